@@ -83,7 +83,7 @@ def table() -> Grid:
     rows.append(
         [
             "swingby check (process)",
-            f"{process(['-m', 'swingby.cli', 'check', *arguments]):.2f} s",
+            f"{process(['-m', 'swingby', 'check', *arguments]):.2f} s",
             "",
         ]
     )

@@ -61,43 +61,49 @@ _FOLDERS = ("diffusion", "figures", "relu", "simulate", "testing", "training")
 
 __all__ = ["__version__", *_FOLDERS, *sorted(_HOME)]
 
-if TYPE_CHECKING:
-    from swingby.errors import (
-        InvalidInput,
-        MissingExtra,
-        SwingbyError,
-        SwingbyWarning,
-        Undecided,
-    )
-    from swingby.simulate.batch import simulate_batch
-    from swingby.simulate.initialization import gaussian
-    from swingby.simulate.result import Run
-    from swingby.simulate.run import simulate
-    from swingby.sweeping.grid import SweepGrid
-    from swingby.sweeping.picture import PhaseDiagram
-    from swingby.sweeping.result import Disagreements, SweepResult
-    from swingby.sweeping.sweep import sweep
-    from swingby.theory.claims.verdict import Verdict
-    from swingby.theory.initial import Scaled
-    from swingby.theory.law.stages import Stages
-    from swingby.theory.lemmas import one_layer_output
-    from swingby.theory.task import SIMTask
-    from swingby.verify.audit import audit
-    from swingby.verify.auditing.ledger import Ledger
-    from swingby.verify.auditing.record import Record
-    from swingby.verify.certification.certificate import Certificate
-    from swingby.verify.certify import certify
-    from swingby.verify.check import certify_assumptions, check
-    from swingby.verify.checking.report import Report
-    from swingby.verify.compare import compare, paper_tables
-    from swingby.verify.comparing.comparison import Comparison
-    from swingby.verify.gradients import crossing_function
-    from swingby.verify.hunt import Hunt, hunt
-    from swingby.verify.predict import predict, predict_gaussian
-    from swingby.verify.predict_batch import BatchSchedule, predict_batch
-    from swingby.verify.predict_network import NetworkSchedule, predict_network
-    from swingby.verify.predict_swing import BatchSwing, predict_swing_batch
-    from swingby.verify.schedule import Schedule
+if TYPE_CHECKING:  # "as" makes a name public for type checkers
+    from swingby.errors import InvalidInput as InvalidInput
+    from swingby.errors import MissingExtra as MissingExtra
+    from swingby.errors import SwingbyError as SwingbyError
+    from swingby.errors import SwingbyWarning as SwingbyWarning
+    from swingby.errors import Undecided as Undecided
+    from swingby.simulate.batch import simulate_batch as simulate_batch
+    from swingby.simulate.initialization import gaussian as gaussian
+    from swingby.simulate.result import Run as Run
+    from swingby.simulate.run import simulate as simulate
+    from swingby.sweeping.grid import SweepGrid as SweepGrid
+    from swingby.sweeping.picture import PhaseDiagram as PhaseDiagram
+    from swingby.sweeping.result import Disagreements as Disagreements
+    from swingby.sweeping.result import SweepResult as SweepResult
+    from swingby.sweeping.sweep import sweep as sweep
+    from swingby.theory.claims.verdict import Verdict as Verdict
+    from swingby.theory.initial import Scaled as Scaled
+    from swingby.theory.law.stages import Stages as Stages
+    from swingby.theory.lemmas import one_layer_output as one_layer_output
+    from swingby.theory.task import SIMTask as SIMTask
+    from swingby.verify.audit import audit as audit
+    from swingby.verify.auditing.ledger import Ledger as Ledger
+    from swingby.verify.auditing.record import Record as Record
+    from swingby.verify.certification.certificate import Certificate as Certificate
+    from swingby.verify.certify import certify as certify
+    from swingby.verify.check import certify_assumptions as certify_assumptions
+    from swingby.verify.check import check as check
+    from swingby.verify.checking.report import Report as Report
+    from swingby.verify.compare import compare as compare
+    from swingby.verify.compare import paper_tables as paper_tables
+    from swingby.verify.comparing.comparison import Comparison as Comparison
+    from swingby.verify.gradients import crossing_function as crossing_function
+    from swingby.verify.hunt import Hunt as Hunt
+    from swingby.verify.hunt import hunt as hunt
+    from swingby.verify.predict import predict as predict
+    from swingby.verify.predict import predict_gaussian as predict_gaussian
+    from swingby.verify.predict_batch import BatchSchedule as BatchSchedule
+    from swingby.verify.predict_batch import predict_batch as predict_batch
+    from swingby.verify.predict_network import NetworkSchedule as NetworkSchedule
+    from swingby.verify.predict_network import predict_network as predict_network
+    from swingby.verify.predict_swing import BatchSwing as BatchSwing
+    from swingby.verify.predict_swing import predict_swing_batch as predict_swing_batch
+    from swingby.verify.schedule import Schedule as Schedule
 
 
 def __getattr__(name: str) -> Any:

@@ -366,7 +366,6 @@ def test_u0_is_the_factor_of_w0(capsys):
     [
         (["predict", "--w0", "1,0;0,1"], "u0"),
         (["simulate", "--omega", "1e-3"], "omega"),
-        (["certify", "--steps", "10"], "w0"),
         (["check", "--w0", "1,0;0,1"], "u0"),
     ],
 )
@@ -385,7 +384,7 @@ def test_u0_beside_what_it_stands_for_is_refused(arguments, named, refused):
 )
 def test_what_breaks_is_one_line_and_never_a_verdict(redirection, environment, words):
     """Exit code 5, where a traceback would end with 1: the assumptions fail."""
-    call = f"{shlex.join([sys.executable, '-m', 'swingby.cli', *TABLE])} {redirection}"
+    call = f"{shlex.join([sys.executable, '-m', 'swingby', *TABLE])} {redirection}"
     environment = os.environ | {"PYTHONUTF8": "0"} | environment
     done = subprocess.run(
         call, shell=True, capture_output=True, text=True, env=environment, check=False

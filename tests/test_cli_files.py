@@ -165,12 +165,29 @@ def test_every_result_in_json_can_be_verified(command, tmp_path):
     assert cli.run(["verify", str(path)]) in (1, 2)
 
 
-@pytest.mark.parametrize("name", ["none.json", "a.txt", "b.json", "c.json", "d.sqlite"])
+@pytest.mark.parametrize("name", ["none.json", "a.txt", "b.json", "c.json", "d.sqlite", "e.json"])
 def test_what_cannot_be_verified_is_wrong_input(name, tmp_path, refused):
     contents = {"a.txt": "1", "b.json": "{}", "c.json": "{", "d.sqlite": "SQL"}
+    contents["e.json"] = '{"signal": NaN, "digest": ""}'  # as a certificate has it
     if name in contents:
         (tmp_path / name).write_text(contents[name])
     assert refused(["verify", str(tmp_path / name)]).startswith("swingby: file must")
+
+
+def test_a_database_of_another_program_was_not_changed(tmp_path, refused):
+    with contextlib.closing(sqlite3.connect(tmp_path / "o.sqlite")) as connection, connection:
+        connection.execute("CREATE TABLE t (x)")
+    assert refused(["verify", str(tmp_path / "o.sqlite")]).startswith("swingby: file must")
+
+
+@pytest.mark.torch
+def test_what_is_no_checkpoint_of_ours_was_not_changed(tmp_path, refused):
+    library = pytest.importorskip("safetensors.numpy")
+    (tmp_path / "junk.safetensors").write_bytes(b"junk")
+    library.save_file({"w": np.arange(6.0)}, tmp_path / "other.safetensors")
+    for name in ("junk", "other"):
+        given = ["verify", str(tmp_path / f"{name}.safetensors")]
+        assert refused(given).startswith("swingby: file must")
 
 
 def test_the_doctor_names_versions_places_and_what_is_missing(monkeypatch, capsys):

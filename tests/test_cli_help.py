@@ -40,6 +40,13 @@ def test_help_is_whole_lines_of_at_most_80_columns(words, help_of):
     assert not [line for line in lines if line.endswith("...")]
 
 
+def test_certify_offers_no_start_that_it_refuses(help_of):
+    """What is certified starts from W(0) alone."""
+    text = help_of("certify")
+    assert "--w0" in text
+    assert not [one for one in ("--u0", "--omega", "--beta") if one in text]
+
+
 @pytest.mark.parametrize("words", COMMANDS)
 def test_every_option_says_what_it_is_and_its_default(words, help_of):
     text = " ".join(help_of(words).split())

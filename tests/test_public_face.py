@@ -1,11 +1,14 @@
 """The public names: all there, lazily loaded, and callable whatever was imported before."""
 
+import ast
 import inspect
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import swingby
+import swingby.testing
 
 HEAVY = ("torch", "pandas", "sympy", "numba", "matplotlib", "scipy", "numpy", "rich")
 
@@ -13,6 +16,16 @@ HEAVY = ("torch", "pandas", "sympy", "numba", "matplotlib", "scipy", "numpy", "r
 @pytest.mark.parametrize("name", swingby.__all__)
 def test_every_public_name_resolves(name):
     assert getattr(swingby, name) is not None
+
+
+@pytest.mark.parametrize("module", [swingby, swingby.testing], ids=["swingby", "testing"])
+def test_type_checkers_know_the_public_names(module):
+    """``mypy --strict`` takes a name for public that is imported as itself."""
+    tree = ast.parse(Path(module.__file__).read_text())
+    found = [
+        name for one in ast.walk(tree) if isinstance(one, ast.ImportFrom) for name in one.names
+    ]
+    assert set(module._HOME) <= {one.name for one in found if one.asname == one.name}
 
 
 PREDICTION = "swingby.predict([4, 1], [[2e-6, 1e-6], [1e-6, 2e-6]], eta=0.01).half_times"

@@ -11,7 +11,7 @@ import click
 from swingby.cli import options
 from swingby.cli.options import PICTURES, Given, command, exit_code, refuse, say
 from swingby.errors import MISSING, InvalidInput
-from swingby.report.files import json_text, whole
+from swingby.report.files import json_text, write_text
 from swingby.report.text import refilled
 
 if TYPE_CHECKING:
@@ -100,11 +100,10 @@ def simulate(given: Given) -> int:
     run = run_simulate(**given.setting("steps", drawn=True))
     code = 4 if spent() else 0
 
-    def write_csv(path: str) -> None:
-        with whole(path) as target:
-            run.to_frame().to_csv(target, index=False)
-
-    writers: options.Writers = {".npz": run.save, ".csv": write_csv}
+    writers = {
+        ".npz": run.save,
+        ".csv": lambda path: write_text(path, run.to_frame().to_csv(index=False)),
+    }
     given.deliver(run, run.to_dict, writers=writers)
     return code
 
@@ -182,7 +181,8 @@ def _paper(given: Given) -> int:
 
 
 @command(
-    *options.SETTING,
+    *options.MATRIX,
+    *options.RUN,
     options.out(),
     options.number("--steps", "Last step of the run.", shown="until all is settled"),
     options.text("--replay", "FILE", "Check a certificate; needs no other option."),
@@ -198,16 +198,10 @@ def certify(given: Given) -> int:
     swingby certify --replay run.json
     """  # noqa: D301
     if given.replay is not None:
-        refuse("together with replay", *_START, "beta", "dynamics", "out", "steps")
+        refuse("together with replay", *_START, "dynamics", "out", "steps")
         return _replay(given)
     if given.w0 is None:
         raise InvalidInput("w0", MISSING, "must be given: --w0 FILE or '1e-3,0;0,1e-3'")
-    if given.u0 is not None:
-        wanted = "must be given as w0: what is certified starts from W(0)"
-        raise InvalidInput("u0", given.u0, wanted)
-    if given.omega is not None:
-        raise InvalidInput("omega", given.omega, "must not be given together with w0")
-    refuse("beside w0", "beta")
     from swingby.theory.reading import read_matrix
     from swingby.verify.certify import certify as make
 

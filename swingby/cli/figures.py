@@ -10,7 +10,7 @@ import click
 
 from swingby.cli import options
 from swingby.cli.options import PICTURES, Given, command, exit_code, refuse, say
-from swingby.errors import MISSING, InvalidInput
+from swingby.errors import InvalidInput
 from swingby.report.files import write_text
 from swingby.report.pictures import save_figure
 from swingby.theory.budget import expect
@@ -48,20 +48,16 @@ def figures(given: Given) -> int:
     \b
     swingby figures --only 5,8 --quick
     """  # noqa: D301
+    from swingby.figures.make import all_figures, chosen, kept, make_figures
+
     if given.listed:
         refuse("together with list", "quick", "out", "no_resume")
-        from swingby.figures.make import all_figures, chosen
         from swingby.figures.result import list_grid
 
-        shown = all_figures()
-        if given.only is not None or given.edition is not None:
-            numbers = dict.fromkeys(one.number for one, _ in chosen(given.only, given.edition))
-            shown = tuple(one for one in shown if one.number in numbers)
-        table = list_grid(shown)
+        numbers = {one.number for one, _ in chosen(given.only, given.edition)}
+        table = list_grid(tuple(one for one in all_figures() if one.number in numbers))
         say(table, table.to_dict, as_json=given.as_json)
         return 0
-    from swingby.figures.make import chosen, kept, make_figures
-
     seconds = sum(
         FIGURE_SECONDS.get(one.number, 2)
         for one, edition in chosen(given.only, given.edition)
@@ -152,13 +148,7 @@ _JUDGING = (
 
 
 @command(
-    click.option(
-        "--out",
-        metavar="FILE",
-        required=True,
-        type=options.Target((".toml",)),
-        help="New file, .toml.",
-    ),
+    options.target("--out", "New file", (".toml",), required=True),
     options.choice(
         "--size", "tiny small paper", "How much is trained: small takes an hour.", "small"
     ),
@@ -213,8 +203,6 @@ def study(given: Given) -> int:
     from swingby.diffusion.plan import Plan
     from swingby.diffusion.study import run_study
 
-    if given.plan is None:
-        raise InvalidInput("plan", MISSING, "must be given: --plan FILE")
     made = Plan.load(given.plan)
     expect("the study", _seconds(made) / (given.workers or os.cpu_count() or 1), partial=True)
     folder = Path(Path(given.plan).stem if given.out is None else given.out)

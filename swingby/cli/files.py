@@ -62,29 +62,31 @@ def _judged(file: Path) -> tuple[str, list[str]]:
 
     try:
         with opened(file) as stream:
-            begin = stream.read(16)
+            begin = stream.read(72)
     except OSError as error:
         raise InvalidInput("file", file, f"must be readable ({error.strerror})") from None
     if begin.startswith(b"SQLite format 3"):
-        from swingby.sweeping.store import verify_store
+        from swingby.sweeping.store import APPLICATION_ID, verify_store
 
+        if begin[68:] != APPLICATION_ID.to_bytes(4):
+            raise InvalidInput("file", file, "must be of swingby; this database is another one's")
         return "store of a sweep", _refused(lambda: verify_store(file))
     if file.suffix == ".safetensors":
-        return "checkpoint", _refused(lambda: _read_checkpoint(file))
+        return "checkpoint", _checkpoint(file)
     if begin.startswith(b"PK"):
         return _sealed_arrays(file)
     if file.suffix != ".json":
         asked = "must be a .sqlite, .json, .npz or .safetensors of swingby's; tables and "
         raise InvalidInput("file", file, f"{asked}pictures are made again by their command")
+    from swingby.verify.certification.replay import read, replay
+
     text = text_of(file, "file", "JSON file")
     try:
         found = json.loads(text)
+        if isinstance(found, dict) and "signal" in found and "digest" in found:
+            return "certificate", replay(read(text))  # stricter: it refuses NaN
     except (ValueError, RecursionError) as error:
         raise InvalidInput("file", file, f"must be JSON ({error})") from None
-    if isinstance(found, dict) and "signal" in found and "digest" in found:
-        from swingby.verify.certification.replay import read, replay
-
-        return "certificate", replay(read(text))
     if not isinstance(found, dict) or "sha256" not in found:
         raise InvalidInput("file", file, UNSEALED)
     return str(found.get("format", "result")), _refused(lambda: unsealed(found))
@@ -102,17 +104,19 @@ def _sealed_arrays(file: Path) -> tuple[str, list[str]]:
     return kind, _refused(lambda: unsealed(facts, arrays))
 
 
-def _read_checkpoint(file: Path) -> None:
-    """Read a checkpoint under the name that it gives itself."""
+def _checkpoint(file: Path) -> list[str]:
+    """What is wrong with a checkpoint, read under the name that it gives itself."""
     from swingby.training import loop
 
     library = loop.load_library()
     try:
         with library.safe_open(file, framework="pt") as opened:
-            name = (opened.metadata() or {}).get("identity", "")
+            facts = opened.metadata() or {}
     except Exception as error:  # safetensors has an error class of its own
-        raise loop.foreign(file, error) from None
-    loop.read_state(file, name)
+        raise InvalidInput("file", file, loop.foreign(file, error).requirement) from None
+    if "sha256" not in facts:
+        raise InvalidInput("file", file, UNSEALED)
+    return _refused(lambda: loop.read_state(file, facts.get("identity", "")))
 
 
 def _refused(check: Any) -> list[str]:

@@ -12,7 +12,7 @@ import click
 from swingby.cli import options
 from swingby.cli.options import PICTURES, Given, command, exit_code, refuse, say
 from swingby.errors import MISSING, InvalidInput
-from swingby.report.progress import EVERY, Progress
+from swingby.report.progress import PartProgress
 from swingby.theory.budget import expect
 
 if TYPE_CHECKING:
@@ -26,16 +26,6 @@ STEP_SECONDS, PRODUCT_SECONDS = (1e-4, 2e-3), 2e-10
 RELU_SECONDS = (600, 7200)
 #: Seconds of a study per network in a row of its tables.
 STUDY_SECONDS = 0.3
-
-
-class _Told(Progress):
-    """A bar on a terminal, and a line every few seconds elsewhere."""
-
-    def tell(self, share: float, words: str) -> None:
-        """Say how far the study is."""
-        due = self._is_due(EVERY) or share in (0, 1)
-        if not self._on_bar(completed=share, what=words) and due:
-            self._write(f"{share:4.0%} {words}")
 
 
 @command(
@@ -122,10 +112,7 @@ def _training_setting(given: Given) -> Setting:
 
     samples = None if given.data is None else read_samples(Path(given.data))
     if samples is not None and not given.mu:
-        for name, default in (("sigma", ("0",)), ("dim", None)):
-            value = getattr(given, name)
-            if value != default:
-                raise InvalidInput(name, value, "must not be given without mu beside data")
+        refuse("without mu beside data", "sigma", "dim")
         task = samples_task(samples)
     else:
         given.dim = given.dim or (samples and samples.dim) or None
@@ -225,18 +212,16 @@ def relu(given: Given) -> int:
     swingby relu --data points.csv
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
     if given.data is not None:
-        for name in ("quick", "store", "workers"):
-            value = getattr(given, name)
-            if value:
-                raise InvalidInput(name, value, "must not be given together with data")
+        refuse("together with data", "quick", "store", "workers")
         return _look(given)
     from swingby.relu.verdicts import rows, study, tables
 
     workers = given.workers or min(2, os.cpu_count() or 1)
     seconds = RELU_SECONDS[not given.quick] / workers
     expect("the study", seconds, partial=given.store is not None)
-    with _Told("relu", 1, "share remaining what", shown=True) as told:
-        found = study(workers=workers, tell=told.tell, **given.named("quick", "seed", "store"))
+    with PartProgress(1, "relu", shown=True) as said:
+        said.start("relu")
+        found = study(workers=workers, tell=said.tell, **given.named("quick", "seed", "store"))
     given.deliver(list(tables(found)), found.to_dict)
     return exit_code(row["verdict"] for row in rows(found))
 

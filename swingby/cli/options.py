@@ -135,20 +135,25 @@ MU = text("--mu", "X,X", "Distances of the clusters, by concept.", multiple=True
 SIGMA = text("--sigma", "X,X", "Spreads of the clusters; one for all.", ["0"], multiple=True)
 EDITION = choice("--edition", "printed corrected repaired", "Edition of the assumptions.")
 DIM = number("--dim", "Dimension d.", shown="number of concepts")
-#: A task, a start, and how it runs.
-SETTING = (
+#: A task and W(0), other starts, and how it runs.
+MATRIX = (
     MU,
     SIGMA,
     text("--signal", "X,X", "The signal a, in place of --mu.", multiple=True),
     DIM,
     text("--w0", "FILE", "W(0): .json, .toml, .csv, .txt, .npy, .npz, or '2,1;1,2'."),
+)
+STARTS = (
     text("--u0", "FILE", "U(0), in place of W(0) = U(0) U(0)^T."),
     text("--omega", "X", "Scale of W(0), of any size: 1e-400."),
     text("--beta", "X", "With --omega: |w_ij(0)| <= beta omega.", "1"),
+)
+RUN = (
     text("--eta", "X", "Required. Step size in the clock of (D.2)."),
     choice("--dynamics", "euler gd flow", "euler is the printed (D.2)."),
     JSON,
 )
+SETTING = (*MATRIX, *STARTS, *RUN)
 #: Headings of the options in the help of a command that has many.
 SECTIONS = {
     "The task": (
@@ -306,11 +311,11 @@ def refuse(beside: str, *names: str) -> None:
 class Given(SimpleNamespace):
     """The options of a command by their names, as they were typed, and what is made of them."""
 
-    def task(self, dim: int | None = None) -> SIMTask:
+    def task(self) -> SIMTask:
         """The task that mu, sigma and dim, or signal, describe."""
         from swingby.theory.task import SIMTask
 
-        dim = getattr(self, "dim", dim)
+        dim = getattr(self, "dim", None)
         if getattr(self, "signal", None):
             if self.mu or self.sigma != ("0",) or dim is not None:
                 shown = ",".join(self.signal)
@@ -321,33 +326,26 @@ class Given(SimpleNamespace):
         spreads = _split(self.sigma)
         return SIMTask(_split(self.mu), spreads[0] if len(spreads) == 1 else spreads, dim)
 
-    def matrix(self, task: SIMTask) -> Any:
-        """W(0) as given, or from U(0), or None."""
+    def initial(self, task: SIMTask, *, drawn: bool) -> Any:
+        """W(0) as given, or from U(0); else None, or what omega draws where it is `drawn`."""
+        from swingby.simulate.initialization import gaussian
+        from swingby.theory.initial import initial_state
         from swingby.theory.reading import read_matrix
 
-        if self.w0 is not None or self.u0 is not None:
-            refuse("beside W(0), which says it", "beta", "width", "seed")
+        if self.w0 is None and self.u0 is None:
+            if drawn and self.omega is None:
+                raise InvalidInput("omega", MISSING, "must be given, or --w0 or --u0")
+            return gaussian(task, self.omega, self.width, rng=self.seed) if drawn else None
+        if drawn and self.omega is not None:
+            other = "w0" if self.u0 is None else "u0"
+            raise InvalidInput("omega", self.omega, f"must not be given together with {other}")
+        refuse("beside W(0), which says it", "beta", "width", "seed")
         if self.u0 is None:
-            return None if self.w0 is None else read_matrix(self.w0, (task.dim, task.dim))
+            return read_matrix(self.w0, (task.dim, task.dim))
         if self.w0 is not None:
             raise InvalidInput("u0", self.u0, "must not be given together with w0")
-        from swingby.theory.initial import initial_state
-
         U0 = read_matrix(self.u0, (task.dim, None), argument="u0")
         return initial_state(None, U0, task.dim)
-
-    def initial(self, task: SIMTask) -> Any:
-        """W(0) as given, or a Gaussian draw of scale omega."""
-        from swingby.simulate.initialization import gaussian
-
-        if self.w0 is not None or self.u0 is not None:
-            if self.omega is not None:
-                other = "w0" if self.u0 is None else "u0"
-                raise InvalidInput("omega", self.omega, f"must not be given together with {other}")
-            return self.matrix(task)
-        if self.omega is None:
-            raise InvalidInput("omega", MISSING, "must be given, or --w0 or --u0")
-        return gaussian(task, self.omega, self.width, rng=self.seed)
 
     def step_size(self) -> str:
         """Eta, which no command can do without."""
@@ -358,7 +356,7 @@ class Given(SimpleNamespace):
     def setting(self, *names: str, drawn: bool = False) -> dict[str, Any]:
         """What a call is about: the task, W(0), which omega may draw, the run, and more options."""
         task = self.task()
-        start = self.initial(task) if drawn else self.matrix(task)
+        start = self.initial(task, drawn=drawn)
         found = {"task": task, "W0": start, "eta": self.step_size(), "dynamics": self.dynamics}
         return found | self.named(*names)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from swingby.cli import options
-from swingby.cli.options import PICTURES, Given, command
+from swingby.cli.options import PICTURES, Given, command, refuse
 from swingby.errors import InvalidInput
 from swingby.report.files import write_text
 from swingby.report.text import USUAL, line_width, refilled
@@ -52,8 +52,8 @@ def audit(given: Given) -> int:
     swingby audit my.proof --out ledger.html
     """  # noqa: D301
     corrections, assume, export = given.corrections, given.assume, given.export
-    if corrections and assume is not None:
-        raise InvalidInput("assume", assume, "must not be given together with corrections")
+    if corrections:
+        refuse("together with corrections", "assume")
     endings = _ENDINGS[:3] if assume is not None else _ENDINGS[: 4 if corrections else None]
     if given.out is not None:
         options.check_target("out", given.out, endings)

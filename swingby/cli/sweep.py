@@ -49,13 +49,9 @@ def sweep(given: Given) -> int:
     points = as_grid(given.grid)
     where = _asked(given.where)
     if given.diagram is None:
-        for name in ("x", "y"):
-            if getattr(given, name) is not None:
-                value = getattr(given, name)
-                raise InvalidInput(name, value, "must be given together with diagram")
-        if where and not given.disagreements:
-            wanted = "must be given together with diagram or disagreements"
-            raise InvalidInput("where", given.where[0], wanted)
+        refuse("without diagram", "x", "y")
+        if not given.disagreements:
+            refuse("without diagram or disagreements", "where")
     if given.diagram is not None or given.disagreements:
         from swingby.sweeping.frame import check_names
 

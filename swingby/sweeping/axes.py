@@ -61,8 +61,6 @@ def axis_of(
     `spacing` says how they were drawn, by default the more even one is taken; `even`: values that
     are too uneven for pixels become an axis of equal pixels.
 
-    Examples
-    --------
     >>> from swingby.sweeping.frame import quantity
     >>> found = axis_of(quantity("omega"), [Fraction(1, 100), Fraction(1, 10)])
     >>> found.values, found.scale, found.places, found.edges
@@ -141,8 +139,6 @@ def apart(
 ) -> list[tuple[float, str]]:
     """Ascending ticks without those that would touch the one before, on an axis of length `span`.
 
-    Examples
-    --------
     >>> apart([(0, "0.01"), (0.5, "0.03"), (5, "0.1")], 10, across=True)
     [(0, '0.01'), (5, '0.1')]
     """
@@ -189,8 +185,6 @@ def tick_text(text: str, *, log: bool = False) -> str:
 
     `log`: small and large numbers are written as powers of ten even if they are short.
 
-    Examples
-    --------
     >>> tick_text("0.001"), tick_text("4/3"), tick_text("0.123456789"), tick_text("gd")
     ('0.001', '4/3', '0.1235', 'gd')
     >>> tick_text("0.001", log=True), tick_text("2.5e-7")

@@ -23,6 +23,7 @@ from swingby.sweeping.grid import SweepGrid, number_text, written_number
 from swingby.sweeping.point import Label, Point, task_of
 from swingby.sweeping.store import COLUMNS, RESULTS, Head, Kept, Values, reading
 from swingby.theory import numbers
+from swingby.theory.claims.verdict import Share
 from swingby.theory.growth import DYNAMICS
 
 if TYPE_CHECKING:
@@ -131,42 +132,36 @@ def _with_concepts(rows: Sequence[Values], dimension: int | None) -> pd.DataFram
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     given = frame[["signal", "mu", "sigma"]].fillna("").itertuples(index=False)
     tasks = ["|".join(one) for one in given]
-    blobs: dict[str, Iterable[bytes | None]] = {
-        letter: [_blob(task, letter) for task in tasks] for letter in ("a", "mu", "sigma")
-    }
+    for letter in ("a", "mu", "sigma"):
+        frame[letter] = [_blob(task, letter) for task in tasks]
     if dimension is None:
-        dimension = max((len(one or b"") // 8 for one in blobs["a"]), default=0)
-    vectors = {
-        name: _wide(blobs.get(name, frame.get(name)), dimension) for name in PER_CONCEPT.values()
-    }
+        dimension = max(map(dimension_of, tasks), default=0)
+    vectors = {name: _wide(frame[name], dimension) for name in PER_CONCEPT.values()}
     columns: dict[str, Any] = {name: frame[name] for name in COLUMNS if name in PLAIN}
     columns |= {name: frame[name].astype(float) for name in (*_FLOATS, "steps")}
     columns |= {name: frame[name].astype(np.int64) for name in ("place", "width", "seed")}
-    columns |= {"key": [key.hex() for key in frame["key"]], "record": frame["record"]}
-    columns["task"] = tasks
+    columns |= {"key": [key.hex() for key in frame["key"]]}
     for name, vector in _ORDERS.items():
         columns[name] = _orders(vectors[vector], frame["status"] == "done")
     for name in ("omega", "eta"):
         logarithm = {text: log10_of(Fraction(text)) for text in frame[name].unique()}
         columns[f"log10_{name}"] = frame[name].map(logarithm).astype(float)
-    for k in range(dimension):
-        for name, vector in PER_CONCEPT.items():
-            columns[f"{name}_{k + 1}"] = vectors[vector][:, k]
-    concepts = [f"{name}_{k}" for k in range(1, dimension + 1) for name in PER_CONCEPT]
-    found = pd.DataFrame({name: columns[name] for name in (*PLAIN, *concepts, "task", "steps")})
-    found["record"] = columns["record"]
+    concepts = {
+        f"{name}_{k + 1}": vectors[vector][:, k]
+        for k in range(dimension)
+        for name, vector in PER_CONCEPT.items()
+    }
+    unseen = {"task": tasks, "steps": columns["steps"], "record": frame["record"]}
+    found = pd.DataFrame({name: columns[name] for name in PLAIN} | concepts | unseen)
     for name in found.columns[found.isna().all()].intersection([*_TEXTS, *_ORDERS]):
         found[name] = np.full(len(found), None)  # as if no other row had been read
     return found
 
 
-_NAN = np.float64(np.nan).tobytes()
-
-
-def _wide(blobs: Any, dimension: int) -> Floats:
+def _wide(blobs: Iterable[bytes | None], dimension: int) -> Floats:
     """Vectors of float64 as rows of `dimension` numbers, nan behind their ends."""
-    fill, size = _NAN * dimension, 8 * dimension
-    filled = [((one or b"") + fill)[:size] for one in blobs]
+    fill = np.full(dimension, np.nan).tobytes()
+    filled = [((one or b"") + fill)[: len(fill)] for one in blobs]
     return np.frombuffer(b"".join(filled), "<f8").reshape(len(filled), dimension)
 
 
@@ -245,8 +240,6 @@ class Quantity:
     ``a_1/a_2``, ``mu_1/sigma_1``; any other column of the frame. `read` makes the exact number or
     name from a value of the column `part`; None where there is none, as for a_3 of two concepts.
 
-    Examples
-    --------
     >>> quantity("a_1/a_2").read("4,1||"), quantity("dimension").read("4,1||")
     (Fraction(4, 1), Fraction(2, 1))
     """
@@ -287,9 +280,7 @@ def quantity(name: Any, columns: Iterable[Any] = ()) -> Quantity | None:
         return Quantity(name, "task", ratio)
     if name in ("omega", "eta"):
         return Quantity(name, name, Fraction)
-    if name in {*PLAIN, "steps", *columns} or _MEASURED.fullmatch(name):
-        return Quantity(name, name, _cell_value)
-    return None
+    return Quantity(name, name, _cell_value) if name in {*PLAIN, "steps", *columns} else None
 
 
 def _cell_value(cell: Any) -> Value | None:
@@ -333,7 +324,7 @@ def asked_value(name: str, value: Any) -> Value:
             return value
     try:
         found = _cell_value(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         found = None
     if found is None:
         raise InvalidInput(argument, value, "must be a finite number or a name")
@@ -449,11 +440,12 @@ def varying(frame: pd.DataFrame) -> dict[str, int]:
 
 def check_names(grid: SweepGrid, x: str | None, y: str | None, where: Iterable[str]) -> None:
     """Refuse names of quantities before a sweep rather than after it."""
+    columns = [f"{name}_{k + 1}" for name in PER_CONCEPT for k in range(grid.dims[-1])]
     for argument, name in (("x", x), ("y", y), *(("where", name) for name in where)):
-        if name is not None and quantity(name) is None:
+        if name is not None and quantity(name, columns) is None:
             points = enumerate(grid.points())
             rows = [Kept(b"", place, point, None).values("missing") for place, point in points]
-            known(name, argument, (), varying(_with_concepts(rows, None)))
+            known(name, argument, columns, varying(_with_concepts(rows, None)))
 
 
 # What is counted
@@ -518,12 +510,7 @@ class Agreement:
     @property
     def interval(self) -> tuple[float, float]:
         """Wilson's 95 % interval for the share; (0, 1) where there is nothing to count."""
-        if not self.decided:
-            return 0.0, 1.0
-        from scipy.stats import binomtest
-
-        found = binomtest(self.agreed, self.decided).proportion_ci(method="wilson")
-        return float(found.low), float(found.high)
+        return Share(self.agreed, self.decided).interval if self.decided else (0.0, 1.0)
 
     def lines(self) -> list[str]:
         """The counts as sentences."""

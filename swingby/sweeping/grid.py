@@ -51,8 +51,6 @@ def written_number(value: Fraction, argument: str = "a number") -> str:
 def number_text(value: Any, argument: str, *, positive: bool = True) -> str:
     """One number of a grid, read.
 
-    Examples
-    --------
     >>> number_text(0.1, "eta"), number_text("1/10", "eta"), number_text("1e-400", "omega")
     ('0.1', '0.1', '1e-400')
     """
@@ -76,8 +74,6 @@ class Range:
 
     Of a vector, `dim` entries are drawn, independently of each other.
 
-    Examples
-    --------
     >>> Range("1e-400", "1e-300", "log").draw(np.random.default_rng(0))
     '4.96785e-337'
     """
@@ -203,7 +199,7 @@ def _is_vector(value: Any) -> bool:
 def _axis(value: Any, argument: str, read: Callable[[Any, str], Any]) -> tuple[Any, ...] | Range:
     """Numbers, or other values that are read one by one: a list, one of them, or a range."""
     if isinstance(value, (dict, Range)):
-        return _read_range(value, argument, lambda one, name: str(read(one, name)))
+        return _read_range(value, argument, lambda one, name: number_text(read(one, name), name))
     return _each(value, argument, read)
 
 
@@ -215,8 +211,6 @@ def _width(value: Any, argument: str) -> int | str:
 def _seed_numbers(value: Any) -> tuple[int, ...] | range:
     """Numbers of the draws of W(0), or how many; the first n of them are a range.
 
-    Examples
-    --------
     >>> _seed_numbers(3), _seed_numbers([0, 1, 2]), _seed_numbers([5, 2])
     (range(0, 3), range(0, 3), (5, 2))
     """
@@ -341,41 +335,36 @@ class SweepGrid:
         points: Any = None,
         rng: Any = None,
     ) -> None:
-        if design not in ("grid", "random"):
+        if not isinstance(design, str) or design not in ("grid", "random"):
             raise InvalidInput("design", design, "must be grid or random")
         if (signal is None) == (mu is None):
             given = "neither" if signal is None else "both"
             raise InvalidInput("signal and mu", given, "must be given one at a time")
         if signal is not None and sigma is not None:
             raise InvalidInput("sigma", sigma, "must not be given together with signal")
-        values: dict[str, Any] = {
-            "signal": signal,
-            "mu": mu,
-            "sigma": sigma,
-            "omega": _axis(omega, "omega", number_text),
-            "eta": _axis(eta, "eta", number_text),
-            "width": _axis(AS_DIM if width is None else width, "width", _width),
-            "seeds": _seed_numbers(seeds),
-            "dynamics": _each(dynamics, "dynamics", _dynamics),
-            "steps": optional_whole(steps, "steps", 1, 2**53),
-            "record": _record_rule(record),
-            "design": design,
-            "points_drawn": optional_whole(points, "points", 1),
-            "rng": optional_whole(rng, "rng", 0),
-        }
-        if design == "random" and rng is None:
-            values["rng"] = 0
         if mu is None:
-            values["signal"] = _vector_axis(signal, "signal", positive=False)
+            signal = _vector_axis(signal, "signal", positive=False)
         else:
-            values["mu"] = _vector_axis(mu, "mu", positive=True)
+            mu = _vector_axis(mu, "mu", positive=True)
             spreads = 0 if sigma is None else sigma
-            values["sigma"] = _vector_axis(spreads, "sigma", positive=False, shared=True)
-        steps_of = values["eta"]
-        for one in (steps_of.low, steps_of.high) if isinstance(steps_of, Range) else steps_of:
+            sigma = _vector_axis(spreads, "sigma", positive=False, shared=True)
+        self.__dict__.update(
+            signal=signal,
+            mu=mu,
+            sigma=sigma,
+            omega=_axis(omega, "omega", number_text),
+            eta=_axis(eta, "eta", number_text),
+            width=_axis(AS_DIM if width is None else width, "width", _width),
+            seeds=_seed_numbers(seeds),
+            dynamics=_each(dynamics, "dynamics", _dynamics),
+            steps=optional_whole(steps, "steps", 1, 2**53),
+            record=_record_rule(record),
+            design=design,
+            points_drawn=optional_whole(points, "points", 1),
+            rng=optional_whole(0 if design == "random" and rng is None else rng, "rng", 0),
+        )
+        for one in (self.eta.low, self.eta.high) if isinstance(self.eta, Range) else self.eta:
             numbers.within_float(Fraction(one), "eta", "(D.2)")
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
         self._check_design()
         self._check_tasks()
 

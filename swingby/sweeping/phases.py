@@ -284,8 +284,6 @@ class Diagram(Drawn):
 def pooled_text(pooled: Mapping[str, int], symbols: Mapping[str, str] | None = None) -> str:
     """What the points of one pixel differ in, in words.
 
-    Examples
-    --------
     >>> pooled_text({"eta": 2, "seed": 10})
     '2 eta, 10 seeds'
     """
@@ -327,12 +325,10 @@ def _chosen_names(
 
 def _spacing(one: Quantity, grid: SweepGrid | None) -> str | None:
     """How the values of a quantity were drawn, linear or log; entries go by their vector."""
-    if grid is None or grid.design != "random" or one.name == "dimension":
-        return None
-    if one.part not in ("task", "omega", "eta", "width"):
+    if one.name == "dimension":
         return None
     names = ("signal", "mu", "sigma") if one.part == "task" else (one.part,)
-    ranges = [axis for name in names if isinstance(axis := getattr(grid, name), Range)]
+    ranges = [axis for name in names if isinstance(axis := getattr(grid, name, None), Range)]
     if not ranges:
         return None
     return "log" if "/" in one.name or any(axis.spacing == "log" for axis in ranges) else "linear"

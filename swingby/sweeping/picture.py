@@ -272,19 +272,16 @@ def _dress_axis(ax: Axes, axis: Axis, side: str) -> None:
     """Ticks, label and ends of one axis of a panel."""
     from matplotlib.ticker import NullLocator
 
-    across = side == "x"
     if len(axis.edges) > 1:
         low, high = axis.edges[0], axis.edges[-1]
     else:
         low, high = min(axis.places, default=0.0), max(axis.places, default=1.0)
         room = 0.04 * (high - low) or 0.5
         low, high = (low - room, high + room) if axis.places else (low, high)
-    found = apart(ticks(axis, low, high), high - low, across=across)
-    places, texts = [place for place, _ in found], [text for _, text in found]
-    (ax.set_xlim if across else ax.set_ylim)(low, high)
-    (ax.set_xlabel if across else ax.set_ylabel)(axis.symbol)
-    (ax.set_xticks if across else ax.set_yticks)(places, texts)
-    (ax.xaxis if across else ax.yaxis).set_minor_locator(NullLocator())
+    marks = dict(apart(ticks(axis, low, high), high - low, across=side == "x"))
+    ax.set(**{f"{side}lim": (low, high), f"{side}label": axis.symbol})
+    getattr(ax, f"set_{side}ticks")([*marks], [*marks.values()])
+    getattr(ax, f"{side}axis").set_minor_locator(NullLocator())
 
 
 def _caption(diagram: Diagram) -> str:

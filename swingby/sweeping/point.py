@@ -319,8 +319,6 @@ def measure(points: Sequence[Point]) -> list[Row]:
     A row depends on its point alone, bit for bit: not on the other points, on their order, or on
     how a sweep was split. A point that raises gives a row with the reason and stops nothing.
 
-    Examples
-    --------
     >>> point = Point(("2", "1"), None, None, "1e-3", 2, 0, "0.01", "flow")
     >>> row = measure([point])[0]
     >>> row.results["predicted"], row.results["observed"], row.results["half_times"]

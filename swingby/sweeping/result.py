@@ -28,7 +28,7 @@ from swingby.sweeping.frame import (
 )
 from swingby.sweeping.grid import SweepGrid, as_grid, optional_whole
 from swingby.sweeping.point import Label, Point
-from swingby.sweeping.store import COLUMNS, Kept, arrays_of, load_arrays, point_of, reading
+from swingby.sweeping.store import COLUMNS, Head, Kept, arrays_of, load_arrays, point_of, reading
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -361,10 +361,9 @@ class SweepResult(Drawn):
         found._more = {**self._more, **columns}
         return found
 
-    def _read(self) -> tuple[pd.DataFrame, float | None, str | None]:
-        """The frame, also of missing points; points per second; the grid that was swept last."""
-        frame, head = read_frame(self.store, self.grid, self._more)
-        return frame, head.per_second, head.grid
+    def _read(self) -> tuple[pd.DataFrame, Head]:
+        """The frame, also of missing points, and the head of the store."""
+        return read_frame(self.store, self.grid, self._more)
 
     def rows(self) -> Iterator[Kept]:
         """Rows one by one: in the order of the grid, or without one by place.
@@ -380,7 +379,7 @@ class SweepResult(Drawn):
 
     def status(self) -> Status:
         """How many points are done, failed and missing, and why they failed."""
-        frame, per_second, _ = self._read()
+        frame, head = self._read()
         found = Agreement.of(frame)
         reasons = frame["reason"].dropna().str.split(", got ").str[0].str[:LONGEST_REASON]
         return Status(
@@ -389,7 +388,7 @@ class SweepResult(Drawn):
             failed=found.failed,
             missing=found.missing,
             reasons={str(name): int(count) for name, count in reasons.value_counts().items()},
-            per_second=per_second,
+            per_second=head.per_second,
             labels=dict(found.counts),
             agreement=found,
         )
@@ -431,12 +430,8 @@ class SweepResult(Drawn):
     def to_parquet(self, path: str | Path) -> Path:
         """Write all rows to a Parquet file, which appears complete or not at all.
 
-        Raises
-        ------
-        MissingExtra
-            If pyarrow is not installed.
-        InvalidInput
-            If the file cannot be written.
+        Raises InvalidInput if the path cannot be written, MissingExtra without pyarrow (extra
+        ``report``).
         """
         try:
             importlib.import_module("pyarrow")
@@ -450,10 +445,7 @@ class SweepResult(Drawn):
     def to_csv(self, path: str | Path) -> Path:
         """Write all rows to a CSV file, which appears complete or not at all.
 
-        Raises
-        ------
-        InvalidInput
-            If the file cannot be written.
+        Raises InvalidInput if the path cannot be written.
         """
         frame = self.to_frame()
         with whole(path) as target:
@@ -488,10 +480,10 @@ class SweepResult(Drawn):
         """
         from swingby.sweeping.picture import PhaseDiagram
 
-        frame, _, swept = self._read()
+        frame, head = self._read()
         design = self.grid
-        if design is None and swept is not None:
-            design = SweepGrid.from_dict(json.loads(swept))
+        if design is None and head.grid is not None:
+            design = SweepGrid.from_dict(json.loads(head.grid))
         return PhaseDiagram.of(frame, design, self.store, x, y, where=where, bins=bins)
 
     def disagreements(

@@ -37,37 +37,23 @@ BUSY_SECONDS = 30.0
 #: Begin of the reason of a point whose worker process died; a resume tries these again.
 WORKER_DIED = "WorkerDied"
 
-#: Results of a point with their SQL types. A BLOB holds one float64 (little-endian) per concept,
-#: nan for nothing.
-RESULTS = {
-    **dict.fromkeys(("predicted", "observed", "outcome"), "TEXT"),
-    **dict.fromkeys(("margin", "smallest_pivot"), "REAL"),
-    "predicted_descents": "INTEGER",
-    **dict.fromkeys(("swing_margin", "predicted_transient"), "REAL"),
-    "descents": "INTEGER",
-    "transient": "REAL",
-    "last_step": "INTEGER",
-    **dict.fromkeys(
-        ("predicted_half_times", "error", "half_times", "trapped", "undecided"), "BLOB"
-    ),
-}
-#: All columns of a row but its digest. Entries of vectors are exact text between commas.
-COLUMNS = {
-    "key": "BLOB",
-    "place": "INTEGER",
-    **dict.fromkeys(("signal", "mu", "sigma", "omega"), "TEXT"),
-    "width": "INTEGER",
-    "seed": "INTEGER",
-    "eta": "TEXT",
-    "dynamics": "TEXT",
-    "steps": "INTEGER",
-    "record": "TEXT",
-    "status": "TEXT",
-    "reason": "TEXT",
-    **RESULTS,
-    "arrays": "TEXT",
-}
-_MAY_BE_NULL = {"signal", "mu", "sigma", "steps", "record", "reason", "arrays", *RESULTS}
+_COLUMNS = (
+    "key BLOB NOT NULL, place INTEGER NOT NULL, signal TEXT, mu TEXT, sigma TEXT,"
+    " omega TEXT NOT NULL, width INTEGER NOT NULL, seed INTEGER NOT NULL, eta TEXT NOT NULL,"
+    " dynamics TEXT NOT NULL, steps INTEGER, record TEXT, status TEXT NOT NULL, reason TEXT,"
+    " predicted TEXT, observed TEXT, outcome TEXT, margin REAL, smallest_pivot REAL,"
+    " predicted_descents INTEGER, swing_margin REAL, predicted_transient REAL, descents INTEGER,"
+    " transient REAL, last_step INTEGER, predicted_half_times BLOB, error BLOB, half_times BLOB,"
+    " trapped BLOB, undecided BLOB, arrays TEXT"
+)
+#: All columns of a row but its digest, with their SQL types. A vector is exact text between commas;
+#: one of results is a BLOB of float64 (little-endian), one per concept, nan for nothing.
+COLUMNS = {name: kind for name, kind, *_ in map(str.split, _COLUMNS.split(","))}
+_NAMES = [*COLUMNS]
+#: The columns that hold results of a point.
+RESULTS = {name: COLUMNS[name] for name in _NAMES[_NAMES.index("reason") + 1 : -1]}
+#: Fields of a row that are columns as they are.
+_FIELDS = ("key", "place", "reason", "arrays")
 
 Values = tuple[Any, ...]
 Arrays = dict[str, NDArray[Any]]
@@ -91,7 +77,7 @@ class Kept:
     def values(self, status: str | None = None) -> Values:
         """The row as values of :data:`COLUMNS`, in the types that SQLite gives back."""
         plain = self.point.to_plain() | (self.results or {})
-        plain |= {name: getattr(self, name) for name in ("key", "place", "reason", "arrays")}
+        plain |= {name: getattr(self, name) for name in _FIELDS}
         plain["status"] = status or ("failed" if self.results is None else "done")
         return tuple(_typed(plain.get(name), kind) for name, kind in COLUMNS.items())
 
@@ -99,15 +85,10 @@ class Kept:
     def of(cls, values: Values) -> Kept:
         """The row that :meth:`values` wrote."""
         plain = dict(zip(COLUMNS, values, strict=True))
-        results = {name: _read(plain[name]) for name in RESULTS}
-        return cls(
-            key=plain["key"],
-            place=plain["place"],
-            point=point_of(plain),
-            results=results if plain["status"] == "done" else None,
-            reason=plain["reason"],
-            arrays=plain["arrays"],
-        )
+        done = plain["status"] == "done"
+        results = {name: _read(plain[name]) for name in RESULTS} if done else None
+        parts = {name: plain[name] for name in _FIELDS}
+        return cls(point=point_of(plain), results=results, **parts)
 
 
 def point_of(plain: Any) -> Point:
@@ -172,9 +153,6 @@ class Head:
         return self.points / seconds if self.points and seconds > 0 else None
 
 
-_COLUMNS = ", ".join(
-    f"{name} {kind}" + " NOT NULL" * (name not in _MAY_BE_NULL) for name, kind in COLUMNS.items()
-)
 _TABLES = {
     "head": "CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), swingby TEXT NOT NULL,"
     " measure INTEGER NOT NULL, created REAL NOT NULL, grid TEXT, started REAL NOT NULL,"

@@ -73,10 +73,10 @@ _ONE_THREAD = dict.fromkeys(
 
 #: A point with its key and its place in the grid.
 Placed = tuple[bytes, int, Point]
-#: What a worker hands back of a point: results, reason, name of its arrays.
-Found = tuple[dict[str, Any] | None, str | None, str | None]
 #: Rows of chunks, with the seconds that they took.
 Measured = Generator[tuple[list[Kept], float], None, None]
+#: What to do while no chunk comes back.
+Look = Callable[[], None] | None
 
 
 @named
@@ -247,16 +247,16 @@ class _Sizes:
 # Who measures
 
 
-def measure_chunk(points: list[Point], folder: str, code: object) -> tuple[float, list[Found]]:
-    """Measure points and leave their arrays in a folder: seconds, and what was found of each."""
+def measure_chunk(chunk: list[Placed], folder: str, code: object) -> tuple[list[Kept], float]:
+    """Measure points and leave their arrays in a folder: rows, and the seconds that they took."""
     start = time.perf_counter()
     if code != running_code():
         raise InvalidInput("executor", running_code(), f"must run the driver's version, {code}")
-    found: list[Found] = []
-    for row in measure(points):
+    rows = []
+    for placed, row in zip(chunk, measure([point for _, _, point in chunk]), strict=True):
         arrays = None if row.arrays is None else keep_arrays(Path(folder), row.arrays)
-        found.append((row.results, row.reason, arrays))
-    return time.perf_counter() - start, found
+        rows.append(Kept(*placed, row.results, row.reason, arrays))
+    return rows, time.perf_counter() - start
 
 
 def running_code() -> str:
@@ -340,27 +340,23 @@ def _cores() -> int:
     return int(loky.cpu_count())
 
 
-def _nothing() -> None:
-    """Nothing to look after."""
-
-
 @contextlib.contextmanager
-def _hired(executor: Any, workers: int) -> Iterator[tuple[Executor, int, Callable[[], None]]]:
+def _hired(executor: Any, workers: int) -> Iterator[tuple[Executor, int, Look]]:
     """Who measures, how many chunks are out at a time, and what to do while none comes back."""
     if executor is None and not workers:
-        yield InProcess(), 1, _nothing
+        yield InProcess(), 1, None
     elif executor is None:
         with Processes(workers) as pool:
-            yield pool, AHEAD * workers, _nothing
+            yield pool, AHEAD * workers, None
     elif isinstance(executor, Executor):
-        yield executor, AHEAD * workers, _nothing
+        yield executor, AHEAD * workers, None
     else:
         with _dask_client(executor, workers) as client:
             threads = sum(client.nthreads().values()) or workers
             yield client.get_executor(pure=False), AHEAD * threads, _watching(client, executor)
 
 
-def _watching(client: Any, executor: Any) -> Callable[[], None]:
+def _watching(client: Any, executor: Any) -> Look:
     """Dask waits for ever where its last worker is gone: an InvalidInput after a minute."""
     seen = time.monotonic()
 
@@ -369,10 +365,8 @@ def _watching(client: Any, executor: Any) -> Callable[[], None]:
         if client.nthreads():
             seen = time.monotonic()
         elif time.monotonic() - seen > _NO_WORKER:
-            required = (
-                "must have a worker, none is left; what was kept stays, the same call goes on"
-            )
-            raise InvalidInput("executor", executor, required)
+            wanted = "must have a worker, none is left; what was kept stays, the same call goes on"
+            raise InvalidInput("executor", executor, wanted)
 
     return look
 
@@ -415,7 +409,7 @@ def measured(
     slots: int,
     chunks: Iterator[list[Placed]],
     folder: str,
-    look: Callable[[], None] = _nothing,
+    look: Look = None,
 ) -> Measured:
     """Rows of all chunks, in the order in which they come back.
 
@@ -427,9 +421,8 @@ def measured(
     alone = False
 
     def hand_out(chunk: list[Placed]) -> None:
-        points = [point for _, _, point in chunk]
         try:
-            future = crew.submit(measure_chunk, points, folder, running_code())
+            future = crew.submit(measure_chunk, chunk, folder, running_code())
         except RuntimeError as error:
             shown = f"must be open ({error})"
             raise InvalidInput("executor", type(crew).__name__, shown) from error
@@ -447,14 +440,13 @@ def measured(
             if not out:
                 return
             done, _ = wait(out, timeout=_PAUSE, return_when=FIRST_COMPLETED)
-            if not done:
+            if look is not None and not done:
                 look()
             for future in done:
                 chunk = out.pop(future)
                 error = CancelledError() if future.cancelled() else future.exception()
                 if error is None:
-                    seconds, found = future.result()
-                    yield _rows(chunk, found), seconds
+                    yield future.result()
                 elif not _process_is_gone(error):
                     raise _in_words(error) from error
                 elif not alone:
@@ -465,16 +457,12 @@ def measured(
                     continue
                 else:
                     reason = f"{WORKER_DIED}: the process died {MOST_DEATHS} times at this point"
-                    yield _rows(chunk, [(None, reason, None)]), math.nan
+                    yield [Kept(*chunk[0], None, reason)], math.nan
                 if alone:
                     suspects.popleft()
     finally:
         for future in out:
             future.cancel()
-
-
-def _rows(chunk: list[Placed], found: list[Found]) -> list[Kept]:
-    return [Kept(*placed, *row) for placed, row in zip(chunk, found, strict=True)]
 
 
 def _process_is_gone(error: BaseException) -> bool:

@@ -20,7 +20,7 @@ import sympy
 from swingby.errors import InvalidInput
 from swingby.simulate.outcome import Peak
 from swingby.simulate.result import Run
-from swingby.testing.setting import Setting
+from swingby.testing.setting import Setting, choice
 from swingby.theory import lemmas, numbers
 from swingby.theory.assumptions import P, beta, omega
 from swingby.theory.claims.claim import Claim
@@ -87,10 +87,7 @@ def ledger_verdicts() -> dict[str, str]:
 
 def finding(word: object) -> Finding:
     """A verdict by its word; InvalidInput where it is none."""
-    words = [str(finding) for finding in Finding]
-    if not isinstance(word, str) or word not in words:
-        raise InvalidInput("verdict", word, f"must be one of {', '.join(words)}")
-    return Finding(word)
+    return Finding(choice(word, "verdict", tuple(map(str, Finding))))
 
 
 #: Largest relative error of a half-time by default. The law is far better inside its range (see
@@ -470,28 +467,27 @@ def _pairs(
 ) -> Iterator[tuple[str, float, float]]:
     """Name of a lemma, its window, and what the text says."""
 
-    def log_bound(claim: Any, place: int, **values: Any) -> float:
-        return float(sympy.log(_bound(claim.conditions[place], letters | values)))
+    def bound(line: str, place: int = 0, **values: Any) -> float:
+        return float(sympy.log(_bound(by_id(line).conditions[place], letters | values)))
+
+    def until(line: str) -> float:
+        conclusion: Any = by_id(line).conclusion
+        return float(_value(conclusion.until, letters))
 
     for level in _LEVELS:
         step = lemmas.reach_not_before(scale, a, start, math.log(level))
         name = f"Lemma D.1 (log w_ii at the step from which {level} is possible)"
-        yield name, math.log(level), log_bound(by_id("Lemma D.1"), 0, t=step)
-    said = float(_value(by_id("Lemma D.2").conclusion.until, letters))
-    yield "Lemma D.2 (T_1)", lemmas.initial_phase_end(scale), said
-    said = log_bound(by_id("Lemma D.2"), 0)
-    yield "Lemma D.2 (log of P beta omega)", scale.log_initial_phase, said
-    printed = lemmas.leave_initial_phase_by(scale, a, start, "printed")
-    said = float(_value(by_id("Lemma D.3").conclusion.until, letters))
-    yield "Lemma D.3 (T_1 as printed)", printed, said
-    corrected = lemmas.leave_initial_phase_by(scale, a, start, "corrected")
-    name = "Lemma D.3 (log of P beta omega, reached by the corrected T_1)"
-    yield name, log_bound(by_id("Lemma D.3"), 0), log_bound(by_id("Lemma D.3"), 1, t=corrected)
-    yield (
-        name.replace("Lemma D.3", "(D.35)"),
-        log_bound(by_id("Lemma D.3"), 0),
-        log_bound(by_id("D.35"), 0, t=corrected),
+        yield name, math.log(level), bound("Lemma D.1", t=step)
+    yield "Lemma D.2 (T_1)", lemmas.initial_phase_end(scale), until("Lemma D.2")
+    yield "Lemma D.2 (log of P beta omega)", scale.log_initial_phase, bound("Lemma D.2")
+    printed, corrected = (
+        lemmas.leave_initial_phase_by(scale, a, start, edition)
+        for edition in ("printed", "corrected")
     )
+    yield "Lemma D.3 (T_1 as printed)", printed, until("Lemma D.3")
+    for line, place in (("Lemma D.3", 1), ("D.35", 0)):
+        name = f"{line} (log of P beta omega, reached by the corrected T_1)"
+        yield name, bound("Lemma D.3"), bound(line, place, t=corrected)
     for edition, left in (("printed", printed), ("corrected", corrected)):
         for level in _LEVELS:
             values = {
@@ -501,31 +497,21 @@ def _pairs(
                 "lambda": level,
             }
             name = f"Lemma D.4 (log w_ii at the step by which it is {level}, {edition})"
-            yield name, math.log(level), log_bound(by_id("Lemma D.4"), 0, **values)
+            yield name, math.log(level), bound("Lemma D.4", **values)
     low, high = lemmas.final_band(scale)
-    yield "Lemma D.5 (upper end of the band)", high, math.exp(log_bound(by_id("Lemma D.5"), 1))
-    yield "Lemma D.6 (lower end of the band)", low, math.exp(log_bound(by_id("Lemma D.6"), 0))
-    name = "Lemma D.8 (log of the bound on minor entries)"
-    yield name, lemmas.log_minor_bound(scale), log_bound(by_id("Lemma D.8"), 0)
+    yield "Lemma D.5 (upper end of the band)", high, math.exp(bound("Lemma D.5", 1))
+    yield "Lemma D.6 (lower end of the band)", low, math.exp(bound("Lemma D.6"))
+    minor = lemmas.log_minor_bound(scale)
+    yield "Lemma D.8 (log of the bound on minor entries)", minor, bound("Lemma D.8")
 
 
 def _letters(scale: Scale, signal: float, log_start: float) -> dict[str, Any]:
     """The letters of the text as numbers of many digits."""
-    start = sympy.exp(sympy.Float(log_start, _DIGITS))
-    return {
-        "P": sympy.exp(sympy.Float(scale.log_P, _DIGITS)),
-        "beta": sympy.exp(sympy.Float(scale.log_beta, _DIGITS)),
-        "omega": sympy.exp(sympy.Float(scale.log_omega, _DIGITS)),
-        "kappa": scale.kappa,
-        "K": scale.K,
-        "alpha": scale.alpha,
-        "gamma": scale.gamma,
-        "eta": scale.eta,
-        "a_i": signal,
-        "a_j": signal,
-        "w_ij(0)": start,
-        "w_ii(0)": start,
-    }
+    logs = {"P": scale.log_P, "beta": scale.log_beta, "omega": scale.log_omega}
+    logs |= dict.fromkeys(("w_ij(0)", "w_ii(0)"), log_start)
+    found = {name: sympy.exp(sympy.Float(log, _DIGITS)) for name, log in logs.items()}
+    found |= {name: getattr(scale, name) for name in ("kappa", "K", "alpha", "gamma", "eta")}
+    return found | dict.fromkeys(("a_i", "a_j"), signal)
 
 
 def _bound(relation: Any, letters: dict[str, Any]) -> Any:
@@ -543,9 +529,6 @@ def _value(expression: Any, letters: dict[str, Any]) -> Any:
         symbol: sympy.Float(letters[str(symbol)], _DIGITS) for symbol in expression.free_symbols
     }
     return expression.xreplace(filled).evalf(_DIGITS)
-
-
-LEMMA_EDITIONS = ("printed", "corrected")
 
 
 def assert_lemmas(
@@ -594,8 +577,7 @@ def assert_lemmas(
     __tracebackhide__ = True
     if not isinstance(run, Run):
         raise InvalidInput("run", run, "must be a Run, as simulate returns it")
-    if edition not in LEMMA_EDITIONS:
-        raise InvalidInput("edition", edition, f"must be one of {', '.join(LEMMA_EDITIONS)}")
+    choice(edition, "edition", ("printed", "corrected"))
     if setting is None:
         report = check(run.task, W0=run.initial, eta=run.eta)
     else:

@@ -25,6 +25,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from swingby.errors import InvalidInput
+from swingby.testing.setting import choice
 from swingby.theory import numbers
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
@@ -94,13 +95,6 @@ def dimensions(
         return Dimensions(dim.map(checked), USUAL_DIRECTIONS)
     size = checked(dim)
     return Dimensions(st.just(size), size)
-
-
-def choice(value: Any, argument: str, known: tuple[str, ...]) -> str:
-    """Read a word that has to be one of a few."""
-    if not isinstance(value, str) or value not in known:
-        raise InvalidInput(argument, value, f"must be one of {', '.join(known)}")
-    return value
 
 
 def readable(task: Any) -> SIMTask:

@@ -29,6 +29,13 @@ from swingby.verify.checking.feasibility import Box, Problem
 from swingby.verify.checking.report import Report
 
 
+def choice(value: Any, argument: str, known: tuple[str, ...]) -> str:
+    """Read a word that has to be one of a few."""
+    if not isinstance(value, str) or value not in known:
+        raise InvalidInput(argument, value, f"must be one of {', '.join(known)}")
+    return value
+
+
 @dataclass(frozen=True, repr=False)
 class Setting:
     r"""A task, the numbers of the assumptions, and an initial matrix that agrees with them.
@@ -97,8 +104,7 @@ class Setting:
         if W0.matrix.shape != (task.dim, task.dim):
             shape = f"({task.dim}, {task.dim})"
             raise InvalidInput("W0", f"shape {W0.matrix.shape}", f"must have shape {shape}")
-        if edition not in EDITIONS:
-            raise InvalidInput("edition", edition, f"must be one of {', '.join(EDITIONS)}")
+        choice(edition, "edition", EDITIONS)
         if edition == "repaired" and rho is None:
             raise InvalidInput("rho", MISSING, "must be given for the repaired edition", "D.3'")
         if edition != "repaired" and rho is not None:

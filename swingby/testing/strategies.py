@@ -10,7 +10,6 @@ import functools
 import itertools
 import math
 from fractions import Fraction
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,6 @@ from swingby.testing.matrices import (
     MOST_DIRECTIONS,
     Dimensions,
     bounded,
-    choice,
     definite,
     dimensions,
     fractions,
@@ -30,7 +28,7 @@ from swingby.testing.matrices import (
     many,
     readable,
 )
-from swingby.testing.setting import Setting
+from swingby.testing.setting import Setting, choice
 from swingby.theory import numbers
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
@@ -223,7 +221,7 @@ LARGEST_STEP = Fraction(1, 10)
 
 #: First digits of a step size and the decades it stays below the largest, simplest first; 0
 #: stands for the largest itself.
-_SIZES = st.sampled_from((*product(range(5), fractions("1 2 5 3/2 3")), (0, Fraction(0))))
+_SIZES = st.sampled_from((*itertools.product(range(5), fractions("1 2 5 3/2 3")), (0, Fraction(0))))
 
 
 def step_sizes(task: SIMTask, most: Any = None) -> st.SearchStrategy[Fraction]:

@@ -135,6 +135,7 @@ def test_points_are_not_held():
         ({"steps": 0}, "steps must be at least 1"),
         ({"record": "all"}, "record must be"),
         ({"design": "lhs"}, "design must be grid or random"),
+        ({"design": np.ones(2)}, "design must be grid or random"),
         ({"points": 3}, "points is for design = random"),
         ({"design": "random"}, "points must be given for design = random"),
         ({"design": "random", "points": 2, "omega": {"low": 1}}, "omega.high must be given"),
@@ -153,6 +154,10 @@ def test_points_are_not_held():
         (
             {"design": "random", "points": 2, "omega": {"low": 1, "high": 2, "spacing": "exp"}},
             "omega.spacing must be linear or log",
+        ),
+        (
+            {"design": "random", "points": 2, "width": {"low": 1, "high": "d"}},
+            "width.high must be a number",
         ),
     ],
 )

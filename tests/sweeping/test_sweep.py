@@ -31,9 +31,9 @@ def counted(monkeypatch):
     seen = []
     measure_chunk = module.measure_chunk
 
-    def counting(points, *more):
-        seen.extend(points)
-        return measure_chunk(points, *more)
+    def counting(chunk, *more):
+        seen.extend(point for _, _, point in chunk)
+        return measure_chunk(chunk, *more)
 
     monkeypatch.setattr(module, "measure_chunk", counting)
     return seen
@@ -89,10 +89,10 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(
     measure_chunk = module.measure_chunk
     twelfth = list(grid.points())[12]
 
-    def interrupted(points, *more):
-        if twelfth in points:
+    def interrupted(chunk, *more):
+        if twelfth in [point for _, _, point in chunk]:
             raise KeyboardInterrupt
-        return measure_chunk(points, *more)
+        return measure_chunk(chunk, *more)
 
     monkeypatch.setattr(module, "measure_chunk", interrupted)
     with pytest.raises(KeyboardInterrupt) as error:

@@ -98,8 +98,9 @@ def test_diagrams_and_disagreements(capsys, workplace):
             "x must name a quantity of the sweep; these vary: omega, a_1/a_2, a_2, signal, eta,"
             " got omgea",
         ),
-        (["--x", "omega"], "x must be given together with diagram"),
-        (["--where", "eta=1"], "where must be given together with diagram or disagreements"),
+        (["--diagram", "a.png", "--y", "error_3"], "y must name a quantity of the sweep;"),
+        (["--x", "omega"], "x must not be given without diagram"),
+        (["--where", "eta=1"], "where must not be given without diagram or disagreements"),
         (["--disagreements", "--where", "eta"], "where must be NAME=VALUE"),
         (["--disagreements", "--where", "etta=1"], "where must name a quantity of the sweep;"),
     ],

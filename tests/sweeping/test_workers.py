@@ -6,6 +6,7 @@ import pytest
 
 from swingby.errors import InvalidInput
 from swingby.sweeping.point import Point
+from swingby.sweeping.store import Kept
 from swingby.sweeping.sweep import MOST_DEATHS, measured
 
 
@@ -26,8 +27,8 @@ class Scripted(Executor):
         self.killers, self.lose, self.error = set(killers), set(lose), error
         self.submitted, self.out = [], []
 
-    def submit(self, call, points, folder, code):
-        places = tuple(point.seed for point in points)
+    def submit(self, call, chunk, folder, code):
+        places = tuple(point.seed for _, _, point in chunk)
         self.submitted.append(places)
         future = Future()
         self.out.append(future)
@@ -38,7 +39,7 @@ class Scripted(Executor):
                 if not waiting.done():
                     waiting.set_exception(BrokenExecutor())
         else:
-            future.set_result((0.0, [({"place": place}, None, None) for place in places]))
+            future.set_result(([Kept(*one, {"place": one[1]}) for one in chunk], 0.0))
         return future
 
 
@@ -58,9 +59,8 @@ def test_only_the_points_at_fault_are_given_up(killers):
     workers = Scripted(killers)
     failed = failures(workers, 4, 4, 4)
     assert failed.keys() == killers
-    assert set(failed.values()) == {
-        f"WorkerDied: the process died {MOST_DEATHS} times at this point"
-    }
+    (reason,) = set(failed.values())
+    assert reason == f"WorkerDied: the process died {MOST_DEATHS} times at this point"
     for place in killers:
         assert workers.submitted.count((place,)) == MOST_DEATHS
 

@@ -1,0 +1,5 @@
+"""``python -m swingby`` is ``swingby``."""
+
+from swingby.cli import main
+
+main()

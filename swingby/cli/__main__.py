@@ -1,5 +1,0 @@
-"""``python -m swingby.cli`` is ``swingby``."""
-
-from swingby.cli import main
-
-main()
