@@ -5,12 +5,10 @@ import json
 import random
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import pytest
 
 from swingby.theory.claims.ledger import by_id
-from swingby.verify.prover import judge as prover
 from swingby.verify.prover.check_proof import FORMAT
 from swingby.verify.prover.check_witness import judge
 from swingby.verify.prover.witness_files import export, files
@@ -19,13 +17,8 @@ from swingby.verify.prover.witness_files import export, files
 LINES = ("D.59", "D.37", "D.82", "D.61", "D.24", "D.60", "D.62", "D.48")
 
 
-def record(claim):
-    judged = vars(prover.judge(claim))
-    return SimpleNamespace(id=claim.id, about="", statement=claim, edition=claim.edition, **judged)
-
-
 @pytest.fixture(scope="module")
-def proofs():
+def proofs(record):
     """The exported files of the lines, or of their repairs."""
     found = {}
     for name in LINES:
@@ -34,7 +27,7 @@ def proofs():
     return {name: content for name, content in found.items() if content["format"] == FORMAT}
 
 
-def test_each_line_has_a_proof_and_a_program_of_its_own_accepts_it(proofs, tmp_path):
+def test_each_line_has_a_proof_and_a_program_of_its_own_accepts_it(proofs, record, tmp_path):
     assert len(proofs) == len(LINES)
     one = record(by_id("D.59"))
     one.repair = record(by_id("D.61").repair)
@@ -56,7 +49,7 @@ def test_edits_that_break_the_sum_are_rejected(proofs):
     """Another factor, fact, relation; one piece or hypothesis less."""
     rng, rejected = random.Random(0), 0
     for name, content in proofs.items():
-        for _ in range(40):
+        for _ in range(20):
             edited = copy.deepcopy(content)
             step = rng.choice(edited["shows"])
             one = rng.choice(step["certificates"])
@@ -74,7 +67,7 @@ def test_edits_that_break_the_sum_are_rejected(proofs):
             if edited != content:
                 assert judge(edited), (name, way, edited)
                 rejected += 1
-    assert rejected > 200
+    assert rejected > 100
 
 
 def test_a_proof_without_a_hypothesis_that_it_uses_is_rejected(proofs):
