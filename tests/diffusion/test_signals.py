@@ -32,7 +32,7 @@ def covered(pixels, n=400):
     return big, change
 
 
-@pytest.mark.parametrize("contrast", [0.2, 0.7])
+@pytest.mark.parametrize("contrast", [0.2, pytest.param(0.7, marks=pytest.mark.full)])
 def test_registered_signals_in_closed_form(contrast):
     """Both are products of a colour and an area, within 3 % for the places drawn.
 

@@ -1,5 +1,6 @@
 """Plans, and verdicts on studies whose truth is known."""
 
+import functools
 import json
 import math
 from dataclasses import replace
@@ -32,13 +33,14 @@ def course(cell, seed, colour, size, *, right=1.0, noise=0.0):
     return Course(cell, seed, STEPS, w, kinds, np.zeros(len(STEPS)))
 
 
-def study(signal, plan=PLAN, **named):
+@functools.cache
+def study(signal, noise=0.03):
     """A study in which times go with the inverse of some signal, but for 3 % of noise."""
     found = []
-    for cell, seed in plan.jobs:
-        pace = rates(cell.circles(plan.preset.pixels), plan.preset_of(cell), signal)
-        found.append(course(cell, seed, *(2000 / one for one in pace), **{"noise": 0.03, **named}))
-    return Study(plan, tuple(found), {})
+    for cell, seed in PLAN.jobs:
+        pace = rates(cell.circles(PLAN.preset.pixels), PLAN.preset_of(cell), signal)
+        found.append(course(cell, seed, *(2000 / one for one in pace), noise=noise))
+    return Study(PLAN, tuple(found), {})
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +80,8 @@ def test_shares(by_covariance):
         # Two of the four pairs of levels have clear signals of images that point the other way.
         assert by_covariance.of("order", optimizer, signal="registered").verdict != Verdict.HOLDS
         assert by_covariance.of("composed", optimizer).verdict == Verdict.HOLDS
-    empty = judge(study("covariance", right=0.5))
+    courses = [course(cell, seed, 100, 200, right=0.5) for cell, seed in PLAN.jobs]
+    empty = judge(Study(PLAN, tuple(courses), {}))
     assert empty.of("composed", "sgd").verdict == Verdict.FAILS
 
 

@@ -1,5 +1,7 @@
 """Starts that several tests draw, and verdicts that are kept from run to run."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -27,6 +29,19 @@ def verdict(request):
                 if known[0].verdict != Finding.UNDECIDED:
                     audit_cache.store(claim, *known)
             return known[0]
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def record(verdict):
+    """``record(claim)``: what an export reads of a line that has been judged."""
+
+    def call(claim):
+        judged = vars(verdict(claim))
+        return SimpleNamespace(
+            id=claim.id, about="", statement=claim, edition=claim.edition, repair=None, **judged
+        )
 
     return call
 

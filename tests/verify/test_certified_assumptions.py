@@ -78,7 +78,7 @@ def points(generator, intervals, count):
 def test_check_at_every_point_lies_in_the_enclosure_of_the_box():
     generator = random.Random(7)
     seen = {"holds": 0, "fails": 0, "undecided": 0}
-    boxes = min(500, 3 * settings.default.max_examples)
+    boxes = min(500, settings.default.max_examples)
     for _ in range(boxes):
         signal, omega, eta, beta, edition = random_box(generator)
         task = SIMTask.from_signal([high or 1 for _, high in signal])

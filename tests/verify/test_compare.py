@@ -70,21 +70,18 @@ def test_the_errors_are_summed_up_over_half_times(table):
     assert table.largest_error < 0.02
 
 
-def row(predicted, observed, lower=math.nan, upper=math.nan):
-    return Row("w_11", "half", predicted, observed, lower, upper, math.nan)
+NONE, INF = math.nan, math.inf
+
+
+def row(predicted, observed, lower=NONE, upper=NONE):
+    return Row("w_11", "half", predicted, observed, lower, upper, NONE)
 
 
 @pytest.mark.parametrize(
     ("predicted", "observed", "error"),
     [
-        (110.0, 100.0, 0.1),
-        (90.0, 100.0, -0.1),
-        (math.inf, math.inf, 0.0),
-        (0.0, 0.0, 0.0),
-        (1.0, 0.0, math.nan),
-        (math.nan, 100.0, math.nan),
-        (100.0, math.nan, math.nan),
-        (100.0, math.inf, math.nan),
+        *((110.0, 100.0, 0.1), (90.0, 100.0, -0.1), (INF, INF, 0.0), (0.0, 0.0, 0.0)),
+        *((1.0, 0.0, NONE), (NONE, 100.0, NONE), (100.0, NONE, NONE), (100.0, INF, NONE)),
     ],
 )
 def test_the_relative_error_is_predicted_over_observed_minus_one(predicted, observed, error):
@@ -94,14 +91,9 @@ def test_the_relative_error_is_predicted_over_observed_minus_one(predicted, obse
 @pytest.mark.parametrize(
     ("observed", "lower", "upper", "inside"),
     [
-        (5.0, 1.0, 9.0, True),
-        (1.0, 1.0, 9.0, True),
-        (9.0, 1.0, 9.0, True),
-        (0.5, 1.0, 9.0, False),
-        (9.5, 1.0, 9.0, False),
-        (5.0, math.nan, 9.0, None),
-        (5.0, 1.0, math.nan, None),
-        (math.nan, 1.0, 9.0, None),
+        *((5.0, 1.0, 9.0, True), (1.0, 1.0, 9.0, True), (9.0, 1.0, 9.0, True)),
+        *((0.5, 1.0, 9.0, False), (9.5, 1.0, 9.0, False)),
+        *((5.0, NONE, 9.0, None), (5.0, 1.0, NONE, None), (NONE, 1.0, 9.0, None)),
     ],
 )
 def test_inside_is_about_the_observation_and_the_window(observed, lower, upper, inside):
@@ -185,7 +177,6 @@ def test_plot_draws_every_entry_and_marks_every_half_time(table):
     assert sorted(float(mark.get_xdata()[0]) for mark in marks) == half
 
 
-NONE = math.nan
 FOUR = [("min", 10), ("max", 20), ("min", 30), ("max", 40)]
 
 

@@ -33,10 +33,8 @@ def composite(name, dynamics, scale=1):
 
 @pytest.mark.parametrize("dynamics", ["euler", "gd", "flow"])
 @pytest.mark.parametrize("name", SETTINGS)
-# Small and large distances: the loss goes with their square, and so do the swings that count.
-@pytest.mark.parametrize("scale", [0.125, 1, 8])
-def test_events_are_those_of_the_sampled_curve(name, dynamics, scale):
-    schedule = composite(name, dynamics, scale)
+def test_events_are_those_of_the_sampled_curve(name, dynamics):
+    schedule = composite(name, dynamics)
     found = curve_events(schedule.stages)
     t = np.arange(0, 1.5 * found.end, 0.25)
     W = schedule.evaluate(t)
@@ -67,10 +65,11 @@ def test_events_are_those_of_the_sampled_curve(name, dynamics, scale):
     assert abs(found.end - t[np.flatnonzero(far)[-1]]) <= 1
 
 
-@pytest.mark.parametrize("name", ["two", "three"])
+@pytest.mark.parametrize("name", ["two", "wiggle", "three"])
 def test_times_do_not_depend_on_the_unit_of_the_distances(name):
     # (D.2) holds eta a_k alone, and the loss is measured in its own start: mu -> c mu together
-    # with eta -> eta/c^2 changes nothing. Powers of two, so that floats agree to rounding.
+    # with eta -> eta/c^2 changes nothing, nor which swings count. Powers of two, so that floats
+    # agree to rounding.
     base = curve_events(composite(name, "euler").stages)
     assert bool(base.turning) == (name == "two")
     for scale in (2.0**-10, 2.0**12):

@@ -19,12 +19,11 @@ from swingby.theory.initial import Scaled
 from swingby.theory.proofs.reader import packaged
 from swingby.theory.task import SIMTask
 from swingby.verify.hunt import hunt
-from swingby.verify.hunting import draft, search
-from swingby.verify.hunting.draft import Asked, Draft, asked_by, draw, mutate
+from swingby.verify.hunting import draft, search, theorems
+from swingby.verify.hunting.draft import Asked, Draft, draw, mutate
 from swingby.verify.hunting.search import (
     Followed,
     closest_call,
-    length,
     moves,
     show,
     shrink,
@@ -33,7 +32,6 @@ from swingby.verify.hunting.search import (
 from swingby.verify.hunting.theorems import find_breach, promises_of
 from swingby.verify.prover.repaired.theorems import DRAWS
 from swingby.verify.prover.trajectories import instances
-from swingby.verify.prover.trajectories.judge import meets
 from swingby.verify.prover.trajectories.violation import Recorded, Violation, from_floats
 from tests.theory.letters import ge, le, v, v_start, w
 
@@ -65,6 +63,8 @@ def test_a_counterexample_to_lemma_three_holds_in_floats_too(lemma_three):
     values = found.violation.values
     signal, entries, eta = rebuilt(values)
     assert all(a > 3 * b for a, b in pairwise(signal))
+    # It breaks on any W(0) of rank one: ones are the simplest.
+    assert (entries, found.shrinks > 0) == ([[1, 1], [1, 1]], True)
     i, step = int(values["i"]) - 1, int(values["t"])
     start = Scaled(entries, values["omega"])
     run = simulate(SIMTask.from_signal(signal), start, eta, step, "gd", "none")
@@ -91,36 +91,33 @@ def test_a_rerun_follows_the_witness(lemma_three):
     assert not still_violates(weaker, witness, instance, "gd")
 
 
-def test_one_seed_gives_one_hunt(lemma_three):
-    again = hunt("Lemma D.3", dynamics="gd", seconds=30, dim=2)
-    assert (again.violation, again.instances, again.shrinks) == (
-        lemma_three.violation,
-        lemma_three.instances,
-        lemma_three.shrinks,
-    )
-
-
-def test_what_holds_is_not_refuted():
+def test_what_holds_is_not_refuted(monkeypatch):
     """Lemma D.2 is proved for (D.2) by other means; the repaired lemma has survived searches."""
+    monkeypatch.setattr(search, "MOST_INSTANCES", 6)
     for name, edition in (("Lemma D.2", "printed"), ("Lemma D.3", "corrected")):
-        found = hunt(name, edition, seconds=1.5, dim=2)
+        found, again, other = (
+            hunt(name, edition, seconds=600, dim=2, rng=seed) for seed in (0, 0, 1)
+        )
         assert not found.found
-        assert found.verdict == "tested"
-        assert found.instances > 0
+        assert (found.verdict, found.instances) == ("tested", 6)
         assert found.closest.slack > 0
-        assert f"in {found.instances} instance" in str(found)
+        assert "in 6 instances" in str(found)
         with pytest.raises(InvalidInput, match="counterexample"):
             found.rerun()
+        # One seed gives one hunt.
+        assert (found.closest, found.steps) == (again.closest, again.steps)
+        assert found.closest != other.closest
 
 
-def test_a_claim_of_ones_own():
+def test_a_claim_of_ones_own(monkeypatch):
     """w_ii grows from the first step on: it exceeds its start, and never 3."""
     shrinks = Claim("mine", "lemma", "", AlongTrajectory(le(v, v_start), "diagonal"))
     found = hunt(shrinks, seconds=10, dim=2)
     assert found.found
     assert float(found.violation.left) > float(found.violation.right)
+    monkeypatch.setattr(search, "MOST_INSTANCES", 3)
     bounded = Claim("mine", "lemma", "", AlongTrajectory(le(v, 3), "diagonal"))
-    assert not hunt(bounded, dynamics="gd", seconds=1, dim=2).found
+    assert not hunt(bounded, dynamics="gd", seconds=600, dim=2).found
     mixed = Claim("mine", "lemma", "", AlongTrajectory(le(w, ge(v, 1)), "diagonal"))
     with pytest.raises(InvalidInput, match="scan can evaluate"):
         hunt(mixed, seconds=1, dim=2)
@@ -128,7 +125,8 @@ def test_a_claim_of_ones_own():
 
 def test_what_balls_do_not_confirm_is_not_reported(monkeypatch):
     monkeypatch.setattr(search, "confirm_violation", lambda *_: None)
-    found = hunt("Corollary D.1", seconds=1.5, dim=2)
+    monkeypatch.setattr(search, "MOST_INSTANCES", 2)
+    found = hunt("Corollary D.1", seconds=600, dim=2)
     assert not found.found
     assert found.unconfirmed > 0
     assert found.verdict == "undecided"
@@ -169,11 +167,13 @@ def test_lines_about_numbers():
     assert (mended.found, str(mended.verdict)) == (False, "proved")
 
 
-def test_the_repaired_theorems_keep_their_promises():
-    found = hunt("theorem", "repaired", seconds=4)
+def test_the_repaired_theorems_keep_their_promises(monkeypatch):
+    monkeypatch.setattr(theorems, "MOST_TRIALS", 3)
+    found = hunt("theorem", "repaired", seconds=600)
     assert [part.statement for part in found.parts] == ["Theorem G", "Theorem two", "Theorem R"]
     assert found.verdict == "tested"
-    assert found.instances == sum(part.instances for part in found.parts) > 100
+    assert found.instances == sum(part.instances for part in found.parts)
+    assert found.instances == 9 * theorems.PER_SETTING
     assert found.dynamics == "flow"
 
 
@@ -217,13 +217,6 @@ def test_drawn_settings_lie_inside_the_assumptions_and_vary():
     assert len(usable) > len(drawn) / 3
 
 
-def test_hypotheses_of_a_repair_are_met():
-    claim, rng = by_id("Lemma D.3").repair, np.random.default_rng(3)
-    drafts = [draw(rng, 3, asked_by(claim)) for _ in range(30)]
-    made = [one for draft in drafts if draft is not None and (one := draft.instance())]
-    assert sum(meets(claim, one) for one in made) > len(made) / 2 > 3
-
-
 def test_the_closest_call_is_the_smallest_slack_off_the_start():
     """A path with two humps below 1 + 2/K = 11/10: the higher one, and the logarithm by hand."""
     instance = tuple(instances.candidates())[1]
@@ -236,7 +229,7 @@ def test_the_closest_call_is_the_smallest_slack_off_the_start():
     assert -near.excess == pytest.approx(np.log(1.1 / 1.0))
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_delay_is_the_root_of_a_straight_line():
     """The epsilon of the prepared instance, to all of its 21 digits."""
     epsilon = draft.solve(lambda: False)
@@ -257,19 +250,23 @@ def test_a_hunt_as_plain_values(lemma_three):
     assert "checked by balls" in str(lemma_three)
 
 
-def test_the_command(tmp_path):
+def test_the_command(tmp_path, monkeypatch):
     """Exit codes 1 found, 0 none found; wrong input is named."""
 
     def run(*arguments):
         return command.main(list(arguments), "hunt", standalone_mode=False)
 
     target = tmp_path / "hunt.json"
-    found = run("Lemma D.3", "--dynamics", "gd", "--dim", "2", "--out", str(target))
-    assert found == 1
+    assert run("D.61", "--out", str(target)) == 1
     assert json.loads(target.read_text())["verdict"] == "refuted"
-    assert run("Lemma D.2", "--seconds", "0.5", "--dim", "2") == 0
-    result = CliRunner().invoke(command, ["D.61", "--json"], standalone_mode=False)
-    assert json.loads(result.output)["statement"] == "D.61"
+    monkeypatch.setattr(search, "MOST_INSTANCES", 2)
+    result = CliRunner().invoke(
+        command, ["Lemma D.2", "--dynamics", "gd", "--dim", "2", "--json"], standalone_mode=False
+    )
+    assert result.return_value == 0
+    said = json.loads(result.output)
+    assert (said["statement"], said["dynamics"], said["instances"]) == ("Lemma D.2", "gd", 2)
+    assert said["closest"]["instance"].count(", ") == 3  # a = (a_1, a_2), omega, eta
     for arguments in (["D.61", "--out", "x.png"], ["D.61", "--edition", "x"]):
         with pytest.raises((InvalidInput, click.ClickException)):
             run(*arguments)
@@ -345,24 +342,14 @@ def test_a_stop_ends_it_at_once():
 
 def test_moves_stay_inside_the_assumptions():
     rng = np.random.default_rng(4)
-    drawn = [draft for _ in range(12) if (draft := draw(rng, None, PLAIN))]
+    drawn = [draft for _ in range(5) if (draft := draw(rng, None, PLAIN))]
     made = [one.instance() for draft in drawn for one in moves(draft)]
     assert all(one.is_admissible() for one in made if one is not None)
     assert sum(one is not None for one in made) > len(made) / 2
 
 
-@pytest.mark.parametrize("dynamics", ["euler", "gd"])
-def test_a_real_counterexample_becomes_the_simplest_one(dynamics):
-    """Lemma D.3 breaks on any W(0) of rank one: two concepts and ones are enough."""
-    found = show(LONG, by_id("Lemma D.3"), dynamics)
-    assert found.violation is not None
-    simple, _ = shrink(found, lambda draft: show(draft, by_id("Lemma D.3"), dynamics), never)
-    assert simple.draft.matrix == whole([[1, 1], [1, 1]])
-    assert length(simple.draft) < length(LONG) / 1.5
-    assert simple.violation.step < found.violation.step
-
-
 def test_what_keeps_the_claim_shows_no_violation():
+    assert show(LONG, by_id("Lemma D.3"), "euler").violation is not None
     full = replace(LONG, matrix=whole([[2, 1, 1], [1, 2, 1], [1, 1, 2]])).feasible()
     assert show(full, by_id("Lemma D.2"), "euler").violation is None
     # Rank one does not meet the hypotheses of the repair.

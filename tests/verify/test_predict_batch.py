@@ -18,7 +18,7 @@ DYNAMICS = ("euler", "gd", "flow")
 #: Largest difference from the law alone in steps, and beside that as a share of the error bar.
 CROSSING, SHARE = 1e-3, 1e-2
 #: Instances of a kind: under euler the law of a tiny W(0) alone takes seconds.
-MOST = dict.fromkeys(DYNAMICS, 6) if FULL else {"euler": 1, "gd": 3, "flow": 3}
+MOST = dict.fromkeys(DYNAMICS, 8) if FULL else {"euler": 1, "gd": 2, "flow": 2}
 
 
 def starts(count, d, seed, low=1e-8, high=1e-3, closest=1.3, farthest=4.0):
@@ -67,16 +67,18 @@ def agree(batch, given, dynamics, *, scales=None):
         assert (its_bar[sure] <= bar[sure] * 1.2 + 0.02).all(), place
 
 
-@pytest.mark.parametrize("d", [1, 2, 3, 4, pytest.param(8, marks=pytest.mark.full)])
+@pytest.mark.parametrize("d", [1, 3, *(pytest.param(d, marks=pytest.mark.full) for d in (2, 4, 8))])
 @pytest.mark.parametrize("dynamics", DYNAMICS)
 def test_random_instances_agree_with_the_law_of_each_alone(dynamics, d):
-    given = starts(8, d, seed=d)
+    given = [part[: 2 * MOST[dynamics]] for part in starts(8, d, seed=d)]
     agree(predict_batch(*given, dynamics), given, dynamics)
 
 
 @pytest.mark.parametrize("dynamics", DYNAMICS)
 @pytest.mark.parametrize(("low", "high"), [(1e-2, 1e-1), (1e-300, 1e-290), (0.1, 2.0)])
 def test_agreement_from_a_large_omega_to_the_end_of_the_float_range(dynamics, low, high):
+    if dynamics == "euler" and low < 1e-200 and not FULL:
+        pytest.skip("takes long; test_scales_below_the_float_range is as far out")
     given = [part[: MOST[dynamics]] for part in starts(5, 3, 7, low, high)]
     agree(predict_batch(*given, dynamics), given, dynamics)
 
@@ -116,7 +118,7 @@ def special():
 SPECIAL = {name: given for name, *given in special()}
 
 
-@pytest.mark.parametrize("dynamics", DYNAMICS)
+@pytest.mark.parametrize("dynamics", ["euler", pytest.param("gd", marks=pytest.mark.full), "flow"])
 @pytest.mark.parametrize("name", SPECIAL)
 def test_special_instances_agree_with_the_law_of_each_alone(name, dynamics):
     given = [part[: MOST[dynamics]] for part in SPECIAL[name]]
@@ -174,7 +176,7 @@ def test_what_the_euler_drift_leaves_open_is_undecided():
     cut = batch.trapped[:, 1] & sure
     assert 0 < cut.sum() < 200
     assert np.isnan(batch.crossing[cut][:, 2]).all()
-    some = slice(80, 200, 12)
+    some = slice(80, 200, 30)
     agree(
         predict_batch(*(part[some] for part in given), "euler"), [p[some] for p in given], "euler"
     )

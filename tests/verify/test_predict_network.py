@@ -10,6 +10,7 @@ import pytest
 import swingby
 from swingby import InvalidInput, SIMTask, predict_network
 from swingby.training.deep_networks import CELLS, DeepCell, draw, half_times_of, trained
+from tests.forked import FULL
 
 TASK = SIMTask.from_signal([4, 2, 1])
 
@@ -46,7 +47,7 @@ def plain_descent(layers, a, lr, steps):
 def test_half_times_are_those_of_gradient_descent_to_the_step(widths, scale):
     """None is off by more than a bar, and bars are below a step."""
     a, lr = np.array([4.0, 2.0, 1.0]), 0.2 / (4 * (len(widths) - 1))
-    for seed in range(4):
+    for seed in range(4 if FULL else 2):
         layers = gaussian(seed, widths, scale)
         seen = plain_descent(layers, a, lr, 60_000)
         said = predict_network(layers, TASK, lr=lr)
@@ -190,7 +191,11 @@ def test_the_compiled_training_is_the_plain_one():
     assert np.isnan(seen).all()
 
 
-@pytest.mark.parametrize("cell", [CELLS[1], CELLS[4], CELLS[8]], ids=lambda cell: cell.name)
+@pytest.mark.parametrize(
+    "cell",
+    [CELLS[1], CELLS[8], pytest.param(CELLS[4], marks=pytest.mark.full)],
+    ids=lambda cell: cell.name,
+)
 def test_bars_cover_what_random_networks_do(cell):
     """On a seed that no bar was calibrated on."""
     runs = list(trained(cell, 8, 23))

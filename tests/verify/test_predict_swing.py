@@ -37,7 +37,7 @@ def composite(a, W, eta, dynamics, scale=Fraction(1)):
     return kinds.count("max") + (kinds[:1] != ["max"]), heights
 
 
-@pytest.mark.parametrize("d", [2, 3, 4, pytest.param(6, marks=pytest.mark.full)])
+@pytest.mark.parametrize("d", [3, *(pytest.param(d, marks=pytest.mark.full) for d in (2, 4, 6))])
 @pytest.mark.parametrize("dynamics", DYNAMICS)
 def test_random_instances_agree_with_the_scalar_composite(dynamics, d, starts):
     given = starts(10 if FULL else 6, d, seed=d, high=1e-3)
@@ -80,10 +80,22 @@ def test_runs_descend_as_often_as_predicted(dynamics, least, d, starts):
     assert several >= 8
 
 
+#: Fig. 5 shows two descents, Figs. 8 and 9 three and four; with a in place of a^2 fewer.
+DESCENDED = {
+    ("Fig. 5", "caption and code", "a^2", "euler"): 2,
+    ("Fig. 5", "caption and code", "a", "euler"): 1,
+    ("Fig. 8", "caption", "a", "gd"): 3,
+    ("Fig. 8", "code", "a^2", "euler"): 3,
+    ("Fig. 9", "caption", "a^2", "gd"): 4,
+}
+
+
 def test_the_figures_of_the_paper():
-    # Fig. 5 shows two descents, Figs. 8 and 9 three and four; with a in place of a^2 fewer.
     descended = {}
     for setting in figure_settings():
+        key = (setting.figure, setting.parameters, setting.rates, setting.dynamics)
+        if not FULL and key not in DESCENDED:
+            continue
         assert not isinstance(setting.W0, Scaled)
         found = predict_swing_batch(
             setting.task.signal,
@@ -92,7 +104,6 @@ def test_the_figures_of_the_paper():
             setting.dynamics,
             test_point=setting.task.test_point,
         )
-        key = (setting.figure, setting.parameters, setting.rates, setting.dynamics)
         descended[key] = int(found.descents)
         if found.undecided:
             continue
@@ -100,11 +111,7 @@ def test_the_figures_of_the_paper():
             setting.task, setting.W0, setting.eta, dynamics=setting.dynamics, record="none"
         )
         assert found.descents == run.descents(), setting.title
-    assert descended["Fig. 5", "caption and code", "a^2", "euler"] == 2
-    assert descended["Fig. 5", "caption and code", "a", "euler"] == 1
-    assert descended["Fig. 8", "caption", "a", "gd"] == 3
-    assert descended["Fig. 8", "code", "a^2", "euler"] == 3
-    assert descended["Fig. 9", "caption", "a^2", "gd"] == 4
+    assert descended.items() >= DESCENDED.items()
     assert list(descended.values()).count(-1) <= 3
 
 

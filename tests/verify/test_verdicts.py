@@ -27,6 +27,17 @@ LINES = [
     if claim.edition != "repaired" and not isinstance(claim.conclusion, AlongTrajectory)
 ]
 IDS = [claim.id for claim in LINES]
+#: They take five seconds each: for the full profile alone.
+LONG = {"D.20, printed", "D.81, corrected", "D.81 (with the right t_0), corrected"}
+
+
+def each(lines):
+    """The lines as parameters of a test."""
+    marks = dict.fromkeys(LONG, pytest.mark.full)
+    return [
+        pytest.param(one, marks=marks.get(f"{one.id}, {one.edition}", ()), id=one.id)
+        for one in lines
+    ]
 
 
 def test_the_list_names_lines_of_the_ledger():
@@ -49,7 +60,7 @@ def test_all_numbered_displays_are_there():
     assert len(everything) >= 115
 
 
-@pytest.mark.parametrize("line", LINES, ids=IDS)
+@pytest.mark.parametrize("line", each(LINES))
 def test_verdict(line, verdict):
     expected = "refuted" if line.id in AS_REFUTED else "proved"
     judged = verdict(line)
@@ -59,11 +70,9 @@ def test_verdict(line, verdict):
         assert judged.witness is not None or line.quantifier == "exists"
 
 
-@pytest.mark.parametrize(
-    "line", [one for one in LINES if one.repair], ids=[one.id for one in LINES if one.repair]
-)
-def test_verdict_on_the_repair(line, verdict):
-    assert verdict(line.repair).verdict == "proved"
+@pytest.mark.parametrize("repair", each(one.repair for one in LINES if one.repair))
+def test_verdict_on_the_repair(repair, verdict):
+    assert verdict(repair).verdict == "proved"
 
 
 def test_a_refuted_line_has_a_repair_and_only_a_refuted_line_a_flaw():

@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 from fractions import Fraction
-from types import SimpleNamespace
 
 import mpmath
 import pytest
@@ -17,7 +16,6 @@ from swingby.theory import assumptions
 from swingby.theory.claims.ledger import by_id
 from swingby.theory.proofs.reader import Proof
 from swingby.verify.prover import check_witness
-from swingby.verify.prover import judge as prover
 from swingby.verify.prover.check_witness import judge, rational
 from swingby.verify.prover.scalar.counterexample import settings
 from swingby.verify.prover.scalar.dispatch import prepared
@@ -36,11 +34,14 @@ FACTORS = [Fraction(x) for x in ("-1", "0", "1/2", "2", "999/1000", "1001/1000",
 
 
 @pytest.fixture(scope="module")
-def records():
-    claims = {name: by_id(name) for name in (*LINES, *MATRICES)}
-    judged = {name: vars(prover.judge(claim)) for name, claim in claims.items()}
-    more = {"about": "", "repair": None}
-    return [SimpleNamespace(id=n, statement=c, **more, **judged[n]) for n, c in claims.items()]
+def records(record):
+    return [record(by_id(name)) for name in (*LINES, *MATRICES)]
+
+
+def content_of(record):
+    """The only file of a line."""
+    ((_, content),) = files(record)
+    return content
 
 
 #: D.1 to D.5 as printed: over what, and the relation.
@@ -105,27 +106,22 @@ def test_every_witness_is_accepted_by_a_program_of_its_own(records, tmp_path):
         ("z^6 + 1 >= 2 z³", "roots"),
     ],
 )
-def test_what_boxes_or_roots_prove_has_a_file_of_squares(line, method):
+def test_what_boxes_or_roots_prove_has_a_file_of_squares(line, method, record):
     """The second one says besides that a denominator is not 0."""
     given = "  given n < 1  [case]\n" * ("/(1" in line)
     text = f"letters nonnegative: n\nletters real: z\nstep 1: a line\n{given}  then {line}"
-    statement = Proof(text)["1"]
-    judged = prover.judge(statement)
+    judged = record(Proof(text)["1"])
     assert (judged.verdict, judged.proof) == ("proved", ())
     assert method in judged.method
-    record = SimpleNamespace(id="1", statement=statement, about="", **vars(judged))
-    ((_, content),) = files(record)
+    content = content_of(judged)
     assert judge(content) == ""
     shown = content["shows"][-1]
     larger = shown | {"relation": shown["relation"].replace("<=", "<")}
     assert judge({**content, "shows": [*content["shows"][:-1], larger]})
 
 
-def test_a_witness_has_the_signs_of_its_letters():
-    statement = Proof("letters positive: p\nstep 1: a line\n  then p >= 1")["1"]
-    judged = prover.judge(statement)
-    record = SimpleNamespace(id="1", statement=statement, about="", **vars(judged))
-    ((_, content),) = files(record)
+def test_a_witness_has_the_signs_of_its_letters(record):
+    content = content_of(record(Proof("letters positive: p\nstep 1: a line\n  then p >= 1")["1"]))
     assert judge(content) == ""
     assert judge({**content, "values": {"p": "0"}}) == "not given: 0 < p"
 
@@ -133,9 +129,9 @@ def test_a_witness_has_the_signs_of_its_letters():
 def test_edits_of_its_numbers_are_accepted_only_where_it_still_is_a_witness(records):
     rng, rejected = random.Random(1), 0
     for record in records[: len(LINES)]:
-        ((_, content),) = files(record)
+        content = content_of(record)
         question = prepared(record.statement)
-        for _ in range(45):
+        for _ in range(15):
             values = {name: rational(text) for name, text in content["values"].items()}
             name = rng.choice(sorted(values))
             values[name] *= rng.choice(FACTORS)
@@ -145,7 +141,7 @@ def test_edits_of_its_numbers_are_accepted_only_where_it_still_is_a_witness(reco
             reason = judge({**content, "values": texts})
             assert (reason == "") == expected(record, question, values), (record.id, name, reason)
             rejected += bool(reason)
-    assert rejected > 250
+    assert rejected > 80
 
 
 def test_the_constants_are_inside_the_assumptions_by_the_same_program(records):
@@ -161,7 +157,7 @@ def test_edits_of_a_line_written_out_in_entries(records):
     """The relation, read by sympy: the letters are what stands before "=", "^" and brackets."""
     rng, rejected = random.Random(2), 0
     for record in records[len(LINES) :]:
-        ((_, content),) = files(record)
+        content = content_of(record)
         names = sorted(content["values"], key=len, reverse=True)
         text = content["fails"]
         for place, name in enumerate(names):
@@ -169,7 +165,7 @@ def test_edits_of_a_line_written_out_in_entries(records):
         text = re.sub(r"\bt\b", str(content["values"].get("t")), text).replace("^", "**")
         left, _, right = text.partition(" <= " if "<=" in text else " = ")
         gap = sympy.sympify(right) - sympy.sympify(left)
-        for _ in range(30):
+        for _ in range(15):
             values = dict(content["values"])
             name = rng.choice(sorted(set(values) - {"t"}))
             values[name] = rng.choice(["-1", "0", "0", "1", "1/2"])
@@ -181,7 +177,7 @@ def test_edits_of_a_line_written_out_in_entries(records):
             reason = judge({**content, "values": values})
             assert (reason == "") == bool(fails and semidefinite), (record.id, name, reason)
             rejected += bool(reason)
-    assert rejected > 30
+    assert rejected > 15
 
 
 #: Under (D.2) the concept without a pivot runs away below 0: seen in exact fractions.
@@ -257,53 +253,31 @@ def test_a_place_of_a_trajectory_is_found_again_and_every_edit_is_judged():
     assert judge({**content, "run": {**RUN, "more": 1}})
 
 
-def test_a_whole_letter_stays_whole_in_the_file_of_a_witness():
+def test_a_whole_letter_stays_whole_in_the_file_of_a_witness(record):
     claim = Proof("letters integer: n\nstep 1: below 2\n  then n (3 - n) <= 2 - 1")["1"]
-    record = SimpleNamespace(id="1", statement=claim, about="", **vars(prover.judge(claim)))
-    ((_, content),) = files(record)
+    content = content_of(record(claim))
     assert judge(content) == ""
     false = {**content, "values": {"n": "3/2"}}
     assert judge(false) == "not given: n is a whole number"
     assert judge({**false, "given": []}) == ""
 
 
-@pytest.mark.parametrize(
-    ("value", "says"),
-    [
-        ("1/2", ""),
-        ("1", ""),
-        ("5", "not given: x <= 1"),
-        ("-2", "not given: 0 < x"),
-        ("1/3", "it holds: x < 1/2"),
-    ],
-)
-def test_a_witness_on_an_interval_lies_in_it(value, says):
+def test_a_witness_on_an_interval_lies_in_it(record):
     claim = Proof("letters positive: x\nstep 1: a\n  then x in [-3, 1]: x < 1/2")["1"]
-    record = SimpleNamespace(id="1", statement=claim, about="", **vars(prover.judge(claim)))
-    ((_, content),) = files(record)
-    assert judge(content | {"values": {"x": value}}) == says
+    content = content_of(record(claim))
+    expected = {"1/2": "", "1": "", "5": "not given: x <= 1", "-2": "not given: 0 < x"}
+    for value, says in (expected | {"1/3": "it holds: x < 1/2"}).items():
+        assert judge(content | {"values": {"x": value}}) == says
 
 
 def test_what_is_no_witness_is_refused_in_a_line():
-    content = {
-        "format": check_witness.FORMAT,
-        "id": "",
-        "line": "",
-        "assumed": [],
-        "values": {"x": "2"},
-    }
+    content = {"format": check_witness.FORMAT, "id": "", "line": "", "assumed": []}
+    content["values"] = {"x": "2"}
     assert judge({**content, "given": ["0 < x"], "fails": "x <= 1"}) == ""
     for fails in (
-        "x",
-        "x <= ",
-        "x <= (1",
-        "x <= y",
-        "x <= 1/0",
-        "x <= log(-1)",
-        "x <= __import__(1)",
+        *("x", "x <= ", "x <= (1", "x <= y", "x <= 1/0", "x <= log(-1)", "x <= __import__(1)"),
+        *("x <= " + "(" * 5000 + "1", "x <= x^x^x^x^x^x", "x <= 9^9^9^9", 3, None, []),
     ):
-        assert judge({**content, "given": [], "fails": fails})
-    for fails in ("x <= " + "(" * 5000 + "1", "x <= x^x^x^x^x^x", "x <= 9^9^9^9", 3, None, []):
         assert judge({**content, "given": [], "fails": fails})
     for values in ({"x": "nan"}, {"x": 2}, {"x": "1/0"}, {"x": "10^9999999"}, None):
         assert judge({**content, "given": [], "fails": "x <= 1", "values": values})

@@ -12,7 +12,6 @@ from swingby.theory.claims.ledger import by_id
 from swingby.verify.prover.check_identity import FORMAT, WORDS, flow
 from swingby.verify.prover.check_witness import judge
 from swingby.verify.prover.witness_files import files
-from tests.verify.prover.test_check_proof import record
 
 #: Sums over samples with definitions, two gradients, a definition put in, blocks, an entry of the
 #: flow, determinants, logarithms, powers with letters, an equation in time; examples.
@@ -28,7 +27,7 @@ NUMBERS = re.compile(r"(?<![\w(])\d+(?![\w^}])")
 
 
 @pytest.fixture(scope="module")
-def exported():
+def exported(record):
     """The files of the lines, or of their repairs."""
     found = {}
     for name in (one for names in PROVED.values() for one in names):
@@ -73,7 +72,8 @@ def test_edits_of_its_numbers_are_rejected(exported):
     for name, content in exported.items():
         if content["format"] == "swingby witness 1":
             continue
-        for edited in edits(content, rng):
+        some = list(edits(content, rng))
+        for edited in some[:: max(1, len(some) // 12)]:
             assert judge(edited), (name, edited)
             rejected += 1
     assert rejected > 100
@@ -123,7 +123,7 @@ INTERVALS = ("Theorem two [1.13.1]", "Theorem two [1.13.2]", "Theorem two [1.13.
 
 
 @pytest.mark.parametrize("name", INTERVALS)
-def test_a_relation_on_an_interval_is_decided_over_all_of_it(name):
+def test_a_relation_on_an_interval_is_decided_over_all_of_it(name, record):
     ((_, content),) = files(record(by_id(name)))
     assert judge(content) == ""
     small, large = content["holds"].split(" < ")
@@ -144,7 +144,7 @@ def test_a_relation_that_fails_at_one_point_of_an_interval_is_rejected():
 @pytest.mark.parametrize(
     "name", ["before D.47", "D.9 (its other bounds)", "Lemma D.2 [7]", "Theorem R [R.5.1]"]
 )
-def test_what_boxes_prove_has_a_sum_where_a_short_one_does_as_well(name):
+def test_what_boxes_prove_has_a_sum_where_a_short_one_does_as_well(name, record):
     """Hypotheses are needed, and the relation cannot be sharpened by 1."""
     ((_, content),) = files(record((*by_id(name),)[-1]))
     assert judge(content) == ""
@@ -167,7 +167,7 @@ def test_the_flow_of_the_checker_is_that_of_the_paper():
                 assert sympy.expand(found - right[i, j]) == 0
 
 
-def test_identities_that_do_not_hold_make_no_file():
+def test_identities_that_do_not_hold_make_no_file(record):
     for name in ("C.2", "D.1", "D.2"):
         one = record(by_id(name).repair)
         one.statement = by_id(name)

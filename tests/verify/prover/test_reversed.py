@@ -25,8 +25,6 @@ FILES = (
 )
 #: They take longest; what they rest on is reversed too.
 LONG = {"Corollary D.1 (its sum)", "D.24", "D.29", "D.47"}
-#: They take eight seconds each: for the full profile alone.
-LONGER = {"D.81, corrected", "D.81, printed", "D.81 (with the right t_0), corrected"}
 CLAIMS = {
     f"{claim.id}, {claim.edition}": claim
     for name in FILES
@@ -44,6 +42,8 @@ REVERSIBLE = [
     for place in {0, LATER.get(claim.id, 0) if claim.edition == "printed" else 0}
     if claim.conditions[place].rel_op in OPPOSITE
 ]
+#: One in three, but for those that take eight seconds; all of them in the full profile.
+SAMPLE = [one for one in REVERSIBLE if not one[0].startswith("D.81")][::3]
 
 
 @cache
@@ -63,15 +63,15 @@ def opposite(claim: Claim, place: int) -> Claim:
     return claim.but(conclusion=relation, edition=claim.edition)
 
 
-@pytest.mark.parametrize(("name", "place"), REVERSIBLE)
+@pytest.mark.parametrize(("name", "place"), REVERSIBLE if FULL else SAMPLE)
 def test_the_opposite_of_a_proved_line_is_not_proved(name, place, verdict):
     if not stands(name):
         pytest.skip("not proved as it stands")
-    if name in LONGER and not FULL:
-        pytest.skip("takes long; part of make test-full")
     assert verdict(opposite(CLAIMS[name], place)).verdict != "proved"
 
 
 def test_most_lines_are_proved_and_reversed():
     """The test above is not empty: 90 lines at the time of writing."""
-    assert sum(stands(name) for name, _ in REVERSIBLE) > 80
+    tried = REVERSIBLE if FULL else SAMPLE
+    assert len(REVERSIBLE) > 100
+    assert sum(stands(name) for name, _ in tried) > 0.75 * len(tried)
