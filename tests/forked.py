@@ -57,7 +57,7 @@ def forks(folder):
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    # A seeded bug is to be noticed by as many examples as are drawn by default.
+    # A seeded bug is to be noticed by as many examples as the profile of its own says.
     profiles = ("HYPOTHESIS_PROFILE", "SWINGBY_HYPOTHESIS_PROFILE")
     for name in (*profiles, "NUMBA_CACHE_DIR", "PYTEST_ADDOPTS", "PYTHONPATH"):
         environment.pop(name, None)
@@ -130,6 +130,11 @@ def run_here(stdout, stderr, arguments, cwd, path, seconds):
     sys.path[:0] = [cwd, path]
     sys.argv = ["pytest", *arguments]
     return int(pytest.main([*PLUGINS, *arguments]))
+
+
+def pytest_collection_modifyitems(items):
+    """As a plugin (``-p tests.forked``): of tests that differ in parameters alone, one."""
+    items[:] = {item.nodeid.partition("[")[0]: item for item in reversed(items)}.values()
 
 
 if __name__ == "__main__":
