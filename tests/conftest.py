@@ -23,13 +23,14 @@ settings.register_profile(
     "default",
     deadline=None,
     derandomize=True,
-    max_examples=40,
+    max_examples=20,
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile("full", parent=settings.get_profile("default"), max_examples=10_000)
-# A failure is shown as drawn: looking for a smaller one takes time.
-AS_DRAWN = (Phase.explicit, Phase.generate)
-settings.register_profile("as drawn", settings.get_profile("default"), phases=AS_DRAWN)
+# For seeded bugs. A failure is shown as drawn: looking for a smaller one takes time.
+AS_DRAWN = {"parent": settings.get_profile("default"), "phases": (Phase.explicit, Phase.generate)}
+settings.register_profile("as drawn", max_examples=40, **AS_DRAWN)
+settings.register_profile("once", max_examples=1, **AS_DRAWN)
 PROFILE = os.environ.get("SWINGBY_HYPOTHESIS_PROFILE", "default")
 settings.load_profile(PROFILE)
 

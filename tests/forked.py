@@ -22,11 +22,21 @@ from pathlib import Path
 #: Whether everything is tried (make test-full), and not a sample of it.
 FULL = os.environ.get("SWINGBY_HYPOTHESIS_PROFILE") == "full"
 
+
+def turn():
+    """A number that another commit changes: it says what a sample of long lists consists of."""
+    command = ["git", "rev-parse", "--verify", "--quiet", "HEAD"]
+    head = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True).stdout
+    return int(head.strip() or "0", 16)
+
+
 #: What most tests load. None of it starts a thread that a fork would miss.
 LIBRARIES = (
     *("pytest", "_pytest.doctest", "_pytest.pytester", "click.testing", "hypothesis.strategies"),
-    *("flint", "mpmath", "numpy.testing", "scipy.linalg", "scipy.optimize", "scipy.special"),
-    *("numba", "pandas", "rich.console", "rich.table", "sympy", "multiprocessing.spawn"),
+    *("_hypothesis_pytestplugin", "flint", "lark", "mpmath", "multiprocessing.spawn"),
+    *("numba", "numpy.testing", "pandas", "rich.console", "rich.table", "scipy.integrate"),
+    *("scipy.linalg", "scipy.optimize", "scipy.special", "scipy.stats", "sympy"),
+    *("sympy.combinatorics", "sympy.tensor.functions"),
 )
 #: Found by pytest where they are installed; here they are named, as a fork looks for none.
 PLUGINS = ("-p", "_hypothesis_pytestplugin", "-p", "swingby.testing.pytest_plugin")
@@ -47,7 +57,7 @@ def forks(folder):
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    # A seeded bug is to be noticed by as many examples as are drawn by default.
+    # A seeded bug is to be noticed by as many examples as the profile of its own says.
     profiles = ("HYPOTHESIS_PROFILE", "SWINGBY_HYPOTHESIS_PROFILE")
     for name in (*profiles, "NUMBA_CACHE_DIR", "PYTEST_ADDOPTS", "PYTHONPATH"):
         environment.pop(name, None)
@@ -72,11 +82,15 @@ def forks(folder):
 
 def serve(stdout, stderr):
     """Run what is asked for, one after the other, until standard input ends."""
-    for name in LIBRARIES:
+    from _pytest.config import default_plugins
+
+    for name in (*LIBRARIES, *(f"_pytest.{one}" for one in default_plugins)):
         importlib.import_module(name)
     # Not everywhere installed. Loading it starts no thread, and costs each fork two seconds.
     with contextlib.suppress(ImportError):
         importlib.import_module("torch")
+    # What numba sets up before it compiles or loads anything.
+    importlib.import_module("numba").njit("f8(f8)")(lambda x: x)
     assert not any(name.partition(".")[0] == "swingby" for name in sys.modules)
     gc.collect()
     gc.freeze()
@@ -116,6 +130,11 @@ def run_here(stdout, stderr, arguments, cwd, path, seconds):
     sys.path[:0] = [cwd, path]
     sys.argv = ["pytest", *arguments]
     return int(pytest.main([*PLUGINS, *arguments]))
+
+
+def pytest_collection_modifyitems(items):
+    """As a plugin (``-p tests.forked``): of tests that differ in parameters alone, one."""
+    items[:] = {item.nodeid.partition("[")[0]: item for item in reversed(items)}.values()
 
 
 if __name__ == "__main__":

@@ -6,12 +6,12 @@ import warnings
 from fractions import Fraction
 
 import numpy as np
-from hypothesis import example, given, settings
+import pytest
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import swingby
 from swingby.errors import SwingbyError, SwingbyWarning
-from tests.forked import FULL
 
 scalars = st.one_of(
     st.none(),
@@ -89,7 +89,7 @@ def test_factors(U0, dynamics):
     answered(lambda: str(swingby.check(task, U0=U0, eta="1e-4")))
 
 
-@settings(max_examples=settings.default.max_examples if FULL else 3)
+@pytest.mark.full
 @given(
     st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=4),
     st.integers(0, 2**32 - 1),

@@ -38,12 +38,8 @@ TABLE = ["table", *SIMULATE[1:]]
         (SIMULATE, 0),
         ([*SIMULATE, "--dynamics", "gd", "--steps", "100"], 0),
         (TABLE, 0),
-        ([*TABLE, "--edition", "corrected"], 0),
         (["table", "--mu", "1,2", "--omega", "1e-4", "--eta", "0.02", "--seed", "3"], 0),
-        (["check", "--mu", "1,2", "--dim", "3", "--omega", "1e-3", "--eta", "0.01"], 1),
-        ([*PREDICT[:3], "--w0", "1e-3,1e-3;1e-3,1e-3", "--eta", "0.01"], 0),
         (["predict", "--mu", "1,2", "--dim", "4", "--omega", "1e-3", "--eta", "0.01"], 0),
-        ([*SIMULATE, "--steps", "3"], 0),
         ([*TABLE, "--steps", "3"], 0),
         (["table", *PREDICT[1:3], "--w0", "1e-3,1e-3;1e-3,1e-3", "--eta", "0.01"], 0),
         (["--version"], 0),
@@ -74,31 +70,18 @@ def test_an_undecided_verdict_exits_with_three(monkeypatch, capsys):
     assert "undecided" in capsys.readouterr().out
 
 
-def test_a_verdict_is_printed_with_every_assumption(capsys):
-    run(CHECK)
-    out = capsys.readouterr().out
-    for label in ("D.1", "D.2", "D.3", "D.4", "D.5", "All hold."):
-        assert label in out
-
-
-BAD_NUMBERS = ["nan", "inf", "-inf", "", " ", "one", "1e", "1/0", "0x10", "1,,2", "[1]", "1e999999"]
+BAD_NUMBERS = ["nan", "-inf", "", " ", "1e", "1/0", "0x10", "1,,2", "1e999999"]
 
 WRONG = [
     *([*CHECK[:3], "--omega", bad, *CHECK[5:]] for bad in [*BAD_NUMBERS, "0", "-1e-3"]),
-    *([*CHECK[:6], bad] for bad in [*BAD_NUMBERS, "0", "-0.01"]),
+    *([*CHECK[:6], bad] for bad in ["nan", "0", "-0.01"]),
+    *(["predict", "--mu", bad, *PREDICT[3:]] for bad in [*BAD_NUMBERS, "0", "-1"]),
+    *(["predict", "--mu", "1,2", "--sigma", bad, *PREDICT[3:]] for bad in ["-1", "", "1,2,3"]),
+    *([*PREDICT, "--width", bad] for bad in ["1", "2.5", "x", "1e99999"]),
+    *([*PREDICT, "--beta", bad] for bad in ["1/2", "-2", "much"]),
     *(
-        ["predict", "--mu", bad, "--omega", "1e-3", "--eta", "0.01"]
-        for bad in [*BAD_NUMBERS, "0", "-1"]
-    ),
-    *(
-        ["predict", "--mu", "1,2", "--sigma", bad, *PREDICT[3:]]
-        for bad in ["nan", "-1", "", "1,2,3"]
-    ),
-    *([*PREDICT, "--width", bad] for bad in ["0", "1", "-3", "2.5", "x", "nan", "1e99999"]),
-    *([*PREDICT, "--beta", bad] for bad in ["0", "1/2", "-2", "nan", "much"]),
-    *(
-        ["predict", "--mu", "1,2", "--dim", bad, "--omega", "1e-3", "--eta", "0.01"]
-        for bad in ["1", "0", "-2", "2.5", "x", "nan", "1000000000000"]
+        ["predict", "--mu", "1,2", "--dim", bad, *PREDICT[3:]]
+        for bad in ["1", "-2", "2.5", "1000000000000"]
     ),
     ["predict", "--signal", "1,0,2", *PREDICT[3:]],
     ["predict", "--signal", "-1,2", *PREDICT[3:]],
@@ -111,18 +94,12 @@ WRONG = [
     [*PREDICT, "--eta", "1e-400"],
     [*PREDICT, "--dynamics", "adam"],
     [*PREDICT, "--edition", "final"],
-    [*CHECK, "--edition", "final"],
     [*CHECK, "--edition", ""],
-    [*CHECK, "--dynamics", ""],
     [*CHECK, "--w0", "1,0;0,1"],
-    [*SIMULATE, "--steps", "0"],
-    [*SIMULATE, "--steps", "-5"],
-    [*SIMULATE, "--steps", "1.5"],
-    [*SIMULATE, "--steps", "many"],
-    [*SIMULATE, "--out", "run.xyz"],
-    ["simulate", "--signal", "4,1", "--omega", "1e-3", "--eta", "0.01", "--seed", "-1"],
-    ["simulate", "--signal", "4,1", "--omega", "1e-3", "--eta", "0.01", "--seed", "x"],
-    ["simulate", "--signal", "4,1", "--omega", "1e-3", "--eta", "0.01", "--width", "1000000000000"],
+    *([*SIMULATE, "--steps", bad] for bad in ["0", "1.5", "many"]),
+    ["simulate", *PREDICT[1:], "--seed", "-1"],
+    ["simulate", *PREDICT[1:], "--seed", "x"],
+    ["simulate", *PREDICT[1:], "--width", "1000000000000"],
     ["simulate", "--signal", "4,1", "--w0", "1,2;2,1", "--eta", "0.01", "--dynamics", "gd"],
     [*TABLE, "--paper"],
     [*TABLE, "--edition", "repaired"],
@@ -160,13 +137,10 @@ def test_a_wrong_matrix_is_refused_by_every_command(
     ("name", "content"),
     [
         ("broken.npy", b"\x93NUMPY broken"),
-        ("empty.npy", b""),
         ("pickled.npy", pickle.dumps([[1, 0], [0, 1]])),
-        ("text.npy", b"1,0\n0,1\n"),
         ("broken.json", b"[[1, 0], [0"),
         ("wrong.json", b'{"matrix": [[1, 0], [0, 1]]}'),
         ("names.json", b'{"matrix": [[1, 0], [0, 1]], "scale": 1}'),
-        ("word.json", b'"W"'),
         ("null.json", b"null"),
         ("nan.json", b"[[NaN, 0], [0, 1]]"),
         ("deep.json", b"[" * 100_000),
@@ -234,7 +208,8 @@ def test_repeated_options_and_commas_are_the_same(command, capsys):
 
 MARKS = {".json": b"{", ".md": b"**", ".tex": b"\\begin{tabular}", ".html": b"<div>", ".txt": b""}
 WRITTEN = [
-    *itertools.product([CHECK, PREDICT, TABLE], MARKS),
+    *itertools.product([CHECK], MARKS),
+    *itertools.product([PREDICT, TABLE], [".json", ".md"]),
     *itertools.product([SIMULATE], [".npz", ".csv", ".json"]),
     *itertools.product([TABLE], [".png", ".csv"]),
 ]
@@ -250,8 +225,8 @@ def test_out_writes_the_format_of_its_ending(arguments, suffix, tmp_path, capsys
     assert capsys.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("arguments", [CHECK, PREDICT, SIMULATE, TABLE])
-@pytest.mark.parametrize("name", ["missing/a.json", "missing/a.csv", "a.xyz", "a", "folder.json"])
+@pytest.mark.parametrize("arguments", [CHECK, SIMULATE])
+@pytest.mark.parametrize("name", ["missing/a.json", "a.xyz", "a", "folder.json"])
 def test_what_cannot_be_written_is_one_line(arguments, name, tmp_path, refused):
     (tmp_path / "folder.json").mkdir()
     refused([*arguments, "--out", str(tmp_path / name)])

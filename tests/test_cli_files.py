@@ -152,14 +152,11 @@ def test_what_was_edited_and_packed_again_is_told(tmp_path):
             swingby.Run.load(path)
 
 
-@pytest.mark.parametrize(
-    "command", ["check --eta 1e-4 --omega 1e-80", "predict --eta 0.01 --omega 1e-8", "certify"]
-)
+@pytest.mark.parametrize("command", ["check", "predict"])
 def test_every_result_in_json_can_be_verified(command, tmp_path):
     path = tmp_path / "r.json"
-    name, *rest = command.split()
-    given = [*START, "--steps", "30"] if name == "certify" else ["--signal", "4,1", *rest]
-    assert cli.run([name, *given, "--out", str(path)]) == 0
+    given = ["--signal", "4,1", "--eta", "1e-4", "--omega", "1e-80"]
+    assert cli.run([command, *given, "--out", str(path)]) == 0
     assert cli.run(["verify", str(path)]) == 0
     path.write_text(path.read_text().replace("1", "2", 1))
     assert cli.run(["verify", str(path)]) in (1, 2)

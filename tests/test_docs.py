@@ -19,12 +19,15 @@ import pytest
 
 from docs import make_modules, make_statements
 from swingby import cli
+from tests.forked import FULL, turn
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
 #: Pages whose examples train networks.
 WITH_TORCH = ("concept_space_diffusion.md", "howto.md", "training.md")
+#: Pages that take seconds: one of them is run, another one with each commit.
+LONG = ("concept_space_diffusion.md", "findings.md", "howto.md", "hunting.md")
 #: Scripts; the suites beside them are run by tests/testing.
 EXAMPLES = [one for one in sorted((DOCS / "examples").glob("*.py")) if one.name[:5] != "test_"]
 LINKING = [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
@@ -72,7 +75,11 @@ def workplace(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(one, marks=[pytest.mark.torch] * (one.name in WITH_TORCH)) for one in PAGES],
+    [
+        pytest.param(one, marks=[pytest.mark.torch] * (one.name in WITH_TORCH))
+        for one in PAGES
+        if FULL or one.name not in LONG or one.name == LONG[turn() % len(LONG)]
+    ],
     ids=name_of,
 )
 def test_page_runs(page, workplace):

@@ -1,5 +1,6 @@
 """No option is ignored: giving it changes what comes out, or it is refused by its name."""
 
+import functools
 import re
 import shlex
 
@@ -8,6 +9,7 @@ import pytest
 
 from swingby import cli
 from swingby.cli import cli as group
+from swingby.diffusion import verdicts
 from swingby.diffusion.plan import default_plan
 from swingby.diffusion.study import Study
 from swingby.report.files import json_text, sealed
@@ -136,9 +138,10 @@ def test_an_option_changes_something_or_is_refused(name, capsys, tmp_path, monke
     if command in ("train", "vectors"):
         pytest.importorskip("torch")
     if command == "diffusion judge":
-        # Signals of small images are measured sooner than those of the recorded study.
+        # Signals of small images are measured sooner than those of the recorded study, and once.
         empty = Study(default_plan("tiny"), (), {})
         monkeypatch.setattr("swingby.diffusion.study.recorded_study", lambda: empty)
+        monkeypatch.setattr(verdicts, "_rates", functools.cache(verdicts._rates))
     before = outcome(base, capsys, tmp_path / "before", monkeypatch)
     ignored = []
     for option in options(command):

@@ -105,7 +105,7 @@ def test_gd_and_the_flow_stay_positive_semidefinite(start):
     assert np.linalg.eigvalsh(run.W).min() >= -ROUNDING
 
 
-@settings(max_examples=settings.default.max_examples if FULL else 10)
+@settings(max_examples=settings.default.max_examples if FULL else 4)
 @given(satisfying("repaired"))
 def test_the_repaired_theorems_promise_what_the_flow_does(setting):
     """Every w_kk is above 0.8 by the step promised, and no entry exceeds the peak promised."""

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import swingby
@@ -104,7 +104,6 @@ def test_no_digit_of_a_matrix_is_lost_on_the_way(ending, tmp_path):
     [
         '{"matrix": [[1]], "omega": "1e-5", "omega": "1e-4"}',
         '{"matrix": 1, "omega": 1}',
-        '{"matrix": [1], "omega": 1}',
         "[[[1]]]",
         '[{"a": 1}]',
         "1",
@@ -193,11 +192,12 @@ def _answers(task, W0):
 
 
 @pytest.mark.filterwarnings("ignore:the matrix subclass")
-@settings(max_examples=5)
-@given(st.tuples(st.integers(9, 15), st.integers(-7, 7), st.integers(9, 15)))
-def test_every_door_gives_the_same_answer(entries):
+@pytest.mark.parametrize(
+    ("first", "between", "second"),
+    [(12, -5, 9), *(pytest.param(*one, marks=pytest.mark.full) for one in ((9, 7, 15), (9, 1, 9)))],
+)
+def test_every_door_gives_the_same_answer(first, between, second):
     """Equal numbers are equal input to all functions, whatever holds them."""
-    first, between, second = entries
     task = swingby.SIMTask.from_signal([4, 1])
     containers = _containers([[first, between], [between, second]])
     wanted = list(_answers(task, containers.pop("fractions")))

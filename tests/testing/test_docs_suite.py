@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import swingby
-from tests.forked import FULL
+from tests.forked import FULL, turn
 
 ROOT = Path(__file__).resolve().parents[2]
 SUITE = ROOT / "docs/examples/test_theory.py"
@@ -131,21 +131,6 @@ settings.load_profile("as drawn")
     (folder / "conftest.py").write_text(text, encoding="utf-8")
 
 
-def run_suite(installed, folder, *arguments):
-    """Exit code and output of the suite, or of other arguments, against an installed copy."""
-    environment = {**os.environ, "PYTHONPATH": str(installed)}
-    for name in ("PYTEST_ADDOPTS", "NUMBA_CACHE_DIR", "HYPOTHESIS_PROFILE"):
-        environment.pop(name, None)
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *OPTIONS, *(arguments or (SUITE.name,))],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
-    return done.returncode, done.stdout + done.stderr
-
-
 def test_the_suites_are_there():
     assert [suite.stem for suite in SUITES] == ["test_diagonal_network", "test_theory"]
 
@@ -169,16 +154,6 @@ def test_a_suite_imports_nothing_that_a_user_does_not_have(suite):
     assert not [alias.name for node in froms for alias in node.names if alias.name.startswith("_")]
 
 
-# The long one runs below, on an installed copy.
-@pytest.mark.slow
-@pytest.mark.parametrize("suite", [s for s in SUITES if s != SUITE], ids=lambda suite: suite.stem)
-def test_a_suite_passes(suite, tmp_path):
-    shutil.copy(suite, tmp_path)
-    write_profile(tmp_path, 8)
-    code, output = run_suite(ROOT, tmp_path, "-W", "error", suite.name)
-    assert code == 0, output[-4000:]
-
-
 @pytest.mark.parametrize("broken", BREAKS, ids=lambda broken: f"{broken.file}: {broken.new}")
 def test_the_place_of_every_break_exists_once(broken):
     path = ROOT / "swingby/theory" / broken.file
@@ -199,28 +174,46 @@ def installed(tmp_path_factory, compiled, link_tree):
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder that holds the suite and nothing else."""
+    """A folder that holds the suites and nothing else."""
     made = tmp_path / "empty"
     made.mkdir()
-    shutil.copy(SUITE, made)
+    for suite in SUITES:
+        shutil.copy(suite, made)
     return made
 
 
 # Late like the seeded bugs: most is compiled by then.
 @pytest.mark.mutants
-def test_the_suite_passes_on_an_installed_copy(installed, folder):
+def test_the_suites_pass_on_an_installed_copy(installed, folder):
+    """In a process of their own, which has the plugin without naming it."""
     write_profile(folder, 8)
-    code, output = run_suite(installed, folder)
-    assert code == 0, output[-4000:]
-    # Installed, the plugin is there without being named.
-    code, output = run_suite(installed, folder, "--ledger-item=D.62", "-m", "ledger")
-    assert (code, "1 passed" in output) == (0, True), output
+    environment = {**os.environ, "PYTHONPATH": str(installed)}
+    for name in ("PYTEST_ADDOPTS", "NUMBA_CACHE_DIR", "HYPOTHESIS_PROFILE"):
+        environment.pop(name, None)
+    asked = [suite.name for suite in SUITES]
+    if not FULL:  # of the long one every third test, others with each commit
+        parts = ast.parse(SUITE.read_text(encoding="utf-8")).body
+        names = [one.name for one in parts if getattr(one, "name", "").startswith("test_")]
+        asked[1:] = [f"{SUITE.name}::{name}" for name in names[turn() % 3 :: 3]]
+    command = [sys.executable, "-m", "pytest", *OPTIONS, "-rp", "--ledger-item=D.62", *asked]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr
+    assert "PASSED ledger::D.62" in done.stdout
+    assert "PASSED test_diagonal_network.py" in done.stdout
+    assert f"PASSED {SUITE.name}" in done.stdout
 
 
 @pytest.mark.mutants
-@pytest.mark.parametrize("broken", BREAKS, ids=lambda broken: f"{broken.file}: {broken.new}")
+@pytest.mark.parametrize(
+    "broken",
+    BREAKS if FULL else BREAKS[turn() % 3 :: 3],
+    ids=lambda broken: f"{broken.file}: {broken.new}",
+)
 def test_what_is_broken_is_named(broken, installed, folder, tmp_path, forked_pytest, link_tree):
-    """By the test that notices first; in the full profile the whole suite runs up to there."""
+    """By the test that notices first; in the full profile the whole suite runs up to there.
+
+    Otherwise a third of the breaks is drawn, others with each commit.
+    """
     copy = tmp_path / "copy"
     link_tree(installed / "swingby", copy / "swingby")
     path = copy / "swingby/theory" / broken.file

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -13,9 +12,10 @@ import pytest
 from swingby.testing.assertions import ledger_verdicts
 from swingby.theory.claims import ledger
 from swingby.theory.claims.claim import AlongTrajectory
+from swingby.theory.claims.verdict import Finding
+from swingby.verify.prover import judge as prover
+from swingby.verify.prover.evidence import Judged
 from tests.verify import test_verdicts as by_hand
-
-pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAVY = ("numpy", "sympy", "scipy", "hypothesis", "torch", "flint", "numba", "pandas", "mpmath")
@@ -32,31 +32,22 @@ def pytest_swingby_claims(config):
     yield Claim("square", "step", "a square above its root", square), "proved"
 """
 
-#: A judge that needs no time, in place of the real one.
-JUDGE = """
-from swingby.theory.claims.verdict import Finding
-from swingby.verify.prover import judge as module
-from swingby.verify.prover.evidence import Judged
-
-def judge(claim, *, runs=None):
-    return Judged(Finding.REFUTED, "no proof at all")
-
-module.judge = judge
-"""
-
 
 @pytest.fixture
-def run(pytester, forked_pytest):
-    """Run pytest with the plugin in the folder of pytester, where no settings lie."""
+def run(tmp_path, monkeypatch, capsys):
+    """Run pytest with the plugin, here, in a folder where no settings lie."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    off = ("cacheprovider", "faulthandler", "threadexception", "unraisableexception")
+    options = ["-p", "swingby.testing.pytest_plugin", "--import-mode=importlib"]
+    options += [word for name in off for word in ("-p", f"no:{name}")]
 
     def call(*arguments):
-        begun = time.perf_counter()
-        options = (f"--basetemp={pytester.path / 'temporary'}", "-p", "no:cacheprovider")
-        code, *printed = forked_pytest([*options, *arguments], pytester.path, ROOT)
-        lines = [text.splitlines() for text in printed]
-        return pytest.RunResult(code, *lines, time.perf_counter() - begun)
+        code = pytest.main([*options, f"--basetemp={tmp_path / 'temporary'}", *arguments])
+        return pytest.RunResult(code, *(text.splitlines() for text in capsys.readouterr()), 0.0)
 
-    return call
+    yield call
+    sys.modules.pop("conftest", None)
 
 
 def test_collecting_an_empty_folder_imports_nothing_heavy(tmp_path):
@@ -74,9 +65,9 @@ def test_collecting_an_empty_folder_imports_nothing_heavy(tmp_path):
     assert "heavy: []" in done.stdout, done.stdout + done.stderr
 
 
-def test_without_its_options_the_plugin_collects_nothing(run, pytester):
-    pytester.makepyfile("def test_of_the_user(): pass")
-    pytester.makeconftest(OWN_CLAIMS)
+def test_without_its_options_the_plugin_collects_nothing(run):
+    Path("conftest.py").write_text(OWN_CLAIMS)
+    Path("test_of_the_user.py").write_text("def test(): pass")
     run("-q").assert_outcomes(passed=1)
 
 
@@ -91,21 +82,19 @@ def test_every_line_of_the_paper_is_a_test(run):
     assert sum(line.startswith("ledger::") for line in found) == len(ledger.claims())
 
 
-def test_some_lines_are_picked(run, pytester):
+def test_some_lines_are_picked(run):
     found = run("--ledger-item", "d.61, Eq. (D.62)", "--ledger-item=4.2, d = s", "-v")
     found.assert_outcomes(passed=3)
     found.stdout.fnmatch_lines(["ledger::4.2, d = s PASSED*", "ledger::D.61 PASSED*"])
     found = run("--ledger", "-k", "D.60 or D.62", "--junitxml=report.xml")
     found.assert_outcomes(passed=2, deselected=155)
-    cases = ElementTree.parse(pytester.path / "report.xml").getroot().iter("testcase")
-    assert [(case.get("classname"), case.get("name")) for case in cases] == [
-        ("ledger", "D.60"),
-        ("ledger", "D.62"),
-    ]
+    cases = ElementTree.parse("report.xml").getroot().iter("testcase")
+    shown = [(case.get("classname"), case.get("name")) for case in cases]
+    assert shown == [("ledger", "D.60"), ("ledger", "D.62")]
 
 
-def test_the_mark_leaves_out_other_tests(run, pytester):
-    pytester.makepyfile("def test_of_the_user(): pass")
+def test_the_mark_leaves_out_other_tests(run):
+    Path("test_of_another_user.py").write_text("def test(): pass")
     run("--ledger-item=D.62", "--strict-markers").assert_outcomes(passed=2)
     run("--ledger-item=D.62", "-m", "ledger").assert_outcomes(passed=1, deselected=1)
 
@@ -116,22 +105,21 @@ def test_an_unknown_line_is_a_usage_error_that_names_close_ones(run):
     found.stderr.fnmatch_lines(["*--ledger-item: *D.9,*got D.99*"])
 
 
-def test_searches_over_trajectories_are_skipped_unless_asked_for(run, pytester):
-    pytester.makeconftest(JUDGE)
-    # Lemma D.3 is refuted, as the judge says of everything; Lemma D.2 is not.
+def test_searches_over_trajectories_are_skipped_unless_asked_for(run, monkeypatch):
+    """Lemma D.3 is refuted, as this judge says of everything; Lemma D.2 is not."""
+    refuted = Judged(Finding.REFUTED, "no proof at all")
+    monkeypatch.setattr(prover, "judge", lambda claim, *, runs=None: refuted)
     found = run("--ledger", "-k", "Lemma and D.3 and not T_1", "-rs")
     found.assert_outcomes(skipped=1, deselected=156)
     found.stdout.fnmatch_lines(["*--ledger-trajectories*"])
-    run("--ledger-trajectories", "-k", "Lemma and D.3 and not T_1").assert_outcomes(
-        passed=1, deselected=156
-    )
-    run("--ledger-item", "Lemma D.3", "--ledger-item", "Lemma D.2").assert_outcomes(
-        passed=1, failed=1
-    )
+    found = run("--ledger-trajectories", "-k", "Lemma and D.3 and not T_1")
+    found.assert_outcomes(passed=1, deselected=156)
+    found = run("--ledger-item", "Lemma D.3", "--ledger-item", "Lemma D.2")
+    found.assert_outcomes(passed=1, failed=1)
 
 
-def test_claims_of_ones_own_are_judged_and_a_failure_can_be_read(run, pytester):
-    pytester.makeconftest(OWN_CLAIMS)
+def test_claims_of_ones_own_are_judged_and_a_failure_can_be_read(run):
+    Path("conftest.py").write_text(OWN_CLAIMS)
     found = run("--ledger", "-k", "claims or D.62", "-v")
     found.assert_outcomes(passed=2, failed=1, deselected=156)
     found.stdout.fnmatch_lines(
@@ -151,25 +139,19 @@ def test_claims_of_ones_own_are_judged_and_a_failure_can_be_read(run, pytester):
     run("--ledger-item=above").assert_outcomes(passed=1)
 
 
-def test_a_line_without_a_verdict_on_record_fails(run, pytester):
-    pytester.makeconftest(
-        "from swingby.testing import assertions\n"
-        "kept = assertions.ledger_verdicts()\n"
-        "del kept['D.60']\n"
-        "assertions.ledger_verdicts = lambda: kept\n"
-    )
+def test_a_line_without_a_verdict_on_record_fails(run, monkeypatch):
+    some = {name: one for name, one in ledger_verdicts().items() if name != "D.60"}
+    monkeypatch.setattr("swingby.testing.assertions.ledger_verdicts", lambda: some)
     found = run("--ledger-item=D.60")
     found.assert_outcomes(failed=1)
     found.stdout.fnmatch_lines(["D.60: expected a verdict on record, found proved"])
 
 
-def test_a_prover_that_breaks_down_shows_its_traceback(run, pytester):
-    pytester.makeconftest(
-        "from swingby.verify.prover import judge as module\n"
-        "def judge(claim, *, runs=None):\n"
-        "    raise ArithmeticError('a certificate does not add up')\n"
-        "module.judge = judge\n"
-    )
+def test_a_prover_that_breaks_down_shows_its_traceback(run, monkeypatch):
+    def judge(claim, *, runs=None):
+        raise ArithmeticError("a certificate does not add up")
+
+    monkeypatch.setattr(prover, "judge", judge)
     found = run("--ledger-item=D.60")
     found.assert_outcomes(failed=1)
     found.stdout.fnmatch_lines(["*raise ArithmeticError*", "*does not add up*"])
@@ -184,9 +166,9 @@ WRONG_HOOKS = {
 
 
 @pytest.mark.parametrize("returned", WRONG_HOOKS)
-def test_what_the_hook_returns_is_checked(run, pytester, returned):
+def test_what_the_hook_returns_is_checked(run, returned):
     expression, message = WRONG_HOOKS[returned]
-    pytester.makeconftest(
+    Path("conftest.py").write_text(
         "import sympy\n"
         "from swingby.theory.claims.claim import Claim\n"
         "claim = Claim('square', 'step', 'a square', sympy.Ge(sympy.Symbol('x')**2, 0))\n"
@@ -197,26 +179,29 @@ def test_what_the_hook_returns_is_checked(run, pytester, returned):
     found.stderr.fnmatch_lines([f"*pytest_swingby_claims: {message}*"])
 
 
-@pytest.mark.parametrize(("name", "count"), [("swingby", 100), ("swingby-full", 10_000)])
-def test_the_profile_is_there_when_it_is_asked_for(run, pytester, name, count):
-    pytester.makepyfile(
+@pytest.mark.parametrize(
+    ("name", "count", "before"),
+    [
+        ("swingby", 100, ""),
+        ("swingby-full", 10_000, ""),
+        # A profile of the same name is left alone.
+        ("swingby", 7, "settings.register_profile('swingby', deadline=None, max_examples=7)"),
+    ],
+)
+def test_the_profile_is_there_when_it_is_asked_for(forked_pytest, tmp_path, name, count, before):
+    """In a process of its own, as Hypothesis has one profile for a whole process."""
+    (tmp_path / "conftest.py").write_text(f"from hypothesis import settings\n{before}\n")
+    (tmp_path / "test_profile.py").write_text(
         "from hypothesis import HealthCheck, settings\n"
         "def test_profile():\n"
         f"    assert settings.default.max_examples == {count}\n"
         "    assert settings.default.deadline is None\n"
-        "    assert HealthCheck.too_slow in settings.default.suppress_health_check\n"
+        "    ignored = HealthCheck.too_slow in settings.default.suppress_health_check\n"
+        f"    assert ignored == {count > 7}\n"
     )
-    run(f"--hypothesis-profile={name}").assert_outcomes(passed=1)
-
-
-def test_a_profile_of_the_same_name_is_left_alone(run, pytester):
-    pytester.makeconftest(
-        "from hypothesis import settings\nsettings.register_profile('swingby', max_examples=7)\n"
-    )
-    pytester.makepyfile(
-        "from hypothesis import settings\ndef test(): assert settings.default.max_examples == 7\n"
-    )
-    run("--hypothesis-profile=swingby").assert_outcomes(passed=1)
+    options = (f"--hypothesis-profile={name}", f"--basetemp={tmp_path / 'temporary'}")
+    code, *printed = forked_pytest([*options, "-p", "no:cacheprovider"], tmp_path, ROOT)
+    assert code == 0, printed
 
 
 def test_the_verdicts_on_record_are_those_reached_by_hand():
@@ -234,11 +219,11 @@ def test_the_verdicts_on_record_are_those_reached_by_hand():
     assert json.loads(path.read_text(encoding="utf-8")) == record
 
 
-def test_the_lines_of_a_proof_file_are_tests(run, pytester):
+def test_the_lines_of_a_proof_file_are_tests(run):
     good = "letters positive: x\nstep 1: holds\n  then x + 1 > 1\n"
     flaw = "  flaw wrong constant, local: It is 1.\n  repair\n    then x + 1 > 1\n"
     wrong = "step 2: holds not\n  then x > 1\n"
-    path = pytester.path / "mine.proof"
+    path = Path("mine.proof")
     path.write_text(good + wrong + flaw, encoding="utf-8")
     found = run("--ledger", "mine.proof", "-v")
     found.assert_outcomes(passed=3)

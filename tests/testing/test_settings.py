@@ -35,7 +35,7 @@ ALONE = [
 def examples(edition):
     """A check of the repaired edition takes a third of a second."""
     most = settings.default.max_examples
-    return settings(max_examples=max(8, most // 400) if edition == "repaired" else most)
+    return settings(max_examples=max(3, most // 400) if edition == "repaired" else most)
 
 
 def simplest(strategy, condition=lambda setting: True):
@@ -147,14 +147,14 @@ def test_settings_shrink_to_round_numbers_one_at_a_time():
     signs = "[[1.0, -1.0], [-1.0, 1.0]]"
     found = simplest(satisfying(), lambda setting: setting.W0.matrix.min() < 0)
     assert found == text([4, 1], "1e-83", W0=signs)
-    rest, one = ', edition="repaired", dynamics="flow"', "[[1.0, 0.0], [0.0, 1.0]]"
-    expected = text([4, 1], "0.1", eta="0.01", beta="1, rho=1", W0=one, rest=rest)
-    assert simplest(satisfying("repaired", 2)) == expected
     assert simplest(violating("D.4", dim=2)) == text([4, 1], "1e-74", beta=1)
 
 
 @pytest.mark.full
 def test_more_settings_shrink_to_round_numbers():
+    rest, one = ', edition="repaired", dynamics="flow"', "[[1.0, 0.0], [0.0, 1.0]]"
+    expected = text([4, 1], "0.1", eta="0.01", beta="1, rho=1", W0=one, rest=rest)
+    assert simplest(satisfying("repaired", 2)) == expected
     found = simplest(satisfying(), lambda setting: setting.omega < Fraction(1, 10**500))
     assert found == text([1], "1e-1003", W0="[[1.0]]")
     assert simplest(violating("D.1", dim=2)) == text([1, 0], "1e-43")
@@ -162,7 +162,7 @@ def test_more_settings_shrink_to_round_numbers():
     assert simplest(violating("D.5", dim=2)) == text([2, 1], "1e-5")
 
 
-@pytest.mark.parametrize("dim", [None, 2, 4])
+@pytest.mark.parametrize("dim", [None, 2])
 def test_the_corrected_edition_is_refused_with_its_certificate(dim):
     with pytest.raises(InvalidInput, match="must be 1") as caught:
         satisfying("corrected", dim)
@@ -191,12 +191,9 @@ def test_D4_fails_alone_up_to_where_D3_fails_too():
 
 REFUSED = [
     ("D.3", "printed", None, "D.3 holds wherever D.4 does"),
-    ("D.3", "corrected", None, "D.3 holds wherever D.4 does"),
     ("D.1", "corrected", None, INFEASIBILITY_CERTIFICATE),
     ("D.1'", "repaired", None, "D.4' fails with either"),
-    ("D.3'", "repaired", None, "D.4' fails with either"),
     ("D.1", "printed", 1, "dim must be"),
-    ("D.5", "printed", 1, "dim must be"),
     ("D.2", "corrected", 2, "dim must be"),
     ("D.4", "printed", 0, "dim must be"),
 ]
@@ -223,7 +220,7 @@ def test_D3_never_fails_without_D4(signal, exponent, eta, beta, edition):
     assert "D.3" not in report.failing or "D.4" in report.failing
 
 
-@settings(max_examples=20 if FULL else 8)
+@settings(max_examples=20 if FULL else 3)
 @given(st.lists(st.integers(1, 3), min_size=2, max_size=3), satisfying("repaired", 2))
 def test_omega_0_fails_with_the_signal_and_with_the_pivots(signal, setting):
     equal = check(SIMTask.from_signal([*signal, signal[0]]), "1e-9", "0.1", edition="repaired")
@@ -269,14 +266,17 @@ def test_the_text_of_a_setting_makes_the_same_setting(setting):
 
 
 def test_a_failing_example_is_shown_as_text_to_paste():
-    @settings(database=None, derandomize=True)
+    drawn = []
+
+    @settings(database=None, phases=(Phase.generate,))
     @given(satisfying(dim=2))
     def fails(setting):
+        drawn.append(setting)
         assert setting.task.dim == 1
 
     with pytest.raises(AssertionError) as caught:
         fails()
-    assert repr(find(satisfying(dim=2), lambda setting: True)) in "\n".join(caught.value.__notes__)
+    assert repr(drawn[-1]) in "\n".join(caught.value.__notes__)
 
 
 def test_settings_refuse_what_no_check_reads():
@@ -287,7 +287,6 @@ def test_settings_refuse_what_no_check_reads():
         lambda: Setting(task, 1, 1, 1, W0=W0, edition="repaired"),
         lambda: Setting(task, 1, 1, 1, W0=[[1]]),
         lambda: Setting(SIMTask([1, 2]), 1, 1, 1, W0=W0),
-        lambda: Setting([1], 1, 1, 1, W0=W0),
         lambda: Setting(task, 1, 1, 1, W0=W0, dynamics="sgd"),
         lambda: Setting(task, 1, 1, 1, W0=W0, edition="final"),
     ):
