@@ -298,7 +298,7 @@ def _tolerance(value: Any, name: str) -> float:
     exact = numbers.exact(value, name)
     if exact < 0:
         raise InvalidInput(name, value, "must not be negative")
-    return float(exact)
+    return numbers.within_float(exact, name)
 
 
 #: Below this a recorded entry is no more than the edge of the float range.
@@ -616,7 +616,7 @@ def assert_windows_match_statements(setting: Setting | Report, *, rtol: float = 
     >>> assert_windows_match_statements(swingby.check(pair, omega="1e-90", eta="1/2000", beta=2))
     """
     __tracebackhide__ = True
-    report = _report_of(setting)
+    report, tolerance = _report_of(setting), _tolerance(rtol, "rtol")
     scale = _scale(report)
     starts = (
         log_diagonal(report.initial)
@@ -627,7 +627,7 @@ def assert_windows_match_statements(setting: Setting | Report, *, rtol: float = 
     for k in report.task.order:
         # The sign of w_kk(0) is not settled by D.1; the windows are about positive entries.
         if math.isfinite(starts[k]):
-            found += differences(scale, float(report.task.signal[k]), float(starts[k]), rtol)
+            found += differences(scale, float(report.task.signal[k]), float(starts[k]), tolerance)
     if found:
         raise AssertionError("\n".join(dict.fromkeys(found)))
 
