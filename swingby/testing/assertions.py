@@ -485,8 +485,8 @@ def _pairs(
         for edition in ("printed", "corrected")
     )
     yield "Lemma D.3 (T_1 as printed)", printed, until("Lemma D.3")
-    for line, place in (("Lemma D.3", 1), ("D.35", 0)):
-        name = f"{line} (log of P beta omega, reached by the corrected T_1)"
+    for shown, line, place in (("Lemma D.3", "Lemma D.3", 1), ("(D.35)", "D.35", 0)):
+        name = f"{shown} (log of P beta omega, reached by the corrected T_1)"
         yield name, bound("Lemma D.3"), bound(line, place, t=corrected)
     for edition, left in (("printed", printed), ("corrected", corrected)):
         for level in _LEVELS:
