@@ -303,9 +303,9 @@ def refuse(beside: str, *names: str) -> None:
     context = click.get_current_context()
     for name in names:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            shown = name.removeprefix("as_")
             value = context.params.get(name, "it")
-            raise InvalidInput(shown, value, f"must not be given {beside}")
+            value = ", ".join(value) if isinstance(value, tuple) else value
+            raise InvalidInput(name.removeprefix("as_"), value, f"must not be given {beside}")
 
 
 class Given(SimpleNamespace):

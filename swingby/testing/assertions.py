@@ -298,7 +298,7 @@ def _tolerance(value: Any, name: str) -> float:
     exact = numbers.exact(value, name)
     if exact < 0:
         raise InvalidInput(name, value, "must not be negative")
-    return float(exact)
+    return numbers.within_float(exact, name)
 
 
 #: Below this a recorded entry is no more than the edge of the float range.
@@ -485,8 +485,8 @@ def _pairs(
         for edition in ("printed", "corrected")
     )
     yield "Lemma D.3 (T_1 as printed)", printed, until("Lemma D.3")
-    for line, place in (("Lemma D.3", 1), ("D.35", 0)):
-        name = f"{line} (log of P beta omega, reached by the corrected T_1)"
+    for shown, line, place in (("Lemma D.3", "Lemma D.3", 1), ("(D.35)", "D.35", 0)):
+        name = f"{shown} (log of P beta omega, reached by the corrected T_1)"
         yield name, bound("Lemma D.3"), bound(line, place, t=corrected)
     for edition, left in (("printed", printed), ("corrected", corrected)):
         for level in _LEVELS:
@@ -616,7 +616,7 @@ def assert_windows_match_statements(setting: Setting | Report, *, rtol: float = 
     >>> assert_windows_match_statements(swingby.check(pair, omega="1e-90", eta="1/2000", beta=2))
     """
     __tracebackhide__ = True
-    report = _report_of(setting)
+    report, tolerance = _report_of(setting), _tolerance(rtol, "rtol")
     scale = _scale(report)
     starts = (
         log_diagonal(report.initial)
@@ -627,7 +627,7 @@ def assert_windows_match_statements(setting: Setting | Report, *, rtol: float = 
     for k in report.task.order:
         # The sign of w_kk(0) is not settled by D.1; the windows are about positive entries.
         if math.isfinite(starts[k]):
-            found += differences(scale, float(report.task.signal[k]), float(starts[k]), rtol)
+            found += differences(scale, float(report.task.signal[k]), float(starts[k]), tolerance)
     if found:
         raise AssertionError("\n".join(dict.fromkeys(found)))
 

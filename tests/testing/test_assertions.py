@@ -169,11 +169,14 @@ def test_a_schedule_of_another_setting_is_refused(plain, schedule, said):
         assert_stages(plain[0], schedule)
 
 
-@pytest.mark.parametrize("value", [-1, np.nan, np.inf, "much", None, True])
+@pytest.mark.parametrize("value", [-1, np.nan, np.inf, "much", None, True, "1e400"])
 @pytest.mark.parametrize("name", ["rtol", "atol"])
 def test_tolerances_are_numbers_of_at_least_zero(plain, name, value):
     with pytest.raises(InvalidInput, match=name):
         assert_stages(*plain, **{name: value})
+    report = swingby.check(PAIR, omega="1e-90", eta="1/2000", beta=2)
+    with pytest.raises(InvalidInput, match="rtol"):
+        assert_windows_match_statements(report, rtol=value)
     with pytest.raises(InvalidInput, match="run must be a Run"):
         assert_stages(plain[1], plain[1])
 
