@@ -19,7 +19,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from swingby.simulate.state import Floats
+from swingby.theory.numbers import Floats
 from swingby.theory.repaired import theorem_r
 from swingby.theory.repaired.theorem_r import Certified
 from swingby.verify.prover.evidence import Witness
