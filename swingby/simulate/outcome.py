@@ -1,9 +1,7 @@
 """How a run ended, in one word and one sentence, and its events out of the arrays of a state.
 
-Events of a recorded series: turning points, descents, first passages.
-
-The compiled loops find the same events while they run; these functions define them, and serve
-series that a user already has.
+The compiled loops find turning points, descents and first passages while they run; the functions
+here define them, and serve series that a user already has.
 """
 
 from __future__ import annotations

@@ -2,9 +2,7 @@
 
 ``predict`` applies the sharp stage-time law of :mod:`swingby.theory.law.stages` to a W(0), or its
 distribution over Gaussian initializations to (omega, width), and puts the windows of the
-paper's lemmas beside, where the printed assumptions hold.
-
-The windows of Lemmas D.1 to D.8 for a given setting, where the printed assumptions hold.
+paper's Lemmas D.1 to D.8 beside, where the printed assumptions hold.
 """
 
 from __future__ import annotations
