@@ -16,18 +16,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from swingby.errors import InvalidInput
 from swingby.simulate import outcome
-from swingby.simulate.initialization import lasting, missing_concepts
-from swingby.simulate.lanes import Stopped, Tiles, arrange, run_fleet
-from swingby.simulate.on_torch import Tensors, pieces_on, usable_device
-from swingby.simulate.outcome import Outcome, extrema, judge, level_array, peaks
+from swingby.simulate.initialization import (
+    SLICE,
+    Arguments,
+    lasting,
+    missing_concepts,
+    read_array,
+    refuse_first,
+)
+from swingby.simulate.lanes import NOT_RUN, Stopped, Tiles, arrange, room_for_ends, run_fleet
+from swingby.simulate.on_torch import Tensors, size_on, usable_device
+from swingby.simulate.outcome import Outcome, extrema, judge, least_swing, level_array, peaks
 from swingby.simulate.run import run_on
 from swingby.simulate.state import (
     END,
     LEVELS,
     SMALLEST_SWING,
-    Booleans,
-    Floats,
-    Integers,
     Record,
     binary,
     clear_starts,
@@ -39,17 +43,12 @@ from swingby.simulate.state import (
 from swingby.simulate.steps import MAPS, WRITTEN_OUT
 from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS, log_factors, require_dynamics
-from swingby.theory.initial import LARGEST_ENTRY, SYMMETRY_TOLERANCE, Initial
+from swingby.theory.initial import Initial
+from swingby.theory.numbers import Booleans, Floats, Integers
 
 #: Runs whose arguments are spread out at a time, by each worker: the memory that a batch needs
 #: beside its arguments and results is about 2 kB a run at d = 3.
 PIECE = 4096
-#: Matrices looked at together.
-SLICE = 65536
-#: What `BatchRun.outcome` says of runs that were not finished.
-NOT_RUN = "not_run"
-#: In the order in which they are decided.
-OUTCOMES = (Outcome.DIVERGED, Outcome.CONVERGED, Outcome.LOST_PSD, Outcome.TRAPPED)
 
 
 class Interrupted(KeyboardInterrupt):
@@ -171,14 +170,14 @@ def simulate_batch(
     [[176.0, 349.0], [90.0, 176.0]]
     """
     require_dynamics(dynamics)
-    asked = broadcast(signal, W0, eta, dynamics, omega, test_point)
-    least = 0.0 if test_point is None else _swing(swing)
+    asked = _read(signal, W0, eta, dynamics, omega, test_point)
+    least = 0.0 if test_point is None else least_swing(swing)
     count = None if steps is None else numbers.whole(steps, "steps", 1, most=2**53)
-    if count is None and not (asked.given.signal > 0).any(axis=-1).all():
+    if count is None and not (asked.given["signal"] > 0).any(axis=-1).all():
         raise InvalidInput("steps", None, "must be given where no signal is positive")
     threads = numbers.whole(workers, "workers", 1)
-    total, d = asked.total, asked.given.signal.shape[-1]
-    kept = _unfinished(total, d)
+    total, d = asked.total, asked.given["signal"].shape[-1]
+    kept = room_for_ends(total, d)
 
     def keep(first: int, last: int, piece: BatchRun) -> None:
         for name, values in vars(kept).items():
@@ -187,37 +186,26 @@ def simulate_batch(
             progress(int((kept.outcome != NOT_RUN).sum()), total)
 
     halt = threading.Event()
-    place, pieces = None, _pieces(total, threads)
+    place, size = None, min(PIECE, -(-total // (2 * threads)) if threads > 1 else PIECE)
     if device is not None:
         place = usable_device(device)[1]
         if not MAPS[dynamics].lanes:
             requirement = f"must be euler or gd on a device; without device the {dynamics} runs"
             raise InvalidInput("dynamics", dynamics, requirement)
-        pieces, threads = pieces_on(place, total, d), 1
+        size, threads = size_on(place, d), 1
 
     def run(first: int, last: int) -> BatchRun:
-        part = asked.piece(first, last)
+        arrays = asked.piece(first, last)
+        part = Batch(**{"test_point": np.zeros_like(arrays["signal"]), **arrays})
         stop = halt.is_set
         return run_piece(part, count, dynamics, swing=least, skip=skip, stop=stop, device=place)
 
     try:
+        pieces = [(first, min(first + size, total)) for first in range(0, total, size or 1)]
         _for_each(run, keep, pieces, threads, halt)
     except KeyboardInterrupt:
         raise Interrupted(_shaped(kept, asked.shape, least)) from None
     return _shaped(kept, asked.shape, least)
-
-
-def _swing(swing: float) -> float:
-    value = float(numbers.exact(swing, "swing"))
-    if not value >= SMALLEST_SWING:
-        raise InvalidInput("swing", swing, f"must be at least {SMALLEST_SWING}")
-    return value
-
-
-def _pieces(total: int, threads: int) -> list[tuple[int, int]]:
-    """Stretches of runs, two for every thread where there are no more."""
-    size = max(1, min(PIECE, -(-total // (2 * threads)) if threads > 1 else PIECE))
-    return [(first, min(first + size, total)) for first in range(0, total, size)]
 
 
 def _for_each(
@@ -245,18 +233,6 @@ def _for_each(
             raise
 
 
-def _unfinished(total: int, d: int) -> SimpleNamespace:
-    """Room for runs along one axis, to write to: the arrays of a result are read-only."""
-    counts = ("last_step", "executed_steps", "descents")
-    return SimpleNamespace(
-        half_times=np.full((total, d), np.nan),
-        outcome=np.full(total, NOT_RUN, dtype="<U16"),
-        W=np.full((total, d, d), np.nan),
-        **{name: np.zeros(total, dtype=np.int64) for name in counts},
-        transient=np.full(total, np.nan),
-    )
-
-
 def _shaped(kept: SimpleNamespace, shape: tuple[int, ...], swing: float) -> BatchRun:
     """The same along the axes that were given."""
     found = {name: values.reshape(shape + values.shape[1:]) for name, values in vars(kept).items()}
@@ -268,108 +244,52 @@ def _shaped(kept: SimpleNamespace, shape: tuple[int, ...], swing: float) -> Batc
 class Batch(NamedTuple):
     """Runs, one after the other, with W(0) = mantissa 2^exponent W0.
 
-    signal (m, d), W0 (m, d, d), eta (m,), mantissa (m,), exponent (m,), point (m, d).
+    signal (m, d), W0 (m, d, d), eta (m,), omega (m, 2): mantissa and exponent, test_point (m, d).
     """
 
     signal: Floats
     W0: Floats
     eta: Floats
-    mantissa: Floats
-    exponent: Integers
-    point: Floats
+    omega: Floats
+    test_point: Floats
+
+    @property
+    def exponent(self) -> Integers:
+        """Powers of two in W(0), (m,)."""
+        return self.omega[:, 1].astype(np.int64)
 
     def initial(self, run: int) -> Initial:
         """W(0) of one run."""
-        W0 = self.W0[run]
-        scale = Fraction(float(self.mantissa[run])) * Fraction(2) ** int(self.exponent[run])
+        W0, (mantissa, exponent) = self.W0[run], self.omega[run].tolist()
+        scale = Fraction(mantissa) * Fraction(2) ** int(exponent)
         return Initial(W0 / 2 + W0.T / 2, scale)
 
 
-@dataclass(frozen=True, eq=False)
-class Broadcast:
-    """Arguments that broadcast to one shape, spread out only a piece at a time."""
-
-    given: Batch
-    shape: tuple[int, ...]
-
-    @property
-    def total(self) -> int:
-        """Number of runs."""
-        return math.prod(self.shape)
-
-    def piece(self, first: int, last: int) -> Batch:
-        """Runs number `first` to `last` - 1, in the order of a flattened array."""
-        d = self.given.signal.shape[-1]
-        at = np.unravel_index(np.arange(first, last), self.shape) if self.shape else ()
-        rows = last - first
-
-        def spread(values: NDArray[Any], *own: int) -> NDArray[Any]:
-            leading = values.shape[: values.ndim - len(own)]
-            if leading == self.shape and values.flags.c_contiguous:
-                return values.reshape(self.total, *own)[first:last]
-            taken = np.broadcast_to(values, (*self.shape, *own))[at]
-            return np.ascontiguousarray(taken.reshape(rows, *own))
-
-        own = ((d,), (d, d), (), (), (), (d,))
-        return Batch(*(spread(values, *axes) for values, axes in zip(self.given, own, strict=True)))
-
-
-def broadcast(
-    signal: ArrayLike,
-    W0: ArrayLike,
-    eta: ArrayLike,
-    dynamics: str,
-    omega: Any = None,
-    test_point: ArrayLike | None = None,
-) -> Broadcast:
+def _read(
+    signal: ArrayLike, W0: ArrayLike, eta: ArrayLike, dynamics: str, omega: Any, test_point: Any
+) -> Arguments:
     """Check and broadcast the arguments of a batch."""
-    signals = _floats(signal, "signal", "Sec. 4")
-    matrices = _floats(W0, "W0", "(D.2)")
-    rates = _floats(eta, "eta", "(D.2)")
-    if signals.ndim < 1:
-        raise InvalidInput("signal", signal, "must have shape (..., d)", "Sec. 4")
-    d = signals.shape[-1]
-    if matrices.ndim < 2 or matrices.shape[-2:] != (d, d):
-        raise InvalidInput("W0", f"shape {matrices.shape}", f"must have shape (..., {d}, {d})")
-    points = np.zeros(d) if test_point is None else _floats(test_point, "test_point", "Sec. 4")
-    if points.shape[-1:] != (d,):
-        requirement = f"must have shape (..., {d})"
-        raise InvalidInput("test_point", f"shape {points.shape}", requirement)
-    if signals.size and signals.min() < 0:
-        raise InvalidInput("signal", signals.min(), "must not be negative", "Sec. 4")
-    if rates.size and rates.min() <= 0:
-        raise InvalidInput("eta", rates.min(), "must be positive", "(D.2)")
-    mantissa, exponent = _scales(omega)
-    leading = (signals.shape[:-1], matrices.shape[:-2], rates.shape)
-    try:
-        shape = np.broadcast_shapes(*leading, mantissa.shape, points.shape[:-1])
-    except ValueError:
-        shapes = ", ".join(map(str, (*leading, mantissa.shape, points.shape[:-1])))
-        raise InvalidInput("signal, W0, eta, omega", shapes, "must broadcast") from None
-    if math.prod(shape):
-        _check_matrices(matrices.reshape(-1, d, d), dynamics)
-        _check_size(matrices, mantissa, exponent)
-    return Broadcast(Batch(signals, matrices, rates, mantissa, exponent, points), shape)
+    scales = _scales(omega)
+    point = {}
+    if test_point is not None:
+        point["test_point"] = read_array(test_point, "test_point", "Sec. 4")
+    found = Arguments.of(signal, W0, eta, omega=scales, **point)
+    if found.total:
+        found.check_matrices(np.log(scales[..., 0]) + scales[..., 1] * math.log(2), "omega")
+        if DYNAMICS[dynamics].keeps_psd:
+            _check_psd(found.given["W0"], dynamics)
+    return found
 
 
-def _floats(values: ArrayLike, argument: str, source: str) -> Floats:
-    """Finite floats; contiguous, and not copied where they are that already."""
-    ready = isinstance(values, np.ndarray) and values.dtype == np.float64 and values.size > 0
-    if ready and np.isfinite(values).all():
-        return np.asarray(values, order="C")
-    return np.asarray(numbers.real_array(values, argument, source), order="C")
-
-
-def _scales(omega: Any) -> tuple[Floats, Integers]:
-    """Mantissas and binary exponents of the scales."""
+def _scales(omega: Any) -> Floats:
+    """Mantissa and binary exponent of every scale, (..., 2)."""
     if omega is None:
-        return np.ones(()), np.zeros((), dtype=np.int64)
+        return np.array([1.0, 0.0])
     given = np.asarray(omega) if isinstance(omega, np.ndarray) else np.array(omega, dtype=object)
     if given.dtype == np.float64 and given.size:
         if not (np.isfinite(given).all() and given.min() > 0):
             raise InvalidInput("omega", given.min(), "must be finite and positive", "(D.2)")
-        mantissa, exponent = np.frexp(given)
-        return mantissa, exponent.astype(np.int64)
+        return np.stack(np.frexp(given), axis=-1)
     known: dict[Any, tuple[float, int]] = {}
     found = []
     for value in given.reshape(-1).tolist():
@@ -377,55 +297,21 @@ def _scales(omega: Any) -> tuple[Floats, Integers]:
         if key not in known:
             known[key] = binary(numbers.positive(value, "omega", "Assumption D.1"))
         found.append(known[key])
-    parts = np.array(found, dtype=object).reshape(*given.shape, 2)
-    return parts[..., 0].astype(np.float64), parts[..., 1].astype(np.int64)
+    return np.array(found, dtype=np.float64).reshape(*given.shape, 2)
 
 
-def _check_matrices(matrices: Floats, dynamics: str) -> None:
-    """Refuse the first matrix (m, d, d) that will not do, a slice of them at a time."""
+def _check_psd(W0: Floats, dynamics: str) -> None:
+    """Refuse the first matrix that is not positive semidefinite, a slice of them at a time."""
+    matrices = W0.reshape(-1, *W0.shape[-2:])
     for first in range(0, len(matrices), SLICE):
         part = matrices[first : first + SLICE]
-        largest = np.abs(part).max(axis=(1, 2))
-        apart = np.abs(part - part.swapaxes(1, 2)).max(axis=(1, 2))
-        crooked, zero = apart > SYMMETRY_TOLERANCE * largest, largest == 0.0
-        large = largest > float(LARGEST_ENTRY)
-        refused = np.flatnonzero(crooked | zero | large)
-        if refused.size:
-            at = int(refused[0])
-            name = f"W0[{first + at}]"
-            if crooked[at]:
-                requirement = "must be symmetric, as W = U U^T is"
-                raise InvalidInput(name, "a matrix", requirement, "(D.2)")
-            if zero[at]:
-                raise InvalidInput(name, "the zero matrix", "must not be zero", "Assumption D.1")
-            raise InvalidInput(name, f"{largest[at]:.3g}", "must be below 1e300", "(D.2)")
-        if DYNAMICS[dynamics].keeps_psd:
-            _check_psd(part, first, dynamics)
-
-
-def _check_psd(matrices: Floats, first: int, dynamics: str) -> None:
-    doubtful = np.flatnonzero(~clear_starts(matrices))
-    if not doubtful.size:
-        return
-    values = np.linalg.eigvalsh(matrices[doubtful])
-    wrong = values[:, 0] < -1e-12 * np.abs(values).max(axis=1)
-    if wrong.any():
-        raise InvalidInput(
-            f"W0[{first + int(doubtful[int(np.argmax(wrong))])}]",
-            "this matrix",
-            f"must be positive semidefinite for dynamics={dynamics!r}",
-            "(D.1)",
-        )
-
-
-def _check_size(matrices: Floats, mantissa: Floats, exponent: Integers) -> None:
-    if (exponent <= 1).all():
-        return
-    with np.errstate(over="ignore"):
-        scales = np.ldexp(mantissa, np.minimum(exponent, 2000).astype(np.int32))
-        sizes = np.abs(matrices).max(axis=(-2, -1)) * scales
-    if (sizes > float(LARGEST_ENTRY)).any():
-        raise InvalidInput("omega", f"{sizes.max():.3g}", "omega W0 must be below 1e300", "(D.2)")
+        doubtful = np.flatnonzero(~clear_starts(part))
+        values = np.linalg.eigvalsh(part[doubtful])
+        wrong = np.zeros(len(part), dtype=np.bool_)
+        wrong[doubtful] = values[:, 0] < -1e-12 * np.abs(values).max(axis=1, initial=0.0)
+        requirement = f"must be positive semidefinite for dynamics={dynamics!r}"
+        words = ("this matrix", requirement, "(D.1)")
+        refuse_first(wrong, "W0", W0.shape[:-2], *words, first=first)
 
 
 def missing_of(batch: Batch, unclear: Booleans, dynamics: str) -> Booleans:
@@ -452,8 +338,8 @@ def run_piece(
     compiled = MAPS[dynamics].lanes and batch.signal.shape[1] <= WRITTEN_OUT
     if device is None and not compiled:
         return _one_by_one(batch, steps, dynamics, swing=swing, skip=skip, stop=stop)
-    scale = batch.mantissa, batch.exponent
-    given = batch.signal, batch.W0, batch.eta, scale, batch.point, swing, dynamics
+    scale = batch.omega[:, 0], batch.exponent
+    given = batch.signal, batch.W0, batch.eta, scale, batch.test_point, swing, dynamics
     kind = Tiles if device is None else Tensors
     arranged = arrange(*given, full=kind.full)
     missing = missing_of(batch, arranged.unclear, dynamics)
@@ -475,16 +361,15 @@ def outcomes(
     """The rules of :func:`swingby.simulate.outcome.judge`, for all runs together."""
     pairs = counted[:, :, None] & counted[:, None, :]
     off = np.abs(W - np.eye(W.shape[-1]))
-    converged = ((off <= END) | ~pairs).all(axis=(1, 2))
-    trapped = (missing & counted & np.isnan(half_times)).any(axis=1)
-    return np.asarray(
-        np.select(
-            [diverged, converged, lost, trapped],
-            [name.value for name in OUTCOMES],
-            Outcome.STOPPED_EARLY.value,
-        ),
-        dtype="<U16",
-    )
+    # In the order in which they are decided.
+    found = {
+        Outcome.DIVERGED: diverged,
+        Outcome.CONVERGED: ((off <= END) | ~pairs).all(axis=(1, 2)),
+        Outcome.LOST_PSD: lost,
+        Outcome.TRAPPED: (missing & counted & np.isnan(half_times)).any(axis=1),
+    }
+    names = np.select([*found.values()], [*map(str, found)], str(Outcome.STOPPED_EARLY))
+    return np.asarray(names, dtype="<U16")
 
 
 def _one_by_one(
@@ -499,9 +384,9 @@ def _one_by_one(
     total, d = batch.signal.shape
     missing = missing_of(batch, np.ones(total, dtype=np.bool_), dynamics)
     growth = log_factors(batch.signal, batch.eta, dynamics)
-    kept = _unfinished(total, d)
+    kept = room_for_ends(total, d)
     for k in range(total):
-        eta, point = float(batch.eta[k]), batch.point[k]
+        eta, point = float(batch.eta[k]), batch.test_point[k]
         problem = make_problem(
             batch.signal[k], eta, dynamics, point, missing[k], growth=growth[:, k]
         )
@@ -511,8 +396,7 @@ def _one_by_one(
         if stop():
             raise Stopped
         kept.half_times[k] = level_array(state)[LEVELS.index(0.5)]
-        judgement = judge(problem, state, kept.half_times[k], missing[k], "the steps")
-        kept.outcome[k] = str(judgement.outcome)
+        kept.outcome[k], _ = judge(problem, state, kept.half_times[k], missing[k], "the steps")
         kept.W[k] = float_matrix(state.X, state.exponent)
         kept.last_step[k], kept.executed_steps[k] = state.step, state.executed
         if swing > 0 and state.swing > 0:

@@ -39,9 +39,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swingby.simulate.state import (
-    Booleans,
-    Floats,
-    Integers,
     Problem,
     Record,
     State,
@@ -51,6 +48,7 @@ from swingby.simulate.state import (
     weights,
 )
 from swingby.theory.growth import AT_ONCE, BOTH, DYNAMICS, FIRST, NEITHER
+from swingby.theory.numbers import Booleans, Floats, Integers
 
 #: What a jump may neglect, relative to an entry: a few roundings.
 NEGLIGIBLE = 2.0**-51
@@ -184,11 +182,6 @@ def plan(
     far = np.minimum(bound, left).astype(np.int64)
     steps = np.where(stuck | (far < np.minimum(least, left)), 0, far)
     return Jump(steps, learned, V, rate, exponent, diagonal, fed)
-
-
-def whole_blocks(steps: Integers, left: Integers, block: int) -> Integers:
-    """Lengths that are multiples of a block, or all that is left."""
-    return np.where(steps >= left, steps, steps - steps % block)
 
 
 def shift_of(jump: Jump, X: Floats) -> Integers:

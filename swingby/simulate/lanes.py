@@ -21,13 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swingby.simulate.initialization import quiet_steps, without_null_many
-from swingby.simulate.jump import LEARNED, NEGLIGIBLE, STALLED, is_learned, land, plan, whole_blocks
+from swingby.simulate.jump import LEARNED, NEGLIGIBLE, STALLED, is_learned, land, plan
 from swingby.simulate.state import (
     LARGE,
     PIVOT_ROUNDING,
-    Booleans,
-    Floats,
-    Integers,
     choose_exponents,
     clear_starts,
     float_matrix,
@@ -43,6 +40,7 @@ from swingby.simulate.state import (
 from swingby.simulate.steps import HEADER, LANES, change, entries
 from swingby.theory.growth import DYNAMICS, log_factors
 from swingby.theory.law.compiled import aligned, load
+from swingby.theory.numbers import Booleans, Floats, Integers
 
 #: Steps between two looks where nothing is lacking.
 LONG_BLOCK = 256
@@ -54,6 +52,10 @@ TINY = 1e-17
 AT_REST, NOTHING = 1e-6, 2.0**-52
 #: Blocks of all tiles in one call of compiled code: about a tenth of a second.
 STRETCH = 4096
+
+
+#: What `BatchRun.outcome` says of runs that were not finished.
+NOT_RUN = "not_run"
 
 
 class Stopped(Exception):
@@ -329,7 +331,7 @@ def arrange(
     every = np.arange(d)
     diagonal = M[:, every, every]
     order = np.argsort(-signal, axis=1, kind="stable")
-    unclear = ~_clearly_positive(_sorted(M, order))
+    unclear = ~clear_starts(_sorted(M, order))
     logs = np.log(np.where(diagonal > 0, diagonal, 1.0)) + shift[:, None] * np.log(2.0)
     log_smallest = np.minimum(np.where(diagonal > 0, logs, 0.0).min(axis=1), 0.0)
     exponent = choose_exponents(diagonal, shift)
@@ -361,13 +363,6 @@ def arrange(
 def _sorted(M: Floats, order: Integers) -> Floats:
     """Matrices (m, d, d) with the concepts of each in its own order."""
     return M[np.arange(len(M))[:, None, None], order[:, :, None], order[:, None, :]]
-
-
-def _clearly_positive(M: Floats) -> Booleans:
-    """Whether every pivot of LDL^T is positive beyond rounding, relative to the diagonal."""
-    diagonal = M.diagonal(axis1=1, axis2=2)
-    root = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
-    return clear_starts(M / root[:, :, None] / root[:, None, :]) & (diagonal > 0.0).all(axis=1)
 
 
 def _indefinite(X: Floats, order: Integers) -> Booleans:
@@ -540,7 +535,8 @@ class Fleet(abc.ABC):
         least = LEAST * self.block
         factors = table[:, which[own]]
         jump = plan(X, exponent, rates, factors, left, least, settling, self.dynamics)
-        n = whole_blocks(jump.steps, left, self.block)
+        # Whole blocks, or all that is left.
+        n = np.where(jump.steps >= left, jump.steps, jump.steps - jump.steps % self.block)
         X, exponent = land(jump._replace(steps=n), X)
         jumped = n > 0
         self.step[own] += n
@@ -679,6 +675,18 @@ class Tiles(Fleet):
         return found.reshape(-1, self.at.changing)[: len(numbers)]
 
 
+def room_for_ends(total: int, d: int) -> SimpleNamespace:
+    """The fields of a BatchRun along one axis, to write to: the arrays of a result are not."""
+    counts = ("last_step", "executed_steps", "descents")
+    return SimpleNamespace(
+        half_times=np.full((total, d), np.nan),
+        outcome=np.full(total, NOT_RUN, dtype="<U16"),
+        W=np.full((total, d, d), np.nan),
+        **{name: np.zeros(total, dtype=np.int64) for name in counts},
+        transient=np.full(total, np.nan),
+    )
+
+
 def run_fleet(
     kind: type[Fleet],
     arranged: Arranged,
@@ -704,14 +712,8 @@ def run_fleet(
         stop = most_steps(arranged.signal, arranged.eta, arranged.log_smallest, dynamics)
     held = null.any(axis=1)
     arranged.rows["null"] = held
-    ends = SimpleNamespace(
-        half_times=np.full((total, d), np.nan),
-        W=np.empty((total, d, d)),
-        **{name: np.zeros(total, dtype=np.int64) for name in ("last_step", "executed_steps")},
-        **{name: np.zeros(total, dtype=np.bool_) for name in ("diverged", "lost")},
-        descents=np.zeros(total, dtype=np.int64),
-        transient=np.zeros(total),
-    )
+    ends = room_for_ends(total, d)
+    ends.diverged, ends.lost = np.zeros((2, total), dtype=np.bool_)
     fastest = (arranged.signal * arranged.eta[:, None]).max(axis=1)
     blocks = np.full(total, LONG_BLOCK)
     # What rounding makes of an absent component is put back to zero at every look.

@@ -11,9 +11,6 @@ import numpy as np
 from swingby.simulate.state import (
     END,
     LEVELS,
-    Booleans,
-    Floats,
-    Integers,
     Kind,
     Problem,
     State,
@@ -22,6 +19,7 @@ from swingby.simulate.state import (
     pairs,
     places,
 )
+from swingby.theory.numbers import Booleans, Floats, Integers
 
 #: W does not change any more when every update is at most one unit in the last place of 1.
 REST = 2.0**-52

@@ -30,8 +30,9 @@ import numpy as np
 from swingby.errors import InvalidInput, MissingExtra
 from swingby.simulate.jump import LEARNED, NEGLIGIBLE, STALLED
 from swingby.simulate.lanes import AT_REST, TINY, Fleet, Rows
-from swingby.simulate.state import LARGE, PIVOT_ROUNDING, Booleans, Floats, Integers
+from swingby.simulate.state import LARGE, PIVOT_ROUNDING
 from swingby.theory.growth import DYNAMICS
+from swingby.theory.numbers import Booleans, Floats, Integers
 
 Tensor = Any
 
@@ -68,11 +69,10 @@ def usable_device(device: object) -> tuple[Any, Any]:
     return torch, place
 
 
-def pieces_on(place: Any, total: int, d: int) -> list[tuple[int, int]]:
-    """The pieces of a batch, each by its first run and the first one after it."""
+def size_on(place: Any, d: int) -> int:
+    """How many runs of a batch are taken together."""
     entries = CUDA_ENTRIES if place.type == "cuda" else CPU_ENTRIES
-    size = max(1, min(MOST_TOGETHER, entries // (d * d)))
-    return [(first, min(first + size, total)) for first in range(0, total, size)]
+    return max(1, min(MOST_TOGETHER, entries // (d * d)))
 
 
 class Tensors(Fleet):

@@ -1,9 +1,7 @@
 """How a run ended, in one word and one sentence, and its events out of the arrays of a state.
 
-Events of a recorded series: turning points, descents, first passages.
-
-The compiled loops find the same events while they run; these functions define them, and serve
-series that a user already has.
+The compiled loops find turning points, descents and first passages while they run; the functions
+here define them, and serve series that a user already has.
 """
 
 from __future__ import annotations
@@ -18,9 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from swingby.errors import InvalidInput
-from swingby.simulate.state import Booleans, Floats, Kind, Problem, State, log_diagonal
+from swingby.simulate.state import SMALLEST_SWING, Kind, Problem, State, log_diagonal
 from swingby.theory import numbers
 from swingby.theory.growth import NEITHER
+from swingby.theory.numbers import Booleans, Floats
 
 
 class Extremum(NamedTuple):
@@ -90,6 +89,14 @@ def turning_points(
     return tuple(found)
 
 
+def least_swing(swing: object) -> float:
+    """A share of the initial loss that is not below what the extrema of a run are kept for."""
+    value = float(numbers.exact(swing, "swing"))
+    if not value >= SMALLEST_SWING:
+        raise InvalidInput("swing", swing, f"must be at least {SMALLEST_SWING}")
+    return value
+
+
 def descents(extrema: Iterable[Extremum], swing: float) -> int:
     """Number of legs from a maximum down to a minimum that fall by at least `swing`.
 
@@ -145,13 +152,6 @@ class Outcome(StrEnum):
     STOPPED_EARLY = "stopped_early"
 
 
-class Judgement(NamedTuple):
-    """An outcome and its reason."""
-
-    outcome: Outcome
-    reason: str
-
-
 def judge(
     problem: Problem,
     state: State,
@@ -159,7 +159,7 @@ def judge(
     missing: Booleans,
     spent: str,
     displaceable: Booleans | None = None,
-) -> Judgement:
+) -> tuple[Outcome, str]:
     """Name the outcome of a run and say what happened, what is missing and what to change."""
     last = state.step
     waiting = problem.counted & np.isnan(half_times)
@@ -172,18 +172,18 @@ def judge(
         if state.psd_lost >= 0:
             step = state.psd_lost
             sentence += f", after losing positive semidefiniteness at step {step} ({pivot})"
-        return Judgement(Outcome.DIVERGED, f"{sentence}{remedy}.")
+        return Outcome.DIVERGED, f"{sentence}{remedy}."
     if state.exceeded < last or not problem.counted.any():
         sentence = f"W is within 0.01 of the identity from step {state.exceeded + 1} on"
         if state.psd_lost >= 0:
             step = state.psd_lost
             sentence += f", although it was not positive semidefinite at step {step} ({pivot})"
-        return Judgement(Outcome.CONVERGED, sentence + ".")
+        return Outcome.CONVERGED, sentence + "."
     if state.psd_lost >= 0:
         sentence = (
             f"W is not positive semidefinite from step {state.psd_lost} on: the LDL^T {pivot}"
         )
-        return Judgement(Outcome.LOST_PSD, f"{sentence} turned negative{remedy}.")
+        return Outcome.LOST_PSD, f"{sentence} turned negative{remedy}."
     stuck = missing & waiting
     if stuck.any():
         names = _names(stuck)
@@ -199,7 +199,7 @@ def judge(
         others = waiting & ~stuck
         if others.any():
             sentence += f"; {_waiting_clause(problem, state, others)}"
-        return Judgement(Outcome.TRAPPED, sentence + ".")
+        return Outcome.TRAPPED, sentence + "."
     if waiting.any():
         sentence = f"{spent} ended at step {last}: {_waiting_clause(problem, state, waiting)}"
     else:
@@ -207,7 +207,7 @@ def judge(
             f"{spent} ended at step {last}: every concept with a > 0 has reached 1/2, but W is"
             " not yet within 0.01 of the identity; give more steps"
         )
-    return Judgement(Outcome.STOPPED_EARLY, sentence + ".")
+    return Outcome.STOPPED_EARLY, sentence + "."
 
 
 def _names(which: Booleans) -> str:

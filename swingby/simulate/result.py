@@ -15,9 +15,9 @@ from swingby.report import Grid, pictures
 from swingby.report.files import BROKEN, write_arrays
 from swingby.simulate import outcome
 from swingby.simulate.outcome import Extremum, Outcome, Peak
-from swingby.simulate.state import Floats, Integers
 from swingby.theory import numbers, reading
 from swingby.theory.initial import Initial
+from swingby.theory.numbers import Floats, Integers
 from swingby.theory.task import SIMTask
 
 if TYPE_CHECKING:
@@ -127,9 +127,8 @@ class Run(pictures.Pictured, numbers.ReadOnly):
 
         Raises InvalidInput if the swing is below 1e-9.
         """
-        if not swing >= 1e-9:
-            raise InvalidInput("swing", swing, "must be at least 1e-9")
-        return outcome.descents(self.extrema, swing * float(self.test_loss[0]))
+        least = outcome.least_swing(swing)
+        return outcome.descents(self.extrema, least * float(self.test_loss[0]))
 
     def __repr__(self) -> str:
         return (
@@ -177,15 +176,19 @@ class Run(pictures.Pictured, numbers.ReadOnly):
 
     def draw(self, ax: Axes) -> None:
         """Draw the entries of W and the test loss over the recorded steps."""
-        order = [k for k in self.task.order if self.task.exact_signal[k] > 0]
         last = max(2.0, float(self.last_step if self.end is None else 1.5 * self.end))
-        early = [time for time in self.half_times[order].tolist() if time > 0]
+        early = [time for time in self.half_times.tolist() if time > 0]
         first = max(1.0, min(early, default=8.0) / 8)
+        low = self.draw_steps(ax, first, last)
+        pictures.finish_entries(ax, first, last, f"observed, {self.dynamics}", low)
+
+    def draw_steps(self, ax: Axes, first: float, last: float) -> float:
+        """Draw the entries and the test loss of some steps, and say how far below 0 they go."""
+        order = [k for k in self.task.order if self.task.exact_signal[k] > 0]
         shown = (self.steps >= first) & (self.steps <= last)
         loss = self.test_loss[shown] / self.test_loss[0]
         pictures.draw_entries(ax, self.steps[shown], self.W[shown], order, loss)
-        low = float(np.nanmin(np.clip(self.W[shown], -0.4, 0)))
-        pictures.finish_entries(ax, first, last, f"observed, {self.dynamics}", low)
+        return float(np.nanmin(np.clip(self.W[shown], -0.4, 0)))
 
     def to_dict(self) -> dict[str, Any]:
         """Inputs, events and outcome as plain Python values, ready for JSON; no trajectory.

@@ -27,8 +27,6 @@ from swingby.simulate.outcome import extrema, judge, level_array, peaks
 from swingby.simulate.result import Run, needs_last_step, record_steps
 from swingby.simulate.state import (
     LEVELS,
-    Booleans,
-    Floats,
     Problem,
     Record,
     State,
@@ -44,6 +42,7 @@ from swingby.simulate.steps import block_of_steps, parts_of_a_step
 from swingby.theory import budget, numbers
 from swingby.theory.growth import DYNAMICS, require_dynamics
 from swingby.theory.initial import Initial, Scaled, initial_state, require_psd
+from swingby.theory.numbers import Booleans, Floats
 from swingby.theory.task import SIMTask, as_task
 
 #: Steps until a jump is tried again, at least; most steps in a block.
@@ -133,13 +132,7 @@ def simulate(
     require_dynamics(dynamics)
     task = as_task(task)
     initial = initial_state(W0, U0, task.dim)
-    if initial.matrix.shape != (task.dim, task.dim):
-        raise InvalidInput(
-            "W0", f"shape {initial.matrix.shape}", f"must have shape ({task.dim}, {task.dim})"
-        )
-    asked = None if steps is None else numbers.whole(steps, "steps", 1)
-    if asked is not None and asked > 2**53:
-        raise InvalidInput("steps", steps, "must be at most 2^53")
+    asked = None if steps is None else numbers.whole(steps, "steps", 1, most=2**53)
     signal, point = task.signal, task.test_point
     # The pivots take a tenth of the time of eigenvalues, which only doubt asks for.
     missing = np.zeros(task.dim, dtype=np.bool_)
@@ -366,7 +359,7 @@ def _collect(
     reached = level_array(state)
     turning = displaceable(missing, initial, task.signal) if problem.keeps_psd else None
     half = reached[LEVELS.index(0.5)]
-    judgement = judge(problem, state, half, missing, spent, turning)
+    word, reason = judge(problem, state, half, missing, spent, turning)
     return Run(
         task=task,
         initial=replace(initial, factor=None),
@@ -381,7 +374,7 @@ def _collect(
         psd_lost=state.psd_lost if state.psd_lost >= 0 else None,
         end=state.exceeded + 1 if state.exceeded < last else None,
         last_step=last,
-        outcome=judgement.outcome,
-        reason=judgement.reason,
+        outcome=word,
+        reason=reason,
         executed_steps=state.executed,
     )

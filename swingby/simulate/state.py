@@ -26,10 +26,8 @@ from swingby.errors import InvalidInput
 from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS, growth_rates, log_factors
 from swingby.theory.initial import LARGEST_ENTRY, Initial
+from swingby.theory.numbers import Booleans, Floats, Integers
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Booleans = NDArray[np.bool_]
 Kind = Literal["min", "max"]
 
 #: Levels of w_kk whose first passage every run reports.

@@ -30,44 +30,43 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from swingby.simulate.state import Floats, Problem, State, pairs
+from swingby.simulate.state import Problem, State, pairs
 from swingby.theory.law.compiled import file_of, load
+from swingby.theory.numbers import Floats
 
-Array = NDArray[np.float64]
 #: One step: X, ``sums[i, j] = eta (a_i + a_j)``, the squares as a column, parts of a step.
-Step = Callable[[Array, Array, Array, int], Array]
+Step = Callable[[Floats, Floats, Floats, int], Floats]
 
 #: Above this dimension products of matrices are left to BLAS, which sums in an order of its own.
 BLAS_ABOVE = 8
 
 
-def product(left: Array, right: Array) -> Array:
+def product(left: Floats, right: Floats) -> Floats:
     """Matrix product, summed upwards over the inner index."""
     if len(left) > BLAS_ABOVE:
         return left @ right
     return np.asarray((left[:, :, None] * right).sum(axis=1))
 
 
-def _upwards(weights: Array, slopes: Array) -> Array:
+def _upwards(weights: Floats, slopes: Floats) -> Floats:
     """The weighted sum of slopes, in their order."""
     return np.asarray(np.add.accumulate(weights[:, None, None] * slopes, axis=0)[-1])
 
 
-def slope(X: Array, sums: Array, squares: Array) -> Array:
+def slope(X: Floats, sums: Floats, squares: Floats) -> Floats:
     """``eta (B W + W B)`` in terms of X: what euler adds in a step."""
     G = sums * X
     Y = product(G, squares * X)
     return G - 0.5 * (Y + Y.T)
 
 
-def euler(X: Array, sums: Array, squares: Array, parts: int) -> Array:
+def euler(X: Floats, sums: Floats, squares: Floats, parts: int) -> Floats:
     """``W + eta (B W + W B)``, the printed (D.2)."""
     return X + slope(X, sums, squares)
 
 
-def gd(X: Array, sums: Array, squares: Array, parts: int) -> Array:
+def gd(X: Floats, sums: Floats, squares: Floats, parts: int) -> Floats:
     """``(I + eta B) W (I + eta B)``: gradient descent on U, W = U U^T."""
     d = len(X)
     G = sums * X
@@ -77,7 +76,7 @@ def gd(X: Array, sums: Array, squares: Array, parts: int) -> Array:
     return np.triu(V) + np.triu(V, 1).T
 
 
-def flow(X: Array, sums: Array, squares: Array, parts: int) -> Array:
+def flow(X: Floats, sums: Floats, squares: Floats, parts: int) -> Floats:
     """The flow over one step, right to rounding: `parts` Runge-Kutta steps of order 8."""
     d = len(X)
     K = np.empty((12, d, d))
@@ -91,7 +90,7 @@ def flow(X: Array, sums: Array, squares: Array, parts: int) -> Array:
 
 
 @functools.cache
-def stages() -> Array:
+def stages() -> Floats:
     """Weights of the formula of order 8 by Dormand and Prince: later stages, then the step."""
     # SciPy's integrators take a while to load, and euler and gd do without.
     from swingby.theory.law.coordinates import STAGES

@@ -205,8 +205,8 @@ def initial_matrix(W0: ArrayLike | Scaled | Initial, dim: int, *, argument: str 
     An asymmetry below a relative 1e-9 is taken out.
     """
     if isinstance(W0, Initial):
-        return W0
-    if isinstance(W0, Scaled):
+        matrix, scale = W0.matrix, W0.scale
+    elif isinstance(W0, Scaled):
         matrix, scale = W0.matrix.copy(), W0.omega
     else:
         matrix, scale = numbers.real_array(W0, argument), Fraction(1)
@@ -216,6 +216,8 @@ def initial_matrix(W0: ArrayLike | Scaled | Initial, dim: int, *, argument: str 
         raise InvalidInput(
             argument, f"shape {matrix.shape}", f"must have shape ({dim}, {dim})", "(D.2)"
         )
+    if isinstance(W0, Initial):
+        return W0
     size = np.abs(matrix).max()
     if not size:
         raise InvalidInput(argument, "the zero matrix", "must not be zero", "Assumption D.1")

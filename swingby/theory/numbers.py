@@ -14,14 +14,16 @@ from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral, Rational
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from swingby.errors import InvalidInput
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Booleans = NDArray[np.bool_]
 
 #: Largest decimal exponent read, in absolute value. Below 1e-100000 a run has more stages of
 #: waiting than anyone will simulate, and exact rationals of that size are no longer cheap.

@@ -11,10 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import flint
 import numpy as np
+from numpy.typing import ArrayLike
 
 from swingby.errors import BudgetSpent, InvalidInput, named
 from swingby.theory import budget, numbers
@@ -56,9 +57,6 @@ from swingby.verify.certification.events import (
     neighbourhood,
     squared_distance,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 #: Working precisions in bits, tried one after the other until nothing is left open. The enclosures
 #: ask for 40 decimal digits, 133 bits, at the end of a run; 256 bits leave room for rounding.
@@ -257,8 +255,6 @@ def read_given(task: Any, W0: Any, eta: Any, dynamics: Any, steps: Any) -> Given
     if task.dim > MOST_CONCEPTS:
         raise InvalidInput("task", f"d = {task.dim}", f"must have at most {MOST_CONCEPTS} concepts")
     rate = numbers.positive(eta, "eta", "(D.2)")
-    if not isinstance(dynamics, str):
-        raise InvalidInput("dynamics", dynamics, "must be euler or gd", "(D.2)")
     require_dynamics(dynamics)
     if dynamics == "flow":
         raise InvalidInput(
@@ -283,10 +279,7 @@ def _exact_matrix(W0: Any, dim: int) -> Matrix:
     Floats are the binary numbers they store and symmetrised as by :func:`initial_matrix`; where
     anything else than floats and small whole numbers is given, it must be exactly symmetric.
     """
-    if isinstance(W0, Initial):
-        # initial_matrix trusts an Initial, whatever its shape.
-        W0 = Scaled(W0.matrix, W0.scale)
-    if not isinstance(W0, Scaled):
+    if not isinstance(W0, Scaled | Initial):
         found = numbers.entries(W0, "W0", "(D.2)")
         if found.ndim != 2:
             raise InvalidInput("W0", W0, "must be a square matrix", "(D.2)")

@@ -9,9 +9,10 @@ and in balls of rising precision elsewhere; :mod:`swingby.verify.checking.box` d
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mpmath
+from numpy.typing import ArrayLike
 
 from swingby.errors import MISSING, InvalidInput, named
 from swingby.theory import assumptions, balls, numbers
@@ -31,9 +32,6 @@ from swingby.verify.checking.evaluation import (
 )
 from swingby.verify.checking.feasibility import Box, Ends, Interval
 from swingby.verify.checking.report import CertifiedAssumption, CertifiedAssumptions, Report
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 EDITIONS = ("printed", "corrected", "repaired")
 _LARGEST_BITS = 10**6
@@ -95,7 +93,7 @@ def check(
     >>> report.holds, report.binding
     (True, 'D.2')
     """
-    _require_edition(edition)
+    require_edition(edition)
     require_dynamics(dynamics)
     task = as_task(task)
     box, initial = _asked(task, omega, eta, beta, edition, W0, U0, point=True)
@@ -167,7 +165,7 @@ def certify_assumptions(
     >>> str(found.verdict), found["D.4"].lower[:5], found["D.4"].upper[:5]
     ('holds', '0.035', '0.571')
     """
-    _require_edition(edition)
+    require_edition(edition)
     task = as_task(task)
     if bits is not None:
         bits = numbers.whole(bits, "bits", 2, most=_LARGEST_BITS)
@@ -183,7 +181,8 @@ def certify_assumptions(
     return CertifiedAssumptions(edition, rows, box, used)
 
 
-def _require_edition(edition: str) -> None:
+def require_edition(edition: str) -> None:
+    """Refuse what is no edition."""
     if edition not in EDITIONS:
         raise InvalidInput("edition", edition, f"must be one of {', '.join(EDITIONS)}")
 

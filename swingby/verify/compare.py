@@ -19,25 +19,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import resources
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from swingby.errors import InvalidInput, named
 from swingby.simulate.outcome import Peak, turning_points
 from swingby.simulate.result import Run
 from swingby.simulate.run import simulate
-from swingby.theory.initial import Scaled
+from swingby.theory.initial import Initial, Scaled
+from swingby.theory.numbers import Floats
 from swingby.theory.task import SIMTask, as_task
 from swingby.verify.comparing.comparison import Comparison, Row
 from swingby.verify.comparing.observed import observed_run, read_trajectory
 from swingby.verify.predict import predict
 from swingby.verify.schedule import LOSS_SWING, SUPPRESSION_LEVEL, Event, Schedule
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from swingby.theory.initial import Initial
 
 #: No entry of a positive semidefinite W on its way to I is larger. A "peak" beyond it is a
 #: run that diverges, which is its outcome and not an event of learning.
@@ -239,7 +236,7 @@ class Setting:
     rates: str
     dynamics: str
     task: SIMTask
-    W0: NDArray[np.float64] | Scaled
+    W0: Floats | Scaled
     eta: str
     steps: int | None
 

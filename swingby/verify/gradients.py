@@ -8,7 +8,8 @@ of the walk.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +19,6 @@ from swingby.theory.growth import DYNAMICS
 from swingby.theory.law.coordinates import attempt, make_flow, slope
 from swingby.theory.law.stages import Stages
 from swingby.verify.schedule import Schedule
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def crossing_function(schedule: Schedule) -> Callable[[Any, Any, Any], Any]:

@@ -23,8 +23,9 @@ from swingby.theory.claims.claim import AlongTrajectory, Claim
 from swingby.theory.claims.formula import as_read
 from swingby.theory.claims.text import source_text, to_text
 from swingby.theory.claims.verdict import Finding
+from swingby.theory.growth import require_dynamics
 from swingby.verify.auditing.record import header, witness_lines
-from swingby.verify.check import EDITIONS
+from swingby.verify.check import require_edition
 from swingby.verify.hunting.search import Clock, Closest, Hunted, search
 from swingby.verify.prover.evidence import Judged, Witness
 from swingby.verify.prover.judge import is_scalar, judge
@@ -106,17 +107,9 @@ class Hunt(Shown):
         return self.violation is not None
 
     def rerun(self) -> bool:
-        """Follow the counterexample once more, in balls of a third precision.
+        """Whether the counterexample still breaks the statement, in balls of a third precision.
 
-        Returns
-        -------
-        bool
-            Whether it still breaks the statement.
-
-        Raises
-        ------
-        InvalidInput
-            If the hunt found none.
+        Raises InvalidInput if the hunt found none.
         """
         if self.again is None:
             raise InvalidInput("hunt", self.statement, "must have found a counterexample")
@@ -333,8 +326,8 @@ def _together(hunts: list[Hunt], clock: Clock) -> Hunt:
 
 
 def _dynamics(dynamics: str | None, kind: str) -> str:
-    if dynamics is not None and dynamics not in DYNAMICS:
-        raise InvalidInput("dynamics", dynamics, f"must be one of {', '.join(DYNAMICS)}")
+    if dynamics is not None:
+        require_dynamics(dynamics)
     if kind == "theorem":
         return dynamics or "flow"
     if kind != "trajectory":
@@ -347,8 +340,7 @@ def _dynamics(dynamics: str | None, kind: str) -> str:
 
 def targets(statement: str | Claim | None, edition: str) -> tuple[Claim, ...]:
     """What a statement and an edition stand for; None and "theorem" are all repaired theorems."""
-    if edition not in EDITIONS:
-        raise InvalidInput("edition", edition, f"must be one of {', '.join(EDITIONS)}")
+    require_edition(edition)
     if isinstance(statement, Claim):
         return (_in_edition(statement, edition, own=True),)
     known = ledger.Claims()

@@ -2,9 +2,7 @@
 
 ``predict`` applies the sharp stage-time law of :mod:`swingby.theory.law.stages` to a W(0), or its
 distribution over Gaussian initializations to (omega, width), and puts the windows of the
-paper's lemmas beside, where the printed assumptions hold.
-
-The windows of Lemmas D.1 to D.8 for a given setting, where the printed assumptions hold.
+paper's Lemmas D.1 to D.8 beside, where the printed assumptions hold.
 """
 
 from __future__ import annotations
@@ -14,9 +12,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from swingby.errors import MISSING, InvalidInput, named
 from swingby.theory import budget, lemmas, numbers
@@ -24,6 +23,7 @@ from swingby.theory.claims.verdict import Verdict
 from swingby.theory.gaussian import QUANTILES, GaussianTimes, gaussian_times
 from swingby.theory.growth import require_dynamics
 from swingby.theory.initial import FACTORED, Initial, Scaled, initial_state, require_psd
+from swingby.theory.numbers import Floats
 from swingby.theory.task import SIMTask, as_task
 from swingby.verify.checking.feasibility import (
     Problem,
@@ -32,9 +32,6 @@ from swingby.verify.checking.feasibility import (
     witness,
 )
 from swingby.verify.schedule import SUPPRESSION_LEVEL, CurveEvents, Event, Schedule, curve_events
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 
 @dataclass(frozen=True)
@@ -47,7 +44,7 @@ class Windows:
 
     scale: lemmas.Scale | None
     log_start: tuple[tuple[float, float], ...]  # smallest and largest log w_kk(0)
-    signal: NDArray[np.float64]
+    signal: Floats
     edition: str
     reason: str
 
@@ -342,11 +339,11 @@ def _from_scale(
 
 def _major_events(
     task: SIMTask,
-    half_times: NDArray[np.float64],
-    error: NDArray[np.float64],
-    high: NDArray[np.float64],
+    half_times: Floats,
+    error: Floats,
+    high: Floats,
     windows: Windows,
-    spread: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
+    spread: tuple[Floats, Floats] | None = None,
 ) -> list[Event]:
     events = []
     for k in task.order:

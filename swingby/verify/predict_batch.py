@@ -10,20 +10,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from swingby.errors import InvalidInput
+from swingby.simulate.initialization import Arguments, read_array, refuse_first
 from swingby.theory import numbers
 from swingby.theory.growth import require_dynamics
-from swingby.theory.initial import SYMMETRY_TOLERANCE
 from swingby.theory.law.many import stage_laws
+from swingby.theory.numbers import Booleans, Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import pandas as pd
-    from numpy.typing import ArrayLike, NDArray
 
-    Floats = NDArray[np.float64]
 
 #: Signals and step sizes lie between these, so that their products stay in the float range.
 SMALLEST, LARGEST = 1e-150, 1e150
@@ -71,8 +69,8 @@ class BatchSchedule(Instances):
     dynamics: str
     crossing: Floats
     error: Floats
-    trapped: NDArray[np.bool_]
-    undecided: NDArray[np.bool_]
+    trapped: Booleans
+    undecided: Booleans
     share: Floats
     blow_up: Floats
 
@@ -175,110 +173,35 @@ def predict_batch(
     return BatchSchedule(dynamics=dynamics, share=share, blow_up=blow_up, **found)
 
 
-#: How many axes of an argument belong to one instance.
-OWN_AXES = {"signal": 1, "W0": 2, "eta": 0, "log_scale": 0, "test_point": 1, "swing": 0}
-
-
 def read_instances(
     signal: object,
     W0: object,
     eta: object,
     omega: Any,
     log_scale: object,
-    more: Mapping[str, Floats] | None = None,
+    **more: Floats,
 ) -> tuple[dict[str, Floats], tuple[int, ...]]:
     """Arrays by name, each checked, with the instances along one axis; and their leading axes."""
     if omega is not None and log_scale is not None:
         raise InvalidInput("omega and log_scale", "both", "must be given one at a time")
-    values = {
-        "signal": read_array(signal, "signal", "Sec. 4"),
-        "W0": read_array(W0, "W0", "(D.2)"),
-        "eta": read_array(eta, "eta", "Assumption D.2"),
-        "log_scale": np.zeros(()),
-    }
+    scales = np.zeros(())
     if omega is not None:
-        scale = numbers.log_of(numbers.positive(omega, "omega", "Assumption D.4"))
-        values["log_scale"] = np.array(scale)
+        scales = np.array(numbers.log_of(numbers.positive(omega, "omega", "Assumption D.4")))
     if log_scale is not None:
-        values["log_scale"] = scales = read_array(log_scale, "log_scale")
+        scales = read_array(log_scale, "log_scale")
         if (np.abs(scales) > LARGEST_LOG_SCALE).any():
             requirement = f"must lie within {LARGEST_LOG_SCALE:.0f} of 0"
             raise InvalidInput("log_scale", float(np.abs(scales).max()), requirement)
-    _require_range(values["signal"], "signal", zero=True)
-    _require_range(values["eta"], "eta", zero=False)
-    values |= more or {}
-    shape = _common_shape(values)
-    count, d, flat = math.prod(shape), values["signal"].shape[-1], {}
-    for name, array in values.items():
-        own = (d,) * OWN_AXES[name]
-        whole = np.broadcast_to(array, shape + own)
-        flat[name] = np.ascontiguousarray(whole).reshape(count, *own)
-    _check_instances(flat, shape)
-    return flat, shape
-
-
-def read_array(values: object, argument: str, source: str = "") -> Floats:
-    """A finite float64 array, which may be empty. Not copied where it is one already."""
-    if values is None:
-        raise InvalidInput(argument, values, "must be an array of real numbers", source)
-    if type(values) is np.ndarray:
-        if values.size == 0 and values.dtype.kind in "iuf":
-            return np.array(values, dtype=np.float64)
-        if values.dtype == np.float64 and np.isfinite(values).all():
-            return values
-    return numbers.real_array(values, argument, source)
-
-
-def _common_shape(values: dict[str, Floats]) -> tuple[int, ...]:
-    """The leading axes that all arguments broadcast to."""
-    signals = values["signal"]
-    if signals.ndim < 1 or signals.shape[-1] < 1:
-        shown = f"shape {signals.shape}"
-        raise InvalidInput("signal", shown, "must have shape (..., d), d at least 1", "Sec. 4")
-    d = signals.shape[-1]
-    for argument, source in (("W0", "(D.2)"), ("test_point", "Sec. 2.1")):
-        own = (d,) * OWN_AXES[argument]
-        if argument in values and values[argument].shape[-len(own) :] != own:
-            requirement = f"must have shape (..., {', '.join(map(str, own))})"
-            shown = f"shape {values[argument].shape}"
-            raise InvalidInput(argument, shown, requirement, source)
-    leading = [array.shape[: array.ndim - OWN_AXES[name]] for name, array in values.items()]
-    try:
-        return np.broadcast_shapes(*leading)
-    except ValueError:
-        shown = ", ".join(str(shape) for shape in leading)
-        raise InvalidInput(", ".join(values), shown, "must broadcast") from None
-
-
-def _require_range(values: Floats, argument: str, *, zero: bool) -> None:
-    """Refuse what is negative, and what is so large or small that products of two overflow."""
-    wrong = ~((values >= SMALLEST) & (values <= LARGEST))
-    if zero:
-        wrong &= values != 0
-    if wrong.any():
-        value = float(values[wrong].flat[0])
-        sign = "must not be negative" if zero else "must be positive"
-        requirement = f"must lie between {SMALLEST} and {LARGEST}" if value > 0 else sign
-        raise InvalidInput(argument, value, requirement, "Sec. 4" if zero else "Assumption D.2")
-
-
-def _check_instances(flat: dict[str, Floats], shape: tuple[int, ...]) -> None:
-    """Refuse the first instance whose matrix or signal :func:`swingby.predict` refuses."""
-    W0, signal = flat["W0"], flat["signal"]
-    largest = np.abs(W0).max(axis=(1, 2), initial=0.0)
-    apart = np.abs(W0 - W0.swapaxes(1, 2)).max(axis=(1, 2), initial=0.0)
-    with np.errstate(divide="ignore"):
-        sizes = np.log(largest) + flat["log_scale"]
-    crooked, nowhere = apart > SYMMETRY_TOLERANCE * largest, signal.max(axis=1, initial=0.0) == 0
-    huge, positive = sizes > 300 * math.log(10), "must have a positive entry"
-    refused = (
-        (largest == 0, "W0", "the zero matrix", "must not be zero", "Assumption D.1"),
-        (crooked, "W0", "this matrix", "must be symmetric, as W = U U^T is", "(D.2)"),
-        (nowhere, "signal", "zeros only", positive, "Sec. 4"),
-        (huge, "W0", "an entry", "must be below 1e300", "(D.2)"),
-    )
-    for wrong, argument, shown, requirement, source in refused:
-        if wrong.any():
-            where = ", ".join(str(int(i)) for i in np.unravel_index(int(wrong.argmax()), shape))
-            named = f"{argument}[{where}]" if where else argument
-            raise InvalidInput(named, shown, requirement, source)
+    found = Arguments.of(signal, W0, eta, log_scale=scales, **more)
+    for name, source in (("signal", "Sec. 4"), ("eta", "Assumption D.2")):
+        values = found.given[name]
+        outside = (values != 0) & ~((values >= SMALLEST) & (values <= LARGEST))
+        if outside.any():
+            requirement = f"must lie between {SMALLEST} and {LARGEST}"
+            raise InvalidInput(name, float(values[outside].flat[0]), requirement, source)
+    if found.total:
+        signals = found.given["signal"]
+        nowhere = ("zeros only", "must have a positive entry", "Sec. 4")
+        refuse_first(signals.max(axis=-1) == 0, "signal", signals.shape[:-1], *nowhere)
+        found.check_matrices(scales, "omega" if log_scale is None else "log_scale")
+    return found.piece(0, found.total), found.shape

@@ -7,22 +7,19 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from swingby.errors import InvalidInput, named
 from swingby.report import Drawn, Grid
 from swingby.report.numbers import steps_text
 from swingby.theory import numbers
 from swingby.theory.claims.verdict import Verdict
+from swingby.theory.numbers import Floats
 from swingby.theory.task import SIMTask
 from swingby.verify.schedule import plain
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Floats = NDArray[np.float64]
 
 ACCURACIES = ("full", "leading")
 #: lr times the fastest rate of the flow (its `sharpness`) up to which bars are given.

@@ -9,11 +9,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from swingby.errors import InvalidInput
+from swingby.simulate.initialization import read_array
 from swingby.simulate.outcome import turning_points
 from swingby.simulate.state import SMALLEST_SWING
 from swingby.theory.growth import DYNAMICS, require_dynamics
@@ -21,15 +23,9 @@ from swingby.theory.law.coordinates import between
 from swingby.theory.law.many import Path, paths, prepare
 from swingby.theory.law.pivots import Given, allowed_errors
 from swingby.theory.law.stages import TOLERANCES, Verdict
-from swingby.verify.predict_batch import Instances, read_array, read_instances
+from swingby.theory.numbers import Booleans, Floats, Integers
+from swingby.verify.predict_batch import Instances, read_instances
 from swingby.verify.schedule import LOSS_SWING
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
-    Booleans = NDArray[np.bool_]
 
 #: The largest margin: smaller swings of the loss are not kept.
 LARGEST_MARGIN = 100.0
@@ -172,7 +168,7 @@ def predict_swing_batch(
     more = {"swing": swings}
     if test_point is not None:
         more["test_point"] = read_array(test_point, "test_point", "Sec. 2.1")
-    flat, shape = read_instances(signal, W0, eta, omega, log_scale, more)
+    flat, shape = read_instances(signal, W0, eta, omega, log_scale, **more)
     # The length of a test point changes no ratio of losses, so sqrt(s) is left out.
     point = flat.setdefault("test_point", np.sqrt(flat["signal"]))
     if test_point is not None and not point.any(axis=1).all():

@@ -1,10 +1,9 @@
-"""What a prediction is: events, half-times, W(t) in closed form.
+"""What a prediction is: half-times, W(t) in closed form, and events.
 
-Events of the composite W(t) that are not stage times: peaks, suppression, loss, end.
-
-The composite is sampled where it moves (around every stage and along the decay after it) and
-each event is refined on a second, finer sample. The definitions are those of a run
-(:mod:`swingby.simulate.outcome`), so that both sides of a comparison mean the same.
+For events that are not stage times (peaks, suppression, loss, end) the composite W(t) is sampled
+where it moves, around every stage and along the decay after it, and each is refined on a second,
+finer sample. The definitions are those of a run (:mod:`swingby.simulate.outcome`), so that both
+sides of a comparison mean the same.
 """
 
 from __future__ import annotations
@@ -12,29 +11,29 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from swingby.errors import MISSING, InvalidInput
 from swingby.report import Grid
 from swingby.report.numbers import steps_text
 from swingby.report.pictures import COLORS, Pictured, draw_entries, entry_label, finish_entries
 from swingby.simulate.outcome import loss_at, turning_points
+from swingby.simulate.state import END
 from swingby.theory import numbers
 from swingby.theory.gaussian import GaussianTimes
+from swingby.theory.numbers import Booleans, Floats
 from swingby.theory.task import SIMTask
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import ArrayLike, NDArray
 
     from swingby.theory.law.stages import Stages
-
-    Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -114,20 +113,20 @@ class Schedule(Pictured, numbers.ReadOnly):
     task: SIMTask
     eta: Fraction
     dynamics: str
-    half_times: NDArray[np.float64]
-    error: NDArray[np.float64]
-    trapped: NDArray[np.bool_]
+    half_times: Floats
+    error: Floats
+    trapped: Booleans
     warnings: tuple[str, ...]
     stages: Stages | None
     gaussian: GaussianTimes | None
-    spread: NDArray[np.float64] = field(repr=False)
+    spread: Floats = field(repr=False)
     make_events: Callable[[], tuple[Event, ...]] = field(repr=False, compare=False)
     make_window_reason: Callable[[], str] = field(repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """What a copy takes along: the events in place of what makes them."""
-        made = {"make_events": self.events, "make_window_reason": self.window_reason}
-        return vars(self) | {name: functools.partial(_given, made[name]) for name in made}
+        made = functools.partial(tuple, self.events), functools.partial(str, self.window_reason)
+        return vars(self) | dict(zip(("make_events", "make_window_reason"), made, strict=True))
 
     @functools.cached_property
     def events(self) -> tuple[Event, ...]:
@@ -140,12 +139,12 @@ class Schedule(Pictured, numbers.ReadOnly):
         return self.make_window_reason()
 
     @property
-    def crossing(self) -> NDArray[np.float64]:
+    def crossing(self) -> Floats:
         """Real step at which each w_kk crosses 1/2, shape (d,); the median without a W(0)."""
         return self.half_times if self.stages is None else self.stages.crossing
 
     @property
-    def undecided(self) -> NDArray[np.bool_]:
+    def undecided(self) -> Booleans:
         """Where the law cannot say whether a concept is trapped, shape (d,)."""
         if self.stages is None:
             return np.zeros(self.task.dim, dtype=bool)
@@ -161,7 +160,7 @@ class Schedule(Pictured, numbers.ReadOnly):
         """Error bar of `blow_up` in steps."""
         return math.inf if self.stages is None else self.stages.blow_up_error
 
-    def evaluate(self, t: ArrayLike) -> NDArray[np.float64]:
+    def evaluate(self, t: ArrayLike) -> Floats:
         """W at given steps: to about 1e-6, and minor entries to 1e-4 of their peaks.
 
         `t` (n,): steps; need not be whole. Returns shape (n, d, d). Raises InvalidInput if the
@@ -174,7 +173,7 @@ class Schedule(Pictured, numbers.ReadOnly):
             raise InvalidInput("t", t, "must be one axis of steps, none negative")
         return self.stages.evaluate(moments)
 
-    def test_loss(self, t: ArrayLike) -> NDArray[np.float64]:
+    def test_loss(self, t: ArrayLike) -> Floats:
         """Test loss of the composite, |W(t) x - x|^2 / 2, at given steps t (n,)."""
         return loss_at(self.task.test_point, self.evaluate(t))
 
@@ -212,22 +211,20 @@ class Schedule(Pictured, numbers.ReadOnly):
 
     def draw(self, ax: Axes) -> None:
         """Draw the predicted entries and test loss, and half-times with their bars or quantiles."""
-        order = [k for k in self.task.order if self.task.exact_signal[k] > 0]
         times = self.spread[np.isfinite(self.spread)]
         first = max(1.0, float(times.min(initial=np.inf)) / 8) if times.size else 1.0
         last = max(2 * first, 1.5 * float(times.max(initial=first)))
         start = 1.0 if self.stages is None else float(self.test_loss(np.zeros(1))[0])
-        self.draw_curves(ax, order, first, last, start)
+        order = self.draw_curves(ax, first, last, start)
         for k, color in zip(order, itertools.cycle(COLORS), strict=False):
             ax.plot([], [], "v-", color=color, label=entry_label(k, k))
         if self.stages is not None:
             ax.plot([], [], color="black", alpha=0.3, linewidth=3.2, label="test loss / start")
         finish_entries(ax, first, last, f"predicted, {self.dynamics}")
 
-    def draw_curves(
-        self, ax: Axes, order: Sequence[int], first: float, last: float, start: float
-    ) -> None:
-        """Draw the composite where there is one, its loss over `start`, and half-time bars."""
+    def draw_curves(self, ax: Axes, first: float, last: float, start: float) -> list[int]:
+        """Draw the composite, its loss over `start` and half-times; returns what concepts."""
+        order = [k for k in self.task.order if self.task.exact_signal[k] > 0]
         if self.stages is not None:
             grid = np.unique(np.geomspace(first, last, 400))
             loss = self.test_loss(grid) / start
@@ -249,6 +246,7 @@ class Schedule(Pictured, numbers.ReadOnly):
                     capsize=2,
                     zorder=5,
                 )
+        return order
 
     def to_grid(self, unit: str = "step") -> Grid:
         """The predicted events, with their bars and the lemma windows; `unit`: step or eta t."""
@@ -323,8 +321,6 @@ def in_unit(frame: Any, unit: str, eta: Fraction) -> Any:
 LOSS_SWING = 1e-3
 #: The level of a major entry from which Lemma D.7 promises suppression.
 SUPPRESSION_LEVEL = 0.8
-#: The end: max |W - I| on the concepts stays at or below this.
-END_DISTANCE = 0.01
 #: Looks between two steps of the integration.
 _BETWEEN = 16
 
@@ -357,10 +353,6 @@ class CurveEvents:
     turning: tuple[tuple[float, str], ...]
     end: float
     high: Floats
-
-
-def _given(value: Any) -> Any:
-    return value
 
 
 def curve_events(stages: Stages) -> CurveEvents:
@@ -486,8 +478,8 @@ def _end(stages: Stages, t: Floats, W: Floats, concepts: list[int]) -> float:
         here = values[:, block[0], block[1]] - np.eye(len(concepts))
         return np.asarray(np.abs(here).max(axis=(1, 2)))
 
-    far = np.flatnonzero(distance(W) > END_DISTANCE)
+    far = np.flatnonzero(distance(W) > END)
     if not far.size or far[-1] + 1 >= len(t):
         return 0.0 if not far.size else math.nan
     fine = np.linspace(t[far[-1]], t[far[-1] + 1], 41)
-    return _fall_to(fine, distance(stages.evaluate(fine)), END_DISTANCE)
+    return _fall_to(fine, distance(stages.evaluate(fine)), END)

@@ -7,7 +7,7 @@ import pytest
 
 from swingby.simulate.observe import extremes, first_negative_pivot, observe
 from swingby.simulate.run import run_on
-from swingby.simulate.state import Floats, Record, make_problem, make_state, negative_pivots, pairs
+from swingby.simulate.state import Record, make_problem, make_state, negative_pivots, pairs
 from swingby.simulate.steps import compiled_steps, parts_of_a_step, plain_steps, run_kernel
 from swingby.theory.initial import initial_matrix
 from tests.simulate.witnesses import euler_step, gd_step
@@ -17,14 +17,14 @@ SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17, 25, 33)
 ETA = 0.02
 
 
-def _start(d: int) -> tuple[Floats, Floats]:
+def _start(d):
     rng = np.random.default_rng(d)
     U = rng.standard_normal((d, 2 * d)) / np.sqrt(2 * d)
     W = 0.3 * U @ U.T
     return rng.permutation(np.linspace(2.0, 0.5, d)), (W + W.T) / 2
 
 
-def _run(d: int, gd: bool, scaled: bool, ends: tuple[int, ...]) -> tuple[Floats, Floats]:
+def _run(d, gd, scaled, ends):
     """X and W after the last of the steps `ends`, with a stop at each of them."""
     signal, W0 = _start(d)
     state = make_state(initial_matrix(W0, d), np.ones(d), scaled=scaled)

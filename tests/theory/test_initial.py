@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from swingby.errors import InvalidInput
-from swingby.theory.initial import Scaled, connected_blocks, initial_matrix
+from swingby.theory.initial import Initial, Scaled, connected_blocks, initial_matrix
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,7 @@ def test_the_largest_entry_is_that_of_matrix_times_scale(matrix, scale, fits):
     [
         (np.ones((2, 3)), "must be a square matrix"),
         (np.eye(3), r"must have shape \(2, 2\)"),
+        (Initial(np.eye(3), Fraction(1)), r"must have shape \(2, 2\)"),
         (np.zeros((2, 2)), "must not be zero"),
         ([[1, 2], [2.001, 1]], "must be symmetric"),
         ([[1, np.nan], [np.nan, 1]], "W0"),

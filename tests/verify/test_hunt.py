@@ -145,6 +145,7 @@ def test_what_balls_do_not_confirm_is_not_reported(monkeypatch):
         ({"statement": "Assumption D.4"}, "all cases"),
         ({"statement": "Lemma D.3", "dynamics": "flow"}, "euler or gd"),
         ({"statement": "Lemma D.3", "dynamics": "sgd"}, "euler"),
+        ({"statement": "Lemma D.3", "dynamics": ["gd"]}, "euler"),
         ({"statement": "Lemma D.3", "seconds": float("nan")}, "seconds"),
         ({"statement": "Lemma D.3", "dim": 5}, "dim"),
         ({"statement": "Lemma D.3", "rng": "x"}, "rng"),

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from swingby.report.files import write_text
+from swingby.theory.numbers import Floats
 
 #: Seconds after which the terminal is told what takes so long.
 SILENT = 2.0
@@ -72,7 +72,7 @@ def load(text: str, what: str) -> Any:
     return module
 
 
-def aligned(*shape: int) -> NDArray[np.float64]:
+def aligned(*shape: int) -> Floats:
     """Zeros that begin with a line of the cache: a vector across two lines takes twice as long."""
     size = int(np.prod(shape))
     room = np.zeros(size + 8)

@@ -28,15 +28,13 @@ import itertools
 import math
 import warnings
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from swingby.theory.numbers import Floats
 
-    Floats = NDArray[np.float64]
-    Layers = list[NDArray[np.float64]]
+Layers = list[Floats]
 
 #: Rows of stages, then weights, by the power of h up to which the modified field is right:
 #: sum_i b_i f(Y_i), Y_i = y + h sum_j a_ij f(Y_j). The order conditions are those of Runge-Kutta

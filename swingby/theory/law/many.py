@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from swingby.theory.growth import DYNAMICS
 from swingby.theory.law.pivots import MANY_ROUNDINGS, Given, closed_law, lanes_of
 from swingby.theory.law.stages import TOLERANCE, End, Verdict, decide, shares, verdict_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+from swingby.theory.numbers import Floats, Integers
 
 #: Instances that are prepared and walked together, so that they stay in the cache.
 TOGETHER = 1024
@@ -112,10 +108,10 @@ def prepare(signal: Floats, W0: Floats, eta: Floats, log_scale: Floats, dynamics
 class Path(NamedTuple):
     """The steps of all lanes, m rows by instance and time: see ``lanes.walk_all``."""
 
-    instance: NDArray[np.int64]
+    instance: Integers
     time: Floats
     size: Floats
-    concept: NDArray[np.int64]
+    concept: Integers
     forms: Floats
 
 

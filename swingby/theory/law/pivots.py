@@ -14,7 +14,7 @@ whether it is zero, its exact value tells: entries of W(0) are exact numbers.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,12 +40,7 @@ from swingby.theory.law.walk import (
     Walk,
     begin_lane,
 )
-from swingby.theory.numbers import log_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+from swingby.theory.numbers import Floats, log_of
 
 #: A pivot uncertain by so many roundings of its own size is nothing but rounding.
 MOST_ROUNDING = 3e13

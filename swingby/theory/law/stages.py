@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,15 +41,8 @@ from swingby.theory.law.walk import (
     advance,
     follow_all,
 )
+from swingby.theory.numbers import Booleans, Floats, Integers
 from swingby.theory.task import SIMTask
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Booleans = NDArray[np.bool_]
 
 #: Above this eta a_max, times the largest eigenvalue of W(0) where that is above 1, an expansion
 #: in the step size means nothing.
@@ -103,7 +97,7 @@ class Verdict(NamedTuple):
     error: Floats
     trapped: Booleans
     undecided: Booleans
-    doubt: NDArray[np.int64]
+    doubt: Integers
     after: Booleans
     turning: Booleans
     given_up: Booleans
@@ -411,7 +405,7 @@ class Curve:
     y: Floats
     speed: Floats
     free: Floats
-    concept: NDArray[np.int64]
+    concept: Integers
     flow: Flow
     runs_away: bool
 

@@ -98,13 +98,7 @@ class Ledger(Sequence[Record], Drawn):
         return self._records[0].audited if self._records else AUDITED
 
     def counts(self) -> dict[str, int]:
-        """How many records have each verdict.
-
-        Returns
-        -------
-        dict
-            Keys proved, refuted, tested, undecided, in this order, also where none has it.
-        """
+        """How many records are proved, refuted, tested and undecided, also where none is."""
         found = [record.verdict for record in self]
         return {str(one): found.count(one) for one in Finding}
 
@@ -149,12 +143,9 @@ class Ledger(Sequence[Record], Drawn):
         return tally, Grid("", _HEADS, rows, below=["", *summary_lines(self)])
 
     def to_frame(self) -> Any:
-        """One row per record; ``repair`` is the verdict on the repaired line.
+        """One row of pandas per record, its columns :data:`COLUMNS`.
 
-        Returns
-        -------
-        pandas.DataFrame
-            Columns :data:`COLUMNS`; ids and constants joined by commas.
+        ``repair`` is the verdict on the repaired line; ids and constants are joined by commas.
         """
         import pandas
 
@@ -180,17 +171,9 @@ class Ledger(Sequence[Record], Drawn):
         }
 
     def to_json(self, path: str | Path | None = None) -> str | None:
-        """The ledger as JSON.
+        """The ledger as JSON, written to `path`, or returned as text without one.
 
-        Parameters
-        ----------
-        path : path, optional
-            Where to write; without it the text is returned.
-
-        Raises
-        ------
-        InvalidInput
-            If the path cannot be written.
+        Raises InvalidInput if the path cannot be written.
         """
         text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
         if path is None:

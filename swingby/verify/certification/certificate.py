@@ -100,31 +100,15 @@ class Certificate(Facts, Drawn):
     def verify(self) -> list[str]:
         """Everything recomputed by an independent checker that uses integers alone.
 
-        Returns
-        -------
-        list of str
-            Reasons for rejection; empty where the certificate is accepted.
+        Returns reasons for rejection; none where the certificate is accepted.
         """
         return replay(self.to_dict())
 
     def differences(self, run: Run) -> tuple[Difference, ...]:
-        """Where a float64 run of the same inputs differs, and whether rounding explains it.
+        """Where a float64 run of the same task, W(0), eta and dynamics differs.
 
-        Parameters
-        ----------
-        run : Run
-            Of the same task, W(0), eta and dynamics.
-
-        Returns
-        -------
-        tuple of Difference
-            Empty where the run agrees in every step that both speak of; see
-            :func:`swingby.verify.certification.float_differences.differences`.
-
-        Raises
-        ------
-        InvalidInput
-            If the run is of something else.
+        Each with whether rounding explains it, see :mod:`.float_differences`; empty where the run
+        agrees in every step that both speak of. Raises InvalidInput if it is of something else.
         """
         return differences(self, run)
 
@@ -145,28 +129,14 @@ class Certificate(Facts, Drawn):
         return json_text(self.to_dict()) + "\n"
 
     def save(self, path: str | Path) -> Path:
-        """Write the certificate as a JSON file.
-
-        Returns
-        -------
-        Path
-            The file written.
-
-        Raises
-        ------
-        InvalidInput
-            If the file cannot be written.
-        """
+        """Write the certificate as a JSON file; InvalidInput if that cannot be written."""
         return write_text(path, self.to_json())
 
     @classmethod
     def load(cls, path: str | Path) -> Certificate:
-        """Read a certificate that :meth:`save` wrote. This does not verify it.
+        """Read a certificate that :meth:`save` wrote, which does not verify it.
 
-        Raises
-        ------
-        InvalidInput
-            If the file is missing, is not JSON, or not a certificate as written.
+        Raises InvalidInput if the file is missing, is not JSON, or not a certificate as written.
         """
         return from_plain(parse(text_of(path, "path", "text file")))
 

@@ -7,7 +7,7 @@ The run is followed once more in balls that contain what float64 computes. A dif
   was;
 - a peak, when the balls of |w_ij| at the two steps overlap;
 - a loss of semidefiniteness seen too late or not at all, when at every step in between the pivots
-  of LDL^T in the balls may lie above the bar of :mod:`swingby.simulate.observe`, 8 d
+  of LDL^T in the balls may lie above the bar of :mod:`swingby.simulate.state`, 8 d
   2^-52 w_kk below 0; one seen too early, when at the step seen they may lie below it;
 - an entry at the end, when the float lies in the ball.
 
@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import flint
 
 from swingby.errors import InvalidInput
+from swingby.simulate.state import PIVOT_ROUNDING
 from swingby.theory.balls import ball, precision
 from swingby.verify.certification.ball_run import BallState, eliminate, follow
 from swingby.verify.certification.enclosure import Facts
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
 
 #: Working precision of the balls that stand for float64.
 FLOAT_BITS = 48
-#: The bar of swingby.simulate.observe for a negative pivot, times d w_kk.
-PIVOT_BAR = 8 * 2.0**-52
 #: An entry at the end that agrees to this, relative or absolute, is not looked at any closer.
 SAME_RELATIVE, SAME_ABSOLUTE = Fraction(1e-9), Fraction(1e-12)
 #: The kernels hold an entry as 0 below this, relative to sqrt(w_ii w_jj).
@@ -257,7 +256,7 @@ def negative_pivot(signal: Sequence[Fraction], state: BallState) -> bool | None:
     """
     order = sorted(range(len(signal)), key=lambda k: -signal[k])
     for k, rest in eliminate(state.W, order):
-        slack = 2 * PIVOT_BAR * len(signal) * abs(state.W[order[k]][order[k]])
+        slack = 2 * PIVOT_ROUNDING * len(signal) * abs(state.W[order[k]][order[k]])
         if rest[k][k] < -slack:
             return True
         if not rest[k][k] > slack:

@@ -25,8 +25,8 @@ import flint
 import mpmath
 
 from swingby.errors import InvalidInput
-from swingby.theory import assumptions, balls, numbers, repaired
 from swingby.theory import assumptions as text
+from swingby.theory import balls, numbers, repaired
 from swingby.theory.assumptions import Condition, Statement
 from swingby.theory.balls import precision
 from swingby.theory.claims.verdict import Verdict, all_hold, from_sign
@@ -240,7 +240,7 @@ def judge_point(
     constants = feasibility.witness(problem) if found else feasibility.nearest_attempt(problem)
     precisions = balls.PRECISIONS if bits is None else (bits,)
     judged, used = [], bits or MARGIN_BITS
-    for statement in assumptions.statements(edition):
+    for statement in text.statements(edition):
         if statement.id == "D.1":
             possible = min(problem.signal) > 0 and not problem.has_zero
             verdict = Verdict.HOLDS if possible else Verdict.FAILS
@@ -320,8 +320,8 @@ def _report(
 
 
 def _result(one: Judged, reason: str) -> Result:
-    text = one.statement
-    return Result(text.id, text.title, one.verdict, middle(one.margin), reason, text)
+    said = one.statement
+    return Result(said.id, said.title, one.verdict, middle(one.margin), reason, said)
 
 
 def report_existential(
@@ -332,7 +332,7 @@ def report_existential(
     reasons = [_explain_D1(problem, constants)]
     reasons += [_explain(one.worst, constants) for one in found[1:]]
     results = tuple(map(_result, found, reasons))
-    statements = assumptions.statements(edition)
+    statements = text.statements(edition)
     if all(result.verdict == Verdict.HOLDS for result in results) and not confirms(
         statements, problem, constants, initial
     ):
@@ -454,7 +454,7 @@ def judge_repaired(
             nondegenerate = (Verdict.UNDECIDED, (-math.inf, math.inf))
         small, found = _small(box, rho, distinct[0], nondegenerate[0])
     pairs = zip(repaired.STATEMENTS, (distinct, nondegenerate, small), strict=True)
-    return box, tuple(Judged(text, *judged) for text, judged in pairs), smallest, found
+    return box, tuple(Judged(said, *judged) for said, judged in pairs), smallest, found
 
 
 def _distinct(box: Box) -> tuple[Verdict, Ends]:

@@ -16,7 +16,6 @@ from swingby.report.numbers import percent_text
 from swingby.report.pictures import (
     COLORS,
     Pictured,
-    draw_entries,
     finish_entries,
     new_figure,
     save_figure,
@@ -40,14 +39,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLUMNS = (
-    "entry",
-    "event",
-    "predicted",
-    "observed",
-    "relative_error",
-    "lower",
-    "upper",
-    "inside",
+    *("entry", "event", "predicted", "observed", "relative_error"),
+    *("lower", "upper", "inside"),
 )
 
 
@@ -255,20 +248,16 @@ class Comparison(Pictured):
         predicted half-time, with its error bar.
         """
         run, schedule = self.run, self.schedule
-        order = [k for k in run.task.order if run.task.exact_signal[k] > 0]
         # Ten decades of waiting before anything moves would hide the stages on a log axis.
         first, last = self._span()
-        shown = (run.steps >= first) & (run.steps <= last)
-        loss = run.test_loss[shown] / run.test_loss[0]
-        draw_entries(ax, np.maximum(run.steps[shown], first), run.W[shown], order, loss)
-        schedule.draw_curves(ax, order, first, last, float(run.test_loss[0]))
+        low = run.draw_steps(ax, first, last)
+        schedule.draw_curves(ax, first, last, float(run.test_loss[0]))
         ax.plot([], [], color="0.5", linewidth=3.2, alpha=0.4, label="predicted curve")
         ax.plot([], [], "v", color="0.35", markersize=6, label="predicted half-time")
         turns = [row.predicted for row in self.rows if row.event.startswith("loss")]
         for place, turn in enumerate(filter(math.isfinite, turns)):
             name = "_" if place else "predicted turn of the loss"
             ax.axvline(turn, color="black", linewidth=0.6, linestyle=":", zorder=0, label=name)
-        low = float(np.nanmin(np.clip(run.W[shown], -0.4, 0)))
         finish_entries(ax, first, last, self.title, low)
 
     def _span(self) -> tuple[float, float]:

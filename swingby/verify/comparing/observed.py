@@ -10,24 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from swingby.errors import InvalidInput
 from swingby.simulate.outcome import Outcome, Peak, turning_points
 from swingby.simulate.result import Run
-from swingby.simulate.state import LEVELS
+from swingby.simulate.state import END, LEVELS, SMALLEST_SWING
 from swingby.theory import numbers
-from swingby.theory.initial import Initial, initial_matrix
+from swingby.theory.initial import initial_matrix
+from swingby.theory.numbers import Floats, Integers
 from swingby.theory.task import SIMTask
 
-Floats = NDArray[np.float64]
 
-#: As for runs of our own: W has arrived where no entry is further from I, and a turn of the test
-#: loss counts from this part of its start.
-ARRIVED, SWING = 0.01, 1e-9
-
-
-def read_trajectory(observed: Any, steps: Any, task: SIMTask) -> tuple[Floats, NDArray[np.int64]]:
+def read_trajectory(observed: Any, steps: Any, task: SIMTask) -> tuple[Floats, Integers]:
     """W at recorded steps (n, d, d), and the steps (n,).
 
     `observed`: a run, arrays of any library, or a frame or .csv file with the columns ``step`` and
@@ -73,9 +67,7 @@ def _from_table(table: Any, d: int) -> tuple[Floats, Any]:
     return W, table["step"].to_numpy()
 
 
-def observed_run(
-    task: SIMTask, W: Floats, steps: NDArray[np.int64], eta: Fraction, dynamics: str
-) -> Run:
+def observed_run(task: SIMTask, W: Floats, steps: Integers, eta: Fraction, dynamics: str) -> Run:
     """A recorded trajectory with the events of a run, each at the first recorded step that has it.
 
     Between two recorded steps nothing is known: an event is late by less than their distance.
@@ -87,12 +79,12 @@ def observed_run(
         above = diagonal >= level
         times[level] = np.where(above.any(axis=0), steps[above.argmax(axis=0)], np.nan)
     peaks = tuple(_peak(W[:, i, j], steps, i, j) for i, j in itertools.combinations(range(d), 2))
-    away = np.abs(W - np.eye(d))[:, learned][:, :, learned].max(axis=(1, 2)) > ARRIVED
+    away = np.abs(W - np.eye(d))[:, learned][:, :, learned].max(axis=(1, 2)) > END
     last = int(np.flatnonzero(away)[-1]) + 1 if away.any() else 0
     end = int(steps[last]) if last < len(steps) else None
     run = Run(
         task=task,
-        initial=_start(W[0], d),
+        initial=initial_matrix(W[0], d, argument="observed[0]"),
         eta=eta,
         dynamics=dynamics,
         steps=steps,
@@ -109,14 +101,10 @@ def observed_run(
         executed_steps=0,
     )
     loss = run.test_loss
-    return replace(run, extrema=tuple(turning_points(loss, SWING * float(loss[0]), steps)))
+    return replace(run, extrema=tuple(turning_points(loss, SMALLEST_SWING * float(loss[0]), steps)))
 
 
-def _start(W0: Floats, d: int) -> Initial:
-    return initial_matrix(W0, d, argument="observed[0]")
-
-
-def _peak(entry: Floats, steps: NDArray[np.int64], i: int, j: int) -> Peak:
+def _peak(entry: Floats, steps: Integers, i: int, j: int) -> Peak:
     size = np.abs(entry)
     at = int(size.argmax())
     later: Sequence[int] = np.flatnonzero(size[at:] <= size[at] / 2).tolist()

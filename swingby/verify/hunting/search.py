@@ -18,13 +18,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.theory.balls import precision
 from swingby.theory.claims.claim import Claim
+from swingby.theory.numbers import Booleans, Floats
 from swingby.verify.hunting import draft
 from swingby.verify.hunting.draft import Draft, asked_by, draw, mutate
 from swingby.verify.prover.evidence import Judged, Witness
@@ -47,12 +47,6 @@ from swingby.verify.prover.trajectories.violation import (
     measure,
     scan,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Booleans = NDArray[np.bool_]
 
 #: The search ends after so many instances even if there is time left.
 MOST_INSTANCES = 100_000

@@ -29,14 +29,13 @@ import numpy as np
 from swingby.simulate.run import run_on
 from swingby.simulate.state import (
     LEVELS,
-    Floats,
-    Integers,
     Record,
     float_matrix,
     make_problem,
     make_state,
 )
 from swingby.theory.initial import Initial
+from swingby.theory.numbers import Floats, Integers
 from swingby.theory.repaired import theorem_r, theorem_two
 from swingby.theory.repaired.theorem_two import Setting
 from swingby.verify.prover.evidence import Witness

@@ -1,0 +1,5 @@
+"""``python -m swingby.cli`` is ``swingby``."""
+
+from swingby.cli import main
+
+main()
