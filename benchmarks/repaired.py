@@ -25,7 +25,7 @@ from swingby.report import Grid
 from swingby.theory.repaired import theorem_r, theorem_two
 from swingby.theory.repaired.theorem_two import Setting
 from swingby.verify.prover.repaired import theorems
-from swingby.verify.prover.repaired.trials import DRAWS, LEVEL, Trials, initial_matrices
+from swingby.verify.prover.repaired.theorems import DRAWS, LEVEL, Trials, initial_matrices
 
 SHARES = {"Theorem two": 0.4, "Theorem R": 0.3, "Theorem G": 0.3}
 PASSES = (("flow", False, "flow"), ("gd", False, "gd"), ("gd", True, "gd, own form"))

@@ -31,7 +31,7 @@ from swingby.verify.hunting.search import (
     still_violates,
 )
 from swingby.verify.hunting.theorems import find_breach, promises_of
-from swingby.verify.prover.repaired.trials import DRAWS
+from swingby.verify.prover.repaired.theorems import DRAWS
 from swingby.verify.prover.trajectories import instances
 from swingby.verify.prover.trajectories.judge import meets
 from swingby.verify.prover.trajectories.violation import Recorded, Violation, from_floats

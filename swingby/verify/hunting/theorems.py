@@ -25,8 +25,14 @@ from swingby.theory.claims.verdict import Finding
 from swingby.verify.certification.ball_run import BallState, follow
 from swingby.verify.hunting.search import Clock, Closest, Hunted
 from swingby.verify.prover.evidence import Judged, Witness
-from swingby.verify.prover.repaired.theorems import ROUNDING, slacks
-from swingby.verify.prover.repaired.trials import AFTER, DRAWS, Trials, initial_matrices
+from swingby.verify.prover.repaired.theorems import (
+    AFTER,
+    DRAWS,
+    ROUNDING,
+    Trials,
+    initial_matrices,
+    slacks,
+)
 from swingby.verify.prover.trajectories import instances
 
 #: Initial matrices per setting.

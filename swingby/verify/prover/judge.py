@@ -12,7 +12,7 @@ import sympy
 from swingby.theory.claims import conclusions
 from swingby.theory.claims.claim import AlongTrajectory, Claim
 from swingby.theory.claims.verdict import Finding
-from swingby.verify.prover.evidence import Judged, Witness
+from swingby.verify.prover.evidence import Judged, Witness, undecided
 
 if TYPE_CHECKING:
     from swingby.verify.prover.trajectories.judge import Runs
@@ -42,11 +42,7 @@ def judge(
 
     judged = judge_algebra(claim) or judge_flow(claim)
     if judged is None:
-        return Judged(
-            Finding.UNDECIDED,
-            "no prover",
-            tried=(f"no prover takes a {type(claim.conclusion).__name__}",),
-        )
+        return undecided("no prover", f"no prover takes a {type(claim.conclusion).__name__}")
     return _within_hypotheses(claim, judged)
 
 
@@ -59,8 +55,8 @@ def _within_hypotheses(claim: Claim, judged: Judged) -> Judged:
     if judged.verdict is not Finding.REFUTED or isinstance(claim.conclusion, conclusions.ByHand):
         return judged
     if claim.quantifier == "exists":
-        tried = (f"{judged.method}: a point of failure, which says nothing of others",)
-        return Judged(Finding.UNDECIDED, "no prover", tried=tried)
+        reason = "a point of failure, which says nothing of others"
+        return undecided("no prover", f"{judged.method}: {reason}")
     unmet = [known for known in claim.given if not _holds(claim, judged.witness, known.relation)]
     if not unmet:
         return judged
@@ -73,10 +69,8 @@ def _within_hypotheses(claim: Claim, judged: Judged) -> Judged:
         if witness is not None:
             return replace(judged, witness=witness)
     sources = ", ".join(dict.fromkeys(known.source for known in unmet))
-    reason = (
-        f"{judged.method}: no point of failure that is known to meet its hypotheses ({sources})"
-    )
-    return Judged(Finding.UNDECIDED, "no prover", tried=(reason,))
+    reason = f"no point of failure that is known to meet its hypotheses ({sources})"
+    return undecided("no prover", f"{judged.method}: {reason}")
 
 
 def _holds(claim: Claim, witness: Witness | None, given: Any) -> bool:
@@ -100,10 +94,8 @@ def _holds(claim: Claim, witness: Witness | None, given: Any) -> bool:
 
 def is_scalar(claim: Claim) -> bool:
     """Whether a claim is about numbers alone: relations between commuting expressions."""
-    conclusion = claim.conclusion
-    parts = conclusion.args if isinstance(conclusion, sympy.Tuple | sympy.And) else (conclusion,)
-    return all(
+    return isinstance(claim.conclusion, sympy.Basic) and all(
         isinstance(part, sympy.core.relational.Relational)
         and all(side.is_commutative for side in part.args)
-        for part in parts
+        for part in claim.conditions
     )

@@ -36,10 +36,12 @@ from swingby.verify.prover.algebra import cases
 from swingby.verify.prover.algebra.entries import Number, polynomials
 from swingby.verify.prover.algebra.matrix import judge_matrix
 from swingby.verify.prover.algebra.mean import judge_mean
-from swingby.verify.prover.evidence import Judged, Witness
+from swingby.verify.prover.evidence import Judged, Witness, undecided
+from swingby.verify.prover.scalar.exact_value import fraction
 from swingby.verify.prover.scalar.relation import conditions, is_plain
 
 Index = tuple[int, ...]
+Rows = tuple[tuple[Fraction, ...], ...]
 
 #: Entries of W(0) and of mu that are tried for a witness: small, and strongly unequal.
 ENTRIES = (Fraction(1, 10), Fraction(1, 20), Fraction(1, 5))
@@ -56,8 +58,7 @@ def judge_algebra(claim: Claim) -> Judged | None:
     matrices = isinstance(conclusion, MatrixIdentity | EntryIdentity | GradientIdentity)
     if matrices or isinstance(conclusion, MeanIdentity | SameDistribution | EmpiricalLimit):
         for index in _strange_indices(conclusion):
-            tried = (f"the index {index} must be a letter for a whole number",)
-            return Judged(Finding.UNDECIDED, "algebra", tried=tried)
+            return undecided("algebra", f"the index {index} must be a letter for a whole number")
         return judge_matrix(claim) if matrices else judge_mean(claim)
     if isinstance(conclusion, FlowSolution):
         return judge_solution(claim)
@@ -114,7 +115,7 @@ def _judge_diagonal() -> Judged:
         for polynomial in polynomials(functools.partial(_defect, lower, upper))[1]
     )
     if not (cases.agree(left, right) and small):
-        return Judged(Finding.UNDECIDED, "sum of squares", tried=("the identity does not hold",))
+        return undecided("sum of squares", "the identity does not hold")
     return Judged(
         Finding.PROVED,
         f"sum of squares, every d and s, and entrywise for d = s = 1 to {LARGEST}",
@@ -141,29 +142,27 @@ def _defect(lower: Index, upper: Index, number: Number) -> list[Any]:
 
 def _judge_order() -> Judged:
     """A symmetric W of two concepts at which the order fails, small rationals first."""
-    for signals in itertools.product(SIGNALS, repeat=2):
-        for first, second, cross in itertools.product(ENTRIES, repeat=3):
-            if first * second < cross**2:
-                continue
-            residual = flint.fmpq_mat(2, 2, [_rational(x) for x in (first, cross, cross, second)])
-            residual -= flint.fmpq_mat(2, 2, [1, 0, 0, 1])
-            for lower, upper in _pairs(2):
-                rows = ((first - 1, cross), (cross, second - 1))
-                small, large = (_loss(rows, signals, index) for index in (lower, upper))
-                again = [_second_loss(residual, signals, index) for index in (lower, upper)]
-                if small <= large or again != [small, large]:
-                    continue
-                witness = Witness(
-                    {"d": "2", "s": "2", "t": "0", "u": str(lower), "v": str(upper)}
-                    | {f"mu_{k}": str(value) for k, value in enumerate(signals, 1)}
-                    | {"w_11": str(first), "w_12": str(cross), "w_22": str(second)},
-                    " <= ".join(map(_written, (lower, upper))),
-                    str(small),
-                    str(large),
-                    ("exact rationals", "rational matrices of flint"),
-                )
-                return Judged(Finding.REFUTED, "small rationals", (), witness)
-    return Judged(Finding.UNDECIDED, "search", tried=("no witness on a grid for d = s = 2",))
+    matrices = itertools.product(ENTRIES, repeat=3)
+    grid = itertools.product(itertools.product(SIGNALS, repeat=2), matrices, list(_pairs(2)))
+    for signals, (first, second, cross), (lower, upper) in grid:
+        if first * second < cross**2:
+            continue
+        rows = ((first - 1, cross), (cross, second - 1))
+        small, large = (_loss(rows, signals, index) for index in (lower, upper))
+        again = [_second_loss(rows, signals, index) for index in (lower, upper)]
+        if small <= large or again != [small, large]:
+            continue
+        witness = Witness(
+            {"d": "2", "s": "2", "t": "0", "u": str(lower), "v": str(upper)}
+            | {f"mu_{k}": str(value) for k, value in enumerate(signals, 1)}
+            | {"w_11": str(first), "w_12": str(cross), "w_22": str(second)},
+            " <= ".join(map(_written, (lower, upper))),
+            str(small),
+            str(large),
+            ("exact rationals", "rational matrices of flint"),
+        )
+        return Judged(Finding.REFUTED, "small rationals", (), witness)
+    return undecided("search", "no witness on a grid for d = s = 2")
 
 
 def _written(index: Index) -> str:
@@ -174,21 +173,16 @@ def _written(index: Index) -> str:
     return "(" + " + ".join(f"({row})^2" for row in rows) + ")/2" if on else "0"
 
 
-def _loss(rows: tuple[tuple[Fraction, ...], ...], signals: Index, index: Index) -> Fraction:
-    point = [value * on for value, on in zip(signals, index, strict=True)]
-    residual = [row[0] * point[0] + row[1] * point[1] for row in rows]
-    return (residual[0] ** 2 + residual[1] ** 2) / 2
+def _loss(rows: Rows, signals: Index, index: Index) -> Fraction:
+    x, y = (value * on for value, on in zip(signals, index, strict=True))
+    return sum(((row[0] * x + row[1] * y) ** 2 for row in rows), Fraction(0)) / 2
 
 
-def _second_loss(residual: flint.fmpq_mat, signals: Index, index: Index) -> Fraction:
+def _second_loss(rows: Rows, signals: Index, index: Index) -> Fraction:
+    residual = [flint.fmpq(x.numerator, x.denominator) for row in rows for x in row]
     point = flint.fmpq_mat(2, 1, [value * on for value, on in zip(signals, index, strict=True)])
-    away = residual * point
-    value = (away.transpose() * away)[0, 0] / 2
-    return Fraction(int(value.p), int(value.q))
-
-
-def _rational(value: Fraction) -> flint.fmpq:
-    return flint.fmpq(value.numerator, value.denominator)
+    away = flint.fmpq_mat(2, 2, residual) * point
+    return fraction((away.transpose() * away)[0, 0] / 2)
 
 
 def judge_solution(claim: Claim) -> Judged:
@@ -214,8 +208,7 @@ def judge_solution(claim: Claim) -> Judged:
                 witness = _witness_solution(name, what, left, right, time)
                 if witness is not None:
                     return Judged(Finding.REFUTED, "small integers", (), witness)
-                tried = (f"{what} does not reduce, {name}",)
-                return Judged(Finding.UNDECIDED, "sympy", tried=tried)
+                return undecided("sympy", f"{what} does not reduce, {name}")
         evidence.append(f"{name}: dw/dt = {linear} w + {constant} and w(0) = {start}, exactly")
     return Judged(
         Finding.PROVED,
@@ -266,8 +259,7 @@ def _undefined(
                     ("exact rationals",),
                 )
                 return Judged(Finding.REFUTED, "small integers: not defined there", (), witness)
-            tried = (f"whether {here}, which it needs to be defined, {name}",)
-            return Judged(Finding.UNDECIDED, "sympy", tried=tried)
+            return undecided("sympy", f"whether {here}, which it needs to be defined, {name}")
     return None
 
 

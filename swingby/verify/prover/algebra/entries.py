@@ -41,6 +41,7 @@ from swingby.theory.claims.matrices import (
     zt,
 )
 from swingby.verify.prover.algebra.words import Unsupported, Where
+from swingby.verify.prover.scalar.exact_value import fraction
 
 Rows = list[list[Any]]
 #: The elements of a ring by the names of letters; ``"1/eta"`` is the inverse of ``"eta"``.
@@ -138,7 +139,7 @@ def value_at(polynomial: Any, names: list[str], values: dict[str, Fraction]) -> 
     """A polynomial at a rational point."""
     point = [inverted(values)(name) for name in names]
     result = polynomial(*(flint.fmpq(value.numerator, value.denominator) for value in point))
-    return Fraction(int(result.p), int(result.q))
+    return fraction(result)
 
 
 def inverted(values: dict[str, Fraction]) -> Callable[[str], Fraction]:

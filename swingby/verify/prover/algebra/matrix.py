@@ -54,7 +54,8 @@ from swingby.verify.prover.algebra.entries import (
     written,
 )
 from swingby.verify.prover.algebra.words import Misshapen, Unsupported, Where
-from swingby.verify.prover.evidence import Judged, Witness
+from swingby.verify.prover.evidence import Judged, Witness, undecided
+from swingby.verify.prover.scalar.exact_value import fraction
 
 #: Sizes d of the entrywise proofs, and of a witness.
 PROOF_SIZES, WITNESS_SIZES = (1, 2, 3, 4, 5), (1, 2)
@@ -68,7 +69,7 @@ def judge_matrix(claim: Claim) -> Judged:
     try:
         general, argument = _general(conclusion, where)
     except Misshapen as reason:
-        return Judged(Finding.UNDECIDED, "algebra", tried=(str(reason),))
+        return undecided("algebra", str(reason))
     # the quartic loss in U has too many terms at d = 5
     quartic = isinstance(conclusion, GradientIdentity) and is_factored(where)
     sizes = PROOF_SIZES[:-1] if quartic else PROOF_SIZES
@@ -83,21 +84,20 @@ def judge_matrix(claim: Claim) -> Judged:
             for left, right in written_out(conclusion, parts, layout)[1]
         )
     except Unsupported as reason:
-        return Judged(Finding.UNDECIDED, "algebra", tried=(argument, f"entrywise: {reason}"))
+        return undecided("algebra", argument, f"entrywise: {reason}")
     entrywise = f"entrywise for d = 1 to {sizes[-1]}"
     if failing:
         witness = point_of_failure(conclusion, where)
         if witness is not None:
             return Judged(Finding.REFUTED, "small integers", (f"fails {entrywise}",), witness)
-        tried = (f"fails {entrywise}, no witness of small integers",)
-        return Judged(Finding.UNDECIDED, "algebra", tried=tried)
+        return undecided("algebra", f"fails {entrywise}, no witness of small integers")
     if general:
         return Judged(
             Finding.PROVED,
             f"{argument}, and {entrywise}",
             (argument, f"exact polynomials in the entries: equal {entrywise}"),
         )
-    return Judged(Finding.UNDECIDED, "algebra", tried=(f"{argument}: does not close", entrywise))
+    return undecided("algebra", f"{argument}: does not close", entrywise)
 
 
 def sides(conclusion: Any, where: Where) -> tuple[Any, ...]:
@@ -171,9 +171,12 @@ def _variable(conclusion: GradientIdentity, layout: Entries, place: int) -> str:
 def _entry(expression: Any, entries: Entries) -> Any:
     if expression.is_commutative:
         return scalar(expression, entries)
-    rows = matrix(expression, entries)
+    return _at(matrix(expression, entries), entries)
+
+
+def _at(rows: Rows, entries: Entries) -> Any:
+    """Entry (i, j); of a 1 x 1 matrix, also for d = 1, where i = j = 1, the only one."""
     if len(rows) == len(rows[0]) == 1:
-        # also a 1 x 1 matrix for d = 1, where i = j = 1
         return rows[0][0]
     return rows[entries.indices["i"] - 1][entries.indices["j"] - 1]
 
@@ -261,14 +264,8 @@ def second_evaluation(
         if isinstance(conclusion, MatrixIdentity):
             found = [side.trace() if conclusion.trace else side[place] for side in pair]
         else:
-            found = [_one(side, entries) for side in pair]
-    return [Fraction(int(value.p), int(value.q)) for value in found]
-
-
-def _one(found: Any, entries: Entries) -> Any:
-    if not found.is_Matrix or found.shape == (1, 1):
-        return found[0] if found.is_Matrix else found
-    return found[entries.indices["i"] - 1, entries.indices["j"] - 1]
+            found = [_at(x.tolist(), entries) if x.is_Matrix else x for x in pair]
+    return list(map(fraction, found))
 
 
 def in_sympy(

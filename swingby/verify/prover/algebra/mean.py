@@ -33,7 +33,8 @@ from swingby.verify.prover.algebra.entries import (
 )
 from swingby.verify.prover.algebra.matrix import in_sympy
 from swingby.verify.prover.algebra.words import Unsupported
-from swingby.verify.prover.evidence import Judged, Witness
+from swingby.verify.prover.evidence import Judged, Witness, undecided
+from swingby.verify.prover.scalar.exact_value import fraction
 
 #: Sizes of the entrywise expansion: of means; of a limit d and s, and n.
 LARGEST_MEAN, LARGEST, SAMPLES = 4, 3, 2
@@ -63,12 +64,12 @@ def _judge_identity(conclusion: MeanIdentity) -> Judged:
                 witness = _witness(conclusion, layout, names, found)
                 if witness is not None:
                     return Judged(Finding.REFUTED, "exact moments", (), witness)
-                return Judged(Finding.UNDECIDED, "moments", tried=("no witness of small integers",))
+                return undecided("moments", "no witness of small integers")
     except Unsupported as reason:
-        return Judged(Finding.UNDECIDED, "moments", tried=(argument, f"entrywise: {reason}"))
+        return undecided("moments", argument, f"entrywise: {reason}")
     if general:
         return Judged(Finding.PROVED, f"{argument}, and {entrywise}", (argument, entrywise))
-    return Judged(Finding.UNDECIDED, "moments", tried=(f"{argument}: does not close", entrywise))
+    return undecided("moments", f"{argument}: does not close", entrywise)
 
 
 def _mean_layouts(conclusion: MeanIdentity) -> Iterator[Entries]:
@@ -98,7 +99,10 @@ def expectations(
         entries = layout.over(number)
         found = [scalar(formula, entries) for formula in formulas]
         if sample is not None:
-            found = [average := _average(sample, entries), average * average, *found]
+            count = layout.sizes["s"] * layout.sizes["n"]
+            whole = sum(scalar(sample, one) for one in entries.samples())
+            average = flint.fmpq(1, count) * whole
+            found = [average, average * average, *found]
         places = range(1, layout.sizes["d"] + 1)
         spreads = [entries.entry(base, (at,)) for base in ("mu", "sigma") for at in places]
         return [number(tau.name), *spreads, *found]
@@ -107,12 +111,6 @@ def expectations(
     size = layout.sizes["d"]
     normal = _laws(names, scale, rest[:size], rest[size : 2 * size])
     return names, [_without_gaussians(one, names, normal) for one in rest[2 * size :]]
-
-
-def _average(sample: Any, entries: Entries) -> Any:
-    clusters, samples = (entries.sizes[name] for name in ("s", "n"))
-    whole = sum(scalar(sample, one) for one in entries.samples())
-    return flint.fmpq(1, clusters * samples) * whole
 
 
 def _laws(
@@ -196,7 +194,7 @@ def _discrete(expression: Any, layout: Entries, values: dict[str, Fraction]) -> 
                 total += weight * in_sympy(given, entries, swap)
         expression = expression.xreplace({operator: sympy.expand(total) / clusters})
     result = sympy.expand(in_sympy(expression, entries))
-    return Fraction(int(result.p), int(result.q)) if result.is_Rational else None
+    return fraction(result) if result.is_Rational else None
 
 
 def _three_points(
@@ -250,11 +248,11 @@ def _judge_limit(conclusion: EmpiricalLimit) -> Judged:
         closes = cases.agree(mean(conclusion.sample), conclusion.limit) and all(
             _variance_agrees(conclusion, pattern) for pattern in cases.patterns(conclusion.constant)
         )
-        closes = closes and all(_written_out(conclusion, *at) for at in _limit_sizes())
+        closes = closes and all(_written_out(conclusion, size) for size in range(1, LARGEST + 1))
     except Unsupported as reason:
-        return Judged(Finding.UNDECIDED, "moments", tried=(str(reason),))
+        return undecided("moments", str(reason))
     if not closes:
-        return Judged(Finding.UNDECIDED, "moments", tried=("mean or variance do not agree",))
+        return undecided("moments", "mean or variance do not agree")
     return Judged(
         Finding.PROVED,
         f"exact mean and variance, every d, s, n, and entrywise for d, s up to {LARGEST},"
@@ -280,19 +278,14 @@ def _variance_agrees(conclusion: EmpiricalLimit, pattern: Pattern) -> bool:
     return bool(sympy.cancel(sympy.together((met + others) / s**2 - claimed)) == 0)
 
 
-def _limit_sizes() -> Iterator[tuple[int, ...]]:
-    """d, s, n, p and q."""
-    for size in range(1, LARGEST + 1):
-        places = range(1, size + 1)
-        yield from itertools.product((size,), places, range(1, SAMPLES + 1), places, places)
-
-
-def _written_out(
-    conclusion: EmpiricalLimit, size: int, clusters: int, samples: int, row: int, column: int
-) -> bool:
-    sizes = {"d": size, "d'": size, "s": clusters, "n": samples}
-    layout = Entries(sizes, {"p": row, "q": column})
-    claimed = [conclusion.limit, conclusion.constant]
-    _, found = expectations(layout, claimed, conclusion.sample)
-    first, second, limit, constant = found
-    return bool(first == limit and (second - first * first) * samples == constant)
+def _written_out(conclusion: EmpiricalLimit, size: int) -> bool:
+    """Whether mean and variance agree at one d, for all s, n, p and q."""
+    places, claimed = range(1, size + 1), [conclusion.limit, conclusion.constant]
+    every = itertools.product(places, range(1, SAMPLES + 1), places, places)
+    for clusters, samples, row, column in every:
+        sizes = {"d": size, "d'": size, "s": clusters, "n": samples}
+        layout = Entries(sizes, {"p": row, "q": column})
+        _, (first, second, limit, constant) = expectations(layout, claimed, conclusion.sample)
+        if first != limit or (second - first * first) * samples != constant:
+            return False
+    return True

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import flint
@@ -38,10 +37,12 @@ from swingby.theory.claims.conclusions import (
 )
 from swingby.theory.claims.verdict import Finding
 from swingby.verify.prover.algebra import words
-from swingby.verify.prover.evidence import Judged, Witness
+from swingby.verify.prover.evidence import Judged, Witness, undecided
 from swingby.verify.prover.repaired.theorems import TESTS, try_step
 from swingby.verify.prover.scalar.dispatch import judge_scalar
+from swingby.verify.prover.scalar.exact_value import fraction
 from swingby.verify.prover.scalar.relation import Relation, relation_from
+from swingby.verify.prover.scalar.sampling import may_be
 
 #: Random points or matrices of the second method.
 POINTS = 20
@@ -80,8 +81,8 @@ def _identities(cases: list[tuple[int, Any, Any]], rng: np.random.Generator) -> 
         if witness is not None:
             return Judged(Finding.REFUTED, f"exact rationals, d = {d}", witness=witness)
         if sympy.expand(sympy.fraction(sympy.together(difference))[0]) != 0:
-            tried = (f"expansion in sympy, d = {d}", f"{POINTS} rational points: no difference")
-            return Judged(Finding.UNDECIDED, "no prover", tried=tried)
+            points = f"{POINTS} rational points: no difference"
+            return undecided("no prover", f"expansion in sympy, d = {d}", points)
     evidence: tuple[str, ...] = (
         f"{len(cases)} identities: the numerator of the difference expands to 0",
         f"{POINTS} random rational points each: the difference is 0",
@@ -138,9 +139,7 @@ def _trace(conclusion: BlockTrace, rng: np.random.Generator) -> Judged:
             )
             return Judged(Finding.REFUTED, "rational matrices", witness=witness)
     if not words.same(conclusion.left, conclusion.right, trace=True):
-        return Judged(
-            Finding.UNDECIDED, "no prover", tried=("words under the trace", "rational matrices")
-        )
+        return undecided("no prover", "words under the trace", "rational matrices")
     return Judged(
         Finding.PROVED,
         "words under the trace, every dimension; rational matrices agree",
@@ -199,9 +198,9 @@ def between(claim: Claim) -> Claim:
 def _by_balls(conclusion: OnInterval) -> Judged:
     relation, letter = relation_from(conclusion.relation), conclusion.letter
     if relation.kind not in ("<=", "<"):
-        return Judged(Finding.UNDECIDED, "no prover", tried=("balls prove no equation",))
+        return undecided("no prover", "balls prove no equation")
     strict = relation.kind == "<"
-    low, high = (Fraction(int(end.p), int(end.q)) for end in (conclusion.low, conclusion.high))
+    low, high = map(fraction, (conclusion.low, conclusion.high))
     waiting, pieces = [(low, high, 0)], 0
     with precision(128):
         while waiting:
@@ -216,14 +215,14 @@ def _by_balls(conclusion: OnInterval) -> Judged:
                 continue
             at = {letter: balls.ball(middle)}
             sides, room = _both(relation, at), balls.evaluate(relation.difference, at)
-            if _may_be(letter, middle) and (room < 0 or (strict and room <= 0)):
+            exact = flint.fmpq(middle.numerator, middle.denominator)
+            if may_be(exact, letter) and (room < 0 or (strict and room <= 0)):
                 values = {str(letter): str(middle)}
                 left, right = (side.str(30) for side in sides)
                 witness = Witness(values, str(relation), left, right, ("balls of 128 bits",))
                 return Judged(Finding.REFUTED, "balls", witness=witness)
             if depth == MOST_HALVINGS:
-                tried = (f"balls near {float(middle):.6g}",)
-                return Judged(Finding.UNDECIDED, "no prover", tried=tried)
+                return undecided("no prover", f"balls near {float(middle):.6g}")
             waiting += [(first, middle, depth + 1), (middle, last, depth + 1)]
     return Judged(
         Finding.PROVED,
@@ -232,21 +231,15 @@ def _by_balls(conclusion: OnInterval) -> Judged:
     )
 
 
-def _may_be(letter: Any, value: Fraction) -> bool:
-    """Whether what is known of a letter lets it have a value."""
-    sign = value > 0 or not letter.is_positive, value >= 0 or not letter.is_nonnegative
-    return all(sign) and (value.denominator == 1 or not letter.is_integer)
-
-
 def _both(relation: Relation, values: dict[Any, Any]) -> list[Any]:
     """Balls around both sides."""
-    return [balls.evaluate(side, values) for side in (relation.small, relation.large)]
+    return [balls.evaluate(side, values) for side in relation.sides]
 
 
 def _by_hand(conclusion: ByHand, instances: int, rng: np.random.Generator) -> Judged:
     derived = "derived by hand; read by a person"
     if conclusion.test not in TESTS:
-        return Judged(Finding.UNDECIDED, "by hand", tried=(derived,))
+        return undecided("by hand", derived)
     cases, slack, witness = try_step(conclusion.test, instances, rng)
     evidence = (derived, conclusion.why, f"smallest slack {slack:.3g}")
     if witness is not None:

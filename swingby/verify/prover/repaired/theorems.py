@@ -1,5 +1,9 @@
 """The conclusions of the repaired theorems, and single steps of their proofs, on random instances.
 
+An instance is a signal, (beta, rho), an omega and an initial matrix W(0) with
+w_ii(0) <= beta omega and pivots of at least rho omega. A good part of them sits at an edge of
+these conditions, or at omega_0.
+
 Every instance is run by the compiled kernels and looked at whole: the peaks of all w_ij, the times
 at which the w_ii reach 0.8 and whether they stay there, and the end. Under the flow the passage
 between two steps is found on the cubic that has the values and slopes of the logit at both; under
@@ -12,25 +16,293 @@ A step that only a person can read has a test of exactly its statement, by its n
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
-from swingby.simulate.state import Floats
-from swingby.theory.repaired import theorem_r
-from swingby.theory.repaired.theorem_r import Certified
-from swingby.verify.prover.evidence import Witness
-from swingby.verify.prover.repaired.trials import (
-    LEVEL,
-    Runs,
-    Trials,
-    drawn,
-    passage_times,
-    run_trials,
+from swingby.simulate.run import run_on
+from swingby.simulate.state import (
+    LEVELS,
+    Floats,
+    Integers,
+    Record,
+    float_matrix,
+    make_problem,
+    make_state,
 )
+from swingby.theory.initial import Initial
+from swingby.theory.repaired import theorem_r, theorem_two
+from swingby.theory.repaired.theorem_two import Setting
+from swingby.verify.prover.evidence import Witness
+
+#: How many trials, and their runs, are kept for the next line about the same theorem: those that
+#: the lines share, and those of a line that draws some of its own.
+KEPT = 40
+#: The level at which a concept counts as learned, and its logit.
+LEVEL = float(theorem_two.LEVEL)
+_LOGIT = math.log(LEVEL / (1 - LEVEL))
+
+
+@dataclass(frozen=True, eq=False)
+class Trials:
+    """Initial matrices under one signal, and a theorem's promises for each of them.
+
+    `signal` (d,): descending, per unit of eta times steps.
+    `starts` (n, d, d): W(0).
+    `log_peaks` (n, d, d): natural logarithm of the bounds on w_ij(t); inf where nothing is
+    promised.
+    `reach` (n, d): eta times steps by which each w_ii has reached the level.
+    `keeps`: whether w_ii is promised to stay above the level from then on.
+    `text`: the numbers, for a witness.
+    `beta`, `rho`, `log_omega`: nan where the theorem does not name them.
+    `setting`, `witness`: of Theorem R, certified at omega.
+    """
+
+    signal: Floats
+    eta: float
+    starts: Floats
+    log_peaks: Floats
+    reach: Floats
+    keeps: bool
+    text: str
+    beta: float = math.nan
+    rho: float = math.nan
+    log_omega: float = math.nan
+    setting: Any = None
+    witness: Any = None
+
+
+def initial_matrices(
+    d: int, beta: float, rho: float, count: int, rng: np.random.Generator
+) -> Floats:
+    """Draw positive definite matrices with w_ii in [rho, beta] and pivots of at least rho.
+
+    About half of the w_ii sit at an end of their range, about half of the pivots at rho.
+    """
+    spread = math.log(beta / rho)
+    place = rng.choice([0.0, 1.0, math.nan], p=[0.15, 0.4, 0.45], size=(count, d))
+    place = np.where(np.isnan(place), rng.uniform(0, 1, (count, d)), place)
+    diagonal = np.clip(rho * np.exp(spread * place), rho, beta)
+    depth = np.where(rng.random((count, d)) < 0.5, 1.0, rng.uniform(0, 1, (count, d)))
+    pivots = diagonal * (rho / diagonal) ** depth
+    pivots[:, 0] = diagonal[:, 0]
+    L = np.zeros((count, d, d))
+    L[:, range(d), range(d)] = 1.0
+    for i in range(1, d):
+        row = rng.standard_normal((count, i))
+        axis = np.eye(i)[rng.integers(i, size=count)] * rng.choice([-1.0, 1.0], size=(count, 1))
+        row = np.where(rng.random((count, 1)) < 0.4, axis, row)
+        row /= np.linalg.norm(row, axis=1, keepdims=True)
+        missing = np.sqrt(np.maximum(diagonal[:, i] - pivots[:, i], 0.0))
+        L[:, i, :i] = row * missing[:, None] / np.sqrt(pivots[:, :i])
+    W = (L * pivots[:, None, :]) @ L.swapaxes(1, 2)
+    return np.asarray((W + W.swapaxes(1, 2)) / 2)
+
+
+def draw_two(count: int, rng: np.random.Generator, dynamics: str, effective: bool) -> Trials:
+    """Draw trials of the theorem on two concepts, omega <= omega_0 (40% at omega_0).
+
+    `effective`: the form tested for gd: promises of the theorem at the signal log(1 + eta a)/eta,
+    and peaks up to a factor 1 + eta a_1, since an entry moves by that share within one step.
+    """
+    beta, rho = _spread(rng)
+    signal = np.array([1.0, math.exp(-rng.uniform(math.log(1.2), math.log(10)))])
+    eta = _eta(rng, dynamics)
+    signals = _signals(signal, eta, effective)
+    own, setting = (Setting(one, Fraction(beta), Fraction(rho)) for one in signals)
+    L = min(theorem_two.log_omega_0(own), theorem_two.log_omega_0(setting)) - _depth(rng)
+    peaks = np.full((2, 2), theorem_two.log_peak(setting, L))
+    peaks = peaks + (math.log1p(eta * signal[0]) if effective else 0.0)
+    times = theorem_two.time_bounds(setting, L)
+    return _small(signal, eta, (beta, rho, float(L)), peaks, times, count, rng)
+
+
+def draw_r(count: int, rng: np.random.Generator, dynamics: str, effective: bool) -> Trials:
+    """Draw trials of the theorem on distinct concepts, d = 2 to 4, as :func:`draw_two`."""
+    beta, rho = _spread(rng)
+    d = int(rng.choice([2, 3, 4], p=[0.35, 0.4, 0.25]))
+    most = {2: 8.0, 3: 4.0, 4: 2.7}[d]
+    ratios = np.exp(-rng.uniform(math.log(1.25), math.log(most), d - 1))
+    signal = np.append(1.0, np.cumprod(ratios))
+    eta = _eta(rng, dynamics)
+    stated, promised = _signals(signal, eta, effective)
+    setting = Setting(promised, Fraction(beta), Fraction(rho))
+    certified = theorem_r.search(setting)
+    limit = certified.log_omega_0
+    if effective:
+        plain = Setting(stated, setting.beta, setting.rho)
+        limit = min(limit, theorem_r.search(plain).log_omega_0)
+    L = limit - _depth(rng)
+    witness = theorem_r.find_witness(setting, L)
+    if witness is None:
+        witness = theorem_r.scaled(setting, L, certified)
+    peaks = np.array(witness.log_peaks, dtype=float)
+    peaks = peaks + (math.log1p(eta * signal[0]) if effective else 0.0)
+    times = theorem_r.time_bounds(setting, L, witness)
+    drawn = _small(signal, eta, (beta, rho, float(L)), peaks, times, count, rng)
+    return replace(drawn, setting=setting, witness=witness)
+
+
+def draw_g(count: int, rng: np.random.Generator, dynamics: str, effective: bool) -> Trials:
+    """Draw trials of the theorem on convergence: W(0) of any size, close signals included."""
+    d = int(rng.choice([2, 3, 4], p=[0.35, 0.4, 0.25]))
+    signal = np.sort(rng.uniform(0.2, 1.0, d))[::-1]
+    if rng.random() < 0.2:
+        signal = np.full(d, signal[0])
+    signal = signal / signal[0]
+    eta = _eta(rng, dynamics)
+    size = math.exp(rng.uniform(math.log(1e-8), math.log(2.0)))
+    starts = size * initial_matrices(d, 1.0, math.exp(-rng.uniform(0.1, 5)), count, rng)
+    diagonal = np.diagonal(starts, axis1=1, axis2=2)
+    log_det = np.linalg.slogdet(starts)[1] - np.log(diagonal).sum(axis=1)
+    promised = np.log1p(eta * signal) / eta if effective else signal
+    below = diagonal < LEVEL
+    start = np.log(np.where(below, diagonal / np.where(below, 1 - diagonal, 1.0), 1.0))
+    rise = _LOGIT - start + np.maximum(-log_det, 0)[:, None] / (1 - LEVEL)
+    reach = np.where(below, rise / (2 * promised), 0.0)
+    text = f"a = {signal.tolist()}, eta = {eta!r}"
+    return Trials(signal, eta, starts, np.full_like(starts, np.inf), reach, False, text)
+
+
+#: How the trials of each theorem are drawn: how many, generator, dynamics, effective.
+DRAWS: dict[str, Callable[[int, np.random.Generator, str, bool], Trials]] = {
+    "Theorem two": draw_two,
+    "Theorem R": draw_r,
+    "Theorem G": draw_g,
+}
+
+
+@functools.lru_cache(maxsize=KEPT)
+def drawn(theorem: str, count: int, state: str) -> tuple[Trials, str]:
+    """Trials of the flow that a generator in some state draws, and its state afterwards."""
+    rng = np.random.default_rng()
+    rng.bit_generator.state = json.loads(state)
+    trials = DRAWS[theorem](count, rng, "flow", False)
+    return trials, json.dumps(rng.bit_generator.state)
+
+
+def _spread(rng: np.random.Generator) -> tuple[float, float]:
+    beta = math.exp(rng.uniform(0, 1.5))
+    return beta, beta * math.exp(-rng.uniform(0.02, 4))
+
+
+def _eta(rng: np.random.Generator, dynamics: str) -> float:
+    """Eta a_1; under the flow eta only says where the solution is looked at."""
+    return 0.1 if dynamics == "flow" else math.exp(rng.uniform(math.log(0.005), math.log(0.05)))
+
+
+def _depth(rng: np.random.Generator) -> Fraction:
+    """How far log omega lies below log omega_0: in 40% of the draws not at all."""
+    return Fraction(0 if rng.random() < 0.4 else rng.uniform(0, 6))
+
+
+def _signals(
+    signal: Floats, eta: float, effective: bool
+) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
+    """The signal, and the one that the promises are made for, exactly."""
+    promised = np.log1p(eta * signal) / eta if effective else signal
+    return tuple(map(Fraction, signal.tolist())), tuple(map(Fraction, promised.tolist()))
+
+
+def _small(
+    signal: Floats, eta: float, edges: Any, peaks: Floats, times: Any, count: int, rng: Any
+) -> Trials:
+    """Trials at `edges`, that is beta, rho and log omega, with the same promises for each."""
+    d, (beta, rho, log_omega) = len(signal), edges
+    starts = math.exp(log_omega) * initial_matrices(d, beta, rho, count, rng)
+    bounds = np.broadcast_to(np.where(np.triu(np.ones((d, d)), 1) > 0, peaks, np.inf), starts.shape)
+    reach = np.broadcast_to(np.array(times), (count, d))
+    text = (
+        f"a = {signal.tolist()}, eta = {eta!r}, beta = {beta!r}, rho = {rho!r}, "
+        f"log omega = {log_omega!r}"
+    )
+    return Trials(signal, eta, starts, bounds, reach, True, text, *edges)
+
+
+#: Steps under gd between two records of W; under the flow every step is recorded.
+STRIDE = 8
+#: How long a run goes on after the last time promised, in units of 1/a_d.
+AFTER = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """What n runs did.
+
+    `steps` (m,): steps at which W is recorded.
+    `paths` (n, m, d, d).
+    `passages` (n, d): first step at which w_ii is at least 0.8; -1 where it never was.
+    `log_peaks` (n, d, d): natural logarithm of the largest |w_ij| over all steps.
+    `ends` (n, d, d).
+    """
+
+    steps: Integers
+    paths: Floats
+    passages: Integers
+    log_peaks: Floats
+    ends: Floats
+
+
+@functools.lru_cache(maxsize=KEPT)
+def run_trials(trials: Trials, dynamics: str) -> Runs:
+    """Run every initial matrix of the trials; once for all that is asked of them."""
+    n, d = trials.starts.shape[:2]
+    a, eta = trials.signal, trials.eta
+    last = math.ceil((trials.reach.max() + AFTER / a[-1]) / eta)
+    steps = np.arange(0, last + 1, 1 if dynamics == "flow" else STRIDE, dtype=np.int64)
+    problem = make_problem(a, eta, dynamics)
+    passages = np.empty((n, d), dtype=np.int64)
+    peaks, ends = np.empty((n, d, d)), np.empty((n, d, d))
+    paths = np.empty((n, len(steps), d, d))
+    for place in range(n):
+        state = make_state(Initial(trials.starts[place], Fraction(1)), problem.point)
+        record = Record.at(steps, d)
+        run_on(problem, state, record, last, skip=True)
+        passages[place] = state.level_steps[LEVELS.index(LEVEL)]
+        peaks[place] = np.abs(state.peak * state.weight)
+        ends[place], paths[place] = float_matrix(state.X, state.exponent), record.W
+    with np.errstate(divide="ignore"):
+        log_peaks = np.log(np.maximum(peaks, np.abs(trials.starts)))
+    return Runs(steps, paths, passages, log_peaks, ends)
+
+
+def passage_times(trials: Trials, runs: Runs) -> Floats:
+    """When w_ii passes the level, between two steps of the flow: eta times steps, (n, d).
+
+    On the cubic that has the values and slopes of logit w_ii at both steps; it is off by about
+    (eta a_1)^4/400, and of no meaning where w_ii starts above the level or never passes.
+    """
+    n, d = runs.passages.shape
+    a, eta = trials.signal, trials.eta
+    rows, columns = np.arange(n)[:, None], np.arange(d)[None, :]
+    after = np.maximum(runs.passages, 1)
+    values, slopes = [], []
+    for at in (after - 1, after):
+        W = runs.paths[rows, at]  # W at the step that belongs to (instance, i)
+        w = np.minimum(W[rows, columns, columns, columns], 1 - 1e-16)
+        row = W[rows, columns, columns] ** 2
+        row[:, range(d), range(d)] = 0.0
+        f = ((a[:, None] + a) * row).sum(axis=2) / w
+        values.append(np.log(w / (1 - w)))
+        slopes.append(eta * (2 * a - f / (1 - w)))
+    low, high = np.zeros((n, d)), np.ones((n, d))
+    for _ in range(45):
+        s = (low + high) / 2
+        at_s = (
+            values[0] * (1 + 2 * s) * (1 - s) ** 2
+            + slopes[0] * s * (1 - s) ** 2
+            + values[1] * s**2 * (3 - 2 * s)
+            + slopes[1] * s**2 * (s - 1)
+        )
+        low, high = np.where(at_s < _LOGIT, s, low), np.where(at_s < _LOGIT, high, s)
+    return np.asarray((after - 1 + high) * eta)
+
 
 #: Allowance for the rounding of floats, relative; runs are right to about 1e-12.
 ROUNDING = 1e-9
@@ -227,7 +499,7 @@ def _theta(trials: Trials, rng: np.random.Generator) -> Floats:
 
 def _scaled(trials: Trials, rng: np.random.Generator) -> Floats:
     """[R.17]: the scaled witness is certified at a smaller omega."""
-    certified = Certified(Fraction(trials.log_omega), trials.witness)
+    certified = theorem_r.Certified(Fraction(trials.log_omega), trials.witness)
     values = []
     # The initial matrices play no part: one smaller omega in the place of each.
     for fall in rng.uniform(0, 50, len(trials.starts)):

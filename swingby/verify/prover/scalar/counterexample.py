@@ -22,7 +22,6 @@ from typing import Any
 
 import flint
 import numpy as np
-import sympy
 
 from swingby.theory import assumptions as text
 from swingby.theory.balls import precision
@@ -193,16 +192,12 @@ def _conditions() -> tuple[tuple[str, Relation], ...]:
 
 def entry_conditions(letters: frozenset[Any]) -> tuple[Relation, ...]:
     """(D.8) for the entries of W(0) among some letters."""
-    sizes = [
-        sympy.Abs(letter)
+    return tuple(
+        relation_from(one.relation, "Assumption D.1").substitute({text.w_ij: letter})
         for letter in sorted(letters, key=str)
         if letter.name in ("w_ij(0)", "w_ii(0)", "w_jj(0)")
-    ]
-    bounds = ((text.omega, size, text.beta * text.omega) for size in sizes)
-    return tuple(
-        Relation(small, large, "<=", "Assumption D.1")
-        for sides in bounds
-        for small, large in itertools.pairwise(sides)
+        for one in text.D1.conditions
+        if one.over == "entry"
     )
 
 

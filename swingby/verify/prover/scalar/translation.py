@@ -203,8 +203,6 @@ class Translator:
             if root.is_Pow:
                 place = self.atom(root, f"({root})", "positive")
                 return Quotient(power_of(place, int(exponent.p)))
-        if exponent.is_Rational and base.is_Mul and all(a.is_positive for a in base.args):
-            return reduce(product_of, (self.quotient(part**exponent) for part in base.args))
         raise Untranslatable(f"{base}^({exponent})")
 
     def _reciprocal(self, found: Quotient) -> Quotient:
