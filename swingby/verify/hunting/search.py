@@ -45,7 +45,6 @@ from swingby.verify.prover.trajectories.violation import (
     Recorded,
     Violation,
     measure,
-    parts,
     scan,
 )
 
@@ -100,7 +99,7 @@ class Closest:
     """The smallest slack that a hunt saw where nothing was broken.
 
     `slack`: see the module; for the repaired theorems as in
-    :class:`swingby.verify.prover.repaired.theorems.Tally`. `instance`: the setting, in one line;
+    :func:`swingby.verify.prover.repaired.theorems.slacks`. `instance`: the setting, in one line;
     `where`: what is nearly broken, and at which step. `values`: every number, exact.
     """
 
@@ -399,8 +398,7 @@ def _found(
 def place_of(claim: Claim, witness: Witness) -> Violation:
     """Where a witness breaks a claim along trajectories, read back from its values."""
     values = witness.values
-    relations = parts(claim.conclusion.relation)
-    relation = next(one for one in relations if str(one) == witness.relation)
+    relation = next(one for one in claim.conditions if str(one) == witness.relation)
     lam = Fraction(values["lambda"]) if "lambda" in values else None
     anchor, step = int(values.get("t_0", 0)), int(values["t"])
     return Violation(relation, int(values["i"]) - 1, int(values["j"]) - 1, anchor, step, 0.0, lam)

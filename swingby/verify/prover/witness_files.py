@@ -39,7 +39,6 @@ from swingby.verify.prover.repaired.flow import between
 from swingby.verify.prover.scalar.dispatch import certified, prepared
 from swingby.verify.prover.scalar.relation import plain, relation_from
 from swingby.verify.prover.scalar.sampling import compact
-from swingby.verify.prover.trajectories.violation import parts
 
 #: What N_ij(t) is once a witness names the third concept, and that W(t) is U U^T.
 _NOISE = "N_ij(t) = (a_i + a_j + 2*a_k)*w_ki(t)*w_kj(t)/2"
@@ -258,7 +257,7 @@ def _along(claim: Claim, witness: Witness) -> dict[str, Any]:
         ]
         for p in range(1, len(signal) + 1)
     ]
-    (broken,) = (one for one in parts(conclusion.relation) if str(one) == witness.relation)
+    (broken,) = (one for one in claim.conditions if str(one) == witness.relation)
     until = [] if conclusion.until is None else [f"t <= {plain(conclusion.until)}"]
     run = {
         "dynamics": shown["dynamics"],

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import sympy
 
-from swingby.errors import InvalidInput
 from swingby.simulate.run import simulate
 from swingby.theory.assumptions import K, P
 from swingby.theory.claims.claim import AlongTrajectory
@@ -254,8 +253,3 @@ def test_lemma_one_fails_for_a_well_conditioned_start(runs):
         more = the.given("case", the.ge(pivot_share, sympy.Rational(3, 5)))
         claim = replace(by_id("D.11"), given=more)
         assert confirm(claim, violation, ONE_SMALL, found.states) is None
-
-
-def test_wrong_arguments_are_named():
-    with pytest.raises(InvalidInput, match="trajectories"):
-        judge_trajectory(replace(by_id("D.11"), conclusion=the.le(the.t, 1)))

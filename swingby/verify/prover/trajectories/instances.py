@@ -175,13 +175,10 @@ def instance(
     if not holds or problem.eta > feasibility.largest_eta(problem):
         raise ArithmeticError(f"no constants satisfy D.1 to D.5 for {name}")
     constants = feasibility.witness(problem)
-    rounded = replace(draft, constants=replace(constants, beta=_rounded_up(constants.beta)))
+    # The next hundredth: beta only has to be large enough.
+    beta = Fraction(math.ceil(constants.beta * 100), 100)
+    rounded = replace(draft, constants=replace(constants, beta=beta))
     return rounded if rounded.is_admissible() else replace(draft, constants=constants)
-
-
-def _rounded_up(number: Fraction) -> Fraction:
-    """The next hundredth: beta only has to be large enough."""
-    return Fraction(math.ceil(number * 100), 100)
 
 
 #: The second row of the delayed instance, W(0) = omega (1 1^T + v v^T) with v = (0, eps, 1). When

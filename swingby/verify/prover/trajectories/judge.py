@@ -13,19 +13,18 @@ import functools
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import flint
 import numpy as np
 import sympy
 
-from swingby.errors import InvalidInput
 from swingby.simulate.initialization import lasting, missing_concepts
 from swingby.simulate.run import run_on
 from swingby.simulate.state import Record, float_matrix, make_problem, make_state
 from swingby.theory import balls, numbers
 from swingby.theory.balls import precision
-from swingby.theory.claims.claim import AlongTrajectory, Claim
+from swingby.theory.claims.claim import Claim
 from swingby.theory.claims.verdict import Finding
 from swingby.theory.initial import Scaled, initial_matrix
 from swingby.verify.certification.ball_run import BallState
@@ -38,11 +37,11 @@ from swingby.verify.prover.trajectories.violation import (
     Violation,
     exact_letters,
     from_floats,
-    is_strict,
+    inequality,
+    letters_at,
     letters_in,
     noise,
     scan,
-    small_and_large,
 )
 
 if TYPE_CHECKING:
@@ -136,10 +135,7 @@ class Runs:
 def ball_run(
     instance: TrajectoryInstance, dynamics: str, stop: Callable[[], bool] | None = None
 ) -> BallRun:
-    """Follow an instance in balls and keep the steps that a scan looks at.
-
-    Returns ends early where a ball is no longer narrow.
-    """
+    """The steps of an instance that a scan looks at, in balls, as far as these are narrow."""
     kept: list[BallState] = []
     with precision(instance.bits):
         for state in instance.follow(dynamics):
@@ -246,13 +242,6 @@ def _log(number: flint.arb) -> tuple[float, float]:
 DIGITS = 50
 
 
-class Sides(NamedTuple):
-    """Both sides of a relation that is certainly broken, as text."""
-
-    left: str
-    right: str
-
-
 def meets(claim: Claim, instance: TrajectoryInstance) -> bool:
     """Whether the hypotheses that a claim adds certainly hold at an instance."""
     relations = [given.relation for given in claim.given]
@@ -273,50 +262,50 @@ def confirm(
     violation: Violation,
     instance: TrajectoryInstance,
     states: Mapping[int, BallState],
-) -> Sides | None:
-    """Decide a violation in balls, at the current working precision.
-
-    Returns None where the balls do not decide, or decide otherwise.
-    """
+) -> tuple[str, str] | None:
+    """Both sides of what balls of the current working precision see broken, as text, or None."""
     conclusion, start, step = claim.conclusion, violation.anchor, violation.step
     if start not in states or step not in states:
         return None
     i, j = violation.i, violation.j
     fixed = _fixed(instance, violation.lam)
     fixed |= {"a_i": balls.ball(instance.signal[i]), "a_j": balls.ball(instance.signal[j])}
-    fixed |= {"w_ij(0)": balls.ball(instance.W0[i][j]), "w_ii(0)": balls.ball(instance.W0[i][i])}
-    anchor = states[start]
-    fixed |= {"w_ij(t_0)": anchor.W[i][j], "w_ii(t_0)": anchor.W[i][i], "t_0": flint.arb(start)}
+    fixed |= letters_at("0", flint.arb(0), lambda p, q: balls.ball(instance.W0[p][q]), i, j)
+    fixed |= _seen("t_0", states[start], i, j)
     if not _all_hold([given.relation for given in claim.given], fixed):
         return None
     if not _all_hold(conclusion.when, fixed) or (not conclusion.when and start != 0):
         return None
+
+    def present(state: BallState) -> dict[str, flint.arb]:
+        drift = noise(instance, i, j, lambda p, q: state.W[p][q], balls.ball)
+        return _seen("t", state, i, j) | {"N_ij(t)": drift}
+
     between = [states[n] for n in range(start, step + 1) if n in states]
     for state in between if conclusion.during else ():
-        if not _all_hold(conclusion.during, fixed | _present(instance, state, i, j)):
+        if not _all_hold(conclusion.during, fixed | present(state)):
             return None
     if conclusion.until is not None and not flint.arb(step) <= _value(conclusion.until, fixed):
         return None
-    values = fixed | _present(instance, states[step], i, j)
+    values = fixed | present(states[step])
     if step + 1 in states:
-        following = states[step + 1].W
-        values |= {"w_ij(t+1)": following[i][j], "w_ii(t+1)": following[i][i]}
+        values |= _seen("t+1", states[step + 1], i, j)
     try:
-        small, large = (_value(side, values) for side in small_and_large(violation.relation))
+        small, large = (_value(side, values) for side in inequality(violation.relation).sides)
     except KeyError:
         return None
     if not small > large:
         return None
-    if isinstance(violation.relation, sympy.Ge | sympy.Gt):
-        small, large = large, small
-    return Sides(small.str(DIGITS, radius=False), large.str(DIGITS, radius=False))
+    turned = isinstance(violation.relation, sympy.Ge | sympy.Gt)
+    left, right = map(_shown, (large, small) if turned else (small, large))
+    return left, right
 
 
 def witness(
     violation: Violation,
     instance: TrajectoryInstance,
     dynamics: str,
-    sides: Sides,
+    sides: tuple[str, str],
     states: Mapping[int, BallState],
     checked: tuple[str, ...],
 ) -> Witness:
@@ -333,7 +322,7 @@ def witness(
     for p in range(instance.d):
         for q in range(p + 1):
             values[f"w_{p + 1}{q + 1}(t)"] = _shown(states[violation.step].W[p][q])
-    return Witness(values, str(violation.relation), sides.left, sides.right, checked)
+    return Witness(values, str(violation.relation), *sides, checked)
 
 
 def _shown(number: flint.arb) -> str:
@@ -345,12 +334,8 @@ def _fixed(instance: TrajectoryInstance, lam: Any) -> dict[str, flint.arb]:
     return found | {"P": flint.arb(10) ** balls.ball(instance.constants.log10_P)}
 
 
-def _present(
-    instance: TrajectoryInstance, state: BallState, i: int, j: int
-) -> dict[str, flint.arb]:
-    W = state.W
-    found = {"w_ij(t)": W[i][j], "w_ii(t)": W[i][i], "w_jj(t)": W[j][j], "t": flint.arb(state.step)}
-    return found | {"N_ij(t)": noise(instance, i, j, lambda p, q: W[p][q], balls.ball)}
+def _seen(at: str, state: BallState, i: int, j: int) -> dict[str, flint.arb]:
+    return letters_at(at, flint.arb(state.step), lambda p, q: state.W[p][q], i, j)
 
 
 def _value(expression: Any, values: Mapping[str, flint.arb]) -> flint.arb:
@@ -359,9 +344,9 @@ def _value(expression: Any, values: Mapping[str, flint.arb]) -> flint.arb:
 
 
 def _all_hold(relations: Any, values: Mapping[str, flint.arb]) -> bool:
-    for relation in relations:
-        small, large = (_value(side, values) for side in small_and_large(relation))
-        if not (small < large if is_strict(relation) else small <= large):
+    for relation in map(inequality, relations):
+        small, large = (_value(side, values) for side in relation.sides)
+        if not (small < large if relation.kind == "<" else small <= large):
             return False
     return True
 
@@ -375,15 +360,11 @@ def judge_trajectory(
     progress: Callable[[str], None] | None = None,
     runs: Runs | None = None,
 ) -> Judged:
-    """The verdict on a claim about trajectories.
+    """The verdict on a claim about trajectories, in parts ``"euler"`` and ``"gd"``.
 
-    `runs`: trajectories followed for an earlier claim, to be used again.
-    Returns parts ``"euler"`` and ``"gd"``; the verdict is *refuted* where it is so under euler, the
-    map of the paper, and otherwise the weaker of the two.
-    Raises InvalidInput if the claim is of another kind.
+    It is *refuted* where it is so under euler, the map of the paper, and otherwise the weaker of
+    the two. `runs`: trajectories followed for an earlier claim, to be used again.
     """
-    if not isinstance(claim.conclusion, AlongTrajectory):
-        raise InvalidInput("claim", claim.id, "must be a claim about trajectories")
     runs = Runs() if runs is None else runs
     if progress is not None:
         runs.progress = progress
@@ -455,8 +436,8 @@ def decided(
     )
     line = (
         f"entry ({violation.i + 1}, {violation.j + 1}) at step {violation.step}, "
-        f"eta t = {float(instance.eta * violation.step):.6g}: {_short(second.left)} "
-        f"against {_short(second.right)}"
+        f"eta t = {float(instance.eta * violation.step):.6g}: "
+        + " against ".join(flint.arb(side).str(6, radius=False) for side in second)
     )
     shown = witness(violation, instance, run.dynamics, second, again, checked)
     return Judged(Finding.REFUTED, "trajectory in balls", (str(instance), line), shown)
@@ -502,7 +483,3 @@ def confirm_violation(
     run = ball_run(exact, dynamics)
     again = scan(claim, exact, run.recorded)
     return None if again is None else decided(claim, again, run, report)
-
-
-def _short(digits: str) -> str:
-    return str(flint.arb(digits).str(6, radius=False))

@@ -21,10 +21,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import sympy
 
 from swingby.theory import numbers
 from swingby.theory.claims.claim import AlongTrajectory, Claim
+from swingby.verify.prover.scalar.exact_value import fraction
+from swingby.verify.prover.scalar.relation import Relation, relation_from
 from swingby.verify.prover.trajectories.instances import TrajectoryInstance
 
 if TYPE_CHECKING:
@@ -47,9 +48,6 @@ class SignedLog:
 
     def __getitem__(self, key: Any) -> SignedLog:
         return SignedLog(self.sign[key], self.log[key])
-
-    def __neg__(self) -> SignedLog:
-        return SignedLog(-self.sign, self.log)
 
     def __mul__(self, other: SignedLog) -> SignedLog:
         sign = self.sign * other.sign
@@ -98,7 +96,7 @@ def evaluate(expression: Any, values: Mapping[str, SignedLog]) -> SignedLog:
     if expression.is_Symbol:
         return values[expression.name]
     if expression.is_Rational:
-        return from_fraction(Fraction(int(expression.p), int(expression.q)))
+        return from_fraction(fraction(expression))
     arguments = [evaluate(argument, values) for argument in expression.args]
     name, first = expression.func.__name__, arguments[0]
     if name == "Pow":
@@ -178,23 +176,12 @@ def entries(which: str, d: int) -> Iterator[tuple[int, int]]:
                 yield i, j
 
 
-def parts(relation: Any) -> tuple[Any, ...]:
-    """The relations of a conjunction."""
-    return tuple(relation.args) if isinstance(relation, sympy.And | sympy.Tuple) else (relation,)
-
-
-def small_and_large(relation: Any) -> tuple[Any, Any]:
-    """The two sides of an inequality, the smaller first."""
-    if isinstance(relation, sympy.Le | sympy.Lt):
-        return relation.lhs, relation.rhs
-    if isinstance(relation, sympy.Ge | sympy.Gt):
-        return relation.rhs, relation.lhs
-    raise TypeError(f"not an inequality: {relation}")
-
-
-def is_strict(relation: Any) -> bool:
-    """Whether equality breaks an inequality."""
-    return isinstance(relation, sympy.Lt | sympy.Gt)
+def inequality(relation: Any) -> Relation:
+    """An inequality, the smaller side first; TypeError for any other relation."""
+    found = relation_from(relation)
+    if found.kind not in ("<=", "<"):
+        raise TypeError(f"not an inequality: {relation}")
+    return found
 
 
 def letters_in(*expressions: Any) -> frozenset[str]:
@@ -226,6 +213,12 @@ def noise(
     return total
 
 
+def letters_at(at: str, time: Any, W: Callable[[int, int], Any], i: int, j: int) -> dict[str, Any]:
+    """The letters of entry (i, j) at "0", "t_0", "t" or "t+1"; `W` gives an entry."""
+    named = {"ij": W(i, j), "ii": W(i, i), "jj": W(j, j)}
+    return {f"w_{name}({at})": entry for name, entry in named.items()} | {at: time}
+
+
 def letters_along(
     wanted: frozenset[str],
     instance: TrajectoryInstance,
@@ -239,30 +232,35 @@ def letters_along(
     Letters of t_0 are the same arrays as those of t, to be read at the anchors.
     """
     W, steps, time = recorded.W, recorded.steps, from_floats(recorded.steps)
+
+    def entry(p: int, q: int) -> SignedLog:
+        return W[:, p, q]
+
     exact = exact_letters(instance, lam) | {"a_i": instance.signal[i], "a_j": instance.signal[j]}
     found = {name: from_fraction(exact[name]) for name in exact.keys() & wanted}
     log_P = float(instance.constants.log10_P) * float(np.log(10))
     found["P"] = SignedLog(np.asarray(1.0), np.asarray(log_P))
-    found |= {"w_ij(0)": W[0, i, j], "w_ii(0)": W[0, i, i], "t": time}
-    found |= {"w_ij(t)": W[:, i, j], "w_ii(t)": W[:, i, i], "w_jj(t)": W[:, j, j]}
-    found |= {"w_ij(t_0)": W[:, i, j], "w_ii(t_0)": W[:, i, i], "t_0": time}
+    found |= letters_at("0", time, lambda p, q: W[0, p, q], i, j)
+    found |= letters_at("t", time, entry, i, j) | letters_at("t_0", time, entry, i, j)
     if "N_ij(t)" in wanted:
-        found["N_ij(t)"] = noise(instance, i, j, lambda p, q: W[:, p, q], from_fraction)
+        found["N_ij(t)"] = noise(instance, i, j, entry, from_fraction)
     if wanted & {"w_ij(t+1)", "w_ii(t+1)"}:
         following = np.append(np.diff(steps) == 1, False)
         after = np.minimum(np.arange(len(steps)) + 1, len(steps) - 1)
-        for name, column in (("w_ij(t+1)", W[after, i, j]), ("w_ii(t+1)", W[after, i, i])):
-            found[name] = SignedLog(np.where(following, column.sign, np.nan), column.log)
+
+        def later(p: int, q: int) -> SignedLog:
+            return SignedLog(np.where(following, W.sign[after, p, q], np.nan), W.log[after, p, q])
+
+        found |= letters_at("t+1", time, later, i, j)
     return found
 
 
 def all_true(relations: tuple[Any, ...], letters: dict[str, SignedLog], count: int) -> Booleans:
     """Where all of some relations hold."""
     found = np.ones(count, dtype=np.bool_)
-    for relation in relations:
-        small, large = (evaluate(side, letters) for side in small_and_large(relation))
-        over = excess(small, large)
-        found &= over < 0 if is_strict(relation) else over <= 0
+    for relation in map(inequality, relations):
+        over = excess(*(evaluate(side, letters) for side in relation.sides))
+        found &= over < 0 if relation.kind == "<" else over <= 0
     return found
 
 
@@ -272,7 +270,7 @@ LEAST_EXCESS = 1e-9
 CLEAR = (math.log(1000), math.log(2))
 
 #: Letters that are read at t_0, and those that are read at t.
-ANCHORS = frozenset({"w_ij(t_0)", "w_ii(t_0)", "t_0"})
+ANCHORS = frozenset({"w_ij(t_0)", "w_ii(t_0)", "w_jj(t_0)", "t_0"})
 PRESENT = frozenset({"w_ij(t)", "w_ii(t)", "w_jj(t)", "w_ij(t+1)", "w_ii(t+1)", "N_ij(t)"})
 
 
@@ -368,7 +366,7 @@ def _excesses(
     if conclusion.until is not None:
         last = evaluate(conclusion.until, letters).floats()
         continues &= steps <= float(np.max(last))
-    for relation in parts(conclusion.relation):
+    for relation in claim.conditions:
         anchors = _tightest(relation, letters, begins & continues, continues, steps)
         if earlier:
             before = np.concatenate(([-1], anchors[:-1]))
@@ -378,8 +376,8 @@ def _excesses(
             continue
         at = np.where(inside, anchors, 0)
         anchored = {name: letters[name][at] for name in ANCHORS & letters_in(relation)}
-        small, large = (evaluate(side, letters | anchored) for side in small_and_large(relation))
-        over = np.broadcast_to(excess(small, large), steps.shape)
+        sides = (evaluate(side, letters | anchored) for side in inequality(relation).sides)
+        over = np.broadcast_to(excess(*sides), steps.shape)
         yield relation, anchors, np.where(inside & ~np.isnan(over), over, -np.inf)
 
 
@@ -416,7 +414,7 @@ def _tightest(
 
 def _anchor_keys(relation: Any, letters: dict[str, SignedLog], steps: Integers) -> Floats:
     """Numbers that order the anchors, the tightest lowest."""
-    sides = small_and_large(relation)
+    sides = inequality(relation).sides
     names = [letters_in(side) for side in sides]
     anchored = [bool(ANCHORS & found) for found in names]
     if not any(anchored):
