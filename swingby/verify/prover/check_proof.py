@@ -338,14 +338,13 @@ class Step:
             changed = False
             for (top, below), sign in self.known:
                 for name in [] if below or sign not in ("<=", "<") else list(self.letters):
-                    rest = add(add(NOUGHT, letter(name)), top, -1)
+                    rest = add(letter(name), top, -1)
                     if self.made.signs[name] == "positive" or top.get(*letter(name)) != 1:
                         continue
-                    better = "positive" if self.made.positive(rest) else "nonnegative"
-                    if better == "nonnegative" and self.made.never_negative(rest):
-                        better = "positive" if sign == "<" else better
-                    elif better == "nonnegative":
+                    if not self.made.never_negative(rest):
                         continue
+                    above = sign == "<" or self.made.positive(rest)
+                    better = "positive" if above else "nonnegative"
                     if self.made.signs[name] != better:
                         self.made.signs[name], changed = better, True
 

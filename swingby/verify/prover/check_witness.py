@@ -77,7 +77,7 @@ def number(text: Any) -> Any:
 
 
 #: What a file of another form ends in.
-WRONG = (Wrong, AttributeError, LookupError, TypeError, ValueError)
+WRONG = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 class Open(Wrong):
@@ -359,20 +359,13 @@ class Along:
             bits = before[0] * max(last, 1) // max(before[1], 1) + before[0] // 2
         if last > 10_000:
             sys.stderr.write(f"{last} steps are followed with {bits} bits\n")
-        found, one, t = {}, 1 << bits, 0
-        sides = (ROUND_FLOOR, ROUND_CEILING)
-        down, up = (Context(ENTRY_DIGITS, side, MIN_EMIN, MAX_EMAX) for side in sides)
+        found, one, t, rounded = {}, 1 << bits, 0, Decimals(ENTRY_DIGITS)
         for t, (M, R, _) in enumerate(made.enclosures(one)):
             if t in steps:
+                ends = [[(Fraction(x - R, one), Fraction(x + R, one)) for x in row] for row in M]
                 found[t] = [
-                    [
-                        tuple(
-                            c.divide(Decimal(y.numerator), Decimal(y.denominator * one))
-                            for c, y in ((down, x - R), (up, x + R))
-                        )
-                        for x in row
-                    ]
-                    for row in M
+                    [(rounded.bounds(low)[0], rounded.bounds(high)[1]) for low, high in row]
+                    for row in ends
                 ]
         return bits, t, found
 
@@ -504,7 +497,7 @@ def judge(content: Any, steps: dict[str, set[int]] | None = None, known: Any = N
         if "holds" in content:
             return ""
         return f"it holds: {content['fails']}" if holds(content["fails"], values) else ""
-    except (*WRONG, ArithmeticError, RecursionError) as error:
+    except WRONG as error:
         return f"{type(error).__name__}: {error}"[:200]
 
 
@@ -521,7 +514,7 @@ def main(arguments: list[str]) -> int:
                 contents[path] = json.loads(file.read(1 << 20).decode())
             along = Along(contents[path]["run"])
             steps.setdefault(along.key, set()).update(along.steps)
-        except (Wrong, OSError, ValueError, RecursionError, KeyError, TypeError):
+        except (OSError, ValueError, RecursionError, KeyError, TypeError):
             continue  # no trajectory; what is wrong is said below
     for path in files:
         content = contents.get(path, "unreadable")

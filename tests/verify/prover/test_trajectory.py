@@ -138,9 +138,13 @@ def test_the_tightest_anchor_finds_what_all_pairs_find(claim):
     assert found == {True, False}
 
 
-def test_an_anchor_on_the_side_of_time_t_is_refused():
+def test_an_anchor_is_read_at_t_0_and_refused_on_the_side_of_time_t():
+    recorded = Recorded(np.arange(3), from_floats(np.multiply.outer([3, 2, 1], np.ones((2, 2)))))
+    before, now = (sympy.Symbol(f"w_jj({at})", real=True) for at in ("t_0", "t"))
+    rising = AlongTrajectory(the.le(before, now), "all")
+    found = scan(replace(by_id("Lemma D.6"), conclusion=rising), FULL_RANK, recorded)
+    assert (found.anchor, found.step) == (0, 2)
     mixed = AlongTrajectory(the.le(the.w * the.w_anchor, 1), "all")
-    recorded = Recorded(np.arange(2), from_floats(np.ones((2, 2, 2))))
     with pytest.raises(TypeError, match="one side"):
         scan(replace(by_id("Lemma D.6"), conclusion=mixed), FULL_RANK, recorded)
 

@@ -128,7 +128,7 @@ def draw_r(count: int, rng: np.random.Generator, dynamics: str, effective: bool)
     d = int(rng.choice([2, 3, 4], p=[0.35, 0.4, 0.25]))
     most = {2: 8.0, 3: 4.0, 4: 2.7}[d]
     ratios = np.exp(-rng.uniform(math.log(1.25), math.log(most), d - 1))
-    signal = np.concatenate([[1.0], np.cumprod(ratios)])
+    signal = np.append(1.0, np.cumprod(ratios))
     eta = _eta(rng, dynamics)
     stated, promised = _signals(signal, eta, effective)
     setting = Setting(promised, Fraction(beta), Fraction(rho))

@@ -372,10 +372,9 @@ def judge_scalar(claim: Claim, *, rng: int = 0, seconds: float = BUDGET) -> Judg
     every relation is, and refuted if one is. "exists" is judged through its negation.
     `rng`: seed of the search for counterexamples.
     `seconds`: of processor time for each relation; where they run out, the verdict is *undecided*
-    and says so.
-    Returns a conclusion that is not defined wherever the hypotheses hold is not proved. One that
-    says nothing is proved by :data:`TAUTOLOGY`, and one whose hypotheses contradict each other is
-    *undecided*, with the method "vacuous".
+    and says so. A conclusion that is not defined wherever the hypotheses hold is not proved. One
+    that says nothing is proved by :data:`TAUTOLOGY`, and one whose hypotheses contradict each other
+    is *undecided*, with the method "vacuous".
     Raises InvalidInput if the conclusion or a hypothesis is no such relation, has a number that is
     not exact, or a definition is circular; RuntimeError if a proof and a counterexample are both
     found, which only a bug can do.

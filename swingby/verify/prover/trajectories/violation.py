@@ -244,7 +244,7 @@ def letters_along(
     found |= letters_at("t", time, entry, i, j) | letters_at("t_0", time, entry, i, j)
     if "N_ij(t)" in wanted:
         found["N_ij(t)"] = noise(instance, i, j, entry, from_fraction)
-    if wanted & {"w_ij(t+1)", "w_ii(t+1)"}:
+    if wanted & LATER:
         following = np.append(np.diff(steps) == 1, False)
         after = np.minimum(np.arange(len(steps)) + 1, len(steps) - 1)
 
@@ -269,9 +269,10 @@ LEAST_EXCESS = 1e-9
 #: Preferred is the first step at which the sides differ by a factor of 1000, or else of 2.
 CLEAR = (math.log(1000), math.log(2))
 
-#: Letters that are read at t_0, and those that are read at t.
+#: Letters that are read at t_0, at t + 1, and at t or t + 1.
 ANCHORS = frozenset({"w_ij(t_0)", "w_ii(t_0)", "w_jj(t_0)", "t_0"})
-PRESENT = frozenset({"w_ij(t)", "w_ii(t)", "w_jj(t)", "w_ij(t+1)", "w_ii(t+1)", "N_ij(t)"})
+LATER = frozenset({"w_ij(t+1)", "w_ii(t+1)", "w_jj(t+1)"})
+PRESENT = LATER | {"w_ij(t)", "w_ii(t)", "w_jj(t)", "N_ij(t)"}
 
 
 @dataclass(frozen=True)
