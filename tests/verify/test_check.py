@@ -174,14 +174,9 @@ def test_the_largest_eta_is_the_border():
     assert (above.failing, above.binding) == (("D.2",), "D.2")
     # No omega helps while eta is too large, and the nearest pair says what would.
     assert above.largest_omega is None
+    assert "argest omega once eta is small enough: 1.4059e-75" in str(above)
     assert float(above.nearest[1]) == pytest.approx(1 / 720, rel=1e-15)
     assert float(mpmath.log10(above.nearest[0])) == pytest.approx(-80, abs=1e-12)
-
-
-def test_the_text_of_a_failing_eta_names_the_largest_omega_and_not_the_given_one():
-    assert "argest omega once eta is small enough: 1.4059e-75" in str(
-        check(FOUR_ONE, omega="1e-80", eta="1/719")
-    )
 
 
 @pytest.mark.parametrize("signal", [[3, 1], [1, 1], [9, 4, 1]])
@@ -300,7 +295,7 @@ def test_an_undecided_report_refuses_to_be_true_or_false():
 # Do the constants of D.1-D.5 exist.
 
 #: 10,000 in the full profile.
-SETS = min(10_000, 50 * settings.default.max_examples)
+SETS = min(10_000, 25 * settings.default.max_examples)
 
 
 def problem(signal, omega, eta="1/100000", beta=1, power=1):

@@ -100,7 +100,7 @@ def test_with_pairs_of_noise_the_gradient_is_that_of_the_moment():
     assert np.abs(found.numpy()[0] - expected).max() < 1e-12 * np.abs(expected).max() * 100
 
 
-@pytest.mark.parametrize("m", [2, 16])
+@pytest.mark.parametrize("m", [2, pytest.param(16, marks=pytest.mark.full)])
 def test_batches_vary_as_they_are_said_to(m):
     setting = VectorSetting(TASK, "linear", lr=0.1, batch=m, seed=2)
     source = batches([setting])

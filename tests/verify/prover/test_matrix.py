@@ -38,6 +38,7 @@ from swingby.theory.proofs.reader import packaged
 from swingby.verify.prover.algebra import matrix, words
 from swingby.verify.prover.algebra.matrix import judge_matrix
 from swingby.verify.prover.judge import judge
+from tests.forked import FULL
 from tests.theory.letters import d
 
 SYMMETRIC = ((Wt, W),)
@@ -183,9 +184,11 @@ LINES = [
 ]
 
 
-@pytest.mark.parametrize("line", LINES, ids=lambda line: f"{line.id} {line.edition}")
-def test_no_line_survives_a_doubled_side(line):
+@pytest.mark.parametrize(
+    "line", LINES if FULL else LINES[::2], ids=lambda line: f"{line.id} {line.edition}"
+)
+def test_no_line_survives_a_doubled_side(line, verdict):
     """Twice a side that is not zero is never equal to what the side was equal to."""
-    if judge(line).verdict == "proved":
+    if verdict(line).verdict == "proved":
         changed = replace(line.conclusion, right=2 * line.conclusion.right)
         assert judge(line.but(conclusion=changed)).verdict == "refuted"
