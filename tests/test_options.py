@@ -1,6 +1,5 @@
 """No option is ignored: giving it changes what comes out, or it is refused by its name."""
 
-import functools
 import re
 import shlex
 
@@ -9,10 +8,8 @@ import pytest
 
 from swingby import cli
 from swingby.cli import cli as group
-from swingby.diffusion import verdicts
-from swingby.diffusion.plan import default_plan
-from swingby.diffusion.study import Study
 from swingby.report.files import json_text, sealed
+from tests.report import results
 
 GRID = "signal = [[4, 1]]\nomega = [1e-2]\neta = 0.1\nseeds = 1\n"
 POINTS = "".join(f"{x},{y},{x * y}\n" for x in (-2, -1, 1, 2) for y in (-3, 1, 2))
@@ -138,10 +135,7 @@ def test_an_option_changes_something_or_is_refused(name, capsys, tmp_path, monke
     if command in ("train", "vectors"):
         pytest.importorskip("torch")
     if command == "diffusion judge":
-        # Signals of small images are measured sooner than those of the recorded study, and once.
-        empty = Study(default_plan("tiny"), (), {})
-        monkeypatch.setattr("swingby.diffusion.study.recorded_study", lambda: empty)
-        monkeypatch.setattr(verdicts, "_rates", functools.cache(verdicts._rates))
+        monkeypatch.setattr("swingby.diffusion.study.recorded_study", results.small_study)
     before = outcome(base, capsys, tmp_path / "before", monkeypatch)
     ignored = []
     for option in options(command):

@@ -2,6 +2,7 @@
 
 import functools
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -68,11 +69,21 @@ def _evidence():
     return evidence()
 
 
-def _judged():
-    from swingby.diffusion import default_plan, judge
+def small_study():
+    """A study before its first run, whose signals are measured in a moment."""
+    from swingby.diffusion import default_plan
     from swingby.diffusion.study import Study
 
-    return judge(Study(default_plan("tiny"), (), {}))
+    plan = default_plan("tiny")
+    levels = {name: getattr(plan, name)[:1] for name in ("separation", "contrast", "gain")}
+    some = {"optimizers": plan.optimizers[:1], "predictions": plan.predictions[::6]}
+    return Study(replace(plan, **levels, **some), (), {})
+
+
+def _judged():
+    from swingby.diffusion import judge
+
+    return judge(small_study())
 
 
 def _survival():

@@ -71,7 +71,7 @@ def comparison(concepts):
     """Predicted against observed for signals 1, 2, 3 and so on."""
     signal = list(range(1, concepts + 1))
     W0 = swingby.gaussian(concepts, 1e-6, rng=0)
-    return swingby.compare(signal, W0, eta=0.04, dynamics="gd")
+    return swingby.compare(signal, W0, eta=0.01, dynamics="gd")
 
 
 def assert_inside(figure):

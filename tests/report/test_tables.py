@@ -155,9 +155,7 @@ def test_latex_with_siunitx():
     lines = grid.to_latex(siunitx=True).splitlines()
     assert lines[0] == r"\begin{tabular}{lSr}"
     assert lines[2:5] == [r"id & {x} & y \\", r"\midrule", r"D.1 & -1.5e-3 & never \\"]
-
-
-def test_a_first_cell_in_brackets_is_no_argument_of_the_row_above():
+    # A first cell in brackets would be an argument of the row above.
     assert r"{}[0, 1] & a" in Grid("", ["x", "y"], [["[0, 1]", "a"]]).to_latex()
 
 

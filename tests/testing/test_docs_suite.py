@@ -186,7 +186,7 @@ def folder(tmp_path):
 @pytest.mark.mutants
 def test_the_suites_pass_on_an_installed_copy(installed, folder):
     """In a process of their own, which has the plugin without naming it."""
-    write_profile(folder, 8)
+    write_profile(folder, 5)
     environment = {**os.environ, "PYTHONPATH": str(installed)}
     for name in ("PYTEST_ADDOPTS", "NUMBA_CACHE_DIR", "HYPOTHESIS_PROFILE"):
         environment.pop(name, None)

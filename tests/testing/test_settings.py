@@ -145,7 +145,7 @@ def text(signal, omega, *, eta="0.001", beta=2, W0="[[1.0, 1.0], [1.0, 1.0]]", r
 
 def test_settings_shrink_to_round_numbers_one_at_a_time():
     signs = "[[1.0, -1.0], [-1.0, 1.0]]"
-    found = simplest(satisfying(), lambda setting: setting.W0.matrix.min() < 0)
+    found = simplest(satisfying(dim=2), lambda setting: setting.W0.matrix.min() < 0)
     assert found == text([4, 1], "1e-83", W0=signs)
     assert simplest(violating("D.4", dim=2)) == text([4, 1], "1e-74", beta=1)
 

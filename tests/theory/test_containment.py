@@ -14,7 +14,7 @@ from benchmarks import containment
 from swingby.theory import balls
 
 #: 100,000 in the full profile.
-POINTS = min(100_000, 500 * settings.default.max_examples)
+POINTS = min(100_000, 1000 * settings.default.max_examples)
 #: Made once: they ask the module of balls when they are called.
 evaluators = functools.cache(containment.evaluators)
 
