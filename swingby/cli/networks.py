@@ -12,7 +12,7 @@ import click
 from swingby.cli import options
 from swingby.cli.options import PICTURES, Given, command, exit_code, refuse, say
 from swingby.errors import MISSING, InvalidInput
-from swingby.report.progress import EVERY, Progress
+from swingby.report.progress import Progress
 from swingby.theory.budget import expect
 
 if TYPE_CHECKING:
@@ -33,9 +33,7 @@ class _Told(Progress):
 
     def tell(self, share: float, words: str) -> None:
         """Say how far the study is."""
-        due = self._is_due(EVERY) or share in (0, 1)
-        if not self._on_bar(completed=share, what=words) and due:
-            self._write(f"{share:4.0%} {words}")
+        self.say(f"{share:4.0%} {words}", due=share in (0, 1), completed=share, what=words)
 
 
 @command(
