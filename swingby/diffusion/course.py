@@ -242,8 +242,6 @@ def bend(path: ArrayLike) -> float:
     0 for a straight one; nan unless both end a half above their start. Every term is a product
     of two different saves, so independent noise of the saves between adds nothing on average.
 
-    Examples
-    --------
     >>> bend([[0, 0], [1, 0], [1, 1]]), bend([[0, 0], [0, 1], [1, 1]]), bend([[0, 0], [1, 1]])
     (1.0, -1.0, 0.0)
     """

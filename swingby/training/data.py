@@ -31,9 +31,9 @@ _MOST_ROUNDS = 1000
 MOST_KEPT = 2**28
 
 
-def stream(seed: int, name: str) -> np.random.SeedSequence:
+def stream(seed: int, name: str, *children: int) -> np.random.SeedSequence:
     """One source of randomness of a seed: the children of its seed sequence, one at a time."""
-    return np.random.SeedSequence(seed, spawn_key=(STREAMS.index(name),))
+    return np.random.SeedSequence(seed, spawn_key=(STREAMS.index(name), *children))
 
 
 def directions(setting: Setting) -> Floats:
@@ -102,9 +102,8 @@ def batch_order(setting: Setting, epoch: int) -> Integers:
     if setting.optimizer.kind == "gd":
         return np.arange(setting.points)
     which = epoch if setting.optimizer.shuffle == "epoch" else 0
-    order = stream(setting.seed, "order")
-    key = np.random.SeedSequence(order.entropy, spawn_key=(*order.spawn_key, which))
-    return np.random.default_rng(key).permutation(setting.points)
+    rng = np.random.default_rng(stream(setting.seed, "order", which))
+    return rng.permutation(setting.points)
 
 
 def read_samples(source: Any, targets: Any = None, labels: Any = None) -> Samples:

@@ -413,12 +413,8 @@ class Setting:
             if data.get("samples") is not None:
                 count, dim, digest, square = (data["samples"][name] for name in _RECORDED)
                 size = numbers.whole(count, "count", 1, most=MOST_POINTS)
-                data["samples"] = Samples(
-                    size,
-                    numbers.whole(dim, "dim", 1),
-                    str(digest),
-                    square=at_least_zero(square, "square"),
-                )
+                d, mean = numbers.whole(dim, "dim", 1), at_least_zero(square, "square")
+                data["samples"] = Samples(size, d, str(digest), square=mean)
             return cls(
                 task,
                 Data(**data),
