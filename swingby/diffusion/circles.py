@@ -212,8 +212,6 @@ class Reading:
     #: Row and column, from -1 to 1; shape (n, 2).
     centre: Floats
     centre_error: Floats
-    #: Root mean square of what the circle leaves, shape (n,).
-    residual: Floats
 
     def __len__(self) -> int:
         return len(self.kind)
@@ -269,9 +267,7 @@ def read_circles(pixels: ArrayLike, circles: Circles) -> Reading:
     kind = np.where(second > SECOND, NOISE, kind)
     kind = np.where(faint | chance, EMPTY, kind)
     kind = np.where(residual > ROUGH, NOISE, kind)
-    return Reading(
-        kind, radius, errors[:, 0], colour, errors[:, 6:], centre, errors[:, 1:3], residual
-    )
+    return Reading(kind, radius, errors[:, 0], colour, errors[:, 6:], centre, errors[:, 1:3])
 
 
 def _classes(circles: Circles, state: Floats, errors: Floats) -> Integers:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.diffusion.circles import CLASSES, CONCEPTS, HELD_OUT, KINDS, Circles
-from swingby.diffusion.preset import OPTIMIZERS
+from swingby.diffusion.preset import OPTIMIZERS, with_fields
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
 from swingby.training.setting import Floats, Integers, instance, one_of, positive, put
@@ -161,9 +161,6 @@ class Course:
             values.setflags(write=False)
             put(self, name, values)
 
-    def __len__(self) -> int:
-        return len(self.steps)
-
     def __repr__(self) -> str:
         return f"<Course: {self.cell}, seed {self.seed}, {int(self.steps[-1])} steps>"
 
@@ -190,13 +187,9 @@ class Course:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Course:
         """The course that :meth:`to_dict` wrote; InvalidInput for anything else."""
-        names = tuple(cls.__dataclass_fields__)
-        if not isinstance(values, Mapping) or set(values) != set(names):
-            raise InvalidInput("values", values, f"must have the keys {', '.join(names)}")
-        cell = values["cell"]
-        if not isinstance(cell, Mapping) or set(cell) != set(Cell.__dataclass_fields__):
-            raise InvalidInput("cell", cell, "must have the fields of a cell")
-        return cls(**{**values, "cell": Cell(**cell)})
+        given = with_fields(cls.__dataclass_fields__, "course", values)
+        cell = with_fields(Cell.__dataclass_fields__, "cell", given["cell"])
+        return cls(**{**given, "cell": Cell(**cell)})
 
 
 def responses(course: Course, corner: str = "trained") -> Floats:
@@ -249,8 +242,6 @@ def bend(path: ArrayLike) -> float:
     0 for a straight one; nan unless both end a half above their start. Every term is a product
     of two different saves, so independent noise of the saves between adds nothing on average.
 
-    Examples
-    --------
     >>> bend([[0, 0], [1, 0], [1, 1]]), bend([[0, 0], [0, 1], [1, 1]]), bend([[0, 0], [1, 1]])
     (1.0, -1.0, 0.0)
     """

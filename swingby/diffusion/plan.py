@@ -6,10 +6,9 @@ edited after data exist does not fit them, and is refused.
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,8 @@ from swingby.diffusion.theory import RATES
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
 from swingby.theory.reading import plain_toml, text_of
-from swingby.training.setting import at_least_zero, instance, instances, one_of, positive, put
+from swingby.training.loop import identity
+from swingby.training.setting import at_least_zero, instance, one_of, positive, put, several
 
 #: Raised whenever a plan means something else.
 PLAN_VERSION = 1
@@ -108,10 +108,10 @@ class Plan:
             if any(b <= a for a, b in itertools.pairwise(floats)):
                 raise InvalidInput(name, levels, "must rise")
             put(self, name, floats)
-        instances(self.optimizers, "optimizers", Optimizer)
-        instances(self.predictions, "predictions", Prediction)
+        put(self, "optimizers", several(self.optimizers, "optimizers", Optimizer))
+        put(self, "predictions", several(self.predictions, "predictions", Prediction))
         names = [one.name for one in self.optimizers]
-        if not names or len(set(names)) < len(names):
+        if len(set(names)) < len(names):
             raise InvalidInput("optimizers", names, "must be one or more, each once")
         put(self, "seeds", numbers.whole(self.seeds, "seeds", 1, most=MOST_RUNS))
         put(self, "first_seed", numbers.whole(self.first_seed, "first_seed", 0, most=2**53))
@@ -121,7 +121,7 @@ class Plan:
         put(self, "within", positive(self.within, "within"))
         if not self.within > 1:
             raise InvalidInput("within", self.within, "must be larger than 1")
-        if not self.predictions or len(set(self.predictions)) < len(self.predictions):
+        if len(set(self.predictions)) < len(self.predictions):
             raise InvalidInput("predictions", self.predictions, "must be one or more, each once")
         if len(self.jobs) > MOST_RUNS:
             raise InvalidInput("seeds", self.seeds, f"make more than {MOST_RUNS} runs")
@@ -166,8 +166,7 @@ class Plan:
     @property
     def digest(self) -> str:
         """Sixteen hexadecimal digits that stand for all that the plan says."""
-        text = json.dumps(self.to_dict(), sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return identity(self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as plain values that JSON and TOML can hold."""
@@ -180,12 +179,10 @@ class Plan:
     @classmethod
     def from_dict(cls, plain: object) -> Plan:
         """The plan that :meth:`to_dict` wrote; InvalidInput for anything else."""
-        known = {"swingby_plan", *(one.name for one in fields(cls))}
-        if not isinstance(plain, dict) or set(plain) != known:
-            raise InvalidInput("plan", plain, f"must have the fields {', '.join(sorted(known))}")
-        if plain["swingby_plan"] != PLAN_VERSION:
-            raise InvalidInput("swingby_plan", plain["swingby_plan"], f"must be {PLAN_VERSION}")
-        given = {name: value for name, value in plain.items() if name != "swingby_plan"}
+        given = with_fields(("swingby_plan", *cls.__dataclass_fields__), "plan", plain)
+        version = given.pop("swingby_plan")
+        if version != PLAN_VERSION:
+            raise InvalidInput("swingby_plan", version, f"must be {PLAN_VERSION}")
         given["preset"] = Preset.from_dict(given["preset"])
         for name, kind, needed in (
             ("optimizers", Optimizer, ("name", "learning_rate")),
@@ -194,7 +191,8 @@ class Plan:
             if not isinstance(given[name], list):
                 raise InvalidInput(name, given[name], "must be tables")
             given[name] = tuple(
-                kind(**with_fields(kind, name, one, frozenset(needed))) for one in given[name]
+                kind(**with_fields(kind.__dataclass_fields__, name, one, needed))
+                for one in given[name]
             )
         return cls(**given)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from swingby.diffusion.circles import CONDITION, Circles
-from swingby.errors import InvalidInput
+from swingby.errors import MISSING, InvalidInput, suggestion
 from swingby.theory import numbers
 from swingby.training.setting import at_least_zero, booleans, instance, one_of, positive, put
 
@@ -27,13 +28,18 @@ def as_float(value: object, name: str) -> float:
 
 
 def with_fields(
-    kind: Any, name: str, given: object, needed: frozenset[str] | None = None
+    known: Collection[str], name: str, given: object, needed: Collection[str] = ()
 ) -> dict[str, Any]:
-    """Values by the fields of a dataclass; InvalidInput for others, and where one is missing."""
-    known = {one.name for one in fields(kind)}
-    if not isinstance(given, dict) or not (needed or known) <= set(given) <= known:
-        raise InvalidInput(name, given, f"must have the fields {', '.join(sorted(known))}")
-    return given
+    """Values by fields, all of which are needed unless it is said; InvalidInput names the other."""
+    if not isinstance(given, Mapping):
+        raise InvalidInput(name, given, f"must have the fields {', '.join(known)}")
+    for one in given:
+        if one not in known:
+            raise InvalidInput(name, one, f"has no such field{suggestion(str(one), known)}")
+    for one in needed or known:
+        if one not in given:
+            raise InvalidInput(name, MISSING, f"must have the field {one}")
+    return dict(given)
 
 
 @dataclass(frozen=True)
@@ -171,9 +177,9 @@ class Preset:
     @classmethod
     def from_dict(cls, plain: object) -> Preset:
         """The preset that :meth:`to_dict` wrote; InvalidInput for anything else."""
-        given = with_fields(cls, "preset", plain)
-        layout = Layout(**with_fields(Layout, "layout", given["layout"]))
-        return cls(**{**given, "layout": layout})
+        given = with_fields(cls.__dataclass_fields__, "preset", plain)
+        layout = with_fields(Layout.__dataclass_fields__, "layout", given["layout"])
+        return cls(**{**given, "layout": Layout(**layout)})
 
 
 #: What a network is told, centred and of about the size of one. The numbers do not depend on the

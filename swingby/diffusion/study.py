@@ -28,13 +28,14 @@ import swingby
 from swingby.diffusion.circles import CLASS_NAMES, CONCEPTS, Circles
 from swingby.diffusion.course import HALF, Cell, Course, responses
 from swingby.diffusion.plan import Plan, recorded_plan
+from swingby.diffusion.preset import with_fields
 from swingby.errors import InvalidInput, SwingbyError
 from swingby.report.files import sealed, unsealed, write_text
 from swingby.report.pictures import shown_figure, styled
 from swingby.report.progress import Progress
 from swingby.theory import numbers
 from swingby.theory.reading import json_of
-from swingby.training.setting import instance, instances
+from swingby.training.setting import instance, put, several
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -51,7 +52,7 @@ DIGITS, MOST_BYTES = 5, 200_000_000
 _GLANCE, _GRACE, _EVERY = 0.5, 20.0, 30.0
 #: Courses at a time on a GPU, which one course with small images does not fill.
 _ON_GPU = 4
-_FIELDS = {"swingby_study", "plan", "digest", "made_with", "courses", "sha256"}
+_FIELDS = ("swingby_study", "plan", "digest", "made_with", "courses", "sha256")
 _ROUNDED = ("w", "kinds", "loss")
 
 
@@ -69,7 +70,8 @@ class Study:
 
     def __post_init__(self) -> None:
         instance(self.plan, "plan", Plan)
-        instances(self.courses, "courses", Course)
+        if self.courses != ():
+            put(self, "courses", several(self.courses, "courses", Course))
         jobs = [(one.cell, one.seed) for one in self.courses]
         if len(set(jobs)) < len(jobs) or not set(jobs) <= set(self.plan.jobs):
             raise InvalidInput("courses", "others", "must be runs of the plan, each once")
@@ -119,8 +121,7 @@ class Study:
         """The study that :meth:`to_dict` wrote; InvalidInput for anything else."""
         if not isinstance(plain, dict) or plain.get("swingby_study") != STUDY_VERSION:
             raise InvalidInput("study", plain, f"must be a study of version {STUDY_VERSION}")
-        if set(plain) != _FIELDS:
-            raise InvalidInput("study", plain, "must have the fields of a study")
+        with_fields(_FIELDS, "study", plain)
         plan = Plan.from_dict(plain["plan"])
         if plain["digest"] != plan.digest:
             raise _edited(plan.digest, plain["digest"])
@@ -195,13 +196,14 @@ def run_study(
     instance(plan, "plan", Plan)
     if not isinstance(progress, bool):
         raise InvalidInput("progress", progress, "must be True or False")
+    import loky
+
     from swingby.simulate.on_torch import usable_device
     from swingby.training.loop import usable_folder
 
     torch, place = usable_device("cpu" if device is None else device)
     # What this process may use can be less than what the machine has.
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    default = _ON_GPU if place.type == "cuda" else cores or 1
+    default = _ON_GPU if place.type == "cuda" else loky.cpu_count()
     count = numbers.whole(default if workers is None else workers, "workers", 1)
     root = usable_folder(folder, "folder")
     with _alone(root), StudyProgress(plan, shown=progress) as report:
@@ -233,17 +235,13 @@ class StudyProgress(Progress):
         if not moving or (self._bar is None and not self._is_due(_EVERY)):
             return
         self._before = done
-        told = {}
-        for k in moving:
+        # One course beside the bar: more would take its place.
+        for k in moving[:1] if self._bar else moving:
             (cell, seed), (step, colour, size) = self._jobs[k], seen[k]
             where = "" if math.isnan(colour) else f", colour {colour:.2f} size {size:.2f}"
-            shown = "" if self._bar else f" step {step}"
-            told[k] = f"{cell}, seed {seed}{shown}{where}"
-        # One course beside the bar: more would take its place.
-        if self._on_bar(completed=sum(done), what=told[moving[0]]):
-            return
-        for words in told.values():
-            self._write(f"{100 * sum(done) / self._steps:.0f} %, {words}")
+            words = f"{100 * sum(done) / self._steps:.0f} %, {cell}, seed {seed} step {step}{where}"
+            told = f"{cell}, seed {seed}{where}"
+            self.say(words, due=True, completed=sum(done), what=told)
 
 
 def course_file(root: Path, cell: Cell, seed: int) -> Path:

@@ -154,9 +154,9 @@ class Signals:
     #: "registered", "pixels", "condition" or "covariance".
     representation: str
     #: Distance of the classes.
-    mu: tuple[float, float]
+    mu: tuple[float, ...]
     #: Standard deviation within a class along that distance.
-    sigma: tuple[float, float]
+    sigma: tuple[float, ...]
     #: Cosine between the directions of colour and size; SIM assumes 0.
     overlap: float = 0.0
     #: Standard error of :attr:`log_ratio` by the jackknife over batches; 0 if exact.
@@ -223,15 +223,12 @@ def measure(
         raise InvalidInput("gain", gain, f"must be {CONDITION} positive numbers")
     read = np.array(factors, dtype=np.float64)
 
-    def signals(mu: Floats, sigma: Floats, overlap: float = 0.0, error: float = 0.0) -> Signals:
-        (a, b), (c, d) = mu.tolist(), sigma.tolist()
-        return Signals(circles, representation, (a, b), (c, d), overlap, error)
-
     if representation == "condition":
         ways = _told(circles, read)
         mu = np.linalg.norm(ways, axis=1)
         deviations = read * circles.reach / math.sqrt(3)
-        return signals(mu, np.linalg.norm(deviations * ways, axis=1) / mu)
+        sigma = np.linalg.norm(deviations * ways, axis=1) / mu
+        return Signals(circles, representation, tuple(mu.tolist()), tuple(sigma.tolist()))
     gains = read if representation == "covariance" else None
     fixed, generator = representation != "pixels", numbers.random_source(rng)
     squares, spreads, overlap = _of_images(circles, count, generator, gains, fixed=fixed)
@@ -241,7 +238,8 @@ def measure(
     signal = spreads + squares / 2
     left_out = np.log(signal[:-1, 0] / signal[:-1, 1])
     error = math.sqrt((count - 1) / count * ((left_out - left_out.mean()) ** 2).sum())
-    return signals(np.sqrt(squares[-1]), np.sqrt(np.maximum(spreads[-1], 0)), overlap, error)
+    mu, sigma = np.sqrt(squares[-1]).tolist(), np.sqrt(np.maximum(spreads[-1], 0)).tolist()
+    return Signals(circles, representation, tuple(mu), tuple(sigma), overlap, error)
 
 
 @functools.lru_cache(maxsize=256)

@@ -34,10 +34,10 @@ from swingby.diffusion.course import Cell, Course, bend, learning_times, respons
 from swingby.diffusion.plan import Plan, Prediction
 from swingby.diffusion.study import Study
 from swingby.diffusion.theory import REPRESENTATIONS, measure, rates
+from swingby.diffusion.vectors.laws import falls
 from swingby.errors import InvalidInput
 from swingby.report import Framed, Grid
 from swingby.report.files import storable
-from swingby.simulate.outcome import descents, turning_points
 from swingby.theory.claims.verdict import (
     Verdict,
     counted,
@@ -80,9 +80,6 @@ class Judgement(Framed):
 
     study: Study
     rows: tuple[Row, ...]
-
-    def __len__(self) -> int:
-        return len(self.rows)
 
     def __repr__(self) -> str:
         return f"<Judgement: {counted(one.verdict for one in self.rows)}>"
@@ -256,7 +253,7 @@ def figure_rows(study: Study) -> list[dict[str, Any]]:
         for course in courses:
             path = responses(course, "held out")
             loss = ((path - 1) ** 2).sum(1)
-            turns.append(descents(turning_points(loss, TURN * loss[0]), TURN * loss[0]) > 1)
+            turns.append(falls(loss, TURN) > 1)
             speed = np.linalg.norm(np.diff(path, axis=0), axis=1) / np.diff(course.steps)
             start = int(speed.argmax())
             # A path that is fastest in the end does not slow down.

@@ -8,13 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from swingby.figures.figure import (
-    Criterion,
-    Data,
-    Measured,
-    criterion,
-    under_every_reading,
-)
+from swingby.figures.figure import Criterion, Data, Measured, criterion, under_every_reading
 from swingby.figures.theory import SWINGS
 from swingby.simulate.outcome import Extremum, turning_points
 from swingby.theory.claims.verdict import Share, Verdict, reaches, share_of, yes
@@ -40,8 +34,6 @@ def legs(data: Data, swing: float = SWINGS[0]) -> tuple[Leg, ...]:
     `swing`: least change that counts, in units of the loss at the start.
     """
     turns = [Extremum(*turn) for turn in data["turns"]]
-    if not turns:
-        return ()
     values, steps = [one.value for one in turns], [one.step for one in turns]
     kept = turning_points(values, swing * data["start_loss"], steps)
     return tuple(Leg(one.step, two.step, two.value - one.value) for one, two in pairwise(kept))
@@ -357,9 +349,7 @@ def by_label(data: Data, values: Any, form: str = "{}") -> str:
 def within(criterion: Criterion, cells: slice, name: str) -> Criterion:
     """A criterion on some of the cells only; `name` is joined to its id, since ids are unique."""
     return replace(
-        criterion,
-        id=f"{criterion.id}-{name}",
-        judge=lambda data: criterion.judge(cut(data, cells)),
+        criterion, id=f"{criterion.id}-{name}", judge=lambda data: criterion.judge(cut(data, cells))
     )
 
 

@@ -10,7 +10,7 @@ import hashlib
 import inspect
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import resources
 from pathlib import Path
@@ -32,6 +32,7 @@ from swingby.theory.claims.verdict import (
     within_bar,
 )
 from swingby.theory.reading import json_of
+from swingby.training.setting import some_of
 
 #: Runs of a cell of networks, and settings of a cell of diffusion models.
 RUNS, SETTINGS = 200, 100
@@ -327,7 +328,7 @@ def evidence(
     >>> found.rows[0].source, found.rows[0].statement
     ('images', 'sooner')
     """
-    names = _names(source)
+    names = some_of(source, "source", STUDIES)
     if verdict is not None and verdict not in list(Verdict):
         raise InvalidInput("verdict", verdict, f"must be among {', '.join(Verdict)}")
     known = _shipped() | ({} if record is None else _read(record))
@@ -359,7 +360,7 @@ def update(
         own = _read(path) if path.exists() else {}
     known = _shipped() | own
     moved: list[str] = []
-    for name in _names(source):
+    for name in some_of(source, "source", STUDIES):
         before = known.get(name)
         code = code_of(name)
         if before is not None and before["code"] == code and not force:
@@ -384,16 +385,6 @@ def code_of(name: str) -> str:
     parts = [path for source in study.sources for path in package.glob(source)]
     text = inspect.getsource(study.rows) + hash_of(*parts, words=False)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _names(source: str | Sequence[str] | None) -> list[str]:
-    asked: list[Any] = list(STUDIES) if source is None else [source]
-    if isinstance(source, Iterable) and not isinstance(source, str):
-        asked = list(source)
-    for one in asked:
-        if not isinstance(one, str) or one not in STUDIES:
-            raise InvalidInput("source", one, f"must be among {', '.join(STUDIES)}")
-    return list(dict.fromkeys(asked))
 
 
 def _shipped() -> dict[str, Any]:

@@ -119,8 +119,6 @@ def criterion(
 def under_every_reading(verdicts: Mapping[str, bool]) -> Verdict:
     """The verdict on words that can be read in several ways; *undecided* where these differ.
 
-    Examples
-    --------
     >>> str(under_every_reading({"swing 0.001": True, "swing 0.01": False}))
     'undecided'
     """

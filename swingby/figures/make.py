@@ -54,16 +54,14 @@ def all_figures() -> tuple[Figure, ...]:
 
 def figure(number: str) -> Figure:
     """The figure of a number."""
-    for one in all_figures():
-        if one.number == number:
-            return one
-    known = ", ".join(one.number for one in all_figures())
-    raise InvalidInput("only", number, f"must be among {known}")
+    known = {one.number: one for one in all_figures()}
+    if number not in known:
+        raise InvalidInput("only", number, f"must be among {', '.join(known)}")
+    return known[number]
 
 
 def chosen(
-    only: str | int | Iterable[str | int] | None,
-    editions: str | Iterable[str] | None,
+    only: str | int | Iterable[str | int] | None, editions: str | Iterable[str] | None
 ) -> tuple[tuple[Figure, Edition], ...]:
     """The figures and editions that a call asks for."""
     asked = None if only is None else _parts(only, "only")
@@ -72,12 +70,9 @@ def chosen(
         if name not in EDITIONS:
             raise InvalidInput("editions", name, f"must be among {', '.join(EDITIONS)}")
     figures = all_figures() if asked is None else tuple(map(figure, dict.fromkeys(asked)))
-    found = tuple(
+    return tuple(
         (one, edition) for one in figures for edition in one.editions if edition.name in names
     )
-    if not found:
-        raise InvalidInput("editions", ", ".join(names), "must be editions that the figures have")
-    return found
 
 
 def _parts(given: object, argument: str) -> tuple[str, ...]:

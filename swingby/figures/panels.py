@@ -16,7 +16,7 @@ import numpy as np
 
 from swingby.figures.criteria import cut, legs
 from swingby.figures.figure import Data
-from swingby.report.pictures import COLORS, DASHES, PAGE, titled
+from swingby.report.pictures import COLORS, DASHES, PAGE, entry_label, titled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,24 +25,6 @@ if TYPE_CHECKING:
 #: Grey of the descents.
 SHADE = "0.92"
 _SIGNS = ("o", "s", "^", "D", "v", "P")
-
-
-def entry_name(i: int, j: int) -> str:
-    """The label of an entry, counted from 1."""
-    return f"$w_{{{i}{j}}}$"
-
-
-def first_step(data: Data) -> int:
-    """Where a logarithmic axis begins: well before the first half-time."""
-    halves = [one for one in data["half_times"] if one is not None]
-    return max(1, min(halves, default=8) // 8)
-
-
-def shade_descents(ax: Axes, data: Data) -> None:
-    """Shade the steps over which the test loss falls."""
-    for leg in legs(data):
-        if leg.change < 0:
-            ax.axvspan(leg.start, leg.end, color=SHADE, linewidth=0, zorder=0)
 
 
 def draw_loss(ax: Axes, data: Data, *, train: bool = False) -> None:
@@ -84,10 +66,10 @@ def draw_entries(ax: Axes, data: Data) -> None:
         label: dict[str, Any] = {"textcoords": "offset points", "color": colors[k]}
         if half is None:
             label |= {"va": "center", "annotation_clip": False}
-            ax.annotate(entry_name(k, k), (steps[-1], curve[-1]), (3, 0), **label)
+            ax.annotate(entry_label(k - 1, k - 1), (steps[-1], curve[-1]), (3, 0), **label)
         else:
             away, side = ((-3, 4), "right") if k == order[0] else ((4, -7), "left")
-            ax.annotate(entry_name(k, k), (half, 0.5), away, ha=side, **label)
+            ax.annotate(entry_label(k - 1, k - 1), (half, 0.5), away, ha=side, **label)
     signs = itertools.cycle(_SIGNS)
     for stage, k in enumerate(order):
         for later, dash in zip(order[stage + 1 :], itertools.cycle(DASHES[1:]), strict=False):
@@ -100,7 +82,7 @@ def draw_entries(ax: Axes, data: Data) -> None:
             ax.plot(steps, curve, **style)
             at_peak: dict[str, Any] = {**style, "linestyle": "none", **sign}
             ax.plot(steps[peak], curve[peak], zorder=5, **at_peak)
-            ax.plot([], [], label=entry_name(i, j), **style, **sign)
+            ax.plot([], [], label=entry_label(i - 1, j - 1), **style, **sign)
     ax.set_ylim(min(-0.06, float(W[-1].min()) - 0.04), 1.08)
     ax.set_ylabel("entry of W")
     ax.set_xlabel("step")
@@ -241,12 +223,16 @@ def stages_picture(
     sides: Any = picture.subfigures(1, parts, width_ratios=[1.75, 1][:parts], squeeze=False)
     left = sides[0, 0]
     above, below = left.subplots(2, 1, sharex=True, height_ratios=[1.1, 1.25])
-    for ax in (above, below):
-        shade_descents(ax, data)
+    for ax, leg in itertools.product((above, below), legs(data)):
+        if leg.change < 0:
+            ax.axvspan(leg.start, leg.end, color=SHADE, linewidth=0, zorder=0)
     draw_loss(above, data, train=train)
     draw_entries(below, data)
-    first = first_step(data) if logarithmic else 0
+    first = 0
     if logarithmic:
+        # Well before the first half-time.
+        halves = [one for one in data["half_times"] if one is not None]
+        first = max(1, min(halves, default=8) // 8)
         below.set_xscale("log")
     below.set_xlim(first, data["last_step"])
     handles, labels = below.get_legend_handles_labels()

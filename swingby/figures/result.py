@@ -85,13 +85,7 @@ class FiguresResult(Framed):
         return all_hold(Verdict(row["verdict"]) for row in self.rows)
 
     def __getitem__(self, name: tuple[str | int, str, str]) -> Measured:
-        """What was measured, by figure, edition and criterion: ``result[5, "code", "descents"]``.
-
-        Raises
-        ------
-        KeyError
-            If it was not.
-        """
+        """What was measured, or a KeyError: ``result[5, "code", "descents"]``."""
         for one in self.made:
             for criterion, measured in one.judged:
                 if (one.figure, one.edition, criterion.id) == (str(name[0]), *name[1:]):

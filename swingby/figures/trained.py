@@ -139,7 +139,7 @@ def train_cells(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
         rows.append(
             {
                 "mu": task.test_point[: task.s],
-                "signal": _signal(run.settings[0]),
+                "signal": run.settings[0].moments[1][: task.s],
                 "shown": typical,
                 "output": run.output[typical, kept, -1],
                 "loss": run.test_loss[typical, kept],
@@ -153,14 +153,6 @@ def train_cells(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     )
     stacked = {name: np.stack([one[name] for one in rows]) for name in rows[0]}
     return {**stacked, "labels": labels, "shown": shown, "epochs": epochs}
-
-
-def _signal(setting: Setting) -> Floats:
-    """sigma^2 + mu^2 / c, with c clusters."""
-    task = setting.task
-    mu = task.test_point[: task.s]
-    spread = np.array([float(one) for one in task.sigma])
-    return np.asarray(spread**2 + mu**2 / setting.clusters)
 
 
 def _thinned(count: int) -> Integers:
@@ -219,8 +211,7 @@ def measure(run: TrainingRun) -> dict[str, Any]:
     share = run.output[:, :, -1] / run.points[:, None, -1]
     smooth = _smoothed(share, window)
     loss = _smoothed(run.test_loss, window) / run.first_loss[:, None]
-    signal = np.array([_signal(one) for one in run.settings])
-    weak = signal.argmin(axis=1)
+    weak = np.array([one.moments[1][: one.task.s].argmin() for one in run.settings])
     along = np.take_along_axis(smooth, weak[:, None, None], axis=2)[:, :, 0]
     return {
         "half_times": run.half_times / run.settings[0].steps_per_epoch,

@@ -40,8 +40,8 @@ def writable(path: str | Path, argument: str = "out") -> Iterator[Path]:
         raise InvalidInput(argument, path, "must be the path of a file")
     try:
         yield Path(path)
-    except InvalidInput as error:  # of a file beside its place
-        raise InvalidInput(error.argument, path, error.requirement, error.source) from error
+    except InvalidInput:  # of what is to be written
+        raise
     except (OSError, ValueError) as error:
         # Closing what an interrupt, or memory that is refused, broke off may fail in its turn.
         if isinstance(error.__context__, KeyboardInterrupt | MemoryError):

@@ -46,15 +46,17 @@ _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?(e[+-]?\d+)?")
 _LONG = 40
 #: Share of the line that columns of prose divide.
 _SHARE = 0.66
-#: On white, dark enough to be read.
-COLORS = {
-    "holds": "#1a7f37",
-    "proved": "#1a7f37",
-    "fails": "#b3261e",
-    "refuted": "#b3261e",
-    "tested": "#0b6e8a",
-    "undecided": "#8a6d00",
+#: Colours of verdicts; the words carry the meaning without them.
+STYLES = {
+    "holds": "green",
+    "proved": "green",
+    "fails": "red",
+    "refuted": "red",
+    "tested": "cyan",
+    "undecided": "yellow",
 }
+#: On white, dark enough to be read.
+_COLORS = {"green": "#1a7f37", "red": "#b3261e", "cyan": "#0b6e8a", "yellow": "#8a6d00"}
 
 
 def markdown_text(text: str) -> str:
@@ -150,9 +152,8 @@ def html_lines(lines: Iterable[str]) -> str:
 
 def html_cell(text: str) -> str:
     """Text of a cell; verdicts are bold, and coloured."""
-    color = COLORS.get(text)
     shown = html.escape(text)
-    return f'<b style="color:{color}">{shown}</b>' if color else shown
+    return f'<b style="color:{_COLORS[STYLES[text]]}">{shown}</b>' if text in STYLES else shown
 
 
 def html_table(heads: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[bool]) -> str:

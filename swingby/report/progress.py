@@ -57,14 +57,19 @@ class Progress:
         self._bar.update(self._task, **fields)
         return True
 
+    def _is_due(self, seconds: float) -> bool:
+        """Whether a line may be written, so long after the last one."""
+        return self._shown and time.monotonic() - self._said >= seconds
+
+    def say(self, line: str, *, due: bool = False, **on_bar: object) -> None:
+        """Show something on the bar; where there is none, write a line now and then."""
+        if not self._on_bar(**on_bar) and (self._is_due(EVERY) or (due and self._shown)):
+            self._write(line)
+
     def _end_bar(self) -> None:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
-
-    def _is_due(self, seconds: float) -> bool:
-        """Whether a line may be written, so long after the last one."""
-        return self._shown and time.monotonic() - self._said >= seconds
 
     def _write(self, text: str) -> None:
         self._said = time.monotonic()
@@ -88,11 +93,10 @@ class PartProgress(Progress):
     def tell(self, share: float, text: str) -> None:
         """Say how far the part is, from 0 to 1."""
         told = f"{self._name}, {share:.0%}: {text}"
-        if not self._on_bar(what=told) and self._is_due(EVERY):
-            self._write(told)
+        self.say(told, what=told)
 
     def finish(self, text: str) -> None:
         """Count a part as made, and say how it went."""
         self.done += 1
-        if not self._on_bar(completed=self.done) and self._shown:
-            self._write(f"{self.done} of {self.total}: {self._name}, {text}")
+        line = f"{self.done} of {self.total}: {self._name}, {text}"
+        self.say(line, due=True, completed=self.done)

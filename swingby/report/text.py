@@ -14,19 +14,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from swingby.report import markup
+from swingby.report.markup import STYLES
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Colours of verdicts; the words carry the meaning without them.
-STYLES = {
-    "holds": "green",
-    "proved": "green",
-    "fails": "red",
-    "refuted": "red",
-    "tested": "cyan",
-    "undecided": "yellow",
-}
 _CODES = {"bold": 1, "red": 31, "green": 32, "yellow": 33, "cyan": 36}
 #: Characters per line where no width is asked for and there is no terminal.
 USUAL = 100
@@ -115,7 +107,8 @@ def table_text(
         if place is not None:
             kept.remove(place)
         for gap, least, most in _PASSES:
-            widths = _widths([_column(heads, rows, k) for k in kept], width, gap, least)
+            columns = [[heads[k], *(row[k] for row in rows if len(row) > 1)] for k in kept]
+            widths = _widths(columns, width, gap, least)
             body = widths and _wrapped_rows([heads, *rows], kept, widths)
             if not body or any(len(cell) > most for row in body for cell in row):
                 continue
@@ -126,10 +119,6 @@ def table_text(
                 lines += wrapped(note, width or USUAL, hang="")
             return lines
     return _stacked(heads, rows, width or USUAL, color=color)
-
-
-def _column(heads: Sequence[str], rows: Sequence[Sequence[str]], place: int) -> list[str]:
-    return [heads[place], *(row[place] for row in rows if len(row) > 1)]
 
 
 def _widths(

@@ -100,8 +100,6 @@ class PhaseDiagram(Diagram):
         InvalidInput
             If the path cannot be written or has another ending.
         """
-        if panels is not None:
-            _checked(self, panels)
         save_figure(lambda: self.plot(panels), path)
 
 

@@ -31,9 +31,9 @@ _MOST_ROUNDS = 1000
 MOST_KEPT = 2**28
 
 
-def stream(seed: int, name: str) -> np.random.SeedSequence:
+def stream(seed: int, name: str, *children: int) -> np.random.SeedSequence:
     """One source of randomness of a seed: the children of its seed sequence, one at a time."""
-    return np.random.SeedSequence(seed, spawn_key=(STREAMS.index(name),))
+    return np.random.SeedSequence(seed, spawn_key=(STREAMS.index(name), *children))
 
 
 def directions(setting: Setting) -> Floats:
@@ -62,12 +62,8 @@ def training_points(setting: Setting, most: int | None = None) -> tuple[Floats, 
     ((10000, 4), [5000, 5000])
     """
     task, data = setting.task, setting.data
-    if data.samples is not None:
-        X, _ = given_points(data.samples)
-        labels = data.samples.labels
-        marks = np.zeros(len(X), dtype=np.int64) if labels is None else labels
-        return (X @ directions(setting))[:, :most], marks
     assert data.n_per_class is not None
+    assert data.samples is None
     rng = np.random.default_rng(stream(setting.seed, "points"))
     classes = [*range(task.s), *([-1] if data.center_cluster else [])]
     labels = np.repeat(np.array(classes, dtype=np.int64), data.n_per_class)
@@ -101,30 +97,13 @@ def _drawn(setting: Setting, labels: Integers, rng: np.random.Generator) -> Floa
     return points
 
 
-def population_moments(setting: Setting) -> tuple[Floats, Floats]:
-    r"""Mean and second moment of infinite data along the concepts, (C.7)-(C.13).
-
-    With c clusters, that at the origin included, the mean is :math:`\mu_p / c` and the second
-    moment is diagonal, :math:`\sigma_p^2 + \mu_p^2 / c`: the signal, where there is no cluster
-    at the origin. A signal that the task overrides is the second moment as it stands.
-    """
-    task = setting.task
-    mean = task.test_point / setting.clusters
-    second = np.array(task.signal)
-    if task.signal_override is None:
-        second[: task.s] += task.test_point[: task.s] ** 2 * (1.0 / setting.clusters - 1.0 / task.s)
-        second[task.s :] += setting.data.free_sigma**2
-    return mean, np.diag(second)
-
-
 def batch_order(setting: Setting, epoch: int) -> Integers:
     """The order in which an epoch (from 0) takes the training points."""
     if setting.optimizer.kind == "gd":
         return np.arange(setting.points)
     which = epoch if setting.optimizer.shuffle == "epoch" else 0
-    order = stream(setting.seed, "order")
-    key = np.random.SeedSequence(order.entropy, spawn_key=(*order.spawn_key, which))
-    return np.random.default_rng(key).permutation(setting.points)
+    rng = np.random.default_rng(stream(setting.seed, "order", which))
+    return rng.permutation(setting.points)
 
 
 def read_samples(source: Any, targets: Any = None, labels: Any = None) -> Samples:
@@ -160,8 +139,9 @@ def read_samples(source: Any, targets: Any = None, labels: Any = None) -> Sample
     if isinstance(source, (str, Path)):
         held = _read_csv(source) if str(source).endswith(".csv") else read_arrays(source, "data")
         if "X" not in held or set(held) - {"X", "Y", "labels"}:
-            shown = ", ".join(held) or "nothing"
-            raise InvalidInput("data", shown, "must hold X and at most Y and labels beside it")
+            names = ", ".join(filter(None, held)) or "no names"
+            required = "must hold X and at most Y and labels beside it"
+            raise InvalidInput("data", f"{source} ({names})", required)
         source, targets = held["X"], held.get("Y") if targets is None else targets
         labels = held.get("labels") if labels is None else labels
     X = numbers.real_array(source, "X")
@@ -209,7 +189,7 @@ def _read_csv(path: Any) -> dict[str, Any]:
     accepted = (known[:d], known, [*known[:d], "label"], [*known, "label"])
     if named and (head not in accepted or values.shape[1] != len(head)):
         required = "must name the columns x1,x2,... then y1,y2,... or none, then label or none"
-        raise InvalidInput("data", ",".join(head), required)
+        raise InvalidInput("data", f"{path} ({','.join(head)})", required)
     found = {"X": values[:, :d]}
     found |= {"Y": values[:, d : 2 * d]} if "y1" in head else {}
     return found | ({"labels": values[:, -1]} if "label" in head else {})
@@ -397,9 +377,9 @@ class Moments:
 
 
 def _of_population(setting: Setting, run: int, place: Coordinates) -> Floats:
-    mean, second = population_moments(setting)
+    mean, second = setting.moments
     frame, m = place.frames[run], place.inputs
-    mean, second = frame @ mean, frame @ second @ frame.T
+    mean, second = frame @ mean, frame @ np.diag(second) @ frame.T
     found = np.ones((m + 1, m + 1))
     found[:m, :m] = second[:m, :m]
     found[:m, m] = found[m, :m] = mean[:m]

@@ -11,6 +11,7 @@ and times in the ratio of the signals, :math:`t_k = t_1 a_1 / a_k`.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from swingby.errors import InvalidInput
+from swingby.simulate.outcome import first_reach
 from swingby.theory import numbers
 from swingby.theory.lemmas import one_layer_output
 from swingby.theory.task import SIMTask
@@ -63,14 +65,18 @@ GROUP, MARGIN = 50, 1.25
 
 @dataclass(frozen=True, eq=False)
 class Starts:
-    """Settings of U U^T that are trained together, U (n, d, d') and W0 = U U^T of each."""
+    """Settings of U U^T that are trained together, and U (n, d, d') of each."""
 
     settings: tuple[Setting, ...]
     U: Floats
-    W0: Floats
 
     def __len__(self) -> int:
         return len(self.settings)
+
+    @functools.cached_property
+    def W0(self) -> Floats:
+        """U U^T of each."""
+        return gram(self.U)
 
     @property
     def signal(self) -> Floats:
@@ -115,8 +121,7 @@ def draw_starts(
         rate = source.uniform(*STEP_SIZES) / float(signal.max()) / clock(plain)
         settings.append(replace(plain, optimizer=replace(optimizer, lr=rate)))
         factors.append(source.standard_normal((d, columns)) * math.sqrt(scale / columns))
-    U = np.stack(factors)
-    return Starts(tuple(settings), U, gram(U))
+    return Starts(tuple(settings), np.stack(factors))
 
 
 def _signal(d: int, rng: np.random.Generator) -> Floats:
@@ -142,7 +147,7 @@ def _groups(starts: Starts) -> Iterator[Starts]:
         chosen = order[first : first + GROUP]
         steps = math.ceil(MARGIN * float(last[chosen].max())) + 20
         settings = tuple(replace(starts.settings[k], steps=steps) for k in chosen)
-        yield Starts(settings, starts.U[chosen], starts.W0[chosen])
+        yield Starts(settings, starts.U[chosen])
 
 
 class LawErrors(NamedTuple):
@@ -286,8 +291,7 @@ def _output_error(run: TrainingRun, place: int) -> tuple[float, float, Floats, F
     off, halves = [], []
     for said in (law, own):
         off.append(float(np.abs((run.output[place, :, -1] - said[run.steps]) / mu).max()))
-        reached = said / mu >= 0.5
-        first = np.where(reached.any(axis=0), steps[reached.argmax(axis=0)], np.nan)
+        first = [first_reach(one, 0.5) for one in (said / mu).T]
         halves.append(run.half_times[place] - first)
     return off[0], off[1], halves[0], halves[1]
 

@@ -294,8 +294,8 @@ class Differentiated(Autograd):
             along = None if along is None else torch.bmm(along, W)
             if place + stride < len(parameters):
                 if along is not None:
-                    along = along * _slope(torch, self._network.activation, x[:, -1:])
-                x = _activated(torch, self._network.activation, x)
+                    along = along * slope(torch, self._network.activation, x[:, -1:])
+                x = activated(torch, self._network.activation, x)
         return x, along
 
     def _loss_at(self, batch: tuple[Any, Any]) -> Any:
@@ -348,13 +348,15 @@ class Differentiated(Autograd):
         return [plain(one) for one in self.parameters]
 
 
-def _activated(torch: Any, activation: str, z: Any) -> Any:
+def activated(torch: Any, activation: str, z: Any) -> Any:
+    """The value of an activation."""
     if activation == "relu":
         return torch.relu(z)
     return torch.nn.functional.gelu(z) if activation == "gelu" else z
 
 
-def _slope(torch: Any, activation: str, z: Any) -> Any:
+def slope(torch: Any, activation: str, z: Any) -> Any:
+    """Its derivative."""
     if activation == "relu":
         return (z > 0).to(z.dtype)
     if activation == "gelu":

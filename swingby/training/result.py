@@ -12,6 +12,7 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.report import Framed, Grid
 from swingby.report.files import BROKEN, storable, write_arrays
+from swingby.report.numbers import counted
 from swingby.theory import numbers, reading
 from swingby.training.model import as_given
 from swingby.training.recorder import LEAST_TURN, thinned
@@ -343,7 +344,7 @@ def order_text(order: Iterable[int]) -> str:
 
 
 def _networks(run: TrainingRun) -> str:
-    return "1 network" if len(run) == 1 else f"{len(run)} networks"
+    return counted(len(run), "network")
 
 
 def _shared(run: TrainingRun, words: Callable[[Setting], str]) -> str:

@@ -6,6 +6,7 @@ import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,22 +14,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from swingby.errors import InvalidInput
+from swingby.report.numbers import counted
 from swingby.report.progress import Progress
 from swingby.simulate.on_torch import usable_device
 from swingby.theory import numbers
 from swingby.theory.reading import read_arrays
 from swingby.training.data import Coordinates, coordinates, directions, has_targets, read_samples
 from swingby.training.loop import Checkpoint, descend, identity, usable_folder
-from swingby.training.model import (
-    Differentiated,
-    Written,
-    given_weights,
-    initial_weights,
-    rotated,
-)
+from swingby.training.model import Differentiated, Written, given_weights, initial_weights, rotated
 from swingby.training.recorder import MOST_WHOLE, Recorder, loss_steps, recorded_steps
 from swingby.training.result import TrainingRun, diverged, join
-from swingby.training.setting import Data, Samples, Setting, at_least_zero, shapes
+from swingby.training.setting import Data, Samples, Setting, at_least_zero, one_of, several, shapes
 
 #: Entries of a hidden layer on the batches of networks that are trained together on the CPU, so
 #: that they stay in its caches; half the time per network at d = 64, measured.
@@ -133,8 +129,7 @@ def train(
     """
     given = _settings(settings, data)
     starts = _starts(given, start, single=isinstance(settings, Setting))
-    if gradient not in GRADIENTS:
-        raise InvalidInput("gradient", gradient, f"must be one of {', '.join(GRADIENTS)}")
+    one_of(gradient, "gradient", GRADIENTS)
     if not isinstance(progress, bool):
         raise InvalidInput("progress", progress, "must be True or False")
     pause = at_least_zero(every, "every")
@@ -146,30 +141,22 @@ def train(
     call = _Call(torch, on, steps, gradient, folder, pause)
     groups = list(_groups(given, on.type))
     parts = []
-    with _Progress(total * len(groups), len(given), shown=progress) as report:
-        for members in groups:
+    networks, most = counted(len(given), "network"), total * len(groups)
+    with Progress(f"train {networks}, steps", most, "count remaining", shown=progress) as told:
+
+        def reach(before: int, step: int) -> None:
+            done = before + step
+            told.say(f"{networks}, {done} of {most} steps", completed=done)
+
+        for place, members in enumerate(groups):
             own, begin = ([each[k] for k in members] for each in (given, starts))
-            parts.append(_train_together(call, own, begin, report.reach))
-            report.before += total
+            parts.append(_train_together(call, own, begin, partial(reach, total * place)))
     return join(parts, groups)
-
-
-def _listed(values: Any, name: str, each: str) -> list[Any]:
-    """A sequence as a list."""
-    if isinstance(values, (str, bytes, dict)) or not isinstance(values, Iterable):
-        raise InvalidInput(name, values, f"must be a sequence, a {each} each")
-    return list(values)
 
 
 def _settings(settings: Any, data: Any) -> list[Setting]:
     """The settings of a call, on the points that it gives; refused where they do not fit."""
-    single = isinstance(settings, Setting)
-    given = [settings] if single else _listed(settings, "settings", "Setting")
-    if not given:
-        raise InvalidInput("settings", "nothing", "must be at least one Setting")
-    for one in given:
-        if not isinstance(one, Setting):
-            raise InvalidInput("settings", one, "must be Settings")
+    given = list(several(settings, "settings", Setting))
     if data is not None:
         samples = data if isinstance(data, Samples) else read_samples(data)
         given = [replace(one, data=Data(samples=samples)) for one in given]
@@ -185,7 +172,9 @@ def _starts(settings: Sequence[Setting], start: Any, *, single: bool) -> list[An
         return [list(read_arrays(start, "start").values())] * len(settings)
     if start is None:
         return [None] * len(settings)
-    given = [start] if single else _listed(start, "start", "list of arrays")
+    if not single and (isinstance(start, (str, bytes, dict)) or not isinstance(start, Iterable)):
+        raise InvalidInput("start", start, "must be a sequence, a list of arrays each")
+    given = [start] if single else list(start)
     if len(given) != len(settings):
         raise InvalidInput("start", f"{len(given)} entries", f"must have {len(settings)}")
     return given
@@ -227,26 +216,10 @@ def check_memory(settings: Sequence[Setting], record: object) -> None:
     if most > MOST_BYTES:
         raise InvalidInput(
             "settings",
-            f"{len(settings)} networks, {kept} steps kept",
+            f"{counted(len(settings), 'network')}, {kept} steps kept",
             f"need about {most / 2**30:.0f} GiB of memory, more than {MOST_BYTES >> 30}:"
             " train fewer at a time, with less data, or keep fewer steps (record)",
         )
-
-
-class _Progress(Progress):
-    """A bar on a terminal, a line every five seconds elsewhere."""
-
-    def __init__(self, total: int, runs: int, *, shown: bool) -> None:
-        self._total, self._runs = total, runs
-        #: Steps of the groups that are done.
-        self.before = 0
-        super().__init__(f"train {runs} networks, steps", total, "count remaining", shown=shown)
-
-    def reach(self, step: int) -> None:
-        """Say how far the group that is under way has come."""
-        done = self.before + step
-        if not self._on_bar(completed=done) and self._is_due(5.0):
-            self._write(f"{self._runs} networks, {done} of {self._total} steps")
 
 
 class _Call(NamedTuple):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from swingby.theory.task import SIMTask, orthogonal
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
+Kind = TypeVar("Kind")
 
 ACTIVATIONS = ("linear", "relu", "gelu")
 INITIALIZATIONS = ("torch", "gaussian", "uniform")
@@ -46,12 +48,29 @@ def instance(value: object, name: str, kind: type) -> None:
         raise InvalidInput(name, value, f"must be {word}")
 
 
-def instances(values: object, name: str, kind: type) -> None:
-    """Refuse what is not a sequence of members of a class."""
-    if not isinstance(values, (tuple, list)):
-        raise InvalidInput(name, values, f"must be a tuple, a {kind.__name__} each")
-    for one in values:
+def several(values: object, name: str, kind: type[Kind]) -> tuple[Kind, ...]:
+    """One member of a class, or some of them, as a tuple."""
+    if isinstance(values, kind):
+        return (values,)
+    if isinstance(values, (str, bytes, dict)) or not isinstance(values, Iterable):
+        raise InvalidInput(name, values, f"must be a {kind.__name__} or a sequence of them")
+    found = tuple(values)
+    if not found:
+        raise InvalidInput(name, "nothing", f"must be at least one {kind.__name__}")
+    for one in found:
         instance(one, name, kind)
+    return found
+
+
+def some_of(given: object, name: str, known: Collection[str]) -> list[str]:
+    """Some of the known words, each once: all for None, or one, or those of a sequence."""
+    asked: list[Any] = list(known) if given is None else [given]
+    if isinstance(given, Iterable) and not isinstance(given, str):
+        asked = list(given)
+    for one in asked:
+        if not isinstance(one, str) or one not in known:
+            raise InvalidInput(name, one, f"must be among {', '.join(known)}")
+    return list(dict.fromkeys(asked))
 
 
 def booleans(of: object, *names: str) -> None:
@@ -307,12 +326,24 @@ class Setting:
         """Mean of |x|^2 over the data (2.1): the sum of all a_k, those of no concept included."""
         if self.data.samples is not None:
             return self.data.samples.square
-        free = (self.task.dim - self.task.s) * self.data.free_sigma**2
-        spread = sum(float(one) ** 2 for one in self.task.sigma)
-        means = sum(float(one) ** 2 for one in self.task.mu) / self.clusters
-        if self.task.signal_override is not None:
-            return float(sum(map(float, self.task.signal)))
-        return spread + means + free
+        return float(self.moments[1].sum())
+
+    @property
+    def moments(self) -> tuple[Floats, Floats]:
+        r"""Mean and second moments (d,) of infinite data along the concepts, (C.7)-(C.13).
+
+        With c clusters, that at the origin included, :math:`\mu_p / c` and :math:`\sigma_p^2 +
+        \mu_p^2 / c`: the signal, where there is no cluster at the origin. A signal that the task
+        overrides is the second moment as it stands.
+        """
+        task = self.task
+        second = np.array(task.signal)
+        if task.signal_override is None:
+            second[: task.s] += task.test_point[: task.s] ** 2 * (
+                1.0 / self.clusters - 1.0 / task.s
+            )
+            second[task.s :] += self.data.free_sigma**2
+        return task.test_point / self.clusters, second
 
     @property
     def clusters(self) -> int:
@@ -382,12 +413,8 @@ class Setting:
             if data.get("samples") is not None:
                 count, dim, digest, square = (data["samples"][name] for name in _RECORDED)
                 size = numbers.whole(count, "count", 1, most=MOST_POINTS)
-                data["samples"] = Samples(
-                    size,
-                    numbers.whole(dim, "dim", 1),
-                    str(digest),
-                    square=at_least_zero(square, "square"),
-                )
+                d, mean = numbers.whole(dim, "dim", 1), at_least_zero(square, "square")
+                data["samples"] = Samples(size, d, str(digest), square=mean)
             return cls(
                 task,
                 Data(**data),

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from swingby.errors import InvalidInput
 from swingby.report import Grid
 from swingby.theory import numbers
 from swingby.theory.claims.verdict import Share, share_of
@@ -31,7 +30,7 @@ from swingby.training.laws import (
     output_errors,
 )
 from swingby.training.run import train
-from swingby.training.setting import Data, Floats, Network, Optimizer, Setting
+from swingby.training.setting import Data, Floats, Network, Optimizer, Setting, some_of
 from swingby.training.survival import expect, largest_minor, make_cell, standard_cells, survival
 from swingby.verify.predict_swing import predict_swing_batch
 
@@ -350,10 +349,7 @@ def studies(
     ----------
     docs/networks.md
     """
-    asked = [names] if isinstance(names, str) else list(STUDIES if names is None else names)
-    for one in asked:
-        if one not in STUDIES:
-            raise InvalidInput("names", one, f"must be among {', '.join(STUDIES)}")
+    asked = some_of(names, "names", STUDIES)
     count = numbers.whole(runs, "runs", 1, most=10_000)
     first = numbers.whole(seed, "seed", 0, most=2**32)
     tables: list[Grid] = []

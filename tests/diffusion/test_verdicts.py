@@ -3,6 +3,7 @@
 import functools
 import json
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -215,6 +216,29 @@ def test_a_plan_through_a_file(tmp_path):
     # Words that explain do not count; numbers, sentences and rules do.
     path.write_text(PLAN.to_toml() + "\n# a comment\n")
     assert Plan.load(path).digest == PLAN.digest
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "words"),
+    [
+        ("\nseeds = 5", "\nsedes = 5", "plan has no such field; did you mean seeds?, got sedes"),
+        ("batch = ", "bacth = ", "preset has no such field; did you mean batch?, got bacth"),
+        ("blocks = ", "blokcs = ", "layout has no such field; did you mean blocks"),
+        ("momentum = 0.9", "momentm = 0.9", "optimizers has no such field; did you mean momentum?"),
+        (
+            'says = "most',
+            'sais = "most',
+            "predictions has no such field; did you mean says?, got sais",
+        ),
+        ("\nshare = 0.75", "", "plan must have the field share"),
+    ],
+)
+def test_a_misspelt_field_of_a_plan_is_named(right, wrong, words, tmp_path):
+    path = tmp_path / "plan.toml"
+    assert PLAN.to_toml().count(right) == 1
+    path.write_text(PLAN.to_toml().replace(right, wrong))
+    with pytest.raises(InvalidInput, match=f"^{re.escape(words)}"):
+        Plan.load(path)
 
 
 CHANGES = {

@@ -58,6 +58,15 @@ def test_what_is_no_path_is_named(path):
         write_text(path, "")
 
 
+def test_what_is_wrong_with_the_content_is_no_matter_of_the_path(tmp_path):
+    def write():
+        with whole(tmp_path / "a.png"):
+            raise InvalidInput("panels", "margins", "must be known")
+
+    with pytest.raises(InvalidInput, match=r"^panels must be known, got margins$"):
+        write()
+
+
 def test_arrays_come_back_and_objects_are_refused(tmp_path):
     path = tmp_path / "a.data"
     write_arrays(path, {"format": "a"}, {"x": np.arange(3), "y": np.eye(2)})

@@ -91,8 +91,11 @@ def test_panels(diagram, tmp_path):
     assert len(default_panels(told)) == 8
     assert "predicted_swing_by" in default_panels(told)
     for wrong in (["predictde"], "x", []):
-        with pytest.raises(InvalidInput, match="panels must"):
+        with pytest.raises(InvalidInput, match="panels must") as said:
             diagram.plot(wrong)
+        with pytest.raises(InvalidInput) as again:
+            diagram.save_picture(tmp_path / "x.png", wrong)
+        assert str(again.value) == str(said.value)
 
 
 def test_legend_says_what_is_drawn(diagram):

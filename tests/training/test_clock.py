@@ -18,7 +18,7 @@ from swingby.training import (
     read_samples,
     train,
 )
-from swingby.training.data import directions, population_moments
+from swingby.training.data import directions
 from swingby.training.model import initial_weights
 
 torch = pytest.importorskip("torch")
@@ -120,8 +120,8 @@ def test_what_has_no_clock_is_refused(network, optimizer, word):
 def test_infinite_data_are_a_few_points_of_the_same_moments(kind):
     """Two points along each axis of the covariance, with biases, in a frame of its own."""
     base = exact(Network(), Optimizer(kind, lr=0.05, batch_size=8), 40, rotation=True)
-    (mean, second), frame = population_moments(base), directions(base)
-    size, axes = np.linalg.eigh(second - np.outer(mean, mean))
+    (mean, second), frame = base.moments, directions(base)
+    size, axes = np.linalg.eigh(np.diag(second) - np.outer(mean, mean))
     away = (axes * np.sqrt(4 * np.maximum(size, 0))).T
     points = read_samples((mean + np.concatenate([away, -away])) @ frame.T)
     rotated = SIMTask(TASK.mu, TASK.sigma, 4, rotation=frame)

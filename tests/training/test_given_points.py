@@ -150,6 +150,7 @@ FILES = {
     "blank.csv": ("1,2\n3,\n", "data must be a csv file of numbers"),
     "inf.csv": ("1,2\n3,1e400\n", "X must be finite"),
     "head.csv": ("x1,x3\n3,4\n", "data must name the columns"),
+    "array.npy": (X, "data must hold X"),
     "plain.csv": ("1,2\n3,4\n", "labels must be given with the points"),
     "text.npz": ("no archive", "data must be a file of arrays"),
     "other.npz": ({"Z": X}, "data must hold X"),
@@ -163,6 +164,11 @@ def test_files_of_something_else_are_one_line(name, tmp_path, monkeypatch, refus
     content, words = FILES[name]
     if isinstance(content, str):
         (tmp_path / name).write_text(content)
-    else:
+    elif isinstance(content, dict):
         np.savez(name, **content)
-    assert refused(["train", "--data", name]).startswith(f"swingby: {words}")
+    else:
+        np.save(name, content)
+    line = refused(["train", "--data", name])
+    assert line.startswith(f"swingby: {words}")
+    if words.startswith("data"):
+        assert f"got {name}" in line

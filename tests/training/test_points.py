@@ -10,7 +10,6 @@ from swingby.training.data import (
     STREAMS,
     batch_order,
     directions,
-    population_moments,
     stream,
     training_points,
 )
@@ -38,9 +37,9 @@ def test_moments_of_the_data_are_those_of_the_clusters(center):
         assert (np.abs(np.cov(mine.T) - np.diag(sigma**2)) < bound).all()
     # Closed forms: mu / c, and sigma^2 + mu^2 / c on the diagonal.
     c = 3 if center else 2
-    mean, second = population_moments(setting)
+    mean, second = setting.moments
     assert mean == pytest.approx([1 / c, 2 / c, 0, 0, 0, 0])
-    assert second == pytest.approx(np.diag(sigma**2 + np.array([1, 4, 0, 0, 0, 0]) / c))
+    assert second == pytest.approx(sigma**2 + np.array([1, 4, 0, 0, 0, 0]) / c)
 
 
 def test_truncation_leaves_no_point_in_the_ball():

@@ -1,7 +1,9 @@
 """What is recorded along a run: Jacobian, half-times, turns of the loss, and the losses."""
 
+import itertools
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -152,3 +154,14 @@ def test_how_a_run_is_shown(tmp_path):
     alone.save_picture(tmp_path / "one.png")
     with pytest.raises(InvalidInput, match="two concepts"):
         alone.plot()
+
+
+def test_progress_counts_networks_in_plain_words(monkeypatch, capsys):
+    clock = itertools.count(step=10)
+    ticking = SimpleNamespace(monotonic=lambda: next(clock))
+    monkeypatch.setattr("swingby.report.progress.time", ticking)
+    base = Setting(TASK, DATA, optimizer=Optimizer(lr=0.4, batch_size=32), epochs=1)
+    for count, words in ((1, "1 network"), (2, "2 networks")):
+        train([replace(base, seed=seed) for seed in range(count)], progress=True)
+        lines = capsys.readouterr().err.splitlines()
+        assert lines[-1] == f"swingby: {words}, 4 of 4 steps"

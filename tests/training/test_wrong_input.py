@@ -100,8 +100,8 @@ def with_(**changes):
 #: Arguments of train() after the settings, and what is said of them.
 CALLS = [
     ((), {}, "settings must be at least one Setting"),
-    (3, {}, "settings must be a sequence"),
-    ([SMALL, 3], {}, "settings must be Settings, got 3"),
+    (3, {}, "settings must be a Setting or a sequence"),
+    ([SMALL, 3], {}, "settings must be a Setting, got 3"),
     ([SMALL, with_(steps=3)], {}, r"settings must agree in steps, got \[2, 3\] steps"),
     ([SMALL, with_(data=Data(100))], {}, "settings must agree in steps per epoch"),
     ([SMALL, with_(task=SIMTask([1], dim=4))], {}, "settings must agree in concepts"),
@@ -115,7 +115,7 @@ CALLS = [
         for name, value, words in (
             ("record", "sometimes", "record must be"),
             ("record", 0, "record must be at least 1"),
-            ("gradient", "numerical", "gradient must be one of"),
+            ("gradient", "numerical", "gradient must be auto, written or autograd"),
             ("device", "tpu", "device must be"),
             ("every", -1, "every must not be negative"),
             ("every", NAN, "every must be"),

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from swingby.diffusion.vectors.prediction import VectorPrediction, predict_vectors
-from swingby.diffusion.vectors.setting import SCHEDULE, VectorSetting, require_settings
+from swingby.diffusion.vectors.setting import SCHEDULE, VectorSetting
 from swingby.diffusion.vectors.train import VectorRun, train_vectors
 from swingby.report import Framed, Grid
 from swingby.report.files import storable
 from swingby.theory.claims.verdict import Verdict, counted, yes
 from swingby.theory.task import SIMTask
 from swingby.training.result import order_text
+from swingby.training.setting import several
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class VectorComparison(Framed):
         rows = []
         for row in self.rows:
             error = "-" if math.isnan(row.error) else f"{row.error:.3g}"
-            told = (row.quantity, row.predicted, error, row.observed, row.verdict)
+            told = (row.quantity, row.predicted, error, row.observed, row.verdict.value)
             rows.append([str(row.run), *told])
         ranges = sorted({one.range for one in self.predictions})
         below = [f"{self._summary()}.", *(f"Range: {one}." for one in ranges)]
@@ -103,7 +104,7 @@ def compare_vectors(settings: VectorSetting | Sequence[VectorSetting]) -> Vector
     4 hold, 0 fail, 0 undecided.
     Range: inside.
     """
-    given = require_settings(settings)
+    given = several(settings, "settings", VectorSetting)
     predictions = [predict_vectors(one) for one in given]
     kinds: dict[tuple[object, ...], list[int]] = {}
     for place, one in enumerate(given):

@@ -9,10 +9,10 @@ from typing import Any, overload
 import numpy as np
 
 from swingby.diffusion.vectors.laws import both_law, sim_law
-from swingby.diffusion.vectors.setting import VectorSetting, require_settings
+from swingby.diffusion.vectors.setting import VectorSetting
 from swingby.report import Drawn, Grid
 from swingby.theory import numbers
-from swingby.training.setting import Floats
+from swingby.training.setting import Floats, several
 
 INSIDE = "inside"
 
@@ -154,7 +154,7 @@ def predict_vectors(
     """
     if isinstance(settings, VectorSetting):
         return _predict(settings)
-    return [_predict(one) for one in require_settings(settings)]
+    return [_predict(one) for one in several(settings, "settings", VectorSetting)]
 
 
 def _predict(setting: VectorSetting) -> VectorPrediction:

@@ -153,15 +153,3 @@ def initial_weights(setting: VectorSetting) -> tuple[Floats, ...]:
     scale = math.sqrt(2 * setting.omega / h)
     first = scale * generator.standard_normal((h, inputs))
     return (first, scale * generator.standard_normal((s, h)))
-
-
-def require_settings(settings: object) -> tuple[VectorSetting, ...]:
-    """One setting or several as a tuple."""
-    if isinstance(settings, VectorSetting):
-        return (settings,)
-    if not isinstance(settings, (list, tuple)) or not settings:
-        raise InvalidInput("settings", settings, "must be a VectorSetting or a list of them")
-    for one in settings:
-        if not isinstance(one, VectorSetting):
-            raise InvalidInput("settings", one, "must be VectorSettings")
-    return tuple(settings)

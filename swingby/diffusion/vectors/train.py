@@ -15,18 +15,16 @@ from torch import Tensor
 from swingby.diffusion import vdm
 from swingby.diffusion.vdm import Denoiser, alpha, sigma, spread_times
 from swingby.diffusion.vectors.laws import TURN, falls
-from swingby.diffusion.vectors.setting import (
-    SCHEDULE,
-    VectorSetting,
-    initial_weights,
-    require_settings,
-)
+from swingby.diffusion.vectors.setting import SCHEDULE, VectorSetting, initial_weights
 from swingby.errors import InvalidInput
 from swingby.report import Drawn, Grid
+from swingby.report.numbers import counted
+from swingby.simulate.outcome import first_reach
 from swingby.theory import numbers
 from swingby.training.loop import Autograd, descend
+from swingby.training.model import activated, slope
 from swingby.training.result import order_of, order_text
-from swingby.training.setting import Booleans, Floats, Integers
+from swingby.training.setting import Booleans, Floats, Integers, several
 
 #: Weights that are kept of a run, over all steps.
 MOST_NUMBERS = 200_000_000
@@ -67,7 +65,7 @@ def train_vectors(settings: VectorSetting | Sequence[VectorSetting]) -> VectorRu
     >>> run.half_times.tolist()
     [[14.0, 4.0]]
     """
-    given = require_settings(settings)
+    given = several(settings, "settings", VectorSetting)
     first = given[0]
     for one in given:
         if one.kind != first.kind:
@@ -182,8 +180,7 @@ def network(setting: VectorSetting, weights: Sequence[Tensor], x: Tensor) -> Ten
         return (x @ weights[0]) @ weights[0].mT
     hidden = x @ weights[0].mT
     if setting.denoiser == "mlp":
-        relu = setting.activation == "relu"
-        hidden = torch.relu(hidden) if relu else torch.nn.functional.gelu(hidden)
+        hidden = activated(torch, setting.activation, hidden)
     return hidden @ weights[1].mT
 
 
@@ -268,8 +265,8 @@ class VectorRun(Drawn, numbers.ReadOnly):
         first = self.settings[0]
         with np.errstate(over="ignore", invalid="ignore"):
             if first.denoiser == "mlp":
-                _, slope = self._hidden("rnhs,rs->rnh", self.points[:, -1])
-                return np.asarray(self.weights[1] @ (slope[..., None] * self.weights[0]))
+                _, rise = self._hidden("rnhs,rs->rnh", self.points[:, -1])
+                return np.asarray(self.weights[1] @ (rise[..., None] * self.weights[0]))
             if first.reads == "condition":
                 return self.product
             s = first.task.s
@@ -278,13 +275,10 @@ class VectorRun(Drawn, numbers.ReadOnly):
 
     def _hidden(self, how: str, points: Floats) -> tuple[Floats, Floats]:
         """What the hidden neurons of an MLP say at points, and the slope of the activation."""
-        from scipy.special import ndtr
-
-        inside = np.einsum(how, self.weights[0], points)
-        if self.settings[0].activation == "relu":
-            return np.maximum(inside, 0), (inside > 0).astype(np.float64)
-        density = np.exp(-(inside**2) / 2) / np.sqrt(2 * np.pi)
-        return inside * ndtr(inside), ndtr(inside) + inside * density
+        kind, inside = self.settings[0].activation, np.einsum(how, self.weights[0], points)
+        seen = (one(torch, kind, torch.from_numpy(inside)) for one in (activated, slope))
+        value, rise = (one.numpy() for one in seen)
+        return value, rise
 
     @functools.cached_property
     def output(self) -> Floats:
@@ -311,8 +305,8 @@ class VectorRun(Drawn, numbers.ReadOnly):
     def half_times(self) -> Floats:
         """First step at which the diagonal of the Jacobian is at least 1/2, nan for never."""
         with np.errstate(invalid="ignore"):
-            reached = np.diagonal(self.jacobian, axis1=2, axis2=3) >= 0.5
-        return np.where(reached.any(axis=1), reached.argmax(axis=1).astype(np.float64), np.nan)
+            major = np.diagonal(self.jacobian, axis1=2, axis2=3)
+            return np.apply_along_axis(first_reach, 1, major, 0.5)
 
     def order(self) -> Integers:
         """Concepts as they are learned, from 0, shape (r, s); -1 where never."""
@@ -358,6 +352,6 @@ class VectorRun(Drawn, numbers.ReadOnly):
         if len(self) > _MOST_ROWS:
             below.insert(0, f"... and {len(self) - _MOST_ROWS} more.")
         names = ("run", "seed", "order", "half-times (steps)", "descents", "test loss")
-        runs = "1 denoiser" if len(self) == 1 else f"{len(self)} denoisers"
-        title = f"{runs}: {first.denoiser}, reads {first.reads}, s = {first.task.s}"
+        title = f"{counted(len(self), 'denoiser')}: {first.denoiser}, reads {first.reads}"
+        title += f", s = {first.task.s}"
         return Grid(title, [f">{name}" for name in names], rows, below=below)

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.figures.figure import Data, Figure, Measured, criterion, under_every_reading
-from swingby.figures.panels import entry_name
 from swingby.figures.theory import editions, theory_data
-from swingby.report.pictures import COLORS, titled
+from swingby.report.pictures import COLORS, entry_label, titled
 from swingby.theory.claims.verdict import yes
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ def draw(data: Data, title: str) -> Picture:
     found = kinds(len(data["test_point"]), data["concepts"])
     ax.imshow(found, cmap=ListedColormap(list(KINDS.values())), vmin=0, vmax=2, alpha=_PALE)
     for i, j in np.ndindex(*found.shape):
-        ax.text(j, i, entry_name(i + 1, j + 1), ha="center", va="center")
+        ax.text(j, i, entry_label(i, j), ha="center", va="center")
     ax.set_axis_off()
     handles = [Patch(facecolor=color, label=name, alpha=_PALE) for name, color in KINDS.items()]
     picture.legend(handles=handles, loc="outside right center")

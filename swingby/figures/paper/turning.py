@@ -300,10 +300,7 @@ FIGURES = (
         source="App. F.3",
         editions=deep_editions(0.5),
         compute=train_with_points,
-        criteria=(
-            survives_truncation,
-            within(stronger_in_low_dimension, _TRUNCATED, "truncated"),
-        ),
+        criteria=(survives_truncation, within(stronger_in_low_dimension, _TRUNCATED, "truncated")),
         draw=partial(outputs_picture, parts=_PARTS, points=True),
     ),
 )

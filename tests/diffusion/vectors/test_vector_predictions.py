@@ -246,3 +246,10 @@ def test_predictions_read_as_tables():
     assert len(found.to_frame()) == len(found.rows) == len(found.to_dict()["rows"])
     assert "4 hold, 0 fail, 4 undecided." in str(found)
     assert "linear denoisers" in str(found)
+
+
+def test_undecided_rows_are_shown_in_every_width_and_format():
+    found = compare_vectors(replace(TWO, denoiser="mlp", steps=3))
+    assert {str(one.verdict) for one in found.rows} == {"undecided"}
+    assert found.to_text(width=30).count("undecided") == len(found.rows) + 1
+    assert found.to_latex(siunitx=True).count("undecided") == len(found.rows)
