@@ -129,7 +129,7 @@ def table_text(
 
 
 def _column(heads: Sequence[str], rows: Sequence[Sequence[str]], place: int) -> list[str]:
-    return [heads[place], *(row[place] for row in rows if len(row) > 1)]
+    return [heads[place], *(row[place] for row in rows if len(row) == len(heads))]
 
 
 def _widths(
@@ -158,7 +158,7 @@ def _wrapped_rows(
     """Lines of every cell; a heading over rows stays one cell."""
     return [
         [wrapped(row[k], size, hang="") for k, size in zip(kept, widths, strict=True)]
-        if len(row) > 1
+        if len(row) == len(rows[0])
         else [[row[0]]]
         for row in rows
     ]
@@ -192,7 +192,7 @@ def _stacked(
     heads: Sequence[str], rows: Sequence[Sequence[str]], width: int, *, color: bool
 ) -> list[str]:
     """Every record as its first column, and a line for each other one below it."""
-    left = max(len(head) for head in heads[1:]) + 4
+    left = max(map(len, heads[1:]), default=0) + 4
     found: list[str] = []
     for row in rows:
         first = row[0] if len(row) == 1 else f"{heads[0]} {row[0] or '-'}".strip()
