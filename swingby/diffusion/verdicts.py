@@ -133,11 +133,12 @@ def _pairs(study: Study, optimizer: str, factor: str) -> Iterator[tuple[Course, 
     """Independent runs at the lowest and at the highest level of a factor."""
     levels = getattr(study.plan, factor)
     made = {(one.cell, one.seed): one for one in study.courses}
+    planned = study.plan.jobs
     for cell in study.plan.cells if len(levels) > 1 else ():
         if cell.optimizer == optimizer and getattr(cell, factor) == levels[0]:
             other = replace(cell, **{factor: levels[-1]})
             # By place in the plan: of an unfinished study, pairs lack a run rather than change.
-            jobs = [[job for job in study.plan.jobs if job[0] == each] for each in (cell, other)]
+            jobs = [[job for job in planned if job[0] == each] for each in (cell, other)]
             for low, high in zip(*jobs, strict=True):
                 if low in made and high in made:
                     yield made[low], made[high]

@@ -107,7 +107,8 @@ def table_text(
         if place is not None:
             kept.remove(place)
         for gap, least, most in _PASSES:
-            columns = [[heads[k], *(row[k] for row in rows if len(row) > 1)] for k in kept]
+            whole = [row for row in rows if len(row) == len(heads)]
+            columns = [[heads[k], *(row[k] for row in whole)] for k in kept]
             widths = _widths(columns, width, gap, least)
             body = widths and _wrapped_rows([heads, *rows], kept, widths)
             if not body or any(len(cell) > most for row in body for cell in row):
@@ -147,7 +148,7 @@ def _wrapped_rows(
     """Lines of every cell; a heading over rows stays one cell."""
     return [
         [wrapped(row[k], size, hang="") for k, size in zip(kept, widths, strict=True)]
-        if len(row) > 1
+        if len(row) == len(rows[0])
         else [[row[0]]]
         for row in rows
     ]
@@ -181,7 +182,7 @@ def _stacked(
     heads: Sequence[str], rows: Sequence[Sequence[str]], width: int, *, color: bool
 ) -> list[str]:
     """Every record as its first column, and a line for each other one below it."""
-    left = max(len(head) for head in heads[1:]) + 4
+    left = max(map(len, heads[1:]), default=0) + 4
     found: list[str] = []
     for row in rows:
         first = row[0] if len(row) == 1 else f"{heads[0]} {row[0] or '-'}".strip()

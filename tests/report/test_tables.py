@@ -6,7 +6,7 @@ import shlex
 from collections import Counter
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -54,6 +54,9 @@ def grids(draw):
     return Grid(draw(CELL), columns, rows, draw(st.lists(CELL, max_size=2)), [draw(CELL)])
 
 
+# One column, whose rows are no headings; and one whose word has no room.
+@example(Grid("", ["head"], [["0123456789 0123456789 0123"]]), 24)
+@example(Grid("", ["head"], [["0123456789" * 3]]), 24)
 @given(grids(), st.integers(24, 130))
 def test_a_table_fits_and_keeps_every_word(grid, width):
     text = grid.to_text(width=width)
