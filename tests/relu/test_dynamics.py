@@ -20,7 +20,7 @@ def noisy(n, d, seed, noise=0.7):
     return X, X[:, 0] + noise * rng.standard_normal(n), rng
 
 
-@pytest.mark.parametrize("d", [2, 3, 5])
+@pytest.mark.parametrize("d", [2, 3, pytest.param(5, marks=pytest.mark.full)])
 def test_paths_are_those_of_an_ode_solver(d):
     X, y, rng = noisy(12, d, d)
     w, a = start(10, d, rng, 1.0)

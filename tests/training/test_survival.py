@@ -153,7 +153,7 @@ def test_what_the_theory_says_nothing_of_is_refused():
 
 def test_dimension_acts_through_the_width():
     # d = 6 at d' = 3 is as d = 2 at d' = 3; a width of 24 is not.
-    found = transient_by_dimension([(2, 3), (6, 3), (2, 24)], runs=100, theory_runs=1000, seed=4)
+    found = transient_by_dimension([(2, 3), (6, 3), (2, 24)], runs=40, theory_runs=400, seed=4)
     for one in found:
         assert one.trained.low <= one.theory_most.value
         assert one.theory.value <= one.trained.high

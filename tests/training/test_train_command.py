@@ -123,11 +123,8 @@ def test_infinite_data_and_the_symmetric_network(capsys):
     ("arguments", "words"),
     [
         (["--lr", "nan"], "lr must be a number"),
-        (["--seeds", "0"], "seeds must be at least 1"),
         (["--seeds", "1e9"], "seeds must be at most"),
-        (["--epochs", "2", "--steps", "3"], "steps and epochs exclude each other"),
         (["--points-per-class", "inf"], "steps must be given for infinite data"),
-        (["--points-per-class", "many"], "points_per_class must be a number"),
         (["--record", "seldom"], "record must be a number"),
         (["--device", "cuda:9999"], "device"),
         (["--out", "run.csv"], "out must end in .npz"),
