@@ -178,7 +178,7 @@ def test_below_the_float_range_with_and_without_jumps(dynamics, omega, steps, mo
 def test_descents_and_transients_are_those_of_compiled_runs(d, count, dynamics, device):
     signals, W0, points = watched_batch(d, count, d)
     given = {"omega": np.resize(np.array(OMEGAS[: 4 if d == 10 else None], dtype=object), count)}
-    call = (signals, W0, 0.02, 4500 if d < 5 else 2000, dynamics)
+    call = (signals, W0, 0.05, 1800 if d < 5 else 800, dynamics)
     expected = simulate_batch(*call, **given, test_point=points)
     found = simulate_batch(*call, **given, test_point=points, device=device)
     agreeing(found, expected)
