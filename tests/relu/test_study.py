@@ -165,7 +165,6 @@ def test_the_command_on_data(tmp_path, capsys):
     ("arguments", "words"),
     [
         (["--data", "no such file"], "data must be a readable file of numbers"),
-        (["--seed", "x"], "seed"),
         (["--out", "a.png"], "out must end in"),
         (["--store", "a.txt"], "store must end in .json"),
         (["--data", "a.csv", "--quick"], "quick must not be given together with data"),

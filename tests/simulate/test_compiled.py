@@ -15,32 +15,26 @@ PACKAGE = Path(steps.__file__).parents[1]
 
 LANE = """
 import numpy as np, swingby
-batch = swingby.simulate_batch([3.0, 1.0], 1e-3 * np.eye(2), 0.05, {steps}, "gd")
-print(batch.executed_steps)
+batch = swingby.simulate_batch([3.0, 1.0], 1e-3 * np.eye(2), 0.05, 100_000, "gd")
 """
-
-
-def said(tree, program):
-    """What a program prints, run in a tree with a copy of the package."""
-    run = [sys.executable, "-c", program]
-    done = subprocess.run(run, cwd=tree, capture_output=True, text=True, check=True)
-    return done.stdout.strip()
 
 
 def test_a_constant_of_another_module_changes_what_is_compiled(tmp_path):
     """A lane ends once w_kk is within LEARNED of 1 and still, or TINY; jump.py has the first."""
     kept = shutil.ignore_patterns("on_torch", "data")
     shutil.copytree(PACKAGE, tmp_path / "swingby", ignore=kept)
-    program = LANE.format(steps=100_000)
-    before = said(tmp_path, program)
-    assert said(tmp_path, program) == before
+    here = {}
+    exec(LANE, here)
     jump = tmp_path / "swingby" / "simulate" / "jump.py"
     text = jump.read_text()
     # Nothing is ever learned to a jump, so none is begun after learning.
     changed = text.replace("STALLED, LEARNED = 2.0**-53, 2.0**-51", "STALLED, LEARNED = -1.0, -1.0")
     assert changed != text
     jump.write_text(changed)
-    assert int(said(tmp_path, program)) == 99_968 + 32 != int(before)
+    run = [sys.executable, "-c", f"{LANE}print(batch.executed_steps)"]
+    # In its folder, with the same folder of what has been compiled.
+    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert int(done.stdout) == 99_968 + 32 != int(here["batch"].executed_steps)
 
 
 def test_every_number_stands_in_the_text(monkeypatch):

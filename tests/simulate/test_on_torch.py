@@ -4,9 +4,9 @@ The expected values come from `simulate_batch` without a device, and for a few r
 as printed with 40 digits.
 """
 
+import functools
 import os
 import signal
-import subprocess
 import sys
 import threading
 
@@ -25,6 +25,7 @@ pytestmark = pytest.mark.torch
 HAS_CUDA = torch.cuda.is_available()
 NO_CUDA = pytest.mark.skipif(not HAS_CUDA, reason="torch finds no CUDA device")
 BOTH = pytest.mark.parametrize("dynamics", ["euler", "gd"])
+full = functools.partial(pytest.param, marks=pytest.mark.full)
 
 
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=NO_CUDA)])
@@ -70,10 +71,9 @@ def agreeing(found, expected, tolerance=1e-12, entries=1e-9, left=(1e-8, 1e-6), 
 @pytest.mark.parametrize(
     ("d", "smallest", "steps"),
     [
-        *((1, 300, 9000), (2, 3, 150), (2, 300, 9000), (3, 6, 1000), (3, 6, 12_000)),
-        *((3, 280, 9000), (4, 40, 2000), (5, 5, 300), (6, 8, 1000)),
-        *(pytest.param(*one, marks=pytest.mark.full) for one in ((7, 4, 500), (8, 30, 2000))),
-        *((12, 3, 300), (12, 20, 3000), (40, 3, 300)),
+        *((1, 300, 9000), (2, 3, 150), (3, 280, 9000), (6, 8, 1000), (12, 20, 3000)),
+        *(full(2, 300, 9000), full(3, 6, 1000), full(3, 6, 12_000), full(4, 40, 2000)),
+        *(full(5, 5, 300), full(7, 4, 500), full(8, 30, 2000), full(12, 3, 300), full(40, 3, 300)),
     ],
 )
 def test_a_device_agrees_with_the_compiled_runs(d, smallest, steps, dynamics, device):
@@ -88,7 +88,7 @@ def test_a_device_agrees_with_the_compiled_runs(d, smallest, steps, dynamics, de
 
 
 @BOTH
-@pytest.mark.parametrize("steps", [3, 63, 257, 3000])
+@pytest.mark.parametrize("steps", [full(3), 63, full(257), 3000])
 def test_special_starts_end_as_compiled_runs_do(steps, dynamics, device):
     signals, W0 = special_batch()
     expected = simulate_batch(signals, W0, 0.05, steps, dynamics)
@@ -98,7 +98,7 @@ def test_special_starts_end_as_compiled_runs_do(steps, dynamics, device):
         assert set(found.outcome) >= {"converged", "diverged", "stopped_early"} | trapped
 
 
-@pytest.mark.parametrize("eta", [0.02, 0.2])
+@pytest.mark.parametrize("eta", [full(0.02), 0.2])
 def test_rank_one_is_the_run_of_its_factor(eta, device):
     # Gradient descent on U of one column is W of rank one without any projection. At eta = 0.2 a
     # component that rounding makes would grow by 1e31 within a block.
@@ -150,49 +150,55 @@ def test_runs_that_leave_the_float_range_end_at_their_last_finite_step(d, dynami
         assert np.array_equal(found.executed_steps, expected.executed_steps)
 
 
-@BOTH
-def test_below_the_float_range_with_and_without_jumps(dynamics, device):
+@pytest.mark.parametrize(
+    ("dynamics", "omega", "steps", "most"),
+    [
+        *(("euler", 1e-300, 6000, 2500), ("gd", "1e-400", 7000, 2700)),
+        *(full("gd", 1e-300, 6000, 2500), full("euler", "1e-1000", 16_000, 2700)),
+    ],
+)
+def test_below_the_float_range_with_and_without_jumps(dynamics, omega, steps, most, device):
     # By steps alone X has to hand factors of two to D on the way.
     W0 = np.array([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.2], [0.2, 1.0]]])
     given = ([[3.0, 2.0], [2.0, 1.95]], W0, 0.1)
-    for omega, steps, most in ((1e-300, 6000, 2500), ("1e-1000", 16_000, 2700)):  # 2500 held
-        call = {"steps": steps, "dynamics": dynamics, "omega": omega}
-        jumped = simulate_batch(*given, **call, device=device)
-        compiled = agreeing(simulate_batch(*given, **call), jumped)
-        assert np.array_equal(jumped.executed_steps, compiled.executed_steps)
-        stepped = simulate_batch(*given, **call, skip=False, device=device)
-        assert np.array_equal(jumped.half_times, stepped.half_times)
-        assert np.isfinite(jumped.half_times).all()
-        assert (jumped.executed_steps < most).all()
-        assert (stepped.executed_steps == steps).all()
-        assert set(jumped.outcome) == {"converged"}
+    call = {"steps": steps, "dynamics": dynamics, "omega": omega}
+    jumped = simulate_batch(*given, **call, device=device)
+    compiled = agreeing(simulate_batch(*given, **call), jumped)
+    assert np.array_equal(jumped.executed_steps, compiled.executed_steps)
+    stepped = simulate_batch(*given, **call, skip=False, device=device)
+    assert np.array_equal(jumped.half_times, stepped.half_times)
+    assert np.isfinite(jumped.half_times).all()
+    assert (jumped.executed_steps < most).all()
+    assert (stepped.executed_steps == steps).all()
+    assert set(jumped.outcome) == {"converged"}
 
 
 @BOTH
-@pytest.mark.parametrize(("d", "count"), [(1, 6), (2, 60), (3, 60), (5, 18), (10, 4)])
+@pytest.mark.parametrize(("d", "count"), [full(1, 6), full(2, 60), (3, 60), full(5, 18), (10, 4)])
 def test_descents_and_transients_are_those_of_compiled_runs(d, count, dynamics, device):
     signals, W0, points = watched_batch(d, count, d)
     given = {"omega": np.resize(np.array(OMEGAS[: 4 if d == 10 else None], dtype=object), count)}
-    call = (signals, W0, 0.02, 4500 if d < 5 else 2000, dynamics)
+    call = (signals, W0, 0.05, 1800 if d < 5 else 800, dynamics)
     expected = simulate_batch(*call, **given, test_point=points)
     found = simulate_batch(*call, **given, test_point=points, device=device)
     agreeing(found, expected)
     assert (found.descents >= 1).any()
     if d in (2, 3):
         assert (found.descents >= 2).any(), "no swing to count"
-    # To be watched changes nothing else.
-    bare = simulate_batch(*call, **given, device=device)
-    assert bare.descents is None
-    assert np.array_equal(bare.W, found.W)
+    if d == 3:
+        # To be watched changes nothing else.
+        bare = simulate_batch(*call, **given, device=device)
+        assert bare.descents is None
+        assert np.array_equal(bare.W, found.W)
 
 
 @BOTH
-@pytest.mark.parametrize("d", [1, 2, 3, 10])
+@pytest.mark.parametrize("d", [full(1), 2, full(3), 10])
 def test_without_steps_runs_end_at_rest_as_compiled_ones_do(d, dynamics, device):
     count = 18 if d < 10 else 3
     signals, W0, points = watched_batch(d, count, d + 20)
     given = {"omega": np.resize(np.array(OMEGAS[:4], dtype=object), count), "test_point": points}
-    call = (signals, W0, 0.04, None, dynamics)
+    call = (signals, W0, 0.1 if d < 10 else 0.04, None, dynamics)
     expected = simulate_batch(*call, **given)
     found = agreeing(simulate_batch(*call, **given, device=device), expected, rest=True)
     converged = found.outcome == "converged"
@@ -209,7 +215,7 @@ def test_without_steps_runs_end_at_rest_as_compiled_ones_do(d, dynamics, device)
         ([3, 0], np.diag([1e-3, 1e-3]), "gd", "converged"),  # ends at the most steps
         ([3, 0], np.diag([1e-3, 1.0]), "gd", "converged"),  # a free direction that stands still
         ([60, 40], np.diag([1e-3, 1e-3]), "gd", "diverged"),
-        ([3, 3e-2], np.diag([1e-3, 1e-30]), "euler", "converged"),  # slow
+        ([3, 6e-2], np.diag([1e-3, 1e-30]), "euler", "converged"),  # slow
     ],
 )
 def test_without_steps_every_kind_of_run_ends(signal, W0, dynamics, outcome, device):
@@ -295,12 +301,11 @@ def test_what_makes_no_sense_is_refused(device):
         simulate_batch([1.0, 1.0], np.diag([1.0, -1.0]), 0.01, 10, "gd", device=device)
 
 
-def test_torch_is_imported_only_for_a_device_and_named_where_it_is_missing(monkeypatch):
-    text = (
-        "import sys, swingby; from swingby.simulate.batch import simulate_batch;"
-        "simulate_batch([1.0], [[0.1]], 0.01, 10); assert 'torch' not in sys.modules"
+def test_torch_is_imported_only_for_a_device_and_named_where_it_is_missing(monkeypatch, fresh):
+    fresh(
+        "import sys, swingby; swingby.simulate_batch([1.0], [[0.1]], 0.01, 10);"
+        "assert 'torch' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", text], check=True)
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingExtra, match=r'torch is not installed: pip install "swingby\[torch'):
         simulate_batch([1.0], [[0.1]], 0.01, 10, device="cpu")

@@ -1,9 +1,10 @@
-"""Runs by the printed formulas, in NumPy and in mpmath: witnesses for every engine. And starts."""
+"""Runs by the printed formulas, in NumPy and with 60 digits: witnesses for every engine."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import flint
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -50,26 +51,24 @@ def factor_run(signal: ArrayLike, U0: ArrayLike, eta: float, steps: int) -> Arra
     return trajectory
 
 
-def mpmath_run(
-    signal: ArrayLike, W0: Any, eta: Any, steps: int, dynamics: str = "euler", digits: int = 50
+def exact_run(
+    signal: list[float], W0: Any, omega: str, eta: float, steps: int, dynamics: str
 ) -> list[Any]:
-    """W at every step with `digits` decimal digits."""
-    import mpmath
-
-    context = mpmath.mp.clone()
-    context.dps = digits
-    A = context.diag([context.mpf(value) for value in np.asarray(signal).tolist()])
-    W = context.matrix([[context.mpf(entry) for entry in row] for row in W0])
-    identity = context.eye(W.rows)
-    rate = context.mpf(eta)
-    trajectory = [W]
-    for _ in range(steps):
-        B = A - (A * W + W * A) / 2
-        if dynamics == "euler":
-            W = W + rate * (W * A + A * W - (A * W * W + W * W * A + 2 * W * A * W) / 2)
-        else:
-            W = (identity + rate * B) * W * (identity + rate * B)
-        trajectory.append(W)
+    """W at every step, from omega W0, with 60 digits."""
+    d = len(signal)
+    with flint.ctx.workdps(60):
+        A, identity = flint.arb_mat(np.diag(signal).tolist()), flint.arb_mat(np.eye(d).tolist())
+        W, rate = flint.arb_mat(W0) * flint.arb(omega), flint.arb(eta)
+        trajectory = [W]
+        for _ in range(steps):
+            if dynamics == "euler":
+                W = W + (W * A + A * W - (A * W * W + W * W * A + W * A * W * 2) * 0.5) * rate
+            else:
+                factor = identity + (A - (A * W + W * A) * 0.5) * rate
+                W = factor * W * factor
+            # Numbers, and no balls: those of differences would grow along with W.
+            W = W.mid()
+            trajectory.append(W)
     return trajectory
 
 

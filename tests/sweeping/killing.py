@@ -28,7 +28,7 @@ ROOT = Path(swingby.__file__).parents[1]
 class Driver:
     """``sweep`` in a process of its own, in chunks of four points."""
 
-    def __init__(self, store, grid=GRID, environment=None, **options):
+    def __init__(self, store, grid=GRID, **options):
         options = {"chunk": 4, "wait": 600, **options}
         code = (
             "import signal\n"
@@ -41,7 +41,7 @@ class Driver:
         own = {"PYTHONPATH": str(ROOT), "DASK_LOGGING__DISTRIBUTED": "critical"}
         self.process = subprocess.Popen(
             [sys.executable, "-c", code],
-            env={**os.environ, **own, **(environment or {})},
+            env={**os.environ, **own},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             start_new_session=True,

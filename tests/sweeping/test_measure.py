@@ -22,7 +22,7 @@ def points():
         omega=[1e-3, "1e-20"],
         eta=0.05,
         width=["d", 1],
-        seeds=2,
+        seeds=1,
         dynamics=["euler", "gd", "flow"],
     )
     return list(grid.points())
@@ -162,7 +162,7 @@ def test_the_order_of_learning_by_hand(signal, times, label):
 
 def test_what_runs_away_is_foreseen_together(monkeypatch):
     # The drift of euler turns pivots of a tiny W(0) negative; the law of a single point says so.
-    grid = SweepGrid(signal=[[4, 1]], omega="1e-100", eta="0.1", width=2, seeds=3, dynamics="euler")
+    grid = SweepGrid(signal=[[4, 1]], omega="1e-40", eta="0.1", width=2, seeds=3, dynamics="euler")
     together = [row.results for row in measure(list(grid.points()))]
     monkeypatch.setattr(module, "_laws", lambda given, rows: {})
     alone = [row.results for row in measure(list(grid.points()))]

@@ -151,21 +151,16 @@ def test_where_takes_numbers_as_a_grid_does(measured):
     ("arguments", "words"),
     [
         ({"x": "omgea"}, "x must name a quantity of the sweep; these vary: omega, a_1/a_2, a_1,"),
-        ({"y": "a_0"}, "y must name a quantity of the sweep; these vary: omega"),
-        ({"x": 3}, "x must name a quantity"),
         ({"x": "half_time_9"}, "x must name a quantity"),
-        ({"where": {"error_3": 1}}, "where must name a quantity"),
         ({"where": {"margin": 10**400}}, r"where\[margin\] must be a finite number"),
         ({"x": "eta", "y": "eta"}, "y must be another quantity than x"),
         ({"where": {"eta": 0.3}}, "must be a value of the sweep: 0.1, 0.25, got 0.3"),
         ({"where": {"etta": 0.3}}, "where must name a quantity of the sweep; these vary"),
         ({"where": {"eta": "x"}}, r"where\[eta\] must be a number"),
-        ({"where": {"dynamics": "flow"}}, "must be a value of the sweep: euler, gd"),
         ({"where": "eta=0.1"}, "where must be a dict"),
         ({"where": {"signal": 4}}, "must be a vector"),
         ({"where": {"signal": "(2, 1)", "a_1": 4}}, "must be a value of the sweep: 2, got 4"),
         ({"bins": 0}, "bins must be at least 1"),
-        ({"bins": True}, "bins must be"),
     ],
 )
 def test_wrong_input(measured, arguments, words):
@@ -417,12 +412,10 @@ def test_why_a_point_disagrees(tmp_path, results, words):
     ("arguments", "words"),
     [
         ({"limit": 0}, "limit must be at least 1"),
-        ({"where": {"omgea": 1}}, "where must name a quantity"),
         (
             {"where": {"omega": 1}},
             r"where\[omega\] must be a value of the sweep: 1e-400, 0.001, got 1",
         ),
-        ({"where": []}, "where must be a dict"),
     ],
 )
 def test_disagreements_that_do_not_exist(result, arguments, words):

@@ -10,6 +10,7 @@ from benchmarks import accuracy
 from benchmarks.accuracy import Predicted, Tally, quantile
 from benchmarks.instances import CELLS, Cell, instances
 from benchmarks.observe import Observed, observe
+from tests.forked import FULL
 from tests.theory import crossings
 
 NAN, INF = math.nan, math.inf
@@ -138,7 +139,7 @@ def test_a_page_keeps_its_text(tmp_path):
 @pytest.mark.parametrize("label", ["omega 1e-2 to 1e-1", "equal signals", "rank one", "drift"])
 def test_the_observer_of_the_accuracy_table_sees_what_the_witnesses_see(label, dynamics):
     cell = next(cell for cell in CELLS if cell.label == label)
-    for instance in instances(cell, 3):
+    for instance in instances(cell, 3 if FULL else 2):
         run = observe(instance.signal, instance.eta, instance.U0, instance.W0, dynamics)
         last = np.nanmax(run.crossing) + 5
         if dynamics == "flow":

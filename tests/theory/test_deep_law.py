@@ -1,5 +1,6 @@
 """The law of deep linear networks: its field, its deflation, its limits, and what is false."""
 
+import functools
 import itertools
 import math
 
@@ -11,6 +12,7 @@ from swingby.theory.law.deep import TABLEAUX, Flow, deflate, followed, leading, 
 
 A = np.array([4.0, 2.0, 1.0])
 FAR = 1e12
+full = functools.partial(pytest.param, marks=pytest.mark.full)
 
 
 def gaussian(rng, widths, scale):
@@ -85,7 +87,7 @@ def test_one_chain_waits_c_more_than_the_homogeneous_flow(depth, level):
     assert found[0] == pytest.approx(wait + c / rate, rel=1e-6)
 
 
-@pytest.mark.parametrize(("depth", "smallest"), [(3, 1e-9), (4, 1e-6), (5, 1e-4)])
+@pytest.mark.parametrize(("depth", "smallest"), [(3, 1e-9), (4, 1e-6), full(5, 1e-4)])
 def test_the_leading_order_knows_no_scale_and_is_the_limit_of_small_weights(depth, smallest):
     layers = gaussian(np.random.default_rng(depth), [3] + [5] * (depth - 1) + [3], 1.0)
 
@@ -101,7 +103,7 @@ def test_the_leading_order_knows_no_scale_and_is_the_limit_of_small_weights(dept
     assert far[0] > 2 * far[1] > 2 * np.abs(full / limit - 1).max()
 
 
-@pytest.mark.parametrize("depth", [3, 4])
+@pytest.mark.parametrize("depth", [3, full(4)])
 def test_greedy_elimination_is_wrong_at_every_scale(depth):
     """Pivots of W(0), each growing as L a w^(2-2/L) on its own: exact for L = 2, false above."""
 
@@ -159,7 +161,7 @@ def test_the_identity_of_balanced_layers_and_of_no_others(depth):
     assert abs(seen / said - 1) > 0.05
 
 
-@pytest.mark.parametrize("depth", [3, 4])
+@pytest.mark.parametrize("depth", [3, full(4)])
 def test_the_sum_rule(depth):
     """sum a_k t_k goes to tr W(0)^-(1-2/L) / (L - 2) for symmetric positive W(0)."""
     off = []
@@ -172,7 +174,7 @@ def test_the_sum_rule(depth):
     assert off[1] < off[0]
 
 
-@pytest.mark.parametrize("depth", [2, 3, 4, 5])
+@pytest.mark.parametrize("depth", [2, 3, full(4), full(5)])
 @pytest.mark.parametrize("ratio", [0.4, 0.7])
 def test_transients_fall_as_the_scale_to_one_less_the_ratio(depth, ratio):
     a = np.array([1.0, ratio])

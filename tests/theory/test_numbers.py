@@ -34,7 +34,6 @@ from swingby.theory import numbers
         (np.int64(7), Fraction(7)),
         (np.array(2.5), Fraction(5, 2)),
         (sympy.Rational(-22, 7), Fraction(-22, 7)),
-        (sympy.Integer(3), Fraction(3)),
         (sympy.Float("0.5"), Fraction(1, 2)),
         (mpmath.mpf("0.25"), Fraction(1, 4)),
         (-(mpmath.mpf(2) ** -2000), -Fraction(1, 2**2000)),
@@ -90,7 +89,6 @@ def test_log_of_agrees_with_forty_digits(value, exponent):
         (Fraction(1, 3), "0.3333"),
         (Fraction(-1, 10**7), "-1e-07"),
         (Fraction(123456), "123456"),
-        (Fraction(10**9), "1e+09"),
     ],
 )
 def test_scientific_reads_like_a_number(value, text):

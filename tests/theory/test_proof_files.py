@@ -15,6 +15,7 @@ from swingby.theory.claims.claim import AlongTrajectory, Claim, Flaw, Given, nee
 from swingby.theory.proofs.reader import Proof, load, packaged
 from swingby.theory.proofs.writer import proof_text
 from swingby.verify.auditing.cache import content
+from tests.forked import FULL
 
 LETTERS = 'letters positive: x, y, a_i, α\nletters real: w_ij(t), N, b = "w_ij(0)"\n'
 x, y, a_i, alpha = sympy.symbols("x y a_i alpha", positive=True)
@@ -209,7 +210,6 @@ LINE = "step 1: a line\n  "
         ("stop 1: a line", 3, 1, "must begin with one of use, letters"),
         ("step 1 a line", 3, 6, "must be the id of a line, a colon"),
         (LINE + "than x <= y", 4, 3, "must begin with one of about, place"),
-        (LINE + "then x <= z", 4, 13, "must be a letter declared above, got z"),
         (LINE + "then x <= (y", 4, 15, "must go on with ), got the end of the formula"),
         (LINE + "then x + y", 4, 8, "must be a relation"),
         (LINE + "then x <=\n        z", 5, 9, "must be a letter declared above"),
@@ -226,26 +226,18 @@ LINE = "step 1: a line\n  "
         (LINE + "then x[1] <= y", 4, 8, "has no entries"),
         (LINE + "then x/0 <= y", 4, 8, "divides by 0"),
         (LINE + "then x <= 10^(10^10)", 4, 8, "at most 1000 digits"),
-        (LINE + "then x <= 10^1000", 4, 8, "at most 1000 digits"),
-        (LINE + "then x <= (3/10)^-1000000", 4, 8, "at most 1000 digits"),
         (LINE + f"then {'(' * 900}x{')' * 900} <= y", 4, 8, "nested too deeply"),
         (LINE + "then gradient in Q: x -> y", 4, 8, "the parts of its kind"),
         (LINE + "then", 4, 3, "must not be empty"),
-        (LINE + "given\n  then x <= y", 4, 3, "must not be empty"),
         (LINE + "when x >= 1\n  then x <= y", 4, 8, "must stand beside: for every trajectory"),
-        (LINE + "until 1\n  then x <= y", 4, 9, "must stand beside: for every trajectory"),
         (LINE + "because 1\n  then x <= y", 4, 11, "must stand beside: then by hand"),
         (LINE + "then x <= y\n  repair then y <= x", 5, 3, "must have fields of its own"),
         (LINE + "where x + y = 2\n  then x <= y", 4, 9, "must be a definition"),
-        (LINE + "where 1 = 2\n  then x <= y", 4, 9, "must be a definition"),
         (LINE + "where x = 1\n        x = 2\n  then x <= y", 5, 9, "must define a letter once"),
         (LINE + "where x = y + 1\n        y = x\n  then x <= y", 4, 9, "got x -> y -> x"),
-        (LINE + "where x = x + 1\n  then x <= y", 4, 9, "must not go in a circle, got x -> x"),
         (LINE + "then sum(x) <= y", 4, 8, "a sum has four parts"),
-        ("letters real: q, q", 3, 9, "must be declared once, got q"),
         ("letters real: q\nletters positive: q", 4, 9, "must be declared once, got q"),
         ("letters real: 3q", 3, 9, "must be a letter"),
-        ("letters real: |q|", 3, 9, "must be a letter"),
         (LINE + "then ideal: x = y", 4, 8, "a kind of conclusion that is known"),
         (LINE + "then x <= __import__('os').getcwd()", 4, 13, "got __import__"),
         ("use nowhere", 3, 5, "the name of a proof file"),
@@ -306,7 +298,11 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("section", FILES)
+#: Between them, all kinds of conclusions.
+FEW = ("sections", "assumptions", "off_diagonal", "theorem_g", "theorem_two", "trajectories")
+
+
+@pytest.mark.parametrize("section", FILES if FULL else FEW)
 def test_what_is_written_is_read_as_it_was(section):
     claims = [claim for name in FILES[section] for claim in packaged(name).values()]
     again = Proof(proof_text(claims))

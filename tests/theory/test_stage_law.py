@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 
 import swingby
+from benchmarks.accuracy import Predicted, Tally, quantile
 from benchmarks.instances import CELLS, instances
 from benchmarks.observe import observe
-from tests.forked import FULL
+from tests.forked import FULL as EVERYTHING
 from tests.theory import crossings
 from tests.theory.crossings import gaussian
 
 DYNAMICS = ("euler", "gd", "flow")
+FULL = pytest.mark.full
 CLOSE = 0.02
 
 
@@ -39,7 +41,7 @@ def agrees(schedule, observed, close=CLOSE):
 # --- closed forms ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(8 if EVERYTHING else 4))
 @pytest.mark.parametrize("omega", [1e-1, 1e-3, 1e-6])
 def test_equal_signals_under_the_flow(seed, omega):
     U0 = gaussian(seed, 2 + seed % 4, omega)
@@ -59,7 +61,7 @@ def test_diagonal_starts(dynamics, eta):
     agrees(predict(a, np.diag(w0), eta, dynamics), np.array(exact))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(6 if EVERYTHING else 3))
 def test_rank_one_under_the_flow(seed):
     d = 2 + seed % 3
     a = np.random.default_rng(seed).permutation(np.cumprod([1.0, *[0.6] * (d - 1)]))
@@ -113,7 +115,7 @@ def test_the_drift_is_in_the_bar_where_hardly_anything_of_the_pivot_is_left():
 @pytest.mark.parametrize(
     ("seed", "eta"),
     [
-        pytest.param(seed, eta, marks=pytest.mark.full if (seed % 2 == 0) == (eta > 0.02) else ())
+        pytest.param(seed, eta, marks=() if (seed, eta) in ((0, 0.01), (3, 0.048)) else FULL)
         for seed in range(4)
         for eta in (0.01, 0.048)
     ],
@@ -148,12 +150,13 @@ PROMISED = {
 
 @pytest.mark.parametrize("label", PROMISED)
 def test_rows_of_the_accuracy_table(label):
-    from benchmarks.accuracy import measure, quantile
-
     cell = next(cell for cell in CELLS if cell.label == label)
     share, bar = PROMISED[label]
     for dynamics in cell.dynamics:
-        tally, _ = measure(cell, dynamics, 15 if FULL else 8)
+        tally = Tally()
+        for one in instances(cell, 15 if EVERYTHING else 2 if label == "d = 8" else 4):
+            run = observe(one.signal, one.eta, one.U0, one.W0, dynamics)
+            tally.add(Predicted.of(one, dynamics), run)
         assert np.mean(tally.covered) >= 0.995, dynamics
         assert np.mean(np.array(tally.distance) <= CLOSE) >= share, dynamics
         assert quantile(tally.bar, 0.5) <= bar, dynamics
@@ -161,8 +164,8 @@ def test_rows_of_the_accuracy_table(label):
 
 
 @pytest.mark.parametrize("dynamics", ["euler", "gd"])
-@pytest.mark.parametrize("eta", [0.2, 0.35, 0.5])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("eta", [0.2, 0.5])
+@pytest.mark.parametrize("seed", range(3))
 def test_bars_hold_at_coarse_steps(dynamics, eta, seed):
     a, U0 = np.array([1.0, 0.9, 0.4]), gaussian(seed, 3, 1e-3)
     schedule = predict(a, U0 @ U0.T, eta, dynamics)

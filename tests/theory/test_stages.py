@@ -16,6 +16,7 @@ from swingby.theory.law.stages import stage_law
 from swingby.theory.task import SIMTask
 
 DYNAMICS = ("euler", "gd", "flow")
+FULL = pytest.mark.full
 
 
 def law(signal, W0, *, eta="1/100", dynamics="gd"):
@@ -23,7 +24,7 @@ def law(signal, W0, *, eta="1/100", dynamics="gd"):
     return stage_law(task, initial_matrix(W0, task.dim), Fraction(eta), dynamics)
 
 
-def instance(generator, largest_d=6):
+def instance(generator, largest_d):
     """A signal (one in four with a free direction), W(0)/omega of full rank, eta."""
     d = int(generator.integers(2, largest_d + 1))
     a = 2.0 / np.cumprod(np.concatenate([[1.0], generator.uniform(1.3, 3.0, d - 1)]))
@@ -35,12 +36,18 @@ def instance(generator, largest_d=6):
     return SIMTask.from_signal(a), U @ U.T, float(2.0 ** generator.uniform(-9, -6))
 
 
-def stage_records(omega, dynamics, count):
-    """(crossing, error, observed) of every learned stage, and how many traps disagree."""
+MANY = [pytest.param(omega, 12, marks=FULL) for omega in ("1e-4", "1e-40", "1e-400")]
+
+
+@pytest.mark.parametrize(("omega", "count"), [("1e-4", 8), ("1e-400", 2), *MANY])
+@pytest.mark.parametrize("dynamics", DYNAMICS)
+def test_runs_reach_one_half_where_the_law_says_so_and_traps_are_those_predicted(
+    omega, count, dynamics
+):
     generator = np.random.default_rng(5)
     stages, disagreements = [], 0
     for _ in range(count):
-        task, matrix, eta = instance(generator)
+        task, matrix, eta = instance(generator, 6)
         start = Scaled(matrix, omega)
         predicted = law(task, start, eta=eta, dynamics=dynamics)
         run = simulate(task, start, eta, dynamics=dynamics, record="none")
@@ -53,15 +60,8 @@ def stage_records(omega, dynamics, count):
                 disagreements += math.isnan(time) != math.isnan(observed)
             else:
                 stages.append((time, predicted.error[k], observed))
-    return np.array(stages), disagreements
-
-
-@pytest.mark.parametrize("omega", ["1e-4", "1e-40", "1e-400"])
-@pytest.mark.parametrize("dynamics", DYNAMICS)
-def test_runs_reach_one_half_where_the_law_says_so_and_traps_are_those_predicted(omega, dynamics):
-    stages, disagreements = stage_records(omega, dynamics, 12)
     assert disagreements == 0
-    time, error, observed = stages.T
+    time, error, observed = np.array(stages).T
     assert (error > 0).all()
     assert np.isfinite(error).mean() > 0.97
     inside = (np.ceil(time - error) <= observed) & (observed <= np.ceil(time + error))
@@ -71,10 +71,11 @@ def test_runs_reach_one_half_where_the_law_says_so_and_traps_are_those_predicted
 
 @pytest.mark.parametrize("dynamics", DYNAMICS)
 @pytest.mark.parametrize("omega", ["1e-2", "1e-5"])
-def test_the_curve_is_the_recorded_run_at_all_times(dynamics, omega):
-    generator = np.random.default_rng(11)
-    for _ in range(8):
-        task, matrix, eta = instance(generator, largest_d=4)
+@pytest.mark.parametrize(("seed", "count"), [(2, 4), pytest.param(11, 8, marks=FULL)])
+def test_the_curve_is_the_recorded_run_at_all_times(dynamics, omega, seed, count):
+    generator = np.random.default_rng(seed)
+    for _ in range(count):
+        task, matrix, eta = instance(generator, 4)
         predicted = law(task, Scaled(matrix, omega), eta=eta, dynamics=dynamics)
         if np.isnan(predicted.crossing).any():
             continue
@@ -91,7 +92,7 @@ def test_the_composite_passes_one_half_at_the_crossing(dynamics):
 
 
 @pytest.mark.parametrize("correlation", [0.9, 0.99, 0.999])
-@pytest.mark.parametrize("omega", ["1e-4", "1e-12", "1e-40"])
+@pytest.mark.parametrize("omega", ["1e-4", pytest.param("1e-12", marks=FULL), "1e-40"])
 def test_under_euler_the_predicted_trap_is_the_observed_one(correlation, omega):
     task = SIMTask.from_signal([2.0, 0.5])
     start = Scaled([[1, correlation], [correlation, 1]], omega)
@@ -194,7 +195,7 @@ def test_separate_blocks_do_not_see_each_other():
 
 
 @pytest.mark.parametrize("dynamics", DYNAMICS)
-@pytest.mark.parametrize("h", [0.002, 0.04])
+@pytest.mark.parametrize("h", [pytest.param(0.002, marks=FULL), 0.04])
 def test_minor_entries_of_the_curve_are_those_of_a_run(dynamics, h):
     task, U = SIMTask.from_signal([1, 2.5, 6]), np.random.default_rng(5).standard_normal((3, 5))
     run = simulate(task, 1e-8 * (U @ U.T), h / 6, dynamics=dynamics)

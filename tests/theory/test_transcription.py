@@ -83,13 +83,11 @@ IDS = (
         *((name, name) for name in IDS),
         ("(D.61)", "D.61"),
         ("Eq. (D.61)", "D.61"),
-        ("Equation D.61", "D.61"),
         ("display D.4", "D.4"),
         ("line d.6", "D.6"),
         ("Ass. D.4", "Assumption D.4"),
         ("cor. d.1", "Corollary D.1"),
         ("Def.D.1", "Definition D.1"),
-        ("before (D.29)", "before D.29"),
         ("K ≥ 9", "K >= 9"),
         # The only one that begins so.
         ("t_0", "t_0 (Lemma D.8)"),

@@ -61,7 +61,7 @@ def alone():
     return [train(one) for one in various()]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.full) for k in (1, 2))])
 def test_in_any_order_and_mixture(alone, seed):
     order = np.random.default_rng(seed).permutation(len(alone))[: 14 - 3 * seed]
     run = train([various()[k] for k in order])

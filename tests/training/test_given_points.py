@@ -126,7 +126,6 @@ def test_files_and_the_command(tmp_path, monkeypatch, capsys):
 WRONG = {
     "X must have shape": lambda: read_samples(X[0]),
     "X must be finite": lambda: read_samples(X * np.nan),
-    "Y must have shape": lambda: read_samples(X, Y[1:]),
     "labels must have shape": lambda: read_samples(X, None, LABELS[1:]),
     "labels must be whole": lambda: read_samples(X, None, LABELS + 0.5),
     "X must have squares": lambda: read_samples(X * 1e200),
@@ -134,7 +133,6 @@ WRONG = {
     "samples must come without": lambda: Data(samples=read_samples(X), rotation=True),
     "samples must come from": lambda: Data(samples=X),
     "data must be a readable file of arrays": lambda: read_samples("none.npz"),
-    "data must be a readable csv file of numbers": lambda: read_samples("none.csv"),
 }
 
 
@@ -148,11 +146,9 @@ def test_what_does_not_fit_is_refused_by_name(words):
 FILES = {
     "text.csv": ("1,2\n3,four\n", "data must be a csv file of numbers"),
     "blank.csv": ("1,2\n3,\n", "data must be a csv file of numbers"),
-    "inf.csv": ("1,2\n3,1e400\n", "X must be finite"),
     "head.csv": ("x1,x3\n3,4\n", "data must name the columns"),
     "array.npy": (X, "data must hold X"),
     "plain.csv": ("1,2\n3,4\n", "labels must be given with the points"),
-    "text.npz": ("no archive", "data must be a file of arrays"),
     "other.npz": ({"Z": X}, "data must hold X"),
     "objects.npz": ({"X": np.array([{}], dtype=object)}, "data must be a file of arrays"),
 }

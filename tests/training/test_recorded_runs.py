@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from benchmarks import recorded_runs as recorded
+from tests.forked import FULL
 
 pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
@@ -38,7 +39,7 @@ def test_one_layer_from_the_recorded_start(command):
 def test_random_starts_agree_on_average(command):
     """The recorded run is one of many: half-crossings agree on average over concepts and seeds."""
     one = RUNS[command]
-    run = recorded.trained(one, 48)
+    run = recorded.trained(one, 48 if FULL else 24)
     found = recorded.half_crossings(run)
     assert len(found) > 0.75 * len(run)
     assert np.abs(found.mean(axis=0) - one.crossings).mean() < 0.15

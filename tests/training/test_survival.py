@@ -26,6 +26,7 @@ from swingby.training.survival import (
     tail,
 )
 from swingby.verify.predict_batch import predict_batch
+from tests.forked import FULL
 
 pytestmark = pytest.mark.torch
 
@@ -153,7 +154,8 @@ def test_what_the_theory_says_nothing_of_is_refused():
 
 def test_dimension_acts_through_the_width():
     # d = 6 at d' = 3 is as d = 2 at d' = 3; a width of 24 is not.
-    found = transient_by_dimension([(2, 3), (6, 3), (2, 24)], runs=100, theory_runs=1000, seed=4)
+    runs, shapes = 100 if FULL else 40, [(2, 3), (6, 3), (2, 24)]
+    found = transient_by_dimension(shapes, runs=runs, theory_runs=10 * runs, seed=4)
     for one in found:
         assert one.trained.low <= one.theory_most.value
         assert one.theory.value <= one.trained.high

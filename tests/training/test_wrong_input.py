@@ -15,7 +15,6 @@ from swingby.training import (
     Setting,
     TrainingRun,
     clock,
-    loss_factor,
     train,
 )
 
@@ -65,10 +64,8 @@ def test_fields(kind):
     ("make", "words"),
     [
         (lambda: Setting(3), "task must be a SIMTask, got 3"),
-        (lambda: Setting(TASK, optimizer=None), "optimizer must be a Optimizer"),
         (lambda: Setting(TASK, epochs=2, steps=3), "steps and epochs exclude each other"),
         (lambda: Setting(TASK, epochs=-1), "epochs must be at least 0"),
-        (lambda: Setting(TASK, steps=2.5), "steps must be a whole number"),
         (lambda: Setting(TASK, steps=10**9), "steps must be at most"),
         (lambda: Setting(TASK, epochs=10**8), "epochs must make at most"),
         (lambda: Setting(TASK, seed=True), "seed must be a number"),
@@ -85,7 +82,6 @@ def test_fields(kind):
         (lambda: Optimizer(weight_decay=0.1), "weight_decay must be 0 for sgd"),
         (lambda: Setting(SIMTask.from_signal([4, 1])), "n_per_class must be None: points cannot"),
         (lambda: clock(TASK), "setting must be a Setting"),
-        (lambda: loss_factor(None), "setting must be a Setting"),
     ],
 )
 def test_settings(make, words):
@@ -100,16 +96,13 @@ def with_(**changes):
 #: Arguments of train() after the settings, and what is said of them.
 CALLS = [
     ((), {}, "settings must be at least one Setting"),
-    (3, {}, "settings must be a Setting or a sequence"),
     ([SMALL, 3], {}, "settings must be a Setting, got 3"),
     ([SMALL, with_(steps=3)], {}, r"settings must agree in steps, got \[2, 3\] steps"),
     ([SMALL, with_(data=Data(100))], {}, "settings must agree in steps per epoch"),
     ([SMALL, with_(task=SIMTask([1], dim=4))], {}, "settings must agree in concepts"),
     (with_(task=SIMTask([1] * 17)), {}, "must be at most 16|GiB"),
     (with_(network=Network(2, 3, "relu")), {"gradient": "written"}, "gradient is for linear"),
-    (with_(optimizer=Optimizer("adamw")), {"gradient": "written"}, "gradient is for linear"),
     ([SMALL, SMALL], {"start": [[np.eye(4), np.zeros(4)]]}, "start must have 2, got 1 entries"),
-    ([SMALL], {"start": 5}, "start must be a sequence"),
     *(
         (SMALL, {name: value}, words)
         for name, value, words in (
@@ -117,18 +110,14 @@ CALLS = [
             ("record", 0, "record must be at least 1"),
             ("gradient", "numerical", "gradient must be auto, written or autograd"),
             ("device", "tpu", "device must be"),
-            ("every", -1, "every must not be negative"),
             ("every", NAN, "every must be"),
             ("progress", 1, "progress must be True or False"),
-            ("start", 3, "start must be"),
-            ("start", "weights", "start must be"),
             ("start", [], "start must be 2 arrays, got 0 arrays"),
             ("start", {"weight": np.eye(4), "bias": np.zeros(4)}, "start must be a sequence"),
             ("start", [np.eye(3), np.zeros(4)], r"start\[0\] must have \(4, 4\)"),
             ("start", [np.eye(4), np.zeros((4, 1))], r"start\[1\] must have \(4,\)"),
             ("start", [np.eye(4) * NAN, np.zeros(4)], r"start\[0\] must be finite"),
             ("start", [np.eye(4) * 1j, np.zeros(4)], r"start\[0\] must be an array of real"),
-            ("start", ["x", np.zeros(4)], r"start\[0\] must be"),
             ("start", [[[1, 2], [3]], np.zeros(4)], r"start\[0\] must be a rectangular"),
         )
     ),
