@@ -97,22 +97,6 @@ def test_the_response_is_w_of_a_linear_denoiser(sampling_steps):
             V -= rate * slope
 
 
-@given(st.lists(st.floats(-3, 3), min_size=2, max_size=2), st.integers(1, 5))
-def test_perfect_images_scaled_in_one_concept_respond_by_that(share, n):
-    """Images with colour and size learned to any degree, of any common part."""
-    rng = np.random.default_rng(0)
-    ways = np.linalg.qr(rng.standard_normal((12, 2)))[0].T.reshape(2, 3, 2, 2)
-    common = rng.standard_normal((n, 3, 2, 2))
-    made = np.array(
-        [
-            common + divmod(k, 2)[0] * share[0] * ways[0] + k % 2 * share[1] * ways[1]
-            for k in range(4)
-        ]
-    )
-    found = linear_response(made, [ways, ways])
-    assert found == pytest.approx(np.array([share, share]), abs=1e-9)
-
-
 def test_real_images_respond_by_one_and_blank_ones_by_nothing():
     circles = Circles(0.6, 16, separation=0.3)
     ways = directions(circles)

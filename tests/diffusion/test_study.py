@@ -67,10 +67,8 @@ def step_of(path):
 
 
 @pytest.mark.torch
-def test_a_killed_worker_and_an_edited_plan(
-    longer, as_undisturbed, tmp_path, monkeypatch, capsys, request
-):
-    # A worker, then two threads; the reference is one course after the other in this process.
+def test_a_killed_worker_and_an_edited_plan(longer, as_undisturbed, tmp_path, monkeypatch, capsys):
+    # One worker, then two; the reference is one course after the other in this process.
     from swingby.diffusion.train import train_course
 
     files = [course_file(tmp_path, *job) for job in longer.jobs]
@@ -102,7 +100,6 @@ def test_a_killed_worker_and_an_edited_plan(
     assert (tmp_path / "plan.toml").read_bytes() == before
 
     monkeypatch.setattr(module, "_EVERY", 0.0)
-    request.getfixturevalue("in_threads")
     study = module.run_study(longer, tmp_path, workers=2, progress=True)
     assert [(one.cell, one.seed) for one in study.courses] == list(longer.jobs)
     for course, path in zip(study.courses, files, strict=True):

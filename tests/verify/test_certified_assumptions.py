@@ -328,17 +328,6 @@ def test_a_margin_is_shown_outwards_with_digits_that_tell_its_ends_apart(low, hi
     assert shown(*ends_given) == text
 
 
-def test_the_ends_of_a_row_contain_a_float_of_the_margin():
-    for value in (Fraction(1, 3), -Fraction(1, 3), Fraction(0), Fraction(10**5, 7)):
-        row = CertifiedAssumption.of(D2, Verdict.HOLDS, (value, value))
-        low, high = row.margin
-        # By the definition: 2^-49 (1 + |m|) on either side.
-        assert value - low == high - value == (1 + abs(value)) / 2**49
-        assert low < Fraction(float(value)) < high
-        assert Fraction(row.lower) <= low
-        assert high <= Fraction(row.upper)
-
-
 def test_numbers_in_a_dict_are_exact_also_where_python_refuses_their_digits():
     # In hexadecimal past 4300 decimal digits or so.
     for omega in (Fraction(1, 3), Fraction(1, 10**3900), Fraction(1, 10**5000), Fraction(3**9999)):

@@ -10,6 +10,7 @@ import pytest
 from swingby import InvalidInput, Scaled, SIMTask, SwingbyWarning, check, compare, predict, simulate
 from swingby.theory.claims.verdict import Verdict
 from tests.forked import FULL
+from tests.verify.certification.reference import printed_step, real
 
 PAIR = SIMTask.from_signal([4, 1])
 GAP = 2.0**-27
@@ -30,22 +31,16 @@ def exact_product(U0):
 
 
 def half_times_in_50_digits(task, U0, eta, steps):
-    """First steps with w_kk >= 1/2 of gradient descent on U, U + eta B(U U^T) U."""
-    d = task.dim
+    """First steps with w_kk >= 1/2 of gradient descent on U."""
+    found = np.full(task.dim, math.nan)
     with mpmath.workdps(50):
-        a = [mpmath.mpf(x.numerator) / x.denominator for x in task.exact_signal]
-        U = mpmath.matrix(U0.tolist())
-        eta, found = mpmath.mpf(eta), np.full(d, math.nan)
+        a, eta = [real(x) for x in task.exact_signal], mpmath.mpf(eta)
+        W = [[real(x) for x in row] for row in exact_product(U0)]
         for step in range(steps):
-            W = U * U.T
-            for k in range(d):
-                if math.isnan(found[k]) and W[k, k] >= 0.5:
+            for k in np.flatnonzero(np.isnan(found)):
+                if W[k][k] >= 0.5:
                     found[k] = step
-            B = mpmath.matrix(d, d)
-            for i in range(d):
-                for j in range(d):
-                    B[i, j] = a[i] * (i == j) - (a[i] + a[j]) * W[i, j] / 2
-            U += eta * (B * U)
+            W = printed_step("gd", a, eta, W)
     return found
 
 

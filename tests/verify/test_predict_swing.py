@@ -227,16 +227,15 @@ def same(one, other, where=None):
         assert left.tobytes() == right.tobytes(), name
 
 
-@pytest.mark.parametrize("dynamics", DYNAMICS)
-def test_the_place_in_the_batch_changes_no_bit(dynamics, starts):
+def test_the_place_in_the_batch_changes_no_bit(starts):
     signal, W0, eta = starts(70, 3, seed=3)
     W0[5], eta[6] = np.ones((3, 3)) * 1e-3, 0.7  # a rank of one, and a step that is too coarse
-    whole = predict_swing_batch(signal, W0, eta, dynamics)
-    assert whole.undecided[6] == (dynamics != "flow")
+    whole = predict_swing_batch(signal, W0, eta, "euler")
+    assert whole.undecided[6]
     order = np.random.default_rng(4).permutation(70)
-    same(whole, predict_swing_batch(signal[order], W0[order], eta[order], dynamics), order)
+    same(whole, predict_swing_batch(signal[order], W0[order], eta[order], "euler"), order)
     for place in (0, 5, 6, 33, 69):
-        single = predict_swing_batch(signal[place], W0[place], eta[place], dynamics)
+        single = predict_swing_batch(signal[place], W0[place], eta[place], "euler")
         for name in FIELDS:
             assert np.array_equal(
                 getattr(single, name), getattr(whole, name)[place], equal_nan=True
@@ -248,27 +247,6 @@ def test_pieces_are_put_together_in_order(monkeypatch, starts):
     whole = predict_swing_batch(signal, W0, eta, "gd")
     monkeypatch.setattr("swingby.verify.predict_swing._TOGETHER", 20)
     same(whole, predict_swing_batch(signal, W0, eta, "gd"))
-
-
-def test_exact_symmetries_change_no_bit(starts):
-    signal, W0, eta = starts(30, 4, seed=6)
-    plain = predict_swing_batch(signal, W0, eta, "gd")
-    # (a, eta) -> (8 a, eta/8); the length of the test point.
-    point = np.sqrt(signal)
-    same(plain, predict_swing_batch(8 * signal, W0, eta / 8, "gd", test_point=4 * point))
-    # W -> D W D with signs D, and the test point along.
-    flip = np.array([1.0, -1.0, -1.0, 1.0])
-    turned = predict_swing_batch(
-        signal, W0 * flip[:, None] * flip, eta, "gd", test_point=point * flip
-    )
-    assert np.array_equal(plain.descents, turned.descents)
-    assert np.allclose(plain.transient, turned.transient, rtol=1e-12)
-    assert np.array_equal(plain.entry, turned.entry)
-    # Another order of the concepts.
-    order = np.array([2, 0, 3, 1])
-    moved = predict_swing_batch(signal[:, order], W0[:, order][:, :, order], eta, "gd")
-    assert np.array_equal(plain.descents, moved.descents)
-    assert np.array_equal(np.sort(order[moved.entry], axis=1), plain.entry)
 
 
 def test_leading_axes_broadcast(starts):

@@ -10,12 +10,7 @@ from swingby.theory.task import SIMTask
 
 pytest.importorskip("torch")
 
-from swingby.diffusion.vectors import (
-    VectorSetting,
-    compare_vectors,
-    predict_vectors,
-    train_vectors,
-)
+from swingby.diffusion.vectors import VectorSetting, compare_vectors, predict_vectors, train_vectors
 
 pytestmark = pytest.mark.torch
 

@@ -22,6 +22,7 @@ from swingby.verify.prover.scalar.dispatch import prepared
 from swingby.verify.prover.scalar.relation import relation_from
 from swingby.verify.prover.scalar.sampling import compact
 from swingby.verify.prover.witness_files import export, files
+from tests.verify.certification.reference import printed_step, real
 
 #: Lines whose witnesses are found in a moment: of fractions, logarithms, roots, sums over k.
 LINES = (
@@ -198,20 +199,12 @@ RUN = {
 
 
 def by_hand(steps):
-    """(D.2) entry by entry, in floats of 50 digits: all W(t)."""
+    """(D.2) in floats of 50 digits: all W(t)."""
     with mpmath.workdps(50):
-        W = [[mpmath.mpf(1) / 50] * 2 for _ in range(2)]
-        found = [W]
+        found = [[[real(START)] * 2] * 2]
         for _ in range(steps):
-            found.append([[W[i][j] + slope(W, i, j) / 20 for j in (0, 1)] for i in (0, 1)])
-            W = found[-1]
+            found.append(printed_step("euler", [*map(real, SIGNAL)], real(ETA), found[-1]))
         return found
-
-
-def slope(W, i, j):
-    a = SIGNAL
-    drift = sum((a[i] + a[j] + 2 * a[k]) * W[k][i] * W[k][j] for k in (0, 1))
-    return (a[i] + a[j]) * W[i][j] - drift / 2
 
 
 def test_a_place_of_a_trajectory_is_found_again_and_every_edit_is_judged():
