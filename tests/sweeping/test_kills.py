@@ -64,9 +64,7 @@ def test_killed_workers(tmp_path, unkilled, rows_of, options, times):
     assert rows_of(store) == unkilled
 
 
-@pytest.mark.parametrize(
-    "number", [signal.SIGINT, full(signal.SIGTERM), full(signal.SIGKILL), None]
-)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, full(signal.SIGKILL), None])
 def test_signals_leave_a_sound_store(tmp_path, number):
     """To all processes of a sweep that cannot have ended: it has 10^15 points.
 
