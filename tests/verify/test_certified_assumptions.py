@@ -397,8 +397,7 @@ def checked(omega, beta=1, rho="0.1", task=FOUR_ONE):
     return check(task, omega, 1, beta, "repaired", rho=rho)["D.4'"].margin
 
 
-@pytest.mark.parametrize("signal", [(4, 1), (16, 4, 1)])
-@pytest.mark.parametrize("beta", [1, 2])
+@pytest.mark.parametrize(("signal", "beta"), [((4, 1), 2), ((16, 4, 1), 1)])
 def test_over_an_interval_of_omega_the_ends_are_the_margins_at_its_ends(signal, beta):
     task = SIMTask.from_signal(signal)
     for low, high in (("1e-9", "1e-3"), ("1e-30", "1e-29"), ("1e-3", "1/2"), ("1/3", "1/2")):

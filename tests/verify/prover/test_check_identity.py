@@ -141,9 +141,10 @@ def test_a_relation_that_fails_at_one_point_of_an_interval_is_rejected():
     assert "x = 0.33" in judge({**content, "holds": "0 < Abs(x - 1/3)"})
 
 
-@pytest.mark.parametrize(
-    "name", ["before D.47", "D.9 (its other bounds)", "Lemma D.2 [7]", "Theorem R [R.5.1]"]
-)
+LONG = pytest.param("D.9 (its other bounds)", marks=pytest.mark.full)
+
+
+@pytest.mark.parametrize("name", ["before D.47", "Lemma D.2 [7]", "Theorem R [R.5.1]", LONG])
 def test_what_boxes_prove_has_a_sum_where_a_short_one_does_as_well(name, record):
     """Hypotheses are needed, and the relation cannot be sharpened by 1."""
     ((_, content),) = files(record((*by_id(name),)[-1]))
