@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -66,6 +67,19 @@ def step_of(path):
         return int(file.metadata()["step"])
 
 
+def standing(seen, parent, begin=module._begin):
+    """Begin of a worker whose first course stands still at step 8."""
+    begin(seen, parent)
+    told = module._told
+
+    def call(k, step, w):
+        told(k, step, w)
+        if k == 0 and step == 8:
+            time.sleep(60)
+
+    module._told = call
+
+
 @pytest.mark.torch
 def test_a_killed_worker_and_an_edited_plan(longer, as_undisturbed, tmp_path, monkeypatch, capsys):
     # One worker, then two; the reference is one course after the other in this process.
@@ -78,12 +92,13 @@ def test_a_killed_worker_and_an_edited_plan(longer, as_undisturbed, tmp_path, mo
     monkeypatch.setattr(module, "_GLANCE", 0.01)
 
     def killing(self, seen):
-        if seen[0][0] >= 8:
+        if seen[0][0] == 8:
             for one in multiprocessing.active_children():
                 os.kill(one.pid, signal.SIGKILL)
 
     with monkeypatch.context() as patch:
         patch.setattr(StudyProgress, "reach", killing)
+        patch.setattr(module, "_begin", standing)
         with pytest.raises(SwingbyError, match=r"a worker died, .* goes on where it stopped"):
             module.run_study(longer, tmp_path, workers=1)
     assert [step_of(one) for one in files] == [7, -1]
