@@ -18,7 +18,7 @@ import itertools
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import flint
 import numpy as np
@@ -201,13 +201,21 @@ def entry_conditions(letters: frozenset[Any]) -> tuple[Relation, ...]:
     )
 
 
-#: (settings looked at, draws at each entry) inside D.1 to D.5, and draws without them, the last of
-#: them with what equations define behind the rest.
-Effort = tuple[int, int, int, int]
-QUICK: Effort = (8, 6, 120, 0)
-LONG: Effort = (60, 40, 3000, 3000)
+class Effort(NamedTuple):
+    """How many settings inside D.1 to D.5 are looked at, and draws at each entry there.
+
+    draws: without them; behind: with what equations define behind the rest.
+    """
+
+    settings: int
+    at_entry: int
+    draws: int
+    behind: int
+
+
+QUICK, LONG = Effort(8, 6, 120, 0), Effort(60, 40, 3000, 3000)
 #: For a model of the hypotheses.
-MODEL: Effort = (8, 20, 200, 0)
+MODEL = Effort(8, 20, 200, 0)
 
 
 @dataclass(frozen=True)
@@ -297,11 +305,11 @@ def _points(search: Search, effort: Effort, rng: int) -> Iterator[tuple[dict[str
     """Distinct points worth a look, each with the names of the letters that are not to change."""
     generator = np.random.default_rng(rng)
     letters = search.space.letters.keys()
-    starts: Iterable[tuple[dict[str, Any], int, int]] = [({}, *effort[2:])]
+    starts: Iterable[tuple[dict[str, Any], int, int]] = [({}, effort.draws, effort.behind)]
     if search.in_force:
-        chosen = itertools.islice(settings(), effort[0])
+        chosen = itertools.islice(settings(), effort.settings)
         starts = (
-            (point, effort[1], 0)
+            (point, effort.at_entry, 0)
             for setting in chosen
             for point in setting.points(search.indices, letters)
         )
