@@ -229,7 +229,7 @@ def test_the_lines_of_a_proof_file_are_tests(run):
     found.assert_outcomes(passed=3)
     assert "mine.proof::2, repaired PASSED" in found.stdout.str()
     # It is collected only where it is asked for.
-    assert run("--ledger-item=D.60").parseoutcomes() == {"passed": 1}
+    run("--ledger-item=D.60").assert_outcomes(passed=1)
     path.write_text(good + wrong, encoding="utf-8")
     found = run("--ledger", "mine.proof")
     found.assert_outcomes(passed=1, failed=1)
