@@ -108,6 +108,34 @@ def fresh():
 
 
 @pytest.fixture(scope="session")
+def verdict(request):
+    """``verdict(claim)``, kept by pytest until the claim or a line of the provers changes.
+
+    Another judge has a folder of its own. What is undecided may have been out of time, and seeded
+    bugs run without what pytest keeps.
+    """
+    from swingby.theory.claims.verdict import Finding
+    from swingby.verify.auditing import cache
+    from swingby.verify.prover import judge as prover
+
+    held = getattr(request.config, "cache", None)
+
+    def call(claim, judge=prover.judge, folder="verdicts"):
+        if held is None:
+            return judge(claim)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("XDG_CACHE_HOME", str(held.mkdir(folder)))
+            known = cache.load(claim)
+            if known is None:
+                known = judge(claim), 0.0
+                if known[0].verdict != Finding.UNDECIDED:
+                    cache.store(claim, *known)
+            return known[0]
+
+    return call
+
+
+@pytest.fixture(scope="session")
 def forked_pytest(tmp_path_factory):
     """Run pytest in a process of its own, see ``forked.py``."""
     with forks(tmp_path_factory.mktemp("forked")) as run:

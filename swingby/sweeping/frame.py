@@ -25,12 +25,10 @@ from swingby.sweeping.store import COLUMNS, RESULTS, Head, Kept, Values, reading
 from swingby.theory import numbers
 from swingby.theory.claims.verdict import Share
 from swingby.theory.growth import DYNAMICS
+from swingby.theory.numbers import Floats, Integers
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 #: Columns that are exported once, in order.
 PLAIN = (
@@ -341,7 +339,7 @@ class Column:
 
     quantity: Quantity
     values: list[Value]
-    index: NDArray[np.int64]
+    index: Integers
 
     @property
     def exact(self) -> list[Fraction] | None:

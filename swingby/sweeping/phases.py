@@ -35,13 +35,10 @@ from swingby.sweeping.frame import (
 from swingby.sweeping.grid import Range, SweepGrid, optional_whole
 from swingby.sweeping.point import Label
 from swingby.theory import numbers
+from swingby.theory.numbers import Floats, Integers
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
-
-    Whole = NDArray[np.int64]
-    Floats = NDArray[np.float64]
 
 #: A swing-by shows as a second descent of the loss, if not as more.
 SWING_BY = 2
@@ -75,8 +72,8 @@ class Cells(numbers.ReadOnly):
     table: pd.DataFrame
     shape: tuple[int, ...]
     labels: tuple[str, ...]
-    predicted: Whole
-    observed: Whole
+    predicted: Integers
+    observed: Integers
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in self.table:
@@ -90,7 +87,7 @@ class Cells(numbers.ReadOnly):
         """Share of the decided points not observed as predicted; nan where none is decided."""
         return _over(self.decided - self.agreed, self.decided)
 
-    def counts(self, which: str) -> Whole:
+    def counts(self, which: str) -> Integers:
         """How many points have each label, ``"predicted"`` or ``"observed"``."""
         return self.predicted if which == "predicted" else self.observed
 
@@ -98,13 +95,13 @@ class Cells(numbers.ReadOnly):
         """Share of a label among the points that are done."""
         return _over(self.counts(which)[..., self.labels.index(label)], self.done)
 
-    def majority(self, which: str) -> tuple[Whole, Floats]:
+    def majority(self, which: str) -> tuple[Integers, Floats]:
         """The most common label of every pixel (its place in `labels`, or -1), and its share."""
         label = np.where(self.done > 0, self.counts(which).argmax(axis=-1), -1)
         return label, _over(self.counts(which).max(axis=-1), self.done)
 
 
-def _over(part: Whole | Floats, whole: Whole) -> Floats:
+def _over(part: Integers | Floats, whole: Integers) -> Floats:
     with np.errstate(invalid="ignore"):
         return np.asarray(part / np.where(whole > 0, whole, np.nan))
 
@@ -127,7 +124,7 @@ def gather(frame: pd.DataFrame, shape: tuple[int, ...]) -> Cells:
     used = {*measured["predicted"].dropna(), *measured["observed"].dropna()}
     labels = (*map(str, Label), *sorted(used - set(map(str, Label))))
 
-    def per_label(which: str) -> Whole:
+    def per_label(which: str) -> Integers:
         counted = measured.groupby(["pixel", which]).size().unstack(fill_value=0)
         counted = counted.reindex(index=every, columns=list(labels), fill_value=0)
         return counted.to_numpy(np.int64).reshape(*shape, len(labels))
@@ -336,7 +333,7 @@ def _spacing(one: Quantity, grid: SweepGrid | None) -> str | None:
 
 def _pixels(
     columns: list[Column], grid: SweepGrid | None, bins: int | None
-) -> tuple[list[Axis], Whole, tuple[int, ...], set[str]]:
+) -> tuple[list[Axis], Integers, tuple[int, ...], set[str]]:
     """Axes, the pixel of every row, the shape of the pixels, and what is in bins.
 
     Of lists there is a pixel per pair of values; draws have one each, or go into bins.
@@ -376,7 +373,7 @@ def _is_drawn(one: Column, columns: list[Column], grid: SweepGrid | None) -> boo
     return measured or several
 
 
-def _of_values(one: Column, grid: SweepGrid | None, bins: int | None) -> tuple[Axis, Whole]:
+def _of_values(one: Column, grid: SweepGrid | None, bins: int | None) -> tuple[Axis, Integers]:
     """An axis of the values, or of bins, and which of its pixels each row is in."""
     spacing, exact = _spacing(one.quantity, grid), one.exact
     if bins is None or exact is None or len(exact) == 1:
@@ -387,7 +384,7 @@ def _of_values(one: Column, grid: SweepGrid | None, bins: int | None) -> tuple[A
     return axis, bin_of[one.index]
 
 
-def _of_draws(one: Column, index: Whole, grid: SweepGrid | None) -> Axis:
+def _of_draws(one: Column, index: Integers, grid: SweepGrid | None) -> Axis:
     """An axis with one value per draw, in the order of the draws."""
     exact = one.exact
     spacing = "linear" if exact is not None and min(exact) <= 0 else _spacing(one.quantity, grid)

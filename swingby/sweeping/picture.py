@@ -19,14 +19,11 @@ from swingby.sweeping.axes import Axis, apart, tick_text, ticks
 from swingby.sweeping.frame import quantity
 from swingby.sweeping.phases import Cells, Diagram, pooled_text
 from swingby.sweeping.point import Label
+from swingby.theory.numbers import Booleans, Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Booleans = NDArray[np.bool_]
 
 #: Inches of a panel, and of an entry of the legend.
 WIDTH, HEIGHT, ENTRY = 2.75, 2.45, 1.3

@@ -11,7 +11,6 @@ from swingby.theory.claims.claim import Claim
 from swingby.theory.claims.conclusions import ByHand, OnInterval
 from swingby.theory.proofs.reader import packaged
 from swingby.theory.repaired import theorem_r, theorem_two
-from swingby.verify.auditing.cache import key
 from swingby.verify.prover.repaired import theorems
 from swingby.verify.prover.repaired.flow import judge_flow
 from swingby.verify.prover.scalar.dispatch import judge_scalar
@@ -42,16 +41,14 @@ def test_every_reading_step_has_a_numerical_test():
             assert claim.conclusion.why
 
 
+def on_four_instances(claim):
+    return judge_flow(claim, instances=4) or judge_scalar(claim)
+
+
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
-def test_verdict(claim, request):
-    """Kept by pytest until the claim or a line of the provers changes."""
-    held, place = getattr(request.config, "cache", None), f"swingby/verdicts/{key(claim)}"
-    verdict = held and held.get(place, None)
-    if not verdict:
-        verdict = str((judge_flow(claim, instances=4) or judge_scalar(claim)).verdict)
-        if held:
-            held.set(place, verdict)
-    assert verdict == ("tested" if isinstance(claim.conclusion, ByHand) else "proved")
+def test_verdict(claim, verdict):
+    judged = verdict(claim, on_four_instances, "verdicts-on-four")
+    assert judged.verdict == ("tested" if isinstance(claim.conclusion, ByHand) else "proved")
 
 
 MUTATIONS = {

@@ -1,36 +1,9 @@
-"""Starts that several tests draw, and verdicts that are kept from run to run."""
+"""Starts that several tests draw, and what an export reads of a verdict."""
 
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-
-from swingby.theory.claims.verdict import Finding
-from swingby.verify.auditing import cache as audit_cache
-from swingby.verify.prover.judge import judge
-
-
-@pytest.fixture(scope="session")
-def verdict(request):
-    """``verdict(claim)``, kept by pytest until the claim or a line of the provers changes.
-
-    What is undecided may have been out of time, and seeded bugs run without what pytest keeps.
-    """
-    held = getattr(request.config, "cache", None)
-
-    def call(claim):
-        if held is None:
-            return judge(claim)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setenv("XDG_CACHE_HOME", str(held.mkdir("verdicts")))
-            known = audit_cache.load(claim)
-            if known is None:
-                known = judge(claim), 0.0
-                if known[0].verdict != Finding.UNDECIDED:
-                    audit_cache.store(claim, *known)
-            return known[0]
-
-    return call
 
 
 @pytest.fixture(scope="session")

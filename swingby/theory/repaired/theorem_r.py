@@ -49,12 +49,11 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.theory import balls, numbers
 from swingby.theory.balls import precision
+from swingby.theory.numbers import Booleans, Floats
 from swingby.theory.repaired.theorem_two import LEVEL, Setting, found_in_balls
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -386,7 +385,7 @@ def _in_float_range(setting: Setting) -> bool:
     return min(smallest, setting.rho / setting.beta) > Fraction(1, 10**100)
 
 
-def _solve(setting: Setting, theta: Floats, log_omega: Floats) -> tuple[NDArray[np.bool_], _State]:
+def _solve(setting: Setting, theta: Floats, log_omega: Floats) -> tuple[Booleans, _State]:
     """Iterate the raised right sides at n points; tell which points reach a fixed point."""
     n, d = theta.size, setting.d
     raise_right_sides = _right_sides(setting)
@@ -415,7 +414,7 @@ def _solve(setting: Setting, theta: Floats, log_omega: Floats) -> tuple[NDArray[
 
 def _right_sides(
     setting: Setting,
-) -> Callable[[Floats, Floats, _State], tuple[_State, NDArray[np.bool_]]]:
+) -> Callable[[Floats, Floats, _State], tuple[_State, Booleans]]:
     """Prepare the map (E, N, M) -> raised right sides of C4, C2, C2', with C1, C3, C5, C6 checked.
 
     Signals are measured in units of a_1, which changes no condition.
@@ -438,7 +437,7 @@ def _right_sides(
     for k in place:
         weights[k, :, k] = weights[:, k, k] = weights[k, k, :] = -np.inf
 
-    def apply(theta: Floats, log_omega: Floats, state: _State) -> tuple[_State, NDArray[np.bool_]]:
+    def apply(theta: Floats, log_omega: Floats, state: _State) -> tuple[_State, Booleans]:
         level, log_b = theta[:, None], (log_beta + log_omega)[:, None]
         log_entries, N, M = state.log_entries, state.N, state.M
         wide = theta[:, None, None]
