@@ -179,13 +179,19 @@ def test_what_the_hook_returns_is_checked(run, returned):
     found.stderr.fnmatch_lines([f"*pytest_swingby_claims: {message}*"])
 
 
+# It says what it suppresses: where CI is set, Hypothesis ignores slow inputs by default.
+OWN = """settings.register_profile(
+    "swingby", deadline=None, max_examples=7, suppress_health_check=()
+)"""
+
+
 @pytest.mark.parametrize(
     ("name", "count", "before"),
     [
         ("swingby", 100, ""),
         ("swingby-full", 10_000, ""),
         # A profile of the same name is left alone.
-        ("swingby", 7, "settings.register_profile('swingby', deadline=None, max_examples=7)"),
+        ("swingby", 7, OWN),
     ],
 )
 def test_the_profile_is_there_when_it_is_asked_for(forked_pytest, tmp_path, name, count, before):
