@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import sympy
 
 from swingby.theory import dynamics
-from swingby.theory.claims.formula import show
+from swingby.theory.claims.formula import SIGNS, formula, greek
 from swingby.theory.claims.matrices import squared_norm
 
 
@@ -38,7 +38,7 @@ class Algebra:
 
     def shown(self, part: Any, latex: bool) -> str:
         """A field as text."""
-        return show(part, latex) if isinstance(part, sympy.Basic) else str(part)
+        return formula(part, latex=latex) if isinstance(part, sympy.Basic) else str(part)
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class MatrixIdentity(Algebra):
 
     def shown(self, part: Any, latex: bool) -> str:
         """A side, inside a trace where asked; a squared norm is a number: its trace is itself."""
-        text = show(part, latex)
+        text = formula(part, latex=latex)
         if not self.trace or part.has(squared_norm):
             return text
         return rf"\operatorname{{Tr}}\left[{text}\right]" if latex else f"Tr[{text}]"
@@ -84,10 +84,10 @@ class EntryIdentity(Algebra):
 
     def shown(self, part: Any, latex: bool) -> str:
         """A side; entry (i, j) of a matrix in brackets."""
-        text = show(part, latex)
+        text = formula(part, latex=latex)
         if part is self.right or part.is_commutative or self.right.has(sympy.Symbol("z")):
             return text
-        return rf"\left({text}\right)_{{i,j}}" if latex else f"({text})_i,j"
+        return rf"\left({text}\right)_{{i,j}}" if latex else f"({text})_ij"
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class FlowSolution(Algebra):
     def shown(self, part: Any, latex: bool) -> str:
         """A field as text."""
         if part is self.rate:
-            return f"{show(part[0], latex)} w + {show(part[1], latex)}"
+            return f"{formula(part[0], latex=latex)} w + {formula(part[1], latex=latex)}"
         return super().shown(part, latex)
 
 
@@ -136,7 +136,7 @@ class SameDistribution(Algebra):
     location: Any
     covariance: Any
     WORD, SIGN = "law", "->"
-    PLAIN = "x_p ~ $representation, given eta: Gaussian with mean $location, covariance $covariance"
+    PLAIN = "x_p ~ $representation, given η: Gaussian with mean $location, covariance $covariance"
     LATEX = (
         r"x_p \simeq $representation,\ "
         r"\mathcal{N}($location, $covariance) \text{ given } \eta"
@@ -172,7 +172,7 @@ class LossOrder(Algebra):
     """
 
     jacobian: str
-    PLAIN = "|(W - I) x^(u)|^2 <= |(W - I) x^(v)|^2 for all u <= v and W $jacobian"
+    PLAIN = "|(W − I) x^(u)|² ≤ |(W − I) x^(v)|² for all u ≤ v and W $jacobian"
     LATEX = (
         r"\forall W \text{ $jacobian }, u \preceq v: "
         r"\|(W - I)\widehat{x}^{(u)}\|^2 \le \|(W - I)\widehat{x}^{(v)}\|^2"
@@ -194,13 +194,6 @@ class Both(Algebra):
 A_1, A_2, X, X_inverse, Y, Y_transposed = sympy.symbols("A_1 A_2 X X^-1 Y Y^T", commutative=False)
 
 
-def _shown(expression: Any, latex: bool) -> str:
-    """As sympy writes it."""
-    if latex:
-        return str(sympy.latex(expression))
-    return str(sympy.sstr(expression)).replace("**", "^")
-
-
 @dataclass(frozen=True)
 class InDimensions(Algebra):
     """Statements in several dimensions, in the letters of :func:`swingby.theory.dynamics.symbols`.
@@ -213,7 +206,7 @@ class InDimensions(Algebra):
     def lines(self, latex: bool = False) -> str:
         """The first case, and how many more there are."""
         dimension, *sides = self.cases[0]
-        left, right = (_shown(side, latex) for side in sides)
+        left, right = (formula(side, latex=latex) for side in sides)
         shown = Template(self.LATEX if latex else self.PLAIN).substitute(left=left, right=right)
         largest = max(case[0] for case in self.cases)
         more = f"d = {dimension}" + f" to {largest}" * (largest != dimension)
@@ -244,10 +237,6 @@ class BlockTrace(Algebra):
     PLAIN = "Tr[$left] = Tr[$right]"
     LATEX = r"\operatorname{Tr}[$left] = \operatorname{Tr}[$right]"
 
-    def shown(self, part: Any, latex: bool) -> str:
-        """A side as sympy writes it."""
-        return _shown(part, latex)
-
 
 @dataclass(frozen=True)
 class OnInterval(Algebra):
@@ -259,13 +248,6 @@ class OnInterval(Algebra):
     high: Any
     PLAIN = "$relation for $letter in [$low, $high]"
     LATEX = r"$relation,\quad $letter \in [$low, $high]"
-
-    def shown(self, part: Any, latex: bool) -> str:
-        """The relation with its sign; the ends as fractions."""
-        if part is self.relation:
-            sign = {"<=": r"\le"}.get(part.rel_op, part.rel_op) if latex else part.rel_op
-            return f" {sign} ".join(_shown(side, latex) for side in part.args)
-        return _shown(part, latex) if part is self.letter else str(part)
 
 
 _ESCAPED = str.maketrans(
@@ -289,8 +271,13 @@ class ByHand(Algebra):
     test: str = ""
 
     def lines(self, latex: bool = False) -> str:
-        """The words."""
-        return rf"\text{{{self.text.translate(_ESCAPED)}}}" if latex else self.text
+        """The words, on a terminal with the signs of a formula."""
+        if latex:
+            return rf"\text{{{self.text.translate(_ESCAPED)}}}"
+        text = self.text
+        for plain in ("<=", ">=", "!="):
+            text = text.replace(plain, SIGNS[plain])
+        return greek(text)
 
 
 def along_flow(quantity: Any, dimension: int) -> Any:

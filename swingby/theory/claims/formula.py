@@ -1,7 +1,7 @@
 """Formulas as text and as LaTeX, with products in the order of the paper: constants, then state.
 
 sympy's printers sort factors by its own rules; here ``2 P γ α d β² ω²`` reads as printed. Sums put
-short terms before long ones and positive ones before negative ones.
+short terms before long ones and positive ones before negative ones; matrices stay where they are.
 """
 
 from __future__ import annotations
@@ -36,10 +36,14 @@ LETTERS = (
     *("P", "K", "C", "kappa", "eta", "gamma", "alpha", "d", "beta", "omega"),
     *("a_i", "a_j", "a_k", "lambda", "t", "T"),
 )
+#: Entries of the signal, of any index.
+_SIGNAL = r"a(_\w|\[.*\])"
 _STATE = ("G_ij(t)", "S_ij(t)", "N_ij(t)")
 
-_SIGNS = {"<=": "≤", ">=": "≥", "<": "<", ">": ">", "==": "=", "!=": "≠"}
+SIGNS = {"<=": "≤", ">=": "≥", "<": "<", ">": ">", "==": "=", "!=": "≠"}
 _LATEX_SIGNS = {"<=": r"\le", ">=": r"\ge", "<": "<", ">": ">", "==": "=", "!=": r"\ne"}
+#: Words that LaTeX writes as commands.
+_COMMANDS = {*GREEK, "epsilon", "exp"}
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _SUM, _PRODUCT, _POWER = range(3)
 
@@ -51,15 +55,13 @@ def formula(expression: Any, *, latex: bool = False) -> str:
             formula(part, latex=latex) for part in expression
         )
     if isinstance(expression, sympy.core.relational.Relational):
-        sign = (_LATEX_SIGNS if latex else _SIGNS)[expression.rel_op]
+        sign = (_LATEX_SIGNS if latex else SIGNS)[expression.rel_op]
         left, right = (formula(side, latex=latex) for side in (expression.lhs, expression.rhs))
         return f"{left} {sign} {right}"
     if isinstance(expression, sympy.And | sympy.Or):
         word = "and" if isinstance(expression, sympy.And) else "or"
         joint = rf"\ \text{{{word}}}\ " if latex else f" {word} "
         return joint.join(sorted(formula(part, latex=latex) for part in expression.args))
-    if _is_algebraic(expression):
-        return show(expression, latex) if latex else greek(show(expression))
     return _show(expression, latex, _SUM)
 
 
@@ -68,9 +70,9 @@ def symbol_text(name: str, *, latex: bool = False) -> str:
     if not latex:
         name = name.replace("-", " − ") if name.startswith("(") else name
         return greek(name)
-    text = re.sub(r"_([A-Za-z\d]+)", _index, name)
+    text = re.sub(r"_([A-Za-z\d]+)", _index, re.sub(r"\^(-?\w+)", r"^{\1}", name))
     return re.sub(
-        r"[A-Za-z]+", lambda match: rf"\{match[0]}" if match[0] in GREEK else match[0], text
+        r"[A-Za-z]+", lambda match: rf"\{match[0]}" if match[0] in _COMMANDS else match[0], text
     )
 
 
@@ -89,33 +91,57 @@ def _index(match: re.Match[str]) -> str:
     return f"_{{{index[0]},{index[1]}}}" if re.fullmatch(r"[i-l]{2}", index) else f"_{{{index}}}"
 
 
-def _is_algebraic(expression: Any) -> bool:
-    return (
-        not expression.is_commutative
-        or expression.has(sympy.Indexed, sympy.Sum)
-        or bool(expression.atoms(sympy.core.function.AppliedUndef))
-    )
-
-
 def _show(expression: Any, latex: bool, level: int) -> str:
+    if expression.is_Integer and expression >= 0:
+        return str(expression)
     if expression.is_Add:
         return _wrap(_sum(expression, latex), level > _SUM, latex)
     if expression.is_Mul or expression.is_Pow or expression.is_Rational:
         text, is_product = _product(expression, latex)
         return _wrap(text, is_product and level > _PRODUCT, latex)
+    if latex and expression in MATRICES:
+        return str(MATRICES[expression].latex)
     if expression.is_Symbol:
         return symbol_text(expression.name, latex=latex)
+    if isinstance(expression, sympy.Indexed):
+        # w(0)[k, i] is w_ki(0), and exp(-a t)[i] is exp(-a_i t).
+        index = "".join(map(str, expression.indices))
+        name = re.sub(r"^(exp\(-)?(\w+)", rf"\g<0>_{index}", str(expression.base))
+        return symbol_text(name, latex=latex)
+    return _operator(expression, latex, level)
+
+
+#: Operators as text and as LaTeX. A `term` is summed: brackets stand around sums alone.
+_OPERATORS = {
+    "Abs": ("|$body|", r"\left|$body\right|"),
+    "Max": ("max{$all}", r"\max\left\{$all\right\}"),
+    "Min": ("min{$all}", r"\min\left\{$all\right\}"),
+    "exp": ("exp($body)", r"\exp\left($body\right)"),
+    "log": ("log($body)", r"\log\left($body\right)"),
+    "KroneckerDelta": ("1{$pair}", r"\mathbb{1}_{\{$pair\}}"),
+    "inside": ("1{$body ≤ s}", r"\mathbb{1}_{\{$body \le s\}}"),
+    "squared_norm": ("|$body|²", r"\left\|$body\right\|^2"),
+    "mean": ("E[$body]", r"\mathbb{E}\left[$body\right]"),
+    "over_samples": ("sum_{p≤s, k≤n} $term", r"\sum_{p=1}^{s}\sum_{k=1}^{n} $term"),
+    "rest": ("sum_{$index ≠ i,j} $term", r"\sum_{$index \ne i,j} $term"),
+    "Sum": ("sum_{$index=$lower..$upper} $term", r"\sum_{$index=$lower}^{$upper} $term"),
+}
+
+
+def _operator(expression: Any, latex: bool, level: int) -> str:
     name = expression.func.__name__
-    inner = [_show(argument, latex, _SUM) for argument in expression.args]
-    if name == "Abs":
-        return rf"\left|{inner[0]}\right|" if latex else f"|{inner[0]}|"
-    if name in ("Min", "Max"):
-        joined = ", ".join(sorted(inner, key=lambda text: (len(text), text)))
-        word = name.lower()
-        return rf"\{word}\left\{{{joined}\right\}}" if latex else f"{word}{{{joined}}}"
-    if name in ("exp", "log"):
-        return rf"\{name}\left({inner[0]}\right)" if latex else f"{name}({inner[0]})"
-    return str(sympy.latex(expression) if latex else sympy.sstr(expression))
+    if name not in _OPERATORS:
+        return str(sympy.latex(expression) if latex else sympy.sstr(expression))
+    parts = (expression.function, *expression.limits[0]) if name == "Sum" else expression.args
+    shown = [_show(part, latex, _SUM) for part in parts]
+    words = dict(zip(("body", "index", "lower", "upper"), shown, strict=False))
+    words["all"] = ", ".join(sorted(shown, key=lambda text: (len(text), text)))
+    words["pair"] = " = ".join(sorted(shown))
+    term = _show(parts[0], latex, _PRODUCT)
+    words["term"] = _wrap(term, term[0] in "-−", latex)
+    template = _OPERATORS[name][latex]
+    text = Template(template).substitute(words)
+    return _wrap(text, "$term" in template and level > _SUM, latex)
 
 
 def _wrap(text: str, brackets: bool, latex: bool) -> str:
@@ -155,9 +181,10 @@ def _factors(expression: Any) -> tuple[Fraction, list[tuple[Any, Any]]]:
     """Rational coefficient, and bases with their exponents."""
     coefficient, powers = Fraction(1), []
     for factor in _flat(expression, sympy.Mul):
+        commutes = factor.is_commutative
         if factor.is_Rational:
             coefficient *= Fraction(int(factor.p), int(factor.q))
-        elif factor.is_Pow and factor.exp.is_Integer and factor.base.is_Mul:
+        elif factor.is_Pow and factor.exp.is_Integer and factor.base.is_Mul and commutes:
             inner, parts = _factors(factor.base)
             if inner:
                 coefficient *= inner ** int(factor.exp)
@@ -184,17 +211,22 @@ def _content(total: Any) -> Fraction:
 
 
 def _rank(base: Any, exponent: Any) -> tuple[int, int, str]:
-    """Sums of constants, constants, sums, state, functions."""
-    if base.is_Symbol:
-        if base.name in LETTERS:
-            return 1, LETTERS.index(base.name), ""
-        is_term = base.name in _STATE
-        return 3, _STATE.index(base.name) if is_term else len(_STATE), str(base.name)
-    names = {symbol.name for symbol in base.free_symbols}
+    """Sums of constants, constants, sums, state, functions; matrices as they stand."""
+    if not base.is_commutative:
+        return 6, 0, ""
+    entries = base.atoms(sympy.Indexed)
+    parts = base.free_symbols.difference(*(entry.free_symbols for entry in entries)) | entries
+    names = {part.name for part in parts}
+    is_constant = all(name in LETTERS or re.fullmatch(_SIGNAL, name) for name in names)
     if base.is_Add:
-        has_state = not names <= set(LETTERS)
-        is_constant = names <= {"kappa", "K", "C", "lambda", "d"} and exponent.is_positive
-        return 0 if is_constant else 4 if has_state else 2, 0, str(base)
+        is_number = names <= {"kappa", "K", "C", "lambda", "d"} and exponent.is_positive
+        return 0 if is_number else 2 if is_constant else 4, 0, str(base)
+    if base.is_Symbol or base in entries:
+        if is_constant:
+            name = base.name if base.name in LETTERS else "a_k"
+            return 1, LETTERS.index(name), str(base.name)
+        place = _STATE.index(base.name) if base.name in _STATE else len(_STATE)
+        return 3, place, str(base.name)
     return 5, 0, str(base)
 
 
@@ -208,165 +240,43 @@ def _product(expression: Any, latex: bool) -> tuple[str, bool]:
     sign = ("-" if latex else "−") if coefficient < 0 else ""
     if not factors and coefficient.denominator in (5, 10, 20, 100):
         return f"{sign}{float(abs(coefficient)):g}", bool(sign)
-    top = [str(abs(coefficient.numerator))] if abs(coefficient.numerator) != 1 else []
-    bottom = [str(coefficient.denominator)] if coefficient.denominator != 1 else []
+    whole, part = abs(coefficient.numerator), coefficient.denominator
+    top = [(sympy.Integer(whole), 1)] if whole != 1 else []
+    bottom = [(sympy.Integer(part), 1)] if part != 1 else []
     for base, exponent in _ordered(factors):
         is_root = exponent == -sympy.Rational(1, 2) and not base.is_Symbol
-        if is_root or (exponent.is_Integer and exponent < 0):
-            bottom.append(_power(base, -exponent, latex))
+        if base.is_commutative and (is_root or (exponent.is_Integer and exponent < 0)):
+            bottom.append((base, -exponent))
         else:
-            top.append(_power(base, exponent, latex))
-    above = " ".join(top) or "1"
+            top.append((base, exponent))
+
+    def joined(parts: list[tuple[Any, Any]]) -> str:
+        # A single sum needs no brackets in a fraction of LaTeX.
+        level = _SUM if latex and bottom and len(parts) == 1 else _POWER
+        return " ".join(_power(*part, latex, level) for part in parts) or "1"
+
     if not bottom:
-        return sign + above, bool(sign) or len(top) > 1
-    below = " ".join(bottom)
+        return sign + joined(top), bool(sign) or len(top) > 1
+    above, below = joined(top), joined(bottom)
     if latex:
-        return rf"{sign}\frac{{{_bare(top, above)}}}{{{_bare(bottom, below)}}}", True
+        return rf"{sign}\frac{{{above}}}{{{below}}}", True
     return f"{sign}{above}/{_wrap(below, len(bottom) > 1, latex)}", True
 
 
-def _bare(factors: list[str], text: str) -> str:
-    """A single sum needs no brackets in a fraction of LaTeX."""
-    opening, closing = r"\left(", r"\right)"
-    if len(factors) != 1 or not (text.startswith(opening) and text.endswith(closing)):
-        return text
-    depth = 0
-    for found in re.finditer(r"\\left|\\right", text):
-        depth += 1 if found[0] == r"\left" else -1
-        if not depth and found.end() < len(text) - 1:
-            return text
-    return text[len(opening) : -len(closing)]
-
-
-def _power(base: Any, exponent: Any, latex: bool) -> str:
+def _power(base: Any, exponent: Any, latex: bool, level: int) -> str:
+    if exponent == 1:
+        return _show(base, latex, level)
     if exponent == sympy.Rational(1, 2):
         inner = _show(base, latex, _SUM)
         if latex:
             return rf"\sqrt{{{inner}}}"
         return f"√{inner}" if base.is_Symbol else f"√({inner})"
     text = _show(base, latex, _POWER)
-    if exponent == 1:
-        return text
-    if base.is_Pow or base.func.__name__ in ("exp", "log"):
+    if base.is_Pow or base.func.__name__ in ("exp", "log") or (base.is_Symbol and "^" in text):
         text = _wrap(text, True, latex)
     shown = _show(exponent, latex, _SUM)
     if latex:
-        flat = re.sub(r"^(-?)\\frac\{(.*)\}\{(.*)\}$", r"\1\2/\3", shown)
-        return f"{text}^{{{flat}}}"
+        return f"{text}^{{{exponent if exponent.is_Rational else shown}}}"
     if exponent.is_Integer and exponent > 0:
         return text + shown.translate(_RAISED)
-    return f"{text}^({shown})"
-
-
-#: Names in LaTeX of letters that stand in identities of matrices, where they differ.
-_LATEX_NAMES = {
-    **{name: rf"\{name}" for name in ("eta", "tau", "mu", "sigma", "xi", "epsilon")},
-    "a^-1": "a^{-1}",
-}
-#: Operators on matrices and entries, as text and as LaTeX.
-_OPERATORS = {
-    "KroneckerDelta": ("1{$pair}", r"\mathbb{1}_{\{$pair\}}"),
-    "inside": ("1{$body <= s}", r"\mathbb{1}_{\{$body \le s\}}"),
-    "squared_norm": ("|$body|^2", r"\left\|$body\right\|^2"),
-    "mean": ("E[$body]", r"\mathbb{E}\left[$body\right]"),
-    "exp": ("exp($body)", "e^{$body}"),
-    "over_samples": ("sum_{p<=s, k<=n} $term", r"\sum_{p=1}^{s}\sum_{k=1}^{n} $term"),
-    "rest": ("sum_{$index != i,j} $term", r"\sum_{$index \ne i,j} $term"),
-    "Sum": ("sum_{$index=$lower..$upper} $term", r"\sum_{$index=$lower}^{$upper} $term"),
-}
-
-
-def show(expression: Any, latex: bool = False, level: int = _SUM) -> str:
-    """A formula in the letters of :mod:`swingby.theory.claims.matrices`."""
-    if expression.is_Add:
-        return _wrap(_terms(expression, latex), level > _SUM, latex)
-    if expression.is_Mul:
-        return _wrap(_ordered_product(expression, latex), level > _PRODUCT, latex)
-    if expression.is_Pow:
-        if expression.exp == -1 and not latex:
-            return _wrap(f"1/{show(expression.base, latex, _POWER)}", level > _PRODUCT, latex)
-        base = show(expression.base, latex, _POWER)
-        exponent = show(expression.exp, latex)
-        if latex and "^" in base:
-            base = rf"\left({base}\right)"
-        return f"{base}^{{{exponent}}}" if latex else f"{base}^{exponent}"
-    if expression.is_Rational:
-        if expression.q == 1:
-            return _wrap(str(expression), expression < 0 and level > _SUM, latex)
-        sign, top = ("-" if expression < 0 else ""), abs(expression.p)
-        return rf"{sign}\frac{{{top}}}{{{expression.q}}}" if latex else f"{expression}"
-    if isinstance(expression, sympy.Indexed):
-        return _entry(expression, latex)
-    if expression.is_Symbol:
-        if not latex:
-            return str(expression.name)
-        known = MATRICES.get(expression)
-        return known.latex if known else _LATEX_NAMES.get(expression.name, expression.name)
-    return _operator(expression, latex, level)
-
-
-def _terms(expression: Any, latex: bool) -> str:
-    text = ""
-    for term in sorted(
-        expression.as_ordered_terms(), key=lambda term: term.could_extract_minus_sign()
-    ):
-        negative = term.could_extract_minus_sign() and not term.is_Add
-        shown = show(-term if negative else term, latex, _PRODUCT)
-        joint = " - " if negative else " + "
-        text += (joint if text else joint.strip() * negative) + shown
-    return text
-
-
-def _ordered_product(expression: Any, latex: bool) -> str:
-    commuting, matrices = expression.args_cnc()
-    top: list[Any] = []
-    bottom: list[Any] = []
-    sign = ""
-    for factor in commuting:
-        if factor.is_Rational:
-            # -2 comes apart into -1 and 2.
-            if factor < 0:
-                sign = "" if sign else "-"
-            top += [sympy.Integer(abs(factor.p))] * (abs(factor.p) != 1)
-            bottom += [sympy.Integer(factor.q)] * (factor.q != 1)
-        elif factor.is_Pow and factor.exp.is_Rational and factor.exp < 0:
-            bottom.append(factor.base**-factor.exp)
-        else:
-            top.append(factor)
-    rest = [show(factor, latex, _POWER) for factor in (*top, *matrices)]
-    if not bottom:
-        return sign + " ".join(rest)
-    below = " ".join(show(factor, latex, _POWER) for factor in bottom)
-    if latex:
-        over = rf"\frac{{1}}{{{below}}}"
-    else:
-        over = f"1/({below})" if len(bottom) > 1 else f"1/{below}"
-    return " ".join([sign + over, *rest])
-
-
-def _entry(expression: Any, latex: bool) -> str:
-    name = str(expression.base)
-    indices = ",".join(show(index, latex) for index in expression.indices)
-    below = f"_{{{indices}}}" if latex else f"_{indices}"
-    if name == "exp(-a t)":
-        return f"e^{{-a{below} t}}" if latex else f"exp(-a{below} t)"
-    if name == "a^-1":
-        return f"a{below}^{{-1}}" if latex else f"a{below}^-1"
-    if name.endswith("(0)"):
-        return f"{name[:-3]}{below}(0)"
-    return (_LATEX_NAMES.get(name, name) if latex else name) + below
-
-
-def _operator(expression: Any, latex: bool, level: int) -> str:
-    name = expression.func.__name__
-    if name not in _OPERATORS:
-        raise TypeError(f"no text for {name}")
-    body, *limits = expression.args if name != "Sum" else (expression.function, *expression.limits)
-    listed = limits[0] if name == "Sum" else limits
-    shown = [show(part, latex) for part in (body, *listed)]
-    parts = dict(zip(("index", "lower", "upper"), shown[1:], strict=False))
-    parts |= {"body": shown[0], "pair": " = ".join(sorted(shown))}
-    text = _OPERATORS[name][latex]
-    is_sum = "$term" in text
-    parts["term"] = show(body, latex, _PRODUCT) if is_sum else ""
-    return _wrap(Template(text).substitute(parts), is_sum and level > _SUM, latex)
+    return f"{text}^{shown}" if exponent.is_Symbol else f"{text}^({shown})"

@@ -10,7 +10,7 @@ import sympy
 
 from swingby.theory.claims.claim import AlongTrajectory, Claim, Given, conditions_of
 from swingby.theory.claims.conclusions import Both
-from swingby.theory.claims.formula import formula, greek
+from swingby.theory.claims.formula import formula
 from swingby.theory.claims.ledger import hypotheses
 
 #: Which entries a claim speaks of: words, with formulas between dollar signs.
@@ -47,15 +47,7 @@ def relations(conclusion: Any, *, latex: bool = False) -> list[str]:
     if conditions := conditions_of(conclusion):
         return [formula(part, latex=latex) for part in conditions]
     parts = conclusion.parts if isinstance(conclusion, Both) else (conclusion,)
-    shown = [part.lines(latex) for part in parts]
-    return shown if latex else [_with_signs(text) for text in shown]
-
-
-def _with_signs(text: str) -> str:
-    """Plain text with the signs that :func:`formula` uses."""
-    for plain, sign in (("<=", "≤"), (">=", "≥"), ("!=", "≠")):
-        text = text.replace(plain, sign)
-    return greek(text)
+    return [part.lines(latex) for part in parts]
 
 
 def statement_line(claim: Claim, *, latex: bool = False) -> str:
