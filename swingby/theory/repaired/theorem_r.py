@@ -37,11 +37,12 @@ dynamics. :func:`closed_form` shows that there is an omega_0 for every (a, beta,
 from __future__ import annotations
 
 import functools
+import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import flint
 import numpy as np
@@ -69,6 +70,75 @@ class Witness:
     M: tuple[Fraction, ...]
 
 
+@dataclass(frozen=True)
+class _Sides:
+    """The sums of the statement as arrays of floats or of balls; their last axes are i and j.
+
+    `log_X`, `rate`: for i < j. `N`, `M`: the right sides of C2 and C2'.
+    """
+
+    log_X: Any
+    H: Any
+    N: Any
+    M: Any
+    rate: Any
+
+
+def _sides(a: Any, spread: Any, log_b: Any, theta: Any, log_E: Any, N: Any, M: Any) -> _Sides:
+    """What C1 to C4 ask of (E, N, M); theta and log b have a last axis of length 1."""
+    after, level = _after(a), theta[..., None]
+    sums = a[:, None] + a
+    Z = _exponents(spread, theta, N, M)
+    log_X = _log_X(a, log_b, Z)
+    X = np.where(after, np.exp(log_X), 0) / (2 * a)
+    squares = _squares(a, log_E)
+    H = squares.sum(axis=-1)
+    longest = Z[..., None] - 2 * log_E
+    early = np.where(after.T, squares * (1 + (longest + np.abs(longest)) / 2), 0).sum(axis=-1)
+    rest = H[..., None] - squares
+    return _Sides(
+        log_X,
+        H,
+        (_nu(a, spread, N) * X).sum(axis=-1),
+        ((sums * X).sum(axis=-1) * theta + early / (2 * a)) / (1 - theta),
+        level * (a[:, None] - a) / 2 - (1 + a / a[:, None]) / (2 * level) * rest,
+    )
+
+
+def _squares(a: Any, log_E: Any) -> Any:
+    """(a_i + a_k) E_ik^2, whose sums over k are H_i."""
+    return np.where(np.eye(len(a)), 0, (a[:, None] + a) * np.exp(2 * log_E))
+
+
+def _after(a: Any) -> Booleans:
+    """Where i < j."""
+    return np.triu(np.ones((len(a), len(a)), dtype=bool), 1)
+
+
+def _exponents(spread: Any, theta: Any, N: Any, M: Any) -> Any:
+    """Z_i = 2 a_i T_i + log b, with any level in the place of theta."""
+    waits = 1 + np.maximum(np.arange(N.shape[-1]) - 1, 0)
+    return np.log(theta / (1 - theta)) + waits * spread + N + M
+
+
+def _log_X(a: Any, log_b: Any, Z: Any) -> Any:
+    """Logarithms of X_ij for i < j."""
+    slope = np.where(_after(a), a / a[:, None], 1)
+    return log_b[..., None] + slope * (Z - log_b)[..., None]
+
+
+def _nu(a: Any, spread: Any, N: Any) -> Any:
+    """The factors nu_ij."""
+    place = np.arange(len(a))
+    root = np.where(place > 0, 2 * np.exp((place * spread + N) / 2), 1)
+    return ((a[0] + a) / 2 + (a[0] - a) / 2 * root)[..., None] + a
+
+
+def _balls(values: Iterable[Fraction]) -> NDArray[np.object_]:
+    """Exact numbers as an array of balls."""
+    return np.array([balls.ball(value) for value in values])
+
+
 def conditions(
     setting: Setting, log_omega: Fraction | flint.arb, witness: Witness
 ) -> Iterator[tuple[str, flint.arb]]:
@@ -84,45 +154,30 @@ def conditions(
     yield "range", flint.arb(1 if fits else -1)
     if not fits:
         return
-    a, theta = [balls.ball(value) for value in setting.signal], balls.ball(witness.theta)
+    a, N, M = map(_balls, (setting.signal, witness.N, witness.M))
+    theta = balls.ball(witness.theta)
     log_b = balls.ball(setting.beta).log() + balls.ball(log_omega)
     spread = balls.ball(setting.beta / setting.rho).log()
-    log_peaks = [[balls.ball(value) for value in row] for row in witness.log_peaks]
-    E = [[value.exp() for value in row] for row in log_peaks]
-    Z = _exponents(setting, witness, theta)
+    log_E = np.array([_balls(row) for row in witness.log_peaks])
+    E = np.exp(log_E)
+    sides = _sides(a, spread, np.array([log_b]), np.array([theta]), log_E, N, M)
     yield "C0", theta.log() - log_b
     for i in indices:
-        after, others = range(i + 1, setting.d), [k for k in indices if k != i]
-        X = {j: (log_b + a[j] / a[i] * (Z[i] - log_b)).exp() for j in after}
-        H = sum(((a[i] + a[k]) * E[i][k] ** 2 for k in others), flint.arb(0))
-        yield "C1", 2 * a[i] * theta * (1 - theta) - H
-        yield "C5", balls.ball(Fraction(4, 25)) * a[i] - H
+        yield "C1", 2 * a[i] * theta * (1 - theta) - sides.H[i]
+        yield "C5", balls.ball(Fraction(4, 25)) * a[i] - sides.H[i]
         # C6 alone is not strict.
-        total = witness.N[i] + witness.M[i]
-        yield "C6", flint.arb(1) if total <= 1 else flint.arb(-1)
-        N, M = balls.ball(witness.N[i]), balls.ball(witness.M[i])
-        root = flint.arb(1)
-        if i:
-            root = 2 * ((i * spread + N) / 2).exp()
-        for j in after:
-            N -= ((a[0] + a[i]) / 2 + (a[0] - a[i]) / 2 * root + a[j]) * X[j] / (2 * a[j])
-            M -= (a[i] + a[j]) * theta * X[j] / (2 * a[j]) / (1 - theta)
-        for k in range(i):
-            longest = 1 + (Z[i] - 2 * log_peaks[i][k]).max(flint.arb(0))
-            M -= (a[i] + a[k]) * E[i][k] ** 2 / (2 * a[i]) * longest / (1 - theta)
-        if after:
-            yield "C2", N
-        yield "C2'", M
-        for j in after:
-            rest = [k for k in others if k != j]
-            s = (1 + a[j] / a[i]) / 2
-            noise = sum(((a[i] + a[k]) * E[i][k] ** 2 for k in rest), flint.arb(0))
-            rate = theta * (a[i] - a[j]) / 2 - s / theta * noise
-            yield "C3", rate
-            mean = (a[i] + a[j]) / 2
-            source = sum(((a[k] + mean) * E[i][k] * E[k][j] for k in rest), flint.arb(0))
-            P = (-a[j] / a[i] / 2 * theta.log()).exp() * X[j].sqrt()
-            yield "C4", E[i][j] - P - (-s * theta.log()).exp() * source / rate
+        yield "C6", flint.arb(1 if witness.N[i] + witness.M[i] <= 1 else -1)
+        if i < setting.d - 1:
+            yield "C2", N[i] - sides.N[i]
+        yield "C2'", M[i] - sides.M[i]
+        for j in range(i + 1, setting.d):
+            yield "C3", sides.rate[i, j]
+            r, mean = a[j] / a[i], (a[i] + a[j]) / 2
+            rest = (k for k in indices if k not in (i, j))
+            source = sum(((a[k] + mean) * E[i, k] * E[k, j] for k in rest), flint.arb(0))
+            P = ((sides.log_X[i, j] - r * theta.log()) / 2).exp()
+            noise = source / sides.rate[i, j] * (-(1 + r) / 2 * theta.log()).exp()
+            yield "C4", E[i, j] - P - noise
 
 
 def failing(setting: Setting, log_omega: Fraction | flint.arb, witness: Witness) -> tuple[str, ...]:
@@ -156,34 +211,21 @@ def time_bounds(
     `witness`: certified at this omega or a larger one. Raises InvalidInput unless H_i < 2 a_i
     level (1 - level) certainly.
     """
-    bounds = []
     with precision(256):
-        a, theta, aim = [balls.ball(x) for x in setting.signal], witness.theta, balls.ball(level)
+        a, N, M = map(_balls, (setting.signal, witness.N, witness.M))
+        theta, aim = witness.theta, balls.ball(level)
         log_b = balls.ball(setting.beta).log() + balls.ball(log_omega)
-        Z = _exponents(setting, witness, balls.ball(min(theta, level)))
+        spread = balls.ball(setting.beta / setting.rho).log()
+        Z = _exponents(spread, _balls([min(theta, level)]), N, M)
         g = balls.ball(min(theta * (1 - theta), level * (1 - level)))
         climb = (aim / (1 - aim)).log() - balls.ball(theta / (1 - theta)).log()
-        for i, row in enumerate(witness.log_peaks):
-            H = flint.arb(0)
-            for k in range(setting.d):
-                H += (a[i] + a[k]) * (2 * balls.ball(row[k])).exp() if k != i else 0
-            if not 2 * a[i] * aim * (1 - aim) - H > 0:
-                raise InvalidInput("level", level, "must be one that w_ii keeps", "[R.14]")
-            bound = (Z[i] - log_b) / (2 * a[i])
-            if level > theta:
-                bound += climb / (2 * a[i] - H / g)
-            bounds.append(balls.float_above(bound.max(flint.arb(0))))
-    return tuple(bounds)
-
-
-def _exponents(setting: Setting, witness: Witness, theta: flint.arb) -> list[flint.arb]:
-    """Z_i = 2 a_i T_i + log b, with any level in the place of theta."""
-    spread = balls.ball(setting.beta / setting.rho).log()
-    logit = (theta / (1 - theta)).log()
-    return [
-        logit + (1 + max(i - 1, 0)) * spread + balls.ball(witness.N[i] + witness.M[i])
-        for i in range(setting.d)
-    ]
+        H = _squares(a, np.array([_balls(row) for row in witness.log_peaks])).sum(axis=-1)
+        if not all(2 * a * aim * (1 - aim) - H > 0):
+            raise InvalidInput("level", level, "must be one that w_ii keeps", "[R.14]")
+        bounds = (Z - log_b) / (2 * a)
+        if level > theta:
+            bounds += climb / (2 * a - H / g)
+        return tuple(balls.float_above(bound.max(flint.arb(0))) for bound in bounds)
 
 
 @dataclass(frozen=True)
@@ -259,23 +301,24 @@ def _log_entry(setting: Setting) -> flint.arb:
 
 def _log_limit(setting: Setting, log_e: flint.arb) -> flint.arb:
     """Log omega_0 of the closed form."""
-    a, d = [balls.ball(value) for value in setting.signal], setting.d
-    log_theta, log_beta = balls.ball(Fraction(4, 5)).log(), balls.ball(setting.beta).log()
-    log_rho, quarter = balls.ball(setting.rho).log(), balls.ball(Fraction(1, 4))
-    spread, limit = log_beta - log_rho, log_theta - log_beta
-    for i in range(d):
-        root = 2 * ((i * spread + quarter) / 2).exp() if i else flint.arb(1)
-        growth = flint.arb(4).log() - log_rho + max(i - 1, 0) * spread + 2 * quarter
-        for j in range(i + 1, d):
-            r = a[j] / a[i]
-            nu = (a[0] + a[i]) / 2 + (a[0] - a[i]) / 2 * root + a[j]
-            X = 2 * a[j] * (1 / (4 * nu)).min(1 / (32 * (a[i] + a[j]))) / (d - i - 1)
-            target = (balls.ball(Fraction(49, 100)).log() + log_e).min(X.log() / 2)
-            at_one = (-r * log_theta + log_beta + r * growth) / 2  # log P_ij at omega = 1
-            limit = limit.min(2 * (target - at_one) / (1 - r))
+    a, d = _balls(setting.signal), setting.d
+    theta, quarters = balls.ball(Fraction(4, 5)), _balls([Fraction(1, 4)] * d)
+    log_beta = balls.ball(setting.beta).log()
+    spread = balls.ball(setting.beta / setting.rho).log()
+    nu = _nu(a, spread, quarters)
+    Z = _exponents(spread, np.array([theta]), quarters, quarters)
+    at_one = _log_X(a, np.array([log_beta]), Z)  # log X_ij at omega = 1
+    limit = theta.log() - log_beta
+    for i, j in itertools.combinations(range(d), 2):
+        r = a[j] / a[i]
+        X = 2 * a[j] * (1 / (4 * nu[i, j])).min(1 / (32 * (a[i] + a[j]))) / (d - i - 1)
+        target = (balls.ball(Fraction(49, 100)).log() + log_e).min(X.log() / 2)
+        limit = limit.min((2 * target - at_one[i, j] + r * theta.log()) / (1 - r))
     return limit
 
 
+#: Candidates (log E, N, M) at n points (theta, log omega): arrays with n rows.
+_State = tuple[Floats, Floats, Floats]
 #: Values of theta that are tried, in percent.
 THETAS = tuple(
     Fraction(percent, 100) for percent in (50, 55, 60, 65, 70, 74, 78, 82, 86, 90, 93, 96)
@@ -287,18 +330,6 @@ TOLERANCE = 1e-4
 #: Omegas per section of the search, and iterations after which a fixed point is given up.
 SECTIONS = 12
 ITERATIONS = 200
-
-
-@dataclass(frozen=True)
-class _State:
-    """Candidates (E, N, M) at n points (theta, log omega), as arrays with n rows."""
-
-    log_entries: Floats
-    N: Floats
-    M: Floats
-
-    def rows(self, chosen: NDArray[np.intp]) -> _State:
-        return _State(self.log_entries[chosen], self.N[chosen], self.M[chosen])
 
 
 def search(setting: Setting, thetas: tuple[Fraction, ...] = THETAS) -> Certified:
@@ -348,14 +379,15 @@ def find_witness(
     if not _in_float_range(setting) or math.isinf(L):
         return None
     levels = np.array([float(theta) for theta in thetas])
-    solved, state = _solve(setting, levels, np.full(levels.size, L))
-    for place in np.argsort(state.log_entries.max(axis=(1, 2)), kind="stable"):
+    solved, (log_E, N, M) = _solve(setting, levels, np.full(levels.size, L))
+    for place in np.argsort(log_E.max(axis=(1, 2)), kind="stable"):
         if solved[place]:
+            rows = np.where(np.eye(setting.d), 0, log_E[place]).tolist()
             witness = Witness(
                 thetas[place],
-                _exact(state.log_entries[place]),
-                tuple(map(Fraction, state.N[place].tolist())),
-                tuple(map(Fraction, state.M[place].tolist())),
+                tuple(tuple(map(Fraction, row)) for row in rows),
+                tuple(map(Fraction, N[place].tolist())),
+                tuple(map(Fraction, M[place].tolist())),
             )
             if certify(setting, log_omega, witness):
                 return witness
@@ -373,12 +405,6 @@ def scaled(setting: Setting, log_omega: Fraction, certified: Certified) -> Witne
     )
 
 
-def _exact(log_entries: Floats) -> tuple[tuple[Fraction, ...], ...]:
-    """Exact rationals, 0 on the diagonal."""
-    finite = np.where(np.eye(len(log_entries)) > 0, 0.0, log_entries)
-    return tuple(tuple(map(Fraction, row)) for row in finite.tolist())
-
-
 def _in_float_range(setting: Setting) -> bool:
     """Whether ratios of signals and of beta to rho survive in floats, with room for squares."""
     smallest = setting.signal[-1] / setting.signal[0]
@@ -388,89 +414,60 @@ def _in_float_range(setting: Setting) -> bool:
 def _solve(setting: Setting, theta: Floats, log_omega: Floats) -> tuple[Booleans, _State]:
     """Iterate the raised right sides at n points; tell which points reach a fixed point."""
     n, d = theta.size, setting.d
-    raise_right_sides = _right_sides(setting)
-    everything = _State(np.full((n, d, d), -np.inf), np.zeros((n, d)), np.zeros((n, d)))
+    raised = _raised(setting)
+    state: _State = (np.full((n, d, d), -np.inf), np.zeros((n, d)), np.zeros((n, d)))
     solved, open_points = np.zeros(n, dtype=bool), np.arange(n)
-    state = everything
+    everything = tuple(part.copy() for part in state)
     for _ in range(ITERATIONS):
-        new, alive = raise_right_sides(theta[open_points], log_omega[open_points], state)
+        new, alive = raised(theta[open_points], log_omega[open_points], state)
         with np.errstate(invalid="ignore"):
-            change = np.nan_to_num(np.abs(new.log_entries - state.log_entries), nan=0.0).max(
-                axis=(1, 2)
-            )
-        change = np.maximum(change, np.abs(new.N - state.N).max(axis=1, initial=0))
-        change = np.maximum(change, np.abs(new.M - state.M).max(axis=1, initial=0))
+            moved = [np.nan_to_num(np.abs(x - y)) for x, y in zip(new, state, strict=True)]
+        change = np.max([part.reshape(len(part), -1).max(axis=1) for part in moved], axis=0)
         done = alive & (change < MARGIN / 10)
-        places = open_points[done]
-        solved[places] = True
-        everything.log_entries[places], everything.N[places] = new.log_entries[done], new.N[done]
-        everything.M[places] = new.M[done]
+        solved[open_points[done]] = True
+        for kept, part in zip(everything, new, strict=True):
+            kept[open_points[done]] = part[done]
         going = np.flatnonzero(alive & ~done)
         if not going.size:
             break
-        open_points, state = open_points[going], new.rows(going)
-    return solved, everything
+        open_points = open_points[going]
+        state = new[0][going], new[1][going], new[2][going]
+    return solved, (everything[0], everything[1], everything[2])
 
 
-def _right_sides(
-    setting: Setting,
-) -> Callable[[Floats, Floats, _State], tuple[_State, Booleans]]:
-    """Prepare the map (E, N, M) -> raised right sides of C4, C2, C2', with C1, C3, C5, C6 checked.
+def _raised(setting: Setting) -> Callable[[Floats, Floats, _State], tuple[_State, Booleans]]:
+    """The map (E, N, M) -> raised right sides of C4, C2, C2', with C1, C3, C5, C6 checked.
 
     Signals are measured in units of a_1, which changes no condition.
     """
-    d = setting.d
     a = np.array([float(value / setting.signal[0]) for value in setting.signal])
     log_beta = numbers.log_of(setting.beta)
     spread = log_beta - numbers.log_of(setting.rho)
-    place = np.arange(d)
-    after, before = np.triu(np.ones((d, d)), 1), np.tril(np.ones((d, d)), -1)
-    sums, means, ratio = a[:, None] + a, (a[:, None] + a) / 2, a / a[:, None]
-    slope = np.where(after > 0, ratio, 1.0)
-    s = (1 + ratio) / 2
-    # 4^(1/2) of kappa_n, in logarithms; kappa_1 = 1.
-    growth = np.where(place > 0, math.log(2), 0.0)
-    per_N = np.where(place > 0, 0.5, 0.0)
+    after, ratio = _after(a), a / a[:, None]
     with np.errstate(divide="ignore"):
         # log(a_k + (a_i + a_j)/2), absent for k = i, k = j and i = j.
-        weights = np.log(means[:, :, None] + a)
-    for k in place:
+        weights = np.log(((a[:, None] + a) / 2)[:, :, None] + a)
+    for k in range(setting.d):
         weights[k, :, k] = weights[:, k, k] = weights[k, k, :] = -np.inf
 
     def apply(theta: Floats, log_omega: Floats, state: _State) -> tuple[_State, Booleans]:
         level, log_b = theta[:, None], (log_beta + log_omega)[:, None]
-        log_entries, N, M = state.log_entries, state.N, state.M
-        wide = theta[:, None, None]
-        Z = np.log(level / (1 - level)) + (1 + np.maximum(place - 1, 0)) * spread + N + M
-        log_X = log_b[:, :, None] + slope * (Z - log_b)[:, :, None]
-        X = np.exp(np.minimum(log_X, 50)) * after / (2 * a)
-        root = np.exp(growth + place * spread / 2 + per_N * N)
-        nu = ((a[0] + a) / 2 + (a[0] - a) / 2 * root)[:, :, None] + a
-        squares = np.exp(2 * log_entries)
-        H = (sums * squares).sum(axis=2)
-        longest = 1 + np.maximum(Z[:, :, None] - 2 * np.maximum(log_entries, -1e9), 0)
-        early = (before * sums * squares * longest).sum(axis=2) / (2 * a)
-        new_N = (nu * X).sum(axis=2)
-        new_M = ((sums * X).sum(axis=2) * level + early) / (1 - level)
-        rate = wide * (a[:, None] - a) / 2 - s / wide * (H[:, :, None] - sums * squares)
-        terms = weights + log_entries[:, :, None, :] + log_entries[:, None, :, :]
+        log_E, log_theta = state[0], np.log(level)[:, :, None]
+        with np.errstate(over="ignore"):
+            sides = _sides(a, spread, log_b, level, np.maximum(log_E, -1e9), *state[1:])
+        terms = weights + log_E[:, :, None, :] + log_E[:, None, :, :]
         top = np.maximum(terms.max(axis=3), -1e300)
-        with np.errstate(divide="ignore"):
-            log_source = top + np.log(np.exp(terms - top[..., None]).sum(axis=3))
-        kept = after > 0
-        alive = ((rate > 0) | ~kept).all(axis=(1, 2)) & (log_b < np.log(level))[:, 0]
+        alive = ((sides.rate > 0) | ~after).all(axis=(1, 2)) & (log_b < np.log(level))[:, 0]
         room = np.minimum(2 * a * level * (1 - level), 0.16 * a)
-        alive &= (room - H > 0).all(axis=1)
-        log_theta = np.log(wide)
-        noise = log_source - s * log_theta - np.log(np.where(kept & (rate > 0), rate, 1.0))
-        raised = np.logaddexp(log_X / 2 - ratio / 2 * log_theta, noise) + math.log1p(MARGIN)
-        upper = np.where(kept, raised, -np.inf)
-        new = _State(
-            np.maximum(upper, upper.transpose(0, 2, 1)),
-            new_N * (1 + MARGIN) + MARGIN / 10,
-            new_M * (1 + MARGIN) + MARGIN / 10,
-        )
-        alive &= (new.N + new.M <= 1).all(axis=1) & (upper < 0).all(axis=(1, 2))
-        return new, alive
+        alive &= (room - sides.H > 0).all(axis=1)
+        P = (sides.log_X - ratio * log_theta) / 2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log_source = top + np.log(np.exp(terms - top[..., None]).sum(axis=3))
+            noise = log_source - (1 + ratio) / 2 * log_theta - np.log(sides.rate)
+            raised = np.logaddexp(P, noise) + math.log1p(MARGIN)
+        upper = np.where(after, raised, -np.inf)
+        N, M = (part * (1 + MARGIN) + MARGIN / 10 for part in (sides.N, sides.M))
+        alive &= (N + M <= 1).all(axis=1) & (upper < 0).all(axis=(1, 2))
+        return (np.maximum(upper, upper.transpose(0, 2, 1)), N, M), alive
 
     return apply
