@@ -135,11 +135,11 @@ def judge(content: Any, formula: Any, proofs: ModuleType) -> str:
         texts = flow(rates) if isinstance(rates, int) else dict(rates)
         still = {name: ((proofs.letter(name), ()), made.zero) for name in content["letters"]}
         moving = {
-            name: (still[name][0], made.pair(formula(text, still, made).value())[0])
+            name: (still[name][0], made.pair(formula(text, still, made))[0])
             for name, text in texts.items()
         }
-        left = made.pair(formula(case["left"], still | moving, made).value())[bool(texts)]
-        right = made.pair(formula(case["right"], still, made).value())[0]
+        left = made.pair(formula(case["left"], still | moving, made))[bool(texts)]
+        right = made.pair(formula(case["right"], still, made))[0]
         if exact.plus(left, exact.negative(right))[0]:
             return f"the sides differ: {case['left']:.60}"
     return ""
@@ -295,13 +295,13 @@ def _judge_words(content: Any, formula: Any, proofs: ModuleType) -> str:
     given = {one for _, _, found in content["rules"] for one in found}
     late = [(name, text) for name, text in content["where"] if name in given]
     for name, text in reversed([one for one in content["where"] if one not in late]):
-        values[name] = made.words(formula(text, values, made).value())
+        values[name] = made.words(formula(text, values, made))
         values[made.letters[name][0]] = made.transposed(values[name])
 
     def read(text: str, trace: bool) -> Words:
-        found = made.reduced(made.words(formula(text, values, made).value()), trace)
+        found = made.reduced(made.words(formula(text, values, made)), trace)
         for name, definition in late:
-            value = made.words(formula(definition, values, made).value())
+            value = made.words(formula(definition, values, made))
             found = made.reduced(made.put_in(found, name, value), trace)
         return found
 

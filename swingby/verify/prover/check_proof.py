@@ -301,7 +301,7 @@ class Step:
         if not isinstance(text, str):
             raise ValueError("a formula is text")
         values = self.values if values is None else values
-        return self.made.quotient(self.formula(text, values, self.made).value())
+        return self.made.quotient(self.formula(text, values, self.made))
 
     def difference(self, relation: Any, values: Any = None) -> tuple[Quotient, str]:
         """The larger minus the smaller side, and the sign between them."""

@@ -11,6 +11,7 @@ more and more digits until all is decided. A trajectory is followed from the pri
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import functools
 import importlib
@@ -43,9 +44,14 @@ FUNCTIONS = ("exp", "log", "sqrt", "Abs", "Max", "Min")
 #: What is said of a letter that stands for whole numbers.
 WHOLE = " is a whole number"
 #: Longer powers, formulas and trajectories are refused.
-MOST_POWER, MOST_TEXT, MOST_DEPTH, MOST_STEPS = 10**6, 4000, 60, 10**6
+MOST_POWER, MOST_TEXT, MOST_DEPTH, MOST_STEPS = 10**6, 4000, 100, 10**6
 
-_NUMBER = re.compile(r"\d+")
+#: A number or a sign in a formula, and the methods of an arithmetic behind each sign.
+_SIGN = r"\d+|[-+*/^(), ]"
+_OPERATIONS = {
+    **{ast.Add: ("plus", ""), ast.Sub: ("plus", "negative")},
+    **{ast.Mult: ("times", ""), ast.Div: ("times", "inverse")},
+}
 _RATIONAL = re.compile(
     r"(-?\d{1,2000})(?:/(\d{1,2000}))?(?:\*10\^(-?\d{1,6}))?|(-?)10\^(-?\d{1,6})"
 )
@@ -72,7 +78,7 @@ def rational(text: Any) -> Fraction:
 def number(text: Any) -> Any:
     """A number as for :func:`rational`, or a root of a power of ten, between two decimals."""
     if isinstance(text, str) and _POWER.fullmatch(text):
-        return Formula(text, {}, Decimals(DIGITS[2])).value()
+        return formula(text, {}, Decimals(DIGITS[2]))
     return rational(text)
 
 
@@ -84,88 +90,52 @@ class Open(Wrong):
     """With the digits at hand, nothing is decided."""
 
 
-class Formula:
-    """A formula as it is printed, evaluated while it is read, in some arithmetic."""
+def formula(text: str, values: dict[str, Any], made: Any) -> Any:
+    """The value of a formula as it is printed, in some arithmetic.
 
-    def __init__(self, text: str, values: dict[str, Any], arithmetic: Any) -> None:
-        if len(text) > MOST_TEXT:
-            raise Wrong("a formula is too long")
-        self.text, self.at, self.depth = text, 0, 0
-        self.values, self.made = values, arithmetic
-        # The longest letter first: "w_ij(t+1)" is not "w_ij" times something.
-        self.letters = sorted(values, key=len, reverse=True)
+    Python's grammar gives the tree once each letter is a name of its own; nothing of it is run.
+    """
+    # The longest letter first: "w_ij(t+1)" is not "w_ij" times something.
+    letters = sorted(values, key=len, reverse=True)
+    functions = [f"{name}(" for name in getattr(made, "functions", FUNCTIONS)]
+    word = re.compile("|".join([*map(re.escape, [*functions, *letters]), _SIGN]))
+    if len(text) > MOST_TEXT:
+        raise Wrong("a formula is too long")
+    if unknown := word.sub("", text):
+        raise Wrong(f"{unknown!r:.40} in {text!r:.40} is not understood")
+    names = {letter: f" _{place} " for place, letter in enumerate(letters)} | {"^": "**"}
+    python = word.sub(lambda match: names.get(match[0], match[0]), text).strip()
+    try:
+        tree = ast.parse(python, mode="eval")
+    except (SyntaxError, MemoryError, RecursionError):
+        raise Wrong(f"{text!r:.40} is not understood") from None
 
-    def value(self) -> Any:
-        """The value of all of the text."""
-        found = self._sum()
-        if self._next():
-            raise Wrong(f"{self.text[self.at :]!r:.40} is not understood")
-        return found
-
-    def _next(self) -> str:
-        while self.text[self.at : self.at + 1] == " ":
-            self.at += 1
-        return self.text[self.at : self.at + 1]
-
-    def _take(self, text: str) -> bool:
-        found = bool(self._next()) and self.text.startswith(text, self.at)
-        self.at += len(text) if found else 0
-        return found
-
-    def _sum(self) -> Any:
-        self.depth += 1
-        if self.depth > MOST_DEPTH:
+    def value(node: Any, depth: int = 0) -> Any:
+        if depth > MOST_DEPTH:
             raise Wrong("a formula is too deep")
-        found = self.made.negative(self._product()) if self._take("-") else self._product()
-        while self._next() in ("+", "-"):
-            sign = self.text[self.at]
-            self.at += 1
-            term = self._product()
-            found = self.made.plus(found, term if sign == "+" else self.made.negative(term))
-        self.depth -= 1
+        chain = []
+        while isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
+            chain.append((_OPERATIONS[type(node.op)], node.right))
+            node = node.left
+        match node:
+            case ast.Name(name):
+                found = values[letters[int(name[1:])]]
+            case ast.Constant(int(number)):
+                found = Fraction(number)
+            case ast.UnaryOp(ast.USub(), part):
+                found = made.negative(value(part, depth + 1))
+            case ast.BinOp(base, ast.Pow(), power):
+                found = made.power(value(base, depth + 1), value(power, depth + 1))
+            case ast.Call(ast.Name(name), [*given], []):
+                found = getattr(made, name.lower())(*(value(part, depth + 1) for part in given))
+            case _:
+                raise Wrong(f"{text!r:.40} is not understood")
+        for (join, turn), part in reversed(chain):
+            other = value(part, depth + 1)
+            found = getattr(made, join)(found, getattr(made, turn)(other) if turn else other)
         return found
 
-    def _product(self) -> Any:
-        found = self._power()
-        while self._next() in ("*", "/"):
-            sign = self.text[self.at]
-            self.at += 1
-            factor = self._power()
-            found = self.made.times(found, factor if sign == "*" else self.made.inverse(factor))
-        return found
-
-    def _power(self) -> Any:
-        base = self._atom()
-        if not self._take("^"):
-            return base
-        minus = self._take("-")
-        power = self._power()
-        return self.made.power(base, self.made.negative(power) if minus else power)
-
-    def _atom(self) -> Any:
-        for name in getattr(self.made, "functions", FUNCTIONS):
-            if self._take(f"{name}("):
-                given = [self._sum()]
-                while self._take(","):
-                    given.append(self._sum())
-                self._close()
-                return getattr(self.made, name.lower())(*given)
-        for name in self.letters:
-            if self._take(name):
-                return self.values[name]
-        if self._take("("):
-            found = self._sum()
-            self._close()
-            return found
-        match = _NUMBER.match(self.text, self.at)
-        if match is None:
-            raise Wrong(f"{self.text[self.at :]!r:.40} is not understood")
-        self.at = match.end()
-        return Fraction(int(match[0]))
-
-    def _close(self) -> None:
-        if not self._take(")"):
-            raise Wrong("a bracket is not closed")
+    return value(tree.body)
 
 
 class Decimals:
@@ -284,7 +254,7 @@ def holds(relation: Any, values: dict[str, Any]) -> bool:
         raise Wrong(f"{relation!r:.60} is no relation")
     for digits in DIGITS:
         made = Decimals(digits)
-        left, right = (Formula(sides[place], values, made).value() for place in (0, 2))
+        left, right = (formula(sides[place], values, made) for place in (0, 2))
         (a, b), (c, d) = made.bounds(left), made.bounds(right)
         if isinstance(left, Fraction) and isinstance(right, Fraction):
             a = b = left  # type: ignore[assignment]
@@ -307,7 +277,7 @@ def holds_on(relation: str, letter: str, low: Fraction, high: Fraction, halved: 
     made = Decimals(DIGITS[0])
     values = {letter: (made.bounds(low)[0], made.bounds(high)[1])}
     with contextlib.suppress(Wrong):
-        sides = [made.bounds(Formula(side, values, made).value()) for side in (small, large)]
+        sides = [made.bounds(formula(side, values, made)) for side in (small, large)]
         if sides[0][1] < sides[1][0] or (sign == "<=" and sides[0][1] == sides[1][0]):
             return ""
     if halved == MOST_HALVINGS or low >= high:
@@ -389,9 +359,8 @@ class Along:
             values |= {f"a_{k}": a for k, a in enumerate(self.signal)}
             others = [k for k in range(d) if k not in (i, j)]
             terms = [f"(a_{i} + a_{j} + 2*a_{k})*w_{k}{i}*w_{k}{j}/2" for k in others]
-            found["N_ij(t)"] = Formula(
-                " + ".join(terms) or "0", values, Decimals(DIGITS[0])
-            ).value()
+            total = " + ".join(terms) or "0"
+            found["N_ij(t)"] = formula(total, values, Decimals(DIGITS[0]))
         return found | {at: Fraction(t)}
 
     def judge(self, fails: Any, values: dict[str, Any], states: dict[int, Any]) -> str:
@@ -442,8 +411,8 @@ def judge(content: Any, steps: dict[str, set[int]] | None = None, known: Any = N
                 _beside(name, "prover") for name in ("check_proof", "check_identity")
             )
             if kind == PROOF:
-                return str(proofs.judge(content, Formula, holds))
-            return str(identities.judge(content, Formula, proofs))
+                return str(proofs.judge(content, formula, holds))
+            return str(identities.judge(content, formula, proofs))
         if kind == FORMAT and content.keys() == INTERVAL:
             letter, low, high = content["on"]
             if rational(low) > rational(high):
