@@ -314,30 +314,29 @@ def test_what_is_written_is_read_as_it_was(section):
             assert [getattr(new, name) for name in words] == [getattr(old, name) for name in words]
 
 
-def test_that_two_things_differ_is_said_by_either_sign():
-    text = f"{LETTERS}step 1: a line\n  given x != y  [case]\n  then x ≠ y"
-    claim = Proof(text)["1"]
-    assert claim.conclusion == claim.given[0].relation
-    assert claim.conclusion.rel_op == "!="
-    assert list(Proof(proof_text([claim])).values()) == [claim]
+NAMES = ("Δ", "x + y", "3", "Y^T", "w_ij(t+1)", "naïve")
 
 
-def test_what_is_written_is_read_whatever_the_order_of_the_traits():
-    claims = list(Proof("letters nonnegative integer: t\nstep 1: a\n  then exp(t) >= t").values())
+@pytest.mark.parametrize(
+    "text",
+    [
+        WHOLE,
+        f"{LETTERS}step 1: a line\n  given x != y  [case]\n  then x ≠ y",
+        "letters nonnegative integer: t\nstep 1: a\n  then exp(t) >= t",
+        *(f'letters real: b = "{name}"\nstep 1: a\n  then b^2 >= 0' for name in NAMES),
+    ],
+)
+def test_what_is_written_is_read_whatever_the_names_and_traits(text):
+    claims = list(Proof(text).values())
     again = list(Proof(proof_text(claims)).values())
     assert again == claims
     assert proof_text(again) == proof_text(claims)
 
 
-@pytest.mark.parametrize("name", ["Δ", "x + y", "3", "Y^T", "w_ij(t+1)", "naïve"])
-def test_a_letter_of_any_name_is_written_and_read(name):
-    claims = list(Proof(f'letters real: b = "{name}"\nstep 1: a\n  then b^2 >= 0').values())
-    assert list(Proof(proof_text(claims)).values()) == claims
-
-
-def test_the_own_example_is_written_and_read():
-    claims = list(Proof(WHOLE).values())
-    assert list(Proof(proof_text(claims)).values()) == claims
+def test_that_two_things_differ_is_said_by_either_sign():
+    claim = Proof(f"{LETTERS}step 1: a line\n  given x != y  [case]\n  then x ≠ y")["1"]
+    assert claim.conclusion == claim.given[0].relation
+    assert claim.conclusion.rel_op == "!="
 
 
 def test_sources_are_known_without_reading_formulas():

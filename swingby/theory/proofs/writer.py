@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
@@ -14,18 +13,10 @@ from sympy.printing.str import StrPrinter
 
 from swingby.theory.claims import conclusions
 from swingby.theory.claims.claim import AlongTrajectory, Claim, Given
-from swingby.theory.claims.formula import formula, greek
+from swingby.theory.claims.formula import greek
 from swingby.theory.proofs import reader
-from swingby.theory.proofs.formulas import (
-    FUNCTIONS,
-    Piece,
-    flow_letters,
-    is_letter,
-    latin,
-    values,
-)
+from swingby.theory.proofs.formulas import FUNCTIONS, Piece, flow_letters, is_letter, latin, values
 
-_PLAIN = str.maketrans({"≤": "<=", "≥": ">=", "−": "-"})
 _WIDTH = 100
 _CALLS = {"Abs": "abs", "Max": "max", "Min": "min", "KroneckerDelta": "delta"}
 
@@ -37,32 +28,37 @@ def proof_text(claims: Iterable[Claim]) -> str:
     """
     listed = list(claims)
     names, declared = names_for(listed)
-    known = {claim.id: claim for claim in listed}
-    writer = Writer(names, known.get)
-    return "\n\n".join(["\n".join(declared), *(writer.line(claim) for claim in listed)]) + "\n"
+    writer = Writer(names, {claim.id: claim for claim in listed})
+    return "\n\n".join(["\n".join(declared), *map(writer.line, listed)]) + "\n"
 
 
 @dataclass(frozen=True)
 class Writer:
-    """How letters are written, and the earlier line with an id, or None."""
+    """How letters are written, and the lines that may be cited, by id."""
 
     names: Mapping[Any, str]
-    cited: Callable[[str], Claim | None] = lambda _: None
+    known: Mapping[str, Claim]
 
     def line(self, claim: Claim) -> str:
         """A claim with its repairs."""
         rows = [f"{claim.kind} {claim.id}: {claim.about}"]
         if len(rows[0]) > _WIDTH:
-            rows = [f"{claim.kind} {claim.id}:", *_prose("about", claim.about, 2)]
-        start = Claim(claim.id, claim.kind, claim.about, None)
-        return "\n".join([*rows, *self._fields(claim, start, 2)])
+            rows = [f"{claim.kind} {claim.id}:", *_field("about", [claim.about], 2)]
+        above, indent = Claim(claim.id, claim.kind, claim.about, None), 2
+        for version in claim:
+            for keyword, texts in self._fields(version, above):
+                rows += _field(keyword, texts, indent)
+            if version.repair:
+                rows.append(" " * indent + "repair")
+            above, indent = version.but(), indent + 2
+        return "\n".join(rows)
 
-    def _fields(self, claim: Claim, above: Claim, indent: int) -> Iterator[str]:
+    def _fields(self, claim: Claim, above: Claim) -> Iterator[tuple[str, list[str]]]:
         """What a claim says that the one above it, of which it is the repair, does not."""
         if claim.about != above.about:
-            yield from _prose("about", claim.about, indent)
+            yield "about", [claim.about]
         if claim.reference != above.reference:
-            yield from _prose("place", claim.reference, indent)
+            yield "place", [claim.reference]
         flags = [
             word
             for word, (name, value) in reader.FLAGS.items()
@@ -71,77 +67,59 @@ class Writer:
         if above.conclusion is None and isinstance(claim.conclusion, AlongTrajectory):
             flags.append("every trajectory")
         if flags:
-            yield from _prose("for", ", ".join(flags), indent)
+            yield "for", [", ".join(flags)]
         if claim.given != above.given:
-            yield from _listed("given", list(self._hypotheses(claim.given)) or ["nothing"], indent)
+            yield "given", list(map(self._hypothesis, claim.given)) or ["nothing"]
         if claim.where != above.where:
             pairs = [f"{self.text(left)} = {self.text(right)}" for left, right in claim.where]
-            yield from _listed("where", pairs or ["nothing"], indent)
+            yield "where", pairs or ["nothing"]
         if claim.conclusion != above.conclusion:
-            yield from self._concluded(claim.conclusion, above.conclusion, indent)
+            yield from self._concluded(claim.conclusion)
         if claim.reading:
-            yield from _prose("reading", claim.reading, indent)
+            yield "reading", [claim.reading]
         if claim.flaw:
             flaw = claim.flaw
-            text = f"{flaw.breaks}, {flaw.severity}: {flaw.explanation}"
-            yield from _prose("flaw", text, indent)
-        if claim.repair:
-            yield " " * indent + "repair"
-            yield from self._fields(claim.repair, claim.but(), indent + 2)
+            yield "flaw", [f"{flaw.breaks}, {flaw.severity}: {flaw.explanation}"]
 
-    def _hypotheses(self, given: tuple[Given, ...]) -> Iterator[str]:
-        """Hypotheses as lines: earlier lines in brackets, relations with their source."""
-        while given:
-            claim = self.cited(given[0].source)
-            for one, words in ((claim, ""), (claim and claim.repair, " repaired")):
-                cite = () if one is None else one.cite() or (Given(one.conclusion, one.id),)
-                if one is not None and given[: len(cite)] == cite:
-                    yield f"({one.id}){words}"
-                    given = given[len(cite) :]
-                    break
-            else:
-                relation, source = given[0].relation, given[0].source
-                basic = isinstance(relation, sympy.Basic)
-                for text in [self.chain([relation])] if basic else self.algebra(relation):
-                    yield f"{text}  [{source}]"
-                given = given[1:]
+    def _hypothesis(self, given: Given) -> str:
+        """A relation with its source; an identity of an earlier line by its id, in brackets."""
+        relation, claim = given.relation, self.known.get(given.source)
+        if isinstance(relation, sympy.Basic):
+            return f"{self.relation(relation)}  [{given.source}]"
+        for one, words in ((claim, ""), (claim and claim.repair, " repaired")):
+            if one is not None and one.conclusion == relation:
+                return f"({one.id}){words}"
+        (text,) = self.algebra(relation)
+        return f"{text}  [{given.source}]"
 
-    def _concluded(self, conclusion: Any, above: Any, indent: int) -> Iterator[str]:
-        if isinstance(conclusion, AlongTrajectory):
-            if above is None or conclusion.relation != above.relation:
-                yield from _listed("then", self._relations(conclusion.relation), indent)
-            for word, name in (("when", "when"), ("while", "during")):
-                listed = getattr(conclusion, name)
-                if listed != (getattr(above, name) if above else ()):
-                    yield from _listed(word, [self.chain(listed)], indent)
-            if conclusion.until != (above.until if above else None):
-                yield from _listed("until", [self.text(conclusion.until)], indent)
-        elif isinstance(conclusion, conclusions.ByHand):
-            yield from _prose("then", f"by hand: {conclusion.text}", indent)
-            yield from _prose("because", conclusion.why, indent)
+    def _concluded(self, conclusion: Any) -> Iterator[tuple[str, list[str]]]:
+        if isinstance(conclusion, conclusions.ByHand):
+            yield "then", [f"by hand: {conclusion.text}"]
+            yield "because", [conclusion.why]
             if conclusion.test:
-                yield from _prose("test", conclusion.test, indent)
+                yield "test", [conclusion.test]
+        elif not isinstance(conclusion, AlongTrajectory):
+            yield "then", self._relations(conclusion)
         else:
-            basic = isinstance(conclusion, sympy.Basic)
-            rows = self._relations(conclusion) if basic else list(self.algebra(conclusion))
-            yield from _listed("then", rows, indent)
+            yield "then", self._relations(conclusion.relation)
+            for word, listed in (("when", conclusion.when), ("while", conclusion.during)):
+                if listed:
+                    yield word, list(map(self.relation, listed))
+            if conclusion.until is not None:
+                yield "until", [self.text(conclusion.until)]
 
-    def _relations(self, relation: Any) -> list[str]:
-        several = relation.args if isinstance(relation, sympy.Tuple) else (relation,)
-        text = self.chain(several)
-        return [text] if len(text) < 80 else [self.chain([one]) for one in several]
+    def _relations(self, conclusion: Any) -> list[str]:
+        if not isinstance(conclusion, sympy.Basic):
+            return list(self.algebra(conclusion))
+        several = conclusion.args if isinstance(conclusion, sympy.Tuple) else (conclusion,)
+        return list(map(self.relation, several))
 
-    def chain(self, relations: Sequence[Any]) -> str:
-        """Relations with commas; those that share a side as a chain."""
-        text, last = "", None
-        for relation in relations:
-            if not isinstance(relation, sympy.core.relational.Relational):
-                raise TypeError(f"no hypothesis of a proof file: {relation}")
-            sign = {"==": "="}.get(relation.rel_op, relation.rel_op)
-            head = "" if last == relation.lhs else (", " if text else "") + self.text(relation.lhs)
-            text += f"{head} {sign} {self.text(relation.rhs)}"
-            last = relation.rhs
-        return text
+    def relation(self, relation: Any) -> str:
+        """Two sides with their sign."""
+        if not isinstance(relation, sympy.core.relational.Relational):
+            raise TypeError(f"no hypothesis of a proof file: {relation}")
+        sign = {"==": "="}.get(relation.rel_op, relation.rel_op)
+        return f"{self.text(relation.lhs)} {sign} {self.text(relation.rhs)}"
 
     def algebra(self, conclusion: Any) -> Iterator[str]:
         """The lines of a conclusion that is no relation."""
@@ -168,7 +146,7 @@ class Writer:
             yield f"loss order: {conclusion.jacobian}"
         elif isinstance(conclusion, conclusions.OnInterval):
             ends = f"[{conclusion.low}, {conclusion.high}]"
-            yield f"{t(conclusion.letter)} in {ends}: {self.chain([conclusion.relation])}"
+            yield f"{t(conclusion.letter)} in {ends}: {self.relation(conclusion.relation)}"
         else:
             trace = getattr(conclusion, "trace", False)
             sides = (one.name for one in fields(conclusion) if one.name != "trace")
@@ -179,27 +157,16 @@ class Writer:
     def _in_flow(self, dimension: int) -> Writer:
         letters = {letter: name for name, letter in flow_letters(dimension).items()}
         known = {one: name for one, name in self.names.items() if name not in letters.values()}
-        return Writer({**known, **letters})
+        return Writer({**known, **letters}, {})
 
     def text(self, expression: Any) -> str:
-        """An expression such that reading it gives the same: in the paper's order, if that does."""
+        """An expression such that reading it gives the same; ValueError if there is none."""
         expression = sympy.sympify(expression)
-        known = {latin(name): one for one, name in self.names.items()}
-        renamed = {
-            one: sympy.Symbol(name, **one.assumptions0)
-            for one, name in self.names.items()
-            if isinstance(one, sympy.Symbol) and one.name != name and one.is_commutative
-        }
-        for printer in (formula, _Printer(self.names).doprint):
-            shown = expression.xreplace(renamed) if printer is formula else expression
-            text = printer(shown).translate(_PLAIN)
-            try:
-                (found,) = values(Piece("", 1, 1, text), known)
-            except ValueError:
-                continue
-            if found == expression:
-                return text
-        raise ValueError(f"no text for {expression}: {text}")
+        text = str(_Printer(self.names).doprint(expression))
+        (found,) = values(Piece("", 1, 1, text), {latin(x): one for one, x in self.names.items()})
+        if found != expression:
+            raise ValueError(f"no text for {expression}: {text}")
+        return text
 
 
 class _Printer(StrPrinter):  # type: ignore[misc]
@@ -244,25 +211,20 @@ def names_for(claims: Iterable[Claim]) -> tuple[dict[Any, str], list[str]]:
     used = sorted(set(_letters(list(claims))), key=lambda one: (str(one), sympy.srepr(one)))
     names: dict[Any, str] = {}
     by_traits: dict[str, list[str]] = {}
-    algebraic = any(not isinstance(one, sympy.Symbol) or not one.is_commutative for one in used)
-    if algebraic:
+    rows = []
+    if any(not isinstance(one, sympy.Symbol) or not one.is_commutative for one in used):
         names |= {one: name for name, one in reader.matrix_letters().items()}
+        rows.append("use matrices")
     for one in used:
         if one in names or not isinstance(one, sympy.Symbol):
             continue
-        name = one.name
-        if not is_letter(name) or "^" in name:
-            name = re.sub("[^A-Za-zα-ω0-9]+", "_", name).strip("_")
-            name = name if name[:1].isalpha() else f"n_{name}"
+        name = one.name if is_letter(one.name) and "^" not in one.name else f"n_{len(names)}"
         while name in names.values() or name in FUNCTIONS:
             name += "'"
         names[one] = name
         shown = greek(name) if name == one.name else f'{greek(name)} = "{one.name}"'
         by_traits.setdefault(_traits(one), []).append(shown)
-    rows = ["use matrices"] if algebraic else []
-    for traits, letters in by_traits.items():
-        text = f"letters {traits}: {', '.join(letters)}"
-        rows += textwrap.wrap(text, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+    rows += [f"letters {traits}: {', '.join(shown)}" for traits, shown in by_traits.items()]
     return names, rows
 
 
@@ -296,19 +258,10 @@ def _letters(part: Any) -> Iterator[Any]:
             yield from _letters(getattr(part, one.name))
 
 
-def _prose(keyword: str, text: str, indent: int) -> list[str]:
-    return textwrap.wrap(
-        f"{keyword} {text}".strip(),
-        _WIDTH,
-        initial_indent=" " * indent,
-        subsequent_indent=" " * (indent + 4),
-        break_on_hyphens=False,
-        break_long_words=False,
-    )
-
-
-def _listed(keyword: str, rows: Sequence[str], indent: int) -> list[str]:
-    """A field: its parts below each other."""
-    inner = indent + len(keyword) + 1
-    found = [line for row in rows for line in _prose("", row, inner)]
-    return [" " * indent + keyword + found[0][indent + len(keyword) :], *found[1:]]
+def _field(keyword: str, texts: list[str], indent: int) -> list[str]:
+    """A field: its parts below each other, what is long on several lines."""
+    inner = " " * (indent + len(keyword) + 1)
+    layout: dict[str, Any] = {"initial_indent": inner, "subsequent_indent": inner + "    "}
+    layout |= {"break_on_hyphens": False, "break_long_words": False}
+    found = [line for text in texts for line in textwrap.wrap(text, _WIDTH, **layout)]
+    return [" " * indent + keyword + found[0][len(inner) - 1 :], *found[1:]]
