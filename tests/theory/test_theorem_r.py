@@ -41,53 +41,18 @@ def good():
     return given_, L, witness
 
 
-def with_entry(witness, i, j, value):
-    rows = [list(row) for row in witness.log_peaks]
-    rows[i][j] = rows[j][i] = Fraction(math.log(value))
-    return replace(witness, log_peaks=tuple(map(tuple, rows)))
-
-
 def test_good_witness_is_accepted(good):
     assert failing(*good) == ()
     assert certify(*good)
 
 
-@pytest.mark.parametrize(
-    ("entry", "value", "broken", "kept"),
-    [
-        ((0, 1), 0.53, "C1", ""),
-        ((0, 1), 0.22, "C5", "C1"),
-        ((0, 2), 0.6, "C3", ""),
-        ((0, 1), 1e-3, "C4", "C5"),
-        ((0, 2), 1e-3, "C4", "C5"),
-        ((1, 2), 1e-4, "C4", "C5"),
-    ],
-)
-def test_entry_too_large_or_too_small_is_rejected(good, entry, value, broken, kept):
-    given_, L, witness = good
-    found = failing(given_, L, with_entry(witness, *entry, value))
-    assert broken in found
-    assert kept not in found
-
-
-def test_N_and_M_too_small_or_too_large_are_rejected(good):
+def test_a_sum_of_N_and_M_above_1_and_entries_that_differ_are_rejected(good):
+    """The other conditions are held against a second transcription in docs/examples."""
     given_, L, witness = good
     zero, half = Fraction(0), Fraction(1, 2)
-    for i in range(2):
-        N = tuple(zero if k == i else value for k, value in enumerate(witness.N))
-        assert failing(given_, L, replace(witness, N=N)) == ("C2",)
-    for i in range(3):
-        M = tuple(zero if k == i else value for k, value in enumerate(witness.M))
-        assert failing(given_, L, replace(witness, M=M)) == ("C2'",)
     wide = replace(witness, N=(zero, zero, half), M=(*witness.M[:2], half + Fraction(1, 10**30)))
     assert "C6" in failing(given_, L - 20, wide)
     assert "C6" not in failing(given_, L - 20, replace(wide, M=(*witness.M[:2], half)))
-
-
-def test_what_is_out_of_range_is_rejected(good):
-    given_, L, witness = good
-    assert failing(given_, L, replace(witness, theta=Fraction(1))) == ("range",)
-    assert failing(given_, L, replace(witness, N=(Fraction(-1), *witness.N[1:]))) == ("range",)
     rows = [list(row) for row in witness.log_peaks]
     rows[0][1] += 1
     assert failing(given_, L, replace(witness, log_peaks=tuple(map(tuple, rows)))) == ("range",)
@@ -130,65 +95,6 @@ def test_a_far_concept_hardly_changes_the_edge_of_close_ones():
     assert certify(given_, found.log_omega_0, found.witness)
 
 
-def plain_closed_form(a, beta, rho):
-    """Corollary R1 straight from the words of its module, in floats; log omega_0."""
-    d, theta, ell = len(a), 0.8, math.log(beta / rho)
-    log_e = []
-    for i in range(d):
-        others = [k for k in range(d) if k != i]
-        log_e.append(math.log(0.16 * a[i] / sum(a[i] + a[k] for k in others)) / 2)
-        if i:
-            h = a[i] / 20 / sum(a[i] + a[k] for k in range(i))
-            Y = 1.5 + math.log(4) + ell + (i - 1) * ell + max(0, math.log(1 / h))
-            log_e.append(math.log(h / (2 * Y)) / 2)
-        for j in range(i + 1, d if d > 2 else 0):
-            s = (1 + a[j] / a[i]) / 2
-            rest = [k for k in others if k != j]
-            noise = sum(a[i] + a[k] for k in rest)
-            source = sum(a[k] + (a[i] + a[j]) / 2 for k in rest)
-            log_e.append(math.log(theta**2 * (a[i] - a[j]) / (4 * s * noise)) / 2)
-            log_e.append(math.log(theta ** (1 + s) * (a[i] - a[j]) / (8 * source)))
-    limits = [math.log(4 / (5 * beta))]
-    for i in range(d):
-        kappa = 1 if i == 0 else 4 * math.exp(i * ell + 0.25)
-        for j in range(i + 1, d):
-            nu = (a[0] + a[i]) / 2 + (a[0] - a[i]) / 2 * math.sqrt(kappa) + a[j]
-            share = d - i - 1
-            X = 2 * a[j] * min(1 / (4 * nu * share), 1 / (32 * (a[i] + a[j]) * share))
-            target = min(math.log(0.49) + min(log_e), math.log(X) / 2)
-
-            def log_P(L, i=i, j=j):
-                # The module's P_ij with theta = 4/5 and N_i = M_i = 1/4, from 2 a_j T_i.
-                wait = math.log(4) - L - math.log(rho) + max(i - 1, 0) * ell + 0.5
-                grown = a[j] / a[i] * wait
-                return (-a[j] / a[i] * math.log(theta) + math.log(beta) + L + grown) / 2
-
-            slope = log_P(1.0) - log_P(0.0)
-            limits.append((target - log_P(0.0)) / slope)
-    return min(limits)
-
-
-@pytest.mark.parametrize(
-    "signal",
-    [
-        (4, 1),
-        (16, 4, 1),
-        (3, 2, 1),
-        (1000, 1),
-        (100, 1, "1/10"),
-        (50, 49, 1),
-        (9, "1/1000", "1/10000"),
-    ],
-    ids=str,
-)
-@pytest.mark.parametrize(("beta", "rho"), [(2, "1/10"), (1, 1), (30, "1/50")])
-def test_the_closed_form_is_what_its_words_say(signal, beta, rho):
-    given_ = Setting(tuple(map(Fraction, signal)), Fraction(beta), Fraction(rho))
-    found = float(theorem_r.closed_form(given_).log_omega_0)
-    expected = plain_closed_form(*(list(map(float, given_.signal)), float(beta), float(given_.rho)))
-    assert found == pytest.approx(expected, rel=1e-6, abs=1e-4)
-
-
 ratios = st.lists(st.fractions(Fraction(1, 20), Fraction(9, 10)), min_size=1, max_size=4)
 spreads = st.fractions(Fraction(1, 100), 1)
 
@@ -221,16 +127,16 @@ def test_extreme_signals_have_a_certified_omega_0(signal):
     assert certify(given_, found.log_omega_0, found.witness)
 
 
-@pytest.mark.parametrize("signal", [(4,), (4, 4), (4, 0), (1, 4)])
-def test_signal_that_the_theorem_does_not_speak_of(signal):
-    with pytest.raises(InvalidInput, match="signal"):
-        setting(*signal)
-
-
-@pytest.mark.parametrize(("beta", "rho"), [(TENTH, TWO), (TWO, Fraction(0)), (TWO, -TENTH)])
-def test_rho_above_beta_or_not_positive_is_refused(beta, rho):
-    with pytest.raises(InvalidInput, match="rho"):
-        Setting((TWO, TENTH), beta, rho)
+@pytest.mark.parametrize(
+    ("signal", "beta", "rho", "name"),
+    [
+        *((signal, TWO, TENTH, "signal") for signal in [(4,), (4, 4), (4, 0), (1, 4)]),
+        *(((2, 1), *pair, "rho") for pair in [(TENTH, TWO), (TWO, Fraction(0)), (TWO, -TENTH)]),
+    ],
+)
+def test_what_the_theorem_does_not_speak_of_is_refused(signal, beta, rho, name):
+    with pytest.raises(InvalidInput, match=name):
+        Setting(tuple(map(Fraction, signal)), beta, rho)
 
 
 # Two concepts.

@@ -172,7 +172,8 @@ def conditions(
         yield "C2'", M[i] - sides.M[i]
         for j in range(i + 1, setting.d):
             yield "C3", sides.rate[i, j]
-            r, mean = a[j] / a[i], (a[i] + a[j]) / 2
+            r = a[j] / a[i]
+            mean = (a[i] + a[j]) / 2
             rest = (k for k in indices if k not in (i, j))
             source = sum(((a[k] + mean) * E[i, k] * E[k, j] for k in rest), flint.arb(0))
             P = ((sides.log_X[i, j] - r * theta.log()) / 2).exp()
