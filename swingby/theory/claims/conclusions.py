@@ -22,11 +22,10 @@ from swingby.theory.claims.matrices import squared_norm
 class Algebra:
     """A conclusion whose fields are put into a template: one for a terminal, one in LaTeX.
 
-    `WORD`: before the colon in a proof file. `SIGN`: there, between the first side and the others.
+    `FORM`: its line in a proof file, where it has one, with the same fields.
     """
 
-    WORD: ClassVar[str] = ""
-    SIGN: ClassVar[str] = "="
+    FORM: ClassVar[str] = ""
     PLAIN: ClassVar[str] = "$left = $right"
     LATEX: ClassVar[str] = "$left = $right"
 
@@ -51,7 +50,12 @@ class MatrixIdentity(Algebra):
     left: Any
     right: Any
     trace: bool = False
-    WORD = "matrices"
+    FORM = "$word: $left = $right"
+
+    @property
+    def word(self) -> str:
+        """What stands before the colon in a proof file."""
+        return "trace" if self.trace else "matrices"
 
     def shown(self, part: Any, latex: bool) -> str:
         """A side, inside a trace where asked; a squared norm is a number: its trace is itself."""
@@ -67,7 +71,7 @@ class MeanIdentity(Algebra):
 
     left: Any
     right: Any
-    WORD = "mean"
+    FORM = "mean: $left = $right"
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,7 @@ class EntryIdentity(Algebra):
 
     left: Any
     right: Any
-    WORD = "entry"
+    FORM = "entry: $left = $right"
 
     def shown(self, part: Any, latex: bool) -> str:
         """A side; entry (i, j) of a matrix in brackets."""
@@ -97,6 +101,7 @@ class GradientIdentity(Algebra):
     loss: Any
     variable: Any
     gradient: Any
+    FORM = "gradient in $variable: $loss -> $gradient"
     PLAIN = "gradient of Tr[$loss] in $variable = $gradient"
     LATEX = r"\nabla_{$variable} \operatorname{Tr}\left[$loss\right] = $gradient"
 
@@ -114,6 +119,7 @@ class FlowSolution(Algebra):
     start: Any
     time: Any
     cases: tuple[tuple[str, tuple[tuple[Any, Any], ...]], ...] = (("", ()),)
+    FORM = "solution: $solution -> $rate, $start, $time"
     PLAIN = "w(t) = $solution solves dw/dt = $rate, w(0) = $start"
     LATEX = r"w(t) = $solution \text{ solves } \dot w = $rate,\ w(0) = $start"
 
@@ -135,7 +141,7 @@ class SameDistribution(Algebra):
     representation: Any
     location: Any
     covariance: Any
-    WORD, SIGN = "law", "->"
+    FORM = "law: $representation -> $location, $covariance"
     PLAIN = "x_p ~ $representation, given η: Gaussian with mean $location, covariance $covariance"
     LATEX = (
         r"x_p \simeq $representation,\ "
@@ -154,7 +160,7 @@ class EmpiricalLimit(Algebra):
     sample: Any
     limit: Any
     constant: Any
-    WORD, SIGN = "average", "->"
+    FORM = "average: $sample -> $limit, $constant"
     PLAIN = "A = average of $sample: E[A] = $limit, Var[A] = 1/n ($constant)"
     LATEX = (
         r"\mathbb{E}\left[\frac{1}{s n}\sum_{p=1}^{s}\sum_{k=1}^{n} $sample\right] = $limit,\ "
@@ -172,6 +178,7 @@ class LossOrder(Algebra):
     """
 
     jacobian: str
+    FORM = "loss order: $jacobian"
     PLAIN = "|(W − I) x^(u)|² ≤ |(W − I) x^(v)|² for all u ≤ v and W $jacobian"
     LATEX = (
         r"\forall W \text{ $jacobian }, u \preceq v: "
@@ -233,7 +240,7 @@ class BlockTrace(Algebra):
 
     left: Any
     right: Any
-    WORD = "block trace"
+    FORM = "block trace: $left = $right"
     PLAIN = "Tr[$left] = Tr[$right]"
     LATEX = r"\operatorname{Tr}[$left] = \operatorname{Tr}[$right]"
 
@@ -246,6 +253,7 @@ class OnInterval(Algebra):
     letter: Any
     low: Any
     high: Any
+    FORM = "$letter in [$low, $high]: $relation"
     PLAIN = "$relation for $letter in [$low, $high]"
     LATEX = r"$relation,\quad $letter \in [$low, $high]"
 

@@ -305,12 +305,12 @@ def latin(name: str) -> str:
 
 #: Kinds of conclusions whose fields are the sides of a line, by the word before its colon.
 WORDS: Mapping[str, type[conclusions.Algebra]] = {
-    kind.WORD: kind
+    kind.FORM.partition(":")[0]: kind
     for kind in (
-        *(conclusions.MatrixIdentity, conclusions.MeanIdentity, conclusions.EntryIdentity),
-        *(conclusions.BlockTrace, conclusions.SameDistribution, conclusions.EmpiricalLimit),
+        *(conclusions.MeanIdentity, conclusions.EntryIdentity, conclusions.BlockTrace),
+        *(conclusions.SameDistribution, conclusions.EmpiricalLimit),
     )
-}
+} | dict.fromkeys(("matrices", "trace"), conclusions.MatrixIdentity)
 
 _HEAD = re.compile(
     r"(case) (.+?)\s*:\s*|([a-z][^:<>=]*?|\S+ in \[[^:<>=]*\])(?:, d = (\d+))?\s*:\s*", re.DOTALL
@@ -364,11 +364,10 @@ def _sides(body: Piece, names: Mapping[str, Any], sign: str) -> list[Any]:
 
 def _part(word: str, body: Piece, names: Mapping[str, Any], piece: Piece) -> Any:
     try:
-        if word == "trace":
-            left, right = _sides(body, names, "=")
-            return conclusions.MatrixIdentity(left, right, trace=True)
         if word in WORDS:
-            return WORDS[word](*_sides(body, names, WORDS[word].SIGN))
+            sign = "->" if "->" in WORDS[word].FORM else "="
+            options = {"trace": True} if word == "trace" else {}
+            return WORDS[word](*_sides(body, names, sign), **options)
         if word == "loss order":
             return conclusions.LossOrder(body.text)
         if match := _INTERVAL.fullmatch(word):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from string import Template
 from typing import Any
 
 import sympy
@@ -123,7 +124,6 @@ class Writer:
 
     def algebra(self, conclusion: Any) -> Iterator[str]:
         """The lines of a conclusion that is no relation."""
-        t = self.text
         if isinstance(conclusion, conclusions.Both):
             for part in conclusion.parts:
                 yield from self.algebra(part)
@@ -134,25 +134,21 @@ class Writer:
                 inner = self._in_flow(dimension)
                 where = f", d = {dimension}" * (dimension > 1)
                 yield f"{head}{where}: {inner.text(left)} {sign} {inner.text(right)}"
-        elif isinstance(conclusion, conclusions.GradientIdentity):
-            head = f"gradient in {t(conclusion.variable)}"
-            yield f"{head}: {t(conclusion.loss)} -> {t(conclusion.gradient)}"
-        elif isinstance(conclusion, conclusions.FlowSolution):
-            equation = (*conclusion.rate, conclusion.start, conclusion.time)
-            yield f"solution: {t(conclusion.solution)} -> {', '.join(map(t, equation))}"
-            for label, pairs in conclusion.cases:
-                yield f"case {label}: {', '.join(f'{t(a)} = {t(b)}' for a, b in pairs)}"
-        elif isinstance(conclusion, conclusions.LossOrder):
-            yield f"loss order: {conclusion.jacobian}"
-        elif isinstance(conclusion, conclusions.OnInterval):
-            ends = f"[{conclusion.low}, {conclusion.high}]"
-            yield f"{t(conclusion.letter)} in {ends}: {self.relation(conclusion.relation)}"
         else:
-            trace = getattr(conclusion, "trace", False)
-            sides = (one.name for one in fields(conclusion) if one.name != "trace")
-            first, *rest = (t(getattr(conclusion, name)) for name in sides)
-            word = "trace" if trace else conclusion.WORD
-            yield f"{word}: {first} {conclusion.SIGN} {', '.join(rest)}"
+            form = Template(conclusion.FORM)
+            names = form.get_identifiers()
+            yield form.substitute({name: self._part(getattr(conclusion, name)) for name in names})
+            for label, pairs in getattr(conclusion, "cases", ()):
+                equations = (f"{self.text(left)} = {self.text(right)}" for left, right in pairs)
+                yield f"case {label}: {', '.join(equations)}"
+
+    def _part(self, part: Any) -> str:
+        """A field of a conclusion: words, a relation, a formula or several."""
+        if isinstance(part, str):
+            return part
+        if isinstance(part, tuple):
+            return ", ".join(map(self.text, part))
+        return self.relation(part) if part.is_Relational else self.text(part)
 
     def _in_flow(self, dimension: int) -> Writer:
         letters = {letter: name for name, letter in flow_letters(dimension).items()}
