@@ -331,17 +331,12 @@ def downstream(refuted: Claim, judges: Judgements) -> tuple[tuple[str, str], ...
     """
     names = list(judges.claims)
     here = names.index(refuted.id) if refuted.id in judges.claims else -1
-    sources = getattr(judges.claims, "sources", lambda name: judges.claims[name].rests_on)
     found: list[tuple[str, str]] = []
     # Right sides that are others now, in displays that go on in later lines.
     moved = [] if (end := _moved_end(refuted)) is None else [(refuted, *end)]
     for name in names[here + 1 :]:
-        uses = refuted.id in sources(name)
-        # Of a proof file, a line that is not looked at is not read either.
-        if not uses and not moved:
-            continue
         claim = judges.claims[name]
-        sentence = _after(claim, refuted, judges) if uses else ""
+        sentence = _after(claim, refuted, judges) if refuted.id in claim.rests_on else ""
         if not sentence:
             goes_on = (_goes_on(claim, *one, judges) for one in moved)
             sentence = next(filter(None, goes_on), "")

@@ -337,12 +337,3 @@ def test_that_two_things_differ_is_said_by_either_sign():
     claim = Proof(f"{LETTERS}step 1: a line\n  given x != y  [case]\n  then x ≠ y")["1"]
     assert claim.conclusion == claim.given[0].relation
     assert claim.conclusion.rel_op == "!="
-
-
-def test_sources_are_known_without_reading_formulas():
-    claims = ledger.Claims()
-    for name, claim in claims.items():
-        wanted = tuple(given.source for given in claim.given)
-        assert set(claims.sources(name)) == set(wanted), name
-    proof = Proof(LETTERS + LINE + "given x <= $ [a]; y <= 1 [b]\n  then x <= $")
-    assert proof.sources("1") == ("a", "b")

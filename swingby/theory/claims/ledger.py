@@ -64,10 +64,6 @@ class Claims(Mapping[str, Claim]):
     def __len__(self) -> int:
         return len(_text())
 
-    def sources(self, id: str) -> tuple[str, ...]:
-        """What the hypotheses of a claim come from, its formulas unread."""
-        return _text()[id][1].sources(id)
-
 
 def claims() -> tuple[Claim, ...]:
     """Every claim in the order of the text."""

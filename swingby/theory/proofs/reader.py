@@ -231,19 +231,6 @@ class Proof(Mapping[str, Claim]):
             self._claims[id] = _Line(self, self._entries[id]).claim()
         return self._claims[id]
 
-    def sources(self, id: str) -> tuple[str, ...]:
-        """What the hypotheses of a line come from, its formulas unread."""
-        entry = self._entries[id]
-        own = fields(entry.block)
-        found: list[str] = []
-        for name in ("given", "also given"):
-            for piece in own[name].parts() if name in own else ():
-                if piece.text in entry.known.groups:
-                    found += (given.source for given in entry.known.groups[piece.text])
-                elif match := _SOURCE.fullmatch(piece.text) or _CITED.fullmatch(piece.text):
-                    found.append(match[2] if match.re is _SOURCE else match[1])
-        return tuple(found)
-
     def hypotheses(self, block: Block, known: _Known, line: int) -> Iterator[Given]:
         """Between semicolons or on lines: ``x >= y [source]``, ``GROUP``, ``(D.58) repaired``."""
         for piece in block.parts():
