@@ -265,6 +265,9 @@ def test_a_file_uses_another_beside_it(tmp_path):
     path.write_text("use one\nstep 2: so\n  given (1)\n  then x <= 2 y\n", encoding="utf-8")
     (given,) = load(path)["2"].given
     assert given == Given(sympy.Le(x, y, evaluate=False), "1")
+    (tmp_path / "one.proof").write_text("use two\n", encoding="utf-8")
+    with pytest.raises(InvalidInput, match=r"one\.proof, line 1, column 5: must be another file"):
+        load(path)
     with pytest.raises(InvalidInput, match="must be a readable file of text"):
         load(tmp_path / "three.proof")
     path.write_bytes(b"\xff\xfe")

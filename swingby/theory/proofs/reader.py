@@ -174,31 +174,29 @@ class _Known:
     defaults: Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class _Entry:
-    kind: str
-    id: str
-    about: str
-    block: Block
-    known: _Known
-
-
 class Proof(Mapping[str, Claim]):
     """The claims of a proof file by their ids, in its order.
 
     `file`: named in errors.
     `folder`: where ``use`` looks first; the proofs of the package come after it.
+    `users`: names of the files that use this one.
     Raises InvalidInput if the text is no proof; the message names file, line and column and what
     was expected. Formulas are read when their line is asked for.
     """
 
-    def __init__(self, text: str, file: str = "proof", folder: Path | None = None) -> None:
-        self.file = file
+    def __init__(
+        self,
+        text: str,
+        file: str = "proof",
+        folder: Path | None = None,
+        users: tuple[str, ...] = (),
+    ) -> None:
         self._folder = folder
+        self._chain = (*users, file)
         self._used: list[Proof] = []
         self._own: set[str] = set()
         self._known = _Known({}, {}, {"reference": ""})
-        self._entries: dict[str, _Entry] = {}
+        self._lines: dict[str, _Line] = {}
         self._claims: dict[str, Claim] = {}
         for block in blocks(text, file):
             keyword = _keyword(block.head.text, _ENTRY)
@@ -221,14 +219,14 @@ class Proof(Mapping[str, Claim]):
         return self._known.groups
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
+        return iter(self._lines)
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._lines)
 
     def __getitem__(self, id: str) -> Claim:
         if id not in self._claims:
-            self._claims[id] = _Line(self, self._entries[id]).claim()
+            self._claims[id] = self._lines[id].claim()
         return self._claims[id]
 
     def hypotheses(self, block: Block, known: _Known, line: int) -> Iterator[Given]:
@@ -248,8 +246,8 @@ class Proof(Mapping[str, Claim]):
         """A line of this file above some line, or one of a file that it uses, as a hypothesis."""
         match = _CITED.fullmatch(piece.text)
         name, claim = match[1] if match else "", None
-        if name in self._entries:
-            claim = self[name] if self._entries[name].block.head.line < line else None
+        if name in self._lines:
+            claim = self[name] if self._lines[name].block.head.line < line else None
         else:
             claim = next((used[name] for used in self._used if name in used), None)
         if match is None or claim is None:
@@ -264,9 +262,11 @@ class Proof(Mapping[str, Claim]):
         name, colon, about = (part.strip() for part in block.head.text.partition(":"))
         if not colon or not name:
             raise block.head.refuse("must be the id of a line, a colon, and what the line says")
-        if name in self._entries:
+        if name in self._lines:
             raise block.head.refuse("must be the id of one line alone", name)
-        self._entries[name] = _Entry(kind, name, about, block, self._known)
+        common = {word: value for word, value in self._known.defaults.items() if word != "along"}
+        start = Claim(name, kind, about, None, **common)
+        self._lines[name] = _Line(self, start, block, self._known)
 
     def _use(self, block: Block) -> None:
         name = block.head.text
@@ -278,9 +278,9 @@ class Proof(Mapping[str, Claim]):
         path = next((path for path in paths if path.is_file()), None)
         if path is None or not re.fullmatch(r"[\w-]+", name):
             raise block.head.refuse("must be matrices, or the name of a proof file beside this one")
-        if path.name == Path(self.file).name:
-            raise block.head.refuse("must be another file")
-        used = packaged(name) if path.parent == FOLDER else load(path)
+        if path.name in self._chain:
+            raise block.head.refuse("must be another file, one that does not use this one")
+        used = packaged(name) if path.parent == FOLDER else load(path, self._chain)
         self._used.append(used)
         self._declare(used.names, used.groups)
 
@@ -345,19 +345,18 @@ def _relations(pieces: Iterable[Piece], known: _Known) -> list[Any]:
     return [one for piece in pieces for one in relations(piece, known.names)]
 
 
+@dataclass(frozen=True)
 class _Line:
-    """A claim from its entry; a repair reads the same fields, those of its own put over them."""
+    """A claim from its fields; a repair reads the same fields, those of its own put over them."""
 
-    def __init__(self, proof: Proof, entry: _Entry) -> None:
-        self._proof = proof
-        self._entry = entry
-        self._known = entry.known
+    proof: Proof
+    start: Claim
+    block: Block
+    known: _Known
 
     def claim(self) -> Claim:
-        entry = self._entry
-        own = fields(entry.block)
-        common = {name: value for name, value in self._known.defaults.items() if name != "along"}
-        return self._filled(Claim(entry.id, entry.kind, entry.about, None, **common), own, own)
+        own = fields(self.block)
+        return self._filled(self.start, own, own)
 
     def _filled(self, claim: Claim, own: Fields, all_fields: Fields) -> Claim:
         """A claim with what its own fields say; conclusions may take parts from those above."""
@@ -386,7 +385,7 @@ class _Line:
             indices = changes.get("indices", claim.indices)
             changes["conclusion"] = self._conclusion(all_fields, along, indices)
         elif concludes or claim.conclusion is None:
-            raise self._entry.block.head.refuse("must have a conclusion: then", claim.id)
+            raise self.block.head.refuse("must have a conclusion: then", claim.id)
         claim = replace(claim, **changes)
         if "repair" in own:
             inner = fields(own["repair"])
@@ -395,13 +394,12 @@ class _Line:
         return claim
 
     def _hypotheses(self, block: Block) -> tuple[Given, ...]:
-        line = self._entry.block.head.line
-        return tuple(self._proof.hypotheses(block, self._known, line))
+        return tuple(self.proof.hypotheses(block, self.known, self.block.head.line))
 
     def _definitions(self, block: Block) -> Iterator[tuple[Any, Any]]:
         defined: set[Any] = set()
         for piece in block.pieces():
-            for one in relations(piece, self._known.names) if piece.text != "nothing" else ():
+            for one in relations(piece, self.known.names) if piece.text != "nothing" else ():
                 if not isinstance(one, sympy.Eq) or not one.lhs.is_Symbol:
                     raise piece.refuse("must be a definition: letter = expression")
                 if one.lhs in defined:
@@ -411,7 +409,7 @@ class _Line:
 
     def _conclusion(self, own: Fields, along: bool, indices: str) -> Any:
         words = {name: block.words() for name, block in own.items() if name in ("because", "test")}
-        special = algebra(list(own["then"].pieces()), self._known.names, words)
+        special = algebra(list(own["then"].pieces()), self.known.names, words)
         if not isinstance(special, ByHand):
             _refuse_stray(own, ("because", "test"), "then by hand: ...")
         if special is not None or not along:
@@ -420,7 +418,7 @@ class _Line:
             return special
 
         def listed(name: str) -> list[Any]:
-            return _relations(own[name].pieces(), self._known) if name in own else []
+            return _relations(own[name].pieces(), self.known) if name in own else []
 
         found = listed("then")
         shown = found[0] if len(found) == 1 else sympy.Tuple(*found)
@@ -428,7 +426,7 @@ class _Line:
             return shown
         when, during = tuple(listed("when")), tuple(listed("while"))
         until = own.get("until")
-        (end,) = values(until.joined(), self._known.names) if until else (None,)
+        (end,) = values(until.joined(), self.known.names) if until else (None,)
         return AlongTrajectory(shown, "all" if indices == "any" else indices, when, during, end)
 
 
@@ -461,13 +459,13 @@ def matrix_letters() -> dict[str, Any]:
     return found
 
 
-def load(path: str | Path) -> Proof:
+def load(path: str | Path, users: tuple[str, ...] = ()) -> Proof:
     """A proof from its file.
 
     Raises InvalidInput if it cannot be read, or is no proof.
     """
     place = Path(path)
-    return Proof(text_of(place, "proof", "file of text"), place.name, place.parent)
+    return Proof(text_of(place, "proof", "file of text"), place.name, place.parent, users)
 
 
 @functools.cache
