@@ -85,18 +85,29 @@ def expected(record, question, values):
     return all(holds) and inside and true(broken, values) is False
 
 
-def test_every_witness_is_accepted_by_a_program_of_its_own(records, tmp_path):
-    written, left = export(records, tmp_path / "made")
-    assert (written, left) == ([*LINES, *MATRICES], [])
-    run = [sys.executable, "-I", str(tmp_path / "made" / "check.py"), str(tmp_path / "made")]
+def test_every_file_is_accepted_by_a_program_of_its_own(records, record, tmp_path):
+    """Witnesses, a proof, its repair, and an identity; an edit of each is rejected."""
+    proved = record(by_id("D.59"))
+    proved.repair = record(by_id("D.61").repair)
+    shown = [*LINES, *MATRICES, "D.59", "D.61 (corrected)", "4.1"]
+    exported = export([*records, proved, record(by_id("4.1"))], tmp_path)
+    assert exported == (shown, [])
+    run = [sys.executable, "-I", str(tmp_path / "check.py"), str(tmp_path)]
     done = subprocess.run(run, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.endswith(f"{len(records)} of {len(records)} accepted\n")
-    path = tmp_path / "made" / "D.61.json"
-    path.write_text(path.read_text().replace('"a_j": "1"', '"a_j": "1/8"'))
+    assert done.stdout.endswith(f"{len(shown)} of {len(shown)} accepted\n")
+    edits = {
+        "D.61": ('"a_j": "1"', '"a_j": "1/8"'),
+        "D.59": (" <= ", " < -"),
+        "4.1": ('left": "', 'left": "I + '),
+    }
+    for name, edit in edits.items():
+        path = tmp_path / f"{name}.json"
+        path.write_text(path.read_text().replace(*edit))
     done = subprocess.run(run, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "rejected  D.61.json: a_j is none of the signals\n" in done.stdout
+    assert all(f"rejected  {name}.json: " in done.stdout for name in edits)
 
 
 @pytest.mark.parametrize(
