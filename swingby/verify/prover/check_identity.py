@@ -30,7 +30,7 @@ Word = tuple[str, ...]
 Words = dict[tuple[bool, Word], Any]
 
 
-class Slopes:
+class _Slopes:
     """Numbers with their rates of change, as pairs of quotients; no letter is 0.
 
     `exact`: the arithmetic of quotients.
@@ -44,20 +44,16 @@ class Slopes:
         return x if isinstance(x, tuple) else (self.exact.quotient(x), self.zero)
 
     def negative(self, x: Any) -> Any:
-        """-x."""
         return tuple(map(self.exact.negative, self.pair(x)))
 
     def plus(self, x: Any, y: Any) -> Any:
-        """X + y."""
         return tuple(map(self.exact.plus, self.pair(x), self.pair(y)))
 
     def times(self, x: Any, y: Any) -> Any:
-        """X y."""
         (a, da), (b, db) = self.pair(x), self.pair(y)
         return self.exact.times(a, b), self.exact.plus(self._scaled(db, a), self._scaled(da, b))
 
     def inverse(self, x: Any) -> Any:
-        """1 / x."""
         a, da = self.pair(x)
         one = self.exact.inverse(a)
         return one, self._scaled(da, self.exact.negative(self.exact.times(one, one)))
@@ -76,21 +72,13 @@ class Slopes:
         return found, self._scaled(da, rate)
 
     def exp(self, x: Any) -> Any:
-        """The exponential."""
         a, da = self.pair(x)
         found = self.exact.exp(a)
         return found, self._scaled(da, found)
 
     def log(self, x: Any) -> Any:
-        """The logarithm."""
         a, da = self.pair(x)
         return self._letter("log", a), self._scaled(da, self.exact.inverse(a))
-
-    def sqrt(self, x: Any) -> Any:
-        """Not read."""
-        raise ValueError("a root, a size, the largest or the smallest of some numbers")
-
-    abs = max = min = sqrt
 
     def _scaled(self, rate: Any, factor: Any) -> Any:
         return self.exact.times(rate, factor) if rate[0] else self.zero
@@ -131,7 +119,7 @@ def judge(content: Any, formula: Any, proofs: ModuleType) -> str:
         if case.keys() != CASE:
             raise ValueError("the keys are not those of a case")
         exact = proofs.Exact(dict.fromkeys(content["letters"], "positive"), [])
-        made, rates = Slopes(exact), case["rates"]
+        made, rates = _Slopes(exact), case["rates"]
         texts = flow(rates) if isinstance(rates, int) else dict(rates)
         still = {name: ((proofs.letter(name), ()), made.zero) for name in content["letters"]}
         moving = {
@@ -145,36 +133,30 @@ def judge(content: Any, formula: Any, proofs: ModuleType) -> str:
     return ""
 
 
-class Matrices:
+class _Matrices:
     """Sums of words of letters that do not commute; their coefficients are sums of products.
 
     `letters`: of each its transpose, rows, columns, and whether it differs from sample to sample.
     `rules`: two letters side by side, and the letters that stand for them.
     """
 
-    functions = ("over_samples", "squared_norm")
-
     def __init__(self, letters: Mapping[str, Any], rules: Any, proofs: ModuleType) -> None:
         self.letters, self.proofs = letters, proofs
         self.rules = {(first, second): tuple(found) for first, second, found in rules}
 
     def words(self, x: Any) -> Words:
-        """A number as words."""
         return x if isinstance(x, dict) else {(False, ()): {(): x}} if x else {}
 
     def negative(self, x: Any) -> Words:
-        """-x."""
         return self.times(x, Fraction(-1))
 
     def plus(self, x: Any, y: Any) -> Words:
-        """X + y."""
         found = dict(self.words(x))
         for key, value in self.words(y).items():
             found[key] = self.proofs.add(found.get(key, {}), value)
         return {key: value for key, value in found.items() if value}
 
     def times(self, x: Any, y: Any) -> Words:
-        """X y."""
         found: Words = {}
         for (key, value), (other, factor) in product(self.words(x).items(), self.words(y).items()):
             if (key[0] and (other[0] or self._sampled(other[1]))) or (
@@ -186,7 +168,6 @@ class Matrices:
         return found
 
     def inverse(self, x: Any) -> Words:
-        """1 / x, of a number."""
         ((key, value),) = self.words(x).items()
         ((term, factor),) = value.items()
         if key != (False, ()):
@@ -194,7 +175,6 @@ class Matrices:
         return {key: {tuple((name, -power) for name, power in term): 1 / factor}}
 
     def power(self, x: Any, y: Any) -> Words:
-        """x^y, for a whole y."""
         if not isinstance(y, Fraction) or y.denominator != 1 or not 0 < y <= MOST_POWER:
             raise ValueError("a power that is not small and whole")
         found = self.words(Fraction(1))
@@ -219,7 +199,6 @@ class Matrices:
         return self.times(self.transposed(x), x)
 
     def transposed(self, x: Any) -> Words:
-        """The transpose."""
         return {(sum_, self._flipped(word)): v for (sum_, word), v in self.words(x).items()}
 
     def _flipped(self, word: Word) -> Word:
@@ -284,7 +263,7 @@ class Matrices:
 def _judge_words(content: Any, formula: Any, proofs: ModuleType) -> str:
     if content.keys() != WORDS_KEYS or not content["says"]:
         raise ValueError(f"the keys are not those of {WORDS}")
-    made = Matrices(content["letters"], content["rules"], proofs)
+    made = _Matrices(content["letters"], content["rules"], proofs)
     for letter, (other, rows, columns, sample) in made.letters.items():
         if made.letters[other] != [letter, columns, rows, sample]:
             raise ValueError(f"{letter} is not the transpose of its transpose")

@@ -259,14 +259,6 @@ class Exact:
                 return True
         return False
 
-    def max(self, *given: Any) -> Any:
-        """Not read."""
-        raise ValueError("the largest or smallest of some numbers")
-
-    def min(self, *given: Any) -> Any:
-        """Not read."""
-        return self.max(*given)
-
 
 class Step:
     """One certificate: the facts it uses, and whether its pieces add up to a relation."""

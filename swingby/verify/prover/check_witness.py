@@ -39,8 +39,8 @@ ENTRY_DIGITS, MOST_TIMES = 60, 4
 DIGITS = (60, 240, 960, 3840)
 #: What the file of a relation on an interval has, and how often the interval is halved at most.
 INTERVAL, MOST_HALVINGS = KEYS - {"given", "assumed", "fails", "values"} | {"holds", "on"}, 16
-#: What a formula may have before a bracket, unless its arithmetic says otherwise.
-FUNCTIONS = ("exp", "log", "sqrt", "Abs", "Max", "Min")
+#: What a formula may have before a bracket, if its arithmetic knows it in small letters.
+FUNCTIONS = ("exp", "log", "sqrt", "Abs", "Max", "Min", "over_samples", "squared_norm")
 #: What is said of a letter that stands for whole numbers.
 WHOLE = " is a whole number"
 #: Longer powers, formulas and trajectories are refused.
@@ -78,7 +78,7 @@ def rational(text: Any) -> Fraction:
 def number(text: Any) -> Any:
     """A number as for :func:`rational`, or a root of a power of ten, between two decimals."""
     if isinstance(text, str) and _POWER.fullmatch(text):
-        return formula(text, {}, Decimals(DIGITS[2]))
+        return formula(text, {}, _Decimals(DIGITS[2]))
     return rational(text)
 
 
@@ -97,7 +97,7 @@ def formula(text: str, values: dict[str, Any], made: Any) -> Any:
     """
     # The longest letter first: "w_ij(t+1)" is not "w_ij" times something.
     letters = sorted(values, key=len, reverse=True)
-    functions = [f"{name}(" for name in getattr(made, "functions", FUNCTIONS)]
+    functions = [f"{name}(" for name in FUNCTIONS if hasattr(made, name.lower())]
     word = re.compile("|".join([*map(re.escape, [*functions, *letters]), _SIGN]))
     if len(text) > MOST_TEXT:
         raise Wrong("a formula is too long")
@@ -126,7 +126,7 @@ def formula(text: str, values: dict[str, Any], made: Any) -> Any:
                 found = made.negative(value(part, depth + 1))
             case ast.BinOp(base, ast.Pow(), power):
                 found = made.power(value(base, depth + 1), value(power, depth + 1))
-            case ast.Call(ast.Name(name), [*given], []):
+            case ast.Call(ast.Name(name), [*given], []) if name in FUNCTIONS:
                 found = getattr(made, name.lower())(*(value(part, depth + 1) for part in given))
             case _:
                 raise Wrong(f"{text!r:.40} is not understood")
@@ -138,7 +138,7 @@ def formula(text: str, values: dict[str, Any], made: Any) -> Any:
     return value(tree.body)
 
 
-class Decimals:
+class _Decimals:
     """Numbers as exact fractions, or as (low, high) with decimals between which a number lies."""
 
     def __init__(self, digits: int) -> None:
@@ -146,32 +146,27 @@ class Decimals:
         self.up = Context(digits, ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX)
 
     def bounds(self, x: Any) -> tuple[Decimal, Decimal]:
-        """The decimals around a value."""
         if not isinstance(x, Fraction):
             return x  # type: ignore[no-any-return]
         over, under = Decimal(x.numerator), Decimal(x.denominator)
         return self.down.divide(over, under), self.up.divide(over, under)
 
     def negative(self, x: Any) -> Any:
-        """-x."""
         return -x if isinstance(x, Fraction) else (x[1].copy_negate(), x[0].copy_negate())
 
     def plus(self, x: Any, y: Any) -> Any:
-        """X + y."""
         if isinstance(x, Fraction) and isinstance(y, Fraction):
             return x + y
         (a, b), (c, d) = self.bounds(x), self.bounds(y)
         return self.down.add(a, c), self.up.add(b, d)
 
     def times(self, x: Any, y: Any) -> Any:
-        """X y."""
         if isinstance(x, Fraction) and isinstance(y, Fraction):
             return x * y
         pairs = [(a, b) for a in self.bounds(x) for b in self.bounds(y)]
         return min(self.down.multiply(*p) for p in pairs), max(self.up.multiply(*p) for p in pairs)
 
     def inverse(self, x: Any) -> Any:
-        """1 / x."""
         low, high = self.bounds(x)
         if low <= 0 <= high:
             raise Wrong("a division by what may be 0")
@@ -180,7 +175,6 @@ class Decimals:
         return self.down.divide(Decimal(1), high), self.up.divide(Decimal(1), low)
 
     def power(self, x: Any, y: Any) -> Any:
-        """x^y, for a whole y or a positive x."""
         if isinstance(y, Fraction) and y.denominator == 1:
             if abs(y) > MOST_POWER:
                 raise Wrong("a power is too large")
@@ -194,7 +188,7 @@ class Decimals:
         return self.exp(self.times(y, self.log(x)))
 
     def exp(self, x: Any) -> Any:
-        """The exponential; Decimal rounds it correctly to nearest."""
+        # Decimal rounds it correctly to nearest.
         if x == 0:
             return Fraction(1)
         low, high = self.bounds(x)
@@ -202,7 +196,6 @@ class Decimals:
         return self.down.next_minus(below), self.up.next_plus(above)
 
     def log(self, x: Any) -> Any:
-        """The natural logarithm."""
         if x == 1:
             return Fraction(0)
         low, high = self.bounds(x)
@@ -211,7 +204,6 @@ class Decimals:
         return self.down.next_minus(self.down.ln(low)), self.up.next_plus(self.up.ln(high))
 
     def sqrt(self, x: Any) -> Any:
-        """The root."""
         low, high = self.bounds(x)
         if low < 0:
             raise Wrong("a root of what may be negative")
@@ -222,11 +214,9 @@ class Decimals:
         return self.down.next_minus(self.down.sqrt(low)), self.up.next_plus(self.up.sqrt(high))
 
     def abs(self, x: Any) -> Any:
-        """The size."""
         return self.max(x, self.negative(x))
 
     def max(self, *given: Any) -> Any:
-        """The largest."""
         if all(isinstance(x, Fraction) for x in given):
             return max(given)
         both = [self.bounds(x) for x in given]
@@ -237,7 +227,6 @@ class Decimals:
         return largest[0], max(high for _, high in both)
 
     def min(self, *given: Any) -> Any:
-        """The smallest."""
         return self.negative(self.max(*map(self.negative, given)))
 
 
@@ -253,7 +242,7 @@ def holds(relation: Any, values: dict[str, Any]) -> bool:
     if len(sides) != 3:
         raise Wrong(f"{relation!r:.60} is no relation")
     for digits in DIGITS:
-        made = Decimals(digits)
+        made = _Decimals(digits)
         left, right = (formula(sides[place], values, made) for place in (0, 2))
         (a, b), (c, d) = made.bounds(left), made.bounds(right)
         if isinstance(left, Fraction) and isinstance(right, Fraction):
@@ -274,7 +263,7 @@ def holds_on(relation: str, letter: str, low: Fraction, high: Fraction, halved: 
     The interval is halved until both sides, over all of a piece at once, lie apart.
     """
     small, sign, large = re.split(r" (<=|<) ", relation)
-    made = Decimals(DIGITS[0])
+    made = _Decimals(DIGITS[0])
     values = {letter: (made.bounds(low)[0], made.bounds(high)[1])}
     with contextlib.suppress(Wrong):
         sides = [made.bounds(formula(side, values, made)) for side in (small, large)]
@@ -329,7 +318,7 @@ class Along:
             bits = before[0] * max(last, 1) // max(before[1], 1) + before[0] // 2
         if last > 10_000:
             sys.stderr.write(f"{last} steps are followed with {bits} bits\n")
-        found, one, t, rounded = {}, 1 << bits, 0, Decimals(ENTRY_DIGITS)
+        found, one, t, rounded = {}, 1 << bits, 0, _Decimals(ENTRY_DIGITS)
         for t, (M, R, _) in enumerate(made.enclosures(one)):
             if t in steps:
                 ends = [[(Fraction(x - R, one), Fraction(x + R, one)) for x in row] for row in M]
@@ -360,7 +349,7 @@ class Along:
             others = [k for k in range(d) if k not in (i, j)]
             terms = [f"(a_{i} + a_{j} + 2*a_{k})*w_{k}{i}*w_{k}{j}/2" for k in others]
             total = " + ".join(terms) or "0"
-            found["N_ij(t)"] = formula(total, values, Decimals(DIGITS[0]))
+            found["N_ij(t)"] = formula(total, values, _Decimals(DIGITS[0]))
         return found | {at: Fraction(t)}
 
     def judge(self, fails: Any, values: dict[str, Any], states: dict[int, Any]) -> str:
