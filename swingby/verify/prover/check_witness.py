@@ -44,7 +44,7 @@ FUNCTIONS = ("exp", "log", "sqrt", "Abs", "Max", "Min", "over_samples", "squared
 #: What is said of a letter that stands for whole numbers.
 WHOLE = " is a whole number"
 #: Longer powers, formulas and trajectories are refused.
-MOST_POWER, MOST_TEXT, MOST_DEPTH, MOST_STEPS = 10**6, 4000, 100, 10**6
+MOST_POWER, MOST_BITS, MOST_TEXT, MOST_DEPTH, MOST_STEPS = 10**6, 10**7, 4000, 100, 10**6
 
 #: A number or a sign in a formula, and the methods of an arithmetic behind each sign.
 _SIGN = r"\d+|[-+*/^(), ]"
@@ -52,34 +52,25 @@ _OPERATIONS = {
     **{ast.Add: ("plus", ""), ast.Sub: ("plus", "negative")},
     **{ast.Mult: ("times", ""), ast.Div: ("times", "inverse")},
 }
-_RATIONAL = re.compile(
-    r"(-?\d{1,2000})(?:/(\d{1,2000}))?(?:\*10\^(-?\d{1,6}))?|(-?)10\^(-?\d{1,6})"
-)
-_POWER = re.compile(r"10\^\(-?\d{1,9}/\d{1,9}\)")
 
 
 class Wrong(ValueError):
     """Why a witness is rejected."""
 
 
-def rational(text: Any) -> Fraction:
-    """A number such as ``-3/8*10^-90``."""
-    match = _RATIONAL.fullmatch(text) if isinstance(text, str) else None
-    if match is None:
-        raise Wrong(f"{text!r:.60} is no number")
-    over, under, power, sign, alone = match.groups()
-    if alone:
-        return Fraction(10) ** int(alone) * (-1 if sign else 1)
-    if under and not int(under):
-        raise Wrong(f"{text:.60} is no number")
-    return Fraction(int(over), int(under or 1)) * Fraction(10) ** int(power or 0)
-
-
 def number(text: Any) -> Any:
-    """A number as for :func:`rational`, or a root of a power of ten, between two decimals."""
-    if isinstance(text, str) and _POWER.fullmatch(text):
-        return formula(text, {}, _Decimals(DIGITS[2]))
-    return rational(text)
+    """A number such as ``-3/8*10^-90``, or between two decimals, such as ``10^(1/3)``."""
+    if not isinstance(text, str):
+        raise Wrong(f"{text!r:.60} is no number")
+    return formula(text, {}, _Decimals(DIGITS[2]))
+
+
+def rational(text: Any) -> Fraction:
+    """A number that is a fraction."""
+    found = number(text)
+    if not isinstance(found, Fraction):
+        raise Wrong(f"{text!r:.60} is no fraction")
+    return found
 
 
 #: What a file of another form ends in.
@@ -176,9 +167,11 @@ class _Decimals:
 
     def power(self, x: Any, y: Any) -> Any:
         if isinstance(y, Fraction) and y.denominator == 1:
-            if abs(y) > MOST_POWER:
+            exact = isinstance(x, Fraction)
+            bits = max(x.numerator.bit_length(), x.denominator.bit_length()) if exact else 1
+            if abs(y) > MOST_POWER or bits * abs(y) > MOST_BITS:
                 raise Wrong("a power is too large")
-            if isinstance(x, Fraction):
+            if exact:
                 return x ** int(y) if x or y >= 0 else self.inverse(x)
             found: Any = Fraction(1)
             for _ in range(min(abs(int(y)), 64)):
