@@ -20,8 +20,8 @@ FORMAT = "swingby proof 1"
 KEYS = {"format", "id", "line", "signs", "given", "shows"}
 STEP = {"relation", "certificates"}
 CERTIFICATE = {"replaced", "tangents", "turned", "facts", "pieces"}
-#: Sums with more terms are refused.
-MOST_TERMS = 20_000
+#: Sums with more terms are refused, and longer numbers.
+MOST_TERMS, MOST_BITS = 20_000, 100_000
 #: Orders of a root whose bounds are compared with those of its power, or of one over it.
 ROOTS = (2, 3, 4, -1, -2, -3, -4)
 #: A fact is the sum of so many hypotheses at most, and of what is never negative.
@@ -58,6 +58,8 @@ def times(x: Sum, y: Sum) -> Sum:
                 whole = powers[letter].__floor__()
                 powers[letter] -= whole
                 value *= Fraction(int(letter)) ** whole
+        if max(value.numerator.bit_length(), value.denominator.bit_length()) > MOST_BITS:
+            raise ValueError("a number is too long")
         term = tuple(sorted((letter, power) for letter, power in powers.items() if power))
         found[term] = found.get(term, Fraction(0)) + value
     return {term: value for term, value in found.items() if value}

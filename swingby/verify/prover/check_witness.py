@@ -124,9 +124,15 @@ def formula(text: str, values: dict[str, Any], made: Any) -> Any:
         for (join, turn), part in reversed(chain):
             other = value(part, depth + 1)
             found = getattr(made, join)(found, getattr(made, turn)(other) if turn else other)
+            if isinstance(found, Fraction) and _bits(found) > MOST_BITS:
+                raise Wrong("a number is too long")
         return found
 
     return value(tree.body)
+
+
+def _bits(number: Fraction) -> int:
+    return max(number.numerator.bit_length(), number.denominator.bit_length())
 
 
 class _Decimals:
@@ -168,8 +174,7 @@ class _Decimals:
     def power(self, x: Any, y: Any) -> Any:
         if isinstance(y, Fraction) and y.denominator == 1:
             exact = isinstance(x, Fraction)
-            bits = max(x.numerator.bit_length(), x.denominator.bit_length()) if exact else 1
-            if abs(y) > MOST_POWER or bits * abs(y) > MOST_BITS:
+            if abs(y) > MOST_POWER or (exact and _bits(x) * abs(y) > MOST_BITS):
                 raise Wrong("a power is too large")
             if exact:
                 return x ** int(y) if x or y >= 0 else self.inverse(x)

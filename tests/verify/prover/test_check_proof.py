@@ -212,7 +212,9 @@ def test_what_is_no_proof_is_refused_in_a_line():
         ("more", 1),
     ]:
         assert judge({**good, key: value}), key
-    for relation in ("y", "0 <= ", "0 <= (y", "0 <= z", "0 <= y^y", "0 <= y^99999", "0 <= Max(y)"):
+    tower = "(" * 6 + "9" + "^64)" * 6
+    wrong = ("y", "0 <= ", "0 <= (y", "0 <= z", "0 <= y^y", "0 <= y^99999", "0 <= Max(y)")
+    for relation in (*wrong, f"0 <= {tower}"):
         assert judge(made(relation, **product("y^2"))), relation
     for piece in [(), ("1",), ("x", "1", [], "1"), ("1", "y^2", [3], "1"), ("1", "0", [], "1")]:
         assert judge(made("0 <= y^2", pieces=[piece])), piece
