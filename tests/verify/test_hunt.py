@@ -24,7 +24,6 @@ from swingby.verify.hunting.draft import Asked, Draft, draw, mutate
 from swingby.verify.hunting.search import (
     Followed,
     closest_call,
-    moves,
     show,
     shrink,
     still_violates,
@@ -321,21 +320,6 @@ def test_a_weaker_violation_is_no_gain():
 
     assert shrink(seen(LONG), look, never)[1] == 0
     assert shrink(weak, look, never)[1] > 0
-
-
-def test_a_stop_ends_it_at_once():
-    def look(draft):
-        raise AssertionError("nothing may be looked at")
-
-    assert shrink(seen(LONG), look, lambda: True)[1] == 0
-
-
-def test_moves_stay_inside_the_assumptions():
-    rng = np.random.default_rng(4)
-    drawn = [draft for _ in range(5) if (draft := draw(rng, None, PLAIN))]
-    made = [one.instance() for draft in drawn for one in moves(draft)]
-    assert all(one.is_admissible() for one in made if one is not None)
-    assert sum(one is not None for one in made) > len(made) / 2
 
 
 def test_what_keeps_the_claim_shows_no_violation():
