@@ -268,34 +268,21 @@ def read_given(task: Any, W0: Any, eta: Any, dynamics: Any, steps: Any) -> Given
 def _exact_matrix(W0: Any, dim: int) -> Matrix:
     """W(0) as exact rationals, in d rows.
 
-    Floats are the binary numbers they store and symmetrised as by :func:`initial_matrix`; where
-    anything else than floats and small whole numbers is given, it must be exactly symmetric.
+    It must be exactly symmetric; floats alone are symmetrised as by :func:`initial_matrix`.
     """
-    if not isinstance(W0, Scaled | Initial):
-        found = numbers.entries(W0, "W0", "(D.2)")
-        if found.ndim != 2:
-            raise InvalidInput("W0", W0, "must be a square matrix", "(D.2)")
-        if not all(map(_is_float_like, found.ravel().tolist())):
-            return _exactly_symmetric(found, dim)
-        W0 = found.astype(np.float64)
-    return tuple(tuple(row) for row in initial_matrix(W0, dim).entries)
-
-
-def _is_float_like(entry: Any) -> bool:
-    if isinstance(entry, int | np.integer) and not isinstance(entry, bool):
-        return abs(int(entry)) <= 2**53
-    return isinstance(entry, float | np.floating)
-
-
-def _exactly_symmetric(found: np.ndarray[Any, Any], dim: int) -> Matrix:
+    if isinstance(W0, Scaled | Initial):
+        return tuple(map(tuple, initial_matrix(W0, dim).entries))
+    found = numbers.entries(W0, "W0", "(D.2)")
     if found.shape != (dim, dim):
-        shape = f"rows of {[found.shape[1]]} entries, {len(found)} of them"
-        raise InvalidInput("W0", shape, f"must have shape ({dim}, {dim})", "(D.2)")
+        asked = f"must have shape ({dim}, {dim})"
+        raise InvalidInput("W0", f"shape {found.shape}", asked, "(D.2)")
     W = tuple(
         tuple(numbers.exact(entry, f"W0[{i},{j}]", "(D.2)") for j, entry in enumerate(row, 1))
         for i, row in enumerate(found.tolist(), 1)
     )
     if tuple(zip(*W, strict=True)) != W:
+        if all(isinstance(entry, float | np.floating) for entry in found.flat):
+            return _exact_matrix(initial_matrix(found.astype(np.float64), dim), dim)
         asked = "must be exactly symmetric, as W = U U^T is"
         raise InvalidInput("W0", "this matrix", asked, "(D.2)")
     largest = max(abs(entry) for row in W for entry in row)
