@@ -6,12 +6,10 @@ repair proves, and the line is judged again: claims about numbers only, which ta
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import re
-import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import sympy
 
 from swingby.errors import InvalidInput, named
+from swingby.report.progress import Progress
 from swingby.theory import assumptions, budget
 from swingby.theory.claims import ledger as text
 from swingby.theory.claims.claim import AlongTrajectory, Claim, Given
@@ -35,9 +34,6 @@ from swingby.verify.prover.judge import is_scalar, judge
 
 if TYPE_CHECKING:
     from swingby.verify.prover.trajectories.judge import Runs
-
-#: Called with the id just judged, how many are done, and how many there are.
-Progress = Callable[[str, int, int], Any]
 
 #: Seconds that it takes to judge a line; the longest ones follow trajectories for minutes.
 SECONDS_A_LINE = 2.0
@@ -57,7 +53,7 @@ def audit(
     proof: str | Path | None = None,
     trajectories: bool = True,
     cache: bool = True,
-    progress: Progress | bool | None = None,
+    progress: Callable[[str, int, int], object] | bool | None = None,
     assume: str | Sequence[str] | None = None,
 ) -> Ledger:
     """Judge the numbered lines of the paper's proofs, or of another proof.
@@ -75,8 +71,8 @@ def audit(
         Use and keep verdicts in :func:`swingby.verify.auditing.cache.folder`. A verdict is kept as
         soon as it is there, so an interrupted audit goes on where it stopped.
     progress : callable, bool, optional
-        Called with (id, done, total). By default a bar on a terminal and log lines of the logger
-        ``swingby.audit`` elsewhere; False for neither.
+        Called with (id, done, total). By default a bar on a terminal, and elsewhere a line on
+        standard error now and then; False for neither.
     assume : str or sequence of str, optional
         What is promised besides, separated by commas: ``"PSD"`` (every W(t) is positive
         semidefinite), ``"pivots >= 1/2"`` (of W(0), in units of w_kk(0)), ``"few steps"``
@@ -116,11 +112,14 @@ def audit(
     judgements = Judgements(claims, trajectories, cache, audited)
     missing = judgements.missing(wanted)
     budget.expect("the audit", SECONDS_A_LINE * missing, partial=cache)
-    records = []
-    with _reporting(progress, len(wanted)) as report:
+    records, total = [], len(wanted)
+    shown = progress is not False and not callable(progress)
+    with Progress("audit", total, "count elapsed what", shown=shown) as bar:
         for done, name in enumerate(wanted, start=1):
             records.append(judgements.record(judgements.claims[name], parts[name]))
-            report(name, done, len(wanted))
+            if callable(progress):
+                progress(name, done, total)
+            bar.say(f"{done} of {total}: {name}", completed=done, what=name)
     return Ledger(records, promised)
 
 
@@ -231,28 +230,6 @@ class Judgements:
             return True
         used = {given.relation for given in claim.given if given.source == id}
         return not used <= set(repair.conditions)
-
-
-@contextlib.contextmanager
-def _reporting(progress: Progress | bool | None, total: int) -> Iterator[Progress]:
-    """What is called after every line: the caller's function, a bar, or the log."""
-    if callable(progress):
-        yield progress
-    elif progress is False:
-        yield lambda name, done, total: None
-    elif progress or sys.stderr.isatty():
-        from rich import progress as rich
-        from rich.console import Console
-
-        columns = (rich.TextColumn("{task.description}"), rich.BarColumn())
-        times = (rich.MofNCompleteColumn(), rich.TimeElapsedColumn())
-        with rich.Progress(*columns, *times, console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task("audit", total=total)
-            yield lambda name, done, total: bar.update(
-                task, completed=done, description=f"{name:<28.28}"
-            )
-    else:
-        yield lambda name, done, total: _log.info("%d of %d: %s", done, total, name)
 
 
 #: What a reader calls some lines.

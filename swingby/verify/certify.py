@@ -5,13 +5,14 @@ Its inputs as exact numbers, its exact first steps, its balls, and its certifica
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import flint
 import numpy as np
@@ -141,24 +142,15 @@ def certify(
     if progress is not None and not callable(progress):
         raise InvalidInput("progress", progress, "must be callable")
     given = read_given(task, W0, eta, dynamics, steps)
-    tell = Telling(progress)
     seconds = given.last * (SECONDS_A_STEP + SECONDS_A_PRODUCT * len(given.signal) ** 3)
     if seconds > A_YEAR and math.isinf(budget.left()):
         raise InvalidInput("steps", given.last, "must be fewer: these take more than a year")
     budget.expect("the certificate", seconds, partial=True)
-    with precision(PRECISIONS[0]):
-        start, finished = first_steps(given, tell)
+    tell = _now_and_then(progress)
     for bits in PRECISIONS:
-        strict = bits < PRECISIONS[-1]
-        with precision(bits):
-            try:
-                if finished:
-                    start.watch.strict = strict
-                    return assemble(given, start, None)
-                followed = follow_in_balls(given, start, bits, strict=strict, tell=tell)
-                return assemble(given, followed, bits)
-            except Doubt:
-                continue
+        with precision(bits), contextlib.suppress(Doubt):
+            watch, end = follow_run(given, strict=bits < PRECISIONS[-1], tell=tell)
+            return assemble(given, watch, end, None if end.balls is None else bits)
     raise AssertionError("the highest precision leaves entries open, and doubts nothing")
 
 
@@ -276,34 +268,21 @@ def read_given(task: Any, W0: Any, eta: Any, dynamics: Any, steps: Any) -> Given
 def _exact_matrix(W0: Any, dim: int) -> Matrix:
     """W(0) as exact rationals, in d rows.
 
-    Floats are the binary numbers they store and symmetrised as by :func:`initial_matrix`; where
-    anything else than floats and small whole numbers is given, it must be exactly symmetric.
+    It must be exactly symmetric; floats alone are symmetrised as by :func:`initial_matrix`.
     """
-    if not isinstance(W0, Scaled | Initial):
-        found = numbers.entries(W0, "W0", "(D.2)")
-        if found.ndim != 2:
-            raise InvalidInput("W0", W0, "must be a square matrix", "(D.2)")
-        if not all(map(_is_float_like, found.ravel().tolist())):
-            return _exactly_symmetric(found, dim)
-        W0 = found.astype(np.float64)
-    return tuple(tuple(row) for row in initial_matrix(W0, dim).entries)
-
-
-def _is_float_like(entry: Any) -> bool:
-    if isinstance(entry, int | np.integer) and not isinstance(entry, bool):
-        return abs(int(entry)) <= 2**53
-    return isinstance(entry, float | np.floating)
-
-
-def _exactly_symmetric(found: np.ndarray[Any, Any], dim: int) -> Matrix:
+    if isinstance(W0, Scaled | Initial):
+        return tuple(map(tuple, initial_matrix(W0, dim).entries))
+    found = numbers.entries(W0, "W0", "(D.2)")
     if found.shape != (dim, dim):
-        shape = f"rows of {[found.shape[1]]} entries, {len(found)} of them"
-        raise InvalidInput("W0", shape, f"must have shape ({dim}, {dim})", "(D.2)")
+        asked = f"must have shape ({dim}, {dim})"
+        raise InvalidInput("W0", f"shape {found.shape}", asked, "(D.2)")
     W = tuple(
         tuple(numbers.exact(entry, f"W0[{i},{j}]", "(D.2)") for j, entry in enumerate(row, 1))
         for i, row in enumerate(found.tolist(), 1)
     )
     if tuple(zip(*W, strict=True)) != W:
+        if all(isinstance(entry, float | np.floating) for entry in found.flat):
+            return _exact_matrix(initial_matrix(found.astype(np.float64), dim), dim)
         asked = "must be exactly symmetric, as W = U U^T is"
         raise InvalidInput("W0", "this matrix", asked, "(D.2)")
     largest = max(abs(entry) for row in W for entry in row)
@@ -314,36 +293,58 @@ def _exactly_symmetric(found: np.ndarray[Any, Any], dim: int) -> Matrix:
     return W
 
 
-@dataclass(frozen=True)
-class Followed:
-    """A run at its last step, and what was seen on the way.
+def _now_and_then(progress: Callable[[str], object] | None) -> Callable[[str], None]:
+    """What hands lines on to `progress`, at most one per second."""
+    last = time.monotonic()
 
-    `rest`: 1 - w_ii. `moving`: blocks that still move.
+    def tell(line: str) -> None:
+        nonlocal last
+        if progress is not None and time.monotonic() - last >= 1:
+            last = time.monotonic()
+            progress(line)
+
+    return tell
+
+
+class State(NamedTuple):
+    """W at one step, as rationals or as balls, and 1 - w_ii.
+
+    `semidefinite`: whether W is; None where balls leave it open. `balls`: None of rationals.
+    `moves`: whether any later W is another.
     """
 
-    watch: Watch
     step: int
     W: Rows
     rest: list[Any]
-    moving: Blocks = ()
+    semidefinite: Callable[[], bool | None]
+    balls: BallState | None = None
+    moves: bool = True
+
+    def kept(self) -> State:
+        """A state that does not change any more."""
+        return self._replace(W=[list(row) for row in self.W], rest=list(self.rest))
 
 
-class Telling:
-    """Hands lines on how far a run is to `progress`, at most one per second."""
+def trajectory(given: Given) -> Iterator[State]:
+    """W(0), W(1), ... as rationals for as long as these are short, then in balls."""
+    run, concepts = (given.eta, given.dynamics), range(len(given.signal))
+    for step, (W, moving) in enumerate(follow_exactly(given.signal, given.W0, *run)):
+        rest = [1 - W[k][k] for k in concepts]
+        semidefinite: Callable[[], bool | None] = partial(exactly_semidefinite, W, concepts)
+        yield State(step, W, rest, semidefinite, moves=bool(moving))
+    start = [[Fraction(int(w.p), int(w.q)) for w in row] for row in W]
+    kept = independent_concepts(given.signal, W, [k for block in moving for k in block])
+    for state in follow(given.signal, start, *run, given.last - step, moving=moving):
+        if state.step:
+            semidefinite = partial(semidefinite_in_balls, state.W, kept)
+            yield State(step + state.step, state.W, state.rest, semidefinite, state)
 
-    def __init__(self, progress: Callable[[str], object] | None) -> None:
-        self.progress = progress
-        self.last = time.monotonic()
 
-    def __call__(self, line: str) -> None:
-        """Hand over a line, unless the last one is less than a second old."""
-        if self.progress is not None and time.monotonic() - self.last >= 1:
-            self.last = time.monotonic()
-            self.progress(line)
+def follow_run(given: Given, *, strict: bool, tell: Callable[[str], None]) -> tuple[Watch, State]:
+    """What is seen of a run at the current working precision, and its last state.
 
-
-def first_steps(given: Given, tell: Telling) -> tuple[Followed, bool]:
-    """The run as far as exact rationals go, and whether nothing is left for balls."""
+    Raises Doubt at the first open entry if `strict`.
+    """
     watch = Watch(
         blocks=given.blocks,
         target=neighbourhood(given.signal, given.eta, given.dynamics),
@@ -351,80 +352,43 @@ def first_steps(given: Given, tell: Telling) -> tuple[Followed, bool]:
         hopeless=given.hopeless,
         # Under gd W(t) is congruent to W(0), which is semidefinite.
         watches_psd=given.is_euler,
+        strict=strict,
     )
-    concepts = range(len(given.signal))
-    steps = follow_exactly(given.signal, given.W0, given.eta, given.dynamics)
-    followed: Followed | None = None
-    for step, (W, moving) in enumerate(steps):
-        if followed is not None and _leaves(W, given.limit, watch):
-            return followed, True
-        rest = [1 - W[k][k] for k in concepts]
-        watch.observe(step, W, rest, partial(exactly_semidefinite, W, concepts))
-        followed = Followed(watch, step, W, rest, moving)
-        if not moving and given.steps is not None:
-            return Followed(watch, given.steps, W, rest), True
-        if not moving or step == given.last or (given.steps is None and watch.is_settled(W, rest)):
-            return followed, True
-        if not step % LOOK:
-            tell(f"step {step}, exact")
-    assert followed is not None
-    return followed, False
-
-
-def follow_in_balls(
-    given: Given, start: Followed, bits: int, *, strict: bool, tell: Telling
-) -> Followed:
-    """The rest of the run from the last exact step, at the current working precision.
-
-    Raises Doubt at the first open entry if `strict`.
-    """
-    watch = start.watch.copy(strict=strict)
-    W0 = [[Fraction(int(w.p), int(w.q)) for w in row] for row in start.W]
-    moving = [k for block in start.moving for k in block]
-    concepts = independent_concepts(given.signal, start.W, moving)
-    left = given.last - start.step
-    states = follow(given.signal, W0, given.eta, given.dynamics, left, moving=start.moving)
-    done = False
-    followed = Followed(watch, start.step, start.W, start.rest)
-    for state in states:
-        if not state.step:
-            continue
-        step = start.step + state.step
-        if watch.converged is None and _leaves(state.W, given.limit, watch):
-            return followed
-        if not strict and not step % LOOK and not state.is_sound:
+    done, inside = False, None
+    for state in trajectory(given):
+        step, looks = state.step, not state.step % LOOK
+        if inside is not None and watch.converged is None and _leaves(state.W, given.limit, watch):
+            return watch, inside
+        if looks and not strict and state.balls is not None and not state.balls.is_sound:
             break
         if not done:
-            semidefinite = partial(semidefinite_in_balls, state.W, concepts)
-            watch.observe(step, state.W, state.rest, semidefinite)
+            watch.observe(step, state.W, state.rest, state.semidefinite)
             done = watch.is_settled(state.W, state.rest)
             if done and given.steps is None:
-                return _kept(watch, step, state)
+                return watch, state.kept()
             # Only inside the neighbourhood of I is what is settled settled for all time.
             done = done and watch.converged is not None
-        if watch.converged is None:
-            followed = _kept(watch, step, state)
-        if not step % LOOK:
-            tell(f"step {step}, {bits} bits")
-            if budget.spent():
-                raise BudgetSpent(f"with steps={step} it proves what happens until then")
+        if not state.moves:
+            return watch, state if given.steps is None else state._replace(step=given.steps)
         if step == given.last:
-            return _kept(watch, step, state)
+            return watch, state.kept()
+        if watch.converged is None:
+            inside = state.kept()
+        if looks:
+            tell(f"step {step}, {'exact' if state.balls is None else f'{flint.ctx.prec} bits'}")
+            if step and budget.spent():
+                raise BudgetSpent(f"with steps={step} it proves what happens until then")
+    assert inside is not None
     # A run of balls that ends by itself has taken one more step: out of range, or beyond use.
     if watch.converged is None and _leaves(state.W, given.limit, watch):
-        return followed
+        return watch, inside
     if strict:
         raise Doubt("end")
     if given.steps is None:
-        return followed
+        return watch, inside
     watch.give_up()
-    unknown: Rows = [[None] * len(row) for row in start.W]
-    return Followed(watch, given.steps, unknown, [None] * len(start.rest))
-
-
-def _kept(watch: Watch, step: int, state: BallState) -> Followed:
-    still = state.copy()
-    return Followed(watch, step, still.W, still.rest)
+    d = len(given.signal)
+    return watch, inside._replace(step=given.steps, W=[[None] * d] * d, rest=[None] * d)
 
 
 def _leaves(W: Rows, limit: int, watch: Watch) -> bool:
@@ -438,18 +402,18 @@ def _leaves(W: Rows, limit: int, watch: Watch) -> bool:
     )
 
 
-def assemble(given: Given, followed: Followed, bits: int | None) -> Certificate:
+def assemble(given: Given, watch: Watch, last: State, bits: int | None) -> Certificate:
     """Write everything down, at the working precision of the run.
 
     Where a ball is too wide for its enclosure, the watch raises Doubt or notes the entry.
     """
     from swingby import __version__
 
-    watch, concepts = followed.watch, range(len(given.signal))
+    concepts = range(len(given.signal))
     passages = {
         level: tuple(_passage(given, watch, level, k) for k in concepts) for level in LEVELS
     }
-    peaks = tuple(_peak(watch, followed, i, j) for i in concepts for j in concepts[i + 1 :])
+    peaks = tuple(_peak(watch, last, i, j) for i in concepts for j in concepts[i + 1 :])
     away = tuple(
         RunsAway(k + 1, watch.negative[k]) if k in watch.negative else None
         for k in watch.runaways
@@ -462,8 +426,7 @@ def assemble(given: Given, followed: Followed, bits: int | None) -> Certificate:
         converges = None if distance is None else Convergence(step, distance, *watch.target)
     end = tuple(
         tuple(
-            _enclosed(watch, followed.W[max(i, j)][min(i, j)], f"end/{i + 1},{j + 1}")
-            for j in concepts
+            _enclosed(watch, last.W[max(i, j)][min(i, j)], f"end/{i + 1},{j + 1}") for j in concepts
         )
         for i in concepts
     )
@@ -472,7 +435,7 @@ def assemble(given: Given, followed: Followed, bits: int | None) -> Certificate:
         signal=given.signal,
         eta=given.eta,
         W0=given.W0,
-        steps=followed.step,
+        steps=last.step,
         passages=passages,
         peaks=peaks,
         first_loss=watch.first_loss,
@@ -508,7 +471,7 @@ def _passage(given: Given, watch: Watch, level: str, k: int) -> Passage | None:
     return None if path in watch.undecided else Passage(None)
 
 
-def _peak(watch: Watch, followed: Followed, i: int, j: int) -> CertifiedPeak | None:
+def _peak(watch: Watch, last: State, i: int, j: int) -> CertifiedPeak | None:
     path, zero = f"peaks/{i + 1},{j + 1}", Enclosure("0", "0")
     peak = watch.peaks.get((i, j))
     if peak is None:
@@ -523,7 +486,7 @@ def _peak(watch: Watch, followed: Followed, i: int, j: int) -> CertifiedPeak | N
     if "converges" in watch.undecided:
         watch.doubt(path)
     elif watch.converged is not None:
-        distance, square = squared_distance(followed.W, followed.rest), peak.size * peak.size
+        distance, square = squared_distance(last.W, last.rest), peak.size * peak.size
         final = bool(distance < square)
         if not final and not distance >= square:
             watch.doubt(path)

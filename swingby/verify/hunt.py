@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-import flint
 import numpy as np
 
 from swingby.errors import InvalidInput, named
@@ -29,23 +27,21 @@ from swingby.verify.check import require_edition
 from swingby.verify.hunting.search import Clock, Closest, Hunted, search
 from swingby.verify.prover.evidence import Judged, Witness
 from swingby.verify.prover.judge import is_scalar, judge
-from swingby.verify.prover.scalar.counterexample import LONG, QUICK, Search, counterexample
-from swingby.verify.prover.scalar.dispatch import Unknown, judge_scalar, prepared
+from swingby.verify.prover.scalar.dispatch import judge_scalar
 
 #: The dynamics, as a title names them.
 DYNAMICS = {"euler": "the map (D.2)", "gd": "gradient descent on U", "flow": "the flow"}
-#: Searches per relation of a line about numbers, with seeds of their own; a proof is tried after
-#: the first.
+#: So often the prover is asked for a line about numbers, with seeds of their own.
 MOST_ROUNDS = 12
-#: Bits of the balls that look at a counterexample once more.
-THIRD = (4096,)
+#: What the provers say of a line that none of them takes.
+NO_PROVER = "no prover"
 
 _FLOW_ONLY = (
     "The theorem speaks of the flow. Under {} a broken promise says that its bounds do not carry "
     "over as they stand, and nothing against the theorem."
 )
 _NOT_IN_BALLS = "Runs of the flow are in floats: a violation could be seen, but not confirmed."
-_ROUNDS = "An instance is a round of search over hundreds of points and more."
+_ROUNDS = "An instance is a case, or a round of search over hundreds of points and more."
 
 
 @dataclass(frozen=True)
@@ -254,7 +250,7 @@ def hunt(
     kind = _kind(chosen[0])
     asked = _dynamics(dynamics, kind)
     for name, value in (("dynamics", dynamics), ("dim", dim)):
-        if value is not None and kind not in ("trajectory", "theorem"):
+        if value is not None and kind == "line":
             raise InvalidInput(name, value, "must not be given for a line about numbers")
     clock = Clock(limit, progress)
     if len(chosen) > 1 and dim not in (None, 2):
@@ -285,14 +281,8 @@ def _hunt(
 
         found = search_theorem(claim.id, dynamics, rng, clock, dim)
         note = _NOT_IN_BALLS if dynamics == "flow" else _FLOW_ONLY.format(dynamics)
-    elif kind == "numbers":
-        found, note = search_numbers(claim, int(rng.integers(2**31)), clock), _ROUNDS
     else:
-        whole = judge(claim)
-        found, note = Hunted(whole.cases), f"Judged as a whole: {whole.method}."
-        if whole.verdict.is_decided:
-            again = None if whole.witness is None else partial(_still_refuted, claim)
-            found, note = Hunted(max(whole.cases, 1), judged=whole, again=again), ""
+        found, note = search_line(claim, int(rng.integers(2**31)), clock), _ROUNDS
     judged = found.judged
     witness = None if judged is None else judged.witness
     checked = () if witness is None else witness.checked
@@ -355,27 +345,15 @@ def targets(statement: str | Claim | None, edition: str) -> tuple[Claim, ...]:
 
 
 def _in_edition(claim: Claim, edition: str, *, own: bool) -> Claim:
-    """The form of a claim that an edition has."""
-    if edition == "repaired":
-        for form in claim:
-            if form.edition == "repaired" or (own and form is claim):
-                return form
-        corrected = f"; edition='corrected' has {claim.id} mended" if claim.repair else ""
-        raise InvalidInput(
-            "edition",
-            edition,
-            f"must be another: {claim.id} has no repaired form{corrected}; repaired are "
-            f"{', '.join(ledger.OWN)} and the steps of their proofs",
-        )
-    if claim.edition == "repaired" and not own:
-        raise InvalidInput("edition", edition, f"must be repaired: {claim.id} is not the paper's")
-    if edition == "printed":
+    """The form of a claim that an edition has; of one's own, the claim itself or its repair."""
+    if own and edition != "corrected":
         return claim
-    if claim.repair is None:
-        raise InvalidInput(
-            "edition", edition, f"must be printed: {claim.id} has no repair, it stands as it is"
-        )
-    return claim.repair
+    for form in claim:
+        if form.edition == edition:
+            return form
+    known = " or ".join(form.edition for form in claim)
+    also = f"; repaired are {', '.join(ledger.OWN)}" if edition == "repaired" else ""
+    raise InvalidInput("edition", edition, f"must be {known}: {claim.id} has no other form{also}")
 
 
 def _kind(claim: Claim) -> str:
@@ -385,51 +363,30 @@ def _kind(claim: Claim) -> str:
         raise InvalidInput("statement", claim.id, wanted)
     if claim.id in ledger.OWN:
         return "theorem"
-    if isinstance(claim.conclusion, AlongTrajectory):
-        return "trajectory"
-    return "numbers" if is_scalar(claim) else "algebra"
+    return "trajectory" if isinstance(claim.conclusion, AlongTrajectory) else "line"
 
 
-def search_numbers(claim: Claim, seed: int, clock: Clock) -> Hunted:
-    """Look for numbers that break a line, in rounds of seconds; its proof ends the search too."""
-    try:
-        search, questions = prepared(claim)
-    except Unknown:
-        return Hunted()
-    asked, rounds = [search.to(question.goal) for question in questions], 0
-    for number in range(MOST_ROUNDS):
-        effort = QUICK if number == 0 else LONG
-        for one in asked:
-            if rounds and clock.over():
-                return Hunted(rounds)
-            rounds += 1
-            witness = counterexample(one, effort=effort, rng=seed + 7919 * number)
-            if witness is not None:
-                line = f"{witness.relation} fails: {witness.left} against {witness.right}"
-                judged = Judged(Finding.REFUTED, "counterexample", (line,), witness)
-                return Hunted(rounds, judged=judged, again=partial(_still_fails, one, witness))
-        clock.report(f"{claim.id}: {rounds} rounds of search")
-        if number == 0 and not clock.over():
-            judged = judge_scalar(claim, rng=seed)
-            if judged.verdict == Finding.PROVED:
-                return Hunted(rounds, judged=judged)
-    return Hunted(rounds)
+def search_line(claim: Claim, seed: int, clock: Clock) -> Hunted:
+    """Ask the prover for a line, one about numbers with other seeds until the time is over."""
+    found, repeats = Hunted(), is_scalar(claim)
+    for number in range(MOST_ROUNDS if repeats else 1):
+        if number and clock.over():
+            break
+        asked = partial(judge, claim)
+        if repeats:
+            asked = partial(judge_scalar, claim, rng=seed + number, seconds=max(clock.left, 1.0))
+        judged = asked()
+        if judged.method == NO_PROVER:
+            break
+        found.instances += max(judged.cases, int(repeats or judged.verdict.is_decided))
+        clock.report(f"{claim.id}: {number + 1} rounds of search")
+        if judged.verdict.is_decided:
+            found.judged = judged
+            found.again = None if judged.witness is None else partial(_still_refuted, asked)
+            break
+    return found
 
 
-def _still_fails(search: Search, witness: Witness) -> bool:
-    """Whether a printed witness breaks the line, read back and evaluated once more."""
-    point = {name: read(value) for name, value in witness.values.items()}
-    return search.space.refutes(point, THIRD)
-
-
-def read(text: str) -> Any:
-    """A rational as :func:`swingby.verify.prover.scalar.sampling.compact` writes it."""
-    match = re.fullmatch(r"(?:(-?\d+(?:/\d+)?)\*)?10\^(-?\d+)", text)
-    body, power = (match[1] or "1", int(match[2])) if match else (text, 0)
-    over, _, under = body.partition("/")
-    return flint.fmpq(int(over), int(under or 1)) * flint.fmpq(10) ** power
-
-
-def _still_refuted(claim: Claim) -> bool:
+def _still_refuted(asked: Callable[[], Judged]) -> bool:
     """Whether the prover refutes a line when asked again."""
-    return judge(claim).witness is not None
+    return asked().witness is not None

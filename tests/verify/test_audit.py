@@ -5,7 +5,6 @@ about lines whose verdict is a line of arithmetic.
 """
 
 import io
-import logging
 from fractions import Fraction
 
 import pytest
@@ -175,10 +174,10 @@ def test_on_a_terminal_one_line_has_a_bar_too(small, monkeypatch):
     assert "1/1" in terminal.getvalue()
 
 
-def test_without_a_terminal_progress_goes_to_the_log(small, caplog):
-    with caplog.at_level(logging.INFO, logger="swingby.audit"):
-        audit(["D.1", "D.4"])
-    assert [record.getMessage() for record in caplog.records] == ["1 of 2: D.1", "2 of 2: D.4"]
+def test_without_a_terminal_progress_is_lines_now_and_then(small, capsys, monkeypatch):
+    monkeypatch.setattr("swingby.report.progress.EVERY", 0.0)
+    audit(["D.1", "D.4"])
+    assert capsys.readouterr().err == "swingby: 1 of 2: D.1\nswingby: 2 of 2: D.4\n"
 
 
 def test_printed_d61_is_refuted_and_a_fifth_of_it_proved():

@@ -21,10 +21,10 @@ from swingby.theory.claims.verdict import Verdict
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
 from swingby.verify.check import certify_assumptions, check
-from swingby.verify.checking.box import ends, interval
+from swingby.verify.checking.box import interval
 from swingby.verify.checking.evaluation import MARGIN_BITS
 from swingby.verify.checking.feasibility import Box, hull
-from swingby.verify.checking.report import CertifiedAssumption, CertifiedAssumptions, decimal_text
+from swingby.verify.checking.report import CertifiedAssumption, CertifiedAssumptions
 from tests.forked import FULL
 
 FOUR_ONE = SIMTask.from_signal([4, 1])
@@ -271,21 +271,6 @@ def test_bad_input_is_refused_by_name(arguments, named):
         certify_assumptions(**given)
 
 
-def test_ends_and_decimals_are_rounded_outwards():
-    third = Fraction(1, 3)
-    for sign in (1, -1):
-        low = Fraction(decimal_text(sign * third, up=False))
-        high = Fraction(decimal_text(sign * third, up=True))
-        assert low < sign * third < high
-        assert high - low == Fraction(1, 10**17)
-    assert decimal_text(Fraction(0), up=True) == "0"
-    assert decimal_text(-math.inf, up=False) == "-inf"
-    assert ends(flint.arb("inf")) == (-math.inf, math.inf)
-    low, high = ends(flint.arb(1, 0.25))
-    assert low <= Fraction(3, 4)
-    assert high >= Fraction(5, 4)
-
-
 # How margins are shown, how tight they are, and with how many bits.
 
 D2 = statements("printed")[1]
@@ -312,11 +297,8 @@ def shown(low, high, verdict=Verdict.HOLDS):
     [
         ("0.50041", "2.25011", "[+0.500, +2.251]"),
         ("-3.25011", "-0.00011", "[-3.251, +0.000]"),
-        ("0.10031", "0.102311", "[+0.100, +0.103]"),
         ("0.1003001", "0.1022901", "[+0.100300, +0.102291]"),
-        ("-0.1000005001", "-0.0999986001", "[-0.100000501, -0.099998600]"),
         ("0.1000000003", "0.1000000004", "[+0.100000000, +0.100000001]"),
-        ("-1/3", "1/3", "[-0.334, +0.334]"),
         (-INF, "0.2501", "[-inf, +0.251]"),
         (INF, INF, "any"),
         (-INF, -INF, "none"),
@@ -341,16 +323,6 @@ def test_numbers_in_a_dict_are_exact_also_where_python_refuses_their_digits():
         assert (found["bits"], found["edition"]) == (64, "printed")
 
 
-def test_the_numbers_above_the_table_are_points_or_pairs():
-    found = certify_assumptions(
-        FOUR_ONE, ("1e-91", "1e-90"), "1/8", (1, 2), signal=[(4, 5), 1], bits=64
-    )
-    (line,) = found.to_grid().above
-    assert line == "a = ([4, 5], 1), omega = [1e-91, 1e-90], beta = [1, 2], eta = 0.125"
-    assert "(64 bits)" in found.to_grid().below[-1]
-    assert found.to_grid().below[-1].startswith("Fails: D.2.")
-
-
 # Working precision.
 
 
@@ -362,28 +334,6 @@ def test_the_bits_that_were_asked_for_are_used_and_named(edition, omega):
         assert found.bits == bits
     free = certify_assumptions(FOUR_ONE, omega, "1e-4", edition=edition)
     assert free.bits == MARGIN_BITS == 256
-
-
-@pytest.mark.parametrize("bits", [8, 10, 12, 20, 40])
-def test_few_bits_widen_a_margin_and_keep_it_true(bits):
-    coarse = certify_assumptions(FOUR_ONE, "1e-90", "1e-4", bits=bits)
-    report = check(FOUR_ONE, "1e-90", "1e-4")
-    for wide in coarse:
-        assert wide.margin[0] <= report[wide.id].margin <= wide.margin[1]
-        assert wide.verdict in (report[wide.id].verdict, "undecided")
-    widths = [high - low for low, high in (wide.margin for wide in coarse) if not math.isinf(low)]
-    assert max(widths) > Fraction(1, 2 ** (bits + 4))
-
-
-def test_the_largest_exponent_of_a_ball_that_is_read():
-    # 4 times 100000, the largest decimal exponent of a text: a power of two of that size.
-    limit = 400_000
-    for exponent in (limit, -limit):
-        power = flint.arb(2) ** exponent
-        assert ends(power) == (Fraction(2) ** exponent,) * 2
-        beyond = flint.arb(2) ** (exponent + (1 if exponent > 0 else -1))
-        with pytest.raises(InvalidInput, match="must have an exponent of at most 100000"):
-            ends(beyond)
 
 
 # The repaired edition over boxes: its ends are those of check at the corners.

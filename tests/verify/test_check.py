@@ -373,17 +373,6 @@ def test_random_parameter_sets_agree_with_brute_force():
     assert found["too close to call"] < 0.005 * SETS
 
 
-def test_pairs_are_all_pairs_or_neighbours():
-    """Of four concepts: six pairs, three of them neighbours; (D.10) and the gap for each."""
-    problem = Problem(
-        tuple(map(Fraction, (64, 16, 4, 1))), Fraction(1, 10), Fraction(1), Fraction(2)
-    )
-    constants = feasibility.nearest_attempt(problem)
-    for neighbours, pairs in ((False, 6), (True, 3)):
-        found = evaluation.instances([assumptions.D5], problem, constants, neighbours=neighbours)
-        assert len({one.place for one in found if one.place}) == pairs
-
-
 @pytest.mark.parametrize(("gamma", "sign"), [("1", -1), ("3/2", 1)])
 def test_the_edge_of_a_strict_inequality_between_constants_is_outside(gamma, sign):
     case = problem([4, 1], "1e-90")

@@ -19,17 +19,16 @@ from swingby.theory.initial import Scaled
 from swingby.theory.proofs.reader import packaged
 from swingby.theory.task import SIMTask
 from swingby.verify.hunt import hunt
-from swingby.verify.hunting import draft, search, theorems
+from swingby.verify.hunting import search, theorems
 from swingby.verify.hunting.draft import Asked, Draft, draw, mutate
 from swingby.verify.hunting.search import (
     Followed,
     closest_call,
-    moves,
     show,
     shrink,
     still_violates,
 )
-from swingby.verify.hunting.theorems import find_breach, promises_of
+from swingby.verify.hunting.theorems import exact_start, find_breach
 from swingby.verify.prover.repaired.theorems import DRAWS
 from swingby.verify.prover.trajectories import instances
 from swingby.verify.prover.trajectories.violation import Recorded, Violation, from_floats
@@ -138,7 +137,7 @@ def test_what_balls_do_not_confirm_is_not_reported(monkeypatch):
     [
         ({"statement": "Lemma D.9"}, "close to it"),
         ({"statement": "Lemma D.3", "edition": "repaired"}, "Theorem R"),
-        ({"statement": "Lemma D.2", "edition": "corrected"}, "no repair"),
+        ({"statement": "Lemma D.2", "edition": "corrected"}, "no other form"),
         ({"statement": "Theorem R"}, "repaired"),
         ({"statement": None}, "named"),
         ({"statement": 7}, "Claim"),
@@ -195,11 +194,12 @@ def test_a_theorem_about_the_flow_is_not_one_about_steps():
 def test_no_promise_is_broken_that_is_not_made():
     """With twice the time and any peak, nothing is broken; with no time, everything is."""
     trials = DRAWS["Theorem two"](3, np.random.default_rng(1), "gd", False)
-    made = promises_of(trials, 0, "gd")
-    generous = replace(made, log_peaks={}, times=tuple(2 * time for time in made.times))
-    assert find_breach(generous, 192) is None
-    breach = find_breach(replace(made, times=(Fraction(0),) * 2), 192)
-    assert (breach.i, breach.step) == (0, 0)
+    W0 = exact_start(trials, 0)
+    free = np.full_like(trials.log_peaks, np.inf)
+    generous = replace(trials, log_peaks=free, reach=2 * trials.reach)
+    assert find_breach(generous, 0, "gd", W0, 192) is None
+    breach = find_breach(replace(generous, reach=0 * trials.reach), 0, "gd", W0, 192)
+    assert (breach.relation, breach.step) == ("w_11 >= 4/5 by eta t = 0", 0)
 
 
 def test_drawn_settings_lie_inside_the_assumptions_and_vary():
@@ -228,15 +228,6 @@ def test_the_closest_call_is_the_smallest_slack_off_the_start():
     near = closest_call(by_id("Lemma D.5"), instance, Recorded(np.arange(7), from_floats(W)))
     assert (near.i, near.step) == (0, 2)
     assert -near.excess == pytest.approx(np.log(1.1 / 1.0))
-
-
-@pytest.mark.full
-def test_the_delay_is_the_root_of_a_straight_line():
-    """The epsilon of the prepared instance, to all of its 21 digits."""
-    epsilon = draft.solve(lambda: False)
-    assert abs(epsilon - instances.DELAY) < Fraction(1, 10**121)
-    assert draft.build(epsilon).is_admissible()
-    assert draft.solve(lambda: True) is None
 
 
 def test_a_hunt_as_plain_values(lemma_three):
@@ -285,8 +276,6 @@ LONG = Draft(
     whole([[9, -6, 3], [-6, 4, -2], [3, -2, 1]]),
     187,
     13127,
-    Fraction(111, 100),
-    0.37,
 )
 
 
@@ -307,10 +296,9 @@ def test_everything_that_plays_no_part_is_made_simple():
     assert draft.d == 2
     assert draft.matrix == whole([[1, 1], [1, 1]])
     assert draft.decades >= 150
-    assert draft.kappa is None
     assert all(a.denominator == 1 for a in draft.signal)
     assert len(str(draft.inverse_eta).rstrip("0")) == 1
-    assert changes > 3
+    assert changes > 2
 
 
 def test_what_plays_a_part_is_kept():
@@ -332,21 +320,6 @@ def test_a_weaker_violation_is_no_gain():
 
     assert shrink(seen(LONG), look, never)[1] == 0
     assert shrink(weak, look, never)[1] > 0
-
-
-def test_a_stop_ends_it_at_once():
-    def look(draft):
-        raise AssertionError("nothing may be looked at")
-
-    assert shrink(seen(LONG), look, lambda: True)[1] == 0
-
-
-def test_moves_stay_inside_the_assumptions():
-    rng = np.random.default_rng(4)
-    drawn = [draft for _ in range(5) if (draft := draw(rng, None, PLAIN))]
-    made = [one.instance() for draft in drawn for one in moves(draft)]
-    assert all(one.is_admissible() for one in made if one is not None)
-    assert sum(one is not None for one in made) > len(made) / 2
 
 
 def test_what_keeps_the_claim_shows_no_violation():

@@ -16,12 +16,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, overload
 
-from swingby.errors import InvalidInput
 from swingby.report import Drawn, Grid
 from swingby.report.files import plain, write_text
 from swingby.report.markup import html_cell, latex_text, markdown_table, markdown_text
 from swingby.report.numbers import counted
-from swingby.report.pictures import Size, drawn, inches, legend_above, new_figure, save_figure
+from swingby.report.pictures import Size, drawn, legend_above, new_figure, save_figure
 from swingby.theory.claims.claim import SEVERITIES
 from swingby.theory.claims.ledger import find
 from swingby.theory.claims.text import source_text, statement_line
@@ -269,20 +268,9 @@ class Ledger(Sequence[Record], Drawn):
         ax : matplotlib Axes, optional
             Default: a new figure of 14 by 9 inches.
         size : str or (float, float), optional
-            ``"column"`` or ``"text"`` of a paper, or width and height in inches.
-
-        Raises
-        ------
-        InvalidInput
-            For a size that is none, or that has no room for so many lines.
+            ``"column"`` or ``"text"`` of a paper, or width and height in inches; for few lines.
         """
-        width, height = inches(size, SIZE)
-        rows = _ROWS if size is None else int((height - _LEGEND) / _ROW)
-        if size is not None and len(_columns(_of_paper(self), rows)) > width / _COLUMN:
-            wanted = f"has no room for {len(self)} lines: audit fewer items, or leave size out"
-            raise InvalidInput("size", size, wanted)
-        across = 0 if size is None else int(width / _COLUMN)
-        return drawn(lambda ax: _draw(self, ax, rows, across), ax, size, SIZE)
+        return drawn(lambda ax: _draw(self, ax), ax, size, SIZE)
 
 
 def summary_lines(ledger: Ledger) -> list[str]:
@@ -419,51 +407,40 @@ SIGNS = {
 #: Inches of the picture.
 SIZE = (14.0, 9.0)
 #: Rows per column, and what a heading takes of them.
-_ROWS = 19
-_HEAD = 1.4
-#: Least inches of a column and of a row; what the legend takes of the height.
-_COLUMN, _ROW, _LEGEND = 1.05, 0.25, 0.5
+_ROWS, _HEAD = 19, 1.4
 _RED = "#D55E00"
 
 _HEADING: dict[str, Any] = {"va": "bottom", "fontsize": 9.5, "fontweight": "bold", "zorder": 6}
 _LETTER: dict[str, Any] = {"fontsize": 6.5, "fontweight": "bold", "zorder": 5}
 _BOX = {"facecolor": "white", "edgecolor": "none", "pad": 0.3, "alpha": 0.75}
 _LABEL: dict[str, Any] = {"ha": "left", "va": "center", "fontsize": 8, "zorder": 6, "bbox": _BOX}
-_EDGE: dict[str, Any] = {"markeredgecolor": "black", "markeredgewidth": 0.6}
-#: What a label shortens.
-_SHORTER = {
-    "Assumption": "Ass.",
-    "Definition": "Def.",
-    "Corollary": "Cor.",
-    "Theorem": "Thm.",
-    "before ": "< ",
-    "after ": "> ",
-    ">=": "≥",
-}
+_EDGE: dict[str, Any] = {"edgecolors": "black", "linewidths": 0.6, "zorder": 4}
+#: What a label shortens, and its characters.
+_SHORTER = {"Assumption": "Ass.", "Definition": "Def.", "Corollary": "Cor.", "Theorem": "Thm."}
+_SHORTER |= {"before ": "< ", "after ": "> "}
+_LONGEST = 12
 
 
-def _short(record: Record) -> str:
-    """A label of a few characters: the heading already says which lemma it is."""
-    text = re.sub(r" \((?:Lemma|Sec\.?) [^)]*\)$", "", record.id)
-    text = re.sub(r"^(?:Lemma|Theorem) \S+ (\[.*\])$", r"\1", text)
+def _short(text: str) -> str:
+    """A label of a few characters, which matplotlib does not read as mathematics."""
     for word, short in _SHORTER.items():
         text = text.replace(word, short)
-    text = re.sub(r" \((?:its )?(\w{1,4}).*?\)$", r" \1", text)
-    return re.sub(r"_(\w+)\^\((\w)\)", r"_\1(\2)", text)
+    text = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return text.replace("$", r"\$")
 
 
-def _columns(ledger: Ledger, rows: int) -> list[list[tuple[str, list[Record]]]]:
+def _columns(ledger: Ledger) -> list[list[tuple[str, list[Record]]]]:
     """Parts packed into columns; a part longer than a column goes on in the next one."""
     columns: list[list[tuple[str, list[Record]]]] = []
-    used: float = rows
+    used: float = _ROWS
     for part in dict.fromkeys(record.part for record in ledger):
         members = [record for record in ledger if record.part == part]
-        pieces = -(-len(members) // max(1, int(rows - _HEAD)))
+        pieces = -(-len(members) // int(_ROWS - _HEAD))
         height = -(-len(members) // pieces)
         for piece in range(pieces):
             name = part if piece == 0 else f"{part} (cont.)"
             block = (name, members[piece * height : (piece + 1) * height])
-            if used + _HEAD + len(block[1]) > rows:
+            if used + _HEAD + len(block[1]) > _ROWS:
                 columns.append([])
                 used = 0
             columns[-1].append(block)
@@ -471,16 +448,12 @@ def _columns(ledger: Ledger, rows: int) -> list[list[tuple[str, list[Record]]]]:
     return columns
 
 
-def _of_paper(ledger: Ledger) -> Ledger:
-    """The lines to draw: those of the paper, or all where there are none of it."""
+def _draw(ledger: Ledger, ax: Axes) -> None:
+    """The lines of the paper, or all where there are none of it."""
     paper = [record for record in ledger if record.edition != "repaired"]
-    return Ledger(paper or list(ledger))
-
-
-def _draw(ledger: Ledger, ax: Axes, rows: int = _ROWS, least: int = 1) -> None:
-    ledger = _of_paper(ledger)
+    ledger = Ledger(paper or list(ledger))
     places: dict[str, tuple[float, float]] = {}
-    columns = _columns(ledger, rows)
+    columns = _columns(ledger)
     deepest = 0.0
     for across, column in enumerate(columns):
         down = 0.0
@@ -492,81 +465,66 @@ def _draw(ledger: Ledger, ax: Axes, rows: int = _ROWS, least: int = 1) -> None:
                 down += 1
         deepest = max(deepest, down)
     _draw_arrows(ledger, places, ax)
-    for record in ledger:
-        _draw_line(record, *places[record.id], ax)
-    ax.set_xlim(-0.32, max(len(columns), least) - 0.25)
+    for verdict, number in ledger.counts().items():
+        color, marker, letter = SIGNS[verdict]
+        found = [one for one in ledger if one.verdict == verdict]
+        spots = [places[one.id] for one in found]
+        label = f"{letter}: {verdict} ({number})"
+        if number:
+            xs, ys = zip(*spots, strict=True)
+            ax.scatter(xs, ys, 120, color, marker=marker, label=label, **_EDGE)
+        for one, (x, y) in zip(found, spots, strict=True):
+            ax.text(x, y, letter, ha="center", va="center_baseline", **_LETTER)
+            ax.text(x + 0.13, y, _short(one.id), **_LABEL)
+    ax.set_xlim(-0.32, len(columns) - 0.25)
     ax.set_ylim(-deepest, -_HEAD + 1.4)
     ax.set_axis_off()
     title = "Lines of the proofs and what they rest on (< before, > after a display). "
     ax.set_title(f"{title}Text audited: {ledger.audited}", loc="left")
-    _draw_legend(ledger, ax)
-
-
-def _draw_line(record: Record, across: float, up: float, ax: Axes) -> None:
-    color, marker, letter = SIGNS[str(record.verdict)]
-    size = 9.5 if marker == "D" else 12
-    ax.plot([across], [up], marker, color=color, markersize=size, zorder=4, **_EDGE)
-    ax.text(across, up, letter, ha="center", va="center_baseline", **_LETTER)
-    ax.text(across + 0.13, up, _plain(_short(record)), **_LABEL)
-
-
-def _plain(text: str) -> str:
-    """Text that matplotlib does not read as mathematics."""
-    return text.replace("$", r"\$")
+    _draw_legend(ax)
 
 
 def _draw_arrows(ledger: Ledger, places: dict[str, tuple[float, float]], ax: Axes) -> None:
     from matplotlib.patches import FancyArrowPatch
 
-    for record in ledger:
-        for name in record.rests_on:
-            if name not in places:
-                continue
-            refuted = name in record.rests_on_refuted
-            # Assumptions feed almost every line; drawn as strongly as the rest they hide it.
-            faint = name.startswith("Assumption") and not refuted
-            start, end = places[name], places[record.id]
-            bend = 0.25 if start[0] == end[0] else 0.12
-            arrow = FancyArrowPatch(
-                start,
-                end,
-                arrowstyle="-|>",
-                mutation_scale=9 if refuted else 6,
-                connectionstyle=f"arc3,rad={bend}",
-                shrinkA=7,
-                shrinkB=7,
-                linewidth=1.3 if refuted else 0.5,
-                color=_RED if refuted else "0.45",
-                alpha=0.75 if refuted else 0.18 if faint else 0.6,
-                zorder=3 if refuted else 1,
-            )
-            ax.add_patch(arrow)
-
-
-def _draw_legend(ledger: Ledger, ax: Axes) -> None:
-    """What occurs, and how often."""
-    from matplotlib.lines import Line2D
-
-    drawn = {record.id for record in ledger}
-    handles = []
-    for name, number in ledger.counts().items():
-        color, sign, letter = SIGNS[name]
-        style = {"color": color, "marker": sign, "markersize": 9, **_EDGE}
-        label = f"{letter}: {name} ({number})"
-        handles += [Line2D([], [], ls="", label=label, **style)] if number else []
-    arrows = sum(len(drawn.intersection(record.rests_on)) for record in ledger)
-    refuted = sum(len(drawn.intersection(record.rests_on_refuted)) for record in ledger)
-    for color, width, words, number in (
-        ("0.45", 0.8, "used by", arrows - refuted),
-        (_RED, 1.6, "refuted, and cited by", refuted),
+    uses = {
+        (name, record.id): name in record.rests_on_refuted
+        for record in ledger
+        for name in record.rests_on
+        if name in places
+    }
+    for (name, user), refuted in uses.items():
+        start, end = places[name], places[user]
+        # Assumptions feed almost every line; drawn as strongly as the rest they hide it.
+        faint = name.startswith("Assumption") and not refuted
+        arrow = FancyArrowPatch(
+            start,
+            end,
+            arrowstyle="-|>",
+            mutation_scale=9 if refuted else 6,
+            connectionstyle=f"arc3,rad={0.25 if start[0] == end[0] else 0.12}",
+            shrinkA=7,
+            shrinkB=7,
+            linewidth=1.3 if refuted else 0.5,
+            color=_RED if refuted else "0.45",
+            alpha=0.75 if refuted else 0.18 if faint else 0.6,
+            zorder=3 if refuted else 1,
+        )
+        ax.add_patch(arrow)
+    for refuted, color, words in (
+        (False, "0.45", "used by"),
+        (True, _RED, "refuted, and cited by"),
     ):
-        if number:
-            label = f"{words} ({number})"
-            handles.append(Line2D([], [], color=color, linewidth=width, label=label))
+        if number := list(uses.values()).count(refuted):
+            ax.plot([], [], color=color, label=f"{words} ({number})")
+
+
+def _draw_legend(ax: Axes) -> None:
+    """What occurs, and how often."""
+    handles = ax.get_legend_handles_labels()[0]
     if not legend_above(ax, 10.0, handles=handles, handletextpad=0.4):
         place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0)}
-        place |= {"ncols": len(handles), "fontsize": 9, "handletextpad": 0.4}
-        ax.legend(handles=handles, **place)
+        ax.legend(handles=handles, ncols=len(handles), fontsize=9, handletextpad=0.4, **place)
 
 
 def save_picture(ledger: Ledger, path: str | Path) -> None:

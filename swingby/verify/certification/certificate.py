@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 
 import flint
 
@@ -18,12 +19,9 @@ from swingby.report.files import json_text, write_text
 from swingby.theory import numbers
 from swingby.theory.reading import text_of
 from swingby.verify.certification.enclosure import (
-    CertifiedPeak,
-    Convergence,
     Enclosure,
     Facts,
     Passage,
-    RunsAway,
     is_enclosure,
 )
 from swingby.verify.certification.events import LEVELS
@@ -276,89 +274,23 @@ def from_plain(plain: Any) -> Certificate:
     _need(isinstance(plain, dict) and set(plain) == KEYS, "certificate", "have exactly its keys")
     _need(plain["format"] == FORMAT, "format", f"be {FORMAT!r}")
     _need(plain["dynamics"] in ("euler", "gd"), "dynamics", "be euler or gd")
-    _need(isinstance(plain["made_by"], str), "made_by", "be text")
-    try:
-        certificate = _structured(plain)
-        different = compare("", plain, certificate.to_dict(), set())
-    except InvalidInput:
-        raise
-    except (TypeError, ValueError, LookupError, AttributeError):
-        different = ["a part has another form"]
+    psd = plain["psd"]
+    _need(psd is None or (isinstance(psd, dict) and len(psd) == 1), "psd", "have its key")
+    given = {**plain, "first_loss": psd and psd.get("first_loss")}
+    hints = get_type_hints(Facts)
+    known = {name: _read(hints[name], given[name], name) for name in hints if name != "bits"}
+    certificate = Certificate(**known)
+    d, rows = certificate.dim, (certificate.W0, certificate.end)
+    _need(1 <= d <= MOST_CONCEPTS, "signal", f"have 1 to {MOST_CONCEPTS} values")
+    _need(certificate.passages.keys() == LEVELS.keys(), "passages", "have the levels")
+    sizes = [len(row) for part in (*rows, certificate.passages.values()) for row in part]
+    sizes += map(len, rows)
+    _need(set(sizes) == {d}, "W0, end and passages", f"have {d} concepts")
+    _need(len(certificate.peaks) == math.comb(d, 2), "peaks", "have one entry per pair")
     # Whatever else stands in it, or is written in another way, does not come back.
-    if different:
+    if different := compare("", plain, certificate.to_dict(), set()):
         raise InvalidInput("certificate", different[0], "must be as certify writes it")
     return certificate
-
-
-def _structured(plain: dict[str, Any]) -> Certificate:
-    signal = tuple(_rational(value, "signal") for value in plain["signal"])
-    d, undecided = len(signal), tuple(plain["undecided"])
-    _need(1 <= d <= MOST_CONCEPTS, "signal", f"have 1 to {MOST_CONCEPTS} values")
-    _need(min(signal) >= 0, "signal", "not be negative")
-    eta = _rational(plain["eta"], "eta")
-    _need(eta > 0, "eta", "be positive")
-    W0 = tuple(tuple(_rational(value, "W0") for value in row) for row in plain["W0"])
-    _need(len(W0) == d and tuple(zip(*W0, strict=True)) == W0, "W0", "be symmetric, d by d")
-    steps = _step(plain["steps"], "steps")
-
-    def is_there(path: str, value: Any) -> bool:
-        _need((value is None) == (path in undecided), path, "be null if and only if undecided")
-        return value is not None
-
-    def record(kind: Any, part: str, value: Any, **known: Any) -> Any:
-        """A record with parts of the types that its fields have, up to the last step."""
-        given = {**value, **known}
-        made = kind(**{one.name: _READ[one.type](given[one.name], part) for one in fields(kind)})
-        _need(made.step is None or made.step <= steps, part, f"be at most {steps}")
-        return made
-
-    def passage(value: Any) -> Passage:
-        made: Passage = record(Passage, "passages", value)
-        _need((made.before is None) == (not made.step), "before", "be an enclosure")
-        _need((made.at is None) == (made.step is None), "at", "be an enclosure")
-        return made
-
-    concepts = range(1, d + 1)
-    passages = {
-        level: tuple(
-            passage(value) if is_there(f"passages/{level}/{k}", value) else None
-            for k, value in zip(concepts, plain["passages"][level], strict=True)
-        )
-        for level in LEVELS
-    }
-    peaks = tuple(
-        record(CertifiedPeak, "peaks", value, i=i, j=j)
-        if is_there(f"peaks/{i},{j}", value)
-        else None
-        for (i, j), value in zip(itertools.combinations(concepts, 2), plain["peaks"], strict=True)
-    )
-    end = tuple(
-        tuple(
-            _enclosure(value, "end") if is_there(f"end/{i},{j}", value) else None
-            for j, value in zip(concepts, row, strict=True)
-        )
-        for i, row in zip(concepts, plain["end"], strict=True)
-    )
-    loss = plain["psd"]["first_loss"] if is_there("psd", plain["psd"]) else None
-    _need(loss is None or _step(loss, "psd") <= steps, "psd", f"be at most {steps}")
-    away = [value and record(RunsAway, "runs_away", value) for value in plain["runs_away"]]
-    _need(all(one is None or one.k <= d for one in away), "k", f"be at most {d}")
-    found = plain["converges"]
-    return Certificate(
-        dynamics=plain["dynamics"],
-        signal=signal,
-        eta=eta,
-        W0=W0,
-        steps=steps,
-        passages=passages,
-        peaks=peaks,
-        first_loss=loss,
-        runs_away=tuple(away),
-        converges=None if found is None else record(Convergence, "converges", found),
-        end=end,
-        undecided=undecided,
-        made_by=plain["made_by"],
-    )
 
 
 def _need(condition: bool, part: str, requirement: str) -> None:
@@ -366,36 +298,32 @@ def _need(condition: bool, part: str, requirement: str) -> None:
         raise InvalidInput(f"{part} of the certificate", "another value", f"must {requirement}")
 
 
-def _step(value: Any, part: str) -> int:
+def _read(kind: Any, value: Any, part: str) -> Any:
+    """A plain value as one of the types that a certificate is made of."""
+    inner = get_args(kind)
+    if type(None) in inner:
+        return None if value is None else _read(inner[0], value, part)
+    if isinstance(kind, type) and is_dataclass(kind):
+        hints = get_type_hints(kind)
+        _need(isinstance(value, dict) and value.keys() == hints.keys(), part, "have its keys")
+        return kind(**{name: _read(hint, value[name], part) for name, hint in hints.items()})
+    if get_origin(kind) is tuple:
+        _need(isinstance(value, list), part, "be a list")
+        return tuple(_read(inner[0], one, part) for one in value)
+    if get_origin(kind) is Mapping:
+        _need(isinstance(value, dict), part, "have keys")
+        return {key: _read(inner[1], one, part) for key, one in value.items()}
+    if kind is Enclosure:
+        _need(is_enclosure(value), part, "be an enclosure")
+        return Enclosure(*value)
+    if kind is Fraction:
+        try:
+            return rational(value, part, MOST_DIGITS)
+        except ValueError:
+            _need(False, part, "be p/q in lowest terms")
     # isinstance(True, int) holds in Python.
-    _need(type(value) is int and value >= 0, part, "be a whole number of at least 0")
-    return int(value)
+    _need(type(value) is kind and (kind is not int or value >= 0), part, f"be {_KINDS[kind]}")
+    return value
 
 
-def _flag(value: Any, part: str) -> bool:
-    _need(type(value) is bool, part, "be true or false")
-    return bool(value)
-
-
-def _enclosure(value: Any, part: str) -> Enclosure:
-    _need(is_enclosure(value), part, "be an enclosure")
-    return Enclosure(*value)
-
-
-def _rational(value: Any, part: str) -> Fraction:
-    try:
-        return rational(value, part, MOST_DIGITS)
-    except ValueError:
-        _need(False, part, "be p/q in lowest terms")
-        raise
-
-
-#: How the parts of a record are read, by the types of its fields.
-_READ: dict[Any, Callable[[Any, str], Any]] = {
-    "int": _step,
-    "bool": _flag,
-    "Fraction": _rational,
-    "Enclosure": _enclosure,
-    "int | None": lambda value, part: None if value is None else _step(value, part),
-    "Enclosure | None": lambda value, part: None if value is None else _enclosure(value, part),
-}
+_KINDS = {int: "a whole number of at least 0", bool: "true or false", str: "text"}

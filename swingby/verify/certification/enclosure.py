@@ -13,21 +13,22 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from itertools import takewhile
 from typing import NamedTuple
 
 import flint
+
+from swingby.theory import numbers
 
 #: Significant decimal digits of an end, and of those that are shown.
 DIGITS, SHOWN = 25, 10
 #: Relative allowance on either side.
 ALLOWANCE = Fraction(1, 10**40)
 
-_DOWN, _UP, _EXACT = (
-    Context(digits, rounding, Emin=MIN_EMIN, Emax=MAX_EMAX)
-    for digits, rounding in ((DIGITS, ROUND_FLOOR), (DIGITS, ROUND_CEILING), (4 * DIGITS, None))
+_DOWN, _UP = (
+    Context(DIGITS, rounding, Emin=MIN_EMIN, Emax=MAX_EMAX)
+    for rounding in (ROUND_FLOOR, ROUND_CEILING)
 )
 _END = re.compile(r"-?[1-9](?:\.[0-9]{0,23}[1-9])?e[+-](?:[0-9]{2}|[1-9][0-9]{2,6})", re.ASCII)
 
@@ -44,27 +45,8 @@ class Enclosure(NamedTuple):
         return (Fraction(self.lower) + Fraction(self.upper)) / 2
 
     def __str__(self) -> str:
-        """The digits that are certain, with dots if they go on, else a distance after ``+-``."""
-        if self == ("0", "0"):
-            return "0"
-        sign = "-" if self.lower.startswith("-") else ""
-        (lower, low), (upper, high) = (end.lstrip("-").split("e") for end in self)
-        texts = [end.replace(".", "").ljust(DIGITS, "0") for end in (lower, upper)]
-        common = [
-            a for a, _ in takewhile(lambda pair: pair[0] == pair[1], zip(*texts, strict=True))
-        ]
-        if len(common) >= 2 and low == high:
-            return sign + _placed("".join(common[:SHOWN]), int(low), "...")
-        # A short decimal with nines below it: name it, and how far the ends are away.
-        with localcontext(_EXACT):
-            ends = [abs(Decimal(end)) for end in self]
-            exponent = max(ends).adjusted()
-            unit = Decimal(1).scaleb(exponent - SHOWN + 1)
-            figures = round(sum(ends, Decimal(0)) / 2 / unit)
-            distance = max(abs(end - figures * unit) for end in ends)
-            power = distance.adjusted()
-            power += distance > Decimal(1).scaleb(power)
-        return f"{sign}{_placed(str(figures).rstrip('0'), exponent)} +- 1e{power:+03d}"
+        """Ten digits of it."""
+        return numbers.scientific(self.middle, SHOWN)
 
 
 def enclose(number: flint.fmpq | flint.arb) -> Enclosure | None:
@@ -92,18 +74,6 @@ def is_enclosure(pair: object) -> bool:
     written = all(_END.fullmatch(end) for end in pair)
     signs = [end.startswith("-") for end in pair]
     return list(pair) == ["0", "0"] or (written and signs[0] == signs[1])
-
-
-def _placed(figures: str, exponent: int, more: str = "") -> str:
-    """Digits with their decimal point, plain where that is short; `more` follows the digits."""
-    if -4 <= exponent < 0:
-        return "0." + "0" * (-exponent - 1) + figures + more
-    if 0 <= exponent < len(figures) - 1 or (0 <= exponent < 10 and not more):
-        whole = figures[: exponent + 1].ljust(exponent + 1, "0")
-        rest = figures[exponent + 1 :] + more
-        return whole + ("." + rest if rest else "")
-    rest = figures[1:] + more
-    return figures[0] + ("." + rest if rest else "") + f"e{exponent:+03d}"
 
 
 def _dyadic(number: flint.arb) -> Fraction:

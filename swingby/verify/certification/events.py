@@ -45,7 +45,6 @@ because :math:`e \le 1`. The least eigenvalue of W is at least :math:`1 - e \ge 
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -141,13 +140,6 @@ class Watch:
         self.levels = {name: rational(value) for name, value in LEVELS.items()}
         self.squared_radius = self.target and rational(self.target.radius**2)
         self.radius = self.target and rational(self.target.radius)
-
-    def copy(self, *, strict: bool) -> Watch:
-        """The same observations in a watch of its own."""
-        other = copy.copy(self)
-        own = {name: copy.copy(x) for name, x in vars(self).items() if isinstance(x, dict | set)}
-        vars(other).update(own, strict=strict)
-        return other
 
     def doubt(self, path: str) -> None:
         """Raise Doubt, or note the entry of this path in the certificate as undecided."""

@@ -223,7 +223,10 @@ def _ends(certificate: Facts, run: Run) -> Iterator[Suspect]:
 
 
 def _distance(i: int, j: int, number: float, state: BallState) -> flint.arb:
-    return abs(state.W[i][j] - number)
+    """Of a float to its ball; infinite where the float alone is no number."""
+    ball = state.W[i][j]
+    lost = ball.is_finite() and not math.isfinite(number)
+    return flint.arb.pos_inf() if lost else abs(ball - number)
 
 
 def _is_same(number: float, exact: Fraction) -> bool:

@@ -274,51 +274,6 @@ _SIDES = {
 }
 
 
-def _report(
-    task: SIMTask,
-    edition: str,
-    problem: Problem,
-    initial: Initial | None,
-    dynamics: str,
-    results: tuple[Result, ...],
-    tried: Witness,
-    limit: mpmath.mpf | None,
-    largest_eta: Fraction | None,
-    binding: str,
-    notes: list[str],
-) -> Report:
-    """The report of any edition; `limit` is the supremum of omega, no `largest_eta` bounds none."""
-    verdict = all_hold(result.verdict for result in results)
-    infinite = mpmath.mpf("inf")
-    with precision(MARGIN_BITS):
-        omega, eta = (balls.midpoint(balls.ball(x)) for x in (problem.omega, problem.eta))
-        most = infinite if largest_eta is None else balls.midpoint(balls.ball(largest_eta))
-    fits = largest_eta is None or problem.eta <= largest_eta
-    nearest = None
-    if limit is not None:
-        nearest = (min(limit, omega), infinite if largest_eta is None else min(most, eta))
-    return Report(
-        task=task,
-        edition=edition,
-        omega=problem.omega,
-        eta=problem.eta,
-        beta=problem.beta,
-        dynamics=dynamics,
-        initial=initial,
-        results=results,
-        verdict=verdict,
-        constants=tried if verdict == Verdict.HOLDS else None,
-        tried=tried,
-        # No omega satisfies D.2 when eta is too large.
-        largest_omega=limit if fits else None,
-        largest_eta=most,
-        omega_limit=limit,
-        nearest=nearest,
-        binding=binding,
-        notes=tuple(notes),
-    )
-
-
 def _result(one: Judged, reason: str) -> Result:
     said = one.statement
     return Result(said.id, said.title, one.verdict, middle(one.margin), reason, said)
@@ -352,9 +307,9 @@ def report_existential(
         tried = Witness({name: balls.midpoint(values[name]) for name in order}, constants)
         ball = None if problem.has_zero else feasibility.largest_omega(problem)
         limit = None if ball is None else balls.midpoint(ball)
-    largest_eta, binding = feasibility.largest_eta(problem), _binding(results, problem)
-    given = (task, edition, problem, initial, dynamics, results, tried)
-    return _report(*given, limit, largest_eta, binding, notes)
+        largest_eta = balls.midpoint(balls.ball(feasibility.largest_eta(problem)))
+    given = (task, edition, problem.omega, problem.eta, problem.beta, dynamics, initial, results)
+    return Report(*given, tried, limit, largest_eta, _binding(results, problem), tuple(notes))
 
 
 def _explain_D1(problem: Problem, constants: Constants) -> str:
@@ -534,8 +489,8 @@ def report_repaired(
     limit = None if found is None else found.omega_0
     notes = [NOTE] if failing or found is None else [NOTE, *_promises(problem.eta, found)]
     binding = failing[0] if failing else "D.4'"
-    given = (task, "repaired", problem, initial, dynamics, results, tried)
-    return _report(*given, limit, None, binding, notes)
+    given = (task, "repaired", omega, problem.eta, beta, dynamics, initial, results)
+    return Report(*given, tried, limit, mpmath.mpf("inf"), binding, tuple(notes))
 
 
 def _explain_signal(box: Box) -> str:

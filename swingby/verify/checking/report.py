@@ -15,8 +15,9 @@ from swingby.errors import InvalidInput
 from swingby.report import Drawn, Grid
 from swingby.report.numbers import rounded, steps_text
 from swingby.report.pictures import COLORS, Size, drawn
-from swingby.theory import numbers
+from swingby.theory import balls, numbers
 from swingby.theory.assumptions import Statement
+from swingby.theory.balls import precision
 from swingby.theory.claims.verdict import Verdict, all_hold
 from swingby.theory.initial import Initial
 from swingby.theory.task import SIMTask
@@ -85,11 +86,15 @@ class Verdicts(Drawn, Generic[Row]):
     """One record an assumption, by id and in the order of the paper."""
 
     edition: str
-    verdict: Verdict
 
     @property
     def _all(self) -> tuple[Row, ...]:
         raise NotImplementedError
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on all assumptions together."""
+        return all_hold(one.verdict for one in self._all)
 
     @property
     def holds(self) -> bool:
@@ -149,18 +154,12 @@ class Report(Verdicts[Result]):
         The numbers judged; omega and beta come from W(0), `initial`, when one was given.
     results : tuple of Result
         In the order of the paper; `verdict` is on all of them together.
-    constants : Witness or None
-        Values that make every inequality true, confirmed by plain evaluation; None otherwise.
     tried : Witness
         The constants at which margins and reasons were evaluated.
-    largest_omega : mpmath.mpf or None
-        Supremum of omega for which everything holds at this task, eta and beta.
-    largest_eta : mpmath.mpf or None
-        Largest eta that the step-size assumption admits; infinite for the flow.
     omega_limit : mpmath.mpf or None
-        The same supremum with eta left aside: it exists also when eta is too large.
-    nearest : tuple of two mpmath.mpf, or None
-        The nearest omega and eta up to which all assumptions hold; None when none exist.
+        Supremum of omega at this task and beta, once eta is small enough.
+    largest_eta : mpmath.mpf
+        Largest eta that the step-size assumption admits; infinite for the flow.
     binding : str
         Id of the assumption that binds: the worst failing one or, inside, the one that a
         growing omega or eta breaks first.
@@ -176,19 +175,35 @@ class Report(Verdicts[Result]):
     dynamics: str
     initial: Initial | None
     results: tuple[Result, ...]
-    verdict: Verdict
-    constants: Witness | None
     tried: Witness
-    largest_omega: mpmath.mpf | None
-    largest_eta: mpmath.mpf | None
     omega_limit: mpmath.mpf | None
-    nearest: tuple[mpmath.mpf, mpmath.mpf] | None
+    largest_eta: mpmath.mpf
     binding: str
     notes: tuple[str, ...] = ()
 
     @property
     def _all(self) -> tuple[Result, ...]:
         return self.results
+
+    @property
+    def constants(self) -> Witness | None:
+        """Values that make every inequality true, confirmed by plain evaluation; None otherwise."""
+        return self.tried if self.verdict == Verdict.HOLDS else None
+
+    @property
+    def largest_omega(self) -> mpmath.mpf | None:
+        """Supremum of omega for which everything holds at this task, eta and beta; None without."""
+        return None if "D.2" in self.failing else self.omega_limit
+
+    @property
+    def nearest(self) -> tuple[mpmath.mpf, mpmath.mpf] | None:
+        """The nearest omega and eta up to which all assumptions hold; None when none exist."""
+        if self.omega_limit is None:
+            return None
+        with precision(256):
+            omega, eta = (balls.midpoint(balls.ball(one)) for one in (self.omega, self.eta))
+        bounded = mpmath.isfinite(self.largest_eta)
+        return min(self.omega_limit, omega), min(self.largest_eta, eta) if bounded else mpmath.inf
 
     @property
     def schedule(self) -> Schedule:
@@ -299,7 +314,7 @@ class Report(Verdicts[Result]):
             parts.append(f"Largest omega once eta is small enough: {rounded(self.omega_limit)}.")
         else:
             parts.append("No omega is small enough.")
-        if self.largest_eta is not None and mpmath.isfinite(self.largest_eta):
+        if mpmath.isfinite(self.largest_eta):
             parts.append(f"Largest eta: {rounded(self.largest_eta)}.")
         lines = ["", " ".join(parts), "Margins are log10 of the slack, positive inside."]
         if self.constants is not None and len(self.constants):
@@ -390,11 +405,6 @@ class CertifiedAssumptions(Verdicts[CertifiedAssumption]):
     @property
     def _all(self) -> tuple[CertifiedAssumption, ...]:
         return self.rows
-
-    @property
-    def verdict(self) -> Verdict:  # type: ignore[override]
-        """The verdict on all assumptions together, the same at every point of the box."""
-        return all_hold(row.verdict for row in self.rows)
 
     def __repr__(self) -> str:
         failing = f", failing {', '.join(self.failing)}" if self.failing else ""

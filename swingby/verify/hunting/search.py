@@ -25,9 +25,9 @@ from swingby.errors import InvalidInput
 from swingby.theory.balls import precision
 from swingby.theory.claims.claim import Claim
 from swingby.theory.numbers import Booleans, Floats
-from swingby.verify.hunting import draft
 from swingby.verify.hunting.draft import Draft, asked_by, draw, mutate
 from swingby.verify.prover.evidence import Judged, Witness
+from swingby.verify.prover.trajectories import instances
 from swingby.verify.prover.trajectories.instances import Matrix, TrajectoryInstance
 from swingby.verify.prover.trajectories.judge import (
     ball_run,
@@ -79,13 +79,18 @@ class Clock:
         """Seconds of the thread since the start: what else the machine does changes no result."""
         return time.thread_time() - self._begun
 
+    @property
+    def left(self) -> float:
+        """Seconds that are left, at least 0."""
+        return max(self._seconds - self.used, 0.0)
+
     def over(self) -> bool:
         """Whether the time is up."""
-        return self.used >= self._seconds
+        return not self.left
 
     def part(self, share: float) -> Clock:
         """A clock that is up after a share of the time that is left."""
-        return Clock(share * max(self._seconds - self.used, 0.0), self._progress)
+        return Clock(share * self.left, self._progress)
 
 
 @dataclass(frozen=True)
@@ -142,12 +147,16 @@ class Followed:
 
 
 def length(draft: Draft) -> float:
-    """How much a reader has to read: digits, weighed with dimension and sizes."""
+    """How much a reader has to read: digits, and a little for the size of a number."""
     upper = [draft.matrix[i][j] for i in range(draft.d) for j in range(i, draft.d)]
-    entries = sum(map(_plain, upper))
-    signal = sum(_plain(a, 1000.0, 200) for a in draft.signal)
-    scale = _significant(draft.decades) + draft.decades / 100 + _significant(draft.inverse_eta)
-    return 30 * draft.d + entries + signal + scale + (4 if draft.kappa is not None else 0)
+    entries = sum(_digits(entry) + min(abs(float(entry)), 100.0) / 20 for entry in upper)
+    signal = sum(_digits(a) + float(a) / 200 for a in draft.signal)
+    scale = _digits(draft.decades) + draft.decades / 100 + _digits(draft.inverse_eta)
+    return 30 * draft.d + entries + signal + scale
+
+
+def _digits(number: Fraction | int) -> int:
+    return len(str(number).rstrip("0")) or 1
 
 
 def show(draft: Draft | None, claim: Claim, dynamics: str) -> Followed | None:
@@ -205,8 +214,6 @@ def _moves(draft: Draft) -> Iterator[Draft]:
         signal = tuple(draft.signal[i] / draft.signal[kept[-1]] for i in kept)
         matrix = tuple(tuple(draft.matrix[i][j] for j in kept) for i in kept)
         yield _faster(replace(draft, signal=signal, matrix=matrix))
-    if draft.kappa is not None:
-        yield replace(draft, kappa=None, place=0.5)
     for base in (4, 10):
         powers = tuple(Fraction(base) ** (d - 1 - k) for k in range(d))
         yield _faster(replace(draft, signal=powers))
@@ -237,30 +244,16 @@ def _matrices(matrix: Matrix) -> Iterator[Matrix]:
             entry = matrix[i][j]
             for value in dict.fromkeys((1, 2, math.floor(abs(entry)))):
                 changed = Fraction(value if entry > 0 else -value)
-                if changed and _plain(changed) < _plain(entry):
+                if changed and (_digits(changed), abs(changed)) < (_digits(entry), abs(entry)):
                     rows = [list(row) for row in matrix]
                     rows[i][j] = rows[j][i] = changed
                     yield tuple(map(tuple, rows))
-
-
-def _plain(number: Fraction, largest: float = 100.0, unit: float = 20) -> float:
-    """How much a reader has to read: digits, and a little for the size."""
-    return _digits(number) + min(abs(float(number)), largest) / unit
 
 
 def _rounded_up(number: int) -> int:
     """The next whole number of one digit, 1, 2 or 5, and zeros."""
     scale: int = 10 ** (len(str(number)) - 1)
     return next(lead * scale for lead in (1, 2, 5, 10) if lead * scale >= number)
-
-
-def _digits(number: Fraction) -> int:
-    whole = _significant(abs(number.numerator)) + (number < 0)
-    return whole if number.denominator == 1 else whole + 1 + _significant(number.denominator)
-
-
-def _significant(number: int) -> int:
-    return len(str(number).rstrip("0")) or 1
 
 
 def closest_call(
@@ -358,17 +351,13 @@ def _decide(claim: Claim, dynamics: str, seen: Followed, clock: Clock, found: Hu
 
 
 def _try_delayed(claim: Claim, clock: Clock, found: Hunted) -> bool:
-    """Concept 2 delayed by a root search over one entry; followed in balls from the start."""
-    plain = draft.build(Fraction(0))
-    if plain is None or not meets(claim, plain):
+    """Three concepts of rank two, the second delayed by an entry that no draw hits; in balls."""
+    *_, delayed = instances.candidates()
+    if not meets(claim, delayed):
         return False
-    clock.report(f"concept 2 is delayed by a root search: {plain}")
-    epsilon = draft.solve(clock.over)
-    instance = None if epsilon is None else draft.build(epsilon)
-    if instance is None or not meets(claim, instance):
-        return False
-    run = ball_run(instance, "gd", clock.over)
-    violation = scan(claim, instance, run.recorded)
+    clock.report(f"concept 2 is delayed: {delayed}")
+    run = ball_run(delayed, "gd", clock.over)
+    violation = scan(claim, delayed, run.recorded)
     found.instances += 1
     found.steps += len(run.recorded.steps)
     if violation is None:
@@ -377,7 +366,7 @@ def _try_delayed(claim: Claim, clock: Clock, found: Hunted) -> bool:
     if judged is None:
         found.unconfirmed += 1
         return False
-    return _found(claim, "gd", instance, judged, found)
+    return _found(claim, "gd", delayed, judged, found)
 
 
 def _found(

@@ -8,12 +8,12 @@ trajectory of euler or gd breaks is decided in balls; runs of the flow are in fl
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import flint
 import numpy as np
@@ -22,7 +22,7 @@ from swingby.errors import InvalidInput
 from swingby.theory import balls
 from swingby.theory.balls import precision
 from swingby.theory.claims.verdict import Finding
-from swingby.verify.certification.ball_run import BallState, follow
+from swingby.verify.certification.ball_run import follow
 from swingby.verify.hunting.search import Clock, Closest, Hunted
 from swingby.verify.prover.evidence import Judged, Witness
 from swingby.verify.prover.repaired.theorems import (
@@ -34,6 +34,7 @@ from swingby.verify.prover.repaired.theorems import (
     slacks,
 )
 from swingby.verify.prover.trajectories import instances
+from swingby.verify.prover.trajectories.instances import Matrix
 
 #: Initial matrices per setting.
 PER_SETTING = 20
@@ -138,19 +139,20 @@ def _decide(
         clock.report(f"{name}: {len(places)} violations in floats, {trials.text}")
         return False
     for place in map(int, places[:MOST_CONFIRMED]):
-        promises = promises_of(trials, place, dynamics)
-        if promises is None:
+        W0 = exact_start(trials, place)
+        if W0 is None:
             continue
         clock.report(f"{name}, {dynamics}: a violation is looked at in balls")
-        first = find_breach(promises, BITS[0])
+        search = partial(find_breach, trials, place, dynamics, W0)
+        first = search(BITS[0])
         if first is None:
             continue
-        second = find_breach(promises, BITS[1])
-        if second is not None and first == second:
-            witness = _witness(name, dynamics, trials, promises, second)
+        second = search(BITS[1])
+        if second is not None and first[:2] == second[:2]:
+            witness = _witness(name, dynamics, trials, W0, second)
             line = f"{second.relation} fails at step {second.step}"
             found.judged = Judged(Finding.REFUTED, "trajectory in balls", (line,), witness)
-            found.again = partial(still_breaks, promises, witness)
+            found.again = partial(_still_breaks, search, second)
             found.unconfirmed -= 1
             return True
         if clock.over():
@@ -158,122 +160,97 @@ def _decide(
     return False
 
 
-@dataclass(frozen=True)
-class Promises:
-    """A trajectory of euler or gd, and what is promised of it.
-
-    `log_peaks`: natural logarithm of the bound on w_ij. `times`: eta times steps by which w_ii
-    reaches 0.8. `keeps`: whether it is promised to stay above.
-    """
-
-    dynamics: str
-    signal: tuple[Fraction, ...]
-    eta: Fraction
-    W0: tuple[tuple[Fraction, ...], ...]
-    log_peaks: dict[tuple[int, int], Fraction]
-    times: tuple[Fraction, ...]
-    keeps: bool
-
-
-@dataclass(frozen=True)
-class Breach:
-    """A broken promise on entry (i, j), from 0; both sides with 30 digits."""
+class Breach(NamedTuple):
+    """A broken promise, and both sides with 30 digits."""
 
     relation: str
-    i: int
-    j: int
     step: int
-    left: str = field(compare=False)
-    right: str = field(compare=False)
+    left: str
+    right: str
 
 
-def promises_of(trials: Trials, place: int, dynamics: str) -> Promises | None:
-    """One of some trials with exact numbers; None unless certainly inside the hypotheses."""
+def exact_start(trials: Trials, place: int) -> Matrix | None:
+    """W(0) of one of some trials as exact numbers; None unless certainly inside the hypotheses."""
     start = trials.starts[place]
-    d = len(start)
     if trials.keeps:
         middle = np.exp(trials.log_omega) * (trials.beta + trials.rho) / 2
-        start = (1 - INWARDS) * start + INWARDS * middle * np.eye(d)
+        start = (1 - INWARDS) * start + INWARDS * middle * np.eye(len(start))
     W0 = tuple(tuple(map(Fraction, row)) for row in ((start + start.T) / 2).tolist())
-    signal, eta = tuple(map(Fraction, trials.signal.tolist())), Fraction(trials.eta)
     pivots = instances.pivots(W0)
-    if min(pivots) <= 0 or (trials.keeps and not _inside(trials, W0, pivots)):
+    if min(pivots) <= 0:
         return None
-    logs = {pair: float(trials.log_peaks[place][pair]) for pair in combinations(range(d), 2)}
-    peaks = {pair: Fraction(log) for pair, log in logs.items() if math.isfinite(log)}
-    times = tuple(map(Fraction, trials.reach[place].tolist()))
-    return Promises(dynamics, signal, eta, W0, peaks, times, trials.keeps)
-
-
-def _inside(trials: Trials, W0: Sequence[Sequence[Fraction]], pivots: Sequence[Fraction]) -> bool:
+    if not trials.keeps:
+        return W0
     with precision(256):
         omega = balls.ball(Fraction(trials.log_omega)).exp()
-        most = balls.ball(Fraction(trials.beta)) * omega
-        least = balls.ball(Fraction(trials.rho)) * omega
-        return all(balls.ball(row[k]) <= most for k, row in enumerate(W0)) and all(
+        most, least = (balls.ball(Fraction(edge)) * omega for edge in (trials.beta, trials.rho))
+        inside = all(balls.ball(row[k]) <= most for k, row in enumerate(W0)) and all(
             balls.ball(pivot) >= least for pivot in pivots
         )
+    return W0 if inside else None
 
 
-def find_breach(promises: Promises, bits: int) -> Breach | None:
-    """The first promise that a ball run breaks for certain."""
+def find_breach(trials: Trials, place: int, dynamics: str, W0: Matrix, bits: int) -> Breach | None:
+    """The first promise of a trial under euler or gd that a ball run breaks for certain."""
+    signal, eta = tuple(map(Fraction, trials.signal.tolist())), Fraction(trials.eta)
+    times = [Fraction(time) for time in trials.reach[place].tolist()]
 
     def steps(time: Fraction) -> int:
         """The first whole step at or after a time."""
-        return math.ceil(time / promises.eta)
+        return math.ceil(time / eta)
 
-    last = steps(max(promises.times) + Fraction(12) / promises.signal[-1])
+    last = steps(max(times) + Fraction(AFTER) / signal[-1])
     if last > MOST_STEPS:
         return None
     with precision(bits):
-        peaks = {
-            pair: (balls.ball(log) + balls.ball(_CLEARLY)).exp()
-            for pair, log in promises.log_peaks.items()
+        logs = {
+            pair: float(trials.log_peaks[place][pair]) for pair in combinations(range(len(W0)), 2)
         }
-        waiting = [steps(time * (1 + _CLEARLY)) for time in promises.times]
-        level, below = balls.ball(LEVEL), [True] * len(promises.signal)
-        learned = [False] * len(promises.signal)
-        for state in follow(promises.signal, promises.W0, promises.eta, promises.dynamics, last):
+        peaks = {
+            pair: (balls.ball(Fraction(log)) + balls.ball(_CLEARLY)).exp()
+            for pair, log in logs.items()
+            if math.isfinite(log)
+        }
+        waiting = [steps(time * (1 + _CLEARLY)) for time in times]
+        level, below, learned = balls.ball(LEVEL), [True] * len(W0), [False] * len(W0)
+        for state in follow(signal, W0, eta, dynamics, last):
             for (i, j), bound in peaks.items():
-                if abs(state.W[i][j]) > bound:
+                size = abs(state.W[i][j])
+                if size > bound:
                     name = f"Abs(w_{i + 1}{j + 1}(t)) <= its bound"
-                    return _breach(name, i, j, state, bound)
+                    return _breach(name, state.step, size, bound)
             for i, row in enumerate(state.W):
-                name = f"w_{i + 1}{i + 1}"
-                below[i] = below[i] and bool(row[i] < level)
-                if learned[i] and promises.keeps and row[i] < level:
-                    return _breach(f"{name}(t) >= 4/5 once it was", i, i, state, level)
-                learned[i] = learned[i] or bool(row[i] >= level)
+                name, w = f"w_{i + 1}{i + 1}", row[i]
+                below[i] = below[i] and bool(w < level)
+                if learned[i] and trials.keeps and w < level:
+                    return _breach(f"{name}(t) >= 4/5 once it was", state.step, w, level)
+                learned[i] = learned[i] or bool(w >= level)
                 if below[i] and state.step >= waiting[i]:
-                    by = f"{name} >= 4/5 by eta t = {float(promises.times[i]):.6g}"
-                    return _breach(by, i, i, state, level)
+                    by = f"{name} >= 4/5 by eta t = {float(times[i]):.6g}"
+                    return _breach(by, state.step, w, level)
     return None
 
 
-def _breach(relation: str, i: int, j: int, state: BallState, right: flint.arb) -> Breach:
-    left = state.W[i][j]
-    sides = (str(side.str(30, radius=False)) for side in (abs(left) if i != j else left, right))
-    return Breach(relation, i, j, state.step, *sides)
+def _breach(relation: str, step: int, *sides: flint.arb) -> Breach:
+    return Breach(relation, step, *(str(side.str(30, radius=False)) for side in sides))
 
 
-def still_breaks(promises: Promises, witness: Witness) -> bool:
-    """Whether a trajectory breaks the promise of a theorem that its witness names."""
-    breach = find_breach(promises, BITS[2])
-    said = witness.relation, witness.values["t"]
-    return breach is not None and (breach.relation, str(breach.step)) == said
+def _still_breaks(search: Callable[[int], Breach | None], known: Breach) -> bool:
+    """Whether a search at a third precision breaks the same promise at the same step."""
+    breach = search(BITS[2])
+    return breach is not None and breach[:2] == known[:2]
 
 
-def _witness(
-    name: str, dynamics: str, trials: Trials, promises: Promises, breach: Breach
-) -> Witness:
-    values = {"dynamics": dynamics, "a": ", ".join(str(float(a)) for a in promises.signal)}
+def _witness(name: str, dynamics: str, trials: Trials, W0: Matrix, breach: Breach) -> Witness:
+    values = {"dynamics": dynamics, "a": ", ".join(map(str, trials.signal.tolist()))}
     values |= {"eta": repr(trials.eta)}
     if trials.keeps:
         values |= {"beta": repr(trials.beta), "rho": repr(trials.rho)}
         values |= {"log omega": repr(trials.log_omega)}
-    for i, row in enumerate(promises.W0):
+    for i, row in enumerate(W0):
         values |= {f"w_{i + 1}{j + 1}(0)": repr(float(row[j])) for j in range(i + 1)}
-    values |= {"t": str(breach.step), "eta t": f"{float(promises.eta * breach.step):.10g}"}
+    time = float(Fraction(trials.eta) * breach.step)
+    values |= {"t": str(breach.step), "eta t": f"{time:.10g}"}
     checked = tuple(f"balls of {bits} bits" for bits in BITS[:2])
     checked += (f"the hypotheses of {name} on W(0), in balls",)
     return Witness(values, breach.relation, breach.left, breach.right, checked)

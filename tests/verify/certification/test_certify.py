@@ -22,7 +22,7 @@ from swingby.verify.certification.ball_run import (
     semidefinite_in_balls,
 )
 from swingby.verify.certification.events import Doubt, Watch, neighbourhood
-from swingby.verify.certify import LOOK, Telling, certify, first_steps, follow_in_balls, read_given
+from swingby.verify.certify import certify
 from tests.verify.certification.reference import LEVELS, printed_step
 
 
@@ -174,29 +174,6 @@ def test_a_run_that_leaves_the_range_in_exact_steps_needs_no_bits(steps, last):
     assert Fraction(end.lower) <= exact <= Fraction(end.upper)
     assert [away.step for away in certificate.runs_away] == [0]
     assert certificate.undecided == ()
-
-
-def in_balls(bits, steps=None):
-    given = read_given(task_of(1), [["1e-9"]], "1/10", "euler", steps)
-    with flint.ctx.workprec(bits):
-        start, finished = first_steps(given, Telling(None))
-        assert not finished
-        return follow_in_balls(given, start, bits, strict=False, tell=Telling(None))
-
-
-def test_balls_that_are_wide_between_two_looks_do_not_end_a_run():
-    # With 16 bits w is known to less than a thousandth around step 115, where it rises; the map
-    # contracts near 1, so that it is known again long before the next look.
-    coarse = in_balls(16)
-    fine = in_balls(256)
-    assert fine.watch.undecided == set()
-    for (name, k), reached in fine.watch.passages.items():
-        path = f"passages/{name}/{k + 1}"
-        found = coarse.watch.passages.get((name, k))
-        # A level in the wide part may be open, but what is decided is right.
-        assert path in coarse.watch.undecided if found is None else found.step == reached.step
-    assert coarse.watch.passages["99/100", 0].step < LOOK
-    assert abs(coarse.W[0][0] - 1) < 1e-3
 
 
 def test_floats_are_binary_numbers_and_symmetrised():
