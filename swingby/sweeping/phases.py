@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.report import Drawn, Grid
-from swingby.sweeping.axes import Axis, axis_of, bins_of, places_of
+from swingby.sweeping.axes import Axis, axis_of, bins_of
 from swingby.sweeping.frame import (
     COUNTED,
     PARTS,
@@ -320,17 +320,6 @@ def _chosen_names(
     return found["x"], found.get("y")
 
 
-def _spacing(one: Quantity, grid: SweepGrid | None) -> str | None:
-    """How the values of a quantity were drawn, linear or log; entries go by their vector."""
-    if one.name == "dimension":
-        return None
-    names = ("signal", "mu", "sigma") if one.part == "task" else (one.part,)
-    ranges = [axis for name in names if isinstance(axis := getattr(grid, name, None), Range)]
-    if not ranges:
-        return None
-    return "log" if "/" in one.name or any(axis.spacing == "log" for axis in ranges) else "linear"
-
-
 def _pixels(
     columns: list[Column], grid: SweepGrid | None, bins: int | None
 ) -> tuple[list[Axis], Integers, tuple[int, ...], set[str]]:
@@ -339,17 +328,23 @@ def _pixels(
     Of lists there is a pixel per pair of values; draws have one each, or go into bins.
     """
     drawn = [_is_drawn(one, columns, grid) for one in columns]
-    pairs = np.stack([one.index for one in columns])
-    distinct, pixel = np.unique(pairs, axis=1, return_inverse=True)
+    distinct, pixel = np.unique(
+        np.stack([one.index for one in columns]), axis=1, return_inverse=True
+    )
     count = distinct.shape[1]
     if len(columns) == 2 and all(drawn) and bins is None and count <= MOST_DRAWS:
-        axes = [_of_draws(one, index, grid) for one, index in zip(columns, distinct, strict=True)]
+        whole = [axis_of(one.quantity, one.values, even=False) for one in columns]
+        axes = [axis.of_draws(index) for axis, index in zip(whole, distinct, strict=True)]
         return axes, pixel.ravel(), (count,), set()
     per_axis = (count / PER_BIN) ** (1 / max(sum(drawn), 1))
     number = bins or int(min(max(per_axis, FEWEST_BINS), MOST_BINS))
     axes, indices, binned = [], [], set()
     for one, free in zip(columns, drawn, strict=True):
-        axis, index = _of_values(one, grid, number if free else None)
+        if free and one.exact is not None and len(one.values) > 1:
+            axis, bin_of = bins_of(one.quantity, one.exact, number)
+            index = bin_of[one.index]
+        else:
+            axis, index = axis_of(one.quantity, one.values), one.index
         axes.append(axis)
         indices.append(index)
         if len(axis) < len(one.values):
@@ -363,35 +358,17 @@ def _is_drawn(one: Column, columns: list[Column], grid: SweepGrid | None) -> boo
     """Whether a quantity has hardly a value twice, so that it makes no columns of pixels."""
     if one.exact is None:
         return False
-    measured = one.quantity.part not in PARTS.values()
+    name, part = one.quantity.name, one.quantity.part
+    measured = part not in PARTS.values()
     if grid is not None and grid.design == "random" and not measured:
-        return _spacing(one.quantity, grid) is not None and one.quantity.part != "width"
+        axes = ("signal", "mu", "sigma") if part == "task" else (part,)
+        ranges = any(isinstance(getattr(grid, axis, None), Range) for axis in axes)
+        return ranges and name not in ("width", "dimension")
     if len(one.values) <= MOST_VALUES:
         return False
     pairs = np.unique(np.stack([other.index for other in columns]), axis=1).shape[1]
     several = len(columns) == 2 and 2 * pairs < math.prod(len(other.values) for other in columns)
     return measured or several
-
-
-def _of_values(one: Column, grid: SweepGrid | None, bins: int | None) -> tuple[Axis, Integers]:
-    """An axis of the values, or of bins, and which of its pixels each row is in."""
-    spacing, exact = _spacing(one.quantity, grid), one.exact
-    if bins is None or exact is None or len(exact) == 1:
-        return axis_of(one.quantity, one.values, spacing), one.index
-    axis = bins_of(one.quantity, exact, bins, "linear" if min(exact) <= 0 else spacing)
-    places = places_of(exact, axis.scale)
-    bin_of = np.clip(np.searchsorted(axis.edges, places, side="right") - 1, 0, bins - 1)
-    return axis, bin_of[one.index]
-
-
-def _of_draws(one: Column, index: Integers, grid: SweepGrid | None) -> Axis:
-    """An axis with one value per draw, in the order of the draws."""
-    exact = one.exact
-    spacing = "linear" if exact is not None and min(exact) <= 0 else _spacing(one.quantity, grid)
-    whole = axis_of(one.quantity, one.values, spacing, even=False)
-    values = tuple(whole.values[place] for place in index)
-    places = tuple(whole.places[place] for place in index)
-    return replace(whole, values=values, places=places, edges=())
 
 
 def _fixed(inside: pd.DataFrame, shown: set[str]) -> dict[str, str]:

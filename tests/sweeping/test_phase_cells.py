@@ -168,8 +168,8 @@ def test_wrong_input(measured, arguments, words):
         measured.phase_diagram(**arguments)
 
 
-def axis(name, *texts, spacing=None):
-    return axis_of(quantity(name), sorted(Fraction(one) for one in texts), spacing)
+def axis(name, *texts):
+    return axis_of(quantity(name), sorted(Fraction(one) for one in texts))
 
 
 def test_axes_take_the_scale_on_which_values_are_even():
@@ -183,7 +183,7 @@ def test_axes_take_the_scale_on_which_values_are_even():
     # 300 decades beside three: the pixels would not be seen.
     assert axis("omega", "1e-300", "1e-6", "1e-3").scale == "ordered"
     assert axis("sigma_1", "0", "0.5", "1").edges == (-0.25, 0.25, 0.75, 1.25)
-    assert axis("omega", "1e-5").edges == (-5.5, -4.5)
+    assert axis("omega", "1e-400").edges == (-400.5, -399.5)
 
 
 def test_plain_values(measured):
