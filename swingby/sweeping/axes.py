@@ -69,16 +69,16 @@ def axis_of(quantity: Quantity, values: Sequence[Value], *, even: bool = True) -
     (-3.5, -2.5, -1.5, -0.5)
     """
     exact = [value for value in values if isinstance(value, Fraction)]
-    numbered = np.arange(len(values), dtype=float)
+    numbered = tuple(map(float, range(len(values))))
     scale, places = "ordered", numbered
     if exact and len(exact) == len(values):
-        scale, places = _placed(exact)
+        scale, found = _placed(exact)
+        places = tuple(found.tolist())
         widths = np.diff(_edges(places))
         if even and len(places) > 1 and widths.min() < NARROWEST * widths.mean():
             scale, places = "ordered", numbered
     texts = tuple(map(value_text, values))
-    edges = tuple(_edges(places))
-    return Axis(quantity.name, quantity.symbol, texts, tuple(places.tolist()), scale, edges)
+    return Axis(quantity.name, quantity.symbol, texts, places, scale, _edges(places))
 
 
 def bins_of(quantity: Quantity, values: Sequence[Fraction], count: int) -> tuple[Axis, Integers]:
@@ -111,12 +111,12 @@ def _placed(values: Sequence[Fraction]) -> tuple[str, Floats]:
     return ("log", logarithms) if curved < straight else ("linear", linear)
 
 
-def _edges(places: Sequence[float] | Floats) -> list[float]:
+def _edges(places: Sequence[float]) -> tuple[float, ...]:
     """Half-way between neighbours; the outermost pixels reach as far out as in."""
     if len(places) < 2:
-        return [place + half for place in places for half in (-0.5, 0.5)] or [0.0]
-    middle = [float(low + high) / 2 for low, high in pairwise(places)]
-    return [2 * float(places[0]) - middle[0], *middle, 2 * float(places[-1]) - middle[-1]]
+        return tuple(place + half for place in places for half in (-0.5, 0.5)) or (0.0,)
+    middle = [(low + high) / 2 for low, high in pairwise(places)]
+    return (2 * places[0] - middle[0], *middle, 2 * places[-1] - middle[-1])
 
 
 # Ticks: few, exact, and never on top of each other

@@ -48,15 +48,19 @@ def written_number(value: Fraction, argument: str = "a number") -> str:
     return text
 
 
+def read_number(value: Any, argument: str) -> Fraction:
+    """An exact number; of a float the decimal that it prints as."""
+    exact = numbers.exact(value, argument)
+    return Fraction(repr(float(value))) if isinstance(value, (float, np.floating)) else exact
+
+
 def number_text(value: Any, argument: str, *, positive: bool = True) -> str:
     """One number of a grid, read.
 
     >>> number_text(0.1, "eta"), number_text("1/10", "eta"), number_text("1e-400", "omega")
     ('0.1', '0.1', '1e-400')
     """
-    exact = numbers.exact(value, argument)
-    if isinstance(value, (float, np.floating)):
-        exact = Fraction(repr(float(value)))
+    exact = read_number(value, argument)
     if exact < 0 or (positive and not exact):
         wanted = "must be positive" if positive else "must not be negative"
         raise InvalidInput(argument, value, wanted)

@@ -243,7 +243,7 @@ def test_no_points_at_all(tmp_path):
         pass
     empty = SweepResult(tmp_path / "empty")
     diagram = empty.phase_diagram()
-    assert diagram.agreement.points == 0
+    assert diagram.agreement.total == 0
     assert "no point is decided" in str(diagram)
     diagram.save_picture(tmp_path / "a.png")
     missing = SweepResult(tmp_path / "empty", GRID).phase_diagram()
