@@ -491,16 +491,17 @@ class Agreement:
         """Wilson's 95 % interval for the share; (0, 1) where there is nothing to count."""
         return Share(self.agreed, self.decided).interval if self.decided else (0.0, 1.0)
 
-    def lines(self) -> list[str]:
+    def lines(self, *, interval: bool = True) -> list[str]:
         """The counts as sentences."""
-        low, high = self.interval
-        text = (
-            f"predicted as observed: {self.agreed} of {self.decided} decided points"
-            f" ({100 * self.agreed / self.decided:.4g}%,"
-            f" 95% interval {100 * low:.4g}% to {100 * high:.4g}%)"
-            if self.decided
-            else "no point is decided"
-        )
+        text = "no point is decided"
+        if self.decided:
+            share = f"{100 * self.agreed / self.decided:.4g}%"
+            if interval:
+                low, high = self.interval
+                share += f", 95% interval {100 * low:.4g}% to {100 * high:.4g}%"
+            text = (
+                f"predicted as observed: {self.agreed} of {self.decided} decided points ({share})"
+            )
         names = ("undecided", "unfinished", "failed", "missing")
         beside = {name: getattr(self, name) for name in names}
         rest = ", ".join(f"{count} {name}" for name, count in beside.items() if count)

@@ -67,7 +67,7 @@ class Status(Agreement):
             f"{self.total} points: {self.done} done, {self.failed} failed,"
             f" {self.missing} missing{rate}"
         )
-        below = self.lines()[:1] if self.labels else []
+        below = self.lines(interval=False)[:1] if self.labels else []
         below += [f"failed, {count}: {reason}" for reason, count in self.reasons.items()]
         return self.to_grid(f"Sweep {store}", [counts], below[:12])
 
