@@ -5,11 +5,10 @@ Status, exports, phase diagrams and disagreements are queries on this frame.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -65,8 +64,8 @@ _TAKEN = {
 #: Values of an axis that an error names.
 _SHOWN = 8
 
-#: Values in the order of an axis: exact numbers, or names.
-Value = Fraction | str
+#: Values in the order of an axis: exact numbers, vectors of them, or names.
+Value = Fraction | tuple[Fraction, ...] | str
 #: A column of a user: a plain function from the frame to a value per row.
 Function = Callable[[Any], Any]
 
@@ -256,7 +255,7 @@ def quantity(name: Any, columns: Iterable[Any] = ()) -> Quantity | None:
         return Quantity(name, "task", lambda task: Fraction(dimension_of(task)))
     if name in _VECTOR_NAMES:
         letter = _VECTOR_NAMES[name]
-        return Quantity(name, "task", lambda task: _vector_text(_vectors(task)[letter]) or None)
+        return Quantity(name, "task", lambda task: _vectors(task)[letter] or None)
     entry = _ENTRY.fullmatch(name)
     if entry is not None:
         over, place, under, other = entry.groups()
@@ -281,14 +280,12 @@ def _cell_value(cell: Any) -> Value | None:
     return Fraction(int(cell)) if number == int(number) else Fraction(repr(number))
 
 
-def _vector_text(vector: Collection[Fraction]) -> str:
-    return f"({', '.join(map(value_text, vector))})" if vector else ""
-
-
 def value_text(value: Value) -> str:
     """A value as the one exact text that stands for it."""
     if isinstance(value, str):
         return value
+    if isinstance(value, tuple):
+        return f"({', '.join(map(value_text, value))})"
     try:
         return written_number(value) if value >= 0 else f"-{written_number(-value)}"
     except InvalidInput:  # a ratio of hundreds of digits
@@ -302,7 +299,7 @@ def asked_value(name: str, value: Any) -> Value:
         entries = value.strip().strip("()[]").split(",") if isinstance(value, str) else value
         if not isinstance(entries, Iterable):
             raise InvalidInput(argument, value, "must be a vector such as (4, 1)")
-        return _vector_text([read_number(one, argument) for one in entries])
+        return tuple(read_number(one, argument) for one in entries)
     try:
         return read_number(int(value) if isinstance(value, (bool, np.bool_)) else value, argument)
     except InvalidInput:
@@ -345,15 +342,12 @@ def column(frame: pd.DataFrame, one: Quantity) -> Column:
 _KNOWN = [*DYNAMICS, *map(str, Label)]
 
 
-def _place(value: Value) -> tuple[int, tuple[Fraction, ...], str]:
-    """Values ascend; names of dynamics and labels come as they are known, vectors by number."""
-    if isinstance(value, Fraction):
-        return (0, (value,), "")
-    if value.startswith(("(", "[")):
-        with contextlib.suppress(ValueError, ZeroDivisionError):  # a name may begin like that
-            entries = tuple(Fraction(one) for one in value.strip("()[]").split(","))
-            return (len(entries), entries, value)
-    return (_KNOWN.index(value) if value in _KNOWN else len(_KNOWN), (), value)
+def _place(value: Value) -> tuple[int, tuple[Fraction | int, ...], str]:
+    """Numbers, vectors and names ascend; those of dynamics and labels come as they are known."""
+    if isinstance(value, str):
+        return 0, (_KNOWN.index(value) if value in _KNOWN else len(_KNOWN),), value
+    entries = value if isinstance(value, tuple) else (value,)
+    return len(entries), entries, ""
 
 
 def known(name: Any, argument: str, columns: Iterable[Any], varying: Iterable[str]) -> Quantity:

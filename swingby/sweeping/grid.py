@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from fractions import Fraction
@@ -122,14 +123,14 @@ def _read_range(
 ) -> Range:
     """A range from a table ``{low, high, spacing, dim}``; `dim` belongs to vectors alone."""
     table = value.to_plain() if isinstance(value, Range) else dict(value)
-    needed = {"low", "high", "dim"} if vector else {"low", "high"}
-    allowed = needed | {"spacing"}
+    needed = ["dim", "high", "low"] if vector else ["high", "low"]
     for name in table:
-        if name not in allowed:
-            known = ", ".join(sorted(allowed))
+        if name not in (*needed, "spacing"):
+            known = ", ".join([*needed, "spacing"])
             raise InvalidInput(f"{argument}.{name}", table[name], f"is no key of a range: {known}")
-    for name in sorted(needed - table.keys()):
-        raise InvalidInput(f"{argument}.{name}", "nothing", "must be given for a range")
+    for name in needed:
+        if name not in table:
+            raise InvalidInput(f"{argument}.{name}", MISSING, "must be given for a range")
     low, high = (read(table[name], f"{argument}.{name}") for name in ("low", "high"))
     spacing = table.get("spacing", "linear")
     if spacing not in ("linear", "log"):
@@ -159,22 +160,15 @@ def _listed(value: Any, argument: str) -> list[Any]:
     return found
 
 
-def _distinct(values: Iterable[Any], argument: str) -> tuple[Any, ...]:
-    """The values, refused when one of them comes twice: every point is to be met once."""
-    found = tuple(values)
-    seen: set[Any] = set()
-    for value in found:
-        if value in seen:
-            shown = f"({', '.join(value)})" if isinstance(value, tuple) else value
-            raise InvalidInput(argument, f"{shown} twice", "must not repeat a value")
-        seen.add(value)
-    return found
-
-
 def _each(value: Any, argument: str, read: Callable[[Any, str], Any]) -> tuple[Any, ...]:
-    """The values of a list, read one by one under the name of their place."""
-    found = enumerate(_listed(value, argument), 1)
-    return _distinct((read(one, f"{argument}[{place}]") for place, one in found), argument)
+    """The values of a list, read under the name of their place; every point is met once."""
+    listed = enumerate(_listed(value, argument), 1)
+    found = tuple(read(one, f"{argument}[{place}]") for place, one in listed)
+    for one, count in Counter(found).items():
+        if count > 1:
+            shown = f"({', '.join(one)})" if isinstance(one, tuple) else one
+            raise InvalidInput(argument, f"{shown} twice", "must not repeat a value")
+    return found
 
 
 def _vector_axis(

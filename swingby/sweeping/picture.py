@@ -6,8 +6,10 @@ Labels differ in lightness and in hatch (or in the shape of a sign), so that a g
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +17,10 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.report.pictures import Size, inches, save_figure, shown_figure, styled
-from swingby.sweeping.axes import Axis, tick_text, ticks
 from swingby.sweeping.frame import quantity
-from swingby.sweeping.phases import Diagram, pooled_text
+from swingby.sweeping.phases import Axis, Diagram, pooled_text
 from swingby.sweeping.point import Label
+from swingby.theory import numbers
 from swingby.theory.numbers import Booleans, Floats
 
 if TYPE_CHECKING:
@@ -293,6 +295,70 @@ def _caption(diagram: Diagram) -> str:
         each = "draw" if diagram.scattered else "pixel"
         parts.append(f"each {each}: {pooled_text(diagram.pooled, symbols)}")
     return ",  ".join(parts)
+
+
+# Ticks: few, exact, and never on top of each other
+
+#: As many values as all get a tick, if there is room; others get about so many round ones.
+FEW, TICKS = 8, 5
+#: Decades above which only powers of ten are ticks, and above which these, twice and five times.
+DECADES, NEAR = 2.5, 0.7
+#: Room of a character, and between ticks, as shares of an axis across; of a line, of one up.
+CHARACTER, GAP, LINE = 0.034, 0.03, 0.07
+#: Characters of a tick at most.
+LONGEST = 24
+
+
+def ticks(axis: Axis, low: float, high: float, *, across: bool) -> dict[float, str]:
+    """Where an axis has ticks between two places, and what they say.
+
+    The values themselves where they are few or names, otherwise round numbers; none that would
+    touch the one before.
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    binned, span = any(" to " in one for one in axis.values), high - low
+    if axis.scale == "ordered" or (axis.edges and len(axis) <= FEW and not binned):
+        offered = sorted(zip(axis.places, map(tick_text, axis.values), strict=True))
+    elif axis.scale == "log" and span > DECADES:
+        powers = MaxNLocator(TICKS, integer=True).tick_values(low, high)
+        offered = [(float(power), f"1e{power:.0f}") for power in powers]
+    else:
+        log = axis.scale == "log"
+        ends = (10**low, 10**high) if log else (low, high)
+        some: Iterable[float] = MaxNLocator(TICKS, steps=[1, 2, 2.5, 5, 10]).tick_values(*ends)
+        if log and span > NEAR:
+            every = range(math.floor(low), math.ceil(high))
+            some = [one * 10.0**power for power in every for one in (1, 2, 5)]
+        offered = [
+            (math.log10(one) if log else float(one), tick_text(f"{one:.10g}"))
+            for one in some
+            if one > 0 or not log
+        ]
+    found, free = dict[float, str](), low
+    for place, text in offered:
+        half = span * (CHARACTER * len(text) if across else LINE) / 2
+        if low <= place <= high and (place - half >= free or not found):
+            found[place] = re.sub(r"^1e(-?\d+)$", r"$\\mathdefault{10^{\1}}$", text)
+            free = place + half + (span * GAP if across else 0)
+    return found
+
+
+def tick_text(text: str) -> str:
+    """An exact number, to four digits where it has many, or a name, as a tick.
+
+    >>> tick_text("0.001"), tick_text("4/3"), tick_text("0.123456789"), tick_text("gd")
+    ('0.001', '4/3', '0.1235', 'gd')
+    """
+    try:
+        value = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+    if len(text) <= 6:
+        return text
+    if not value or Fraction(1, 1000) <= abs(value) < 10_000:
+        return f"{float(value):.4g}"
+    return numbers.scientific(value)
 
 
 # Over two quantities: pixels, or a sign for every draw
