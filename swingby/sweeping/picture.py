@@ -303,6 +303,8 @@ def _caption(diagram: Diagram) -> str:
 FEW, TICKS = 8, 5
 #: Decades above which only powers of ten are ticks, and above which these, twice and five times.
 DECADES, NEAR = 2.5, 0.7
+#: Decades on either side of 1 that floats reach.
+FLOATS = 300
 #: Room of a character, and between ticks, as shares of an axis across; of a line, of one up.
 CHARACTER, GAP, LINE = 0.034, 0.03, 0.07
 #: Characters of a tick at most.
@@ -320,9 +322,9 @@ def ticks(axis: Axis, low: float, high: float, *, across: bool) -> dict[float, s
     binned, span = any(" to " in one for one in axis.values), high - low
     if axis.scale == "ordered" or (axis.edges and len(axis) <= FEW and not binned):
         offered = sorted(zip(axis.places, map(tick_text, axis.values), strict=True))
-    elif axis.scale == "log" and span > DECADES:
-        powers = MaxNLocator(TICKS, integer=True).tick_values(low, high)
-        offered = [(float(power), f"1e{power:.0f}") for power in powers]
+    elif axis.scale == "log" and (span > DECADES or low < -FLOATS or high > FLOATS):
+        found = MaxNLocator(TICKS, integer=True).tick_values(low, high)
+        offered = [(float(power), f"1e{power}") for power in sorted({*map(round, found)})]
     else:
         log = axis.scale == "log"
         ends = (10**low, 10**high) if log else (low, high)
@@ -335,13 +337,13 @@ def ticks(axis: Axis, low: float, high: float, *, across: bool) -> dict[float, s
             for one in some
             if one > 0 or not log
         ]
-    found, free = dict[float, str](), low
+    marks, free = dict[float, str](), low
     for place, text in offered:
         half = span * (CHARACTER * len(text) if across else LINE) / 2
-        if low <= place <= high and (place - half >= free or not found):
-            found[place] = re.sub(r"^1e(-?\d+)$", r"$\\mathdefault{10^{\1}}$", text)
+        if low <= place <= high and (place - half >= free or not marks):
+            marks[place] = re.sub(r"^1e(-?\d+)$", r"$\\mathdefault{10^{\1}}$", text)
             free = place + half + (span * GAP if across else 0)
-    return found
+    return marks
 
 
 def tick_text(text: str) -> str:

@@ -256,10 +256,6 @@ def test_columns_of_ones_own_are_axes_labels_and_panels(measured):
             measured.assign(**{column: words[0]}).phase_diagram(column)
     with pytest.raises(InvalidInput, match="name must be a column of numbers, got outcome"):
         diagram.median("outcome")
-    with pytest.raises(InvalidInput, match="panels must be a list of names, got 3"):
-        diagram.plot(3)
-    with pytest.raises(InvalidInput, match=r"panels must be of predicted, .*, got outcome"):
-        diagram.save_picture("never.png", ["outcome"])
 
 
 def test_columns_as_pandas_masks_and_bins_them(measured):

@@ -1,5 +1,7 @@
 """Pictures of phase diagrams, read back from the figure."""
 
+import re
+from fractions import Fraction
 from itertools import pairwise
 from math import log10
 
@@ -12,7 +14,9 @@ from matplotlib.patches import PathPatch
 
 from swingby.errors import InvalidInput
 from swingby.sweeping import phases
+from swingby.sweeping.frame import quantity
 from swingby.sweeping.grid import SweepGrid
+from swingby.sweeping.phases import axis_of
 from swingby.sweeping.picture import (
     FAILED,
     PALEST,
@@ -20,6 +24,7 @@ from swingby.sweeping.picture import (
     STYLES,
     default_panels,
     lightness,
+    ticks,
 )
 from swingby.sweeping.result import SweepResult
 from swingby.sweeping.store import writing
@@ -94,7 +99,7 @@ def test_panels(diagram, tmp_path):
     told = by_hand(tmp_path / "b", GRID, [row(predicted_descents=2)] * 12).phase_diagram()
     assert len(default_panels(told)) == 8
     assert "predicted_swing_by" in default_panels(told)
-    for wrong in (["predictde"], "x", []):
+    for wrong in (["predictde"], "x", [], 3, ["outcome"]):
         with pytest.raises(InvalidInput, match="panels must") as said:
             diagram.plot(wrong)
         with pytest.raises(InvalidInput) as again:
@@ -143,6 +148,30 @@ def overlaps(figure):
             if ax.get_tightbbox(renderer).overlaps(box):
                 found.append((ax, legend))
     return found
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["1e-7", "0.002", "4/3"], "10^{-7} 0.002 4/3"),
+        ([f"1e{k}" for k in range(-30, 1)], "10^{-24} 10^{-16} 10^{-8} 10^{0}"),
+        ([f"{k}e{e}" for e in (-400, -399) for k in range(1, 10)], "10^{-400} 10^{-399}"),
+        ([f"{k}e{e}" for e in (400, 401) for k in range(1, 10)], "10^{400} 10^{401}"),
+        ([f"{1.2**k:.4g}" for k in range(-9, 12)], "0.2 0.5 1 2 5"),
+        ([f"{k}" for k in range(10, 21)], "10 12.5 15 17.5 20"),
+    ],
+)
+def test_ticks_are_values_or_round_numbers(values, expected):
+    """Few values have a tick each; many get round ones, also beyond the float range."""
+    axis = axis_of(quantity("omega"), sorted(map(Fraction, values)))
+    marks = ticks(axis, axis.edges[0], axis.edges[-1], across=False)
+    texts = [re.sub(r"\$.*(10.*})}\$", r"\1", text) for text in marks.values()]
+    assert texts == expected.split()
+    for place, text in zip(marks, texts, strict=True):
+        power = re.fullmatch(r"10\^{(.*)}", text)
+        value = Fraction(1 if power else text)
+        logarithm = int(power[1]) if power else log10(value)
+        assert place == pytest.approx(value if axis.scale == "linear" else logarithm)
 
 
 def full(content):
