@@ -5,7 +5,6 @@ Status, exports, phase diagrams and disagreements are queries on this frame.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import math
 import re
@@ -19,7 +18,7 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.report import Grid
-from swingby.sweeping.grid import SweepGrid, number_text, written_number
+from swingby.sweeping.grid import SweepGrid, read_number, written_number
 from swingby.sweeping.point import Label, Point, task_of
 from swingby.sweeping.store import COLUMNS, RESULTS, Head, Kept, Values, reading
 from swingby.theory import numbers
@@ -65,8 +64,8 @@ _TAKEN = {
 #: Values of an axis that an error names.
 _SHOWN = 8
 
-#: Values in the order of an axis: exact numbers, or names.
-Value = Fraction | str
+#: Values in the order of an axis: exact numbers, vectors of them, or names.
+Value = Fraction | tuple[Fraction, ...] | str
 #: A column of a user: a plain function from the frame to a value per row.
 Function = Callable[[Any], Any]
 
@@ -131,7 +130,8 @@ def _with_concepts(rows: Sequence[Values], dimension: int | None) -> pd.DataFram
     given = frame[["signal", "mu", "sigma"]].fillna("").itertuples(index=False)
     tasks = ["|".join(one) for one in given]
     for letter in ("a", "mu", "sigma"):
-        frame[letter] = [_blob(task, letter) for task in tasks]
+        blobs = {one: np.array(_vectors(one)[letter], "<f8").tobytes() for one in set(tasks)}
+        frame[letter] = [blobs[task] for task in tasks]
     if dimension is None:
         dimension = max(map(dimension_of, tasks), default=0)
     vectors = {name: _wide(frame[name], dimension) for name in PER_CONCEPT.values()}
@@ -182,29 +182,22 @@ def log10_of(value: Fraction) -> float:
 
 
 @functools.lru_cache(100_000)
-def _vector(task: str, letter: str) -> tuple[Fraction, ...] | None:
-    given = [tuple(one.split(",")) if one else None for one in task.split("|")]
-    if letter == "a":
-        point = Point(given[0], given[1], given[2], "1", 1, 0, "1", "flow")
-        return tuple(task_of(point).exact_signal)
-    vector = given[1] if letter == "mu" else given[2]
-    return None if vector is None else tuple(map(Fraction, vector))
-
-
-@functools.lru_cache(100_000)
-def _blob(task: str, letter: str) -> bytes | None:
-    vector = _vector(task, letter)
-    return None if vector is None else np.array(vector, dtype="<f8").tobytes()
+def _vectors(task: str) -> dict[str, tuple[Fraction, ...]]:
+    """The exact a, mu and sigma of a task; empty where it has none."""
+    signal, mu, sigma = (tuple(one.split(",")) if one else None for one in task.split("|"))
+    a = task_of(Point(signal, mu, sigma, "1", 1, 0, "1", "flow")).exact_signal
+    given = {"mu": tuple(map(Fraction, mu or ())), "sigma": tuple(map(Fraction, sigma or ()))}
+    return {"a": tuple(a)} | given
 
 
 def dimension_of(task: str) -> int:
     """Number of concepts of a task."""
-    return len(_vector(task, "a") or ())
+    return len(_vectors(task)["a"])
 
 
 def _entry(task: str, letter: str, place: int) -> Fraction | None:
-    vector = _vector(task, letter)
-    return vector[place - 1] if vector is not None and place <= len(vector) else None
+    vector = _vectors(task)[letter]
+    return vector[place - 1] if place <= len(vector) else None
 
 
 # What can be asked: quantities
@@ -220,7 +213,6 @@ _SYMBOLS = {
     "mu": r"$\mu$",
     "sigma": r"$\sigma$",
 }
-_LETTERS = {"a": "a", "mu": r"\mu", "sigma": r"\sigma"}
 _VECTOR_NAMES = {"signal": "a", "mu": "mu", "sigma": "sigma"}
 #: What a point is made of, and the columns that say it.
 PARTS = {
@@ -249,12 +241,10 @@ class Quantity:
     @property
     def symbol(self) -> str:
         """The name as the paper writes it, for matplotlib."""
-        entry = _ENTRY.fullmatch(self.name)
-        if entry is None:
+        if _ENTRY.fullmatch(self.name) is None:
             return _SYMBOLS.get(self.name, self.name.replace("_", " "))
-        over, place, under, other = entry.groups()
-        found = f"{_LETTERS[over]}_{{{place}}}"
-        return f"${found}$" if under is None else f"${found} / {_LETTERS[under]}_{{{other}}}$"
+        named = re.sub("(mu|sigma)", r"\\\1", self.name).replace("/", " / ")
+        return "$" + re.sub(r"_(\d+)", r"_{\1}", named) + "$"
 
 
 def quantity(name: Any, columns: Iterable[Any] = ()) -> Quantity | None:
@@ -265,7 +255,7 @@ def quantity(name: Any, columns: Iterable[Any] = ()) -> Quantity | None:
         return Quantity(name, "task", lambda task: Fraction(dimension_of(task)))
     if name in _VECTOR_NAMES:
         letter = _VECTOR_NAMES[name]
-        return Quantity(name, "task", lambda task: _vector_text(_vector(task, letter)))
+        return Quantity(name, "task", lambda task: _vectors(task)[letter] or None)
     entry = _ENTRY.fullmatch(name)
     if entry is not None:
         over, place, under, other = entry.groups()
@@ -290,14 +280,12 @@ def _cell_value(cell: Any) -> Value | None:
     return Fraction(int(cell)) if number == int(number) else Fraction(repr(number))
 
 
-def _vector_text(vector: Iterable[Fraction] | None) -> str | None:
-    return None if vector is None else f"({', '.join(map(value_text, vector))})"
-
-
 def value_text(value: Value) -> str:
     """A value as the one exact text that stands for it."""
     if isinstance(value, str):
         return value
+    if isinstance(value, tuple):
+        return f"({', '.join(map(value_text, value))})"
     try:
         return written_number(value) if value >= 0 else f"-{written_number(-value)}"
     except InvalidInput:  # a ratio of hundreds of digits
@@ -311,22 +299,13 @@ def asked_value(name: str, value: Any) -> Value:
         entries = value.strip().strip("()[]").split(",") if isinstance(value, str) else value
         if not isinstance(entries, Iterable):
             raise InvalidInput(argument, value, "must be a vector such as (4, 1)")
-        read = (Fraction(number_text(one, argument, positive=False)) for one in entries)
-        return f"({', '.join(map(value_text, read))})"
-    if (name in (*PARTS, "dimension") and name != "dynamics") or _ENTRY.fullmatch(name):
-        return Fraction(number_text(value, argument, positive=False))
-    if isinstance(value, str):
-        try:
-            return numbers.exact(value, argument)
-        except InvalidInput:
-            return value
+        return tuple(read_number(one, argument) for one in entries)
     try:
-        found = _cell_value(value)
-    except (TypeError, ValueError, OverflowError):
-        found = None
-    if found is None:
-        raise InvalidInput(argument, value, "must be a finite number or a name")
-    return found
+        return read_number(int(value) if isinstance(value, (bool, np.bool_)) else value, argument)
+    except InvalidInput:
+        if isinstance(value, str):
+            return value
+        raise
 
 
 @dataclass(frozen=True, eq=False)
@@ -363,15 +342,12 @@ def column(frame: pd.DataFrame, one: Quantity) -> Column:
 _KNOWN = [*DYNAMICS, *map(str, Label)]
 
 
-def _place(value: Value) -> tuple[int, tuple[Fraction, ...], str]:
-    """Values ascend; names of dynamics and labels come as they are known, vectors by number."""
-    if isinstance(value, Fraction):
-        return (0, (value,), "")
-    if value.startswith(("(", "[")):
-        with contextlib.suppress(ValueError, ZeroDivisionError):  # a name may begin like that
-            entries = tuple(Fraction(one) for one in value.strip("()[]").split(","))
-            return (len(entries), entries, value)
-    return (_KNOWN.index(value) if value in _KNOWN else len(_KNOWN), (), value)
+def _place(value: Value) -> tuple[int, tuple[Fraction | int, ...], str]:
+    """Numbers, vectors and names ascend; those of dynamics and labels come as they are known."""
+    if isinstance(value, str):
+        return 0, (_KNOWN.index(value) if value in _KNOWN else len(_KNOWN),), value
+    entries = value if isinstance(value, tuple) else (value,)
+    return len(entries), entries, ""
 
 
 def known(name: Any, argument: str, columns: Iterable[Any], varying: Iterable[str]) -> Quantity:
@@ -474,7 +450,7 @@ class Agreement:
     out. `done` are all that are measured.
     """
 
-    counts: dict[tuple[str, str], int]
+    labels: dict[tuple[str, str], int]
     done: int
     decided: int
     agreed: int
@@ -487,22 +463,21 @@ class Agreement:
     def of(cls, frame: pd.DataFrame) -> Agreement:
         """The agreement over the rows of a frame."""
         rows = flagged(frame)
-        flags = ("done", "decided", "agreed", "failed", "missing")
         done = rows[rows["done"]]
         pairs = done.groupby(["predicted", "observed"], dropna=False).size()
         ordered: Any = pairs.sort_values(ascending=False, kind="stable").items()
         undecided = int((done["predicted"] == Label.UNDECIDED).sum())
-        sums = {name: int(rows[name].sum()) for name in flags}
+        sums = {name: int(rows[name].sum()) for name in COUNTED[:5]}
         return cls(
-            counts={(str(said), str(seen)): int(count) for (said, seen), count in ordered},
+            labels={(str(said), str(seen)): int(count) for (said, seen), count in ordered},
             undecided=undecided,
             unfinished=sums["done"] - sums["decided"] - undecided,
             **sums,
         )
 
     @property
-    def points(self) -> int:
-        """All of them, also failed and missing ones."""
+    def total(self) -> int:
+        """All points, also failed and missing ones."""
         return self.done + self.failed + self.missing
 
     @property
@@ -510,16 +485,17 @@ class Agreement:
         """Wilson's 95 % interval for the share; (0, 1) where there is nothing to count."""
         return Share(self.agreed, self.decided).interval if self.decided else (0.0, 1.0)
 
-    def lines(self) -> list[str]:
+    def lines(self, *, interval: bool = True) -> list[str]:
         """The counts as sentences."""
-        low, high = self.interval
-        text = (
-            f"predicted as observed: {self.agreed} of {self.decided} decided points"
-            f" ({100 * self.agreed / self.decided:.4g}%,"
-            f" 95% interval {100 * low:.4g}% to {100 * high:.4g}%)"
-            if self.decided
-            else "no point is decided"
-        )
+        text = "no point is decided"
+        if self.decided:
+            share = f"{100 * self.agreed / self.decided:.4g}%"
+            if interval:
+                low, high = self.interval
+                share += f", 95% interval {100 * low:.4g}% to {100 * high:.4g}%"
+            text = (
+                f"predicted as observed: {self.agreed} of {self.decided} decided points ({share})"
+            )
         names = ("undecided", "unfinished", "failed", "missing")
         beside = {name: getattr(self, name) for name in names}
         rest = ", ".join(f"{count} {name}" for name, count in beside.items() if count)
@@ -533,14 +509,14 @@ class Agreement:
     def to_grid(self, title: str, above: Sequence[str], below: Sequence[str]) -> Grid:
         """The confusion matrix: predicted labels down, observed labels across."""
         names = [*map(str, Label)]
-        names += sorted({name for pair in self.counts for name in pair} - set(names))
-        across = [one for one in names if any(seen == one for _, seen in self.counts)]
-        down = [one for one in names if any(said == one for said, _ in self.counts)]
+        names += sorted({name for pair in self.labels for name in pair} - set(names))
+        across = [one for one in names if any(seen == one for _, seen in self.labels)]
+        down = [one for one in names if any(said == one for said, _ in self.labels)]
         return Grid(
             title=title,
             columns=["predicted \\ observed", *(f">{name}" for name in across)],
             rows=[
-                [said, *(str(self.counts.get((said, seen), 0)) for seen in across)] for said in down
+                [said, *(str(self.labels.get((said, seen), 0)) for seen in across)] for said in down
             ],
             above=above,
             below=below,

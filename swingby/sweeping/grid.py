@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from fractions import Fraction
@@ -48,15 +49,19 @@ def written_number(value: Fraction, argument: str = "a number") -> str:
     return text
 
 
+def read_number(value: Any, argument: str) -> Fraction:
+    """An exact number; of a float the decimal that it prints as."""
+    exact = numbers.exact(value, argument)
+    return Fraction(repr(float(value))) if isinstance(value, (float, np.floating)) else exact
+
+
 def number_text(value: Any, argument: str, *, positive: bool = True) -> str:
     """One number of a grid, read.
 
     >>> number_text(0.1, "eta"), number_text("1/10", "eta"), number_text("1e-400", "omega")
     ('0.1', '0.1', '1e-400')
     """
-    exact = numbers.exact(value, argument)
-    if isinstance(value, (float, np.floating)):
-        exact = Fraction(repr(float(value)))
+    exact = read_number(value, argument)
     if exact < 0 or (positive and not exact):
         wanted = "must be positive" if positive else "must not be negative"
         raise InvalidInput(argument, value, wanted)
@@ -118,14 +123,14 @@ def _read_range(
 ) -> Range:
     """A range from a table ``{low, high, spacing, dim}``; `dim` belongs to vectors alone."""
     table = value.to_plain() if isinstance(value, Range) else dict(value)
-    needed = {"low", "high", "dim"} if vector else {"low", "high"}
-    allowed = needed | {"spacing"}
+    needed = ["dim", "high", "low"] if vector else ["high", "low"]
     for name in table:
-        if name not in allowed:
-            known = ", ".join(sorted(allowed))
+        if name not in (*needed, "spacing"):
+            known = ", ".join([*needed, "spacing"])
             raise InvalidInput(f"{argument}.{name}", table[name], f"is no key of a range: {known}")
-    for name in sorted(needed - table.keys()):
-        raise InvalidInput(f"{argument}.{name}", "nothing", "must be given for a range")
+    for name in needed:
+        if name not in table:
+            raise InvalidInput(f"{argument}.{name}", MISSING, "must be given for a range")
     low, high = (read(table[name], f"{argument}.{name}") for name in ("low", "high"))
     spacing = table.get("spacing", "linear")
     if spacing not in ("linear", "log"):
@@ -155,22 +160,15 @@ def _listed(value: Any, argument: str) -> list[Any]:
     return found
 
 
-def _distinct(values: Iterable[Any], argument: str) -> tuple[Any, ...]:
-    """The values, refused when one of them comes twice: every point is to be met once."""
-    found = tuple(values)
-    seen: set[Any] = set()
-    for value in found:
-        if value in seen:
-            shown = f"({', '.join(value)})" if isinstance(value, tuple) else value
-            raise InvalidInput(argument, f"{shown} twice", "must not repeat a value")
-        seen.add(value)
-    return found
-
-
 def _each(value: Any, argument: str, read: Callable[[Any, str], Any]) -> tuple[Any, ...]:
-    """The values of a list, read one by one under the name of their place."""
-    found = enumerate(_listed(value, argument), 1)
-    return _distinct((read(one, f"{argument}[{place}]") for place, one in found), argument)
+    """The values of a list, read under the name of their place; every point is met once."""
+    listed = enumerate(_listed(value, argument), 1)
+    found = tuple(read(one, f"{argument}[{place}]") for place, one in listed)
+    for one, count in Counter(found).items():
+        if count > 1:
+            shown = f"({', '.join(one)})" if isinstance(one, tuple) else one
+            raise InvalidInput(argument, f"{shown} twice", "must not repeat a value")
+    return found
 
 
 def _vector_axis(

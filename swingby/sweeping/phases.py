@@ -1,4 +1,4 @@
-"""What was predicted and observed over two quantities of a sweep: pixels and their numbers.
+"""What was predicted and observed over two quantities of a sweep: axes, pixels, their numbers.
 
 The picture of a diagram is drawn in :mod:`swingby.sweeping.picture`.
 """
@@ -6,8 +6,10 @@ The picture of a diagram is drawn in :mod:`swingby.sweeping.picture`.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,18 +17,19 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.report import Drawn, Grid
-from swingby.sweeping.axes import Axis, axis_of, bins_of, places_of
 from swingby.sweeping.frame import (
     COUNTED,
     PARTS,
     Agreement,
     Column,
     Quantity,
+    Value,
     asked_value,
     column,
     flagged,
     json_value,
     known,
+    log10_of,
     quantity,
     selected,
     value_text,
@@ -48,11 +51,116 @@ MOST_DRAWS = 2_000
 MOST_VALUES = 100
 #: Draws that a bin holds on average, and how many bins an axis has at least and at most.
 PER_BIN, FEWEST_BINS, MOST_BINS = 12, 5, 60
+#: A pixel narrower than this share of the mean makes an axis one of equal pixels.
+NARROWEST = 0.25
 #: Numbers in the table of pixels, behind the counts and the labels.
 _NUMBERS = [
     *("margin", "least_margin", "swing_by", "descents", "most_descents"),
     *("predicted_swing_by", "predicted_descents"),
 ]
+
+
+# Axes: where values stand, exact and also far below the float range
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Values in ascending order, one pixel each.
+
+    `values` are exact text (of bins: their two ends to four digits), `places` where they stand: the
+    value itself, its log10, or its number, as `scale` says: ``linear``, ``log``, or ``ordered`` for
+    names, and for values so uneven that their pixels would not be seen. `edges` of the pixels are
+    one more than values; a diagram of draws has none.
+    """
+
+    name: str
+    symbol: str
+    values: tuple[str, ...]
+    places: tuple[float, ...]
+    scale: str
+    edges: tuple[float, ...]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def of_draws(self, index: Integers) -> Axis:
+        """The axis with one value per draw, in the order of the draws."""
+        values, places = (tuple(one[k] for k in index) for one in (self.values, self.places))
+        return replace(self, values=values, places=places, edges=())
+
+    def line(self) -> str:
+        """The name and the values, or their ends, for a table."""
+        values = dict(sorted(zip(self.places, self.values, strict=True))).values()
+        if len(values) <= 4:
+            return f"{self.name} = {', '.join(values)}"
+        low, *_, high = values
+        return f"{self.name}, {len(values)} values from {low} to {high}"
+
+
+def axis_of(quantity: Quantity, values: Sequence[Value], *, even: bool = True) -> Axis:
+    """The axis of distinct values in order; on a logarithmic one they may lie far below floats.
+
+    `even`: values that are too uneven for pixels become an axis of equal pixels.
+
+    >>> from swingby.sweeping.frame import quantity
+    >>> found = axis_of(quantity("omega"), [Fraction(1, 10**k) for k in (3, 2, 1)])
+    >>> found.values, found.scale, found.places
+    (('0.001', '0.01', '0.1'), 'log', (-3.0, -2.0, -1.0))
+    >>> found.edges
+    (-3.5, -2.5, -1.5, -0.5)
+    """
+    exact = [value for value in values if isinstance(value, Fraction)]
+    numbered = tuple(map(float, range(len(values))))
+    scale, places = "ordered", numbered
+    if exact and len(exact) == len(values):
+        scale, found = _placed(exact)
+        places = tuple(found.tolist())
+        widths = np.diff(_edges(places))
+        if even and len(places) > 1 and widths.min() < NARROWEST * widths.mean():
+            scale, places = "ordered", numbered
+    texts = tuple(map(value_text, values))
+    return Axis(quantity.name, quantity.symbol, texts, places, scale, _edges(places))
+
+
+def bins_of(quantity: Quantity, values: Sequence[Fraction], count: int) -> tuple[Axis, Integers]:
+    """An axis of bins of equal width that hold all values, and the bin of each value."""
+    scale, places = _placed(values)
+    edges = np.linspace(places.min(), places.max(), count + 1)
+    texts = [numbers.scientific_log10(one) if scale == "log" else f"{one:.4g}" for one in edges]
+    names = tuple(f"{low} to {high}" for low, high in pairwise(texts))
+    middle = tuple(((edges[:-1] + edges[1:]) / 2).tolist())
+    axis = Axis(quantity.name, quantity.symbol, names, middle, scale, tuple(edges.tolist()))
+    return axis, np.clip(np.searchsorted(edges, places, side="right") - 1, 0, count - 1)
+
+
+def _placed(values: Sequence[Fraction]) -> tuple[str, Floats]:
+    """Log or linear, whichever has the more even steps, and where the values stand on it.
+
+    A logarithmic axis goes beyond the float range.
+    """
+    low, high = min(values), max(values)
+    if low <= 0:
+        return "linear", np.array(values, dtype=float)
+    logarithms = np.array([log10_of(value) for value in values])
+    if len(values) < 3 or low < Fraction(1, 10**300) or high > 10**300:
+        return "log", logarithms
+    linear = np.array(values, dtype=float)
+    curved, straight = (
+        np.std(steps / steps.max()) / np.mean(steps / steps.max())
+        for steps in (np.diff(logarithms), np.diff(linear))
+    )
+    return ("log", logarithms) if curved < straight else ("linear", linear)
+
+
+def _edges(places: Sequence[float]) -> tuple[float, ...]:
+    """Half-way between neighbours; the outermost pixels reach as far out as in."""
+    if len(places) < 2:
+        return tuple(place + half for place in places for half in (-0.5, 0.5)) or (0.0,)
+    middle = [(low + high) / 2 for low, high in pairwise(places)]
+    return (2 * places[0] - middle[0], *middle, 2 * places[-1] - middle[-1])
+
+
+# Pixels
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,40 +403,27 @@ def pooled_text(pooled: Mapping[str, int], symbols: Mapping[str, str] | None = N
 def _chosen_names(
     x: str | None, y: str | None, varying: dict[str, int], columns: pd.DataFrame
 ) -> tuple[Quantity, Quantity | None]:
-    """The quantities of the two axes.
+    """The quantities of the two axes; None for y where nothing else varies.
 
-    Where a name is not given, the first quantity that varies and is of another family than the
-    other axis; None for y where there is none.
+    Where a name is not given, the first that varies and is of another family than the other axis.
     """
-    given = {argument: name for argument, name in (("x", x), ("y", y)) if name is not None}
-    found = {name: known(value, name, columns, varying) for name, value in given.items()}
-    if len(found) == 2 and found["x"].name == found["y"].name:
+    given = [
+        None if name is None else known(name, argument, columns, varying)
+        for argument, name in (("x", x), ("y", y))
+    ]
+    across, up = given
+    if across is not None and up is not None and across.name == up.name:
         raise InvalidInput("y", y, "must be another quantity than x")
-    for argument in ("x", "y"):
-        if argument not in found:
-            names = [one.name for one in found.values()]
-            taken = {varying.get(name, -1) for name in names}
-            free = (
-                name
-                for name, family in varying.items()
-                if name not in names and family not in taken
-            )
-            usual = ("eta" if "omega" in names else "omega") if argument == "x" else None
-            one = quantity(next(free, usual))
-            if one is not None:
-                found[argument] = one
-    return found["x"], found.get("y")
 
+    def beside(one: Quantity | None) -> Quantity | None:
+        taken = None if one is None else one.name
+        family = varying.get(taken) if taken else None
+        others = (name for name in varying if name != taken and varying[name] != family)
+        return quantity(next(others, None))
 
-def _spacing(one: Quantity, grid: SweepGrid | None) -> str | None:
-    """How the values of a quantity were drawn, linear or log; entries go by their vector."""
-    if one.name == "dimension":
-        return None
-    names = ("signal", "mu", "sigma") if one.part == "task" else (one.part,)
-    ranges = [axis for name in names if isinstance(axis := getattr(grid, name, None), Range)]
-    if not ranges:
-        return None
-    return "log" if "/" in one.name or any(axis.spacing == "log" for axis in ranges) else "linear"
+    across = across or beside(up) or quantity("eta" if up and up.name == "omega" else "omega")
+    assert across is not None
+    return across, up or beside(across)
 
 
 def _pixels(
@@ -339,17 +434,23 @@ def _pixels(
     Of lists there is a pixel per pair of values; draws have one each, or go into bins.
     """
     drawn = [_is_drawn(one, columns, grid) for one in columns]
-    pairs = np.stack([one.index for one in columns])
-    distinct, pixel = np.unique(pairs, axis=1, return_inverse=True)
+    distinct, pixel = np.unique(
+        np.stack([one.index for one in columns]), axis=1, return_inverse=True
+    )
     count = distinct.shape[1]
     if len(columns) == 2 and all(drawn) and bins is None and count <= MOST_DRAWS:
-        axes = [_of_draws(one, index, grid) for one, index in zip(columns, distinct, strict=True)]
+        whole = [axis_of(one.quantity, one.values, even=False) for one in columns]
+        axes = [axis.of_draws(index) for axis, index in zip(whole, distinct, strict=True)]
         return axes, pixel.ravel(), (count,), set()
     per_axis = (count / PER_BIN) ** (1 / max(sum(drawn), 1))
     number = bins or int(min(max(per_axis, FEWEST_BINS), MOST_BINS))
     axes, indices, binned = [], [], set()
     for one, free in zip(columns, drawn, strict=True):
-        axis, index = _of_values(one, grid, number if free else None)
+        if free and one.exact is not None and len(one.values) > 1:
+            axis, bin_of = bins_of(one.quantity, one.exact, number)
+            index = bin_of[one.index]
+        else:
+            axis, index = axis_of(one.quantity, one.values), one.index
         axes.append(axis)
         indices.append(index)
         if len(axis) < len(one.values):
@@ -363,35 +464,17 @@ def _is_drawn(one: Column, columns: list[Column], grid: SweepGrid | None) -> boo
     """Whether a quantity has hardly a value twice, so that it makes no columns of pixels."""
     if one.exact is None:
         return False
-    measured = one.quantity.part not in PARTS.values()
+    name, part = one.quantity.name, one.quantity.part
+    measured = part not in PARTS.values()
     if grid is not None and grid.design == "random" and not measured:
-        return _spacing(one.quantity, grid) is not None and one.quantity.part != "width"
+        axes = ("signal", "mu", "sigma") if part == "task" else (part,)
+        ranges = any(isinstance(getattr(grid, axis, None), Range) for axis in axes)
+        return ranges and name not in ("width", "dimension")
     if len(one.values) <= MOST_VALUES:
         return False
     pairs = np.unique(np.stack([other.index for other in columns]), axis=1).shape[1]
     several = len(columns) == 2 and 2 * pairs < math.prod(len(other.values) for other in columns)
     return measured or several
-
-
-def _of_values(one: Column, grid: SweepGrid | None, bins: int | None) -> tuple[Axis, Integers]:
-    """An axis of the values, or of bins, and which of its pixels each row is in."""
-    spacing, exact = _spacing(one.quantity, grid), one.exact
-    if bins is None or exact is None or len(exact) == 1:
-        return axis_of(one.quantity, one.values, spacing), one.index
-    axis = bins_of(one.quantity, exact, bins, "linear" if min(exact) <= 0 else spacing)
-    places = places_of(exact, axis.scale)
-    bin_of = np.clip(np.searchsorted(axis.edges, places, side="right") - 1, 0, bins - 1)
-    return axis, bin_of[one.index]
-
-
-def _of_draws(one: Column, index: Integers, grid: SweepGrid | None) -> Axis:
-    """An axis with one value per draw, in the order of the draws."""
-    exact = one.exact
-    spacing = "linear" if exact is not None and min(exact) <= 0 else _spacing(one.quantity, grid)
-    whole = axis_of(one.quantity, one.values, spacing, even=False)
-    values = tuple(whole.values[place] for place in index)
-    places = tuple(whole.places[place] for place in index)
-    return replace(whole, values=values, places=places, edges=())
 
 
 def _fixed(inside: pd.DataFrame, shown: set[str]) -> dict[str, str]:

@@ -6,8 +6,10 @@ Labels differ in lightness and in hatch (or in the shape of a sign), so that a g
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +17,10 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.report.pictures import Size, inches, save_figure, shown_figure, styled
-from swingby.sweeping.axes import Axis, apart, tick_text, ticks
 from swingby.sweeping.frame import quantity
-from swingby.sweeping.phases import Cells, Diagram, pooled_text
+from swingby.sweeping.phases import Axis, Diagram, pooled_text
 from swingby.sweeping.point import Label
+from swingby.theory import numbers
 from swingby.theory.numbers import Booleans, Floats
 
 if TYPE_CHECKING:
@@ -102,35 +104,36 @@ class PhaseDiagram(Diagram):
 
 # Styles
 
+#: A name of matplotlib, or red, green and blue from 0 to 1.
+Color = Any
+
 
 @dataclass(frozen=True)
 class Style:
     """How a label looks: colour of the pixel, lines over it and their ink, sign of a draw."""
 
-    color: str
+    color: Color
     hatch: str
-    ink: str
+    ink: Color
     marker: str
 
     @property
-    def dark(self) -> str:
+    def dark(self) -> Color:
         """Colour of the lines on a pale pixel: that of the label, if it is darker than them."""
         return min(self.color, self.ink, key=lightness)
 
 
-def _parts(color: str) -> list[float]:
-    return [int(color[place : place + 2], 16) / 255 for place in (1, 3, 5)]
-
-
-def mixed(color: str, keep: Any) -> Any:
+def mixed(color: Color, keep: Any = 1.0) -> Any:
     """A colour mixed with white; `keep` is its share, of any shape."""
+    from matplotlib.colors import to_rgb
+
     kept = np.asarray(keep)[..., None]
-    return kept * np.array(_parts(color)) + (1 - kept)
+    return kept * np.array(to_rgb(color)) + (1 - kept)
 
 
-def lightness(color: str) -> float:
+def lightness(color: Color) -> float:
     """How light a colour prints in grey, from 0 to 1 (Rec. 601)."""
-    return float(np.dot([0.299, 0.587, 0.114], _parts(color)))
+    return float(np.dot([0.299, 0.587, 0.114], mixed(color)))
 
 
 #: From light to dark.
@@ -144,7 +147,9 @@ STYLES = {
 }
 FAILED = Style("#9B9B9B", "", "#4D4D4D", "P")
 #: Pixels that have points, of which none says anything.
-NOTHING = Style("#FAFAFA", "//", "#B5B5B5", ".")
+NOTHING = Style("#E4E4E4", "", "#E4E4E4", ".")
+#: Pixels without points.
+NO_RUN = Style("#FFFFFF", "", "#808080", ".")
 #: For labels of one's own, in turn.
 OWN = (
     Style("#D8C58F", "++", "#605030", "*"),
@@ -254,8 +259,7 @@ def _draw(diagram: Diagram, name: str, ax: Axes) -> None:
     if diagram.y is None:
         (_stack_labels if labels else _draw_points)(diagram, name, ax)
     else:
-        panel = _Panel(ax, diagram.x, diagram.y, diagram.scattered)
-        (_draw_labels if labels else _draw_measure)(diagram, name, panel)
+        (_draw_labels if labels else _draw_measure)(diagram, name, ax)
         _dress_axis(ax, diagram.y, "y")
         for spine in ax.spines.values():
             spine.set_visible(True)
@@ -265,18 +269,15 @@ def _draw(diagram: Diagram, name: str, ax: Axes) -> None:
 
 def _dress_axis(ax: Axes, axis: Axis, side: str) -> None:
     """Ticks, label and ends of one axis of a panel."""
-    from matplotlib.ticker import NullLocator
-
     if len(axis.edges) > 1:
         low, high = axis.edges[0], axis.edges[-1]
     else:
         low, high = min(axis.places, default=0.0), max(axis.places, default=1.0)
         room = 0.04 * (high - low) or 0.5
         low, high = (low - room, high + room) if axis.places else (low, high)
-    marks = dict(apart(ticks(axis, low, high), high - low, across=side == "x"))
+    marks = ticks(axis, low, high, across=side == "x")
     ax.set(**{f"{side}lim": (low, high), f"{side}label": axis.symbol})
     getattr(ax, f"set_{side}ticks")([*marks], [*marks.values()])
-    getattr(ax, f"{side}axis").set_minor_locator(NullLocator())
 
 
 def _caption(diagram: Diagram) -> str:
@@ -296,82 +297,197 @@ def _caption(diagram: Diagram) -> str:
     return ",  ".join(parts)
 
 
-def _draw_labels(diagram: Diagram, which: str, panel: _Panel) -> None:
+# Ticks: few, exact, and never on top of each other
+
+#: As many values as all get a tick, if there is room; others get about so many round ones.
+FEW, TICKS = 8, 5
+#: Decades above which only powers of ten are ticks, and above which these, twice and five times.
+DECADES, NEAR = 2.5, 0.7
+#: Decades on either side of 1 that floats reach.
+FLOATS = 300
+#: Room of a character, and between ticks, as shares of an axis across; of a line, of one up.
+CHARACTER, GAP, LINE = 0.034, 0.03, 0.07
+#: Characters of a tick at most.
+LONGEST = 24
+
+
+def ticks(axis: Axis, low: float, high: float, *, across: bool) -> dict[float, str]:
+    """Where an axis has ticks between two places, and what they say.
+
+    The values themselves where they are few or names, otherwise round numbers; none that would
+    touch the one before.
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    binned, span = any(" to " in one for one in axis.values), high - low
+    if axis.scale == "ordered" or (axis.edges and len(axis) <= FEW and not binned):
+        offered = sorted(zip(axis.places, map(tick_text, axis.values), strict=True))
+    elif axis.scale == "log" and (span > DECADES or low < -FLOATS or high > FLOATS):
+        found = MaxNLocator(TICKS, integer=True).tick_values(low, high)
+        offered = [(float(power), f"1e{power}") for power in sorted({*map(round, found)})]
+    else:
+        log = axis.scale == "log"
+        ends = (10**low, 10**high) if log else (low, high)
+        some: Iterable[float] = MaxNLocator(TICKS, steps=[1, 2, 2.5, 5, 10]).tick_values(*ends)
+        if log and span > NEAR:
+            every = range(math.floor(low), math.ceil(high))
+            some = [one * 10.0**power for power in every for one in (1, 2, 5)]
+        offered = [
+            (math.log10(one) if log else float(one), tick_text(f"{one:.10g}"))
+            for one in some
+            if one > 0 or not log
+        ]
+    marks, free = dict[float, str](), low
+    for place, text in offered:
+        half = span * (CHARACTER * len(text) if across else LINE) / 2
+        if low <= place <= high and (place - half >= free or not marks):
+            marks[place] = re.sub(r"^1e(-?\d+)$", r"$\\mathdefault{10^{\1}}$", text)
+            free = place + half + (span * GAP if across else 0)
+    return marks
+
+
+def tick_text(text: str) -> str:
+    """An exact number, to four digits where it has many, or a name, as a tick.
+
+    >>> tick_text("0.001"), tick_text("4/3"), tick_text("0.123456789"), tick_text("gd")
+    ('0.001', '4/3', '0.1235', 'gd')
+    """
+    try:
+        value = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+    if len(text) <= 6:
+        return text
+    if not value or Fraction(1, 1000) <= abs(value) < 10_000:
+        return f"{float(value):.4g}"
+    return numbers.scientific(value)
+
+
+# Over two quantities: pixels, or a sign for every draw
+
+
+def _draw_labels(diagram: Diagram, which: str, ax: Axes) -> None:
     """The most common label of every pixel, paler the more its points differ."""
-    cells, styles = diagram.cells, _styles(diagram)
-    label, share = cells.majority(which)
+    label, share = diagram.cells.majority(which)
     colors = np.ones((*diagram.shape, 3))
     # A share of one in two of two labels is as mixed as can be.
     keep = PALEST + (1 - PALEST) * np.clip(2 * share - 1, 0, 1)
-    for place, style in enumerate(styles.values()):
-        here = label == place
+    kinds = [(label == place, style) for place, style in enumerate(_styles(diagram).values())]
+    for here, style in kinds:
         colors[here] = mixed(style.color, keep[here])
-    colors[(cells.done == 0) & (cells.failed > 0)] = mixed(FAILED.color, 1)
-    panel.pixels(colors)
-    for place, style in enumerate(styles.values()):
-        here = label == place
-        panel.signs(here, colors, style)
-        panel.hatch(here & (share > PALE), style, style.ink)
-        panel.hatch(here & (share <= PALE), style, style.dark)
-    panel.failures(cells, colors)
+    _paint(diagram, ax, colors, kinds)
+    for here, style in kinds:
+        _hatch(diagram, ax, here & (share > PALE), style.hatch, style.ink)
+        _hatch(diagram, ax, here & (share <= PALE), style.hatch, style.dark)
 
 
-def _draw_measure(diagram: Diagram, name: str, panel: _Panel) -> None:
+def _draw_measure(diagram: Diagram, name: str, ax: Axes) -> None:
     """A number per pixel, with its colour bar."""
     import matplotlib as mpl
     from matplotlib.cm import ScalarMappable
+    from matplotlib.ticker import MaxNLocator
 
     _, kind, map_of = _measure(name)
-    cells, values = diagram.cells, _values(diagram, name)
+    values = _values(diagram, name)
     # Predicted and observed numbers of one kind share a colour bar.
     plain = name.removeprefix("predicted_")
     names = {name, *(other for other in MEASURES if other.removeprefix("predicted_") == plain)}
-    together = np.concatenate([_values(diagram, other).ravel() for other in names])
-    norm, places, extend = _scale_of(kind, together)
+    norm = _norm(kind, np.concatenate([_values(diagram, other).ravel() for other in names]))
     shades = mpl.colormaps[map_of]
     some = ~np.isnan(values)
+    nothing = ~some & (diagram.cells.done > 0)
     colors = np.ones((*diagram.shape, 3))
-    colors[some] = shades(norm(np.clip(values[some], float(norm.vmin), float(norm.vmax))))[..., :3]
-    nothing = ~some & (cells.done > 0)
-    colors[nothing] = mixed(NOTHING.color, 1)
-    colors[~some & (cells.done == 0) & (cells.failed > 0)] = mixed(FAILED.color, 1)
-    panel.signs(some, colors, STYLES["in_order"], values[some])
-    panel.signs(nothing, colors, NOTHING)
-    panel.pixels(colors)
-    panel.hatch(nothing, NOTHING, NOTHING.ink)
+    colors[some] = shades(norm(np.clip(values[some], norm.vmin, norm.vmax)))[..., :3]
+    colors[nothing] = mixed(NOTHING.color)
+    _paint(diagram, ax, colors, [(some, STYLES["in_order"]), (nothing, NOTHING)])
+    shown: dict[str, Any] = {"pad": 0.02, "aspect": 22}
     if kind == "margin":
-        panel.outline(values)
-    panel.failures(cells, colors)
-    ends: dict[str, Any] = {"ticks": places, "extend": extend}
-    mapped = ScalarMappable(norm, shades)
-    bar = panel.ax.figure.colorbar(mapped, ax=panel.ax, pad=0.02, aspect=22, **ends)
+        shown["extend"] = "both"
+    elif kind == "count":
+        shown["ticks"] = MaxNLocator(6, integer=True)
+    bar = ax.figure.colorbar(ScalarMappable(norm, shades), ax=ax, **shown)
     bar.outline.set_linewidth(0.5)
     bar.ax.tick_params(length=2, labelsize=8)
     bar.ax.minorticks_off()
     if kind == "margin":
         bar.ax.axhline(1, color="black", linewidth=1.4)
+        _outline(diagram, ax, values)
 
 
-def _scale_of(kind: str, values: Floats) -> tuple[Any, Any, str]:
-    """Colours of a kind of number: their norm, ticks, and ends."""
+def _norm(kind: str, values: Floats) -> Any:
+    """The ends of the colours of a kind of number."""
     from matplotlib.colors import LogNorm, Normalize
 
-    if kind == "share":
-        return Normalize(0, 1), [0, 0.25, 0.5, 0.75, 1], "neither"
     finite = values[np.isfinite(values)]
-    if kind == "number":
-        low, high = finite.min(initial=math.inf), finite.max(initial=-math.inf)
-        return Normalize(*((low, high) if low < high else (0, 1))), None, "neither"
-    if kind == "count":
-        most = int(np.ceil(finite.max(initial=2)))
-        least = min(1, int(np.floor(finite.min(initial=1))))
-        places = list(range(least, most + 1, max(1, (most - least) // 6)))
-        return Normalize(least, most), places, "neither"
-    positive = finite[finite > 0]
-    low = max(10 ** np.floor(np.log10(positive.min(initial=0.1))), MARGINS[0])
-    high = min(10 ** np.ceil(np.log10(positive.max(initial=10.0))), MARGINS[1])
-    below, above = bool((values < low).any()), bool((values > high).any())
-    return LogNorm(low, high), None, (("neither", "max"), ("min", "both"))[below][above]
+    if kind == "margin":
+        low, high = finite[finite > 0].min(initial=0.1), finite.max(initial=10)
+        return LogNorm(max(low, MARGINS[0]), min(high, MARGINS[1]))
+    least, most = {"share": (0, 1), "count": (1, 2)}.get(kind, (math.inf, -math.inf))
+    low, high = finite.min(initial=least), finite.max(initial=most)
+    return Normalize(*((float(low), float(high)) if low < high else (0, 1)))
+
+
+def _paint(
+    diagram: Diagram, ax: Axes, colors: Floats, kinds: Sequence[tuple[Booleans, Style]]
+) -> None:
+    """Colours on pixels, or on a sign per draw, of the shape of its kind; failed points grey."""
+    cells, x, y = diagram.cells, diagram.x, diagram.y
+    failed = (cells.done == 0) & (cells.failed > 0)
+    colors[failed] = mixed(FAILED.color)
+    look: dict[str, Any] = {"rasterized": failed.size > MOST_VECTORS}
+    if y is None or not failed.size:
+        return
+    across, up = np.array(x.places), np.array(y.places)
+    if diagram.scattered:
+        look |= {"s": max(7.0, min(42.0, 8000 / failed.size)), "edgecolors": "0.2"}
+        for here, style in [*kinds, (failed, FAILED)]:
+            look |= {"c": colors[here], "marker": style.marker, "linewidths": 0.35}
+            ax.scatter(across[here], up[here], zorder=2, **look)
+        return
+    # Exact ends, and nothing between neighbours.
+    look |= {"antialiased": False, "linewidth": 0, "zorder": 1}
+    ax.pcolormesh(x.edges, y.edges, colors, shading="flat", **look)
+    middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 7, "zorder": 4}
+    for row, column in np.argwhere(failed & (failed.size <= MOST_NUMBERS)):
+        ax.text(across[column], up[row], str(cells.failed[row, column]), **middle)
+
+
+def _hatch(diagram: Diagram, ax: Axes, here: Booleans, hatch: str, ink: str) -> None:
+    """One hatched area for all pixels of a kind, so that lines go on from pixel to pixel."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    if not hatch or diagram.y is None or diagram.scattered or not here.any():
+        return
+    across, up = np.array(diagram.x.edges), np.array(diagram.y.edges)
+    row, column = np.nonzero(here)
+    left, right, low, high = across[column], across[column + 1], up[row], up[row + 1]
+    corners = np.stack([left, low, right, low, right, high, left, high], axis=-1)
+    area = Path.make_compound_path_from_polys(corners.reshape(-1, 4, 2))
+    look: dict[str, Any] = {"edgecolor": ink, "hatch": hatch, "linewidth": 0}
+    ax.add_patch(PathPatch(area, facecolor="none", zorder=2, **look))
+
+
+def _outline(diagram: Diagram, ax: Axes, values: Floats) -> None:
+    """A line between pixels whose values lie on the two sides of 1; none to one without any."""
+    from matplotlib.collections import LineCollection
+
+    if diagram.y is None or diagram.scattered:
+        return
+    x, y = diagram.x.edges, diagram.y.edges
+    beside = np.argwhere(_parted(values[:, 1:], values[:, :-1]))
+    above = np.argwhere(_parted(values[1:], values[:-1]))
+    lines = [[(x[k + 1], y[row]), (x[k + 1], y[row + 1])] for row, k in beside]
+    lines += [[(x[k], y[row + 1]), (x[k + 1], y[row + 1])] for row, k in above]
+    look: dict[str, Any] = {"colors": "black", "linewidths": 1.4, "capstyle": "projecting"}
+    ax.add_collection(LineCollection(lines, zorder=3, **look), autolim=False)
+
+
+def _parted(one: Floats, other: Floats) -> Booleans:
+    return ((one > 1) & (other <= 1)) | ((one <= 1) & (other > 1))
+
+
+# Over one quantity
 
 
 def _stack_labels(diagram: Diagram, which: str, ax: Axes) -> None:
@@ -381,215 +497,87 @@ def _stack_labels(diagram: Diagram, which: str, ax: Axes) -> None:
     edges = np.array(diagram.x.edges)
     foot = np.zeros(diagram.shape)
     counts = np.moveaxis(cells.counts(which), -1, 0)
-    parts = [*zip(_styles(diagram).values(), counts, strict=True), (FAILED, cells.failed)]
-    for style, count in parts:
+    for style, count in [
+        *zip(_styles(diagram).values(), counts, strict=True),
+        (FAILED, cells.failed),
+    ]:
         if count.any():
-            ax.bar(
-                edges[:-1],
-                count / total,
-                np.diff(edges),
-                bottom=foot,
-                align="edge",
-                color=style.color,
-                edgecolor=style.ink,
-                hatch=style.hatch,
-                linewidth=0,
-            )
+            look: dict[str, Any] = {"color": style.color, "edgecolor": style.ink, "linewidth": 0}
+            look |= {"hatch": style.hatch, "align": "edge"}
+            ax.bar(edges[:-1], count / total, np.diff(edges), bottom=foot, **look)
             foot = foot + count / total
     ax.set_ylim(0, 1)
     ax.set_ylabel("share of points")
 
 
 def _draw_points(diagram: Diagram, name: str, ax: Axes) -> None:
-    """A number per value of the quantity, a bar as wide as its pixel."""
+    """A number per value of the quantity, a bar as wide as its pixel; an arrow to one outside."""
     from matplotlib.ticker import MaxNLocator
 
     kind, values = _measure(name)[1], _values(diagram, name)
-    norm, _, _ = _scale_of(kind, values)
-    low, high = float(norm.vmin), float(norm.vmax)
-    edges = np.array(diagram.x.edges)
+    norm = _norm(kind, values)
+    room = 0.04 * (norm.vmax - norm.vmin)
     if kind == "margin":
         ax.set_yscale("log")
         ax.axhline(1, color="black", linewidth=1.0, zorder=1)
-        ax.set_ylim(low, high)
-    else:
-        ax.set_ylim(low - 0.04 * (high - low), high + 0.04 * (high - low))
-    if kind == "count":
+        room = 0
+    elif kind == "count":
         ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
-    shown = np.clip(values, low, high)
+    ax.set_ylim(norm.vmin - room, norm.vmax + room)
+    shown = np.clip(values, norm.vmin, norm.vmax)
+    edges, places = np.array(diagram.x.edges), np.array(diagram.x.places)
     ax.hlines(shown, edges[:-1], edges[1:], color=BLUE, linewidth=1.2, zorder=2)
-    for sign, here in (
-        ("o", (values >= low) & (values <= high)),
-        ("v", values < low),
-        ("^", values > high),
-    ):
-        places = np.array(diagram.x.places)[here]
-        if len(places):  # an empty line without clipping would take room at the corner
-            ax.plot(places, shown[here], sign, color=BLUE, markersize=4, zorder=3, clip_on=False)
-
-
-# Marks: each is for pixels, or for the signs of a scattered diagram, and leaves the other alone
-
-
-@dataclass(frozen=True)
-class _Panel:
-    """A panel over two quantities, and what can be marked on it."""
-
-    ax: Axes
-    x: Axis
-    y: Axis
-    scattered: bool
-
-    def pixels(self, colors: Floats) -> None:
-        """Colours on pixels: exact ends, nothing between neighbours."""
-        if self.scattered or not colors.size:
-            return
-        self.ax.pcolormesh(
-            self.x.edges,
-            self.y.edges,
-            colors,
-            shading="flat",
-            rasterized=colors[..., 0].size > MOST_VECTORS,
-            antialiased=False,
-            linewidth=0,
-            zorder=1,
-        )
-
-    def hatch(self, here: Booleans, style: Style, ink: str) -> None:
-        """One hatched area for all pixels of a kind, so that lines go on from pixel to pixel."""
-        from matplotlib.patches import PathPatch
-        from matplotlib.path import Path
-
-        if not style.hatch or self.scattered or not here.any():
-            return
-        across, up = np.array(self.x.edges), np.array(self.y.edges)
-        row, column = np.nonzero(here)
-        left, right, low, high = across[column], across[column + 1], up[row], up[row + 1]
-        corners = np.stack([left, low, right, low, right, high, left, high], axis=-1)
-        area = Path.make_compound_path_from_polys(corners.reshape(-1, 4, 2))
-        look: dict[str, Any] = {"edgecolor": ink, "hatch": style.hatch, "linewidth": 0}
-        self.ax.add_patch(PathPatch(area, facecolor="none", zorder=2, **look))
-
-    def outline(self, values: Floats) -> None:
-        """A line between pixels whose values lie on the two sides of 1; none to one without any."""
-        from matplotlib.collections import LineCollection
-
-        if self.scattered:
-            return
-        x, y = self.x.edges, self.y.edges
-        beside = np.argwhere(_parted(values[:, 1:], values[:, :-1]))
-        above = np.argwhere(_parted(values[1:], values[:-1]))
-        lines = [[(x[k + 1], y[row]), (x[k + 1], y[row + 1])] for row, k in beside]
-        lines += [[(x[k], y[row + 1]), (x[k + 1], y[row + 1])] for row, k in above]
-        look: dict[str, Any] = {"colors": "black", "linewidths": 1.4, "capstyle": "projecting"}
-        self.ax.add_collection(LineCollection(lines, zorder=3, **look), autolim=False)
-
-    def signs(
-        self, here: Booleans, colors: Floats, style: Style, order: Floats | None = None
-    ) -> None:
-        """A sign for every draw, those of the largest `order` on top."""
-        if not self.scattered or not here.any():
-            return
-        places = np.nonzero(here)[0]
-        if order is not None:
-            places = places[np.argsort(order, kind="stable")]
-        self.ax.scatter(
-            np.array(self.x.places)[places],
-            np.array(self.y.places)[places],
-            c=colors[places],
-            marker=style.marker,
-            s=max(7.0, min(42.0, 8000 / here.size)),
-            edgecolors="0.2",
-            linewidths=0.35,
-            rasterized=here.size > MOST_VECTORS,
-            zorder=2,
-        )
-
-    def failures(self, cells: Cells, colors: Floats) -> None:
-        """How many points failed, where a whole pixel did; a cross where some of it did."""
-        failed, done = cells.failed > 0, cells.done > 0
-        self.signs(failed & ~done, colors, FAILED)
-        if self.scattered:
-            return
-        across, up = np.array(self.x.places), np.array(self.y.places)
-        rows, columns = np.nonzero(failed & done)
-        self.ax.plot(across[columns], up[rows], "x", color="black", markersize=3.5, zorder=4)
-        if failed.size <= MOST_NUMBERS:
-            middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 7, "zorder": 4}
-            for row, column in np.argwhere(failed & ~done):
-                self.ax.text(across[column], up[row], str(cells.failed[row, column]), **middle)
-
-
-def _parted(one: Floats, other: Floats) -> Booleans:
-    return ((one > 1) & (other <= 1)) | ((one <= 1) & (other > 1))
+    for sign, here in {"o": values == shown, "v": values < shown, "^": values > shown}.items():
+        if here.any():  # an empty line without clipping would take room at the corner
+            ax.plot(places[here], shown[here], sign, color=BLUE, markersize=4, clip_on=False)
 
 
 # Legend: what pixels can mean, as far as it happens
 
 
 def _draw_legend(diagram: Diagram, chosen: Sequence[str], figure: Figure) -> None:
-    from matplotlib.colors import to_hex
-
-    cells, flat = diagram.cells, diagram.y is None
+    cells, flat, styles = diagram.cells, diagram.y is None, _styles(diagram)
     shown = [which for which in LABELS if which in chosen]
     # Labels that are seen: the majority of some pixel, or any share of a stack.
     seen = set[int]()
     for which in shown:
         any_of = np.flatnonzero(cells.counts(which).any(axis=0))
         seen.update((any_of if flat else cells.majority(which)[0]).ravel().tolist())
-    named = [one for place, one in enumerate(_styles(diagram).items()) if place in seen]
-    handles = [_entry(style, name.replace("_", " "), diagram) for name, style in named]
+    entries = {
+        name.replace("_", " "): style
+        for place, (name, style) in enumerate(styles.items())
+        if place in seen
+    }
     # A stack of shares says more than a pale pixel.
     if not flat and any((cells.majority(which)[1] <= PALE).any() for which in shown):
-        style = min((style for _, style in named), key=lambda one: lightness(one.color))
-        paled = str(to_hex(mixed(style.color, PALEST)))
-        darkest = Style(paled, style.hatch, style.dark, style.marker)
-        handles.append(_entry(darkest, "pale: points differ", diagram))
-    handles += _others(diagram, chosen)
-    if handles:
-        columns = max(2, int(figure.get_figwidth() / ENTRY))
-        lines = -(-len(handles) // columns)
+        style = min(entries.values(), key=lambda one: lightness(one.color))
+        paled = Style(mixed(style.color, PALEST), style.hatch, style.dark, style.marker)
+        entries["pale: points differ"] = paled
+    failed, some = cells.failed > 0, cells.done > 0
+    measured = [_values(diagram, name) for name in chosen if name not in LABELS]
+    if not flat and any((np.isnan(values) & some).any() for values in measured):
+        entries["no number"] = NOTHING
+    if (failed if flat else failed & ~some).any():
+        entries["failed"] = FAILED
+    if not flat and not diagram.scattered and (~failed & ~some).any():
+        entries["no run"] = NO_RUN
+    if entries:
+        lines = -(-len(entries) // max(2, int(figure.get_figwidth() / ENTRY)))
         figure.legend(
-            handles=handles,
+            handles=[_entry(style, text, diagram) for text, style in entries.items()],
             loc="outside lower center",
-            ncols=-(-len(handles) // lines),
+            ncols=-(-len(entries) // lines),
             handlelength=2.2,
             handleheight=1.5,
         )
 
 
 def _entry(style: Style, text: str, diagram: Diagram) -> Any:
+    from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     if diagram.scattered:
-        look = {"markersize": 7, "markeredgecolor": "0.2", "markeredgewidth": 0.5}
-        return _sign(style.marker, text, markerfacecolor=style.color, **look)
-    return Patch(
-        facecolor=style.color, edgecolor=style.ink, hatch=style.hatch, linewidth=0, label=text
-    )
-
-
-def _sign(marker: str, text: str, **look: Any) -> Any:
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], linestyle="", marker=marker, label=text, **look)
-
-
-def _others(diagram: Diagram, chosen: Sequence[str]) -> list[Any]:
-    """Entries for pixels without a number, failed in whole or in part, and without a run."""
-    from matplotlib.patches import Patch
-
-    cells, flat = diagram.cells, diagram.y is None
-    failed, some = cells.failed > 0, cells.done > 0
-    measured = [_values(diagram, name) for name in chosen if name not in LABELS]
-    found = []
-    if not flat and any((np.isnan(values) & some).any() for values in measured):
-        found.append(_entry(NOTHING, "no number", diagram))
-    if (failed if flat else failed & ~some).any():
-        found.append(_entry(FAILED, "failed", diagram))
-    if not flat and not diagram.scattered:
-        if (failed & some).any():
-            found.append(_sign("x", "failed in part", color="black", markersize=4))
-        if (~failed & ~some).any():
-            found.append(Patch(facecolor="white", edgecolor="0.5", linewidth=0.5, label="no run"))
-    return found
+        look = {"markerfacecolor": style.color, "markeredgecolor": "0.2", "markeredgewidth": 0.5}
+        return Line2D([], [], ls="", marker=style.marker, label=text, markersize=7, **look)
+    width = 0.5 * (style is NO_RUN)
+    return Patch(fc=style.color, ec=style.ink, hatch=style.hatch, linewidth=width, label=text)

@@ -281,21 +281,9 @@ def smallest_pivot(law: Law) -> float:
 class Row:
     """What is known of a point after it was measured: results, or the reason why there are none.
 
-    Results are None for "not at all", numbers, words, and one number per concept:
-
-    - ``predicted``, ``observed``: :class:`Label`; ``outcome``:
-      :class:`swingby.simulate.outcome.Outcome`;
-    - ``margin``, ``smallest_pivot``: see :func:`margin`, :func:`smallest_pivot`;
-    - ``predicted_half_times``, ``error``: per concept, in steps, from the stage law;
-      ``trapped``, ``undecided``: its answer per concept, 0 or 1;
-    - ``half_times``: per concept, the observed step; ``last_step``: of the run (runs side by side
-      are looked at every 256 steps);
-    - ``descents``: how often the test loss descends by 1e-3 of its initial value; ``transient``:
-      largest abs(w_ij), i and j different, along the run: the size of the swing;
-    - ``predicted_descents``, ``predicted_transient``, ``swing_margin``: see
-      :class:`swingby.verify.predict_swing.BatchSwing`; None where undecided.
-
-    `arrays` has ``steps`` and ``W`` where the point asks for a record.
+    Results are the columns that docs/sweeps.md describes: numbers, words, lists with one number per
+    concept, None for "not at all". `arrays` has ``steps`` and ``W`` where a record is asked for.
+    Runs side by side are looked at every 256 steps, which is where their ``last_step`` is.
     """
 
     results: dict[str, Any] | None

@@ -49,7 +49,7 @@ Numbers = tuple[float, ...]
 
 
 @dataclass(frozen=True)
-class Status:
+class Status(Agreement):
     """How far a sweep is: points of the grid (without one, rows of the store), and their labels.
 
     `reasons`: why points failed, without the value that was refused, and how many, the most
@@ -57,28 +57,19 @@ class Status:
     `labels`: how many points have which predicted and which observed label.
     """
 
-    total: int
-    done: int
-    failed: int
-    missing: int
     reasons: dict[str, int]
     per_second: float | None
-    labels: dict[tuple[str, str], int]
-    agreement: Agreement
 
-    def to_grid(self, store: Path) -> Grid:
+    def to_grid_of(self, store: Path) -> Grid:
         """Predicted labels down, observed labels across, with the counts around them."""
         rate = "" if self.per_second is None else f"; {self.per_second:.3g} per second"
         counts = (
             f"{self.total} points: {self.done} done, {self.failed} failed,"
             f" {self.missing} missing{rate}"
         )
-        below = [f"failed, {count}: {reason}" for reason, count in self.reasons.items()]
-        agreed, decided = self.agreement.agreed, self.agreement.decided
-        if self.labels:
-            share = f" ({100 * agreed / decided:.4g}%)" if decided else ""
-            below.insert(0, f"predicted as observed: {agreed} of {decided} decided points{share}")
-        return self.agreement.to_grid(f"Sweep {store}", [counts], below[:12])
+        below = self.lines(interval=False)[:1] if self.labels else []
+        below += [f"failed, {count}: {reason}" for reason, count in self.reasons.items()]
+        return self.to_grid(f"Sweep {store}", [counts], below[:12])
 
     def to_dict(self) -> dict[str, Any]:
         """The counts as plain values, ready for JSON."""
@@ -119,31 +110,18 @@ class Disagreement:
     def of(cls, row: Any) -> Disagreement:
         """The disagreement of a row of the frame."""
         vectors = zip(("signal", "mu", "sigma"), row["task"].split("|"), strict=True)
-        parts = dict(row) | {name: text or None for name, text in vectors}
+        parts: dict[str, Any] = dict(row) | {name: text or None for name, text in vectors}
         for name in ("width", "seed", "steps", "descents", "predicted_descents"):
             parts[name] = None if math.isnan(row[name]) else int(row[name])
-        parts["record"] = row["record"] if isinstance(row["record"], str) else None
         point = point_of(parts)
         said, bars, seen = (
             tuple(float(row[f"{name}_{k}"]) for k in range(1, point.dimension + 1))
             for name in ("predicted_half_time", "error", "half_time")
         )
-        margin, pivot = float(row["margin"]), float(row["smallest_pivot"])
-        return cls(
-            key=bytes.fromhex(row["key"]),
-            place=int(row["place"]),
-            point=point,
-            predicted=row["predicted"],
-            observed=row["observed"],
-            margin=margin,
-            smallest_pivot=pivot,
-            predicted_half_times=said,
-            error=bars,
-            half_times=seen,
-            descents=parts["descents"],
-            predicted_descents=parts["predicted_descents"],
-            why=_why(row, margin, pivot, list(zip(said, bars, seen, strict=True))),
-        )
+        parts |= {"key": bytes.fromhex(row["key"]), "point": point, "half_times": seen}
+        parts |= {"predicted_half_times": said, "error": bars}
+        parts["why"] = _why(row, list(zip(said, bars, seen, strict=True)))
+        return cls(**{field.name: parts[field.name] for field in fields(cls)})
 
     def to_dict(self) -> dict[str, Any]:
         """The row as plain values, ready for JSON: inf as text, None for nan."""
@@ -163,8 +141,9 @@ def _times(said: float, bar: float, seen: float) -> str:
     return f"{steps_text(said, 0)}{error} -> {steps_text(seen, 0)}"
 
 
-def _why(row: Any, margin: float, pivot: float, times: list[Numbers]) -> str:
+def _why(row: Any, times: list[Numbers]) -> str:
     """Why a prediction failed, as far as the numbers of its row say."""
+    margin, pivot = row["margin"], row["smallest_pivot"]
     orders = (Label.IN_ORDER, Label.OUT_OF_ORDER)
     if row["predicted"] in orders and row["observed"] in orders:
         if margin < 1:
@@ -280,23 +259,25 @@ class Disagreements(Drawn):
 
 def descent_table(frame: pd.DataFrame) -> Grid:
     """How often the test loss descends: shares, predicted and observed, by dimension."""
+    import pandas as pd
+
     rows = flagged(frame)
-    rows = rows.loc[rows["ended"], ["task", "predicted_descents", "descents"]]
-    rows = rows.rename(columns={"predicted_descents": "said", "descents": "seen"})
-    rows["d"] = rows["task"].map(dimension_of)
-    agreed = int((rows["said"] == rows["seen"]).sum())
-    rows[["said", "seen"]] = rows[["said", "seen"]].clip(upper=MOST_DESCENTS)
-    decided = rows[rows["said"].notna()]
-    numbers = sorted({*rows["said"].dropna().astype(int), *rows["seen"].astype(int)})
+    rows = rows[rows["ended"]]
+    dimension, decided = rows["task"].map(dimension_of), rows["predicted_descents"].notna()
+    counts = [rows[name].clip(upper=MOST_DESCENTS) for name in ("predicted_descents", "descents")]
+    numbers = sorted({int(n) for one in counts for n in one.dropna()})
+    shares = [
+        pd.crosstab(dimension[decided], one[decided], normalize="index").reindex(
+            index=dimension.unique(), columns=numbers, fill_value=0.0
+        )
+        for one in counts
+    ]
     cells = []
-    for d, here in rows.groupby("d"):
-        told = decided[decided["d"] == d]
-        among = len(told) or 1
-        shares = [
-            f"{(told['said'] == n).sum() / among:.2%}, {(told['seen'] == n).sum() / among:.2%}"
-            for n in numbers
-        ]
-        cells.append([f"{d}", f"{len(here):,}", f"{here['said'].isna().mean():.2%}", *shares])
+    for d in sorted(set(dimension)):
+        here = decided[dimension == d]
+        both = [", ".join(f"{share.loc[d, n]:.2%}" for share in shares) for n in numbers]
+        cells.append([str(d), f"{len(here):,}", f"{1 - here.mean():.2%}", *both])
+    agreed = (rows["predicted_descents"] == rows["descents"]).sum()
     heads = [f">{n}{' or more' * (n == MOST_DESCENTS)}" for n in numbers]
     return Grid(
         title="Descents of the test loss",
@@ -305,7 +286,7 @@ def descent_table(frame: pd.DataFrame) -> Grid:
         below=[
             "Share of the decided points with so many descents of the test loss: predicted, "
             "observed.",
-            f"Predicted as observed: {agreed:,} of {len(decided):,} decided points.",
+            f"Predicted as observed: {agreed:,} of {decided.sum():,} decided points.",
         ],
     )
 
@@ -380,17 +361,11 @@ class SweepResult(Drawn):
     def status(self) -> Status:
         """How many points are done, failed and missing, and why they failed."""
         frame, head = self._read()
-        found = Agreement.of(frame)
         reasons = frame["reason"].dropna().str.split(", got ").str[0].str[:LONGEST_REASON]
         return Status(
-            total=found.points,
-            done=found.done,
-            failed=found.failed,
-            missing=found.missing,
+            **vars(Agreement.of(frame)),
             reasons={str(name): int(count) for name, count in reasons.value_counts().items()},
             per_second=head.per_second,
-            labels=dict(found.counts),
-            agreement=found,
         )
 
     def arrays(self, row: Any) -> dict[str, NDArray[Any]]:
@@ -511,7 +486,7 @@ class SweepResult(Drawn):
 
     def to_grid(self) -> Grid:
         """Counts as a table: predicted labels down, observed labels across."""
-        return self.status().to_grid(self.store)
+        return self.status().to_grid_of(self.store)
 
     def __repr__(self) -> str:
         status = self.status()

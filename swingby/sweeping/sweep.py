@@ -28,7 +28,7 @@ from concurrent.futures import (
 )
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import swingby
 from swingby.errors import InvalidInput, MissingExtra, SwingbyError, SwingbyWarning, named
@@ -54,8 +54,6 @@ CHUNK_SECONDS = 1.0
 #: A chunk is held in memory by the driver and by its worker.
 LARGEST_CHUNK = 2000
 _FIRST_CHUNK = 16
-#: Seconds until the first line where there is no terminal, and between two lines.
-FIRST, EVERY = 1.0, 5.0
 #: Chunks per worker that are handed out at once, so that none waits for the driver.
 AHEAD = 2
 #: Attempts to start workers before giving up; more than one may fail where memory runs short.
@@ -76,7 +74,11 @@ Placed = tuple[bytes, int, Point]
 #: Rows of chunks, with the seconds that they took.
 Measured = Generator[tuple[list[Kept], float], None, None]
 #: What to do while no chunk comes back.
-Look = Callable[[], None] | None
+Look = Callable[[], None]
+
+
+def _nothing() -> None:
+    """Look up, and do nothing."""
 
 
 @named
@@ -178,11 +180,18 @@ def sweep(
             sizes = _Sizes(size)
             chunks = _chunks(points, kept, settled if resume else set(), sizes, report)
             first = next(chunks, None)
+            report.add(due=first is not None)
             if first is not None:
-                with _hired(executor, count) as (crew, slots, look):
+                with _hired(executor, count) as (crew, slots, check):
+
+                    def look() -> None:
+                        report.add()
+                        check()
+
                     folder = str(kept.arrays)
                     found = measured(crew, slots, chain([first], chunks), folder, look)
                     _keep(found, kept, report, sizes)
+            report.add()
     return SweepResult(kept.path, points)
 
 
@@ -344,12 +353,12 @@ def _cores() -> int:
 def _hired(executor: Any, workers: int) -> Iterator[tuple[Executor, int, Look]]:
     """Who measures, how many chunks are out at a time, and what to do while none comes back."""
     if executor is None and not workers:
-        yield InProcess(), 1, None
+        yield InProcess(), 1, _nothing
     elif executor is None:
         with Processes(workers) as pool:
-            yield pool, AHEAD * workers, None
+            yield pool, AHEAD * workers, _nothing
     elif isinstance(executor, Executor):
-        yield executor, AHEAD * workers, None
+        yield executor, AHEAD * workers, _nothing
     else:
         with _dask_client(executor, workers) as client:
             threads = sum(client.nthreads().values()) or workers
@@ -409,7 +418,7 @@ def measured(
     slots: int,
     chunks: Iterator[list[Placed]],
     folder: str,
-    look: Look = None,
+    look: Look = _nothing,
 ) -> Measured:
     """Rows of all chunks, in the order in which they come back.
 
@@ -440,7 +449,7 @@ def measured(
             if not out:
                 return
             done, _ = wait(out, timeout=_PAUSE, return_when=FIRST_COMPLETED)
-            if look is not None and not done:
+            if not done:
                 look()
             for future in done:
                 chunk = out.pop(future)
@@ -479,37 +488,19 @@ def _in_words(error: BaseException) -> BaseException:
 
 
 class Progress(Telling):
-    """What is said on stderr while a sweep runs: a bar on a terminal, lines of a thread else."""
+    """What is said on stderr while a sweep runs: a bar on a terminal, a line now and then else."""
 
     def __init__(self, total: int, *, shown: bool) -> None:
         self.total, self.fresh, self.failed, self.found = total, 0, 0, 0
         self._start = time.monotonic()
-        self._ended = threading.Event()
         super().__init__("sweep", total, "count what remaining", shown=shown)
 
-    def __enter__(self) -> Self:
-        super().__enter__()
-        if self._shown and self._bar is None:
-            threading.Thread(target=self._tell_now_and_then, daemon=True).start()
-        return self
-
-    def _end_bar(self) -> None:
-        self._ended.set()
-        self._on_bar(completed=self.found + self.fresh)
-        super()._end_bar()
-
-    def _tell_now_and_then(self) -> None:
-        pause = FIRST
-        while not self._ended.wait(pause):
-            self._write(self.line)
-            pause = EVERY
-
-    def add(self, points: int, failed: int) -> None:
-        """Count points that were just kept."""
+    def add(self, points: int = 0, failed: int = 0, *, due: bool = False) -> None:
+        """Count points that were just kept, and show where things stand."""
         self.fresh += points
         self.failed += failed
         words = f"{self._rate:.3g}/s" + (f", {self.failed} failed" if self.failed else "")
-        self._on_bar(completed=self.found + self.fresh, what=words)
+        self.say(self.line, due=due, completed=self.found + self.fresh, what=words)
 
     @property
     def _rate(self) -> float:

@@ -16,6 +16,7 @@ from swingby.sweeping.point import task_of
 from swingby.sweeping.store import Kept
 
 SMALL = {"signal": [[4, 1], [3, 2, 1]], "omega": ["1e-6", 0.001], "eta": [0.01]}
+RANDOM = {"design": "random", "points": 2}
 
 
 def test_the_product_by_hand():
@@ -130,27 +131,18 @@ def test_points_are_not_held():
         ({"design": np.ones(2)}, "design must be grid or random"),
         ({"points": 3}, "points is for design = random"),
         ({"design": "random"}, "points must be given for design = random"),
-        ({"design": "random", "points": 2, "omega": {"low": 1}}, "omega.high must be given"),
+        ({**RANDOM, "omega": {"low": 1}}, "omega.high must be given"),
+        ({**RANDOM, "omega": {"low": 2, "high": 1}}, "omega.low must be at most high"),
         (
-            {"design": "random", "points": 2, "omega": {"low": 2, "high": 1}},
-            "omega.low must be at most high",
-        ),
-        (
-            {"design": "random", "points": 2, "omega": {"low": 1, "high": 2, "scale": "log"}},
+            {**RANDOM, "omega": {"low": 1, "high": 2, "scale": "log"}},
             "omega.scale is no key of a range",
         ),
+        ({**RANDOM, "signal": {"low": 1, "high": 2}}, "signal.dim must be given"),
         (
-            {"design": "random", "points": 2, "signal": {"low": 1, "high": 2}},
-            "signal.dim must be given",
-        ),
-        (
-            {"design": "random", "points": 2, "omega": {"low": 1, "high": 2, "spacing": "exp"}},
+            {**RANDOM, "omega": {"low": 1, "high": 2, "spacing": "exp"}},
             "omega.spacing must be linear or log",
         ),
-        (
-            {"design": "random", "points": 2, "width": {"low": 1, "high": "d"}},
-            "width.high must be a number",
-        ),
+        ({**RANDOM, "width": {"low": 1, "high": "d"}}, "width.high must be a number"),
     ],
 )
 def test_errors_name_the_key(change, words):
