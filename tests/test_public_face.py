@@ -13,9 +13,12 @@ import swingby.testing
 HEAVY = ("torch", "pandas", "sympy", "numba", "matplotlib", "scipy", "numpy", "rich")
 
 
-@pytest.mark.parametrize("name", swingby.__all__)
-def test_every_public_name_resolves(name):
-    assert getattr(swingby, name) is not None
+@pytest.mark.parametrize("module", [swingby, swingby.testing], ids=["swingby", "testing"])
+def test_every_public_name_resolves(module):
+    """And none is called like the module that it lives in, which would hide it."""
+    for name in module.__all__:
+        assert getattr(module, name) is not None
+        assert module._HOME.get(name) != f"{module.__name__}.{name}"
 
 
 @pytest.mark.parametrize("module", [swingby, swingby.testing], ids=["swingby", "testing"])

@@ -41,9 +41,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-#: Lines of evidence that are shown.
-_MOST_LINES = 8
-_WIDTH = 100
+#: Lines of evidence that are shown, and how wide a witness is.
+_MOST_LINES, _WIDTH = 8, 100
 
 
 def claim_message(claim: Claim, expected: str, judged: Judged) -> str:
@@ -65,13 +64,11 @@ def claim_message(claim: Claim, expected: str, judged: Judged) -> str:
     lines += [f"  tried: {line}" for line in judged.tried]
     if judged.cases:
         lines.append(f"  cases: {judged.cases}")
-    shown = {"": judged, **judged.parts}
-    for name, part in shown.items():
+    for name, part in {"": judged, **judged.parts}.items():
         if part.witness is not None:
             word = "Counterexample" if part.verdict == Finding.REFUTED else "Witness"
-            lines.append(f"{word}{f', {name}' if name else ''}:")
-            lines += witness_lines(part.witness, _WIDTH)
-            break
+            head = f"{word}{f', {name}' if name else ''}:"
+            return "\n".join([*lines, head, *witness_lines(part.witness, _WIDTH)])
     return "\n".join(lines)
 
 
@@ -269,21 +266,21 @@ def _require_prediction_of(run: Any, schedule: Any) -> None:
         raise InvalidInput("schedule", schedule, "must be a Schedule, as predict returns it")
     if schedule.stages is None:
         raise InvalidInput("schedule", repr(schedule), "must be predicted from the W(0) of the run")
-    pairs = (
-        ("signal", schedule.task.exact_signal, run.task.exact_signal),
-        ("eta", schedule.eta, run.eta),
-        ("dynamics", schedule.dynamics, run.dynamics),
-    )
-    for name, predicted, observed in pairs:
-        if predicted != observed:
-            requirement = f"must be that of the run, {_shown(observed)}"
-            raise InvalidInput(f"schedule.{name}", _shown(predicted), requirement)
+    _require_same("schedule.signal", schedule.task.exact_signal, run.task.exact_signal)
+    _require_same("schedule.eta", schedule.eta, run.eta)
+    _require_same("schedule.dynamics", schedule.dynamics, run.dynamics)
 
 
-def _shown(value: Any) -> str:
-    if isinstance(value, tuple):
-        return f"({', '.join(map(_shown, value))})"
-    return value if isinstance(value, str) else numbers.scientific(value)
+def _require_same(argument: str, given: Any, of_run: Any) -> None:
+    """Refuse what a run has otherwise."""
+
+    def shown(value: Any) -> str:
+        if isinstance(value, tuple):
+            return f"({', '.join(map(shown, value))})"
+        return value if isinstance(value, str) else numbers.scientific(value)
+
+    if given != of_run:
+        raise InvalidInput(argument, shown(given), f"must be that of the run, {shown(of_run)}")
 
 
 def _tolerance(value: Any, name: str) -> float:
@@ -640,17 +637,10 @@ def _scale(report: Report) -> Scale:
 
 
 def _require_fits(run: Run, report: Report) -> None:
-    if report.task.exact_signal != run.task.exact_signal:
-        shown = ", ".join(map(str, report.task.exact_signal))
-        raise InvalidInput("setting.task", shown, "must have the signal of the run")
-    if report.eta != run.eta:
-        raise InvalidInput("setting.eta", report.eta, f"must be that of the run, {run.eta}")
-    low, high = run.initial.omega, run.initial.largest
-    if not report.omega <= low <= high <= report.beta * report.omega:
-        size = f"{numbers.scientific(low)} to {numbers.scientific(high)}"
-        raise InvalidInput(
-            "setting.omega",
-            numbers.scientific(report.omega),
-            f"must fit the entries of the run's W(0), of size {size}",
-            "(D.8)",
-        )
+    _require_same("setting.signal", report.task.exact_signal, run.task.exact_signal)
+    _require_same("setting.eta", report.eta, run.eta)
+    sizes = run.initial.omega, run.initial.largest
+    if not report.omega <= sizes[0] <= sizes[1] <= report.beta * report.omega:
+        wanted = "must fit the entries of the run's W(0), of size {} to {}"
+        omega, *shown = map(numbers.scientific, (report.omega, *sizes))
+        raise InvalidInput("setting.omega", omega, wanted.format(*shown), "(D.8)")
