@@ -17,6 +17,7 @@ options it does nothing.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -33,6 +34,13 @@ if TYPE_CHECKING:
 #: Examples per property, by Hypothesis profile.
 PROFILES = {"swingby": 100, "swingby-full": 10_000}
 
+_FLAGS = {
+    "--ledger": "judge the lines of the paper's proofs, and claims of pytest_swingby_claims, as "
+    "tests",
+    "--ledger-trajectories": "also run the searches over trajectories (minutes), which are skipped "
+    "otherwise; implies --ledger",
+    "--ledger-repaired": "also the lines of swingby's own proofs; implies --ledger",
+}
 _RUNS = pytest.StashKey[Any]()
 _NOT_SEARCHED = "a search over whole trajectories takes minutes: --ledger-trajectories runs it"
 
@@ -88,30 +96,13 @@ class Hooks:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options to the command line."""
     group = parser.getgroup("swingby", "swingby: ledgers of claims")
-    group.addoption(
-        "--ledger",
-        action="store_true",
-        help="judge the lines of the paper's proofs, and claims of pytest_swingby_claims, as tests",
+    for name, words in _FLAGS.items():
+        group.addoption(name, action="store_true", help=words)
+    words = (
+        "only this line, such as D.61 or 'Lemma D.3'; may be repeated, or list several with "
+        "commas; implies --ledger, and runs a search over trajectories where one is named"
     )
-    group.addoption(
-        "--ledger-item",
-        action="append",
-        default=[],
-        metavar="ID",
-        help="only this line, such as D.61 or 'Lemma D.3'; may be repeated, or list several "
-        "with commas; implies --ledger, and runs a search over trajectories where one is named",
-    )
-    group.addoption(
-        "--ledger-trajectories",
-        action="store_true",
-        help="also run the searches over trajectories (minutes), which are skipped otherwise; "
-        "implies --ledger",
-    )
-    group.addoption(
-        "--ledger-repaired",
-        action="store_true",
-        help="also the lines of swingby's own proofs; implies --ledger",
-    )
+    group.addoption("--ledger-item", action="append", default=[], metavar="ID", help=words)
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -193,19 +184,16 @@ def _named(config: pytest.Config, ids: list[str]) -> frozenset[str] | None:
     from swingby.errors import InvalidInput
     from swingby.theory.claims.ledger import find
 
-    if not config.option.ledger_item:
-        return None
-    named: set[str] = set()
-    for text in config.option.ledger_item:
-        try:
-            # One id has a comma of its own, so the whole comes first.
-            named.add(find(text, ids))
-        except InvalidInput:
-            try:
-                named |= {find(part, ids) for part in text.split(",") if part.strip()}
-            except InvalidInput as error:
-                raise pytest.UsageError(f"--ledger-item: {error}") from None
-    return frozenset(named)
+    def named_by(text: str) -> set[str]:
+        with contextlib.suppress(InvalidInput):  # one id has a comma of its own
+            return {find(text, ids)}
+        return {find(part, ids) for part in text.split(",") if part.strip()}
+
+    given: list[str] = config.option.ledger_item
+    try:
+        return frozenset().union(*map(named_by, given)) if given else None
+    except InvalidInput as error:
+        raise pytest.UsageError(f"--ledger-item: {error}") from None
 
 
 class ClaimCollector(pytest.Collector):
