@@ -7,59 +7,15 @@ against observed. Names load on first use, so ``import swingby`` is cheap.
 
 from __future__ import annotations
 
+import ast
 import importlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-_HOME = {
-    "InvalidInput": "swingby.errors",
-    "MissingExtra": "swingby.errors",
-    "SwingbyError": "swingby.errors",
-    "SwingbyWarning": "swingby.errors",
-    "Undecided": "swingby.errors",
-    "SIMTask": "swingby.theory.task",
-    "Scaled": "swingby.theory.initial",
-    "Verdict": "swingby.theory.claims.verdict",
-    "one_layer_output": "swingby.theory.lemmas",
-    "gaussian": "swingby.simulate.initialization",
-    "Run": "swingby.simulate.result",
-    "simulate_batch": "swingby.simulate.batch",
-    "audit": "swingby.verify.audit",
-    "Ledger": "swingby.verify.auditing.ledger",
-    "Record": "swingby.verify.auditing.record",
-    "check": "swingby.verify.check",
-    "Report": "swingby.verify.checking.report",
-    "predict": "swingby.verify.predict",
-    "predict_gaussian": "swingby.verify.predict",
-    "predict_network": "swingby.verify.predict_network",
-    "NetworkSchedule": "swingby.verify.predict_network",
-    "crossing_function": "swingby.verify.gradients",
-    "predict_batch": "swingby.verify.predict_batch",
-    "BatchSchedule": "swingby.verify.predict_batch",
-    "predict_swing_batch": "swingby.verify.predict_swing",
-    "BatchSwing": "swingby.verify.predict_swing",
-    "Schedule": "swingby.verify.schedule",
-    "compare": "swingby.verify.compare",
-    "Comparison": "swingby.verify.comparing.comparison",
-    "Stages": "swingby.theory.law.stages",
-    "paper_tables": "swingby.verify.compare",
-    "certify": "swingby.verify.certify",
-    "Certificate": "swingby.verify.certification.certificate",
-    "certify_assumptions": "swingby.verify.check",
-    "hunt": "swingby.verify.hunt",
-    "sweep": "swingby.sweeping.sweep",
-    "SweepGrid": "swingby.sweeping.grid",
-    "SweepResult": "swingby.sweeping.result",
-    "PhaseDiagram": "swingby.sweeping.picture",
-    "Disagreements": "swingby.sweeping.result",
-    "Hunt": "swingby.verify.hunt",
-}
-
 #: Folders that are loaded like names; `simulate` can be called, see its docstring.
 _FOLDERS = ("diffusion", "figures", "relu", "simulate", "testing", "training")
-
-__all__ = ["__version__", *_FOLDERS, *sorted(_HOME)]
 
 if TYPE_CHECKING:  # "as" makes a name public for type checkers
     from swingby.errors import InvalidInput as InvalidInput
@@ -106,16 +62,26 @@ if TYPE_CHECKING:  # "as" makes a name public for type checkers
     from swingby.verify.schedule import Schedule as Schedule
 
 
+def _homes() -> dict[str, str]:
+    """The module of each name, by the imports above."""
+    tree = ast.parse(Path(__file__).read_text(encoding="utf-8"))
+    lines = [line for line in ast.walk(tree) if isinstance(line, ast.ImportFrom)]
+    return {name.asname: str(line.module) for line in lines for name in line.names if name.asname}
+
+
+_HOME = _homes()
+__all__ = ["__version__", *_FOLDERS, *sorted({*_HOME} - {*_FOLDERS})]
+
+
 def __getattr__(name: str) -> Any:
     if name in _FOLDERS:
         return importlib.import_module(f"swingby.{name}")
-    home = _HOME.get(name)
-    if home is None:
+    if name not in _HOME:
         from swingby.errors import suggestion
 
         hint = suggestion(name, __all__)
         raise AttributeError(f"module 'swingby' has no attribute {name!r}{hint}")
-    value = getattr(importlib.import_module(home), name)
+    value = getattr(importlib.import_module(_HOME[name]), name)
     globals()[name] = value
     return value
 

@@ -242,7 +242,7 @@ def test_a_warning_is_one_line_and_the_result_still_comes(capsys):
 
 
 #: Text of every kind, and text that is nearly a number.
-NEARLY = "1e-400 1e400 -0 +1 1_000 1/3 ٣ 1e-99999 .5 5. 4,1 1;2 1e5"
+NEARLY = "1e-400 1e400 -0 +1 1_000 1/3 ٣ 1e-99999 1e99999 .5 5. 4,1 1;2 1e5 3 1e9"
 ANY_TEXT = st.one_of(
     st.text(max_size=12),
     st.text(alphabet="0123456789.,;-+e/ ", max_size=10),
@@ -287,6 +287,9 @@ def test_any_text_for_any_option_ends_in_a_verdict_or_one_line(command, option, 
         assert err.count("\n") == 1
     else:
         content = json.loads(out)
+        if command == "predict":
+            # A start that is not small may have no prediction, but none before step 0.
+            assert all(time == "nan" or float(time) >= 0 for time in content["half_times"])
         if command == "check":
             assert content["verdict"] in ("holds", "fails", "undecided")
             assert code == {"holds": 0, "fails": 1, "undecided": 3}[content["verdict"]]
@@ -302,19 +305,6 @@ def test_any_arguments_at_all_end_in_an_exit_code(arguments):
     code, _, err = quiet_run(["predict", *arguments])
     assert code in (0, 2)
     assert err.count("\n") <= 1
-
-
-@pytest.mark.parametrize("omega", ["0.5", "3", "1e9", "1e99999"])
-def test_predicted_steps_are_never_negative(omega):
-    code, out, _ = quiet_run(
-        ["predict", "--signal", "4,1", "--omega", omega, "--eta", "0.01", "--json"]
-    )
-    if code == 0:
-        # A start that is not small may have no prediction, but none before step 0.
-        times = json.loads(out)["half_times"]
-        assert all(time == "nan" or float(time) >= 0 for time in times)
-    else:
-        assert code == 2
 
 
 def test_u0_is_the_factor_of_w0(capsys):

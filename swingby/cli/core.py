@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from swingby.cli import options
-from swingby.cli.options import PICTURES, Given, command, exit_code, refuse, say
+from swingby.cli.options import PICTURES, Given, Tables, command, exit_code, refuse, say
 from swingby.errors import MISSING, InvalidInput
 from swingby.report.files import json_text, write_text
 from swingby.report.text import refilled
@@ -104,7 +104,7 @@ def simulate(given: Given) -> int:
         ".npz": run.save,
         ".csv": lambda path: write_text(path, run.to_frame().to_csv(index=False)),
     }
-    given.deliver(run, run.to_dict, writers=writers)
+    given.deliver(run, writers=writers)
     return code
 
 
@@ -169,14 +169,14 @@ def _paper(given: Given) -> int:
             click.echo()
         elif sys.stderr.isatty():
             click.echo(f"swingby: {comparison.title}", err=True)
-    grids = [paper_table.gaussian_grid(), paper_table.summary_grid(comparisons)]
+    grids = (paper_table.gaussian_grid(), paper_table.summary_grid(comparisons))
     if given.out is not None:
         written = paper_table.write_folder(given.out, comparisons, grids)
         click.echo(f"{written} files in {given.out}")
     else:
         settings = [comparison.to_dict() for comparison in comparisons]
         content = {"settings": settings, "tables": [grid.to_dict() for grid in grids]}
-        say(grids, lambda: content, as_json=given.as_json)
+        say(Tables(grids), lambda: content, as_json=given.as_json)
     return 0
 
 
@@ -217,8 +217,7 @@ def certify(given: Given) -> int:
         steps=given.steps,
         progress=report if sys.stderr.isatty() else None,
     )
-    grids, writers = list(certificate.to_grids()), {".json": certificate.save}
-    given.deliver(grids, certificate.to_dict, writers=writers)
+    given.deliver(certificate, writers={".json": certificate.save})
     return 3 if certificate.undecided else 0
 
 

@@ -245,5 +245,5 @@ def _tell(given: Given, study: Study, folder: Path) -> int:
         if given.film is not None and study.courses:
             cell, seed = study.courses[-1].cell, study.courses[-1].seed
             save_figure(lambda: course_film(study, folder, cell, seed), given.film)
-    given.deliver(list(found.to_grids()), found.to_dict, "table")
+    given.deliver(found, name="table")
     return exit_code(row.verdict for row in found.rows)

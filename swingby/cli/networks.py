@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from swingby.cli import options
-from swingby.cli.options import PICTURES, Given, command, exit_code, refuse, say
+from swingby.cli.options import PICTURES, Given, Tables, command, exit_code, refuse, say
 from swingby.errors import MISSING, InvalidInput
 from swingby.report.progress import PartProgress
 from swingby.theory.budget import expect
@@ -177,7 +177,7 @@ def vectors(given: Given) -> int:
     from swingby.diffusion.vectors import compare_vectors
 
     found = compare_vectors(settings)
-    given.deliver(found.to_grid(), found.to_dict)
+    given.deliver(found)
     return exit_code(row.verdict for row in found.rows)
 
 
@@ -222,7 +222,7 @@ def relu(given: Given) -> int:
     with PartProgress(1, "relu", shown=True) as said:
         said.start("relu")
         found = study(workers=workers, tell=said.tell, **given.named("quick", "seed", "store"))
-    given.deliver(list(tables(found)), found.to_dict)
+    given.deliver(Tables(tables(found)), found.to_dict)
     return exit_code(row["verdict"] for row in rows(found))
 
 
@@ -244,7 +244,7 @@ def _look(given: Given) -> int:
     found = extremal_vectors(table[:, :-1], table[:, -1], seed=given.seed)
     report = check(table[:, :-1], table[:, -1], seed=given.seed)
     content = report.to_dict() | {"extremal_vectors": found.to_dict()}
-    given.deliver([report.to_grid(), found.to_grid()], lambda: content)
+    given.deliver(Tables((report.to_grid(), found.to_grid())), lambda: content)
     return exit_code(one.verdict for one in report.statements)
 
 
@@ -276,5 +276,5 @@ def studies(given: Given) -> int:
         seed=given.seed,
         tell=lambda name: click.echo(f"swingby: {name} ...", err=True),
     )
-    given.deliver(tables, lambda: {"tables": [one.to_dict() for one in tables]})
+    given.deliver(Tables(tables), lambda: {"tables": [one.to_dict() for one in tables]})
     return 0

@@ -9,7 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ import click
 from click.core import ParameterSource
 
 from swingby.errors import MISSING, BudgetSpent, InvalidInput
+from swingby.report import Drawn, Grid
 from swingby.report.files import json_text, write_json, write_text
 from swingby.report.pictures import ENDINGS
 from swingby.report.text import USUAL, has_color
@@ -308,6 +309,17 @@ def refuse(beside: str, *names: str) -> None:
             raise InvalidInput(name.removeprefix("as_"), value, f"must not be given {beside}")
 
 
+@dataclass(frozen=True)
+class Tables(Drawn):
+    """Several tables as one result."""
+
+    grids: Sequence[Grid]
+
+    def to_grids(self) -> Sequence[Grid]:
+        """The tables."""
+        return self.grids
+
+
 class Given(SimpleNamespace):
     """The options of a command by their names, as they were typed, and what is made of them."""
 
@@ -373,33 +385,29 @@ class Given(SimpleNamespace):
     def deliver(
         self,
         shown: Any,
-        content: Callable[[], dict[str, Any]],
+        content: Callable[[], dict[str, Any]] | None = None,
         name: str = "out",
         writers: Writers | None = None,
     ) -> None:
         """Print a result, or write it in the format that the ending of a path names.
 
-        `shown`: a result that has a text, or a list of them; `content`: its plain values;
-        `writers`: by their endings, what writes other files.
+        `shown`: a result with texts; `content`: its plain values, by default its own; `writers`:
+        by their endings, what writes other files.
         """
-        path = getattr(self, name)
+        path, content = getattr(self, name), content or shown.to_dict
         if path is None:
             say(shown, content, as_json=self.as_json)
             return
-        ending, tables = Path(path).suffix, shown if isinstance(shown, list) else [shown]
+        ending = Path(path).suffix
         if writers and ending in writers:
             writers[ending](path)
         elif ending == ".json":
             write_json(path, content())
+        elif ending == ".txt":
+            write_text(path, shown.to_text(width=USUAL))
         else:
-            makers: dict[str, Callable[[Any], str]] = {
-                ".md": lambda table: table.to_markdown(),
-                ".tex": lambda table: table.to_latex(),
-                ".html": lambda table: table.to_html(),
-                ".txt": lambda table: table.to_text(width=USUAL),
-            }
-            gap = "\n" if ending == ".html" else "\n\n"
-            write_text(path, gap.join(map(makers[ending], tables)))
+            method = {".md": "to_markdown", ".tex": "to_latex", ".html": "to_html"}[ending]
+            write_text(path, getattr(shown, method)())
 
 
 def exit_code(verdicts: Iterable[Verdict]) -> int:
@@ -408,12 +416,8 @@ def exit_code(verdicts: Iterable[Verdict]) -> int:
 
 
 def say(shown: Any, content: Callable[[], Any], *, as_json: bool = False) -> None:
-    """Print a result, or a list: JSON, or text as wide as the terminal, in colour on one."""
-    if as_json:
-        click.echo(json_text(content()))
-        return
-    tables, color = shown if isinstance(shown, list) else [shown], has_color()
-    click.echo("\n\n".join(one.to_text(color=color) for one in tables))
+    """Print a result: JSON, or text as wide as the terminal, in colour on one."""
+    click.echo(json_text(content()) if as_json else shown.to_text(color=has_color()))
 
 
 def _split(values: Sequence[str]) -> list[str]:

@@ -25,12 +25,13 @@ if TYPE_CHECKING:
     from swingby.verify.comparing.comparison import Comparison
 
 #: The Gaussian table: mu of Fig. 8's caption, U(0) of 3 x 5 entries of standard deviation 1e-4.
-GAUSSIAN_MU = ("1", "1.5", "2.2")
-GAUSSIAN_SIGMA = ("0.05",) * 3
-GAUSSIAN_SCALE = "1e-4"
-GAUSSIAN_WIDTH = 5
-GAUSSIAN_ETA = "0.01"
-GAUSSIAN_RUNS = 300
+MU, SIGMA, ETA, RUNS = ("1", "1.5", "2.2"), "0.05", "0.01", 300
+SCALE, WIDTH = "1e-4", 5
+
+
+def _grid(title: str, rows: Sequence[dict[str, str]], above: str) -> Grid:
+    """A table of rows that name their columns."""
+    return Grid(title, list(rows[0]), [list(row.values()) for row in rows], [above])
 
 
 def summary_grid(comparisons: Sequence[Comparison]) -> Grid:
@@ -41,64 +42,60 @@ def summary_grid(comparisons: Sequence[Comparison]) -> Grid:
         report = check(run.task, W0=run.initial, eta=run.eta, dynamics=run.dynamics)
         halves = [row for row in comparison.rows if row.event == "half"]
         learned = sum(math.isfinite(row.observed) for row in halves)
-        foreseen = sum(
-            math.isfinite(row.predicted) and row.predicted <= run.last_step for row in halves
-        )
+        foreseen = sum(row.predicted <= run.last_step for row in halves)  # false of nan
         rows.append(
-            [
-                comparison.title,
-                ", ".join(report.failing) or "none",
-                f"{foreseen} / {learned}",
-                _percent(comparison.median_error),
-                _percent(comparison.largest_error),
-                str(run.outcome),
-            ]
+            {
+                "setting": comparison.title,
+                "failing": ", ".join(report.failing) or "none",
+                ">stages": f"{foreseen} / {learned}",
+                ">median": _percent(comparison.median_error),
+                ">largest": _percent(comparison.largest_error),
+                "outcome": str(run.outcome),
+            }
         )
-    columns = ["setting", "failing", ">stages", ">median", ">largest", "outcome"]
     above = (
         "Assumptions that fail as printed; stages predicted within the run / observed; median and "
         "largest error of the half-times, predicted before the run, observed to the step."
     )
-    return Grid("Summary", columns, rows, [above])
+    return _grid("Summary", rows, above)
 
 
 def _percent(value: float) -> str:
     return f"{100 * value:.2g} %" if math.isfinite(value) else "-"
 
 
-def gaussian_grid(runs: int = GAUSSIAN_RUNS, seed: int = 0) -> Grid:
+def gaussian_grid(seed: int = 0) -> Grid:
     """Half-times over Gaussian U(0): closed form against simulation."""
-    task = SIMTask(GAUSSIAN_MU, GAUSSIAN_SIGMA)
+    task = SIMTask(MU, SIGMA)
     generator = np.random.default_rng(seed)
-    factors = np.stack(
-        [gaussian_factor(task, GAUSSIAN_SCALE, GAUSSIAN_WIDTH, generator) for _ in range(runs)]
-    )
+    factors = np.stack([gaussian_factor(task, SCALE, WIDTH, generator) for _ in range(RUNS)])
     W0 = factors @ factors.transpose(0, 2, 1)
     rows = []
     for dynamics in ("euler", "gd"):
-        predicted = predict_gaussian(
-            task, GAUSSIAN_SCALE, GAUSSIAN_WIDTH, eta=GAUSSIAN_ETA, dynamics=dynamics
-        )
+        predicted = predict_gaussian(task, SCALE, WIDTH, eta=ETA, dynamics=dynamics)
         steps = int(predicted.quantile(1 - 1e-9).max() * 2)
-        batch = simulate_batch(task.signal, W0, float(GAUSSIAN_ETA), steps=steps, dynamics=dynamics)
+        batch = simulate_batch(task.signal, W0, float(ETA), steps=steps, dynamics=dynamics)
         for k in task.order:
             seen = batch.half_times[:, k]
             seen = seen[np.isfinite(seen)]
             low, high = predicted.quantile([0.05, 0.95])[:, k]
-            share = float(((seen >= low) & (seen <= high)).mean())
-            error = seen.std(ddof=1) / math.sqrt(len(seen))
-            row = [dynamics, f"w_{k + 1}{k + 1}", steps_text(float(predicted.mean[k]))]
-            row += [f"{seen.mean():.1f} +- {error:.1f}", steps_text(float(predicted.sd[k]))]
-            row += [f"{seen.std(ddof=1):.1f}", f"{low:.0f} to {high:.0f}", f"{100 * share:.0f} %"]
-            rows.append([*row, f"{runs - len(seen)}"])
-    columns = ["dynamics", "entry", ">mean predicted", ">mean seen", ">sd predicted", ">sd seen"]
-    columns += [">5 % to 95 %", ">seen inside", ">not learned"]
-    above = (
-        f"U(0) = {GAUSSIAN_SCALE} N(0, 1), 3 x {GAUSSIAN_WIDTH}, eta = {GAUSSIAN_ETA}, "
-        f"{runs} runs; half-times in steps."
-    )
+            spread = seen.std(ddof=1)
+            rows.append(
+                {
+                    "dynamics": dynamics,
+                    "entry": f"w_{k + 1}{k + 1}",
+                    ">mean predicted": steps_text(float(predicted.mean[k])),
+                    ">mean seen": f"{seen.mean():.1f} +- {spread / math.sqrt(len(seen)):.1f}",
+                    ">sd predicted": steps_text(float(predicted.sd[k])),
+                    ">sd seen": f"{spread:.1f}",
+                    ">5 % to 95 %": f"{low:.0f} to {high:.0f}",
+                    ">seen inside": f"{100 * ((seen >= low) & (seen <= high)).mean():.0f} %",
+                    ">not learned": f"{RUNS - len(seen)}",
+                }
+            )
+    above = f"U(0) = {SCALE} N(0, 1), 3 x {WIDTH}, eta = {ETA}, {RUNS} runs; half-times in steps."
     title = "Gaussian initializations, mu = (1, 1.5, 2.2), sigma = 0.05"
-    return Grid(title, columns, rows, [above])
+    return _grid(title, rows, above)
 
 
 def write_folder(

@@ -84,7 +84,7 @@ def audit(given: Given) -> int:
         # Of a line alone all that is known about it is printed.
         alone = len(ledger) == 1 and (given.out is None or given.out.endswith(".txt"))
         writers = {".csv": lambda path: write_text(path, ledger.to_frame().to_csv(index=False))}
-        given.deliver([ledger[0] if alone else ledger], ledger.to_dict, writers=writers)
+        given.deliver(ledger[0] if alone else ledger, ledger.to_dict, writers=writers)
     return _broke(ledger)
 
 
@@ -193,5 +193,5 @@ def hunt(given: Given) -> int:
         progress=(lambda line: click.echo(line, err=True)) if sys.stderr.isatty() else None,
         dim=given.dim,
     )
-    given.deliver(found, found.to_dict)
+    given.deliver(found)
     return int(found.found)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from swingby.cli import options
-from swingby.cli.options import PICTURES, Given, command, refuse, say
+from swingby.cli.options import PICTURES, Given, Tables, command, refuse, say
 from swingby.errors import InvalidInput
 from swingby.report.text import has_color
 
@@ -80,7 +80,7 @@ def sweep(given: Given) -> int:
         found = result.disagreements(where=where)
         grids.append(found.to_grid())
         plain["disagreements"] = found.to_dict()
-    say(grids, lambda: plain, as_json=given.as_json)
+    say(Tables(grids), lambda: plain, as_json=given.as_json)
     if given.descents:
         click.echo("\n" + result.descents().to_text(color=has_color()))
     return 1 if status.failed else 0

@@ -6,26 +6,22 @@ The strategies need Hypothesis: ``pip install "swingby[testing]"``. Names load o
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from typing import TYPE_CHECKING, Any
+
+from swingby.errors import MissingExtra
 
 # No module may be called like a name below: importing it would hide the function.
 _HOME = {
-    "Setting": "swingby.testing.setting",
-    "assert_claim": "swingby.testing.assertions",
-    "assert_lemmas": "swingby.testing.assertions",
-    "assert_stages": "swingby.testing.assertions",
-    "assert_windows_match_statements": "swingby.testing.assertions",
-    "initializations": "swingby.testing.matrices",
-    "register_profiles": "swingby.testing.pytest_plugin",
-    "satisfying": "swingby.testing.strategies",
-    "step_sizes": "swingby.testing.strategies",
-    "tasks": "swingby.testing.strategies",
-    "violating": "swingby.testing.strategies",
+    name: f"swingby.testing.{module}"
+    for module, names in {
+        "assertions": "assert_claim assert_lemmas assert_stages assert_windows_match_statements",
+        "matrices": "initializations",
+        "pytest_plugin": "register_profiles",
+        "setting": "Setting",
+        "strategies": "satisfying step_sizes tasks violating",
+    }.items()
+    for name in names.split()
 }
-
-#: Names that are of use without Hypothesis.
-_PLAIN = frozenset({"Setting", *(name for name in _HOME if name.startswith("assert_"))})
 
 __all__ = [*sorted(_HOME)]
 
@@ -46,14 +42,14 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOME.get(name)
-    if home is None:
+    if name not in _HOME:
         raise AttributeError(f"module 'swingby.testing' has no attribute {name!r}")
-    if name not in _PLAIN and importlib.util.find_spec("hypothesis") is None:
-        from swingby.errors import MissingExtra
-
-        raise MissingExtra("hypothesis", "testing")
-    value = getattr(importlib.import_module(home), name)
+    try:
+        value = getattr(importlib.import_module(_HOME[name]), name)
+    except ModuleNotFoundError as error:
+        if error.name not in ("hypothesis", "pytest"):
+            raise
+        raise MissingExtra(error.name, "testing") from None
     globals()[name] = value
     return value
 

@@ -41,9 +41,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-#: Lines of evidence that are shown.
-_MOST_LINES = 8
-_WIDTH = 100
+#: Lines of evidence that are shown, and how wide a witness is.
+_MOST_LINES, _WIDTH = 8, 100
 
 
 def claim_message(claim: Claim, expected: str, judged: Judged) -> str:
@@ -65,13 +64,11 @@ def claim_message(claim: Claim, expected: str, judged: Judged) -> str:
     lines += [f"  tried: {line}" for line in judged.tried]
     if judged.cases:
         lines.append(f"  cases: {judged.cases}")
-    shown = {"": judged, **judged.parts}
-    for name, part in shown.items():
+    for name, part in {"": judged, **judged.parts}.items():
         if part.witness is not None:
             word = "Counterexample" if part.verdict == Finding.REFUTED else "Witness"
-            lines.append(f"{word}{f', {name}' if name else ''}:")
-            lines += witness_lines(part.witness, _WIDTH)
-            break
+            head = f"{word}{f', {name}' if name else ''}:"
+            return "\n".join([*lines, head, *witness_lines(part.witness, _WIDTH)])
     return "\n".join(lines)
 
 
@@ -180,57 +177,49 @@ def assert_stages(
     relative, absolute = _tolerance(rtol, "rtol"), _tolerance(atol, "atol")
     rows, broken = [], []
     for k in run.task.order:
-        message = _wrong_stage(run, schedule, k, relative, absolute)
+        message, cells = _judged_stage(run, schedule, k, relative, absolute)
         verdict = "off" if message else "ok"
         if math.isinf(schedule.error[k]):
             verdict = "not judged" if in_range_only else f"{verdict}, out of range"
             message = "" if in_range_only else message
-        rows.append([*_stage_cells(run, schedule, k, relative, absolute), verdict])
-        if message:
-            broken.append(message)
+        rows.append([*cells, verdict])
+        broken += [message] * bool(message)
     if windows:
         broken += list(_outside_windows(run, schedule))
     if broken:
         raise AssertionError(_stage_table(run, schedule, rows, broken))
 
 
-def _wrong_stage(run: Run, schedule: Schedule, k: int, rtol: float, atol: float) -> str:
-    """What is wrong with a half-time; empty where nothing is."""
-    predicted, observed = float(schedule.half_times[k]), float(run.half_times[k])
-    name = f"stage law: half-time of concept {k + 1}"
-    if not math.isfinite(predicted):
-        fate = "trapped" if math.isnan(predicted) else "never"
-        if not math.isnan(observed):
-            return f"{name} predicted {fate}, observed {observed:g}"
-        if (fate == "never") != (run.task.exact_signal[k] == 0):
-            return f"{name} predicted {fate}, with a_{k + 1} = {run.task.signal[k]:g}"
-        return ""
-    if math.isnan(observed):
-        end = f"the run ends at step {run.last_step} ({run.outcome})"
-        return f"{name} predicted {predicted:g}, not observed: {end}"
-    off, allowed = abs(predicted - observed), atol + rtol * observed
-    if off <= allowed:
-        return ""
-    return (
-        f"{name} predicted {predicted:g}, observed {observed:g}: off by {off:g} steps, "
-        f"{allowed:.3g} allowed"
-    )
-
-
-def _stage_cells(run: Run, schedule: Schedule, k: int, rtol: float, atol: float) -> list[str]:
+def _judged_stage(
+    run: Run, schedule: Schedule, k: int, rtol: float, atol: float
+) -> tuple[str, list[str]]:
+    """What is wrong with a half-time, empty where nothing is, and its line of the table."""
     from swingby.report.numbers import percent_text, steps_text
 
     predicted, observed = float(schedule.half_times[k]), float(run.half_times[k])
-    both = math.isfinite(predicted) and math.isfinite(observed)
-    relative = predicted / observed - 1 if both and observed else math.nan
-    return [
+    a, seen, said = run.task.signal[k], not math.isnan(observed), math.isfinite(predicted)
+    off, allowed = abs(predicted - observed), atol + rtol * observed
+    fate = f"{predicted:g}" if said else "trapped" if math.isnan(predicted) else "never"
+    wrong = ""
+    if said and seen:
+        if off > allowed:
+            wrong = f"observed {observed:g}: off by {off:g} steps, {allowed:.3g} allowed"
+    elif seen:
+        wrong = f"observed {observed:g}"
+    elif said:
+        wrong = f"not observed: the run ends at step {run.last_step} ({run.outcome})"
+    elif (fate == "never") != (run.task.exact_signal[k] == 0):
+        wrong = f"with a_{k + 1} = {a:g}"
+    cells = [
         str(k + 1),
-        f"{run.task.signal[k]:.4g}",
+        f"{a:.4g}",
         "trapped" if math.isnan(predicted) else steps_text(predicted, 0),
-        "not learned" if math.isnan(observed) else steps_text(observed, 0),
-        percent_text(relative) if both else "-",
-        f"{atol + rtol * observed:.3g}" if both else "-",
+        steps_text(observed, 0) if seen else "not learned",
+        percent_text(predicted / observed - 1) if said and seen and observed else "-",
+        f"{allowed:.3g}" if said and seen else "-",
     ]
+    name = f"stage law: half-time of concept {k + 1} predicted {fate}, "
+    return wrong and name + wrong, cells
 
 
 def _outside_windows(run: Run, schedule: Schedule) -> Iterator[str]:
@@ -277,21 +266,21 @@ def _require_prediction_of(run: Any, schedule: Any) -> None:
         raise InvalidInput("schedule", schedule, "must be a Schedule, as predict returns it")
     if schedule.stages is None:
         raise InvalidInput("schedule", repr(schedule), "must be predicted from the W(0) of the run")
-    pairs = (
-        ("signal", schedule.task.exact_signal, run.task.exact_signal),
-        ("eta", schedule.eta, run.eta),
-        ("dynamics", schedule.dynamics, run.dynamics),
-    )
-    for name, predicted, observed in pairs:
-        if predicted != observed:
-            requirement = f"must be that of the run, {_shown(observed)}"
-            raise InvalidInput(f"schedule.{name}", _shown(predicted), requirement)
+    _require_same("schedule.signal", schedule.task.exact_signal, run.task.exact_signal)
+    _require_same("schedule.eta", schedule.eta, run.eta)
+    _require_same("schedule.dynamics", schedule.dynamics, run.dynamics)
 
 
-def _shown(value: Any) -> str:
-    if isinstance(value, tuple):
-        return f"({', '.join(map(_shown, value))})"
-    return value if isinstance(value, str) else numbers.scientific(value)
+def _require_same(argument: str, given: Any, of_run: Any) -> None:
+    """Refuse what a run has otherwise."""
+
+    def shown(value: Any) -> str:
+        if isinstance(value, tuple):
+            return f"({', '.join(map(shown, value))})"
+        return value if isinstance(value, str) else numbers.scientific(value)
+
+    if given != of_run:
+        raise InvalidInput(argument, shown(given), f"must be that of the run, {shown(of_run)}")
 
 
 def _tolerance(value: Any, name: str) -> float:
@@ -305,24 +294,20 @@ def _tolerance(value: Any, name: str) -> float:
 LOG_SMALLEST = math.log(1e-290)
 
 
-def violations(run: Run, scale: Scale, edition: str) -> list[str]:
-    """What a run does that the lemmas exclude: lines that begin with the lemma, in their order."""
-    return sorted(_violations(run, scale, edition), key=lambda line: line.partition(":")[0][:9])
-
-
-def log_diagonal(initial: Initial) -> Floats:
+def _log_diagonal(initial: Initial) -> Floats:
     """Log w_kk(0), not finite where the entry is not positive."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.log(np.diag(initial.matrix)) + initial.log_scale)
 
 
 def _violations(run: Run, scale: Scale, edition: str) -> Iterator[str]:
+    """What a run does that the lemmas exclude: lines that begin with the lemma."""
     phase, end = scale.log_initial_phase, lemmas.initial_phase_end(scale)
     with np.errstate(divide="ignore", invalid="ignore"):
         log_size = np.log(np.abs(run.W))
     # A diverged entry is neither above nor below anything.
     log_size = np.where(np.isnan(log_size), np.inf, log_size)
-    starts = log_diagonal(run.initial)
+    starts = _log_diagonal(run.initial)
     early = run.steps <= end
     for i, j in np.argwhere((log_size[early] > phase).any(axis=0)):
         if i <= j:
@@ -412,7 +397,7 @@ def _suppression(run: Run, log_size: Floats) -> Iterator[str]:
                 )
 
 
-def missing_hypotheses(run: Run) -> Iterator[str]:
+def _missing_hypotheses(run: Run) -> Iterator[str]:
     """The hypotheses that the corrected lemmas add to D.1 to D.5 and a run does not meet."""
     order = np.array(run.task.order)
     matrix = run.initial.matrix[np.ix_(order, order)]
@@ -443,7 +428,7 @@ _DIGITS = 40
 _LEVELS = (0.5, 0.8)
 
 
-def differences(scale: Scale, signal: float, log_start: float, rtol: float) -> Iterator[str]:
+def _differences(scale: Scale, signal: float, log_start: float, rtol: float) -> Iterator[str]:
     """Where a window is not what the text of its lemma says, for one diagonal entry."""
     letters = _letters(scale, signal, log_start)
     for name, window, said in _pairs(scale, signal, log_start, letters):
@@ -583,9 +568,10 @@ def assert_lemmas(
     else:
         report = _report_of(setting)
         _require_fits(run, report)
-    broken = violations(run, _scale(report), edition)
-    if broken:
-        raise AssertionError("\n".join([*broken, *missing_hypotheses(run)]))
+    broken = _violations(run, _scale(report), edition)
+    ordered = sorted(broken, key=lambda line: line.partition(":")[0][:9])
+    if ordered:
+        raise AssertionError("\n".join([*ordered, *_missing_hypotheses(run)]))
 
 
 def assert_windows_match_statements(setting: Setting | Report, *, rtol: float = 1e-9) -> None:
@@ -619,7 +605,7 @@ def assert_windows_match_statements(setting: Setting | Report, *, rtol: float = 
     report, tolerance = _report_of(setting), _tolerance(rtol, "rtol")
     scale = _scale(report)
     starts = (
-        log_diagonal(report.initial)
+        _log_diagonal(report.initial)
         if report.initial is not None
         else [scale.log_omega] * report.task.dim
     )
@@ -627,7 +613,7 @@ def assert_windows_match_statements(setting: Setting | Report, *, rtol: float = 
     for k in report.task.order:
         # The sign of w_kk(0) is not settled by D.1; the windows are about positive entries.
         if math.isfinite(starts[k]):
-            found += differences(scale, float(report.task.signal[k]), float(starts[k]), tolerance)
+            found += _differences(scale, float(report.task.signal[k]), float(starts[k]), tolerance)
     if found:
         raise AssertionError("\n".join(dict.fromkeys(found)))
 
@@ -651,17 +637,10 @@ def _scale(report: Report) -> Scale:
 
 
 def _require_fits(run: Run, report: Report) -> None:
-    if report.task.exact_signal != run.task.exact_signal:
-        shown = ", ".join(map(str, report.task.exact_signal))
-        raise InvalidInput("setting.task", shown, "must have the signal of the run")
-    if report.eta != run.eta:
-        raise InvalidInput("setting.eta", report.eta, f"must be that of the run, {run.eta}")
-    low, high = run.initial.omega, run.initial.largest
-    if not report.omega <= low <= high <= report.beta * report.omega:
-        size = f"{numbers.scientific(low)} to {numbers.scientific(high)}"
-        raise InvalidInput(
-            "setting.omega",
-            numbers.scientific(report.omega),
-            f"must fit the entries of the run's W(0), of size {size}",
-            "(D.8)",
-        )
+    _require_same("setting.signal", report.task.exact_signal, run.task.exact_signal)
+    _require_same("setting.eta", report.eta, run.eta)
+    sizes = run.initial.omega, run.initial.largest
+    if not report.omega <= sizes[0] <= sizes[1] <= report.beta * report.omega:
+        wanted = "must fit the entries of the run's W(0), of size {} to {}"
+        omega, *shown = map(numbers.scientific, (report.omega, *sizes))
+        raise InvalidInput("setting.omega", omega, wanted.format(*shown), "(D.8)")

@@ -1,22 +1,18 @@
 r"""Initial matrices, drawn: positive semidefinite, with float entries that are exact.
 
-Every matrix is made of dyadic numbers with few bits, so that the products and sums below are
-exact in floats. Positive semidefinite by construction: :math:`U U^T`, :math:`L D L^T` with
-:math:`D \ge 0`. With a matrix V of entries at least 0 and rows of :math:`|v|^2 \le \beta - 1`, all
-entries of :math:`1 1^T + V V^T` lie in :math:`[1, \beta]`, and signs on both sides change neither
-sizes nor definiteness. Where beta is at least d - 1, a diagonal that dominates allows all other
-patterns of signs.
+Every matrix is :math:`U U^T` with a factor of dyadic numbers of few bits, so that products and sums
+are exact in floats. Where U has rows of :math:`|u|^2 \le \beta - 1`, all entries of
+:math:`1 1^T + U U^T` lie in :math:`[1, \beta]`, and signs on both sides change neither sizes nor
+definiteness.
 
-A fixed number of choices keeps Hypothesis from discarding draws when it varies one of them: digits
-are drawn for `most` directions, and what one form needs is drawn for every form.
+The number of choices hardly depends on the dimension: otherwise Hypothesis, which varies one of
+them, would discard draws.
 """
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -37,64 +33,19 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: What is drawn is meant to be read; a matrix of more directions is not.
-MOST_DIRECTIONS = 32
 #: The dimensions drawn when none is asked for are 1 to this.
 USUAL_DIRECTIONS = 4
-#: A small pivot is 4^-k with k in this range: below 1e-3, and above 1e-12 of its diagonal entry.
+#: What is drawn is meant to be read; a matrix of more directions is not.
+MOST_DIRECTIONS = 32
+#: A nearly degenerate pivot is 4^-k with k in this range: below 1e-3, and above 1e-12 of its
+#: diagonal entry.
 SMALL_PIVOTS = (5, 15)
-#: With a smaller beta - 1 than this, 1 + v^2 would not be exact in a float.
+#: With a smaller beta - 1 than this, 1 + u^2 would not be exact in a float.
 _FINEST = Fraction(1, 4**17)
-#: More than this is not needed of beta under a dominant diagonal, and would not be exact either.
-_LARGEST = Fraction(2**30)
-#: Entries off a dominant diagonal in eighths, by digit; 0 stands for the largest.
-_EIGHTHS = (8, 12, 16, 0)
 
 #: Those that can be kept between omega and beta omega, and that one direction does not have.
 BOUNDED_KINDS = ("rank-deficient", "nearly degenerate")
 KINDS = (*BOUNDED_KINDS, "uniform", "gaussian")
-
-
-def fractions(text: str) -> tuple[Fraction, ...]:
-    """A table of exact numbers with blanks between them."""
-    return tuple(map(Fraction, text.split()))
-
-
-@dataclass(frozen=True)
-class Dimensions:
-    """Dimensions to draw from, and the largest drawn, as far as it is known."""
-
-    strategy: st.SearchStrategy[int]
-    most: int
-
-
-def dimensions(
-    dim: Any,
-    least: int = 1,
-    *,
-    argument: str = "dim",
-    most: int = MOST_DIRECTIONS,
-    requirement: str = "",
-) -> Dimensions:
-    """Read a dimension: none, a whole number, or a strategy of whole numbers.
-
-    `requirement`: what is said where `least` to `most` is not met. A strategy is checked when it
-    is drawn.
-    """
-    if dim is None:
-        usual = min(USUAL_DIRECTIONS, most)
-        return Dimensions(st.integers(least, usual), usual)
-
-    def checked(value: Any) -> int:
-        size = numbers.whole(value, argument)
-        if requirement and not least <= size <= most:
-            raise InvalidInput(argument, value, requirement)
-        return numbers.whole(size, argument, least, most=most)
-
-    if isinstance(dim, st.SearchStrategy):
-        return Dimensions(dim.map(checked), USUAL_DIRECTIONS)
-    size = checked(dim)
-    return Dimensions(st.just(size), size)
 
 
 def readable(task: Any) -> SIMTask:
@@ -105,19 +56,6 @@ def readable(task: Any) -> SIMTask:
     return task
 
 
-@functools.lru_cache(maxsize=1024)
-def many(values: st.SearchStrategy[T], count: int) -> st.SearchStrategy[tuple[T, ...]]:
-    """Draw a fixed number of values; made once for every number."""
-    return st.tuples(*[values] * count)
-
-
-def _table(draw: st.DrawFn, d: int, most: int, digits: st.SearchStrategy[int]) -> Floats:
-    """A d by d table of digits."""
-    size = max(d, most)
-    drawn = np.array(draw(many(digits, size * size)), dtype=float)
-    return drawn.reshape(size, size)[:d, :d]
-
-
 def _quantiles() -> tuple[float, ...]:
     """40 quantiles of N(0, 1), rounded away from 0 to sixteenths, simplest first."""
     values = [NormalDist().inv_cdf((place + 0.5) / 40) for place in range(40)]
@@ -125,111 +63,81 @@ def _quantiles() -> tuple[float, ...]:
     return tuple(sorted(rounded, key=lambda value: (abs(math.log(abs(value))), value < 0)))
 
 
-_ENTRIES = {
-    "gaussian": st.sampled_from(_quantiles()),
-    # Sixteenths in (0, 1].
-    "uniform": st.sampled_from(
-        sorted((k / 16 for k in range(1, 17)), key=lambda x: Fraction(x).denominator)
-    ),
-}
-_PIVOTS = st.sampled_from((1.0, 2.0, 0.5, 4.0, 0.25, 2.0**-4, 2.0**-7, 2.0**-10, 2.0**-20))
-_FORMS = st.sampled_from(("spread", "spread", "nearly degenerate", "dominant"))
-_SIZE = st.integers(*SMALL_PIVOTS)
-_SIGNED, _NONZERO = st.sampled_from((0, 1, -1, 2, -2)), st.sampled_from((1, -1, 2, -2))
-_DIGITS = st.integers(0, 3)
+#: Entries, simplest first: sixteenths in (0, 1] are uniform.
+_GAUSSIAN = _quantiles()
+_UNIFORM = tuple(sorted((k / 16 for k in range(1, 17)), key=lambda x: x.as_integer_ratio()[1]))
+_SIGNED, _DIGITS = (0, 1, -1, 2, -2), (0, 1, 2, 3)
+_NONZERO, _SIZE = st.sampled_from(_SIGNED[1:]), st.integers(*SMALL_PIVOTS)
+#: Square roots of pivots.
+_ROOTS = st.sampled_from((1.0, 2.0, 0.5, 4.0, 2.0**-2, 2.0**-4, 2.0**-6, 2.0**-10))
+_KINDS = st.sampled_from(("spread", "spread", "nearly degenerate"))
 
 
-def nearly_degenerate(draw: st.DrawFn, order: Sequence[int]) -> Floats:
-    """L D L^T with small whole numbers in L, and D = 1 but for one pivot 4^-k.
-
-    Its smallest pivot, in the order given, is from 1e-12 to 1e-3 of its diagonal entry.
-    """
-    d = len(order)
-    L = np.tril(_table(draw, d, d, _SIGNED), -1) + np.eye(d)
-    place = draw(st.integers(1, d - 1))
-    # A row of zeros would make the pivot all of its diagonal entry.
-    L[place, 0] = draw(_NONZERO)
-    pivots = np.ones(d)
-    pivots[place] = 4.0 ** -draw(_SIZE)
-    return in_place((L * pivots) @ L.T, order)
+def several(draw: st.DrawFn, values: st.SearchStrategy[T], count: int) -> list[T]:
+    """Draw some values, as many as for the largest of the usual dimensions, or more."""
+    return [draw(values) for _ in range(max(count, USUAL_DIRECTIONS))][:count]
 
 
-def definite(draw: st.DrawFn, order: Sequence[int], most: int) -> tuple[Floats, Floats]:
-    """L D L^T with small whole numbers in L and powers of two in D, its largest entry at least 1.
-
-    Returns the matrix, and its pivots in the order given.
-    """
-    d = len(order)
-    L = np.tril(_table(draw, d, most, _SIGNED), -1) + np.eye(d)
-    pivots = np.array(draw(many(_PIVOTS, max(d, most)))[:d])
-    ordered = (L * pivots) @ L.T
-    factor = 2.0 ** max(0, math.ceil(-math.log2(ordered.max())))
-    return in_place(factor * ordered, order), factor * pivots
+def _table(draw: st.DrawFn, rows: int, columns: int, entries: Sequence[float]) -> Floats:
+    """A matrix of such entries; one whole number has four of them for its digits."""
+    base, count = len(entries), rows * columns
+    codes = several(draw, st.integers(0, base**4 - 1), -(-count // 4))
+    digits = (np.array(codes)[:, None] // base ** np.arange(4) % base).ravel()[:count]
+    return np.array(entries, dtype=float)[digits].reshape(rows, columns)
 
 
-def in_blocks(matrix: Floats, pattern: int) -> Floats:
-    """Keep two diagonal blocks and put zeros between them; the bits of `pattern` tell them apart.
-
-    `pattern`: from 1 to 2^(d - 1) - 1.
-    """
-    first = np.array([bool(pattern >> place & 1) for place in range(len(matrix))])
-    return np.where(np.equal.outer(first, first), matrix, 0.0)
-
-
-def in_place(ordered: Floats, order: Sequence[int]) -> Floats:
+def _in_place(ordered: Floats, order: Sequence[int]) -> Floats:
     """Put rows and columns in descending order of the signal where they belong."""
     matrix = np.empty_like(ordered)
     matrix[np.ix_(order, order)] = ordered
     return matrix
 
 
-def bounded(
-    draw: st.DrawFn,
-    order: Sequence[int],
-    beta: Fraction,
-    most: int = 0,
-    *,
-    kind: str | None = None,
-    anchored: bool = False,
-) -> Floats:
-    """A matrix whose entries lie between 1 and beta in size.
+def _triangular(draw: st.DrawFn, order: Sequence[int], roots: Floats) -> Floats:
+    """L D L^T with small whole numbers in L and the squares of `roots` in D."""
+    d = len(order)
+    L = np.tril(_table(draw, d, d, _SIGNED), -1) + np.eye(d)
+    # A row of zeros would make a small pivot all of its diagonal entry.
+    place, entry = int(roots.argmin()), draw(_NONZERO)
+    L[place, 0] = entry if place else 1
+    factor = L * roots
+    return _in_place(factor @ factor.T, order)
 
-    `order`: directions in the order of the pivots. `kind`: by default drawn, as far as beta leaves
-    room for it. `anchored`: whether the smallest entry has to be 1.
+
+def definite(draw: st.DrawFn, order: Sequence[int]) -> tuple[Floats, Fraction]:
+    """A positive definite matrix whose first pivot is 1, and its smallest pivot."""
+    roots = np.array([1.0, *several(draw, _ROOTS, len(order) - 1)])
+    return _triangular(draw, order, roots), Fraction(float(roots.min())) ** 2
+
+
+def bounded(
+    draw: st.DrawFn, order: Sequence[int], beta: Fraction, kind: str | None = None
+) -> Floats:
+    """A matrix whose entries lie between 1 and beta in size; the smallest is 1.
+
+    `order`: directions in the order of the pivots. `kind`: by default any that beta has room for.
     """
     d, room = len(order), beta - 1
-    form = draw(_FORMS)
-    columns = draw(st.integers(0, d))
-    V = _table(draw, d, most, _DIGITS)
-    place, anchor = draw(st.integers(min(1, d - 1), d - 1)), draw(st.integers(0, d - 1))
-    shift, size = draw(st.integers(0, 3)), draw(_SIZE)
-    code = draw(st.integers(0, 2 ** (d * (d - 1) // 2) - 1))
-    negative = [bool(code >> k & 1) for k in range(d * (d - 1) // 2)]
-    form = kind or form
-    if form == "dominant" and d > 2 and beta >= d - 1:
-        return _dominant(V, negative, shift, min(beta, _LARGEST))
-    if form == "nearly degenerate" and d > 1 and is_wide(beta):
-        # The first row is made of ones: the other pivots are the squares of V's diagonal.
-        V = np.tril(V, -1) + np.eye(d)
-        V[0] = V[:, 0] = 0
+    U, drawn = _table(draw, d, d, _DIGITS), draw(_KINDS)
+    columns, place, size = draw(st.integers(0, d)), draw(st.integers(0, d - 1)), draw(_SIZE)
+    code = draw(st.integers(0, 2 ** (d - 1) - 1))
+    if d > 1 and is_wide(beta) and (kind or drawn) == "nearly degenerate":
+        place = max(place, 1)
         while 4 * Fraction(1, 4**size) > room:
             size += 1
-        V[place, place] = 0
-        for k, row in enumerate(V):
-            small = Fraction(1, 4**size) if k == place else 0
-            row *= _shrinking(row, room - small, 0)
-        V[place, place] = 2.0**-size
-        matrix = in_place(1 + V @ V.T, order)
+        # The first row is made of ones: the other pivots are the squares of the diagonal.
+        U = np.tril(U, -1) + np.eye(d)
+        U[0] = U[:, 0] = U[place, place] = 0
+        for k, row in enumerate(U):
+            row *= _fitting(row, room - (Fraction(1, 4**size) if k == place else 0))
+        U[place, place] = 2.0**-size
     else:
-        columns = min(columns, d - 2) if form == "rank-deficient" else columns
-        V = V[:, :columns] if room >= _FINEST else 0 * V
-        for row in V:
-            row *= _shrinking(row, room, -shift)
-        if anchored:
-            V[anchor] = 0
-        matrix = 1 + V @ V.T
-    signs = np.where([False, *negative[: d - 1]], -1.0, 1.0)
-    return np.asarray(matrix * np.outer(signs, signs))
+        U[:, min(columns, d - 2) if kind else columns :] = 0
+        U[place] = 0
+        for row in U:
+            row *= _fitting(row, room)
+    signs = np.array([-1.0 if code >> k & 1 else 1.0 for k in range(d)])
+    return _in_place(1 + U @ U.T, order) * np.outer(signs, signs)
 
 
 def is_wide(beta: Fraction) -> bool:
@@ -237,27 +145,12 @@ def is_wide(beta: Fraction) -> bool:
     return beta - 1 >= Fraction(1, 4 ** (SMALL_PIVOTS[1] - 1))
 
 
-def _shrinking(row: Floats, room: Fraction, least: int) -> float:
-    """The largest 2^-e, e at least `least`, that makes the square of a row fit."""
-    square, e = int(row @ row), least
-    while square > room * Fraction(4) ** e:
+def _fitting(row: Floats, room: Fraction) -> float:
+    """The largest power of two, at most 1, that makes the square of a row fit; 0 if too small."""
+    square, e = int(row @ row), 0
+    while room >= _FINEST and square > room * 4**e:
         e += 1
-    return 2.0**-e if square else 1.0
-
-
-def _dominant(V: Floats, negative: list[bool], shift: int, beta: Fraction) -> Floats:
-    """Any signs off the diagonal, in eighths; every w_ii is at least the sum of its row."""
-    d = len(V)
-    most, largest = math.floor(8 * beta / (d - 1)), math.floor(8 * beta)
-    above = np.triu_indices(d, 1)
-    sizes = [min(_EIGHTHS[int(digit)] or most, most) for digit in V[above]]
-    sizes[0] = 8
-    entries = np.zeros((d, d))
-    entries[above] = np.where(negative, -1.0, 1.0) * sizes
-    entries += entries.T
-    sums = np.abs(entries).sum(axis=1)
-    entries[np.diag_indices(d)] = sums + (largest - sums) * shift // 3
-    return entries / 8
+    return 2.0**-e if room >= _FINEST else 0.0
 
 
 #: omega when none is asked for, as powers of ten: mostly of everyday size.
@@ -284,8 +177,8 @@ def initializations(
       descending order of the signal (``task.order``).
 
     With `beta`, all entries satisfy :math:`\omega \le |w_{ij}(0)| \le \beta\omega`: rank one plus
-    a semidefinite matrix, with signs, nearly degenerate in some of the draws; or, where beta is at
-    least d - 1, a diagonal that dominates arbitrary signs. Shrinks to whole numbers, mostly ones.
+    a semidefinite matrix, with signs, nearly degenerate in some of the draws. Shrinks to whole
+    numbers, mostly ones.
 
     Parameters
     ----------
@@ -327,7 +220,7 @@ def initializations(
     columns = task.dim if width is None else numbers.whole(width, "width", 1, most=256)
     scale = None if omega is None else numbers.positive(omega, "omega", "Assumption D.4")
     if beta is None:
-        return _unbounded(task, kind, scale, columns)
+        return _initial(task, kind, scale, None, columns)
     spread = numbers.positive(beta, "beta", "Assumption D.1")
     if scale is None:
         raise InvalidInput("beta", beta, "must come with omega", "(D.8)")
@@ -339,29 +232,30 @@ def initializations(
         raise InvalidInput("width", width, "must be left out with beta")
     if kind == "nearly degenerate" and not is_wide(spread):
         raise InvalidInput("beta", beta, "must be at least 1 + 4^-14 for a nearly degenerate W(0)")
-    return _bounded(task, kind, scale, spread)
+    return _initial(task, kind, scale, spread, columns)
 
 
 @st.composite
-def _unbounded(
-    draw: st.DrawFn, task: SIMTask, kind: str | None, omega: Fraction | None, width: int
+def _initial(
+    draw: st.DrawFn,
+    task: SIMTask,
+    kind: str | None,
+    omega: Fraction | None,
+    beta: Fraction | None,
+    width: int,
 ) -> Scaled:
-    d = task.dim
-    if kind is None:
-        kind = draw(st.sampled_from(KINDS if d > 1 else KINDS[2:]))
+    """W(0) as :func:`initializations` says."""
+    d, order = task.dim, task.order
+    scale = draw(_OMEGAS) if omega is None else omega
+    if beta is not None:
+        return Scaled(bounded(draw, order, beta, kind), scale)
+    kind = kind or draw(st.sampled_from(KINDS if d > 1 else KINDS[2:]))
+    columns = draw(st.integers(1, max(min(width, d - 1), 1)))
+    place = draw(st.integers(1, max(d - 1, 1)))
     if kind == "nearly degenerate":
-        matrix = nearly_degenerate(draw, task.order)
-    else:
-        if kind == "rank-deficient":
-            width = draw(st.integers(1, min(width, d - 1)))
-        entries = _ENTRIES["uniform" if kind == "uniform" else "gaussian"]
-        U = np.array(draw(many(entries, d * width))).reshape(d, width)
-        matrix = U @ U.T
-    return Scaled(matrix, draw(_OMEGAS) if omega is None else omega)
-
-
-@st.composite
-def _bounded(
-    draw: st.DrawFn, task: SIMTask, kind: str | None, omega: Fraction, beta: Fraction
-) -> Scaled:
-    return Scaled(bounded(draw, task.order, beta, kind=kind), omega)
+        roots = np.ones(d)
+        roots[place] = 2.0 ** -draw(_SIZE)
+        return Scaled(_triangular(draw, order, roots), scale)
+    width = columns if kind == "rank-deficient" else width
+    U = _table(draw, d, width, _UNIFORM if kind == "uniform" else _GAUSSIAN)
+    return Scaled(U @ U.T, scale)

@@ -17,6 +17,7 @@ options it does nothing.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -33,6 +34,13 @@ if TYPE_CHECKING:
 #: Examples per property, by Hypothesis profile.
 PROFILES = {"swingby": 100, "swingby-full": 10_000}
 
+_FLAGS = {
+    "--ledger": "judge the lines of the paper's proofs, and claims of pytest_swingby_claims, as "
+    "tests",
+    "--ledger-trajectories": "also run the searches over trajectories (minutes), which are skipped "
+    "otherwise; implies --ledger",
+    "--ledger-repaired": "also the lines of swingby's own proofs; implies --ledger",
+}
 _RUNS = pytest.StashKey[Any]()
 _NOT_SEARCHED = "a search over whole trajectories takes minutes: --ledger-trajectories runs it"
 
@@ -88,30 +96,13 @@ class Hooks:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options to the command line."""
     group = parser.getgroup("swingby", "swingby: ledgers of claims")
-    group.addoption(
-        "--ledger",
-        action="store_true",
-        help="judge the lines of the paper's proofs, and claims of pytest_swingby_claims, as tests",
+    for name, words in _FLAGS.items():
+        group.addoption(name, action="store_true", help=words)
+    words = (
+        "only this line, such as D.61 or 'Lemma D.3'; may be repeated, or list several with "
+        "commas; implies --ledger, and runs a search over trajectories where one is named"
     )
-    group.addoption(
-        "--ledger-item",
-        action="append",
-        default=[],
-        metavar="ID",
-        help="only this line, such as D.61 or 'Lemma D.3'; may be repeated, or list several "
-        "with commas; implies --ledger, and runs a search over trajectories where one is named",
-    )
-    group.addoption(
-        "--ledger-trajectories",
-        action="store_true",
-        help="also run the searches over trajectories (minutes), which are skipped otherwise; "
-        "implies --ledger",
-    )
-    group.addoption(
-        "--ledger-repaired",
-        action="store_true",
-        help="also the lines of swingby's own proofs; implies --ledger",
-    )
+    group.addoption("--ledger-item", action="append", default=[], metavar="ID", help=words)
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -166,26 +157,26 @@ def paper_lines() -> list[Expected]:
 
 
 def _own_claims(config: pytest.Config) -> list[Expected]:
+    """What the hook returns, checked."""
+    from swingby.errors import InvalidInput
     from swingby.testing.assertions import finding
     from swingby.theory.claims.claim import Claim
 
-    found: list[Expected] = []
+    found: dict[str, Expected] = {}
     for returned in config.hook.pytest_swingby_claims(config=config):
         try:
-            found += [(claim, str(finding(expected))) for claim, expected in returned]
-        except (TypeError, ValueError) as error:
-            # InvalidInput is a ValueError and says it better.
-            reason = error if hasattr(error, "requirement") else "must return (claim, verdict)"
-            raise pytest.UsageError(f"pytest_swingby_claims: {reason}") from None
-    names = []
-    for claim, _ in found:
-        if not isinstance(claim, Claim):
-            raise pytest.UsageError(f"pytest_swingby_claims: {claim!r} is not a Claim")
-        names.append(claim.id)
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise pytest.UsageError(f"pytest_swingby_claims: two claims called {', '.join(twice)}")
-    return found
+            for claim, expected in returned:
+                if not isinstance(claim, Claim):
+                    raise InvalidInput("claim", claim, "must be a Claim")
+                if claim.id in found:
+                    raise InvalidInput("claim", claim.id, "must have an id of its own")
+                found[claim.id] = claim, str(finding(expected))
+        except InvalidInput as error:
+            raise pytest.UsageError(f"pytest_swingby_claims: {error}") from None
+        except (TypeError, ValueError):
+            wanted = "must return (claim, verdict)"
+            raise pytest.UsageError(f"pytest_swingby_claims: {wanted}") from None
+    return list(found.values())
 
 
 def _named(config: pytest.Config, ids: list[str]) -> frozenset[str] | None:
@@ -193,19 +184,16 @@ def _named(config: pytest.Config, ids: list[str]) -> frozenset[str] | None:
     from swingby.errors import InvalidInput
     from swingby.theory.claims.ledger import find
 
-    if not config.option.ledger_item:
-        return None
-    named: set[str] = set()
-    for text in config.option.ledger_item:
-        try:
-            # One id has a comma of its own, so the whole comes first.
-            named.add(find(text, ids))
-        except InvalidInput:
-            try:
-                named |= {find(part, ids) for part in text.split(",") if part.strip()}
-            except InvalidInput as error:
-                raise pytest.UsageError(f"--ledger-item: {error}") from None
-    return frozenset(named)
+    def named_by(text: str) -> set[str]:
+        with contextlib.suppress(InvalidInput):  # one id has a comma of its own
+            return {find(text, ids)}
+        return {find(part, ids) for part in text.split(",") if part.strip()}
+
+    given: list[str] = config.option.ledger_item
+    try:
+        return frozenset().union(*map(named_by, given)) if given else None
+    except InvalidInput as error:
+        raise pytest.UsageError(f"--ledger-item: {error}") from None
 
 
 class ClaimCollector(pytest.Collector):
@@ -216,15 +204,12 @@ class ClaimCollector(pytest.Collector):
 
     def collect(self) -> Iterator[pytest.Item]:
         """One test per claim."""
-        from swingby.theory.claims.claim import AlongTrajectory
-
         for claim, expected in self.claims:
             repaired = isinstance(self, ProofFile) and claim.edition != "printed"
             item = ClaimItem.from_parent(self, name=claim.id + ", repaired" * repaired)
             item.claim, item.expected = claim, expected
-            item.along = isinstance(claim.conclusion, AlongTrajectory)
             item.add_marker("ledger")
-            if item.along:
+            if item.is_along():
                 if self.config.pluginmanager.hasplugin("xdist"):
                     # With --dist loadgroup one worker follows the trajectories for all of them.
                     item.add_marker(pytest.mark.xdist_group("ledger-trajectories"))
@@ -257,8 +242,12 @@ class ClaimItem(pytest.Item):
 
     claim: Claim
     expected: str
-    #: Whether it is about a whole trajectory.
-    along: bool
+
+    def is_along(self) -> bool:
+        """Whether it is about a whole trajectory."""
+        from swingby.theory.claims.claim import AlongTrajectory
+
+        return isinstance(self.claim.conclusion, AlongTrajectory)
 
     def runtest(self) -> None:
         """Judge the claim; AssertionError if the verdict is another one."""
@@ -266,7 +255,7 @@ class ClaimItem(pytest.Item):
         from swingby.verify.prover.judge import judge
 
         runs = None
-        if self.along:
+        if self.is_along():
             from swingby.verify.prover.trajectories.judge import Runs
 
             runs = self.config.stash.setdefault(_RUNS, Runs())
@@ -281,8 +270,5 @@ class ClaimItem(pytest.Item):
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[os.PathLike[str] | str, int | None, str]:
-        """Where the claims come from, and a headline."""
-        from swingby.theory.claims import ledger
-
-        source = Path(ledger.__file__) if self.nodeid.startswith("ledger::") else self.path
-        return source, 0, f"{self.name}: {self.claim.about}"
+        """Where the claim comes from, and a headline."""
+        return self.path, 0, f"{self.name}: {self.claim.about}"

@@ -1,64 +1,87 @@
 """SIM tasks, step sizes, and settings inside or outside the assumptions, drawn as round numbers.
 
-Only ratios of signals matter for where omega lies, so its limits come from
-:mod:`swingby.testing.setting` for signals in units of the smallest one, descending.
+Only ratios of signals matter for where omega lies, so its limits are computed for signals in units
+of the smallest positive one, descending. What :func:`swingby.check` reports where constants do not
+exist depends on the constants it then tries
+(:func:`swingby.verify.checking.feasibility.nearest_attempt`); the limits stay off its edges.
 """
 
 from __future__ import annotations
 
+import decimal
 import functools
 import itertools
 import math
+import operator
 from fractions import Fraction
 from typing import Any
 
+import flint
 import numpy as np
 from hypothesis import strategies as st
 
 from swingby.errors import MISSING, InvalidInput
-from swingby.testing import setting
 from swingby.testing.matrices import (
     MOST_DIRECTIONS,
-    Dimensions,
+    USUAL_DIRECTIONS,
     bounded,
     definite,
-    dimensions,
-    fractions,
-    in_blocks,
-    many,
     readable,
+    several,
 )
 from swingby.testing.setting import Setting, choice
-from swingby.theory import numbers
+from swingby.theory import balls, numbers
 from swingby.theory.initial import Scaled
+from swingby.theory.repaired import largest_omega, theorem_r, theorem_two
 from swingby.theory.task import SIMTask
 from swingby.verify.check import EDITIONS
-from swingby.verify.checking.feasibility import INFEASIBILITY_CERTIFICATE, K
+from swingby.verify.checking import feasibility
+from swingby.verify.checking.feasibility import ATTEMPT, INFEASIBILITY_CERTIFICATE, K, Problem
+
+Dimensions = int | st.SearchStrategy[int] | None
 
 
-def sampled(text: str) -> st.SearchStrategy[Fraction]:
+def _table(text: str) -> tuple[Fraction, ...]:
+    """Exact numbers with blanks between them."""
+    return tuple(map(Fraction, text.split()))
+
+
+def _sampled(text: str) -> st.SearchStrategy[Fraction]:
     """Draw from a table of exact numbers, simplest first."""
-    return st.sampled_from(fractions(text))
+    return st.sampled_from(_table(text))
+
+
+def _dimensions(
+    dim: Any, least: int, most: int = MOST_DIRECTIONS, *, argument: str = "dim", wanted: str = ""
+) -> st.SearchStrategy[int]:
+    """Read a dimension: none, a whole number, or a strategy of them, checked as it is drawn."""
+    if dim is None:
+        return st.integers(least, min(USUAL_DIRECTIONS, most))
+
+    def checked(value: Any) -> int:
+        size = numbers.whole(value, argument)
+        if not least <= size <= most:
+            raise InvalidInput(argument, value, wanted or f"must be from {least} to {most}")
+        return size
+
+    return dim.map(checked) if isinstance(dim, st.SearchStrategy) else st.just(checked(dim))
 
 
 # Tasks.
 
 #: Distances of cluster centres, simplest first.
-_MU = fractions("1 2 3 4 5 10 1/2 3/2 5/2 6 8 20 1/4 3/4 1/10 1/5 1/3 100")
+_MU = _table("1 2 3 4 5 10 1/2 3/2 5/2 6 8 20 1/4 3/4 1/10 1/5 1/3 100")
 _MU_PLACES = st.integers(0, len(_MU) - 1)
 #: Spreads of the data, in absolute numbers or in shares of mu.
-_SIGMAS = sampled("0 1 1/2 1/10 1/20 1/4 1/5 2 1/100")
-_SHARES = sampled("0 1/10 1/2 1/20 1/4 1")
-_UNITS = sampled("1 2 1/2 3 1/10 10 1/5")
-#: A ratio of signals is drawn from one of this many parts of its range.
-_PARTS = 8
-_PART = st.integers(0, _PARTS)
+_SIGMAS = _sampled("0 1 1/2 1/10 1/20 1/4 1/5 2 1/100")
+_SHARES = _sampled("0 1/10 1/2 1/20 1/4 1")
+_UNITS = _sampled("1 2 1/2 3 1/10 10 1/5")
 #: Where no largest ratio is asked for, it is this many times the smallest.
 _SPAN = 100
 
 
 def tasks(
-    dim: int | st.SearchStrategy[int] | None = None,
+    dim: Dimensions = None,
     ratio: Any = None,
     *,
     free: int | st.SearchStrategy[int] | bool = False,
@@ -67,7 +90,7 @@ def tasks(
 
     Without `ratio`, every :math:`\mu_p` is one of 18 round numbers from 1/10 to 100 and every
     :math:`\sigma_p` one of 9 from 0 to 2, so that signals may be equal. With `ratio`, sigma is a
-    fixed share of mu, and each signal a random round multiple of the next smaller one. Shrinks to
+    fixed share of mu, and each mu a round multiple of the next smaller one. Shrinks to
     mu = (1, 2, ...) and sigma = 0.
 
     Parameters
@@ -97,123 +120,99 @@ def tasks(
     >>> task.mu == (1, 2), task.sigma == (0, 0)
     (True, True)
     """
-    bounds = None if ratio is None else _bounds(ratio)
-    if free is True:
-        empty: st.SearchStrategy[int] = st.integers(0, 2)
-    else:
-        empty = dimensions(0 if free is False else free, 0, argument="free").strategy
+    roots = None if ratio is None else _roots(ratio)
     if isinstance(dim, int) and isinstance(free, int) and not isinstance(free, bool):
         numbers.whole(free, "free", 0, most=max(numbers.whole(dim, "dim", 1) - 1, 0))
+    if free is True:
+        return _tasks(_dimensions(dim, 1), st.integers(0, 2), roots, on_top=dim is None)
+    empty = _dimensions(0 if free is False else free, 0, argument="free")
     # Without dim the number of concepts is drawn.
-    return _tasks(dimensions(dim), empty, bounds, on_top=dim is None)
+    return _tasks(_dimensions(dim, 1), empty, roots, on_top=dim is None)
 
 
 @st.composite
 def _tasks(
     draw: st.DrawFn,
-    sizes: Dimensions,
+    sizes: st.SearchStrategy[int],
     empty: st.SearchStrategy[int],
-    bounds: tuple[Fraction, Fraction] | None,
+    roots: st.SearchStrategy[Fraction] | None,
     *,
     on_top: bool,
 ) -> SIMTask:
-    size, free = draw(sizes.strategy), draw(empty)
+    size, free = draw(sizes), draw(empty)
     s = size if on_top else max(size - free, 1)
-    most = max(s, sizes.most)
     # First, so that the user's order is the last thing to be given up for simplicity.
-    order = draw(orders(s))
-    if bounds is None:
+    order = draw(_orders(s))
+    if roots is None:
         # Counted from p on, so that the simplest task has distinct signals.
-        places = draw(many(_MU_PLACES, most))
-        mu = [_MU[(places[p] + p) % len(_MU)] for p in range(s)]
-        sigma = list(draw(many(_SIGMAS, most)))
+        mu = [_MU[(k + p) % len(_MU)] for p, k in enumerate(several(draw, _MU_PLACES, s))]
+        sigma = several(draw, _SIGMAS, s)
     else:
         # With sigma a fixed share of mu, signals go like mu^2.
-        mu = [draw(_UNITS)]
-        for part in draw(many(_PART, most - 1))[: s - 1]:
-            mu.append(mu[-1] * _root_between(*bounds, part))
+        steps = several(draw, roots, s - 1)
+        mu = list(itertools.accumulate(steps, operator.mul, initial=draw(_UNITS)))
         share = draw(_SHARES)
         sigma = [share * centre for centre in mu]
     dim = min(size + free, MOST_DIRECTIONS) if on_top else size
     return SIMTask([mu[p] for p in order], [sigma[p] for p in order], dim)
 
 
-@functools.lru_cache(maxsize=1024)
-def _root_between(low: Fraction, high: Fraction, part: int) -> Fraction:
-    """The simplest rational whose square lies between, or that of one part of the range."""
-    start, end = _root(low, up=True), _root(high, up=False)
-    if not part:
-        return _simplest_between(start, end)
-    width = (end - start) / _PARTS
-    return _simplest_between(start + (part - 1) * width, start + part * width)
+@functools.lru_cache(maxsize=64)
+def _orders(count: int) -> st.SearchStrategy[Any]:
+    """Draw an order of a few things; by a single choice where they are few."""
+    if count > USUAL_DIRECTIONS:
+        return st.permutations(range(count))
+    return st.sampled_from(list(itertools.permutations(range(count))))
 
 
-def _simplest_between(low: Fraction, high: Fraction) -> Fraction:
-    """The rational of smallest denominator in a closed interval of positive numbers."""
-    whole = math.ceil(low)
-    if whole <= high:
-        return Fraction(whole)
-    below = whole - 1
-    return below + 1 / _simplest_between(1 / (high - below), 1 / (low - below))
+#: Ratios of mu are drawn from at least so many round numbers, if they exist.
+_ENOUGH = 8
+#: And their denominators are at most this.
+_DENOMINATORS = 10_000
 
 
-def _root(square: Fraction, *, up: bool) -> Fraction:
-    """The square root, exact where it is rational, else to 1e-12 on the side asked for."""
-    exact = Fraction(math.isqrt(square.numerator), math.isqrt(square.denominator))
-    if exact**2 == square:
-        return exact
-    unit = 10**12
-    return Fraction(math.isqrt(math.floor(square * unit**2)) + up, unit)
-
-
-def _bounds(ratio: Any) -> tuple[Fraction, Fraction]:
+def _roots(ratio: Any) -> st.SearchStrategy[Fraction]:
+    """Read bounds of a ratio of signals: draws round numbers whose squares lie within them."""
     given = numbers.vector(ratio, "ratio")
     if len(given) > 2:
         raise InvalidInput("ratio", ratio, "must be one number, or the smallest and the largest")
-    low = given[0]
-    high = given[1] if len(given) == 2 else _SPAN * low
+    low, high = given[0], given[1] if len(given) == 2 else _SPAN * given[0]
     if not 1 <= low <= high:
         raise InvalidInput("ratio", ratio, "must be at least 1, the smallest first", "Sec. 4")
     if high > 10**6:
         raise InvalidInput("ratio", ratio, "must be at most a million")
-    if _root(low, up=True) > _root(high, up=False):
-        raise InvalidInput(
-            "ratio", ratio, "must leave room for a square of a round number, as mu is rational"
-        )
-    return low, high
+    found = _round_roots(low, high)
+    if not found:
+        wanted = "must leave room for a square of a round number, as mu is rational"
+        raise InvalidInput("ratio", ratio, wanted)
+    return st.sampled_from(found)
 
 
-@functools.lru_cache(maxsize=64)
-def orders(count: int) -> st.SearchStrategy[Any]:
-    """Draw an order of a few things; by a single choice where they are few."""
-    if count > 5:
-        return st.permutations(range(count))
-    return st.sampled_from(list(itertools.permutations(range(count))))
+@functools.lru_cache(maxsize=256)
+def _round_roots(low: Fraction, high: Fraction) -> tuple[Fraction, ...]:
+    """Round numbers whose squares lie between, those of the smallest denominators first."""
+    found: dict[Fraction, None] = {}
+    for n in range(1, _DENOMINATORS + 1):
+        least = math.isqrt(math.ceil(low * n * n) - 1) + 1
+        most = math.isqrt(math.floor(high * n * n))
+        found |= dict.fromkeys(Fraction(k, n) for k in range(least, most + 1))
+        if len(found) >= _ENOUGH:
+            break
+    return tuple(found)
 
 
 # Round numbers.
 
 
-@functools.lru_cache(maxsize=4096)
-def power_of_ten(exponent: int) -> Fraction:
-    """10 to a whole exponent, exact."""
-    return Fraction(10) ** exponent
-
-
-def decade(number: Fraction) -> int:
-    """The largest k with 10^k <= number."""
-    found = math.floor(numbers.log_of(number) / math.log(10))
-    if power_of_ten(found + 1) <= number:
-        return found + 1
-    return found if power_of_ten(found) <= number else found - 1
-
-
-def rounded(number: Fraction, digits: int, *, up: bool = False) -> Fraction:
+def rounded(number: Fraction, digits: int = 0, *, up: bool = False) -> Fraction:
     """The next number of at most `digits` digits on one side; with 0 digits a power of ten."""
-    unit = power_of_ten(decade(number) + 1 - max(digits, 1))
-    if not digits:
-        return 10 * unit if up and unit < number else unit
-    return (math.ceil if up else math.floor)(number / unit) * unit
+    if digits:
+        unit = rounded(number) * Fraction(10) ** (1 - digits)
+        return (math.ceil if up else math.floor)(number / unit) * unit
+    if up:
+        return 1 / rounded(1 / number)
+    context = decimal.Context(1, decimal.ROUND_FLOOR, decimal.MIN_EMIN, decimal.MAX_EMAX)
+    return Fraction(10) ** context.divide(number.numerator, number.denominator).adjusted()
 
 
 #: eta max(a) by default: far below 1/2, where the discrete maps leave [0, 1].
@@ -221,7 +220,7 @@ LARGEST_STEP = Fraction(1, 10)
 
 #: First digits of a step size and the decades it stays below the largest, simplest first; 0
 #: stands for the largest itself.
-_SIZES = st.sampled_from((*itertools.product(range(5), fractions("1 2 5 3/2 3")), (0, Fraction(0))))
+_SIZES = st.sampled_from((*itertools.product(range(5), _table("1 2 5 3/2 3")), (0, Fraction(0))))
 
 
 def step_sizes(task: SIMTask, most: Any = None) -> st.SearchStrategy[Fraction]:
@@ -253,48 +252,114 @@ def step_sizes(task: SIMTask, most: Any = None) -> st.SearchStrategy[Fraction]:
     """
     largest_signal = max(readable(task).exact_signal)
     largest = LARGEST_STEP / largest_signal if most is None else numbers.positive(most, "most")
-    return below(largest)
+    return _below(largest)
 
 
-def below(largest: Fraction) -> st.SearchStrategy[Fraction]:
+def _below(largest: Fraction) -> st.SearchStrategy[Fraction]:
     """Draw round numbers of at most a given size; see :func:`step_sizes`."""
 
     def of_size(size: tuple[int, Fraction]) -> Fraction:
         decades, digits = size
-        return digits * power_of_ten(decade(largest / digits) - decades) if digits else largest
+        return digits * rounded(largest / digits) * Fraction(1, 10**decades) if digits else largest
 
     return _SIZES.map(of_size)
+
+
+# Where omega has to lie.
+
+Signal = tuple[Fraction, ...]
+
+#: Relative distance from an edge that is decided by the constants tried.
+_OFF = Fraction(999, 1000)
+_ONE = Fraction(1)
+
+
+@functools.lru_cache(maxsize=4096)
+def largest(
+    signal: Signal, beta: Fraction, power: int = 1, step: Fraction = Fraction(0)
+) -> tuple[Fraction, Fraction]:
+    """Both sides of the supremum of omega, off by less than 1e-40 of its size.
+
+    `signal`: neighbours apart by more than 3. `power`: 2 for the corrected edition of one concept.
+    `step`: with two concepts or more, of which the last may be 0, kappa and beta are so far off
+    their corner.
+    """
+    problem = Problem(signal, _ONE, _ONE, max(beta, 1 + step) if step else beta, power)
+
+    def supremum() -> Any:
+        if not step:
+            return feasibility.largest_omega(problem)
+        return (-feasibility.threshold(problem, feasibility.KAPPA + step)).exp()
+
+    ball = balls.with_rising_precision(supremum, lambda found: found.rel_accuracy_bits() > 160)
+    return _exact(ball.lower()), _exact(ball.upper())
+
+
+def _limit(signal: Signal, beta: Fraction, power: int, broken: str | None) -> Fraction:
+    """An omega up to which an assumption fails alone, or, but for D.1, D.4 and D.5, none does."""
+    if broken == "D.5":  # signals are too close: P = 2 in D.4
+        room = Fraction(465, 10**4)  # below 1 - kappa^(-1/2) at kappa = 1.1
+        gamma, spread = signal[0] / signal[-1], max(beta, 1 + ATTEMPT)
+        return _OFF * room / (Fraction(2**power) * K * gamma * len(signal) * spread**2)
+    if broken == "D.1":
+        return _OFF * largest(signal, beta, power, ATTEMPT)[0]
+    # As corrected with two concepts, D.4 always fails, and D.3 holds where the printed D.4 does.
+    return largest(signal, beta, power if len(signal) == 1 else 1)[0]
+
+
+@functools.lru_cache(maxsize=4096)
+def _repaired_limit(signal: Signal, beta: Fraction, rho: Fraction) -> Fraction:
+    """An omega that the repaired edition covers for all such W(0), without a search."""
+    # W(0) has beta omega and rho omega only: omega goes like 1/beta at a fixed rho/beta.
+    if len(signal) == 1:
+        return 1 / beta
+    setting = theorem_two.Setting(signal, _ONE, rho / beta)
+    if len(signal) == 2:
+        log = theorem_two.log_omega_0(setting) - Fraction(1, 2**50)
+    else:
+        log = theorem_r.closed_form(setting).log_omega_0 - Fraction(1, 1000)
+    with balls.precision(256):
+        return _exact(balls.ball(log).exp().lower()) / beta
+
+
+@functools.lru_cache(maxsize=256)
+def _repaired_by_search(signal: Signal, beta: Fraction, rho: Fraction) -> tuple[Fraction, Fraction]:
+    """Both sides of the largest omega that a check of the repaired edition accepts.
+
+    The search is decided by floats at its edge, so a check with W(0), which has beta = 1, may find
+    another value than one with omega and beta. Both lie in between.
+    """
+    scaled = numbers.exact(largest_omega(signal, _ONE, rho / beta), "omega") / beta
+    plain = numbers.exact(largest_omega(signal, beta, rho), "omega")
+    tiny = Fraction(1, 10**6)
+    return min(scaled, plain) * (1 - tiny), max(scaled, plain) * (1 + tiny)
+
+
+def _exact(number: flint.arb) -> Fraction:
+    """The number of a ball without a radius."""
+    return numbers.exact(balls.midpoint(number), "omega")
 
 
 # Settings.
 
 #: Ratios of neighbouring signals, simplest first: above 3 (D.5), at most 3, and above 1 (D.1').
-_APART = sampled("4 5 10 6 7/2 8 16/5 20 31/10 50 100 301/100 3000001/1000000 1000")
-_CLOSE = sampled("2 1 3 3/2 5/2 11/10 299/100 1000001/1000000 2999999/1000000")
-_ANY = sampled("4 5 10 2 1 3 3/2 5/2 11/10 299/100 6 8 20 31/10 50 100 301/100 1000")
-_DISTINCT = sampled("4 2 3 10 3/2 8 5/2 6/5 100 11/10")
-_SMALLEST = sampled("1 2 1/2 3 1/10 10 1/100 100 7/5")
+_APART = _sampled("4 5 10 6 7/2 8 16/5 20 31/10 50 100 301/100 3000001/1000000 1000")
+_CLOSE = _sampled("2 1 3 3/2 5/2 11/10 299/100 1000001/1000000 2999999/1000000")
+_ANY = _sampled("4 5 10 2 1 3 3/2 5/2 11/10 299/100 6 8 20 31/10 50 100 301/100 1000")
+_DISTINCT = _sampled("4 2 3 10 3/2 8 5/2 6/5 100 11/10")
+_SMALLEST = _sampled("1 2 1/2 3 1/10 10 1/100 100 7/5")
 #: beta, simplest first; 1 is the limit of beta > 1 from above.
-_BETAS = sampled("2 1 3 4 3/2 10 6/5 5 100 1000001/1000000 1000")
-
+_BETAS = _sampled("2 1 3 4 3/2 10 6/5 5 100 1000001/1000000 1000")
+#: Digits that a number next to its limit is rounded to; 0 for a power of ten.
+_DIGITS = (0, 1, 2, 3, 6, 9, 12, 15, 18)
+_ROUNDED = st.sampled_from(_DIGITS)
 #: Where omega lies: digits it is rounded to next to its limit, and decades below; simplest first.
-_PLACES = st.sampled_from(
-    (
-        (0, 0),
-        *((0, decades) for decades in (1, 2, 5, 10, 30, 100, 300, 1000, 2000)),
-        *((digits, 0) for digits in (1, 2, 3, 6, 9, 12, 15, 18)),
-    )
-)
-_COIN = st.booleans()
-_DIGITS = st.sampled_from((0, 1, 2, 3, 6, 9, 12, 15, 18))
-_EIGHTHS = st.integers(0, 8)
-#: How far eta is above 1/(180 max a): first digits that are rounded up to, or a factor.
-_STEPS = st.sampled_from(
-    (
-        *((digits, True) for digits in fractions("1 2 5 3/2")),
-        *((factor, False) for factor in fractions("2 18 1001/1000 1000000001/1000000000")),
-    )
-)
+_DECADES = (0, 1, 2, 5, 10, 30, 100, 300, 1000, 2000)
+_PLACES = st.sampled_from([*((0, k) for k in _DECADES), *((digits, 0) for digits in _DIGITS[1:])])
+#: Where a search tells the largest omega, it runs for these ratios of signals only, and for so
+#: many concepts: with more it takes a second.
+_SEARCHED, _MOST_SEARCHED = _sampled("4 2"), 3
+_TO_SEARCH = st.sampled_from((False, False, False, True))
 
 _NO_SETTING = f"must be 1: {INFEASIBILITY_CERTIFICATE} With one concept D.5 is empty."
 #: Why some assumptions never fail alone.
@@ -308,9 +373,7 @@ _NO_OMEGA_0 = (
 _NEVER_MET = f"must be another: D.4 fails besides. {INFEASIBILITY_CERTIFICATE}"
 
 
-def satisfying(
-    edition: str = "printed", dim: int | st.SearchStrategy[int] | None = None
-) -> st.SearchStrategy[Setting]:
+def satisfying(edition: str = "printed", dim: Dimensions = None) -> st.SearchStrategy[Setting]:
     r"""Draw settings in which every assumption of an edition holds.
 
     Signals are products of round ratios in any order (above 3 as printed, from 1.1 as repaired),
@@ -346,27 +409,25 @@ def satisfying(
     """
     choice(edition, "edition", EDITIONS)
     if edition == "repaired":
-        return _repaired(dimensions(dim), outside=False)
+        return _repaired(_dimensions(dim, 1), outside=False)
     if edition == "printed":
-        return _printed(None, dimensions(dim), 1)
+        return _printed(None, _dimensions(dim, 1), 1)
     if dim is None:
         raise InvalidInput("dim", MISSING, _NO_SETTING)
-    return _printed(None, dimensions(dim, most=1, requirement=_NO_SETTING), 2)
+    return _printed(None, _dimensions(dim, 1, most=1, wanted=_NO_SETTING), 2)
 
 
 def violating(
-    assumption: str,
-    edition: str = "printed",
-    dim: int | st.SearchStrategy[int] | None = None,
+    assumption: str, edition: str = "printed", dim: Dimensions = None
 ) -> st.SearchStrategy[Setting]:
     r"""Draw settings in which exactly one assumption of an edition fails.
 
     Everything else is as in :func:`satisfying`, at the same distance from its own limits.
 
     - D.1: one direction is free (a = 0), or W(0) has zero entries.
-    - D.2: eta is above 1/(180 max a), up to 18 times or by a factor of only 1 + 1e-9.
-    - D.4: omega is too large, from next to its limit up to where D.3 would fail as well. As
-      corrected with two concepts or more, where no omega is small enough: any omega below that.
+    - D.2: eta is above 1/(180 max a): 1 + 1e-9 times that, rounded up to 0 to 18 digits.
+    - D.4: omega is above the largest one, rounded up to 0 to 18 digits. As corrected with two
+      concepts or more, where no omega is small enough: any omega that is as printed.
     - D.5: some signal is at most three times the next smaller one, equal ones included.
     - D.4': omega is above omega_0; in a quarter of the draws next to it.
 
@@ -401,146 +462,93 @@ def violating(
     swingby.errors.InvalidInput: assumption must be another: D.4 gives P omega beta <= ...
     """
     choice(edition, "edition", EDITIONS)
-    known = ("D.1'", "D.3'", "D.4'") if edition == "repaired" else PRINTED_IDS
+    repaired = edition == "repaired"
+    known = ("D.1'", "D.3'", "D.4'") if repaired else ("D.1", "D.2", "D.3", "D.4", "D.5")
     choice(assumption, "assumption", known)
     if assumption == "D.4'":
-        return _repaired(dimensions(dim), outside=True)
-    if edition == "repaired":
-        raise InvalidInput("assumption", assumption, _NO_OMEGA_0)
-    if assumption == "D.3":
-        raise InvalidInput("assumption", assumption, _D3_FOLLOWS)
+        return _repaired(_dimensions(dim, 1), outside=True)
+    never = _NO_OMEGA_0 if repaired else _D3_FOLLOWS if assumption == "D.3" else ""
     if edition == "corrected" and assumption == "D.1":
-        raise InvalidInput("assumption", assumption, _NEVER_MET)
+        never = _NEVER_MET
+    if never:
+        raise InvalidInput("assumption", assumption, never)
     least = 2 if assumption in ("D.1", "D.5") else 1
     most = 1 if edition == "corrected" and assumption == "D.2" else MOST_DIRECTIONS
-    return _printed(assumption, dimensions(dim, least, most=most), 1 if edition == "printed" else 2)
-
-
-PRINTED_IDS = ("D.1", "D.2", "D.3", "D.4", "D.5")
+    sizes = _dimensions(dim, least, most, wanted=_NO_SETTING if most == 1 else "")
+    return _printed(assumption, sizes, 1 if edition == "printed" else 2)
 
 
 @st.composite
-def _printed(draw: st.DrawFn, broken: str | None, sizes: Dimensions, power: int) -> Setting:
+def _printed(
+    draw: st.DrawFn, broken: str | None, sizes: st.SearchStrategy[int], power: int
+) -> Setting:
     """A setting as printed or, with P^2, as corrected, in which at most one assumption fails."""
-    d, most = draw(sizes.strategy), sizes.most
+    d = draw(sizes)
     # The simplest draw of a failing D.1 is the one of fewest choices, a free direction.
-    free = broken == "D.1" and not draw(_COIN)
-    task = _task(draw, d, most, zeros=int(free), close=broken == "D.5")
+    free = broken == "D.1" and not draw(st.booleans())
+    task, shape = _task(draw, d - free, _ANY if broken == "D.5" else _APART, broken, free=free)
     beta = draw(_BETAS)
-    # W(0) has to reach 1 and beta where omega is too large for either.
-    matrix = bounded(draw, task.order, beta, most, anchored=broken == "D.4")
-    shape = _shape(task)
-    if broken == "D.1":
-        pattern = draw(st.integers(1, 2 ** (d - 1) - 1))
-        matrix = matrix if free else in_blocks(matrix, pattern)
-        limit = setting.with_failing_D1(shape, beta)
-    elif broken == "D.4":
+    matrix = bounded(draw, task.order, beta)
+    alone = draw(st.integers(0, d - 1))
+    if broken == "D.1" and not free:
+        apart = np.equal.outer(np.arange(d) == alone, np.arange(d) == alone)
+        matrix = np.where(apart, matrix, 0.0)
+    if broken == "D.4":  # with W(0), beta is what its entries say
         beta = Fraction(float(abs(matrix).max()))
-        limit = setting.with_failing_D4(shape, beta)
-    elif broken == "D.5":
-        limit = setting.with_failing_D5(shape, beta, power)
+    limit = _limit(shape, beta, power, broken)
+    if broken == "D.4" and (d == 1 or power == 1):
+        omega = rounded(largest(shape, beta, power)[1], draw(_ROUNDED), up=True)
     else:
-        limit = setting.largest(shape, beta, power)[0]
-    digits, decades = draw(_PLACES)
-    omega = rounded(limit, digits) * power_of_ten(-decades)
-    if broken == "D.4":
-        digits, eighths = draw(_DIGITS), draw(_EIGHTHS)
-        if d == 1 or power == 1:
-            omega = rounded(setting.largest(shape, beta, power)[1], digits, up=True)
-            # Up to the last power of ten below the limit, in eighths of the way.
-            room = decade(limit) - decade(omega)
-            omega = min(omega * power_of_ten(max(room - 1, 0) * eighths // 8), limit)
-    largest_step = 1 / (9 * K * max(task.exact_signal))
+        digits, decades = draw(_PLACES)
+        omega = rounded(limit, digits) * Fraction(1, 10**decades)
+    eta = 1 / (9 * K * max(task.exact_signal))
     if broken == "D.2":
-        number, round_up = draw(_STEPS)
-        eta = number * largest_step
-        if round_up:
-            eta = number * power_of_ten(decade(largest_step / number) + 1)
+        eta = rounded(eta * (1 + Fraction(1, 10**9)), draw(_ROUNDED), up=True)
     else:
-        eta = draw(below(largest_step))
+        eta = draw(_below(eta))
     edition = "printed" if power == 1 else "corrected"
     return Setting(task, omega, eta, beta, W0=Scaled(matrix, omega), edition=edition)
 
 
 def _task(
     draw: st.DrawFn,
-    d: int,
-    most: int,
-    ratios: st.SearchStrategy[Fraction] = _APART,
+    learned: int,
+    ratios: st.SearchStrategy[Fraction],
+    broken: str | None = None,
     *,
-    zeros: int = 0,
-    close: bool = False,
-) -> SIMTask:
-    """A task of signals with drawn ratios of neighbours, in any order; free directions last.
+    free: bool = False,
+) -> tuple[SIMTask, Signal]:
+    """Concepts with drawn ratios of neighbours, in any order, and perhaps a free direction last.
 
-    `most`: choices are drawn for so many concepts, so that d does not show in their number.
-    `close`: one ratio is at most 3, and the others any.
+    And the signal as the limits of omega have it.
     """
-    learned = d - zeros
-    order = draw(orders(learned))
-    place = draw(st.integers(0, d - 2)) if close else 0
-    found = list(draw(many(_ANY if close else ratios, max(learned, most) - 1)))[: learned - 1]
-    if close:
-        found[place] = draw(_CLOSE)
-    signal = [draw(_SMALLEST)]
-    for ratio in found:
-        signal.insert(0, signal[0] * ratio)
-    return SIMTask.from_signal([*(signal[k] for k in order), *[Fraction(0)] * zeros])
-
-
-def _shape(task: SIMTask) -> tuple[Fraction, ...]:
-    """The descending signal in units of its smallest positive value."""
-    signal = sorted(task.exact_signal, reverse=True)
-    smallest = min(value for value in signal if value)
-    return tuple(value / smallest for value in signal)
-
-
-# Settings of the repaired edition: positive definite W(0), everyday omega.
-
-#: Where a search tells the largest omega, it runs for these ratios of signals only.
-_SEARCHED = sampled("4 2")
-#: More concepts than this, and the search takes a second.
-MOST_SEARCHED = 3
-_TO_SEARCH = st.sampled_from((False, False, False, True))
-_EXCESS = st.sampled_from((0, 1, 2, 3))
+    order = draw(_orders(learned))
+    steps = several(draw, ratios, learned - 1)
+    if broken == "D.5":
+        steps[draw(st.integers(0, learned - 2))] = draw(_CLOSE)
+    shape = tuple(itertools.accumulate(steps, operator.mul, initial=_ONE))[::-1]
+    smallest, zero = draw(_SMALLEST), (Fraction(0),) * free
+    task = SIMTask.from_signal([*(smallest * shape[k] for k in order), *zero])
+    return task, (*shape, *zero)
 
 
 @st.composite
-def _repaired(draw: st.DrawFn, sizes: Dimensions, *, outside: bool) -> Setting:
+def _repaired(draw: st.DrawFn, sizes: st.SearchStrategy[int], *, outside: bool) -> Setting:
     """A setting in which the repaired edition holds, or omega alone is too large for it."""
-    d, most = draw(sizes.strategy), sizes.most
-    searched = draw(_TO_SEARCH) and 1 < d <= MOST_SEARCHED
-    task = _task(draw, d, most, _SEARCHED if searched else _DISTINCT)
-    matrix, pivots = definite(draw, task.order, most)
-    beta, rho = Fraction(float(np.diag(matrix).max())), Fraction(float(pivots.min()))
+    d = draw(sizes)
+    searched = draw(_TO_SEARCH) and 1 < d <= _MOST_SEARCHED
+    task, shape = _task(draw, d, _SEARCHED if searched else _DISTINCT)
+    matrix, rho = definite(draw, task.order)
     if searched:
-        # One of the few cases whose largest omega is searched for; its pivots are (k + 1)/k.
-        matrix, beta, rho = np.eye(d) + 1, Fraction(2), Fraction(d + 1, d)
-    loose, shape = draw(_COIN), _shape(task)
+        matrix, rho = np.eye(d) + 1, Fraction(d + 1, d)
+    beta = Fraction(float(np.diag(matrix).max()))
     digits, decades = draw(_PLACES)
-    edges = setting.repaired_by_search(shape, beta, rho) if searched else None
-    if outside:
-        # Every theorem asks for beta omega <= 1 at least.
-        limit = edges[1] if edges else Fraction(1001, 1000) / beta
-        excess = draw(_EXCESS)
-        omega = rounded(limit, digits, up=True) * power_of_ten(0 if edges else excess)
-    else:
-        if edges is None and loose:
-            beta, rho = _next_power_of_4(beta), 1 / _next_power_of_4(1 / rho)
-        limit = edges[0] if edges else setting.repaired(shape, beta, rho)
-        omega = rounded(limit, digits) * power_of_ten(-decades)
-    return Setting(
-        task,
-        omega,
-        draw(below(LARGEST_STEP / max(task.exact_signal))),
-        beta,
-        rho,
-        W0=Scaled(matrix, omega),
-        edition="repaired",
-        dynamics="flow",
-    )
-
-
-def _next_power_of_4(number: Fraction) -> Fraction:
-    """The smallest power of 4 that is at least a number of at least 1/4."""
-    return Fraction(4) ** ((math.ceil(number) - 1).bit_length() + 1 >> 1)
+    if searched:
+        low, high = _repaired_by_search(shape, beta, rho)
+    else:  # every theorem asks for beta omega <= 1 at least
+        low, high = _repaired_limit(shape, beta, rho), Fraction(1001, 1000) / beta
+    below = rounded(low, digits) * Fraction(1, 10**decades)
+    omega = rounded(high, digits, up=True) if outside else below
+    eta = draw(_below(LARGEST_STEP / max(task.exact_signal)))
+    W0 = Scaled(matrix, omega)
+    return Setting(task, omega, eta, beta, rho, W0=W0, edition="repaired", dynamics="flow")

@@ -273,7 +273,7 @@ def test_windows_and_text_agree_and_say_nothing_outside_the_range_of_lemma_four(
             lambda run: assert_lemmas(
                 run, swingby.check(swingby.SIMTask.from_signal([5, 1]), W0=SMALL, eta="1/2000")
             ),
-            "setting.task must have the signal of the run",
+            r"setting.signal must be that of the run, \(4, 1\), got \(5, 1\)",
         ),
         (
             lambda run: assert_windows_match_statements(

@@ -160,8 +160,8 @@ def test_a_prover_that_breaks_down_shows_its_traceback(run, monkeypatch):
 WRONG_HOOKS = {
     "a claim alone": ("[claim]", "must return (claim, verdict)"),
     "another verdict": ("[(claim, 'true')]", "*verdict must be one of proved*got true*"),
-    "text for a claim": ("[('D.61', 'proved')]", "*'D.61' is not a Claim*"),
-    "one id twice": ("[(claim, 'proved')] * 2", "*two claims called square*"),
+    "text for a claim": ("[('D.61', 'proved')]", "*claim must be a Claim, got D.61*"),
+    "one id twice": ("[(claim, 'proved')] * 2", "*claim must have an id of its own, got square*"),
 }
 
 
