@@ -56,7 +56,7 @@ from swingby.verify.prover.scalar.relation import (
     unknown_part,
 )
 from swingby.verify.prover.scalar.sampling import check_translation, identity_at_points
-from swingby.verify.prover.scalar.squares import multiplied_squares, sum_of_squares
+from swingby.verify.prover.scalar.squares import sum_of_squares
 from swingby.verify.prover.scalar.translation import (
     Translator,
     Untranslatable,
@@ -259,11 +259,10 @@ def _squares(form: Form) -> Attempt | None:
     """Inequalities between means, and sums of squares."""
     if "logarithms" in form.name:
         return None
-    problems = [form.problem]
+    ways = [(form.problem, means), (form.problem, sum_of_squares)]
     if form.name == "polynomials":
-        problems.append(with_negated_goal(form.problem))
-    ways = [*itertools.product(problems, (means, sum_of_squares))]
-    for problem, search in [*ways, (form.problem, multiplied_squares)]:
+        ways.insert(1, (with_negated_goal(form.problem), means))
+    for problem, search in ways:
         certificate = None
         with contextlib.suppress(OutOfTime), processor_time(SQUARES):
             certificate = search(problem)
