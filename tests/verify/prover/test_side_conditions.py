@@ -176,7 +176,7 @@ def test_a_hypothesis_without_a_value_in_a_case_is_no_hypothesis():
         ("given r > 1/2 [case]", "r in [0, 1]: r > 1/4", "undecided"),
         ("given r < 1 [case]", "r in [0, 1]: r > 3/4", "refuted"),
         # r/r has no value at 0
-        ("given r/r = 1 [case]", "r in [-1, 1]: r < -1", "undecided"),
+        ("given r/r = 1 [case]", "r in [-1, 1]: r^2 > 0", "undecided"),
         # letters have hypotheses of their own, and one point is not all
         ("for all numbers", "m in [0, 1]: m (1 - m) <= 0", "proved"),
         ("for all numbers", "q_0 in [-1, 1]: q_0 >= 0", "proved"),

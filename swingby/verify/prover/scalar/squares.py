@@ -38,24 +38,29 @@ MOST_MULTIPLIED = 3
 class Block:
     """A multiplier, of a constraint or of letters, and the monomials of its Gram matrix.
 
-    `sign`: -1 for the second of two blocks that an equation has.
+    `free`: an equation: instead of a Gram matrix each monomial has any coefficient.
     """
 
     factors: tuple[int, ...]
     monomial: Monomial
     multiplier: Polynomial
     basis: tuple[Monomial, ...]
-    sign: int = 1
+    free: bool = False
 
     @property
     def entries(self) -> list[tuple[int, int]]:
-        """Places in the Gram matrix."""
-        return list(itertools.combinations_with_replacement(range(len(self.basis)), 2))
+        """Places in the Gram matrix, or of the free coefficients."""
+        places = range(len(self.basis))
+        if self.free:
+            return [(place, place) for place in places]
+        return list(itertools.combinations_with_replacement(places, 2))
 
     def product(self, one: int, two: int) -> Polynomial:
         """What a coefficient stands before."""
+        if self.free:
+            return laurent.shift(self.multiplier, self.basis[one])
         found = laurent.shift(self.multiplier, laurent.times(self.basis[one], self.basis[two]))
-        return laurent.scaled(found, self.sign * (1 + (one != two)))
+        return laurent.scaled(found, 1 + (one != two))
 
 
 def sum_of_squares(problem: PolynomialProblem) -> Certificate | None:
@@ -108,13 +113,13 @@ def _blocks(
     for place, found in enumerate(problem.constraints if constraints else ()):
         power = laurent.inverse(laurent.lowest_powers(found.polynomial))
         multiplier = laurent.shift(found.polynomial, power)
-        basis = _monomials(unknowns, (degree - _degree(multiplier) + 1) // 2)
+        room, free = degree - _degree(multiplier) + 1, found.kind == "=="
+        basis = _monomials(unknowns, room if free else room // 2)
         if basis and laurent.letters_of(multiplier) <= set(unknowns):
-            both = (1, -1) if found.kind == "==" else (1,)
-            blocks += [Block((place,), power, multiplier, basis, sign) for sign in both]
+            blocks.append(Block((place,), power, multiplier, basis, free))
     # Of a strict goal, a piece that is certainly positive.
-    strict = [replace(block, basis=((),)) for block in blocks if problem.goal.kind == ">"]
-    return [block for block in (*blocks, *strict) if block.basis]
+    strict = [replace(one, basis=((),)) for one in blocks if problem.goal.kind == ">"]
+    return blocks + [one for one in strict if not one.free]
 
 
 def _certified(
@@ -132,10 +137,14 @@ def _certified(
         return None
     for weight, block, square in solved:
         monomial = laurent.times(block.monomial, laurent.inverse(clearing))
-        piece = column(problem, block.factors, monomial, square=square)
+        if block.free:
+            ((term, _),) = square.items()
+            piece = column(problem, block.factors, laurent.times(monomial, term))
+        else:
+            piece = column(problem, block.factors, monomial, square=square)
         if piece is None:
             return None
-        made.append((block.sign * weight, piece))
+        made.append((weight, piece))
     certificate = Certificate(problem, tuple(made))
     return certificate if verify(certificate) else None
 
@@ -173,7 +182,7 @@ def _pruned(goal: Polynomial, blocks: list[Block]) -> list[Block]:
     """Blocks without the squares of a term that nothing could cancel."""
     while True:
         columns = [
-            Column((number, *at), (), block.product(*at), False, at[0] != at[1])
+            Column((number, *at), (), block.product(*at), False, block.free or at[0] != at[1])
             for number, block in enumerate(blocks)
             for at in block.entries
         ]
@@ -199,7 +208,8 @@ def _matrices(blocks: list[Block], values: Any, zero: Any) -> Iterator[Any]:
         for one, two in block.entries:
             rows[one][two] = rows[two][one] = values[at]
             at += 1
-        yield rows
+        if not block.free:
+            yield rows
 
 
 def _interior(blocks: list[Block], start: Any, directions: Any) -> Any:
@@ -278,12 +288,19 @@ def _rounded(
 def _pieces(
     blocks: list[Block], exact: list[Fraction]
 ) -> list[tuple[Fraction, Block, Polynomial]] | None:
+    matrices = _matrices(blocks, exact, Fraction(0))
     pieces: list[tuple[Fraction, Block, Polynomial]] = []
-    for block, rows in zip(blocks, _matrices(blocks, exact, Fraction(0)), strict=True):
-        squares = _factored(rows, block.basis)
-        if squares is None:
-            return None
-        pieces += [(weight, block, square) for weight, square in squares]
+    at = 0
+    for block in blocks:
+        if block.free:
+            for weight, term in zip(exact[at:], block.basis, strict=False):
+                pieces += [(weight, block, {term: Fraction(1)})] if weight else []
+        else:
+            squares = _factored(next(matrices), block.basis)
+            if squares is None:
+                return None
+            pieces += [(weight, block, square) for weight, square in squares]
+        at += len(block.entries)
     return pieces
 
 
