@@ -61,6 +61,14 @@ def test_a_point_outside_the_hypotheses_is_no_witness():
     assert not mpmath_agrees((hypothesis,), goal, point)
 
 
+def test_a_side_that_cancels_is_told_from_its_rounding():
+    """x^2 - y is exactly 0 at x = 1/7 and y = 1/49, and -10^-62 in arithmetic of 60 digits."""
+    goal = Relation(x**2 - alpha, sympy.Integer(0), "<")
+    for below, agrees in ((48, False), (49, True), (50, True)):
+        point = {"x": flint.fmpq(1, 7), "alpha": flint.fmpq(1, below)}
+        assert mpmath_agrees((), goal, point) is agrees
+
+
 def test_a_box_whose_edge_touches_zero_proves_no_strict_goal():
     """On [0, 1], x >= 0 and not x > 0."""
     zero, one = sympy.Integer(0), sympy.Integer(1)

@@ -41,8 +41,7 @@ from swingby.verify.prover.evidence import Judged, Witness, undecided
 from swingby.verify.prover.repaired.theorems import TESTS, try_step
 from swingby.verify.prover.scalar.dispatch import judge_scalar
 from swingby.verify.prover.scalar.exact_value import fraction
-from swingby.verify.prover.scalar.relation import Relation, relation_from
-from swingby.verify.prover.scalar.sampling import may_be
+from swingby.verify.prover.scalar.relation import relation_from
 
 #: Random points or matrices of the second method.
 POINTS = 20
@@ -178,12 +177,13 @@ def _evaluate(expression: Any, blocks: dict[Any, Any]) -> Any:
 
 def _interval(conclusion: OnInterval) -> Judged:
     """By balls; where these do not decide, as a relation between numbers with two hypotheses."""
-    judged = _by_balls(conclusion)
-    if judged.verdict is not Finding.UNDECIDED:
-        return judged
+    pieces = _balls_over(conclusion)
+    if pieces:
+        cover = f"{pieces} balls of 128 bits cover [{conclusion.low}, {conclusion.high}]"
+        return Judged(Finding.PROVED, "balls over the whole interval", (cover,))
     found = judge_scalar(between(Claim("", "step", "", conclusion)), seconds=SECONDS)
     if found.verdict is Finding.UNDECIDED:
-        return replace(judged, tried=(*judged.tried, *found.tried))
+        return replace(found, tried=("balls over the interval", *found.tried))
     return replace(found, method=f"{found.method}, between the ends", proof=())
 
 
@@ -195,45 +195,27 @@ def between(claim: Claim) -> Claim:
     return replace(claim, conclusion=on.relation, given=(*claim.given, *given))
 
 
-def _by_balls(conclusion: OnInterval) -> Judged:
+def _balls_over(conclusion: OnInterval) -> int:
+    """How many balls that cover the interval prove an inequality there; 0 if they do not."""
     relation, letter = relation_from(conclusion.relation), conclusion.letter
     if relation.kind not in ("<=", "<"):
-        return undecided("no prover", "balls prove no equation")
-    strict = relation.kind == "<"
-    low, high = map(fraction, (conclusion.low, conclusion.high))
-    waiting, pieces = [(low, high, 0)], 0
+        return 0
+    waiting, pieces = [(fraction(conclusion.low), fraction(conclusion.high), 0)], 0
     with precision(128):
         while waiting:
             first, last, depth = waiting.pop()
             middle, half = (first + last) / 2, (last - first) / 2
-            around = balls.ball(middle) + balls.ball(half) * flint.arb(0, 1)
-            room = balls.evaluate(relation.difference, {letter: around})
+            at = {letter: balls.ball(middle) + balls.ball(half) * flint.arb(0, 1)}
+            room = balls.evaluate(relation.difference, at)
             # Sympy may have cancelled in the difference what has no value somewhere.
-            defined = all(side.is_finite() for side in _both(relation, {letter: around}))
-            if defined and (room > 0 or (not strict and room >= 0)):
+            defined = all(balls.evaluate(side, at).is_finite() for side in relation.sides)
+            if defined and (room > 0 or (relation.kind == "<=" and room >= 0)):
                 pieces += 1
-                continue
-            at = {letter: balls.ball(middle)}
-            sides, room = _both(relation, at), balls.evaluate(relation.difference, at)
-            exact = flint.fmpq(middle.numerator, middle.denominator)
-            if may_be(exact, letter) and (room < 0 or (strict and room <= 0)):
-                values = {str(letter): str(middle)}
-                left, right = (side.str(30) for side in sides)
-                witness = Witness(values, str(relation), left, right, ("balls of 128 bits",))
-                return Judged(Finding.REFUTED, "balls", witness=witness)
-            if depth == MOST_HALVINGS:
-                return undecided("no prover", f"balls near {float(middle):.6g}")
-            waiting += [(first, middle, depth + 1), (middle, last, depth + 1)]
-    return Judged(
-        Finding.PROVED,
-        "balls over the whole interval",
-        (f"{pieces} balls of 128 bits cover [{low}, {high}]",),
-    )
-
-
-def _both(relation: Relation, values: dict[Any, Any]) -> list[Any]:
-    """Balls around both sides."""
-    return [balls.evaluate(side, values) for side in relation.sides]
+            elif depth == MOST_HALVINGS:
+                return 0
+            else:
+                waiting += [(first, middle, depth + 1), (middle, last, depth + 1)]
+    return pieces
 
 
 def _by_hand(conclusion: ByHand, instances: int, rng: np.random.Generator) -> Judged:

@@ -36,7 +36,7 @@ from swingby.verify.prover.scalar.counterexample import (
     counterexample,
     model,
 )
-from swingby.verify.prover.scalar.laurent import PolynomialProblem, by_roots, opinion
+from swingby.verify.prover.scalar.laurent import PolynomialProblem, opinion
 from swingby.verify.prover.scalar.relation import (
     FALSUM,
     Relation,
@@ -56,7 +56,7 @@ from swingby.verify.prover.scalar.relation import (
     unknown_part,
 )
 from swingby.verify.prover.scalar.sampling import check_translation, identity_at_points
-from swingby.verify.prover.scalar.squares import multiplied_squares, sum_of_squares
+from swingby.verify.prover.scalar.squares import sum_of_squares
 from swingby.verify.prover.scalar.translation import (
     Translator,
     Untranslatable,
@@ -127,17 +127,14 @@ def _checkable(replaced: list[tuple[Any, Any]], **steps: Any) -> dict[str, Any]:
     return empty | steps | {"replaced": [[str(one), plain(value)] for one, value in replaced]}
 
 
-def by_certificate(sequent: Sequent, *, quick: bool = False, printed: bool = False) -> Attempt:
-    """A positivity certificate for every case of Abs, Max and Min.
-
-    `quick`: a short one only. `printed`: one that :mod:`check_proof` can read, roots left aside.
-    """
-    combined = functools.partial(_combined, quick=quick, printed=printed)
+def by_certificate(sequent: Sequent, *, quick: bool = False) -> Attempt:
+    """A positivity certificate for every case of Abs, Max and Min; `quick`: a short one only."""
+    combined = functools.partial(_combined, quick=quick)
     goal = sequent.goal
 
     def each(goals: list[Relation]) -> Attempt:
         halves = (replace(sequent, goal=one) for one in goals)
-        return _together(by_certificate(half, quick=quick, printed=printed) for half in halves)
+        return _together(by_certificate(half, quick=quick) for half in halves)
 
     if goal.kind == "==":
         turned = Relation(goal.large, goal.small, "<=", goal.label)
@@ -192,14 +189,14 @@ def _together(attempts: Iterable[Attempt]) -> Attempt:
     return Attempt(True, method, evidence, proof=proof)
 
 
-def _combined(case: Sequent, *, quick: bool, printed: bool) -> Attempt:
+def _combined(case: Sequent, *, quick: bool) -> Attempt:
     """The first of all ways that proves a sequent without Abs, Max and Min."""
     tried: list[str] = []
     candidates: list[dict[str, Any]] = []
     case = name_roots(case)
     polynomials = _forms(tried, ("polynomials", case, False))
     for form, way in _ways(case, polynomials, quick, tried):
-        found = None if printed and way is _roots else way(form)
+        found = way(form)
         if found is not None:
             return found
     for form in [] if quick else polynomials:
@@ -223,8 +220,8 @@ def _ways(
     more = _forms(tried, *(form for form in others if form[1] != case))
     yield from itertools.product(more, [_single])
     forms += more
-    for ways in ([_roots, _squares], [_pairs]):
-        yield from itertools.product(forms, ways)
+    for way in (_squares, _pairs):
+        yield from itertools.product(forms, [way])
     tried += [f"certificate in {form.name}: none found" for form in forms]
     if curved:
         tangents = _forms(tried, ("tangents", name_tangents(case), False))
@@ -258,23 +255,14 @@ def _pairs(form: Form) -> Attempt | None:
     return None
 
 
-def _roots(form: Form) -> Attempt | None:
-    line = by_roots(form.problem)
-    if not line:
-        return None
-    points = check_translation(form.sequent, form.problem)
-    return Attempt(True, "roots isolated in one letter", (line, _compared(points)))
-
-
 def _squares(form: Form) -> Attempt | None:
     """Inequalities between means, and sums of squares."""
     if "logarithms" in form.name:
         return None
-    problems = [form.problem]
+    ways = [(form.problem, means), (form.problem, sum_of_squares)]
     if form.name == "polynomials":
-        problems.append(with_negated_goal(form.problem))
-    ways = [*itertools.product(problems, (means, sum_of_squares))]
-    for problem, search in [*ways, (form.problem, multiplied_squares)]:
+        ways.insert(1, (with_negated_goal(form.problem), means))
+    for problem, search in ways:
         certificate = None
         with contextlib.suppress(OutOfTime), processor_time(SQUARES):
             certificate = search(problem)
@@ -447,7 +435,7 @@ def prepared(claim: Claim) -> tuple[Search, list[Question]]:
 
 
 def certified(claim: Claim) -> tuple[dict[str, Any], ...]:
-    """What :mod:`check_proof` accepts of a claim that boxes or roots prove, where sums do too."""
+    """What :mod:`check_proof` accepts of a claim that boxes prove, where sums do too."""
     search, questions = prepared(claim)
     proof: list[dict[str, Any]] = []
     for goal in (one for question in questions for one in (*question.needed, question.goal)):
@@ -455,7 +443,7 @@ def certified(claim: Claim) -> tuple[dict[str, Any], ...]:
         attempt = by_expansion(sequents[0])
         with contextlib.suppress(OutOfTime), processor_time(CERTIFIED):
             for sequent in sequents:
-                attempt = attempt if attempt.proved else by_certificate(sequent, printed=True)
+                attempt = attempt if attempt.proved else by_certificate(sequent)
         if not attempt.proof:
             return ()
         proof += _proved(attempt, goal).proof

@@ -2,12 +2,6 @@
 
 An exponent may be negative where the atom is positive. Nothing here rounds.
 
-Polynomial problems in one unknown: decided completely, by isolating all roots exactly.
-
-Between two neighbouring roots of all the polynomials no sign changes, so that one rational point
-of each gap and the roots themselves decide. Roots are isolated by sympy over the rationals; the
-sign of another polynomial at an irrational root is its sign near it, unless they share the factor.
-
 A second opinion by z3 on polynomial problems, where the extra ``prove`` is installed.
 
 An answer "unsat" alone is no proof here, and a model is only a candidate for a witness.
@@ -16,7 +10,7 @@ An answer "unsat" alone is no proof here, and a model is only a candidate for a 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
@@ -230,80 +224,6 @@ def product_of(first: Quotient, second: Quotient) -> Quotient:
     )
 
 
-#: Degree of the product of all polynomials that is still looked at.
-MOST_DEGREE = 60
-
-X = sympy.Symbol("x")
-
-
-def by_roots(problem: PolynomialProblem) -> str:
-    """Why a problem whose goal has one unknown follows from the constraints on it; empty if not."""
-    unknowns = letters_of(problem.goal.polynomial)
-    if not unknowns:
-        unknowns = set[int]().union(*(letters_of(c.polynomial) for c in problem.constraints))
-    if len(unknowns) != 1:
-        return ""
-    atom = problem.atoms[min(unknowns)]
-    near = [c for c in problem.constraints if unknowns >= letters_of(c.polynomial)]
-    relations = [(_in_one_letter(c.polynomial), c.kind) for c in (*near, problem.goal)]
-    if atom.sign != "real":
-        kind = ">" if atom.sign == "positive" else ">="
-        relations.insert(0, (sympy.Poly(X, X, domain="QQ"), kind))
-    factors = {
-        factor.monic()
-        for polynomial, _ in relations
-        if not polynomial.is_zero
-        for factor, _ in polynomial.factor_list()[1]
-    }
-    whole = math.prod(factors, start=sympy.Poly(1, X, domain="QQ"))
-    if whole.degree() > MOST_DEGREE:
-        return ""
-    count = 0
-    for place, factor in _cells(whole, factors):
-        left()
-        count += 1
-        met = [_met(_sign(polynomial, place, factor), kind) for polynomial, kind in relations]
-        if all(met[:-1]) and not met[-1]:
-            return ""
-    return f"all roots in {atom.name} isolated exactly: {count} points and gaps decide"
-
-
-def _in_one_letter(polynomial: Polynomial) -> Any:
-    """The polynomial without negative powers, which only a positive unknown has."""
-    cleared = shift(polynomial, inverse(lowest_powers(polynomial)))
-    terms = {
-        (sum(power for _, power in term),): sympy.Rational(value.numerator, value.denominator)
-        for term, value in cleared.items()
-    }
-    return sympy.Poly.from_dict(terms or {(0,): 0}, X, domain="QQ")
-
-
-def _cells(whole: Any, factors: set[Any]) -> Iterator[tuple[Any, Any]]:
-    """A rational point of each gap, and each root: itself, or a point beside it with its factor."""
-    roots = []
-    for (low, high), _ in whole.intervals() if whole.degree() else ():
-        while low != high and (whole.eval(low) == 0 or whole.eval(high) == 0):
-            low, high = whole.refine_root(low, high, steps=1)
-        roots.append((low, high))
-    yield (roots[0][0] - 1 if roots else sympy.Integer(0)), None
-    for place, (low, high) in enumerate(roots):
-        own = (f for f in factors if low != high and f.eval(low) * f.eval(high) < 0)
-        yield low, next(own, None)
-        following = roots[place + 1][0] if place + 1 < len(roots) else high + 2
-        yield (high + following) / 2, None
-
-
-def _sign(polynomial: Any, place: Any, factor: Any) -> int:
-    if factor is not None and polynomial.rem(factor).is_zero:
-        return 0
-    value = polynomial.eval(place)
-    return int(bool(value > 0)) - int(bool(value < 0))
-
-
-def _met(value: Any, kind: str) -> Any:
-    return value >= 0 if kind == ">=" else value > 0 if kind == ">" else value == 0
-
-
 def opinion(problem: PolynomialProblem, *, timeout: int = 3000) -> tuple[str, dict[str, Any]]:
     """Whether z3 finds a point that meets all constraints and not the goal, in milliseconds.
 
@@ -326,7 +246,8 @@ def opinion(problem: PolynomialProblem, *, timeout: int = 3000) -> tuple[str, di
         for term, value in shift(constraint.polynomial, clearing).items():
             powers = [variables[atom] for atom, exponent in term for _ in range(exponent)]
             total += math.prod(powers, start=z3.Q(value.numerator, value.denominator, context))
-        return _met(total, constraint.kind)
+        kind = constraint.kind
+        return total >= 0 if kind == ">=" else total > 0 if kind == ">" else total == 0
 
     for variable, atom in zip(variables, problem.atoms, strict=True):
         if atom.sign != "real":

@@ -1,9 +1,10 @@
 r"""Sums of squares: certificates :math:`p = \sum_k g_k \sum_l c_l q_{kl}^2`, exact.
 
-The multipliers g are 1, constraints, letters that are never negative, and products of two of them.
-The coefficients of all pieces form Gram matrices that an exact linear system ties to p. Its
-solutions are parametrised over the rationals; Newton's method in floating point looks for one with
-all matrices positive definite, which is rounded and factored exactly.
+The multipliers g are 1, constraints, and products of letters that are never negative; p is the
+goal, or the goal times :math:`1 + \sum x_k^2`. The coefficients of all pieces form Gram matrices
+that an exact linear system ties to p. Its solutions are parametrised over the rationals; Newton's
+method in floating point looks for one with all matrices positive definite, which is rounded and
+factored exactly.
 """
 
 from __future__ import annotations
@@ -25,19 +26,17 @@ from swingby.verify.prover.scalar.certificate import (
     with_negated_goal,
 )
 from swingby.verify.prover.scalar.columns import Column, column, useful
-from swingby.verify.prover.scalar.laurent import ONE, Monomial, Polynomial, PolynomialProblem
+from swingby.verify.prover.scalar.laurent import Monomial, Polynomial, PolynomialProblem
 
 #: Unknowns, degree and Gram entries that are still looked at.
 MOST_UNKNOWNS, MOST_DEGREE, MOST_ENTRIES = 7, 8, 450
-#: Multipliers besides 1.
-MOST_MULTIPLIERS = 24
 #: Unknowns of a goal that is multiplied.
 MOST_MULTIPLIED = 3
 
 
 @dataclass(frozen=True)
 class Block:
-    """A multiplier, of constraints and a monomial, and the monomials of its Gram matrix.
+    """A multiplier, of a constraint or of letters, and the monomials of its Gram matrix.
 
     `free`: an equation: instead of a Gram matrix each monomial has any coefficient.
     """
@@ -45,7 +44,7 @@ class Block:
     factors: tuple[int, ...]
     monomial: Monomial
     multiplier: Polynomial
-    basis: tuple[Monomial, ...] = ()
+    basis: tuple[Monomial, ...]
     free: bool = False
 
     @property
@@ -61,68 +60,66 @@ class Block:
         if self.free:
             return laurent.shift(self.multiplier, self.basis[one])
         found = laurent.shift(self.multiplier, laurent.times(self.basis[one], self.basis[two]))
-        return found if one == two else laurent.add(found, found)
+        return laurent.scaled(found, 1 + (one != two))
 
 
 def sum_of_squares(problem: PolynomialProblem) -> Certificate | None:
-    """A verified certificate with squares, or None, which says nothing about the problem."""
-    goal = problem.goal
-    target = goal.polynomial or {(): Fraction(-1)}
-    clearing = laurent.inverse(laurent.lowest_powers(target))
-    cleared = laurent.shift(target, clearing)
-    unknowns = laurent.letters_of(cleared)
-    near = [
-        place
-        for place, found in enumerate(problem.constraints)
-        if not unknowns or unknowns >= laurent.letters_of(found.polynomial)
-    ]
-    degree = _degree(cleared)
-    if not goal.polynomial:
-        shapes = [problem.constraints[place].polynomial for place in near]
-        unknowns = set[int]().union(*map(laurent.letters_of, shapes))
-        degree = max(map(_degree, shapes), default=0)
-    if not 1 <= len(unknowns) <= MOST_UNKNOWNS or degree > MOST_DEGREE:
-        return None
-    even = degree + degree % 2
-    attempts = [(even, False)] if goal.kind == ">=" else []
-    # A contradiction: -1 is a sum of squares, and 1 is certainly positive.
-    rest = [] if goal.polynomial else [column(problem, (), ())]
-    for most, wide in [*attempts, (even, True), (even + 2, True)]:
-        left()
-        blocks = _blocks(problem, sorted(unknowns), near, most, wide)
-        found = _certified(problem, cleared, clearing, blocks, rest)
-        if found is not None:
-            return found
-    return None
+    """A verified certificate with squares, or None, which says nothing about the problem.
 
-
-def multiplied_squares(problem: PolynomialProblem) -> Certificate | None:
-    """A contradiction: the goal times 1 + sum x_k^2, or times sum x_k, is a sum of squares.
-
-    x_k are the unknowns of the goal; those that are positive stand without their squares.
+    A goal that is multiplied contradicts its negation: by 1 + sum x_k^2, or without the squares
+    where all unknowns are never negative.
     """
     goal = problem.goal.polynomial
     clearing = laurent.inverse(laurent.lowest_powers(goal))
     cleared = laurent.shift(goal, clearing)
     unknowns = sorted(laurent.letters_of(cleared))
+    if not 1 <= len(unknowns) <= MOST_UNKNOWNS or _degree(cleared) > MOST_DEGREE:
+        return None
+    for most in (0, 2):
+        blocks = _blocks(problem, unknowns, _degree(cleared), most, constraints=most > 0)
+        found = _certified(problem, cleared, clearing, blocks, [])
+        if found is not None:
+            return found
     signs = {problem.atoms[atom].sign for atom in unknowns}
     power = 2 if "real" in signs else 1
     if not 2 <= len(unknowns) <= MOST_MULTIPLIED or _degree(cleared) + power > MOST_DEGREE:
         return None
-    letters: list[Monomial] = [((atom, power),) for atom in unknowns]
-    homogeneous = len({sum(n for _, n in term) for term in cleared}) == 1
-    factor = letters if homogeneous and signs == {"positive"} else [(), *letters]
+    factor: list[Monomial] = [((atom, power),) for atom in unknowns]
+    if signs != {"positive"} or len({sum(n for _, n in term) for term in cleared}) > 1:
+        factor.insert(0, ())
     target = laurent.multiply(cleared, dict.fromkeys(factor, Fraction(1)))
-    degree = _degree(target)
-    blocks = []
-    for size in range(len(unknowns) + 1 if power == 1 else 1):
-        for chosen in itertools.combinations(unknowns, size):
-            monomial = tuple((atom, 1) for atom in chosen)
-            basis = _monomials(unknowns, (degree - size) // 2)
-            blocks.append(Block((), monomial, {monomial: Fraction(1)}, basis))
     turned = with_negated_goal(problem)
     negated = [column(turned, (len(problem.constraints),), monomial) for monomial in factor]
+    blocks = _blocks(problem, unknowns, _degree(target), len(unknowns))
     return _certified(turned, target, clearing, blocks, negated)
+
+
+def _blocks(
+    problem: PolynomialProblem,
+    unknowns: list[int],
+    degree: int,
+    most: int,
+    *,
+    constraints: bool = False,
+) -> list[Block]:
+    """Blocks of products of up to so many letters, and of constraints on the unknowns alone."""
+    letters = [atom for atom in unknowns if problem.atoms[atom].sign != "real"]
+    blocks = []
+    for size in range(most + 1):
+        for chosen in itertools.combinations(letters, size):
+            monomial = tuple((atom, 1) for atom in chosen)
+            basis = _monomials(unknowns, (degree - size + 1) // 2)
+            blocks.append(Block((), monomial, {monomial: Fraction(1)}, basis))
+    for place, found in enumerate(problem.constraints if constraints else ()):
+        power = laurent.inverse(laurent.lowest_powers(found.polynomial))
+        multiplier = laurent.shift(found.polynomial, power)
+        room, free = degree - _degree(multiplier) + 1, found.kind == "=="
+        basis = _monomials(unknowns, room if free else room // 2)
+        if basis and laurent.letters_of(multiplier) <= set(unknowns):
+            blocks.append(Block((place,), power, multiplier, basis, free))
+    # Of a strict goal, a piece that is certainly positive.
+    strict = [replace(one, basis=((),)) for one in blocks if problem.goal.kind == ">"]
+    return blocks + [one for one in strict if not one.free]
 
 
 def _certified(
@@ -133,6 +130,7 @@ def _certified(
     others: list[Column | None],
 ) -> Certificate | None:
     """The goal, cleared, as a sum over some blocks, and other columns once each."""
+    left()
     made = [(Fraction(1), other) for other in others if other is not None]
     solved = _solve(target, blocks)
     if solved is None or len(made) < len(others):
@@ -161,43 +159,6 @@ def _monomials(unknowns: list[int], most: int) -> tuple[Monomial, ...]:
         for degree in range(most + 1)
         for chosen in itertools.combinations_with_replacement(unknowns, degree)
     )
-
-
-def _blocks(
-    problem: PolynomialProblem, unknowns: list[int], near: list[int], most: int, wide: bool
-) -> list[Block]:
-    single, blocks = list[Block](), list[Block]()
-    if wide:
-        for atom in unknowns:
-            if problem.atoms[atom].sign != "real":
-                letter = ((atom, 1),)
-                single.append(Block((), letter, {letter: Fraction(1)}))
-        for place in near:
-            found = problem.constraints[place]
-            power = laurent.inverse(laurent.lowest_powers(found.polynomial))
-            made = Block((place,), power, laurent.shift(found.polynomial, power))
-            if found.kind == "==":
-                basis = _monomials(unknowns, most - _degree(made.multiplier))
-                blocks.append(replace(made, basis=basis, free=True))
-            else:
-                single.append(made)
-    pairs = [
-        Block(
-            (*one.factors, *two.factors),
-            laurent.times(one.monomial, two.monomial),
-            laurent.multiply(one.multiplier, two.multiplier),
-        )
-        for one, two in itertools.combinations(single, 2)
-    ]
-    for made in [Block((), (), dict(ONE)), *single, *pairs][: MOST_MULTIPLIERS + 1]:
-        room = most - _degree(made.multiplier)
-        if room < 0:
-            continue
-        blocks.append(replace(made, basis=_monomials(unknowns, room // 2)))
-        strict = column(problem, made.factors, made.monomial)
-        if problem.goal.kind == ">" and strict is not None and strict.strict and room > 1:
-            blocks.append(replace(made, basis=((),)))
-    return blocks
 
 
 def _solve(
