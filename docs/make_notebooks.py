@@ -29,14 +29,14 @@ def run(notebook: dict[str, Any], folder: Path) -> dict[str, Any]:
     """The notebook with the outputs of a new kernel that works in a folder."""
     from jupyter_client.manager import start_new_kernel
 
-    kernel, client = start_new_kernel(kernel_name="python3", cwd=str(folder))
+    kernel, client = start_new_kernel(3000, kernel_name="python3", cwd=str(folder))
     try:
         for cell in notebook["cells"]:
             if cell["cell_type"] != "code":
                 continue
             found: list[dict[str, Any]] = []
             reply = client.execute_interactive(
-                "".join(cell["source"]), timeout=300, output_hook=found.append
+                "".join(cell["source"]), timeout=3000, output_hook=found.append
             )
             if reply["content"]["status"] != "ok":
                 raise RuntimeError(f"{cell['source']}: {reply['content']}")

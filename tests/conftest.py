@@ -4,6 +4,7 @@ Properties have no deadline, and by default the same examples on every machine.
 """
 
 import contextlib
+import gc
 import os
 import shutil
 import subprocess
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-from tests.forked import forks
+from tests.forked import forks, sample
 
 # Threads of torch and BLAS wait for each other where other tests hold the processors. Read once,
 # when the libraries are loaded.
@@ -33,6 +34,16 @@ settings.register_profile("as drawn", max_examples=40, **AS_DRAWN)
 settings.register_profile("once", max_examples=1, **AS_DRAWN)
 PROFILE = os.environ.get("SWINGBY_HYPOTHESIS_PROFILE", "default")
 settings.load_profile(PROFILE)
+IN_TURN = tuple(Path(__file__).with_name("data").joinpath("in_turn.txt").read_text().splitlines())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """What is loaded and collected stays: it is not searched for garbage again and again."""
+    gc.disable()
+    yield
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items):
@@ -41,8 +52,10 @@ def pytest_collection_modifyitems(items):
     They are many and short, so that no worker is left alone with a long test at the end.
     """
     if PROFILE != "full":
+        listed = [item for item in items if item.nodeid.startswith(IN_TURN)]
+        later = {*listed} - {*(sample(listed) if len(items) > 2000 else listed)}
         for item in items:
-            if item.get_closest_marker("full"):
+            if item in later or item.get_closest_marker("full"):
                 item.add_marker(pytest.mark.skip(reason="part of make test-full"))
     items.sort(key=lambda item: item.get_closest_marker("mutants") is not None)
 

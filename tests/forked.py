@@ -8,6 +8,7 @@ The server reads a line of JSON per run from its standard input, and answers wit
 """
 
 import contextlib
+import functools
 import gc
 import importlib
 import json
@@ -21,13 +22,22 @@ from pathlib import Path
 
 #: Whether everything is tried (make test-full), and not a sample of it.
 FULL = os.environ.get("SWINGBY_HYPOTHESIS_PROFILE") == "full"
+#: Runs against seeded bugs draw no samples: a bug is caught with each commit, or with none.
+WHOLE = FULL or "SWINGBY_NO_SAMPLES" in os.environ
 
 
+@functools.cache
 def turn():
     """A number that another commit changes: it says what a sample of long lists consists of."""
     command = ["git", "rev-parse", "--verify", "--quiet", "HEAD"]
     head = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True).stdout
     return int(head.strip() or "0", 16)
+
+
+def sample(values, every=3):
+    """Every third of a list, or every so many, others with each commit."""
+    every = 1 if WHOLE else min(every, len(values))
+    return list(values)[turn() % every :: every]
 
 
 #: What most tests load. None of it starts a thread that a fork would miss.
@@ -56,6 +66,7 @@ def forks(folder):
         "PY_COLORS": "0",
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
+        "SWINGBY_NO_SAMPLES": "1",
     }
     # A seeded bug is to be noticed by as many examples as the profile of its own says.
     profiles = ("HYPOTHESIS_PROFILE", "SWINGBY_HYPOTHESIS_PROFILE")

@@ -7,11 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import swingby
 from swingby.errors import SwingbyError, SwingbyWarning
+from tests.forked import WHOLE
 
 scalars = st.one_of(
     st.none(),
@@ -68,6 +69,7 @@ def test_predictions_and_runs_of_junk(W0, eta, dynamics):
     answered(lambda: str(swingby.simulate(task, W0, eta, 5, dynamics)))
 
 
+@settings(max_examples=settings.default.max_examples if WHOLE else 6)
 @example([[0.0], [8.0]], "euler")  # no pivot is left after a step
 @example([[1.0], [5.0]], "gd")
 @given(

@@ -81,7 +81,7 @@ def test_what_cannot_stop_by_itself_is_stopped(budget, monkeypatch, capsys):
 
 def test_what_is_sure_to_take_too_much_does_not_begin():
     told = []
-    with budget(10.0, 2**30, told.append):
+    with budget(100.0, 2**30, told.append):
         expect("this", 9.0, 2**20)
         assert not told
         expect("this", 20.0, 2**20)

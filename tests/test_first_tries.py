@@ -151,11 +151,6 @@ def test_what_comes_from_torch():
         swingby.predict_network(model, SIMTask.from_signal(A), lr=0.1)
 
 
-def test_a_run_from_U0_is_the_run_from_its_product():
-    product = np.array(U0) @ np.array(U0).T
-    assert half(simulate(A, U0=U0, eta=ETA)) == half(simulate(A, product, eta=ETA))
-
-
 def test_times_in_eta_t_are_steps_times_eta():
     for result in (predict(A, W0, eta=ETA), compare(A, W0, eta=ETA)):
         steps, times = result.to_frame(), result.to_frame(unit="eta t")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from docs import make_notebooks
-from tests.forked import FULL, turn
+from tests.forked import sample
 
 pytest.importorskip("ipykernel")
 pytest.importorskip("jupyter_client")
@@ -25,10 +25,7 @@ def shown(cell):
     return "".join(texts), sum(pictures)
 
 
-# One of them, another one with each commit.
-@pytest.mark.parametrize(
-    "path", NOTEBOOKS if FULL else NOTEBOOKS[turn() % 3 :: 3], ids=lambda path: path.stem
-)
+@pytest.mark.parametrize("path", sample(NOTEBOOKS), ids=lambda path: path.stem)
 def test_a_notebook_shows_what_a_kernel_shows(path, monkeypatch):
     """``docs/make_notebooks.py`` writes the outputs anew."""
     monkeypatch.delenv("COLUMNS", raising=False)

@@ -9,6 +9,7 @@ import pytest
 from swingby import cli
 from swingby.cli import cli as group
 from swingby.report.files import json_text, sealed
+from tests.forked import sample
 from tests.report import results
 
 GRID = "signal = [[4, 1]]\nomega = [1e-2]\neta = 0.1\nseeds = 1\n"
@@ -128,7 +129,7 @@ def outcome(arguments, capsys, folder, monkeypatch):
     return code, out, err, sorted(str(one.name) for one in folder.iterdir())
 
 
-@pytest.mark.parametrize("name", TYPED)
+@pytest.mark.parametrize("name", sample(TYPED, 2))
 def test_an_option_changes_something_or_is_refused(name, capsys, tmp_path, monkeypatch):
     command = name.split(",")[0]
     base = shlex.split(TYPED[name])

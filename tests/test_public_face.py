@@ -4,7 +4,6 @@ import ast
 import inspect
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import swingby
@@ -44,9 +43,7 @@ def test_nothing_heavy_is_loaded_for_nothing(fresh, call, may):
     assert set(fresh(code).split()) <= may
 
 
-@pytest.mark.parametrize(
-    "first", ["", "import swingby.simulate.run;", "from swingby.verify.compare import compare;"]
-)
+@pytest.mark.parametrize("first", ["", "from swingby.verify.compare import compare;"])
 def test_simulate_is_a_function_whatever_was_imported_first(fresh, first):
     call = "swingby.simulate(swingby.SIMTask([1, 2]), [[.1, 0], [0, .1]], eta=.1, steps=3)"
     assert fresh(f"{first}import swingby; print({call}.last_step)") == "3"
@@ -56,9 +53,6 @@ def test_simulate_shows_the_signature_of_the_function():
     from swingby.simulate.run import simulate
 
     assert inspect.signature(swingby.simulate) == inspect.signature(simulate)
-    task = swingby.SIMTask([1, 2])
-    run = swingby.simulate(task, np.eye(2) * 0.1, 0.1, 5)
-    assert run.last_step == 5
 
 
 def test_unknown_names_are_refused():

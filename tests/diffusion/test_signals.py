@@ -67,7 +67,7 @@ def test_few_batches_leave_no_bias_in_the_distance():
     """With 4 batches the plain distance of means is too large; the mean over draws must not be."""
     circles = Circles(0.1, 8)
     many = measure(circles, "pixels", samples=1000, rng=10)
-    few = [measure(circles, "pixels", samples=4, rng=seed).mu[0] ** 2 for seed in range(500)]
+    few = [measure(circles, "pixels", samples=4, rng=seed).mu[0] ** 2 for seed in range(250)]
     error = np.std(few) / math.sqrt(len(few))
     assert abs(np.mean(few) - many.mu[0] ** 2) < 4 * error
 

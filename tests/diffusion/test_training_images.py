@@ -25,6 +25,7 @@ from swingby.diffusion.train import (  # noqa: E402
     torch_seed,
     train_course,
 )
+from tests.forked import sample  # noqa: E402
 
 CELL = Cell(0.4, 0.8, 1.0, "adamw")
 
@@ -51,18 +52,13 @@ def step_on_disk(file):
         return int(opened.metadata()["step"])
 
 
-FULL = pytest.mark.full
 SGD = {"optimizer": "sgd", "learning_rate": 1e-4}
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        *({}, {**SGD, "momentum": 0.9}),
-        *(pytest.param(one, marks=FULL) for one in ({"averaging": 0}, {"learned_schedule": False})),
-    ],
-    ids=str,
-)
+CHANGES = ({}, {**SGD, "momentum": 0.9}, {"averaging": 0}, {"learned_schedule": False})
+
+
+@pytest.mark.parametrize("change", sample(CHANGES, 4), ids=str)
 def test_stopped_at_saves_and_between(quick, course, as_undisturbed, file, change):
     # Saves lie at 0, 1, 5 and 12.
     preset = replace(quick, **change)
@@ -80,13 +76,9 @@ STOPS = {
     "in the optimizer": (torch.optim.AdamW, "step", True),
     "before the averaging": (Model, "average", False),
 }
-#: The others show no more.
-SOME = {"before a save is kept", "in the optimizer"}
 
 
-@pytest.mark.parametrize(
-    "where", [pytest.param(one, marks=[] if one in SOME else [FULL]) for one in STOPS]
-)
+@pytest.mark.parametrize("where", sample(STOPS, 5))
 def test_what_stops_a_course_anywhere_changes_nothing(
     quick, course, as_undisturbed, file, monkeypatch, where
 ):

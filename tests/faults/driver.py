@@ -43,7 +43,7 @@ def once(words, older, inputs, memory, number, code):
         (work / name).write_bytes(OLDER)
     child = os.fork()
     if not child:
-        signal.alarm(120)
+        signal.alarm(1200)
         told.mkdir()
         os.environ["XDG_CACHE_HOME"] = str(work / "cache")
         for place, name in ((1, "out"), (2, "err")):

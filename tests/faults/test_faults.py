@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.forked import FULL
+from tests.forked import FULL, sample
 
 HERE = Path(__file__).parent
 COMPILER = shutil.which("cc") or shutil.which("gcc")
@@ -87,8 +87,8 @@ def run(tmp_path_factory):
 each_command = pytest.mark.parametrize(
     "line",
     [
-        pytest.param(one.lstrip("! "), marks=pytest.mark.full if one[0] == "!" else ())
-        for one in COMMANDS
+        *sample([one for one in COMMANDS if one[0] != "!"], 2),
+        *(pytest.param(one[2:], marks=pytest.mark.full) for one in COMMANDS if one[0] == "!"),
     ],
 )
 

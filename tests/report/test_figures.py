@@ -16,11 +16,11 @@ from matplotlib.text import Text
 
 import swingby
 from swingby import InvalidInput
+from tests.forked import FULL, sample
 from tests.report import results
 
 NAMES = ("check", "check that fails", "check, repaired", "schedule", "schedule from omega")
 NAMES += ("run", "comparison", "training run", "ledger", "phase diagram")
-full = functools.partial(pytest.param, marks=pytest.mark.full)
 
 
 def words(figure):
@@ -35,7 +35,7 @@ def words(figure):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("size", ["column", full("text"), (2.8, 2.2)])
+@pytest.mark.parametrize("size", sample(["column", "text", (2.8, 2.2)]))
 def test_nothing_is_outside_the_canvas_and_no_words_overlap(name, size):
     figure = results.result(name).plot(size=size)
     figure = getattr(figure, "figure", figure)  # a phase diagram has many axes
@@ -46,7 +46,7 @@ def test_nothing_is_outside_the_canvas_and_no_words_overlap(name, size):
 
 
 @pytest.mark.parametrize("method", ["plot", "schedule.plot"])
-@pytest.mark.parametrize("concepts", [1, full(2), full(5), 16])
+@pytest.mark.parametrize("concepts", [12, *[16] * FULL, *sample([1, 2, 5])])
 @pytest.mark.parametrize("size", ["column", "text"])
 def test_pictures_of_one_and_of_many_concepts_have_room(method, concepts, size):
     assert_inside(operator.attrgetter(method)(comparison(concepts))(size=size).figure)

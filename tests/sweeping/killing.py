@@ -21,7 +21,6 @@ GRID = {
     "dynamics": ["euler", "gd"],
 }
 
-
 ROOT = Path(swingby.__file__).parents[1]
 
 
@@ -69,10 +68,6 @@ def children(pid):
     for thread in Path(f"/proc/{pid}/task").glob("*/children"):
         found |= {int(one) for one in _read(thread).split()}
     return sorted(found)
-
-
-def command(pid):
-    return _read(Path(f"/proc/{pid}/cmdline"))
 
 
 def _read(path):
@@ -140,7 +135,8 @@ def kill_workers(store, rng, times, **options):
 
 def running(pids):
     """Which of the processes are workers, of loky or of Dask, and still there."""
-    return [pid for pid in pids if re.search(b"popen_loky|spawn_main", command(pid))]
+    worker = re.compile(b"popen_loky|spawn_main")
+    return [pid for pid in pids if worker.search(_read(Path(f"/proc/{pid}/cmdline")))]
 
 
 def wait_for(condition):

@@ -1,6 +1,6 @@
 """Drivers and workers killed at random moments: every point once, the same rows bit for bit.
 
-50 kills in all with make test-full, 11 of them on Dask; make test has 2.
+50 kills in all with make test-full, 11 of them on Dask; make test has one.
 """
 
 import functools
@@ -14,7 +14,7 @@ import pytest
 from swingby.sweeping.grid import SweepGrid
 from swingby.sweeping.store import verify_store
 from swingby.sweeping.sweep import sweep
-from tests.forked import FULL
+from tests.forked import FULL, sample
 from tests.sweeping import killing
 
 pytestmark = [
@@ -64,7 +64,7 @@ def test_killed_workers(tmp_path, unkilled, rows_of, options, times):
     assert rows_of(store) == unkilled
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, full(signal.SIGKILL), None])
+@pytest.mark.parametrize("number", sample([signal.SIGINT, signal.SIGTERM, signal.SIGKILL, None], 4))
 def test_signals_leave_a_sound_store(tmp_path, number):
     """To all processes of a sweep that cannot have ended: it has 10^15 points.
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import swingby
-from tests.forked import FULL, turn
+from tests.forked import FULL, sample
 
 ROOT = Path(__file__).resolve().parents[2]
 SUITE = ROOT / "docs/examples/test_theory.py"
@@ -191,10 +191,10 @@ def test_the_suites_pass_on_an_installed_copy(installed, folder):
     for name in ("PYTEST_ADDOPTS", "NUMBA_CACHE_DIR", "HYPOTHESIS_PROFILE"):
         environment.pop(name, None)
     asked = [suite.name for suite in SUITES]
-    if not FULL:  # of the long one every third test, others with each commit
+    if not FULL:  # of the long one every fifth test, others with each commit
         parts = ast.parse(SUITE.read_text(encoding="utf-8")).body
         names = [one.name for one in parts if getattr(one, "name", "").startswith("test_")]
-        asked[1:] = [f"{SUITE.name}::{name}" for name in names[turn() % 3 :: 3]]
+        asked[1:] = [f"{SUITE.name}::{name}" for name in sample(names, 5)]
     command = [sys.executable, "-m", "pytest", *OPTIONS, "-rp", "--ledger-item=D.62", *asked]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr
@@ -206,13 +206,13 @@ def test_the_suites_pass_on_an_installed_copy(installed, folder):
 @pytest.mark.mutants
 @pytest.mark.parametrize(
     "broken",
-    BREAKS if FULL else BREAKS[turn() % 3 :: 3],
+    sample(BREAKS, 5),
     ids=lambda broken: f"{broken.file}: {broken.new}",
 )
 def test_what_is_broken_is_named(broken, installed, folder, tmp_path, forked_pytest, link_tree):
     """By the test that notices first; in the full profile the whole suite runs up to there.
 
-    Otherwise a third of the breaks is drawn, others with each commit.
+    Otherwise a fifth of the breaks is drawn, others with each commit.
     """
     copy = tmp_path / "copy"
     link_tree(installed / "swingby", copy / "swingby")

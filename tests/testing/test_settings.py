@@ -18,7 +18,7 @@ from swingby.theory.initial import Scaled, exact_pivots
 from swingby.theory.task import SIMTask
 from swingby.verify.check import check
 from swingby.verify.checking.feasibility import INFEASIBILITY_CERTIFICATE
-from tests.forked import FULL
+from tests.forked import FULL, sample
 
 QUIET = settings(database=None)
 SEARCH = settings(database=None, max_examples=2000, phases=(Phase.generate,))
@@ -122,7 +122,7 @@ REACHED = {
 }
 
 
-@pytest.mark.parametrize("name", REACHED)
+@pytest.mark.parametrize("name", sample(REACHED))
 def test_every_edge_is_reached(name):
     find(*REACHED[name], settings=SEARCH)
 

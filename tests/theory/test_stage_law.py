@@ -9,7 +9,7 @@ import swingby
 from benchmarks.accuracy import Predicted, Tally, quantile
 from benchmarks.instances import CELLS, instances
 from benchmarks.observe import observe
-from tests.forked import FULL as EVERYTHING
+from tests import forked
 from tests.theory import crossings
 from tests.theory.crossings import gaussian
 
@@ -41,7 +41,7 @@ def agrees(schedule, observed, close=CLOSE):
 # --- closed forms ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(8 if EVERYTHING else 4))
+@pytest.mark.parametrize("seed", range(8 if forked.FULL else 4))
 @pytest.mark.parametrize("omega", [1e-1, 1e-3, 1e-6])
 def test_equal_signals_under_the_flow(seed, omega):
     U0 = gaussian(seed, 2 + seed % 4, omega)
@@ -61,7 +61,7 @@ def test_diagonal_starts(dynamics, eta):
     agrees(predict(a, np.diag(w0), eta, dynamics), np.array(exact))
 
 
-@pytest.mark.parametrize("seed", range(6 if EVERYTHING else 3))
+@pytest.mark.parametrize("seed", range(6 if forked.FULL else 3))
 def test_rank_one_under_the_flow(seed):
     d = 2 + seed % 3
     a = np.random.default_rng(seed).permutation(np.cumprod([1.0, *[0.6] * (d - 1)]))
@@ -148,13 +148,13 @@ PROMISED = {
 }
 
 
-@pytest.mark.parametrize("label", PROMISED)
+@pytest.mark.parametrize("label", forked.sample(PROMISED, 2))
 def test_rows_of_the_accuracy_table(label):
     cell = next(cell for cell in CELLS if cell.label == label)
     share, bar = PROMISED[label]
     for dynamics in cell.dynamics:
         tally = Tally()
-        for one in instances(cell, 15 if EVERYTHING else 2 if label == "d = 8" else 4):
+        for one in instances(cell, 15 if forked.FULL else 2 if label == "d = 8" else 4):
             run = observe(one.signal, one.eta, one.U0, one.W0, dynamics)
             tally.add(Predicted.of(one, dynamics), run)
         assert np.mean(tally.covered) >= 0.995, dynamics

@@ -39,7 +39,7 @@ def instance(generator, largest_d):
 MANY = [pytest.param(omega, 12, marks=FULL) for omega in ("1e-4", "1e-40", "1e-400")]
 
 
-@pytest.mark.parametrize(("omega", "count"), [("1e-4", 8), ("1e-400", 2), *MANY])
+@pytest.mark.parametrize(("omega", "count"), [("1e-4", 5), ("1e-400", 1), *MANY])
 @pytest.mark.parametrize("dynamics", DYNAMICS)
 def test_runs_reach_one_half_where_the_law_says_so_and_traps_are_those_predicted(
     omega, count, dynamics
@@ -71,7 +71,7 @@ def test_runs_reach_one_half_where_the_law_says_so_and_traps_are_those_predicted
 
 @pytest.mark.parametrize("dynamics", DYNAMICS)
 @pytest.mark.parametrize("omega", ["1e-2", "1e-5"])
-@pytest.mark.parametrize(("seed", "count"), [(2, 4), pytest.param(11, 8, marks=FULL)])
+@pytest.mark.parametrize(("seed", "count"), [(2, 2), pytest.param(11, 8, marks=FULL)])
 def test_the_curve_is_the_recorded_run_at_all_times(dynamics, omega, seed, count):
     generator = np.random.default_rng(seed)
     for _ in range(count):

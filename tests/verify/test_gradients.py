@@ -7,6 +7,7 @@ import pytest
 
 import swingby
 from swingby import InvalidInput, Scaled, SIMTask, crossing_function, predict
+from tests.forked import sample
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.torch
@@ -35,7 +36,7 @@ def a_start(d, seed, size=1e-2):
     return rng.permutation(np.linspace(0.5, 1.6, d)), U @ U.T, rng
 
 
-@pytest.mark.parametrize("dynamics", DYNAMICS)
+@pytest.mark.parametrize("dynamics", sample(DYNAMICS))
 @pytest.mark.parametrize(
     ("d", "seed"), [pytest.param(2, 1, marks=FULL), (3, 2), pytest.param(4, 3, marks=FULL)]
 )

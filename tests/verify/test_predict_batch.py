@@ -12,7 +12,7 @@ from swingby.theory.initial import Initial
 from swingby.theory.law.stages import stage_law
 from swingby.theory.task import SIMTask
 from swingby.verify.predict_batch import predict_batch
-from tests.forked import FULL
+from tests.forked import FULL, sample
 
 DYNAMICS = ("euler", "gd", "flow")
 #: Largest difference from the law alone in steps, and beside that as a share of the error bar.
@@ -119,7 +119,7 @@ SPECIAL = {name: given for name, *given in special()}
 
 
 @pytest.mark.parametrize("dynamics", ["euler", pytest.param("gd", marks=pytest.mark.full), "flow"])
-@pytest.mark.parametrize("name", SPECIAL)
+@pytest.mark.parametrize("name", sample(SPECIAL))
 def test_special_instances_agree_with_the_law_of_each_alone(name, dynamics):
     given = [part[: MOST[dynamics]] for part in SPECIAL[name]]
     agree(predict_batch(*given, dynamics), given, dynamics)

@@ -19,7 +19,7 @@ from swingby.theory.task import SIMTask
 from swingby.verify.compare import figure_settings
 from swingby.verify.predict_swing import BatchSwing, predict_swing_batch
 from swingby.verify.schedule import curve_events
-from tests.forked import FULL
+from tests.forked import FULL, sample
 
 DYNAMICS = ("euler", "gd", "flow")
 
@@ -38,7 +38,7 @@ def composite(a, W, eta, dynamics, scale=Fraction(1)):
 
 
 @pytest.mark.parametrize("d", [3, *(pytest.param(d, marks=pytest.mark.full) for d in (2, 4, 6))])
-@pytest.mark.parametrize("dynamics", DYNAMICS)
+@pytest.mark.parametrize("dynamics", sample(DYNAMICS))
 def test_random_instances_agree_with_the_scalar_composite(dynamics, d, starts):
     given = starts(10 if FULL else 6, d, seed=d, high=1e-3)
     found = predict_swing_batch(*given, dynamics)
@@ -91,10 +91,10 @@ DESCENDED = {
 
 
 def test_the_figures_of_the_paper():
-    descended = {}
+    expected, descended = dict(sample(DESCENDED.items(), 2)), {}
     for setting in figure_settings():
         key = (setting.figure, setting.parameters, setting.rates, setting.dynamics)
-        if not FULL and key not in DESCENDED:
+        if not FULL and key not in expected:
             continue
         assert not isinstance(setting.W0, Scaled)
         found = predict_swing_batch(
@@ -111,7 +111,7 @@ def test_the_figures_of_the_paper():
             setting.task, setting.W0, setting.eta, dynamics=setting.dynamics, record="none"
         )
         assert found.descents == run.descents(), setting.title
-    assert descended.items() >= DESCENDED.items()
+    assert descended.items() >= expected.items()
     assert list(descended.values()).count(-1) <= 3
 
 

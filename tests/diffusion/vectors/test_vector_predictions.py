@@ -23,7 +23,7 @@ from tests.forked import FULL
 
 pytestmark = pytest.mark.torch
 
-EXAMPLES = 500 if FULL else 5
+EXAMPLES = 500 if FULL else 3
 #: An example trains for up to a second: nobody waits for hundreds of smaller ones.
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 TASK = SIMTask([1, 2], "1/20")
