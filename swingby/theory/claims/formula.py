@@ -7,7 +7,6 @@ short terms before long ones and positive ones before negative ones; matrices st
 from __future__ import annotations
 
 import re
-from fractions import Fraction
 from string import Template
 from typing import Any
 
@@ -159,7 +158,7 @@ def _sum(expression: Any, latex: bool) -> str:
         coefficient, factors = _factors(term)
         text = _show(term, latex, _PRODUCT)
         minus = "-" if latex else "−"
-        negative = coefficient < 0 and text.startswith(minus)
+        negative = coefficient.is_negative and text.startswith(minus)
         body = text.removeprefix(minus) if negative else text
         size = len(factors) or (100 if number_last else 0)
         rank = (negative, size, [_rank(*factor) for factor in _ordered(factors)], body)
@@ -177,21 +176,21 @@ def _flat(expression: Any, kind: Any) -> list[Any]:
     return [part for argument in expression.args for part in _flat(argument, kind)]
 
 
-def _factors(expression: Any) -> tuple[Fraction, list[tuple[Any, Any]]]:
+def _factors(expression: Any) -> tuple[Any, list[tuple[Any, Any]]]:
     """Rational coefficient, and bases with their exponents."""
-    coefficient, powers = Fraction(1), []
+    coefficient, powers = sympy.Integer(1), []
     for factor in _flat(expression, sympy.Mul):
         commutes = factor.is_commutative
         if factor.is_Rational:
-            coefficient *= Fraction(int(factor.p), int(factor.q))
+            coefficient *= factor
         elif factor.is_Pow and factor.exp.is_Integer and factor.base.is_Mul and commutes:
             inner, parts = _factors(factor.base)
             if inner:
-                coefficient *= inner ** int(factor.exp)
+                coefficient *= inner**factor.exp
                 powers += [(base, exponent * factor.exp) for base, exponent in parts]
         elif factor.is_Add and factor is not expression and (content := _content(factor)) != 1:
             coefficient *= content
-            terms = (term / sympy.Rational(content) for term in _flat(factor, sympy.Add))
+            terms = (term / content for term in _flat(factor, sympy.Add))
             powers.append((sympy.Add(*terms), sympy.Integer(1)))
         elif factor.is_Pow:
             powers.append((factor.base, factor.exp))
@@ -200,14 +199,13 @@ def _factors(expression: Any) -> tuple[Fraction, list[tuple[Any, Any]]]:
     return coefficient, powers
 
 
-def _content(total: Any) -> Fraction:
+def _content(total: Any) -> Any:
     """What a sum is written with in front: 2 (kappa - 1), 2/5 (3 a_i + a_j)."""
     numbers = [_factors(term)[0] for term in _flat(total, sympy.Add)]
-    same = {abs(number) for number in numbers}
-    if len(same) == 1:
+    if len(same := {abs(number) for number in numbers}) == 1:
         return same.pop()
     content = total.primitive()[0]
-    return Fraction(int(content.p), int(content.q)) if content.q != 1 else Fraction(1)
+    return sympy.Integer(1) if content.is_Integer else content
 
 
 def _rank(base: Any, exponent: Any) -> tuple[int, int, str]:
@@ -237,12 +235,12 @@ def _ordered(factors: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
 def _product(expression: Any, latex: bool) -> tuple[str, bool]:
     """Text of a product, a power or a number, and whether it is more than one factor."""
     coefficient, factors = _factors(expression)
-    sign = ("-" if latex else "−") if coefficient < 0 else ""
-    if not factors and coefficient.denominator in (5, 10, 20, 100):
+    sign = ("-" if latex else "−") if coefficient.is_negative else ""
+    if not factors and coefficient.q in (5, 10, 20, 100):
         return f"{sign}{float(abs(coefficient)):g}", bool(sign)
-    whole, part = abs(coefficient.numerator), coefficient.denominator
-    top = [(sympy.Integer(whole), 1)] if whole != 1 else []
-    bottom = [(sympy.Integer(part), 1)] if part != 1 else []
+    whole, part = sympy.fraction(abs(coefficient))
+    top = [(whole, 1)] if whole != 1 else []
+    bottom = [(part, 1)] if part != 1 else []
     for base, exponent in _ordered(factors):
         is_root = exponent == -sympy.Rational(1, 2) and not base.is_Symbol
         if base.is_commutative and (is_root or (exponent.is_Integer and exponent < 0)):
