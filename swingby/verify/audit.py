@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -113,7 +114,8 @@ def audit(
     missing = judgements.missing(wanted)
     budget.expect("the audit", SECONDS_A_LINE * missing, partial=cache)
     records, total = [], len(wanted)
-    shown = progress is not False and not callable(progress)
+    # Of one line alone there is nothing to say in a pipe.
+    shown = progress in (None, True) and (total > 1 or sys.stderr.isatty())
     with Progress("audit", total, "count elapsed what", shown=shown) as bar:
         for done, name in enumerate(wanted, start=1):
             records.append(judgements.record(judgements.claims[name], parts[name]))

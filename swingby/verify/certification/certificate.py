@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -18,22 +18,10 @@ from swingby.report import Drawn, Grid
 from swingby.report.files import json_text, write_text
 from swingby.theory import numbers
 from swingby.theory.reading import text_of
-from swingby.verify.certification.enclosure import (
-    Enclosure,
-    Facts,
-    Passage,
-    is_enclosure,
-)
+from swingby.verify.certification.enclosure import Enclosure, Facts, Passage, is_enclosure
 from swingby.verify.certification.events import LEVELS
 from swingby.verify.certification.float_differences import Difference, differences
-from swingby.verify.certification.replay import (
-    KEYS,
-    canonical,
-    compare,
-    rational,
-    read,
-    replay,
-)
+from swingby.verify.certification.replay import KEYS, canonical, compare, rational, read, replay
 
 if TYPE_CHECKING:
     from swingby.simulate.result import Run
@@ -143,26 +131,22 @@ class Certificate(Facts, Drawn):
         import pandas
 
         columns = ["event", "entry", "step", "lower", "upper"]
-        return pandas.DataFrame(self._events(), columns=columns).astype({"step": "Int64"})
+        rows = [(*row, *(ends or ("", ""))) for *row, ends in self._events()]
+        return pandas.DataFrame(rows, columns=columns).astype({"step": "Int64"})
 
-    def _events(self) -> list[tuple[Any, ...]]:
-        """The rows of the frame; the step is None where an event does not happen or is open."""
-        nothing = (None, None)
-        rows: list[tuple[Any, ...]] = [
-            (level, f"w_{k}{k}", *((one.step, one.at) if one else nothing))
-            for level, row in self.passages.items()
-            for k, one in enumerate(row, 1)
-        ]
-        rows += [("peak", f"w_{one.i}{one.j}", one.step, one.value) for one in self.peaks if one]
-        rows.append(("psd lost", "W", self.first_loss, None))
-        rows += [
-            ("runs away", f"w_{one.k}{one.k}", one.step, None) for one in self.runs_away if one
-        ]
-        found = self.converges
-        rows.append(
-            ("converges", "|W - I|_F", *((found.step, found.distance) if found else nothing))
-        )
-        return [(*row, *(ends or ("", ""))) for *row, ends in rows]
+    def _events(self) -> Iterator[tuple[str, str, int | None, Enclosure | None]]:
+        """Event, entry, step and value; no step where an event does not happen or is open."""
+        for level, row in self.passages.items():
+            for k, one in enumerate(row, 1):
+                known = one or Passage(None)
+                yield level, f"w_{k}{k}", known.step, known.at
+        for peak in filter(None, self.peaks):
+            yield "peak", f"w_{peak.i}{peak.j}", peak.step, peak.value
+        yield "psd lost", "W", self.first_loss, None
+        for away in filter(None, self.runs_away):
+            yield "runs away", f"w_{away.k}{away.k}", away.step, None
+        found, event = self.converges, ("converges", "|W - I|_F")
+        yield (*event, found.step, found.distance) if found else (*event, None, None)
 
     def __repr__(self) -> str:
         times = ", ".join("-" if time is None else str(time) for time in self.half_times)

@@ -9,6 +9,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+import flint
 import mpmath
 
 from swingby.errors import InvalidInput
@@ -475,11 +476,8 @@ def _widened(end: Fraction | float, direction: int) -> Fraction | float:
 
 
 def _quotient(number: Fraction) -> str:
-    """Exact text; in hexadecimal where Python would refuse the decimal digits."""
-    sizes = number.numerator.bit_length(), number.denominator.bit_length()
-    if max(sizes) < 13_000:
-        return str(number)
-    return f"{number.numerator:#x}/{number.denominator:#x}"
+    """Exact text, of any length: Python refuses to write long whole numbers."""
+    return str(flint.fmpq(number.numerator, number.denominator))
 
 
 def _interval_text(given: Interval) -> str:
