@@ -38,7 +38,7 @@ MARGINS = (0.01, 1e4)
 #: How much of its colour a pixel keeps whose points all differ; up to which share it counts as
 #: pale.
 PALEST, PALE = 0.42, 0.7
-#: Of points and their pixels over one quantity.
+#: Of numbers over one quantity.
 BLUE = "#00699E"
 
 
@@ -470,17 +470,14 @@ def _hatch(diagram: Diagram, ax: Axes, here: Booleans, hatch: str, ink: str) -> 
 
 def _outline(diagram: Diagram, ax: Axes, values: Floats) -> None:
     """A line between pixels whose values lie on the two sides of 1; none to one without any."""
-    from matplotlib.collections import LineCollection
-
     if diagram.y is None or diagram.scattered:
         return
-    x, y = diagram.x.edges, diagram.y.edges
-    beside = np.argwhere(_parted(values[:, 1:], values[:, :-1]))
-    above = np.argwhere(_parted(values[1:], values[:-1]))
-    lines = [[(x[k + 1], y[row]), (x[k + 1], y[row + 1])] for row, k in beside]
-    lines += [[(x[k], y[row + 1]), (x[k + 1], y[row + 1])] for row, k in above]
+    x, y = np.array(diagram.x.edges), np.array(diagram.y.edges)
     look: dict[str, Any] = {"colors": "black", "linewidths": 1.4, "capstyle": "projecting"}
-    ax.add_collection(LineCollection(lines, zorder=3, **look), autolim=False)
+    row, k = np.nonzero(_parted(values[:, 1:], values[:, :-1]))
+    ax.vlines(x[k + 1], y[row], y[row + 1], zorder=3, **look)
+    row, k = np.nonzero(_parted(values[1:], values[:-1]))
+    ax.hlines(y[row + 1], x[k], x[k + 1], zorder=3, **look)
 
 
 def _parted(one: Floats, other: Floats) -> Booleans:
@@ -511,25 +508,21 @@ def _stack_labels(diagram: Diagram, which: str, ax: Axes) -> None:
 
 
 def _draw_points(diagram: Diagram, name: str, ax: Axes) -> None:
-    """A number per value of the quantity, a bar as wide as its pixel; an arrow to one outside."""
+    """A number per value of the quantity, a bar as wide as its pixel; what is beyond at the end."""
     from matplotlib.ticker import MaxNLocator
 
     kind, values = _measure(name)[1], _values(diagram, name)
-    norm = _norm(kind, values)
+    norm, edges = _norm(kind, values), np.array(diagram.x.edges)
     room = 0.04 * (norm.vmax - norm.vmin)
     if kind == "margin":
-        ax.set_yscale("log")
-        ax.axhline(1, color="black", linewidth=1.0, zorder=1)
         room = 0
+        ax.set_yscale("log")
+        ax.axhline(1, color="black", linewidth=1.0)
     elif kind == "count":
         ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
-    ax.set_ylim(norm.vmin - room, norm.vmax + room)
     shown = np.clip(values, norm.vmin, norm.vmax)
-    edges, places = np.array(diagram.x.edges), np.array(diagram.x.places)
-    ax.hlines(shown, edges[:-1], edges[1:], color=BLUE, linewidth=1.2, zorder=2)
-    for sign, here in {"o": values == shown, "v": values < shown, "^": values > shown}.items():
-        if here.any():  # an empty line without clipping would take room at the corner
-            ax.plot(places[here], shown[here], sign, color=BLUE, markersize=4, clip_on=False)
+    ax.hlines(shown, edges[:-1], edges[1:], color=BLUE, linewidth=3, clip_on=False)
+    ax.set_ylim(norm.vmin - room, norm.vmax + room)
 
 
 # Legend: what pixels can mean, as far as it happens
