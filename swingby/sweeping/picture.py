@@ -301,7 +301,7 @@ def _caption(diagram: Diagram) -> str:
 
 #: As many values as all get a tick, if there is room; others get about so many round ones.
 FEW, TICKS = 8, 5
-#: Decades above which only powers of ten are ticks, and above which these, twice and five times.
+#: Decades above which only powers of ten are ticks, and above which 2 and 5 of them are as well.
 DECADES, NEAR = 2.5, 0.7
 #: Decades on either side of 1 that floats reach.
 FLOATS = 300
@@ -317,33 +317,35 @@ def ticks(axis: Axis, low: float, high: float, *, across: bool) -> dict[float, s
     The values themselves where they are few or names, otherwise round numbers; none that would
     touch the one before.
     """
-    from matplotlib.ticker import MaxNLocator
-
-    binned, span = any(" to " in one for one in axis.values), high - low
-    if axis.scale == "ordered" or (axis.edges and len(axis) <= FEW and not binned):
-        offered = sorted(zip(axis.places, map(tick_text, axis.values), strict=True))
-    elif axis.scale == "log" and (span > DECADES or low < -FLOATS or high > FLOATS):
-        found = MaxNLocator(TICKS, integer=True).tick_values(low, high)
-        offered = [(float(power), f"1e{power}") for power in sorted({*map(round, found)})]
-    else:
-        log = axis.scale == "log"
-        ends = (10**low, 10**high) if log else (low, high)
-        some: Iterable[float] = MaxNLocator(TICKS, steps=[1, 2, 2.5, 5, 10]).tick_values(*ends)
-        if log and span > NEAR:
-            every = range(math.floor(low), math.ceil(high))
-            some = [one * 10.0**power for power in every for one in (1, 2, 5)]
-        offered = [
-            (math.log10(one) if log else float(one), tick_text(f"{one:.10g}"))
-            for one in some
-            if one > 0 or not log
-        ]
+    span, binned = high - low, any(" to " in one for one in axis.values)
+    offered = sorted(zip(axis.places, map(tick_text, axis.values), strict=True))
+    if axis.scale != "ordered" and (not axis.edges or len(axis) > FEW or binned):
+        some = _round_ones(axis.scale, low, high)
+        inside = [(place, text) for place, text in some if low <= place <= high]
+        offered = inside if len(inside) > 1 else offered
     marks, free = dict[float, str](), low
     for place, text in offered:
         half = span * (CHARACTER * len(text) if across else LINE) / 2
-        if low <= place <= high and (place - half >= free or not marks):
+        if place - half >= free or not marks:
             marks[place] = re.sub(r"^1e(-?\d+)$", r"$\\mathdefault{10^{\1}}$", text)
             free = place + half + (span * GAP if across else 0)
     return marks
+
+
+def _round_ones(scale: str, low: float, high: float) -> list[tuple[float, str]]:
+    """Round numbers about two places and between them: where they stand, and their text."""
+    from matplotlib.ticker import MaxNLocator
+
+    if scale == "linear":
+        some = MaxNLocator(TICKS, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
+        return [(float(one), tick_text(f"{one:.10g}")) for one in some]
+    if high - low > DECADES or low < -FLOATS or high > FLOATS:
+        some = MaxNLocator(TICKS, integer=True).tick_values(low, high)
+        return [(float(power), f"1e{power}") for power in sorted({*map(round, some)})]
+    leading = (1, 2, 5) if high - low > NEAR else (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
+    powers = range(math.floor(low), math.ceil(high))
+    every = [one * 10.0**power for power in powers for one in leading]
+    return [(math.log10(one), tick_text(f"{one:.10g}")) for one in every]
 
 
 def tick_text(text: str) -> str:

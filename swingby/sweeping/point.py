@@ -252,14 +252,16 @@ def margin(law: Law) -> float:
 
     over concepts i, j that are next to each other by descending a, with the predicted crossing
     times t and error bars e in steps. Above 1, the predicted order is beyond the error of the law;
-    0 where an error bar is infinite, inf with fewer than two concepts to compare.
+    0 where an error bar is infinite, inf with fewer than two concepts to compare, nan where two
+    times are equal and known without error: both concepts are learned in W(0).
     """
     order = sorted(range(len(law.signal)), key=lambda k: -law.signal[k])
     learned = [k for k in order if law.signal[k] > 0 and np.isfinite(law.crossing[k])]
-    found = [
-        abs(law.crossing[i] - law.crossing[j]) / (law.error[i] + law.error[j])
-        for i, j in pairwise(learned)
-    ]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = [
+            abs(law.crossing[i] - law.crossing[j]) / (law.error[i] + law.error[j])
+            for i, j in pairwise(learned)
+        ]
     return float(min(found, default=np.inf))
 
 

@@ -158,6 +158,7 @@ def overlaps(figure):
         ([f"{k}e{e}" for e in (-400, -399) for k in range(1, 10)], "1e-400 1e-399"),
         ([f"{k}e{e}" for e in (400, 401) for k in range(1, 10)], "1e400 1e401"),
         ([f"{1.2**k:.4g}" for k in range(-9, 12)], "0.2 0.5 1 2 5"),
+        ([f"{1.1**k:.4g}" for k in range(15)], "1 1.2 1.5 2 2.5 3"),
         ([f"{k}" for k in range(10, 21)], "10 12.5 15 17.5 20"),
     ],
 )
