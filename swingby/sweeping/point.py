@@ -29,6 +29,7 @@ from swingby.simulate.steps import MAPS
 from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS
 from swingby.theory.initial import Scaled
+from swingby.theory.numbers import Booleans, Floats
 from swingby.theory.task import SIMTask
 
 if TYPE_CHECKING:
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
 
     from swingby.theory.law.stages import Stages
     from swingby.verify.predict_batch import BatchSchedule
-
-    Floats = NDArray[np.float64]
-    Booleans = NDArray[np.bool_]
 
 #: What a batch says of a point.
 Found = TypeVar("Found")
@@ -498,7 +496,7 @@ def _arrays(group: list[_Given]) -> dict[str, Any]:
     }
 
 
-def _log_scales(group: list[_Given]) -> NDArray[np.float64]:
+def _log_scales(group: list[_Given]) -> Floats:
     log_of = functools.cache(numbers.log_of)
     return np.array([log_of(one.W0.omega) for one in group])
 
