@@ -75,7 +75,7 @@ def sweep(given: Given) -> int:
     if given.diagram is not None:
         result.phase_diagram(given.x, given.y, where=where).save_picture(given.diagram)
     status = result.status()
-    grids, plain = [status.to_grid_of(result.store)], status.to_dict()
+    grids, plain = [status.to_grid(result.store)], status.to_dict()
     if given.disagreements:
         found = result.disagreements(where=where)
         grids.append(found.to_grid())

@@ -506,7 +506,7 @@ class Agreement:
         names = ("decided", "agreed", "undecided", "unfinished", "failed", "missing")
         return {name: getattr(self, name) for name in names} | {"interval": [*self.interval]}
 
-    def to_grid(self, title: str, above: Sequence[str], below: Sequence[str]) -> Grid:
+    def confusion(self, title: str, above: Sequence[str], below: Sequence[str]) -> Grid:
         """The confusion matrix: predicted labels down, observed labels across."""
         names = [*map(str, Label)]
         names += sorted({name for pair in self.labels for name in pair} - set(names))

@@ -378,7 +378,7 @@ class Diagram(Drawn):
             below.append(f"two descents or more: {seen} of {ended} runs that ended")
         if self.left_out:
             below.append(f"{self.left_out} points have no place on these axes")
-        return self.agreement.to_grid(f"Phase diagram of {self.store.name}", above, below)
+        return self.agreement.confusion(f"Phase diagram of {self.store.name}", above, below)
 
     def __repr__(self) -> str:
         over = self.x.name if self.y is None else f"{self.x.name}, {self.y.name}"

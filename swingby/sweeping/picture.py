@@ -38,7 +38,7 @@ MARGINS = (0.01, 1e4)
 #: How much of its colour a pixel keeps whose points all differ; up to which share it counts as
 #: pale.
 PALEST, PALE = 0.42, 0.7
-#: Of points and their pixels over one quantity.
+#: Of numbers over one quantity.
 BLUE = "#00699E"
 
 
@@ -301,7 +301,7 @@ def _caption(diagram: Diagram) -> str:
 
 #: As many values as all get a tick, if there is room; others get about so many round ones.
 FEW, TICKS = 8, 5
-#: Decades above which only powers of ten are ticks, and above which these, twice and five times.
+#: Decades above which only powers of ten are ticks, and above which 2 and 5 of them are as well.
 DECADES, NEAR = 2.5, 0.7
 #: Decades on either side of 1 that floats reach.
 FLOATS = 300
@@ -317,33 +317,35 @@ def ticks(axis: Axis, low: float, high: float, *, across: bool) -> dict[float, s
     The values themselves where they are few or names, otherwise round numbers; none that would
     touch the one before.
     """
-    from matplotlib.ticker import MaxNLocator
-
-    binned, span = any(" to " in one for one in axis.values), high - low
-    if axis.scale == "ordered" or (axis.edges and len(axis) <= FEW and not binned):
-        offered = sorted(zip(axis.places, map(tick_text, axis.values), strict=True))
-    elif axis.scale == "log" and (span > DECADES or low < -FLOATS or high > FLOATS):
-        found = MaxNLocator(TICKS, integer=True).tick_values(low, high)
-        offered = [(float(power), f"1e{power}") for power in sorted({*map(round, found)})]
-    else:
-        log = axis.scale == "log"
-        ends = (10**low, 10**high) if log else (low, high)
-        some: Iterable[float] = MaxNLocator(TICKS, steps=[1, 2, 2.5, 5, 10]).tick_values(*ends)
-        if log and span > NEAR:
-            every = range(math.floor(low), math.ceil(high))
-            some = [one * 10.0**power for power in every for one in (1, 2, 5)]
-        offered = [
-            (math.log10(one) if log else float(one), tick_text(f"{one:.10g}"))
-            for one in some
-            if one > 0 or not log
-        ]
+    span, binned = high - low, any(" to " in one for one in axis.values)
+    offered = sorted(zip(axis.places, map(tick_text, axis.values), strict=True))
+    if axis.scale != "ordered" and (not axis.edges or len(axis) > FEW or binned):
+        some = _round_ones(axis.scale, low, high)
+        inside = [(place, text) for place, text in some if low <= place <= high]
+        offered = inside if len(inside) > 1 else offered
     marks, free = dict[float, str](), low
     for place, text in offered:
         half = span * (CHARACTER * len(text) if across else LINE) / 2
-        if low <= place <= high and (place - half >= free or not marks):
+        if place - half >= free or not marks:
             marks[place] = re.sub(r"^1e(-?\d+)$", r"$\\mathdefault{10^{\1}}$", text)
             free = place + half + (span * GAP if across else 0)
     return marks
+
+
+def _round_ones(scale: str, low: float, high: float) -> list[tuple[float, str]]:
+    """Round numbers about two places and between them: where they stand, and their text."""
+    from matplotlib.ticker import MaxNLocator
+
+    if scale == "linear":
+        some = MaxNLocator(TICKS, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
+        return [(float(one), tick_text(f"{one:.10g}")) for one in some]
+    if high - low > DECADES or low < -FLOATS or high > FLOATS:
+        some = MaxNLocator(TICKS, integer=True).tick_values(low, high)
+        return [(float(power), f"1e{power}") for power in sorted({*map(round, some)})]
+    leading = (1, 2, 5) if high - low > NEAR else (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
+    powers = range(math.floor(low), math.ceil(high))
+    every = [one * 10.0**power for power in powers for one in leading]
+    return [(math.log10(one), tick_text(f"{one:.10g}")) for one in every]
 
 
 def tick_text(text: str) -> str:
@@ -470,17 +472,14 @@ def _hatch(diagram: Diagram, ax: Axes, here: Booleans, hatch: str, ink: str) -> 
 
 def _outline(diagram: Diagram, ax: Axes, values: Floats) -> None:
     """A line between pixels whose values lie on the two sides of 1; none to one without any."""
-    from matplotlib.collections import LineCollection
-
     if diagram.y is None or diagram.scattered:
         return
-    x, y = diagram.x.edges, diagram.y.edges
-    beside = np.argwhere(_parted(values[:, 1:], values[:, :-1]))
-    above = np.argwhere(_parted(values[1:], values[:-1]))
-    lines = [[(x[k + 1], y[row]), (x[k + 1], y[row + 1])] for row, k in beside]
-    lines += [[(x[k], y[row + 1]), (x[k + 1], y[row + 1])] for row, k in above]
+    x, y = np.array(diagram.x.edges), np.array(diagram.y.edges)
     look: dict[str, Any] = {"colors": "black", "linewidths": 1.4, "capstyle": "projecting"}
-    ax.add_collection(LineCollection(lines, zorder=3, **look), autolim=False)
+    row, k = np.nonzero(_parted(values[:, 1:], values[:, :-1]))
+    ax.vlines(x[k + 1], y[row], y[row + 1], zorder=3, **look)
+    row, k = np.nonzero(_parted(values[1:], values[:-1]))
+    ax.hlines(y[row + 1], x[k], x[k + 1], zorder=3, **look)
 
 
 def _parted(one: Floats, other: Floats) -> Booleans:
@@ -511,25 +510,21 @@ def _stack_labels(diagram: Diagram, which: str, ax: Axes) -> None:
 
 
 def _draw_points(diagram: Diagram, name: str, ax: Axes) -> None:
-    """A number per value of the quantity, a bar as wide as its pixel; an arrow to one outside."""
+    """A number per value of the quantity, a bar as wide as its pixel; what is beyond at the end."""
     from matplotlib.ticker import MaxNLocator
 
     kind, values = _measure(name)[1], _values(diagram, name)
-    norm = _norm(kind, values)
+    norm, edges = _norm(kind, values), np.array(diagram.x.edges)
     room = 0.04 * (norm.vmax - norm.vmin)
     if kind == "margin":
-        ax.set_yscale("log")
-        ax.axhline(1, color="black", linewidth=1.0, zorder=1)
         room = 0
+        ax.set_yscale("log")
+        ax.axhline(1, color="black", linewidth=1.0)
     elif kind == "count":
         ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
-    ax.set_ylim(norm.vmin - room, norm.vmax + room)
     shown = np.clip(values, norm.vmin, norm.vmax)
-    edges, places = np.array(diagram.x.edges), np.array(diagram.x.places)
-    ax.hlines(shown, edges[:-1], edges[1:], color=BLUE, linewidth=1.2, zorder=2)
-    for sign, here in {"o": values == shown, "v": values < shown, "^": values > shown}.items():
-        if here.any():  # an empty line without clipping would take room at the corner
-            ax.plot(places[here], shown[here], sign, color=BLUE, markersize=4, clip_on=False)
+    ax.hlines(shown, edges[:-1], edges[1:], color=BLUE, linewidth=3, clip_on=False)
+    ax.set_ylim(norm.vmin - room, norm.vmax + room)
 
 
 # Legend: what pixels can mean, as far as it happens

@@ -29,6 +29,7 @@ from swingby.simulate.steps import MAPS
 from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS
 from swingby.theory.initial import Scaled
+from swingby.theory.numbers import Booleans, Floats
 from swingby.theory.task import SIMTask
 
 if TYPE_CHECKING:
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
 
     from swingby.theory.law.stages import Stages
     from swingby.verify.predict_batch import BatchSchedule
-
-    Floats = NDArray[np.float64]
-    Booleans = NDArray[np.bool_]
 
 #: What a batch says of a point.
 Found = TypeVar("Found")
@@ -252,14 +250,16 @@ def margin(law: Law) -> float:
 
     over concepts i, j that are next to each other by descending a, with the predicted crossing
     times t and error bars e in steps. Above 1, the predicted order is beyond the error of the law;
-    0 where an error bar is infinite, inf with fewer than two concepts to compare.
+    0 where an error bar is infinite, inf with fewer than two concepts to compare, nan where two
+    times are equal and known without error: both concepts are learned in W(0).
     """
     order = sorted(range(len(law.signal)), key=lambda k: -law.signal[k])
     learned = [k for k in order if law.signal[k] > 0 and np.isfinite(law.crossing[k])]
-    found = [
-        abs(law.crossing[i] - law.crossing[j]) / (law.error[i] + law.error[j])
-        for i, j in pairwise(learned)
-    ]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = [
+            abs(law.crossing[i] - law.crossing[j]) / (law.error[i] + law.error[j])
+            for i, j in pairwise(learned)
+        ]
     return float(min(found, default=np.inf))
 
 
@@ -496,7 +496,7 @@ def _arrays(group: list[_Given]) -> dict[str, Any]:
     }
 
 
-def _log_scales(group: list[_Given]) -> NDArray[np.float64]:
+def _log_scales(group: list[_Given]) -> Floats:
     log_of = functools.cache(numbers.log_of)
     return np.array([log_of(one.W0.omega) for one in group])
 

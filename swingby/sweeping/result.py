@@ -60,7 +60,7 @@ class Status(Agreement):
     reasons: dict[str, int]
     per_second: float | None
 
-    def to_grid_of(self, store: Path) -> Grid:
+    def to_grid(self, store: Path) -> Grid:
         """Predicted labels down, observed labels across, with the counts around them."""
         rate = "" if self.per_second is None else f"; {self.per_second:.3g} per second"
         counts = (
@@ -69,7 +69,7 @@ class Status(Agreement):
         )
         below = self.lines(interval=False)[:1] if self.labels else []
         below += [f"failed, {count}: {reason}" for reason, count in self.reasons.items()]
-        return self.to_grid(f"Sweep {store}", [counts], below[:12])
+        return self.confusion(f"Sweep {store}", [counts], below[:12])
 
     def to_dict(self) -> dict[str, Any]:
         """The counts as plain values, ready for JSON."""
@@ -486,7 +486,7 @@ class SweepResult(Drawn):
 
     def to_grid(self) -> Grid:
         """Counts as a table: predicted labels down, observed labels across."""
-        return self.status().to_grid_of(self.store)
+        return self.status().to_grid(self.store)
 
     def __repr__(self) -> str:
         status = self.status()

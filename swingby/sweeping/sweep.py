@@ -16,7 +16,7 @@ import signal
 import threading
 import time
 import warnings
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -426,26 +426,26 @@ def measured(
     times is recorded as failed; its seconds are nan.
     """
     out: dict[Future[Any], list[Placed]] = {}
-    suspects: deque[tuple[Placed, int]] = deque()
-    alone = False
+    suspects: deque[list[Placed]] = deque()
+    deaths = Counter[bytes]()
+    lone: Future[Any] | None = None
 
-    def hand_out(chunk: list[Placed]) -> None:
+    def handed_out(chunk: list[Placed]) -> Future[Any]:
         try:
             future = crew.submit(measure_chunk, chunk, folder, running_code())
         except RuntimeError as error:
             shown = f"must be open ({error})"
             raise InvalidInput("executor", type(crew).__name__, shown) from error
         out[future] = chunk
+        return future
 
     try:
         while True:
             if suspects and not out:
-                alone = True
-                hand_out([suspects[0][0]])
-            elif not suspects:
-                alone = False
+                lone = handed_out(suspects.popleft())
+            elif not suspects and lone not in out:
                 for chunk in islice(chunks, slots - len(out)):
-                    hand_out(chunk)
+                    handed_out(chunk)
             if not out:
                 return
             done, _ = wait(out, timeout=_PAUSE, return_when=FIRST_COMPLETED)
@@ -458,17 +458,16 @@ def measured(
                     yield future.result()
                 elif not _process_is_gone(error):
                     raise _in_words(error) from error
-                elif not alone:
-                    suspects.extend((placed, 0) for placed in chunk)
-                    continue
-                elif suspects[0][1] + 1 < MOST_DEATHS:
-                    suspects[0] = (chunk[0], suspects[0][1] + 1)
-                    continue
+                elif future is not lone:
+                    suspects.extend([placed] for placed in chunk)
                 else:
+                    (placed,) = chunk
+                    deaths[placed[0]] += 1
+                    if deaths[placed[0]] < MOST_DEATHS:
+                        suspects.appendleft(chunk)
+                        continue
                     reason = f"{WORKER_DIED}: the process died {MOST_DEATHS} times at this point"
-                    yield [Kept(*chunk[0], None, reason)], math.nan
-                if alone:
-                    suspects.popleft()
+                    yield [Kept(*placed, None, reason)], math.nan
     finally:
         for future in out:
             future.cancel()

@@ -1,6 +1,7 @@
 """Rows depend on their point alone; labels mean the same when predicted and when observed."""
 
 import importlib
+import warnings
 from dataclasses import replace
 from fractions import Fraction
 
@@ -83,6 +84,16 @@ def test_the_margin_and_the_pivot_by_hand():
 def test_labels(changes, predicted, observed):
     row = measure([replace(POINT, **changes)])[0].results
     assert (row["predicted"], row["observed"]) == (predicted, observed)
+
+
+def test_what_is_learned_from_the_start_has_no_margin():
+    """Two crossings at step 0, without an error: 0 / 0, which is nothing to warn of."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        (row,) = measure([replace(POINT, omega="2")])
+    assert row.results["half_times"] == row.results["predicted_half_times"] == [0, 0]
+    assert (row.results["error"], row.results["margin"]) == ([0, 0], None)
+    assert row.results["predicted"] == row.results["observed"] == Label.IN_ORDER
 
 
 def test_out_of_order_is_found_in_advance():

@@ -62,20 +62,17 @@ def test_pixels_are_the_groups_of_the_frame(measured):
             assert cells.decided[place] == len(decided)
             assert cells.agreed[place] == (decided.predicted == decided.observed).sum()
             if len(done):
-                assert cells.margin[place] == done.margin.median()
+                np.testing.assert_equal(cells.margin[place], done.margin.median())
             else:
                 assert np.isnan([cells.margin[place], cells.swing_by[place]]).all()
                 assert cells.most_descents[place] == -1
     assert cells.failed.sum() > 0
-    assert cells.disagreement.shape == (3, 4)
 
 
 def test_a_store_without_a_grid_gives_the_same_pixels(measured):
-    whole = SweepResult(measured.store).phase_diagram("omega", "a_1/a_2").to_dict()
-    grid = SweepResult(measured.store, SweepGrid(**CONTENT, seeds=3)).phase_diagram(
-        "omega", "a_1/a_2"
-    )
-    assert whole == grid.to_dict()
+    grids = None, SweepGrid(**CONTENT, seeds=3)
+    results = [SweepResult(measured.store, grid).phase_diagram().to_dict() for grid in grids]
+    assert results[0] == results[1]
 
 
 def test_numbers_of_a_pixel_by_hand(tmp_path):
@@ -180,8 +177,7 @@ def test_axes_take_the_scale_on_which_values_are_even():
     assert axis("eta", "0.01", "0.02", "0.04", "0.08").scale == "log"
     assert axis("omega", "1e-3", "1e-1", "1e-2").values == ("0.001", "0.01", "0.1")
     below = axis("omega", "1e-400", "1e-402", "1e-401")
-    assert below.scale == "log"
-    assert below.places == (-402, -401, -400)
+    assert (below.scale, below.places) == ("log", (-402, -401, -400))
     assert below.edges == (-402.5, -401.5, -400.5, -399.5)
     # 300 decades beside three: the pixels would not be seen.
     assert axis("omega", "1e-300", "1e-6", "1e-3").scale == "ordered"
@@ -199,7 +195,7 @@ def test_plain_values(measured):
     frame = diagram.to_frame()
     assert len(frame) == 12
     assert frame.done.sum() == diagram.cells.done.sum()
-    assert frame.loc[frame.done == 0, "margin"].isna().tolist() == [True] * 3
+    assert frame.loc[frame.done == 0, "margin"].isna().tolist() == [True]
     assert frame.loc[5, "a_1/a_2"] == "2"
     text = str(diagram)
     assert "predicted as observed:" in text
@@ -225,13 +221,9 @@ def test_columns_of_ones_own_are_axes_labels_and_panels(measured):
         np.where(frame[f"{name}_2"] > 40, "late", "early")
         for name in ("predicted_half_time", "half_time")
     )
-    expected = {
-        (one, other): int(((said == one) & (seen == other)).sum())
-        for one in ("early", "late")
-        for other in ("early", "late")
-    }
+    expected = pd.Series(zip(said, seen, strict=True)).value_counts().to_dict()
     labels = result.status().labels
-    assert labels == {pair: count for pair, count in expected.items() if count}
+    assert labels == expected
     assert {"early", "late"} <= {label for pair in labels for label in pair}
     worst = result.disagreements(None)
     assert worst.total == len(worst) == (said != seen).sum()
@@ -398,16 +390,9 @@ def test_why_a_point_disagrees(tmp_path, results, words):
     assert bool(found.why) == bool(words)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"limit": 0}, "limit must be at least 1"),
-        (
-            {"where": {"omega": 1}},
-            r"where\[omega\] must be a value of the sweep: 1e-400, 0.001, got 1",
-        ),
-    ],
-)
-def test_disagreements_that_do_not_exist(result, arguments, words):
+def test_disagreements_that_do_not_exist(result):
+    with pytest.raises(InvalidInput, match="limit must be at least 1"):
+        result.disagreements(0)
+    words = r"where\[omega\] must be a value of the sweep: 1e-400, 0.001, got 1"
     with pytest.raises(InvalidInput, match=words):
-        result.disagreements(**arguments)
+        result.disagreements(where={"omega": 1})
