@@ -52,6 +52,9 @@ def test_a_formula_says_that_it_speaks_of_where_it_is_defined():
     assert found.evidence[-1] == "an identity of functions: equal where both sides are defined"
     line = Proof("letters real: x\nstep 1: a square\n  then formula: x x = x^2")["1"]
     assert "defined" not in str(judged(line.conclusion).evidence)
+    logs = "letters real: x\nstep 1: logs\n  then formula: (log(x + 7) + 1)^2 - 1 = {} log(x + 7)"
+    for factor, verdict in (("(log(x + 7) + 2)", "proved"), ("(log(x + 7) + 1)", "refuted")):
+        assert judged(Proof(logs.format(factor))["1"].conclusion).verdict == verdict
 
 
 def test_every_case_of_a_family_is_looked_at():

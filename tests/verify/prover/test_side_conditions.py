@@ -20,13 +20,7 @@ from swingby.verify.prover.judge import judge
 from swingby.verify.prover.scalar import dispatch
 from swingby.verify.prover.scalar.certificate import verify
 from swingby.verify.prover.scalar.dispatch import judge_scalar
-from swingby.verify.prover.scalar.laurent import (
-    ONE,
-    Atom,
-    Constraint,
-    PolynomialProblem,
-    multiply,
-)
+from swingby.verify.prover.scalar.laurent import ONE, Atom, Constraint, PolynomialProblem, multiply
 from swingby.verify.prover.scalar.relation import Sequent, conditions, relation_from, resolved
 from swingby.verify.prover.scalar.squares import sum_of_squares
 from tests.theory.letters import eq, ge, gt, le, lt

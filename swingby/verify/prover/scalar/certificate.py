@@ -116,12 +116,8 @@ def find(problem: PolynomialProblem, *, effort: int = 1, least: int = 0) -> Cert
 
 
 def means(problem: PolynomialProblem) -> Certificate | None:
-    """A verified certificate of squares of binomials, also in the roots of the letters, or None."""
-    for form in (problem, laurent.in_roots(problem)):
-        found = _combined(form, binomial_columns(form))
-        if found is not None:
-            return found
-    return None
+    """A verified certificate of squares of binomials, or None."""
+    return _combined(problem, binomial_columns(problem))
 
 
 def _combined(problem: PolynomialProblem, columns: list[Column]) -> Certificate | None:

@@ -271,12 +271,6 @@ def _squares(form: Form) -> Attempt | None:
     return None
 
 
-def _compared(points: int) -> str:
-    if points:
-        return f"translation compared at {points} points"
-    return "translation not compared: no point of its hypotheses was met"
-
-
 def _accepted(form: Form, certificate: Certificate | None) -> Attempt | None:
     """A certificate as an attempt that proves, once its translation and z3 do not contradict."""
     if certificate is None:
@@ -289,7 +283,11 @@ def _accepted(form: Form, certificate: Certificate | None) -> Attempt | None:
         raise RuntimeError(f"z3 contradicts a certificate of {case.goal}: {certificate}")
     lines = [str(certificate) if form.name == "polynomials" else f"in {form.name}: {certificate}"]
     lines += [f"uses {label}" for label in certificate.used if label]
-    lines.append(_compared(points))
+    lines.append(
+        f"translation compared at {points} points"
+        if points
+        else "translation not compared: no point of its hypotheses was met"
+    )
     agrees = "z3 agrees" if answer == "unsat" else "checked twice"
     exponents = {
         exponential.exp for r in case.relations for exponential in r.difference.atoms(sympy.exp)

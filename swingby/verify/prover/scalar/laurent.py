@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from typing import Any
 
 import flint
-import sympy
 
 from swingby.theory.budget import left
 
@@ -56,26 +55,6 @@ class PolynomialProblem:
     atoms: tuple[Atom, ...]
     constraints: tuple[Constraint, ...]
     goal: Constraint
-
-
-def in_roots(problem: PolynomialProblem) -> PolynomialProblem:
-    """The same problem, with the square roots of letters that are never negative as atoms."""
-    atoms = tuple(
-        replace(atom, name=f"{atom.name}^(1/2)", meaning=sympy.sqrt(atom.meaning))
-        if atom.sign != "real" and atom.meaning.is_Symbol
-        else atom
-        for atom in problem.atoms
-    )
-    orders = [1 + (new is not old) for new, old in zip(atoms, problem.atoms, strict=True)]
-
-    def powers(found: Constraint) -> Constraint:
-        terms = {
-            tuple((atom, n * orders[atom]) for atom, n in term): value
-            for term, value in found.polynomial.items()
-        }
-        return replace(found, polynomial=terms)
-
-    return PolynomialProblem(atoms, tuple(map(powers, problem.constraints)), powers(problem.goal))
 
 
 def constant(value: Fraction | int) -> Polynomial:
