@@ -41,13 +41,13 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-#: Lines of evidence that are shown, and how wide a witness is.
-_MOST_LINES, _WIDTH = 8, 100
+#: How wide a message is.
+_WIDTH = 100
 
 
 def claim_message(claim: Claim, expected: str, judged: Judged) -> str:
     """A claim, the verdict expected, the one found, and what it rests on; both verdicts first."""
-    from swingby.verify.auditing.record import verdict_words, witness_lines
+    from swingby.verify.auditing.record import verdict_lines
 
     place = f" ({claim.reference})" if claim.reference not in ("", claim.id) else ""
     edition = "" if claim.edition == "printed" else f", {claim.edition} edition"
@@ -55,20 +55,8 @@ def claim_message(claim: Claim, expected: str, judged: Judged) -> str:
         f"{claim.id}: expected {expected}, found {judged.verdict}",
         f"{claim.id}{place}{edition} says: {claim.about}.",
         *(f"  {line}" for line in to_text(claim).splitlines()),
-        f"Verdict: {verdict_words(judged)}.",
-        *(f"  {line}" for line in judged.evidence[:_MOST_LINES]),
+        *verdict_lines(judged, claim, _WIDTH),
     ]
-    left = len(judged.evidence) - _MOST_LINES
-    if left > 0:
-        lines.append(f"  ... {left} more lines of evidence: swingby.audit shows a line of the text")
-    lines += [f"  tried: {line}" for line in judged.tried]
-    if judged.cases:
-        lines.append(f"  cases: {judged.cases}")
-    for name, part in {"": judged, **judged.parts}.items():
-        if part.witness is not None:
-            word = "Counterexample" if part.verdict == Finding.REFUTED else "Witness"
-            head = f"{word}{f', {name}' if name else ''}:"
-            return "\n".join([*lines, head, *witness_lines(part.witness, _WIDTH)])
     return "\n".join(lines)
 
 
@@ -256,7 +244,7 @@ def _stage_table(run: Run, schedule: Schedule, rows: list[list[str]], broken: li
         below=[f"the law warns: {warning}" for warning in schedule.warnings],
     )
     # A line is not broken here: a summary shows the first one alone.
-    return grid.to_text(width=max(100, *(len(line) for line in (*broken, *grid.above))))
+    return grid.to_text(width=max(_WIDTH, *(len(line) for line in (*broken, *grid.above))))
 
 
 def _require_prediction_of(run: Any, schedule: Any) -> None:

@@ -24,7 +24,8 @@ class Mutant:
     """One wrong edit: `old` occurs exactly once in a file below ``swingby/``.
 
     `tests`: node ids below ``tests/``; fast, and at least one must fail. Tests that shrink their
-    failures are slow here. `slow`: compiling what is mutated takes long, or its tests train.
+    failures are slow here. `says`: words that are printed then. `slow`: compiling what is mutated
+    takes long, or its tests train.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Mutant:
     old: str
     new: str
     tests: tuple[str, ...]
+    says: str
     slow: bool
 
 
@@ -42,8 +44,9 @@ def _read(entry):
     old, new = (
         "\n".join(line[2:] for line in lines if line.startswith(sign)) for sign in ("-", "+")
     )
-    tests = tuple(line.strip() for line in lines if line.startswith("  "))
-    return Mutant(name, file, old, new, tests, bool(slow))
+    named = [line.strip().partition(" says ") for line in lines if line.startswith("  ")]
+    tests, _, says = zip(*named, strict=True)
+    return Mutant(name, file, old, new, tests, "".join(says), bool(slow))
 
 
 def _drawn(mutants):
@@ -59,6 +62,7 @@ MUTANTS = [_read(entry) for entry in LIST.split("\n\n")[1:]]
 DRAWN = MUTANTS if FULL else _drawn(MUTANTS)
 
 
+SUITES = "../docs/examples/"  # tried beside the other tests
 pytestmark = pytest.mark.usefixtures("compiled")
 TORCH = importlib.util.find_spec("torch") is not None
 
@@ -67,7 +71,7 @@ def _runnable(tests):
     """Node ids: without torch, none of a file that asks for it."""
     files = {test: ROOT / "tests" / test.partition("::")[0] for test in tests}
     return [
-        f"tests/{test}"
+        f"tests/{test.removeprefix(SUITES)}"
         for test, file in files.items()
         if TORCH or 'importorskip("torch")' not in file.read_text(encoding="utf-8")
     ]
@@ -75,28 +79,24 @@ def _runnable(tests):
 
 @pytest.fixture
 def run(forked_pytest, tmp_path):
-    """The exit code of pytest on some node ids in a copy, and the end of what it printed."""
-
+    """The exit code of pytest on some node ids in a copy, and what it printed."""
     # Not in the folder of all others, where looking for a free name takes time.
     temporary = f"--basetemp={tmp_path / 'temporary'}"
 
     def call(target, tests, *options, profile="as drawn", seconds=200):
         # Nobody reads how a bug was noticed, or looks for its simplest example.
         brief = ("-x", "-q", "--assert=plain", "--tb=short", f"--hypothesis-profile={profile}")
-        options = (*brief, "-p", "no:cacheprovider", temporary, *options)
-        code, output, errors = forked_pytest([*options, *tests], target, target, seconds)
-        return code, output[-2000:] + errors[-2000:]
+        brief += ("-p", "no:cacheprovider", temporary)
+        code, *printed = forked_pytest([*brief, *options, *tests], target, target, seconds)
+        return code, "".join(printed)
 
     return call
 
 
 def test_the_list_is_long_and_every_bug_is_another_one():
-    assert len(MUTANTS) >= 40
-    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)
+    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS) >= 40
     assert len({(mutant.file, mutant.old, mutant.new) for mutant in MUTANTS}) == len(MUTANTS)
-    for mutant in MUTANTS:
-        assert mutant.tests
-        assert mutant.old != mutant.new
+    assert all(mutant.old != mutant.new for mutant in MUTANTS)
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
@@ -106,16 +106,14 @@ def test_the_place_of_every_bug_exists_once(mutant):
 
 @pytest.fixture
 def copy(tmp_path, link_tree):
-    """A copy of all that tests may read, gone with the test.
-
-    Compiled code goes along so that nothing is compiled twice.
-    """
+    """A copy of all that tests may read, compiled code too, gone with the test."""
     target = tmp_path / "copy"
     for name in ("swingby", "tests", "docs", "benchmarks"):
         link_tree(ROOT / name, target / name, ("_build", "generated", "mutants"))
     for path in ROOT.iterdir():
         if path.is_file():
             shutil.copy2(path, target)
+    shutil.copy2(ROOT / "tests" / SUITES / "test_theory.py", target / "tests")
     yield target
     shutil.rmtree(target)
 
@@ -130,7 +128,7 @@ def test_the_named_tests_pass_on_the_code_as_it_is(run, copy):
         # One test of every file, once: the others pass in the tree, and want the same files.
         some = {test.partition("::")[0]: test for test in sorted(named)}.values()
         code, output = run(copy, some, "-p", "tests.forked", profile="once")
-    assert code == 0, output
+    assert code == 0, output[-4000:]
 
 
 @pytest.mark.mutants
@@ -146,4 +144,5 @@ def test_a_seeded_bug_is_caught(mutant, run, copy):
     path.unlink()
     path.write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
     code, output = run(copy, tests)
-    assert code == 1, output
+    assert code == 1, output[-4000:]
+    assert mutant.says in output

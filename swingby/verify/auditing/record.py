@@ -108,7 +108,7 @@ class Record(Shown):
         body += [f"  {line}" for line in to_text(self.statement).splitlines()]
         if self.reading:
             body += ["", f"Read as: {self.reading}"]
-        body += ["", *_verdict_lines(self, width)]
+        body += ["", *verdict_lines(self, self.statement, width)]
         if self.breaks:
             body += ["", f"What breaks: {self.breaks} ({self.severity})."]
             body += [f"  {self.explanation}"]
@@ -169,34 +169,34 @@ def verdict_words(judged: Record | Judged) -> str:
     return f"{judged.verdict}, by {method}" if method else str(judged.verdict)
 
 
-def _verdict_lines(record: Record, width: int) -> list[str]:
-    lines = [f"Verdict: {verdict_words(record)}."]
-    lines += [f"  Cases: {record.cases}."] if record.cases else []
-    lines += _evidence_lines(record, width)
-    if record.witness is not None:
-        word = "Witness" if record.statement.quantifier == "exists" else "Counterexample"
-        lines += ["", f"{word}:", *witness_lines(record.witness, width)]
-    for name, part in record.parts.items():
-        lines += _part_lines(record, name, part, width)
+def verdict_lines(judged: Record | Judged, claim: Claim, width: int) -> list[str]:
+    """The verdict on a claim, and what it rests on."""
+    lines = [f"Verdict: {verdict_words(judged)}."]
+    lines += [f"  Cases: {judged.cases}."] if judged.cases else []
+    lines += _evidence_lines(judged, width)
+    if judged.witness is not None:
+        word = "Witness" if claim.quantifier == "exists" else "Counterexample"
+        lines += ["", f"{word}:", *witness_lines(judged.witness, width)]
+    for name, part in judged.parts.items():
+        lines += _part_lines(judged, name, part, width)
     return lines
 
 
-def _evidence_lines(record: Record, width: int) -> list[str]:
+def _evidence_lines(judged: Record | Judged, width: int) -> list[str]:
     """What a reader can check, cut where a certificate has many cases, and what was tried."""
-    lines = [row for line in record.evidence for row in wrapped(line, width, "  ")]
+    lines = [row for line in judged.evidence for row in wrapped(line, width, "  ")]
     left = len(lines) - _MOST_LINES
     if left > 0:
-        more = f"  ... {left} more lines of evidence: to_dict() has them all"
-        lines = [*lines[:_MOST_LINES], more]
-    return [*lines, *(f"  tried: {line}" for line in record.tried)]
+        lines[_MOST_LINES:] = [f"  ... {left} more lines of evidence: to_dict() has them all"]
+    return [*lines, *(f"  tried: {line}" for line in judged.tried)]
 
 
-def _part_lines(record: Record, name: str, part: Judged, width: int) -> list[str]:
+def _part_lines(whole: Record | Judged, name: str, part: Judged, width: int) -> list[str]:
     """The verdict on a part of a line, without what the whole has said already."""
-    said = set(record.evidence)
+    said = set(whole.evidence)
     lines = [f"  {name}: {verdict_words(part)}."]
     lines += [f"    {one}" for one in part.evidence if not said & {one, f"{name}: {one}"}]
-    if part.witness not in (None, record.witness):
+    if part.witness not in (None, whole.witness):
         lines += [f"  {line}" for line in witness_lines(part.witness, width - 2)]
     return lines
 
