@@ -398,13 +398,9 @@ def _dask_client(executor: Any, workers: int) -> Iterator[Any]:
         try:
             asked = executor
             if executor == "dask":
-                asked = distributed.LocalCluster(
-                    n_workers=workers,
-                    threads_per_worker=1,
-                    dashboard_address=None,
-                    silence_logs=logging.CRITICAL,
-                )
-                ours.enter_context(asked)
+                own = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": None}
+                cluster = distributed.LocalCluster(silence_logs=logging.CRITICAL, **own)
+                asked = ours.enter_context(cluster)
             client = distributed.Client(asked, timeout=_ANSWER, set_as_default=False)
         except (OSError, ValueError, RuntimeError) as error:
             shown = f"must be the address of a Dask scheduler that answers ({error})"
