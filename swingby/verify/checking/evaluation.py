@@ -23,6 +23,7 @@ from typing import Any
 
 import flint
 import mpmath
+import sympy
 
 from swingby.errors import InvalidInput
 from swingby.theory import assumptions as text
@@ -52,16 +53,6 @@ class Instance:
     values: dict[Any, Fraction]
     log10_P: Fraction
 
-    @property
-    def is_gap(self) -> bool:
-        """Whether this is D.5's a_i - 3 a_j >= alpha/C: it has a C > 1 exactly if a_i > 3 a_j."""
-        return text.C in self.condition.relation.free_symbols
-
-    @property
-    def gap(self) -> tuple[Fraction, Fraction]:
-        """a_i and 3 a_j; the C that is tried says nothing about them."""
-        return self.values[text.a_i], 3 * self.values[text.a_j]
-
     def sides(self) -> tuple[flint.arb, flint.arb]:
         """Left and right side as balls, at the current working precision."""
         filled = {symbol: balls.ball(value) for symbol, value in self.values.items()}
@@ -74,29 +65,28 @@ class Instance:
         left, right = self.sides()
         return (left, right) if self.condition.relation.rel_op in ("<=", "<") else (right, left)
 
-    def sign(self, precisions: Sequence[int] = balls.PRECISIONS) -> int | None:
-        """1 inside, 0 on the edge of a closed inequality, -1 outside, None if undecided."""
+    def side(self, precisions: Sequence[int] = balls.PRECISIONS) -> int | None:
+        """1 inside, 0 where both sides are equal, -1 outside, None if undecided."""
         relation = self.condition.relation
         exact = balls.rational(relation.lhs - relation.rhs, self.values)
-        side: int | None = None
         if exact is not None:
             side = (exact > 0) - (exact < 0)
-            if relation.rel_op in ("<=", "<"):
-                side = -side
-        else:
-            for bits in precisions:
-                with precision(bits):
-                    small, large = self.small_and_large()
-                    side = balls.sign(large - small)
-                if side is not None:
-                    break
-        return -1 if side == 0 and relation.rel_op in ("<", ">") else side
+            return -side if relation.rel_op in ("<=", "<") else side
+        for bits in precisions:
+            with precision(bits):
+                small, large = self.small_and_large()
+                found = balls.sign(large - small)
+            if found is not None:
+                return found
+        return None
+
+    def sign(self, precisions: Sequence[int] = balls.PRECISIONS) -> int | None:
+        """The side, where the edge of a strict inequality is outside."""
+        side = self.side(precisions)
+        return -1 if side == 0 and self.condition.relation.rel_op in ("<", ">") else side
 
     def verdict(self, precisions: Sequence[int] = balls.PRECISIONS) -> Verdict:
-        """Whether the user's numbers allow it; of D.5's gap, whether they do for some C > 1."""
-        if self.is_gap:
-            apart, close = self.gap
-            return Verdict.HOLDS if apart > close else Verdict.FAILS
+        """Whether it holds."""
         return from_sign(self.sign(precisions))
 
     def log10_slack(self, bits: int) -> flint.arb:
@@ -105,11 +95,6 @@ class Instance:
         -inf where the larger side has no logarithm, nan where these bits bound nothing.
         """
         with precision(bits):
-            if self.is_gap:
-                apart, close = self.gap
-                if not close:
-                    return flint.arb.pos_inf() if apart else flint.arb.neg_inf()
-                return log10(balls.ball(apart / close).log())
             small, large = self.small_and_large()
             if large <= 0:
                 return flint.arb.neg_inf()
@@ -121,15 +106,17 @@ class Instance:
 
     def margin(self, precisions: Sequence[int]) -> tuple[Ends, int]:
         """Ends of the slack, and the precision at which its verdict is decided too."""
-        if not self.is_gap and self.sign(precisions) == 0:
-            return (Fraction(0), Fraction(0)), precisions[0]
         for used in precisions:
             slack = self.log10_slack(used)
             if not slack.is_nan() and self.verdict((used,)) != Verdict.UNDECIDED:
                 break
-        if slack.is_nan() or slack.is_finite():
-            return ends(slack), used
-        return (float(slack), float(slack)), used
+        if not (slack.is_nan() or slack.is_finite()):
+            return (float(slack), float(slack)), used
+        return (Fraction(0), Fraction(0)) if self.side(precisions) == 0 else ends(slack), used
+
+
+#: What D.5's a_i - 3 a_j >= alpha/C asks of the user's numbers: it has a C > 1 exactly then.
+GAP = Condition(sympy.Gt(text.a_i, 3 * text.a_j), "pair")
 
 
 def instances(
@@ -185,11 +172,11 @@ def about_numbers(statement: Statement, problem: Problem, constants: Constants) 
     only their own inequality is left.
     """
     found = [
-        instance
-        for instance in instances([statement], problem, constants, neighbours=True)
-        if instance.condition.about == "numbers"
+        replace(one, condition=GAP) if text.C in one.condition.relation.free_symbols else one
+        for one in instances([statement], problem, constants, neighbours=True)
+        if one.condition.about == "numbers"
     ]
-    gaps = [instance for instance in found if instance.is_gap]
+    gaps = [one for one in found if one.condition is GAP]
     return gaps if gaps and not problem.separated else found
 
 
@@ -337,8 +324,8 @@ def _explain(worst: Instance | None, constants: Constants) -> str:
     if worst is None:
         return "there is no pair of concepts to compare"
     where = f" at {worst.place}" if worst.place else ""
-    if worst.is_gap:
-        large, close = worst.gap
+    if worst.condition is GAP:
+        large, close = worst.values[text.a_i], 3 * worst.values[text.a_j]
         word = ">" if large > close else "is not above"
         shown = f"a_i = {numbers.scientific(large)} {word} 3 a_j = {numbers.scientific(close)}"
         return shown + where
