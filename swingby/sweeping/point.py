@@ -45,7 +45,7 @@ LARGEST_RUN = 8
 #: From this eta a on, no descents are predicted for steps that are not those of the flow.
 COARSE = Fraction(1, 2)
 #: Raised whenever :func:`measure` may give another row for a point.
-MEASURE_VERSION = 2
+MEASURE_VERSION = 3
 #: Entries of U are multiples of 2 to the minus this. At most 100,000 columns of squares of 18
 #: digits behind the point stay below 2^53 units.
 BITS = 18
@@ -250,8 +250,8 @@ def margin(law: Law) -> float:
 
     over concepts i, j that are next to each other by descending a, with the predicted crossing
     times t and error bars e in steps. Above 1, the predicted order is beyond the error of the law;
-    0 where an error bar is infinite, inf with fewer than two concepts to compare, nan where two
-    times are equal and known without error: both concepts are learned in W(0).
+    0 where an error bar is infinite, inf with fewer than two concepts to compare. Two that are
+    learned in W(0), at equal times without error, do not count; nan where no others are left.
     """
     order = sorted(range(len(law.signal)), key=lambda k: -law.signal[k])
     learned = [k for k in order if law.signal[k] > 0 and np.isfinite(law.crossing[k])]
@@ -260,7 +260,8 @@ def margin(law: Law) -> float:
             abs(law.crossing[i] - law.crossing[j]) / (law.error[i] + law.error[j])
             for i, j in pairwise(learned)
         ]
-    return float(min(found, default=np.inf))
+    told = [one for one in found if not np.isnan(one)]
+    return float(min(told or found, default=np.inf))
 
 
 def smallest_pivot(law: Law) -> float:

@@ -4,6 +4,7 @@ import importlib
 import warnings
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -94,6 +95,10 @@ def test_what_is_learned_from_the_start_has_no_margin():
     assert row.results["half_times"] == row.results["predicted_half_times"] == [0, 0]
     assert (row.results["error"], row.results["margin"]) == ([0, 0], None)
     assert row.results["predicted"] == row.results["observed"] == Label.IN_ORDER
+    # Of three concepts it says nothing of the third, whose bar is one step.
+    for crossing, error in (((0, 0, 10), (0, 0, 1)), ((10, 0, 0), (1, 0, 0))):
+        law = SimpleNamespace(signal=(4, 2, 1), crossing=np.array(crossing), error=np.array(error))
+        assert module.margin(law) == 10
 
 
 def test_out_of_order_is_found_in_advance():

@@ -144,7 +144,7 @@ def test_recorded_trajectories_lie_beside_the_store(path):
 
 
 def test_a_worker_of_another_version_is_refused(grid, path, monkeypatch):
-    versions = iter(["swingby 9.9.9, measure 2"])
+    versions = iter(["swingby 9.9.9, measure 3"])
     running_code = module.running_code
     monkeypatch.setattr(module, "running_code", lambda: next(versions, running_code()))
     with pytest.raises(InvalidInput, match=r"must run the driver's version, swingby 9\.9\.9"):
