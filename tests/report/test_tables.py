@@ -187,7 +187,7 @@ COMMANDS = [
     f"table {START}",
     "audit --item D.61 --item D.64",
     "audit --item D.61",
-    "audit --item D.61 --assume PSD",
+    "audit --item 4.1 --assume PSD",
     "hunt D.61 --seconds 1",
     "certify --signal 4,1 --w0 '2e-3,1e-3;1e-3,2e-3' --eta 1/100 --dynamics gd",
     "figures --list",
