@@ -27,7 +27,7 @@ from swingby.diffusion.vdm import LinearSchedule as LinearSchedule
 from swingby.diffusion.vdm import loss as loss
 from swingby.diffusion.vdm import sample as sample
 from swingby.diffusion.vectors.compare import compare_vectors as compare_vectors
-from swingby.diffusion.vectors.prediction import predict_vectors as predict_vectors
+from swingby.diffusion.vectors.laws import predict_vectors as predict_vectors
 from swingby.diffusion.vectors.setting import VectorSetting as VectorSetting
 from swingby.diffusion.vectors.train import train_vectors as train_vectors
 from swingby.diffusion.verdicts import Judgement as Judgement

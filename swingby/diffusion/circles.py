@@ -117,14 +117,14 @@ class Circles:
     def conditions(self, kind: int, n: int) -> NDArray[np.float32]:
         """What a network is told to make n images of the middle of a class, shape (n, 4)."""
         kind = numbers.whole(kind, "kind", most=len(CLASSES) - 1)
-        n = numbers.whole(n, "n", 1)
+        n = numbers.whole(n, "n", 1, most=MOST_IMAGES)
         return np.tile(self.means(divmod(kind, 2)), (n, 1)).astype(np.float32)
 
     def draw(
         self, n_per_class: int, *, rng: Any = None, classes: tuple[int, ...] = TRAINING_CLASSES
     ) -> Images:
         """Random images, one class after the other; `classes` are places in ``CLASSES``."""
-        n = numbers.whole(n_per_class, "n_per_class", 1)
+        n = numbers.whole(n_per_class, "n_per_class", 1, most=MOST_IMAGES)
         if not isinstance(classes, (tuple, list)) or not classes:
             raise InvalidInput("classes", classes, "must be one or more places in CLASSES")
         classes = tuple(numbers.whole(one, "classes", most=len(CLASSES) - 1) for one in classes)
@@ -252,7 +252,7 @@ def read_circles(pixels: ArrayLike, circles: Circles) -> Reading:
     size = circles.pixels
     if images.ndim != 4 or images.shape[1:] != (3, size, size):
         raise InvalidInput("pixels", f"shape {images.shape}", f"must be (n, 3, {size}, {size})")
-    fit = _Disc(size)
+    fit = _disc(size)
     state, rest, errors = fit.measured(images)
     total = ((images - images.mean((2, 3), keepdims=True)) ** 2).sum((1, 2, 3))
     left = (rest**2).sum((1, 2, 3))
@@ -290,9 +290,27 @@ class _Disc:
     """Blurred discs at some size of images: templates to begin with, and a least squares fit."""
 
     def __init__(self, pixels: int) -> None:
-        self.pixels = pixels
-        self.grid = np.linspace(-1, 1, pixels)
-        self.profile, self.templates, self.starts = _bank(pixels)
+        from scipy.interpolate import RectBivariateSpline
+        from scipy.special import chndtr
+
+        self.pixels, self.pitch = pixels, 2 / (pixels - 1)
+        self.grid = grid = np.linspace(-1, 1, pixels)
+        # The generator blurs; pixels that are in or out spread the edge by another 1/sqrt(12).
+        width = self.pitch * math.sqrt((pixels / 32) ** 2 + 1 / 12)
+        away, radii = np.linspace(0, 3.5, 280), np.linspace(0, _LARGEST + 0.05, 120)
+        # A Gaussian around a point at this distance from the centre, inside the radius.
+        table = chndtr((radii[None] / width) ** 2, 2.0, (away[:, None] / width) ** 2)
+        #: The disc by distance and radius.
+        self.profile = RectBivariateSpline(away, radii, table)
+        near = grid[np.abs(grid) <= 0.8]
+        #: Radius, row and column of the templates, which are of unit length.
+        self.starts = np.array([(r, y, x) for r in _RADII for y in near for x in near])
+        distance = np.hypot(
+            (grid - self.starts[:, 1:2])[:, :, None], (grid - self.starts[:, 2:])[:, None, :]
+        ).reshape(len(self.starts), -1)
+        masks = self.profile.ev(distance, np.broadcast_to(self.starts[:, :1], distance.shape))
+        masks -= masks.mean(1, keepdims=True)
+        self.templates = masks / np.linalg.norm(masks, axis=1, keepdims=True)
 
     def explained(self, images: Floats) -> Floats:
         """Sum of squares that each template explains beyond a flat ground, shape (n, k)."""
@@ -329,8 +347,7 @@ class _Disc:
         squares = inverse.diagonal(0, 1, 2) * spread[:, None]
         # The grid moves the radius, and what the radius is fitted together with moves along.
         along = inverse[:, :, 0] / inverse[:, :1, 0]
-        pitch = 2 / (self.pixels - 1)
-        grid = LATTICE * pitch**1.5 / np.sqrt(state[:, :1].clip(pitch))
+        grid = LATTICE * self.pitch**1.5 / np.sqrt(state[:, :1].clip(self.pitch))
         squares = squares + (along * grid) ** 2
         squares[:, 1:3] += grid**2
         return state, rest, np.sqrt(squares)
@@ -382,25 +399,4 @@ def _normal(state: Floats, rest: Floats, slope: Floats, prior: Floats) -> tuple[
     return normal, pull
 
 
-@functools.lru_cache(maxsize=4)
-def _bank(pixels: int) -> tuple[Any, Floats, Floats]:
-    """The profile of a blurred disc by distance and radius; unit templates; their discs."""
-    from scipy.interpolate import RectBivariateSpline
-    from scipy.special import chndtr
-
-    pitch = 2 / (pixels - 1)
-    # The generator blurs; pixels that are in or out spread the edge by another 1/sqrt(12).
-    width = pitch * math.sqrt((pixels / 32) ** 2 + 1 / 12)
-    away, radii = np.linspace(0, 3.5, 280), np.linspace(0, _LARGEST + 0.05, 120)
-    # A Gaussian around a point at this distance from the centre, inside the radius.
-    table = chndtr((radii[None] / width) ** 2, 2.0, (away[:, None] / width) ** 2)
-    profile = RectBivariateSpline(away, radii, table)
-    grid = np.linspace(-1, 1, pixels)
-    near = grid[np.abs(grid) <= 0.8]
-    starts = np.array([(r, y, x) for r in _RADII for y in near for x in near])
-    distance = np.hypot(
-        (grid[None] - starts[:, 1:2])[:, :, None], (grid[None] - starts[:, 2:])[:, None, :]
-    ).reshape(len(starts), -1)
-    masks = profile.ev(distance, np.broadcast_to(starts[:, :1], distance.shape))
-    masks -= masks.mean(1, keepdims=True)
-    return profile, masks / np.linalg.norm(masks, axis=1, keepdims=True), starts
+_disc = functools.lru_cache(maxsize=4)(_Disc)

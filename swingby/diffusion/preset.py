@@ -70,7 +70,7 @@ class Layout:
             raise InvalidInput("channels", self.channels, "must be the channels of each level")
         put(self, "channels", tuple(numbers.whole(one, "channels", 1) for one in self.channels))
         for name, least in _LAYOUT.items():
-            put(self, name, numbers.whole(getattr(self, name), name, least))
+            put(self, name, numbers.whole(getattr(self, name), name, least, most=_MOST))
         one_of(self.norm, "norm", ("group", "layer"))
         booleans(self, "reads_condition")
         for name in ("centre", "gain"):

@@ -102,14 +102,7 @@ class Study:
 
     def save(self, path: str | Path) -> None:
         """Write a JSON file; InvalidInput if it cannot be written."""
-        plain = self.to_dict()
-        head = ",\n".join(
-            f"{json.dumps(name)}: {json.dumps(value)}"
-            for name, value in plain.items()
-            if name != "courses"
-        )
-        courses = ",\n".join(json.dumps(one, separators=(",", ":")) for one in plain["courses"])
-        write_text(path, f'{{{head},\n"courses": [\n{courses}\n]}}', "path")
+        write_text(path, json.dumps(self.to_dict()), "path")
 
     @classmethod
     def load(cls, path: str | Path) -> Study:

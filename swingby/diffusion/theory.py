@@ -22,12 +22,25 @@ import numpy as np
 
 from swingby.diffusion.circles import CONDITION, TRAINING_CLASSES, Circles
 from swingby.errors import InvalidInput
+from swingby.simulate.outcome import descents, turning_points
 from swingby.theory import numbers
 from swingby.theory.task import SIMTask
 from swingby.training.setting import Floats, instance, one_of
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from swingby.diffusion.preset import Preset
+
+
+#: Smallest turn of a test loss that counts, as a part of its start.
+TURN = 0.01
+
+
+def falls(loss: Floats, part: float = TURN) -> int:
+    """How often a curve fell by a part of its start."""
+    swing = part * float(loss[0])
+    return descents(turning_points(loss, swing), swing)
 
 
 @dataclass(frozen=True)
@@ -56,25 +69,10 @@ class Noise:
         return self.signal - (_deviation(self.high) ** 2 - _deviation(self.low) ** 2)
 
     @functools.cached_property
-    def deviation(self) -> float:
-        """Of sigma."""
-        return 2 * (math.asinh(math.exp(self.high / 2)) - math.asinh(math.exp(self.low / 2)))
-
-    @functools.cached_property
     def rest(self) -> float:
         """Of (1 - sigma)^2: what is left of the noise."""
-        spread = _softplus(self.high) - _softplus(self.low)
-        return self.range - 2 * self.deviation + spread
-
-    @functools.cached_property
-    def ratio(self) -> float:
-        """Of the signal-to-noise ratio, e^-gamma."""
-        return math.exp(-self.low) - math.exp(-self.high)
-
-    @functools.cached_property
-    def ratio_deviation(self) -> float:
-        """Of sigma e^-gamma = alpha^2 / sigma."""
-        return 2 * (1 / _deviation(self.low) - 1 / _deviation(self.high))
+        sigma = 2 * (math.asinh(math.exp(self.high / 2)) - math.asinh(math.exp(self.low / 2)))
+        return self.range - 2 * sigma + (_softplus(self.high) - _softplus(self.low))
 
     def at(self, t: Floats) -> Floats:
         """Gamma at times from 0 to 1."""
@@ -85,6 +83,11 @@ class Noise:
         noise = 1 / (1 + np.exp(-self.at(t)))
         return np.sqrt(1 - noise), np.sqrt(noise)
 
+    def gains(self, t: Floats) -> tuple[Floats, Floats]:
+        """g_c and g_z of :meth:`form`: with them a denoiser reads the condition and the data."""
+        signal, noise = self.alpha_sigma(t)
+        return signal / noise, (1 - noise) / noise
+
     def form(self, signal: Floats) -> Floats:
         r"""The expected loss of each concept where c and z are read, as a form in (1 - W, 1 - P).
 
@@ -94,11 +97,13 @@ class Noise:
         .. math:: M = \int \begin{pmatrix} g_c^2 a & -g_c g_z \alpha a \\ \cdot & g_z^2 (\alpha^2 a
             + \sigma^2) \end{pmatrix} d\gamma .
         """
-        mixed = self.ratio - self.ratio_deviation
-        copied = self.ratio - 2 * self.ratio_deviation + self.signal
+        # The integrals of e^-gamma = alpha^2 / sigma^2 and of alpha^2 / sigma.
+        ratio = math.exp(-self.low) - math.exp(-self.high)
+        by_sigma = 2 * (1 / _deviation(self.low) - 1 / _deviation(self.high))
+        copied = ratio - 2 * by_sigma + self.signal
         found = np.empty((len(signal), 2, 2))
-        found[:, 0, 0] = self.ratio * signal
-        found[:, 0, 1] = found[:, 1, 0] = -mixed * signal
+        found[:, 0, 0] = ratio * signal
+        found[:, 0, 1] = found[:, 1, 0] = -(ratio - by_sigma) * signal
         found[:, 1, 1] = copied * signal + self.rest
         return found
 
@@ -261,6 +266,27 @@ def _told(circles: Circles, gain: Floats) -> Floats:
     return np.stack([gain * (circles.means(one) - low) for one in ((1, 0), (0, 1))])
 
 
+def _batch(
+    circles: Circles, rng: np.random.Generator, *, fixed: bool
+) -> tuple[NDArray[np.float32], Floats]:
+    """Images without noise, (class, jitter, pixels), and how they lie off the middle, (jitter, 4).
+
+    Only the class differs: places, grounds and offsets are the same for all; the place and the
+    ground for all of the batch where they are fixed.
+    """
+    drawn, repeat = (1, JITTERS) if fixed else (JITTERS, 1)
+    centres = np.repeat(rng.uniform(-0.5, 0.5, (drawn, 2)), repeat, axis=0)
+    grounds = np.repeat(rng.uniform(0.8, 1.0, (drawn, 3)), repeat, axis=0)
+    # One draw in each of as many strata.
+    ranks = rng.permuted(np.tile(np.arange(JITTERS), (4, 1)), axis=1).T
+    offsets = circles.reach * (2 * (ranks + rng.uniform(size=ranks.shape)) / JITTERS - 1)
+    images = [
+        circles.paint(circles.means(divmod(kind, 2)) + offsets, centres, grounds)
+        for kind in TRAINING_CLASSES
+    ]
+    return np.stack(images).reshape(len(images), JITTERS, -1), offsets
+
+
 def _of_images(
     circles: Circles, count: int, rng: np.random.Generator, gain: Floats | None, *, fixed: bool
 ) -> tuple[Floats, Floats, float]:
@@ -269,41 +295,30 @@ def _of_images(
     With a gain: distances in the image times those in the condition, and covariances.
     """
     quiet = replace(circles, noise=0.0)
-    told = None if gain is None else _told(circles, gain)
-    images, read = [], np.empty((count, JITTERS, 2))
-    for place in range(count):
-        repeat = JITTERS if fixed else 1
-        drawn = 1 if fixed else JITTERS
-        centres = np.repeat(rng.uniform(-0.5, 0.5, (drawn, 2)), repeat, axis=0)
-        grounds = np.repeat(rng.uniform(0.8, 1.0, (drawn, 3)), repeat, axis=0)
-        # One draw in each of as many strata, the same for all classes: only the class differs.
-        ranks = rng.permuted(np.tile(np.arange(JITTERS), (4, 1)), axis=1).T
-        offsets = circles.reach * (2 * (ranks + rng.uniform(size=ranks.shape)) / JITTERS - 1)
-        of_class = [
-            quiet.paint(quiet.means(divmod(kind, 2)) + offsets, centres, grounds)
-            for kind in TRAINING_CLASSES
-        ]
-        images.append(np.stack(of_class).reshape(len(of_class), JITTERS, -1))
-        if gain is not None and told is not None:
-            read[place] = (gain * offsets) @ (told / np.linalg.norm(told, axis=1)[:, None]).T
-    means = np.stack([one.mean(1, dtype=np.float64) for one in images])
+    batches = [_batch(quiet, rng, fixed=fixed) for _ in range(count)]
+    means = np.stack([images.mean(1, dtype=np.float64) for images, _ in batches])
     ways = np.stack([means[:, other] - means[:, 0] for other in OTHER_CLASS], 1)  # (count, 2, P)
     squares = np.einsum("bpi,bqi->bpq", ways, ways)
     if fixed:
-        products = _without_each(squares)
+        products, along = _without_each(squares), ways
     else:
         # Products of different batches alone are free of the bias of their noise.
-        total, left = ways.sum(0), ways.sum(0) - ways
+        total, along = ways.sum(0), ways.sum(0) - ways
         of_all = (total @ total.T - squares.sum(0)) / (count * (count - 1))
-        rest = np.einsum("bpi,bqi->bpq", left, left) - (squares.sum(0) - squares)
+        rest = np.einsum("bpi,bqi->bpq", along, along) - (squares.sum(0) - squares)
         products = np.concatenate([rest / ((count - 1) * (count - 2)), of_all[None]])
+    distances = products.diagonal(0, 1, 2)
+    if gain is not None:
+        told = _told(circles, gain)
+        distances = np.sqrt(np.maximum(distances, 0)) * np.linalg.norm(told, axis=1)
     spreads = np.empty((count, 2))
-    for place, one in enumerate(images):
-        along = ways[place] if fixed else left[place]
-        unit = along / np.linalg.norm(along, axis=1)[:, None]
-        seen = one.astype(np.float64) @ unit.T  # (class, jitter, concept)
+    for place, (images, offsets) in enumerate(batches):
+        seen = images.astype(np.float64) @ _unit(along[place]).T  # (class, jitter, concept)
         seen -= seen.mean(1, keepdims=True)
-        other = seen if gain is None else read[place] - read[place].mean(0)
+        other = seen
+        if gain is not None:
+            read = (gain * offsets) @ _unit(told).T
+            other = read - read.mean(0)
         # Batches that share a place vary within it; others lose a degree of freedom to the mean.
         spreads[place] = (seen * other).sum(1).mean(0) / (JITTERS if fixed else JITTERS - 1)
     if gain is None:
@@ -311,10 +326,11 @@ def _of_images(
     last = products[-1]
     scale = float(last[0, 0] * last[1, 1])
     overlap = float(np.clip(last[0, 1] / math.sqrt(scale), -1, 1)) if scale > 0 else 0.0
-    distances = products.diagonal(0, 1, 2)
-    if told is not None:
-        distances = np.sqrt(np.maximum(distances, 0)) * np.linalg.norm(told, axis=1)
     return distances, _without_each(spreads), overlap
+
+
+def _unit(ways: Floats) -> Floats:
+    return np.asarray(ways / np.linalg.norm(ways, axis=1)[:, None])
 
 
 def _without_each(values: Floats) -> Floats:

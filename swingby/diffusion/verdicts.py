@@ -33,8 +33,7 @@ from swingby.diffusion.circles import CONCEPTS, EMPTY, HELD_OUT, NOISE, Circles
 from swingby.diffusion.course import Cell, Course, bend, learning_times, responses
 from swingby.diffusion.plan import Plan, Prediction
 from swingby.diffusion.study import Study
-from swingby.diffusion.theory import REPRESENTATIONS, measure, rates
-from swingby.diffusion.vectors.laws import falls
+from swingby.diffusion.theory import REPRESENTATIONS, falls, measure, rates
 from swingby.errors import InvalidInput
 from swingby.report import Framed, Grid
 from swingby.report.files import storable
@@ -183,28 +182,27 @@ def _times(study: Study, optimizer: str, said: Prediction) -> Row:
         expected.append(math.log(fast / slow))
         off.append(math.log(before / after) - expected[-1] if known else math.nan)
     middle = float(np.mean(expected)) if expected else math.nan
-    mean, low_, high_, missing = _student(off)
+    finite = [one for one in off if math.isfinite(one)]
+    (mean, low_, high_), missing = _student(finite), len(off) - len(finite)
     verdict, note = Verdict.UNDECIDED, f"no time in {missing} pairs" if missing else ""
     if not missing and len(off) >= FEWEST:
         reach = math.log(plan.within)
         verdict = inside((low_, high_), -reach, reach)
     predicted = "-" if math.isnan(middle) else f"{math.exp(middle):.3g}"
     seen, least, most = (math.exp(middle + one) for one in (mean, low_, high_))
-    runs = len(off) - missing
-    return Row(said, optimizer, predicted, seen, least, most, runs, None, verdict, note)
+    return Row(said, optimizer, predicted, seen, least, most, len(finite), None, verdict, note)
 
 
-def _student(values: Sequence[float]) -> tuple[float, float, float, int]:
-    """Mean and Student's 95 % interval of what is finite, and how many are not."""
+def _student(values: Sequence[float]) -> tuple[float, float, float]:
+    """Mean and Student's 95 % interval; nan of too few."""
     from scipy.stats import t
 
-    finite = np.array([one for one in values if math.isfinite(one)])
-    n = len(finite)
-    if n < 2:
-        return float(finite[0]) if n else math.nan, math.nan, math.nan, len(values) - n
-    mean = float(finite.mean())
-    reach = float(t.ppf(0.975, n - 1) * finite.std(ddof=1) / math.sqrt(n))
-    return mean, mean - reach, mean + reach, len(values) - n
+    n = len(values)
+    mean = float(np.mean(values)) if n else math.nan
+    reach = math.nan
+    if n > 1:
+        reach = float(t.ppf(0.975, n - 1) * np.std(values, ddof=1) / math.sqrt(n))
+    return mean, mean - reach, mean + reach
 
 
 def _clear(study: Study, optimizer: str, signal: str) -> Iterator[tuple[Course, int]]:

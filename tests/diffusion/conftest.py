@@ -65,6 +65,11 @@ def on_disk(path):
         return header, {name: file.get_tensor(name).tobytes() for name in names}
 
 
+def step_of(path):
+    """Of a checkpoint, which is replaced as a whole; -1 without one."""
+    return int(on_disk(path)[0]["step"]) if path.exists() else -1
+
+
 _undisturbed = {}
 
 

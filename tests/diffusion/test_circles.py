@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from swingby.diffusion.circles import CLASS_NAMES, CLASSES, CONCEPTS, HELD_OUT, Circles
-from swingby.errors import InvalidInput
 
 
 def painted(pixels, condition, centre, ground):
@@ -128,40 +127,3 @@ def test_the_seed_decides():
     other = Circles(0.6, 8).draw(5, rng=7)
     assert np.array_equal(one.conditions[:, 0], other.conditions[:, 0])
     assert not np.array_equal(one.conditions[:, 1], other.conditions[:, 1])
-
-
-NO_NUMBERS = (math.nan, math.inf, "red", None, True, [0.5])
-WRONG = {
-    "contrast": (*NO_NUMBERS, 0, 1.0001, "1e-400"),
-    "pixels": (*NO_NUMBERS, 0, 7, 12, 8.5, 136, 10**30),
-    "noise": (*NO_NUMBERS, -1e-9, 1.5),
-    "separation": (*NO_NUMBERS, 0, 0.6),
-    "n_per_class": (*NO_NUMBERS, 0, 2.5, 700_000, 10**30),
-    "classes": ((4,), (-1,), (), (0, 1.5), ("red",), 3, None, (True,)),
-    "kind": (4, -1, 0.5, "red", None, True),
-    "n": (*NO_NUMBERS, 0, 2.5),
-    "rng": (-1, 1.5, "red", [[0.5]]),
-    "label": (3, (0, 2), (0,), "01", None),
-    "grounds": (3, np.zeros((1, 2)), np.zeros((2, 3))),
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_wrong_input_is_named(name):
-    def call(value):
-        if name in ("contrast", "pixels", "noise", "separation"):
-            return Circles(**{"contrast": 0.5, name: value})
-        if name in ("n_per_class", "classes"):
-            return Circles(0.5).draw(**{"n_per_class": 2, name: value})
-        if name == "rng":
-            return Circles(0.5).draw(2, rng=value)
-        if name == "label":
-            return Circles(0.5).means(value)
-        if name == "grounds":
-            return Circles(0.5).paint(np.zeros((1, 4)), np.zeros((1, 2)), value)
-        return Circles(0.5).conditions(**{"kind": 0, "n": 2, name: value})
-
-    for value in WRONG[name]:
-        with pytest.raises(InvalidInput) as caught:
-            call(value)
-        assert caught.value.argument == name, value

@@ -20,7 +20,6 @@ from swingby.diffusion.course import (
     responses,
 )
 from swingby.diffusion.theory import Noise
-from swingby.errors import InvalidInput
 
 CELL = Cell(0.4, 0.5, 1.0, "sgd")
 
@@ -179,45 +178,3 @@ def test_a_course_through_json():
     assert again != course(found.w + 1, kinds=kinds)
     with pytest.raises(ValueError, match="read-only"):
         found.w[0] = 1
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"cell": "0.5"}, {"seed": 0.5}, {"steps": [0, 0]}, {"steps": [5, 3]}, {"steps": [-1, 3]},
-        {"steps": [0, 0.5]}, {"steps": [0]}, {"w": np.zeros((2, 2))}, {"loss": [1, math.nan]},
-        {"w": np.full((2, 2, 2), np.inf)}, {"w": np.full((2, 2, 2), 1e7)},
-        {"kinds": np.zeros((2, 4, 7))}, {"kinds": np.full((2, 4, 7), 0.5)},
-        {"kinds": np.tile([2, -1, 0, 0, 0, 0, 0], (2, 4, 1))},
-    ],
-)  # fmt: skip
-def test_what_is_no_course(change):
-    with pytest.raises(InvalidInput):
-        course(**change)
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: Cell(0, 0.5, 1, "sgd"), lambda: Cell(0.6, 0.5, 1, "sgd"),
-        lambda: Cell(0.4, 1.5, 1, "sgd"), lambda: Cell(0.4, 0.5, 0, "sgd"),
-        lambda: Cell(0.4, 0.5, 1, "adam"),
-        lambda: linear_response(np.zeros((4, 1, 2)), np.ones((2, 2, 3))),
-        lambda: linear_response(np.full((4, 1, 2), np.nan), np.ones((2, 2, 2))),
-        lambda: linear_response(np.ones((4, 0, 2)), np.ones((2, 2, 2))),
-        lambda: linear_response(np.ones((4, 1, 2)), np.zeros((2, 2, 2))),
-        lambda: linear_response("samples", np.ones((2, 2, 2))),
-        lambda: directions(0.5),
-        lambda: responses(None),
-        lambda: learning_times(3),
-        lambda: responses(course(np.zeros((1, 2, 2))), "left"),
-        lambda: bend([1, 2]),
-        lambda: Course.from_dict({"cell": {}}),
-        lambda: Course.from_dict(
-            {"cell": {"gain": 1}, "seed": 0, "steps": [0], "w": 0, "kinds": 0, "loss": [0]}
-        ),
-    ],
-)  # fmt: skip
-def test_what_makes_no_sense_is_refused(call):
-    with pytest.raises(InvalidInput):
-        call()

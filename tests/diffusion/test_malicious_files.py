@@ -7,14 +7,13 @@ import pickle
 import numpy as np
 import pytest
 
-from swingby.diffusion.course import Cell, Course
+from swingby.diffusion.course import Course
 from swingby.diffusion.plan import Plan, default_plan
 from swingby.diffusion.study import Study, run_study
 from swingby.errors import InvalidInput
 from swingby.report.files import sealed, unsealed
 from tests.forked import FULL
 
-CELL = Cell(0.4, 0.8, 1.0, "adamw")
 #: What takes the place of every value in turn; MISSING: it is not there at all.
 MISSING = object()
 HOSTILE = (
@@ -55,32 +54,6 @@ def spoiled(plain):
         yield {**plain, "extra": 1}
 
 
-def spoiled_texts(plain):
-    """The same as JSON, each with a digest that fits."""
-    every = spoiled(plain)
-    return [json.dumps(sealed(one) if isinstance(one, dict) else one) for one in every]
-
-
-@pytest.mark.torch
-def test_a_broken_course(quick, tmp_path, bomb):
-    pytest.importorskip("torch")
-    pytest.importorskip("safetensors")
-    from swingby.diffusion.train import train_course
-
-    path = tmp_path / "course.safetensors"
-
-    def training(until=None):
-        return train_course(quick, CELL, 3, path, every=1e9, until=until)
-
-    training(1)
-    whole = path.read_bytes()
-    for broken in (b"", whole[: len(whole) // 2], whole[:-1] + bytes([whole[-1] ^ 1])):
-        path.write_bytes(broken)
-        refuses(training, path)
-    path.write_bytes(pickle.dumps(bomb))
-    refuses(training, path)
-
-
 def plain_study():
     plan = default_plan("tiny")
     kinds = np.zeros((2, 4, 7))
@@ -95,7 +68,8 @@ def test_whatever_stands_anywhere_in_a_study(tmp_path):
     path = tmp_path / "study.json"
     path.write_text(json.dumps(plain_study()))
     plan = Study.load(path).plan
-    texts = spoiled_texts(unsealed(plain_study()))
+    every = spoiled(unsealed(plain_study()))
+    texts = [json.dumps(sealed(one) if isinstance(one, dict) else one) for one in every]
     texts += ["", "{", deep(100_000), '{"a":' * 100_000 + "1" + "}" * 100_000]
     # Between what json reads and what can be shown there are some levels.
     texts += [deep(size) for size in range(880, 1000, 4)]

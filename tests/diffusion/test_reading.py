@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from swingby.diffusion.circles import CLASSES, EMPTY, HELD_OUT, NOISE, OTHER, Circles, read_circles
-from swingby.errors import InvalidInput
 from tests.forked import sample
 
 CELLS = [(0.2, 0.4, 16), (0.75, 0.2, 16), (0.5, 0.4, 32), (0.3, 0.2, 16), (0.75, 0.4, 16)]
@@ -116,15 +115,3 @@ def test_shares_are_of_all_images():
     shares = read_circles(np.concatenate([drawn, empty]), circles).shares()
     assert shares.tolist() == [3 / 8, 0, 0, 3 / 8, 0, 2 / 8, 0]
     assert len(shares) == len(CLASSES) + 3
-
-
-@pytest.mark.parametrize(
-    ("pixels", "circles"),
-    [
-        (np.zeros((1, 3, 8, 8)), Circles(0.5, 16)), (np.zeros((3, 16, 16)), Circles(0.5, 16)),
-        (np.full((1, 3, 16, 16), np.nan), Circles(0.5, 16)), (np.zeros((1, 3, 16, 16)), 0.5),
-    ],
-)  # fmt: skip
-def test_what_is_no_image_is_refused(pixels, circles):
-    with pytest.raises(InvalidInput):
-        read_circles(pixels, circles)

@@ -8,8 +8,7 @@ from scipy.ndimage import gaussian_filter
 
 from swingby.diffusion.circles import Circles
 from swingby.diffusion.preset import SMALL
-from swingby.diffusion.theory import measure, rates
-from swingby.errors import InvalidInput
+from swingby.diffusion.theory import Noise, measure, rates
 
 
 def covered(pixels, n=400):
@@ -144,43 +143,12 @@ def test_the_task_has_colour_first():
 
 
 def test_rates_are_signals_and_both_is_the_pull_of_the_form():
-    """M (1, 1) by the integrals of its definition, pixels from -1 to 1."""
-    from scipy.integrate import quad
-
+    """M (1, 1), pixels from -1 to 1, with the noise schedule of the preset."""
     circles = Circles(0.5, 16, separation=0.3)
     for name in ("registered", "condition", "covariance"):
         expected = measure(circles, name, gain=SMALL.layout.gain).a
         assert rates(circles, SMALL, name) == pytest.approx(expected)
     signal = 4 * np.array(rates(circles, SMALL, "registered"))
-
-    def integral(of):
-        def inside(gamma):
-            s = math.sqrt(1 / (1 + math.exp(-gamma)))
-            return of(math.sqrt(1 - s * s), s)
-
-        return quad(inside, SMALL.gamma_min, SMALL.gamma_max, epsabs=1e-11, epsrel=1e-11)[0]
-
-    for p, a in enumerate(signal):
-        first = integral(lambda x, s: (x / s) ** 2 - (x / s) * (1 - s) / s * x) * a
-        second = integral(
-            lambda x, s: ((1 - s) / s) ** 2 * (x**2 * a + s**2) - (x / s) * ((1 - s) / s) * x * a  # noqa: B023
-        )
-        pull = rates(circles, SMALL, "both")[p]
-        assert pull == pytest.approx(math.hypot(first, second), rel=1e-7)
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: measure(0.5), lambda: measure(Circles(0.5), "words"),
-        lambda: measure(Circles(0.5), samples=3), lambda: measure(Circles(0.5), samples=True),
-        lambda: measure(Circles(0.5), "condition", gain=(1, 1, 1)),
-        lambda: measure(Circles(0.5), "condition", gain=(1, 1, 1, 0)),
-        lambda: measure(Circles(0.5), "condition", gain=(1, 1, 1, math.nan)),
-        lambda: measure(Circles(0.5), "condition", gain=3),
-        lambda: rates(Circles(0.5), SMALL, "words"),
-    ],
-)  # fmt: skip
-def test_what_makes_no_sense_is_refused(call):
-    with pytest.raises(InvalidInput):
-        call()
+    form = Noise(SMALL.gamma_min, SMALL.gamma_max).form(signal)
+    expected = np.hypot(*(form @ [1, 1]).T)
+    assert rates(circles, SMALL, "both") == pytest.approx(expected.tolist(), rel=1e-12)

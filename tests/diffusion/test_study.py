@@ -19,32 +19,26 @@ from swingby.diffusion import study as module
 from swingby.diffusion.plan import Plan
 from swingby.diffusion.study import Study, StudyProgress, course_file
 from swingby.errors import InvalidInput, SwingbyError
+from tests.diffusion.conftest import step_of
 
 # --- progress, without torch
 
 
-def reached(plan, steps, shown, capsys):
-    with StudyProgress(plan, shown=shown) as report:
-        for done in steps:
-            nothing = (math.nan, math.nan)
-            report.reach([(done[0], *nothing), (done[1], 0.25, 0.125)])
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    return captured.err.splitlines()
-
-
 def test_lines_where_there_is_no_terminal(two_cells, capsys, monkeypatch):
     plan = replace(two_cells, preset=replace(two_cells.preset, steps=100))
-    monkeypatch.setattr("swingby.diffusion.study._EVERY", 0.0)
     name = "separation 0.4, contrast {}, gain 1, adamw, seed {}"
-    assert reached(plan, [[0, 0], [10, 0], [10, 40], [10, 40]], True, capsys) == [
+    lines = [
         f"swingby: 5 %, {name.format(0.3, 3)} step 10",
         f"swingby: 25 %, {name.format(0.8, 4)} step 40, colour 0.25 size 0.12",
     ]
-    assert reached(plan, [[10, 20]], False, capsys) == []
-    # No more than one in half a minute.
-    monkeypatch.setattr("swingby.diffusion.study._EVERY", 30.0)
-    assert reached(plan, [[10, 20], [30, 40]], True, capsys) == []
+    # No more than one in so many seconds, and none where nobody asks.
+    for every, shown, expected in ((0.0, True, lines), (0.0, False, []), (30.0, True, [])):
+        monkeypatch.setattr(module, "_EVERY", every)
+        with StudyProgress(plan, shown=shown) as report:
+            for first, second in ((0, 0), (10, 0), (10, 40), (10, 40)):
+                report.reach([(first, math.nan, math.nan), (second, 0.25, 0.125)])
+        captured = capsys.readouterr()
+        assert (captured.out, captured.err.splitlines()) == ("", expected)
 
 
 # --- running one
@@ -55,16 +49,6 @@ def longer(two_cells):
     pytest.importorskip("torch")
     pytest.importorskip("safetensors")
     return replace(two_cells, preset=replace(two_cells.preset, steps=30, saves=7))
-
-
-def step_of(path):
-    """Of a checkpoint, which is replaced as a whole; -1 without one."""
-    from safetensors import safe_open
-
-    if not path.exists():
-        return -1
-    with safe_open(path, framework="np") as file:
-        return int(file.metadata()["step"])
 
 
 def standing(seen, parent, begin=module._begin):

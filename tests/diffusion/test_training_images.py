@@ -10,11 +10,9 @@ from swingby.errors import InvalidInput, SwingbyError
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
-from safetensors import safe_open  # noqa: E402
-
 from swingby.diffusion import train, vdm  # noqa: E402
 from swingby.diffusion.circles import Circles, read_circles  # noqa: E402
-from swingby.diffusion.course import PAIRS, Cell, directions  # noqa: E402
+from swingby.diffusion.course import Cell, directions, linear_response  # noqa: E402
 from swingby.diffusion.train import (  # noqa: E402
     STREAMS,
     Model,
@@ -25,6 +23,7 @@ from swingby.diffusion.train import (  # noqa: E402
     torch_seed,
     train_course,
 )
+from tests.diffusion.conftest import step_of  # noqa: E402
 from tests.forked import sample  # noqa: E402
 
 CELL = Cell(0.4, 0.8, 1.0, "adamw")
@@ -47,11 +46,6 @@ def course(file):
     return call
 
 
-def step_on_disk(file):
-    with safe_open(file, framework="np") as opened:
-        return int(opened.metadata()["step"])
-
-
 SGD = {"optimizer": "sgd", "learning_rate": 1e-4}
 
 
@@ -65,7 +59,7 @@ def test_stopped_at_saves_and_between(quick, course, as_undisturbed, file, chang
     for until in (0, 1, 3, 5, 11):
         part = course(preset, until=until)
         assert part.steps.tolist() == [one for one in (0, 1, 5, 12) if one <= until]
-        assert step_on_disk(file) == until
+        assert step_of(file) == until
     as_undisturbed(course(preset), file, preset)
 
 
@@ -96,7 +90,7 @@ def test_what_stops_a_course_anywhere_changes_nothing(
         patch.setattr(module, name, third)
         with pytest.raises(KeyboardInterrupt):
             course(quick, every=0.0)
-    assert step_on_disk(file) in (2, 4)
+    assert step_of(file) in (2, 4)
     as_undisturbed(course(quick), file, quick)
 
 
@@ -108,10 +102,21 @@ def test_what_is_told_of_a_course(quick, course):
 
 
 def test_a_finished_course_is_not_trained_again(quick, course, as_undisturbed, file, monkeypatch):
-    course(quick)
+    """Nor does randomness from outside enter it, or leave."""
+    torch.manual_seed(77)
+    np.random.seed(77)  # noqa: NPY002
+    before = torch.random.get_rng_state(), np.random.get_state()[1].tolist()  # noqa: NPY002
+    as_undisturbed(course(quick), file, quick)
+    assert torch.equal(torch.random.get_rng_state(), before[0])
+    assert np.random.get_state()[1].tolist() == before[1]  # noqa: NPY002
     monkeypatch.setattr(Model, "losses", None)
     monkeypatch.setattr(train, "look", None)
     as_undisturbed(course(quick), file, quick)
+    kept = saved_images(file, identity_of(quick, CELL, 3))
+    assert sorted(kept) == [0, 1, 5, 12]
+    assert {(one.shape, one.dtype.name) for one in kept.values()} == {((7, 3, 8, 8), "uint8")}
+    with pytest.raises(InvalidInput, match="must hold the course"):
+        saved_images(file.with_name("none.safetensors"), "")
 
 
 def test_the_file_of_another_course(quick, course, file):
@@ -129,42 +134,30 @@ def test_the_file_of_another_course(quick, course, file):
     assert again.steps.tolist() == [0, 1]
 
 
-def test_averaging_is_what_makes_the_images(quick, course, monkeypatch):
-    given, models = [], []
-    original, learner = train.look, Model.learner
+def test_a_running_mean_of_the_weights_makes_the_images(quick, monkeypatch, file):
+    """Kept at step k: (1 + k) / (10 + k) of itself, up to the share asked for."""
+    seen, means = [], []
+    original, average = train.look, Model.average
 
     def look(preset, circles, network, *rest):
-        given.append([one.detach().clone() for one in network.parameters()])
+        seen.append(network.enter.bias.detach().tolist())
         return original(preset, circles, network, *rest)
 
-    def keeping(self, batches):
-        models.append(self)
-        return learner(self, batches)
+    def by_hand(self, step):
+        now = self.network.enter.bias.detach().double().numpy()
+        if not means:
+            means.append(self.mean.enter.bias.detach().double().numpy().copy())
+        kept = min(0.3, (1 + step) / (10 + step))
+        means.append(kept * means[-1] + (1 - kept) * now)
+        average(self, step)
 
     monkeypatch.setattr(train, "look", look)
-    monkeypatch.setattr(Model, "learner", keeping)
-    course(quick, until=5)
-    (model,) = models
-    for one, mean, now in zip(
-        given[-1], model.mean.parameters(), model.network.parameters(), strict=True
-    ):
-        assert torch.equal(one, mean)
-        assert not torch.equal(one, now)
-
-
-def test_the_running_mean_by_hand(quick):
-    # Kept at step k: (1 + k) / (10 + k) of itself, up to the share asked for.
-    model = Model(replace(quick, averaging=0.3), 0, torch.device("cpu"))
-    name, mean = "enter.bias", 0.0
-    now, average = dict(model.network.named_parameters()), dict(model.mean.named_parameters())
-    with torch.no_grad():
-        average[name].fill_(0.0)
-        for k in range(8):
-            now[name].fill_(k**2 + 1.0)
-            model.average(k)
-            kept = min(0.3, (1 + k) / (10 + k))
-            mean = kept * mean + (1 - kept) * (k**2 + 1.0)
-            assert average[name].tolist() == pytest.approx([mean] * 8, rel=1e-6)
+    monkeypatch.setattr(Model, "average", by_hand)
+    train_course(replace(quick, averaging=0.3), CELL, 3, file)
+    assert len(means) == 13
+    for step, one in zip((0, 1, 5, 12), seen, strict=True):
+        assert one == pytest.approx(means[step], rel=1e-5, abs=1e-7)
+    assert np.abs(means[-1] - means[0]).max() > 1e-3
 
 
 def test_training_that_diverges_says_so(quick, course):
@@ -246,11 +239,7 @@ def test_what_is_looked_at(quick):
         generator=generator.manual_seed(0), noises=20,
     )  # fmt: skip
     images = made.double().numpy().reshape(4, 20, 3, 8, 8)
-    for corner, pairs in enumerate(PAIRS.values()):
-        for p, (asked, other) in enumerate(pairs):
-            way = directions(circles)[corner, p].ravel()
-            moved = (images[asked] - images[other]).mean(0).ravel()
-            assert w[corner][p] == pytest.approx(moved @ way / (way @ way), rel=1e-9)
+    assert w == pytest.approx(linear_response(images, directions(circles)), rel=1e-9)
     for kind in range(4):
         # Circles are measured in the first sixteen.
         found = read_circles((1 + images[kind, :16]) / 2, circles)
@@ -261,24 +250,6 @@ def test_what_is_looked_at(quick):
     expected = np.clip(np.round((chosen.numpy() + 1) * 127.5), 0, 255)
     assert shown.dtype == np.uint8
     assert np.abs(shown.astype(int) - expected).max() <= 1
-
-
-def test_images_of_every_save_are_kept(quick, course, file):
-    course(quick)
-    kept = saved_images(file, identity_of(quick, CELL, 3))
-    assert sorted(kept) == [0, 1, 5, 12]
-    assert {(one.shape, one.dtype.name) for one in kept.values()} == {((7, 3, 8, 8), "uint8")}
-    with pytest.raises(InvalidInput, match="must hold the course"):
-        saved_images(file.with_name("none.safetensors"), "")
-
-
-def test_randomness_from_outside_neither_enters_nor_leaves(quick, course, as_undisturbed, file):
-    torch.manual_seed(77)
-    np.random.seed(77)  # noqa: NPY002
-    before = torch.random.get_rng_state(), np.random.get_state()[1].tolist()  # noqa: NPY002
-    as_undisturbed(course(quick), file, quick)
-    assert torch.equal(torch.random.get_rng_state(), before[0])
-    assert np.random.get_state()[1].tolist() == before[1]  # noqa: NPY002
 
 
 def test_streams_are_children_of_the_seed_by_use_and_step():

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 torch = pytest.importorskip("torch")
 
@@ -21,148 +22,105 @@ def numbers(*values):
     return torch.tensor(values, dtype=torch.float64)
 
 
-def logistic(x):
-    return 1 / (1 + math.exp(-x))
+def by_definition(x, noise, first, t, told, data_noise, low=-2.0, high=3.0):
+    """The three parts, data by part: Kingma et al. (2021), eqs. 11 to 18, in NumPy."""
 
+    def parts_at(gamma):
+        return np.sqrt(expit(-gamma)), np.sqrt(expit(gamma))
 
-def optimal(mean, variance):
-    """The noise expected in z, if data are N(mean, variance): sigma (z - alpha m) / var(z)."""
-
-    def denoiser(z, gamma, condition):
-        shape = (-1, *[1] * (z.dim() - 1))
-        a, s = vdm.alpha(gamma).reshape(shape), vdm.sigma(gamma).reshape(shape)
-        return s * (z - a * mean) / (a**2 * variance + s**2)
-
-    return denoiser
+    gamma = (low + (high - low) * t)[:, None]
+    a, s = parts_at(gamma)
+    guess = 0.25 * (a * x + s * noise) + 0.1 * gamma + 0.5 * told
+    diffusion = 0.5 * (high - low) * (noise - guess) ** 2
+    (a0, s0), (a1, s1) = parts_at(low), parts_at(high)
+    latent = 0.5 * (s1**2 + (a1 * x) ** 2 - 1 - np.log(s1**2))
+    off = x - (a0 * x + s0 * first) / a0
+    density = off**2 / (2 * data_noise**2) + 0.5 * math.log(2 * math.pi * data_noise**2)
+    return np.stack([diffusion, latent, density], -1).sum(1)
 
 
 def test_the_three_parts_by_hand():
-    # gamma(t) = -2 + 5 t; the denoiser says 0.25 z + 0.1 gamma + 0.5 c. Everything below is
-    # written out from Kingma et al. (2021), eqs. 11 to 18, in plain arithmetic.
-    x = [[0.3, -0.7], [1.1, 0.2]]
-    noise = [[0.5, -1.2], [0.4, 2.0]]
-    first = [[-0.3, 0.9], [1.5, -0.1]]
-    t, told, data_noise = [0.2, 0.9], [1.0, -2.0], 0.5
-    expected = []
-    for k in range(2):
-        gamma = -2 + 5 * t[k]
-        a, s = math.sqrt(logistic(-gamma)), math.sqrt(logistic(gamma))
-        diffusion = latent = reconstruction = 0.0
-        for i in range(2):
-            z = a * x[k][i] + s * noise[k][i]
-            guess = 0.25 * z + 0.1 * gamma + 0.5 * told[k]
-            diffusion += 0.5 * 5 * (noise[k][i] - guess) ** 2
-            mean, variance = math.sqrt(logistic(-3)) * x[k][i], logistic(3)
-            latent += 0.5 * (variance + mean**2 - 1 - math.log(variance))
-            z0 = math.sqrt(logistic(2)) * x[k][i] + math.sqrt(logistic(-2)) * first[k][i]
-            off = x[k][i] - z0 / math.sqrt(logistic(2))
-            reconstruction += off**2 / (2 * data_noise**2)
-            reconstruction += 0.5 * math.log(2 * math.pi * data_noise**2)
-        expected.append((diffusion, latent, reconstruction))
-
-    def denoiser(z, gamma, condition):
-        return 0.25 * z + 0.1 * gamma[:, None] + 0.5 * condition
-
+    x, noise = np.array([[0.3, -0.7], [1.1, 0.2]]), np.array([[0.5, -1.2], [0.4, 2.0]])
+    first, t, told = np.array([[-0.3, 0.9], [1.5, -0.1]]), np.array([0.2, 0.9]), [[1.0], [-2.0]]
+    expected = by_definition(x, noise, first, t, np.array(told), 0.5)
     # The first of the numbers, as they come out in 50 digits with mpmath.
     by_mpmath = (4.1933168721298808, 0.014914981617669644, 0.69518621511535771)
     assert expected[0] == pytest.approx(by_mpmath, rel=1e-13)
+    given = [torch.tensor(one) for one in (x, told, t, noise, first)]
     for chosen in ([0], [0, 1], [1, 0]):
+        points, condition, times, *noises = (one[chosen] for one in given)
         found = vdm.loss(
-            denoiser,
-            schedule_of(-2.0, 3.0),
-            numbers(*[x[k] for k in chosen]),
-            numbers(*[[told[k]] for k in chosen]),
-            t=numbers(*[t[k] for k in chosen]),
-            noise=numbers(*[noise[k] for k in chosen]),
-            first_noise=numbers(*[first[k] for k in chosen]),
-            data_noise=data_noise,
-        )
+            lambda z, gamma, condition: 0.25 * z + 0.1 * gamma[:, None] + 0.5 * condition,
+            schedule_of(-2.0, 3.0), points, condition,
+            t=times, noise=noises[0], first_noise=noises[1], data_noise=0.5,
+        )  # fmt: skip
         together = torch.stack([found.diffusion, found.latent, found.reconstruction], dim=1)
         assert torch.allclose(found.total, together.sum(1), rtol=1e-15)
-        by_hand = np.array([expected[k] for k in chosen])
-        assert together.detach().numpy() == pytest.approx(by_hand, rel=1e-12)
+        assert together.detach().numpy() == pytest.approx(expected[chosen], rel=1e-12)
 
 
-def bound_of(variance, low, high, data_noise, nodes=60):
-    """The expected bound for x ~ N(0, v), one number: exact but for the integral over t.
+@pytest.mark.parametrize("variance", [0.04, 1.0, 9.0])
+@pytest.mark.parametrize(("low", "high"), [(-5.0, 10.0), (-2.0, 1.0)])
+def test_the_bound_of_a_gaussian_in_closed_form(variance, low, high):
+    """For x ~ N(0, v) and the best denoiser, exact but for the integral over t.
 
     Each part is a polynomial of degree two in x and the noise, so +-1 standard deviation, each
     sign with each, gives the expectation itself. Times are the nodes of Gauss and Legendre.
     """
-    times, weights = np.polynomial.legendre.leggauss(nodes)
-    times, weights = (times + 1) / 2, weights / 2
-    root = math.sqrt(variance)
-    corners = [(a * root, b) for a in (-1, 1) for b in (-1, 1)]
-    t = np.repeat(times, 4)
-    x = torch.tensor([a for a, _ in corners] * nodes, dtype=torch.float64)[:, None]
-    noise = torch.tensor([b for _, b in corners] * nodes, dtype=torch.float64)[:, None]
+
+    def optimal(z, gamma, condition):
+        a, s = vdm.alpha(gamma)[:, None], vdm.sigma(gamma)[:, None]
+        return s * z / (a**2 * variance + s**2)
+
+    times, weights = np.polynomial.legendre.leggauss(60)
+    signs = torch.tensor([[-1, -1], [-1, 1], [1, -1], [1, 1]], dtype=torch.float64).repeat(60, 1)
+    noise = signs[:, 1:]
     found = vdm.loss(
-        optimal(0.0, variance),
-        schedule_of(low, high),
-        x,
-        torch.zeros(len(x), 1, dtype=torch.float64),
-        t=torch.tensor(t),
-        noise=noise,
-        first_noise=noise,
-        data_noise=data_noise,
-    )
-    diffusion = float((found.diffusion.detach().numpy() * np.repeat(weights, 4)).sum() / 4)
-    return diffusion, found.latent.mean().item(), found.reconstruction.mean().item()
-
-
-@pytest.mark.parametrize("variance", [0.04, 1.0, 9.0])
-@pytest.mark.parametrize("ends", [(-5.0, 10.0), (-2.0, 1.0)])
-def test_the_bound_of_a_gaussian_in_closed_form(variance, ends):
-    low, high = ends
-    diffusion, latent, reconstruction = bound_of(variance, low, high, 0.3)
+        optimal, schedule_of(low, high), math.sqrt(variance) * signs[:, :1], noise,
+        t=torch.tensor(np.repeat((times + 1) / 2, 4)), noise=noise, first_noise=noise,
+        data_noise=0.3,
+    )  # fmt: skip
+    diffusion = (found.diffusion.detach().numpy() * np.repeat(weights / 8, 4)).sum()
     # E|eps - E[eps|z]|^2 = v / (v + e^gamma), which integrates to gamma - log(v + e^gamma).
     area = high - low - math.log((variance + math.exp(high)) / (variance + math.exp(low)))
     assert diffusion == pytest.approx(area / 2, rel=1e-10)
-    s2 = logistic(high)
-    assert latent == pytest.approx(0.5 * (s2 + (1 - s2) * variance - 1 - math.log(s2)), rel=1e-10)
+    s2 = expit(high)
+    latent = 0.5 * (s2 + (1 - s2) * variance - 1 - math.log(s2))
+    assert found.latent.mean().item() == pytest.approx(latent, rel=1e-10)
     by_hand = 0.5 * (math.exp(low) / 0.09 + math.log(2 * math.pi * 0.09))
-    assert reconstruction == pytest.approx(by_hand, rel=1e-10)
-
-
-def total_at(low, rise, x, noise):
-    schedule = schedule_of(0.0, 1.0)
-    with torch.no_grad():
-        schedule.start.fill_(low)
-        schedule.rise.fill_(rise)
-    found = vdm.loss(
-        lambda z, gamma, condition: torch.tanh(z) + 0.1 * gamma[:, None],
-        schedule,
-        x,
-        torch.zeros(3, 1, dtype=torch.float64),
-        t=numbers(0.1, 0.5, 0.8),
-        noise=noise,
-        first_noise=noise.flip(0),
-        data_noise=0.4,
-    )
-    return schedule, found
-
-
-def gradient(schedule, value):
-    parameters = [schedule.start, schedule.rise]
-    found = torch.autograd.grad(value.sum(), parameters, retain_graph=True, allow_unused=True)
-    return [0.0 if one is None else one.item() for one in found]
+    assert found.reconstruction.mean().item() == pytest.approx(by_hand, rel=1e-10)
 
 
 @pytest.mark.parametrize("rise", [6.0, -6.0])
 def test_gradients_of_the_schedule(rise):
-    low, step = -3.0, 1e-5
     x, noise = torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(1)).double()
-    schedule, found = total_at(low, rise, x, noise)
+    schedule = schedule_of(0.0, 1.0)
+    ends = list(schedule.parameters())
+
+    def parts(*values):
+        with torch.no_grad():
+            for one, value in zip(ends, values, strict=True):
+                one.fill_(value)
+        return vdm.loss(
+            lambda z, gamma, condition: torch.tanh(z) + 0.1 * gamma[:, None], schedule, x, x,
+            t=numbers(0.1, 0.5, 0.8), noise=noise, first_noise=noise.flip(0), data_noise=0.4,
+        )  # fmt: skip
+
+    def gradient(value):
+        found = torch.autograd.grad(value.sum(), ends, retain_graph=True, allow_unused=True)
+        return [0.0 if one is None else one.item() for one in found]
+
+    low, step = -3.0, 1e-5
     plain = [
-        (total_at(low + a, rise + b, x, noise)[1].total.sum().item()
-         - total_at(low - a, rise - b, x, noise)[1].total.sum().item()) / (2 * step)
+        sum(sign * parts(low + sign * a, rise + sign * b).total.sum().item() for sign in (1, -1))
+        / (2 * step)
         for a, b in ((step, 0), (0, step))
-    ]  # fmt: skip
-    assert gradient(schedule, found.total) == pytest.approx(plain, rel=1e-7)
+    ]
+    found = parts(low, rise)
+    assert gradient(found.total) == pytest.approx(plain, rel=1e-7)
     # Every part has one, but for that of the reconstruction by gamma_1.
-    for part, known in (("diffusion", 2), ("latent", 2), ("reconstruction", 1)):
-        values = gradient(schedule, getattr(found, part))
-        assert sum(abs(one) > 1e-3 for one in values) == known
+    for part, known in ((found.diffusion, 2), (found.latent, 2), (found.reconstruction, 1)):
+        assert sum(abs(one) > 1e-3 for one in gradient(part)) == known
 
 
 def test_the_schedule():
@@ -202,31 +160,22 @@ def test_spread_times_one_in_every_part_each_uniform(n):
 
 
 def test_every_step_of_the_sampler_with_the_same_noise():
-    # A second implementation, number by number, that is handed the same random numbers.
+    """A second implementation in NumPy that is handed the same random numbers."""
     low, high, steps, n = -3.0, 4.0, 5, 4
-
-    def denoiser(z, gamma, condition):
-        return 0.3 * z + 0.05 * gamma[:, None] + condition
-
     told = torch.arange(n, dtype=torch.float64)[:, None] / 10
     made = vdm.sample(
-        denoiser,
-        schedule_of(low, high),
-        told,
-        (3,),
-        steps=steps,
+        lambda z, gamma, condition: 0.3 * z + 0.05 * gamma[:, None] + condition,
+        schedule_of(low, high), told, (3,), steps=steps,
         generator=torch.Generator().manual_seed(9),
-    )
+    )  # fmt: skip
     generator = torch.Generator().manual_seed(9)
-    z = torch.randn((n, 3), generator=generator, dtype=torch.float64).tolist()
-    for k in range(steps):
-        fresh = torch.randn((n, 3), generator=generator, dtype=torch.float64).tolist()
-        now, later = (high + (low - high) * one / steps for one in (k, k + 1))
+    z, *fresh = (
+        torch.randn((n, 3), generator=generator, dtype=torch.float64).numpy()
+        for _ in range(steps + 1)
+    )
+    gammas = np.linspace(high, low, steps + 1)
+    for now, later, drawn in zip(gammas[:-1], gammas[1:], fresh, strict=True):
         kappa = 1 - math.exp(later - now)
-        for i in range(n):
-            for j in range(3):
-                guess = 0.3 * z[i][j] + 0.05 * now + i / 10
-                mean = z[i][j] - math.sqrt(logistic(now)) * kappa * guess
-                mean *= math.sqrt(logistic(-later) / logistic(-now))
-                z[i][j] = mean + math.sqrt(logistic(later) * kappa) * fresh[i][j]
-    assert made.numpy() == pytest.approx(np.array(z) / math.sqrt(logistic(-low)), rel=1e-10)
+        mean = z - math.sqrt(expit(now)) * kappa * (0.3 * z + 0.05 * now + told.numpy())
+        z = math.sqrt(expit(-later) / expit(-now)) * mean + math.sqrt(expit(later) * kappa) * drawn
+    assert made.numpy() == pytest.approx(z / math.sqrt(expit(-low)), rel=1e-10)

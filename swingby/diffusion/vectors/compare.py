@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from swingby.diffusion.vectors.prediction import VectorPrediction, predict_vectors
+from swingby.diffusion.vectors.laws import VectorPrediction, predict_vectors
 from swingby.diffusion.vectors.setting import SCHEDULE, VectorSetting
 from swingby.diffusion.vectors.train import VectorRun, train_vectors
 from swingby.report import Framed, Grid
 from swingby.report.files import storable
-from swingby.theory.claims.verdict import Verdict, counted, yes
+from swingby.theory.claims.verdict import Verdict, counted, inside, yes
 from swingby.theory.task import SIMTask
 from swingby.training.result import order_text
 from swingby.training.setting import several
@@ -122,7 +122,9 @@ def compare_vectors(settings: VectorSetting | Sequence[VectorSetting]) -> Vector
 def _rows(k: int, said: VectorPrediction, run: VectorRun, place: int) -> Iterator[Row]:
     seen = run.half_times[place]
     for p, (time, error, half) in enumerate(zip(said.half_times, said.error, seen, strict=True), 1):
-        verdict = _of_time(float(time), float(error), float(half), run.settings[0].steps)
+        # Not yet is no contradiction while the run ends within the error bar.
+        span = (run.settings[0].steps, math.inf) if math.isnan(half) else (half, half)
+        verdict = inside(span, time - error, time + error)
         told = "-" if math.isnan(time) else f"{time:.0f}"
         found = "never" if math.isnan(half) else f"{half:.0f}"
         off = float(half - time)
@@ -145,26 +147,15 @@ def _rows(k: int, said: VectorPrediction, run: VectorRun, place: int) -> Iterato
     yield Row(k, "descents", told, found, math.nan, math.nan, verdict)
 
 
-def _of_time(said: float, error: float, seen: float, steps: int) -> Verdict:
-    if not math.isfinite(said) or not math.isfinite(error):
-        return Verdict.UNDECIDED
-    if math.isnan(seen):
-        # Not yet is no contradiction while the run ends within the error bar.
-        return Verdict.FAILS if steps > said + error else Verdict.UNDECIDED
-    return yes(abs(seen - said) <= error)
-
-
 def _plain_ratio(k: int, said: VectorPrediction, seen: np.ndarray) -> Row:
     """The ratio of the slowest to the fastest concept as the SIM theory has it."""
     signal = said.setting.task.signal
     slow, fast = int(signal.argmin()), int(signal.argmax())
     plain = float(said.plain[slow] / said.plain[fast])
     known = seen[slow] / seen[fast] if seen[fast] > 0 else math.nan
-    verdict, error = Verdict.UNDECIDED, math.nan
-    if math.isfinite(known) and math.isfinite(plain) and said.order:
-        # The scatter of the observed ratio is that which M predicts.
-        _, error = said.ratio(slow, fast)
-        verdict = yes(abs(known - plain) <= error)
+    # The scatter of the observed ratio is that which M predicts.
+    error = said.ratio(slow, fast)[1] if math.isfinite(known - plain) and said.order else math.nan
+    verdict = inside((known, known), plain - error, plain + error)
     name = f"plain ratio {slow + 1}/{fast + 1}"
     off = float(known - plain)
     predicted, observed = ("-" if math.isnan(one) else f"{one:.3g}" for one in (plain, known))

@@ -13,15 +13,14 @@ import torch
 from torch import Tensor
 
 from swingby.diffusion import vdm
+from swingby.diffusion.theory import TURN, falls
 from swingby.diffusion.vdm import Denoiser, alpha, sigma, spread_times
-from swingby.diffusion.vectors.laws import TURN, falls
 from swingby.diffusion.vectors.setting import SCHEDULE, VectorSetting, initial_weights
 from swingby.errors import InvalidInput
 from swingby.report import Drawn, Grid
 from swingby.report.numbers import counted
 from swingby.simulate.outcome import first_reach
 from swingby.theory import numbers
-from swingby.training.loop import Autograd, descend
 from swingby.training.model import activated, slope
 from swingby.training.result import order_of, order_text
 from swingby.training.setting import Booleans, Floats, Integers, several
@@ -83,46 +82,21 @@ def train_vectors(settings: VectorSetting | Sequence[VectorSetting]) -> VectorRu
 
 
 def _train(settings: tuple[VectorSetting, ...]) -> list[Floats]:
+    """Weights before the first step and after each, (settings, steps + 1, ...) of every layer."""
     first, source = settings[0], batches(settings)
-    weights = [one.requires_grad_() for one in stacked(settings)]
+    weights = stacked(settings)
     rates = torch.tensor([one.rate for one in settings], dtype=torch.float64)[:, None, None]
-    learner = Autograd(
-        torch,
-        weights,
-        lambda step: next(source),
-        # One sum for all: a setting's loss depends on its own weights alone.
-        lambda batch: losses(first, weights, *batch),
-        _Descent(weights, rates),
-        look=lambda: [one.clone() for one in weights],
-    )
     history = [np.empty((first.steps + 1, *one.shape)) for one in weights]
-
-    def take(step: int, shown: tuple[Tensor, ...]) -> None:
-        for kept, one in zip(history, shown, strict=True):
-            kept[step : step + len(one)] = one.numpy()
-
-    descend(learner, first.steps, take=take, chunk=BLOCK)
-    for kept, one in zip(history, weights, strict=True):
-        kept[-1] = one.detach().numpy()
+    for step in range(first.steps + 1):
+        for kept, one in zip(history, weights, strict=True):
+            kept[step] = one.detach().numpy()
+        if step < first.steps:
+            weights = [one.detach().requires_grad_() for one in weights]
+            # One sum for all: a setting's loss depends on its own weights alone.
+            total = losses(first, weights, *next(source)).sum()
+            slopes = torch.autograd.grad(total, weights)
+            weights = [one - rates * by for one, by in zip(weights, slopes, strict=True)]
     return [np.moveaxis(kept, 1, 0) for kept in history]
-
-
-class _Descent:
-    """Gradient descent with a rate for each network; loading those of torch takes 3 seconds."""
-
-    def __init__(self, weights: Sequence[Tensor], rates: Tensor) -> None:
-        self._weights, self._rates = weights, rates
-        self.state: dict[Tensor, dict[str, Tensor]] = {}
-
-    def zero_grad(self, **named: bool) -> None:
-        del named
-        for one in self._weights:
-            one.grad = None
-
-    @torch.no_grad()
-    def step(self) -> None:
-        for one in self._weights:
-            one -= self._rates * one.grad
 
 
 def stacked(settings: Sequence[VectorSetting]) -> list[Tensor]:

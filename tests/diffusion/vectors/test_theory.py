@@ -13,7 +13,8 @@ pytest.importorskip("torch")
 
 import torch
 
-from swingby.diffusion.vectors import VectorSetting, laws
+from swingby.diffusion.theory import Noise
+from swingby.diffusion.vectors import VectorSetting, scatter
 from swingby.diffusion.vectors.setting import SCHEDULE
 from swingby.diffusion.vectors.train import batches, losses, stacked, train_vectors
 
@@ -29,30 +30,22 @@ def within_errors(drawn, expected, errors=5.0):
     return error
 
 
-def deviation(gamma):
-    return mpmath.sqrt(1 / (1 + mpmath.exp(-gamma)))
-
-
-def test_the_form_is_the_integral_of_its_definition():
+@pytest.mark.parametrize("ends", [(-5, 10), (-6, 8)])
+def test_the_form_is_the_integral_of_its_definition(ends):
     a = 0.7
 
-    def entry(i, j):
-        def inside(gamma):
-            s = deviation(gamma)
-            of_c, of_z, signal = mpmath.sqrt(1 - s**2) / s, (1 - s) / s, mpmath.sqrt(1 - s**2)
-            terms = {
-                (0, 0): of_c**2 * a,
-                (0, 1): -of_c * of_z * signal * a,
-                (1, 1): of_z**2 * ((1 - s**2) * a + s**2),
-            }
-            return terms[i, j]
+    def inside(gamma):
+        s = mpmath.sqrt(1 / (1 + mpmath.exp(-gamma)))
+        signal = mpmath.sqrt(1 - s**2)
+        of_c, of_z = signal / s, (1 - s) / s
+        # Of the residual by W and by P: what the datum and the noise are multiplied with.
+        data, noise = (of_c, -of_z * signal), (0, of_z * s)
+        return [[a * data[i] * data[j] + noise[i] * noise[j] for j in (0, 1)] for i in (0, 1)]
 
-        return float(mpmath.quad(inside, [-5, 0, 5, 10]))
-
-    (form,) = SCHEDULE.form(np.array([a]))
-    assert form[0, 0] == pytest.approx(entry(0, 0), rel=1e-12)
-    assert form[0, 1] == form[1, 0] == pytest.approx(entry(0, 1), rel=1e-12)
-    assert form[1, 1] == pytest.approx(entry(1, 1), rel=1e-12)
+    (form,) = Noise(*ends).form(np.array([a]))
+    for i, j in np.ndindex(2, 2):
+        expected = mpmath.quad(lambda gamma: inside(gamma)[i][j], [ends[0], 0, 5, ends[1]])  # noqa: B023
+        assert form[i, j] == pytest.approx(float(expected), rel=1e-12)
 
 
 def many_losses(setting, weights):
@@ -109,7 +102,7 @@ def test_batches_vary_as_they_are_said_to(m):
     within_errors(drawn, SCHEDULE.signal * np.diag(TASK.signal))
     rest = drawn - drawn.mean(0)
     own = np.diagonal(rest, axis1=1, axis2=2)
-    diagonal, beside = laws.signal_variances(setting)
+    diagonal, beside = scatter.signal_variances(setting)
     within_errors(own[:, :, None] * own[:, None, :], diagonal)
     within_errors(rest**2 * ~np.eye(3, dtype=bool), beside)
 
@@ -131,7 +124,7 @@ def test_batches_vary_as_they_are_said_to_where_both_are_read():
     within_errors(drawn, mean)
     rest = drawn - drawn.mean(0)
     products = rest[..., :, None] * rest[..., None, :]
-    within_errors(products, laws.form_covariances(setting))
+    within_errors(products, scatter.form_covariances(setting))
 
 
 @pytest.mark.parametrize("steps", [3, 40])

@@ -115,3 +115,11 @@ def test_a_run_that_runs_away_says_so():
     assert run.diverged.tolist() == [True]
     assert run.descents().tolist() == [-1]
     assert "ran away" in str(run)
+
+
+def test_the_clock_of_a_setting():
+    # softplus(5) - softplus(-10); U U^T enters the loss by both factors.
+    assert replace(BASE, omega="1e-3").omega == 1e-3
+    assert BASE.clock == pytest.approx(5.006669949589901, rel=1e-14)
+    assert replace(BASE, eta="1/50").step == pytest.approx(0.02, rel=1e-15)
+    assert replace(BASE, denoiser="symmetric").rate == pytest.approx(BASE.rate / 2, rel=1e-15)
