@@ -166,7 +166,6 @@ BOMBS = {
     "W.csv": lambda path: path.write_text("1,1\n" * 300_000),
     "W.npz": _archive,
     "W.toml": lambda path: path.write_text(".".join("a" * 20_000) + " = 1"),
-    "deep.json": lambda path: path.write_text("[" * 100_000),
     "W.npy": lambda path: np.save(path, np.zeros((2, 2), dtype="S1000")),
     "/dev/zero.json": None,
 }
