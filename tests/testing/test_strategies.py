@@ -94,13 +94,10 @@ def test_initial_matrices_are_of_their_kind(kind, data, task, beta):
 
 
 @pytest.mark.parametrize("beta", [None, 100])
-def test_nearly_degenerate_matrices_of_the_largest_size(beta):
-    @settings(max_examples=5, suppress_health_check=list(HealthCheck))
-    @given(st.data())
-    def run(data):
-        check_matrix(data, WIDE_TASK, "nearly degenerate", beta)
-
-    run()
+@settings(max_examples=5, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_nearly_degenerate_matrices_of_the_largest_size(beta, data):
+    check_matrix(data, WIDE_TASK, "nearly degenerate", beta)
 
 
 BOUNDED, ORDERED = initializations(TASK, omega=1, beta=2), tasks(dim=3, ratio=2)
