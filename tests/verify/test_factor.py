@@ -10,7 +10,7 @@ import pytest
 from swingby import InvalidInput, Scaled, SIMTask, SwingbyWarning, check, compare, predict, simulate
 from swingby.theory.claims.verdict import Verdict
 from tests.forked import FULL
-from tests.verify.certification.reference import printed_step, product, real
+from tests.verify.certification.reference import printed_step, real
 
 PAIR = SIMTask.from_signal([4, 1])
 GAP = 2.0**-27
@@ -27,7 +27,7 @@ def nearly_parallel(gap):
 def exact_product(U0):
     """U U^T over the rationals."""
     rows = [[Fraction(x) for x in row] for row in U0.tolist()]
-    return product(rows, [*zip(*rows, strict=True)])
+    return [[sum(x * y for x, y in zip(p, q, strict=True)) for q in rows] for p in rows]
 
 
 def half_times_in_50_digits(task, U0, eta, steps):
