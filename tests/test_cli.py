@@ -295,36 +295,17 @@ def test_any_arguments_at_all_end_in_an_exit_code(arguments):
     assert err.count("\n") <= 1
 
 
-def test_u0_is_the_factor_of_w0(capsys):
-    """(U(0), the product by hand): the same half-times, and pivots that floats of W(0) lose."""
-    start = ["predict", "--signal", "4,1", "--eta", "0.01", "--json"]
-    assert run([*start, "--u0", "1e-3,0,1e-3;0,1e-3,1e-3"]) == 0
-    factor = json.loads(capsys.readouterr().out)
-    assert run([*start, "--w0", "2e-6,1e-6;1e-6,2e-6"]) == 0
-    product = json.loads(capsys.readouterr().out)
-    halves = [
-        [(e["entry"], e["event"], e["time"]) for e in found["events"] if e["event"] == "half"]
-        for found in (factor, product)
-    ]
-    assert halves[0] == halves[1] != []
-    # A pivot of 1e-24 beside 1e-6, which W(0) in floats does not have.
-    assert run([*start, "--dynamics", "gd", "--u0", "1e-3,0;1e-3,1e-12"]) == 0
+def test_u0_is_the_factor_of_w0_and_given_alone(capsys, refused):
+    """A pivot of 1e-24 beside 1e-6, which W(0) in floats does not have."""
+    start = ["--signal", "4,1", "--eta", "0.01", "--u0", "1e-3,0;1e-3,1e-12"]
+    assert run(["predict", *start, "--json", "--dynamics", "gd"]) == 0
     close = json.loads(capsys.readouterr().out)
     late = [e["time"] for e in close["events"] if (e["entry"], e["event"]) == ("w_22", "half")]
     assert late == [pytest.approx(math.log(1e24) / (2 * math.log1p(0.01)), rel=0.01)]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        (["predict", "--w0", "1,0;0,1"], "u0"),
-        (["simulate", "--omega", "1e-3"], "omega"),
-        (["check", "--w0", "1,0;0,1"], "u0"),
-    ],
-)
-def test_u0_beside_what_it_stands_for_is_refused(arguments, named, refused):
-    given = ["--signal", "4,1", "--eta", "0.01", "--u0", "1,0;0,1"]
-    assert refused([*arguments, *given]).startswith(f"swingby: {named} must")
+    matrix = ["--w0", "1,0;0,1"]
+    assert refused(["predict", *matrix, *start]).startswith("swingby: u0 must")
+    assert refused(["check", *matrix, *start]).startswith("swingby: u0 must")
+    assert refused(["simulate", "--omega", "1e-3", *start]).startswith("swingby: omega must")
 
 
 @pytest.mark.parametrize(
