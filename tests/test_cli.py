@@ -318,7 +318,7 @@ def test_u0_is_the_factor_of_w0_and_given_alone(capsys, refused):
 )
 def test_what_breaks_is_one_line_and_never_a_verdict(redirection, environment, words):
     """Exit code 5, where a traceback would end with 1: the assumptions fail."""
-    call = f"{shlex.join([sys.executable, '-m', 'swingby', *TABLE])} {redirection}"
+    call = f"{shlex.join([sys.executable, '-m', 'swingby', *PREDICT])} {redirection}"
     environment = os.environ | {"PYTHONUTF8": "0"} | environment
     done = subprocess.run(
         call, shell=True, capture_output=True, text=True, env=environment, check=False
