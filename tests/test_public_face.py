@@ -43,10 +43,10 @@ def test_nothing_heavy_is_loaded_for_nothing(fresh, call, may):
     assert set(fresh(code).split()) <= may
 
 
-@pytest.mark.parametrize("first", ["", "from swingby.verify.compare import compare;"])
-def test_simulate_is_a_function_whatever_was_imported_first(fresh, first):
+def test_simulate_is_a_function_whatever_was_imported_first(fresh):
+    first = "from swingby.verify.compare import compare; import swingby"
     call = "swingby.simulate(swingby.SIMTask([1, 2]), [[.1, 0], [0, .1]], eta=.1, steps=3)"
-    assert fresh(f"{first}import swingby; print({call}.last_step)") == "3"
+    assert fresh(f"{first}; print({call}.last_step)") == "3"
 
 
 def test_simulate_shows_the_signature_of_the_function():

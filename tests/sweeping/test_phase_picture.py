@@ -7,7 +7,6 @@ from math import log10
 
 import numpy as np
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection, PathCollection, QuadMesh
 from matplotlib.colors import to_rgb
 from matplotlib.patches import PathPatch
@@ -30,6 +29,7 @@ from swingby.sweeping.result import SweepResult
 from swingby.sweeping.store import writing
 from swingby.sweeping.sweep import sweep
 from tests.forked import sample
+from tests.report.test_figures import assert_inside
 from tests.sweeping.phase_rows import by_hand, row
 
 GRID = SweepGrid(signal=[[4, 2], [4, 1]], omega=["1e-2", "1e-1", "1"], eta="0.1", seeds=2)
@@ -125,30 +125,11 @@ def test_labels_read_in_grey():
     assert all(light - dark > 0.1 for light, dark in pairwise(shades))
 
 
-def overlaps(figure):
-    """Pairs of texts that touch: ticks of one axis, and the legend with a panel."""
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    renderer = canvas.get_renderer()
-    found = []
-    for ax in figure.axes:
-        for axis in (ax.xaxis, ax.yaxis):
-            boxes = [
-                one.get_window_extent(renderer)
-                for one in axis.get_ticklabels()
-                if one.get_text() and one.get_visible()
-            ]
-            found += [
-                (one, other)
-                for place, one in enumerate(boxes)
-                for other in boxes[:place]
-                if one.overlaps(other)
-            ]
-        for legend in figure.legends:
-            box = legend.get_window_extent(renderer)
-            if ax.get_tightbbox(renderer).overlaps(box):
-                found.append((ax, legend))
-    return found
+def assert_room(figure):
+    """Words are apart and on the canvas, and the legend covers no panel."""
+    assert_inside(figure)
+    boxes = [legend.get_window_extent() for legend in figure.legends]
+    assert not any(ax.get_tightbbox().overlaps(box) for ax in figure.axes for box in boxes)
 
 
 @pytest.mark.parametrize(
@@ -191,7 +172,7 @@ def test_nothing_overlaps(tmp_path, content):
     labels = ["in_order", "out_of_order", "trapped", "diverged", "unfinished"]
     measured = [row(observed=labels[place % 5]) for place in range(len(grid))]
     found = by_hand(tmp_path / "a", grid, measured).phase_diagram()
-    assert not overlaps(found.plot())
+    assert_room(found.plot())
 
 
 RANDOM = {
@@ -226,7 +207,7 @@ def test_every_draw_is_a_sign(drawn):
     ax = panel(diagram.plot(["observed"]), "observed label")
     signs = [one for one in ax.collections if isinstance(one, PathCollection)]
     assert sum(len(one.get_offsets()) for one in signs) == 60
-    assert not overlaps(diagram.plot())
+    assert_room(diagram.plot())
     without = SweepResult(drawn.store).phase_diagram()
     assert without.to_dict()["pixels"].keys() == diagram.to_dict()["pixels"].keys()
     assert without.scattered
@@ -260,7 +241,7 @@ def test_one_quantity_gives_stacked_shares(tmp_path):
     expected = {(-3.5, 0, 0.5), (-2.5, 0, 0.5), (-2.5, 0.5, 0.25), (-2.5, 0.75, 0.25)}
     assert {bar[:3] for bar in found if bar[2]} == expected
     assert (-2.5, 0.5, 0.25, hatch) in found
-    assert not overlaps(figure)
+    assert_room(figure)
 
 
 def test_no_points_at_all(tmp_path):

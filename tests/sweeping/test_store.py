@@ -296,13 +296,10 @@ def test_a_flipped_bit_changes_no_answer(small, tmp_path):
     assert min(outcomes.values()) > (100 if FULL else 30)
 
 
-@pytest.mark.parametrize("wrong", ["", 3, None, "a\0b", "x" * 9999])
-def test_what_is_no_path(wrong):
-    with pytest.raises(InvalidInput, match="store must be the path of a file"), writing(wrong):
-        pass
-
-
-def test_folders(tmp_path):
+def test_what_is_no_path_of_a_file(tmp_path):
+    for wrong in ("", 3, None, "a\0b", "x" * 9999):
+        with pytest.raises(InvalidInput, match="store must be the path of a file"), writing(wrong):
+            pass
     refused(tmp_path, "must be a file, not a folder")
     refused(tmp_path / "none" / "out.sqlite", "must lie in a folder that exists")
     with pytest.raises(InvalidInput, match="that exists"), reading(tmp_path / "none"):

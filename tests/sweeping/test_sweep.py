@@ -224,12 +224,6 @@ def test_there_is_life_before_the_first_chunk_is_done(grid, path, monkeypatch, c
     assert capsys.readouterr().err == ""
 
 
-def test_progress_on_a_terminal(grid, path, monkeypatch, capsys):
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    sweep(grid, store=path, workers=0)
-    assert "60/60" in capsys.readouterr().err
-
-
 def test_few_files_of_the_package_are_passed(tmp_path, fresh):
     """Files with a function that the command calls for a sweep over 16 points, in one process."""
     (tmp_path / "grid.toml").write_text(

@@ -66,9 +66,12 @@ def test_collecting_an_empty_folder_imports_nothing_heavy(tmp_path):
 
 
 def test_without_its_options_the_plugin_collects_nothing(run):
+    """And its mark leaves out other tests."""
     Path("conftest.py").write_text(OWN_CLAIMS)
     Path("test_of_the_user.py").write_text("def test(): pass")
     run("-q").assert_outcomes(passed=1)
+    run("--ledger-item=D.62", "--strict-markers").assert_outcomes(passed=2)
+    run("--ledger-item=D.62", "-m", "ledger").assert_outcomes(passed=1, deselected=1)
 
 
 def test_every_line_of_the_paper_is_a_test(run):
@@ -91,12 +94,6 @@ def test_some_lines_are_picked(run):
     cases = ElementTree.parse("report.xml").getroot().iter("testcase")
     shown = [(case.get("classname"), case.get("name")) for case in cases]
     assert shown == [("ledger", "D.60"), ("ledger", "D.62")]
-
-
-def test_the_mark_leaves_out_other_tests(run):
-    Path("test_of_another_user.py").write_text("def test(): pass")
-    run("--ledger-item=D.62", "--strict-markers").assert_outcomes(passed=2)
-    run("--ledger-item=D.62", "-m", "ledger").assert_outcomes(passed=1, deselected=1)
 
 
 def test_an_unknown_line_is_a_usage_error_that_names_close_ones(run):

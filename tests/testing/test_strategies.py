@@ -15,13 +15,9 @@ from swingby.testing import initializations, satisfying, step_sizes, tasks, viol
 from swingby.theory.initial import Scaled, exact_pivots
 from swingby.theory.task import SIMTask
 from tests.forked import FULL
-from tests.testing.test_settings import SEARCH
+from tests.testing.test_settings import SEARCH, simplest, smallest_pivot
 
 TASK = SIMTask([1, 3, 2], "1/10")
-
-
-def simplest(strategy):
-    return find(strategy, lambda value: True, settings=settings(database=None))
 
 
 def entries(W0):
@@ -66,14 +62,8 @@ def test_free_directions(fixed, some, held):
 def test_tasks_shrink_to_whole_numbers():
     assert simplest(tasks(dim=2)) == SIMTask([1, 2])
     assert simplest(tasks(dim=2, ratio=(2, 3))) == SIMTask([1, "3/2"])
-    found = find(tasks(dim=2), lambda task: task.sigma[0] > 0, settings=settings(database=None))
+    found = simplest(tasks(dim=2), lambda task: task.sigma[0] > 0)
     assert found == SIMTask([1, 2], [1, 0])
-
-
-def ordered_pivots(task, W0):
-    """In units of the diagonal entries."""
-    rows = W0.matrix[list(task.order)][:, list(task.order)]
-    return [p / Fraction(float(rows[k, k])) for k, p in enumerate(exact_pivots(rows))]
 
 
 BETAS = (None, "1", "1.0000001", "3/2", "2", "7/3", "100", "1e9", "1e300")
@@ -87,9 +77,9 @@ def check_matrix(data, task, kind, beta):
     assert W0.omega == Fraction("3e-400")
     assert is_semidefinite(entries(W0))
     if kind == "rank-deficient":
-        assert min(ordered_pivots(task, W0)) == 0
+        assert smallest_pivot(task, W0) == 0
     if kind == "nearly degenerate":
-        assert Fraction(1, 10**12) <= min(ordered_pivots(task, W0)) <= Fraction(1, 10**3)
+        assert Fraction(1, 10**12) <= smallest_pivot(task, W0) <= Fraction(1, 10**3)
     if beta is not None:
         sizes = [abs(entry) for row in entries(W0) for entry in row]
         assert 1 == min(sizes) <= max(sizes) <= Fraction(beta)
@@ -104,13 +94,10 @@ def test_initial_matrices_are_of_their_kind(kind, data, task, beta):
 
 
 @pytest.mark.parametrize("beta", [None, 100])
-def test_nearly_degenerate_matrices_of_the_largest_size(beta):
-    @settings(max_examples=5, suppress_health_check=list(HealthCheck))
-    @given(st.data())
-    def run(data):
-        check_matrix(data, WIDE_TASK, "nearly degenerate", beta)
-
-    run()
+@settings(max_examples=5, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_nearly_degenerate_matrices_of_the_largest_size(beta, data):
+    check_matrix(data, WIDE_TASK, "nearly degenerate", beta)
 
 
 BOUNDED, ORDERED = initializations(TASK, omega=1, beta=2), tasks(dim=3, ratio=2)
@@ -136,11 +123,8 @@ def test_gaussian_and_uniform_matrices(narrow, uniform):
 
 
 def test_initial_matrices_shrink_to_small_whole_numbers():
-    full_rank = find(
-        initializations(SIMTask([1, 2]), omega=1, beta=3),
-        lambda W0: min(exact_pivots(W0.matrix)) > Fraction(1, 2),
-        settings=settings(database=None),
-    )
+    within = initializations(SIMTask([1, 2]), omega=1, beta=3)
+    full_rank = simplest(within, lambda W0: min(exact_pivots(W0.matrix)) > Fraction(1, 2))
     assert full_rank.matrix.tolist() in ([[1, 1], [1, 2]], [[2, 1], [1, 1]], [[2, 1], [1, 2]])
 
 

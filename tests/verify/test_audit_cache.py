@@ -32,8 +32,8 @@ def home(tmp_path, monkeypatch):
     return tmp_path
 
 
-def kept():
-    return audit_cache.folder() / f"{audit_cache.key(D61)}.json"
+def kept(claim=D61):
+    return audit_cache.folder() / f"{audit_cache.key(claim)}.json"
 
 
 def test_what_is_stored_comes_back():
@@ -63,6 +63,7 @@ def test_the_folder_follows_the_environment(home, monkeypatch):
         lambda path: edit(path, lambda one: one.update(key="0" * 64)),
         lambda path: edit(path, lambda one: one.pop("judged")),
         lambda path: (path.unlink(), path.mkdir()),
+        lambda path: audit_cache.store(D62, JUDGED, 1.0) and kept(D62).rename(path),
     ],
 )
 def test_a_damaged_or_edited_file_is_ignored(damage):
@@ -75,13 +76,6 @@ def edit(path, change):
     content = json.loads(path.read_text(encoding="utf-8"))
     change(content)
     path.write_text(json.dumps(content), encoding="utf-8")
-
-
-def test_a_file_of_another_statement_is_ignored():
-    audit_cache.store(D62, JUDGED, 1.0)
-    other = audit_cache.folder() / f"{audit_cache.key(D62)}.json"
-    other.rename(kept())
-    assert audit_cache.load(D61) is None
 
 
 def test_an_unwritable_folder_is_no_error(home, monkeypatch):

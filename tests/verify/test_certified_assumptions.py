@@ -7,6 +7,7 @@ tested against an independent transcription elsewhere.
 import json
 import math
 import random
+from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
 from math import log10
@@ -76,27 +77,34 @@ def points(generator, intervals, count):
         yield chosen
 
 
+def assert_encloses(found, report):
+    """Every margin of a report lies in that of the box, and a verdict of the box is its verdict."""
+    for row in found:
+        low, high = row.margin
+        assert low <= report[row.id].margin <= high, (row, report.signal)
+        if row.verdict == "undecided":
+            assert low <= 0 <= high, row
+        else:
+            assert row.verdict == report[row.id].verdict, (row, report.signal)
+
+
+def certified(generator, signal, omega, eta, beta, edition, count):
+    """A box, after it was compared with check at some of its points."""
+    task = SIMTask.from_signal([high or 1 for _, high in signal])
+    found = certify_assumptions(task, omega, eta, beta, edition=edition, signal=signal)
+    for point in points(generator, [*signal, omega, eta, beta], count):
+        a, at = point[:-3], point[-3:]
+        if any(a):
+            assert_encloses(found, check(task.with_signal(a, ""), *at, edition))
+    return found
+
+
 def test_check_at_every_point_lies_in_the_enclosure_of_the_box():
     generator = random.Random(7)
-    seen = {"holds": 0, "fails": 0, "undecided": 0}
     boxes = min(500, settings.default.max_examples)
-    for _ in range(boxes):
-        signal, omega, eta, beta, edition = random_box(generator)
-        task = SIMTask.from_signal([high or 1 for _, high in signal])
-        found = certify_assumptions(task, omega, eta, beta, edition=edition, signal=signal)
-        for *a, at_omega, at_eta, at_beta in points(generator, [*signal, omega, eta, beta], 4):
-            report = check(task.with_signal(a, ""), at_omega, at_eta, at_beta, edition)
-            for row in found:
-                low, high = row.margin
-                context = (row.id, edition, signal, omega, eta, beta, a)
-                assert low <= report[row.id].margin <= high, context
-                if row.verdict == "undecided":
-                    assert low <= 0 <= high, context
-                else:
-                    assert row.verdict == report[row.id].verdict, context
-                seen[str(row.verdict)] += 1
-    assert seen["holds"] > boxes
-    assert seen["fails"] > boxes
+    found = [certified(generator, *random_box(generator), 4) for _ in range(boxes)]
+    seen = Counter(str(row.verdict) for one in found for row in one)
+    assert min(seen["holds"], seen["fails"]) > boxes / 4
 
 
 @pytest.mark.parametrize("edition", ["printed", "corrected"])
@@ -117,20 +125,10 @@ def test_check_at_every_point_lies_in_the_enclosure_of_the_box():
     ],
 )
 def test_boxes_across_an_edge_enclose_check_at_their_points(signal, omega, beta, edition):
-    generator = random.Random(3)
-    task = SIMTask.from_signal([high for _, high in signal])
-    eta = ("1e-9", "1e-1")
-    found = certify_assumptions(task, omega, eta, beta, edition=edition, signal=signal)
+    ends = [interval(value, "value") for value in (*signal, omega, ("1e-9", "1e-1"), beta)]
+    count = 60 if FULL else 20
+    found = certified(random.Random(3), ends[:-3], *ends[-3:], edition, count)
     assert found.verdict != "holds"
-    box = [interval(value, "value") for value in (*signal, omega, eta, beta)]
-    for *a, at_omega, at_eta, at_beta in points(generator, box, 60 if FULL else 20):
-        if not any(a):
-            continue
-        report = check(task.with_signal(a, ""), at_omega, at_eta, at_beta, edition)
-        for row in found:
-            assert row.margin[0] <= report[row.id].margin <= row.margin[1], (row.id, a)
-            if row.verdict != "undecided":
-                assert row.verdict == report[row.id].verdict, (row.id, a)
 
 
 @pytest.mark.parametrize("signal", [(4, 1), (Fraction(7, 3), Fraction(1, 3)), (100, 10, 1)])
@@ -194,9 +192,8 @@ def test_a_matrix_gives_its_own_omega_and_beta(edition, matrix, eta):
     report = check(FOUR_ONE, W0=start, eta="1e-4", edition=edition)
     assert found.box.omega == (report.omega,) * 2
     assert found.box.beta == (report.beta,) * 2
-    for row in found:
-        assert row.verdict == report[row.id].verdict
-        assert row.margin[0] <= report[row.id].margin <= row.margin[1]
+    assert_encloses(found, report)
+    assert found.verdict != "undecided"
 
 
 def test_pairs_balls_and_exact_numbers_say_the_same():
@@ -345,44 +342,38 @@ def checked(omega, beta=1, rho="0.1", task=FOUR_ONE):
     return check(task, omega, 1, beta, "repaired", rho=rho)["D.4'"].margin
 
 
-@pytest.mark.parametrize(("signal", "beta"), [((4, 1), 2), ((16, 4, 1), 1)])
-def test_over_an_interval_of_omega_the_ends_are_the_margins_at_its_ends(signal, beta):
-    task = SIMTask.from_signal(signal)
-    for low, high in (("1e-9", "1e-3"), ("1e-30", "1e-29"), ("1e-3", "1/2"), ("1/3", "1/2")):
-        row = size((low, high), beta, task=task)
-        assert row.margin[0] == pytest.approx(checked(high, beta, task=task), abs=1e-9)
-        assert row.margin[1] == pytest.approx(checked(low, beta, task=task), abs=1e-9)
-        verdicts = {Verdict.HOLDS if at > 0 else Verdict.FAILS for at in row.margin}
-        assert row.verdict == (verdicts.pop() if len(verdicts) == 1 else Verdict.UNDECIDED)
+#: As far as the largest 1/(beta omega) reaches, no theorem does without a signal.
+WIDE = {"signal": [(3, 4), 1]}
+THREE = {"task": SIMTask.from_signal((16, 4, 1))}
+PAIRS = (("1e-9", "1e-3"), ("1e-30", "1e-29"), ("1e-3", "1/2"), ("1/3", "1/2"))
 
 
-def test_over_an_interval_of_beta_no_theorem_reaches_beyond_beta_omega_of_1():
-    # The upper end is log10 1/(beta omega) at the smallest of both, by hand.
-    row = size("1e-2", (1, 2))
-    assert row.verdict == Verdict.HOLDS
-    assert row.margin[0] == pytest.approx(checked("1e-2", 2), abs=1e-9)
-    assert row.margin[1] == pytest.approx(2)
-    row = size(("1e-5", "1e-2"), ("3/2", 2))
-    assert row.margin[0] == pytest.approx(checked("1e-2", 2), abs=1e-9)
-    assert row.margin[1] == pytest.approx(5 - log10(1.5))
-    row = size(("1e-2", "1/2"), (1, 2))
-    assert row.verdict == Verdict.UNDECIDED
-    assert row.margin[0] == pytest.approx(checked("1/2", 2), abs=1e-9)
-    assert row.margin[1] == pytest.approx(2)
-    for omega, verdict in ((("1/2", 3), "undecided"), (1, "undecided"), (("11/10", 3), "fails")):
-        row = size(omega, (1, 2))
-        assert row.verdict == verdict
-        first = omega[0] if isinstance(omega, tuple) else omega
-        assert row.margin[1] == pytest.approx(-log10(Fraction(first)), abs=1e-9)
-
-
-def test_over_an_interval_of_a_signal_only_beta_omega_is_left():
-    row = size(("1e-3", "1e-2"), 2, signal=[(3, 4), 1])
-    assert row.verdict == Verdict.UNDECIDED
-    assert row.margin[0] == -INF
-    assert row.margin[1] == pytest.approx(3 - log10(2), abs=1e-9)
-    assert size(("1/2", 1), 2, signal=[(3, 4), 1]).verdict == Verdict.UNDECIDED
-    assert size(("51/100", 1), 2, signal=[(3, 4), 1]).verdict == Verdict.FAILS
+@pytest.mark.parametrize(
+    ("omega", "beta", "given", "low", "high"),
+    # An end is what check says at this omega and beta, or log10 1/(beta omega) by hand.
+    [
+        *((pair, 2, {}, (pair[1], 2), (pair[0], 2)) for pair in PAIRS),
+        *((pair, 1, THREE, (pair[1], 1), (pair[0], 1)) for pair in PAIRS),
+        ("1e-2", (1, 2), {}, ("1e-2", 2), 2),
+        (("1e-5", "1e-2"), ("3/2", 2), {}, ("1e-2", 2), 5 - log10(1.5)),
+        (("1e-2", "1/2"), (1, 2), {}, ("1/2", 2), 2),
+        (("1/2", 3), (1, 2), {}, None, log10(2)),
+        (1, (1, 2), {}, None, 0),
+        (("11/10", 3), (1, 2), {}, None, -log10(1.1)),
+        (("1e-3", "1e-2"), 2, WIDE, -INF, 3 - log10(2)),
+        (("1/2", 1), 2, WIDE, -INF, 0),
+        (("51/100", 1), 2, WIDE, -INF, -log10(1.02)),
+    ],
+)
+def test_over_an_interval_the_ends_are_those_of_its_corners(omega, beta, given, low, high):
+    row = size(omega, beta, **given)
+    task = given.get("task", FOUR_ONE)
+    for end, expected in zip(row.margin, (low, high), strict=True):
+        if isinstance(expected, tuple):
+            expected = checked(*expected, task=task)
+        assert expected is None or float(end) == pytest.approx(expected, abs=1e-9)
+    below, above = row.margin
+    assert row.verdict == ("holds" if below > 0 else "fails" if above < 0 else "undecided")
 
 
 @pytest.mark.parametrize(

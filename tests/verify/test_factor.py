@@ -195,18 +195,16 @@ def test_a_U0_that_is_none_is_refused_by_name(function, U0, message):
 @pytest.mark.parametrize("function", PUBLIC)
 def test_exactly_one_start_is_given(function):
     W0 = np.eye(2) * 1e-3
-    with pytest.raises(InvalidInput, match=r"W0.*U0"):
-        function(PAIR, W0=W0, U0=W0, eta=0.01)
-    with pytest.raises(InvalidInput, match=r"W0.* U0"):
-        function(PAIR, eta=0.01)
-    with pytest.raises(InvalidInput, match="eta must be given"):
-        function(PAIR, U0=W0)
-
-
-@pytest.mark.parametrize("function", [predict, check])
-def test_omega_is_not_given_beside_U0(function):
-    with pytest.raises(InvalidInput, match=r"omega.*U0|U0.*omega"):
-        function(PAIR, omega="1e-3", U0=np.eye(2) * 1e-3, eta=0.01)
+    cases = [
+        ({"W0": W0, "U0": W0, "eta": 0.01}, r"W0.*U0"),
+        ({"eta": 0.01}, r"W0.* U0"),
+        ({"U0": W0}, "eta must be given"),
+    ]
+    if function in (predict, check):
+        cases.append(({"omega": "1e-3", "U0": W0, "eta": 0.01}, r"omega.*U0|U0.*omega"))
+    for given, said in cases:
+        with pytest.raises(InvalidInput, match=said):
+            function(PAIR, **given)
 
 
 def test_each_entry_of_the_start_is_rounded_once():

@@ -13,7 +13,6 @@ from dataclasses import replace
 import pytest
 import sympy
 
-import swingby
 from swingby.theory.assumptions import P, beta, d
 from swingby.theory.claims import ledger as text
 from swingby.theory.claims.claim import Claim, Given
@@ -144,10 +143,3 @@ def test_a_line_rests_on_the_corrected_form_of_what_it_cites():
     assert chain[1].given == (mended,)
     assert chain[2].given == (mended, *second.cite(), *others)
     assert {line.edition for line in chain} == {"corrected"}
-
-
-def test_no_omega_satisfies_the_assumptions_with_squared_P():
-    task = swingby.SIMTask.from_signal([4, 1])
-    report = swingby.check(task, omega="1e-1000", eta="1e-9", edition="corrected")
-    assert report.verdict == "fails"
-    assert report.largest_omega is None

@@ -11,6 +11,7 @@ import pytest
 
 from swingby.errors import InvalidInput
 from swingby.theory.task import SIMTask
+from swingby.verify import certify as verb
 from swingby.verify.certification.certificate import Certificate
 from swingby.verify.certification.enclosure import Enclosure, enclose, is_enclosure
 from swingby.verify.certification.replay import replay
@@ -18,11 +19,12 @@ from swingby.verify.certify import certify
 from tests.verify.certification.reference import enclose as in_whole_numbers
 from tests.verify.certification.reference import leaves, put, sealed
 
+TASK, MATRIX = SIMTask.from_signal([4, 1]), [["2e-3", "1e-3"], ["1e-3", "2e-3"]]
+
 
 @pytest.fixture(scope="module")
 def certificate():
-    matrix = [["2e-3", "1e-3"], ["1e-3", "2e-3"]]
-    return certify(SIMTask.from_signal([4, 1]), matrix, "1/50")
+    return certify(TASK, MATRIX, "1/50")
 
 
 @pytest.mark.parametrize(
@@ -72,7 +74,8 @@ def test_other_pairs_are_no_enclosures(wrong):
     assert not is_enclosure(wrong)
 
 
-def test_a_file_gives_the_certificate_back(certificate, tmp_path):
+def test_a_file_gives_the_certificate_back(certificate, tmp_path, monkeypatch):
+    """Also one that leaves entries open."""
     path = certificate.save(tmp_path / "run.json")
     again = Certificate.load(path)
     assert again == certificate
@@ -80,6 +83,11 @@ def test_a_file_gives_the_certificate_back(certificate, tmp_path):
     assert again.bits is None
     assert again.to_json() == path.read_text()
     assert again.to_dict() == json.loads(path.read_text())
+    monkeypatch.setattr(verb, "PRECISIONS", (24,))
+    poor = certify(TASK, MATRIX, "1/50", steps=300)
+    assert Certificate.load(poor.save(path)) == poor
+    assert poor.undecided
+    assert "undecided" in str(poor)
 
 
 def test_the_digest_is_that_of_the_rest(certificate):
@@ -109,17 +117,6 @@ def test_every_event_of_a_certificate_is_a_row(certificate):
     assert rows[-1][2] == certificate.converges.step
 
 
-def test_undecided_entries_survive_a_file(monkeypatch, tmp_path):
-    from swingby.verify import certify as verb
-
-    monkeypatch.setattr(verb, "PRECISIONS", (24,))
-    matrix = [["2e-3", "1e-3"], ["1e-3", "2e-3"]]
-    poor = certify(SIMTask.from_signal([4, 1]), matrix, "1/50", steps=300)
-    assert poor.undecided
-    assert Certificate.load(poor.save(tmp_path / "poor.json")) == poor
-    assert "undecided" in str(poor)
-
-
 JUNK = (
     *(None, True, -1, 3, 10**9, 1.0, "", "0", "1", "1/0", "2/2", "-1", "text", [], ["1"], [3]),
     *([["1"]], ["1", "2"], ["0.5", "0.6"], ["1"] * 7, {}, {"more": 1}),
@@ -132,14 +129,25 @@ def places(plain):
     return sorted(found, key=str)
 
 
-def test_a_file_is_refused_or_means_what_it_says(certificate, tmp_path):
+#: Written as the format says, and not so.
+FALSE = (
+    *((("format",), "swingby certificate 2"), (("dynamics",), "flow"), (("signal",), ["4", "-1"])),
+    *((("signal",), []), (("eta",), "0"), (("W0", 0, 1), "1/7"), (("W0", 0), ["1/7"])),
+    *((("steps",), 3), (("passages", "1/2", 0, "step"), None), (("peaks", 0, "i"), 2)),
+    *((("peaks",), []), (("runs_away",), [{"k": 3, "step": 1}])),
+    *((("converges", "step"), 10**9), (("undecided",), ["psd"])),
+)
+
+
+def test_a_file_is_refused_or_read_as_it_is_and_rejected(certificate, tmp_path):
     """Any value at any place, under a digest of its own; also a key too many or too few."""
     file, plain, refused = tmp_path / "wrong.json", certificate.to_dict(), 0
     every = enumerate(places(plain))
     wrong = [put(plain, path, to) for k, path in every for to in JUNK[k % 4 :: 4]]
     wrong += [{**plain, "note": ""}, {"format": "swingby certificate 1"}]
     wrong += [put(plain, ("psd",), {**plain["psd"], "note": ""})]
-    for one in map(sealed, wrong):
+    false = [sealed(put(plain, *change)) for change in FALSE]
+    for one in (*map(sealed, wrong), *false):
         file.write_text(json.dumps(one))
         try:
             read = Certificate.load(file)
@@ -148,6 +156,7 @@ def test_a_file_is_refused_or_means_what_it_says(certificate, tmp_path):
         else:
             assert read.to_dict() == one
             assert str(read)
+            assert one not in false or read.verify() != []
     assert refused > 0.9 * len(wrong)
     file.write_text(json.dumps({**plain, "digest": "0" * 64}))
     with pytest.raises(InvalidInput, match="digest"):
@@ -155,41 +164,15 @@ def test_a_file_is_refused_or_means_what_it_says(certificate, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("path", "to"),
-    [
-        (("format",), "swingby certificate 2"),
-        (("dynamics",), "flow"),
-        (("signal",), ["4", "-1"]),
-        (("signal",), []),
-        (("eta",), "0"),
-        (("W0", 0, 1), "1/7"),
-        (("W0", 0), ["1/7"]),
-        (("steps",), 3),
-        (("passages", "1/2", 0, "step"), None),
-        (("peaks", 0, "i"), 2),
-        (("peaks",), []),
-        (("runs_away",), [{"k": 3, "step": 1}]),
-        (("converges", "step"), 10**9),
-        (("undecided",), ["psd"]),
-    ],
-)
-def test_what_is_written_well_and_cannot_be_is_refused_or_rejected(certificate, tmp_path, path, to):
-    (tmp_path / "wrong.json").write_text(json.dumps(sealed(put(certificate.to_dict(), path, to))))
-    try:
-        read = Certificate.load(tmp_path / "wrong.json")
-    except InvalidInput:
-        return
-    assert str(read)
-    assert read.verify() != []
-
-
-@pytest.mark.parametrize(
     "text",
-    ["", "{", "[]", "3", "null", '"text"', "{}", "[" * 100_000, '{"a": NaN}', '{"a": 1, "a": 1}'],
+    [
+        *(b"", b"{", b"[]", b"3", b"null", b'"text"', b"{}", b"[" * 100_000, b"\xff\xfe\x00"),
+        *(b'{"a": NaN}', b'{"a": 1, "a": 1}'),
+    ],
 )
 def test_what_is_no_certificate_is_refused(tmp_path, text):
     file = tmp_path / "wrong.json"
-    file.write_text(text)
+    file.write_bytes(text)
     with pytest.raises(InvalidInput):
         Certificate.load(file)
 
@@ -198,16 +181,5 @@ def test_paths_that_cannot_be_used_are_named(certificate, tmp_path):
     for path in (tmp_path / "none.json", tmp_path, None):
         with pytest.raises(InvalidInput, match="path"):
             Certificate.load(path)
-    (tmp_path / "binary.json").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InvalidInput, match="path"):
-        Certificate.load(tmp_path / "binary.json")
     with pytest.raises(InvalidInput, match="out"):
         certificate.save(tmp_path / "no" / "folder.json")
-
-
-def test_verify_replays_the_certificate(certificate):
-    assert certificate.verify() == []
-    (first, *rest) = certificate.passages["1/2"]
-    later = replace(first, step=first.step + 1)
-    wrong = replace(certificate, passages={**certificate.passages, "1/2": (later, *rest)})
-    assert wrong.verify()[0].startswith("passages/1/2/1/step: ")
