@@ -25,22 +25,22 @@ from swingby.simulate.initialization import (
     refuse_first,
 )
 from swingby.simulate.lanes import NOT_RUN, Stopped, Tiles, arrange, room_for_ends, run_fleet
+from swingby.simulate.observe import judge, level_array, peaks
 from swingby.simulate.on_torch import Tensors, size_on, usable_device
-from swingby.simulate.outcome import Outcome, extrema, judge, least_swing, level_array, peaks
+from swingby.simulate.outcome import SMALLEST_SWING, Outcome, least_swing
 from swingby.simulate.run import run_on
 from swingby.simulate.state import (
     END,
     LEVELS,
-    SMALLEST_SWING,
     Record,
     binary,
-    clear_starts,
+    clear_pivots,
     float_matrix,
     make_problem,
     make_state,
     most_steps_of,
 )
-from swingby.simulate.steps import MAPS, WRITTEN_OUT
+from swingby.simulate.steps import IN_LANES, WRITTEN_OUT
 from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS, log_factors, require_dynamics
 from swingby.theory.initial import Initial
@@ -189,7 +189,7 @@ def simulate_batch(
     place, size = None, min(PIECE, -(-total // (2 * threads)) if threads > 1 else PIECE)
     if device is not None:
         place = usable_device(device)[1]
-        if not MAPS[dynamics].lanes:
+        if dynamics not in IN_LANES:
             requirement = f"must be euler or gd on a device; without device the {dynamics} runs"
             raise InvalidInput("dynamics", dynamics, requirement)
         size, threads = size_on(place, d), 1
@@ -305,7 +305,7 @@ def _check_psd(W0: Floats, dynamics: str) -> None:
     matrices = W0.reshape(-1, *W0.shape[-2:])
     for first in range(0, len(matrices), SLICE):
         part = matrices[first : first + SLICE]
-        doubtful = np.flatnonzero(~clear_starts(part))
+        doubtful = np.flatnonzero(~clear_pivots(part))
         values = np.linalg.eigvalsh(part[doubtful])
         wrong = np.zeros(len(part), dtype=np.bool_)
         wrong[doubtful] = values[:, 0] < -1e-12 * np.abs(values).max(axis=1, initial=0.0)
@@ -335,7 +335,7 @@ def run_piece(
     device: Any = None,
 ) -> BatchRun:
     """Run a piece of a batch, on a device of torch where one is given."""
-    compiled = MAPS[dynamics].lanes and batch.signal.shape[1] <= WRITTEN_OUT
+    compiled = dynamics in IN_LANES and batch.signal.shape[1] <= WRITTEN_OUT
     if device is None and not compiled:
         return _one_by_one(batch, steps, dynamics, swing=swing, skip=skip, stop=stop)
     scale = batch.omega[:, 0], batch.exponent
@@ -358,7 +358,7 @@ def outcomes(
     counted: Booleans,
     missing: Booleans,
 ) -> NDArray[np.str_]:
-    """The rules of :func:`swingby.simulate.outcome.judge`, for all runs together."""
+    """The rules of :func:`swingby.simulate.observe.judge`, for all runs together."""
     pairs = counted[:, :, None] & counted[:, None, :]
     off = np.abs(W - np.eye(W.shape[-1]))
     # In the order in which they are decided.
@@ -399,10 +399,9 @@ def _one_by_one(
         kept.outcome[k], _ = judge(problem, state, kept.half_times[k], missing[k], "the steps")
         kept.W[k] = float_matrix(state.X, state.exponent)
         kept.last_step[k], kept.executed_steps[k] = state.step, state.executed
-        if swing > 0 and state.swing > 0:
-            # The state holds the smallest swing in the unit of the loss.
-            unit = state.swing / SMALLEST_SWING
-            kept.descents[k] = outcome.descents(extrema(state), unit * swing)
+        if swing > 0 and state.turns.swing > 0:
+            unit = state.turns.swing / SMALLEST_SWING
+            kept.descents[k] = outcome.descents(state.turns.found(), unit * swing)
         if swing > 0:
             kept.transient[k] = max((abs(peak.value) for peak in peaks(state)), default=0)
     return BatchRun(**vars(kept))

@@ -26,13 +26,13 @@ from swingby.simulate.state import (
     LARGE,
     PIVOT_ROUNDING,
     choose_exponents,
-    clear_starts,
+    clear_pivots,
     float_matrix,
+    in_order,
     most_executed,
     most_steps,
     negative_pivots,
     pairs,
-    place,
     places,
     power_of_two,
     weights,
@@ -121,12 +121,12 @@ def steps_source(d: int, dynamics: str, *, scaled: bool, watched: bool) -> str:
     """The text of ``steps(tile, count)``: steps of all lanes of a flat tile."""
     at = rows(d, watched=watched)
     body = [f"r{i} = {_row(at.rates + i)}" for i in range(d)]
-    body += [f"w{i}_{j} = {_row(place(d, i, j))}" for i, j in entries(d)]
+    body += [f"w{i}_{j} = {_row(places(d)[i, j])}" for i, j in entries(d)]
     if scaled:
         body += [f"s{i} = {_row(at.square + i)}" for i in range(d)]
     body += change(d, dynamics, scaled=scaled, fused=True)
     for i, j in entries(d):
-        body.append(f"{_row(place(d, i, j))} = v{i}_{j}")
+        body.append(f"{_row(places(d)[i, j])} = v{i}_{j}")
         if i == j:
             body.append(f"b = 0.0 if v{i}_{i} >= {_row(at.bar + i)} else {_row(at.below + i)}")
             body += [f"{_row(at.below + i)} = b", f"{_row(at.waited + i)} += b"]
@@ -178,7 +178,7 @@ def look_source(d: int, dynamics: str, *, watched: bool) -> str:
     """
     at = rows(d, watched=watched)
     every = entries(d)
-    body = [f"p{i}_{j} = {_row(place(d, i, j))}" for i, j in every]
+    body = [f"p{i}_{j} = {_row(places(d)[i, j])}" for i, j in every]
     # 0 for a finite number, nan for any other.
     body.append("f = " + " + ".join(f"p{i}_{j} * 0.0" for i, j in every))
     body += ["infinite = 0.0 if f == 0.0 else 1.0", "large = 0.0"]
@@ -331,7 +331,7 @@ def arrange(
     every = np.arange(d)
     diagonal = M[:, every, every]
     order = np.argsort(-signal, axis=1, kind="stable")
-    unclear = ~clear_starts(_sorted(M, order))
+    unclear = ~clear_pivots(in_order(M, order))
     logs = np.log(np.where(diagonal > 0, diagonal, 1.0)) + shift[:, None] * np.log(2.0)
     log_smallest = np.minimum(np.where(diagonal > 0, logs, 0.0).min(axis=1), 0.0)
     exponent = choose_exponents(diagonal, shift)
@@ -360,14 +360,9 @@ def arrange(
     return Arranged(signal, eta, swing > 0, found, exponent, order, log_smallest, unclear)
 
 
-def _sorted(M: Floats, order: Integers) -> Floats:
-    """Matrices (m, d, d) with the concepts of each in its own order."""
-    return M[np.arange(len(M))[:, None, None], order[:, :, None], order[:, None, :]]
-
-
 def _indefinite(X: Floats, order: Integers) -> Booleans:
     """Whether a pivot is negative, the concepts of each matrix in their order."""
-    return negative_pivots(np.moveaxis(_sorted(X, order), 0, 2)) >= 0
+    return negative_pivots(np.moveaxis(in_order(X, order), 0, 2)) >= 0
 
 
 def _largest_between(W: Floats) -> Floats:
