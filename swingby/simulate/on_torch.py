@@ -110,7 +110,9 @@ class Tensors(Fleet):
         values = self.torch.from_numpy(np.ascontiguousarray(numbers)).to(self.device)
         self.held.values[:, : numbers.shape[1]][self._index(lanes)] = values
 
-    def take(self, left: Integers, count: int, *, whole: bool, scaled: bool) -> Integers:
+    def take(
+        self, left: Integers, count: int, *, whole: bool, scaled: bool
+    ) -> tuple[Integers, Booleans]:
         """One block: in so many lanes something is due most of the time."""
         step, past = self._step(self.held, scaled=scaled), self.held["past"]
         self.start = self.held.values[:, : self.at.changing].clone()
@@ -119,12 +121,7 @@ class Tensors(Fleet):
                 past.copy_(_diagonal(self._matrices(self.held)))
             step()
         self._look()
-        return np.ones(len(left), dtype=np.int64)
-
-    def due(self) -> Booleans:
-        """By the last column."""
-        found: Booleans = (self.held["due"] != 0.0).cpu().numpy()
-        return found
+        return np.ones(len(left), dtype=np.int64), (self.held["due"] != 0.0).cpu().numpy()
 
     def trial(self, numbers: Floats, count: int, *, scaled: bool) -> Floats:
         """Beside the others."""
