@@ -77,8 +77,7 @@ def start(d: int) -> tuple[np.ndarray, np.ndarray]:
 def load_steps(d: int, dynamics: str) -> None:
     """Compile the steps of single runs, which they do by themselves where it pays."""
     problem = make_problem(start(d)[0], ETA, dynamics)
-    for scaled in (False, True):
-        compiled_steps(problem, scaled=scaled, ahead=1e12)
+    compiled_steps(problem, ahead=1e12)
 
 
 def own_run(

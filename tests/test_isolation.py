@@ -123,6 +123,7 @@ def test_a_result_is_read_only_and_has_copies(name):
 
 #: What a loop or a search writes to as it goes.
 IN_PLACE = {
+    "swingby.simulate.outcome.Turns",
     "swingby.simulate.state.State",
     "swingby.verify.certification.ball_run.BallState",
     "swingby.verify.certification.events.Watch",

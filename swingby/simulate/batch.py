@@ -6,7 +6,7 @@ import math
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -21,31 +21,48 @@ from swingby.simulate.initialization import (
     Arguments,
     lasting,
     missing_concepts,
+    quiet_steps,
     read_array,
     refuse_first,
 )
-from swingby.simulate.lanes import NOT_RUN, Stopped, Tiles, arrange, room_for_ends, run_fleet
+from swingby.simulate.lanes import (
+    LONG_BLOCK,
+    Arranged,
+    Fleet,
+    Rows,
+    Stopped,
+    Tiles,
+    is_indefinite,
+    largest_between,
+    rows,
+)
+from swingby.simulate.observe import judge, level_array, peaks
 from swingby.simulate.on_torch import Tensors, size_on, usable_device
-from swingby.simulate.outcome import Outcome, extrema, judge, least_swing, level_array, peaks
+from swingby.simulate.outcome import SMALLEST_SWING, Outcome, least_swing
 from swingby.simulate.run import run_on
 from swingby.simulate.state import (
     END,
     LEVELS,
-    SMALLEST_SWING,
     Record,
     binary,
-    clear_starts,
+    choose_exponents,
+    clear_pivots,
     float_matrix,
+    in_order,
     make_problem,
     make_state,
+    most_steps,
     most_steps_of,
+    power_of_two,
 )
-from swingby.simulate.steps import MAPS, WRITTEN_OUT
+from swingby.simulate.steps import IN_LANES, WRITTEN_OUT
 from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS, log_factors, require_dynamics
 from swingby.theory.initial import Initial
 from swingby.theory.numbers import Booleans, Floats, Integers
 
+#: What `BatchRun.outcome` says of runs that were not finished.
+NOT_RUN = "not_run"
 #: Runs whose arguments are spread out at a time, by each worker: the memory that a batch needs
 #: beside its arguments and results is about 2 kB a run at d = 3.
 PIECE = 4096
@@ -179,7 +196,7 @@ def simulate_batch(
     total, d = asked.total, asked.given["signal"].shape[-1]
     kept = room_for_ends(total, d)
 
-    def keep(first: int, last: int, piece: BatchRun) -> None:
+    def keep(first: int, last: int, piece: SimpleNamespace) -> None:
         for name, values in vars(kept).items():
             values[first:last] = getattr(piece, name)
         if progress is not None:
@@ -189,12 +206,12 @@ def simulate_batch(
     place, size = None, min(PIECE, -(-total // (2 * threads)) if threads > 1 else PIECE)
     if device is not None:
         place = usable_device(device)[1]
-        if not MAPS[dynamics].lanes:
+        if dynamics not in IN_LANES:
             requirement = f"must be euler or gd on a device; without device the {dynamics} runs"
             raise InvalidInput("dynamics", dynamics, requirement)
         size, threads = size_on(place, d), 1
 
-    def run(first: int, last: int) -> BatchRun:
+    def run(first: int, last: int) -> SimpleNamespace:
         arrays = asked.piece(first, last)
         part = Batch(**{"test_point": np.zeros_like(arrays["signal"]), **arrays})
         stop = halt.is_set
@@ -209,8 +226,8 @@ def simulate_batch(
 
 
 def _for_each(
-    run: Callable[[int, int], BatchRun],
-    keep: Callable[[int, int, BatchRun], None],
+    run: Callable[[int, int], SimpleNamespace],
+    keep: Callable[[int, int, SimpleNamespace], None],
     pieces: list[tuple[int, int]],
     threads: int,
     halt: threading.Event,
@@ -305,7 +322,7 @@ def _check_psd(W0: Floats, dynamics: str) -> None:
     matrices = W0.reshape(-1, *W0.shape[-2:])
     for first in range(0, len(matrices), SLICE):
         part = matrices[first : first + SLICE]
-        doubtful = np.flatnonzero(~clear_starts(part))
+        doubtful = np.flatnonzero(~clear_pivots(part))
         values = np.linalg.eigvalsh(part[doubtful])
         wrong = np.zeros(len(part), dtype=np.bool_)
         wrong[doubtful] = values[:, 0] < -1e-12 * np.abs(values).max(axis=1, initial=0.0)
@@ -324,6 +341,18 @@ def missing_of(batch: Batch, unclear: Booleans, dynamics: str) -> Booleans:
     return missing
 
 
+def room_for_ends(total: int, d: int) -> SimpleNamespace:
+    """The fields of a BatchRun along one axis, to write to: the arrays of a result are not."""
+    counts = ("last_step", "executed_steps", "descents")
+    return SimpleNamespace(
+        half_times=np.full((total, d), np.nan),
+        outcome=np.full(total, NOT_RUN, dtype="<U16"),
+        W=np.full((total, d, d), np.nan),
+        **{name: np.zeros(total, dtype=np.int64) for name in counts},
+        transient=np.full(total, np.nan),
+    )
+
+
 def run_piece(
     batch: Batch,
     steps: int | None,
@@ -333,21 +362,85 @@ def run_piece(
     skip: bool,
     stop: Callable[[], bool],
     device: Any = None,
-) -> BatchRun:
-    """Run a piece of a batch, on a device of torch where one is given."""
-    compiled = MAPS[dynamics].lanes and batch.signal.shape[1] <= WRITTEN_OUT
+) -> SimpleNamespace:
+    """Run a piece of a batch, on a device of torch where one is given.
+
+    `steps`: of every run, or None until it is at rest. `stop` is asked a few times a second;
+    :class:`swingby.simulate.lanes.Stopped` is raised when it says so.
+    """
+    compiled = dynamics in IN_LANES and batch.signal.shape[1] <= WRITTEN_OUT
     if device is None and not compiled:
         return _one_by_one(batch, steps, dynamics, swing=swing, skip=skip, stop=stop)
-    scale = batch.omega[:, 0], batch.exponent
-    given = batch.signal, batch.W0, batch.eta, scale, batch.test_point, swing, dynamics
-    kind = Tiles if device is None else Tensors
-    arranged = arrange(*given, full=kind.full)
+    kind: type[Fleet] = Tiles if device is None else Tensors
+    arranged = arrange(batch, swing, dynamics, full=kind.full)
+    total, d = batch.signal.shape
     missing = missing_of(batch, arranged.unclear, dynamics)
-    how = {"skip": skip, "halt": stop, "device": device}
-    ends = run_fleet(kind, arranged, missing, steps, dynamics, **how)
+    null = missing & DYNAMICS[dynamics].keeps_psd
+    goal = np.where(batch.signal > 0, np.where(missing, 0.0, 1.0), np.nan)
+    last = np.full(total, steps or 0)
+    if steps is None:
+        last = most_steps(batch.signal, batch.eta, arranged.log_smallest, dynamics)
+    arranged.rows["null"] = held = null.any(axis=1)
+    ends = room_for_ends(total, d)
+    ends.diverged, ends.lost = np.zeros((2, total), dtype=np.bool_)
+    fastest = (batch.signal * batch.eta[:, None]).max(axis=1)
+    blocks = np.full(total, LONG_BLOCK)
+    # What rounding makes of an absent component is put back to zero at every look.
+    blocks[held] = [quiet_steps(one) for one in fastest[held].tolist()]
+    for block in np.unique(blocks).tolist():
+        members = np.flatnonzero(blocks == block)
+        until = last.copy() if steps is not None else -(-last // block) * block
+        given = (arranged, members, null, goal, until, ends, dynamics, block)
+        fleet = kind(*given, skip=skip, rest=steps is None, device=device)
+        fleet.run(0 if steps is None else steps % block, stop)
     fate = (ends.diverged, ends.lost, batch.signal > 0, missing)
     ends.outcome = outcomes(ends.W, ends.half_times, *fate)
-    return BatchRun(**{field.name: getattr(ends, field.name) for field in fields(BatchRun)})
+    return ends
+
+
+@np.errstate(all="ignore")
+def arrange(batch: Batch, swing: float, dynamics: str, *, full: bool) -> Arranged:
+    """Arrange trajectories, with all entries of X where `full`.
+
+    `swing`: by what fraction of its initial value the test loss has to fall to descend; 0 where
+    trajectories are not watched.
+    """
+    signal, W0, eta, _, point = batch
+    total, d = signal.shape
+    at = rows(d, watched=swing > 0, full=full)
+    mantissa, shift = batch.omega[:, 0], batch.exponent
+    # Half of each, lest the sum overflow.
+    M = (W0 / 2 + W0.swapaxes(1, 2) / 2) * mantissa[:, None, None]
+    every = np.arange(d)
+    diagonal = M[:, every, every]
+    order = np.argsort(-signal, axis=1, kind="stable")
+    unclear = ~clear_pivots(in_order(M, order))
+    logs = np.log(np.where(diagonal > 0, diagonal, 1.0)) + shift[:, None] * np.log(2.0)
+    log_smallest = np.minimum(np.where(diagonal > 0, logs, 0.0).min(axis=1), 0.0)
+    exponent = choose_exponents(diagonal, shift)
+    moved = (shift[:, None, None] - exponent[:, :, None] - exponent[:, None, :]).clip(-3000, 3000)
+    X = np.ldexp(M, moved)
+    found = Rows(np.zeros((total, at.loaded)), at)
+    found.values[:, : at.below] = X[:, *at.pairs]
+    square = power_of_two(2 * exponent)
+    reached = X[:, every, every] >= 0.5 / square
+    found["below"] = np.where(reached, 0.0, 1.0)
+    found["waited"] = np.where(reached, -1.0, 0.0)
+    found["past"] = np.nan
+    found["rates"] = eta[:, None] * signal
+    found["square"], found["bar"] = square, 0.5 / square
+    if not DYNAMICS[dynamics].keeps_psd and unclear.any():
+        which = np.flatnonzero(unclear)
+        found["lost"][which] = is_indefinite(X[which], order[which])
+    if swing > 0.0:
+        W = float_matrix(X, exponent)
+        loss = 0.5 * (((W * point[:, None, :]).sum(axis=2) - point) ** 2).sum(axis=1)
+        found["point"], found["root"] = point, power_of_two(exponent)
+        found["low"] = found["high"] = loss
+        found["transient"] = largest_between(W)
+        # A loss of zero has nothing to descend from.
+        found["swing"] = np.where(loss > 0.0, swing * loss, np.inf)
+    return Arranged(signal, eta, swing > 0, found, exponent, order, log_smallest, unclear)
 
 
 def outcomes(
@@ -358,7 +451,7 @@ def outcomes(
     counted: Booleans,
     missing: Booleans,
 ) -> NDArray[np.str_]:
-    """The rules of :func:`swingby.simulate.outcome.judge`, for all runs together."""
+    """The rules of :func:`swingby.simulate.observe.judge`, for all runs together."""
     pairs = counted[:, :, None] & counted[:, None, :]
     off = np.abs(W - np.eye(W.shape[-1]))
     # In the order in which they are decided.
@@ -380,7 +473,7 @@ def _one_by_one(
     swing: float,
     skip: bool,
     stop: Callable[[], bool],
-) -> BatchRun:
+) -> SimpleNamespace:
     total, d = batch.signal.shape
     missing = missing_of(batch, np.ones(total, dtype=np.bool_), dynamics)
     growth = log_factors(batch.signal, batch.eta, dynamics)
@@ -399,10 +492,9 @@ def _one_by_one(
         kept.outcome[k], _ = judge(problem, state, kept.half_times[k], missing[k], "the steps")
         kept.W[k] = float_matrix(state.X, state.exponent)
         kept.last_step[k], kept.executed_steps[k] = state.step, state.executed
-        if swing > 0 and state.swing > 0:
-            # The state holds the smallest swing in the unit of the loss.
-            unit = state.swing / SMALLEST_SWING
-            kept.descents[k] = outcome.descents(extrema(state), unit * swing)
+        if swing > 0 and state.turns.swing > 0:
+            unit = state.turns.swing / SMALLEST_SWING
+            kept.descents[k] = outcome.descents(state.turns.found(), unit * swing)
         if swing > 0:
             kept.transient[k] = max((abs(peak.value) for peak in peaks(state)), default=0)
-    return BatchRun(**vars(kept))
+    return kept

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from swingby.errors import InvalidInput, named
-from swingby.simulate.state import Problem, clear_starts
+from swingby.simulate.state import Problem, clear_pivots, in_order
 from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS
 from swingby.theory.initial import (
@@ -133,7 +133,7 @@ def _symmetric(U: Floats) -> Floats:
 def clearly_positive(initial: Initial, signal: Floats) -> bool:
     """Whether W(0) is positive definite beyond doubt, by its LDL^T pivots in floats."""
     order = np.argsort(-signal, kind="stable")
-    return bool(clear_starts(initial.matrix[np.ix_(order, order)][None])[0])
+    return bool(clear_pivots(initial.matrix[np.ix_(order, order)][None])[0])
 
 
 def missing_concepts(initial: Initial, signal: Floats) -> Booleans:
@@ -210,8 +210,7 @@ def without_null_many(X: Floats, null: Booleans, order: Integers) -> Floats:
     then grow like a concept. Only the Schur complement rows of null concepts are removed, and they
     are nothing but that noise. Concepts are eliminated in `order` (m, d).
     """
-    here = np.arange(len(X))[:, None, None]
-    kept = X[here, order[:, :, None], order[:, None, :]]
+    kept = in_order(X, order)
     rest, absent = kept.copy(), np.take_along_axis(null, order, axis=1)
     with np.errstate(all="ignore"):
         for k in range(X.shape[1]):
@@ -221,8 +220,7 @@ def without_null_many(X: Floats, null: Booleans, order: Integers) -> Floats:
             taken = (~absent[:, k] & (pivot > 0.0))[:, None]
             factor = np.where(taken, rest[:, k, k + 1 :] / pivot[:, None], 0.0)
             rest[:, k + 1 :, k + 1 :] -= factor[:, :, None] * rest[:, k, None, k + 1 :]
-    back = np.argsort(order, axis=1)
-    return np.asarray(kept[here, back[:, :, None], back[:, None, :]])
+    return in_order(kept, np.argsort(order, axis=1))
 
 
 @dataclass(frozen=True, eq=False)

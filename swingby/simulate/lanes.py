@@ -18,21 +18,17 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from swingby.simulate.initialization import quiet_steps, without_null_many
+from swingby.simulate.initialization import without_null_many
 from swingby.simulate.jump import LEARNED, NEGLIGIBLE, STALLED, is_learned, land, plan
 from swingby.simulate.state import (
     LARGE,
     PIVOT_ROUNDING,
-    choose_exponents,
-    clear_starts,
     float_matrix,
+    in_order,
     most_executed,
-    most_steps,
     negative_pivots,
     pairs,
-    place,
     places,
     power_of_two,
     weights,
@@ -52,10 +48,6 @@ TINY = 1e-17
 AT_REST, NOTHING = 1e-6, 2.0**-52
 #: Blocks of all tiles in one call of compiled code: about a tenth of a second.
 STRETCH = 4096
-
-
-#: What `BatchRun.outcome` says of runs that were not finished.
-NOT_RUN = "not_run"
 
 
 class Stopped(Exception):
@@ -121,12 +113,12 @@ def steps_source(d: int, dynamics: str, *, scaled: bool, watched: bool) -> str:
     """The text of ``steps(tile, count)``: steps of all lanes of a flat tile."""
     at = rows(d, watched=watched)
     body = [f"r{i} = {_row(at.rates + i)}" for i in range(d)]
-    body += [f"w{i}_{j} = {_row(place(d, i, j))}" for i, j in entries(d)]
+    body += [f"w{i}_{j} = {_row(places(d)[i, j])}" for i, j in entries(d)]
     if scaled:
         body += [f"s{i} = {_row(at.square + i)}" for i in range(d)]
     body += change(d, dynamics, scaled=scaled, fused=True)
     for i, j in entries(d):
-        body.append(f"{_row(place(d, i, j))} = v{i}_{j}")
+        body.append(f"{_row(places(d)[i, j])} = v{i}_{j}")
         if i == j:
             body.append(f"b = 0.0 if v{i}_{i} >= {_row(at.bar + i)} else {_row(at.below + i)}")
             body += [f"{_row(at.below + i)} = b", f"{_row(at.waited + i)} += b"]
@@ -178,7 +170,7 @@ def look_source(d: int, dynamics: str, *, watched: bool) -> str:
     """
     at = rows(d, watched=watched)
     every = entries(d)
-    body = [f"p{i}_{j} = {_row(place(d, i, j))}" for i, j in every]
+    body = [f"p{i}_{j} = {_row(places(d)[i, j])}" for i, j in every]
     # 0 for a finite number, nan for any other.
     body.append("f = " + " + ".join(f"p{i}_{j} * 0.0" for i, j in every))
     body += ["infinite = 0.0 if f == 0.0 else 1.0", "large = 0.0"]
@@ -289,7 +281,7 @@ def tile_module(d: int, dynamics: str, *, scaled: bool, watched: bool) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Arranged:
-    """Trajectories as a fleet takes them. Made by :func:`arrange`.
+    """Trajectories as a fleet takes them. Made by :func:`swingby.simulate.batch.arrange`.
 
     rows: the numbers of each up to `loaded`; exponent (m, d): W(0) = D X D; order (m, d): concepts
     by descending a; log_smallest (m,): logarithm of the smallest positive w_kk(0), or 0; unclear
@@ -306,71 +298,12 @@ class Arranged:
     unclear: Booleans
 
 
-@np.errstate(all="ignore")
-def arrange(
-    signal: Floats,
-    W0: Floats,
-    eta: Floats,
-    scale: tuple[Floats, Integers],
-    point: Floats,
-    swing: float,
-    dynamics: str,
-    *,
-    full: bool,
-) -> Arranged:
-    """Arrange trajectories, W(0) = mantissa 2^exponent W0, with all entries of X where `full`.
-
-    `swing`: by what fraction of its initial value the test loss has to fall to descend; 0 where
-    trajectories are not watched.
-    """
-    total, d = signal.shape
-    at = rows(d, watched=swing > 0, full=full)
-    mantissa, shift = scale
-    # Half of each, lest the sum overflow.
-    M = (W0 / 2 + W0.swapaxes(1, 2) / 2) * mantissa[:, None, None]
-    every = np.arange(d)
-    diagonal = M[:, every, every]
-    order = np.argsort(-signal, axis=1, kind="stable")
-    unclear = ~clear_starts(_sorted(M, order))
-    logs = np.log(np.where(diagonal > 0, diagonal, 1.0)) + shift[:, None] * np.log(2.0)
-    log_smallest = np.minimum(np.where(diagonal > 0, logs, 0.0).min(axis=1), 0.0)
-    exponent = choose_exponents(diagonal, shift)
-    moved = (shift[:, None, None] - exponent[:, :, None] - exponent[:, None, :]).clip(-3000, 3000)
-    X = np.ldexp(M, moved)
-    found = Rows(np.zeros((total, at.loaded)), at)
-    found.values[:, : at.below] = X[:, *at.pairs]
-    square = power_of_two(2 * exponent)
-    reached = X[:, every, every] >= 0.5 / square
-    found["below"] = np.where(reached, 0.0, 1.0)
-    found["waited"] = np.where(reached, -1.0, 0.0)
-    found["past"] = np.nan
-    found["rates"] = eta[:, None] * signal
-    found["square"], found["bar"] = square, 0.5 / square
-    if not DYNAMICS[dynamics].keeps_psd and unclear.any():
-        which = np.flatnonzero(unclear)
-        found["lost"][which] = _indefinite(X[which], order[which])
-    if swing > 0.0:
-        W = float_matrix(X, exponent)
-        loss = 0.5 * (((W * point[:, None, :]).sum(axis=2) - point) ** 2).sum(axis=1)
-        found["point"], found["root"] = point, power_of_two(exponent)
-        found["low"] = found["high"] = loss
-        found["transient"] = _largest_between(W)
-        # A loss of zero has nothing to descend from.
-        found["swing"] = np.where(loss > 0.0, swing * loss, np.inf)
-    return Arranged(signal, eta, swing > 0, found, exponent, order, log_smallest, unclear)
-
-
-def _sorted(M: Floats, order: Integers) -> Floats:
-    """Matrices (m, d, d) with the concepts of each in its own order."""
-    return M[np.arange(len(M))[:, None, None], order[:, :, None], order[:, None, :]]
-
-
-def _indefinite(X: Floats, order: Integers) -> Booleans:
+def is_indefinite(X: Floats, order: Integers) -> Booleans:
     """Whether a pivot is negative, the concepts of each matrix in their order."""
-    return negative_pivots(np.moveaxis(_sorted(X, order), 0, 2)) >= 0
+    return negative_pivots(np.moveaxis(in_order(X, order), 0, 2)) >= 0
 
 
-def _largest_between(W: Floats) -> Floats:
+def largest_between(W: Floats) -> Floats:
     """The largest size of an entry off the diagonal."""
     return np.asarray(np.abs(W * (1.0 - np.eye(W.shape[-1]))).max(axis=(1, 2)))
 
@@ -407,7 +340,13 @@ class Fleet(abc.ABC):
         self.exponent = arranged.exponent.copy()
         self.step = np.zeros(len(stop), dtype=np.int64)
         self.executed = np.zeros(len(stop), dtype=np.int64)
-        self.growth = _growth(arranged, dynamics) if skip else None
+        # The factors of each different pair of signal and eta, and which one is whose.
+        kinds = np.concatenate([arranged.signal, arranged.eta[:, None]], axis=1)
+        different, which = kinds[:1], np.zeros(len(kinds), dtype=np.int64)
+        if (kinds != kinds[0]).any():
+            different, which = np.unique(kinds, axis=0, return_inverse=True)
+        self.growth = log_factors(different[:, :-1], different[:, -1], dynamics)
+        self.grown_by = which.ravel()
         self._lay_out(members, arranged.rows.values[members])
 
     @abc.abstractmethod
@@ -427,15 +366,14 @@ class Fleet(abc.ABC):
         """Put back the first columns of what :meth:`read` gave."""
 
     @abc.abstractmethod
-    def take(self, left: Integers, count: int, *, whole: bool, scaled: bool) -> Integers:
+    def take(
+        self, left: Integers, count: int, *, whole: bool, scaled: bool
+    ) -> tuple[Integers, Booleans]:
         """Take blocks of `count` steps until something is due, at most so many in each lane.
 
-        Returns how many it took in each; `whole`: more than one may be taken before the return.
+        Returns how many it took in each, and where something is due; `whole`: more than one may be
+        taken before the return.
         """
-
-    @abc.abstractmethod
-    def due(self) -> Booleans:
-        """In which lanes the last look found something due."""
 
     @abc.abstractmethod
     def trial(self, numbers: Floats, count: int, *, scaled: bool) -> Floats:
@@ -469,10 +407,10 @@ class Fleet(abc.ABC):
         end = np.minimum(self.stop[own] - self.step[own], self.most - self.executed[own])
         left[lanes] = -(-end // self.block)
         scaled = bool(self.exponent[own].any())
-        taken = self.take(left, count, whole=whole, scaled=scaled)
+        taken, due_in = self.take(left, count, whole=whole, scaled=scaled)
         self.step[own] += taken[lanes] * count
         self.executed[own] += taken[lanes] * count
-        due = np.flatnonzero(self.due() & lanes & (taken > 0))
+        due = np.flatnonzero(due_in & lanes & (taken > 0))
         if due.size:
             infinite = Rows(self.read(due), self.at)["infinite"] != 0.0
             if infinite.any():
@@ -494,7 +432,7 @@ class Fleet(abc.ABC):
             ready = (w <= 1e-12).all(axis=1)
         which = np.flatnonzero(held["doubtful"])
         if which.size:
-            held["lost"][which] = _indefinite(X[which], order[which])
+            held["lost"][which] = is_indefinite(X[which], order[which])
         which = np.flatnonzero(held["null"])
         if which.size:
             X[which] = without_null_many(X[which], self.null[own[which]], order[which])
@@ -525,15 +463,12 @@ class Fleet(abc.ABC):
         self, held: Rows, X: Floats, exponent: Integers, own: Integers
     ) -> tuple[Floats, Integers]:
         """Jump over what is linear to rounding as far as it goes."""
-        if self.growth is None:
-            raise AssertionError("runs that jump have growth")
-        table, which = self.growth
         left, rates, every = self.stop[own] - self.step[own], held["rates"], np.arange(self.d)
         w = X[:, every, every] * power_of_two(2 * exponent)
         waits = (self.goal[own] == 1.0) & ~is_learned(w, rates)
         settling = ~waits.any(axis=1) if self.rest else np.zeros(len(own), dtype=np.bool_)
         least = LEAST * self.block
-        factors = table[:, which[own]]
+        factors = self.growth[:, self.grown_by[own]]
         jump = plan(X, exponent, rates, factors, left, least, settling, self.dynamics)
         # Whole blocks, or all that is left.
         n = np.where(jump.steps >= left, jump.steps, jump.steps - jump.steps % self.block)
@@ -544,11 +479,11 @@ class Fleet(abc.ABC):
         held["wait"] = np.where(jumped, 0.0, WAIT)
         held["past"][jumped] = np.nan
         if not DYNAMICS[self.dynamics].keeps_psd:
-            found = _indefinite(X, self.given.order[own])
+            found = is_indefinite(X, self.given.order[own])
             held["lost"] = np.maximum(held["lost"], found & jumped)
         if self.given.watched:
             # Entries move one way in a jump, so its end is enough.
-            largest = _largest_between(np.abs(X) * weights(exponent))
+            largest = largest_between(np.abs(X) * weights(exponent))
             held["transient"] = np.maximum(held["transient"], largest)
         return X, exponent
 
@@ -608,16 +543,6 @@ class Fleet(abc.ABC):
             self._lay_out(self.owner[lanes], self.read(lanes)[:, : self.at.loaded])
 
 
-def _growth(arranged: Arranged, dynamics: str) -> tuple[NDArray[np.longdouble], Integers]:
-    """Factors of each different pair of signal and eta, and which one is whose."""
-    given = np.concatenate([arranged.signal, arranged.eta[:, None]], axis=1)
-    if (given == given[0]).all():
-        different, which = given[:1], np.zeros(len(given), dtype=np.int64)
-    else:
-        different, which = np.unique(given, axis=0, return_inverse=True)
-    return log_factors(different[:, :-1], different[:, -1], dynamics), which.ravel()
-
-
 class Tiles(Fleet):
     """Lanes of the vector unit, in tiles of :data:`LANES`."""
 
@@ -650,19 +575,17 @@ class Tiles(Fleet):
     def _module(self, *, scaled: bool) -> Any:
         return tile_module(self.d, self.dynamics, scaled=scaled, watched=self.given.watched)
 
-    def take(self, left: Integers, count: int, *, whole: bool, scaled: bool) -> Integers:
+    def take(
+        self, left: Integers, count: int, *, whole: bool, scaled: bool
+    ) -> tuple[Integers, Booleans]:
         """A tile is left alone once something is due in it."""
         blocks = left.reshape(-1, LANES).min(axis=1)
         blocks[blocks == np.iinfo(np.int64).max] = 0
         taken, most = np.zeros(len(blocks), dtype=np.int64), max(1, STRETCH // len(blocks))
         given = blocks, taken, most if whole else 1, count, float(self.skip), float(self.rest)
         self._module(scaled=scaled).advance(self.numbers, self.start, *given)
-        return np.repeat(taken, LANES)
-
-    def due(self) -> Booleans:
-        """By the last row."""
         held = self.numbers.reshape(len(self.numbers), -1, LANES)
-        return np.asarray(held[:, self.at.due] != 0.0).ravel()
+        return np.repeat(taken, LANES), np.asarray(held[:, self.at.due] != 0.0).ravel()
 
     def trial(self, numbers: Floats, count: int, *, scaled: bool) -> Floats:
         """In tiles of their own."""
@@ -673,55 +596,3 @@ class Tiles(Fleet):
             self._module(scaled=scaled).one(tile, count)
         found = tiles.reshape(len(tiles), -1, LANES)[:, : self.at.changing].swapaxes(1, 2)
         return found.reshape(-1, self.at.changing)[: len(numbers)]
-
-
-def room_for_ends(total: int, d: int) -> SimpleNamespace:
-    """The fields of a BatchRun along one axis, to write to: the arrays of a result are not."""
-    counts = ("last_step", "executed_steps", "descents")
-    return SimpleNamespace(
-        half_times=np.full((total, d), np.nan),
-        outcome=np.full(total, NOT_RUN, dtype="<U16"),
-        W=np.full((total, d, d), np.nan),
-        **{name: np.zeros(total, dtype=np.int64) for name in counts},
-        transient=np.full(total, np.nan),
-    )
-
-
-def run_fleet(
-    kind: type[Fleet],
-    arranged: Arranged,
-    missing: Booleans,
-    steps: int | None,
-    dynamics: str,
-    *,
-    skip: bool,
-    halt: Callable[[], bool],
-    device: Any = None,
-) -> SimpleNamespace:
-    """Run trajectories; `steps`: of every one, or None until it is at rest.
-
-    `halt` is asked a few times a second; :class:`Stopped` is raised when it says so. The ends are
-    as in :class:`swingby.simulate.batch.BatchRun`; diverged and lost: W left the float range, or
-    was seen not to be positive semidefinite.
-    """
-    total, d = arranged.signal.shape
-    null = missing if DYNAMICS[dynamics].keeps_psd else np.zeros_like(missing)
-    goal = np.where(arranged.signal > 0, np.where(missing, 0.0, 1.0), np.nan)
-    stop = np.full(total, steps or 0)
-    if steps is None:
-        stop = most_steps(arranged.signal, arranged.eta, arranged.log_smallest, dynamics)
-    held = null.any(axis=1)
-    arranged.rows["null"] = held
-    ends = room_for_ends(total, d)
-    ends.diverged, ends.lost = np.zeros((2, total), dtype=np.bool_)
-    fastest = (arranged.signal * arranged.eta[:, None]).max(axis=1)
-    blocks = np.full(total, LONG_BLOCK)
-    # What rounding makes of an absent component is put back to zero at every look.
-    blocks[held] = [quiet_steps(one) for one in fastest[held].tolist()]
-    for block in np.unique(blocks).tolist():
-        members = np.flatnonzero(blocks == block)
-        until = stop.copy() if steps is not None else -(-stop // block) * block
-        given = (arranged, members, null, goal, until, ends, dynamics, block)
-        fleet = kind(*given, skip=skip, rest=steps is None, device=device)
-        fleet.run(0 if steps is None else steps % block, halt)
-    return ends

@@ -1,24 +1,31 @@
-"""What is looked at after every step, once for plain and compiled steps: blocks, in NumPy.
+"""What is looked at after every step, and what a run has come to in one word and one sentence.
 
-A block holds a row for each entry of X, the diagonal first, and a column for each step
-(:func:`swingby.simulate.state.place`). Most rows are settled by their largest and smallest number.
+Plain and compiled steps alike come in blocks, which are looked at in NumPy: a row for each entry of
+X, the diagonal first, and a column for each step (:func:`swingby.simulate.state.pairs`). Most rows
+are settled by their largest and smallest number.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
+
 import numpy as np
 
+from swingby.simulate.outcome import Outcome, Peak
 from swingby.simulate.state import (
     END,
     LEVELS,
-    Kind,
     Problem,
     State,
-    clear_starts,
+    clear_pivots,
+    log_diagonal,
     negative_pivots,
     pairs,
     places,
 )
+from swingby.theory import numbers
+from swingby.theory.growth import NEITHER
 from swingby.theory.numbers import Booleans, Floats, Integers
 
 #: W does not change any more when every update is at most one unit in the last place of 1.
@@ -30,8 +37,6 @@ BLAS_ALONE = 2**17
 #: Entries of matrices that are eliminated together, so that they stay in the cache; and the d up
 #: to which that is faster than Cholesky's method one by one.
 ELIMINATED, ALL_TOGETHER = 2**15, 16
-#: Extrema of the test loss that are kept.
-MOST_EXTREMA = 512
 
 
 def observe(problem: Problem, state: State, block: Floats, before: int) -> None:
@@ -48,7 +53,12 @@ def observe(problem: Problem, state: State, block: Floats, before: int) -> None:
         d = len(problem.signal)
         size = max(16, BLAS_ALONE // (len(block) * d) if d <= 8 else BLAS_ALONE // (16 * d))
         parts = [losses(problem, state, block[:, n : n + size]) for n in range(0, count, size)]
-        _watch_loss(state, np.concatenate(parts), before + 1)
+        loss = np.concatenate(parts)
+        if not np.isfinite(loss[-1]):
+            # What is not finite stays so.
+            loss = loss[: _first(~np.isfinite(loss))]
+        if loss.size:
+            state.turns.follow(loss, np.arange(before + 1, before + 1 + len(loss)))
     if not problem.keeps_psd and state.psd_lost < 0:
         at, concept = first_negative_pivot(order, block, high, low)
         if concept >= 0:
@@ -156,50 +166,6 @@ def losses(problem: Problem, state: State, block: Floats) -> Floats:
     return np.asarray(0.5 * residual.sum(axis=0))
 
 
-def _watch_loss(state: State, loss: Floats, step: int) -> None:
-    """The filter of :func:`swingby.simulate.outcome.turning_points`, from `step` on."""
-    if step == 0:
-        state.low = state.high = loss[0]
-    if not np.isfinite(loss.max()):
-        # What is not finite stays so.
-        loss = loss[: _first(~np.isfinite(loss))]
-    while loss.size:
-        heading = state.heading
-        rose = _rise(loss, state.low, state.swing) if heading <= 0 else loss.size
-        fell = _rise(-loss, -state.high, state.swing) if heading >= 0 else loss.size
-        turn = min(rose, fell)
-        lowest, highest = loss[:turn].min(initial=np.inf), loss[:turn].max(initial=-np.inf)
-        if heading <= 0 and lowest < state.low:
-            state.low, state.low_step = lowest, step + int(loss[:turn].argmin())
-        if heading >= 0 and highest > state.high:
-            state.high, state.high_step = highest, step + int(loss[:turn].argmax())
-        if turn == loss.size:
-            return
-        found: tuple[int, float, Kind] = (state.low_step, state.low, "min")
-        if rose < fell:
-            state.heading, state.high, state.high_step = 1, loss[turn], step + turn
-        else:
-            found = (state.high_step, state.high, "max")
-            state.heading, state.low, state.low_step = -1, loss[turn], step + turn
-        if len(state.extrema) < MOST_EXTREMA:
-            state.extrema.append(found)
-        else:
-            state.all_extrema = False
-        loss, step = loss[turn + 1 :], step + turn + 1
-
-
-def _rise(loss: Floats, lowest: float, swing: float) -> int:
-    """The first step at which the loss is by `swing` above its lowest before, or the length."""
-    # Mostly it falls all the way, or stays within the swing once it does not.
-    at = 0 if loss[0] > lowest else 1 + _first(loss[1:] > loss[:-1])
-    rest = loss[at:]
-    start = loss[at - 1] if at else lowest
-    if not rest.size or rest.max() - min(rest.min(), start) < swing:
-        return loss.size
-    bottom = np.minimum(np.minimum.accumulate(rest), start)
-    return at + _first((rest > bottom) & (rest - bottom >= swing))
-
-
 def _first(found: Booleans) -> int:
     """The first place that is true, or the length."""
     at = int(found.argmax()) if len(found) else 0
@@ -235,7 +201,7 @@ def _are_clear(matrices: Floats) -> Booleans:
     try:
         np.linalg.cholesky(stacked)
     except np.linalg.LinAlgError:
-        return clear_starts(stacked)
+        return np.asarray(clear_pivots(stacked))
     return np.ones(len(stacked), dtype=np.bool_)
 
 
@@ -261,3 +227,103 @@ def first_negative_pivot(
             at = _first(found >= 0)
             return int(doubtful[at]), int(order[found[at]])
     return block.shape[1], -1
+
+
+def judge(
+    problem: Problem,
+    state: State,
+    half_times: Floats,
+    missing: Booleans,
+    spent: str,
+    displaceable: Booleans | None = None,
+) -> tuple[Outcome, str]:
+    """Name the outcome of a run and say what happened, what is missing and what to change."""
+    last = state.step
+    waiting = problem.counted & np.isnan(half_times)
+    pivot = f"pivot of concept {state.psd_concept + 1}"
+    remedy = "; use a smaller eta"
+    if not problem.keeps_psd:
+        remedy += ", or dynamics='gd', which keeps W = U U^T"
+    if state.diverged >= 0:
+        sentence = f"W left the float range at step {state.diverged}"
+        if state.psd_lost >= 0:
+            step = state.psd_lost
+            sentence += f", after losing positive semidefiniteness at step {step} ({pivot})"
+        return Outcome.DIVERGED, f"{sentence}{remedy}."
+    if state.exceeded < last or not problem.counted.any():
+        sentence = f"W is within 0.01 of the identity from step {state.exceeded + 1} on"
+        if state.psd_lost >= 0:
+            step = state.psd_lost
+            sentence += f", although it was not positive semidefinite at step {step} ({pivot})"
+        return Outcome.CONVERGED, sentence + "."
+    if state.psd_lost >= 0:
+        sentence = (
+            f"W is not positive semidefinite from step {state.psd_lost} on: the LDL^T {pivot}"
+        )
+        return Outcome.LOST_PSD, f"{sentence} turned negative{remedy}."
+    stuck = missing & waiting
+    if stuck.any():
+        names = _names(stuck)
+        turning = displaceable is not None and bool((stuck & displaceable).any())
+        how_long = "until concepts of smaller signal turn into them" if turning else "for ever"
+        sentence = (
+            f"{names} below 1/2 {how_long}: W(0) has no component left for"
+            f" {'it' if stuck.sum() == 1 else 'them'} (LDL^T pivot at most 0 in descending order"
+            " of a); start from a W(0) of full rank"
+        )
+        if turning:
+            sentence += " (when they turn is below the rounding of floats: swingby.certify tells)"
+        others = waiting & ~stuck
+        if others.any():
+            sentence += f"; {_waiting_clause(problem, state, others)}"
+        return Outcome.TRAPPED, sentence + "."
+    if waiting.any():
+        sentence = f"{spent} ended at step {last}: {_waiting_clause(problem, state, waiting)}"
+    else:
+        sentence = (
+            f"{spent} ended at step {last}: every concept with a > 0 has reached 1/2, but W is"
+            " not yet within 0.01 of the identity; give more steps"
+        )
+    return Outcome.STOPPED_EARLY, sentence + "."
+
+
+def _names(which: Booleans) -> str:
+    numbers_from_one = [str(k + 1) for k in np.flatnonzero(which)]
+    if len(numbers_from_one) == 1:
+        return f"concept {numbers_from_one[0]} stays"
+    return f"concepts {', '.join(numbers_from_one)} stay"
+
+
+def _waiting_clause(problem: Problem, state: State, waiting: Booleans) -> str:
+    logs = log_diagonal(state)
+    parts = []
+    needed = 0.0
+    for k in np.flatnonzero(waiting):
+        if math.isnan(logs[k]):
+            parts.append(f"w_{k + 1}{k + 1} = {state.X[k, k] * state.weight[k, k]:.3g}")
+            continue
+        shown = numbers.scientific_log10(logs[k] / math.log(10), 3)
+        parts.append(f"w_{k + 1}{k + 1} = {shown}")
+        rate = float(problem.growth[NEITHER, k, k]) * math.log(2)
+        needed = max(needed, -logs[k] / rate if rate > 0 else math.inf)
+    clause = f"{', '.join(parts)} below 1/2"
+    if 0 < needed < math.inf:
+        more = math.ceil(needed) if needed < 1e15 else f"{needed:.3g}"
+        clause += f"; at the present growth about {more} more steps are needed"
+    return clause
+
+
+def level_array(state: State) -> Floats:
+    """First passages of every level as floats, shape (levels, d), nan where not reached."""
+    return np.where(state.level_steps < 0, np.nan, state.level_steps.astype(np.float64))
+
+
+def peaks(state: State) -> tuple[Peak, ...]:
+    """The peaks of all off-diagonal entries so far."""
+    found = []
+    for i, j in itertools.combinations(range(len(state.X)), 2):
+        later = int(state.suppressed[i, j])
+        shift = int(max(-3000, state.exponent[i] + state.exponent[j]))
+        value = math.ldexp(float(state.peak[i, j]), shift)
+        found.append(Peak(i, j, int(state.peak_step[i, j]), value, later if later >= 0 else None))
+    return tuple(found)

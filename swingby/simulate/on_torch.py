@@ -30,7 +30,7 @@ import numpy as np
 from swingby.errors import InvalidInput, MissingExtra
 from swingby.simulate.jump import LEARNED, NEGLIGIBLE, STALLED
 from swingby.simulate.lanes import AT_REST, TINY, Fleet, Rows
-from swingby.simulate.state import LARGE, PIVOT_ROUNDING
+from swingby.simulate.state import LARGE, PIVOT_ROUNDING, clear_pivots
 from swingby.theory.growth import DYNAMICS
 from swingby.theory.numbers import Booleans, Floats, Integers
 
@@ -110,7 +110,9 @@ class Tensors(Fleet):
         values = self.torch.from_numpy(np.ascontiguousarray(numbers)).to(self.device)
         self.held.values[:, : numbers.shape[1]][self._index(lanes)] = values
 
-    def take(self, left: Integers, count: int, *, whole: bool, scaled: bool) -> Integers:
+    def take(
+        self, left: Integers, count: int, *, whole: bool, scaled: bool
+    ) -> tuple[Integers, Booleans]:
         """One block: in so many lanes something is due most of the time."""
         step, past = self._step(self.held, scaled=scaled), self.held["past"]
         self.start = self.held.values[:, : self.at.changing].clone()
@@ -119,12 +121,7 @@ class Tensors(Fleet):
                 past.copy_(_diagonal(self._matrices(self.held)))
             step()
         self._look()
-        return np.ones(len(left), dtype=np.int64)
-
-    def due(self) -> Booleans:
-        """By the last column."""
-        found: Booleans = (self.held["due"] != 0.0).cpu().numpy()
-        return found
+        return np.ones(len(left), dtype=np.int64), (self.held["due"] != 0.0).cpu().numpy()
 
     def trial(self, numbers: Floats, count: int, *, scaled: bool) -> Floats:
         """Beside the others."""
@@ -213,29 +210,19 @@ class Tensors(Fleet):
         ready = (wait == 0.0) & small.all(1) & ~(fed & ~near[:, None, :]).flatten(1).any(1)
         wait.copy_((wait - 1.0).clamp(min=0.0))
         still = free | ((diagonal == held["past"]) & ((w - 1.0).abs() < AT_REST))
+        lasts = (held["lost"] == 0.0) & (not DYNAMICS[self.dynamics].keeps_psd)
         settled = wait.isfinite() & (still | (w.abs() <= TINY)).all(1)
         found = {
             "infinite": ~X.isfinite().flatten(1).all(1),
             "ready": ready,
             "settled": settled,
-            "doubtful": self._doubtful(X) & (held["lost"] == 0.0),
+            "doubtful": ~clear_pivots(X, PIVOT_ROUNDING * self.d) & lasts,
             "large": ((diagonal.abs() > LARGE) & (square < 1.0)).any(1),
         }
         due = found["infinite"] | found["doubtful"] | found["large"] | (held["null"] != 0.0)
         found["due"] = due | (ready & self.skip) | (settled & self.rest)
         for name, values in found.items():
             held[name] = values
-
-    def _doubtful(self, X: Tensor) -> Tensor:
-        """Where a pivot of LDL^T is not clearly positive."""
-        left, doubtful = X.clone(), X[:, 0, 0] != X[:, 0, 0]
-        if DYNAMICS[self.dynamics].keeps_psd:
-            return doubtful & False
-        for k in range(self.d):
-            row, pivot = left[:, k, k + 1 :], left[:, k, k]
-            doubtful |= ~(pivot > PIVOT_ROUNDING * self.d * X[:, k, k].abs())
-            left[:, k + 1 :, k + 1 :] -= (row / pivot[:, None])[:, :, None] * row[:, None, :]
-        return doubtful
 
 
 def _diagonal(X: Tensor) -> Tensor:

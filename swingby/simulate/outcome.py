@@ -1,25 +1,24 @@
-"""How a run ended, in one word and one sentence, and its events out of the arrays of a state.
-
-The compiled loops find turning points, descents and first passages while they run; the functions
-here define them, and serve series that a user already has.
-"""
+"""Events of a series and outcomes of a run, defined; they also serve series that a user has."""
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from swingby.errors import InvalidInput
-from swingby.simulate.state import SMALLEST_SWING, Kind, Problem, State, log_diagonal
 from swingby.theory import numbers
-from swingby.theory.growth import NEITHER
-from swingby.theory.numbers import Booleans, Floats
+from swingby.theory.numbers import Floats
+
+Kind = Literal["min", "max"]
+
+#: A swing of the test loss counts from this fraction of its initial value on.
+SMALLEST_SWING = 1e-9
 
 
 class Extremum(NamedTuple):
@@ -69,24 +68,65 @@ def turning_points(
         raise InvalidInput("steps", f"shape {marks.shape}", f"must have shape {series.shape}")
     if not swing >= 0:
         raise InvalidInput("swing", swing, "must not be negative")
-    found: list[Extremum] = []
-    low = high = (float(series[0]), int(marks[0]))
-    heading = 0
-    for value, step in zip(series.tolist(), marks.tolist(), strict=True):
-        if heading <= 0 and value < low[0]:
-            low = (value, step)
-        if heading >= 0 and value > high[0]:
-            high = (value, step)
-        if heading <= 0 and value > low[0] and value - low[0] >= swing:
-            found.append(Extremum(low[1], low[0], "min"))
-            high, heading = (value, step), 1
-        elif heading >= 0 and value < high[0] and high[0] - value >= swing:
-            found.append(Extremum(high[1], high[0], "max"))
-            low, heading = (value, step), -1
-    if heading:
-        last = high if heading > 0 else low
-        found.append(Extremum(last[1], last[0], "max" if heading > 0 else "min"))
-    return tuple(found)
+    turns = Turns(swing)
+    turns.follow(series, marks)
+    return turns.found()
+
+
+@dataclass(eq=False)
+class Turns:
+    """The filter of :func:`turning_points` over a series that comes in pieces.
+
+    low, high: the lowest and the highest value since the last turn, with their steps; heading: 1
+    while the series rises, -1 while it falls, 0 before the first turn; confirmed: the first `most`
+    turning points, and whether they are `complete`.
+    """
+
+    swing: float
+    most: float = math.inf
+    low: tuple[float, int] = (math.inf, 0)
+    high: tuple[float, int] = (-math.inf, 0)
+    heading: int = 0
+    confirmed: list[Extremum] = field(default_factory=list)
+    complete: bool = True
+
+    def follow(self, values: Floats, steps: NDArray[Any]) -> None:
+        """Go on with some values, which are finite, at their steps."""
+        decisive = self._decisive(values)
+        for value, step in zip(values[decisive].tolist(), steps[decisive].tolist(), strict=True):
+            if self.heading <= 0 and value < self.low[0]:
+                self.low = (value, step)
+            if self.heading >= 0 and value > self.high[0]:
+                self.high = (value, step)
+            if self.heading <= 0 and value > self.low[0] and value - self.low[0] >= self.swing:
+                self._confirm(*self.low, "min")
+                self.high, self.heading = (value, step), 1
+            elif self.heading >= 0 and value < self.high[0] and self.high[0] - value >= self.swing:
+                self._confirm(*self.high, "max")
+                self.low, self.heading = (value, step), -1
+
+    def _decisive(self, values: Floats) -> list[int]:
+        """Places of the values that decide: the ends and the local extrema, or only the largest."""
+        least, most = int(values.argmin()), int(values.argmax())
+        top = values[most] if self.heading < 0 else max(values[most], self.high[0])
+        bottom = values[least] if self.heading > 0 else min(values[least], self.low[0])
+        if top - bottom < self.swing:
+            return sorted({least, most})
+        way = np.sign(np.diff(values))
+        return [0, *(1 + np.flatnonzero(way[1:] != way[:-1])).tolist(), len(values) - 1]
+
+    def _confirm(self, value: float, step: int, kind: Kind) -> None:
+        self.complete = len(self.confirmed) < self.most
+        if self.complete:
+            self.confirmed.append(Extremum(step, value, kind))
+
+    def found(self) -> tuple[Extremum, ...]:
+        """The turning points, and the extremum under way."""
+        if not self.heading:
+            return ()
+        kind: Kind = "max" if self.heading > 0 else "min"
+        value, step = self.high if self.heading > 0 else self.low
+        return (*self.confirmed, Extremum(step, value, kind))
 
 
 def least_swing(swing: object) -> float:
@@ -150,113 +190,3 @@ class Outcome(StrEnum):
     LOST_PSD = "lost_psd"
     DIVERGED = "diverged"
     STOPPED_EARLY = "stopped_early"
-
-
-def judge(
-    problem: Problem,
-    state: State,
-    half_times: Floats,
-    missing: Booleans,
-    spent: str,
-    displaceable: Booleans | None = None,
-) -> tuple[Outcome, str]:
-    """Name the outcome of a run and say what happened, what is missing and what to change."""
-    last = state.step
-    waiting = problem.counted & np.isnan(half_times)
-    pivot = f"pivot of concept {state.psd_concept + 1}"
-    remedy = "; use a smaller eta"
-    if not problem.keeps_psd:
-        remedy += ", or dynamics='gd', which keeps W = U U^T"
-    if state.diverged >= 0:
-        sentence = f"W left the float range at step {state.diverged}"
-        if state.psd_lost >= 0:
-            step = state.psd_lost
-            sentence += f", after losing positive semidefiniteness at step {step} ({pivot})"
-        return Outcome.DIVERGED, f"{sentence}{remedy}."
-    if state.exceeded < last or not problem.counted.any():
-        sentence = f"W is within 0.01 of the identity from step {state.exceeded + 1} on"
-        if state.psd_lost >= 0:
-            step = state.psd_lost
-            sentence += f", although it was not positive semidefinite at step {step} ({pivot})"
-        return Outcome.CONVERGED, sentence + "."
-    if state.psd_lost >= 0:
-        sentence = (
-            f"W is not positive semidefinite from step {state.psd_lost} on: the LDL^T {pivot}"
-        )
-        return Outcome.LOST_PSD, f"{sentence} turned negative{remedy}."
-    stuck = missing & waiting
-    if stuck.any():
-        names = _names(stuck)
-        turning = displaceable is not None and bool((stuck & displaceable).any())
-        how_long = "until concepts of smaller signal turn into them" if turning else "for ever"
-        sentence = (
-            f"{names} below 1/2 {how_long}: W(0) has no component left for"
-            f" {'it' if stuck.sum() == 1 else 'them'} (LDL^T pivot at most 0 in descending order"
-            " of a); start from a W(0) of full rank"
-        )
-        if turning:
-            sentence += " (when they turn is below the rounding of floats: swingby.certify tells)"
-        others = waiting & ~stuck
-        if others.any():
-            sentence += f"; {_waiting_clause(problem, state, others)}"
-        return Outcome.TRAPPED, sentence + "."
-    if waiting.any():
-        sentence = f"{spent} ended at step {last}: {_waiting_clause(problem, state, waiting)}"
-    else:
-        sentence = (
-            f"{spent} ended at step {last}: every concept with a > 0 has reached 1/2, but W is"
-            " not yet within 0.01 of the identity; give more steps"
-        )
-    return Outcome.STOPPED_EARLY, sentence + "."
-
-
-def _names(which: Booleans) -> str:
-    numbers_from_one = [str(k + 1) for k in np.flatnonzero(which)]
-    if len(numbers_from_one) == 1:
-        return f"concept {numbers_from_one[0]} stays"
-    return f"concepts {', '.join(numbers_from_one)} stay"
-
-
-def _waiting_clause(problem: Problem, state: State, waiting: Booleans) -> str:
-    logs = log_diagonal(state)
-    parts = []
-    needed = 0.0
-    for k in np.flatnonzero(waiting):
-        if math.isnan(logs[k]):
-            parts.append(f"w_{k + 1}{k + 1} = {state.X[k, k] * state.weight[k, k]:.3g}")
-            continue
-        shown = numbers.scientific_log10(logs[k] / math.log(10), 3)
-        parts.append(f"w_{k + 1}{k + 1} = {shown}")
-        rate = float(problem.growth[NEITHER, k, k]) * math.log(2)
-        needed = max(needed, -logs[k] / rate if rate > 0 else math.inf)
-    clause = f"{', '.join(parts)} below 1/2"
-    if 0 < needed < math.inf:
-        more = math.ceil(needed) if needed < 1e15 else f"{needed:.3g}"
-        clause += f"; at the present growth about {more} more steps are needed"
-    return clause
-
-
-def level_array(state: State) -> Floats:
-    """First passages of every level as floats, shape (levels, d), nan where not reached."""
-    return np.where(state.level_steps < 0, np.nan, state.level_steps.astype(np.float64))
-
-
-def peaks(state: State) -> tuple[Peak, ...]:
-    """The peaks of all off-diagonal entries so far."""
-    found = []
-    for i, j in itertools.combinations(range(len(state.X)), 2):
-        later = int(state.suppressed[i, j])
-        shift = int(max(-3000, state.exponent[i] + state.exponent[j]))
-        value = math.ldexp(float(state.peak[i, j]), shift)
-        found.append(Peak(i, j, int(state.peak_step[i, j]), value, later if later >= 0 else None))
-    return tuple(found)
-
-
-def extrema(state: State) -> tuple[Extremum, ...]:
-    """The turning points of the test loss so far, and the one under way."""
-    found = list(state.extrema)
-    if state.heading > 0:
-        found.append((state.high_step, state.high, "max"))
-    elif state.heading < 0:
-        found.append((state.low_step, state.low, "min"))
-    return tuple(Extremum(step, float(value), kind) for step, value, kind in found)

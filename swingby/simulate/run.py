@@ -22,8 +22,14 @@ from swingby.simulate.initialization import (
     without_null,
 )
 from swingby.simulate.jump import NEGLIGIBLE, is_learned, jump_alone
-from swingby.simulate.observe import finite_steps, first_at_rest, observe
-from swingby.simulate.outcome import extrema, judge, level_array, peaks
+from swingby.simulate.observe import (
+    finite_steps,
+    first_at_rest,
+    judge,
+    level_array,
+    observe,
+    peaks,
+)
 from swingby.simulate.result import Run, needs_last_step, record_steps
 from swingby.simulate.state import (
     LEVELS,
@@ -369,8 +375,8 @@ def _collect(
         W=W,
         level_times=dict(zip(LEVELS, reached, strict=True)),
         peaks=peaks(state),
-        extrema=extrema(state),
-        extrema_complete=state.all_extrema,
+        extrema=state.turns.found(),
+        extrema_complete=state.turns.complete,
         psd_lost=state.psd_lost if state.psd_lost >= 0 else None,
         end=state.exceeded + 1 if state.exceeded < last else None,
         last_step=last,

@@ -7,7 +7,7 @@ the same except that every product over the inner index k carries the weight ``2
 where that weight underflows, the product is far below the rounding of the linear terms.
 
 Blocks of steps hold the upper triangle of X at each of them: a row for each entry, the diagonal
-first (:func:`place`), a column for each step.
+first (:func:`pairs`), a column for each step.
 """
 
 from __future__ import annotations
@@ -17,25 +17,24 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swingby.errors import InvalidInput
+from swingby.simulate.outcome import SMALLEST_SWING, Turns
 from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS, growth_rates, log_factors
 from swingby.theory.initial import LARGEST_ENTRY, Initial
 from swingby.theory.numbers import Booleans, Floats, Integers
 
-Kind = Literal["min", "max"]
-
 #: Levels of w_kk whose first passage every run reports.
 LEVELS = (0.1, 0.5, 0.8, 0.99)
 #: |W - I| at most this on the concepts with a > 0 is the end of learning.
 END = 0.01
-#: A swing of the test loss counts from this fraction of its initial value on.
-SMALLEST_SWING = 1e-9
+#: Extrema of the test loss that are kept.
+MOST_EXTREMA = 512
 #: W(0) with a diagonal entry below 2^-400 is held as D X D from the start: squares of its
 #: entries would underflow.
 PLAIN_RANGE = -400
@@ -90,27 +89,18 @@ class State:
 
     X (d, d); exponent: m (d,); weight[i, j] = 2^(m_i + m_j); square[k] = 2^(2 m_k);
     level_steps (levels, d); peak (d, d): largest |x_ij| with its sign; peak_step, suppressed
-    (d, d). Of the filter over the test loss: low, high and their steps since the last extremum,
-    swing, heading, the extrema so far as (step, value, kind), and whether all were kept.
-    exceeded: the last step at which W is not within END of the identity; wait: steps until a jump
-    is tried again; landed: where the last one ended; ahead: steps that the run was predicted to
-    compute, at its start.
+    (d, d); turns: of the test loss; exceeded: the last step at which W is not within END of the
+    identity; wait: steps until a jump is tried again; landed: where the last one ended; ahead:
+    steps that the run was predicted to compute, at its start.
     """
 
     X: Floats
     exponent: Integers
-    swing: float
+    turns: Turns
     level_steps: Integers = field(init=False)
     peak: Floats = field(init=False)
     peak_step: Integers = field(init=False)
     suppressed: Integers = field(init=False)
-    low: float = 0.0
-    high: float = 0.0
-    low_step: int = 0
-    high_step: int = 0
-    heading: int = 0
-    extrema: list[tuple[int, float, Kind]] = field(default_factory=list)
-    all_extrema: bool = True
     step: int = 0
     executed: int = 0
     recorded: int = 0
@@ -164,26 +154,21 @@ class Record(NamedTuple):
         return cls(marks, np.zeros((len(marks), d, d)))
 
 
-def place(d: int, i: int, j: int) -> int:
-    """The row of entry (i, j) in a block: the diagonal, then the upper triangle row by row."""
-    first, second = min(i, j), max(i, j)
-    if first == second:
-        return first
-    return d + first * d - first * (first + 1) // 2 + second - first - 1
+@functools.cache
+def pairs(d: int) -> tuple[Integers, Integers]:
+    """Rows and columns of the entries of a block, in order: the diagonal, then row by row."""
+    rows, columns = np.triu_indices(d, 1)
+    diagonal = np.arange(d)
+    return np.concatenate([diagonal, rows]), np.concatenate([diagonal, columns])
 
 
 @functools.cache
 def places(d: int) -> Integers:
-    """:func:`place` of every (i, j), shape (d, d)."""
-    return np.array([[place(d, i, j) for j in range(d)] for i in range(d)])
-
-
-@functools.cache
-def pairs(d: int) -> tuple[Integers, Integers]:
-    """Rows and columns of the entries of a block, in order."""
-    rows, columns = np.triu_indices(d, 1)
-    diagonal = np.arange(d)
-    return np.concatenate([diagonal, rows]), np.concatenate([diagonal, columns])
+    """The row of every entry (i, j) in a block, shape (d, d)."""
+    rows, columns = pairs(d)
+    found = np.empty((d, d), dtype=np.int64)
+    found[rows, columns] = found[columns, rows] = np.arange(len(rows))
+    return found
 
 
 # Overflow is an outcome of the run, not a warning; so in make_state.
@@ -217,20 +202,21 @@ def make_problem(
 
 
 @np.errstate(all="ignore")
-def make_state(initial: Initial, point: Floats, *, scaled: bool | None = None) -> State:
-    """The state of a run at step 0; `scaled`: hold W as D X D, by default where W(0) needs it."""
+def make_state(initial: Initial, point: Floats) -> State:
+    """The state of a run at step 0."""
     plain = initial.scale == 1
     if np.abs(initial.matrix).max() > 1e300 if plain else initial.largest > LARGEST_ENTRY:
         raise InvalidInput("W0", numbers.scientific(initial.largest), "must lie in the float range")
     mantissa, shift = binary(initial.scale)
     matrix = initial.matrix * mantissa
-    exponent = choose_exponents(np.diag(matrix)[None], np.array([shift]), scaled)[0]
+    exponent = choose_exponents(np.diag(matrix)[None], np.array([shift]))[0]
     X = np.ldexp(matrix, (shift - exponent[:, None] - exponent[None, :]).clip(-3000, 3000))
     residual = float_matrix(X, exponent) @ point - point
-    return State(X, exponent, SMALLEST_SWING * 0.5 * float((residual**2).sum()))
+    swing = SMALLEST_SWING * 0.5 * float((residual**2).sum())
+    return State(X, exponent, Turns(swing, MOST_EXTREMA))
 
 
-def choose_exponents(diagonal: Floats, shift: Integers, scaled: bool | None = None) -> Integers:
+def choose_exponents(diagonal: Floats, shift: Integers) -> Integers:
     """The m of W = D X D at step 0, for W_kk = diagonal 2^shift: zero where W(0) allows it."""
     size = np.frexp(diagonal)[1] + shift[:, None]
     there = diagonal != 0
@@ -238,7 +224,7 @@ def choose_exponents(diagonal: Floats, shift: Integers, scaled: bool | None = No
     smallest = np.where(there.any(axis=1), smallest, 0)
     needed = (smallest < PLAIN_RANGE) | (shift < -900)
     held = np.minimum(0, np.where(there, size, smallest[:, None]) // 2)
-    return np.where((needed if scaled is None else np.asarray(scaled))[..., None], held, 0)
+    return np.where(needed[:, None], held, 0)
 
 
 def power_of_two(exponent: Integers) -> Floats:
@@ -303,16 +289,22 @@ def most_steps_of(problem: Problem, state: State) -> int:
     return int(most_steps(problem.signal, np.asarray(problem.eta), smallest, problem.dynamics))
 
 
-def clear_starts(matrices: Floats) -> Booleans:
-    """Whether all LDL^T pivots are positive beyond doubt, of matrices (m, d, d) in this order."""
-    rest, d = matrices.copy(), matrices.shape[-1]
-    diagonal = matrices.diagonal(axis1=1, axis2=2)
-    clear = np.ones(len(matrices), dtype=np.bool_)
-    with np.errstate(all="ignore"):
-        for k in range(d):
-            clear &= rest[:, k, k] > CLEARLY_POSITIVE * diagonal[:, k]
-            factor = rest[:, k + 1 :, k] / rest[:, k, k, None]
-            rest[:, k + 1 :, k + 1 :] -= factor[:, :, None] * rest[:, k, None, k + 1 :]
+def in_order(matrices: Floats, order: Integers) -> Floats:
+    """Matrices (m, d, d) with the concepts of each in its own order (m, d)."""
+    return matrices[np.arange(len(matrices))[:, None, None], order[:, :, None], order[:, None, :]]
+
+
+@np.errstate(all="ignore")
+def clear_pivots(matrices: Any, share: float = CLEARLY_POSITIVE) -> Any:
+    """Whether all LDL^T pivots are above a share of their diagonal entries.
+
+    Of matrices (m, d, d) of NumPy or torch, eliminated in this order.
+    """
+    rest, clear = matrices * 1.0, matrices[:, 0, 0] > 0.0
+    for k in range(matrices.shape[-1]):
+        pivot, row = rest[:, k, k], rest[:, k, k + 1 :]
+        clear = clear & (pivot > share * abs(matrices[:, k, k]))
+        rest[:, k + 1 :, k + 1 :] -= (row / pivot[:, None])[:, :, None] * row[:, None, :]
     return clear
 
 

@@ -26,7 +26,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -108,70 +107,58 @@ REACH = 0.08
 MOST_PARTS = 1e6
 
 
-#: One step of each map for any d, in loops. Y is G W, the squares in the right factor.
-SLOPE = """
-def times(X, rates, squares, G, Z, Y):
- d = len(X)
+#: The lines of :func:`change` for any d, in loops. Y is G W, the squares in the right factor.
+LOOPS = """
+ d = len(rates)
+ X, G, Z, Y, C = work[0], work[1], work[2], work[3], work[4]
+ for i in range(d):
+  for j in range(i, d):
+   X[i, j] = X[j, i] = x[place(d, i, j)]
  for i in range(d):
   for j in range(d):
    G[i, j] = (rates[i] + rates[j]) * X[i, j]
    Z[i, j] = squares[i] * X[i, j]
  np.dot(G, Z, Y)
 """
-EULER = """
-  for i in range(d):
-   for j in range(d):
-    X[i, j] += G[i, j] - 0.5 * (Y[i, j] + Y[j, i])
+SECOND_PRODUCT = """
+ for i in range(d):
+  for j in range(d):
+   C[i, j] = rates[i] * X[i, j] - 0.5 * Y[i, j]
+   Z[i, j] = squares[i] * G[i, j]
+ np.dot(C, Z, Y)
 """
-GD = """
-  for i in range(d):
-   for j in range(d):
-    C[i, j] = rates[i] * X[i, j] - 0.5 * Y[i, j]
-    Z[i, j] = squares[i] * G[i, j]
-  np.dot(C, Z, Y)
-  for i in range(d):
-   for j in range(i, d):
-    X[i, j] += (C[i, j] + C[j, i]) + (rates[j] * C[i, j] - 0.5 * Y[i, j])
-    X[j, i] = X[i, j]
+NEXT = {
+    "euler": "X[i, j] + (G[i, j] - 0.5 * (Y[i, j] + Y[j, i]))",
+    "gd": "X[i, j] + ((C[i, j] + C[j, i]) + (rates[j] * C[i, j] - 0.5 * Y[i, j]))",
+    "flow": "G[i, j] - 0.5 * (Y[i, j] + Y[j, i])",
+}
+#: One step from x, in place: of a map, and of the flow by Runge-Kutta steps from its slope.
+STEP = """
+  change(x, rates, squares, x, work)
 """
-FLOW = """
+RUNGE_KUTTA = """
   for part in range(parts):
-   for stage in range(13):
-    C[:] = X
-    for m in range(min(stage, 12)):
-     factor = h * table[stage - 1, m]
-     if factor != 0.0:
-      for i in range(d):
-       for j in range(d):
-        C[i, j] += factor * K[m, i, j]
+   change(x, rates, squares, K[0], work)
+   for stage in range(1, 13):
+    for e in range(size):
+     y[e] = TABLE[stage - 1, 0] * K[0, e]
+    for j in range(1, min(stage, 12)):
+     for e in range(size):
+      y[e] += TABLE[stage - 1, j] * K[j, e]
+    for e in range(size):
+     y[e] = x[e] + h * y[e]
     if stage < 12:
-     times(C, rates, squares, G, Z, Y)
-     for i in range(d):
-      for j in range(d):
-       K[stage, i, j] = G[i, j] - 0.5 * (Y[i, j] + Y[j, i])
-   X[:] = C
+     change(y, rates, squares, K[stage], work)
+   for e in range(size):
+    x[e] = y[e]
 """
 
-
-@dataclass(frozen=True)
-class Map:
-    """One of the dynamics: its step in NumPy; the rest is in :mod:`swingby.theory.growth`.
-
-    text: :func:`change` writes its lines; lanes: they are those of whole steps, also of a batch.
-    """
-
-    step: Step
-    text: bool = False
-    lanes: bool = False
-
+#: The step of each map in NumPy; what else sets it apart is in :mod:`swingby.theory.growth`.
+MAPS: dict[str, Step] = {"euler": euler, "gd": gd, "flow": flow}
+#: Those that run in lanes, where all take their steps together.
+IN_LANES = frozenset({"euler", "gd"})
 
 _KEPT = threading.local()
-
-MAPS = {
-    "euler": Map(euler, text=True, lanes=True),
-    "gd": Map(gd, text=True, lanes=True),
-    "flow": Map(flow, text=True),
-}
 
 
 def parts_of_a_step(problem: Problem, state: State) -> int:
@@ -222,90 +209,56 @@ def change(d: int, dynamics: str, *, scaled: bool, fused: bool) -> list[str]:
     return lines
 
 
-def single_source(d: int, dynamics: str, *, scaled: bool) -> str:
-    """The text of ``steps(start, rates, squares, parts, block, count)`` for one trajectory.
+def single_text(d: int, dynamics: str) -> str:
+    """The module of ``steps(start, rates, squares, parts, block, count)`` for one trajectory.
 
     start: the entries of X as a row of a block; rates: eta a; block takes a column for each step.
     """
-    numbers = range(d * (d + 1) // 2)
+    arrays = "types.float64[::1]"
+    typed = f"({arrays}, {arrays}, {arrays}, types.int64, types.float64[:, :], types.int64)"
+    # Products below the float range are 0: as subnormal numbers they take ten times as long.
+    return f"""{HEADER}
+TABLE = np.array({stages().tolist() if dynamics == "flow" else []})
+
+@compiled
+def place(d, i, j):
+ return i if i == j else d + i * d - i * (i + 1) // 2 + j - i - 1
+
+@compiled
+def change(x, rates, squares, new, work):
+{change_source(d, dynamics)}
+@compiled
+def plain_steps(start, rates, squares, parts, block, count):
+ x, y, K = start.copy(), np.empty_like(start), np.empty((12, len(start)))
+ work, h = np.empty((5, len(rates), len(rates))), 1.0 / parts
+ size = {d * (d + 1) // 2 if d <= WRITTEN_OUT else "len(x)"}
+ for n in range(count):{RUNGE_KUTTA if dynamics == "flow" else STEP}
+  for e in range(size):
+   block[e, n] = x[e]
+
+@njit({typed}, cache=True, nogil=True, error_model="numpy")
+def steps(start, rates, squares, parts, block, count):
+ past = control(-1)
+ plain_steps(start, rates, squares, parts, block, count)
+ control(past)
+"""
+
+
+def change_source(d: int, dynamics: str) -> str:
+    """Lines that make the new entries, or the slope of the flow, from x."""
     if d > WRITTEN_OUT:
-        return any_size_source(dynamics)
-    given = [f"r{i} = rates[{i}]" for i in range(d)]
-    given += [f"s{i} = squares[{i}]" for i in range(d) if scaled]
-    rows, columns = (index.tolist() for index in pairs(d))
-    names = [f"{i}_{j}" for i, j in zip(rows, columns, strict=True)]
-    lines = change(d, dynamics, scaled=scaled, fused=False)
-    if dynamics != "flow":
-        return _text(
-            "def steps(start, rates, squares, parts, block, count):",
-            given + [f"w{name} = start[{e}]" for e, name in zip(numbers, names, strict=True)],
-            " for n in range(count):",
-            [*lines, *(f"w{name} = v{name}" for name in names)]
-            + [f"block[{e}, n] = v{name}" for e, name in zip(numbers, names, strict=True)],
-        )
-    slope = _text(
-        "def slope(x, rates, squares, K, stage):",
-        given + [f"w{name} = x[{e}]" for e, name in zip(numbers, names, strict=True)] + lines,
-        "",
-        [f"K[stage, {e}] = v{name}" for e, name in zip(numbers, names, strict=True)],
-    )
-    count = len(names)
-    return f"""{slope}
-TABLE = np.array({stages().tolist()})
-
-def steps(start, rates, squares, parts, block, count):
- x, y, K = np.empty({count}), np.empty({count}), np.empty((12, {count}))
- x[:] = start
- h = 1.0 / parts
- for n in range(count):
-  for part in range(parts):
-   slope(x, rates, squares, K, 0)
-   for stage in range(1, 13):
-    for e in range({count}):
-     y[e] = TABLE[stage - 1, 0] * K[0, e]
-    for j in range(1, min(stage, 12)):
-     for e in range({count}):
-      y[e] += TABLE[stage - 1, j] * K[j, e]
-    for e in range({count}):
-     y[e] = x[e] + h * y[e]
-    if stage < 12:
-     slope(y, rates, squares, K, stage)
-   x[:] = y
-  block[:, n] = x
-"""
-
-
-def any_size_source(dynamics: str) -> str:
-    """The text of the same steps for any d: loops, and products by BLAS."""
-    body, table = {"euler": EULER, "gd": GD, "flow": FLOW}[dynamics], ""
-    if dynamics == "flow":
-        table = f"table, K, h = np.array({stages().tolist()}), np.empty((12, d, d)), 1.0 / parts"
-    return f"""{SLOPE}
-def steps(start, rates, squares, parts, block, count):
- d = len(rates)
- X, G, Z, C, Y = {", ".join(["np.empty((d, d))"] * 5)}
- e = d
+        second = SECOND_PRODUCT if dynamics == "gd" else ""
+        return f"""{LOOPS}{second}
  for i in range(d):
-  X[i, i] = start[i]
-  for j in range(i + 1, d):
-   X[i, j] = X[j, i] = start[e]
-   e += 1
- {table}
- for n in range(count):
-  {"" if dynamics == "flow" else "times(X, rates, squares, G, Z, Y)"}{body}
-  e = d
-  for i in range(d):
-   block[i, n] = X[i, i]
-   for j in range(i + 1, d):
-    block[e, n] = X[i, j]
-    e += 1
+  for j in range(i, d):
+   new[place(d, i, j)] = {NEXT[dynamics]}
 """
-
-
-def _text(head: str, before: list[str], loop: str, body: list[str]) -> str:
-    indent = "  " if loop else " "
-    lines = [head, *(f" {line}" for line in before), loop, *(f"{indent}{line}" for line in body)]
-    return "\n".join([*(line for line in lines if line), ""])
+    names = [f"{i}_{j}" for i, j in zip(*(index.tolist() for index in pairs(d)), strict=True)]
+    lines = [f"r{i}, s{i} = rates[{i}], squares[{i}]" for i in range(d)]
+    lines += [f"w{name} = x[{e}]" for e, name in enumerate(names)]
+    lines += change(d, dynamics, scaled=True, fused=False)
+    lines += [f"new[{e}] = v{name}" for e, name in enumerate(names)]
+    return "".join(f" {line}\n" for line in lines)
 
 
 def entries(d: int) -> list[tuple[int, int]]:
@@ -339,7 +292,7 @@ def plain_steps(problem: Problem, X: Floats, square: Floats, parts: int, count: 
     d = len(X)
     rows, columns = pairs(d)
     out = np.empty((count, d, d))
-    step, squares = MAPS[problem.dynamics].step, square[:, None]
+    step, squares = MAPS[problem.dynamics], square[:, None]
     for n in range(count):
         out[n] = X = step(X, problem.sums, squares, parts)
     return out.reshape(count, d * d)[:, rows * d + columns].T
@@ -419,70 +372,48 @@ def control(context, value):
 
 '''
 
-_loaded: dict[tuple[Any, ...], Any] = {}
-_spent: dict[tuple[Any, ...], float] = {}
-
-
-def single_text(d: int, dynamics: str, *, scaled: bool) -> str:
-    """The module of the steps of one trajectory."""
-    text = single_source(d, dynamics, scaled=scaled)
-    arrays = "types.float64[::1]"
-    typed = f"({arrays}, {arrays}, {arrays}, types.int64, types.float64[:, :], types.int64)"
-    made = text.replace("def ", "@compiled\ndef ").replace("def steps", "def plain_steps")
-    # Products below the float range are 0: as subnormal numbers they take ten times as long.
-    return f"""{HEADER}{made}
-@njit({typed}, cache=True, nogil=True, error_model="numpy")
-def steps(start, rates, squares, parts, block, count):
- past = control(-1)
- plain_steps(start, rates, squares, parts, block, count)
- control(past)
-"""
+_loaded: dict[tuple[int, str], Callable[..., None]] = {}
+_spent: dict[tuple[int, str], float] = {}
 
 
 @functools.cache
-def is_on_disk(d: int, dynamics: str, *, scaled: bool) -> bool:
+def is_on_disk(d: int, dynamics: str) -> bool:
     """Whether the steps of one trajectory were compiled before."""
-    path = file_of(single_text(d, dynamics, scaled=scaled))
+    path = file_of(single_text(d, dynamics))
     return any(path.parent.glob(f"**/{path.stem}.steps*.nbc"))
 
 
-def compiled_steps(problem: Problem, *, scaled: bool, ahead: float) -> Callable[..., None] | None:
-    """The compiled steps of one trajectory, or None where there are none or they do not pay.
+def compiled_steps(problem: Problem, ahead: float) -> Callable[..., None] | None:
+    """The compiled steps of one trajectory, or None where they do not pay.
 
     Up to d = 8 they have the bits of the plain ones, so which are taken is a question of time
     alone. Above they have not: there `ahead` decides, and not what was loaded before.
     """
-    d, dynamics = len(problem.signal), problem.dynamics
-    if not MAPS[dynamics].text:
+    d, dynamics = min(len(problem.signal), WRITTEN_OUT + 1), problem.dynamics
+    predicted = ahead * seconds_of_a_step(len(problem.signal), dynamics)
+    if d > WRITTEN_OUT and predicted < WORTH_ANY_SIZE:
         return None
-    predicted = ahead * seconds_of_a_step(d, dynamics)
-    if d > WRITTEN_OUT:
-        if predicted < WORTH_ANY_SIZE:
-            return None
-        d, scaled = WRITTEN_OUT + 1, True
-    key = (d, dynamics, scaled)
-    if key not in _loaded:
-        seconds = max(_spent.get(key, 0.0), predicted)
+    if (d, dynamics) not in _loaded:
         if d <= WRITTEN_OUT:
+            seconds = max(_spent.get((d, dynamics), 0.0), predicted)
             if seconds < (WORTH_LOADING if "numba" in sys.modules else WORTH_IMPORTING):
                 return None
-            if seconds < WORTH_COMPILING and not is_on_disk(d, dynamics, scaled=scaled):
+            if seconds < WORTH_COMPILING and not is_on_disk(d, dynamics):
                 return None
-        text = single_text(d, dynamics, scaled=scaled)
-        _loaded[key] = load(text, f"steps of {dynamics}").steps
-    return _loaded[key]  # type: ignore[no-any-return]
+        module = load(single_text(d, dynamics), f"steps of {dynamics}")
+        _loaded[d, dynamics] = module.steps
+    return _loaded[d, dynamics]
 
 
 def block_of_steps(
     problem: Problem, X: Floats, square: Floats, parts: int, count: int, ahead: float
 ) -> Floats:
     """A block of `count` steps from X, plain or compiled; `ahead`: steps that may still come."""
-    scaled = bool((square != 1.0).any())
-    kernel = compiled_steps(problem, scaled=scaled, ahead=ahead)
+    kernel = compiled_steps(problem, ahead)
     if kernel is not None:
         return run_kernel(kernel, problem, X, square, parts, count)
     started = time.perf_counter()
     block = plain_steps(problem, X, square, parts, count)
-    key = (len(X), problem.dynamics, scaled)
+    key = len(X), problem.dynamics
     _spent[key] = _spent.get(key, 0.0) + time.perf_counter() - started
     return block

@@ -25,7 +25,7 @@ import numpy as np
 import swingby
 from swingby.errors import SwingbyError, SwingbyWarning
 from swingby.simulate.outcome import Outcome
-from swingby.simulate.steps import MAPS
+from swingby.simulate.steps import IN_LANES
 from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS
 from swingby.theory.initial import Scaled
@@ -423,7 +423,7 @@ def _ends(given: list[_Given], rows: list[Row | None]) -> dict[int, dict[str, An
 
     def key(one: _Given) -> Hashable:
         point = one.point
-        lanes = MAPS[point.dynamics].lanes and point.dimension <= LARGEST_RUN
+        lanes = point.dynamics in IN_LANES and point.dimension <= LARGEST_RUN
         inside = lanes and point.record is None
         return (point.dimension, point.dynamics, point.steps) if inside else None
 

@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from swingby.errors import InvalidInput
 from swingby.simulate.initialization import read_array
-from swingby.simulate.outcome import turning_points
-from swingby.simulate.state import SMALLEST_SWING
+from swingby.simulate.outcome import SMALLEST_SWING, turning_points
 from swingby.theory.growth import DYNAMICS, require_dynamics
 from swingby.theory.law.coordinates import between
 from swingby.theory.law.many import Path, paths, prepare

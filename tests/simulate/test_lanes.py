@@ -14,7 +14,7 @@ from swingby.simulate import batch as module
 from swingby.simulate.batch import Interrupted, simulate_batch
 from swingby.simulate.lanes import rows, steps_source, tile_module
 from swingby.simulate.run import simulate
-from swingby.simulate.state import place
+from swingby.simulate.state import places
 from swingby.simulate.steps import LANES
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
@@ -38,7 +38,7 @@ def filled_tile(signals, starts, etas, exponents):
         tile[at.bar + i] = 0.5 / tile[at.square + i]
         tile[at.below + i] = 1
         for j in range(i, d):
-            tile[place(d, i, j)] = np.ldexp(starts[:, i, j], -exponents[:, i] - exponents[:, j])
+            tile[places(d)[i, j]] = np.ldexp(starts[:, i, j], -exponents[:, i] - exponents[:, j])
     return tile
 
 
@@ -66,7 +66,7 @@ def test_a_step_of_every_lane_is_the_printed_formula(d, gd, scaled):
         for i in range(d):
             for j in range(i, d):
                 shift = exponents[lane, i] + exponents[lane, j]
-                found = np.ldexp(after[place(d, i, j), lane], shift)
+                found = np.ldexp(after[places(d)[i, j], lane], shift)
                 assert found == pytest.approx(expected[i, j], rel=1e-13, abs=1e-15)
             below = after[rows(d).below + i, lane]
             assert below == (expected[i, i] < 0.5)
@@ -90,15 +90,11 @@ def test_compiled_steps_are_the_text_to_rounding_and_scaling_changes_no_bit(d, g
     for _ in range(50):
         _call(d, gd, False, by_text)
     plain, scaled = tile.copy(), tile.copy()
-    _run_compiled(d, gd, False, plain)
-    _run_compiled(d, gd, True, scaled)
+    for tile, held in ((plain, False), (scaled, True)):
+        tile_module(d, "gd" if gd else "euler", scaled=held, watched=False).one(tile, 50)
     assert np.allclose(plain, by_text, rtol=1e-12, atol=0)
     # Here every m_k is 0, so the factors are 1: lanes that need none may share a tile with others.
     assert np.array_equal(plain, scaled)
-
-
-def _run_compiled(d, gd, scaled, flat):
-    tile_module(d, "gd" if gd else "euler", scaled=scaled, watched=False).one(flat, 50)
 
 
 def same_as_single_runs(signals, W0, etas, steps, dynamics, **more):

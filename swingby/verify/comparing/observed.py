@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.simulate.outcome import Outcome, Peak, turning_points
+from swingby.simulate.outcome import SMALLEST_SWING, Outcome, Peak, turning_points
 from swingby.simulate.result import Run
-from swingby.simulate.state import END, LEVELS, SMALLEST_SWING
+from swingby.simulate.state import END, LEVELS
 from swingby.theory import numbers
 from swingby.theory.initial import initial_matrix
 from swingby.theory.numbers import Floats, Integers
