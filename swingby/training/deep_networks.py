@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -116,20 +116,12 @@ def trained(cell: DeepCell, runs: int, seed: int) -> list[Trained]:
         for accuracy in ("full", "leading")
     )
     network = Network(cell.depth, cell.width, bias=False)
+    optimizer = Optimizer("gd", lr=STEP / cell.depth, loss="paper")
     found: dict[int, Trained] = {}
     for chosen, steps in groups([one.half_times for one in full]):
-        settings = [
-            Setting(
-                task,
-                Data(None),
-                network,
-                Optimizer("gd", lr=lr, loss="paper"),
-                steps=steps,
-                precision="float64",
-            )
-            for _, task, lr in (drawn[k] for k in chosen)
-        ]
-        run = train(settings, start=[drawn[k][0] for k in chosen], record=max(1, steps))
+        starts, tasks, _ = zip(*(drawn[k] for k in chosen), strict=True)
+        base = Setting(tasks[0], Data(None), network, optimizer, steps=steps, precision="float64")
+        run = train([replace(base, task=one) for one in tasks], start=starts, record=steps)
         for k, seen in zip(chosen, run.jacobian_half_times, strict=True):
             found[k] = Trained(*drawn[k][:2], full[k], leading[k], seen, steps)
     return [found[k] for k in range(runs)]
