@@ -86,7 +86,7 @@ def accuracy(runs: int, seed: int) -> Grid:
             seen = np.maximum(one.half_times - 0.5, 0.5)
             for name, times in baselines(one).items():
                 other[name].append(times / seen - 1)
-        last = np.median([one.last for one in found])
+        last = np.nanmedian([np.max(one.half_times) for one in found])
         barred = [one for one in found if np.isfinite(one.leading.error).all()]
         inside = [sum(one.inside("full") for one in found) / runs]
         inside.append(sum(one.inside("leading") for one in barred) / max(len(barred), 1))

@@ -318,6 +318,8 @@ def _seen_points(setting: Setting, place: Coordinates, run: int) -> tuple[Floats
 class Moments:
     """Second moments of the batches of r runs; the mean is in them where there is a bias.
 
+    Those of an epoch are kept where they are the same in every epoch, and few.
+
     A batch is the mean of x x^T, shape (r, m, m), times a rate of each run, and that of
     x (y - x)^T, shape (r, m, d), or None where the targets are the points.
     """
@@ -344,31 +346,24 @@ class Moments:
             found = [_of_population(one, run, place) for run, one in enumerate(settings)]
             m = place.inputs + first.network.bias
             self.whole = like.new_tensor(np.stack(found))[:, :m, :m].contiguous(), None
-        per_epoch = first.steps_per_epoch
-        size = self.whole[0].nelement() * self.whole[0].element_size() * per_epoch
-        few = first.optimizer.shuffle == "once" and size <= MOST_KEPT
-        #: Batches of an epoch that are kept: the same in every epoch, and few.
-        self._keeps = per_epoch if few or per_epoch == 1 else 0
-        self._kept: list[tuple[Any, Any]] = [self._scaled(self.whole)] if per_epoch == 1 else []
+        self._per_epoch = first.steps_per_epoch
+        self._same = self._per_epoch == 1 or first.optimizer.shuffle == "once"
+        size = self.whole[0].nelement() * self.whole[0].element_size() * self._per_epoch
+        self._keeps, self._kept = self._same and size <= MOST_KEPT, dict[int, tuple[Any, Any]]()
 
     def batch(self, step: int) -> tuple[Any, Any]:
         """The moments of the points of one step."""
-        if not self._keeps:
-            return self._made(step)
-        if not self._kept:
-            self._kept = [self._made(one) for one in range(self._keeps)]
-            self._points = None
-        return self._kept[step % self._keeps]
-
-    def _made(self, step: int) -> tuple[Any, Any]:
-        assert self._points is not None
-        return self._scaled(self._moments(self._points.batch(step)))
-
-    def _scaled(self, both: tuple[Any, Any]) -> tuple[Any, Any]:
-        rates = self._rates
-        if rates is None:
-            return both
-        return rates * both[0], None if both[1] is None else rates * both[1]
+        place = step % self._per_epoch if self._same else step
+        if place in self._kept:
+            return self._kept[place]
+        moment, cross = self.whole
+        if self._points is not None and self._per_epoch > 1:
+            moment, cross = self._moments(self._points.batch(step))
+        if self._rates is not None:
+            moment, cross = self._rates * moment, None if cross is None else self._rates * cross
+        if self._keeps:
+            self._kept[place] = moment, cross
+        return moment, cross
 
     def _moments(self, batch: tuple[Any, Any]) -> tuple[Any, Any]:
         x, away = batch

@@ -1,31 +1,28 @@
 """Deep linear networks trained by gradient descent, against what their first layers predict.
 
-Training is in exact expectation, on the loss (4.1), in double precision; runs are compiled and end
-when every concept is learned. A cell is a depth and a size of weights, with random signals.
+Training is in exact expectation, on the loss (4.1), in double precision. A cell is a depth and a
+size of weights, with random signals.
 """
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from swingby.theory.claims.verdict import Verdict, all_hold, within_bar
 from swingby.theory.task import SIMTask
-from swingby.training.setting import Floats
+from swingby.training.laws import groups
+from swingby.training.run import train
+from swingby.training.setting import Data, Floats, Network, Optimizer, Setting
 from swingby.verify.predict_network import NetworkSchedule, predict_network
 
 #: Signals fall from 1 by random factors between these.
 RATIOS = (1.3, 3.0)
 #: lr times L a_max: a fifth of what the edge of stability allows is 0.4.
 STEP = 0.2
-#: Steps at which a run is given up.
-MOST_STEPS = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -109,75 +106,22 @@ def draw(cell: DeepCell, rng: np.random.Generator) -> tuple[list[Floats], SIMTas
     return layers, SIMTask.from_signal(signal.tolist()), STEP / cell.depth
 
 
-def trained(cell: DeepCell, runs: int, seed: int) -> Iterator[Trained]:
-    """Networks of a cell, predicted and trained one by one."""
+def trained(cell: DeepCell, runs: int, seed: int) -> list[Trained]:
+    """Networks of a cell, predicted and trained, for a quarter longer than is predicted."""
     # By name and seed alone, so that a cell does not depend on those before it.
     rng = np.random.default_rng([seed, *cell.name.encode()])
-    for _ in range(runs):
-        layers, task, lr = draw(cell, rng)
-        seen, last = half_times_of(layers, task.signal, lr, MOST_STEPS)
-        full, leading = (
-            predict_network(layers, task, lr=lr, accuracy=accuracy)
-            for accuracy in ("full", "leading")
-        )
-        yield Trained(layers, task, full, leading, seen, last)
-
-
-def half_times_of(
-    layers: Sequence[Floats], signal: Any, lr: float, steps: int
-) -> tuple[Floats, int]:
-    """First steps of gradient descent with w_kk of at least 1/2 (nan: none), and the last step."""
-    size = max(max(layer.shape) for layer in layers)
-    # Zeros around a layer stay zeros, and add nothing to a sum.
-    padded = np.zeros((len(layers), size, size))
-    for layer, room in zip(layers, padded, strict=True):
-        room[: layer.shape[0], : layer.shape[1]] = layer
-    found = np.full(layers[0].shape[1], np.nan)
-    last = _compiled()(padded, np.asarray(signal, dtype=np.float64), lr, steps, found)
-    return found, int(last)
-
-
-@functools.cache
-def _compiled() -> Any:
-    """Gradient descent, compiled: loops over small matrices are faster than calls there."""
-    from numba import njit
-
-    def added(out: Any, factor: float, left: Any, right: Any) -> None:
-        size = len(out)
-        for p in range(size):
-            for q in range(size):
-                total = 0.0
-                for r in range(size):
-                    total += left[p, r] * right[r, q]
-                out[p, q] += factor * total
-
-    add_product = njit(added)
-
-    def descend(layers: Any, signal: Any, lr: float, steps: int, found: Any) -> int:
-        L, d = len(layers), len(signal)
-        # before[i] is W_<i, back[i] is W_>i^T (I - W) A: the gradient is their product.
-        before, back = np.zeros((L + 1, *layers.shape[1:])), np.zeros_like(layers)
-        before[0] = np.eye(layers.shape[1])
-        for step in range(steps + 1):
-            before[1:], back[:] = 0.0, 0.0
-            for i in range(L):
-                add_product(before[i + 1], 1.0, layers[i], before[i])
-            missing = 0
-            for k in range(d):
-                if np.isnan(found[k]):
-                    if before[L, k, k] >= 0.5:
-                        found[k] = step
-                    else:
-                        missing += 1
-            if missing == 0 or step == steps:
-                return step
-            for p in range(d):
-                for q in range(d):
-                    back[L - 1, p, q] = ((1.0 if p == q else 0.0) - before[L, p, q]) * signal[q]
-            for i in range(L - 1, 0, -1):
-                add_product(back[i - 1], 1.0, layers[i].T, back[i])
-            for i in range(L):
-                add_product(layers[i], lr, back[i], before[i].T)
-        return steps
-
-    return njit(descend)
+    drawn = [draw(cell, rng) for _ in range(runs)]
+    full, leading = (
+        [predict_network(layers, task, lr=lr, accuracy=accuracy) for layers, task, lr in drawn]
+        for accuracy in ("full", "leading")
+    )
+    network = Network(cell.depth, cell.width, bias=False)
+    optimizer = Optimizer("gd", lr=STEP / cell.depth, loss="paper")
+    found: dict[int, Trained] = {}
+    for chosen, steps in groups([one.half_times for one in full]):
+        starts, tasks, _ = zip(*(drawn[k] for k in chosen), strict=True)
+        base = Setting(tasks[0], Data(None), network, optimizer, steps=steps, precision="float64")
+        run = train([replace(base, task=one) for one in tasks], start=starts, record=steps)
+        for k, seen in zip(chosen, run.jacobian_half_times, strict=True):
+            found[k] = Trained(*drawn[k][:2], full[k], leading[k], seen, steps)
+    return [found[k] for k in range(runs)]

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from swingby.errors import InvalidInput
 from swingby.simulate.outcome import first_reach
@@ -138,16 +139,14 @@ def gram(U: Floats) -> Floats:
     return np.asarray((W + W.swapaxes(-1, -2)) / 2)
 
 
-def _groups(starts: Starts) -> Iterator[Starts]:
-    """Groups of similar duration, with the steps that they take."""
-    times = starts.law.half_times
-    last = np.nanmax(np.where(np.isfinite(times), times, np.nan), axis=1)
-    order = np.argsort(last)
+def groups(half_times: ArrayLike) -> Iterator[tuple[list[int], int]]:
+    """Places of runs of similar duration, by what is predicted, and the steps that they take."""
+    times = np.asarray(half_times)
+    last = np.where(np.isfinite(times), times, 0).max(axis=1)
+    order = np.argsort(last).tolist()
     for first in range(0, len(order), GROUP):
         chosen = order[first : first + GROUP]
-        steps = math.ceil(MARGIN * float(last[chosen].max())) + 20
-        settings = tuple(replace(starts.settings[k], steps=steps) for k in chosen)
-        yield Starts(settings, starts.U[chosen])
+        yield chosen, math.ceil(MARGIN * float(last[chosen[-1]])) + 20
 
 
 class LawErrors(NamedTuple):
@@ -174,7 +173,11 @@ def law_errors(starts: Starts, *, gradient: str = "autograd") -> LawErrors:
     >>> bool((found.half_times < 0.005).all())
     True
     """
-    return join_errors([_compare(group, gradient) for group in _groups(starts)])
+    parts = []
+    for chosen, steps in groups(starts.law.half_times):
+        settings = tuple(replace(starts.settings[k], steps=steps) for k in chosen)
+        parts.append(_compare(Starts(settings, starts.U[chosen]), gradient))
+    return join_errors(parts)
 
 
 def join_errors(parts: Sequence[LawErrors]) -> LawErrors:
@@ -391,48 +394,48 @@ def forecast(run: TrainingRun) -> Forecast:
     """
     if not isinstance(run, TrainingRun):
         raise InvalidInput("run", run, "must be a TrainingRun")
-    r, s = run.half_times.shape
-    law, alone, ratio = (np.full((r, s), np.nan) for _ in _FORECASTS)
-    at, eta, first = np.full(r, np.nan), np.full(r, np.nan), np.full(r, -1)
-    observed, reasons = run.jacobian_half_times.copy(), []
-    for place in range(r):
-        place_at, which, step, reason = _first_stage(run, place)
-        if reason:
-            observed[place] = np.nan
-        else:
-            at[place], first[place], eta[place] = run.steps[place_at], which, step
-            W = run.jacobian[place, place_at]
-            signal = run.settings[place].task.signal[:s]
-            later, reason = _continued(W, signal, step, which)
-            law[place] = at[place] + later
-            growth = np.where(signal > 0, 2 * np.log1p(step * signal), np.nan)
-            now = np.diagonal(W)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                alone[place] = at[place] - np.log(now / (1 - now)) / growth
-                half = float(run.jacobian_half_times[place, which])
-                ratio[place] = half * signal[which] / signal
-            for values in (observed, law, alone, ratio):
-                values[place, which] = np.nan
-        reasons.append(reason)
+    *fields, reasons = zip(*(_forecast_one(run, place) for place in range(len(run))), strict=True)
+    cut, first, eta, law, alone, ratio, observed = map(np.array, fields)
     within = [
         one.network.symmetric and one.data.infinite and one.optimizer.kind == "gd"
         for one in run.settings
     ]
-    return Forecast(at, first, eta, law, alone, ratio, observed, np.array(within), tuple(reasons))
+    return Forecast(cut, first, eta, law, alone, ratio, observed, np.array(within), reasons)
 
 
-def _first_stage(run: TrainingRun, place: int) -> tuple[int, int, float, str]:
-    """Place of the cut in the recorded steps, the first concept, the clock; or why not."""
+def _forecast_one(run: TrainingRun, place: int) -> tuple[Any, ...]:
+    """The fields of the forecast for one network, but for `within`."""
+    seen = run.jacobian_half_times[place]
+    stage = _first_stage(run, place)
+    if isinstance(stage, str):
+        nothing = np.full(len(seen), np.nan)
+        return math.nan, -1, math.nan, nothing, nothing, nothing, nothing, stage
+    at, which, eta = stage
+    W, cut = run.jacobian[place, at], float(run.steps[at])
+    signal = run.settings[place].task.signal[: len(seen)]
+    later, reason = _continued(W, signal, eta, which)
+    growth = np.where(signal > 0, 2 * np.log1p(eta * signal), np.nan)
+    now = np.diagonal(W)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        alone = cut - np.log(now / (1 - now)) / growth
+        ratio = seen[which] * signal[which] / signal
+    others = np.arange(len(seen)) != which
+    times = (np.where(others, one, np.nan) for one in (cut + later, alone, ratio, seen))
+    return cut, which, eta, *times, reason
+
+
+def _first_stage(run: TrainingRun, place: int) -> tuple[int, int, float] | str:
+    """Place of the cut in the recorded steps, the first concept and the clock; or why not."""
     major = np.diagonal(run.jacobian[place], axis1=1, axis2=2)
-    reached = major >= CUT
+    reached = (major >= CUT).any(axis=1)
     if not reached.any():
-        return 0, -1, math.nan, "no concept is learned"
-    at = int(reached.any(axis=1).argmax())
+        return "no concept is learned"
+    at = int(reached.argmax())
     which = int(major[at].argmax())
     if at == 0:
-        return 0, -1, math.nan, "a concept is learned before the first step"
+        return "a concept is learned before the first step"
     if (np.delete(major[at], which) >= 0.5).any():
-        return 0, -1, math.nan, "undecided: another concept is learned by the cut, stages overlap"
+        return "undecided: another concept is learned by the cut, stages overlap"
     rise = major[: at + 1, which]
     below = np.flatnonzero(rise < LEVELS[0])
     begin = int(below[-1]) + 1 if below.size else 0
@@ -440,9 +443,9 @@ def _first_stage(run: TrainingRun, place: int) -> tuple[int, int, float, str]:
     shown = shown[rise[shown] <= LEVELS[1]] if (rise[shown] <= LEVELS[1]).sum() > 2 else shown
     values = rise[shown]
     if len(shown) < 3 or not (np.diff(values) > 0).all():
-        return 0, -1, math.nan, "undecided: too few recorded steps while the first concept rises"
+        return "undecided: too few recorded steps while the first concept rises"
     signal = float(run.settings[place].task.signal[which])
-    return at, which, _clock(run.steps[shown].astype(np.float64), values, signal), ""
+    return at, which, _clock(run.steps[shown].astype(np.float64), values, signal)
 
 
 def _clock(steps: Floats, values: Floats, signal: float) -> float:

@@ -16,7 +16,7 @@ from swingby.errors import InvalidInput
 from swingby.theory import numbers
 from swingby.training.data import Coordinates, Moments, Points, directions, stream
 from swingby.training.loop import Autograd, set_to
-from swingby.training.recorder import Seen, read_maps, read_points
+from swingby.training.recorder import Seen, read_points
 from swingby.training.setting import Floats, Setting, loss_factor, shapes
 
 #: Points of the training set that are evaluated together.
@@ -60,16 +60,11 @@ def given_weights(setting: Setting, start: Sequence[Any]) -> list[Floats]:
     return found
 
 
-def rotated(setting: Setting, weights: list[Floats], frame: Floats, inputs: int) -> list[Floats]:
-    """The same network in the coordinates of the concepts, its idle inputs dropped.
-
-    Rotating the weights once stands for rotating every point. A column of the first weight whose
-    input is always zero never moves and never matters.
-    """
-    if setting.network.symmetric:
-        return [frame.T @ weights[0]]
+def rotated(setting: Setting, weights: list[Floats], frame: Floats) -> list[Floats]:
+    """The same network in the coordinates of a frame: this stands for rotating every point."""
     found = [np.array(one) for one in weights]
-    found[0] = found[0] @ frame[:, :inputs]
+    if not setting.network.symmetric:
+        found[0] = found[0] @ frame
     last = [place for place, one in enumerate(found) if one.ndim == 2][-1]
     for place in range(last, len(found)):
         found[place] = frame.T @ found[place]
@@ -80,7 +75,7 @@ def as_given(setting: Setting, weights: list[Floats]) -> list[Floats]:
     """Parameters as they were trained, with all inputs, in the coordinates of the data."""
     if setting.optimizer.kind == "adamw":
         return [np.array(one) for one in weights]
-    return rotated(setting, weights, directions(setting).T, setting.task.dim)
+    return rotated(setting, weights, directions(setting).T)
 
 
 def plain(tensor: Any) -> Any:
@@ -124,27 +119,29 @@ class Written:
         self._weights = [one.clone(memory_format=torch.contiguous_format) for one in own]
         rates = like.new_tensor([one.optimizer.lr * loss_factor(one) for one in settings])
         self._moments = Moments(torch, settings, place, like, rates[:, None, None])
-        s, bias = settings[0].task.s, self._network.bias
-        columns = [*range(s), *([place.inputs] if bias else [])]
+        columns = [*range(settings[0].task.s), *([place.inputs] if self._network.bias else [])]
         self._columns = torch.tensor(columns, device=like.device)
-        self._whole = len(columns) == place.inputs + bias
-        self._room: Any = None
+        ones = ((0, 0), (0, 0), (0, int(self._network.bias)))
+        self._points = like.new_tensor(np.pad(place.points, ones, constant_values=1.0))
 
     def advance(self, first: int, count: int) -> Seen:
         """Look, then take a step; so many times."""
+        runs, columns, d = len(self._weights[0]), len(self._columns), self._target.shape[1]
+        shown = self._target.new_empty((runs, columns, count, d))
         with self._torch.inference_mode():
             for k in range(count):
                 errors, below = self._forward()
-                shown = self._maps(errors)
-                if self._room is None or self._room.shape[2] != count:
-                    runs, columns, d = shown.shape
-                    self._room = shown.new_empty((runs, columns, count, d))
-                self._room[:, :, k] = shown
+                shown[:, :, k] = errors[:, self._columns]
                 self._descend(*self._moments.batch(first + k), errors, below)
-        return read_maps(self._room, self._place)
+        return self._seen(shown)
 
-    def _maps(self, errors: Any) -> Any:
-        return errors if self._whole else errors.index_select(1, self._columns)
+    def _seen(self, errors: Any) -> Seen:
+        """What n steps showed, by rows (r, m, n, d) of P - T transposed: concepts, and the bias."""
+        runs, m, count, d = errors.shape
+        away = self._torch.bmm(self._points, errors.reshape(runs, m, -1))
+        slope = errors[:, : self._place.points.shape[2]]
+        away = away.reshape(runs, -1, count, d)
+        return read_points(away.transpose(1, 2), slope.transpose(1, 2), self._place)
 
     def _forward(self) -> tuple[Any, list[Any]]:
         """P - T transposed, (r, m, d), and the products of the first one, two, ... weights."""
@@ -178,16 +175,12 @@ class Written:
 
     def look(self) -> Seen:
         """Look once."""
-        shown = self._maps(self._forward()[0])
-        return read_maps(shown[:, :, None], self._place)
+        return self._seen(self._forward()[0][:, self._columns, None])
 
     def train_loss(self) -> Any:
         """The paper's loss on the whole training set, shape (r,)."""
-        (moment, cross), errors = self._moments.whole, self._forward()[0]
-        found = 0.5 * (self._torch.bmm(moment, errors) * errors).sum((1, 2))
-        if cross is not None:
-            found = found - (errors * cross).sum((1, 2)) + self._moments.rest
-        return plain(found)
+        found = _loss_of_maps(self._torch, self._moments.whole, self._forward()[0])
+        return plain(found + self._moments.rest)
 
     def state(self) -> dict[str, Any]:
         """The weights: gradient descent has no memory."""
@@ -211,6 +204,13 @@ class Written:
             else:
                 found.append(whole.mT)
         return [plain(one) for one in found]
+
+
+def _loss_of_maps(torch: Any, moments: tuple[Any, Any], errors: Any) -> Any:
+    """The paper's loss by P - T transposed, but for what does not depend on P; shape (r,)."""
+    moment, cross = moments
+    found = 0.5 * (torch.bmm(moment, errors) * errors).sum((1, 2))
+    return found if cross is None else found - (errors * cross).sum((1, 2))
 
 
 def _augmented(torch: Any, W: Any, b: Any, *, last: bool) -> Any:
@@ -307,27 +307,14 @@ class Differentiated(Autograd):
         return 0.5 * away.square().sum(2).mean(1)
 
     def _loss_of_moments(self, batch: tuple[Any, Any]) -> Any:
-        """The paper's loss of linear networks, but for what does not depend on them."""
-        (moment, cross), P, target = batch, self._linear_map(), self._target
-        away = P - self.torch.nn.functional.pad(target, (0, P.shape[2] - target.shape[1]))
-        loss = 0.5 * (self.torch.bmm(away, moment) * away).sum((1, 2))
-        return loss if cross is None else loss - (away * cross.mT).sum((1, 2))
-
-    def _linear_map(self) -> Any:
-        """Weight, and bias as a last column, of the affine function that linear networks are."""
-        torch, parameters = self.torch, self.parameters
-        if self._network.symmetric:
-            return torch.bmm(parameters[0], parameters[0].mT)
-        if not self._network.bias:
-            P = parameters[0]
-            for one in parameters[1:]:
-                P = torch.bmm(one, P)
-            return P
-        P = torch.cat([parameters[0], parameters[1][:, :, None]], 2)
-        for W, b in zip(parameters[2::2], parameters[3::2], strict=True):
-            P = torch.bmm(W, P)
-            P = torch.cat([P[:, :, :-1], P[:, :, -1:] + b[:, :, None]], 2)
-        return P
+        """That of linear networks, which are their value at 0 and their derivative."""
+        runs, m = len(self.parameters[0]), self._target.shape[1]
+        zero, axes = self._target.new_zeros(runs, 1, m), self._target.new_ones(m).diag()
+        output, slope = self._layers(zero, axes.expand(runs, m, m))
+        errors = slope - self._target.mT
+        if self._network.bias:
+            errors = self.torch.cat([errors, output], 1)
+        return _loss_of_maps(self.torch, batch, errors)
 
     def train_loss(self) -> Any:
         """The paper's loss on the whole training set, shape (r,)."""

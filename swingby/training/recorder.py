@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from swingby.errors import InvalidInput
+from swingby.simulate.outcome import turning_points
 from swingby.theory import numbers
 from swingby.training.data import Coordinates
 from swingby.training.setting import MOST_STEPS, Floats, Integers, Setting
@@ -66,75 +66,21 @@ class Seen(NamedTuple):
     jacobian: Floats
 
 
-def read_maps(maps: Any, place: Coordinates) -> Seen:
-    """What affine networks showed, by output less target along each concept, (r, s, n, d).
-
-    With a bias, that is the last of s + 1.
-    """
-    runs, columns, count, d = maps.shape
-    s = place.points.shape[2]
-    points = np.ones((runs, place.points.shape[1], columns))
-    points[:, :, :s] = place.points
-    away = maps.new_tensor(points).bmm(maps.reshape(runs, columns, -1))
-    away = away.reshape(runs, -1, count, d).permute(0, 2, 3, 1)
-    return _read(away, maps[:, :s].permute(0, 2, 3, 1), place)
-
-
 def read_points(away: Any, slope: Any, place: Coordinates) -> Seen:
-    """What other networks showed, by output less target at each test point, (r, n, p, d).
+    """What networks showed, by output less target at each test point, (r, n, p, d).
 
     `slope`, (r, n, s, d), is its derivative at the last of them, along each concept.
     """
-    return _read(away.mT, slope.mT, place)
-
-
-def _read(away: Any, slope: Any, place: Coordinates) -> Seen:
-    """From errors, which are used up, and their derivatives; outputs in the rows."""
     s = place.points.shape[2]
-    if place.rotated:
-        shown, slope = away[:, :, :s].mT.cpu().numpy().copy(), slope[:, :, :s]
-    else:
-        frames = away.new_tensor(place.frames[:, :, :s]).mT[:, None]
-        shown, slope = (frames @ away).mT.cpu().numpy(), frames @ slope
-    shown += place.points[:, None].astype(shown.dtype)
-    jacobian = slope.cpu().numpy()
-    loss = 0.5 * away.square_().sum(2).cpu().numpy()
-    return Seen(shown, loss, jacobian + np.eye(s, dtype=jacobian.dtype))
-
-
-Turn = tuple[int, float, int]
-
-
-def _zigzag(
-    state: Sequence[Any], points: Iterable[tuple[int, float]], least: float
-) -> tuple[list[Turn], Sequence[Any]]:
-    """Turns of a curve by more than `least`, from (extreme, its step, heading) and to there."""
-    extreme, at, heading = state
-    turns: list[Turn] = []
-    for step, one in points:
-        moved = one - extreme
-        if (heading == 0 and abs(moved) > least) or heading * moved < -least:
-            kind = 1 if moved < 0 else -1
-            turns.append((at, extreme, kind))
-            extreme, at, heading = one, step, -kind
-        elif heading * moved > 0:
-            extreme, at = one, step
-    return turns, (extreme, at, heading)
-
-
-def thinned(turns: Sequence[Turn], least: float) -> list[Turn]:
-    """The turns (step, loss, kind) that are left when legs of less than `least` are passed over.
-
-    They come in order, maxima and minima in turn; the last is where the run ends.
-
-    >>> thinned([(0, 1.0, 1), (5, 0.5, -1), (7, 0.6, 1), (9, 0.1, -1)], 0.2)
-    [(0, 1.0, 1), (9, 0.1, -1)]
-    """
-    if not turns:
-        return []
-    points = [(step, loss) for step, loss, _ in turns]
-    kept, (extreme, at, heading) = _zigzag((points[0][1], points[0][0], 0), points, least)
-    return [*kept, (at, extreme, heading)] if heading else kept
+    frames = away.new_tensor(place.frames[:, None, :, :s])
+    shown, along = (
+        (one[..., :s] if place.rotated else one @ frames).cpu().numpy() for one in (away, slope)
+    )
+    return Seen(
+        shown + place.points[:, None].astype(shown.dtype),
+        0.5 * away.square().sum(3).cpu().numpy(),
+        along.swapaxes(2, 3) + np.eye(s, dtype=along.dtype),
+    )
 
 
 class Recorder:
@@ -154,14 +100,8 @@ class Recorder:
             "jacobian_half_times": np.full((runs, s), np.nan),
             "first_loss": np.full(runs, np.nan),
         }
-        # The extreme of the loss since its last turn, its step, and 1 while it rises, -1 while it
-        # falls, 0 before it moved.
-        self._state = {
-            "extreme": np.full(runs, np.nan),
-            "at": np.zeros(runs, dtype=np.int64),
-            "heading": np.zeros(runs, dtype=np.int64),
-        }
-        self._turns: list[tuple[int, int, float, int]] = []
+        #: Of each run: step, loss and kind of its turning points; the last is the extreme since.
+        self._turns: list[list[tuple[int, float, int]]] = [[] for _ in range(runs)]
 
     def take(self, start: int, seen: Seen) -> None:
         """Take note of some steps."""
@@ -176,37 +116,43 @@ class Recorder:
             found, reached = self.kept[name], values >= 0.5
             new = np.isnan(found) & reached.any(axis=1)
             found[new] = start + reached.argmax(axis=1)[new]
-        self._follow(start, seen.loss[:, :, -1])
-
-    def _follow(self, start: int, loss: Floats) -> None:
-        """Turns of the loss at the test point, (r, n), that are certain by now."""
         fresh = np.isnan(self.kept["first_loss"])
-        for values in (self.kept["first_loss"], self._state["extreme"]):
-            values[fresh] = loss[fresh, 0]
-        for run, losses in enumerate(loss.tolist()):
-            now: Sequence[Any] = [one[run].item() for one in self._state.values()]
-            least = LEAST_TURN * self.kept["first_loss"][run].item()
-            turns, now = _zigzag(now, enumerate(losses, start), least)
-            self._turns += [(run, *turn) for turn in turns]
-            for one, value in zip(self._state.values(), now, strict=True):
-                one[run] = value
+        self.kept["first_loss"][fresh] = seen.loss[fresh, 0, -1]
+        for run, loss in enumerate(seen.loss[:, :, -1]):
+            # What is not finite stays so.
+            finite = np.flatnonzero(np.isfinite(loss))
+            self._follow(run, start + finite, loss[finite])
+
+    def _follow(self, run: int, steps: Integers, loss: Floats) -> None:
+        """Go on with the turning points of a run: the last two points stand for all before."""
+        before = self._turns[run][-2:]
+        steps = np.append([step for step, _, _ in before], steps).astype(np.int64)
+        loss = np.append([value for _, value, _ in before], loss)
+        if not loss.size:
+            return
+        least = LEAST_TURN * self.kept["first_loss"][run]
+        kinds = {"max": 1, "min": -1}
+        found = [(*one[:2], kinds[one.kind]) for one in turning_points(loss, least, steps)]
+        # Before it has moved by so much, its lowest and its highest point are what counts.
+        ends = sorted({int(loss.argmin()), int(loss.argmax())})
+        self._turns[run][-2:] = found or [(int(steps[k]), float(loss[k]), 0) for k in ends]
+
+    def _rows(self) -> Floats:
+        rows = [(run, *turn) for run, turns in enumerate(self._turns) for turn in turns]
+        return np.array(rows, dtype=np.float64).reshape(-1, 4)
 
     def turns(self) -> Floats:
-        """All turns and where each run ends, in order; shape (k, 4)."""
-        states = zip(
-            *(self._state[name].tolist() for name in ("at", "extreme", "heading")), strict=True
-        )
-        end = [(run, *state) for run, state in enumerate(states) if state[2]]
-        return np.array(sorted([*self._turns, *end]), dtype=np.float64).reshape(-1, 4)
+        """Run, step, loss, and 1 for a maximum or -1 for a minimum; shape (k, 4)."""
+        rows = self._rows()
+        return np.asarray(rows[rows[:, 3] != 0])
 
     def state(self) -> dict[str, Any]:
         """Everything that is not known beforehand, as arrays."""
-        turns = np.array(self._turns, dtype=np.float64).reshape(-1, 4)
-        return {**self.kept, **self._state, "turns": turns}
+        return {**self.kept, "turns": self._rows()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from there."""
-        for name, own in (self.kept | self._state).items():
+        for name, own in self.kept.items():
             own[:] = np.asarray(state[name])
-        turns = np.asarray(state["turns"]).tolist()
-        self._turns[:] = [(int(a), int(b), c, int(e)) for a, b, c, e in turns]
+        for run, step, loss, kind in np.asarray(state["turns"]).tolist():
+            self._turns[int(run)].append((int(step), loss, int(kind)))

@@ -13,9 +13,10 @@ from swingby.errors import InvalidInput
 from swingby.report import Framed, Grid
 from swingby.report.files import BROKEN, storable, write_arrays
 from swingby.report.numbers import counted
+from swingby.simulate.outcome import Extremum, turning_points
 from swingby.theory import numbers, reading
 from swingby.training.model import as_given
-from swingby.training.recorder import LEAST_TURN, thinned
+from swingby.training.recorder import LEAST_TURN
 from swingby.training.setting import Booleans, Floats, Integers, Setting
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ class TrainingRun(Framed, numbers.ReadOnly):
         lost = diverged(self.settings, self.train_loss)
         return tuple(np.where(lost, "diverged", late).tolist())
 
-    def extrema(self, run: int, least: float = 0.01) -> list[tuple[int, float, str]]:
+    def extrema(self, run: int, least: float = 0.01) -> list[Extremum]:
         """Turns of the test loss of one network, the start and the last extreme included.
 
         `least`: smallest rise or fall that counts, as a part of the loss before the first step; at
@@ -145,10 +146,9 @@ class TrainingRun(Framed, numbers.ReadOnly):
         part = numbers.within_float(numbers.positive(least, "least"), "least")
         if part < LEAST_TURN:
             raise InvalidInput("least", least, f"must be at least {LEAST_TURN}: what was followed")
-        mine = self.turns[self.turns[:, 0] == place].tolist()
-        known = [(int(step), loss, int(kind)) for _, step, loss, kind in mine]
-        kept = thinned(known, part * float(self.first_loss[place]))
-        return [(step, loss, "max" if kind > 0 else "min") for step, loss, kind in kept]
+        steps, loss = self.turns[self.turns[:, 0] == place][:, 1:3].T
+        swing = part * float(self.first_loss[place])
+        return list(turning_points(loss, swing, steps.astype(int))) if len(loss) else []
 
     def descents(self, least: float = 0.01) -> Integers:
         """How often the test loss of each network fell, shape (r,); `least` as for extrema()."""

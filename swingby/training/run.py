@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -296,27 +297,24 @@ def _checkpoint(call: _Call, settings: list[Setting], weights: list[Any]) -> Che
     """A file named by all that a run depends on."""
     if call.folder is None:
         return None
-    own = hashlib.sha256()
-    for one in (array for same in weights for array in same):
-        own.update(np.ascontiguousarray(one).tobytes())
-    steps = call.steps
-    inputs = {
-        "settings": [one.to_dict() for one in settings],
-        "weights": own.hexdigest(),
-        "steps": steps.tolist() if len(steps) < 50 else [len(steps), int(steps.sum())],
-        "gradient": call.gradient,
-    }
-    name = identity(inputs, _CODE)
+    arrays = hashlib.sha256()
+    for one in (call.steps, *itertools.chain(*weights)):
+        arrays.update(np.ascontiguousarray(one).tobytes())
+    given = [one.to_dict() for one in settings]
+    name = identity([given, call.gradient, arrays.hexdigest()], _CODE)
     return Checkpoint(call.folder / f"{name}.safetensors", name, call.every, call.torch)
 
 
 def _stacked(
     call: _Call, settings: list[Setting], weights: list[list[Any]], place: Coordinates
 ) -> tuple[list[Any], Any]:
-    """Tensors of all weights, and the columns of inputs that are always zero, for the end."""
+    """Tensors of all weights, and the columns of inputs that are always zero, for the end.
+
+    Such a column of the first weight never moves and never matters.
+    """
     if place.rotated:
         weights = [
-            rotated(one, given, directions(one), one.task.dim)
+            rotated(one, given, directions(one))
             for one, given in zip(settings, weights, strict=True)
         ]
     idle = np.stack([one[0][:, place.inputs :] for one in weights])

@@ -9,15 +9,14 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from swingby.errors import MISSING, InvalidInput
 from swingby.theory import numbers
 from swingby.theory.task import SIMTask, orthogonal
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Booleans = NDArray[np.bool_]
+Floats = numbers.Floats
+Integers = numbers.Integers
+Booleans = numbers.Booleans
 Kind = TypeVar("Kind")
 
 ACTIVATIONS = ("linear", "relu", "gelu")

@@ -184,8 +184,7 @@ def expect(settings: Sequence[Setting]) -> Expected:
 
 def _weights(setting: Setting) -> list[Floats]:
     """Initial weights in the coordinates of the concepts, without biases."""
-    frame, d = directions(setting), setting.task.dim
-    found = rotated(setting, initial_weights(setting), frame, d)
+    found = rotated(setting, initial_weights(setting), directions(setting))
     return [one for one in found if one.ndim == 2]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import swingby
 from swingby import InvalidInput, SIMTask, predict_network
-from swingby.training.deep_networks import DeepCell, draw, half_times_of
+from swingby.training.deep_networks import DeepCell, draw, trained
 from tests.forked import FULL
 
 TASK = SIMTask.from_signal([4, 2, 1])
@@ -179,17 +179,15 @@ def test_wrong_input(change, name):
         predict_network(given.pop("weights"), given.pop("task"), **given)
 
 
-def test_the_compiled_training_is_the_plain_one():
-    for place, cell in enumerate((DeepCell(1, 0.1), DeepCell(3, None), DeepCell(4, 0.3, d=2))):
-        layers, task, lr = draw(cell, np.random.default_rng(place))
-        before = [layer.copy() for layer in layers]
-        seen, last = half_times_of(layers, task.signal, lr, 3000)
-        np.testing.assert_array_equal(seen, plain_descent(layers, task.signal, lr, 3000))
-        assert last == seen.max()
-        assert all((x == y).all() for x, y in zip(before, layers, strict=True))
-    seen, last = half_times_of(layers, task.signal, lr, 5)
-    assert last == 5
-    assert np.isnan(seen).all()
+@pytest.mark.torch
+@pytest.mark.parametrize("cell", [DeepCell(1, 0.1), DeepCell(3, None), DeepCell(4, 0.3, d=2)])
+def test_networks_of_a_cell_are_trained_as_written(cell):
+    pytest.importorskip("torch")
+    for one in trained(cell, 3, seed=1):
+        lr = 0.2 / cell.depth
+        seen = plain_descent(one.layers, one.task.signal, lr, one.last)
+        np.testing.assert_array_equal(one.half_times, seen)
+        assert np.isfinite(seen).all()
 
 
 def test_a_chain_that_is_not_parallel_is_not_cut_out():
