@@ -432,10 +432,10 @@ class _Series:
         t, values = self.near(max(self.t[place - 1], start), self.t[place])
         beyond = values <= level if values[0] > level else values >= level
         after = int(beyond.argmax()) if beyond.any() else len(t) - 1
-        if after == 0 or not (values[after - 1 : after + 1] > 0).all():
+        if after == 0 or not (beyond.any() and (values[after - 1 : after + 1] > 0).all()):
             return float(t[after])
         before, behind = np.log(values[after - 1 : after + 1]).tolist()
-        share = (before - math.log(level)) / (before - behind) if before != behind else 1.0
+        share = (before - math.log(level)) / (before - behind)
         return float(t[after - 1] + share * (t[after] - t[after - 1]))
 
 
