@@ -117,8 +117,8 @@ def one_by_one(given: Instances, dynamics: str) -> tuple[np.ndarray, float]:
     for a, W, eta, point in zip(given.signal, given.W0, given.eta, given.point, strict=True):
         task = SIMTask(point.tolist()).with_signal(a.tolist(), "as drawn")
         stages = stage_law(task, Initial(W, Fraction(1)), Fraction(float(eta)), dynamics)
-        kinds = [kind for _, kind in curve_events(stages).turning]
-        counts.append(kinds.count("max") + (kinds[:1] != ["max"]))
+        turns = [one.event for one in curve_events(stages) if one.event.startswith("loss")]
+        counts.append(turns.count("loss max") + (turns[:1] != ["loss max"]))
     return np.array(counts), (time.process_time() - started) / len(counts)
 
 

@@ -187,18 +187,14 @@ def enumerate_critical(arrangement: Arrangement) -> tuple[Extremal, ...]:
 
 def _rays(arrangement: Arrangement) -> Iterator[tuple[NDArray[np.int64], Floats]]:
     """Index sets of d - 1 lines (b, d - 1), and the rays orthogonal to them (b, d)."""
-    d, normals = arrangement.dim, arrangement.normals
-    sets = itertools.combinations(range(len(normals)), d - 1)
+    sets = itertools.combinations(range(len(arrangement.normals)), arrangement.dim - 1)
     while chunk := list(itertools.islice(sets, _TOGETHER)):
         ties = np.array(chunk, dtype=np.int64)
-        rows = normals[ties]
-        # The generalized cross product: signed minors.
-        minors = [np.linalg.det(np.delete(rows, k, axis=2)) for k in range(d)]
-        v = np.stack([(-1) ** k * one for k, one in enumerate(minors)], 1)
-        length = np.linalg.norm(v, axis=1)
-        if (length < 1e-12).any():
-            raise _special(ties[int(np.argmin(length))])
-        yield ties, v / length[:, None]
+        _, sizes, axes = np.linalg.svd(arrangement.normals[ties])
+        volume = sizes.prod(axis=1)
+        if (volume < 1e-12).any():
+            raise _special(ties[int(volume.argmin())])
+        yield ties, axes[:, -1]
 
 
 def _special(ties: Any) -> InvalidInput:
@@ -224,19 +220,15 @@ def _suspects(arrangement: Arrangement, ties: NDArray[np.int64], rays: Floats) -
             at = np.array(pattern)
             zero, on = np.flatnonzero(at == 0), np.flatnonzero(at == 1)
             D = base + np.einsum("bk,bkd->bd", jumps[:, on], rows[:, on])
-            open_ = np.ones(len(D), bool)
-            if len(zero):
-                R = rows[:, zero]
-                gram = np.einsum("bkd,bld->bkl", R, R)
-                c = np.linalg.solve(gram, np.einsum("bkd,bd->bk", R, D)[..., None])[..., 0]
-                eta = -c / jumps[:, zero]
-                slack = DOUBT * (1 + arrangement.size / np.abs(jumps[:, zero]))
-                # Of nearly dependent lines floats say nothing.
-                bad = np.linalg.det(gram) < 1e-8
-                open_ &= ((eta > -slack) & (eta < 1 + slack)).all(axis=1) | bad
-                D = D - np.einsum("bk,bkd->bd", c, R)
-            else:
-                bad = np.zeros(len(D), bool)
+            R = rows[:, zero]
+            gram = np.einsum("bkd,bld->bkl", R, R)
+            c = np.linalg.solve(gram, np.einsum("bkd,bd->bk", R, D)[..., None])[..., 0]
+            eta = -c / jumps[:, zero]
+            slack = DOUBT * (1 + arrangement.size / np.abs(jumps[:, zero]))
+            # Of nearly dependent lines floats say nothing.
+            bad = np.linalg.det(gram) < 1e-8
+            open_ = ((eta > -slack) & (eta < 1 + slack)).all(axis=1) | bad
+            D = D - np.einsum("bk,bkd->bd", c, R)
             on_ties = np.einsum("bkd,bd->bk", rows, D) * at
             for s in (1, -1):
                 left = open_ & ((s * on_ties > -doubt).all(axis=1) | bad)

@@ -110,7 +110,6 @@ def follow(arrangement: Arrangement, w: Floats, a: Floats) -> Paths:
     side = np.sign(a)
     excess = np.maximum(np.square(a) - np.square(w).sum(axis=1), 0)
     active = w @ normals.T > 0
-    tied: list[tuple[int, ...]] = [() for _ in range(m)]
     v = side[:, None] * arrangement.gradient(active)
     clock, done = np.zeros(m), np.zeros(m, bool)
     held = np.zeros((m, h), bool)
@@ -118,10 +117,10 @@ def follow(arrangement: Arrangement, w: Floats, a: Floats) -> Paths:
     for _ in range(_EVENTS * h + 10):
         inside, rate = w @ normals.T, v @ normals.T
         # A line is met only if the path comes from its other side.
-        toward = np.where(active, -rate, rate) > 0
-        gap = np.where(active, np.maximum(inside, 0), np.maximum(-inside, 0))
+        away = np.where(active, 1.0, -1.0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            tau = np.where(toward & ~held, gap / np.abs(rate), np.inf)
+            gap = np.maximum(away * inside, 0) / np.abs(rate)
+        tau = np.where((away * rate < 0) & ~held, gap, np.inf)
         k = tau.argmin(axis=1) if h else np.zeros(m, int)
         step = tau[np.arange(m), k] if h else np.full(m, np.inf)
         done |= ~np.isfinite(step) | (held.sum(axis=1) >= arrangement.dim - 1)
@@ -131,8 +130,7 @@ def follow(arrangement: Arrangement, w: Floats, a: Floats) -> Paths:
         clock[moving] += duration(w[moving], v[moving], step[moving], excess[moving])
         w[moving] += step[moving, None] * v[moving]
         for j in moving:
-            _meet(arrangement, int(j), int(k[j]), side[j], active, held, tied, v)
-        # On a hyperplane that is held w is orthogonal to it, whatever rounding says.
+            _meet(arrangement, int(k[j]), side[j], active[j], held[j], v[j])
         corners.append(w.copy())
         times.append(clock.copy())
         speeds.append(v.copy())
@@ -143,38 +141,40 @@ def follow(arrangement: Arrangement, w: Floats, a: Floats) -> Paths:
         w / np.maximum(np.linalg.norm(w, axis=1), 1e-300)[:, None],
         np.where((speed > 0)[:, None], v / np.maximum(speed, 1e-300)[:, None], 0.0),
     )
-    faces = tuple(Face(tied[j], tuple((active[j] & ~held[j]).tolist())) for j in range(m))
+    faces = tuple(
+        Face(tuple(np.flatnonzero(held[j]).tolist()), tuple(active[j].tolist())) for j in range(m)
+    )
     return Paths(np.stack(corners), np.stack(times), np.stack(speeds), excess, limit, faces, done)
 
 
 def _meet(
     arrangement: Arrangement,
-    j: int,
     k: int,
     side: float,
     active: NDArray[np.bool_],
     held: NDArray[np.bool_],
-    tied: list[tuple[int, ...]],
     v: Floats,
 ) -> None:
-    """Neuron j meets line k: it crosses, or slides."""
+    """A neuron meets line k: it crosses, or slides; what is active and held (h,), and v change.
+
+    On a hyperplane that is held w is orthogonal to it, whatever rounding says.
+    """
     normals, kinks = arrangement.normals, arrangement.kinks
-    if not tied[j]:
-        jump = (-1 if active[j, k] else 1) * side * kinks[k] * normals[k]
-        if (v[j] @ normals[k]) * ((v[j] + jump) @ normals[k]) > 0:
-            active[j, k] = ~active[j, k]
-            v[j] += jump
+    lines = [int(one) for one in np.flatnonzero(held)]
+    if not lines:
+        jump = (-1 if active[k] else 1) * side * kinks[k] * normals[k]
+        if (v @ normals[k]) * ((v + jump) @ normals[k]) > 0:
+            active[k] = ~active[k]
+            v += jump
             return
-        lines = [k]
-    elif side * kinks[k] > 0:  # convex: it never holds
-        active[j, k] = ~active[j, k]
-        lines = list(tied[j])
+    if lines and side * kinks[k] > 0:  # convex: it never holds
+        active[k] = ~active[k]
     else:
-        lines = [*tied[j], k]
+        lines = [*lines, k]
     from scipy.optimize import lsq_linear
 
-    active[j, lines] = False
-    base = arrangement.gradient(active[j])
+    active[lines] = False
+    base = arrangement.gradient(active)
     columns = (kinks[lines, None] * normals[lines]).T
     eta = lsq_linear(columns, -base, bounds=(0, 1), method="bvls", tol=1e-14).x
     free = (eta > 1e-9) & (eta < 1 - 1e-9)
@@ -182,10 +182,8 @@ def _meet(
     if free.any():
         rest = base + columns[:, ~free] @ eta[~free]
         eta[free] = np.linalg.lstsq(columns[:, free], -rest, rcond=None)[0]
-    active[j, lines] = ~free & (eta > 0.5)
-    held[j, lines] = free
-    tied[j] = tuple(sorted(one for one, on in zip(lines, free, strict=True) if on))
-    v[j] = side * (base + columns @ eta)
+    active[lines], held[lines] = ~free & (eta > 0.5), free
+    v[:] = side * (base + columns @ eta)
 
 
 def attractors(

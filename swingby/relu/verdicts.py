@@ -244,42 +244,38 @@ def _judged(setting: str, statement: str, seen: Sequence[bool | None]) -> dict[s
 def rows(found: Study) -> list[dict[str, Any]]:
     """The verdicts, with the fields of a row of the evidence table."""
     rows: list[dict[str, Any]] = []
-    for family in FAMILIES:
+    groups = _groups(found, "two", lambda cell: (FAMILIES.index(cell.family), cell.d))
+    for _, group in sorted(groups.items()):
         # The most points of each dimension.
-        largest = {c.d: (c, runs) for c, runs in found.of("two") if c.family == family}
-        for d, (cell, runs) in sorted(largest.items()):
-            setting = f"{family}, d = {d}, n = {cell.n}"
-            seen = [run["count"] == 2 for run in runs]
-            rows.append(_judged(setting, "two extremal vectors for many points", seen))
+        cell = max((cell for cell, _ in group), key=lambda one: one.n)
+        seen = [run["count"] == 2 for one, run in group if one == cell]
+        setting = f"{cell.family}, d = {cell.d}, n = {cell.n}"
+        rows.append(_judged(setting, "two extremal vectors for many points", seen))
     same = [run["same"] for _, runs in found.of("complete") for run in runs]
     rows.append(_judged("gaussian, d = 3, 4", "starts say two where all say two", same))
-    for family in FAMILIES:
-        linked: dict[int, list[dict[str, Any]]] = {}
-        for cell, runs in found.of("link"):
-            if cell.family == family:
-                linked.setdefault(cell.d, []).extend(runs)
-        for d, runs in sorted(linked.items()):
-            seen = [(run["count"] == 2, close(run), run["split"]) for run in runs]
-            both = [None if end is None else two == end for two, end, _ in seen]
-            setting = f"{family}, d = {d}"
-            kept = "two extremal vectors, halves that split as they are: their loss"
-            for words, some in (
-                ("loss of two halves iff two extremal vectors", both),
-                ("two extremal vectors: loss of two halves", [end for two, end, _ in seen if two]),
-                ("loss of two halves: two extremal vectors", [two for two, end, _ in seen if end]),
-                (kept, [end for two, end, split in seen if two and split]),
-            ):
-                rows.append(_judged(setting, words, some))
+    for (family, d), group in _groups(found, "link", lambda cell: (cell.family, cell.d)).items():
+        seen = [(run["count"] == 2, close(run), run["split"]) for _, run in group]
+        both = [None if end is None else two == end for two, end, _ in seen]
+        kept = "two extremal vectors, halves that split as they are: their loss"
+        for words, some in (
+            ("loss of two halves iff two extremal vectors", both),
+            ("two extremal vectors: loss of two halves", [end for two, end, _ in seen if two]),
+            ("loss of two halves: two extremal vectors", [two for two, end, _ in seen if end]),
+            (kept, [end for two, end, split in seen if two and split]),
+        ):
+            rows.append(_judged(f"{family}, d = {d}", words, some))
     rows += [_mean_row(found, family) for family in FAMILIES]
-    for setting, runs in _pooled(found, "align", "family"):
-        near = [run["near"] >= 0.99 * run["neurons"] for run in runs]
-        aligned = [abs(run["aligned"] / run["neurons"] - 0.9) <= CLOSE for run in runs]
+    for family, group in _groups(found, "align", lambda cell: cell.family).items():
+        setting = f"{family}, d = {_dims(group)}"
+        near = [run["near"] >= 0.99 * run["neurons"] for _, run in group]
+        aligned = [abs(run["aligned"] / run["neurons"] - 0.9) <= CLOSE for _, run in group]
         rows.append(_judged(setting, "99 % of neurons within 1 degree of their path", near))
         words = "90 % of neurons aligned (5 degrees) when predicted, to 2 points"
         rows.append(_judged(setting, words, aligned))
-    for setting, runs in _pooled(found, "end", "variant"):
-        rows.append(_judged(setting, "loss of two halves", [close(run) for run in runs]))
-        straight = [run["cosine"] >= STRAIGHT for run in runs]
+    for variant, group in _groups(found, "end", lambda cell: cell.variant).items():
+        setting = f"{variant}, d = {_dims(group)}"
+        rows.append(_judged(setting, "loss of two halves", [close(run) for _, run in group]))
+        straight = [run["cosine"] >= STRAIGHT for _, run in group]
         rows.append(_judged(setting, f"neurons along beta (mean cosine {STRAIGHT})", straight))
     for cell, runs in found.of("concepts"):
         setting = f"{cell.family} start, {cell.d} concepts, {cell.n} neurons"
@@ -290,40 +286,38 @@ def rows(found: Study) -> list[dict[str, Any]]:
     return rows
 
 
-def _pooled(found: Study, kind: str, by: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """The runs of a kind, over all dimensions: one dimension has too few for a verdict."""
-    grouped: dict[str, list[dict[str, Any]]] = {}
-    dims: dict[str, list[int]] = {}
+Group = list[tuple[Cell, dict[str, Any]]]
+
+
+def _groups(found: Study, kind: str, key: Callable[[Cell], Any]) -> dict[Any, Group]:
+    """The runs of a kind with their cells, by a key of the cells: one alone has too few."""
+    groups: dict[Any, Group] = {}
     for cell, runs in found.of(kind):
-        name = getattr(cell, by)
-        grouped.setdefault(name, []).extend(runs)
-        dims.setdefault(name, []).append(cell.d)
-    for name, runs in grouped.items():
-        yield f"{name}, d = {', '.join(map(str, dims[name]))}", runs
+        groups.setdefault(key(cell), []).extend((cell, run) for run in runs)
+    return groups
+
+
+def _dims(group: Group) -> str:
+    return ", ".join(map(str, dict.fromkeys(cell.d for cell, _ in group)))
 
 
 def _sizes(off: Sequence[Sequence[float | None]]) -> str:
     """Median errors by stage."""
-    table = np.array([[math.nan if one is None else one for one in run] for run in off])
-    return " / ".join(f"{value:+.2%}" for value in np.nanmedian(table, axis=0))
+    return " / ".join(f"{value:+.2%}" for value in np.nanmedian(np.array(off, float), axis=0))
 
 
 def _mean_row(found: Study, family: str) -> dict[str, Any]:
     """The mean of loss / ((1 - 2d/n) sigma^2) of runs that ended at two halves, against 1."""
-    ratios, weights = [], []
-    for cell, runs in found.of("link"):
-        mean = (1 - 2 * cell.d / cell.n) * SIGMA**2
-        for run in runs:
-            if cell.family == family and close(run):
-                ratios.append(run["loss"] / mean)
-                weights.append(cell.n - 2 * cell.d)
+    group = _groups(found, "link", lambda cell: cell.family)[family]
+    ended = [(cell.n - 2 * cell.d, cell.n, run["loss"]) for cell, run in group if close(run)]
     row = _judged(family, "mean loss is (1 - 2d/n) sigma^2 to 2 %", [])
-    row |= {"predicted": "1", "seeds": len(ratios), "needed": None}
-    if len(ratios) < 2:
+    row |= {"predicted": "1", "seeds": len(ended), "needed": None}
+    if len(ended) < 2:
         return row
-    w = np.array(weights) / sum(weights)
-    mean = float(w @ np.array(ratios))
-    half = 1.96 * math.sqrt(float((w**2) @ (np.array(ratios) - mean) ** 2))
+    free, n, loss = np.array(ended, float).T
+    ratios, w = loss / (free / n * SIGMA**2), free / free.sum()
+    mean = float(w @ ratios)
+    half = 1.96 * math.sqrt(float(w**2 @ (ratios - mean) ** 2))
     low, high = mean - half, mean + half
     row |= {"observed": f"{mean:.3f}", "interval": f"[{low:.3f}, {high:.3f}]"}
     return row | {"verdict": inside((low, high), 1 - CLOSE, 1 + CLOSE)}
@@ -394,15 +388,14 @@ def _threshold_text(found: Study) -> list[str]:
 
 def counterexamples(found: Study, most: int = 12) -> list[dict[str, Any]]:
     """Runs in which the link fails: data are `draw` at the seed, and can be drawn again."""
-    wrong: list[dict[str, Any]] = []
+    kinds: dict[bool, list[dict[str, Any]]] = {True: [], False: []}
     for cell, runs in found.of("link"):
         for run in runs:
-            seen = close(run)
-            if seen is not None and (run["count"] == 2) != seen:
+            two = run["count"] == 2
+            if close(run) is (not two):
                 ratio = run["loss"] / run["halves"]
-                size = abs(math.log(max(ratio, 1e-9))) if run["count"] == 2 else run["count"]
+                size = abs(math.log(max(ratio, 1e-9))) if two else run["count"]
                 about = {"family": cell.family, "d": cell.d, "n": cell.n, "ratio": ratio}
-                wrong.append({**about, "size": size, **run})
-    wrong.sort(key=lambda one: -one["size"])
-    kinds = [[one for one in wrong if (one["count"] == 2) == kind] for kind in (True, False)]
-    return [one for some in kinds for one in some[: most // 2]]
+                kinds[two].append({**about, "size": size, **run})
+    largest = [sorted(some, key=lambda one: -one["size"])[: most // 2] for some in kinds.values()]
+    return [one for some in largest for one in some]

@@ -13,6 +13,7 @@ scripts' own, shipped with the package.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Iterator, Sequence
@@ -25,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from swingby.errors import InvalidInput, named
-from swingby.simulate.outcome import Peak, turning_points
+from swingby.simulate.outcome import turning_points
 from swingby.simulate.result import Run
 from swingby.simulate.run import simulate
 from swingby.theory.initial import Initial, Scaled
@@ -34,7 +35,7 @@ from swingby.theory.task import SIMTask, as_task
 from swingby.verify.comparing.comparison import Comparison, Row
 from swingby.verify.comparing.observed import observed_run, read_trajectory
 from swingby.verify.predict import predict
-from swingby.verify.schedule import LOSS_SWING, SUPPRESSION_LEVEL, Event, Schedule
+from swingby.verify.schedule import LEVELS, LOSS_SWING, Event, Schedule
 
 #: No entry of a positive semidefinite W on its way to I is larger. A "peak" beyond it is a
 #: run that diverges, which is its outcome and not an event of learning.
@@ -100,61 +101,50 @@ def compare(
             W0 = W[0]
         schedule = predict(task, W0, U0=U0, eta=eta, dynamics=dynamics, edition=edition)
         run = observed_run(task, W, marks, schedule.eta, dynamics)
-        return Comparison(schedule, run, _rows(schedule, run), title)
-    if steps is not None and not isinstance(steps, (int, str)) and np.ndim(steps):
-        raise InvalidInput("steps", steps, "must be one number, or be given with observed")
-    schedule = predict(task, W0, U0=U0, eta=eta, dynamics=dynamics, edition=edition)
-    run = simulate(
-        task, W0, U0=U0, eta=eta, steps=cast("int | None", steps), dynamics=dynamics, record=record
-    )
+    else:
+        if steps is not None and not isinstance(steps, (int, str)) and np.ndim(steps):
+            raise InvalidInput("steps", steps, "must be one number, or be given with observed")
+        schedule = predict(task, W0, U0=U0, eta=eta, dynamics=dynamics, edition=edition)
+        last = cast("int | None", steps)
+        run = simulate(task, W0, U0=U0, eta=eta, steps=last, dynamics=dynamics, record=record)
     return Comparison(schedule, run, _rows(schedule, run), title)
 
 
 def _rows(schedule: Schedule, run: Run) -> tuple[Row, ...]:
-    observed_loss = _observed_loss(run)
-    rows = []
-    for event in schedule.events:
-        if event.event.startswith("loss"):
-            continue
-        rows.append(_row(event, _observed(event, run)))
-    predicted_loss = [event for event in schedule.events if event.event.startswith("loss")]
-    reached = [event for event in predicted_loss if event.time <= run.last_step]
-    rows[-1:-1] = [_row(event, step) for event, step in pair_turning_points(reached, observed_loss)]
-    return tuple(rows)
-
-
-def _row(event: Event, observed: float) -> Row:
-    return Row(
-        event.label, event.event, event.time, observed, event.lower, event.upper, event.error
+    seen = _observed(run)
+    turns = [event for event in schedule.events if event.event.startswith("loss")]
+    pairs = [
+        (event, seen.get((event.entry, event.event), math.nan))
+        for event in schedule.events
+        if event not in turns
+    ]
+    reached = [event for event in turns if event.time <= run.last_step]
+    pairs[-1:-1] = pair_turning_points(reached, _observed_loss(run))
+    return tuple(
+        Row(one.label, one.event, one.time, step, one.lower, one.upper, one.error)
+        for one, step in pairs
     )
 
 
-def _observed(event: Event, run: Run) -> float:
-    """The run's own number for a predicted event."""
-    i, j = event.entry
-    if event.event == "half":
-        return _never(run, float(run.half_times[i]), i)
-    if event.event == f"{SUPPRESSION_LEVEL}":
-        return _never(run, float(run.first_reach(SUPPRESSION_LEVEL)[i]), i)
-    if event.event == "end":
-        return math.nan if run.end is None else float(run.end)
-    peak = _peak(run, i, j)
-    if abs(peak.value) > LARGEST_MINOR:
-        return math.nan
-    if event.event == "peak":
-        return float(peak.step)
-    if event.event == "peak height":
-        return abs(peak.value)
-    return math.nan if peak.suppressed is None else float(peak.suppressed)
-
-
-def _peak(run: Run, i: int, j: int) -> Peak:
-    return next(peak for peak in run.peaks if (peak.i, peak.j) == (min(i, j), max(i, j)))
-
-
-def _never(run: Run, time: float, k: int) -> float:
-    """A concept with no signal that was not learned is observed as never."""
-    return math.inf if math.isnan(time) and run.task.exact_signal[k] == 0 else time
+def _observed(run: Run) -> dict[tuple[tuple[int, int], str], float]:
+    """The run's own numbers for predicted events, by entry and event."""
+    found = {((-1, -1), "end"): math.nan if run.end is None else float(run.end)}
+    for name, level in LEVELS.items():
+        for k, time in enumerate(run.first_reach(level).tolist()):
+            # A concept with no signal that was not learned is observed as never.
+            never = math.isnan(time) and run.task.exact_signal[k] == 0
+            found[(k, k), name] = math.inf if never else time
+    for peak in run.peaks:
+        if abs(peak.value) > LARGEST_MINOR:
+            continue
+        suppressed = math.nan if peak.suppressed is None else float(peak.suppressed)
+        entry = (peak.i, peak.j)
+        found |= {
+            (entry, "peak"): float(peak.step),
+            (entry, "peak height"): abs(peak.value),
+            (entry, "suppressed"): suppressed,
+        }
+    return found
 
 
 def _observed_loss(run: Run) -> list[tuple[float, str]]:
@@ -173,41 +163,38 @@ def pair_turning_points(
 ) -> list[tuple[Event, float]]:
     """Pair turning points in order, minimum with minimum and maximum with maximum.
 
-    Minima and maxima alternate on both sides, so the pairing is a shift by an even number of
-    places; the shift with the smallest total distance in log time is taken.
+    Minima and maxima alternate on both sides, so the pairing is a shift of one series; the shift
+    with the smallest total distance in log time is taken, an event without a partner counting 1.
 
     `predicted`: ``loss min`` and ``loss max``, by time.
     `observed`: by step.
     Returns the observed step is nan where only a prediction exists; the predicted time is nan where
     only an observation does.
     """
-    if not predicted and not observed:
-        return []
 
-    def cost(shift: int) -> float:
+    def shifted(by: int) -> list[tuple[Event | None, tuple[float, str] | None]]:
+        left, right = [None] * max(by, 0), [None] * max(-by, 0)
+        return list(itertools.zip_longest([*left, *predicted], [*right, *observed]))
+
+    def cost(pairs: list[tuple[Event | None, tuple[float, str] | None]]) -> float:
         total = 0.0
-        for place, event in enumerate(predicted):
-            other = place + shift
-            if 0 <= other < len(observed):
-                if event.event != f"loss {observed[other][1]}":
-                    return math.inf
-                total += abs(math.log(max(event.time, 1) / max(observed[other][0], 1)))
-            else:
+        for event, seen in pairs:
+            if event is None or seen is None:
                 total += 1.0
-        missing = sum(not 0 <= place - shift < len(predicted) for place in range(len(observed)))
-        return total + missing
+            elif event.event != f"loss {seen[1]}":
+                return math.inf
+            else:
+                total += abs(math.log(max(event.time, 1) / max(seen[0], 1)))
+        return total
 
     shifts = range(-len(predicted), len(observed) + 1)
-    best = min(shifts, key=cost)
-    pairs = []
-    for place in range(min(0, -best), max(len(predicted), len(observed) - best)):
-        left = predicted[place] if 0 <= place < len(predicted) else None
-        right = observed[place + best] if 0 <= place + best < len(observed) else None
-        if left is None and right is not None:
-            left = Event((-1, -1), f"loss {right[1]}", math.nan)
-        if left is not None:
-            pairs.append((left, right[0] if right is not None else math.nan))
-    return pairs
+    return [
+        (
+            event or Event((-1, -1), f"loss {seen[1] if seen else ''}", math.nan),
+            seen[0] if seen else math.nan,
+        )
+        for event, seen in min(map(shifted, shifts), key=cost)
+    ]
 
 
 #: Label of each shipped case: figure, and whose parameters they are.
@@ -294,25 +281,16 @@ def figure_settings() -> Iterator[Setting]:
                 )
 
 
-def inside_settings() -> Iterator[Setting]:
-    """An instance inside the printed assumptions: a = (4, 1), omega = 1e-90, beta = 2."""
-    for dynamics in ("euler", "gd"):
-        yield Setting(
-            "Inside D.1-D.5",
-            "omega = 1e-90, beta = 2",
-            "a",
-            dynamics,
-            SIMTask.from_signal([4, 1]),
-            Scaled([[2, 1], [1, 2]], "1e-90"),
-            "1/1000",
-            None,
-        )
-
-
 def paper_settings() -> Iterator[Setting]:
-    """All settings of ``swingby table --paper``."""
+    """All settings of ``swingby table --paper``.
+
+    After the figures an instance inside the printed assumptions.
+    """
     yield from figure_settings()
-    yield from inside_settings()
+    task, start = SIMTask.from_signal([4, 1]), Scaled([[2, 1], [1, 2]], "1e-90")
+    given = ("Inside D.1-D.5", "omega = 1e-90, beta = 2", "a")
+    for dynamics in ("euler", "gd"):
+        yield Setting(*given, dynamics, task, start, "1/1000", None)
 
 
 def paper_tables() -> Iterator[Comparison]:

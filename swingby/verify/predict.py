@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -18,95 +17,52 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from swingby.errors import MISSING, InvalidInput, named
-from swingby.theory import budget, lemmas, numbers
+from swingby.theory import budget, numbers
 from swingby.theory.claims.verdict import Verdict
 from swingby.theory.gaussian import QUANTILES, GaussianTimes, gaussian_times
 from swingby.theory.growth import require_dynamics
 from swingby.theory.initial import FACTORED, Initial, Scaled, initial_state, require_psd
-from swingby.theory.numbers import Floats
 from swingby.theory.task import SIMTask, as_task
-from swingby.verify.checking.feasibility import (
-    Problem,
-    largest_eta,
-    omega_verdict,
-    witness,
-)
-from swingby.verify.schedule import SUPPRESSION_LEVEL, CurveEvents, Event, Schedule, curve_events
+from swingby.verify.checking.feasibility import Problem, largest_eta, omega_verdict, witness
+from swingby.verify.schedule import Schedule, Windows
 
 
-@dataclass(frozen=True)
-class Windows:
-    """Lemma windows, or the reason why there are none.
-
-    `log_start`: smallest and largest log w_kk(0) per concept; `reason`: which constants are in use,
-    or which assumption fails.
-    """
-
-    scale: lemmas.Scale | None
-    log_start: tuple[tuple[float, float], ...]  # smallest and largest log w_kk(0)
-    signal: Floats
-    edition: str
-    reason: str
-
-    @classmethod
-    def of_initial(cls, task: SIMTask, initial: Initial, step: Fraction, edition: str) -> Windows:
-        """Windows for a given W(0); omega and beta are read from it."""
-        if initial.omega == 0:
-            reason = "no lemma windows: Assumption D.1 fails: W(0) has a zero entry"
-            return cls(None, (), task.signal, edition, reason)
-        logs = [
-            math.log(value) + initial.log_scale if value > 0 else math.nan
-            for value in np.diag(initial.matrix).tolist()
-        ]
-        problem = Problem(task.exact_signal, initial.omega, step, initial.largest / initial.omega)
-        return cls._build(task, problem, tuple((log, log) for log in logs), edition)
-
-    @classmethod
-    def of_scale(
-        cls, task: SIMTask, omega: Fraction, beta: Fraction, step: Fraction, edition: str
-    ) -> Windows:
-        """Windows for entries of W(0) between omega and beta omega."""
+def lemma_windows(
+    task: SIMTask, start: Initial | tuple[Fraction, Fraction], step: Fraction, edition: str
+) -> Windows:
+    """Windows for a W(0), or for one with entries between omega and beta omega."""
+    if isinstance(start, Initial):
+        omega, beta = start.omega, start.largest / start.omega if start.omega else Fraction(1)
+        sizes = np.diag(start.matrix).tolist()
+        logs = [math.log(one) + start.log_scale if one > 0 else math.nan for one in sizes]
+        starts = tuple((log, log) for log in logs)
+    else:
+        omega, beta = start
         low = numbers.log_of(omega)
         starts = ((low, low + numbers.log_of(beta)),) * task.dim
-        return cls._build(task, Problem(task.exact_signal, omega, step, beta), starts, edition)
+    problem = Problem(task.exact_signal, omega, step, beta)
+    failing = _failing(problem)
+    if failing:
+        reason = f"no lemma windows: Assumption {failing}"
+        return Windows(None, starts, task.signal, edition, reason)
+    constants = witness(problem)
+    scale = constants.scale(problem.omega, problem.eta)
+    shown = f"P = 1e{float(constants.log10_P):.3f}, kappa = {scale.kappa:g}"
+    reason = f"lemma windows of the {edition} edition with {shown}"
+    return Windows(scale, starts, task.signal, edition, reason)
 
-    @classmethod
-    def _build(
-        cls, task: SIMTask, problem: Problem, starts: tuple[tuple[float, float], ...], edition: str
-    ) -> Windows:
-        failing = ""
-        if min(problem.signal) == 0:
-            failing = "Assumption D.1 fails: a free direction has a_k = 0"
-        elif not problem.separated:
-            failing = "Assumption D.5 fails: some a_i <= 3 a_j"
-        elif problem.eta > largest_eta(problem):
-            failing = "Assumption D.2 fails: eta is too large"
-        elif omega_verdict(problem) != Verdict.HOLDS:
-            failing = "Assumption D.4 fails: omega is too large"
-        if failing:
-            return cls(None, starts, task.signal, edition, f"no lemma windows: {failing}")
-        constants = witness(problem)
-        scale = constants.scale(problem.omega, problem.eta)
-        shown = f"P = 1e{float(constants.log10_P):.3f}, kappa = {scale.kappa:g}"
-        reason = f"lemma windows of the {edition} edition with {shown}"
-        return cls(scale, starts, task.signal, edition, reason)
 
-    def half(self, k: int, level: float) -> tuple[float, float]:
-        """Window for w_kk reaching a level."""
-        if self.scale is None:
-            return math.nan, math.nan
-        low, high = self.log_start[k]
-        a = float(self.signal[k])
-        return (
-            lemmas.reach_not_before(self.scale, a, high, math.log(level)),
-            lemmas.reach_by(self.scale, a, low, level, self.edition),
-        )
-
-    def height(self) -> tuple[float, float]:
-        """Window for the size of a minor entry."""
-        if self.scale is None:
-            return math.nan, math.nan
-        return 0.0, math.exp(lemmas.log_minor_bound(self.scale))
+def _failing(problem: Problem) -> str:
+    """An assumption that fails, and why; empty where all hold."""
+    if problem.omega == 0:
+        return "D.1 fails: W(0) has a zero entry"
+    if min(problem.signal) == 0:
+        return "D.1 fails: a free direction has a_k = 0"
+    if not problem.separated:
+        return "D.5 fails: some a_i <= 3 a_j"
+    if problem.eta > largest_eta(problem):
+        return "D.2 fails: eta is too large"
+    return "" if omega_verdict(problem) == Verdict.HOLDS else "D.4 fails: omega is too large"
 
 
 #: From this E w_ii(0) on, half-times over Gaussian initializations mean nothing.
@@ -257,19 +213,6 @@ def _from_initial(
 
     budget.expect("the prediction", SECONDS_A_CUBE * task.dim**3)
     stages = stage_law(task, initial, step, dynamics)
-
-    # Half-times alone are what most callers want, a million times over; the rest waits.
-    @functools.cache
-    def windows() -> Windows:
-        return Windows.of_initial(task, initial, step, edition)
-
-    def events() -> tuple[Event, ...]:
-        with np.errstate(all="ignore"):
-            found = curve_events(stages)
-        high = np.ceil(found.high)
-        majors = _major_events(task, stages.half_times, stages.error, high, windows())
-        return (*majors, *_curve_rows(found, windows()))
-
     return Schedule(
         task=task,
         eta=step,
@@ -277,12 +220,11 @@ def _from_initial(
         half_times=stages.half_times,
         error=stages.error,
         trapped=stages.trapped,
-        make_events=events,
         warnings=stages.warnings,
-        make_window_reason=lambda: windows().reason,
         stages=stages,
         gaussian=None,
         spread=np.stack([stages.half_times, stages.half_times]),
+        make_windows=functools.partial(lemma_windows, task, initial, step, edition),
     )
 
 
@@ -299,18 +241,8 @@ def _from_scale(
     low, median, high = np.maximum(times.quantile(QUANTILES), 0.0)
     if omega >= LARGEST_OMEGA:
         low, median, high = (np.where(np.isinf(x), x, np.nan) for x in (low, median, high))
-    windows = Windows.of_scale(task, omega, beta, step, edition)
-    none = np.full(task.dim, np.nan)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # What is never learned has no range: inf - inf.
+    with np.errstate(invalid="ignore"):  # what is never learned has no range: inf - inf
         error = (high - low) / 2
-        later = math.log(SUPPRESSION_LEVEL / (1 - SUPPRESSION_LEVEL)) / times.growth
-
-    def events() -> tuple[Event, ...]:
-        majors = _major_events(task, median, none, median + later, windows, (low, high))
-        peaks = _peak_rows(times, windows) if omega < LARGEST_OMEGA else []
-        return (*majors, *peaks)
-
     warnings = []
     if omega >= LARGEST_OMEGA:
         warnings.append("out of range: omega is at least 1/2, so entries start above their half")
@@ -328,60 +260,9 @@ def _from_scale(
         half_times=median,
         error=error,
         trapped=np.zeros(task.dim, dtype=bool),
-        make_events=events,
         warnings=tuple(warnings),
-        make_window_reason=lambda: windows.reason,
         stages=None,
         gaussian=times,
         spread=np.stack([low, high]),
+        make_windows=functools.partial(lemma_windows, task, (omega, beta), step, edition),
     )
-
-
-def _major_events(
-    task: SIMTask,
-    half_times: Floats,
-    error: Floats,
-    high: Floats,
-    windows: Windows,
-    spread: tuple[Floats, Floats] | None = None,
-) -> list[Event]:
-    events = []
-    for k in task.order:
-        low, late = (float(side[k]) for side in spread) if spread else (math.nan, math.nan)
-        half, entry = float(half_times[k]), (k, k)
-        if task.exact_signal[k] == 0:
-            reason = "a free direction is not learned"
-            events.append(Event(entry, "half", half, reason=reason, spread=(low, late)))
-            continue
-        bar, reason = float(error[k]), windows.reason
-        window = windows.half(k, 0.5)
-        events.append(Event(entry, "half", half, *window, bar, reason, (low, late)))
-        window = windows.half(k, SUPPRESSION_LEVEL)
-        events.append(Event(entry, f"{SUPPRESSION_LEVEL}", float(high[k]), *window, bar, reason))
-    return events
-
-
-def _curve_rows(found: CurveEvents, windows: Windows) -> list[Event]:
-    """Whole steps as a run counts them: the nearest for extrema, the next for passages."""
-    lower, upper = windows.height()
-    events = []
-    for peak in found.peaks:
-        events += [
-            Event(peak.entry, "peak", float(np.rint(peak.time))),
-            Event(peak.entry, "peak height", peak.height, lower, upper, reason=windows.reason),
-            Event(peak.entry, "suppressed", float(np.ceil(peak.suppressed))),
-        ]
-    events += [
-        Event((-1, -1), f"loss {kind}", float(np.rint(time))) for time, kind in found.turning
-    ]
-    return [*events, Event((-1, -1), "end", float(np.ceil(found.end)))]
-
-
-def _peak_rows(times: GaussianTimes, windows: Windows) -> list[Event]:
-    """Median size of each minor entry at its peak, over Gaussian initializations."""
-    window, reason = windows.height(), windows.reason
-    return [
-        Event(entry, "peak height", median, *window, reason=reason, spread=(low, high))
-        for entry, quantiles in times.peak_heights(QUANTILES).items()
-        for low, median, high in [map(float, quantiles)]
-    ]

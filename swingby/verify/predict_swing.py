@@ -56,11 +56,9 @@ class BatchSwing(Instances):
     Attributes
     ----------
     dynamics : str
-    descents : ndarray of int, shape (...)
-        How often the test loss descends by the threshold; -1 where undecided. Where W runs away,
-        the descents before.
     least_descents, most_descents : ndarray of int, shape (...)
-        The number if every decisive size is off by its error; -1 outside the range of the law.
+        How often the test loss descends by the threshold, if every decisive size is off by its
+        error; -1 outside the range of the law. Where W runs away, the descents before.
     swing_margin : ndarray of shape (...)
         The smallest ratio by which a decisive size exceeds or misses the threshold, at least 1
         and at most 100; nan outside the range of the law.
@@ -74,14 +72,9 @@ class BatchSwing(Instances):
         User indices of that entry, from 0 and ascending; -1 where there is none.
     diverges : ndarray of bool, shape (...)
         Where a negative pivot makes W run away (euler only).
-    undecided : ndarray of bool, shape (...)
-        Where `least_descents` and `most_descents` differ, or the law is out of its range: it is
-        open whether a concept is trapped, eta a_max is above 1/2 (euler, gd), or W(0) is not
-        positive semidefinite (gd, flow).
     """
 
     dynamics: str
-    descents: Integers
     least_descents: Integers
     most_descents: Integers
     swing_margin: Floats
@@ -89,7 +82,20 @@ class BatchSwing(Instances):
     transient: Floats
     entry: Integers
     diverges: Booleans
-    undecided: Booleans
+
+    @property
+    def undecided(self) -> Booleans:
+        """Where `least_descents` and `most_descents` differ, or the law is out of its range.
+
+        It is so where it is open whether a concept is trapped, eta a_max is above 1/2 (euler, gd),
+        or W(0) is not positive semidefinite (gd, flow).
+        """
+        return np.asarray((self.least_descents < 0) | (self.least_descents < self.most_descents))
+
+    @property
+    def descents(self) -> Integers:
+        """How often the test loss descends by the threshold; -1 where undecided."""
+        return np.where(self.undecided, -1, self.least_descents)
 
     @property
     def swing_by(self) -> Booleans:
@@ -99,7 +105,7 @@ class BatchSwing(Instances):
     @property
     def shape(self) -> tuple[int, ...]:
         """Axes of the instances."""
-        return self.descents.shape
+        return self.least_descents.shape
 
     def __repr__(self) -> str:
         return (
@@ -207,18 +213,14 @@ def _foresee(
     blur = TOLERANCES * allowed_errors(signal.T, eta, share).max(axis=0) / swing + _AT_REST
     miss = 0.5 * (eta * signal.max(axis=1)) ** 2
     n = len(eta)
+    outside, diverges = _outside(given, verdict, dynamics), np.isfinite(verdict.blow_up)
     found = {
-        "descents": np.full(n, -1),
         "least_descents": np.full(n, -1),
         "most_descents": np.full(n, -1),
         "swing_margin": np.full(n, np.nan),
         "needed_margin": np.full(n, math.exp(_LARGEST_ERROR)),
-        "transient": curves[0].transient,
         "entry": curves[0].entry,
-        "diverges": np.isfinite(verdict.blow_up),
-        "undecided": _outside(given, verdict, dynamics),
     }
-    outside = found["undecided"]
     for k in np.flatnonzero(~outside).tolist():
         sizes = curves[0].sizes(k, threshold[k])
         if len(sizes) > _MOST:
@@ -228,13 +230,15 @@ def _foresee(
         error = error + _apart(sizes, curves[-1].sizes(k, threshold[k]))
         # Vertices of parabolas at half the distance are wrong by at least seven times less.
         error = error + _apart(sizes, curves[0].sizes(k, threshold[k], 2)) / 7
-        _count(found, k, sizes, np.minimum(error, _LARGEST_ERROR))
-    found["transient"] = np.where(found["diverges"], math.inf, found["transient"])
-    found["transient"][outside] = np.nan
-    found["diverges"] &= ~outside
-    found["undecided"] = outside | (found["least_descents"] < found["most_descents"])
-    found["descents"][found["undecided"]] = -1
-    return found
+        error, logs = np.minimum(error, _LARGEST_ERROR), np.log(sizes)
+        found["least_descents"][k] = (logs - error >= 0).sum()
+        found["most_descents"][k] = (logs + error >= 0).sum()
+        found["swing_margin"][k] = min(math.exp(np.abs(logs).min(initial=50.0)), LARGEST_MARGIN)
+        near = np.abs(logs) <= math.log(_NEAR)
+        found["needed_margin"][k] = math.exp(error[near].max(initial=0.0))
+    transient = np.where(diverges, math.inf, curves[0].transient)
+    transient[outside] = np.nan
+    return {**found, "transient": transient, "diverges": diverges & ~outside}
 
 
 def _outside(given: Given, verdict: Verdict, dynamics: str) -> Booleans:
@@ -252,17 +256,6 @@ def _apart(sizes: Floats, others: Floats) -> Floats:
     filled[: len(others)] = others[: len(sizes)]
     found: Floats = np.abs(np.log(sizes / filled))
     return found
-
-
-def _count(found: dict[str, NDArray[Any]], k: int, sizes: Floats, error: Floats) -> None:
-    """Counts and margins of one instance from decisive sizes in units of the threshold."""
-    logs = np.log(sizes)
-    found["descents"][k] = (logs >= 0).sum()
-    found["least_descents"][k] = (logs - error >= 0).sum()
-    found["most_descents"][k] = (logs + error >= 0).sum()
-    found["swing_margin"][k] = min(math.exp(np.abs(logs).min(initial=50.0)), LARGEST_MARGIN)
-    near = np.abs(logs) <= math.log(_NEAR)
-    found["needed_margin"][k] = math.exp(error[near].max(initial=0.0))
 
 
 class _Curve(NamedTuple):

@@ -11,8 +11,9 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import operator
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +26,8 @@ from swingby.report.numbers import steps_text
 from swingby.report.pictures import COLORS, Pictured, draw_entries, entry_label, finish_entries
 from swingby.simulate.outcome import loss_at, turning_points
 from swingby.simulate.state import END
-from swingby.theory import numbers
-from swingby.theory.gaussian import GaussianTimes
+from swingby.theory import lemmas, numbers
+from swingby.theory.gaussian import QUANTILES, GaussianTimes
 from swingby.theory.numbers import Booleans, Floats
 from swingby.theory.task import SIMTask
 
@@ -68,11 +69,54 @@ class Event:
         separator = "," if max(self.entry) > 8 else ""
         return f"w_{self.entry[0] + 1}{separator}{self.entry[1] + 1}"
 
+    def in_whole_steps(self) -> Event:
+        """As a run counts: the nearest step for extrema, the next for passages."""
+        if self.event == "peak height":
+            return self
+        nearest = self.event == "peak" or self.event.startswith("loss")
+        return replace(self, time=float((np.rint if nearest else np.ceil)(self.time)))
+
     @property
     def row(self) -> dict[str, Any]:
         """The event in a table."""
         names = ("event", "time", "lower", "upper", "error")
         return {"entry": self.label} | {name: getattr(self, name) for name in names}
+
+
+#: The level of a major entry from which Lemma D.7 promises suppression.
+SUPPRESSION_LEVEL = 0.8
+#: Events in which a major entry reaches a level.
+LEVELS = {"half": 0.5, f"{SUPPRESSION_LEVEL}": SUPPRESSION_LEVEL}
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Lemma windows, or the reason why there are none.
+
+    `scale`: None where there are none; `log_start`: smallest and largest log w_kk(0) per concept;
+    `reason`: which constants are in use, or which assumption fails.
+    """
+
+    scale: lemmas.Scale | None
+    log_start: tuple[tuple[float, float], ...]
+    signal: Floats
+    edition: str
+    reason: str
+
+    def beside(self, event: Event) -> Event:
+        """The event with its window, where a lemma has one for it."""
+        k, level, scale = event.entry[0], LEVELS.get(event.event), self.scale
+        lower = upper = math.nan
+        if event.event == "peak height":
+            if scale is not None:
+                lower, upper = 0.0, math.exp(lemmas.log_minor_bound(scale))
+        elif level is None or not self.signal[k]:
+            return event
+        elif scale is not None:
+            (low, high), a = self.log_start[k], float(self.signal[k])
+            lower = lemmas.reach_not_before(scale, a, high, math.log(level))
+            upper = lemmas.reach_by(scale, a, low, level, self.edition)
+        return replace(event, lower=lower, upper=upper, reason=self.reason)
 
 
 def plain(value: Any) -> Any:
@@ -106,8 +150,8 @@ class Schedule(Pictured, numbers.ReadOnly):
         The distribution, when (omega, width) were given.
     spread : ndarray of shape (2, d)
         5 % and 95 % quantiles over Gaussian initializations; equal to half_times from a W(0).
-    make_events, make_window_reason : callable
-        Make :attr:`events` and :attr:`window_reason`.
+    make_windows : callable
+        Makes :attr:`windows`.
     """
 
     task: SIMTask
@@ -120,23 +164,26 @@ class Schedule(Pictured, numbers.ReadOnly):
     stages: Stages | None
     gaussian: GaussianTimes | None
     spread: Floats = field(repr=False)
-    make_events: Callable[[], tuple[Event, ...]] = field(repr=False, compare=False)
-    make_window_reason: Callable[[], str] = field(repr=False, compare=False)
+    make_windows: Callable[[], Windows] = field(repr=False, compare=False)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """What a copy takes along: the events in place of what makes them."""
-        made = functools.partial(tuple, self.events), functools.partial(str, self.window_reason)
-        return vars(self) | dict(zip(("make_events", "make_window_reason"), made, strict=True))
+    @functools.cached_property
+    def windows(self) -> Windows:
+        """The lemma windows; found on first use, because half-times alone are cheaper."""
+        return self.make_windows()
 
     @functools.cached_property
     def events(self) -> tuple[Event, ...]:
-        """All predicted events; found on first use, because half-times alone are cheaper."""
-        return self.make_events()
+        """All predicted events, each with its lemma window."""
+        if self.stages is None:
+            found = _median_events(self)
+        else:
+            found = [event.in_whole_steps() for event in curve_events(self.stages)]
+        return tuple(map(self.windows.beside, found))
 
-    @functools.cached_property
+    @property
     def window_reason(self) -> str:
         """Why the lemma windows are empty, or which constants they use."""
-        return self.make_window_reason()
+        return self.windows.reason
 
     @property
     def crossing(self) -> Floats:
@@ -319,116 +366,141 @@ def in_unit(frame: Any, unit: str, eta: Fraction) -> Any:
 
 #: Turning points of the test loss count when they swing by this share of the initial loss.
 LOSS_SWING = 1e-3
-#: The level of a major entry from which Lemma D.7 promises suppression.
-SUPPRESSION_LEVEL = 0.8
-#: Looks between two steps of the integration.
-_BETWEEN = 16
+#: Looks between two steps of the integration, and in an interval that is looked at again.
+_BETWEEN, _FINE = 16, 41
 
 
-@dataclass(frozen=True)
-class MinorPeak:
-    """The largest size of a minor entry.
+def _major_events(
+    task: SIMTask, half_times: Floats, high: Floats, error: Floats, spread: Floats
+) -> list[Event]:
+    """Every w_kk at 1/2 and at 0.8, by descending signal."""
+    found = []
+    for k in task.order:
+        entry, half = (k, k), float(half_times[k])
+        early, late = spread[:, k].tolist()
+        if task.exact_signal[k] == 0:
+            reason = "a free direction is not learned"
+            found.append(Event(entry, "half", half, reason=reason, spread=(early, late)))
+            continue
+        bar = float(error[k])
+        found.append(Event(entry, "half", half, error=bar, spread=(early, late)))
+        found.append(Event(entry, f"{SUPPRESSION_LEVEL}", float(high[k]), error=bar))
+    return found
 
-    `entry`: user indices from 0, ascending; `time`: step; `height`: |w_ij| there, 0 when it lies
-    below the float range; `suppressed`: step at which it has fallen back to half of that, inf if it
-    never does.
+
+def _median_events(schedule: Schedule) -> list[Event]:
+    """Medians over Gaussian initializations; peaks of minor entries to leading order."""
+    times, median = schedule.gaussian, schedule.half_times
+    assert times is not None
+    with np.errstate(divide="ignore"):
+        high = median + math.log(SUPPRESSION_LEVEL / (1 - SUPPRESSION_LEVEL)) / times.growth
+    none = np.full(len(median), np.nan)
+    found = _major_events(schedule.task, median, high, none, schedule.spread)
+    if np.isnan(median).any():  # entries start above their half
+        return found
+    for entry, quantiles in times.peak_heights(QUANTILES).items():
+        low, height, top = quantiles.tolist()
+        found.append(Event(entry, "peak height", height, spread=(low, top)))
+    return found
+
+
+class _Series:
+    """A number of W(t) at the looks t, and between them where it is asked for."""
+
+    def __init__(
+        self, stages: Stages, t: Floats, W: Floats, number: Callable[[Floats], Floats]
+    ) -> None:
+        self.stages, self.t, self.number, self.values = stages, t, number, number(W)
+
+    def near(self, start: float, end: float) -> tuple[Floats, Floats]:
+        """A finer sample of an interval."""
+        t = np.linspace(start, end, _FINE)
+        return t, self.number(self.stages.evaluate(t))
+
+    def turn(self, place: int, *, top: bool) -> tuple[float, float]:
+        """Time and value of the extremum near a look."""
+        fine, near = self.near(self.t[max(place - 1, 0)], self.t[min(place + 1, len(self.t) - 1)])
+        return vertex(fine, near, int(near.argmax() if top else near.argmin()))
+
+    def passage(self, there: Booleans, level: float, never: float, start: float = 0.0) -> float:
+        """When a level is reached before the first look that is there, linear in the logarithm."""
+        if not there.any():
+            return never
+        place = int(there.argmax())
+        if place == 0:
+            return float(self.t[0])
+        t, values = self.near(max(self.t[place - 1], start), self.t[place])
+        beyond = values <= level if values[0] > level else values >= level
+        after = int(beyond.argmax()) if beyond.any() else len(t) - 1
+        if after == 0 or not (beyond.any() and (values[after - 1 : after + 1] > 0).all()):
+            return float(t[after])
+        before, behind = np.log(values[after - 1 : after + 1]).tolist()
+        share = (before - math.log(level)) / (before - behind)
+        return float(t[after - 1] + share * (t[after] - t[after - 1]))
+
+
+@np.errstate(all="ignore")
+def curve_events(stages: Stages) -> list[Event]:
+    """The events of a composite, in real steps.
+
+    A minor entry is suppressed when it has fallen back to half of its peak, inf if it never does;
+    its height is 0 below the float range. The end is nan if some concept is not learned.
     """
-
-    entry: tuple[int, int]
-    time: float
-    height: float
-    suppressed: float
-
-
-@dataclass(frozen=True)
-class CurveEvents:
-    """What the composite does besides its stage times.
-
-    `turning`: turning points of the test loss; `end`: step from which ``max |W - I| <= 0.01`` on
-    the concepts, nan if some are not learned; `high` (d,): step at which each w_kk reaches 0.8, the
-    level of Lemma D.7, inf and nan as half-times.
-    """
-
-    peaks: tuple[MinorPeak, ...]
-    turning: tuple[tuple[float, str], ...]
-    end: float
-    high: Floats
-
-
-def curve_events(stages: Stages) -> CurveEvents:
-    """Find the events of a composite."""
+    task, d = stages.task, stages.task.dim
     t = _sample(stages)
-    if t.size < 3:
-        return CurveEvents((), (), math.nan, stages.crossing)
     W = stages.evaluate(t)
-    finite = np.isfinite(loss_at(stages.task.test_point, W)) & np.isfinite(W).all(axis=(1, 2))
-    if finite.sum() < 3:
-        return CurveEvents((), (), math.nan, stages.crossing)
-    t, W = t[finite], W[finite]
-    concepts = [k for k in range(stages.task.dim) if stages.task.exact_signal[k] > 0]
-    pairs = [
-        pair
-        for pair in itertools.combinations(range(stages.task.dim), 2)
-        if pair[0] in concepts or pair[1] in concepts
-    ]
-    order = {k: rank for rank, k in enumerate(stages.task.order)}
-    pairs.sort(key=lambda pair: sorted((order[pair[0]], order[pair[1]])))
-    peaks = tuple(_minor_peak(stages, t, W, pair) for pair in pairs)
-    return CurveEvents(
-        peaks, _loss_turning(stages, t, W), _end(stages, t, W, concepts), _high(stages, t, W)
-    )
+    seen = np.isfinite(loss_at(task.test_point, W)) & np.isfinite(W).all(axis=(1, 2))
+    series = functools.partial(_Series, stages, t[seen], W[seen])
+    high, others, end = stages.crossing.copy(), [], math.nan
+    if seen.sum() >= 3:
+        for k in np.flatnonzero(np.isfinite(high)).tolist():
+            entry = series(operator.itemgetter(np.s_[:, k, k]))
+            high[k] = entry.passage(entry.values >= SUPPRESSION_LEVEL, SUPPRESSION_LEVEL, math.nan)
+        rank = {k: place for place, k in enumerate(task.order)}
+        grow = [k for k in range(d) if task.exact_signal[k] > 0]
+        pairs = [pair for pair in itertools.combinations(range(d), 2) if {*pair} & {*grow}]
+        for i, j in sorted(pairs, key=lambda pair: sorted((rank[pair[0]], rank[pair[1]]))):
+            others += _minor_events(series, i, j)
+        others += _loss_events(series(lambda W: loss_at(task.test_point, W)))
+        if np.isfinite(stages.crossing[grow]).all():
+            away = series(lambda W: np.abs(W - np.eye(d))[:, grow][:, :, grow].max(axis=(1, 2)))
+            near = np.logical_and.accumulate(away.values[::-1] <= END)[::-1]
+            end = away.passage(near, END, math.nan)
+    none = np.full((2, d), np.nan)
+    major = _major_events(task, stages.crossing, high, stages.error, none)
+    return [*major, *others, Event((-1, -1), "end", end)]
 
 
 def _sample(stages: Stages) -> Floats:
     """Steps at which W(t) is looked at: the same number between any two of the integration."""
     times = stages.curve.times / stages.eta
-    if len(times) < 2:
-        return times
     share = np.arange(_BETWEEN) / _BETWEEN
     between = times[:-1, None] + np.diff(times)[:, None] * share
-    return np.unique(np.append(between.ravel(), times[-1]))
+    return np.unique(np.append(between.ravel(), times[-1:]))
 
 
-def _high(stages: Stages, t: Floats, W: Floats) -> Floats:
-    """First step at which each w_kk of the composite is at least 0.8."""
-    high = stages.crossing.copy()
-    for k in np.flatnonzero(np.isfinite(high)):
-        reached = np.flatnonzero(W[:, k, k] >= SUPPRESSION_LEVEL)
-        high[k] = math.nan
-        if reached.size and reached[0] > 0:
-            fine = np.linspace(t[reached[0] - 1], t[reached[0]], 41)
-            values = stages.evaluate(fine)[:, k, k]
-            high[k] = float(np.interp(SUPPRESSION_LEVEL, values, fine))
-        elif reached.size:
-            high[k] = float(t[0])
-    return high
+def _minor_events(series: Callable[..., _Series], i: int, j: int) -> list[Event]:
+    """The peak of a minor entry, and when it is suppressed."""
+    size = series(lambda W: np.abs(W[:, i, j]))
+    place = int(size.values.argmax())
+    time, height, suppressed = math.nan, 0.0, math.nan
+    if size.values[place] > 0:
+        time, height = size.turn(place, top=True) if place else (0.0, float(size.values[0]))
+        fallen = (size.t > time) & (size.values <= height / 2)
+        suppressed = size.passage(fallen, height / 2, math.inf, time)
+    found = {"peak": time, "peak height": height, "suppressed": suppressed}
+    return [Event((i, j), name, value) for name, value in found.items()]
 
 
-def _around(t: Floats, place: int, points: int = 41) -> Floats:
-    """A finer sample over the two intervals around t[place]."""
-    low, high = t[max(place - 1, 0)], t[min(place + 1, len(t) - 1)]
-    return np.linspace(low, high, points)
-
-
-def _minor_peak(stages: Stages, t: Floats, W: Floats, pair: tuple[int, int]) -> MinorPeak:
-    i, j = pair
-    size = np.abs(W[:, i, j])
-    place = int(size.argmax())
-    if not size[place] > 0:
-        return MinorPeak(pair, math.nan, 0.0, math.nan)
-    if place == 0:
-        time, height = 0.0, float(size[0])
-    else:
-        fine = _around(t, place)
-        near = np.abs(stages.evaluate(fine)[:, i, j])
-        best = int(near.argmax())
-        time, height = vertex(fine, near, best)
-    later = np.flatnonzero((t > time) & (size <= height / 2))
-    if not later.size:
-        return MinorPeak(pair, time, height, math.inf)
-    fine = np.linspace(max(t[later[0] - 1], time), t[later[0]], 41)
-    near = np.abs(stages.evaluate(fine)[:, i, j])
-    return MinorPeak(pair, time, height, _fall_to(fine, near, height / 2))
+def _loss_events(loss: _Series) -> list[Event]:
+    """Turning points of the test loss."""
+    swing, looks = LOSS_SWING * float(loss.values[0]), np.arange(len(loss.t))
+    # The last one is where the series ends or has come to rest: nothing confirms it.
+    return [
+        Event((-1, -1), f"loss {point.kind}", loss.turn(point.step, top=point.kind == "max")[0])
+        for point in turning_points(loss.values, swing, looks)[:-1]
+        if point.step
+    ]
 
 
 def vertex(t: Floats, values: Floats, place: int) -> tuple[float, float]:
@@ -439,47 +511,3 @@ def vertex(t: Floats, values: Floats, place: int) -> tuple[float, float]:
     bend = left - 2 * top + right
     move = 0.5 * (left - right) / bend if bend else 0.0
     return float(t[place] + move * (t[1] - t[0])), float(top - 0.25 * (left - right) * move)
-
-
-def _fall_to(t: Floats, values: Floats, level: float) -> float:
-    """Step at which falling values reach a level, linear in the logarithm."""
-    below = np.flatnonzero(values <= level)
-    if not below.size:
-        return float(t[-1])
-    place = int(below[0])
-    if place == 0 or values[place] <= 0:
-        return float(t[place])
-    before, after = math.log(values[place - 1]), math.log(values[place])
-    share = (before - math.log(level)) / (before - after) if before > after else 1.0
-    return float(t[place - 1] + share * (t[place] - t[place - 1]))
-
-
-def _loss_turning(stages: Stages, t: Floats, W: Floats) -> tuple[tuple[float, str], ...]:
-    loss = loss_at(stages.task.test_point, W)
-    found = []
-    # The last one is where the series ends or has come to rest: nothing confirms it.
-    for point in turning_points(loss, LOSS_SWING * float(loss[0]), np.arange(len(t)))[:-1]:
-        if point.step == 0:
-            continue
-        fine = _around(t, point.step)
-        near = loss_at(stages.task.test_point, stages.evaluate(fine))
-        best = int(near.argmin() if point.kind == "min" else near.argmax())
-        found.append((vertex(fine, near, best)[0], str(point.kind)))
-    return tuple(found)
-
-
-def _end(stages: Stages, t: Floats, W: Floats, concepts: list[int]) -> float:
-    times = stages.crossing[concepts]
-    if not np.isfinite(times).all():
-        return math.nan
-    block = np.ix_(concepts, concepts)
-
-    def distance(values: Floats) -> Floats:
-        here = values[:, block[0], block[1]] - np.eye(len(concepts))
-        return np.asarray(np.abs(here).max(axis=(1, 2)))
-
-    far = np.flatnonzero(distance(W) > END)
-    if not far.size or far[-1] + 1 >= len(t):
-        return 0.0 if not far.size else math.nan
-    fine = np.linspace(t[far[-1]], t[far[-1] + 1], 41)
-    return _fall_to(fine, distance(stages.evaluate(fine)), END)

@@ -139,9 +139,9 @@ def test_windows_are_held_to_where_that_is_asked_for(inside, plain):
         replace(event, lower=event.lower * 2, upper=event.upper * bool(event.lower))
         for event in corrected.events
     )
-    text = message(
-        assert_stages, inside, replace(corrected, make_events=lambda: moved), windows=True
-    )
+    elsewhere = replace(corrected)
+    vars(elsewhere)["events"] = moved
+    text = message(assert_stages, inside, elsewhere, windows=True)
     assert "Lemma D.1: w_11 reaches 0.5 at step" in text
     assert "Lemma D.8: w_12 is" in text
     with pytest.raises(InvalidInput, match=r"no lemma windows: Assumption D\.2 fails"):

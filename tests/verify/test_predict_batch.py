@@ -1,5 +1,6 @@
-"""predict_batch against the law of each instance and runs; its shapes, and what it refuses."""
+"""predict_batch against the law of each instance; what both batches promise of shapes and input."""
 
+import dataclasses
 import math
 from fractions import Fraction
 
@@ -12,6 +13,7 @@ from swingby.theory.initial import Initial
 from swingby.theory.law.stages import stage_law
 from swingby.theory.task import SIMTask
 from swingby.verify.predict_batch import predict_batch
+from swingby.verify.predict_swing import predict_swing_batch
 from tests.forked import FULL, sample
 
 DYNAMICS = ("euler", "gd", "flow")
@@ -182,48 +184,53 @@ def test_what_the_euler_drift_leaves_open_is_undecided():
     )
 
 
-def test_the_place_in_the_batch_changes_no_bit():
-    signal, W0, eta = starts(70, 4, 3, 1e-8, 1e-2)
-    whole = predict_batch(signal, W0, eta, "euler")
+BOTH = pytest.mark.parametrize("function", [predict_batch, predict_swing_batch])
+
+
+def fields(batch, where=...):
+    """Bytes of every array of some instances."""
+    values = {field.name: getattr(batch, field.name) for field in dataclasses.fields(batch)}
+    return {
+        name: np.ascontiguousarray(value[where]).tobytes()
+        for name, value in values.items()
+        if name != "dynamics"
+    }
+
+
+@BOTH
+def test_an_instance_does_not_depend_on_the_others_not_in_a_bit(function):
+    signal, W0, eta = starts(70, 3, 3, 1e-8, 1e-2)
+    W0[5], eta[6] = 1e-3, 0.7  # a rank of one, and a step that is too coarse
+    whole = function(signal, W0, eta, "euler")
+    assert len(whole) == 70
     order = np.random.default_rng(4).permutation(70)
-    shuffled = predict_batch(signal[order], W0[order], eta[order], "euler")
-    for name in ("crossing", "error", "trapped", "undecided", "share"):
-        one, other = getattr(whole, name)[order], getattr(shuffled, name)
-        assert one.tobytes() == other.tobytes(), name
-    for place in (0, 7, 8, 33, 69):
-        single = predict_batch(signal[place], W0[place], eta[place], "euler")
-        assert single.crossing.tobytes() == whole.crossing[place].tobytes()
-        assert single.error.tobytes() == whole.error[place].tobytes()
+    assert fields(function(signal[order], W0[order], eta[order], "euler")) == fields(whole, order)
+    for place in (0, 5, 6, 7, 8, 33, 69):
+        single = function(signal[place], W0[place], eta[place], "euler")
+        assert single.shape == ()
+        assert fields(single) == fields(whole, place)
+    with pytest.raises(TypeError, match="no length"):
+        len(single)
 
 
-def test_leading_axes_broadcast():
+@BOTH
+def test_leading_axes_broadcast(function):
     signal, W0, _ = starts(3, 2, 1)
-    eta = np.array([[0.01], [0.02]])
-    batch = predict_batch(signal, W0, eta, "gd")
+    eta, scales = np.array([[0.01], [0.02]]), np.array([0.0, -1.0, -5.0])
+    more = {} if function is predict_batch else {"swing": [1e-3, 1e-2, 1e-1], "test_point": [1, 2]}
+    batch = function(signal, W0, eta, "gd", log_scale=scales, **more)
     assert batch.shape == (2, 3)
-    assert batch.crossing.shape == batch.error.shape == batch.trapped.shape == (2, 3, 2)
-    assert batch.undecided.shape == batch.half_times.shape == (2, 3, 2)
-    assert len(batch) == 2
     for i in range(2):
         for k in range(3):
-            one = predict_batch(signal[k], W0[k], eta[i, 0], "gd")
-            assert one.shape == ()
-            assert np.array_equal(one.crossing, batch.crossing[i, k])
-    assert np.array_equal(batch.half_times, np.ceil(batch.crossing))
-    scales = predict_batch([2.0, 1.0], 1e-3 * np.eye(2), 0.01, log_scale=[0.0, -5.0])
-    assert scales.shape == (2,)
-    assert (scales.crossing[1] > scales.crossing[0]).all()
-    with pytest.raises(TypeError, match="no length"):
-        len(predict_batch([2.0, 1.0], 1e-3 * np.eye(2), 0.01))
-
-
-def test_empty_batches_give_empty_results():
-    batch = predict_batch(np.empty((0, 3)), np.eye(3) * 1e-3, 0.01)
-    assert batch.crossing.shape == (0, 3)
-    assert len(batch) == 0
-    batch = predict_batch([1.0, 2.0], np.empty((4, 0, 2, 2)), 0.01, "gd")
-    assert batch.error.shape == (4, 0, 2)
-    assert len(batch.to_frame()) == 0
+            one = {name: value[k] for name, value in more.items() if name == "swing"}
+            given = (signal[k], W0[k], eta[i, 0], "gd")
+            assert fields(function(*given, log_scale=scales[k], **{**more, **one})) == fields(
+                batch, (i, k)
+            )
+    empty = function(np.empty((4, 0, 3)), np.eye(3) * 1e-3, 0.01)
+    assert empty.shape == (4, 0)
+    assert len(empty) == 4
+    assert len(function(np.empty((0, 3)), np.eye(3) * 1e-3, 0.01)) == 0
 
 
 def test_it_prints_as_a_line_and_becomes_a_frame():
@@ -231,6 +238,8 @@ def test_it_prints_as_a_line_and_becomes_a_frame():
     assert repr(batch) == (
         "<BatchSchedule gd: shape (3,), 2 concepts; 6 half-times, 0 trapped, 0 undecided>"
     )
+    assert np.array_equal(batch.half_times, np.ceil(batch.crossing))
+    assert len(predict_batch([1.0, 2.0], np.empty((4, 0, 2, 2)), 0.01, "gd").to_frame()) == 0
     frame = batch.to_frame()
     assert frame["half_time"].tolist() == batch.half_times.ravel().tolist()
     assert frame["instance"].tolist() == [0, 0, 1, 1, 2, 2]

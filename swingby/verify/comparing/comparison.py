@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,6 @@ from swingby.report.pictures import (
 )
 from swingby.simulate.result import Run
 from swingby.theory import numbers
-from swingby.verify.predict import predict
 from swingby.verify.schedule import (
     NumberText,
     Schedule,
@@ -174,15 +173,13 @@ class Comparison(Pictured):
             return []
         names = ", ".join(f"{entry} {event}" for entry, event in outside)
         lines = [f"Outside the window: {names}."]
-        if "printed" in self.schedule.window_reason:
-            run = self.run
-            corrected = predict(
-                run.task, run.initial, eta=run.eta, dynamics=run.dynamics, edition="corrected"
-            )
+        printed = self.schedule.windows
+        if printed.scale is not None and printed.edition == "printed":
+            corrected = replace(printed, edition="corrected")
             windows = [
                 f"{event.lower:.0f} to {event.upper:.0f} "
                 f"({'inside' if event.lower <= row.observed <= event.upper else 'outside too'})"
-                for event in corrected.events
+                for event in map(corrected.beside, self.schedule.events)
                 if (row := outside.get((event.label, event.event))) is not None
             ]
             lines.append(
