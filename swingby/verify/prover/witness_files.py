@@ -27,7 +27,6 @@ from swingby.theory.claims.conclusions import (
     MatrixIdentity,
     OnInterval,
 )
-from swingby.theory.claims.matrices import LETTERS, direction, direction_U, n, s
 from swingby.theory.claims.verdict import Finding
 from swingby.verify.auditing.record import by_name
 from swingby.verify.certification import replay
@@ -151,46 +150,11 @@ def _of_identity(claim: Claim) -> dict[str, Any]:
         on = [str(conclusion.letter), str(conclusion.low), str(conclusion.high)]
         return {"format": check_witness.FORMAT, "holds": text, "on": on}
     if isinstance(conclusion, BlockTrace):
-        return _words([conclusion], claim.where)
+        return words.statement([conclusion], claim.where)
     said = conclusion.parts if isinstance(conclusion, Both) else (conclusion,)
     if all(isinstance(one, MatrixIdentity | GradientIdentity) for one in said):
-        return _words(said, claim.where)
+        return words.statement(said, claim.where)
     return {}
-
-
-def _words(said: Any, where: Any) -> dict[str, Any]:
-    says, used = [], set()
-    for one in said:
-        gradient = isinstance(one, GradientIdentity)
-        sides = (one.loss, one.gradient) if gradient else (one.left, one.right)
-        along: list[Any] = []
-        if gradient:
-            square = LETTERS[one.variable].columns == "d"
-            along = [one.variable, direction if square else direction_U]
-        shown = {"left": plain(sides[0]), "right": plain(sides[1])}
-        trace = gradient or isinstance(one, BlockTrace) or one.trace
-        says.append(shown | {"trace": trace, "along": list(map(str, along))})
-        used |= {letter for part in (*sides, *along) for letter in part.free_symbols}
-    used |= {letter for pair in where for part in pair for letter in part.free_symbols}
-    names = {str(letter) for letter in used & words.KNOWN.keys()}
-    rules = [
-        [str(first), str(second), list(map(str, found))]
-        for (first, second), found in words.RULES.items()
-        if str(first) in names
-    ]
-    names |= {name for rule in rules for name in rule[2]}
-    letters = {
-        str(one.symbol): [str(one.transposed), one.rows, one.columns, one.sample]
-        for one in words.KNOWN.values()
-    }
-    return {
-        "format": check_identity.WORDS,
-        "letters": {n: one for n, one in letters.items() if {n, one[0]} & names},
-        "scalars": sorted(str(x) for x in {*used, s, n} if x.is_commutative),
-        "rules": rules,
-        "where": [[plain(letter), plain(value)] for letter, value in where],
-        "says": says,
-    }
 
 
 def _solution(conclusion: FlowSolution) -> Iterator[tuple[Any, Any, Any]]:

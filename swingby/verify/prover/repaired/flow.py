@@ -116,7 +116,7 @@ def _trace(conclusion: BlockTrace, rng: np.random.Generator) -> Judged:
                 values, "left = right", str(sides[0]), str(sides[1]), ("exact rationals",)
             )
             return Judged(Finding.REFUTED, "rational matrices", witness=witness)
-    if not words.same(conclusion.left, conclusion.right, trace=True):
+    if words.objection(conclusion):
         return undecided("no prover", "words under the trace", "rational matrices")
     return Judged(
         Finding.PROVED,
