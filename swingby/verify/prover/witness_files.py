@@ -34,7 +34,7 @@ from swingby.verify.prover import check_identity, check_proof, check_witness
 from swingby.verify.prover.algebra import words
 from swingby.verify.prover.evidence import Witness
 from swingby.verify.prover.judge import is_scalar
-from swingby.verify.prover.repaired.flow import between
+from swingby.verify.prover.repaired.flow import between, on_interval
 from swingby.verify.prover.scalar.dispatch import certified, prepared
 from swingby.verify.prover.scalar.relation import plain, relation_from
 from swingby.verify.prover.scalar.sampling import compact
@@ -146,9 +146,7 @@ def _of_identity(claim: Claim) -> dict[str, Any]:
     if isinstance(conclusion, FlowSolution):
         return _cases(_solution(conclusion))
     if isinstance(conclusion, OnInterval):
-        text = str(relation_from(conclusion.relation))
-        on = [str(conclusion.letter), str(conclusion.low), str(conclusion.high)]
-        return {"format": check_witness.FORMAT, "holds": text, "on": on}
+        return on_interval(conclusion)
     if isinstance(conclusion, BlockTrace):
         return words.statement([conclusion], claim.where)
     said = conclusion.parts if isinstance(conclusion, Both) else (conclusion,)
