@@ -27,7 +27,6 @@ from swingby.theory.claims.conclusions import (
     MatrixIdentity,
     OnInterval,
 )
-from swingby.theory.claims.matrices import LETTERS, direction, direction_U, n, s
 from swingby.theory.claims.verdict import Finding
 from swingby.verify.auditing.record import by_name
 from swingby.verify.certification import replay
@@ -35,7 +34,7 @@ from swingby.verify.prover import check_identity, check_proof, check_witness
 from swingby.verify.prover.algebra import words
 from swingby.verify.prover.evidence import Witness
 from swingby.verify.prover.judge import is_scalar
-from swingby.verify.prover.repaired.flow import between
+from swingby.verify.prover.repaired.flow import between, on_interval
 from swingby.verify.prover.scalar.dispatch import certified, prepared
 from swingby.verify.prover.scalar.relation import plain, relation_from
 from swingby.verify.prover.scalar.sampling import compact
@@ -147,50 +146,13 @@ def _of_identity(claim: Claim) -> dict[str, Any]:
     if isinstance(conclusion, FlowSolution):
         return _cases(_solution(conclusion))
     if isinstance(conclusion, OnInterval):
-        text = str(relation_from(conclusion.relation))
-        on = [str(conclusion.letter), str(conclusion.low), str(conclusion.high)]
-        return {"format": check_witness.FORMAT, "holds": text, "on": on}
+        return on_interval(conclusion)
     if isinstance(conclusion, BlockTrace):
-        return _words([conclusion], claim.where)
+        return words.statement([conclusion], claim.where)
     said = conclusion.parts if isinstance(conclusion, Both) else (conclusion,)
     if all(isinstance(one, MatrixIdentity | GradientIdentity) for one in said):
-        return _words(said, claim.where)
+        return words.statement(said, claim.where)
     return {}
-
-
-def _words(said: Any, where: Any) -> dict[str, Any]:
-    says, used = [], set()
-    for one in said:
-        gradient = isinstance(one, GradientIdentity)
-        sides = (one.loss, one.gradient) if gradient else (one.left, one.right)
-        along: list[Any] = []
-        if gradient:
-            square = LETTERS[one.variable].columns == "d"
-            along = [one.variable, direction if square else direction_U]
-        shown = {"left": plain(sides[0]), "right": plain(sides[1])}
-        trace = gradient or isinstance(one, BlockTrace) or one.trace
-        says.append(shown | {"trace": trace, "along": list(map(str, along))})
-        used |= {letter for part in (*sides, *along) for letter in part.free_symbols}
-    used |= {letter for pair in where for part in pair for letter in part.free_symbols}
-    names = {str(letter) for letter in used & words.KNOWN.keys()}
-    rules = [
-        [str(first), str(second), list(map(str, found))]
-        for (first, second), found in words.RULES.items()
-        if str(first) in names
-    ]
-    names |= {name for rule in rules for name in rule[2]}
-    letters = {
-        str(one.symbol): [str(one.transposed), one.rows, one.columns, one.sample]
-        for one in words.KNOWN.values()
-    }
-    return {
-        "format": check_identity.WORDS,
-        "letters": {n: one for n, one in letters.items() if {n, one[0]} & names},
-        "scalars": sorted(str(x) for x in {*used, s, n} if x.is_commutative),
-        "rules": rules,
-        "where": [[plain(letter), plain(value)] for letter, value in where],
-        "says": says,
-    }
 
 
 def _solution(conclusion: FlowSolution) -> Iterator[tuple[Any, Any, Any]]:

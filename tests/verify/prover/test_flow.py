@@ -75,7 +75,7 @@ def test_trace_identity_in_every_dimension_and_its_refutation():
     assert set(false.witness.values) == {"A_1", "A_2", "X", "X^-1", "Y", "Y^T"}
 
 
-def test_interval_by_balls():
+def test_interval_by_its_pieces():
     third = sympy.Rational(1, 3)
     inside = conclusions.OnInterval(le(R * (1 - R), third), R, sympy.Integer(0), sympy.Integer(1))
     assert judged(inside).verdict == "proved"
@@ -111,7 +111,7 @@ def test_every_sign_is_judged_on_an_interval(relation, verdict):
 
 
 def test_interval_that_touches_the_bound_is_not_proved():
-    # Equality at r = 1/3, which no ball around it can exclude.
+    # Equality at r = 1/3, which no piece around it can exclude.
     touching = lt(-((R - sympy.Rational(1, 3)) ** 2), 0)
     found = judged(conclusions.OnInterval(touching, R, sympy.Integer(0), sympy.Integer(1)))
     assert (found.verdict, found.witness.values) == ("refuted", {"r": "1/3"})

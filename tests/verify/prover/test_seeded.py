@@ -95,7 +95,7 @@ def test_a_violation_needs_the_second_ball_run(monkeypatch, dynamics):
 def test_a_violation_needs_the_hypotheses_and_disjoint_balls():
     """Of w_ii(t) <= w_ii(0), w_ii(t) <= w_ii(t) and w_ii(t) <= 1 only the first is broken."""
     run = ball_run(FULL_RANK, "euler")
-    with flint.ctx.workprec(run.bits):
+    with flint.ctx.workprec(FULL_RANK.bits):
 
         def confirmed(claim):
             relation = claim.conclusion.relation

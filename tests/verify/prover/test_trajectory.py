@@ -249,7 +249,7 @@ def test_lemma_one_fails_for_a_well_conditioned_start(runs):
     violation = scan(by_id("D.11"), ONE_SMALL, found.recorded)
     assert (violation.i, violation.j) == (1, 2)
     assert scan(by_id("D.11").repair, ONE_SMALL, found.recorded) is None
-    with flint.ctx.workprec(found.bits):
+    with flint.ctx.workprec(ONE_SMALL.bits):
         assert confirm(by_id("D.11"), violation, ONE_SMALL, found.states) is not None
         # What holds is not confirmed as broken, whatever a scan says.
         start = Violation(violation.relation, 1, 2, 0, 50, 1.0, None)

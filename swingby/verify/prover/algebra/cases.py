@@ -18,6 +18,7 @@ import sympy
 
 from swingby.theory.claims.matrices import (
     LETTERS,
+    I,
     U,
     Ut,
     W,
@@ -34,7 +35,7 @@ from swingby.theory.claims.matrices import (
     zt,
 )
 from swingby.theory.claims.matrices import delta as kronecker
-from swingby.verify.prover.algebra.words import Polynomial, Unsupported, shortened
+from swingby.verify.prover.algebra.words import Unsupported
 
 #: Signal positive, signal zero inside [s], or a free direction.
 STATES = ("positive", "zero", "outside")
@@ -55,13 +56,18 @@ def agree(left: Any, right: Any, *, symmetric: bool = False, square: bool = Fals
     return True
 
 
-def entry_of(words: Polynomial) -> Any:
+def entry_of(expression: Any) -> Any:
     """Entry (i, j) of a polynomial in matrices, or its value where it is a number."""
     total = sympy.Integer(0)
-    for (summed, word), coefficient in words.items():
-        if summed:
-            raise Unsupported("a sum over samples has no entries here")
-        total += coefficient * _entry(shortened(word, {(U, Ut): (W,)}))
+    for term in sympy.Add.make_args(sympy.expand(expression)):
+        scalars, factors = term.args_cnc()
+        word: list[Any] = []
+        for letter, power in (factor.as_base_exp() for factor in factors):
+            if letter not in LETTERS and letter != I:
+                raise Unsupported(f"no entries for {letter}")
+            for one in [letter] * int(power) if letter != I else []:
+                word[-1:] = [W] if word[-1:] == [U] and one == Ut else [*word[-1:], one]
+        total += sympy.Mul(*scalars) * _entry(tuple(word))
     return total
 
 

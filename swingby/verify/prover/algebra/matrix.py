@@ -21,8 +21,6 @@ from swingby.theory.claims.matrices import (
     LETTERS,
     I,
     delta,
-    direction,
-    direction_U,
     i,
     j,
     over_samples,
@@ -30,7 +28,6 @@ from swingby.theory.claims.matrices import (
     s,
     squared_norm,
     substitute,
-    transpose,
 )
 from swingby.theory.claims.verdict import Finding
 from swingby.verify.prover.algebra import cases, words
@@ -53,7 +50,7 @@ from swingby.verify.prover.algebra.entries import (
     value_at,
     written,
 )
-from swingby.verify.prover.algebra.words import Misshapen, Unsupported, Where
+from swingby.verify.prover.algebra.words import Unsupported, Where
 from swingby.verify.prover.evidence import Judged, Witness, undecided
 from swingby.verify.prover.scalar.exact_value import fraction
 
@@ -66,10 +63,7 @@ FEW, MOST_OWN = (*map(Fraction, (0, 1, 2, -1, 3)), Fraction(1, 16)), 4
 def judge_matrix(claim: Claim) -> Judged:
     """The verdict on an identity between matrices, or between their entries."""
     conclusion, where = claim.conclusion, claim.where
-    try:
-        general, argument = _general(conclusion, where)
-    except Misshapen as reason:
-        return undecided("algebra", str(reason))
+    general, argument = _general(conclusion, where)
     # the quartic loss in U has too many terms at d = 5
     quartic = isinstance(conclusion, GradientIdentity) and is_factored(where)
     sizes = PROOF_SIZES[:-1] if quartic else PROOF_SIZES
@@ -110,28 +104,21 @@ def sides(conclusion: Any, where: Where) -> tuple[Any, ...]:
 
 
 def _general(conclusion: Any, where: Where) -> tuple[bool, str]:
+    """Whether an identity follows in every dimension, and by which argument."""
+    if isinstance(conclusion, MatrixIdentity):
+        text = "words of noncommuting letters, every dimension"
+        return not words.objection(conclusion, where), text
+    if isinstance(conclusion, GradientIdentity):
+        text = "directional derivative in words under the trace, every dimension"
+        return not words.objection(conclusion, where), text
+    left, right = conclusion.left, conclusion.right
+    known = {"symmetric": is_symmetric(where), "square": is_square(where)}
     try:
-        if isinstance(conclusion, MatrixIdentity):
-            text = "words of noncommuting letters, every dimension"
-            return words.same(conclusion.left, conclusion.right, where, conclusion.trace), text
-        if isinstance(conclusion, GradientIdentity):
-            text = "directional derivative in words under the trace, every dimension"
-            towards = direction_U if LETTERS[conclusion.variable].columns == "d'" else direction
-            loss = words.normal_form(conclusion.loss, where, trace=True)
-            slope = words.reduced(words.derivative(loss, conclusion.variable, towards), trace=True)
-            product = transpose(conclusion.gradient) * towards
-            return slope == words.normal_form(product, where, trace=True), text
-        text = "indices by cases, every d and s"
-        left, right = conclusion.left, conclusion.right
-        sizes = tuple(rule for rule in where if rule[0] == s)
         if not left.is_commutative:
-            matrices = tuple(rule for rule in where if rule[0] != s)
-            left = cases.entry_of(words.normal_form(left, matrices))
+            left = cases.entry_of(substitute(left, where))
+        sizes = tuple(rule for rule in where if rule[0] == s)
         left, right = (substitute(side, sizes) for side in (left, right))
-        known = {"symmetric": is_symmetric(where), "square": is_square(where)}
-        return cases.agree(left, right, **known), text
-    except Misshapen:
-        raise
+        return cases.agree(left, right, **known), "indices by cases, every d and s"
     except Unsupported as reason:
         return False, f"general argument: {reason}"
 
@@ -150,6 +137,8 @@ def written_out(
             return [_trace(one), *itertools.chain(*two)]
         if conclusion.trace:
             return [_trace(one), _trace(two)]
+        if (len(one), len(one[0])) != (len(two), len(two[0])):
+            raise Unsupported("the shapes of the sides differ")
         return [item for rows in (one, two) for row in rows for item in row]
 
     names, found = polynomials(write)

@@ -4,8 +4,8 @@ Identities are decided twice: by expansion, as rational functions of the entries
 rational points. A power with a symbolic exponent, such as w_ii^(-s), is one letter of its own,
 which is exact because no step adds powers of different exponents. An identity between traces of
 blocks is decided on words, hence in every dimension, and at random rational matrices. Inequalities
-on an interval are decided by bisection in ball arithmetic, or as those between numbers. What is
-left to a reader is at most *tested*.
+on an interval are decided by its pieces, as :mod:`swingby.verify.prover.check_witness` does, or as
+those between numbers. What is left to a reader is at most *tested*.
 """
 
 from __future__ import annotations
@@ -14,12 +14,9 @@ import math
 from dataclasses import replace
 from typing import Any
 
-import flint
 import numpy as np
 import sympy
 
-from swingby.theory import balls
-from swingby.theory.balls import precision
 from swingby.theory.claims.claim import Claim, Given, needs
 from swingby.theory.claims.conclusions import (
     A_1,
@@ -36,17 +33,15 @@ from swingby.theory.claims.conclusions import (
     along_flow,
 )
 from swingby.theory.claims.verdict import Finding
+from swingby.verify.prover import check_witness
 from swingby.verify.prover.algebra import words
 from swingby.verify.prover.evidence import Judged, Witness, undecided
 from swingby.verify.prover.repaired.theorems import TESTS, try_step
 from swingby.verify.prover.scalar.counterexample import Search, counterexample
 from swingby.verify.prover.scalar.dispatch import by_expansion, judge_scalar
-from swingby.verify.prover.scalar.exact_value import fraction
 from swingby.verify.prover.scalar.relation import Relation, Sequent, normal, relation_from
 
-#: Halvings of an interval before an inequality on it is given up.
-MOST_HALVINGS = 24
-#: Of processor time for an inequality on an interval that balls do not decide.
+#: Of processor time for an inequality on an interval that its pieces do not decide.
 SECONDS = 60.0
 
 
@@ -116,7 +111,7 @@ def _trace(conclusion: BlockTrace, rng: np.random.Generator) -> Judged:
                 values, "left = right", str(sides[0]), str(sides[1]), ("exact rationals",)
             )
             return Judged(Finding.REFUTED, "rational matrices", witness=witness)
-    if not words.same(conclusion.left, conclusion.right, trace=True):
+    if words.objection(conclusion):
         return undecided("no prover", "words under the trace", "rational matrices")
     return Judged(
         Finding.PROVED,
@@ -155,15 +150,24 @@ def _evaluate(expression: Any, blocks: dict[Any, Any]) -> Any:
 
 
 def _interval(conclusion: OnInterval) -> Judged:
-    """By balls; where these do not decide, as a relation between numbers with two hypotheses."""
-    pieces = _balls_over(conclusion)
-    if pieces:
-        cover = f"{pieces} balls of 128 bits cover [{conclusion.low}, {conclusion.high}]"
-        return Judged(Finding.PROVED, "balls over the whole interval", (cover,))
+    """Piece by piece, as in its file; or else as a relation between numbers with two hypotheses."""
+    if not check_witness.judge({"id": "", "line": ""} | on_interval(conclusion)):
+        cover = f"pieces that cover [{conclusion.low}, {conclusion.high}]: the sides lie apart"
+        return Judged(Finding.PROVED, "decimals over the whole interval", (cover,))
     found = judge_scalar(between(Claim("", "step", "", conclusion)), seconds=SECONDS)
     if found.verdict is Finding.UNDECIDED:
-        return replace(found, tried=("balls over the interval", *found.tried))
+        return replace(found, tried=("decimals over the interval", *found.tried))
     return replace(found, method=f"{found.method}, between the ends", proof=())
+
+
+def on_interval(conclusion: OnInterval) -> dict[str, Any]:
+    """A relation on an interval as ``check.py`` reads it."""
+    on = [str(part) for part in (conclusion.letter, conclusion.low, conclusion.high)]
+    return {
+        "format": check_witness.FORMAT,
+        "holds": str(relation_from(conclusion.relation)),
+        "on": on,
+    }
 
 
 def between(claim: Claim) -> Claim:
@@ -172,29 +176,6 @@ def between(claim: Claim) -> Claim:
     ends = (on.low, on.letter), (on.letter, on.high)
     given = (Given(sympy.Le(*pair, evaluate=False), "case") for pair in ends)
     return replace(claim, conclusion=on.relation, given=(*claim.given, *given))
-
-
-def _balls_over(conclusion: OnInterval) -> int:
-    """How many balls that cover the interval prove an inequality there; 0 if they do not."""
-    relation, letter = relation_from(conclusion.relation), conclusion.letter
-    if relation.kind not in ("<=", "<"):
-        return 0
-    waiting, pieces = [(fraction(conclusion.low), fraction(conclusion.high), 0)], 0
-    with precision(128):
-        while waiting:
-            first, last, depth = waiting.pop()
-            middle, half = (first + last) / 2, (last - first) / 2
-            at = {letter: balls.ball(middle) + balls.ball(half) * flint.arb(0, 1)}
-            room = balls.evaluate(relation.difference, at)
-            # Sympy may have cancelled in the difference what has no value somewhere.
-            defined = all(balls.evaluate(side, at).is_finite() for side in relation.sides)
-            if defined and (room > 0 or (relation.kind == "<=" and room >= 0)):
-                pieces += 1
-            elif depth == MOST_HALVINGS:
-                return 0
-            else:
-                waiting += [(first, middle, depth + 1), (middle, last, depth + 1)]
-    return pieces
 
 
 def _by_hand(conclusion: ByHand, instances: int, rng: np.random.Generator) -> Judged:

@@ -65,7 +65,6 @@ class BallRun:
 
     instance: TrajectoryInstance
     dynamics: str
-    bits: int
     recorded: Recorded
     states: Mapping[int, BallState]
 
@@ -145,9 +144,7 @@ def ball_run(
                 kept.append(state.copy())
             if stop is not None and state.step % 1000 == 999 and stop():
                 break
-    return BallRun(
-        instance, dynamics, instance.bits, _as_logs(kept), {state.step: state for state in kept}
-    )
+    return BallRun(instance, dynamics, _as_logs(kept), {state.step: state for state in kept})
 
 
 def states_at(
@@ -416,22 +413,22 @@ def decided(
 
     `states`: what follows the second run, in place of :func:`states_at`.
     """
-    instance = run.instance
-    with precision(run.bits):
+    instance, bits = run.instance, run.instance.bits
+    with precision(bits):
         first = confirm(claim, violation, instance, run.states)
     if first is None or not instance.is_admissible():
         return None
-    bits = run.bits + max(256, run.bits // 8)
-    report(f"{run.dynamics}, {instance.name}: confirmed in balls of {bits} bits")
+    more = bits + max(256, bits // 8)
+    report(f"{run.dynamics}, {instance.name}: confirmed in balls of {more} bits")
     steps = set(steps_needed(claim, violation))
-    again = (states or states_at)(instance, run.dynamics, bits, steps)
-    with precision(bits):
+    again = (states or states_at)(instance, run.dynamics, more, steps)
+    with precision(more):
         second = confirm(claim, violation, instance, again)
     if second is None:
         return None
     checked = (
-        f"balls of {run.bits} bits",
         f"balls of {bits} bits",
+        f"balls of {more} bits",
         "D.1 to D.5 with these constants, and W(0) = U U^T, exactly",
     )
     line = (
