@@ -8,6 +8,7 @@ sums, products, powers, log, exp, Min, Max, absolute value, e and pi.
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -19,6 +20,20 @@ import mpmath
 
 #: Working precisions, in bits, tried one after the other until a sign is decided.
 PRECISIONS = (128, 256, 512, 1024, 2048)
+
+#: The functions that statements use, by their names in sympy.
+_FUNCTIONS: dict[str, Callable[..., flint.arb]] = {
+    "Add": lambda *terms: sum(terms, flint.arb(0)),
+    "Mul": lambda *factors: math.prod(factors, start=flint.arb(1)),
+    "Pow": lambda base, power: base**power,
+    "Min": lambda *balls: functools.reduce(flint.arb.min, balls),
+    "Max": lambda *balls: functools.reduce(flint.arb.max, balls),
+    "Abs": abs,
+    "exp": flint.arb.exp,
+    "log": flint.arb.log,
+    "Exp1": lambda: flint.arb(1).exp(),
+    "Pi": flint.arb.pi,
+}
 
 Result = TypeVar("Result")
 
@@ -60,38 +75,11 @@ def evaluate(expression: Any, values: Mapping[Any, flint.arb]) -> flint.arb:
         return ball(Fraction(int(expression.p), int(expression.q)))
     arguments = [evaluate(argument, values) for argument in expression.args]
     name = expression.func.__name__
-    if name == "Add":
-        total = flint.arb(0)
-        for argument in arguments:
-            total += argument
-        return total
-    if name == "Mul":
-        product = flint.arb(1)
-        for argument in arguments:
-            product *= argument
-        return product
-    if name == "Pow":
-        exponent = expression.args[1]
-        if exponent.is_Integer and exponent > 0:
-            return _whole_power(arguments[0], int(exponent))
-        return arguments[0] ** arguments[1]
-    if name == "Exp1":
-        return flint.arb(1).exp()
-    if name == "Pi":
-        return flint.arb.pi()
-    if name == "exp":
-        return arguments[0].exp()
-    if name == "log":
-        return arguments[0].log()
-    if name == "Abs":
-        return abs(arguments[0])
-    if name in ("Min", "Max"):
-        choose: Callable[[flint.arb, flint.arb], flint.arb] = getattr(flint.arb, name.lower())
-        best = arguments[0]
-        for argument in arguments[1:]:
-            best = choose(best, argument)
-        return best
-    raise TypeError(f"no ball evaluation for {name}")
+    if name == "Pow" and expression.args[1].is_Integer and expression.args[1] > 0:
+        return _whole_power(arguments[0], int(expression.args[1]))
+    if name not in _FUNCTIONS:
+        raise TypeError(f"no ball evaluation for {name}")
+    return _FUNCTIONS[name](*arguments)
 
 
 def _whole_power(base: flint.arb, exponent: int) -> flint.arb:

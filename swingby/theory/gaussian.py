@@ -78,24 +78,21 @@ class GaussianTimes(numbers.ReadOnly):
 
     def quantile(self, level: float | Sequence[float]) -> NDArray[np.float64]:
         """Quantiles of each half-time in steps, shape (d,) or (n, d); inf where a_k = 0."""
-        levels = np.atleast_1d(np.asarray(level, dtype=float))
-        if not ((levels > 0) & (levels < 1)).all():
-            raise InvalidInput("level", level, "must lie strictly between 0 and 1")
-        rows = np.stack([self._quantile(one) for one in levels])
-        return rows[0] if np.ndim(level) == 0 else rows
-
-    def _quantile(self, level: float) -> NDArray[np.float64]:
         from scipy.special import gammaincinv
 
+        levels = np.asarray(level, dtype=float)[..., None]
+        if not ((levels > 0) & (levels < 1)).all():
+            raise InvalidInput("level", level, "must lie strictly between 0 and 1")
         # A late half-time is a small pivot: the q-quantile of t is the (1 - q)-quantile of pi.
         return self._where_learned(
-            lambda nu: -self.log_tau_squared - np.log(2 * gammaincinv(nu / 2, 1 - level))
+            lambda nu: -self.log_tau_squared - np.log(2 * gammaincinv(nu / 2, 1 - levels))
         )
 
     def _where_learned(self, waiting: Any) -> NDArray[np.float64]:
-        result = np.full(self.task.dim, np.inf)
         learned = self.freedom > 0
-        result[learned] = waiting(self.freedom[learned]) / self.growth[learned]
+        times = waiting(self.freedom[learned]) / self.growth[learned]
+        result = np.full((*times.shape[:-1], self.task.dim), np.inf)
+        result[..., learned] = times
         return result
 
     def peak_heights(self, level: Sequence[float]) -> dict[tuple[int, int], NDArray[np.float64]]:

@@ -60,12 +60,10 @@ def exact(value: object, argument: str, source: str = "") -> Fraction:
         return value
     if isinstance(value, (Integral, Rational)):
         return Fraction(int(value.numerator), int(value.denominator))
-    if isinstance(value, np.longdouble) and np.isfinite(value):
-        return Fraction(*value.as_integer_ratio())
     if isinstance(value, (float, np.floating)):
-        if not math.isfinite(value):
+        if not np.isfinite(value):
             raise InvalidInput(argument, value, "must be a finite number", source)
-        return Fraction(float(value))
+        return Fraction(*value.as_integer_ratio())
     if isinstance(value, str):
         return _from_text(value, argument, source)
     if isinstance(value, Decimal):
@@ -289,12 +287,9 @@ def scientific(number: Fraction, digits: int = 4) -> str:
         return f"{float(number):.{max(digits, 6) if abs(number) >= 10**4 else digits}g}"
     # In decimals, because the number may lie outside the float range.
     with decimal.localcontext(prec=digits, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN):
-        quotient = Decimal(number.numerator) / Decimal(number.denominator)
-        sign, figures, exponent = quotient.as_tuple()
-    text = "".join(map(str, figures)).rstrip("0") or "0"
-    size = len(figures) - 1 + int(exponent)
-    mantissa = text[0] + ("." + text[1:] if len(text) > 1 else "")
-    return f"{'-' if sign else ''}{mantissa}e{size:+03d}"
+        quotient = (Decimal(number.numerator) / Decimal(number.denominator)).normalize()
+    mantissa, exponent = f"{quotient:e}".split("e")
+    return f"{mantissa}e{int(exponent):+03d}"
 
 
 def python_text(value: Fraction) -> str:
@@ -337,12 +332,12 @@ def _decimal_text(value: Fraction) -> str | None:
             found = (Decimal(value.numerator) / Decimal(value.denominator)).normalize()
         except decimal.Inexact:
             return None
-    exponent, digits = found.adjusted(), "".join(map(str, found.as_tuple().digits))
+    exponent, digits = found.adjusted(), len(found.as_tuple().digits)
     if abs(exponent) > LARGEST_EXPONENT:
         return None
-    if -5 < exponent < 0 or (0 <= exponent < 6 and len(digits) <= 12):
+    if -5 < exponent <= 0 or (0 < exponent < 6 and digits <= 12):
         return f"{found:f}"
-    return digits[0] + "." * (len(digits) > 1) + digits[1:] + f"e{exponent}"
+    return f"{found:e}".replace("+", "")
 
 
 def scientific_log10(log10: float, digits: int = 4, *, negative: bool = False) -> str:

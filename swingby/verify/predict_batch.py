@@ -16,7 +16,7 @@ from swingby.errors import InvalidInput
 from swingby.simulate.initialization import Arguments, read_array, refuse_first
 from swingby.theory import numbers
 from swingby.theory.growth import require_dynamics
-from swingby.theory.law.many import stage_laws
+from swingby.theory.law.stages import stage_laws
 from swingby.theory.numbers import Booleans, Floats
 
 if TYPE_CHECKING:
@@ -165,12 +165,11 @@ def predict_batch(
     if accuracy not in ("full", "leading"):
         raise InvalidInput("accuracy", accuracy, "must be full or leading")
     flat, shape = read_instances(signal, W0, eta, omega, log_scale)
-    verdict, share = stage_laws(**flat, dynamics=dynamics, full=accuracy == "full")
-    d = share.shape[-1]
-    by_concept = ("crossing", "error", "trapped", "undecided")
-    found = {name: getattr(verdict, name).reshape(*shape, d) for name in by_concept}
-    share, blow_up = share.reshape(*shape, d), verdict.blow_up.reshape(shape)
-    return BatchSchedule(dynamics=dynamics, share=share, blow_up=blow_up, **found)
+    verdict = stage_laws(**flat, dynamics=dynamics, full=accuracy == "full")
+    names = ("crossing", "error", "trapped", "undecided", "share", "blow_up")
+    arrays = {name: getattr(verdict, name) for name in names}
+    found = {name: array.reshape(shape + array.shape[1:]) for name, array in arrays.items()}
+    return BatchSchedule(dynamics=dynamics, **found)
 
 
 def read_instances(

@@ -19,9 +19,8 @@ from swingby.simulate.initialization import read_array
 from swingby.simulate.outcome import SMALLEST_SWING, turning_points
 from swingby.theory.growth import DYNAMICS, require_dynamics
 from swingby.theory.law.coordinates import between
-from swingby.theory.law.many import Path, paths, prepare
-from swingby.theory.law.pivots import Given, allowed_errors
-from swingby.theory.law.stages import TOLERANCES, Verdict
+from swingby.theory.law.pivots import Given, allowed_errors, prepare
+from swingby.theory.law.stages import SURE, TOLERANCES, Path, Verdict, paths
 from swingby.theory.numbers import Booleans, Floats, Integers
 from swingby.verify.predict_batch import Instances, read_instances
 from swingby.verify.schedule import LOSS_SWING
@@ -243,8 +242,7 @@ def _foresee(
 
 def _outside(given: Given, verdict: Verdict, dynamics: str) -> Booleans:
     """Where the law says nothing."""
-    doubt = verdict.undecided | verdict.after | verdict.turning | verdict.given_up
-    outside = verdict.coarse | doubt.any(axis=1)
+    outside = verdict.coarse | (verdict.doubt != SURE).any(axis=1)
     if DYNAMICS[dynamics].keeps_psd:
         outside = outside | (given.sign < 0).any(axis=1)
     return np.asarray(outside)

@@ -26,63 +26,64 @@ def run(crossing, learned=(True, True), runaway=INF):
     return Observed(crossing, np.ceil(crossing), np.array(learned), runaway, False, np.eye(2))
 
 
-def count(predicted, seen):
+#: What is predicted and what is seen, and what the table counts of it.
+COUNTED = {
+    "inside its bar and outside": (
+        law([10.4, 99.9], [0.2, 0.2]),
+        run([10.5, 100.2]),
+        # 99.9 +- 0.2 says that the step may be 100 or 101; 101 is what is seen.
+        {"covered": [True, False], "exact": [True, False], "overconfident": 0},
+    ),
+    "no whole step within the bar is the one": (
+        law([10.4, 99.5], [0.1, 0.2]),
+        run([10.4, 100.2]),
+        {"covered": [True, False], "overconfident": 1},
+    ),
+    "before a runaway that the law cuts off": (
+        law([10.0, NAN], [0.1, NAN], (False, True)),
+        run([10.0, 20.5], runaway=30.0),
+        {"unmatched": 1, "distance": [0.0, INF], "covered": [True, False], "overconfident": 1}
+        | {"lost": 1, "agree": 1, "blind": 0},
+    ),
+    "a doubt covers what it is about, with an infinite bar": (
+        law([10.0, 20.0], [0.1, 0.1], undecided=(False, True)),
+        run([10.0, NAN], runaway=30.0),
+        {"covered": [True, True], "bar": [0.1, INF], "missed": 1, "undecided": 1}
+        | {"blind": 0, "unmatched": 1},
+    ),
+    "predicted and never seen": (
+        law([10.0, 29.0], [0.1, 0.5]),
+        run([10.0, NAN], runaway=28.0),
+        {"covered": [True, False], "missed": 1, "blind": 1},
+    ),
+    "where a run settles each concept has to be right": (
+        law([10.0, NAN], [0.1, NAN], trapped=(False, True)),
+        run([NAN, 12.0], learned=(False, True)),
+        {"agree": 0, "missed": 1, "false": 1, "blind": 1},
+    ),
+    **{
+        f"a runaway with a bar of {bar}": (
+            law([10.0, NAN], [0.1, INF], blow_up=29.0, bar=bar),
+            run([10.0, NAN], runaway=30.0),
+            {"runaway": [1.0], "runaway_covered": [covered]},
+        )
+        for bar, covered in ((2.0, True), (0.5, False), (NAN, False))
+    },
+}
+
+
+@pytest.mark.parametrize("case", COUNTED)
+def test_what_is_counted(case):
+    predicted, seen, expected = COUNTED[case]
     tally = Tally()
-    return tally, tally.add(predicted, seen)
+    tally.add(predicted, seen)
+    assert {name: getattr(tally, name) for name in expected} == expected
 
 
-def test_a_stage_inside_its_bar_and_one_outside():
-    tally, wrong = count(law([10.4, 99.9], [0.2, 0.2]), run([10.5, 100.2]))
-    assert tally.distance == pytest.approx([0.1, 0.3])
-    assert tally.covered == [True, False]
-    # 99.9 +- 0.2 says that the step may be 100 or 101; 101 is what is seen.
-    assert tally.exact == [True, False]
-    assert tally.overconfident == 0
-    assert wrong == [
-        "concept 1 off by 0.1",
-        "concept 2 off by 0.3",
-        "concept 2 outside its bar of 0.2",
-    ]
-
-
-def test_a_wrong_step_is_overconfident_where_no_whole_step_is_within_the_bar():
-    tally, _ = count(law([10.4, 99.5], [0.1, 0.2]), run([10.4, 100.2]))
-    assert tally.overconfident == 1
-
-
-def test_a_stage_before_a_runaway_that_the_law_cuts_off_counts_against_it():
-    tally, _ = count(law([10.0, NAN], [0.1, NAN], (False, True)), run([10.0, 20.5], runaway=30.0))
-    assert (tally.unmatched, tally.distance[1], tally.covered) == (1, INF, [True, False])
-    assert tally.overconfident == 1
-    assert (tally.lost, tally.agree, tally.blind) == (1, 1, 0)
-
-
-def test_a_doubt_covers_what_it_is_about_and_counts_as_an_infinite_bar():
-    doubt = law([10.0, 20.0], [0.1, 0.1], undecided=(False, True))
-    tally, _ = count(doubt, run([10.0, NAN], runaway=30.0))
-    assert tally.covered == [True, True]
-    assert tally.bar == [0.1, INF]
-    assert (tally.missed, tally.undecided, tally.blind, tally.unmatched) == (1, 1, 0, 1)
-
-
-def test_a_stage_that_is_predicted_and_never_comes_counts_against_the_law():
-    tally, _ = count(law([10.0, 29.0], [0.1, 0.5]), run([10.0, NAN], runaway=28.0))
-    assert tally.covered == [True, False]
-    assert (tally.missed, tally.blind) == (1, 1)
-
-
-def test_where_a_run_settles_each_concept_has_to_be_right():
-    swapped = law([10.0, NAN], [0.1, NAN], trapped=(False, True))
-    tally, _ = count(swapped, run([NAN, 12.0], learned=(False, True)))
-    assert (tally.agree, tally.missed, tally.false, tally.blind) == (0, 1, 1, 1)
-
-
-@pytest.mark.parametrize(("bar", "covered"), [(2.0, True), (0.5, False), (NAN, False)])
-def test_the_runaway_has_a_bar_of_its_own(bar, covered):
-    tally, _ = count(
-        law([10.0, NAN], [0.1, INF], blow_up=29.0, bar=bar), run([10.0, NAN], runaway=30.0)
-    )
-    assert (tally.runaway, tally.runaway_covered) == ([1.0], [covered])
+def test_a_miss_is_said_in_words():
+    wrong = Tally().add(law([10.4, 99.9], [0.2, 0.2]), run([10.5, 100.2]))
+    off = ["concept 1 off by 0.1", "concept 2 off by 0.3"]
+    assert wrong == [*off, "concept 2 outside its bar of 0.2"]
 
 
 def test_quantiles_count_what_is_infinite():

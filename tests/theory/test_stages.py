@@ -154,13 +154,6 @@ def test_a_start_above_the_identity_is_in_range_as_long_as_the_step_times_it_is(
     assert any("out of range" in text for text in wild.warnings) == (dynamics != "flow")
 
 
-def test_a_concept_that_starts_above_one_half_is_learned_at_step_zero_exactly():
-    found = law([2.0, 1.0], np.diag([0.6, 1e-3]))
-    assert found.half_times[0] == found.error[0] == 0
-    assert math.isfinite(found.error[1])
-    assert found.warnings == ()
-
-
 @pytest.mark.filterwarnings("ignore::swingby.errors.SwingbyWarning")
 @pytest.mark.parametrize("dynamics", DYNAMICS)
 def test_what_starts_above_one_half_is_there_at_step_zero_even_if_it_is_trapped(dynamics):

@@ -87,12 +87,12 @@ def turned(P: Any) -> Any:
 
 def symmetric(P: Any) -> Any:
     """P + P^T in every lane."""
-    return P + P.swapaxes(0, 1)
+    return P + turned(P)
 
 
 def dot_turned(P: Any, Q: Any) -> Any:
     """P Q^T in every lane."""
-    return (Q.swapaxes(0, 1).swapaxes(0, 2) @ P.swapaxes(0, 2)).swapaxes(0, 2)
+    return dot(P, turned(Q))
 
 
 def diagonal(P: Any) -> Any:

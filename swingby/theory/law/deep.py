@@ -82,27 +82,21 @@ class Flow:
         self.size, self.a, self.h = ends[-1], a, h
         self.stages, self.weights = TABLEAUX[order if h > 0 else 0]
         self.saturates = True
-        # Most of the time goes into views of small arrays, so they are made once.
-        self._y = np.empty(self.size)
-        self._here = self.layers(self._y)
-        self._slopes = np.empty((len(self.weights), self.size))
-        self._fields = [self.layers(row) for row in self._slopes]
 
     def layers(self, y: Floats) -> Layers:
         """The layers in a vector of weights; views."""
         pairs = zip(self._parts, self.shapes, strict=True)
         return [y[part].reshape(shape) for part, shape in pairs]
 
-    def _plain(self, y: Floats, out: Layers) -> None:
-        """The field of the flow, layer by layer."""
-        self._y[:] = y
-        layers = self._here
+    def _plain(self, y: Floats) -> Floats:
+        """The field of the flow itself."""
+        layers, found = self.layers(y), []
         before = [*itertools.accumulate(layers, lambda done, layer: layer.dot(done))]
         back = self.rest(before[-1])
         for i in range(len(layers) - 1, 0, -1):
-            np.dot(back, before[i - 1].T, out=out[i])
+            found.append(back.dot(before[i - 1].T))
             back = layers[i].T.dot(back)
-        out[0][:] = back
+        return packed([*found, back][::-1])
 
     def rest(self, W: Floats) -> Floats:
         """(I - W) A, or A for the homogeneous flow."""
@@ -114,10 +108,9 @@ class Flow:
 
     def __call__(self, t: float, y: Floats) -> Floats:
         """The modified field."""
-        slopes = self._slopes
-        self._plain(y, self._fields[0])
-        for i, row in enumerate(self.stages, start=1):
-            self._plain(y + np.dot(np.multiply(self.h, row), slopes[:i]), self._fields[i])
+        slopes = [self._plain(y)]
+        for row in self.stages:
+            slopes.append(self._plain(y + np.dot(np.multiply(self.h, row), slopes)))
         return np.asarray(np.dot(self.weights, slopes))
 
     def jacobian(self, t: float, y: Floats) -> Floats:

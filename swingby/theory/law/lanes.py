@@ -1,14 +1,13 @@
-"""Compiled: many walks, a few lanes at a time. Imports numba, so import it late.
+"""Many walks in compiled code, a few lanes at a time. Imports numba, so import it late.
 
 The derivative is carried out by instructions (:mod:`swingby.theory.law.tape`), whatever the
 dynamics and d; what happens in a lane is decided by the functions of
 :mod:`swingby.theory.law.walk`, compiled from their text. A lane whose walk has ended takes the next
 one; every lane is computed alike, so a result does not depend on its neighbours, not in a bit.
 
-Numbers of several lanes in one vector of the machine, for compiled code. Imports numba.
-
-The compiler cannot know that the registers of :mod:`swingby.theory.law.tape`, which lie in one
-array, do not overlap, and makes poor loops of them. So loads, stores and sums are written here.
+Numbers of all lanes are one vector of the machine. The compiler cannot know that the registers of
+the instructions, which lie in one array, do not overlap, and makes poor loops of them. So loads,
+stores and sums of vectors are written here.
 """
 
 from __future__ import annotations
@@ -340,7 +339,7 @@ def _from_text(module: Any, others: dict[str, Any]) -> dict[str, Any]:
     return space
 
 
-_walk = _from_text(walk, {"advance": None, "with_transpose": _with_transpose})
+_walk = _from_text(walk, {"with_transpose": _with_transpose})
 _landings, _judge, _begin_lane = _walk["landings"], _walk["judge"], _walk["begin_lane"]
 _follow_all = _walk["follow_all"]
 

@@ -13,14 +13,14 @@ whether it is zero, its exact value tells: entries of W(0) are exact numbers.
 
 from __future__ import annotations
 
-import math
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from swingby.theory.growth import DYNAMICS, growth_rates
 from swingby.theory.initial import Initial, exact_pivots
-from swingby.theory.law.coordinates import make_flow, slope
+from swingby.theory.law.coordinates import make_flow
 from swingby.theory.law.walk import (
     ACTIVE,
     ALLOWED,
@@ -38,9 +38,8 @@ from swingby.theory.law.walk import (
     WHOLE,
     H,
     Walk,
-    begin_lane,
 )
-from swingby.theory.numbers import Floats, log_of
+from swingby.theory.numbers import Floats
 
 #: A pivot uncertain by so many roundings of its own size is nothing but rounding.
 MOST_ROUNDING = 3e13
@@ -48,8 +47,6 @@ MOST_ROUNDING = 3e13
 MANY_ROUNDINGS = 1e5
 #: Bounds of what a step of the integration may be wrong by.
 LEAST_ALLOWED, LARGEST_ALLOWED = 1e-11, 1e-5
-#: log of the largest |w_ij| from which the square of W is added in a first step.
-_NEGLIGIBLE = -45.0
 
 
 class Given(NamedTuple):
@@ -57,7 +54,7 @@ class Given(NamedTuple):
 
     `signal`, `levels` (n, d): by concept: a, and w_kk(0).
     `matrix` (n, d, d), `log_scale` (n,): W(0), by concept, and the logarithm of its factor.
-    `eta` (n,); `eigenvalue` (n,): the largest of W(0), 0 where it lies below the float range.
+    `eta` (n,); `reach` (n,): eta a_max, times the largest eigenvalue of W(0) where that is above 1.
     `order` (n, d): concepts by descending a, those without a positive pivot last.
     `sign`, `log_pivots`, `roundings` (n, d): in this order, of each pivot; its relative error in
     roundings of a float.
@@ -72,7 +69,7 @@ class Given(NamedTuple):
     matrix: Any
     log_scale: Any
     eta: Any
-    eigenvalue: Any
+    reach: Any
     order: Any
     sign: Any
     log_pivots: Any
@@ -84,36 +81,12 @@ class Given(NamedTuple):
 
     @classmethod
     def of(cls, signal: Floats, initial: Initial, eta: float, dynamics: str) -> Given:
-        """Factorize one W(0)."""
-        matrix, log_scale = initial.matrix, initial.log_scale
-        largest = math.log(float(np.abs(matrix).max())) + log_scale
-        scale = math.exp(min(log_scale, 700.0))
-        eigenvalue = 0.0
-        if largest > _NEGLIGIBLE:
-            eigenvalue = float(np.linalg.eigvalsh(matrix)[-1]) * scale
-        steps = 0
-        found = (
-            _eliminate(matrix, signal)
-            if initial.factor is None
-            else _orthogonalize(initial.factor, initial, signal)
-        )
-        # A zero pivot under euler: the first steps decide what becomes of it.
-        while not DYNAMICS[dynamics].keeps_psd and (found[1] == 0).any() and steps < len(signal):
-            matrix, steps = _mapped(matrix, signal, eta, scale), steps + 1
-            found = _eliminate(matrix, signal)
-        order, sign, logs, roundings, lower, unresolved = found
-        if steps:
-            # What is left behind the first pivots of the drift is rounding.
-            sign = np.where(roundings > MANY_ROUNDINGS**2, 0.0, sign)
-        diagonal = np.maximum(np.diag(matrix)[order], 1e-300)
-        sizes = np.where(sign != 0, logs, np.log(diagonal))
-        half = np.clip((sizes - sizes[:, None]) / 2, -700, 700)
-        V = np.tril(lower, -1) * np.exp(half) * (sign != 0)
-        levels = np.diag(initial.matrix) * scale
-        parts = [signal, levels, initial.matrix, log_scale, eta, eigenvalue]
-        parts += [order, sign, logs + log_scale, roundings, sizes + log_scale]
-        parts += [V + np.eye(len(signal)), unresolved, steps]
-        return cls(*(np.asarray(part)[None] for part in parts))
+        """One instance; from U(0) its pivots are more certain than from W(0)."""
+        pivots = None
+        if initial.factor is not None:
+            pivots = _orthogonalize(initial.factor, initial, signal)
+        step, log_scale = np.array([eta]), np.array([initial.log_scale])
+        return prepare(signal[None], initial.matrix[None], step, log_scale, dynamics, pivots)
 
     def some(self, which: Any) -> Given:
         """Those of some instances, which may come more than once."""
@@ -121,63 +94,134 @@ class Given(NamedTuple):
 
     def by_concept(self, values: Any) -> Any:
         """From the order of elimination to the user's order."""
-        found = np.empty_like(values)
-        np.put_along_axis(found, self.order, values, axis=1)
-        return found
-
-    @property
-    def reach(self) -> Floats:
-        """Eta a_max, times the largest eigenvalue of W(0) where that is above 1."""
-        return np.asarray(self.eta * self.signal.max(axis=1) * np.maximum(1.0, self.eigenvalue))
+        return _by_concept(self.order, values)
 
 
-def _eliminate(matrix: Floats, signal: Floats) -> tuple[Any, ...]:
-    """Order, sign, log and roundings of the pivots, L, and which of them are unresolved."""
-    d = len(signal)
-    size = np.sqrt(np.abs(np.diag(matrix)))
-    size = np.where(size > 0, size, np.sqrt(np.abs(matrix).max(axis=0)))
+class _Pivots(NamedTuple):
+    """An elimination, with `order`, `sign`, `roundings` and `unresolved` as in :class:`Given`.
+
+    pivots (n, d), lower (n, d, d): of W(0) with rows and columns over `size` (n, d); L is unit
+    lower triangular.
+    """
+
+    lower: Any
+    unresolved: Any
+    order: Any
+    sign: Any
+    pivots: Any
+    size: Any
+    roundings: Any
+
+
+def prepare(
+    signal: Floats,
+    W0: Floats,
+    eta: Floats,
+    log_scale: Floats,
+    dynamics: str,
+    pivots: _Pivots | None = None,
+) -> Given:
+    """Factorize n matrices exp(log_scale) W0, unless their first pivots are known."""
+    n, d = signal.shape
+    start = matrix = (W0 + W0.swapaxes(1, 2)) / 2
+    scale = np.exp(np.minimum(log_scale, 700.0))
+    found, steps = pivots or _eliminate(matrix, signal), np.zeros(n, dtype=np.int64)
+    while not DYNAMICS[dynamics].keeps_psd:
+        # A zero pivot under euler: the first steps decide what becomes of it.
+        due = (found.sign == 0).any(axis=1) & (steps < d)
+        if not due.any():
+            break
+        matrix, steps = matrix.copy(), steps + due
+        matrix[due] = _mapped(*(part[due] for part in (matrix, signal, eta, scale)))
+        for values, new in zip(found, _eliminate(matrix[due], signal[due]), strict=True):
+            values[due] = new
+    lower, unresolved, order, sign, relative, size, roundings = found
+    # What is left behind the first pivots of the drift is rounding.
+    sign = np.where((steps > 0)[:, None] & (roundings > MANY_ROUNDINGS**2), 0.0, sign)
+    diagonal = np.take_along_axis(matrix.diagonal(axis1=1, axis2=2), order, axis=1) / size / size
+    relative = np.where(sign != 0, np.abs(relative), np.maximum(diagonal, 1e-300))
+    logs = np.log(relative) + 2 * np.log(size) + log_scale[:, None]
+    # L_ij sqrt(pi_j / pi_i): V, relative to the square roots of the pivots.
+    root = np.sqrt(relative[:, None, :] / relative[:, :, None])
+    V = np.tril(lower * root * (sign != 0)[:, None, :], -1) + np.eye(d)
+    largest = np.ones(n)
+    large = d * np.abs(start).max(axis=(1, 2), initial=0.0) * scale > 1
+    largest[large] = np.linalg.eigvalsh(start[large])[:, -1] * scale[large]
+    reach = eta * signal.max(axis=1) * np.maximum(1.0, largest)
+    levels = start.diagonal(axis1=1, axis2=2) * scale[:, None]
+    by_pivot = order, sign, np.where(sign != 0, logs, -np.inf), roundings, logs, V
+    return Given(signal, levels, start, log_scale, eta, reach, *by_pivot, unresolved, steps)
+
+
+def _by_concept(order: Any, values: Any) -> Any:
+    found = np.empty_like(values)
+    np.put_along_axis(found, order, values, axis=1)
+    return found
+
+
+def _ordered(matrix: Any, order: Any) -> Any:
+    """Rows and columns of n matrices in another order."""
+    rows = np.take_along_axis(matrix, order[:, :, None], axis=1)
+    return np.take_along_axis(rows, order[:, None, :], axis=2)
+
+
+def _ranked(matrix: Any, signal: Floats) -> tuple[Any, Any, Any]:
+    """Concepts by descending signal; the sizes of their rows; n matrices over these, in that order.
+
+    So nothing that follows depends on the units of the rows, or leaves the float range.
+    """
+    order = np.argsort(-signal, axis=1, kind="stable")
+    ranked = _ordered(matrix, order)
+    size = np.sqrt(np.abs(ranked.diagonal(axis1=1, axis2=2)))
+    size = np.where(size > 0, size, np.sqrt(np.abs(ranked).max(axis=1)))
     size = np.where(size > 0, size, 1.0)
-    rest = matrix / size[:, None] / size
-    uncertain = np.maximum(np.abs(np.diag(rest)), 1e-300)
-    lower, sign, logs = np.eye(d), np.zeros(d), np.full(d, -np.inf)
-    roundings, unresolved = np.zeros(d), np.zeros(d, dtype=bool)
-    first: list[int] = []
-    waiting: list[int] = []
-    ranked = [int(k) for k in np.argsort(-signal, kind="stable")]
-    while ranked:
-        k = ranked.pop(0)
-        pivot = float(rest[k, k])
-        lost = float(uncertain[k] / abs(pivot)) if pivot else math.inf
-        log = math.log(abs(pivot)) + 2 * math.log(size[k]) if pivot else -math.inf
-        if lost > MANY_ROUNDINGS and lost < math.inf:
-            places = [*first, k]
-            exact = exact_pivots(matrix[np.ix_(places, places)])[-1]
-            if exact:
-                log, pivot = log_of(abs(exact)), math.copysign(abs(pivot), exact)
-            else:
-                pivot = 0.0
-        sign[k] = np.sign(pivot) if lost <= MOST_ROUNDING else 0.0
-        unresolved[k] = pivot > 0 and sign[k] == 0
-        roundings[k], logs[k] = lost, log
-        if sign[k] <= 0:
-            waiting.append(k)
-            continue
-        first.append(k)
-        _remove(rest, uncertain, lower, k, lost, [j for j in range(d) if j not in first])
-    for k in waiting:
+    return order, size, ranked / size[:, :, None] / size[:, None, :]
+
+
+def _eliminate(matrix: Floats, signal: Floats) -> _Pivots:
+    """LDL^T of n matrices by descending signal; pivots that are not positive come last."""
+    d = signal.shape[1]
+    order, size, rest = _ranked(matrix, signal)
+    uncertain = np.maximum(np.abs(rest.diagonal(axis1=1, axis2=2)), 1e-300)
+    lower = np.zeros_like(rest) + np.eye(d)
+    sign, pivots, roundings = (np.zeros(signal.shape) for _ in range(3))
+    unresolved = np.zeros(signal.shape, dtype=bool)
+
+    def remove(k: int, which: Any, others: Any, lost: Any) -> None:
+        """Schur complement of pivot k in the rows of the others; what rounding does to it."""
+        pivot = np.where(which, rest[:, k, k], 1.0)[:, None]
+        column = np.where(which[:, None] & others & (np.arange(d) != k), rest[:, :, k], 0.0)
+        lower[:, :, k] += column / pivot
+        more = column * column / np.abs(pivot) * np.where(which, lost, 1.0)[:, None]
+        np.maximum(uncertain, more, out=uncertain)
+        rest[:] -= column[:, :, None] * column[:, None, :] / pivot[:, :, None]
+
+    for k in range(d):
+        pivots[:, k] = rest[:, k, k]
+        with np.errstate(divide="ignore"):
+            roundings[:, k] = lost = uncertain[:, k] / np.abs(rest[:, k, k])
+        for i in np.flatnonzero((lost > MANY_ROUNDINGS) & (lost < np.inf)):
+            places = order[i, [*np.flatnonzero(sign[i] > 0), k]]
+            exact = exact_pivots(matrix[i][np.ix_(places, places)])[-1]
+            pivots[i, k] = float(exact / Fraction(size[i, k]) ** 2)
+        sign[:, k] = np.where(lost <= MOST_ROUNDING, np.sign(pivots[:, k]), 0.0)
+        unresolved[:, k] = (pivots[:, k] > 0) & (sign[:, k] == 0)
+        remove(k, sign[:, k] > 0, sign <= 0, lost)
+    last = sign <= 0
+    for k in range(d if (sign < 0).any() else 0):
         # What is left of it after all the others; a negative pivot is removed as well.
-        if sign[k] < 0 and rest[k, k] < 0:
-            logs[k] = math.log(-rest[k, k]) + 2 * math.log(size[k])
-            others = waiting[waiting.index(k) + 1 :]
-            _remove(rest, uncertain, lower, k, 1.0, others)
-        elif sign[k] < 0:
-            sign[k], logs[k] = 0.0, -np.inf
-    order = np.array(first + waiting, dtype=np.int64)
-    lower = (lower * size[:, None] / size)[np.ix_(order, order)]
-    return order, sign[order], logs[order], roundings[order], lower, unresolved
+        negative = sign[:, k] < 0
+        left = negative & (rest[:, k, k] < 0)
+        pivots[left, k], sign[negative & ~left, k] = rest[left, k, k], 0.0
+        remove(k, left, last & (np.arange(d) > k), 1.0)
+    unresolved = _by_concept(order, unresolved)
+    moved = np.argsort(last, axis=1, kind="stable")
+    by_pivot = (order, sign, pivots, size, roundings)
+    parts = (np.take_along_axis(values, moved, axis=1) for values in by_pivot)
+    return _Pivots(_ordered(lower, moved), unresolved, *parts)
 
 
-def _orthogonalize(U: Floats, initial: Initial, signal: Floats) -> tuple[Any, ...]:
+def _orthogonalize(U: Floats, initial: Initial, signal: Floats) -> _Pivots:
     """The same from U(0), by QR of its rows: a pivot is the square of a distance, not a difference.
 
     Gram-Schmidt, twice each, so that a row without a distance of its own can come last. A distance
@@ -188,9 +232,8 @@ def _orthogonalize(U: Floats, initial: Initial, signal: Floats) -> tuple[Any, ..
     size = np.where(size > 0, size, 1.0)
     rows = U / size[:, None]
     Q, made, lengths = np.zeros((0, m)), np.zeros((0, d)), np.zeros(0)
-    sign, logs = np.zeros(d), np.full(d, -np.inf)
-    roundings, unresolved = np.full(d, np.inf), np.zeros(d, dtype=bool)
-    first: list[int] = []
+    sign, pivots, roundings = np.zeros(d), np.zeros(d), np.full(d, np.inf)
+    unresolved, first = np.zeros(d, dtype=bool), list[int]()
     ranked = [int(k) for k in np.argsort(-signal, kind="stable")]
     for k in ranked:
         if len(first) == m:
@@ -200,15 +243,15 @@ def _orthogonalize(U: Floats, initial: Initial, signal: Floats) -> tuple[Any, ..
             shadow = Q @ rest
             rest, by = rest - shadow @ Q, by - shadow @ made
         length = float(np.linalg.norm(rest))
+        pivots[k] = length**2
         if length:
             roundings[k] = 2 * np.abs(by).sum() / length
-            logs[k] = 2 * math.log(length) + 2 * math.log(size[k])
         if roundings[k] > MANY_ROUNDINGS:
             places = [*first, k]
             exact = exact_pivots(initial.exact[np.ix_(places, places)])[-1]
             unresolved[k] = exact > 0 and roundings[k] > MOST_ROUNDING
-            logs[k] = log_of(exact) if exact else -math.inf
-        sign[k] = logs[k] > -math.inf and not unresolved[k]
+            pivots[k] = float(exact / Fraction(size[k]) ** 2)
+        sign[k] = pivots[k] > 0 and not unresolved[k]
         if sign[k]:
             first.append(k)
             Q, made = np.vstack([Q, rest / length]), np.vstack([made, by / length])
@@ -216,29 +259,16 @@ def _orthogonalize(U: Floats, initial: Initial, signal: Floats) -> tuple[Any, ..
     order = np.array(first + [k for k in ranked if k not in first], dtype=np.int64)
     lower = np.zeros((d, d))
     lower[:, : len(first)] = rows[order] @ Q.T / lengths
-    lower *= size[order, None] / size[order]
-    return order, sign[order], logs[order], roundings[order], lower, unresolved
+    by_pivot = (values[order] for values in (sign, pivots, size, roundings))
+    return _Pivots(*(part[None] for part in (lower, unresolved, order, *by_pivot)))
 
 
-def _remove(
-    rest: Floats, uncertain: Floats, lower: Floats, k: int, lost: float, others: list[int]
-) -> None:
-    """Schur complement of concept k in the rows of the others, with what rounding does to it."""
-    pivot, column = rest[k, k], rest[:, k].copy()
-    for i in others:
-        lower[i, k] = column[i] / pivot
-        uncertain[i] = max(uncertain[i], column[i] * column[i] / abs(pivot) * lost)
-    for i in others:
-        for j in others:
-            rest[i, j] -= column[i] * column[j] / pivot
-
-
-def _mapped(matrix: Floats, signal: Floats, eta: float, scale: float) -> Floats:
+def _mapped(matrix: Floats, signal: Floats, eta: Floats, scale: Floats) -> Floats:
     """One step of (D.2), without its underflow."""
-    square = matrix * (scale if scale > 1e-200 else 0.0)
-    total = signal[:, None] + signal
-    second = (total * (matrix @ square)) / 2 + (matrix * signal) @ square
-    return np.asarray(matrix + eta * (total * matrix - second))
+    square = matrix * np.where(scale > 1e-200, scale, 0.0)[:, None, None]
+    total = signal[:, :, None] + signal[:, None, :]
+    second = (total * (matrix @ square)) / 2 + (matrix * signal[:, None, :]) @ square
+    return np.asarray(matrix + eta[:, None, None] * (total * matrix - second))
 
 
 def allowed_errors(signal: Any, eta: Any, share: Any) -> Any:
@@ -277,28 +307,12 @@ def lanes_of(given: Given, dynamics: str, orders: Any, share: Any, *, whole: Any
     return Walk(y, np.zeros_like(y), np.array(flow), pairs, places, numbers)
 
 
-def begin(given: Given, dynamics: str, orders: tuple[int, ...], share: float, whole: float) -> Walk:
-    """Lanes of one instance, one for each order in the step size, at their first state."""
-    several = given.some(np.zeros(len(orders), dtype=np.int64))
-    walk = lanes_of(several, dynamics, np.array(orders), share, whole=whole)
-    for lane in range(len(orders)):
-        walk.speed[:] = slope(walk.y, walk.places[FREE], walk.flow, dynamics)
-        if begin_lane(walk, lane, DYNAMICS[dynamics].keeps_psd):
-            walk.speed[:] = slope(walk.y, walk.places[FREE], walk.flow, dynamics)
-    return walk
-
-
 def closed_law(signal: Floats, W0: Floats, log_scale: Floats, eta: Floats, dynamics: str) -> Floats:
     """The closed law of n instances exp(log_scale) W0, (n, d), in steps and by concept."""
     d = signal.shape[1]
-    order = np.argsort(-signal, axis=1, kind="stable")
+    order, size, ratio = _ranked(W0, signal)
     a = np.take_along_axis(signal, order, axis=1)
-    ratio = np.take_along_axis(W0, order[:, :, None], axis=1)
-    ratio = np.take_along_axis(ratio, order[:, None, :], axis=2)
     with np.errstate(all="ignore"):
-        size = np.sqrt(np.abs(ratio.diagonal(axis1=1, axis2=2)))
-        size = np.where(size > 0, size, 1.0)
-        ratio = ratio / size[:, :, None] / size[:, None, :]
         base = 2 * np.log(size) + log_scale[:, None]
         growth = growth_rates(a, eta, dynamics)
         own = growth.diagonal(axis1=1, axis2=2)
@@ -316,6 +330,4 @@ def closed_law(signal: Floats, W0: Floats, log_scale: Floats, eta: Floats, dynam
             column = np.where(grows[:, None], ratio[:, :, k], 0.0)
             left = column / np.where(grows, ratio[:, k, k], 1.0)[:, None]
             ratio = ratio - left[:, :, None] * column[:, None, :]
-    found = np.empty_like(times)
-    np.put_along_axis(found, order, np.maximum(times, 0.0), axis=1)
-    return found
+    return np.asarray(_by_concept(order, np.maximum(times, 0.0)))

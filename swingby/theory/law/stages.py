@@ -5,7 +5,8 @@ orders in the step size; their difference is the error bar of what is left out, 
 tolerance of the integration and the rounding of W(0) are added. Nothing is fitted. The law is ours,
 not the paper's; its accuracy is measured in ``benchmarks/accuracy.py``.
 
-What the ends of the lanes say of n instances: half-times, error bars, traps and doubts.
+One W(0) is walked in NumPy, many side by side in compiled lanes; what the ends of their lanes say
+(half-times, error bars, traps and doubts) is decided for n instances at once.
 """
 
 from __future__ import annotations
@@ -23,7 +24,13 @@ from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS
 from swingby.theory.initial import Initial
 from swingby.theory.law.coordinates import Flow, attempt
-from swingby.theory.law.pivots import Given, allowed_errors, begin, closed_law, lanes_of
+from swingby.theory.law.pivots import (
+    Given,
+    allowed_errors,
+    closed_law,
+    lanes_of,
+    prepare,
+)
 from swingby.theory.law.walk import (
     ACTIVE,
     ATTEMPTS,
@@ -39,6 +46,7 @@ from swingby.theory.law.walk import (
     TIME,
     Walk,
     advance,
+    begin,
     follow_all,
 )
 from swingby.theory.numbers import Booleans, Floats, Integers
@@ -58,8 +66,11 @@ BETWEEN_STEPS = 0.01
 APART, FINE_STEP = 0.01, 0.1
 #: A concept without a pivot whose entry comes above this on the way may pass 1/2.
 PASSING = 0.25
-#: Why it is open whether a concept is trapped.
-SURE, DRIFTS, UNRESOLVED, PASSES, TURNS = range(5)
+#: Instances that are prepared and walked together, and moments of a curve that are evaluated
+#: together, so that they stay in the cache.
+INSTANCES, MOMENTS = 1024, 4096
+#: Why it is open whether a concept is trapped; and why one that is not has no half-time.
+SURE, DRIFTS, UNRESOLVED, PASSES, TURNS, AFTER, TURNING, GIVEN_UP = range(8)
 
 
 class End(NamedTuple):
@@ -85,25 +96,25 @@ class End(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """Of n instances; by concept unless it says otherwise.
+    """The law of n instances, by concept and, the last three, by instance.
 
-    crossing, error, trapped, undecided: as in ``stages.Stages``; doubt: why it is undecided;
-    after: whether a runaway that is not certain comes before; turning: whether it may turn into a
-    concept of larger signal; given_up: whether the integration was; by instance: coarse, whether
-    the step size is out of range, and blow_up with its error.
+    doubt: a reason above, or SURE; coarse: whether the step size is out of range; the rest as in
+    :class:`Stages`.
     """
 
     crossing: Floats
     error: Floats
     trapped: Booleans
-    undecided: Booleans
+    share: Floats
     doubt: Integers
-    after: Booleans
-    turning: Booleans
-    given_up: Booleans
     coarse: Booleans
     blow_up: Floats
     blow_up_error: Floats
+
+    @property
+    def undecided(self) -> Booleans:
+        """Where it is open whether a concept is trapped."""
+        return np.asarray((self.doubt >= DRIFTS) & (self.doubt <= TURNS))
 
 
 def decide(
@@ -127,10 +138,26 @@ def decide(
     steps = given.steps[:, None]
     crossing = np.where(grows & above, 0.0, np.maximum(end.crossing, steps))
     trapped, unlike = end.lost & grows, (end.lost != late.lost) & grows
-    reach = given.reach
-    coarse = (DYNAMICS[dynamics].of != "") & ~(reach <= LARGEST_STEP)
+    coarse = (DYNAMICS[dynamics].of != "") & ~(given.reach <= LARGEST_STEP)
     runs_away = np.isfinite(end.blow_up)[:, None]
+    uncertain = unlike.any(axis=1)
+    first = np.where(uncertain, np.fmin(end.blow_up, late.blow_up), math.inf)
+    cut_off = np.isnan(crossing) & runs_away
+    after = (crossing > first[:, None]) & np.isfinite(crossing) | cut_off & uncertain[:, None]
     given_up = ~trapped & grows & np.isnan(crossing) & ~runs_away
+
+    doubt = np.full(trapped.shape, SURE)
+    doubt[given_up] = GIVEN_UP
+    doubt[after & grows & ~trapped] = AFTER
+    if not DYNAMICS[dynamics].keeps_psd:
+        doubt[unlike] = DRIFTS
+    else:
+        turned_into, turning = _turns(given, trapped)
+        doubt[turning] = TURNING
+        doubt[turned_into] = TURNS
+        doubt[trapped & (end.highest > PASSING)] = PASSES
+        doubt[trapped & given.unresolved] = UNRESOLVED
+
     rate = 2 * eta[:, None] * np.where(grows, signal, np.inf)
     rounding = ROUNDINGS * 2.0**-53 * np.minimum(given.by_concept(given.roundings), 2.0**53)
     wrong = tolerances * allowed_errors(signal.T, eta, share).T + rounding
@@ -138,42 +165,44 @@ def decide(
     if DYNAMICS[dynamics].of and not mapped:
         # The next term of log(1 + x)/x, where the difference of the orders happens to vanish.
         order = DYNAMICS[dynamics].orders[0]
-        error += reach[:, None] ** (order + 1) / (order + 2) / rate
+        error += given.reach[:, None] ** (order + 1) / (order + 2) / rate
     error += np.where((runs_away | mapped) & (crossing > end.last[:, None]), BETWEEN_STEPS, 0.0)
-    turned_into, turning = _turns(given, trapped, dynamics)
-    doubt = np.full(trapped.shape, SURE)
-    if not DYNAMICS[dynamics].keeps_psd:
-        doubt[unlike] = DRIFTS
-    else:
-        doubt[turned_into] = TURNS
-        doubt[end.highest > PASSING] = PASSES
-        doubt[given.unresolved] = UNRESOLVED
-        doubt[~(trapped | unlike)] = SURE
-    undecided = doubt != SURE
-    uncertain = unlike.any(axis=1)
-    first = np.where(uncertain, np.fmin(end.blow_up, late.blow_up), math.inf)
-    cut_off = np.isnan(crossing) & runs_away
-    late_for_it = (crossing > first[:, None]) & np.isfinite(crossing)
-    after = (late_for_it | (cut_off & uncertain[:, None])) & grows & ~trapped
-    error[undecided | after | turning | given_up | np.isnan(error) & ~trapped] = math.inf
-    error[cut_off & ~after] = np.nan
-    error[coarse[:, None] & grows] = math.inf
+    error[np.isnan(error) & ~trapped] = math.inf
+    error[cut_off | trapped] = np.nan
+    error[(doubt != SURE) | coarse[:, None] & ~trapped] = math.inf
+    error = np.where(grows, np.where(above, 0.0, error), np.nan)
+
     some = given_up.any(axis=1)
     if some.any():
-        parts = (given.signal, given.matrix, given.log_scale, given.eta)
-        signals, matrices, scales, etas = (part[some] for part in parts)
-        leading = closed_law(signals, matrices, scales, etas, dynamics)
+        start = given.some(some)
+        leading = closed_law(start.signal, start.matrix, start.log_scale, start.eta, dynamics)
         crossing[some] = np.where(given_up[some], leading, crossing[some])
     crossing[trapped] = np.nan
-    error = np.where(trapped, np.where(undecided, math.inf, np.nan), error)
     crossing = np.where(above, 0.0, np.where(grows, crossing, math.inf))
-    error = np.where(grows, np.where(above, 0.0, error), np.nan)
     blow_up = np.where(uncertain, math.inf, end.blow_up)
     finite = np.isfinite(blow_up) & ~coarse
     with np.errstate(invalid="ignore"):
         blow_up_error = np.where(finite, np.abs(blow_up - late.blow_up) + 1, math.inf)
-    found = (crossing, error, trapped, undecided, doubt, after, turning, given_up, coarse)
-    return Verdict(*found, np.asarray(np.round(blow_up), dtype=np.float64), blow_up_error)
+    # Of the terms that each pivot is formed from; negative where it runs away.
+    part = given.by_concept(given.sign / np.maximum(given.roundings, 1.0))
+    lost = -np.maximum(np.abs(part), 2.0**-53)
+    part = np.where(np.isfinite(blow_up)[:, None] & trapped, lost, part)
+    blow_up = np.asarray(np.round(blow_up), dtype=np.float64)
+    return Verdict(crossing, error, trapped, part, doubt, coarse, blow_up, blow_up_error)
+
+
+def _turns(given: Given, trapped: Booleans) -> tuple[Booleans, Booleans]:
+    """Whether one without component may be turned into, and which concept may turn into such.
+
+    Pairs (k, j): k has no component, j of smaller signal has one, in the same block of W(0).
+    """
+    joined = (given.matrix != 0) | np.eye(trapped.shape[1], dtype=bool)
+    for _ in range(trapped.shape[1].bit_length() if trapped.any() else 0):
+        joined = joined @ joined
+    signal = given.signal
+    smaller = (signal[:, None, :] > 0) & (signal[:, None, :] < signal[:, :, None])
+    pairs = joined & trapped[:, :, None] & ~trapped[:, None, :] & smaller
+    return pairs.any(axis=2), pairs.any(axis=1)
 
 
 def verdict_of(
@@ -191,7 +220,7 @@ def _settle(given: Given, verdict: Verdict, follow: Callable[[Walk], None]) -> V
     in the step size leaves out. Where bars are within an e-fold of each pivot and one of them lies
     after all steps that are followed, these would end without a verdict, so they are not taken.
     """
-    open_ = verdict.undecided | verdict.after | verdict.given_up
+    open_ = verdict.doubt != SURE
     far = ~(verdict.error <= APART) & ~verdict.trapped & (given.signal > 0)
     due = (open_ | far).any(axis=1) | (given.reach > FINE_STEP)
     learned, rate = given.signal > 0, 2 * given.eta[:, None] * given.signal
@@ -205,7 +234,7 @@ def _settle(given: Given, verdict: Verdict, follow: Callable[[Walk], None]) -> V
     follow(walk)
     end = End.of(walk, part.eta)
     exact = decide(part, end, end, TOLERANCE, "euler", mapped=True)
-    done = ~exact.given_up.any(axis=1)
+    done = (exact.doubt != GIVEN_UP).all(axis=1)
     for values, new in zip(verdict, exact, strict=True):
         values[some[done]] = new[done]
     return verdict
@@ -219,35 +248,71 @@ def most_mapped(given: Given) -> Floats:
     return np.asarray(given.steps + skipped + MOST_MAPPED)
 
 
-def shares(given: Given, verdict: Verdict) -> Floats:
-    """What each pivot of W(0) is of the terms it is formed from; negative where it runs away."""
-    share = given.by_concept(given.sign / np.maximum(given.roundings, 1.0))
-    runs_away = np.isfinite(verdict.blow_up)[:, None] & verdict.trapped
-    lost = -np.maximum(np.abs(share), 2.0**-53)
-    return np.asarray(np.where(runs_away, lost, share))
+def stage_laws(
+    signal: Floats, W0: Floats, eta: Floats, log_scale: Floats, dynamics: str, *, full: bool = True
+) -> Verdict:
+    """The law of n instances exp(log_scale) W0, side by side in compiled lanes.
 
-
-def _turns(given: Given, trapped: Booleans, dynamics: str) -> tuple[Booleans, Booleans]:
-    """Whether one without component may be turned into, and which concept may turn into such.
-
-    Pairs (k, j): k has no component, j of smaller signal has one, in the same block of W(0).
+    Where not `full`, that of the closed law, without the overlap of the stages.
     """
-    into, turning = np.zeros_like(trapped), np.zeros_like(trapped)
-    some = trapped.any(axis=1)
-    if not (DYNAMICS[dynamics].keeps_psd and some.any()):
-        return into, turning
-    d, lost, signal = trapped.shape[1], trapped[some], given.signal[some]
-    joined = (given.matrix[some] != 0) | np.eye(d, dtype=bool)
-    for _ in range(d.bit_length()):
-        joined = joined @ joined
-    smaller = (signal[:, None, :] > 0) & (signal[:, None, :] < signal[:, :, None])
-    pairs = joined & lost[:, :, None] & ~lost[:, None, :] & smaller
-    into[some], turning[some] = pairs.any(axis=2), pairs.any(axis=1)
-    return into, turning
+    parts = []
+    with np.errstate(all="ignore"):
+        for first in range(0, max(len(eta), 1), INSTANCES):
+            some = slice(first, first + INSTANCES)
+            given = prepare(signal[some], W0[some], eta[some], log_scale[some], dynamics)
+            parts.append(_walked(given, dynamics) if full else _closed(given, dynamics))
+    return Verdict(*(np.concatenate(field) for field in zip(*parts, strict=True)))
 
 
-#: Moments that are evaluated together.
-_TOGETHER = 4096
+def _walked(given: Given, dynamics: str) -> Verdict:
+    # numba takes 0.4 s to import, so only a call pays for it.
+    from swingby.theory.law.lanes import follow_all, walk_all
+
+    ends = []
+    for order in DYNAMICS[dynamics].orders:
+        walk = lanes_of(given, dynamics, np.full(len(given.eta), order), TOLERANCE)
+        walk_all(walk, dynamics, order)
+        ends.append(End.of(walk, given.eta))
+    return verdict_of(given, ends, dynamics, follow_all)
+
+
+def _closed(given: Given, dynamics: str) -> Verdict:
+    crossing = closed_law(given.signal, given.matrix, given.log_scale, given.eta, dynamics)
+    lost = np.isnan(crossing) | given.by_concept(given.sign <= 0)
+    never = np.full(len(crossing), np.inf)
+    nowhere = np.full(crossing.shape, -np.inf)
+    end = End(np.where(lost, np.nan, crossing), nowhere, lost, never, never)
+    return decide(given, end, end, 0.0, dynamics, tolerances=0.0)
+
+
+class Path(NamedTuple):
+    """The steps of all lanes, m rows by instance and time: see ``lanes.walk_all``."""
+
+    instance: Integers
+    time: Floats
+    size: Floats
+    concept: Integers
+    forms: Floats
+
+
+def paths(given: Given, share: Floats, least: Floats, dynamics: str) -> tuple[Verdict, list[Path]]:
+    """Walk n instances until W is at rest to within `least`, in every order that is walked."""
+    from swingby.theory.law.lanes import walk_all
+
+    found, ends = [], []
+    for order in DYNAMICS[dynamics].orders:
+        orders, noted, room = np.full(len(given.eta), order), None, 64 * len(given.eta)
+        while noted is None:
+            walk = lanes_of(given, dynamics, orders, share, whole=least)
+            noted = walk_all(walk, dynamics, order, room)
+            room *= 4
+        steps, forms = noted
+        first = np.argsort(steps[:, 0], kind="stable")
+        steps, forms = steps[first], forms[first]
+        whole = (steps[:, 0].astype(np.int64), steps[:, 3:].astype(np.int64))
+        found.append(Path(whole[0], steps[:, 1], steps[:, 2], whole[1], forms))
+        ends.append(End.of(walk, given.eta))
+    return decide(given, ends[0], ends[-1], share, dynamics), found
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,8 +369,8 @@ class Stages(numbers.ReadOnly):
     @functools.cached_property
     def curve(self) -> Curve:
         """W(t), walked through once more to the end."""
-        order = DYNAMICS[self.dynamics].orders[0]
-        walk = begin(self.start, self.dynamics, (order,), TOLERANCE, math.inf)
+        order = np.array(DYNAMICS[self.dynamics].orders[:1])
+        walk = lanes_of(self.start, self.dynamics, order, TOLERANCE, whole=math.inf)
         return trace(walk, self.dynamics)
 
     def evaluate(self, t: Floats) -> Floats:
@@ -323,33 +388,42 @@ def stage_law(task: SIMTask, initial: Initial, eta: Fraction, dynamics: str) -> 
     "gd", "flow"}.
     """
     given = Given.of(task.signal, initial, float(eta), dynamics)
-    walk = begin(given, dynamics, DYNAMICS[dynamics].orders, TOLERANCE, 0.0)
+    # One lane for each order in the step size.
+    orders = np.array(DYNAMICS[dynamics].orders)
+    walk = lanes_of(given.some(0 * orders), dynamics, orders, TOLERANCE)
+    begin(walk, dynamics)
     while walk.numbers[ACTIVE].any():
         advance(walk, dynamics)
     ends = [End.of(walk, given.eta, lane) for lane in (slice(1), slice(-1, None))]
     verdict = verdict_of(given, ends, dynamics, follow_all)
-    by_concept = ("crossing", "error", "trapped", "undecided")
+    by_concept = ("crossing", "error", "trapped", "undecided", "share")
     return Stages(
         task=task,
         dynamics=dynamics,
         eta=float(eta),
         blow_up=float(verdict.blow_up[0]),
         blow_up_error=float(verdict.blow_up_error[0]),
-        share=shares(given, verdict)[0],
         warnings=_warnings(given, verdict),
         start=given,
         **{name: getattr(verdict, name)[0] for name in by_concept},
     )
 
 
-#: Why it is open whether a concept is trapped, in words.
+#: Why the law leaves a concept open, in words.
 _REASONS = {
-    DRIFTS: "the drift of the euler steps cancels its pivot to within the error of the law",
-    UNRESOLVED: "its pivot is {part:.1g} of the terms it is formed from, which floats do not"
-    " resolve",
-    PASSES: "it has no component of its own, but another concept starts out as it and may pass 1/2"
-    " before it turns",
-    TURNS: "its pivot is zero, but a concept of smaller signal may turn into it later",
+    DRIFTS: "undecided whether concept {k} is trapped: the drift of the euler steps cancels its "
+    "pivot to within the error of the law",
+    UNRESOLVED: "undecided whether concept {k} is trapped: its pivot is {part:.1g} of the terms it "
+    "is formed from, which floats do not resolve",
+    PASSES: "undecided whether concept {k} is trapped: it has no component of its own, but another "
+    "concept starts out as it and may pass 1/2 before it turns",
+    TURNS: "undecided whether concept {k} is trapped: its pivot is zero, but a concept of smaller "
+    "signal may turn into it later",
+    AFTER: "out of range for concept {k}: a pivot that may be negative runs to minus infinity "
+    "before, if it is",
+    TURNING: "out of range for concept {k}: it may turn into a concept of larger signal, which the "
+    "law does not time",
+    GIVEN_UP: "out of range for concept {k}: the integration was given up",
 }
 
 
@@ -357,9 +431,7 @@ def _warnings(given: Given, verdict: Verdict) -> tuple[str, ...]:
     """Where the law of one instance is undecided or out of range, in words."""
     found = []
     sign, roundings = (given.by_concept(x)[0] for x in (given.sign, given.roundings))
-    doubt, trapped, after = verdict.doubt[0], verdict.trapped[0], verdict.after[0]
-    turning, given_up = verdict.turning[0], verdict.given_up[0]
-    blow_up = float(verdict.blow_up[0])
+    doubt, blow_up = verdict.doubt[0].tolist(), float(verdict.blow_up[0])
     if verdict.coarse[0]:
         found.append(
             f"out of range: the law needs eta a_max, times the largest eigenvalue of W(0) where "
@@ -367,23 +439,10 @@ def _warnings(given: Given, verdict: Verdict) -> tuple[str, ...]:
         )
     for k in np.argsort(-given.signal[0], kind="stable"):
         if doubt[k] != SURE:
-            reason = _REASONS[int(doubt[k])].format(part=1 / roundings[k])
-            found.append(f"undecided whether concept {k + 1} is trapped: {reason}")
-        elif trapped[k]:
+            found.append(_REASONS[doubt[k]].format(k=k + 1, part=1 / roundings[k]))
+        elif verdict.trapped[0, k]:
             word = "zero" if sign[k] == 0 and not math.isfinite(blow_up) else "negative"
             found.append(f"concept {k + 1} is trapped: its pivot is {word}")
-        elif after[k]:
-            found.append(
-                f"out of range for concept {k + 1}: a pivot that may be negative runs to minus "
-                "infinity before, if it is"
-            )
-        elif turning[k]:
-            found.append(
-                f"out of range for concept {k + 1}: it may turn into a concept of larger signal, "
-                "which the law does not time"
-            )
-        elif given_up[k]:
-            found.append(f"out of range for concept {k + 1}: the integration was given up")
     if math.isfinite(blow_up):
         found.append(
             f"a negative pivot runs to minus infinity near step {blow_up:.0f}; "
@@ -413,8 +472,8 @@ class Curve:
         """W (n, d, d) by a step from the state before each time; at rest after the last."""
         d = self.y.shape[0]
         found = np.full((len(times), d, d), np.nan)
-        for first in range(0, len(times), _TOGETHER):
-            part = slice(first, first + _TOGETHER)
+        for first in range(0, len(times), MOMENTS):
+            part = slice(first, first + MOMENTS)
             found[part] = self._evaluate(times[part])
         return found
 
@@ -437,6 +496,7 @@ class Curve:
 
 def trace(walk: Walk, dynamics: str) -> Curve:
     """Walk one lane to its end and keep every accepted state."""
+    begin(walk, dynamics)
     kept = [_state(walk)]
     while walk.numbers[ACTIVE].any():
         advance(walk, dynamics)

@@ -76,26 +76,17 @@ def _operation(number: int) -> Any:
     return lambda a, b=None: a.tape.write(number, a, b)
 
 
-_SYMBOLIC = {
-    "dot": _operation(DOT),
-    "dot_turned": _operation(DOT_TURNED),
-    "turned": _operation(TURN),
-    "symmetric": _operation(SYMMETRIC),
-    "solve_lower": _operation(SOLVE),
-    "exponential": _operation(EXP),
-    "diagonal": _operation(DIAGONAL),
-    "positive_part": _operation(INVERT),
-}
+#: The products of :mod:`swingby.theory.law.coordinates` in the order of their numbers.
+_NAMES = "dot dot_turned turned symmetric solve_lower exponential diagonal positive_part"
+_SYMBOLIC = {name: _operation(number) for number, name in enumerate(_NAMES.split(), DOT)}
 
 
 @functools.cache
 def tape_of(dynamics: str, order: int) -> tuple[Any, Any, int]:
     """Instructions (m, 4), factors (m, 2) and registers of one dynamics to an order in the step."""
     tape = _Tape()
-    known: dict[str, Any] = dict(_SYMBOLIC)
-    field = tuple(function and _rebound(function, known) for function in FIELDS[dynamics])
-    known["FIELDS"] = {dynamics: field}
-    derivative = _rebound(coordinates.derivative, known)
+    field = tuple(function and _rebound(function, _SYMBOLIC) for function in FIELDS[dynamics])
+    derivative = _rebound(coordinates.derivative, {**_SYMBOLIC, "FIELDS": {dynamics: field}})
     given = [
         _Symbol(tape, place, float(name not in TERMS[order:]))
         for place, name in enumerate(ARGUMENTS)

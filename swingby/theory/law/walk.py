@@ -79,6 +79,15 @@ class Walk(NamedTuple):
         return Flow(*self.fields)
 
 
+def begin(walk: Walk, dynamics: str) -> None:
+    """Look at where all lanes start."""
+    keeps_psd = DYNAMICS[dynamics].keeps_psd
+    walk.speed[:] = slope(walk.y, walk.places[FREE], walk.flow, dynamics)
+    changed = [begin_lane(walk, lane, keeps_psd) for lane in range(walk.numbers.shape[1])]
+    if any(changed):
+        walk.speed[:] = slope(walk.y, walk.places[FREE], walk.flow, dynamics)
+
+
 def advance(walk: Walk, dynamics: str) -> None:
     """One attempt in every active lane."""
     dt, flow, free = landings(walk), walk.flow, walk.places[FREE]
