@@ -180,10 +180,8 @@ def _violations(ax: Axes, data: Data) -> None:
     ax.fill_between(epochs, low, high, color="0.88", linewidth=0, label="10 % to 90 % of the runs")
     ax.plot(epochs, middle, color="black", label="median of the runs")
     ax.plot(epochs, violated[0], color="black", linestyle=(0, (1, 1)), label="the run above")
-    ax.set_xlim(0, epochs[-1])
-    ax.set_ylim(0, None)
-    ax.set_xlabel("epoch")
-    ax.set_ylabel(f"violated pairs of {data['pairs']}")
+    ax.set(xlim=(0, epochs[-1]), ylim=(0, None))
+    ax.set(xlabel="epoch", ylabel=f"violated pairs of {data['pairs']}")
     ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
