@@ -62,12 +62,10 @@ class Row:
     needed: int | None
 
 
-def rows_of_shares(source: str, setting: str, shares: Mapping[str, Share]) -> list[Row]:
+def rows_of_shares(source: str, setting: str, shares: Mapping[str, Share]) -> Iterator[Row]:
     """Rows about shares of runs, by statement, that have to reach the threshold."""
-    return [
-        Row(source, setting, "", statement, **judged(share, MOST))
-        for statement, share in shares.items()
-    ]
+    for statement, share in shares.items():
+        yield Row(source, setting, "", statement, **judged(share, MOST))
 
 
 def _told(parts: Mapping[str, Any], tell: Tell) -> Iterator[tuple[str, Any]]:
@@ -77,11 +75,10 @@ def _told(parts: Mapping[str, Any], tell: Tell) -> Iterator[tuple[str, Any]]:
         yield name, part
 
 
-def map_rows(tell: Tell) -> list[Row]:
+def map_rows(tell: Tell) -> Iterator[Row]:
     """The half-times of the iterated map against the stage law, in the settings of the figures."""
     from swingby.verify.compare import paper_settings
 
-    found = []
     for title, setting in _told({one.title: one for one in paper_settings()}, tell):
         compared = setting.compare()
         law, run = compared.schedule, compared.run
@@ -93,20 +90,19 @@ def map_rows(tell: Tell) -> list[Row]:
         )
         said, seen = (", ".join(map(_step, one.half_times)) for one in (law, run))
         about = ("map", f"{figure}, {kind}", edition, "half-times within their bars")
-        found.append(Row(*about, said, seen, "", inside, 1, None))
-    return found
+        yield Row(*about, said, seen, "", inside, 1, None)
 
 
 def _step(value: float) -> str:
     return f"{value:.0f}" if math.isfinite(value) else "never" if math.isinf(value) else "-"
 
 
-def autograd_rows(tell: Tell) -> list[Row]:
+def autograd_rows(tell: Tell) -> Iterator[Row]:
     """U U^T trained by torch from random weights, against the stage law."""
     from swingby.training.laws import draw_starts, law_errors
     from swingby.training.studies import OMEGAS
 
-    rng, found = np.random.default_rng(SEED), []
+    rng = np.random.default_rng(SEED)
     cells = {
         f"omega {name}, d = {d}": (d, (low, high))
         for name, (low, high, _) in OMEGAS.items()
@@ -119,29 +115,25 @@ def autograd_rows(tell: Tell) -> list[Row]:
             "half-times to the step": share_of(np.abs(errors.off) <= 1),
             "number of descents": Share(right, right + wrong),
         }
-        found += rows_of_shares("autograd", setting, shares)
-    return found
+        yield from rows_of_shares("autograd", setting, shares)
 
 
-def network_rows(tell: Tell) -> list[Row]:
+def network_rows(tell: Tell) -> Iterator[Row]:
     """Networks that the theory was not made for, against what it says of their initial weights."""
     from swingby.training.survival import standard_cells, survival
 
-    found = []
     for name, cell in _told({one.name: one for one in standard_cells(SEED, RUNS)}, tell):
         for one in survival([cell]).outcomes:
             (row,) = rows_of_shares("networks", name, {one.prediction: one.share})
             predicted = f"{one.control:.1%}, as in theory" if one.about else f"in {MOST:.0%}"
             seeds = None if one.about else row.needed
-            found.append(replace(row, predicted=predicted, verdict=one.verdict, needed=seeds))
-    return found
+            yield replace(row, predicted=predicted, verdict=one.verdict, needed=seeds)
 
 
-def deep_rows(tell: Tell) -> list[Row]:
+def deep_rows(tell: Tell) -> Iterator[Row]:
     """Deep linear networks, against the half-times that their first layers predict."""
     from swingby.training.deep_networks import CELLS, trained
 
-    found = []
     for name, cell in _told({one.name: one for one in CELLS}, tell):
         runs = list(trained(cell, RUNS, SEED))
         barred = [one for one in runs if np.isfinite(one.leading.error).all()]
@@ -151,16 +143,14 @@ def deep_rows(tell: Tell) -> list[Row]:
             "order": share_of([one.in_order("full") for one in runs]),
             "leading order within its bars": share_of([one.inside("leading") for one in barred]),
         }
-        found += rows_of_shares("deep", name, shares)
-    return found
+        yield from rows_of_shares("deep", name, shares)
 
 
-def figure_rows(tell: Tell) -> list[Row]:
+def figure_rows(tell: Tell) -> Iterator[Row]:
     """The criteria of the paper's figures."""
     from swingby.figures.make import all_figures, make_figures
     from swingby.theory.law.compiled import folder
 
-    found = []
     for name, figure in _told({f"Fig. {one.number}": one for one in all_figures()}, tell):
         seeds = {one.name: int(one.parameters.get("seeds", 1)) for one in figure.editions}
         # What is there is kept: an interrupted study goes on.
@@ -168,48 +158,44 @@ def figure_rows(tell: Tell) -> list[Row]:
         for made in result.made:
             for criterion, seen in made.judged:
                 about = ("figures", name, made.edition, criterion.id, criterion.paper, seen.value)
-                found.append(Row(*about, "", seen.verdict, seeds[made.edition], None))
-    return found
+                yield Row(*about, "", seen.verdict, seeds[made.edition], None)
 
 
-def vector_rows(tell: Tell) -> list[Row]:
+def vector_rows(tell: Tell) -> Iterator[Row]:
     """Diffusion models of points, against their half-times and orders."""
     from swingby.diffusion.vectors.compare import CELLS, compare_cell
 
-    found = []
     for name, cell in _told({one.name: one for one in CELLS}, tell):
         parts = compare_cell(cell, SETTINGS, SEED)
         for quantity in ("half-time", "order", "descents"):
             verdicts = [row.verdict for part in parts for row in part.of(quantity)]
             decided = [one for one in verdicts if one != Verdict.UNDECIDED]
             share = share_of([one == Verdict.HOLDS for one in decided])
-            found += rows_of_shares("vectors", name, {quantity: share})
-    return found
+            yield from rows_of_shares("vectors", name, {quantity: share})
 
 
-def image_rows(tell: Tell) -> list[Row]:
+def image_rows(tell: Tell) -> Iterator[Row]:
     """Diffusion models of images, as the recorded study judges them."""
     from swingby.diffusion import figure_rows, judge, recorded_study
 
     study = recorded_study()
     tell(0.0, study.plan.name)
-    found = []
     for row in judge(study).rows:
         said = row.prediction
         words = filter(None, (row.optimizer, said.concept, said.factor, said.signal))
         about = ("images", f"{study.plan.name}, {' '.join(words)}", "", said.kind, row.predicted)
         observed = f"{row.observed:.3g}" if math.isfinite(row.observed) else "-"
         interval = f"[{row.low:.3g}, {row.high:.3g}]" if math.isfinite(row.low) else ""
-        found.append(Row(*about, observed, interval, row.verdict, row.runs, row.needed))
-    return found + [Row(**one) for one in figure_rows(study)]
+        yield Row(*about, observed, interval, row.verdict, row.runs, row.needed)
+    yield from (Row(**one) for one in figure_rows(study))
 
 
-def relu_rows(tell: Tell) -> list[Row]:
+def relu_rows(tell: Tell) -> Iterator[Row]:
     """Two-layer ReLU networks, as the quick study in the package judges them."""
     from swingby import relu
 
     tell(0.0, "swingby relu --quick")
-    return [Row(**one) for one in relu.rows(relu.recorded_study())]
+    yield from (Row(**one) for one in relu.rows(relu.recorded_study()))
 
 
 class Study(NamedTuple):
@@ -219,7 +205,7 @@ class Study(NamedTuple):
     """
 
     about: str
-    rows: Callable[[Tell], list[Row]]
+    rows: Callable[[Tell], Iterator[Row]]
     sources: tuple[str, ...] = ()
 
 
@@ -367,7 +353,7 @@ def update(
             continue
         # A file that cannot be written is found out now, not after hours of study.
         write_json(path, {"format": FORMAT, "studies": own}, "record")
-        rows = STUDIES[name].rows(_telling(name, tell))
+        rows = list(STUDIES[name].rows(_telling(name, tell)))
         own[name] = {"code": code, "rows": [asdict(row) for row in rows]}
         write_json(path, {"format": FORMAT, "studies": own}, "record")
         old = {_key(row): row.verdict for row in map(_row, before["rows"] if before else ())}

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import swingby
+from swingby.report.files import hash_of
 from swingby.theory.claims.verdict import Verdict, yes
 
 if TYPE_CHECKING:
@@ -90,18 +91,19 @@ class Figure:
     #: From the data and a title to a picture.
     draw: Callable[[Data, str], Picture]
 
-    def key(self, edition: Edition, *, quick: bool = False) -> str:
-        """A hash of everything that the data of an edition depends on, 64 hexadecimal digits."""
-        from swingby.report.files import hash_of
-
-        parts = {
+    def inputs(self, edition: Edition, *, quick: bool = False) -> dict[str, Any]:
+        """Everything that the data of an edition depends on, as plain values."""
+        return {
             "swingby": swingby.__version__,
             "figure": self.number,
             "code": hash_of(Path(inspect.getfile(self.compute)), words=False),
             "edition": edition.name,
             "parameters": edition.given(quick=quick),
         }
-        text = json.dumps(parts, sort_keys=True, allow_nan=False)
+
+    def key(self, edition: Edition, *, quick: bool = False) -> str:
+        """A hash of :meth:`inputs`, 64 hexadecimal digits."""
+        text = json.dumps(self.inputs(edition, quick=quick), sort_keys=True, allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
     def judge(self, data: Data) -> tuple[tuple[Criterion, Measured], ...]:

@@ -171,11 +171,7 @@ def _made(
     if data is None:
         start = time.monotonic()
         fresh = figure.compute(edition.given(quick=quick), said.tell)
-        _keep(folder, figure, edition, quick, fresh, time.monotonic() - start)
-        # What is judged and drawn is what was written, so a file alone gives the same verdicts.
-        data = kept(folder, figure, edition, quick)
-        if data is None:
-            raise OSError("the data just written could not be read again")
+        data = _keep(folder, figure, edition, quick, fresh, time.monotonic() - start)
     key, faster = figure.key(edition, quick=quick), quick and bool(edition.quick)
     name = _stem(figure, edition)
     files = tuple(f"{name}{ending}" for ending in (".npz", ".json", *PICTURES))
@@ -214,33 +210,32 @@ def _stem(figure: Figure, edition: Edition) -> str:
 
 def _keep(
     folder: Path, figure: Figure, edition: Edition, quick: bool, data: Data, seconds: float
-) -> None:
-    """Write the data of an edition; what JSON or numpy cannot hold is refused before that."""
+) -> dict[str, Any]:
+    """Write the data of an edition; what JSON or numpy cannot hold is refused before that.
+
+    Returns the data as it is written, so that a file alone gives the same verdicts.
+    """
     arrays = {name: value for name, value in data.items() if isinstance(value, np.ndarray)}
     plain = {name: value for name, value in data.items() if name not in arrays}
-    json_text(plain)
-    provenance = {
-        "swingby": swingby.__version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "figure": figure.number,
-        "edition": edition.name,
+    provenance = figure.inputs(edition, quick=quick) | {
+        "key": figure.key(edition, quick=quick),
         "note": edition.note,
         "quick": quick and bool(edition.quick),
-        "parameters": edition.given(quick=quick),
-        "key": figure.key(edition, quick=quick),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
     }
     content = {
         "format": FORMAT,
         "provenance": provenance,
         "seconds": round(seconds, 3),
         "arrays": {name: list(value.shape) for name, value in arrays.items()},
-        "data": plain,
+        "data": json.loads(json_text(plain)),
     }
-    name = _stem(figure, edition)
+    path = folder / _stem(figure, edition)
     # The arrays carry all the rest, so that files of two runs do not pass for one.
-    write_arrays(folder / f"{name}.npz", content, arrays)
-    write_json(folder / f"{name}.json", content)
+    write_arrays(f"{path}.npz", content, arrays)
+    write_json(f"{path}.json", content)
+    return {**content["data"], **arrays}
 
 
 def kept(folder: Path, figure: Figure, edition: Edition, quick: bool) -> dict[str, Any] | None:

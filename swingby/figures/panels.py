@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 
 #: Grey of the descents.
 SHADE = "0.92"
-_SIGNS = ("o", "s", "^", "D", "v", "P")
+_MARKERS = ("o", "s", "^", "D", "v", "P")
+#: How the places that every plane of outputs shows are drawn.
+_START: dict[str, Any] = {"color": "0.4", "marker": ".", "linestyle": "none", "zorder": 5}
+_CLUSTER: dict[str, Any] = {"marker": "o", "linestyle": "none", "markerfacecolor": "white"}
+_TEST: dict[str, Any] = {"color": "black", "marker": "*", "linestyle": "none", "zorder": 7}
 
 
 def draw_loss(ax: Axes, data: Data, *, train: bool = False) -> None:
@@ -32,13 +36,11 @@ def draw_loss(ax: Axes, data: Data, *, train: bool = False) -> None:
     steps, loss = data["steps"], data["test_loss"] / data["start_loss"]
     ax.plot(steps, loss, color="black", label="test loss")
     if train:
-        dashed: dict[str, Any] = {"color": COLORS[1], "linestyle": DASHES[1]}
         share = data["train_loss"] / data["train_loss"][0]
-        ax.plot(steps, share, label="training loss", **dashed)
+        ax.plot(steps, share, color=COLORS[1], linestyle=DASHES[1], label="training loss")
         ax.legend(loc="upper right")
     draw_turns(ax, data, steps, loss)
-    ax.set_ylim(-0.04, 1.06)
-    ax.set_ylabel("loss / start" if train else "test loss / start")
+    ax.set(ylim=(-0.04, 1.06), ylabel="loss / start" if train else "test loss / start")
 
 
 def draw_turns(ax: Axes, data: Data, across: Any, up: Any) -> None:
@@ -46,11 +48,10 @@ def draw_turns(ax: Axes, data: Data, across: Any, up: Any) -> None:
 
     `across`, `up` (n,): the curve, one point per step.
     """
-    style: dict[str, Any] = {"color": "black", "markersize": 5.5, "zorder": 6}
-    edge: dict[str, Any] = {"markeredgecolor": "white", "markeredgewidth": 0.6}
+    edge: dict[str, Any] = {"markeredgecolor": "white", "markeredgewidth": 0.6, "zorder": 6}
     for leg in legs(data)[:-1]:
         sign = "v" if leg.change < 0 else "^"
-        ax.plot(across[leg.end], up[leg.end], marker=sign, **style, **edge)
+        ax.plot(across[leg.end], up[leg.end], sign, color="black", markersize=5.5, **edge)
 
 
 def draw_entries(ax: Axes, data: Data) -> None:
@@ -70,22 +71,22 @@ def draw_entries(ax: Axes, data: Data) -> None:
         else:
             away, side = ((-3, 4), "right") if k == order[0] else ((4, -7), "left")
             ax.annotate(entry_label(k - 1, k - 1), (half, 0.5), away, ha=side, **label)
-    signs = itertools.cycle(_SIGNS)
+    signs = itertools.cycle(_MARKERS)
     for stage, k in enumerate(order):
         for later, dash in zip(order[stage + 1 :], itertools.cycle(DASHES[1:]), strict=False):
-            i, j = min(k, later), max(k, later)
-            curve = W[:, i - 1, j - 1]
+            i, j = min(k, later) - 1, max(k, later) - 1
+            curve = W[:, i, j]
             peak = int(np.abs(curve).argmax())
             style: dict[str, Any] = {"color": colors[k], "linestyle": dash, "linewidth": 1.1}
-            sign: dict[str, Any] = {"marker": next(signs), "markersize": 4.5}
-            sign |= {"markerfacecolor": "white"}
+            sign: dict[str, Any] = {
+                "marker": next(signs),
+                "markersize": 4.5,
+                "markerfacecolor": "white",
+            }
             ax.plot(steps, curve, **style)
-            at_peak: dict[str, Any] = {**style, "linestyle": "none", **sign}
-            ax.plot(steps[peak], curve[peak], zorder=5, **at_peak)
-            ax.plot([], [], label=entry_label(i - 1, j - 1), **style, **sign)
-    ax.set_ylim(min(-0.06, float(W[-1].min()) - 0.04), 1.08)
-    ax.set_ylabel("entry of W")
-    ax.set_xlabel("step")
+            ax.plot(steps[peak], curve[peak], zorder=5, **style | sign | {"linestyle": "none"})
+            ax.plot([], [], label=entry_label(i, j), **style, **sign)
+    ax.set(xlabel="step", ylabel="entry of W", ylim=(min(-0.06, float(W[-1].min()) - 0.04), 1.08))
 
 
 def draw_outputs(
@@ -95,37 +96,31 @@ def draw_outputs(
 
     `across`, `up`, `clusters`: concepts, from 1.
     """
-    x, y = across - 1, up - 1
-    point, output = data["test_point"], data["output"]
+    plane = [across - 1, up - 1]
+    point, output = data["test_point"], data["output"][:, plane]
+    x, y = point[plane]
     name = "output at the test point" if clusters else "test output"
-    ax.plot(output[:, x], output[:, y], color=COLORS[1], label=name)
-    draw_turns(ax, data, output[:, x], output[:, y])
+    ax.plot(*output.T, color=COLORS[1], label=name)
+    draw_turns(ax, data, *output.T)
     if len(legs(data)) > 1:
         ax.plot([], [], "v", color="black", markersize=5.5, label="turn of the loss")
-    start: dict[str, Any] = {"color": "0.4", "markersize": 6, "zorder": 5}
     styles = itertools.cycle(((COLORS[0], DASHES[1]), (COLORS[2], DASHES[2])))
     for concept, (color, dash) in zip(clusters, styles, strict=False):
-        path = data["W"][:, :, concept - 1] * point[concept - 1]
-        label = f"output at cluster {concept}"
-        ax.plot(path[:, x], path[:, y], color=color, linestyle=dash, label=label)
-        ax.plot(path[0, x], path[0, y], ".", **start)
-        centre = np.where(np.arange(len(point)) == concept - 1, point, 0.0)
-        away, side = ((0, 7), "center") if centre[x] else ((6, 5), "left")
+        path = data["W"][:, plane, concept - 1] * point[concept - 1]
+        ax.plot(*path.T, color=color, linestyle=dash, label=f"output at cluster {concept}")
+        ax.plot(*path[0], markersize=6, **_START)
+        centre = np.where(np.arange(len(point)) == concept - 1, point, 0.0)[plane]
+        away, side = ((0, 7), "center") if centre[0] else ((6, 5), "left")
         words: dict[str, Any] = {"textcoords": "offset points", "ha": side, "fontsize": 8}
-        ax.annotate(f"cluster {concept}", (centre[x], centre[y]), away, **words)
-    ax.plot(output[0, x], output[0, y], ".", label="start", **start)
-    ring: dict[str, Any] = {"color": COLORS[0], "markerfacecolor": "white", "markersize": 5.5}
-    corners = [point[x], 0], [0, point[y]]
-    ax.plot(*corners, "o", label="training cluster", clip_on=False, zorder=4, **ring)
-    star: dict[str, Any] = {"marker": "*", "markersize": 9, "linestyle": "none", "color": "black"}
-    ax.plot(point[x], point[y], **star, label="test point", clip_on=False, zorder=7)
-    ax.set_xlim(-0.06 * point[x], 1.12 * point[x])
-    ax.set_ylim(-0.06 * point[y], 1.14 * point[y])
-    ax.set_xlabel(f"output, concept {across}")
-    ax.set_ylabel(f"output, concept {up}")
+        ax.annotate(f"cluster {concept}", tuple(centre), away, **words)
+    ax.plot(*output[0], markersize=6, label="start", **_START)
+    ring: dict[str, Any] = {"color": COLORS[0], "markersize": 5.5, "clip_on": False, "zorder": 4}
+    ax.plot([x, 0], [0, y], label="training cluster", **ring, **_CLUSTER)
+    ax.plot(x, y, markersize=9, label="test point", clip_on=False, **_TEST)
+    ax.set(xlim=(-0.06 * x, 1.12 * x), ylim=(-0.06 * y, 1.14 * y))
+    ax.set(xlabel=f"output, concept {across}", ylabel=f"output, concept {up}")
 
 
-_MARKERS = ("o", "s", "^", "D", "v")
 #: Epochs between two signs on a path.
 _EVERY = 2.0
 
@@ -155,27 +150,26 @@ def _outputs(ax: Axes, data: Data, *, points: bool) -> None:
     if points:
         x, y = data["points"][0].T
         ax.scatter(x, y, s=2, color="0.75", linewidths=0, rasterized=True, zorder=1)
-    ring: dict[str, Any] = {"color": "0.35", "markerfacecolor": "white", "markersize": 5}
+    ring: dict[str, Any] = {"color": "0.35", "markersize": 5, **_CLUSTER}
     every = np.searchsorted(epochs, np.arange(0.0, epochs[-1] + 0.5 * _EVERY, _EVERY))
-    styles = map(itertools.cycle, (COLORS, DASHES, _MARKERS))
+    edge: dict[str, Any] = {"markeredgecolor": "white", "markeredgewidth": 0.3}
+    styles = map(itertools.cycle, (COLORS, DASHES, _MARKERS[:5]))
     cells = zip(*(data[name] for name in ("labels", "output", "paths", "mu")), strict=True)
     for (label, path, others, mu), color, dash, sign in zip(cells, *styles, strict=False):
         for other in others:
             ax.plot(*other.T, color=color, linewidth=0.5, alpha=0.25, zorder=1)
         ax.plot(*path.T, color=color, linestyle=dash, linewidth=1.1)
-        mark: dict[str, Any] = {"color": color, "marker": sign, "markersize": 3.2}
-        edge: dict[str, Any] = {"markeredgecolor": "white", "markeredgewidth": 0.3}
-        ax.plot(*path[every[every < len(path)]].T, linestyle="none", **mark, **edge)
-        ax.plot([], [], linestyle=dash, label=label, **{**mark, "markersize": 3.6})
-        ax.plot(*path[0], ".", color="0.4", markersize=5, zorder=5)
-        ax.plot([mu[0], 0], [0, mu[1]], "o", **ring)
-        ax.plot(*mu, "*", color="black", markersize=9, zorder=7)
-    ax.plot([], [], "*", color="black", markersize=8, linestyle="none", label="test point")
-    ax.plot([], [], "o", linestyle="none", label="training cluster", **ring)
-    ax.axhline(0, color="0.85", linewidth=0.6, zorder=0)
-    ax.axvline(0, color="0.85", linewidth=0.6, zorder=0)
-    ax.set_xlabel("output, concept 1")
-    ax.set_ylabel("output, concept 2")
+        marked = path[every[every < len(path)]]
+        ax.plot(*marked.T, sign, color=color, markersize=3.2, **edge)
+        ax.plot([], [], color=color, linestyle=dash, marker=sign, markersize=3.6, label=label)
+        ax.plot(*path[0], markersize=5, **_START)
+        ax.plot([mu[0], 0], [0, mu[1]], **ring)
+        ax.plot(*mu, markersize=9, **_TEST)
+    ax.plot([], [], markersize=8, label="test point", **_TEST)
+    ax.plot([], [], label="training cluster", **ring)
+    for line in (ax.axhline, ax.axvline):
+        line(0, color="0.85", linewidth=0.6, zorder=0)
+    ax.set(xlabel="output, concept 1", ylabel="output, concept 2")
     ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=2.4)
 
 
@@ -192,12 +186,9 @@ def losses_picture(data: Data, title: str) -> Picture:
         ax.fill_between(epochs, *band[:, shown], color=color, alpha=0.15, linewidth=0)
         ax.plot(epochs, share, color=color, linestyle=dash, lw=1.1, label=label)
     ax.fill_between([], [], color="0.85", linewidth=0, label="10 % to 90 % of the runs")
-    ax.set_xscale("log")
-    ax.set_yscale("log")
     low = min(float(np.min(loss / loss[0])) for loss in data["loss"])
+    ax.set(xscale="log", xlabel="epoch", yscale="log", ylabel="test loss / start")
     ax.set_ylim(max(low, 1e-6) / 1.5, 2.5)
-    ax.set_xlabel("epoch")
-    ax.set_ylabel("test loss / start")
     ax.legend(loc="lower left")
     return picture
 
@@ -218,9 +209,9 @@ def stages_picture(
     from matplotlib.patches import Patch
 
     picture = titled(title, PAGE, 4.2)
-    parts = 2 if planes else 1
-    # matplotlib types the squeezed array as a single panel.
-    sides: Any = picture.subfigures(1, parts, width_ratios=[1.75, 1][:parts], squeeze=False)
+    ratios = [1.75, 1] if planes else [1]
+    # matplotlib types the array as a single panel.
+    sides: Any = picture.subfigures(1, len(ratios), width_ratios=ratios, squeeze=False)
     left = sides[0, 0]
     above, below = left.subplots(2, 1, sharex=True, height_ratios=[1.1, 1.25])
     for ax, leg in itertools.product((above, below), legs(data)):
@@ -236,10 +227,9 @@ def stages_picture(
         below.set_xscale("log")
     below.set_xlim(first, data["last_step"])
     handles, labels = below.get_legend_handles_labels()
-    shaded: tuple[list[Any], list[str]] = [Patch(facecolor=SHADE)], ["test loss falls"]
-    columns: dict[str, Any] = {"ncols": 4 if len(handles) > 3 else 5, "columnspacing": 1.4}
-    place = "outside lower center"
-    left.legend(handles + shaded[0], labels + shaded[1], loc=place, handlelength=2.6, **columns)
+    handles, labels = [*handles, Patch(facecolor=SHADE)], [*labels, "test loss falls"]
+    columns, place = 4 if len(handles) > 4 else 5, "outside lower center"
+    left.legend(handles, labels, loc=place, ncols=columns, handlelength=2.6, columnspacing=1.4)
     if planes:
         right = sides[0, 1]
         panels = np.atleast_1d(right.subplots(len(planes), 1))

@@ -94,48 +94,42 @@ class FiguresResult(Framed):
 
     def __repr__(self) -> str:
         verdicts = [row["verdict"] for row in self.rows]
-        counts = ", ".join(
-            f"{verdicts.count(word)} {'hold' if word == 'holds' else str(word).rstrip('s')}"
-            for word in Verdict
-            if word in verdicts
-        )
+        counts = [f"{verdicts.count(one)} {one.rstrip('s')}" for one in Verdict if one in verdicts]
         failed = f", {len(self.problems)} not made" if self.problems else ""
-        return f"<FiguresResult {len(self.made)} editions{failed}: {counts or 'nothing judged'}>"
+        judged = ", ".join(counts) or "nothing judged"
+        return f"<FiguresResult {len(self.made)} editions{failed}: {judged}>"
 
     def to_grid(self) -> Grid:
         """The table: one line per figure and criterion, the editions side by side."""
-        found = self.rows
-        editions = [name for name in EDITIONS if any(row["edition"] == name for row in found)]
-        columns = ["fig.", "criterion", "paper"]
-        for name in editions:
-            columns += [f"{name} edition", "verdict"]
-        places: dict[tuple[str, str], dict[str, Any]] = {}
-        for row in found:
-            places.setdefault((row["figure"], row["criterion"]), {})[row["edition"]] = row
+        lines: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
+        below = [""]
+        for row in self.rows:
+            lines.setdefault((row["figure"], row["criterion"]), {})[row["edition"]] = row
+            if row["verdict"] != "holds":
+                below.append(
+                    f"Fig. {row['figure']}, {row['edition']}, {row['criterion']}: "
+                    f"{row['verdict']}. {row['reason']} ({row['threshold']})"
+                )
+        below += [
+            f"Fig. {one.figure}, {one.edition}: not made. {one.error}" for one in self.problems
+        ]
+        editions = [name for name in EDITIONS if any(name in same for same in lines.values())]
         rows = []
-        for (number, _), same in places.items():
+        for (number, _), same in lines.items():
             first = next(iter(same.values()))
             cells = [number, first["statement"], first["paper"]]
             for name in editions:
-                one = same.get(name)
-                cells += [one["measured"], one["verdict"]] if one else ["-", "-"]
+                one = same.get(name, {})
+                cells += [one.get("measured", "-"), one.get("verdict", "-")]
             rows.append(cells)
+        columns = ["fig.", "criterion", "paper"]
+        columns += [head for name in editions for head in (f"{name} edition", "verdict")]
         above = [
             "caption: parameters and rates as printed; code: as the authors' public code runs."
         ]
         if any(one.quick for one in self.made):
             above.append("Some of the runs are quick ones: see figures.json.")
-        reasons = [
-            f"Fig. {row['figure']}, {row['edition']}, {row['criterion']}: {row['verdict']}. "
-            f"{row['reason']} ({row['threshold']})"
-            for row in found
-            if row["verdict"] != "holds"
-        ]
-        failed = [
-            f"Fig. {one.figure}, {one.edition}: not made. {one.error}" for one in self.problems
-        ]
-        title = "The paper's figures and their criteria"
-        return Grid(title, columns, rows, above=above, below=["", *reasons, *failed])
+        return Grid("The paper's figures and their criteria", columns, rows, above, below)
 
     def records(self) -> list[dict[str, Any]]:
         """One row per figure, edition and criterion: its words."""
@@ -164,16 +158,10 @@ class FiguresResult(Framed):
 
 def list_grid(figures: Iterable[Figure]) -> Grid:
     """The figures that there are, with what the paper says about them."""
-    rows = [
-        [
-            one.number,
-            one.title,
-            one.claim,
-            one.source,
-            ", ".join(edition.name for edition in one.editions),
-            str(len(one.criteria)),
-        ]
-        for one in figures
-    ]
+    rows = []
+    for one in figures:
+        editions = ", ".join(edition.name for edition in one.editions)
+        about = [one.number, one.title, one.claim, one.source]
+        rows.append([*about, editions, str(len(one.criteria))])
     columns = ["fig.", "shows", "claim", "in", "editions", ">criteria"]
     return Grid("The paper's figures", columns, rows)

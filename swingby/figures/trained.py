@@ -41,80 +41,41 @@ BAND, BESIDE = (0.1, 0.9), 8
 SWING = 0.01
 
 
+#: What App. F.1 says of all: 5000 points a cluster, rotated, 40 epochs.
+DATA, NETWORK, OPTIMIZER, EPOCHS = Data(rotation=True), Network(), Optimizer(), 40
+
+
 def cell(
     edition: str,
     label: str,
     mu: Sequence[str],
     sigma: Sequence[str],
-    *,
     dim: int = 64,
-    depth: int = 1,
-    width: int | None = None,
-    activation: str = "linear",
-    rotation: bool = True,
-    truncation: float | None = None,
-    lr: float = 0.1,
+    *,
+    data: Data = DATA,
+    network: Network = NETWORK,
+    optimizer: Optimizer = OPTIMIZER,
+    epochs: int = EPOCHS,
 ) -> dict[str, Any]:
-    """One setting of a figure, as plain values, with an edition's reading of what is printed."""
-    return {
-        "label": label,
-        "mu": list(mu),
-        "sigma": list(sigma),
-        "sigma_is": "variance" if edition == "code" else "standard deviation",
-        "center_cluster": edition == "code",
-        "loss": "torch" if edition == "code" else "paper",
-        "dim": dim,
-        "depth": depth,
-        "width": width,
-        "activation": activation,
-        "rotation": rotation,
-        "truncation": truncation,
-        "lr": lr,
-    }
+    """One setting of a figure, as plain values, with an edition's reading of sigma and loss."""
+    code = edition == "code"
+    spread = [float(Fraction(one)) ** 0.5 for one in sigma] if code else sigma
+    loss = replace(optimizer, loss="torch" if code else "paper")
+    setting = Setting(SIMTask(mu, spread, dim), data, network, loss, epochs)
+    return {"label": label, "setting": setting.to_dict()}
 
 
-def edition_of(
-    name: str,
-    cells: Sequence[Mapping[str, Any]],
-    note: str,
-    n_per_class: int = 5000,
-    batch_size: int = 128,
-    epochs: int = 40,
-) -> Edition:
-    """An edition that trains some cells, from :func:`cell`; otherwise as App. F.1 says."""
-    parameters = {
-        "cells": [dict(one) for one in cells],
-        "n_per_class": n_per_class,
-        "batch_size": batch_size,
-        "epochs": epochs,
-        "seeds": SEEDS,
-    }
-    linear = all(one["activation"] == "linear" for one in cells)
-    return Edition(name, parameters, note, {"seeds": QUICK_SEEDS if linear else FEW_SEEDS})
-
-
-def setting_of(parameters: Mapping[str, Any], one: Mapping[str, Any], seed: int) -> Setting:
-    """The training run of a cell of an edition, and a seed."""
-    sigma = [Fraction(value) for value in one["sigma"]]
-    spread = [float(value) ** 0.5 for value in sigma] if one["sigma_is"] == "variance" else sigma
-    return Setting(
-        SIMTask(one["mu"], spread, one["dim"]),
-        Data(
-            parameters["n_per_class"],
-            center_cluster=one["center_cluster"],
-            rotation=one["rotation"],
-            truncation=one["truncation"],
-        ),
-        Network(one["depth"], one["width"], one["activation"]),
-        Optimizer(lr=one["lr"], batch_size=parameters["batch_size"], loss=one["loss"]),
-        epochs=parameters["epochs"],
-        seed=seed,
-    )
+def edition_of(name: str, cells: Sequence[Mapping[str, Any]], note: str) -> Edition:
+    """An edition that trains some cells, from :func:`cell`."""
+    linear = all(one["setting"]["network"]["activation"] == "linear" for one in cells)
+    quick = {"seeds": QUICK_SEEDS if linear else FEW_SEEDS}
+    return Edition(name, {"cells": list(cells), "seeds": SEEDS}, note, quick)
 
 
 def settings_of(parameters: Mapping[str, Any], one: Mapping[str, Any]) -> list[Setting]:
     """The training runs of a cell, one for each seed."""
-    return [setting_of(parameters, one, seed) for seed in range(parameters["seeds"])]
+    setting = Setting.from_dict(one["setting"])
+    return [replace(setting, seed=seed) for seed in range(parameters["seeds"])]
 
 
 def train_cells(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
@@ -281,7 +242,7 @@ def train_with_points(parameters: Mapping[str, Any], tell: Tell) -> dict[str, An
     shown, near, gone = [], [], []
     for one in parameters["cells"]:
         settings = settings_of(parameters, one)
-        plain = settings_of(parameters, {**one, "truncation": None})
+        plain = [replace(run, data=replace(run.data, truncation=None)) for run in settings]
         near.append([float(_distances(setting).min()) for setting in settings])
         gone.append([int((_distances(setting) <= 0.5).sum()) for setting in plain])
         points, _ = training_points(settings[0])
@@ -310,42 +271,28 @@ def commands() -> dict[int, dict[str, str]]:
     return {int(row["id"]): row for row in csv.DictReader(text.splitlines())}
 
 
-def code_edition(
-    numbers: Sequence[int], labels: Sequence[str], note: str, truncation: float | None = None
-) -> Edition:
-    """The edition that trains what some commands train, a cell each; no command truncates."""
+def code_cells(
+    numbers: Sequence[int], labels: Sequence[str], truncation: float | None = None
+) -> list[dict[str, Any]]:
+    """What some commands train, a cell each; no command truncates."""
     rows = [commands()[number] for number in numbers]
-    cells = [_cell(row, label, truncation) for row, label in zip(rows, labels, strict=True)]
-    ((points, batch, epochs),) = {
-        (int(row["points_per_class"]), int(row["batch"]), int(row["epochs"])) for row in rows
-    }
-    return edition_of("code", cells, note, points, batch, epochs)
+    return [_coded(row, label, truncation) for row, label in zip(rows, labels, strict=True)]
 
 
-def _cell(row: dict[str, str], label: str, truncation: float | None) -> dict[str, Any]:
+def _coded(row: Mapping[str, str], label: str, truncation: float | None) -> dict[str, Any]:
     if (row["optimizer"], row["bias"]) != ("SGD", "yes"):
         raise ValueError(f"command {row['id']} is none of those known")
     depth, mu, spread = int(row["layers"]), row["mu"].split(), row["variance"].split()
+    center, rotation = row["data"] == "identity", row["rotation"] == "yes"
     found = cell(
         "code",
         label,
         mu,
         spread if len(spread) > 1 else spread * len(mu),
-        dim=int(row["dim"]),
-        depth=depth,
-        width=int(row["hdim"]) if depth > 1 else None,
-        activation=row["activation"],
-        rotation=row["rotation"] == "yes",
-        truncation=truncation,
-        lr=float(row["lr"]),
+        int(row["dim"]),
+        data=Data(int(row["points_per_class"]), center, rotation, truncation),
+        network=Network(depth, int(row["hdim"]) if depth > 1 else None, row["activation"]),
+        optimizer=Optimizer(lr=float(row["lr"]), batch_size=int(row["batch"])),
+        epochs=int(row["epochs"]),
     )
-    return {**found, "command": int(row["id"]), "center_cluster": row["data"] == "identity"}
-
-
-def several(parts: Sequence[tuple[Edition, ...]]) -> tuple[Edition, ...]:
-    """Editions whose cells are those of several, one after the other."""
-    found = []
-    for first, *others in zip(*parts, strict=True):
-        cells = [one for edition in (first, *others) for one in edition.parameters["cells"]]
-        found.append(replace(first, parameters={**first.parameters, "cells": cells}))
-    return tuple(found)
+    return {**found, "command": int(row["id"])}

@@ -74,13 +74,13 @@ def markdown_table(
 ) -> str:
     """A table as GitHub reads it; `raw` where the cells are Markdown already."""
 
-    def line(cells: Sequence[str], plain: bool = raw) -> str:
-        found = [cell if plain else markdown_text(cell) for cell in cells]
+    def line(cells: Sequence[str]) -> str:
+        found = cells if raw else [markdown_text(cell) for cell in cells]
         if len(found) == 1 < len(heads):
             found = [f"**{found[0]}**", *[""] * (len(heads) - 1)]
         return f"| {' | '.join(found)} |"
 
-    rule = line(["---:" if one else "---" for one in right], plain=True)
+    rule = f"| {' | '.join('---:' if one else '---' for one in right)} |"
     return "\n".join([line(heads), rule, *map(line, rows)])
 
 

@@ -100,15 +100,16 @@ def shown_figure(width: float, height: float) -> Figure:
             # Else the end of the cell would show what its last line has shown.
             plt.close(self)
             notebook = importlib.import_module("IPython.display")
-            notebook.display(notebook.Image(data=png(self), format="png", retina=True))
+            image = encoded(self, "png", 200)  # for a fine screen
+            notebook.display(notebook.Image(data=image, format="png", retina=True))
 
     return plt.figure(figsize=(width, height), layout="constrained", FigureClass=Picture)
 
 
-def png(figure: Figure) -> bytes:
-    """The bytes of a figure as PNG, for a fine screen."""
+def encoded(figure: Figure, kind: str, dpi: int) -> bytes:
+    """The bytes of a figure as a file of some kind."""
     stream = BytesIO()
-    figure.savefig(stream, format="png", dpi=200)
+    figure.savefig(stream, format=kind, dpi=dpi)
     return stream.getvalue()
 
 
@@ -210,11 +211,8 @@ def finish_entries(ax: Axes, first: float, last: float, title: str = "", low: fl
     if last > 8 * first:  # else the ticks between decades are all there are
         ax.minorticks_on()
         ax.xaxis.set_minor_formatter("")
-    ax.set_xlim(first, last)
-    ax.set_ylim(min(-0.05, low - 0.03), 1.12)
-    ax.set_xlabel("step")
-    ax.set_ylabel("entry of W, loss / start")
-    ax.set_title(title.replace("^2", "\N{SUPERSCRIPT TWO}"))
+    ax.set(xlim=(first, last), xlabel="step", title=title.replace("^2", "\N{SUPERSCRIPT TWO}"))
+    ax.set(ylim=(min(-0.05, low - 0.03), 1.12), ylabel="entry of W, loss / start")
     if not legend_above(ax):
         columns = 1 + (len(ax.get_legend_handles_labels()[1]) > _TALL)
         place: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
@@ -246,9 +244,7 @@ def save_figure(draw: Callable[[], Figure], path: str | Path, argument: str = "o
         figure = draw()
         try:
             # In memory first: where a PDF cannot be written, matplotlib breaks with other words.
-            stream = BytesIO()
-            figure.savefig(stream, format=Path(path).suffix[1:], dpi=160)
-            target.write_bytes(stream.getvalue())
+            target.write_bytes(encoded(figure, Path(path).suffix[1:], 160))
         finally:
             # One that was made to be shown is not shown as well.
             if hasattr(figure, "number"):

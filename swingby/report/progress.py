@@ -48,33 +48,22 @@ class Progress:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._end_bar()
-
-    def _on_bar(self, **fields: Any) -> bool:
-        """Whether there is a bar; it then shows what is given, ``completed`` or ``what``."""
-        if self._bar is None:
-            return False
-        self._bar.update(self._task, **fields)
-        return True
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
 
     def _is_due(self, seconds: float) -> bool:
         """Whether a line may be written, so long after the last one."""
         return self._shown and time.monotonic() - self._said >= seconds
 
     def say(self, line: str, *, due: bool = False, **on_bar: object) -> None:
-        """Show something on the bar; where there is none, write a line now and then."""
-        if not self._on_bar(**on_bar) and (self._is_due(EVERY) or (due and self._shown)):
-            self._write(line)
-
-    def _end_bar(self) -> None:
+        """Show something on the bar, ``completed`` or ``what``; else write a line now and then."""
         if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
-
-    def _write(self, text: str) -> None:
-        self._said = time.monotonic()
-        sys.stderr.write(f"swingby: {text}\n")
-        sys.stderr.flush()
+            self._bar.update(self._task, **on_bar)
+        elif self._is_due(0.0 if due else EVERY):
+            self._said = time.monotonic()
+            sys.stderr.write(f"swingby: {line}\n")
+            sys.stderr.flush()
 
 
 class PartProgress(Progress):
@@ -88,7 +77,8 @@ class PartProgress(Progress):
     def start(self, name: str) -> None:
         """Name the part that is being made."""
         self._name = name
-        self._on_bar(what=name)
+        if self._bar is not None:
+            self._bar.update(self._task, what=name)
 
     def tell(self, share: float, text: str) -> None:
         """Say how far the part is, from 0 to 1."""

@@ -54,7 +54,7 @@ def test_rows_are_made_again_as_recorded(name, monkeypatch):
     step = 8 if name == "map" and not FULL else 1  # the map has 26 settings
     some = tuple(compare.paper_settings())[::step]
     monkeypatch.setattr(compare, "paper_settings", lambda: some)
-    made = module.STUDIES[name].rows(lambda share, words: None)
+    made = list(module.STUDIES[name].rows(lambda share, words: None))
     assert made == list(evidence(name).rows)[::step]
 
 

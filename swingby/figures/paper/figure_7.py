@@ -10,10 +10,10 @@ import numpy as np
 
 from swingby.figures.criteria import THRESHOLD, verdict_of
 from swingby.figures.figure import Data, Figure, Measured, Tell, criterion
-from swingby.figures.trained import cell, code_edition, edition_of, settings_of
+from swingby.figures.trained import cell, code_cells, edition_of, settings_of
 from swingby.report.pictures import PAGE, titled
 from swingby.theory.claims.verdict import share_of
-from swingby.training import train
+from swingby.training import Network, train
 from swingby.training.setting import Floats, Integers
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ CUT, LEARNED = 1.0, 0.25
 
 _PRINTED = "2 layers, ReLU, \u03c3 = 1/2, loss (2.1)"
 _CODED = "1 linear layer, \u03c3\u00b2 = 1/2, mean loss"
-_CELL = cell("caption", _PRINTED, list("1234"), ("1/2",) * 4, depth=2, activation="relu")
+_CELL = cell("caption", _PRINTED, list("1234"), ("1/2",) * 4, network=Network(2, None, "relu"))
 
 
 def comparable_pairs(index: Any) -> Integers:
@@ -180,10 +180,8 @@ def _violations(ax: Axes, data: Data) -> None:
     ax.fill_between(epochs, low, high, color="0.88", linewidth=0, label="10 % to 90 % of the runs")
     ax.plot(epochs, middle, color="black", label="median of the runs")
     ax.plot(epochs, violated[0], color="black", linestyle=(0, (1, 1)), label="the run above")
-    ax.set_xlim(0, epochs[-1])
-    ax.set_ylim(0, None)
-    ax.set_xlabel("epoch")
-    ax.set_ylabel(f"violated pairs of {data['pairs']}")
+    ax.set(xlim=(0, epochs[-1]), ylim=(0, None))
+    ax.set(xlabel="epoch", ylabel=f"violated pairs of {data['pairs']}")
     ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
@@ -195,7 +193,7 @@ FIGURES = (
         source="App. B",
         editions=(
             edition_of("caption", [_CELL], f"{_PRINTED}, d = 64"),
-            code_edition((1,), [_CODED], f"{_CODED}, d = 64"),
+            edition_of("code", code_cells((1,), [_CODED]), f"{_CODED}, d = 64"),
         ),
         compute=train_points,
         criteria=(follows_the_order, learned_in_order),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -18,8 +21,16 @@ from swingby.figures.criteria import (
 )
 from swingby.figures.figure import Criterion, Data, Edition, Figure, Measured, criterion
 from swingby.figures.panels import outputs_picture
-from swingby.figures.trained import cell, code_edition, commands, edition_of, several, train_cells
+from swingby.figures.trained import (
+    NETWORK,
+    cell,
+    code_cells,
+    commands,
+    edition_of,
+    train_cells,
+)
 from swingby.theory.claims.verdict import all_hold, share_of, yes
+from swingby.training import Network
 
 #: From a stronger second concept to a stronger first one.
 MUS = (("1", "2"), ("1.2", "1.8"), ("1.5", "1.5"), ("1.8", "1.2"), ("2", "1"))
@@ -36,42 +47,45 @@ _SIGMA_COMMANDS = {
 TIE = 0.1
 
 
-def along_mu(depth: int, activation: str) -> tuple[Edition, ...]:
-    """Editions of a figure with balanced sigma and varied mu."""
+#: Cells of the caption and of the code edition.
+Cells = tuple[list[dict[str, Any]], list[dict[str, Any]]]
+
+
+def along_mu(network: Network) -> Cells:
+    """Balanced spreads and varied means."""
     label = "\u03bc = ({}, {})"
-    printed = {label.format(*mu): (mu, ("0.05", "0.05")) for mu in MUS}
-    numbers = _MU_COMMANDS[depth, activation]
+    numbers = _MU_COMMANDS[network.depth, network.activation]
     coded = [label.format(*commands()[one]["mu"].split()) for one in numbers]
-    return _both_editions(printed, numbers, coded, depth, activation)
+    return (
+        [cell("caption", label.format(*mu), mu, ("0.05",) * 2, network=network) for mu in MUS],
+        code_cells(numbers, coded),
+    )
 
 
-def along_sigma(depth: int, activation: str) -> tuple[Edition, ...]:
-    """Editions of a figure with mu = (1, 2) and varied spread of concept 1."""
-    printed = {f"\u03c3\u2081 = {one}": (("1", "2"), (one, "0.05")) for one in SIGMAS}
-    numbers = _SIGMA_COMMANDS[depth, activation]
-    first = [commands()[one]["variance"].split()[0] for one in numbers]
-    coded = [f"\u03c3\u00b2\u2081 = {one}" for one in first]
-    return _both_editions(printed, numbers, coded, depth, activation)
+def along_sigma(network: Network) -> Cells:
+    """The means (1, 2) and varied spread of concept 1."""
+    numbers = _SIGMA_COMMANDS[network.depth, network.activation]
+    coded = [f"\u03c3\u00b2\u2081 = {commands()[one]['variance'].split()[0]}" for one in numbers]
+    printed = {f"\u03c3\u2081 = {one}": (one, "0.05") for one in SIGMAS}
+    return (
+        [
+            cell("caption", label, ("1", "2"), two, network=network)
+            for label, two in printed.items()
+        ],
+        code_cells(numbers, coded),
+    )
 
 
-def _both_editions(
-    printed: dict[str, tuple[tuple[str, str], tuple[str, str]]],
-    numbers: tuple[int, ...],
-    labels: list[str],
-    depth: int,
-    activation: str,
-) -> tuple[Edition, ...]:
-    """The caption, from mu and sigma by label, and the code, from the numbers of its commands."""
-    cells = [
-        cell("caption", label, mu, sigma, depth=depth, activation=activation)
-        for label, (mu, sigma) in printed.items()
-    ]
-    words = {"relu": "ReLU"}.get(activation, activation)
-    layers = "1 layer" if depth == 1 else f"{depth} layers, {words}"
+def editions(network: Network, *parts: Callable[[Network], Cells]) -> tuple[Edition, ...]:
+    """The caption and the code edition of a figure of some parts, one after the other."""
+    both = zip(*(part(network) for part in parts), strict=True)
+    caption, code = (list(chain(*cells)) for cells in both)
+    words = "ReLU" if network.activation == "relu" else network.activation
+    layers = "1 layer" if network.depth == 1 else f"{network.depth} layers, {words}"
     coded = f"{layers}, d = 64, \u03c3 a variance, mean loss, centre cluster"
     return (
-        edition_of("caption", cells, f"{layers}, d = 64, loss (2.1)"),
-        code_edition(numbers, labels, coded),
+        edition_of("caption", caption, f"{layers}, d = 64, loss (2.1)"),
+        edition_of("code", code, coded),
     )
 
 
@@ -135,7 +149,7 @@ def _two_layers(number: str, activation: str, words: str) -> Figure:
         title=f"output at the test point, two layers, {words}",
         claim="The order of learning follows mu and sigma as with one layer.",
         source="App. F.2",
-        editions=several([along_sigma(2, activation), along_mu(2, activation)]),
+        editions=editions(Network(2, None, activation), along_sigma, along_mu),
         compute=train_cells,
         criteria=(
             within(flips("App. F.2"), _SIGMA, "sigma"),
@@ -153,7 +167,7 @@ FIGURES = (
         title="output at the test point against mu, one layer",
         claim="The concept with the larger mu is learned first, so the path bulges to its side.",
         source="Sec. 3.1, 3.2",
-        editions=along_mu(1, "linear"),
+        editions=editions(NETWORK, along_mu),
         compute=train_cells,
         criteria=(order_follows_signal, bulge_changes_side, slows_down),
         draw=outputs_picture,
@@ -163,7 +177,7 @@ FIGURES = (
         title="output at the test point against sigma, one layer",
         claim="More diversity of the weaker concept turns the order of learning around.",
         source="Sec. 3.1",
-        editions=along_sigma(1, "linear"),
+        editions=editions(NETWORK, along_sigma),
         compute=train_cells,
         criteria=(flips("Sec. 3.1"), flips_where_signals_cross),
         draw=outputs_picture,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,16 +20,17 @@ from swingby.figures.criteria import (
 from swingby.figures.figure import Criterion, Data, Edition, Figure, Measured, criterion
 from swingby.figures.panels import losses_picture, outputs_picture
 from swingby.figures.trained import (
+    DATA,
     SWING,
     cell,
-    code_edition,
+    code_cells,
     edition_of,
-    several,
     train_cells,
     train_with_points,
     train_with_twins,
 )
 from swingby.theory.claims.verdict import Verdict, share_of, yes
+from swingby.training import Network
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
@@ -43,35 +45,38 @@ TURN = 0.1
 _LOW_HIGH = ((29, 2), (28, 64))
 
 
-def deep_editions(truncation: float | None = None) -> tuple[Edition, ...]:
-    """Four linear layers in 2 and in 64 dimensions; truncated, and as they are beside it."""
-    kinds = {None: ""} if truncation is None else {truncation: ", truncated", None: ", as it is"}
-    cells, parts = [], []
-    for kept, words in kinds.items():
+def deep_editions(*kinds: tuple[float | None, str]) -> tuple[Edition, ...]:
+    """Four linear layers in 2 and in 64 dimensions, for each truncation and word for it."""
+    caption, code = [], []
+    for truncation, words in kinds or ((None, ""),):
         labels = [f"d = {dim}{words}" for _, dim in _LOW_HIGH]
-        cells += [
-            cell("caption", label, ("1", "2"), ("0.05",) * 2, dim=dim, depth=4, truncation=kept)
+        data = replace(DATA, truncation=truncation)
+        caption += [
+            cell("caption", label, ("1", "2"), ("0.05",) * 2, dim, data=data, network=Network(4))
             for label, (_, dim) in zip(labels, _LOW_HIGH, strict=True)
         ]
-        note = "4 linear layers, \u03bc = (2, 4), \u03c3\u00b2 = 0.05, centre cluster, mean loss"
-        parts.append(code_edition([one for one, _ in _LOW_HIGH], labels, note, kept))
-    caption = edition_of("caption", cells, "4 linear layers, \u03bc = (1, 2), loss (2.1)")
-    return caption, *several([(part,) for part in parts])
+        code += code_cells([number for number, _ in _LOW_HIGH], labels, truncation)
+    coded = "4 linear layers, \u03bc = (2, 4), \u03c3\u00b2 = 0.05, centre cluster, mean loss"
+    return (
+        edition_of("caption", caption, "4 linear layers, \u03bc = (1, 2), loss (2.1)"),
+        edition_of("code", code, coded),
+    )
 
 
 def small_editions() -> tuple[Edition, ...]:
     """Editions of Figs. 13 and 14: three linear layers of three units in three dimensions."""
     mus = (("1", "2"), ("2", "4"))
     labels = [f"\u03bc = ({a}, {b})" for a, b in mus]
-    common: dict[str, Any] = {"dim": 3, "depth": 3, "width": 3, "rotation": False}
+    plain = replace(DATA, rotation=False)
     cells = [
-        cell("caption", label, mu, ("0.05",) * 2, **common)
+        cell("caption", label, mu, ("0.05",) * 2, 3, data=plain, network=Network(3, 3))
         for label, mu in zip(labels, mus, strict=True)
     ]
     note = "3 linear layers of 3 units, d = 3, "
+    coded = f"{note}\u03c3\u00b2 = 0.05, mean loss, rate 0.01"
     return (
-        edition_of("caption", cells, note + "\u03c3 = 0.05, loss (2.1)"),
-        code_edition((26, 27), labels, note + "\u03c3\u00b2 = 0.05, mean loss, rate 0.01"),
+        edition_of("caption", cells, f"{note}\u03c3 = 0.05, loss (2.1)"),
+        edition_of("code", code_cells((26, 27), labels), coded),
     )
 
 
@@ -298,7 +303,7 @@ FIGURES = (
         title="output at the test point, training distribution truncated",
         claim="Keeping training points away from the test point has little impact.",
         source="App. F.3",
-        editions=deep_editions(0.5),
+        editions=deep_editions((0.5, ", truncated"), (None, ", as it is")),
         compute=train_with_points,
         criteria=(survives_truncation, within(stronger_in_low_dimension, _TRUNCATED, "truncated")),
         draw=partial(outputs_picture, parts=_PARTS, points=True),
