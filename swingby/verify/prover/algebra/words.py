@@ -19,7 +19,17 @@ from swingby.theory.claims.conclusions import (
     Y,
     Y_transposed,
 )
-from swingby.theory.claims.matrices import LETTERS, A, Letter, direction, direction_U, n, root, s
+from swingby.theory.claims.matrices import (
+    LETTERS,
+    A,
+    Letter,
+    direction,
+    direction_U,
+    n,
+    root,
+    s,
+    substitute,
+)
 from swingby.verify.prover import check_identity, check_witness
 from swingby.verify.prover.scalar.relation import plain
 
@@ -55,11 +65,19 @@ def objection(conclusion: Any, where: Where = ()) -> str:
 
 
 def statement(said: Any, where: Where) -> dict[str, Any]:
-    """Identities of matrices of every size, and definitions, for ``check_identity.py``."""
+    """Identities of matrices of every size, and definitions, for ``check_identity.py``.
+
+    Names that a proof gives to terms are put in: a file knows letters for matrices alone.
+    """
+    names_of_terms = tuple(rule for rule in where if rule[0] not in KNOWN)
+    where = tuple(
+        (letter, substitute(value, names_of_terms)) for letter, value in where if letter in KNOWN
+    )
     says, used = [], set()
     for one in said:
         gradient = isinstance(one, GradientIdentity)
-        sides = (one.loss, one.gradient) if gradient else (one.left, one.right)
+        given = (one.loss, one.gradient) if gradient else (one.left, one.right)
+        sides = [substitute(side, names_of_terms) for side in given]
         along: list[Any] = []
         if gradient:
             square = LETTERS[one.variable].columns == "d"
