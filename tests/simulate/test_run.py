@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 from swingby.errors import InvalidInput, SwingbyWarning
 from swingby.simulate.initialization import gaussian, gaussian_factor, missing_concepts, uniform
-from swingby.simulate.outcome import descents, first_reach, turning_points
+from swingby.simulate.outcome import Turns, descents, first_reach, turning_points
 from swingby.simulate.result import Run
 from swingby.simulate.run import simulate
 from swingby.theory.initial import Initial, Scaled
@@ -210,6 +212,19 @@ def test_events_are_those_of_the_recorded_trajectory(dynamics: str) -> None:
     assert run.end is not None
     assert near[run.end :].all()
     assert not near[run.end - 1]
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=30), st.integers(1, 5))
+def test_turning_points_are_the_extremes_between_their_neighbours(values: Any, swing: int) -> None:
+    series, one_by_one = np.array(values, dtype=float), Turns(swing)
+    points = turning_points(series, swing)
+    for step in range(len(series)):
+        one_by_one.follow(series[step : step + 1], np.array([step]))
+    assert one_by_one.found() == points
+    for before, point, after in zip(points, points[1:], points[2:], strict=False):
+        sign = 1 if point.kind == "max" else -1
+        assert sign * point.value == (sign * series[before.step : after.step + 1]).max()
+        assert sign * (point.value - before.value) >= swing <= sign * (point.value - after.value)
 
 
 @pytest.mark.parametrize(("scale", "steps"), [(1.0, 2000), (200.0, 10)])

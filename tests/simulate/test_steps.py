@@ -42,7 +42,7 @@ def _after(problem, state, ends):
 def test_steps_are_the_printed_maps(d: int, dynamics: str, scaled: bool) -> None:
     """Eleven steps against the printed maps in NumPy; W stays symmetric to the bit."""
     problem, state = _begin(d, dynamics, scaled=scaled)
-    expected = numpy_run(problem.signal, state.X * state.weight, ETA, 11, dynamics)[-1]
+    expected = numpy_run(problem.signal, state.X * state.weight, ETA, 11, dynamics)
     np.testing.assert_allclose(_after(problem, state, [11]), expected, rtol=1e-12, atol=1e-14)
 
 

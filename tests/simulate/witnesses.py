@@ -23,19 +23,12 @@ def gd_step(W: Array, A: Array, eta: float) -> Array:
     return factor @ W @ factor
 
 
-def numpy_run(
-    signal: ArrayLike, W0: ArrayLike, eta: float, steps: int, dynamics: str = "euler"
-) -> Array:
-    """W at every step, by the formula as printed."""
-    A = np.diag(np.asarray(signal, dtype=np.float64))
-    W = np.array(W0, dtype=np.float64)
-    step = {"euler": euler_step, "gd": gd_step}[dynamics]
-    trajectory = np.empty((steps + 1, *W.shape))
-    trajectory[0] = W
-    for t in range(1, steps + 1):
-        W = step(W, A, eta)
-        trajectory[t] = W
-    return trajectory
+def numpy_run(signal: ArrayLike, W0: Array, eta: float, steps: int, dynamics: str) -> Array:
+    """W after the steps, by the formula as printed."""
+    step, W = {"euler": euler_step, "gd": gd_step}[dynamics], W0
+    for _ in range(steps):
+        W = step(W, np.diag(np.asarray(signal, dtype=np.float64)), eta)
+    return W
 
 
 def factor_run(signal: ArrayLike, U0: ArrayLike, eta: float, steps: int) -> Array:
