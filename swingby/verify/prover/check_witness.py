@@ -44,7 +44,7 @@ FUNCTIONS = ("exp", "log", "sqrt", "Abs", "Max", "Min", "over_samples", "squared
 #: What is said of a letter that stands for whole numbers.
 WHOLE = " is a whole number"
 #: Longer powers, formulas and trajectories are refused.
-MOST_POWER, MOST_BITS, MOST_TEXT, MOST_DEPTH, MOST_STEPS = 10**6, 10**7, 4000, 100, 10**6
+MOST_POWER, MOST_BITS, MOST_TEXT, MOST_DEPTH, MOST_STEPS = 10**6, 10**6, 4000, 100, 10**6
 
 #: A number or a sign in a formula, and the methods of an arithmetic behind each sign.
 _SIGN = r"\d+|[-+*/^(), ]"
@@ -123,9 +123,9 @@ def formula(text: str, values: dict[str, Any], made: Any) -> Any:
                 raise Wrong(f"{text!r:.40} is not understood")
         for (join, turn), part in reversed(chain):
             other = value(part, depth + 1)
-            found = getattr(made, join)(found, getattr(made, turn)(other) if turn else other)
-            if isinstance(found, Fraction) and _bits(found) > MOST_BITS:
+            if sum(_bits(one) for one in (found, other) if isinstance(one, Fraction)) > MOST_BITS:
                 raise Wrong("a number is too long")
+            found = getattr(made, join)(found, getattr(made, turn)(other) if turn else other)
         return found
 
     return value(tree.body)
