@@ -63,8 +63,8 @@ def entry_of(expression: Any) -> Any:
         scalars, factors = term.args_cnc()
         word: list[Any] = []
         for letter, power in (factor.as_base_exp() for factor in factors):
-            if letter not in LETTERS and letter != I:
-                raise Unsupported(f"no entries for {letter}")
+            if not (power.is_Integer and power > 0 and letter in {*LETTERS, I}):
+                raise Unsupported(f"no entries for {letter**power}")
             for one in [letter] * int(power) if letter != I else []:
                 word[-1:] = [W] if word[-1:] == [U] and one == Ut else [*word[-1:], one]
         total += sympy.Mul(*scalars) * _entry(tuple(word))
