@@ -98,7 +98,7 @@ $(VENV)/all.stamp: $(SETUP) | $(VENV)/bin/python
 	@echo "setting up everything in $(VENV) (a few minutes the first time)"
 	@# pip makes bytecode with one core, which is half of its time.
 	@$(PIP) install --no-compile -c constraints.txt -e ".[all]" 2>$(VENV)/setup.log || { cat $(VENV)/setup.log >&2; exit 1; }
-	@$(BIN)/python -W ignore -m compileall -qq -j 2 $(VENV)/lib >$(VENV)/setup.log 2>&1 || true
+	@$(BIN)/python -W ignore -m compileall -qq -j 2 $(VENV)/lib || true
 	@touch $@ $(VENV)/core.stamp
 
 clean:
