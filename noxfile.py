@@ -9,7 +9,7 @@ nox.options.error_on_missing_interpreters = False
 nox.options.reuse_venv = "yes"
 
 #: Their examples are of torch.
-NEED_TORCH = ("training", "diffusion", "verify/gradients.py")
+NEED_TORCH = ("lab/networks", "lab/diffusion", "training.py", "diffusion.py", "verify/gradients.py")
 
 
 @nox.session(python=["3.11", "3.12", "3.13"])

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from swingby.lab.networks import Data, Network, Optimizer, Setting, train
+from swingby.lab.networks.studies import transient_by_dimension
+from swingby.lab.networks.survival import expect, fitted, standard_cells, tail
 from swingby.report.pictures import COLORS, new_figure, styled
 from swingby.theory.task import SIMTask
-from swingby.training import Data, Network, Optimizer, Setting, train
-from swingby.training.studies import transient_by_dimension
-from swingby.training.survival import expect, fitted, standard_cells, tail
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -20,10 +20,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from swingby import SIMTask
+from swingby.lab.networks import Data, Network, Setting, TrainingRun, train
+from swingby.lab.networks.model import initial_weights
+from swingby.lab.networks.samples import directions
 from swingby.report import Grid
-from swingby.training import Data, Network, Setting, TrainingRun, train
-from swingby.training.data import directions
-from swingby.training.model import initial_weights
 
 #: Of commands 2 and 6, before the first step.
 OUTPUT = np.array([-0.23723, -0.07642])

@@ -21,11 +21,11 @@ from pathlib import Path
 
 import numpy as np
 
+from swingby.proofs.prover.repaired import random_trials as theorems
+from swingby.proofs.prover.repaired.random_trials import DRAWS, LEVEL, Trials, initial_matrices
 from swingby.report import Grid
 from swingby.theory.repaired import theorem_r, theorem_two
 from swingby.theory.repaired.theorem_two import Setting
-from swingby.verify.prover.repaired import theorems
-from swingby.verify.prover.repaired.theorems import DRAWS, LEVEL, Trials, initial_matrices
 
 SHARES = {"Theorem two": 0.4, "Theorem R": 0.3, "Theorem G": 0.3}
 PASSES = (("flow", False, "flow"), ("gd", False, "gd"), ("gd", True, "gd, own form"))

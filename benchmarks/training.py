@@ -22,11 +22,11 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from swingby.lab.networks import Data, Network, Optimizer, Setting, train
+from swingby.lab.networks.model import initial_weights
+from swingby.lab.networks.samples import batch_order, directions, training_points
 from swingby.report import Grid
 from swingby.theory.task import SIMTask
-from swingby.training import Data, Network, Optimizer, Setting, train
-from swingby.training.data import batch_order, directions, training_points
-from swingby.training.model import initial_weights
 
 EXPERIMENT = Setting(
     SIMTask([1, 2], [0.05**0.5] * 2, dim=64),

@@ -12,9 +12,9 @@ from collections import Counter
 
 import numpy as np
 
-from swingby.diffusion.vectors import VectorComparison
-from swingby.diffusion.vectors.compare import CELLS, Cell, compare_cell
-from swingby.theory.claims.verdict import Verdict
+from swingby.lab.diffusion.vectors import VectorComparison
+from swingby.lab.diffusion.vectors.vector_comparison import CELLS, Cell, compare_cell
+from swingby.theory.verdict import Verdict
 
 
 def cell_row(cell: Cell, count: int, seed: int) -> str:

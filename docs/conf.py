@@ -14,10 +14,6 @@ import make_notebooks  # noqa: E402
 import make_statements  # noqa: E402
 
 import swingby  # noqa: E402
-from swingby.simulate.run import simulate  # noqa: E402
-
-# `simulate` names a function and the subpackage it lives in; the pages document the function.
-swingby.simulate = simulate
 
 make_commands.main(HERE / "generated")
 make_statements.main(HERE / "generated")

@@ -10,9 +10,9 @@ import os
 from pathlib import Path
 
 import swingby
-from swingby.verify.auditing.corrections import corrections_markdown
-from swingby.verify.auditing.ledger import save_picture, summary_markdown
-from swingby.verify.auditing.record import record_markdown
+from swingby.proofs.audit.corrections import corrections_markdown
+from swingby.proofs.audit.ledger import save_picture, summary_markdown
+from swingby.proofs.audit.record import record_markdown
 
 #: As seen from ``docs/ledger.md``, which includes what is written here.
 PICTURE = "![Lines by section and lemma, coloured by verdict](generated/ledger.png)"

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from pathlib import Path
 
-from swingby.diffusion.study import circles_figure, recorded_study, study_figure
+from swingby.lab.diffusion.study import circles_figure, recorded_study, study_figure
+from swingby.lab.networks import Data, Setting, train
 from swingby.theory.task import SIMTask
-from swingby.training import Data, Setting, train
 from swingby.verify.compare import paper_settings
 
 FOLDER = Path(__file__).parent / "pictures"

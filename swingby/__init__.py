@@ -5,7 +5,9 @@ predicts when every stage of learning happens, runs the discrete dynamics and ta
 against observed. Names load on first use, so ``import swingby`` is cheap.
 """
 
+from swingby import moved
 from swingby.loading import lazily
 
 __version__ = "0.1.0"
 __getattr__, __dir__, __all__ = lazily(__name__)
+moved.install()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import importlib
-import sys
 from collections.abc import Callable
-from pathlib import Path
+from importlib import resources
 from typing import Any
+
+import lazy_loader
 
 from swingby.errors import MissingExtra, suggestion
 
@@ -18,32 +18,30 @@ EXTRAS = {"torch": "torch", "hypothesis": "testing", "pytest": "testing"}
 def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """``__getattr__``, ``__dir__`` and ``__all__`` of a package, by the names in its stub.
 
-    The stub ``__init__.pyi`` says where each name lives, to type checkers as well. A name may be
-    that of a folder of the package; one that is both a folder and a function is the folder once
-    the folder is imported, so it has to be callable.
+    The stub ``__init__.pyi`` says where each name lives, to type checkers as well. It is read as a
+    resource, so that a package in a zip file has it too.
     """
-    own = vars(sys.modules[package])
-    stub = ast.parse(Path(own["__file__"]).with_suffix(".pyi").read_text(encoding="utf-8"))
-    homes = {
-        name.name: f"{package}.{name.name}" if line.module == package else str(line.module)
-        for line in stub.body
-        if isinstance(line, ast.ImportFrom)
-        for name in line.names
-    }
-    names = sorted(homes)
+    stub = resources.files(package).joinpath("__init__.pyi").read_text(encoding="utf-8")
+    submodules, attributes = set[str](), dict[str, list[str]]()
+    for line in ast.parse(stub).body:
+        if isinstance(line, ast.ImportFrom):
+            names = [alias.name for alias in line.names]
+            if line.module == package:
+                submodules.update(names)
+            else:
+                inner = str(line.module).removeprefix(f"{package}.")
+                attributes.setdefault(inner, []).extend(names)
+    load, directory, names = lazy_loader.attach(package, submodules, attributes)
 
-    def load(name: str) -> Any:
-        if name not in homes:
+    def load_or_explain(name: str) -> Any:
+        if name not in names:
             hint = suggestion(name, names)
             raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
         try:
-            module = importlib.import_module(homes[name])
+            return load(name)
         except ModuleNotFoundError as error:
             if error.name not in EXTRAS:
                 raise
             raise MissingExtra(error.name, EXTRAS[error.name]) from None
-        if name not in own:  # importing a folder makes it a name of the package
-            own[name] = getattr(module, name)
-        return own[name]
 
-    return load, names.copy, names
+    return load_or_explain, directory, names

@@ -127,9 +127,9 @@ def verdict(request):
     Another judge has a folder of its own. What is undecided may have been out of time, and seeded
     bugs run without what pytest keeps.
     """
-    from swingby.theory.claims.verdict import Finding
-    from swingby.verify.auditing import cache
-    from swingby.verify.prover import judge as prover
+    from swingby.proofs.audit import cache
+    from swingby.proofs.prover import prove as prover
+    from swingby.theory.verdict import Finding
 
     held = getattr(request.config, "cache", None)
 

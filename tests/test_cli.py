@@ -58,7 +58,7 @@ def test_the_exit_code_says_how_it_went(arguments, code, capsys):
 
 
 def test_an_undecided_verdict_exits_with_three(monkeypatch, capsys):
-    from swingby.theory.claims.verdict import Verdict
+    from swingby.theory.verdict import Verdict
     from swingby.verify.checking import feasibility
 
     # No rational omega can sit on the border itself, so precision is made to run out here.

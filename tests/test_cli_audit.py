@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from swingby.cli import run
-from swingby.verify.auditing.record import AUDITED
+from swingby.proofs.audit.record import AUDITED
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def test_a_prover_that_stops_is_no_verdict(capsys, monkeypatch, error, words):
     def stopped(*arguments, **options):
         raise error
 
-    monkeypatch.setattr("swingby.verify.audit.judge", stopped)
+    monkeypatch.setattr("swingby.proofs.audit.audit.judge", stopped)
     assert run(["audit", "--item", "D.61", "--no-cache"]) == 5
     last = capsys.readouterr().err.splitlines()[-1]
     assert last.startswith("swingby: something broke: ")
@@ -130,7 +130,7 @@ def test_wrong_input_is_one_line_and_exit_code_two(arguments, refused):
 
 
 def test_interrupting_is_exit_code_130(monkeypatch, capsys):
-    from swingby.verify import audit
+    from swingby.proofs.audit import audit
 
     def interrupt(*arguments, **options):
         raise KeyboardInterrupt

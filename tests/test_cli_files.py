@@ -44,7 +44,7 @@ def _run(path):
 
 def _training_run(path):
     pytest.importorskip("torch")
-    from swingby.training import Data, Network, Optimizer, Setting, train
+    from swingby.lab.networks import Data, Network, Optimizer, Setting, train
 
     task = swingby.SIMTask([1], [0.1])
     train([Setting(task, Data(4), Network(1), Optimizer(batch_size=4), steps=2)]).save(path)
@@ -52,13 +52,13 @@ def _training_run(path):
 
 def _checkpoint(path):
     torch = pytest.importorskip("torch")
-    from swingby.training import loop
+    from swingby.lab.networks import loop
 
     loop.write_state(path, "a run", 3, {"w": torch.arange(6.0)}, torch)
 
 
 def _read_checkpoint(path):
-    from swingby.training import loop
+    from swingby.lab.networks import loop
 
     return loop.read_state(path, "a run")
 
@@ -74,7 +74,7 @@ def _read_run(path):
 
 
 def _read_training_run(path):
-    run = swingby.training.TrainingRun.load(path)
+    run = swingby.lab.networks.TrainingRun.load(path)
     return run.to_dict(), run.output.tolist(), [one.tolist() for one in run.weights]
 
 

@@ -1,40 +1,69 @@
-"""The parts of the project may only get smaller; see tests/house.py."""
+"""The rules of the house hold, and each of them can be broken; see tests/house.py."""
+
+import re
+from pathlib import Path
 
 import pytest
 
 from tests import house
 
 
-def test_nothing_has_grown_and_the_record_is_up_to_date():
-    assert not house.complaints(house.measured(), house.recorded())
+def test_every_rule_is_kept():
+    assert not house.complaints()
 
 
-def test_what_grows_is_refused_and_what_shrinks_is_recorded(tmp_path):
-    folder, table = tmp_path / "swingby" / "part", tmp_path / "house.toml"
-    folder.mkdir(parents=True)
+def test_every_folder_belongs_to_a_ring():
+    folders = {path.parts[0] for path in house.sources() if len(path.parts) > 1}
+    assert folders == {folder for ring in house.RINGS.values() for folder in ring}
 
-    def complaints(lines, files=1):
-        (folder / "one.py").write_text("x = 1\n" * lines)
-        for number in range(1, files):
-            (folder / f"more_{number}.py").write_text("")
-        return house.complaints(house.sizes(tmp_path), house.recorded(table))
 
-    table.write_text('"lines of swingby/part" = 100\n"files of swingby/part" = 1\n')
-    assert not complaints(100)
-    assert not complaints(98)
-    (found,) = complaints(97)
-    assert house.LOWER in found
-    house.write(house.sizes(tmp_path), table)
-    assert house.recorded(table)["lines of swingby/part"] == 97
-    before = table.read_text()
-    assert complaints(98, files=house.LARGE + 1) == [
-        "files in swingby/part: 13, recorded are 0",
-        "files of swingby/part: 13, recorded are 1",
-        "lines of swingby/part: 98, recorded are 97",
-    ]
-    with pytest.raises(SystemExit, match="may not grow"):
-        house.write(house.sizes(tmp_path), table)
-    assert table.read_text() == before
+GOOD = {
+    "theory/task.py": "class Task:\n    size = 1\n",
+    "lab/task.py": "class Task:\n    size = 2\n",
+}
+
+
+def tree(root, files):
+    for name, text in files.items():
+        path = Path(root, "swingby", name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({}, None),
+        ({"theory/growth.py": "rate = 2\n" * 7}, None),
+        ({"verify/check.py": "class Task:\n    pass\n"}, "Task occurs 2 times in core"),
+        ({"verify/task.py": "size = 1\n"}, "task.py occurs 2 times in core"),
+        ({"verify/check.py": "one = 1\n"}, r"1 of 3 assignments \(33.3%\)"),
+        ({"verify/check.py": "size = 1\n" * 98 + "kept, b = 1, 2\n"}, None),
+        ({"verify/check.py": "x = 1\n" * house.BUDGET}, "the budget is 50000"),
+        ({"proofs/texts/long.proof": "#\n" * house.BUDGET}, "the budget is 50000"),
+    ],
+    ids=[
+        "two rings may share a name",
+        "seven lines may be added",
+        "a class twice in a ring",
+        "a file twice in a ring",
+        "a vague name",
+        "one vague name in a hundred",
+        "too many lines",
+        "too many lines of proofs",
+    ],
+)
+def test_a_broken_rule_is_named(tmp_path, files, words):
+    complaints = house.complaints(tree(tmp_path, GOOD | files), graph={})
+    assert len(complaints) == (words is not None)
+    if words is not None:
+        assert re.search(words, complaints[0])
+
+
+def test_a_cycle_is_named(tmp_path):
+    (complaint,) = house.complaints(tree(tmp_path, GOOD), graph={"a": {"b"}, "b": {"a"}})
+    assert "modules import each other" in complaint
 
 
 def test_a_cycle_is_found():

@@ -125,11 +125,11 @@ def test_a_result_is_read_only_and_has_copies(name):
 IN_PLACE = {
     "swingby.simulate.outcome.Turns",
     "swingby.simulate.state.State",
-    "swingby.verify.certification.ball_run.BallState",
-    "swingby.verify.certification.events.Watch",
-    "swingby.verify.hunting.search.Hunted",
-    "swingby.verify.prover.scalar.branch_and_bound.Report",
-    "swingby.verify.prover.trajectories.judge.Runs",
+    "swingby.proofs.certify.ball_run.BallState",
+    "swingby.proofs.certify.events.Watch",
+    "swingby.proofs.hunt.trajectory_search.Hunted",
+    "swingby.proofs.prover.scalar.branch_and_bound.Report",
+    "swingby.proofs.prover.trajectories.trajectory_claims.Runs",
 }
 
 

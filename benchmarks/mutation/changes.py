@@ -23,8 +23,8 @@ SCOPE = (
     "swingby/verify/schedule.py",
     "swingby/verify/schedule.py",
     "swingby/verify/predict.py",
-    "swingby/verify/certify.py",
-    "swingby/verify/certification/*.py",
+    "swingby/proofs/certify/certify.py",
+    "swingby/proofs/certify/*.py",
     "swingby/verify/checking/*.py",
 )
 

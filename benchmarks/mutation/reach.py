@@ -16,8 +16,8 @@ STORE = ROOT / ".mutation"
 SECONDS = 40
 #: Statements and claims are made on import, or shown while tests are collected, where coverage
 #: sees no test; these read them all.
-READ_ALL = ("tests/theory/test_transcription.py", "tests/test_frozen.py")
-SHOWS = ("/claims/", "/assumptions.py")
+READ_ALL = ("tests/proofs/language/test_transcription.py", "tests/test_frozen.py")
+SHOWS = ("/language/", "/assumptions.py")
 
 
 def make_map() -> None:

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import swingby
+from swingby.proofs.language.claim import Claim, Given
 from swingby.testing import assert_claim, assert_stages, tasks
-from swingby.theory.claims.claim import Claim, Given
 
 s, u, E, x = sympy.symbols("s u_0 E x", positive=True)  # E = exp(2 s t), x = s/u_0
 mode = s * u * E / (s - u + u * E)

@@ -12,7 +12,7 @@ from swingby.cli import options
 from swingby.cli.options import PICTURES, Given, Tables, command, exit_code, refuse, say
 from swingby.errors import MISSING, InvalidInput
 from swingby.report.files import json_text, write_text
-from swingby.report.text import refilled
+from swingby.report.tables import refilled
 
 if TYPE_CHECKING:
     from swingby.verify.checking.report import Report
@@ -202,8 +202,8 @@ def certify(given: Given) -> int:
         return _replay(given)
     if given.w0 is None:
         raise InvalidInput("w0", MISSING, "must be given: --w0 FILE or '1e-3,0;0,1e-3'")
+    from swingby.proofs.certify.certify import certify as make
     from swingby.theory.reading import read_matrix
-    from swingby.verify.certify import certify as make
 
     def report(line: str) -> None:
         click.echo(f"\r\x1b[K{line}", err=True, nl=False)
@@ -222,8 +222,8 @@ def certify(given: Given) -> int:
 
 
 def _replay(given: Given) -> int:
+    from swingby.proofs.checkers.replay import read, replay
     from swingby.theory.reading import text_of
-    from swingby.verify.certification.replay import read, replay
 
     try:
         content = read(text_of(given.replay, "replay", "certificate"))

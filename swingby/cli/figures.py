@@ -16,8 +16,8 @@ from swingby.report.pictures import save_figure
 from swingby.theory.budget import expect
 
 if TYPE_CHECKING:
-    from swingby.diffusion.plan import Plan
-    from swingby.diffusion.study import Study
+    from swingby.lab.diffusion.plan import Plan
+    from swingby.lab.diffusion.study import Study
 
 #: Seconds of an edition of a figure on two cores; others take a second or two.
 FIGURE_SECONDS = {"3": 30, "7": 30, "11": 10, "12": 320, "14": 30, "15": 25, "16": 35}
@@ -48,11 +48,11 @@ def figures(given: Given) -> int:
     \b
     swingby figures --only 5,8 --quick
     """  # noqa: D301
-    from swingby.figures.make import all_figures, chosen, kept, make_figures
+    from swingby.lab.figures.make import all_figures, chosen, kept, make_figures
 
     if given.listed:
         refuse("together with list", "quick", "out", "no_resume")
-        from swingby.figures.result import list_grid
+        from swingby.lab.figures.figures_result import list_grid
 
         numbers = {one.number for one, _ in chosen(given.only, given.edition)}
         table = list_grid(tuple(one for one in all_figures() if one.number in numbers))
@@ -98,8 +98,8 @@ def evidence(given: Given) -> int:
     swingby evidence --source networks --rows
     swingby evidence --source map,autograd --update
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
-    from swingby.figures.evidence import evidence as collect
-    from swingby.figures.evidence import update
+    from swingby.lab.figures.evidence import evidence as collect
+    from swingby.lab.figures.evidence import update
     from swingby.report.progress import PartProgress
     from swingby.theory.law.compiled import folder
 
@@ -163,14 +163,14 @@ def plan(given: Given) -> int:
     \b
     swingby diffusion plan --out plan.toml --size tiny
     """  # noqa: D301
-    from swingby.diffusion.plan import default_plan
+    from swingby.lab.diffusion.plan import default_plan
 
     written = default_plan(given.size)
     if Path(given.out).exists():  # data may lie behind it
         raise InvalidInput("out", given.out, "must not be there yet")
     write_text(given.out, written.to_toml())
     if given.data is not None:
-        from swingby.diffusion.study import circles_figure
+        from swingby.lab.diffusion.study import circles_figure
 
         levels = (written.contrast[-1], written.contrast[0])
         save_figure(lambda: circles_figure(levels, written.preset.pixels), given.data)
@@ -200,8 +200,8 @@ def study(given: Given) -> int:
     from swingby.simulate.on_torch import load_torch
 
     load_torch()
-    from swingby.diffusion.plan import Plan
-    from swingby.diffusion.study import run_study
+    from swingby.lab.diffusion.plan import Plan
+    from swingby.lab.diffusion.study import run_study
 
     made = Plan.load(given.plan)
     expect("the study", _seconds(made) / (given.workers or os.cpu_count() or 1), partial=True)
@@ -223,7 +223,7 @@ def judge(given: Given) -> int:
     \b
     swingby diffusion judge recorded --table verdicts.md
     """  # noqa: D301
-    from swingby.diffusion.study import Study, recorded_study
+    from swingby.lab.diffusion.study import Study, recorded_study
 
     if given.what == "recorded":
         if given.film is not None:
@@ -234,11 +234,11 @@ def judge(given: Given) -> int:
 
 
 def _tell(given: Given, study: Study, folder: Path) -> int:
-    from swingby.diffusion.verdicts import judge
+    from swingby.lab.diffusion.judgement import judge
 
     found = judge(study)
     if given.plot is not None or given.film is not None:
-        from swingby.diffusion.study import course_film, study_figure
+        from swingby.lab.diffusion.study import course_film, study_figure
 
         if given.plot is not None:
             save_figure(lambda: study_figure(study), given.plot)

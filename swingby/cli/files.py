@@ -66,7 +66,7 @@ def _judged(file: Path) -> tuple[str, list[str]]:
     except OSError as error:
         raise InvalidInput("file", file, f"must be readable ({error.strerror})") from None
     if begin.startswith(b"SQLite format 3"):
-        from swingby.sweeping.store import APPLICATION_ID, verify_store
+        from swingby.lab.sweeps.store import APPLICATION_ID, verify_store
 
         if begin[68:] != APPLICATION_ID.to_bytes(4):
             raise InvalidInput("file", file, "must be of swingby; this database is another one's")
@@ -78,7 +78,7 @@ def _judged(file: Path) -> tuple[str, list[str]]:
     if file.suffix != ".json":
         asked = "must be a .sqlite, .json, .npz or .safetensors of swingby's; tables and "
         raise InvalidInput("file", file, f"{asked}pictures are made again by their command")
-    from swingby.verify.certification.replay import read, replay
+    from swingby.proofs.checkers.replay import read, replay
 
     text = text_of(file, "file", "JSON file")
     try:
@@ -106,7 +106,7 @@ def _sealed_arrays(file: Path) -> tuple[str, list[str]]:
 
 def _checkpoint(file: Path) -> list[str]:
     """What is wrong with a checkpoint, read under the name that it gives itself."""
-    from swingby.training import loop
+    from swingby.lab.networks import loop
 
     library = loop.load_library()
     try:
@@ -139,8 +139,8 @@ def doctor(given: Given) -> int:
 
 
 def _facts() -> dict[str, Any]:
+    from swingby.proofs.audit.cache import folder as verdicts
     from swingby.theory.law.compiled import folder
-    from swingby.verify.auditing.cache import folder as verdicts
 
     def version(name: str) -> str | None:
         try:

@@ -16,8 +16,8 @@ from swingby.report.progress import PartProgress
 from swingby.theory.budget import expect
 
 if TYPE_CHECKING:
-    from swingby.diffusion.vectors import VectorSetting
-    from swingby.training import Setting
+    from swingby.lab.diffusion.vectors import VectorSetting
+    from swingby.lab.networks import Setting
 
 #: Seconds of a step of training, without and with a layer that is not linear, and of a
 #: multiplication in it.
@@ -81,8 +81,8 @@ def train(given: Given) -> int:
     swingby train --mu 1,2 --depth 4 --lr 1 --epochs 100 --plot four.png
     swingby train --data mine.npz --start weights.npz --no-bias
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
+    from swingby.lab.networks import train as run_training
     from swingby.theory import numbers
-    from swingby.training import train as run_training
 
     record = given.record
     if record is not None and record not in ("every", "log"):
@@ -106,9 +106,9 @@ def train(given: Given) -> int:
 
 def _training_setting(given: Given) -> Setting:
     """What is trained, from options as they were typed."""
+    from swingby.lab.networks import Data, Network, Optimizer, Setting, read_samples
+    from swingby.lab.networks.samples import samples_task
     from swingby.theory import numbers
-    from swingby.training import Data, Network, Optimizer, Setting, read_samples
-    from swingby.training.data import samples_task
 
     samples = None if given.data is None else read_samples(Path(given.data))
     if samples is not None and not given.mu:
@@ -174,7 +174,7 @@ def vectors(given: Given) -> int:
         refuse("but with --denoiser mlp", "activation")
     settings = given.seeds_of(_vector_setting(given), 10_000)
     load_torch()
-    from swingby.diffusion.vectors import compare_vectors
+    from swingby.lab.diffusion.vectors import compare_vectors
 
     found = compare_vectors(settings)
     given.deliver(found)
@@ -183,7 +183,7 @@ def vectors(given: Given) -> int:
 
 def _vector_setting(given: Given) -> VectorSetting:
     """What is trained, from options as they were typed."""
-    from swingby.diffusion.vectors import VectorSetting
+    from swingby.lab.diffusion.vectors import VectorSetting
 
     if given.eta is None and given.lr is None:
         raise InvalidInput("eta", MISSING, "must be given, or --lr")
@@ -214,7 +214,7 @@ def relu(given: Given) -> int:
     if given.data is not None:
         refuse("together with data", "quick", "store", "workers")
         return _look(given)
-    from swingby.relu.verdicts import rows, study, tables
+    from swingby.lab.relu.threshold_study import rows, study, tables
 
     workers = given.workers or min(2, os.cpu_count() or 1)
     seconds = RELU_SECONDS[not given.quick] / workers
@@ -230,7 +230,7 @@ def _look(given: Given) -> int:
     """The extremal vectors of data in a file, and what is asked of them."""
     import numpy as np
 
-    from swingby.relu import check, extremal_vectors
+    from swingby.lab.relu import check, extremal_vectors
     from swingby.theory.reading import text_of
 
     path = given.data
@@ -265,8 +265,8 @@ def studies(given: Given) -> int:
     swingby studies survival --runs 50
     swingby studies forecast dimension --out networks.md
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
-    from swingby.training.studies import STUDIES
-    from swingby.training.studies import studies as make
+    from swingby.lab.networks.studies import STUDIES
+    from swingby.lab.networks.studies import studies as make
 
     known = [one for one in given.names or STUDIES if one in STUDIES]
     expect("training the networks", STUDY_SECONDS * given.runs * len(known))

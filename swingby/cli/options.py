@@ -21,9 +21,9 @@ from swingby.errors import MISSING, BudgetSpent, InvalidInput
 from swingby.report import Drawn, Grid
 from swingby.report.files import json_text, write_json, write_text
 from swingby.report.pictures import ENDINGS
-from swingby.report.text import USUAL, has_color
+from swingby.report.tables import USUAL, has_color
 from swingby.theory.budget import budget, read_budget
-from swingby.theory.claims.verdict import Verdict, all_hold
+from swingby.theory.verdict import Verdict, all_hold
 
 if TYPE_CHECKING:
     from swingby.theory.task import SIMTask

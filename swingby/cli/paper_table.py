@@ -14,7 +14,7 @@ import numpy as np
 
 from swingby.report import Grid
 from swingby.report.files import whole, writable, write_text
-from swingby.report.numbers import steps_text
+from swingby.report.number_text import steps_text
 from swingby.simulate.batch import simulate_batch
 from swingby.simulate.initialization import gaussian_factor
 from swingby.theory.task import SIMTask

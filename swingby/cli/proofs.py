@@ -16,11 +16,11 @@ from swingby.cli import options
 from swingby.cli.options import PICTURES, Given, command, refuse
 from swingby.errors import InvalidInput
 from swingby.report.files import write_text
-from swingby.report.text import USUAL, line_width, refilled
-from swingby.theory.claims.verdict import Finding
+from swingby.report.tables import USUAL, line_width, refilled
+from swingby.theory.verdict import Finding
 
 if TYPE_CHECKING:
-    from swingby.verify.auditing.ledger import Ledger
+    from swingby.proofs.audit.ledger import Ledger
 
 _ENDINGS = (".md", ".txt", ".json", ".tex", ".html", ".csv")
 
@@ -59,7 +59,7 @@ def audit(given: Given) -> int:
         options.check_target("out", given.out, endings)
     if export is not None and Path(export).exists() and not Path(export).is_dir():
         raise InvalidInput("export", export, "must be a folder")
-    from swingby.verify.audit import audit as run_audit
+    from swingby.proofs.audit.audit import audit as run_audit
 
     ledger = run_audit(
         list(given.item) or None,
@@ -71,7 +71,7 @@ def audit(given: Given) -> int:
     if export is not None:
         _export(ledger, export)
     if given.graph is not None:
-        from swingby.verify.auditing.ledger import save_picture
+        from swingby.proofs.audit.ledger import save_picture
 
         save_picture(ledger, given.graph)
     if given.graph is not None and given.out is None and not given.as_json:
@@ -90,8 +90,8 @@ def audit(given: Given) -> int:
 
 def _broke(ledger: Ledger) -> int:
     """0; 5, and a line, where a prover stopped with an error: *undecided* is no verdict then."""
-    from swingby.verify.audit import FAILED
-    from swingby.verify.auditing.record import by_name
+    from swingby.proofs.audit.audit import FAILED
+    from swingby.proofs.audit.record import by_name
 
     failed = (one.id for _, one in by_name(ledger) if one.method == FAILED)
     broken = ", ".join(dict.fromkeys(failed))
@@ -102,7 +102,7 @@ def _broke(ledger: Ledger) -> int:
 
 def _export(ledger: Ledger, folder: str) -> None:
     """Write witnesses and proofs into a folder, and say how many have a file."""
-    from swingby.verify.auditing.record import by_name
+    from swingby.proofs.audit.record import by_name
 
     written, left = ledger.export(folder)
     click.echo(f"to judge the files: python {folder}/check.py {folder}", err=True)
@@ -124,7 +124,7 @@ def _export(ledger: Ledger, folder: str) -> None:
 
 def _deliver_standing(given: Given, ledger: Ledger) -> None:
     """Which lines stand if others are granted."""
-    from swingby.verify.auditing.ledger import standing_text
+    from swingby.proofs.audit.ledger import standing_text
 
     def content() -> dict[str, Any]:
         words = {"printed": False, "corrected": True}
@@ -142,7 +142,7 @@ def _deliver_standing(given: Given, ledger: Ledger) -> None:
 
 def _deliver_corrections(given: Given, ledger: Ledger) -> None:
     """What a corrected paper would say."""
-    from swingby.verify.auditing import corrections as report
+    from swingby.proofs.audit import corrections as report
 
     def content() -> dict[str, Any]:
         return {
@@ -182,7 +182,7 @@ def hunt(given: Given) -> int:
     \b
     swingby hunt 'Lemma D.3' --seconds 30
     """  # noqa: D301
-    from swingby.verify.hunt import hunt as run_hunt
+    from swingby.proofs.hunt.hunt import hunt as run_hunt
 
     found = run_hunt(
         given.statement,

@@ -9,7 +9,7 @@ import click
 from swingby.cli import options
 from swingby.cli.options import PICTURES, Given, Tables, command, refuse, say
 from swingby.errors import InvalidInput
-from swingby.report.text import has_color
+from swingby.report.tables import has_color
 
 
 @command(
@@ -43,8 +43,8 @@ def sweep(given: Given) -> int:
         refuse("together with status", "restart", "workers", "chunk", "dask")
     if given.descents:
         refuse("together with descents", "as_json")
-    from swingby.sweeping.grid import as_grid
-    from swingby.sweeping.result import SweepResult
+    from swingby.lab.sweeps.grid import as_grid
+    from swingby.lab.sweeps.sweep_result import SweepResult
 
     points = as_grid(given.grid)
     where = _asked(given.where)
@@ -53,13 +53,13 @@ def sweep(given: Given) -> int:
         if not given.disagreements:
             refuse("without diagram or disagreements", "where")
     if given.diagram is not None or given.disagreements:
-        from swingby.sweeping.frame import check_names
+        from swingby.lab.sweeps.frame import check_names
 
         check_names(points, given.x, given.y, where)
     if given.status:
         result = SweepResult(given.store, points)
     else:
-        from swingby.sweeping.sweep import sweep as run_sweep
+        from swingby.lab.sweeps.sweep import sweep as run_sweep
 
         result = run_sweep(
             points,

@@ -3,6 +3,6 @@
 It knows nothing of the theory, and is below all other parts but the errors.
 """
 
-from swingby.report.text import Drawn, Framed, Grid, Shown
+from swingby.report.tables import Drawn, Framed, Grid, Shown
 
 __all__ = ["Drawn", "Framed", "Grid", "Shown"]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from swingby.errors import InvalidInput
 from swingby.report.files import whole
-from swingby.report.text import Drawn
+from swingby.report.tables import Drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -30,7 +30,6 @@ from swingby.simulate.observe import (
     observe,
     peaks,
 )
-from swingby.simulate.result import Run, needs_last_step, record_steps
 from swingby.simulate.state import (
     LEVELS,
     Problem,
@@ -45,6 +44,7 @@ from swingby.simulate.state import (
     places,
 )
 from swingby.simulate.steps import block_of_steps, parts_of_a_step
+from swingby.simulate.trajectory import Run, needs_last_step, record_steps
 from swingby.theory import budget, numbers
 from swingby.theory.growth import DYNAMICS, require_dynamics
 from swingby.theory.initial import Initial, Scaled, initial_state, require_psd

@@ -2,7 +2,7 @@
 
 On failure the first line names the statement that does not hold. They need neither ``assert`` nor
 pytest. The windows of Lemmas D.1 to D.8 are the functions of :mod:`swingby.theory.lemmas`; their
-text is ``swingby/theory/proofs/trajectories.proof``, which the prover judges.
+text is ``swingby/proofs/language/texts/trajectories.proof``, which the prover judges.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ import numpy as np
 import sympy
 
 from swingby.errors import InvalidInput
+from swingby.proofs.language.claim import Claim
+from swingby.proofs.language.claim_text import to_text
+from swingby.proofs.language.claims import by_id
 from swingby.simulate.outcome import Peak
-from swingby.simulate.result import Run
+from swingby.simulate.trajectory import Run
 from swingby.testing.setting import Setting, choice
 from swingby.theory import lemmas, numbers
 from swingby.theory.assumptions import P, beta, omega
-from swingby.theory.claims.claim import Claim
-from swingby.theory.claims.ledger import by_id
-from swingby.theory.claims.text import to_text
-from swingby.theory.claims.verdict import Finding
 from swingby.theory.initial import exact_pivots
 from swingby.theory.lemmas import Scale
+from swingby.theory.verdict import Finding
 from swingby.verify.check import check
 from swingby.verify.checking.report import Report
 from swingby.verify.schedule import Schedule
@@ -36,8 +36,8 @@ from swingby.verify.schedule import Schedule
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from swingby.proofs.prover.evidence import Judged
     from swingby.theory.initial import Initial
-    from swingby.verify.prover.evidence import Judged
 
     Floats = NDArray[np.float64]
 
@@ -47,7 +47,7 @@ _WIDTH = 100
 
 def claim_message(claim: Claim, expected: str, judged: Judged) -> str:
     """A claim, the verdict expected, the one found, and what it rests on; both verdicts first."""
-    from swingby.verify.auditing.record import verdict_lines
+    from swingby.proofs.audit.record import verdict_lines
 
     place = f" ({claim.reference})" if claim.reference not in ("", claim.id) else ""
     edition = "" if claim.edition == "printed" else f", {claim.edition} edition"
@@ -105,7 +105,7 @@ def assert_claim(claim: Claim | str, verdict: str = "proved") -> None:
     >>> assert_claim("D.61", "refuted")
     """
     __tracebackhide__ = True
-    from swingby.verify.prover.judge import judge
+    from swingby.proofs.prover.prove import judge
 
     expected = finding(verdict)
     if not isinstance(claim, Claim | str):
@@ -182,7 +182,7 @@ def _judged_stage(
     run: Run, schedule: Schedule, k: int, rtol: float, atol: float
 ) -> tuple[str, list[str]]:
     """What is wrong with a half-time, empty where nothing is, and its line of the table."""
-    from swingby.report.numbers import percent_text, steps_text
+    from swingby.report.number_text import percent_text, steps_text
 
     predicted, observed = float(schedule.half_times[k]), float(run.half_times[k])
     a, seen, said = run.task.signal[k], not math.isnan(observed), math.isfinite(predicted)

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from swingby.theory.claims.claim import Claim
+    from swingby.proofs.language.claim import Claim
 
     #: (claim, the verdict expected of it)
     Expected = tuple[Claim, str]
@@ -148,8 +148,8 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
 
 def paper_lines() -> list[Expected]:
     """The lines of the ledger with the verdicts on record."""
+    from swingby.proofs.language import claims as ledger
     from swingby.testing.assertions import ledger_verdicts
-    from swingby.theory.claims import ledger
 
     known = ledger_verdicts()
     # A line without a verdict on record is one that nobody has looked at: it must not pass.
@@ -159,8 +159,8 @@ def paper_lines() -> list[Expected]:
 def _own_claims(config: pytest.Config) -> list[Expected]:
     """What the hook returns, checked."""
     from swingby.errors import InvalidInput
+    from swingby.proofs.language.claim import Claim
     from swingby.testing.assertions import finding
-    from swingby.theory.claims.claim import Claim
 
     found: dict[str, Expected] = {}
     for returned in config.hook.pytest_swingby_claims(config=config):
@@ -182,7 +182,7 @@ def _own_claims(config: pytest.Config) -> list[Expected]:
 def _named(config: pytest.Config, ids: list[str]) -> frozenset[str] | None:
     """The ids that ``--ledger-item`` names; None where it was not given."""
     from swingby.errors import InvalidInput
-    from swingby.theory.claims.ledger import find
+    from swingby.proofs.language.claims import find
 
     def named_by(text: str) -> set[str]:
         with contextlib.suppress(InvalidInput):  # one id has a comma of its own
@@ -224,7 +224,7 @@ class ProofFile(ClaimCollector, pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         """One test per line, and one per repair."""
         from swingby.errors import InvalidInput
-        from swingby.theory.proofs.reader import load
+        from swingby.proofs.language.reader import load
 
         try:
             self.claims = [
@@ -245,18 +245,18 @@ class ClaimItem(pytest.Item):
 
     def is_along(self) -> bool:
         """Whether it is about a whole trajectory."""
-        from swingby.theory.claims.claim import AlongTrajectory
+        from swingby.proofs.language.claim import AlongTrajectory
 
         return isinstance(self.claim.conclusion, AlongTrajectory)
 
     def runtest(self) -> None:
         """Judge the claim; AssertionError if the verdict is another one."""
+        from swingby.proofs.prover.prove import judge
         from swingby.testing.assertions import claim_message
-        from swingby.verify.prover.judge import judge
 
         runs = None
         if self.is_along():
-            from swingby.verify.prover.trajectories.judge import Runs
+            from swingby.proofs.prover.trajectories.trajectory_claims import Runs
 
             runs = self.config.stash.setdefault(_RUNS, Runs())
         judged = judge(self.claim, runs=runs)

@@ -17,10 +17,10 @@ from numpy.typing import ArrayLike
 from swingby.errors import MISSING, InvalidInput, named
 from swingby.theory import assumptions, balls, numbers
 from swingby.theory.balls import precision
-from swingby.theory.claims.verdict import Verdict
 from swingby.theory.growth import require_dynamics
 from swingby.theory.initial import Initial, Scaled, initial_state
 from swingby.theory.task import SIMTask, as_task
+from swingby.theory.verdict import Verdict
 from swingby.verify.checking.box import enclose, interval
 from swingby.verify.checking.evaluation import (
     MARGIN_BITS,

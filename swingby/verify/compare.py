@@ -27,8 +27,8 @@ from numpy.typing import ArrayLike
 
 from swingby.errors import InvalidInput, named
 from swingby.simulate.outcome import turning_points
-from swingby.simulate.result import Run
 from swingby.simulate.run import simulate
+from swingby.simulate.trajectory import Run
 from swingby.theory.initial import Initial, Scaled
 from swingby.theory.numbers import Floats
 from swingby.theory.task import SIMTask, as_task

@@ -18,11 +18,11 @@ from numpy.typing import ArrayLike
 
 from swingby.errors import MISSING, InvalidInput, named
 from swingby.theory import budget, numbers
-from swingby.theory.claims.verdict import Verdict
 from swingby.theory.gaussian import QUANTILES, GaussianTimes, gaussian_times
 from swingby.theory.growth import require_dynamics
 from swingby.theory.initial import FACTORED, Initial, Scaled, initial_state, require_psd
 from swingby.theory.task import SIMTask, as_task
+from swingby.theory.verdict import Verdict
 from swingby.verify.checking.feasibility import Problem, largest_eta, omega_verdict, witness
 from swingby.verify.schedule import Schedule, Windows
 

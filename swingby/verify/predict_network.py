@@ -14,11 +14,11 @@ from numpy.typing import ArrayLike
 
 from swingby.errors import InvalidInput, named
 from swingby.report import Drawn, Grid
-from swingby.report.numbers import steps_text
+from swingby.report.number_text import steps_text
 from swingby.theory import numbers
-from swingby.theory.claims.verdict import Verdict
 from swingby.theory.numbers import Floats
 from swingby.theory.task import SIMTask
+from swingby.theory.verdict import Verdict
 from swingby.verify.schedule import plain
 
 ACCURACIES = ("full", "leading")
@@ -32,7 +32,7 @@ LONGEST = 1e15
 LEVELS = (0.5, 2.0)
 #: Bars of the leading order at depth L, in units of what these change, stage by stage: L - 1 times
 #: this. Calibrated so that Wilson's interval of the share of networks covered lies above 95 % in
-#: every cell of training/deep_networks.py with 100 bars or more (120 runs each, of seeds 31 and
+#: every cell of lab/networks/deep_networks.py with 100 bars or more (120 runs each, of seeds 31 and
 #: 32: 119 or all are covered). It is judged on others.
 SPREAD = 20.0
 #: Largest norm of W(0) for bars of the leading order.

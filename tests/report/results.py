@@ -44,11 +44,11 @@ def _sweep():
 
 def _figures():
     with tempfile.TemporaryDirectory() as folder:
-        return swingby.figures.make_figures(folder, only=5, editions="code", progress=False)
+        return swingby.lab.figures.make_figures(folder, only=5, editions="code", progress=False)
 
 
 def _training():
-    from swingby.training import Data, Network, Optimizer, Setting, train
+    from swingby.lab.networks import Data, Network, Optimizer, Setting, train
 
     task, optimizer = swingby.SIMTask([1, 2], [0.2, 0.1]), Optimizer(lr=0.5)
     base = {"epochs": 10, "optimizer": optimizer}
@@ -57,22 +57,22 @@ def _training():
 
 @functools.cache
 def _vectors():
-    from swingby.diffusion.vectors import VectorSetting, compare_vectors
+    from swingby.lab.diffusion.vectors import VectorSetting, compare_vectors
 
     task = swingby.SIMTask([1, 2], [0.05, 0.05])
     return compare_vectors([VectorSetting(task, eta="0.05", steps=60)])
 
 
 def _evidence():
-    from swingby.figures.evidence import evidence
+    from swingby.lab.figures.evidence import evidence
 
     return evidence()
 
 
 def small_study():
     """A study before its first run, whose signals are measured in a moment."""
-    from swingby.diffusion import default_plan
-    from swingby.diffusion.study import Study
+    from swingby.lab.diffusion import default_plan
+    from swingby.lab.diffusion.study import Study
 
     plan = default_plan("tiny")
     levels = {name: getattr(plan, name)[:1] for name in ("separation", "contrast", "gain")}
@@ -81,13 +81,13 @@ def small_study():
 
 
 def _judged():
-    from swingby.diffusion import judge
+    from swingby.lab.diffusion import judge
 
     return judge(small_study())
 
 
 def _survival():
-    from swingby.training.survival import standard_cells, survival
+    from swingby.lab.networks.survival import standard_cells, survival
 
     return survival(standard_cells(runs=40)[:1])
 

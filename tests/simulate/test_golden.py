@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from swingby.simulate.outcome import turning_points
-from swingby.simulate.result import Run
 from swingby.simulate.run import simulate
+from swingby.simulate.trajectory import Run
 from swingby.theory.task import SIMTask
 
 DATA = json.loads((Path(__file__).parents[1] / "data" / "reference_runs.json").read_text())

@@ -14,8 +14,8 @@ from scipy.integrate import solve_ivp
 from swingby.errors import InvalidInput, SwingbyWarning
 from swingby.simulate.initialization import gaussian, gaussian_factor, missing_concepts, uniform
 from swingby.simulate.outcome import Turns, descents, first_reach, turning_points
-from swingby.simulate.result import Run
 from swingby.simulate.run import simulate
+from swingby.simulate.trajectory import Run
 from swingby.theory.initial import Initial, Scaled
 from swingby.theory.task import SIMTask
 from swingby.verify.predict import predict
@@ -164,7 +164,7 @@ TURNING = np.array([[4.0, -6, 2, 0], [-6, 9, -3, 0], [2, -3, 5, -4], [0, 0, -4, 
 def test_a_component_that_may_turn_is_warned_of(dynamics: str) -> None:
     """W(0) of rank two has components of concepts 1 and 3, and gd learns 3 before it turns into 2.
 
-    The certified run (tests/verify/certification) reaches 1/2 in w_22 at step 4126.
+    The certified run (tests/proofs/certify) reaches 1/2 in w_22 at step 4126.
     """
     task = SIMTask.from_signal([7, 6, 4, 1])
     with pytest.warns(SwingbyWarning, match="no component for concept 2 but one"):

@@ -8,6 +8,7 @@ import sympy
 
 import swingby
 from swingby.errors import InvalidInput
+from swingby.proofs.language.claim import Claim
 from swingby.testing.assertions import (
     assert_claim,
     assert_lemmas,
@@ -16,7 +17,6 @@ from swingby.testing.assertions import (
 )
 from swingby.testing.setting import Setting
 from swingby.theory import lemmas
-from swingby.theory.claims.claim import Claim
 
 PAIR = swingby.SIMTask.from_signal([4, 1])
 W0 = np.array([[2e-6, 1e-6], [1e-6, 2e-6]])

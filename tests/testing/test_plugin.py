@@ -9,20 +9,20 @@ from pathlib import Path
 
 import pytest
 
+from swingby.proofs.language import claims as ledger
+from swingby.proofs.language.claim import AlongTrajectory
+from swingby.proofs.prover import prove as prover
+from swingby.proofs.prover.evidence import Judged
 from swingby.testing.assertions import ledger_verdicts
-from swingby.theory.claims import ledger
-from swingby.theory.claims.claim import AlongTrajectory
-from swingby.theory.claims.verdict import Finding
-from swingby.verify.prover import judge as prover
-from swingby.verify.prover.evidence import Judged
-from tests.verify import test_verdicts as by_hand
+from swingby.theory.verdict import Finding
+from tests.proofs import test_verdicts as by_hand
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAVY = ("numpy", "sympy", "scipy", "hypothesis", "torch", "flint", "numba", "pandas", "mpmath")
 
 OWN_CLAIMS = """
 import sympy
-from swingby.theory.claims.claim import Claim
+from swingby.proofs.language.claim import Claim
 
 def pytest_swingby_claims(config):
     x = sympy.Symbol("x", positive=True)
@@ -167,7 +167,7 @@ def test_what_the_hook_returns_is_checked(run, returned):
     expression, message = WRONG_HOOKS[returned]
     Path("conftest.py").write_text(
         "import sympy\n"
-        "from swingby.theory.claims.claim import Claim\n"
+        "from swingby.proofs.language.claim import Claim\n"
         "claim = Claim('square', 'step', 'a square', sympy.Ge(sympy.Symbol('x')**2, 0))\n"
         f"def pytest_swingby_claims(config):\n    return {expression}\n"
     )

@@ -4,8 +4,8 @@ from functools import partial
 
 import sympy
 
-from swingby.theory.claims.claim import Given
-from swingby.theory.proofs.reader import packaged
+from swingby.proofs.language.claim import Given
+from swingby.proofs.language.reader import packaged
 
 _the = packaged("letters").names
 C, K, P, d, alpha, beta = (_the[name] for name in ("C", "K", "P", "d", "alpha", "beta"))

@@ -5,10 +5,10 @@ import pytest
 import sympy
 
 from swingby.errors import InvalidInput
+from swingby.proofs.language.claims import by_id
+from swingby.proofs.language.matrices import A as data_matrix
+from swingby.proofs.language.matrices import I, W, Wt
 from swingby.theory import dynamics
-from swingby.theory.claims.ledger import by_id
-from swingby.theory.claims.matrices import A as data_matrix
-from swingby.theory.claims.matrices import I, W, Wt
 from swingby.theory.growth import growth_rates
 
 

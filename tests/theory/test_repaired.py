@@ -1,6 +1,6 @@
 """The repaired edition: decisions at any size.
 
-Its promises are held against the flow in tests/verify/prover/test_theorems.py, and by the suite of
+Its promises are held against the flow in tests/proofs/prover/test_theorems.py, and by the suite of
 the docs.
 """
 
@@ -13,8 +13,8 @@ import pytest
 import swingby
 from swingby.errors import InvalidInput
 from swingby.theory import numbers, repaired
-from swingby.theory.claims.verdict import Verdict
 from swingby.theory.repaired import theorem_r, theorem_two
+from swingby.theory.verdict import Verdict
 
 TWO, TENTH = Fraction(2), Fraction(1, 10)
 

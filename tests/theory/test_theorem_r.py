@@ -1,7 +1,7 @@
 """The theorems on distinct concepts and on two: certificates, the search, omega_0, edges.
 
-The steps of the proof are judged in tests/theory/test_derivations_repaired.py; the conditions and
-the times are written a second time in docs/examples/test_theory.py.
+The steps of the proof are judged in tests/proofs/language/test_derivations_repaired.py; the
+conditions and the times are written a second time in docs/examples/test_theory.py.
 """
 
 import itertools

@@ -19,9 +19,9 @@ from hypothesis import settings
 
 from swingby.errors import InvalidInput, Undecided
 from swingby.theory.assumptions import statements
-from swingby.theory.claims.verdict import Verdict
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
+from swingby.theory.verdict import Verdict
 from swingby.verify.check import certify_assumptions, check
 from swingby.verify.checking.box import interval
 from swingby.verify.checking.evaluation import MARGIN_BITS

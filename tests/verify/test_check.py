@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from swingby.errors import InvalidInput
 from swingby.theory import assumptions
-from swingby.theory.claims.verdict import Verdict
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
+from swingby.theory.verdict import Verdict
 from swingby.verify.check import certify_assumptions, check
 from swingby.verify.checking import evaluation, feasibility
 from swingby.verify.checking.feasibility import Problem

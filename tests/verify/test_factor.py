@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from swingby import InvalidInput, Scaled, SIMTask, SwingbyWarning, check, compare, predict, simulate
-from swingby.theory.claims.verdict import Verdict
+from swingby.theory.verdict import Verdict
 from tests.forked import FULL
-from tests.verify.certification.reference import printed_step, real
+from tests.proofs.certify.reference import printed_step, real
 
 PAIR = SIMTask.from_signal([4, 1])
 GAP = 2.0**-27

@@ -266,7 +266,7 @@ def stage_laws(
 
 def _walked(given: Given, dynamics: str) -> Verdict:
     # numba takes 0.4 s to import, so only a call pays for it.
-    from swingby.theory.law.lanes import follow_all, walk_all
+    from swingby.theory.law.walk_lanes import follow_all, walk_all
 
     ends = []
     for order in DYNAMICS[dynamics].orders:
@@ -297,7 +297,7 @@ class Path(NamedTuple):
 
 def paths(given: Given, share: Floats, least: Floats, dynamics: str) -> tuple[Verdict, list[Path]]:
     """Walk n instances until W is at rest to within `least`, in every order that is walked."""
-    from swingby.theory.law.lanes import walk_all
+    from swingby.theory.law.walk_lanes import walk_all
 
     found, ends = [], []
     for order in DYNAMICS[dynamics].orders:

@@ -1,8 +1,8 @@
 """Walking along the modified flow: steps of the size the error asks for, and the events on the way.
 
 All lanes take a step together; what happened in a lane is looked at by itself. Only plain loops
-over numbers are used, so the text is also compiled (:mod:`swingby.theory.law.lanes`). Times are in
-eta times steps.
+over numbers are used, so the text is also compiled (:mod:`swingby.theory.law.walk_lanes`). Times
+are in eta times steps.
 """
 
 from __future__ import annotations

@@ -24,10 +24,10 @@ from swingby.errors import InvalidInput
 from swingby.theory import balls, numbers
 from swingby.theory.assumptions import Condition, Statement, a_k, beta, omega
 from swingby.theory.balls import precision
-from swingby.theory.claims.verdict import Verdict, from_sign
 from swingby.theory.repaired import theorem_r, theorem_two
 from swingby.theory.repaired.theorem_r import Certified
 from swingby.theory.repaired.theorem_two import Setting
+from swingby.theory.verdict import Verdict, from_sign
 
 rho, omega_0, q = sympy.symbols("rho omega_0 q", positive=True)
 w_kk, pi_k = sympy.symbols("w_kk(0) pi_k(0)", real=True)

@@ -16,7 +16,7 @@ import flint
 
 from swingby.errors import InvalidInput
 from swingby.theory import balls, numbers
-from swingby.theory.claims.verdict import Verdict
+from swingby.theory.verdict import Verdict
 from swingby.verify.checking.feasibility import (
     ATTEMPT,
     LOG10_TWO,

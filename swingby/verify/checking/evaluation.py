@@ -30,9 +30,9 @@ from swingby.theory import assumptions as text
 from swingby.theory import balls, numbers, repaired
 from swingby.theory.assumptions import Condition, Statement
 from swingby.theory.balls import precision
-from swingby.theory.claims.verdict import Verdict, all_hold, from_sign
 from swingby.theory.initial import Initial, exact_pivots
 from swingby.theory.task import SIMTask
+from swingby.theory.verdict import Verdict, all_hold, from_sign
 from swingby.verify.checking import feasibility
 from swingby.verify.checking.box import ANY, NONE, ends, log10, log10_ends, opposite
 from swingby.verify.checking.feasibility import Box, Constants, Ends, Problem

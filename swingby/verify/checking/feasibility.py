@@ -77,8 +77,8 @@ import flint
 
 from swingby.theory import balls, numbers
 from swingby.theory.balls import precision
-from swingby.theory.claims.verdict import Verdict
 from swingby.theory.lemmas import Scale
+from swingby.theory.verdict import Verdict
 
 #: kappa > 1.1 (below 11 with one concept), K >= 20: the corner that every optimum sits in.
 KAPPA, KAPPA_ALONE = Fraction(11, 10), Fraction(11)

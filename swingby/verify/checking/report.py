@@ -14,14 +14,14 @@ import mpmath
 
 from swingby.errors import InvalidInput
 from swingby.report import Drawn, Grid
-from swingby.report.numbers import rounded, steps_text
+from swingby.report.number_text import rounded, steps_text
 from swingby.report.pictures import COLORS, Size, drawn
 from swingby.theory import balls, numbers
 from swingby.theory.assumptions import Statement
 from swingby.theory.balls import precision
-from swingby.theory.claims.verdict import Verdict, all_hold
 from swingby.theory.initial import Initial
 from swingby.theory.task import SIMTask
+from swingby.theory.verdict import Verdict, all_hold
 from swingby.verify.checking.feasibility import Box, Constants, Ends, Interval
 
 if TYPE_CHECKING:

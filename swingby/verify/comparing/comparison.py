@@ -12,7 +12,7 @@ import numpy as np
 from swingby.errors import MissingExtra
 from swingby.report import Grid
 from swingby.report.files import whole
-from swingby.report.numbers import percent_text
+from swingby.report.number_text import percent_text
 from swingby.report.pictures import (
     COLORS,
     Pictured,
@@ -21,7 +21,7 @@ from swingby.report.pictures import (
     save_figure,
     styled,
 )
-from swingby.simulate.result import Run
+from swingby.simulate.trajectory import Run
 from swingby.theory import numbers
 from swingby.verify.schedule import (
     NumberText,

@@ -13,8 +13,8 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.simulate.outcome import SMALLEST_SWING, Outcome, Peak, turning_points
-from swingby.simulate.result import Run
 from swingby.simulate.state import END, LEVELS
+from swingby.simulate.trajectory import Run
 from swingby.theory import numbers
 from swingby.theory.initial import initial_matrix
 from swingby.theory.numbers import Floats, Integers

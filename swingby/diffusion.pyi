@@ -1,0 +1,1 @@
+from swingby.lab.diffusion import *  # noqa: F403

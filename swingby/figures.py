@@ -1,0 +1,7 @@
+"""Public names of :mod:`swingby.lab.figures`: the figures of the paper."""
+
+from swingby.lab.figures import *  # noqa: F403
+from swingby.lab.figures import __all__ as __all__
+
+#: Old paths below this name are found by :mod:`swingby.moved`.
+__path__: list[str] = []

@@ -1,0 +1,1 @@
+"""The laboratory: sweeps, networks, diffusion models, ReLU networks, and the paper's figures."""

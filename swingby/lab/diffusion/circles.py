@@ -1,0 +1,402 @@
+"""Images of circles with two concepts, colour and size: the data of the diffusion experiments."""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from swingby.errors import InvalidInput
+from swingby.lab.networks.setting import Floats, Integers, instance, put
+from swingby.theory import numbers
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+#: The classes by colour and size; the last is held out of training.
+CLASSES = ("00", "01", "10", "11")
+#: What they look like.
+CLASS_NAMES = ("red, big", "red, small", "blue, big", "blue, small")
+TRAINING_CLASSES = (0, 1, 2)
+HELD_OUT = 3
+#: Concepts, in the order of the digits of a class.
+CONCEPTS = ("colour", "size")
+#: Numbers a network is told about an image: the radius and the three colour channels.
+CONDITION = 4
+#: The radius between big and small.
+MIDDLE = 0.45
+#: Within a class radius and colours vary by up to these parts of the separation and the contrast.
+RADIUS_JITTER, COLOUR_JITTER = 3 / 8, 1 / 8
+#: With a larger separation the smallest circles vanish between the pixels.
+LARGEST_SEPARATION = 0.5
+#: A typing error should not fill the memory.
+MOST_PIXELS = 128
+MOST_IMAGES = 2_000_000
+
+
+@dataclass(frozen=True)
+class Images:
+    """Images with what they show."""
+
+    #: Of shape (n, 3, height, width), from 0 to 1.
+    pixels: NDArray[np.float32]
+    #: Radius (half the width of the image is 1), then red, green and blue; shape (n, 4).
+    conditions: NDArray[np.float32]
+    #: 0 or 1 for colour (blue is 1) and size (small is 1), shape (n, 2).
+    labels: Integers
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+@dataclass(frozen=True)
+class Circles:
+    r"""A distribution of images: a circle, red or blue, big or small, somewhere on a light ground.
+
+    The colours differ by the contrast s: red is :math:`((1+s)/2, (1-s)/2, (1-s)/2)` and blue is
+    :math:`((1-s)/2, (1-s)/2, (1+s)/2)`, each channel varied by up to s/8. The radii differ by the
+    separation r: :math:`0.45 \pm r/2`, varied by up to 3r/8. The centre lies anywhere within half
+    the width, the ground has channels from 0.8 to 1. A pixel shows the circle where its centre
+    lies in it; then the picture is blurred (one pixel at 32 pixels, in proportion else) and noise
+    is added.
+
+    Numbers that App. G.1 and Fig. 19 do not give follow the public code of the paper.
+
+    Examples
+    --------
+    >>> images = Circles(0.5, pixels=16).draw(2, rng=0)
+    >>> images.pixels.shape, images.labels.tolist()
+    ((6, 3, 16, 16), [[0, 0], [0, 0], [0, 1], [0, 1], [1, 0], [1, 0]])
+    """
+
+    #: s, above 0 and up to 1: the difference between red and blue in two channels.
+    contrast: float
+    #: Height and width.
+    pixels: int = 32
+    #: Standard deviation of the noise of a pixel.
+    noise: float = 1e-3
+    #: r, above 0 and up to 0.5, in half widths of the image; 0.4 in the paper.
+    separation: float = 0.4
+
+    def __post_init__(self) -> None:
+        for name, most in (("contrast", 1), ("separation", LARGEST_SEPARATION)):
+            value = numbers.exact(getattr(self, name), name)
+            if not 0 < value <= most:
+                requirement = f"must lie above 0 and up to {most}"
+                raise InvalidInput(name, getattr(self, name), requirement, "App. G.1")
+            put(self, name, numbers.within_float(value, name))
+        noise = numbers.exact(self.noise, "noise")
+        if not 0 <= noise <= 1:
+            raise InvalidInput("noise", self.noise, "must lie from 0 to 1")
+        put(self, "noise", float(noise))
+        pixels = numbers.whole(self.pixels, "pixels", 8, most=MOST_PIXELS)
+        if pixels % 8:
+            raise InvalidInput(
+                "pixels", pixels, "must be a multiple of 8, to be halved three times"
+            )
+        put(self, "pixels", pixels)
+
+    @property
+    def reach(self) -> Floats:
+        """By how much radius, red, green and blue vary within a class, at most; shape (4,)."""
+        colour = COLOUR_JITTER * self.contrast
+        return np.array([RADIUS_JITTER * self.separation, colour, colour, colour])
+
+    def means(self, label: tuple[int, int]) -> Floats:
+        """Radius, red, green and blue in the middle of a class (colour, size), shape (4,)."""
+        if tuple(np.shape(label)) != (2,) or not {*label} <= {0, 1}:
+            raise InvalidInput("label", label, "must be colour and size, 0 or 1 each")
+        strong, weak = (1 + self.contrast) / 2, (1 - self.contrast) / 2
+        colour = (weak, weak, strong) if label[0] else (strong, weak, weak)
+        radius = MIDDLE + (0.5 - label[1]) * self.separation
+        return np.array([radius, *colour])
+
+    def conditions(self, kind: int, n: int) -> NDArray[np.float32]:
+        """What a network is told to make n images of the middle of a class, shape (n, 4)."""
+        kind = numbers.whole(kind, "kind", most=len(CLASSES) - 1)
+        n = numbers.whole(n, "n", 1, most=MOST_IMAGES)
+        return np.tile(self.means(divmod(kind, 2)), (n, 1)).astype(np.float32)
+
+    def draw(
+        self, n_per_class: int, *, rng: Any = None, classes: tuple[int, ...] = TRAINING_CLASSES
+    ) -> Images:
+        """Random images, one class after the other; `classes` are places in ``CLASSES``."""
+        n = numbers.whole(n_per_class, "n_per_class", 1, most=MOST_IMAGES)
+        if not isinstance(classes, (tuple, list)) or not classes:
+            raise InvalidInput("classes", classes, "must be one or more places in CLASSES")
+        classes = tuple(numbers.whole(one, "classes", most=len(CLASSES) - 1) for one in classes)
+        if n * len(classes) * (self.pixels / 32) ** 2 > MOST_IMAGES:
+            raise InvalidInput("n_per_class", n, "is more than fits into memory")
+        generator = numbers.random_source(rng)
+        kinds = np.repeat(np.array(classes, dtype=np.int64), n)
+        labels = np.stack(np.divmod(kinds, 2), axis=1)
+        conditions = np.stack([self.means(divmod(kind, 2)) for kind in range(4)])[kinds]
+        conditions += self.reach * generator.uniform(-1, 1, conditions.shape)
+        centres = generator.uniform(-0.5, 0.5, (len(kinds), 2))
+        grounds = generator.uniform(0.8, 1.0, (len(kinds), 3))
+        pixels = self.paint(conditions, centres, grounds, rng=generator)
+        return Images(pixels, conditions.astype(np.float32), labels)
+
+    def paint(
+        self, conditions: Floats, centres: Floats, grounds: Floats, *, rng: Any = None
+    ) -> NDArray[np.float32]:
+        """Images of given circles, (n, 3, pixels, pixels) from 0 to 1.
+
+        They have `conditions` (n, 4): radius, red, green, blue; `centres` (n, 2): row and column,
+        the image going from -1 to 1; and the colours `grounds` (n, 3) around. `rng`: of the noise.
+        """
+        from scipy.ndimage import gaussian_filter
+
+        given = {"conditions": conditions, "centres": centres, "grounds": grounds}
+        widths, n = (CONDITION, 2, 3), len(np.atleast_1d(conditions))
+        for (name, one), width in zip(given.items(), widths, strict=True):
+            if np.shape(one) != (n, width):
+                raise InvalidInput(
+                    name, f"shape {np.shape(one)}", f"must have shape ({n}, {width})"
+                )
+        grid = np.linspace(-1, 1, self.pixels)
+        rows = (grid - centres[:, :1])[:, :, None]
+        columns = (grid - centres[:, 1:])[:, None, :]
+        inside = (rows**2 + columns**2 < conditions[:, :1, None] ** 2).astype(np.float32)
+        blur = self.pixels / 32
+        inside = gaussian_filter(inside, (0, blur, blur), mode="nearest")[:, None]
+        ground = grounds.astype(np.float32)[:, :, None, None]
+        colour = conditions[:, 1:].astype(np.float32)[:, :, None, None]
+        images = ground + (colour - ground) * inside
+        if self.noise:
+            generator = numbers.random_source(rng)
+            images += self.noise * generator.standard_normal(images.shape, dtype=np.float32)
+        return np.clip(images, 0, 1, out=images)
+
+
+#: What an image can be: one of the classes, a circle of none of them, or rejected.
+KINDS = (*CLASSES, "other", "empty", "noise")
+OTHER, EMPTY, NOISE = 4, 5, 6
+#: A circle differs from its ground by this in the mean over channels (root mean square); those of
+#: the generator by 0.25 or more, at every contrast.
+FAINT = 0.1
+#: Root mean square of what the fit leaves, in units of the brightness. The generator's circles
+#: leave up to 0.06 at 16 pixels, as pixels are in or out; uniform noise leaves 0.29. What samplers
+#: add is a few hundredths.
+ROUGH = 0.1
+#: What is left must not look like a second disc: what one explains, in pixels of a disc as bright
+#: as the first. The generator's circles stay below 0.25; of circles with a second one beside them,
+#: of a radius of 0.15 or more, all but a few lie above 0.6.
+SECOND = 0.4
+#: Colours lie from 0 to 1: their prior, 1/2 with this deviation, decides where a circle is so
+#: small that its colour and its radius cannot be told apart.
+PRIOR = 0.5
+#: Standard errors that a measured number may lie outside the range of its class.
+ERRORS = 2.0
+#: A disc on a square grid covers pi r^2 pixels, give or take 0.82 sqrt(r) (Kendall, 1948); so much
+#: of pitch^(3/2) / sqrt(r) is the standard error of a radius.
+LATTICE = 0.82 / (2 * math.pi)
+_STEPS, _RADII = 25, (0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
+_SMALLEST, _LARGEST = 0.02, 1.2
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """Measured circles, each number with its standard error. Half the width of the image is 1."""
+
+    #: Place in ``KINDS``, shape (n,).
+    kind: Integers
+    radius: Floats
+    radius_error: Floats
+    #: Of shape (n, 3).
+    colour: Floats
+    colour_error: Floats
+    #: Row and column, from -1 to 1; shape (n, 2).
+    centre: Floats
+    centre_error: Floats
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    def shares(self) -> Floats:
+        """Share of the images of each of ``KINDS``, shape (7,)."""
+        return np.bincount(self.kind, minlength=len(KINDS)) / len(self)
+
+
+def read_circles(pixels: ArrayLike, circles: Circles) -> Reading:
+    """Measure the circle in each image and say which class it belongs to, if any.
+
+    An image counts as one of a class if it is a circle on a flat ground, its radius lies on the
+    side of the class by more than its error, and radius and channels lie in the ranges of the
+    class, widened by half the gap to the next class and by twice their errors.
+
+    Parameters
+    ----------
+    pixels : array_like of shape (n, 3, height, width)
+        Brightness, from 0 to 1; what lies outside is taken as it is.
+    circles : Circles
+        The distribution whose classes are meant.
+
+    Examples
+    --------
+    >>> circles = Circles(0.8, pixels=16)
+    >>> images = circles.draw(1, rng=0)
+    >>> found = read_circles(images.pixels, circles)
+    >>> [KINDS[kind] for kind in found.kind]
+    ['00', '01', '10']
+    >>> bool(abs(found.radius - images.conditions[:, 0]).max() < 0.03)
+    True
+    >>> [KINDS[kind] for kind in read_circles(np.full((1, 3, 16, 16), 0.9), circles).kind]
+    ['empty']
+    """
+    instance(circles, "circles", Circles)
+    images = numbers.real_array(pixels, "pixels")
+    size = circles.pixels
+    if images.ndim != 4 or images.shape[1:] != (3, size, size):
+        raise InvalidInput("pixels", f"shape {images.shape}", f"must be (n, 3, {size}, {size})")
+    fit = _disc(size)
+    state, rest, errors = fit.measured(images)
+    total = ((images - images.mean((2, 3), keepdims=True)) ** 2).sum((1, 2, 3))
+    left = (rest**2).sum((1, 2, 3))
+    residual = np.sqrt(left / rest[0].size)
+    radius, centre, ground, colour = state[:, 0], state[:, 1:3], state[:, 3:6], state[:, 6:]
+    faint = np.sqrt(((colour - ground) ** 2).mean(1)) < FAINT
+    # Of many discs one fits noise by chance: what it explains must be far beyond a free fit.
+    spread = left / (rest[0].size - state.shape[1])
+    chance = total - left < 2 * math.log(fit.templates.size) * spread
+    second = fit.explained(rest).max(1) / np.maximum(((colour - ground) ** 2).sum(1), 1e-9)
+    kind = _classes(circles, state, errors)
+    kind = np.where(second > SECOND, NOISE, kind)
+    kind = np.where(faint | chance, EMPTY, kind)
+    kind = np.where(residual > ROUGH, NOISE, kind)
+    return Reading(kind, radius, errors[:, 0], colour, errors[:, 6:], centre, errors[:, 1:3])
+
+
+def _classes(circles: Circles, state: Floats, errors: Floats) -> Integers:
+    """The class in whose ranges a circle lies, or OTHER."""
+    numbers_, bars = state[:, [0, 6, 7, 8]], errors[:, [0, 6, 7, 8]]
+    found = np.full(len(state), OTHER)
+    gaps = np.array([circles.separation, *[circles.contrast] * 3]) - 2 * circles.reach
+    decided = np.abs(state[:, 0] - MIDDLE) > errors[:, 0]
+    for kind in range(len(CLASSES)):
+        off = np.abs(numbers_ - circles.means(divmod(kind, 2)))
+        inside = (off <= circles.reach + gaps / 4 + ERRORS * bars).all(1)
+        side = (state[:, 0] < MIDDLE) == bool(kind % 2)
+        # Where errors leave both colours open, neither counts.
+        red_or_blue = (numbers_[:, 3] > numbers_[:, 1]) == bool(kind // 2)
+        found = np.where(inside & decided & side & red_or_blue, kind, found)
+    return found
+
+
+class _Disc:
+    """Blurred discs at some size of images: templates to begin with, and a least squares fit."""
+
+    def __init__(self, pixels: int) -> None:
+        from scipy.interpolate import RectBivariateSpline
+        from scipy.special import chndtr
+
+        self.pixels, self.pitch = pixels, 2 / (pixels - 1)
+        self.grid = grid = np.linspace(-1, 1, pixels)
+        # The generator blurs; pixels that are in or out spread the edge by another 1/sqrt(12).
+        width = self.pitch * math.sqrt((pixels / 32) ** 2 + 1 / 12)
+        away, radii = np.linspace(0, 3.5, 280), np.linspace(0, _LARGEST + 0.05, 120)
+        # A Gaussian around a point at this distance from the centre, inside the radius.
+        table = chndtr((radii[None] / width) ** 2, 2.0, (away[:, None] / width) ** 2)
+        #: The disc by distance and radius.
+        self.profile = RectBivariateSpline(away, radii, table)
+        near = grid[np.abs(grid) <= 0.8]
+        #: Radius, row and column of the templates, which are of unit length.
+        self.starts = np.array([(r, y, x) for r in _RADII for y in near for x in near])
+        distance = np.hypot(
+            (grid - self.starts[:, 1:2])[:, :, None], (grid - self.starts[:, 2:])[:, None, :]
+        ).reshape(len(self.starts), -1)
+        masks = self.profile.ev(distance, np.broadcast_to(self.starts[:, :1], distance.shape))
+        masks -= masks.mean(1, keepdims=True)
+        self.templates = masks / np.linalg.norm(masks, axis=1, keepdims=True)
+
+    def explained(self, images: Floats) -> Floats:
+        """Sum of squares that each template explains beyond a flat ground, shape (n, k)."""
+        flat = images.reshape(len(images) * 3, -1) @ self.templates.T
+        return np.asarray((flat**2).reshape(len(images), 3, -1).sum(1))
+
+    def measured(self, images: Floats) -> tuple[Floats, Floats, Floats]:
+        """State (n, 9): radius, centre, ground, colour; what is left; standard errors (n, 9)."""
+        best = self.explained(images).argmax(1)
+        state = np.concatenate([self.starts[best], np.full((len(images), 6), 0.5)], 1)
+        state[:, 3:] = self._levels(images, state)
+        damping = np.full(len(images), 1e-3)
+        prior = np.zeros(9)
+        prior[6:] = (0.02 / PRIOR) ** 2
+        cost, rest, slope = self._cost(images, state, prior)
+        for _ in range(_STEPS):
+            normal, pull = _normal(state, rest, slope, prior)
+            ridge = damping[:, None, None] * np.eye(9) * normal.diagonal(0, 1, 2)[:, None, :]
+            step = np.linalg.solve(normal + ridge + 1e-12 * np.eye(9), pull[..., None])[..., 0]
+            tried = state + step
+            tried[:, 0] = tried[:, 0].clip(_SMALLEST, _LARGEST)
+            tried[:, 1:3] = tried[:, 1:3].clip(-_LARGEST, _LARGEST)
+            tried[:, 3:] = tried[:, 3:].clip(0, 1)
+            new_cost, new_rest, new_slope = self._cost(images, tried, prior)
+            better = new_cost <= cost
+            state = np.where(better[:, None], tried, state)
+            cost = np.where(better, new_cost, cost)
+            rest = np.where(better[:, None, None, None], new_rest, rest)
+            slope = np.where(better[:, None, None], new_slope, slope)
+            damping = np.clip(np.where(better, damping / 5, damping * 5), 1e-9, 1e6)
+        normal, _ = _normal(state, rest, slope, prior)
+        spread = (rest**2).sum((1, 2, 3)) / (rest[0].size - 9)
+        inverse = np.linalg.inv(normal + 1e-12 * np.eye(9))
+        squares = inverse.diagonal(0, 1, 2) * spread[:, None]
+        # The grid moves the radius, and what the radius is fitted together with moves along.
+        along = inverse[:, :, 0] / inverse[:, :1, 0]
+        grid = LATTICE * self.pitch**1.5 / np.sqrt(state[:, :1].clip(self.pitch))
+        squares = squares + (along * grid) ** 2
+        squares[:, 1:3] += grid**2
+        return state, rest, np.sqrt(squares)
+
+    def _masks(self, state: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """The disc, the distance from its centre, row, column, and its radius; (n, P) each."""
+        shape = (len(state), self.pixels, self.pixels)
+        rows = np.broadcast_to((self.grid - state[:, 1:2])[:, :, None], shape)
+        columns = np.broadcast_to((self.grid - state[:, 2:3])[:, None, :], shape)
+        rows, columns = (one.reshape(len(state), -1) for one in (rows, columns))
+        away = np.sqrt(rows**2 + columns**2)
+        radius = np.broadcast_to(state[:, :1], away.shape)
+        return self.profile.ev(away, radius), away, rows, columns, radius
+
+    def _levels(self, images: Floats, state: Floats) -> Floats:
+        """Ground and colour by least squares where the disc is given, shape (n, 6)."""
+        mask, *_ = self._masks(state)
+        basis = np.stack([1 - mask, mask], -1)
+        normal = basis.swapaxes(1, 2) @ basis + 1e-6 * np.eye(2)
+        values = images.reshape(len(images), 3, -1)
+        found = np.linalg.solve(normal[:, None], (values @ basis)[..., None])[..., 0]
+        return np.concatenate([found[..., 0], found[..., 1].clip(0, 1)], 1)
+
+    def _cost(self, images: Floats, state: Floats, prior: Floats) -> tuple[Floats, Floats, Floats]:
+        """Sum of squares; what is left; the disc, its slopes by radius, row, column (n, P, 4)."""
+        mask, away, rows, columns, radius = self._masks(state)
+        outward = self.profile.ev(away, radius, dx=1) / np.maximum(away, 1e-9)
+        wider = self.profile.ev(away, radius, dy=1)
+        ground, colour = state[:, 3:6, None], state[:, 6:, None]
+        made = ground * (1 - mask[:, None]) + colour * mask[:, None]
+        rest = images - made.reshape(images.shape)
+        cost = (rest**2).sum((1, 2, 3)) + (prior * (state - 0.5) ** 2).sum(1)
+        return cost, rest, np.stack([mask, wider, -outward * rows, -outward * columns], -1)
+
+
+def _normal(state: Floats, rest: Floats, slope: Floats, prior: Floats) -> tuple[Floats, Floats]:
+    """The normal matrix of the nine numbers and the pull on them."""
+    n, points = slope.shape[:2]
+    mask, moved = slope[..., 0], slope[..., 1:]
+    jacobian = np.zeros((n, 3, points, 9))
+    height = state[:, 6:] - state[:, 3:6]
+    jacobian[..., :3] = height[:, :, None, None] * moved[:, None]
+    for channel in range(3):
+        jacobian[:, channel, :, 3 + channel] = 1 - mask
+        jacobian[:, channel, :, 6 + channel] = mask
+    flat = jacobian.reshape(n, 3 * points, 9)
+    normal = flat.swapaxes(1, 2) @ flat + np.diag(prior)
+    pull = (flat.swapaxes(1, 2) @ rest.reshape(n, -1, 1))[..., 0] - prior * (state - 0.5)
+    return normal, pull
+
+
+_disc = functools.lru_cache(maxsize=4)(_Disc)

@@ -1,0 +1,300 @@
+"""One course of training: a U-Net on circles, looked at as it learns, stopped and gone on with."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from swingby.errors import InvalidInput, SwingbyError
+from swingby.lab.diffusion import vdm
+from swingby.lab.diffusion.circles import CLASSES, HELD_OUT, Circles, read_circles
+from swingby.lab.diffusion.course import Cell, Course, directions, linear_response
+from swingby.lab.diffusion.preset import Preset
+from swingby.lab.diffusion.unet import UNet
+from swingby.lab.networks.loop import Autograd, Checkpoint, descend, identity, read_state
+from swingby.lab.networks.setting import instance
+
+#: Raised whenever what a course computes, or how it lies on disk, changes.
+COURSE_VERSION = 3
+#: Seconds between two checkpoints.
+EVERY = 30.0
+#: Images of the held-out class that are kept of a save; of each other class, one.
+KEPT = 4
+#: Circles are measured in so many images of each class at most.
+MEASURED = 16
+#: Independent sources of randomness of a course.
+STREAMS = ("images", "weights", "training", "sampling")
+
+
+def train_course(
+    preset: Preset,
+    cell: Cell,
+    seed: int,
+    file: Path,
+    *,
+    owner: str = "",
+    device: torch.device | str = "cpu",
+    every: float = EVERY,
+    until: int | None = None,
+    told: Callable[[int, Any], Any] | None = None,
+) -> Course:
+    """Train one network and look at it at every save; go on where an earlier call stopped.
+
+    `preset` has the gains and the optimizer of the cell, see
+    :meth:`swingby.lab.diffusion.Plan.preset_of`, and `owner` is the digest of the plan that asks
+    for the course. All of the course lies in a checkpoint, `file` (.safetensors), written `every`
+    so many seconds. `until`: stop early, before this step. `told` gets every step that is done, and
+    the responses (colour, size) at the last save.
+
+    Raises InvalidInput if the file belongs to something else or is damaged, SwingbyError if
+    training diverges, and KeyboardInterrupt on Ctrl-C, after the checkpoint was written.
+
+    References
+    ----------
+    App. G.
+    """
+    instance(preset, "preset", Preset)
+    instance(cell, "cell", Cell)
+    device = torch.device(device)
+    circles = cell.circles(preset.pixels)
+    model, generator = Model(preset, seed, device), torch.Generator(device)
+    images = circles.draw(preset.images_per_class, rng=stream(seed, "images"))
+    pixels = torch.from_numpy(2 * images.pixels - 1).to(device)
+    conditions = torch.from_numpy(images.conditions).to(device)
+    saves = Saves(device)
+
+    def batches(step: int) -> Batch:
+        return next_batch(preset, seed, step, pixels, conditions, generator)
+
+    def save(step: int) -> None:
+        if saves.has(step):
+            return
+        if step == 0:
+            # Before training: the loss of the first batch.
+            with torch.no_grad():
+                saves.count(model.losses(batches(0)))
+        generator.manual_seed(torch_seed(stream(seed, "sampling")))
+        called = _called(model.mean, preset, device)
+        saves.add(step, *look(preset, circles, called, model.schedule, generator, step))
+
+    def take(step: int, shown: Any) -> None:
+        model.average(step)
+        saves.count(shown[0][0])
+
+    def progress(step: int) -> None:
+        if told is not None:
+            told(step, saves.columns["w"][-1][0])
+
+    descend(
+        model.learner(batches),
+        preset.steps,
+        take=take,
+        look=save,
+        at=preset.save_steps,
+        beside=[saves],
+        checkpoint=Checkpoint(file, identity_of(preset, cell, seed, owner), every, torch),
+        until=until,
+        progress=progress,
+    )
+    steps, w, kinds, loss, _ = map(np.array, saves.columns.values())
+    return Course(cell, seed, steps, w, kinds, loss)
+
+
+def identity_of(preset: Preset, cell: Cell, seed: int, owner: str = "") -> str:
+    """The name of a course, which its checkpoint has to bear."""
+    plain = {name: value for name, value in preset.to_dict().items() if name != "name"}
+    return identity([plain, asdict(cell), seed, owner, COURSE_VERSION])
+
+
+def saved_images(file: Path, name: str) -> dict[int, np.ndarray[Any, np.dtype[np.uint8]]]:
+    """The images of every save of a course by its step: uint8, of shape (7, 3, height, width)."""
+    found = read_state(file, name)
+    if found is None:
+        raise InvalidInput("folder", file, "must hold the course")
+    steps, images = found[1]["1 steps"].tolist(), found[1]["1 images"].numpy()
+    return dict(zip(steps, images, strict=True))
+
+
+def look(
+    preset: Preset,
+    circles: Circles,
+    network: vdm.Denoiser,
+    schedule: vdm.LinearSchedule,
+    generator: torch.Generator,
+    step: int = 0,
+) -> tuple[Any, Any, Any]:
+    """Generate images of all four classes, at the middle of each, from the same noise.
+
+    What differs between the classes of a save is then due to the condition alone, and what
+    differs between saves, due to training. Responses, shares of kinds, and seven images: one of
+    each training class, then four of the held-out one.
+    """
+    n = preset.generated_images
+    told = np.concatenate([circles.conditions(kind, n) for kind in range(len(CLASSES))])
+    made = vdm.sample(
+        network,
+        schedule,
+        torch.from_numpy(told).to(generator.device),
+        (3, preset.pixels, preset.pixels),
+        steps=preset.sampling_steps,
+        generator=generator,
+        noises=n,
+    )
+    images = made.double().cpu().numpy().reshape(len(CLASSES), n, *made.shape[1:])
+    if not np.isfinite(images).all():
+        raise _diverged(step)
+    w = linear_response(images, directions(circles))
+    bright = (1 + images.clip(-2, 2)) / 2
+    kinds = np.stack([read_circles(one, circles).shares() for one in bright[:, :MEASURED]])
+    some = bright[[0, 1, 2, *[HELD_OUT] * min(KEPT, n)], [0, 0, 0, *range(min(KEPT, n))]]
+    return w, kinds, np.round(255 * some.clip(0, 1)).astype(np.uint8)
+
+
+#: Images, conditions, times, noise, and noise of the reconstruction.
+Batch = tuple[torch.Tensor, ...]
+
+
+def next_batch(
+    preset: Preset, seed: int, step: int, pixels: Any, conditions: Any, generator: torch.Generator
+) -> Batch:
+    """Images, conditions, times and both noises of one step."""
+    generator.manual_seed(torch_seed(stream(seed, "training", step)))
+    device = pixels.device
+    chosen = torch.randint(len(pixels), (preset.batch,), generator=generator, device=device)
+    x = pixels[chosen]
+    times = vdm.spread_times(preset.batch, generator)
+    noise, first = (torch.randn(x.shape, generator=generator, device=device) for _ in range(2))
+    return x, conditions[chosen], times, noise, first
+
+
+def _called(network: UNet, preset: Preset, device: torch.device) -> vdm.Denoiser:
+    """A network as it is called: in half precision where that was asked for, on a GPU."""
+    if device.type != "cuda" or preset.precision != "bfloat16":
+        return network
+
+    def half(z: torch.Tensor, gamma: torch.Tensor, condition: torch.Tensor) -> torch.Tensor:
+        with torch.autocast("cuda", torch.bfloat16):
+            return network(z, gamma, condition).float()
+
+    return half
+
+
+def _diverged(step: int) -> SwingbyError:
+    return SwingbyError(
+        f"the loss, or an image, is not finite at step {step}: training has diverged"
+    )
+
+
+def stream(seed: int, name: str, step: int = 0) -> np.random.SeedSequence:
+    """One source of randomness.
+
+    Nothing is carried from one step to the next, so a course that is gone on with draws what an
+    undisturbed one would have drawn.
+    """
+    return np.random.SeedSequence(seed, spawn_key=(STREAMS.index(name), step))
+
+
+def torch_seed(source: np.random.SeedSequence) -> int:
+    """The seed of a generator of torch, below 2^63."""
+    return int(source.generate_state(1, np.uint64)[0] >> np.uint64(1))
+
+
+class Model:
+    """A U-Net, the running mean of its weights, its schedule and its optimizer."""
+
+    def __init__(self, preset: Preset, seed: int, device: torch.device) -> None:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(torch_seed(stream(seed, "weights")))
+            network = UNet(preset.layout, gamma_min=preset.gamma_min, gamma_max=preset.gamma_max)
+        memory = torch.channels_last if device.type == "cuda" else torch.contiguous_format
+        self.preset, self.network = preset, network.to(device=device, memory_format=memory)
+        # Without averaging, the two are one.
+        self.mean = copy.deepcopy(self.network) if preset.averaging else self.network
+        self.schedule = vdm.LinearSchedule(
+            preset.gamma_min, preset.gamma_max, learned=preset.learned_schedule
+        ).to(device)
+        groups: list[dict[str, Any]] = [{"params": list(self.network.parameters())}]
+        if preset.learned_schedule:
+            # Decay would pull the ends of the schedule to equal parts of signal and noise.
+            groups.append({"params": list(self.schedule.parameters()), "weight_decay": 0.0})
+        common: dict[str, Any] = {"lr": preset.learning_rate, "weight_decay": preset.weight_decay}
+        self.optimizer: torch.optim.Optimizer
+        if preset.optimizer == "sgd":
+            self.optimizer = torch.optim.SGD(groups, momentum=preset.momentum, **common)
+        else:
+            self.optimizer = torch.optim.AdamW(groups, **common)
+
+    def learner(self, batches: Callable[[int], Batch]) -> Autograd:
+        """What :func:`descend` trains, and all of it that a checkpoint holds."""
+        weights = [one for group in self.optimizer.param_groups for one in group["params"]]
+        mean = {f"mean{k}": one for k, one in enumerate(self.mean.parameters())}
+        extra = mean if self.preset.averaging else {}
+        return Autograd(torch, weights, batches, self.losses, self.optimizer, extra=extra)
+
+    def losses(self, batch: Batch) -> torch.Tensor:
+        """Diffusion, latent and reconstruction, in bits per dimension; the loss is their sum."""
+        x, condition, t, noise, first = batch
+        called = _called(self.network, self.preset, x.device)
+        noises = {"noise": noise, "first_noise": first, "data_noise": self.preset.data_noise}
+        parts = vdm.loss(called, self.schedule, x, condition, t=t, **noises)
+        bit = x[0].numel() * math.log(2)
+        each = (parts.diffusion, parts.latent, parts.reconstruction)
+        return torch.stack([one.mean() / bit for one in each])
+
+    @torch.no_grad()
+    def average(self, step: int) -> None:
+        """Take the weights after a step into their running mean, faster in the first steps."""
+        if self.preset.averaging:
+            kept = min(self.preset.averaging, (1 + step) / (10 + step))
+            mean, now = list(self.mean.parameters()), list(self.network.parameters())
+            torch._foreach_lerp_(mean, now, 1 - kept)
+
+
+class Saves:
+    """The saves of a course so far, and the sum of the losses since the last of them."""
+
+    def __init__(self, device: torch.device) -> None:
+        #: Steps, responses, shares of kinds, losses and images, one of each a save.
+        self.columns: dict[str, list[Any]] = {
+            name: [] for name in ("steps", "w", "kinds", "loss", "images")
+        }
+        self._sum = torch.zeros((), dtype=torch.float64, device=device)
+        self._summed = 0
+
+    def has(self, step: int) -> bool:
+        """Whether the save of a step was made, by this call or an earlier one."""
+        return self.columns["steps"][-1:] == [step]
+
+    def count(self, parts: torch.Tensor) -> None:
+        """Add the losses of one step."""
+        self._sum += (parts[0] + parts[1] + parts[2]).double()
+        self._summed += 1
+
+    def add(self, step: int, w: Any, kinds: Any, images: Any) -> None:
+        """Keep a save, with the mean of the losses since the one before."""
+        loss = float(self._sum) / self._summed
+        if not math.isfinite(loss):
+            raise _diverged(step)
+        save = (step, w, kinds, loss, images)
+        for column, one in zip(self.columns.values(), save, strict=True):
+            column.append(one)
+        self._sum.zero_()
+        self._summed = 0
+
+    def state(self) -> dict[str, Any]:
+        """All of it, as arrays."""
+        kept = {name: np.array(column) for name, column in self.columns.items()}
+        return {**kept, "sum": self._sum, "summed": torch.tensor(self._summed)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from it."""
+        self.columns = {name: list(state[name].numpy()) for name in self.columns}
+        self._sum.copy_(state["sum"])
+        self._summed = int(state["summed"])

@@ -1,0 +1,127 @@
+"""Deep linear networks trained by gradient descent, against what their first layers predict.
+
+Training is in exact expectation, on the loss (4.1), in double precision. A cell is a depth and a
+size of weights, with random signals.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from swingby.lab.networks.law_errors import groups
+from swingby.lab.networks.setting import Data, Floats, Network, Optimizer, Setting
+from swingby.lab.networks.training import train
+from swingby.theory.task import SIMTask
+from swingby.theory.verdict import Verdict, all_hold, within_bar
+from swingby.verify.predict_network import NetworkSchedule, predict_network
+
+#: Signals fall from 1 by random factors between these.
+RATIOS = (1.3, 3.0)
+#: lr times L a_max: a fifth of what the edge of stability allows is 0.4.
+STEP = 0.2
+
+
+@dataclass(frozen=True)
+class DeepCell:
+    """Networks of one kind: Gaussian layers of standard deviation `scale`, or torch's default."""
+
+    depth: int
+    scale: float | None
+    d: int = 3
+    width: int = 5
+
+    @property
+    def name(self) -> str:
+        """As in tables."""
+        size = "torch" if self.scale is None else f"layers of {self.scale:g}"
+        return f"depth {self.depth}, {size}" + (f", d = {self.d}" if self.d != 3 else "")
+
+
+#: Deeper networks from smaller weights wait for millions of steps.
+CELLS = (
+    DeepCell(2, 0.03),
+    DeepCell(3, 0.1),
+    DeepCell(3, 0.03),
+    DeepCell(3, None),
+    DeepCell(4, 0.2),
+    DeepCell(4, 0.1),
+    DeepCell(4, 0.03, d=2),
+    DeepCell(4, None),
+    DeepCell(5, 0.3),
+    DeepCell(5, 0.2),
+)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A network: what is predicted, and the steps of its half-times (nan: not seen)."""
+
+    layers: list[Floats]
+    task: SIMTask
+    full: NetworkSchedule
+    leading: NetworkSchedule
+    half_times: Floats
+    last: int
+
+    @property
+    def off(self) -> Floats:
+        """Steps from the whole step predicted to the one observed; nan where none was seen."""
+        return np.asarray(self.full.half_times - self.half_times)
+
+    def errors(self, accuracy: str) -> Floats:
+        """Relative errors of the crossings, against the middle of the observed step."""
+        schedule: NetworkSchedule = getattr(self, accuracy)
+        return np.asarray(schedule.crossing / np.maximum(self.half_times - 0.5, 0.5) - 1)
+
+    def inside(self, accuracy: str) -> bool:
+        """Whether all half-times lie within their bars; one not seen, if it may come later."""
+        schedule: NetworkSchedule = getattr(self, accuracy)
+        bars = zip(schedule.crossing, schedule.error, self.half_times, strict=True)
+        return all_hold(within_bar(*one, self.last) for one in bars) == Verdict.HOLDS
+
+    def in_order(self, accuracy: str) -> bool:
+        """Whether concepts were learned in the order predicted."""
+        schedule: NetworkSchedule = getattr(self, accuracy)
+        seen = np.where(np.isnan(self.half_times), np.inf, self.half_times)
+        ordered = seen[list(schedule.order)]
+        return len(ordered) == len(seen) and bool((ordered[:-1] <= ordered[1:]).all())
+
+
+def draw(cell: DeepCell, rng: np.random.Generator) -> tuple[list[Floats], SIMTask, float]:
+    """Layers, task and learning rate of one network."""
+    falls = rng.uniform(*RATIOS, cell.d - 1)
+    signal = np.concatenate([[1.0], np.cumprod(1 / falls)])
+    widths = [cell.d, *[cell.width] * (cell.depth - 1), cell.d]
+    layers = []
+    for wide, high in itertools.pairwise(widths):
+        if cell.scale is None:
+            reach = 1 / math.sqrt(wide)
+            layers.append(rng.uniform(-reach, reach, (high, wide)))
+        else:
+            layers.append(cell.scale * rng.standard_normal((high, wide)))
+    return layers, SIMTask.from_signal(signal.tolist()), STEP / cell.depth
+
+
+def trained(cell: DeepCell, runs: int, seed: int) -> list[Trained]:
+    """Networks of a cell, predicted and trained, for a quarter longer than is predicted."""
+    # By name and seed alone, so that a cell does not depend on those before it.
+    rng = np.random.default_rng([seed, *cell.name.encode()])
+    drawn = [draw(cell, rng) for _ in range(runs)]
+    full, leading = (
+        [predict_network(layers, task, lr=lr, accuracy=accuracy) for layers, task, lr in drawn]
+        for accuracy in ("full", "leading")
+    )
+    network = Network(cell.depth, cell.width, bias=False)
+    optimizer = Optimizer("gd", lr=STEP / cell.depth, loss="paper")
+    found: dict[int, Trained] = {}
+    for chosen, steps in groups([one.half_times for one in full]):
+        starts, tasks, _ = zip(*(drawn[k] for k in chosen), strict=True)
+        base = Setting(tasks[0], Data(None), network, optimizer, steps=steps, precision="float64")
+        run = train([replace(base, task=one) for one in tasks], start=starts, record=steps)
+        for k, seen in zip(chosen, run.jacobian_half_times, strict=True):
+            found[k] = Trained(*drawn[k][:2], full[k], leading[k], seen, steps)
+    return [found[k] for k in range(runs)]

@@ -1,0 +1,12 @@
+from swingby.lab.relu.alignment import Alignment as Alignment
+from swingby.lab.relu.alignment import ExtremalVectors as ExtremalVectors
+from swingby.lab.relu.alignment import align as align
+from swingby.lab.relu.alignment import extremal_vectors as extremal_vectors
+from swingby.lab.relu.concepts import rectified_half_times as rectified_half_times
+from swingby.lab.relu.data_report import DataReport as DataReport
+from swingby.lab.relu.data_report import check as check
+from swingby.lab.relu.geometry import Extremal as Extremal
+from swingby.lab.relu.threshold_study import Study as Study
+from swingby.lab.relu.threshold_study import recorded_study as recorded_study
+from swingby.lab.relu.threshold_study import rows as rows
+from swingby.lab.relu.threshold_study import study as study

@@ -1,0 +1,201 @@
+r"""Early alignment, exactly: the paths of neurons while the network is still small.
+
+While f is negligible, :math:`\dot w_j = a_j D_n(w_j)` and :math:`\dot a_j = w_j \cdot D_n(w_j)`, so
+:math:`a_j^2 - |w_j|^2` is kept and :math:`a_j` keeps its sign s if :math:`|a_j| \ge |w_j|`. With
+:math:`d\tau = |a_j|\, dt`,
+
+.. math:: \frac{dw}{d\tau} = s\, D_n(w)
+
+is piecewise constant: a path is a polygon, from one hyperplane to the next. Where both sides of a
+hyperplane point at it the path slides along, at the gradient of least norm (Filippov). The time
+of a piece is an elementary integral of :math:`d\tau / \sqrt{|w|^2 + c}`. Nothing is discretized,
+and the time does not depend on the scale of the start.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swingby.lab.relu.geometry import Arrangement, Extremal, Face, Floats, certify_face
+
+#: Hyperplanes that a path may meet for each that there is.
+_EVENTS = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """Where neurons end. Corners lie in `w` (steps, m, d), reached at `t` (steps, m)."""
+
+    w: Floats
+    t: Floats
+    #: Velocities after the corners, (steps, m, d), and a^2 - |w|^2, (m,).
+    v: Floats
+    excess: Floats
+    #: Directions at the end, (m, d); zero for neurons that no gradient moves.
+    limit: Floats
+    faces: tuple[Face, ...]
+    #: Whether the path was followed to its end, (m,).
+    ended: NDArray[np.bool_]
+
+    def at(self, time: float) -> Floats:
+        """Directions at a time, (m, d)."""
+        rows = np.arange(self.w.shape[1])
+        place = (self.t <= time).sum(axis=0) - 1
+        w, v = self.w[place, rows], self.v[place, rows]
+        rest = time - self.t[place, rows]
+        speed = np.maximum(np.linalg.norm(v, axis=1), 1e-300)
+        along, across = _parts(w, v, self.excess)
+        # The inverse of :func:`duration`.
+        reached = across * np.sinh(np.minimum(speed * rest + np.arcsinh(along / across), 600.0))
+        w = w + ((reached - along) / speed)[:, None] * v
+        return np.asarray(w / np.linalg.norm(w, axis=1)[:, None])
+
+    def aligned_after(self, angle: float) -> Floats:
+        """Time after which a neuron stays within an angle (radians) of its limit, (m,)."""
+        found = np.full(len(self.limit), math.nan)
+        for j, limit in enumerate(self.limit):
+            if self.ended[j] and limit.any():
+                w = self.w[:, j]
+                cosine = w @ limit / np.maximum(np.linalg.norm(w, axis=1), 1e-300)
+                outside = np.flatnonzero(cosine < math.cos(angle))
+                place = int(outside[-1]) if len(outside) else 0
+                within = self._within(place, j, limit, angle) if len(outside) else 0.0
+                found[j] = self.t[place, j] + within
+        return found
+
+    def _within(self, place: int, j: int, limit: Floats, angle: float) -> float:
+        """Time from a corner to the angle, on the piece that follows."""
+        w, v, c = self.w[place, j], self.v[place, j], float(self.excess[j])
+        speed = float(np.linalg.norm(v))
+        if place + 1 == len(self.w):
+            across = w - (w @ v) / speed**2 * v
+            high = max(0.0, (np.linalg.norm(across) / math.tan(angle) - w @ v / speed) / speed)
+            return float(duration(w, v, high, c))
+        low, high, end = 0.0, 1.0, self.w[place + 1, j]
+        for _ in range(60):
+            middle = (low + high) / 2
+            at = w + middle * (end - w)
+            if at @ limit < math.cos(angle) * np.linalg.norm(at):
+                low = middle
+            else:
+                high = middle
+        whole = float(np.linalg.norm(end - w)) / max(speed, 1e-300)
+        return float(duration(w, v, high * whole, c))
+
+
+def duration(w: Floats, v: Floats, tau: Any, c: Any) -> Any:
+    """Time in which w (..., d) moves by tau v: the integral of 1/sqrt(|w + tau v|^2 + c)."""
+    speed = np.maximum(np.linalg.norm(v, axis=-1), 1e-300)
+    along, across = _parts(w, v, c)
+    return (np.arcsinh((along + tau * speed) / across) - np.arcsinh(along / across)) / speed
+
+
+def _parts(w: Floats, v: Floats, c: Any) -> tuple[Any, Any]:
+    """W along v, and what is left of sqrt(|w|^2 + c); a little across keeps logarithms finite."""
+    along = (w * v).sum(-1) / np.maximum(np.linalg.norm(v, axis=-1), 1e-300)
+    across = np.sqrt(np.maximum((w * w).sum(-1) - along**2, 0) + c)
+    return along, np.maximum(across, 1e-12 * np.linalg.norm(w, axis=-1) + 1e-300)
+
+
+def follow(arrangement: Arrangement, w: Floats, a: Floats) -> Paths:
+    """Follow neurons of input weights w (m, d) and output weights a (m,), |a| >= |w|."""
+    normals = arrangement.normals
+    m, h = len(w), len(normals)
+    w = np.array(w, float)
+    side = np.sign(a)
+    excess = np.maximum(np.square(a) - np.square(w).sum(axis=1), 0)
+    active = w @ normals.T > 0
+    v = side[:, None] * arrangement.gradient(active)
+    clock, done = np.zeros(m), np.zeros(m, bool)
+    held = np.zeros((m, h), bool)
+    corners, times, speeds = [w.copy()], [clock.copy()], [v.copy()]
+    for _ in range(_EVENTS * h + 10):
+        inside, rate = w @ normals.T, v @ normals.T
+        # A line is met only if the path comes from its other side.
+        away = np.where(active, 1.0, -1.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gap = np.maximum(away * inside, 0) / np.abs(rate)
+        tau = np.where((away * rate < 0) & ~held, gap, np.inf)
+        k = tau.argmin(axis=1) if h else np.zeros(m, int)
+        step = tau[np.arange(m), k] if h else np.full(m, np.inf)
+        done |= ~np.isfinite(step) | (held.sum(axis=1) >= arrangement.dim - 1)
+        if done.all():
+            break
+        moving = np.flatnonzero(~done)
+        clock[moving] += duration(w[moving], v[moving], step[moving], excess[moving])
+        w[moving] += step[moving, None] * v[moving]
+        for j in moving:
+            _meet(arrangement, int(k[j]), side[j], active[j], held[j], v[j])
+        corners.append(w.copy())
+        times.append(clock.copy())
+        speeds.append(v.copy())
+    speed = np.linalg.norm(v, axis=1)
+    ray = held.sum(axis=1) >= arrangement.dim - 1
+    limit = np.where(
+        ray[:, None],
+        w / np.maximum(np.linalg.norm(w, axis=1), 1e-300)[:, None],
+        np.where((speed > 0)[:, None], v / np.maximum(speed, 1e-300)[:, None], 0.0),
+    )
+    faces = tuple(
+        Face(tuple(np.flatnonzero(held[j]).tolist()), tuple(active[j].tolist())) for j in range(m)
+    )
+    return Paths(np.stack(corners), np.stack(times), np.stack(speeds), excess, limit, faces, done)
+
+
+def _meet(
+    arrangement: Arrangement,
+    k: int,
+    side: float,
+    active: NDArray[np.bool_],
+    held: NDArray[np.bool_],
+    v: Floats,
+) -> None:
+    """A neuron meets line k: it crosses, or slides; what is active and held (h,), and v change.
+
+    On a hyperplane that is held w is orthogonal to it, whatever rounding says.
+    """
+    normals, kinks = arrangement.normals, arrangement.kinks
+    lines = [int(one) for one in np.flatnonzero(held)]
+    if not lines:
+        jump = (-1 if active[k] else 1) * side * kinks[k] * normals[k]
+        if (v @ normals[k]) * ((v + jump) @ normals[k]) > 0:
+            active[k] = ~active[k]
+            v += jump
+            return
+    if lines and side * kinks[k] > 0:  # convex: it never holds
+        active[k] = ~active[k]
+    else:
+        lines = [*lines, k]
+    from scipy.optimize import lsq_linear
+
+    active[lines] = False
+    base = arrangement.gradient(active)
+    columns = (kinks[lines, None] * normals[lines]).T
+    eta = lsq_linear(columns, -base, bounds=(0, 1), method="bvls", tol=1e-14).x
+    free = (eta > 1e-9) & (eta < 1 - 1e-9)
+    eta = np.where(free, eta, np.round(eta))
+    if free.any():
+        rest = base + columns[:, ~free] @ eta[~free]
+        eta[free] = np.linalg.lstsq(columns[:, free], -rest, rcond=None)[0]
+    active[lines], held[lines] = ~free & (eta > 0.5), free
+    v[:] = side * (base + columns @ eta)
+
+
+def attractors(
+    arrangement: Arrangement, starts: int, rng: np.random.Generator
+) -> tuple[tuple[Extremal, ...], int]:
+    """Attracting directions of random neurons of both signs, certified; and how many got stuck."""
+    w = rng.standard_normal((2 * starts, arrangement.dim))
+    w /= np.linalg.norm(w, axis=1)[:, None]
+    paths = follow(arrangement, w, np.repeat([1.0, -1.0], starts))
+    ended = [face for face, one in zip(paths.faces, paths.ended, strict=True) if one]
+    found = {face: certify_face(arrangement, face) for face in dict.fromkeys(ended)}
+    lost = len(w) - len(ended) + sum(not found[face] for face in ended)
+    flat = [one for some in found.values() for one in some if one.kind == "flat"][:1]
+    rest = [one for some in found.values() for one in some if one.kind in ("max", "min")]
+    return tuple(sorted([*rest, *flat], key=lambda one: -one.value)), lost

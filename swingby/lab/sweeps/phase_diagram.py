@@ -1,0 +1,578 @@
+"""The picture of a phase diagram: panels of pixels or signs, and their legend.
+
+Labels differ in lightness and in hatch (or in the shape of a sign), so that a grey print reads.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from swingby.errors import InvalidInput
+from swingby.lab.sweeps.frame import quantity
+from swingby.lab.sweeps.phases import Axis, Diagram, pooled_text
+from swingby.lab.sweeps.point import Label
+from swingby.report.pictures import Size, inches, save_figure, shown_figure, styled
+from swingby.theory import numbers
+from swingby.theory.numbers import Booleans, Floats
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Inches of a panel, and of an entry of the legend.
+WIDTH, HEIGHT, ENTRY = 2.75, 2.45, 1.3
+#: Least inches of a panel in a figure whose size is given.
+LEAST = (1.6, 1.9)
+#: More pixels are drawn as an image also in a vector format; more have no room for a number.
+MOST_VECTORS, MOST_NUMBERS = 2_500, 144
+#: Ends of the colours of a margin.
+MARGINS = (0.01, 1e4)
+#: How much of its colour a pixel keeps whose points all differ; up to which share it counts as
+#: pale.
+PALEST, PALE = 0.42, 0.7
+#: Of numbers over one quantity.
+BLUE = "#00699E"
+
+
+class PhaseDiagram(Diagram):
+    """What was predicted and observed per pixel. Made by ``SweepResult.phase_diagram``.
+
+    `x` and `y` are the axes; `y` is None for a diagram over one quantity. Where `scattered`, every
+    draw of a random design is a pixel of its own, and the axes have one value per draw; otherwise
+    the pixels are all pairs of their values. `cells` has arrays of shape (y, x); (x,) without y;
+    (draws,) where scattered. `agreement` is over all points shown. `fixed` has one value at all
+    points, or was asked for; `pooled` differs between points of one pixel, and says how many values
+    it has. `left_out` points lack one of the two quantities, as a_3 with two concepts. `frame` has
+    the points, with the number of their `pixel`.
+    """
+
+    def plot(self, panels: Sequence[str] | None = None, *, size: Size = None) -> Figure:
+        """Draw the diagram, a panel for each question.
+
+        Parameters
+        ----------
+        panels : sequence of str, optional
+            Of ``predicted``, ``observed``: the majority label of every pixel, paler where seeds
+            differ; ``disagreement``: share of the decided points not observed as predicted;
+            ``margin``: the median, with a line around the pixels where it is above 1;
+            ``swing_by``, ``descents``: observed; ``predicted_swing_by``,
+            ``predicted_descents``: where the law tells them; ``trapped``, ``diverged``: share of
+            the observed labels; any other column of numbers: its median. Default: those that the
+            rows have numbers for, without ``trapped`` and ``diverged``; of these, with a size,
+            as many as there is room for.
+        size : str or (float, float), optional
+            ``"column"`` or ``"text"`` of a paper, or width and height in inches: no line above
+            the panels says what is fixed.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Made without pyplot. Pixels without points are white, failed ones grey.
+
+        Raises
+        ------
+        InvalidInput
+            For an unknown panel, a size that is none, or more panels than it has room for.
+        """
+        return _figure(self, panels, size)
+
+    def save_picture(self, path: str | Path, panels: Sequence[str] | None = None) -> None:
+        """Draw the diagram into a file.
+
+        Parameters
+        ----------
+        path : str or Path
+            Ending in png, pdf or svg. The file appears complete or not at all.
+        panels : sequence of str, optional
+            See :meth:`plot`.
+
+        Raises
+        ------
+        InvalidInput
+            If the path cannot be written or has another ending.
+        """
+        save_figure(lambda: self.plot(panels), path)
+
+
+# Styles
+
+#: A name of matplotlib, or red, green and blue from 0 to 1.
+Color = Any
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a label looks: colour of the pixel, lines over it and their ink, sign of a draw."""
+
+    color: Color
+    hatch: str
+    ink: Color
+    marker: str
+
+    @property
+    def dark(self) -> Color:
+        """Colour of the lines on a pale pixel: that of the label, if it is darker than them."""
+        return min(self.color, self.ink, key=lightness)
+
+
+def mixed(color: Color, keep: Any = 1.0) -> Any:
+    """A colour mixed with white; `keep` is its share, of any shape."""
+    from matplotlib.colors import to_rgb
+
+    kept = np.asarray(keep)[..., None]
+    return kept * np.array(to_rgb(color)) + (1 - kept)
+
+
+def lightness(color: Color) -> float:
+    """How light a colour prints in grey, from 0 to 1 (Rec. 601)."""
+    return float(np.dot([0.299, 0.587, 0.114], mixed(color)))
+
+
+#: From light to dark.
+STYLES = {
+    str(Label.UNDECIDED): Style("#F4F4F4", "....", "#8A8A8A", "D"),
+    str(Label.IN_ORDER): Style("#A9DFC8", "", "#2F7F62", "o"),
+    str(Label.OUT_OF_ORDER): Style("#EFA02C", "////", "#8F5600", "^"),
+    str(Label.TRAPPED): Style("#00699E", "\\\\\\\\", "#8CC7E6", "s"),
+    str(Label.DIVERGED): Style("#3B0F3A", "xxxx", "#B98AB8", "X"),
+    str(Label.UNFINISHED): Style("#D9D9D9", "----", "#7A7A7A", "v"),
+}
+FAILED = Style("#9B9B9B", "", "#4D4D4D", "P")
+#: Pixels that have points, of which none says anything.
+NOTHING = Style("#E4E4E4", "", "#E4E4E4", ".")
+#: Pixels without points.
+NO_RUN = Style("#FFFFFF", "", "#808080", ".")
+#: For labels of one's own, in turn.
+OWN = (
+    Style("#D8C58F", "++", "#605030", "*"),
+    Style("#7FA6D6", "", "#1F4E8C", "p"),
+    Style("#C76B8F", "oo", "#6B1F3E", "h"),
+    Style("#5B8C3A", "||", "#D5E8C5", "<"),
+)
+
+
+def _styles(diagram: Diagram) -> dict[str, Style]:
+    """How the labels of a diagram look; of one's own labels, each has its own look in turn."""
+    labels = diagram.cells.labels
+    own = [one for one in labels if one not in STYLES]
+    return {one: STYLES.get(one) or OWN[own.index(one) % len(OWN)] for one in labels}
+
+
+# Panels: labels, or a number per pixel with its title, its kind, and its colours
+
+LABELS = {"predicted": "predicted label", "observed": "observed label"}
+MEASURES = {
+    "disagreement": ("disagreement, share of decided", "share", "OrRd"),
+    "margin": ("predicted margin, median", "margin", "YlGnBu"),
+    "least_margin": ("predicted margin, least", "margin", "YlGnBu"),
+    "predicted_swing_by": ("swing-by predicted, share", "share", "BuPu"),
+    "swing_by": ("swing-by observed, share", "share", "BuPu"),
+    "predicted_descents": ("descents predicted, mean", "count", "YlGn"),
+    "descents": ("descents observed, mean", "count", "YlGn"),
+    "trapped": ("trapped, share", "share", "PuBu"),
+    "diverged": ("diverged, share", "share", "RdPu"),
+}
+PANELS = (*LABELS, *MEASURES)
+
+
+def _measure(name: str) -> tuple[str, str, str]:
+    """Title, kind and colours of a number; of any other column it is the median."""
+    return MEASURES.get(name, (f"{name.replace('_', ' ')}, median", "number", "YlGnBu"))
+
+
+def _values(diagram: Diagram, name: str) -> Floats:
+    if name in ("trapped", "diverged"):
+        return diagram.cells.share("observed", name)
+    found: Floats = getattr(diagram.cells, name) if name in MEASURES else diagram.median(name)
+    return found
+
+
+def default_panels(diagram: Diagram) -> tuple[str, ...]:
+    """Panels that the rows have numbers for: six, or eight with the predicted halves."""
+    swings: tuple[str, ...] = ("swing_by", "descents")
+    if diagram.cells.told.any():
+        swings = ("predicted_swing_by", "swing_by", "predicted_descents", "descents")
+    return ("predicted", "observed", "disagreement", "margin", *swings)
+
+
+def _checked(diagram: Diagram, panels: Sequence[str]) -> list[str]:
+    if not isinstance(panels, Iterable):
+        raise InvalidInput("panels", panels, "must be a list of names")
+    found = [panels] if isinstance(panels, str) else list(panels)
+    if not found:
+        raise InvalidInput("panels", "an empty list", "must not be empty")
+    columns = diagram.frame.select_dtypes(["number", "bool"]).columns
+    for name in found:
+        if name not in PANELS and name not in list(columns):
+            wanted = f"must be of {', '.join(PANELS)}, or a column of numbers"
+            raise InvalidInput("panels", name, wanted)
+    return found
+
+
+def _figure(diagram: Diagram, panels: Sequence[str] | None, size: Size) -> Figure:
+    """A diagram as a figure, a panel for each question; of a size, as many as there is room for."""
+    chosen = default_panels(diagram) if panels is None else _checked(diagram, panels)
+    across = {1: 1, 2: 2, 3: 3, 4: 2}.get(len(chosen), 4 if len(chosen) > 6 else 3)
+    if size is not None:
+        room = [max(1, int(one / least)) for one, least in zip(inches(size), LEAST, strict=True)]
+        if panels is not None and len(chosen) > math.prod(room):
+            wanted = f"must be at most {math.prod(room)} where size is {size!r}"
+            raise InvalidInput("panels", len(chosen), wanted)
+        chosen = chosen[: math.prod(room)]
+        across = min(room[0], len(chosen))
+    down = -(-len(chosen) // across)
+    with styled():
+        figure = shown_figure(*inches(size, (WIDTH * across + 0.4, HEIGHT * down + 0.75)))
+        grid = figure.subplots(
+            down, across, squeeze=False, sharex=True, sharey=diagram.y is not None
+        )
+        axes = list(grid.ravel())
+        for ax in axes[len(chosen) :]:
+            ax.remove()
+        for place, (ax, name) in enumerate(zip(axes, chosen, strict=False)):
+            _draw(diagram, name, ax)
+            if size is not None:
+                ax.set_title(ax.get_title(loc="left").replace(", ", ",\n"), loc="left", fontsize=7)
+            last = place + across >= len(chosen)
+            ax.tick_params(labelbottom=last, labelleft=place % across == 0 or diagram.y is None)
+            ax.set_xlabel(ax.get_xlabel() if last else "")
+            if place % across and (diagram.y is not None or name in LABELS):
+                ax.set_ylabel("")
+        text = _caption(diagram)
+        if text and size is None:
+            figure.suptitle(text, fontsize=9, x=0.01, ha="left")
+        _draw_legend(diagram, chosen, figure)
+    return figure
+
+
+def _draw(diagram: Diagram, name: str, ax: Axes) -> None:
+    labels = name in LABELS
+    ax.set_title(LABELS[name] if labels else _measure(name)[0], loc="left")
+    if diagram.y is None:
+        (_stack_labels if labels else _draw_points)(diagram, name, ax)
+    else:
+        (_draw_labels if labels else _draw_measure)(diagram, name, ax)
+        _dress_axis(ax, diagram.y, "y")
+        for spine in ax.spines.values():
+            spine.set_visible(True)
+    _dress_axis(ax, diagram.x, "x")
+    ax.tick_params(length=2.5, labelsize=8)
+
+
+def _dress_axis(ax: Axes, axis: Axis, side: str) -> None:
+    """Ticks, label and ends of one axis of a panel."""
+    if len(axis.edges) > 1:
+        low, high = axis.edges[0], axis.edges[-1]
+    else:
+        low, high = min(axis.places, default=0.0), max(axis.places, default=1.0)
+        room = 0.04 * (high - low) or 0.5
+        low, high = (low - room, high + room) if axis.places else (low, high)
+    marks = ticks(axis, low, high, across=side == "x")
+    ax.set(**{f"{side}lim": (low, high), f"{side}label": axis.symbol})
+    getattr(ax, f"set_{side}ticks")([*marks], [*marks.values()])
+
+
+def _caption(diagram: Diagram) -> str:
+    """What is fixed and what is pooled, in one line with the symbols of the paper."""
+    parts: list[str] = []
+    for name, value in diagram.fixed.items():
+        one = quantity(name, diagram.frame)
+        symbol = name if one is None else one.symbol
+        if name == "dynamics":
+            parts.insert(0, value)
+        else:
+            parts.append(f"{symbol} = {tick_text(value)}")
+    if diagram.pooled:
+        symbols = {name: one.symbol for name in diagram.pooled if (one := quantity(name))}
+        each = "draw" if diagram.scattered else "pixel"
+        parts.append(f"each {each}: {pooled_text(diagram.pooled, symbols)}")
+    return ",  ".join(parts)
+
+
+# Ticks: few, exact, and never on top of each other
+
+#: As many values as all get a tick, if there is room; others get about so many round ones.
+FEW, TICKS = 8, 5
+#: Decades above which only powers of ten are ticks, and above which 2 and 5 of them are as well.
+DECADES, NEAR = 2.5, 0.7
+#: Decades on either side of 1 that floats reach.
+FLOATS = 300
+#: Room of a character, and between ticks, as shares of an axis across; of a line, of one up.
+CHARACTER, GAP, LINE = 0.034, 0.03, 0.07
+#: Characters of a tick at most.
+LONGEST = 24
+
+
+def ticks(axis: Axis, low: float, high: float, *, across: bool) -> dict[float, str]:
+    """Where an axis has ticks between two places, and what they say.
+
+    The values themselves where they are few or names, otherwise round numbers; none that would
+    touch the one before.
+    """
+    span, binned = high - low, any(" to " in one for one in axis.values)
+    offered = sorted(zip(axis.places, map(tick_text, axis.values), strict=True))
+    if axis.scale != "ordered" and (not axis.edges or len(axis) > FEW or binned):
+        some = _round_ones(axis.scale, low, high)
+        inside = [(place, text) for place, text in some if low <= place <= high]
+        offered = inside if len(inside) > 1 else offered
+    marks, free = dict[float, str](), low
+    for place, text in offered:
+        half = span * (CHARACTER * len(text) if across else LINE) / 2
+        if place - half >= free or not marks:
+            marks[place] = re.sub(r"^1e(-?\d+)$", r"$\\mathdefault{10^{\1}}$", text)
+            free = place + half + (span * GAP if across else 0)
+    return marks
+
+
+def _round_ones(scale: str, low: float, high: float) -> list[tuple[float, str]]:
+    """Round numbers about two places and between them: where they stand, and their text."""
+    from matplotlib.ticker import MaxNLocator
+
+    if scale == "linear":
+        some = MaxNLocator(TICKS, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
+        return [(float(one), tick_text(f"{one:.10g}")) for one in some]
+    if high - low > DECADES or low < -FLOATS or high > FLOATS:
+        some = MaxNLocator(TICKS, integer=True).tick_values(low, high)
+        return [(float(power), f"1e{power}") for power in sorted({*map(round, some)})]
+    leading = (1, 2, 5) if high - low > NEAR else (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
+    powers = range(math.floor(low), math.ceil(high))
+    every = [one * 10.0**power for power in powers for one in leading]
+    return [(math.log10(one), tick_text(f"{one:.10g}")) for one in every]
+
+
+def tick_text(text: str) -> str:
+    """An exact number, to four digits where it has many, or a name, as a tick.
+
+    >>> tick_text("0.001"), tick_text("4/3"), tick_text("0.123456789"), tick_text("gd")
+    ('0.001', '4/3', '0.1235', 'gd')
+    """
+    try:
+        value = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+    if len(text) <= 6:
+        return text
+    if not value or Fraction(1, 1000) <= abs(value) < 10_000:
+        return f"{float(value):.4g}"
+    return numbers.scientific(value)
+
+
+# Over two quantities: pixels, or a sign for every draw
+
+
+def _draw_labels(diagram: Diagram, which: str, ax: Axes) -> None:
+    """The most common label of every pixel, paler the more its points differ."""
+    label, share = diagram.cells.majority(which)
+    colors = np.ones((*diagram.shape, 3))
+    # A share of one in two of two labels is as mixed as can be.
+    keep = PALEST + (1 - PALEST) * np.clip(2 * share - 1, 0, 1)
+    kinds = [(label == place, style) for place, style in enumerate(_styles(diagram).values())]
+    for here, style in kinds:
+        colors[here] = mixed(style.color, keep[here])
+    _paint(diagram, ax, colors, kinds)
+    for here, style in kinds:
+        _hatch(diagram, ax, here & (share > PALE), style.hatch, style.ink)
+        _hatch(diagram, ax, here & (share <= PALE), style.hatch, style.dark)
+
+
+def _draw_measure(diagram: Diagram, name: str, ax: Axes) -> None:
+    """A number per pixel, with its colour bar."""
+    import matplotlib as mpl
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.ticker import MaxNLocator
+
+    _, kind, map_of = _measure(name)
+    values = _values(diagram, name)
+    # Predicted and observed numbers of one kind share a colour bar.
+    plain = name.removeprefix("predicted_")
+    names = {name, *(other for other in MEASURES if other.removeprefix("predicted_") == plain)}
+    norm = _norm(kind, np.concatenate([_values(diagram, other).ravel() for other in names]))
+    shades = mpl.colormaps[map_of]
+    some = ~np.isnan(values)
+    nothing = ~some & (diagram.cells.done > 0)
+    colors = np.ones((*diagram.shape, 3))
+    colors[some] = shades(norm(np.clip(values[some], norm.vmin, norm.vmax)))[..., :3]
+    colors[nothing] = mixed(NOTHING.color)
+    _paint(diagram, ax, colors, [(some, STYLES["in_order"]), (nothing, NOTHING)])
+    shown: dict[str, Any] = {"pad": 0.02, "aspect": 22}
+    if kind == "margin":
+        shown["extend"] = "both"
+    elif kind == "count":
+        shown["ticks"] = MaxNLocator(6, integer=True)
+    bar = ax.figure.colorbar(ScalarMappable(norm, shades), ax=ax, **shown)
+    bar.outline.set_linewidth(0.5)
+    bar.ax.tick_params(length=2, labelsize=8)
+    bar.ax.minorticks_off()
+    if kind == "margin":
+        bar.ax.axhline(1, color="black", linewidth=1.4)
+        _outline(diagram, ax, values)
+
+
+def _norm(kind: str, values: Floats) -> Any:
+    """The ends of the colours of a kind of number."""
+    from matplotlib.colors import LogNorm, Normalize
+
+    finite = values[np.isfinite(values)]
+    if kind == "margin":
+        low, high = finite[finite > 0].min(initial=0.1), finite.max(initial=10)
+        return LogNorm(max(low, MARGINS[0]), min(high, MARGINS[1]))
+    least, most = {"share": (0, 1), "count": (1, 2)}.get(kind, (math.inf, -math.inf))
+    low, high = finite.min(initial=least), finite.max(initial=most)
+    return Normalize(*((float(low), float(high)) if low < high else (0, 1)))
+
+
+def _paint(
+    diagram: Diagram, ax: Axes, colors: Floats, kinds: Sequence[tuple[Booleans, Style]]
+) -> None:
+    """Colours on pixels, or on a sign per draw, of the shape of its kind; failed points grey."""
+    cells, x, y = diagram.cells, diagram.x, diagram.y
+    failed = (cells.done == 0) & (cells.failed > 0)
+    colors[failed] = mixed(FAILED.color)
+    look: dict[str, Any] = {"rasterized": failed.size > MOST_VECTORS}
+    if y is None or not failed.size:
+        return
+    across, up = np.array(x.places), np.array(y.places)
+    if diagram.scattered:
+        look |= {"s": max(7.0, min(42.0, 8000 / failed.size)), "edgecolors": "0.2"}
+        for here, style in [*kinds, (failed, FAILED)]:
+            look |= {"c": colors[here], "marker": style.marker, "linewidths": 0.35}
+            ax.scatter(across[here], up[here], zorder=2, **look)
+        return
+    # Exact ends, and nothing between neighbours.
+    look |= {"antialiased": False, "linewidth": 0, "zorder": 1}
+    ax.pcolormesh(x.edges, y.edges, colors, shading="flat", **look)
+    middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 7, "zorder": 4}
+    for row, column in np.argwhere(failed & (failed.size <= MOST_NUMBERS)):
+        ax.text(across[column], up[row], str(cells.failed[row, column]), **middle)
+
+
+def _hatch(diagram: Diagram, ax: Axes, here: Booleans, hatch: str, ink: str) -> None:
+    """One hatched area for all pixels of a kind, so that lines go on from pixel to pixel."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    if not hatch or diagram.y is None or diagram.scattered or not here.any():
+        return
+    across, up = np.array(diagram.x.edges), np.array(diagram.y.edges)
+    row, column = np.nonzero(here)
+    left, right, low, high = across[column], across[column + 1], up[row], up[row + 1]
+    corners = np.stack([left, low, right, low, right, high, left, high], axis=-1)
+    area = Path.make_compound_path_from_polys(corners.reshape(-1, 4, 2))
+    look: dict[str, Any] = {"edgecolor": ink, "hatch": hatch, "linewidth": 0}
+    ax.add_patch(PathPatch(area, facecolor="none", zorder=2, **look))
+
+
+def _outline(diagram: Diagram, ax: Axes, values: Floats) -> None:
+    """A line between pixels whose values lie on the two sides of 1; none to one without any."""
+    if diagram.y is None or diagram.scattered:
+        return
+    x, y = np.array(diagram.x.edges), np.array(diagram.y.edges)
+    look: dict[str, Any] = {"colors": "black", "linewidths": 1.4, "capstyle": "projecting"}
+    row, k = np.nonzero(_parted(values[:, 1:], values[:, :-1]))
+    ax.vlines(x[k + 1], y[row], y[row + 1], zorder=3, **look)
+    row, k = np.nonzero(_parted(values[1:], values[:-1]))
+    ax.hlines(y[row + 1], x[k], x[k + 1], zorder=3, **look)
+
+
+def _parted(one: Floats, other: Floats) -> Booleans:
+    return ((one > 1) & (other <= 1)) | ((one <= 1) & (other > 1))
+
+
+# Over one quantity
+
+
+def _stack_labels(diagram: Diagram, which: str, ax: Axes) -> None:
+    """Shares of the labels on top of each other; failed points grey, missing ones left open."""
+    cells = diagram.cells
+    total = np.maximum(cells.done + cells.failed + cells.missing, 1)
+    edges = np.array(diagram.x.edges)
+    foot = np.zeros(diagram.shape)
+    counts = np.moveaxis(cells.counts(which), -1, 0)
+    for style, count in [
+        *zip(_styles(diagram).values(), counts, strict=True),
+        (FAILED, cells.failed),
+    ]:
+        if count.any():
+            look: dict[str, Any] = {"color": style.color, "edgecolor": style.ink, "linewidth": 0}
+            look |= {"hatch": style.hatch, "align": "edge"}
+            ax.bar(edges[:-1], count / total, np.diff(edges), bottom=foot, **look)
+            foot = foot + count / total
+    ax.set_ylim(0, 1)
+    ax.set_ylabel("share of points")
+
+
+def _draw_points(diagram: Diagram, name: str, ax: Axes) -> None:
+    """A number per value of the quantity, a bar as wide as its pixel; what is beyond at the end."""
+    from matplotlib.ticker import MaxNLocator
+
+    kind, values = _measure(name)[1], _values(diagram, name)
+    norm, edges = _norm(kind, values), np.array(diagram.x.edges)
+    room = 0.04 * (norm.vmax - norm.vmin)
+    if kind == "margin":
+        room = 0
+        ax.set_yscale("log")
+        ax.axhline(1, color="black", linewidth=1.0)
+    elif kind == "count":
+        ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
+    shown = np.clip(values, norm.vmin, norm.vmax)
+    ax.hlines(shown, edges[:-1], edges[1:], color=BLUE, linewidth=3, clip_on=False)
+    ax.set_ylim(norm.vmin - room, norm.vmax + room)
+
+
+# Legend: what pixels can mean, as far as it happens
+
+
+def _draw_legend(diagram: Diagram, chosen: Sequence[str], figure: Figure) -> None:
+    cells, flat, styles = diagram.cells, diagram.y is None, _styles(diagram)
+    shown = [which for which in LABELS if which in chosen]
+    # Labels that are seen: the majority of some pixel, or any share of a stack.
+    seen = set[int]()
+    for which in shown:
+        any_of = np.flatnonzero(cells.counts(which).any(axis=0))
+        seen.update((any_of if flat else cells.majority(which)[0]).ravel().tolist())
+    entries = {
+        name.replace("_", " "): style
+        for place, (name, style) in enumerate(styles.items())
+        if place in seen
+    }
+    # A stack of shares says more than a pale pixel.
+    if not flat and any((cells.majority(which)[1] <= PALE).any() for which in shown):
+        style = min(entries.values(), key=lambda one: lightness(one.color))
+        paled = Style(mixed(style.color, PALEST), style.hatch, style.dark, style.marker)
+        entries["pale: points differ"] = paled
+    failed, some = cells.failed > 0, cells.done > 0
+    measured = [_values(diagram, name) for name in chosen if name not in LABELS]
+    if not flat and any((np.isnan(values) & some).any() for values in measured):
+        entries["no number"] = NOTHING
+    if (failed if flat else failed & ~some).any():
+        entries["failed"] = FAILED
+    if not flat and not diagram.scattered and (~failed & ~some).any():
+        entries["no run"] = NO_RUN
+    if entries:
+        lines = -(-len(entries) // max(2, int(figure.get_figwidth() / ENTRY)))
+        figure.legend(
+            handles=[_entry(style, text, diagram) for text, style in entries.items()],
+            loc="outside lower center",
+            ncols=-(-len(entries) // lines),
+            handlelength=2.2,
+            handleheight=1.5,
+        )
+
+
+def _entry(style: Style, text: str, diagram: Diagram) -> Any:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    if diagram.scattered:
+        look = {"markerfacecolor": style.color, "markeredgecolor": "0.2", "markeredgewidth": 0.5}
+        return Line2D([], [], ls="", marker=style.marker, label=text, markersize=7, **look)
+    width = 0.5 * (style is NO_RUN)
+    return Patch(fc=style.color, ec=style.ink, hatch=style.hatch, linewidth=width, label=text)

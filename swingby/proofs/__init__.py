@@ -1,0 +1,1 @@
+"""Proofs: lines of text as claims, their provers and checkers, audit, hunt and certified runs."""

@@ -1,0 +1,120 @@
+"""Verdicts kept as JSON files, one per statement, until the statement or a prover changes.
+
+A file is used only if the statement, every line of code that the provers run on and the versions
+of the libraries behind them are the same. Anything else (damage, other versions, a folder that
+cannot be written) means that the verdict is computed again.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.metadata
+import json
+import os
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import sympy
+
+from swingby.proofs.language.claim import Claim
+from swingby.proofs.prover.evidence import Judged, Witness
+from swingby.report.files import BROKEN, PACKAGE, hash_of, plain, sealed, unsealed, write_text
+from swingby.theory.verdict import Finding
+
+#: Fields of a claim that no prover reads: words for people, and the repair, a statement of its own.
+WORDS = frozenset({"about", "reference", "reading", "flaw", "repair"})
+
+_LIBRARIES = ("sympy", "python-flint", "z3-solver")
+
+
+def folder() -> Path:
+    """Where verdicts are kept: ``swingby/ledger`` under ``$XDG_CACHE_HOME`` or ``~/.cache``."""
+    home = os.environ.get("XDG_CACHE_HOME")
+    base = Path(home) if home and Path(home).is_absolute() else Path("~/.cache").expanduser()
+    return base / "swingby" / "ledger"
+
+
+def content(part: Any) -> str:
+    """A text that is equal for equal statements, the same in every process."""
+    if isinstance(part, sympy.Basic):
+        return str(sympy.srepr(part))
+    if isinstance(part, tuple):
+        return f"({', '.join(content(item) for item in part)})"
+    if is_dataclass(part):
+        skipped = WORDS if isinstance(part, Claim) else frozenset()
+        inner = (
+            f"{field.name}={content(getattr(part, field.name))}"
+            for field in fields(part)
+            if field.name not in skipped
+        )
+        return f"{type(part).__name__}({', '.join(inner)})"
+    return repr(part)
+
+
+def key(claim: Claim) -> str:
+    """Name of the file that keeps the verdict on a claim: a SHA-256."""
+    text = "\n".join([content(claim), code_hash(), *_versions()])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@functools.cache
+def code_hash() -> str:
+    """Hash of the sources that a verdict depends on: the provers and all they import."""
+    theory = (PACKAGE / "theory" / f"{name}.py" for name in ("assumptions", "balls", "dynamics"))
+    return hash_of(
+        Path(__file__),
+        *(PACKAGE / "proofs" / "prover").glob("*.py"),
+        *(PACKAGE / "proofs" / "checkers").glob("*.py"),
+        *theory,
+    )
+
+
+@functools.cache
+def _versions() -> tuple[str, ...]:
+    def version(name: str) -> str:
+        try:
+            return importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            return "none"
+
+    return tuple(f"{name} {version(name)}" for name in _LIBRARIES)
+
+
+def load(claim: Claim) -> tuple[Judged, float] | None:
+    """The verdict kept for a claim and the seconds that it took; None if none can be used."""
+    name = key(claim)
+    try:
+        kept = unsealed(json.loads((folder() / f"{name}.json").read_text(encoding="utf-8")))
+        return (_judged(kept["judged"]), float(kept["seconds"])) if kept["key"] == name else None
+    except BROKEN:
+        return None
+
+
+def store(claim: Claim, judged: Judged, seconds: float) -> bool:
+    """Keep a verdict; False where the folder cannot be written, which is no error."""
+    name = key(claim)
+    kept = {"key": name, "id": claim.id, "edition": claim.edition, "seconds": round(seconds, 3)}
+    text = json.dumps(sealed(kept | {"judged": plain(judged)}), indent=1, ensure_ascii=False)
+    try:
+        folder().mkdir(parents=True, exist_ok=True)
+        write_text(folder() / f"{name}.json", text)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _judged(kept: dict[str, Any]) -> Judged:
+    """A verdict from its plain values; their digest says that nobody changed them."""
+    witness = kept["witness"]
+    return Judged(
+        Finding(kept["verdict"]),
+        kept["method"],
+        tuple(kept["evidence"]),
+        None if witness is None else Witness(**witness | {"checked": tuple(witness["checked"])}),
+        kept["cases"],
+        tuple(kept["tried"]),
+        {name: _judged(part) for name, part in kept["parts"].items()},
+        tuple(kept.get("proof", ())),
+    )

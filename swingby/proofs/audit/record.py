@@ -1,0 +1,378 @@
+"""A record of an audit: one line of the text and the verdict on it, and whether the line stands.
+
+A verdict is about one step: it follows from its hypotheses. A line *stands* if its step does and
+every line that it cites stands; it *falls* with the first refuted lines below it; it is *open*
+where something below is undecided. A line that uses of a refuted one only what the corrected form
+says as well rests on that form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from swingby.proofs.language.claim import Claim
+from swingby.proofs.language.claim_text import (
+    difference,
+    source_text,
+    statement_line,
+    to_latex,
+    to_text,
+)
+from swingby.proofs.language.formula_printer import as_read, symbol_text
+from swingby.proofs.prover.evidence import Judged, Witness
+from swingby.report import Shown
+from swingby.report.files import plain
+from swingby.report.markup import html_text, markdown_text
+from swingby.report.number_text import short
+from swingby.report.tables import USUAL, line_width, lines_text, wrapped
+from swingby.theory.verdict import Finding
+
+#: The text that the ledger is about.
+AUDITED = "the anonymous ICLR submission of arXiv 2410.08309; later versions may differ"
+#: Of a record, what is no plain value or is said elsewhere.
+_NOT_PLAIN = {"statement", "repair", "downstream", "audited", "proof"}
+#: Lines of evidence on a terminal, and characters of a line of evidence in a document.
+_MOST_LINES = 24
+_WIDTH = 96
+
+
+@dataclass(frozen=True)
+class Record(Shown):
+    """One line of the text and the verdict on it.
+
+    Parameters
+    ----------
+    id, kind, edition, reference, about, reading : str
+        Of the claim: `reading` is how an ambiguity was read.
+    statement : Claim
+    verdict : Finding
+    method : str
+    evidence : tuple of str
+        Lines that a reader can check.
+    witness : Witness or None
+        Where the line fails, or for an existence claim holds.
+    cases : int
+        How many cases, for *tested*.
+    tried : tuple of str
+        For *undecided*.
+    parts : dict from str to Judged
+        Verdicts by part, where they differ.
+    breaks, severity, explanation : str
+        What breaks; empty unless the verdict is *refuted*.
+    repair : Record or None
+        The repaired line, judged like any other.
+    rests_on, rests_on_refuted : tuple of str
+        Ids of the lines that the hypotheses come from, and those of them that are refuted.
+    downstream : tuple of (str, str)
+        Id of a line that uses this one, and what becomes of it once this one is repaired.
+    seconds : float
+        Time that the verdict took when it was computed.
+    part : str
+        Part of the text, such as ``"Lemma D.2"``.
+    audited : str
+        The text: the paper, or a proof file.
+    proof : tuple of dict
+        What :meth:`Ledger.export` writes of a proved line; empty where its method yields nothing.
+    """
+
+    id: str
+    kind: str
+    edition: str
+    reference: str
+    about: str
+    statement: Claim
+    verdict: Finding
+    method: str
+    evidence: tuple[str, ...]
+    witness: Witness | None
+    cases: int
+    tried: tuple[str, ...]
+    parts: dict[str, Judged]
+    breaks: str
+    severity: str
+    explanation: str
+    reading: str
+    repair: Record | None
+    rests_on: tuple[str, ...]
+    rests_on_refuted: tuple[str, ...]
+    downstream: tuple[tuple[str, str], ...]
+    seconds: float
+    part: str = ""
+    audited: str = AUDITED
+    proof: tuple[dict[str, Any], ...] = ()
+
+    def __repr__(self) -> str:
+        tail = f", repaired: {self.repair.verdict}" if self.repair is not None else ""
+        return f"<Record {self.id}: {self.verdict}{tail}>"
+
+    def to_text(self, *, width: int | None = None, color: bool = False) -> str:
+        """Everything that is known about the line, for a terminal."""
+        width = width or line_width() or USUAL
+        body = [header(self.audited), "", f"{self.about}.", ""]
+        body += [f"  {line}" for line in to_text(self.statement).splitlines()]
+        if self.reading:
+            body += ["", f"Read as: {self.reading}"]
+        body += ["", *verdict_lines(self, self.statement, width)]
+        if self.breaks:
+            body += ["", f"What breaks: {self.breaks} ({self.severity})."]
+            body += [f"  {self.explanation}"]
+        if self.repair is not None:
+            body += ["", *_repair_lines(self, self.repair, width)]
+        if self.rests_on:
+            refuted = self.rests_on_refuted
+            names = (source_text(one) + ", refuted" * (one in refuted) for one in self.rests_on)
+            body += ["", f"Rests on {'; '.join(names)}."]
+        if self.downstream:
+            body += ["", "With the repair, downstream:"]
+            body += [f"  {source_text(name)}: {sentence}" for name, sentence in self.downstream]
+        return lines_text(f"{title(self)}: {self.verdict}", body, width, color=color)
+
+    def to_html(self) -> str:
+        """The text as HTML."""
+        return html_text(self.to_text(width=USUAL))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        known = {name: plain(part) for name, part in vars(self).items() if name not in _NOT_PLAIN}
+        return known | {
+            "conclusion": statement_line(self.statement),
+            "statement": to_text(self.statement),
+            "latex": to_latex(self.statement),
+            "repair": None if self.repair is None else self.repair.to_dict(),
+            "downstream": [{"id": line, "verdict": text} for line, text in self.downstream],
+        }
+
+
+def by_name(records: Iterable[Record]) -> Iterator[tuple[str, Record]]:
+    """Records and their repairs, by names such as D.61 and D.61 (corrected)."""
+    for one in records:
+        yield one.id, one
+        if one.repair is not None:
+            yield f"{one.repair.id} ({one.repair.edition})", one.repair
+
+
+def header(audited: str = AUDITED) -> str:
+    """The sentence at the head of every output: which text is audited."""
+    return f"Text audited: {audited}."
+
+
+def title(record: Record) -> str:
+    """Name and place of a line."""
+    place = f", {record.reference}" if record.reference not in ("", record.id) else ""
+    edition = "" if record.edition == "printed" else f", {record.edition}"
+    return f"{source_text(record.id)}{place}{edition}"
+
+
+def verdict_words(judged: Record | Judged) -> str:
+    """A verdict with its method, where there is one."""
+    method = judged.method.strip("; ")
+    if judged.verdict == Finding.UNDECIDED:
+        return f"undecided ({method})" if method else "undecided"
+    if ": " in method:
+        return f"{judged.verdict} ({method})"
+    return f"{judged.verdict}, by {method}" if method else str(judged.verdict)
+
+
+def verdict_lines(judged: Record | Judged, claim: Claim, width: int) -> list[str]:
+    """The verdict on a claim, and what it rests on."""
+    lines = [f"Verdict: {verdict_words(judged)}."]
+    lines += [f"  Cases: {judged.cases}."] if judged.cases else []
+    lines += _evidence_lines(judged, width)
+    if judged.witness is not None:
+        word = "Witness" if claim.quantifier == "exists" else "Counterexample"
+        lines += ["", f"{word}:", *witness_lines(judged.witness, width)]
+    for name, part in judged.parts.items():
+        lines += _part_lines(judged, name, part, width)
+    return lines
+
+
+def _evidence_lines(judged: Record | Judged, width: int) -> list[str]:
+    """What a reader can check, cut where a certificate has many cases, and what was tried."""
+    lines = [row for line in judged.evidence for row in wrapped(line, width, "  ")]
+    left = len(lines) - _MOST_LINES
+    if left > 0:
+        lines[_MOST_LINES:] = [f"  ... {left} more lines of evidence: to_dict() has them all"]
+    return [*lines, *(f"  tried: {line}" for line in judged.tried)]
+
+
+def _part_lines(whole: Record | Judged, name: str, part: Judged, width: int) -> list[str]:
+    """The verdict on a part of a line, without what the whole has said already."""
+    said = set(whole.evidence)
+    lines = [f"  {name}: {verdict_words(part)}."]
+    lines += [f"    {one}" for one in part.evidence if not said & {one, f"{name}: {one}"}]
+    if part.witness not in (None, whole.witness):
+        lines += [f"  {line}" for line in witness_lines(part.witness, width - 2)]
+    return lines
+
+
+def witness_lines(witness: Witness, width: int) -> list[str]:
+    """Every constant of a witness, exactly as computed, and both sides of what is decided there."""
+    lines: list[str] = []
+    for name, value in witness.values.items():
+        text = f"{symbol_text(name)} = {value}"
+        if lines and len(lines[-1]) + len(text) + 3 <= width and len(text) < 40:
+            lines[-1] += f",  {text}"
+        else:
+            lines += wrapped(text, width, "  ")
+    relation = as_read(witness.relation)
+    rest = [f"there: {relation.replace('<=', '≤').replace('>=', '≥')}"]
+    rest += [f"left  = {witness.left}", f"right = {witness.right}"]
+    if witness.checked:
+        rest.append(f"checked by {', '.join(witness.checked)}")
+    return [*lines, *(row for line in rest for row in wrapped(line, width, "  "))]
+
+
+def _repair_lines(record: Record, repair: Record, width: int) -> list[str]:
+    old, new = difference(record.statement, repair.statement)
+    lines = [f"Repair: {verdict_words(repair)}.", f"  printed:   {old}", f"  corrected: {new}"]
+    if repair.about != record.about:
+        lines.append(f"  says: {repair.about}")
+    if repair.reading:
+        lines.append(f"  read as: {repair.reading}")
+    lines += _evidence_lines(repair, width)
+    if repair.witness is not None:
+        lines += witness_lines(repair.witness, width)
+    return lines if repair.repair is None else lines + _repair_lines(repair, repair.repair, width)
+
+
+def evidence_words(record: Record) -> str:
+    """Why a line is refuted, in a few words: both sides at the counterexample."""
+    for witness in (record.witness, *(part.witness for part in record.parts.values())):
+        if witness is not None:
+            return f"left {short(witness.left)}, right {short(witness.right)}"
+    return record.method
+
+
+def record_markdown(record: Record, *, level: int = 2) -> str:
+    """One record with everything that is known about it; `level` of its heading."""
+    place = f" ({record.reference})" if record.reference not in ("", record.id) else ""
+    parts = [
+        f"{'#' * level} {markdown_text(record.id)}",
+        f"**{record.verdict}**: {markdown_text(record.about)}{markdown_text(place)}.",
+        f"$$\n{to_latex(record.statement)}\n$$",
+    ]
+    if record.reading:
+        parts.append(f"*Read as:* {markdown_text(record.reading)}")
+    parts.append(_verdict_markdown(record))
+    if record.breaks:
+        parts.append(
+            f"*What breaks:* {record.breaks} ({record.severity}). "
+            f"{markdown_text(record.explanation)}"
+        )
+    repair = record.repair
+    if repair is not None:
+        old, new = difference(record.statement, repair.statement, latex=True)
+        parts.append(f"*Repair:* **{repair.verdict}**.")
+        parts.append(
+            "$$\n\\begin{aligned}\n"
+            f"\\text{{printed}}\\quad & {old} \\\\\n\\text{{corrected}}\\quad & {new}\n"
+            "\\end{aligned}\n$$"
+        )
+        parts.append(_verdict_markdown(repair))
+    if record.rests_on:
+        refuted = record.rests_on_refuted
+        names = (
+            markdown_text(source_text(one)) + " (refuted)" * (one in refuted)
+            for one in record.rests_on
+        )
+        parts.append(f"*Rests on:* {', '.join(names)}.")
+    if record.downstream:
+        found = (f"{source_text(name)}: {text}." for name, text in record.downstream)
+        listed = "\n".join(f"- {markdown_text(line)}" for line in found)
+        parts.append(f"*With the repair, downstream:*\n\n{listed}")
+    return "\n\n".join(parts)
+
+
+def _verdict_markdown(record: Record) -> str:
+    lines = [verdict_words(record)]
+    lines += [f"{record.cases} cases"] if record.cases else []
+    lines += [*record.evidence, *(f"tried: {text}" for text in record.tried)]
+    if record.witness is not None:
+        lines += witness_lines(record.witness, _WIDTH)
+    for name, part in record.parts.items():
+        for line in _part_lines(record, name, part, _WIDTH):
+            lines += wrapped(line.lstrip(), _WIDTH, line[: len(line) - len(line.lstrip())])
+    return "```text\n" + "\n".join(lines) + "\n```"
+
+
+STANDS, TESTED, OPEN, FALLS = "stands", "tested", "open", "falls"
+#: How a line stands by its own verdict, the worst last.
+_OWN = {
+    Finding.PROVED: STANDS,
+    Finding.TESTED: TESTED,
+    Finding.UNDECIDED: OPEN,
+    Finding.REFUTED: FALLS,
+}
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Whether a line stands.
+
+    `state`: *tested*: it stands if what was only tested holds.
+    `because`: the lines that decide it: refuted, undecided or only tested; empty where it stands.
+    `assumes`: what it rests on in the end and no line proves: assumptions, promises, cases, names
+    of lines that were not judged.
+    """
+
+    id: str
+    state: str
+    because: tuple[str, ...] = ()
+    assumes: tuple[str, ...] = ()
+
+
+def standings(
+    records: Sequence[Record], promised: Sequence[str] = (), *, corrected: bool = False
+) -> tuple[Standing, ...]:
+    """Of every record, in their order.
+
+    `promised`: ids of lines that are taken for granted as printed. `corrected`: every refuted line
+    reads as its repair says, and those that need it as theirs say.
+    """
+    known = {record.id: record for record in records}
+    found: dict[str, Standing] = {}
+
+    def read(record: Record) -> Record:
+        """The last of its repairs where it is refuted or uses what a repair takes back."""
+        needs = record.verdict == Finding.REFUTED or record.rests_on_refuted
+        kept = not corrected or record.id in promised or not needs or record.repair is None
+        return record if kept or record.repair is None else read(record.repair)
+
+    def below(record: Record, source: str, users: tuple[str, ...]) -> Standing:
+        """How what a record takes from a source stands."""
+        cited = known.get(source)
+        if cited is None or source in users:
+            return Standing(source, STANDS, assumes=(source,))
+        if cited.verdict == Finding.REFUTED and cited.repair is not None and source not in promised:
+            # A line that needs the printed form goes with it, unless it follows when judged again.
+            again = dict(cited.downstream).get(record.id, "") if corrected else "no"
+            if source in record.rests_on_refuted and not again.startswith("still"):
+                return Standing(source, FALLS if again else OPEN, (source,))
+            cited = cited.repair
+        return standing(read(cited), users)
+
+    def standing(record: Record, users: tuple[str, ...] = ()) -> Standing:
+        """Of one record of any edition; `users` are the lines that lead to it."""
+        name = f"{record.id} {record.edition}"
+        if name in found:
+            return found[name]
+        proved = record.verdict == Finding.PROVED
+        if record.id in promised or (record.kind == "assumption" and proved):
+            return Standing(record.id, STANDS, assumes=(record.id,))
+        parts = [] if proved else [Standing(record.id, _OWN[record.verdict], (record.id,))]
+        # What is refuted falls by itself, whatever it rests on.
+        if record.verdict != Finding.REFUTED:
+            sources = dict.fromkeys(given.source for given in record.statement.given)
+            parts += [below(record, source, (*users, record.id)) for source in sources]
+        order = tuple(_OWN.values())
+        worst = max((part.state for part in parts), key=order.index, default=STANDS)
+        because = (name for part in parts if part.state == worst for name in part.because)
+        assumes = (name for part in parts for name in part.assumes)
+        found[name] = Standing(
+            record.id, worst, tuple(dict.fromkeys(because)), tuple(dict.fromkeys(assumes))
+        )
+        return found[name]
+
+    return tuple(standing(read(one)) for one in records)

@@ -1,0 +1,189 @@
+"""A line of a proof as an object: hypotheses, conclusion, quantifier, and its repair.
+
+A :class:`Claim` says what a text says, and nothing about whether it is true: verdicts are computed
+in :mod:`swingby.proofs.prover`, from the objects here alone. What a person adds, and no machine
+decides, is the reading of an ambiguous line, the class of an error and the proposed repair.
+"""
+
+from __future__ import annotations
+
+import graphlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import sympy
+
+#: What can break in a line, in the words of the summary.
+BREAKS = (
+    "typo",
+    "missing hypothesis",
+    "missing term",
+    "wrong constant",
+    "wrong power",
+    "wrong direction",
+    "wrong expression",
+    "contradiction with another line",
+)
+
+#: Fatal: cannot be used for what it is there for. Local: the statement around it survives with a
+#: change. Cosmetic: a reader corrects it in passing.
+SEVERITIES = ("fatal", "local", "cosmetic")
+
+
+@dataclass(frozen=True)
+class Given:
+    """A hypothesis and its source: the id of a record such as ``"D.24"``, or "case"."""
+
+    relation: Any
+    source: str
+
+
+@dataclass(frozen=True)
+class AlongTrajectory:
+    """A relation that is claimed of every trajectory inside D.1 to D.5.
+
+    For the indices named by `entries`, for every step t_0 at which `when` holds (t_0 = 0 if empty)
+    and every t >= t_0 up to `until` such that `during` holds at all steps from t_0 to t, `relation`
+    holds.
+
+    All are in the letters of ``proofs/letters.proof``; `until` is in steps.
+    `entries`: "larger first" are the pairs i != j with a_i > a_j. `when` is on w_ii(t_0) and
+    w_ij(t_0), `during` on w_ii(t) and w_ij(t).
+    """
+
+    relation: Any
+    entries: str
+    when: tuple[Any, ...] = ()
+    during: tuple[Any, ...] = ()
+    until: Any = None
+
+
+def conditions_of(conclusion: Any) -> tuple[Any, ...]:
+    """The relations of a conclusion in their order; none for identities of other kinds."""
+    if isinstance(conclusion, AlongTrajectory):
+        conclusion = conclusion.relation
+    if isinstance(conclusion, sympy.And | sympy.Tuple):
+        return tuple(conclusion.args)
+    return (conclusion,) if isinstance(conclusion, sympy.Basic) else ()
+
+
+#: Sign of what is enough, and not always needed: x^y may have a value at x = 0.
+ENOUGH = "enough"
+
+
+def in_order_of_use(where: Mapping[Any, Any]) -> list[Any]:
+    """The letters that are defined, each behind those it uses; ValueError with a circle of them."""
+    uses = {letter: where[letter].free_symbols & where.keys() for letter in where}
+    try:
+        return list(graphlib.TopologicalSorter(uses).static_order())
+    except graphlib.CycleError as error:
+        raise ValueError(" -> ".join(map(str, reversed(error.args[1])))) from None
+
+
+def needs(expression: Any) -> Iterator[tuple[Any, str]]:
+    """What an expression needs to have a value, inner parts first: parts, and "!=", "<", "<=" 0.
+
+    A denominator is not 0, 0 < x in a logarithm, 0 <= x in an even root.
+    """
+    for part in expression.args:
+        yield from needs(part)
+    if isinstance(expression, sympy.log):
+        yield expression.args[0], "<"
+    elif expression.is_Pow and expression.base is not sympy.E:
+        base, exponent = expression.args
+        if exponent.is_number:
+            exponent = exponent.doit()
+        if exponent.is_Integer:
+            if exponent < 0:
+                yield base, "!="
+        elif exponent.is_Rational:
+            yield base, "<=" if exponent > 0 else "<"
+        else:
+            yield base, ENOUGH
+
+
+@dataclass(frozen=True)
+class Flaw:
+    """What a person says about a line that the machine refutes, in words of the lists above."""
+
+    breaks: str
+    severity: str
+    explanation: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement to be judged.
+
+    `id`: ``"D.27"`` for a numbered display, ``"Lemma D.3"``, ``"Assumption D.4"``, or a few words
+    for what carries no number: ``"before D.29"``.
+    `kind` is "definition", "assumption", "identity", "step", "corollary", "lemma", "theorem" or
+    "observation".
+    `about`: what the line says, in a few words.
+    `conclusion`: A Tuple is a chain or a conjunction: all of them, in the order printed.
+    `given`: what a proof may use.
+    `where`: definitions, substituted before anything is judged, in this order.
+    `quantifier`: an assumption is judged by whether it can be met at all: "exists".
+    `in_force`: Assumptions D.1 to D.5 of the printed edition hold around the line: a witness
+    against it has to satisfy all of them too.
+    `indices`: which entries (i, j) the line speaks of.
+    `edition` in {"printed", "corrected", "repaired"}.
+    `reference`: place in the text.
+    `reading`: how an ambiguity was read.
+    `flaw`: shown only where the verdict is *refuted*.
+    `repair`: the smallest change that makes the line true, or that an earlier repair makes
+    necessary.
+    """
+
+    id: str
+    kind: str
+    about: str
+    conclusion: Any
+    given: tuple[Given, ...] = ()
+    where: tuple[tuple[Any, Any], ...] = ()
+    quantifier: str = "for all"
+    in_force: bool = False
+    indices: str = "any"
+    edition: str = "printed"
+    reference: str = ""
+    reading: str = ""
+    flaw: Flaw | None = None
+    repair: Claim | None = None
+
+    @property
+    def conditions(self) -> tuple[Any, ...]:
+        """The relations of the conclusion in their order; none for identities of other kinds."""
+        return conditions_of(self.conclusion)
+
+    @property
+    def rests_on(self) -> tuple[str, ...]:
+        """Ids of the records that the hypotheses come from, without repetition."""
+        named = (given.source for given in self.given)
+        return tuple(dict.fromkeys(name for name in named if name not in INTERNAL_SOURCES))
+
+    def cite(self) -> tuple[Given, ...]:
+        """The relations of the conclusion as hypotheses of a later claim."""
+        return tuple(Given(relation, self.id) for relation in self.conditions)
+
+    def but(self, **changes: Any) -> Claim:
+        """How a repair is written: the claim with some fields replaced, without flaw and repair."""
+        return replace(
+            self,
+            **({"edition": "corrected", "flaw": None, "repair": None, "reading": ""} | changes),
+        )
+
+    def mended(self, **changes: Any) -> Claim:
+        """The claim with a repair attached, which differs from it in some fields."""
+        return replace(self, repair=self.but(**changes))
+
+    def __iter__(self) -> Iterator[Claim]:
+        """The claim and its repairs, one after the other."""
+        claim: Claim | None = self
+        while claim is not None:
+            yield claim
+            claim = claim.repair
+
+
+#: Sources of hypotheses that are no records of the ledger.
+INTERNAL_SOURCES = frozenset({"induction", "hypothesis", "case", "definition", "dynamics", "PSD"})

@@ -1,0 +1,195 @@
+"""A claim as mathematics that a reader can check: on a terminal, and in LaTeX."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import sympy
+
+from swingby.proofs.language.claim import AlongTrajectory, Claim, Given, conditions_of
+from swingby.proofs.language.claims import hypotheses
+from swingby.proofs.language.conclusions import Both
+from swingby.proofs.language.formula_printer import formula
+
+#: Which entries a claim speaks of: words, with formulas between dollar signs.
+_ENTRIES = {
+    "any": "",
+    "all": "for all $ i, j$",
+    "diagonal": "for all $ i = j$",
+    "off-diagonal": "for all $ i ≠ j$",
+    "larger first": "for all $ i ≠ j $ with $ a_i > a_j$",
+}
+_SOURCES = {
+    "induction": "induction hypothesis",
+    "PSD": "W positive semidefinite",
+    "dynamics": "the update",
+}
+
+
+#: Signs of a source that mean something in the text mode of LaTeX.
+_IN_TEXT = str.maketrans(
+    {"^": r"\textasciicircum ", "\\": r"\textbackslash ", "~": r"\textasciitilde "}
+    | {sign: rf"\{sign}" for sign in "_&%#${}"}
+)
+
+
+def source_text(source: str) -> str:
+    """Where a hypothesis comes from, as a reference."""
+    if re.fullmatch(r"[A-Z\d]\.\d+", source):
+        return f"({source})"
+    return _SOURCES.get(source, source)
+
+
+def relations(conclusion: Any, *, latex: bool = False) -> list[str]:
+    """The relations of a conclusion, one per line."""
+    if conditions := conditions_of(conclusion):
+        return [formula(part, latex=latex) for part in conditions]
+    parts = conclusion.parts if isinstance(conclusion, Both) else (conclusion,)
+    return [part.lines(latex) for part in parts]
+
+
+def statement_line(claim: Claim, *, latex: bool = False) -> str:
+    """The conclusion alone, on one line."""
+    return (r",\quad " if latex else ",  ").join(relations(claim.conclusion, latex=latex))
+
+
+def _definitions(claim: Claim, latex: bool) -> list[str]:
+    return [
+        f"{formula(left, latex=latex)} = {formula(right, latex=latex)}"
+        for left, right in claim.where
+    ]
+
+
+def _mixed(text: str, latex: bool) -> str:
+    """Words, with formulas between dollar signs, on one line."""
+    if not latex:
+        return " ".join(text.replace("$", "").split())
+    parts = enumerate(text.split("$"))
+    shown = "".join(part if place % 2 else rf"\text{{{part}}}" for place, part in parts if part)
+    return shown.replace("≠", r"\ne").replace("≥", r"\ge").replace("≤", r"\le")
+
+
+def _entries(name: str, latex: bool) -> str:
+    return _mixed(_ENTRIES.get(name, f"${name}$"), latex)
+
+
+def _head(claim: Claim, latex: bool) -> str:
+    """The head of the conclusion, without its colon: of which cases it speaks."""
+    conclusion = claim.conclusion
+    along = isinstance(conclusion, AlongTrajectory)
+    pieces = [_entries(conclusion.entries if along else claim.indices, latex)]
+    if claim.quantifier == "exists":
+        pieces.insert(0, _mixed("there are numbers with", latex))
+    elif along:
+        pieces.insert(0, _mixed("along every trajectory ", latex))
+        pieces += (_mixed(part, latex) for part in _times(conclusion, latex))
+    return (r",\ " if latex else ", ").join(piece for piece in pieces if piece)
+
+
+def _times(conclusion: AlongTrajectory, latex: bool) -> Iterator[str]:
+    """At which steps a claim about trajectories holds."""
+
+    def shown(parts: tuple[Any, ...]) -> str:
+        return "$ and $".join(formula(part, latex=latex) for part in parts)
+
+    if conclusion.when:
+        yield f"every $t_0$ with ${shown(conclusion.when)}$"
+    yield f"every $t ≥ {'t_0' if conclusion.when else '0'}$"
+    if conclusion.until is not None:
+        yield f"up to $t ≤ {formula(conclusion.until, latex=latex)}$"
+    if conclusion.during:
+        yield f"as long as ${shown(conclusion.during)}$"
+
+
+def to_text(claim: Claim) -> str:
+    """A claim for a terminal: hypotheses with their sources, definitions, conclusion."""
+    lines = []
+    if claim.given:
+        shown = [_relation(given, latex=False) for given in claim.given]
+        width = min(max(map(len, shown)), 56)
+        lines.append("given")
+        for text, given in zip(shown, claim.given, strict=True):
+            lines.append(f"  {text:<{width}}    {source_text(given.source)}")
+    if claim.in_force:
+        lines.append("Assumptions D.1 to D.5 are in force.")
+    if claim.where:
+        lines += ["where", *(f"  {text}" for text in _definitions(claim, latex=False))]
+    lines.append(_head(claim, latex=False) or ("then" if lines else "always"))
+    lines += [f"  {text}" for text in relations(claim.conclusion)]
+    return "\n".join(lines)
+
+
+def to_latex(claim: Claim) -> str:
+    """A claim as an ``aligned`` block of LaTeX, without delimiters."""
+    rows = []
+    for place, given in enumerate(claim.given):
+        head = r"\text{given}\quad" if place == 0 else ""
+        source = source_text(given.source).translate(_IN_TEXT)
+        rows.append(rf"{head} & {_relation(given, latex=True)} && \text{{{source}}}")
+    if claim.in_force:
+        rows.append(r"\text{in force}\quad & \text{Assumptions D.1 to D.5}")
+    for place, text in enumerate(_definitions(claim, latex=True)):
+        rows.append((r"\text{where}\quad" if place == 0 else "") + f" & {text}")
+    head = _head(claim, latex=True)
+    shown = relations(claim.conclusion, latex=True)
+    if isinstance(claim.conclusion, AlongTrajectory):
+        rows += [f"& {text}" for text in (head, *shown)]
+    else:
+        first = r"\text{then}\quad" if rows else ""
+        rows.append(f"{first} & {shown[0]}" + (rf" && {head}" if head else ""))
+        rows += [f" & {text}" for text in shown[1:]]
+    return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
+
+
+def _relation(given: Given, latex: bool) -> str:
+    relation = given.relation
+    if isinstance(relation, sympy.Basic):
+        return formula(relation, latex=latex)
+    return (r",\ " if latex else ", ").join(relations(relation, latex=latex))
+
+
+def difference(claim: Claim, repair: Claim, *, latex: bool = False) -> tuple[str, str]:
+    """What a repair changes, in one line each: as it stood and as it stands.
+
+    Returns the relations of the conclusions that differ, else the definitions, else the hypotheses,
+    else the entries spoken of.
+    """
+    joint = r",\ " if latex else ", "
+    before, after = (relations(one.conclusion, latex=latex) for one in (claim, repair))
+    extra = _stronger(claim, repair, latex)
+    if before == after:
+        before, after = _definitions(claim, latex), _definitions(repair, latex)
+    if before != after:
+        old, new = _unshared(before, after, joint)
+        return old, new + (r"\ \text{ if } " if latex else "  if ") * bool(extra) + extra
+    before, after = ([_relation(given, latex) for given in one.given] for one in (claim, repair))
+    if before == after:
+        return _entries(claim.indices, latex), _entries(repair.indices, latex)
+    # The statement is the same, under other hypotheses.
+    old, new = _unshared(before, after, joint)
+    said = r"\text{%s } %s" if latex else "%s %s"
+    first = said % ("if", old) if old != "-" else statement_line(claim, latex=latex)
+    if new == "-":
+        return first, said % ("the same without the hypothesis", old)
+    return first, said % ("the same if", new)
+
+
+def _stronger(claim: Claim, repair: Claim, latex: bool) -> str:
+    """Hypotheses that a repair adds to those of the text, corrected lines left aside."""
+    known = {given.relation for given in claim.given}
+    known |= {given.relation for group in hypotheses().values() for given in group}
+    added = (
+        _relation(given, latex)
+        for given in repair.given
+        if given.relation not in known
+        and (given.source in ("case", "definition") or given.source.startswith("Assumption"))
+    )
+    return (r",\ " if latex else ", ").join(added)
+
+
+def _unshared(before: list[str], after: list[str], joint: str) -> tuple[str, str]:
+    old = joint.join(text for text in before if text not in after)
+    new = joint.join(text for text in after if text not in before)
+    return old or "-", new or "-"

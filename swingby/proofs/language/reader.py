@@ -1,0 +1,481 @@
+"""Proof files read: text to claims, one line at a time and only when it is asked for.
+
+An entry of a file begins at the left edge. Its fields stand indented below it, one keyword each;
+what is indented further goes on with the line above it, or lists the parts of a field. The grammar
+of formulas is in :mod:`swingby.proofs.language.formula_parser`; nothing of a file is evaluated.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import sympy
+
+from swingby.proofs.language import matrices
+from swingby.proofs.language.claim import (
+    BREAKS,
+    SEVERITIES,
+    AlongTrajectory,
+    Claim,
+    Flaw,
+    Given,
+    in_order_of_use,
+)
+from swingby.proofs.language.conclusions import ByHand
+from swingby.proofs.language.formula_parser import (
+    Piece,
+    algebra,
+    is_letter,
+    latin,
+    relations,
+    values,
+)
+from swingby.theory.reading import text_of
+
+#: Keywords of the fields of a line; "repair" holds fields of its own.
+FIELDS = (
+    *("about", "place", "for", "given", "also given", "where", "then", "when", "while", "until"),
+    *("because", "test", "reading", "flaw", "repair"),
+)
+#: Kinds of lines, as in :class:`swingby.proofs.language.claim.Claim`.
+KINDS = (
+    *("definition", "assumption", "identity", "step", "corollary", "lemma", "theorem"),
+    "observation",
+)
+#: Where the proofs of the package are.
+FOLDER = Path(__file__).parent / "texts"
+
+#: What may be said of letters.
+TRAITS = ("real", "positive", "nonnegative", "integer", "noncommutative", "complex")
+
+#: Words in ``for`` and in ``default``: the field of a claim that each sets.
+FLAGS: Mapping[str, tuple[str, Any]] = {
+    **{name: ("indices", name) for name in ("any", "diagonal", "off-diagonal", "larger first")},
+    **{name: ("edition", name) for name in ("printed", "corrected", "repaired")},
+    "in force": ("in_force", True),
+    "not in force": ("in_force", False),
+    "some numbers": ("quantifier", "exists"),
+    "all numbers": ("quantifier", "for all"),
+    "every trajectory": ("along", True),
+}
+
+_ENTRY = ("use", "letters", "let", "group", "default", *KINDS)
+_CITED = re.compile(r"\((.+)\)(,? repaired)?")
+_SOURCE = re.compile(r"(.*?)\s+\[([^\n]+)\]", re.DOTALL)
+_LETTER = re.compile(r"(\S+?)(?:\s*=\s*\"(.+)\")?")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A line of the file and what is indented below it."""
+
+    head: Piece
+    inner: list[Block] = field(default_factory=list)
+
+    def pieces(self) -> Iterator[Piece]:
+        """The parts of a list: one on the line itself, and one for each line below or beside it.
+
+        What is indented further than a part goes on with it.
+        """
+        first = self.head if self.head.text else None
+        for block in self.inner:
+            if first is not None and block.head.column > first.column:
+                first = _with(first, block.joined())
+                continue
+            if first is not None:
+                yield first
+            first = block.joined()
+        if first is not None:
+            yield first
+
+    def parts(self) -> Iterator[Piece]:
+        """The parts of a list between semicolons, each at its own line and column."""
+        for piece in self.pieces():
+            start = 0
+            for text in piece.text.split(";"):
+                before = piece.text[:start] + text[: len(text) - len(text.lstrip())]
+                line, last = piece.line + before.count("\n"), len(before) - before.rfind("\n")
+                column = last if "\n" in before else piece.column + len(before)
+                start += len(text) + 1
+                if text.strip() not in ("", "nothing"):
+                    yield Piece(piece.file, line, column, text.strip())
+
+    def joined(self) -> Piece:
+        """The line with all that is below it, lines and columns kept."""
+        return functools.reduce(_with, (block.joined() for block in self.inner), self.head)
+
+    def words(self) -> str:
+        """The text as prose: line ends are spaces."""
+        return " ".join(self.joined().text.split())
+
+    def after(self, length: int) -> Block:
+        """The same without the first signs of its line."""
+        return Block(self.head.after(length), self.inner)
+
+
+def _with(first: Piece, more: Piece) -> Piece:
+    """A text that goes on further below."""
+    lines = more.line - first.line - first.text.count("\n")
+    return replace(first, text=first.text + "\n" * lines + " " * (more.column - 1) + more.text)
+
+
+Fields = dict[str, Block]
+
+
+def blocks(text: str, file: str) -> list[Block]:
+    """The entries of a file: its lines by indentation, comments left out."""
+    top: list[Block] = []
+    open_blocks: list[Block] = []
+    for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
+        words = line.strip()
+        if not words or words.startswith("#"):
+            continue
+        column = len(line) - len(line.lstrip()) + 1
+        piece = Piece(file, number, column, words)
+        if "\t" in line[:column]:
+            raise piece.refuse("must be indented by spaces")
+        while open_blocks and open_blocks[-1].head.column >= column:
+            open_blocks.pop()
+        block = Block(piece)
+        if column > 1 and not open_blocks:
+            raise piece.refuse("must be indented below an entry")
+        (open_blocks[-1].inner if open_blocks else top).append(block)
+        open_blocks.append(block)
+    return top
+
+
+def fields(block: Block) -> Fields:
+    """The fields below a line by keyword."""
+    found: Fields = {}
+    for inner in block.inner:
+        keyword = _keyword(inner.head.text, FIELDS)
+        if not keyword:
+            raise inner.head.refuse(f"must begin with one of {', '.join(FIELDS)}")
+        if keyword in found:
+            raise inner.head.refuse(f"must not stand twice: {keyword}")
+        rest = found[keyword] = inner.after(len(keyword))
+        if keyword == "repair" and (rest.head.text or not rest.inner):
+            raise inner.head.refuse("must have fields of its own, indented below it")
+        if not rest.joined().text:
+            raise inner.head.refuse("must not be empty")
+    return found
+
+
+def _keyword(text: str, keywords: tuple[str, ...]) -> str:
+    """The keyword that a line begins with; the longest, or none."""
+    fits = (word for word in keywords if text == word or text.startswith(f"{word} "))
+    return max(fits, key=len, default="")
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What a line may use, at its place in the file."""
+
+    names: Mapping[str, Any]
+    groups: Mapping[str, tuple[Given, ...]]
+    defaults: Mapping[str, Any]
+
+
+class Proof(Mapping[str, Claim]):
+    """The claims of a proof file by their ids, in its order.
+
+    `file`: named in errors.
+    `folder`: where ``use`` looks first; the proofs of the package come after it.
+    `users`: names of the files that use this one.
+    Raises InvalidInput if the text is no proof; the message names file, line and column and what
+    was expected. Formulas are read when their line is asked for.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        file: str = "proof",
+        folder: Path | None = None,
+        users: tuple[str, ...] = (),
+    ) -> None:
+        self._folder = folder
+        self._chain = (*users, file)
+        self._used: list[Proof] = []
+        self._own: set[str] = set()
+        self._known = _Known({}, {}, {"reference": ""})
+        self._lines: dict[str, _Line] = {}
+        self._claims: dict[str, Claim] = {}
+        for block in blocks(text, file):
+            keyword = _keyword(block.head.text, _ENTRY)
+            if not keyword:
+                raise block.head.refuse(f"must begin with one of {', '.join(_ENTRY)}")
+            rest = block.after(len(keyword))
+            if keyword in KINDS:
+                self._line(keyword, rest)
+            else:
+                getattr(self, f"_{keyword}")(rest)
+
+    @property
+    def names(self) -> Mapping[str, Any]:
+        """The letters, those of used files included."""
+        return self._known.names
+
+    @property
+    def groups(self) -> Mapping[str, tuple[Given, ...]]:
+        """The named hypotheses, those of used files included."""
+        return self._known.groups
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._lines)
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def __getitem__(self, id: str) -> Claim:
+        if id not in self._claims:
+            self._claims[id] = self._lines[id].claim()
+        return self._claims[id]
+
+    def hypotheses(self, block: Block, known: _Known, line: int) -> Iterator[Given]:
+        """Between semicolons or on lines: ``x >= y [source]``, ``GROUP``, ``(D.58) repaired``."""
+        for piece in block.parts():
+            if piece.text in known.groups:
+                yield from known.groups[piece.text]
+            elif match := _SOURCE.fullmatch(piece.text):
+                shorter = replace(piece, text=match[1].rstrip())
+                special = algebra([shorter], known.names, {})
+                found = [special] if special is not None else _relations([shorter], known)
+                yield from (Given(relation, match[2]) for relation in found)
+            else:
+                yield from self._cited(piece, line)
+
+    def _cited(self, piece: Piece, line: int) -> tuple[Given, ...]:
+        """A line of this file above some line, or one of a file that it uses, as a hypothesis."""
+        match = _CITED.fullmatch(piece.text)
+        name, claim = match[1] if match else "", None
+        if name in self._lines:
+            claim = self[name] if self._lines[name].block.head.line < line else None
+        else:
+            claim = next((used[name] for used in self._used if name in used), None)
+        if match is None or claim is None:
+            wanted = "must be a relation with its [source], a group, or a line above in brackets"
+            raise piece.refuse(wanted)
+        claim = claim.repair if match[2] else claim
+        if claim is None:
+            raise piece.refuse("must be a line that has a repair")
+        return claim.cite() or (Given(claim.conclusion, claim.id),)
+
+    def _line(self, kind: str, block: Block) -> None:
+        name, colon, about = (part.strip() for part in block.head.text.partition(":"))
+        if not colon or not name:
+            raise block.head.refuse("must be the id of a line, a colon, and what the line says")
+        if name in self._lines:
+            raise block.head.refuse("must be the id of one line alone", name)
+        common = {word: value for word, value in self._known.defaults.items() if word != "along"}
+        start = Claim(name, kind, about, None, **common)
+        self._lines[name] = _Line(self, start, block, self._known)
+
+    def _use(self, block: Block) -> None:
+        name = block.head.text
+        if name == "matrices":
+            self._declare(matrix_letters())
+            return
+        folders = [FOLDER] if self._folder is None else [self._folder, FOLDER]
+        paths = (folder / f"{name}.proof" for folder in folders)
+        path = next((path for path in paths if path.is_file()), None)
+        if path is None or not re.fullmatch(r"[\w-]+", name):
+            raise block.head.refuse("must be matrices, or the name of a proof file beside this one")
+        if path.name in self._chain:
+            raise block.head.refuse("must be another file, one that does not use this one")
+        used = packaged(name) if path.parent == FOLDER else load(path, self._chain)
+        self._used.append(used)
+        self._declare(used.names, used.groups)
+
+    def _letters(self, block: Block) -> None:
+        traits, colon, listed = block.joined().text.partition(":")
+        words = traits.split()
+        if not colon or not words or not set(words) <= set(TRAITS):
+            raise block.head.refuse(f"must be one of {', '.join(TRAITS)}, a colon, and letters")
+        given = {word: True for word in words if word not in ("complex", "noncommutative")}
+        if "noncommutative" in words:
+            given["commutative"] = False
+        for one in listed.split(","):
+            match = _LETTER.fullmatch(" ".join(one.split()))
+            if not match or not is_letter(match[1]):
+                raise block.head.refuse('must be a letter, or letter = "its name"', one.strip())
+            name = latin(match[1])
+            if name in self._own:
+                raise block.head.refuse("must be declared once", match[1])
+            self._own.add(name)
+            self._declare({name: sympy.Symbol(match[2] or name, **given)})
+
+    def _let(self, block: Block) -> None:
+        piece = block.joined()
+        name, sign, _ = piece.text.partition("=")
+        if not sign:
+            raise piece.refuse("must be a name, =, and an expression")
+        (value,) = values(piece.after(len(name) + 1), self.names)
+        self._declare({latin(name.strip()): value})
+
+    def _group(self, block: Block) -> None:
+        name, colon, _ = block.head.text.partition(":")
+        if not colon:
+            raise block.head.refuse("must be a name, a colon, and hypotheses")
+        found = self.hypotheses(block.after(len(name) + 1), self._known, block.head.line)
+        self._declare({}, {name.strip(): tuple(found)})
+
+    def _default(self, block: Block) -> None:
+        if place := _keyword(block.head.text, ("place",)):
+            new: dict[str, Any] = {"reference": block.after(len(place)).words()}
+        else:
+            usual = {"indices": "any", "in_force": False, "edition": "printed"}
+            new = usual | {"quantifier": "for all"} | flags(block)
+        self._known = replace(self._known, defaults={**self._known.defaults, **new})
+
+    def _declare(
+        self, names: Mapping[str, Any], groups: Mapping[str, tuple[Given, ...]] | None = None
+    ) -> None:
+        names, groups = {**self.names, **names}, {**self.groups, **(groups or {})}
+        self._known = replace(self._known, names=names, groups=groups)
+
+
+def flags(block: Block) -> dict[str, Any]:
+    """The fields of a claim that the words of ``for`` set."""
+    words = [word.strip() for word in block.words().split(",")]
+    for word in words:
+        if word not in FLAGS:
+            raise block.head.refuse(f"must be words among {', '.join(FLAGS)}", word)
+    return dict(FLAGS[word] for word in words)
+
+
+def _relations(pieces: Iterable[Piece], known: _Known) -> list[Any]:
+    return [one for piece in pieces for one in relations(piece, known.names)]
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A claim from its fields; a repair reads the same fields, those of its own put over them."""
+
+    proof: Proof
+    start: Claim
+    block: Block
+    known: _Known
+
+    def claim(self) -> Claim:
+        own = fields(self.block)
+        return self._filled(self.start, own, own)
+
+    def _filled(self, claim: Claim, own: Fields, all_fields: Fields) -> Claim:
+        """A claim with what its own fields say; conclusions may take parts from those above."""
+        changes: dict[str, Any] = {}
+        for name, word in (("about", "about"), ("reference", "place"), ("reading", "reading")):
+            if word in own:
+                changes[name] = own[word].words()
+        if "for" in own:
+            changes |= flags(own["for"])
+        along = changes.pop("along", False) or isinstance(claim.conclusion, AlongTrajectory)
+        if "given" in own:
+            changes["given"] = self._hypotheses(own["given"])
+        if "also given" in own:
+            before = changes.get("given", claim.given)
+            changes["given"] = (*before, *self._hypotheses(own["also given"]))
+        if "where" in own:
+            changes["where"] = tuple(self._definitions(own["where"]))
+            try:
+                in_order_of_use(dict(changes["where"]))
+            except ValueError as circle:
+                raise own["where"].head.refuse("must not go in a circle", str(circle)) from None
+        if "flaw" in own:
+            changes["flaw"] = _flaw(own["flaw"])
+        concludes = {"then", "when", "while", "until", "because", "test"} & set(own)
+        if concludes and "then" in all_fields:
+            indices = changes.get("indices", claim.indices)
+            changes["conclusion"] = self._conclusion(all_fields, along, indices)
+        elif concludes or claim.conclusion is None:
+            raise self.block.head.refuse("must have a conclusion: then", claim.id)
+        claim = replace(claim, **changes)
+        if "repair" in own:
+            inner = fields(own["repair"])
+            repair = self._filled(claim.but(), inner, all_fields | inner)
+            claim = replace(claim, repair=repair)
+        return claim
+
+    def _hypotheses(self, block: Block) -> tuple[Given, ...]:
+        return tuple(self.proof.hypotheses(block, self.known, self.block.head.line))
+
+    def _definitions(self, block: Block) -> Iterator[tuple[Any, Any]]:
+        defined: set[Any] = set()
+        for piece in block.pieces():
+            for one in relations(piece, self.known.names) if piece.text != "nothing" else ():
+                if not isinstance(one, sympy.Eq) or not one.lhs.is_Symbol:
+                    raise piece.refuse("must be a definition: letter = expression")
+                if one.lhs in defined:
+                    raise piece.refuse("must define a letter once")
+                defined.add(one.lhs)
+                yield one.lhs, one.rhs
+
+    def _conclusion(self, own: Fields, along: bool, indices: str) -> Any:
+        words = {name: block.words() for name, block in own.items() if name in ("because", "test")}
+        special = algebra(list(own["then"].pieces()), self.known.names, words)
+        if not isinstance(special, ByHand):
+            _refuse_stray(own, ("because", "test"), "then by hand: ...")
+        if special is not None or not along:
+            _refuse_stray(own, ("when", "while", "until"), "for every trajectory")
+        if special is not None:
+            return special
+
+        def listed(name: str) -> list[Any]:
+            return _relations(own[name].pieces(), self.known) if name in own else []
+
+        found = listed("then")
+        shown = found[0] if len(found) == 1 else sympy.Tuple(*found)
+        if not along:
+            return shown
+        when, during = tuple(listed("when")), tuple(listed("while"))
+        until = own.get("until")
+        (end,) = values(until.joined(), self.known.names) if until else (None,)
+        return AlongTrajectory(shown, "all" if indices == "any" else indices, when, during, end)
+
+
+def _refuse_stray(own: Fields, names: Iterable[str], wanted: str) -> None:
+    """A field that says nothing without another one."""
+    for name in own.keys() & set(names):
+        raise own[name].head.refuse(f"must stand beside: {wanted}", name)
+
+
+def _flaw(block: Block) -> Flaw:
+    head, _, explanation = block.words().partition(":")
+    breaks, _, severity = (part.strip() for part in head.partition(","))
+    if breaks not in BREAKS or severity not in SEVERITIES or not explanation:
+        raise block.head.refuse(
+            f"must be one of {', '.join(BREAKS)}, a comma, one of {', '.join(SEVERITIES)}, a "
+            "colon, and why"
+        )
+    return Flaw(breaks, severity, explanation.strip())
+
+
+@functools.cache
+def matrix_letters() -> dict[str, Any]:
+    """The letters of :mod:`swingby.proofs.language.matrices`, a transpose as ``U^T``."""
+    kinds = (sympy.Symbol, sympy.IndexedBase, sympy.core.function.UndefinedFunction)
+    found = {}
+    for name, value in vars(matrices).items():
+        if isinstance(value, kinds):
+            flipped = name.endswith("t") and value in matrices.LETTERS and name[:-1] in found
+            found[f"{name[:-1]}^T" if flipped else name] = value
+    return found
+
+
+def load(path: str | Path, users: tuple[str, ...] = ()) -> Proof:
+    """A proof from its file.
+
+    Raises InvalidInput if it cannot be read, or is no proof.
+    """
+    place = Path(path)
+    return Proof(text_of(place, "proof", "file of text"), place.name, place.parent, users)
+
+
+@functools.cache
+def packaged(name: str) -> Proof:
+    """A proof that comes with the package, such as ``"suppression"``."""
+    return load(FOLDER / f"{name}.proof")

@@ -1,0 +1,269 @@
+"""Claims written as a proof file; read again, they are the same claims."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from string import Template
+from typing import Any
+
+import sympy
+from sympy.printing.precedence import PRECEDENCE
+from sympy.printing.str import StrPrinter
+
+from swingby.proofs.language import conclusions, reader
+from swingby.proofs.language.claim import AlongTrajectory, Claim, Given
+from swingby.proofs.language.formula_parser import (
+    FUNCTIONS,
+    Piece,
+    flow_letters,
+    is_letter,
+    latin,
+    values,
+)
+from swingby.proofs.language.formula_printer import greek
+
+_WIDTH = 100
+_CALLS = {"Abs": "abs", "Max": "max", "Min": "min", "KroneckerDelta": "delta"}
+
+
+def proof_text(claims: Iterable[Claim]) -> str:
+    """A proof file with some claims, letters declared at its top.
+
+    Returns :class:`swingby.proofs.language.reader.Proof` reads the same claims from it.
+    """
+    listed = list(claims)
+    names, declared = names_for(listed)
+    writer = Writer(names, {claim.id: claim for claim in listed})
+    return "\n\n".join(["\n".join(declared), *map(writer.line, listed)]) + "\n"
+
+
+@dataclass(frozen=True)
+class Writer:
+    """How letters are written, and the lines that may be cited, by id."""
+
+    names: Mapping[Any, str]
+    known: Mapping[str, Claim]
+
+    def line(self, claim: Claim) -> str:
+        """A claim with its repairs."""
+        rows = [f"{claim.kind} {claim.id}: {claim.about}"]
+        if len(rows[0]) > _WIDTH:
+            rows = [f"{claim.kind} {claim.id}:", *_field("about", [claim.about], 2)]
+        above, indent = Claim(claim.id, claim.kind, claim.about, None), 2
+        for version in claim:
+            for keyword, texts in self._fields(version, above):
+                rows += _field(keyword, texts, indent)
+            if version.repair:
+                rows.append(" " * indent + "repair")
+            above, indent = version.but(), indent + 2
+        return "\n".join(rows)
+
+    def _fields(self, claim: Claim, above: Claim) -> Iterator[tuple[str, list[str]]]:
+        """What a claim says that the one above it, of which it is the repair, does not."""
+        if claim.about != above.about:
+            yield "about", [claim.about]
+        if claim.reference != above.reference:
+            yield "place", [claim.reference]
+        flags = [
+            word
+            for word, (name, value) in reader.FLAGS.items()
+            if getattr(claim, name, None) == value != getattr(above, name)
+        ]
+        if above.conclusion is None and isinstance(claim.conclusion, AlongTrajectory):
+            flags.append("every trajectory")
+        if flags:
+            yield "for", [", ".join(flags)]
+        if claim.given != above.given:
+            yield "given", list(map(self._hypothesis, claim.given)) or ["nothing"]
+        if claim.where != above.where:
+            pairs = [f"{self.text(left)} = {self.text(right)}" for left, right in claim.where]
+            yield "where", pairs or ["nothing"]
+        if claim.conclusion != above.conclusion:
+            yield from self._concluded(claim.conclusion)
+        if claim.reading:
+            yield "reading", [claim.reading]
+        if claim.flaw:
+            flaw = claim.flaw
+            yield "flaw", [f"{flaw.breaks}, {flaw.severity}: {flaw.explanation}"]
+
+    def _hypothesis(self, given: Given) -> str:
+        """A relation with its source; an identity of an earlier line by its id, in brackets."""
+        relation, claim = given.relation, self.known.get(given.source)
+        if isinstance(relation, sympy.Basic):
+            return f"{self.relation(relation)}  [{given.source}]"
+        for one, words in ((claim, ""), (claim and claim.repair, " repaired")):
+            if one is not None and one.conclusion == relation:
+                return f"({one.id}){words}"
+        (text,) = self.algebra(relation)
+        return f"{text}  [{given.source}]"
+
+    def _concluded(self, conclusion: Any) -> Iterator[tuple[str, list[str]]]:
+        if isinstance(conclusion, conclusions.ByHand):
+            yield "then", [f"by hand: {conclusion.text}"]
+            yield "because", [conclusion.why]
+            if conclusion.test:
+                yield "test", [conclusion.test]
+        elif not isinstance(conclusion, AlongTrajectory):
+            yield "then", self._relations(conclusion)
+        else:
+            yield "then", self._relations(conclusion.relation)
+            for word, listed in (("when", conclusion.when), ("while", conclusion.during)):
+                if listed:
+                    yield word, list(map(self.relation, listed))
+            if conclusion.until is not None:
+                yield "until", [self.text(conclusion.until)]
+
+    def _relations(self, conclusion: Any) -> list[str]:
+        if not isinstance(conclusion, sympy.Basic):
+            return list(self.algebra(conclusion))
+        several = conclusion.args if isinstance(conclusion, sympy.Tuple) else (conclusion,)
+        return list(map(self.relation, several))
+
+    def relation(self, relation: Any) -> str:
+        """Two sides with their sign."""
+        if not isinstance(relation, sympy.core.relational.Relational):
+            raise TypeError(f"no hypothesis of a proof file: {relation}")
+        sign = {"==": "="}.get(relation.rel_op, relation.rel_op)
+        return f"{self.text(relation.lhs)} {sign} {self.text(relation.rhs)}"
+
+    def algebra(self, conclusion: Any) -> Iterator[str]:
+        """The lines of a conclusion that is no relation."""
+        if isinstance(conclusion, conclusions.Both):
+            for part in conclusion.parts:
+                yield from self.algebra(part)
+        elif isinstance(conclusion, conclusions.InDimensions):
+            flow = isinstance(conclusion, conclusions.FlowIdentity)
+            head, sign = ("flow", "->") if flow else ("formula", "=")
+            for dimension, left, right in conclusion.cases:
+                inner = self._in_flow(dimension)
+                where = f", d = {dimension}" * (dimension > 1)
+                yield f"{head}{where}: {inner.text(left)} {sign} {inner.text(right)}"
+        else:
+            form = Template(conclusion.FORM)
+            names = form.get_identifiers()
+            yield form.substitute({name: self._part(getattr(conclusion, name)) for name in names})
+            for label, pairs in getattr(conclusion, "cases", ()):
+                equations = (f"{self.text(left)} = {self.text(right)}" for left, right in pairs)
+                yield f"case {label}: {', '.join(equations)}"
+
+    def _part(self, part: Any) -> str:
+        """A field of a conclusion: words, a relation, a formula or several."""
+        if isinstance(part, str):
+            return part
+        if isinstance(part, tuple):
+            return ", ".join(map(self.text, part))
+        return self.relation(part) if part.is_Relational else self.text(part)
+
+    def _in_flow(self, dimension: int) -> Writer:
+        letters = {letter: name for name, letter in flow_letters(dimension).items()}
+        known = {one: name for one, name in self.names.items() if name not in letters.values()}
+        return Writer({**known, **letters}, {})
+
+    def text(self, expression: Any) -> str:
+        """An expression such that reading it gives the same; ValueError if there is none."""
+        expression = sympy.sympify(expression)
+        text = str(_Printer(self.names).doprint(expression))
+        (found,) = values(Piece("", 1, 1, text), {latin(x): one for one, x in self.names.items()})
+        if found != expression:
+            raise ValueError(f"no text for {expression}: {text}")
+        return text
+
+
+class _Printer(StrPrinter):  # type: ignore[misc]
+    """As sympy writes it, in the names of a file; what it would evaluate stands as written."""
+
+    def __init__(self, names: Mapping[Any, str]) -> None:
+        super().__init__()
+        self._names = names
+
+    def _print(self, expr: Any, **kwargs: Any) -> str:
+        if isinstance(expr, sympy.Basic) and expr in self._names:
+            return greek(self._names[expr])
+        text = str(super()._print(expr, **kwargs))
+        kept = isinstance(expr, sympy.Add | sympy.Indexed | sympy.Sum | sympy.Tuple)
+        if not isinstance(expr, sympy.Expr) or kept or not expr.args:
+            return text
+        return text if expr.func(*expr.args) == expr else f"as_written({text})"
+
+    def _print_Function(self, expr: Any) -> str:
+        name = expr.func.__name__
+        name = self._names.get(expr.func, _CALLS.get(name, name))
+        if name not in FUNCTIONS and expr.func not in self._names:
+            raise ValueError(f"no text for {name}")
+        return f"{name}({', '.join(map(self._print, expr.args))})"
+
+    def _print_Pow(self, expr: Any, rational: bool = False) -> str:
+        level = PRECEDENCE["Pow"]
+        return "^".join(self.parenthesize(part, level) for part in expr.args)
+
+    _print_Abs = _print_LatticeOp = _print_Max = _print_Min = _print_Function
+    _print_KroneckerDelta = _print_Function
+
+    def _print_Indexed(self, expr: Any) -> str:
+        return f"{self._names[expr.base]}[{', '.join(map(self._print, expr.indices))}]"
+
+    def _print_Sum(self, expr: Any) -> str:
+        return f"sum({', '.join(map(self._print, (expr.function, *expr.limits[0])))})"
+
+
+def names_for(claims: Iterable[Claim]) -> tuple[dict[Any, str], list[str]]:
+    """How each letter of some claims is written, and the lines that declare them."""
+    used = sorted(set(_letters(list(claims))), key=lambda one: (str(one), sympy.srepr(one)))
+    names: dict[Any, str] = {}
+    by_traits: dict[str, list[str]] = {}
+    rows = []
+    if any(not isinstance(one, sympy.Symbol) or not one.is_commutative for one in used):
+        names |= {one: name for name, one in reader.matrix_letters().items()}
+        rows.append("use matrices")
+    for one in used:
+        if one in names or not isinstance(one, sympy.Symbol):
+            continue
+        name = one.name if is_letter(one.name) and "^" not in one.name else f"n_{len(names)}"
+        while name in names.values() or name in FUNCTIONS:
+            name += "'"
+        names[one] = name
+        shown = greek(name) if name == one.name else f'{greek(name)} = "{one.name}"'
+        by_traits.setdefault(_traits(one), []).append(shown)
+    rows += [f"letters {traits}: {', '.join(shown)}" for traits, shown in by_traits.items()]
+    return names, rows
+
+
+def _traits(letter: Any) -> str:
+    """What a file says of a letter."""
+    if not letter.is_commutative:
+        return "noncommutative"
+    said = letter._assumptions_orig
+    kinds = ("integer", "positive", "nonnegative", "real")
+    return " ".join(kind for kind in kinds if said.get(kind)) or "complex"
+
+
+def _letters(part: Any) -> Iterator[Any]:
+    if isinstance(part, sympy.Basic):
+        steps = sympy.preorder_traversal(part)
+        for one in steps:
+            if isinstance(one, sympy.Symbol | sympy.IndexedBase):
+                steps.skip()
+                yield one
+            elif isinstance(one, sympy.core.function.AppliedUndef):
+                yield one.func
+    elif isinstance(part, tuple | list):
+        for one in part:
+            yield from _letters(one)
+    elif isinstance(part, conclusions.InDimensions):
+        for dimension, *both in part.cases:
+            flow = set(flow_letters(dimension).values())
+            yield from (one for one in _letters(both) if one not in flow)
+    elif is_dataclass(part):
+        for one in fields(part):
+            yield from _letters(getattr(part, one.name))
+
+
+def _field(keyword: str, texts: list[str], indent: int) -> list[str]:
+    """A field: its parts below each other, what is long on several lines."""
+    inner = " " * (indent + len(keyword) + 1)
+    layout: dict[str, Any] = {"initial_indent": inner, "subsequent_indent": inner + "    "}
+    layout |= {"break_on_hyphens": False, "break_long_words": False}
+    found = [line for text in texts for line in textwrap.wrap(text, _WIDTH, **layout)]
+    return [" " * indent + keyword + found[0][len(inner) - 1 :], *found[1:]]

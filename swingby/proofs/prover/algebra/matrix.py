@@ -1,0 +1,305 @@
+"""Matrix identities: words for every dimension, entries for d = 1 to 5, integers as a witness.
+
+A line is *proved* only if the argument for every dimension and the exact expansion at small sizes
+agree, and *refuted* only at a point of small integers where two evaluations give different sides.
+The second evaluation is by sympy: its matrices, and its sums.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import operator
+from fractions import Fraction
+from typing import Any
+
+import sympy
+
+from swingby.proofs.language.claim import Claim
+from swingby.proofs.language.conclusions import EntryIdentity, GradientIdentity, MatrixIdentity
+from swingby.proofs.language.matrices import (
+    LETTERS,
+    I,
+    delta,
+    i,
+    j,
+    over_samples,
+    root,
+    s,
+    squared_norm,
+    substitute,
+)
+from swingby.proofs.prover.algebra import cases, words
+from swingby.proofs.prover.algebra.entries import (
+    POSITIVE,
+    SIZES,
+    Entries,
+    Number,
+    Rows,
+    inverted,
+    is_factored,
+    is_square,
+    is_symmetric,
+    layouts,
+    matrix,
+    nonzero_point,
+    polynomials,
+    scalar,
+    shown_values,
+    value_at,
+    written,
+)
+from swingby.proofs.prover.algebra.words import Unsupported, Where
+from swingby.proofs.prover.evidence import Judged, Witness, undecided
+from swingby.proofs.prover.scalar.exact_value import fraction
+from swingby.theory.verdict import Finding
+
+#: Sizes d of the entrywise proofs, and of a witness.
+PROOF_SIZES, WITNESS_SIZES = (1, 2, 3, 4, 5), (1, 2)
+#: Values that letters of the hypotheses alone are tried at, and how many letters at most.
+FEW, MOST_OWN = (*map(Fraction, (0, 1, 2, -1, 3)), Fraction(1, 16)), 4
+
+
+def judge_matrix(claim: Claim) -> Judged:
+    """The verdict on an identity between matrices, or between their entries."""
+    conclusion, where = claim.conclusion, claim.where
+    general, argument = _general(conclusion, where)
+    # the quartic loss in U has too many terms at d = 5
+    quartic = isinstance(conclusion, GradientIdentity) and is_factored(where)
+    sizes = PROOF_SIZES[:-1] if quartic else PROOF_SIZES
+    parts = sides(conclusion, where)
+    try:
+        every = list(layouts(conclusion, parts, where, sizes))
+        if not every:
+            raise Unsupported("no size to write the line out")
+        failing = any(
+            left != right
+            for layout in every
+            for left, right in written_out(conclusion, parts, layout)[1]
+        )
+    except Unsupported as reason:
+        return undecided("algebra", argument, f"entrywise: {reason}")
+    entrywise = f"entrywise for d = 1 to {sizes[-1]}"
+    if failing:
+        witness = point_of_failure(conclusion, where)
+        if witness is not None:
+            return Judged(Finding.REFUTED, "small integers", (f"fails {entrywise}",), witness)
+        return undecided("algebra", f"fails {entrywise}, no witness of small integers")
+    if general:
+        return Judged(
+            Finding.PROVED,
+            f"{argument}, and {entrywise}",
+            (argument, f"exact polynomials in the entries: equal {entrywise}"),
+        )
+    return undecided("algebra", f"{argument}: does not close", entrywise)
+
+
+def sides(conclusion: Any, where: Where) -> tuple[Any, ...]:
+    """The two expressions of a conclusion, with definitions put in."""
+    if isinstance(conclusion, GradientIdentity):
+        parts = (conclusion.loss, conclusion.gradient)
+    else:
+        parts = (conclusion.left, conclusion.right)
+    return tuple(substitute(part, where) for part in parts)
+
+
+def _general(conclusion: Any, where: Where) -> tuple[bool, str]:
+    """Whether an identity follows in every dimension, and by which argument."""
+    if isinstance(conclusion, MatrixIdentity):
+        text = "words of noncommuting letters, every dimension"
+        return not words.objection(conclusion, where), text
+    if isinstance(conclusion, GradientIdentity):
+        text = "directional derivative in words under the trace, every dimension"
+        return not words.objection(conclusion, where), text
+    left, right = conclusion.left, conclusion.right
+    known = {"symmetric": is_symmetric(where), "square": is_square(where)}
+    try:
+        if not left.is_commutative:
+            left = cases.entry_of(substitute(left, where))
+        sizes = tuple(rule for rule in where if rule[0] == s)
+        left, right = (substitute(side, sizes) for side in (left, right))
+        return cases.agree(left, right, **known), "indices by cases, every d and s"
+    except Unsupported as reason:
+        return False, f"general argument: {reason}"
+
+
+def written_out(
+    conclusion: Any, parts: tuple[Any, ...], layout: Entries
+) -> tuple[list[str], list[tuple[Any, Any]]]:
+    """The names of the letters, and both sides of every entry as polynomials in them."""
+
+    def write(number: Number) -> list[Any]:
+        entries = layout.over(number)
+        if isinstance(conclusion, EntryIdentity):
+            return [_entry(side, entries) for side in parts]
+        one, two = (matrix(side, entries) for side in parts)
+        if isinstance(conclusion, GradientIdentity):
+            return [_trace(one), *itertools.chain(*two)]
+        if conclusion.trace:
+            return [_trace(one), _trace(two)]
+        if (len(one), len(one[0])) != (len(two), len(two[0])):
+            raise Unsupported("the shapes of the sides differ")
+        return [item for rows in (one, two) for row in rows for item in row]
+
+    names, found = polynomials(write)
+    if not isinstance(conclusion, GradientIdentity):
+        half = len(found) // 2
+        return names, list(zip(found[:half], found[half:], strict=True))
+    loss, *gradient = found
+    at = [_variable(conclusion, layout, place) for place in range(len(gradient))]
+    slopes = [loss.derivative(names.index(name)) for name in at]
+    return names, list(zip(slopes, gradient, strict=True))
+
+
+def _variable(conclusion: GradientIdentity, layout: Entries, place: int) -> str:
+    letter = LETTERS[conclusion.variable]
+    row, column = divmod(place, layout.sizes[letter.columns])
+    return f"{letter.entries}_{row + 1},{column + 1}"
+
+
+def _entry(expression: Any, entries: Entries) -> Any:
+    if expression.is_commutative:
+        return scalar(expression, entries)
+    return _at(matrix(expression, entries), entries)
+
+
+def _at(rows: Rows, entries: Entries) -> Any:
+    """Entry (i, j); of a 1 x 1 matrix, also for d = 1, where i = j = 1, the only one."""
+    if len(rows) == len(rows[0]) == 1:
+        return rows[0][0]
+    return rows[entries.indices["i"] - 1][entries.indices["j"] - 1]
+
+
+def _trace(rows: Rows) -> Any:
+    return sum(row[place] for place, row in enumerate(rows))
+
+
+def point_of_failure(conclusion: Any, where: Where, under: tuple[Any, ...] = ()) -> Witness | None:
+    """Small integers at which an identity fails, and the hypotheses `under` hold; None without."""
+    parts = sides(conclusion, where)
+    for layout in layouts(conclusion, parts, where, WITNESS_SIZES, witness=True):
+        names, pairs = written_out(conclusion, parts, layout)
+        for place, (one, two) in enumerate(pairs):
+            values = None if one == two else nonzero_point(one - two, names)
+            if values is None:
+                continue
+            left, right = second_evaluation(conclusion, parts, layout, values, place)
+            expected = [value_at(side, names, values) for side in (one, two)]
+            if [left, right] != expected or left == right or not _met(under, where, layout, values):
+                continue
+            shown = layout.names | shown_values(values)
+            if not (isinstance(conclusion, EntryIdentity) or getattr(conclusion, "trace", False)):
+                row, column = divmod(place, layout.sizes["d"])
+                shown["entry"] = f"({row + 1}, {column + 1})"
+            return Witness(
+                shown,
+                f"{written(one, names)} = {written(two, names)}",
+                str(left),
+                str(right),
+                ("exact polynomials of flint", "exact rationals, matrices multiplied out"),
+            )
+    return None
+
+
+def _met(
+    under: tuple[Any, ...], where: Where, layout: Entries, values: dict[str, Fraction]
+) -> bool:
+    """Whether hypotheses hold at a point, letters that stand in them alone at one of a few values.
+
+    Only identities between matrices are looked at: one between entries speaks of all of them.
+    """
+    both = [(one, sides(one, where)) for one in under]
+    for conclusion, parts in both:
+        # outside of a sum, a sample is any; and A would not be the square of its root
+        sums = {one: 0 for part in parts for one in part.atoms(over_samples)}
+        letters = {one for part in parts for one in part.xreplace(sums).free_symbols}
+        several = layout.sizes["s"] * layout.sizes["n"] > 1
+        sampled = several and any(one in LETTERS and LETTERS[one].sample for one in letters)
+        rooted = layout.root == "none" and any(part.has(root) for part in parts)
+        if isinstance(conclusion, EntryIdentity) or sampled or rooted:
+            return False
+    try:
+        found = [written_out(conclusion, parts, layout) for conclusion, parts in both]
+    except Unsupported:
+        return False
+    own = {name.removeprefix("1/") for names, _ in found for name in names} - values.keys()
+    choices = [[x for x in FEW if x > 0 or not name.startswith(POSITIVE)] for name in own]
+    points = itertools.product(*choices) if len(own) <= MOST_OWN else ()
+    return any(
+        all(value_at(one - two, names, at) == 0 for names, pairs in found for one, two in pairs)
+        for at in (values | dict(zip(own, chosen, strict=True)) for chosen in points)
+    )
+
+
+def second_evaluation(
+    conclusion: Any,
+    parts: tuple[Any, ...],
+    layout: Entries,
+    values: dict[str, Fraction],
+    place: int,
+) -> list[Fraction]:
+    """Both sides of an identity at a rational point, by sympy."""
+    known = {name: sympy.Rational(str(value)) for name, value in values.items()}
+    step = sympy.Symbol("step")
+    if isinstance(conclusion, GradientIdentity):
+        name = _variable(conclusion, layout, place)
+        moved = known | {name: known[name] + step}
+        loss = in_sympy(parts[0], layout.over(inverted(moved)))
+        entries = layout.over(inverted(known))
+        found = [sympy.diff(loss.trace(), step).subs(step, 0), in_sympy(parts[1], entries)[place]]
+    else:
+        entries = layout.over(inverted(known))
+        pair = [in_sympy(side, entries) for side in parts]
+        if isinstance(conclusion, MatrixIdentity):
+            found = [side.trace() if conclusion.trace else side[place] for side in pair]
+        else:
+            found = [_at(x.tolist(), entries) if x.is_Matrix else x for x in pair]
+    return list(map(fraction, found))
+
+
+def in_sympy(
+    expression: Any, entries: Entries, letters: dict[tuple[str, tuple[int, ...]], Any] | None = None
+) -> Any:
+    """An expression at a point: a matrix of sympy, or for a formula in entries a number."""
+    if expression.is_commutative:
+        return _summed_by_sympy(expression, entries, letters or {})
+    if expression == I or expression in LETTERS:
+        return sympy.Matrix(entries.letter(expression))
+    if expression.func == over_samples:
+        parts = [in_sympy(expression.args[0], one) for one in entries.samples()]
+        return functools.reduce(operator.add, parts)
+    if expression.is_Pow:
+        return in_sympy(expression.base, entries) ** expression.exp
+    parts = [in_sympy(part, entries) for part in expression.args]
+    if expression.is_Add or expression.is_Mul:
+        combine = operator.add if expression.is_Add else operator.mul
+        return functools.reduce(combine, parts)
+    if expression.func == squared_norm:
+        return sympy.Matrix([[(parts[0].T * parts[0]).trace()]])
+    raise Unsupported(f"no second evaluation for {expression}")
+
+
+def _summed_by_sympy(
+    expression: Any, entries: Entries, letters: dict[tuple[str, tuple[int, ...]], Any]
+) -> Any:
+    for rest in [one for one in expression.atoms(sympy.Function) if one.func.__name__ == "rest"]:
+        body, index = rest.args
+        left_out = (1 - delta(index, i)) * (1 - delta(index, j))
+        every = sympy.Sum(left_out * body, (index, 1, sympy.Symbol("d", positive=True)))
+        expression = expression.xreplace({rest: every})
+    sizes = {symbol: entries.sizes[name] for symbol, name in SIZES.items()}
+    # sums first: their upper ends are sizes, and every index is then a number
+    value = expression.subs(sizes).doit()
+    free = [symbol for symbol in value.free_symbols if symbol.is_integer]
+    bound = {x: entries.indices[x.name] for x in free if x.name in entries.indices}
+    value = value.subs(bound).doit()
+    swap = {}
+    for one in value.atoms(sympy.Function, sympy.Indexed):
+        if isinstance(one, sympy.Indexed):
+            key = (str(one.base), tuple(map(int, one.indices)))
+            known = letters.get(key)
+            swap[one] = sympy.sympify(entries.entry(*key) if known is None else known)
+        elif one.func.__name__ == "inside":
+            swap[one] = sympy.Integer(int(int(one.args[0]) <= entries.sizes["s"]))
+    value = value.xreplace(swap)
+    return value.subs({symbol: entries.number(symbol.name) for symbol in value.free_symbols})

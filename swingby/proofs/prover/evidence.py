@@ -1,0 +1,57 @@
+"""What a prover brings back: the verdict, how it was reached, and a witness."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from swingby.theory.verdict import Finding
+
+#: Method of a line that says nothing: it is proved, and not counted as proved.
+TAUTOLOGY = "tautology"
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A point at which a claim fails (or, for an existence claim, holds).
+
+    `values`: every letter and constant: an exact rational, or a number with 50 digits.
+    `relation`: the relation that is decided there.
+    `left`, `right`: its two sides, evaluated.
+    `checked`: the independent evaluations that agree, such as ``"exact rationals"``, ``"mpmath with
+    60 digits"``.
+    """
+
+    values: dict[str, str]
+    relation: str
+    left: str
+    right: str
+    checked: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The verdict on one claim.
+
+    `method`: a few words: ``"certificate, z3 agrees"``, ``"sympy, general d and entrywise d = 2 to
+    5"``.
+    `evidence`: lines that a reader can check: a certificate, boxes, steps run.
+    `cases`: how many cases, for *tested*.
+    `tried`: what was tried without success, for *undecided*.
+    `parts`: verdicts by part where they differ: by dynamics, by relation of a chain.
+    `proof`: what :mod:`check_proof` accepts: relations, each with its certificates; empty without.
+    """
+
+    verdict: Finding
+    method: str
+    evidence: tuple[str, ...] = ()
+    witness: Witness | None = None
+    cases: int = 0
+    tried: tuple[str, ...] = ()
+    parts: dict[str, Judged] = field(default_factory=dict)
+    proof: tuple[dict[str, Any], ...] = ()
+
+
+def undecided(method: str, *tried: str) -> Judged:
+    """A claim that is left open, and what was tried."""
+    return Judged(Finding.UNDECIDED, method, tried=tried)

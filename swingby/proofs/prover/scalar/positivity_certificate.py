@@ -1,0 +1,291 @@
+r"""Positivity certificates: found by linear programming, verified exactly.
+
+A certificate of :math:`p \ge 0` is an identity
+:math:`p = \sum_k c_k\, m_k\, g_{k1} g_{k2} \cdots` with rational :math:`c_k \ge 0`, monomials
+:math:`m_k` that are never negative, and constraints :math:`g \ge 0`. Of :math:`p > 0` it is one
+with a piece that is positive. The linear program works in floating point and only proposes which
+pieces take part; their coefficients are computed over the rationals and the identity is then
+checked by expansion, twice.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import flint
+
+from swingby.proofs.prover.scalar import laurent
+from swingby.proofs.prover.scalar.columns import (
+    Column,
+    binomial_columns,
+    chain_columns,
+    column,
+    columns_of,
+)
+from swingby.proofs.prover.scalar.exact_value import fraction
+from swingby.proofs.prover.scalar.laurent import Constraint, Monomial, Polynomial, PolynomialProblem
+from swingby.theory.budget import left
+
+#: Seconds for one linear program.
+MOST_SECONDS = 8.0
+
+#: Label of the goal 0 > 0, in the place of one whose negation is among the constraints.
+CONTRADICTION = "contradiction"
+
+#: How much of a strict piece is asked for, over the largest coefficient of the goal.
+SHARES = (Fraction(1), Fraction(1, 1000))
+
+#: A term that only strict pieces have: their sum is asked for as one more equation.
+STRICT: Monomial = ((-1, 1),)
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """An identity that proves a polynomial problem."""
+
+    problem: PolynomialProblem
+    pieces: tuple[tuple[Fraction, Column], ...]
+
+    def __str__(self) -> str:
+        steps = self.steps()
+        parts = []
+        for number, monomial, used, square in steps["pieces"]:
+            facts = [f"({steps['facts'][place][0]})" for place in used]
+            coefficient = f"({number})" if number.startswith("-") else number
+            factors = [coefficient, monomial, *facts, f"({square})^2" if square != "1" else "1"]
+            parts.append(" * ".join([one for one in factors if one != "1"] or ["1"]))
+        goal = self.problem.goal
+        text = laurent.text_of(goal.polynomial, self.problem.atoms)
+        return f"{text} = {' + '.join(parts) or '0'} {goal.kind.replace('==', '=')} 0"
+
+    def steps(self) -> dict[str, Any]:
+        """What a checker needs: the facts that take part, and the pieces."""
+        atoms, constraints = self.problem.atoms, self.problem.constraints
+        places = list(dict.fromkeys(place for _, piece in self.pieces for place in piece.factors))
+        kinds = {">=": "<=", ">": "<", "==": "="}
+        # A letter that stands for a difference is a fact, and no letter of the line.
+        powers = {atom: n for _, piece in self.pieces for atom, n in piece.monomial if n > 0}
+        named = [atom for atom in powers if atoms[atom].name.startswith("(")]
+        facts = [
+            [laurent.text_of(one.polynomial, atoms), kinds[one.kind]]
+            for one in (constraints[place] for place in places)
+        ]
+        facts += [
+            [atoms[atom].name, "<" if atoms[atom].sign == "positive" else "<="] for atom in named
+        ]
+        pieces = []
+        for coefficient, piece in self.pieces:
+            outside = [(atom, n) for atom, n in piece.monomial if atom in named and n > 0]
+            used = [places.index(place) for place in piece.factors]
+            used += [len(places) + named.index(atom) for atom, n in outside for _ in range(n)]
+            monomial = tuple(pair for pair in piece.monomial if pair not in outside)
+            factor = laurent.text_of({monomial: Fraction(1)}, atoms)
+            pieces.append([str(coefficient), factor, used, laurent.text_of(piece.square, atoms)])
+        turned = self.problem.goal.label == CONTRADICTION
+        return {"turned": turned, "facts": facts, "pieces": pieces}
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """Labels of the constraints that take part, without repetition."""
+        places = (place for _, piece in self.pieces for place in piece.factors)
+        return tuple(dict.fromkeys(self.problem.constraints[place].label for place in places))
+
+
+def find(problem: PolynomialProblem, *, effort: int = 1, least: int = 0) -> Certificate | None:
+    """A verified certificate for a polynomial problem.
+
+    `problem`: its goal is ``>=`` or ``>``. A goal ``0 > 0`` asks for a contradiction between the
+    constraints.
+    `effort`: 0 for single constraints times monomials, 1 also for chains and products of two.
+    `least`: the effort to begin with.
+    Returns None if none was found, which says nothing about the problem.
+    """
+    for level in range(least, effort + 1):
+        if level and problem.goal.polynomial:
+            found = _combined(problem, chain_columns(problem))
+            if found is not None:
+                return found
+        found = _combined(problem, columns_of(problem, products=bool(level)))
+        if found is not None:
+            return found
+    return None
+
+
+def means(problem: PolynomialProblem) -> Certificate | None:
+    """A verified certificate of squares of binomials, or None."""
+    return _combined(problem, binomial_columns(problem))
+
+
+def _combined(problem: PolynomialProblem, columns: list[Column]) -> Certificate | None:
+    """A certificate with some of these columns."""
+    goal = problem.goal.polynomial
+    strict = problem.goal.kind == ">"
+    if not strict and not goal:
+        return Certificate(problem, ())
+    shares = [*([Fraction(0)] if goal else []), *(SHARES if strict else ())]
+    for share in shares:
+        polynomials = [piece.polynomial for piece in columns]
+        wanted = goal
+        if share:
+            wanted = goal | {STRICT: share * max(map(abs, goal.values()), default=Fraction(1))}
+            polynomials = [
+                piece.polynomial | {STRICT: Fraction(1)} if piece.strict else piece.polynomial
+                for piece in columns
+            ]
+        try:
+            proposed = _proposed(wanted, polynomials, columns)
+        except OverflowError:  # numbers beyond floating point
+            return None
+        if proposed is None:
+            if not share:
+                return None
+            continue
+        support = [place for place, value in enumerate(proposed) if abs(value) > 1e-9]
+        found = solutions(wanted, [polynomials[place] for place in support])
+        if found is None:
+            continue
+        weighed = zip(found[0], (columns[place] for place in support), strict=True)
+        certificate = Certificate(problem, tuple(pair for pair in weighed if pair[0]))
+        if verify(certificate):
+            return certificate
+    return None
+
+
+def _proposed(
+    goal: Polynomial, polynomials: list[Polynomial], columns: list[Column]
+) -> list[float] | None:
+    """Coefficients of a vertex solution, in floating point."""
+    import numpy as np
+    from scipy.optimize import linprog
+    from scipy.sparse import coo_matrix, hstack
+
+    rows = _rows(goal, polynomials)
+    scales = [max(abs(float(value)) for value in piece.polynomial.values()) for piece in columns]
+    entries = [
+        (rows[term], number, float(factor) / scales[number])
+        for number, polynomial in enumerate(polynomials)
+        for term, factor in polynomial.items()
+    ]
+    if not entries:
+        return None
+    right = np.zeros(len(rows))
+    for term, wanted in goal.items():
+        right[rows[term]] = float(wanted)
+    row, place, value = (np.array(part) for part in zip(*entries, strict=True))
+    matrix = coo_matrix((value, (row, place)), shape=(len(rows), len(columns))).tocsr()
+    weights = [1.0 + 3 * len(piece.factors) + 0.1 * len(piece.monomial) for piece in columns]
+    # A free coefficient is the difference of two, so that its size has a price too.
+    free = [number for number, piece in enumerate(columns) if piece.free]
+    whole = hstack([matrix, -matrix[:, free]]).tocsc() if free else matrix
+    costs = [*weights, *(weights[number] for number in free)]
+    # The interior point method sees infeasibility at once where the simplex method cycles;
+    # its crossover ends in a vertex too.
+    solve: Any = linprog
+    limit = {"time_limit": left(MOST_SECONDS)}
+    result = solve(
+        costs, A_eq=whole, b_eq=right, bounds=(0, None), method="highs-ipm", options=limit
+    )
+    if result.x is None or result.status != 0:
+        return None
+    values = [float(x) for x in result.x]
+    for extra, number in enumerate(free):
+        values[number] -= values[len(columns) + extra]
+    return [x / scale for x, scale in zip(values, scales, strict=False)]
+
+
+def _rows(goal: Polynomial, polynomials: Sequence[Polynomial]) -> dict[Monomial, int]:
+    terms = [*goal, *(term for polynomial in polynomials for term in polynomial)]
+    return {term: row for row, term in enumerate(dict.fromkeys(terms))}
+
+
+def solutions(
+    goal: Polynomial, polynomials: Sequence[Polynomial]
+) -> tuple[list[Fraction], list[list[Fraction]]] | None:
+    """Coefficients with which some polynomials add up to a goal, and all directions between them.
+
+    None if there are no such coefficients.
+    """
+    rows, width = _rows(goal, polynomials), len(polynomials)
+    if not rows or not width:
+        return None
+    matrix = flint.fmpq_mat(len(rows), width + 1)
+    for place, polynomial in enumerate([*polynomials, goal]):
+        for term, value in polynomial.items():
+            matrix[rows[term], place] = flint.fmpq(value.numerator, value.denominator)
+    matrix, rank = matrix.rref()
+    pivots = [
+        next(place for place in range(width + 1) if matrix[row, place] != 0) for row in range(rank)
+    ]
+    if width in pivots:
+        return None
+    loose = sorted(set(range(width)) - set(pivots))
+    start = [Fraction(0)] * width
+    directions = [[Fraction(int(place == own)) for place in range(width)] for own in loose]
+    for row, pivot in enumerate(pivots):
+        start[pivot] = fraction(matrix[row, width])
+        for direction, place in zip(directions, loose, strict=True):
+            direction[pivot] = -fraction(matrix[row, place])
+    return start, directions
+
+
+def verify(certificate: Certificate) -> bool:
+    """Whether a certificate proves its goal: signs, pieces, and the identity by two expansions."""
+    problem = certificate.problem
+    rebuilt = []
+    for coefficient, piece in certificate.pieces:
+        again = column(problem, piece.factors, piece.monomial, square=piece.square)
+        if again is None or (coefficient <= 0 and not again.free):
+            return False
+        rebuilt.append((coefficient, again))
+    if problem.goal.kind == "==":
+        return False
+    if problem.goal.kind == ">" and not any(piece.strict for _, piece in rebuilt):
+        return False
+    remainder = dict(problem.goal.polynomial)
+    for coefficient, piece in rebuilt:
+        remainder = laurent.add(remainder, piece.polynomial, -coefficient)
+    return not remainder and holds_in_flint(problem, certificate.pieces)
+
+
+def with_negated_goal(problem: PolynomialProblem) -> PolynomialProblem:
+    """The same problem as a contradiction: the goal's negation among the constraints."""
+    goal = problem.goal
+    negated = laurent.scaled(goal.polynomial, -1)
+    kind = ">" if goal.kind == ">=" else ">="
+    added = (Constraint(negated, kind, "negation of the conclusion"),) if negated else ()
+    return PolynomialProblem(
+        problem.atoms, problem.constraints + added, Constraint({}, ">", CONTRADICTION)
+    )
+
+
+def holds_in_flint(problem: PolynomialProblem, pieces: Sequence[tuple[Fraction, Column]]) -> bool:
+    """Whether a goal is the sum of the factors of some pieces, multiplied out by python-flint."""
+    count = len(problem.atoms) + 1
+    # One variable for an atom, and one for its inverse; they are cancelled at the end.
+    names = tuple(f"{kind}{place}" for kind in "xy" for place in range(count))
+    ring = flint.fmpq_mpoly_ctx.get(names, flint.Ordering.lex)
+
+    def converted(polynomial: Polynomial) -> Any:
+        terms = {}
+        for term, value in polynomial.items():
+            exponents = [0] * (2 * count)
+            for atom, exponent in term:
+                exponents[atom if exponent > 0 else atom + count] = abs(exponent)
+            terms[tuple(exponents)] = flint.fmpq(value.numerator, value.denominator)
+        return ring.from_dict(terms)
+
+    rest = -converted(problem.goal.polynomial)
+    for coefficient, piece in pieces:
+        value = converted({piece.monomial: coefficient}) * converted(piece.square) ** 2
+        for place in piece.factors:
+            value *= converted(problem.constraints[place].polynomial)
+        rest += value
+    cancelled: Counter[tuple[int, ...]] = Counter()
+    for powers, value in rest.to_dict().items():
+        pairs = zip(powers[:count], powers[count:], strict=True)
+        cancelled[tuple(int(up) - int(down) for up, down in pairs)] += value
+    return not any(value != 0 for value in cancelled.values())

@@ -1,0 +1,1 @@
+from swingby.lab.relu import *  # noqa: F403

@@ -1,0 +1,7 @@
+"""Public names of :mod:`swingby.lab.networks`: multi-layer perceptrons on the SIM task."""
+
+from swingby.lab.networks import *  # noqa: F403
+from swingby.lab.networks import __all__ as __all__
+
+#: Old paths below this name are found by :mod:`swingby.moved`.
+__path__: list[str] = []

@@ -1,0 +1,126 @@
+"""Exact paths, networks and half-times against ODE solvers and closed forms."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from swingby.errors import InvalidInput
+from swingby.lab.relu import align, rectified_half_times
+from swingby.lab.relu.concepts import observed_half_times
+from swingby.lab.relu.geometry import arrange
+from swingby.lab.relu.network import halves_fit, start, train
+from swingby.lab.relu.paths import follow
+
+
+def noisy(n, d, seed, noise=0.7):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    return X, X[:, 0] + noise * rng.standard_normal(n), rng
+
+
+@pytest.mark.parametrize("d", [2, 3, 5])
+def test_paths_are_those_of_an_ode_solver(d):
+    X, y, rng = noisy(12, d, d)
+    w, a = start(10, d, rng, 1.0)
+    a = a * np.linspace(1, 3, len(a))
+    paths = follow(arrange(X, y), w, a)
+    when = 2.0
+
+    def field(_, state):
+        inner, outer = state[: 10 * d].reshape(10, d), state[10 * d :]
+        D = (inner @ X.T > 0) @ (X * y[:, None]) / len(y)
+        return np.concatenate([(outer[:, None] * D).ravel(), (inner * D).sum(axis=1)])
+
+    done = solve_ivp(field, (0, when), np.concatenate([w.ravel(), a]), rtol=1e-5, max_step=5e-3)
+    end = done.y[: 10 * d, -1].reshape(10, d)
+    end /= np.linalg.norm(end, axis=1)[:, None]
+    assert np.allclose(end, paths.at(when), atol=5e-3)
+    assert np.array_equal(follow(arrange(X, y), w * 2.0**-30, a * 2.0**-30).t[-1], paths.t[-1])
+
+
+def test_alignment_in_a_linear_landscape_is_the_closed_form():
+    """There tan(theta/2) falls as exp(-|D| t), up to the attractor of the neuron's sign."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20, 3))
+    y = X @ [1.0, 2.0, -1.0]
+    X, y = np.vstack([X, -X]), np.concatenate([y, -y])
+    w, a = start(30, 3, rng, 1e-5)
+    D = X.T @ y / len(y) / 2
+    found = align(X, y, w, a, angle=0.05)
+    target = np.sign(a)[:, None] * D / np.linalg.norm(D)
+    theta = np.arccos((w * target).sum(axis=1) / np.linalg.norm(w, axis=1))
+    expected = np.log(np.tan(theta / 2) / math.tan(0.025)) / np.linalg.norm(D)
+    assert np.allclose(found.limit, target, atol=1e-12)
+    assert np.allclose(found.time, np.maximum(expected, 0), rtol=1e-9)
+    assert set(found.attractor) == {0, 1}
+
+
+def test_training_is_the_gradient_flow():
+    X, y, rng = noisy(15, 2, 3)
+    w, a = start(8, 2, rng, 0.1)
+
+    def field(_, state):
+        inner, outer = state[:16].reshape(8, 2), state[16:]
+        rest = np.maximum(X @ inner.T, 0) @ outer - y
+        passed = rest[:, None] * (X @ inner.T > 0)
+        return -np.concatenate(
+            [(passed.T @ X * outer[:, None]).ravel(), rest @ np.maximum(X @ inner.T, 0)]
+        ) / len(y)
+
+    done = solve_ivp(field, (0, 10), np.concatenate([w.ravel(), a]), rtol=1e-8, max_step=2e-2)
+    mine = train(X, y, w, a, step=2e-3, most=10.0)
+    expected = done.y[:, -1]
+    loss = np.square(np.maximum(X @ expected[:16].reshape(8, 2).T, 0) @ expected[16:] - y).mean()
+    assert np.isclose(mine.loss, loss, rtol=5e-3)
+
+
+def test_many_symmetric_points_end_at_least_squares_of_the_halves():
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((60, 2))
+    X[:, 0] = np.sign(X[:, 0]) * (1 + np.abs(X[:, 0]))
+    y = X[:, 0] + 0.3 * rng.standard_normal(60)
+    w, a = start(50, 2, rng)
+    loss, same = halves_fit(X, y)
+    on = X[:, 0] > 0
+    plain = sum(np.linalg.lstsq(X[part], y[part], rcond=None)[1][0] for part in (on, ~on)) / 60
+    assert same
+    assert np.isclose(loss, plain, rtol=1e-12)
+    done = train(X, y, w, a)
+    assert done.settled
+    assert np.isclose(done.loss, loss, rtol=1e-4)
+
+
+def test_unknown_variants_are_refused():
+    X, y, rng = noisy(5, 2, 0)
+    with pytest.raises(InvalidInput, match="variant must be among relu, gelu, adam, bias"):
+        train(X, y, *start(3, 2, rng), variant="tanh")
+
+
+@pytest.mark.parametrize("scale", [1e-2, 1e-4])
+def test_aligned_neurons_learn_when_the_law_says(scale):
+    rng = np.random.default_rng(6)
+    signal = np.array([4.0, 2.0, 0.7])
+    first = -scale * np.abs(rng.standard_normal((12, 3)))
+    second = scale * rng.standard_normal((3, 12))
+    for j in range(12):
+        first[j, j % 3], second[j % 3, j] = np.abs([first[j, j % 3], second[j % 3, j]])
+    said = rectified_half_times(first, second, signal)
+    seen = observed_half_times(first, second, signal, 2 * said.max())
+    assert np.allclose(said, seen, rtol=3e-3 if scale > 1e-3 else 1e-4)
+
+
+def test_shared_neurons_learn_later_than_linear_layers_say():
+    """One neuron is shared by concepts 0 and 1: its part of the second mode is lost."""
+    first = np.array([[1e-4, -1e-4], [1e-4, 2e-4], [-1e-4, 3e-4]])
+    second = np.array([[1e-4, 1e-4, 0], [0, 2e-4, 3e-4]])
+    times = rectified_half_times(first, second, [4.0, 1.0])
+    pivot = 9e-8
+    assert np.allclose(times, [math.log(1 / 2e-8 - 1) / 8, math.log(1 / pivot - 1) / 2], rtol=1e-9)
+
+
+def test_a_concept_without_neurons_is_never_learned():
+    times = rectified_half_times([[0.01, -0.01]], [[0.01], [0.01]], [2.0, 1.0])
+    assert np.isfinite(times[0])
+    assert times[1] == math.inf

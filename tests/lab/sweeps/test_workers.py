@@ -1,0 +1,86 @@
+"""Chunks whose process dies: done again, split, and given up only one point at a time."""
+
+from concurrent.futures import BrokenExecutor, Executor, Future
+
+import pytest
+
+from swingby.errors import InvalidInput
+from swingby.lab.sweeps.point import Point
+from swingby.lab.sweeps.store import Kept
+from swingby.lab.sweeps.sweep import MOST_DEATHS, measured
+
+
+def chunks(*sizes):
+    start = 0
+    for size in sizes:
+        yield [
+            (bytes([place]), place, Point(("2", "1"), None, None, "1", 2, place, "1", "gd"))
+            for place in range(start, start + size)
+        ]
+        start += size
+
+
+class Scripted(Executor):
+    """Workers of a test: one process for all, lost whenever a killer is measured."""
+
+    def __init__(self, killers=(), lose=(), error=None):
+        self.killers, self.lose, self.error = set(killers), set(lose), error
+        self.submitted, self.out = [], []
+
+    def submit(self, call, chunk, folder, code):
+        places = tuple(point.seed for _, _, point in chunk)
+        self.submitted.append(places)
+        future = Future()
+        self.out.append(future)
+        if self.error is not None:
+            future.set_exception(self.error)
+        elif len(self.submitted) in self.lose or self.killers & set(places):
+            for waiting in self.out:
+                if not waiting.done():
+                    waiting.set_exception(BrokenExecutor())
+        else:
+            future.set_result(([Kept(*one, {"place": one[1]}) for one in chunk], 0.0))
+        return future
+
+
+def failures(workers, *sizes):
+    rows = [row for found, _ in measured(workers, 3, chunks(*sizes), "") for row in found]
+    assert sorted(row.place for row in rows) == list(range(sum(sizes)))
+    return {row.place: row.reason for row in rows if row.results is None}
+
+
+@pytest.mark.parametrize("lose", [{1}, {2}, {1, 2}, {3, 4, 5}, {1, 2, 3, 4}])
+def test_a_process_lost_now_and_then_loses_no_point(lose):
+    assert failures(Scripted(lose=lose), 4, 4, 4) == {}
+
+
+@pytest.mark.parametrize("killers", [{0}, {6}, {11}, {0, 11}, {4, 5, 6, 7}, set(range(12))])
+def test_only_the_points_at_fault_are_given_up(killers):
+    workers = Scripted(killers)
+    failed = failures(workers, 4, 4, 4)
+    assert failed.keys() == killers
+    (reason,) = set(failed.values())
+    assert reason == f"WorkerDied: the process died {MOST_DEATHS} times at this point"
+    for place in killers:
+        assert workers.submitted.count((place,)) == MOST_DEATHS
+
+
+def test_no_more_chunks_are_taken_than_there_are_slots():
+    taken = []
+
+    def counted():
+        for chunk in chunks(*[1] * 9):
+            taken.append(chunk)
+            yield chunk
+
+    finished = measured(Scripted(), 2, counted(), "")
+    next(finished)
+    assert len(taken) == 2
+
+
+def test_an_executor_that_cannot_work_is_an_error():
+    with pytest.raises(InvalidInput, match=r"executor must be able to measure .*KeyError: 'x'"):
+        list(measured(Scripted(error=KeyError("x")), 3, chunks(1), ""))
+    refusal = InvalidInput("store", "x", "must be writable")
+    with pytest.raises(InvalidInput, match="store must be writable"):
+        list(measured(Scripted(error=refusal), 3, chunks(1), ""))

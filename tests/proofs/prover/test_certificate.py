@@ -1,0 +1,162 @@
+"""Certificates: found where an identity exists, and refused when anything in them is changed."""
+
+import itertools
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+import sympy
+
+from swingby.proofs.prover.scalar.columns import column
+from swingby.proofs.prover.scalar.laurent import (
+    Atom,
+    Constraint,
+    PolynomialProblem,
+    multiply,
+    opinion,
+    power_of,
+)
+from swingby.proofs.prover.scalar.positivity_certificate import Certificate, find, verify
+from swingby.proofs.prover.scalar.relation import Relation, Sequent, recognise_signs, relax
+from swingby.proofs.prover.scalar.sampling import check_translation
+from swingby.proofs.prover.scalar.translation import (
+    Untranslatable,
+    name_logarithms,
+    polynomial_problem,
+)
+from tests.theory.letters import K, a_i, a_j, alpha, w
+
+
+def problem(goal, *given):
+    return polynomial_problem(Sequent(tuple(given), goal))
+
+
+def below(small, large, kind="<="):
+    return Relation(sympy.sympify(small), sympy.sympify(large), kind)
+
+
+F = sympy.Rational(1001, 1000)
+EASY = problem(below(alpha**2, a_i * a_j), below(alpha, a_i), below(alpha, a_j))
+
+
+def test_a_product_of_hypotheses_is_found_and_names_what_it_uses():
+    """a_i a_j - alpha^2 = a_i (a_j - alpha) + alpha (a_i - alpha)."""
+    certificate = find(EASY)
+    assert verify(certificate)
+    assert set(certificate.used) == {"alpha <= a_i", "alpha <= a_j"}
+    assert str(certificate).endswith(">= 0")
+
+
+def test_a_changed_coefficient_and_a_missing_piece_are_refused():
+    pieces = find(EASY).pieces
+    for place, (coefficient, piece) in enumerate(pieces):
+        for changed in ([(coefficient + Fraction(1, 10**12), piece)], []):
+            others = (*pieces[:place], *changed, *pieces[place + 1 :])
+            assert not verify(Certificate(EASY, others))
+
+
+def test_a_negative_coefficient_is_refused_even_in_a_true_identity():
+    """-1 = (-1) * 1 is no proof of -1 >= 0, nor is a column that lies about its polynomial."""
+    absurd = replace(EASY, goal=Constraint({(): Fraction(-1)}, ">="))
+    honest = column(absurd, (), ())
+    lying = replace(honest, polynomial={(): Fraction(-1)})
+    for piece in ((Fraction(-1), honest), (Fraction(1), lying)):
+        assert not verify(Certificate(absurd, (piece,)))
+
+
+def test_a_strict_goal_needs_a_strict_piece():
+    """x >= 0 does not give x > 0, but x > 0 does."""
+    atoms = (Atom("x", "real", sympy.Symbol("x")),)
+    x = power_of(0)
+    for kind, provable in ((">=", False), (">", True)):
+        found = find(PolynomialProblem(atoms, (Constraint(x, kind),), Constraint(x, ">")))
+        assert (found is not None) is provable
+
+
+@pytest.mark.parametrize(("sign", "defined"), [("positive", True), ("real", False)])
+def test_only_positive_atoms_have_odd_or_negative_powers(sign, defined):
+    atoms = (Atom("x", sign, sympy.Symbol("x")),)
+    task = PolynomialProblem(atoms, (), Constraint(power_of(0), ">="))
+    for exponent in (1, -1):
+        assert (column(task, (), ((0, exponent),)) is not None) is defined
+    assert column(task, (), ((0, 2),)) is not None
+
+
+def test_a_denominator_of_unknown_sign_is_not_cleared():
+    with pytest.raises(Untranslatable, match="no certain sign"):
+        problem(below(0, 1 / (a_i - a_j)))
+    assert find(problem(below(0, 1 / (a_i - a_j)), below(a_j, a_i, "<"))) is not None
+
+
+def test_the_inverse_of_an_exponential_keeps_its_number():
+    """exp(-y) at y = log(4/(5 a)) is 5 a/4, not a; below, a - 1 + y > 0 would be false at a = 1."""
+    y = sympy.log(4 / (5 * alpha))
+    sequent = Sequent((), below(sympy.exp(y, evaluate=False), 1 / alpha))
+    task = polynomial_problem(sequent)
+    (fact,) = [c for c in task.constraints if c.label.startswith("exp(-y) >= 1 - y")]
+    place = [atom.name for atom in task.atoms].index("alpha")
+    assert fact.polynomial[((place, 1),)] == Fraction(5, 4)
+    assert check_translation(sequent, task) > 0
+
+
+def test_a_chain_of_hypotheses_of_two_terms_is_found():
+    """K w >= 2 alpha over seven steps, each by another letter; two rounds of columns do not do."""
+    names = sympy.symbols("p q r s u", positive=True)
+    letters = (alpha, *names, w)
+    steps = [below(low, high) for low, high in itertools.pairwise(letters)]
+    positive = below(0, w, "<")
+    sequent = recognise_signs(Sequent((*steps, below(2, K), positive), below(2 * alpha, K * w)))
+    task = polynomial_problem(sequent)
+    assert find(task, effort=0) is None
+    certificate = find(task, effort=1, least=1)
+    assert verify(certificate)
+    assert len(certificate.used) == 7
+    worse = polynomial_problem(replace(sequent, goal=below(F * 2 * alpha, K * sequent.goal.large)))
+    assert find(worse, effort=1, least=1) is None
+
+
+SIZE = Relation(sympy.Abs(w), K, "==")
+HIGHEST, LOWEST = sympy.Max(w, K), sympy.Min(w, K)
+
+
+@pytest.mark.parametrize(
+    ("goal", "true", "given"),
+    [
+        # of abs(w) = K follows w <= K, and neither w = K nor K <= 0
+        *((below(w, K), True, (SIZE,)), (below(K, w), False, (SIZE,))),
+        (below(K, 0), False, (SIZE,)),
+        # Max(w, K) is at least w, and not at most w
+        *((below(w, HIGHEST), True, ()), (below(HIGHEST, w), False, ())),
+        *((below(LOWEST, w), True, ()), (below(w, LOWEST), False, ())),
+    ],
+)
+def test_sizes_maxima_and_minima_are_relaxed_in_one_direction_only(goal, true, given):
+    relaxed, _ = relax(Sequent(given, goal))
+    assert (find(polynomial_problem(relaxed), effort=1) is not None) is true
+
+
+def test_the_translation_is_checked_at_points():
+    """A goal with another sign is caught."""
+    sequent = Sequent((below(20, K),), below(alpha / K, alpha))
+    task = polynomial_problem(sequent)
+    assert check_translation(sequent, task) > 0
+    wrong = multiply(task.goal.polynomial, {(): Fraction(-1)})
+    with pytest.raises(RuntimeError, match="is wrong at"):
+        check_translation(sequent, replace(task, goal=Constraint(wrong, ">=")))
+
+
+def test_z3_has_the_same_opinion_where_it_is_installed():
+    pytest.importorskip("z3")
+    assert opinion(EASY)[0] == "unsat"
+    answer, point = opinion(problem(below(a_i, alpha)))
+    assert answer == "sat"
+    assert point["a_i"] > point["alpha"]
+
+
+def test_logarithms_of_certain_sign_become_letters():
+    """Log(alpha/K) <= 0 where alpha <= K; its sign is unknown otherwise."""
+    goal = below(sympy.log(alpha / K) * a_i, a_i)
+    grouped = name_logarithms(Sequent((below(alpha, K),), goal))
+    assert str(grouped.goal) == "-(-log(alpha/K))*a_i <= a_i"
+    assert grouped.given[-1].kind == "=="
+    assert name_logarithms(Sequent((), goal)) == Sequent((), goal)

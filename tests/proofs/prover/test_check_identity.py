@@ -1,0 +1,175 @@
+"""Exported identities and examples: accepted by the standard library alone, and no false edit."""
+
+import copy
+import random
+import re
+
+import pytest
+import sympy
+
+from swingby.proofs.audit.witness_files import files
+from swingby.proofs.checkers.check_identity import FORMAT, WORDS, flow
+from swingby.proofs.checkers.check_witness import judge
+from swingby.proofs.language.claims import by_id
+from swingby.theory import dynamics
+
+#: Sums over samples with definitions, two gradients, a definition put in, blocks, an entry of the
+#: flow, determinants, logarithms, powers with letters, an equation in time; examples.
+PROVED = {
+    WORDS: ("4.1", "before 4.3", "C.5", "C.15", "C.19", "D.2", "Theorem G [G.1.1]"),
+    FORMAT: (
+        *("Theorem R [0.1]", "Theorem G [G.1]", "Theorem R [R.8]", "Theorem R [R.4.1]"),
+        *("Theorem two [1.12.4]", "C.17"),
+    ),
+    "swingby witness 1": ("Assumption D.1", "D.9", "D.10"),
+}
+NUMBERS = re.compile(r"(?<![\w(])\d+(?![\w^}])")
+
+
+@pytest.fixture(scope="module")
+def exported(record):
+    """The files of the lines, or of their repairs."""
+    found = {}
+    for name in (one for names in PROVED.values() for one in names):
+        for claim in by_id(name):
+            one = record(claim)
+            if one.verdict == "proved":
+                ((_, found[name]),) = files(one)
+    return found
+
+
+def test_every_kind_has_a_file(exported):
+    kinds = {
+        kind: [n for n in names if exported[n]["format"] == kind] for kind, names in PROVED.items()
+    }
+    assert kinds == {kind: list(names) for kind, names in PROVED.items()}
+    assert all(judge(content) == "" for content in exported.values())
+
+
+def edits(content, rng):
+    """The same with one number of a formula raised, or 1 added to a side."""
+    parts = content.get("cases") or content["says"]
+    for _ in range(12):
+        edited = copy.deepcopy(content)
+        one = rng.choice(edited.get("cases") or edited["says"])
+        side = rng.choice(["left", "right"])
+        places = list(NUMBERS.finditer(one[side]))
+        if places:
+            at = rng.choice(places)
+            text = one[side]
+            one[side] = f"{text[: at.start()]}{int(at[0]) + 1}{text[at.end() :]}"
+            yield edited
+    for place, _ in enumerate(parts):
+        for sign in ("+", "-"):
+            edited = copy.deepcopy(content)
+            one = (edited.get("cases") or edited["says"])[place]
+            one["right"] += f" {sign} 1"
+            yield edited
+
+
+def test_edits_of_its_numbers_are_rejected(exported):
+    rng, rejected = random.Random(1), 0
+    for name, content in exported.items():
+        if content["format"] == "swingby witness 1":
+            continue
+        some = list(edits(content, rng))
+        for edited in some[:: max(1, len(some) // 12)]:
+            assert judge(edited), (name, edited)
+            rejected += 1
+    assert rejected > 100
+
+
+def test_hypotheses_that_an_identity_uses_are_needed(exported):
+    """Rules, definitions, the trace, the rates, and which letter is whose transpose."""
+    words = {n: one for n, one in exported.items() if one["format"] == WORDS}
+    for name, content in words.items():
+        if content["rules"]:
+            assert judge({**content, "rules": []}), name
+        if content["where"]:
+            assert judge({**content, "where": content["where"][:-1]}), name
+    untraced = copy.deepcopy(words["4.1"])
+    untraced["says"][0]["trace"] = False
+    assert judge(untraced)
+    other = copy.deepcopy(words["D.2"])
+    other["letters"]["U"][0] = "W"
+    assert judge(other)
+    for name in ("Theorem R [0.1]", "Theorem G [G.1]", "C.17"):
+        still = copy.deepcopy(exported[name])
+        still["cases"][0]["rates"] = {}
+        assert judge(still), name
+    # No direction may stand in what is differentiated.
+    along = copy.deepcopy(words["before 4.3"])
+    along["says"][0]["right"] += " + F - F + F"
+    assert "direction" in judge(along)
+
+
+def test_an_example_that_breaks_a_condition_is_rejected(exported):
+    for name in PROVED["swingby witness 1"]:
+        content = exported[name]
+        assert content["holds"]
+        rejected = 0
+        for letter in content["values"]:
+            for value in ("-1", "0", "10^200"):
+                changed = content["values"] | {letter: value}
+                rejected += bool(judge({**content, "values": changed}))
+            missing = {n: one for n, one in content["values"].items() if n != letter}
+            rejected += bool(judge({**content, "values": missing}))
+        assert rejected > 2 * len(content["values"]), name
+        assert judge({**content, "holds": ["1 <= 0"]})
+        assert judge({**content, "holds": []})
+
+
+INTERVALS = ("Theorem two [1.13.1]", "Theorem two [1.13.2]", "Theorem two [1.13.3]")
+
+
+@pytest.mark.parametrize("name", INTERVALS)
+def test_a_relation_on_an_interval_is_decided_over_all_of_it(name, record):
+    ((_, content),) = files(record(by_id(name)))
+    assert judge(content) == ""
+    small, large = content["holds"].split(" < ")
+    letter, low, high = content["on"]
+    for holds in (f"{large} < {small}", f"{small} + {large} < {large}", f"{small} <= 0", small):
+        assert judge({**content, "holds": holds}), holds
+    for on in ([letter, high, low], ["q", low, high], [letter, "-2", high], [letter, low]):
+        assert judge({**content, "on": on}), on
+
+
+def test_a_relation_that_fails_at_one_point_of_an_interval_is_rejected():
+    content = {"format": "swingby witness 1", "id": "", "line": "", "on": ["x", "0", "1"]}
+    assert judge({**content, "holds": "x*(1 - x) < 26/100"}) == ""
+    assert "x = 0.497" in judge({**content, "holds": "x*(1 - x) < 1/4"})
+    assert "x = 0.33" in judge({**content, "holds": "0 < Abs(x - 1/3)"})
+
+
+LONG = pytest.param("D.9 (its other bounds)", marks=pytest.mark.full)
+
+
+@pytest.mark.parametrize("name", ["before D.47", "Lemma D.2 [7]", "Theorem R [R.5.1]", LONG])
+def test_what_boxes_prove_has_a_sum_where_a_short_one_does_as_well(name, record):
+    """Hypotheses are needed, and the relation cannot be sharpened by 1."""
+    ((_, content),) = files(record((*by_id(name),)[-1]))
+    assert judge(content) == ""
+    if any(one["facts"] for step in content["shows"] for one in step["certificates"]):
+        assert bool(judge({**content, "given": []})) == bool(content["given"])
+    last = content["shows"][-1]
+    assert judge({**content, "shows": [last | {"relation": f"{last['relation']} - 1"}]})
+
+
+def test_the_flow_of_the_checker_is_that_of_the_paper():
+    for d in (1, 2, 3, 4):
+        A, W, _ = dynamics.symbols(d)
+        right = dynamics.right_side(A, W)
+        letters = {str(one): one for one in (*A.free_symbols, *W.free_symbols)}
+        rates = flow(d)
+        assert len(rates) == d * (d + 1) // 2
+        for i in range(d):
+            for j in range(i, d):
+                found = sympy.sympify(rates[str(W[i, j])].replace("^", "**"), letters)
+                assert sympy.expand(found - right[i, j]) == 0
+
+
+def test_identities_that_do_not_hold_make_no_file(record):
+    for name in ("C.2", "D.1", "D.2"):
+        one = record(by_id(name).repair)
+        one.statement = by_id(name)
+        assert list(files(one)) == [], name
