@@ -14,6 +14,7 @@ from importlib.machinery import ModuleSpec
 MOVED = {
     "simulate.result": "simulate.trajectory",
     "diffusion": "lab.diffusion",
+    "diffusion.study": "lab.diffusion.image_study",
     "diffusion.theory": "lab.diffusion.signals",
     "diffusion.train": "lab.diffusion.train_course",
     "diffusion.vectors.compare": "lab.diffusion.vectors.vector_comparison",
@@ -45,7 +46,7 @@ MOVED = {
     "theory.proofs.formulas": "proofs.language.formula_parser",
     "training": "lab.networks",
     "training.data": "lab.networks.samples",
-    "training.laws": "lab.networks.law_errors",
+    "training.laws": "lab.networks.forecast",
     "training.result": "lab.networks.training_run",
     "training.run": "lab.networks.training",
     "verify.audit": "proofs.audit.audit",

@@ -1,4 +1,4 @@
-"""The commands train, vectors, relu and studies: networks, trained and compared with the theory."""
+"""The commands train, vectors and relu: networks, trained and compared with the theory."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import io
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import click
 
 from swingby.cli import options
 from swingby.cli.options import PICTURES, Given, Tables, command, exit_code, refuse, say
@@ -24,8 +22,6 @@ if TYPE_CHECKING:
 STEP_SECONDS, PRODUCT_SECONDS = (1e-4, 2e-3), 2e-10
 #: Seconds of the study of ReLU networks on one core, quick and in full.
 RELU_SECONDS = (600, 7200)
-#: Seconds of a study per network in a row of its tables.
-STUDY_SECONDS = 0.3
 
 
 @command(
@@ -246,35 +242,3 @@ def _look(given: Given) -> int:
     content = report.to_dict() | {"extremal_vectors": found.to_dict()}
     given.deliver(Tables((report.to_grid(), found.to_grid())), lambda: content)
     return exit_code(one.verdict for one in report.statements)
-
-
-@command(
-    click.argument("names", nargs=-1, metavar="[NAME]..."),
-    options.number("--runs", "Networks in a row of a table.", 200),
-    options.seed("all data and networks", 7),
-    options.JSON,
-    options.out(),
-)
-def studies(given: Given) -> int:
-    """Train networks and compare with predictions from their weights.
-
-    NAME is laws, one-layer, scales, survival, forecast or dimension; all take six minutes on two
-    cores. Exit code 0 whatever comes out; the verdicts are those of swingby evidence.
-
-    \b
-    swingby studies survival --runs 50
-    swingby studies forecast dimension --out networks.md
-    """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
-    from swingby.lab.networks.studies import STUDIES
-    from swingby.lab.networks.studies import studies as make
-
-    known = [one for one in given.names or STUDIES if one in STUDIES]
-    expect("training the networks", STUDY_SECONDS * given.runs * len(known))
-    tables = make(
-        list(given.names) or None,
-        runs=given.runs,
-        seed=given.seed,
-        tell=lambda name: click.echo(f"swingby: {name} ...", err=True),
-    )
-    given.deliver(Tables(tables), lambda: {"tables": [one.to_dict() for one in tables]})
-    return 0

@@ -9,7 +9,7 @@ import pytest
 
 import swingby
 from swingby import InvalidInput, SIMTask, predict_network
-from swingby.lab.networks.deep_networks import DeepCell, draw, trained
+from studies.deep_networks import DeepCell, draw, trained
 from tests.forked import FULL
 
 TASK = SIMTask.from_signal([4, 2, 1])

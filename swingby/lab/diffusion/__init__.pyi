@@ -21,9 +21,9 @@ from swingby.lab.diffusion.preset import Preset as Preset
 from swingby.lab.diffusion.preset import preset_of as preset_of
 from swingby.lab.diffusion.signals import Signals as Signals
 from swingby.lab.diffusion.signals import measure as measure
-from swingby.lab.diffusion.study import Study as Study
-from swingby.lab.diffusion.study import recorded_study as recorded_study
-from swingby.lab.diffusion.study import run_study as run_study
+from swingby.lab.diffusion.image_study import Study as Study
+from swingby.lab.diffusion.image_study import recorded_study as recorded_study
+from swingby.lab.diffusion.study_run import run_study as run_study
 from swingby.lab.diffusion.train_course import train_course as train_course
 from swingby.lab.diffusion.unet import UNet as UNet
 from swingby.lab.diffusion.vdm import LinearSchedule as LinearSchedule

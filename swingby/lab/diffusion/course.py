@@ -96,7 +96,7 @@ def linear_response(samples: ArrayLike, along: ArrayLike) -> Floats:
 
 
 @dataclass(frozen=True, order=True)
-class Cell:
+class ImageCell:
     """One combination of the factors: size separation, contrast, gain, optimizer."""
 
     separation: float
@@ -120,11 +120,15 @@ class Cell:
         return Circles(self.contrast, pixels, separation=self.separation)
 
 
+#: The public name.
+Cell = ImageCell
+
+
 @dataclass(frozen=True, eq=False)
 class Course:
     """What one model was seen to make while it was trained, in some cell and with some seed."""
 
-    cell: Cell
+    cell: ImageCell
     seed: int
     #: Whole numbers, rising: training steps done when images were made, (n,).
     steps: Integers
@@ -137,7 +141,7 @@ class Course:
     loss: Floats
 
     def __post_init__(self) -> None:
-        instance(self.cell, "cell", Cell)
+        instance(self.cell, "cell", ImageCell)
         put(self, "seed", numbers.whole(self.seed, "seed"))
         steps = numbers.real_array(self.steps, "steps")
         if steps.ndim != 1 or (steps != np.floor(steps)).any() or steps.max() > 2**53:
@@ -188,8 +192,8 @@ class Course:
     def from_dict(cls, values: Mapping[str, Any]) -> Course:
         """The course that :meth:`to_dict` wrote; InvalidInput for anything else."""
         given = with_fields(cls.__dataclass_fields__, "course", values)
-        cell = with_fields(Cell.__dataclass_fields__, "cell", given["cell"])
-        return cls(**{**given, "cell": Cell(**cell)})
+        cell = with_fields(ImageCell.__dataclass_fields__, "cell", given["cell"])
+        return cls(**{**given, "cell": ImageCell(**cell)})
 
 
 def responses(course: Course, corner: str = "trained") -> Floats:
@@ -213,7 +217,7 @@ def learning_times(course: Course, corner: str = "trained") -> tuple[float, floa
     --------
     >>> w, kinds = np.zeros((3, 2, 2)), np.zeros((3, 4, 7))
     >>> w[:, 0], kinds[:, :, 5] = [[0, 0], [1, 0.25], [1, 0.75]], 1.0
-    >>> cell = Cell(0.4, 0.5, 1.0, "adamw")
+    >>> cell = ImageCell(0.4, 0.5, 1.0, "adamw")
     >>> learning_times(Course(cell, 0, [0, 10, 30], w, kinds, [3.0, 2.0, 1.0]))
     (5.0, 20.0)
     """

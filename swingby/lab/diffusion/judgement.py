@@ -31,10 +31,10 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.lab.diffusion.circles import CONCEPTS, EMPTY, HELD_OUT, NOISE, Circles
-from swingby.lab.diffusion.course import Cell, Course, bend, learning_times, responses
+from swingby.lab.diffusion.course import ImageCell, Course, bend, learning_times, responses
 from swingby.lab.diffusion.plan import Plan, Prediction
 from swingby.lab.diffusion.signals import REPRESENTATIONS, falls, measure, rates
-from swingby.lab.diffusion.study import Study
+from swingby.lab.diffusion.image_study import ImageStudy
 from swingby.lab.networks.setting import instance
 from swingby.report import Framed, Grid
 from swingby.report.files import storable
@@ -45,7 +45,7 @@ FEWEST = 3
 
 
 @dataclass(frozen=True)
-class Row:
+class JudgedPrediction:
     """One prediction for one optimizer, and what was seen.
 
     `observed` with its 95 % interval `low` to `high` is a share, or of times the factor; nan where
@@ -69,13 +69,13 @@ class Row:
 class Judgement(Framed):
     """The theory judged by a study. Made by :func:`swingby.lab.diffusion.judge`."""
 
-    study: Study
-    rows: tuple[Row, ...]
+    study: ImageStudy
+    rows: tuple[JudgedPrediction, ...]
 
     def __repr__(self) -> str:
         return f"<Judgement: {counted(one.verdict for one in self.rows)}>"
 
-    def of(self, kind: str, optimizer: str, **about: str) -> Row:
+    def of(self, kind: str, optimizer: str, **about: str) -> JudgedPrediction:
         """One row by the fields of its prediction; InvalidInput if there is none."""
         for one in self.rows:
             said = asdict(one.prediction)
@@ -103,13 +103,13 @@ class Judgement(Framed):
         }
 
 
-def judge(study: Study) -> Judgement:
+def judge(study: ImageStudy) -> Judgement:
     """Judge the SIM theory by a study, prediction by prediction of its plan.
 
     The study may be unfinished; what is missing is counted as missing. InvalidInput for anything
     that is no study.
     """
-    instance(study, "study", Study)
+    instance(study, "study", ImageStudy)
     rows = []
     for said in study.plan.predictions:
         for one in study.plan.optimizers:
@@ -120,7 +120,7 @@ def judge(study: Study) -> Judgement:
     return Judgement(study, tuple(rows))
 
 
-def _pairs(study: Study, optimizer: str, factor: str) -> Iterator[tuple[Course, Course]]:
+def _pairs(study: ImageStudy, optimizer: str, factor: str) -> Iterator[tuple[Course, Course]]:
     """Independent runs at the lowest and at the highest level of a factor."""
     levels = getattr(study.plan, factor)
     made = {(one.cell, one.seed): one for one in study.courses}
@@ -135,7 +135,7 @@ def _pairs(study: Study, optimizer: str, factor: str) -> Iterator[tuple[Course, 
                     yield made[low], made[high]
 
 
-def _of_share(study: Study, optimizer: str, said: Prediction) -> Row:
+def _of_share(study: ImageStudy, optimizer: str, said: Prediction) -> JudgedPrediction:
     """Whether it came true, run by run or pair by pair; None where it is open."""
     seen: list[bool | None] = []
     open_ = ""
@@ -158,13 +158,13 @@ def _of_share(study: Study, optimizer: str, said: Prediction) -> Row:
         seen += [one.held_out > 0.5 for one in study.courses if one.cell.optimizer == optimizer]
     share = share_of([one for one in seen if one is not None])
     missing, least = len(seen) - share.total, study.plan.share
-    return Row(
+    return JudgedPrediction(
         said, optimizer, f"in {least:.0%}", share.value, share.low, share.high, share.total,
         needed(share, least), reaches(share, least), open_.format(missing) if missing else "",
     )  # fmt: skip
 
 
-def _times(study: Study, optimizer: str, said: Prediction) -> Row:
+def _times(study: ImageStudy, optimizer: str, said: Prediction) -> JudgedPrediction:
     p, plan = CONCEPTS.index(said.concept), study.plan
     off, expected = [], []
     for low, high in _pairs(study, optimizer, said.factor):
@@ -182,7 +182,7 @@ def _times(study: Study, optimizer: str, said: Prediction) -> Row:
         verdict = inside((low_, high_), -reach, reach)
     predicted = "-" if math.isnan(middle) else f"{math.exp(middle):.3g}"
     seen, least, most = (math.exp(middle + one) for one in (mean, low_, high_))
-    return Row(said, optimizer, predicted, seen, least, most, len(finite), None, verdict, note)
+    return JudgedPrediction(said, optimizer, predicted, seen, least, most, len(finite), None, verdict, note)
 
 
 def _student(values: Sequence[float]) -> tuple[float, float, float]:
@@ -197,7 +197,7 @@ def _student(values: Sequence[float]) -> tuple[float, float, float]:
     return mean, mean - reach, mean + reach
 
 
-def _clear(study: Study, optimizer: str, signal: str) -> Iterator[tuple[Course, int]]:
+def _clear(study: ImageStudy, optimizer: str, signal: str) -> Iterator[tuple[Course, int]]:
     """Courses of cells whose signals differ clearly, with the concept that has the larger one."""
     for course in study.courses:
         if course.cell.optimizer == optimizer:
@@ -206,7 +206,7 @@ def _clear(study: Study, optimizer: str, signal: str) -> Iterator[tuple[Course, 
                 yield course, 0 if colour > size else 1
 
 
-def _rates(plan: Plan, cell: Cell, signal: str) -> tuple[float, float]:
+def _rates(plan: Plan, cell: ImageCell, signal: str) -> tuple[float, float]:
     preset = plan.preset_of(cell)
     return rates(cell.circles(preset.pixels), preset, signal)
 
@@ -216,7 +216,7 @@ def _rates(plan: Plan, cell: Cell, signal: str) -> tuple[float, float]:
 TURN, FALLS = 0.05, -0.5
 
 
-def figure_rows(study: Study) -> list[dict[str, Any]]:
+def figure_rows(study: ImageStudy) -> list[dict[str, Any]]:
     """Figs. 6 and 19 of the paper by a study, with the fields of a row of the evidence table.
 
     The concept space is that of the responses at the held-out corner, of which the paper reads
@@ -224,7 +224,7 @@ def figure_rows(study: Study) -> list[dict[str, Any]]:
     """
     from scipy.stats import spearmanr
 
-    instance(study, "study", Study)
+    instance(study, "study", ImageStudy)
     rows, plan = [], study.plan
     levels = {plan.contrast[-1]: ("colour", 0), plan.contrast[0]: ("size", 1)}
 
@@ -268,7 +268,7 @@ def figure_rows(study: Study) -> list[dict[str, Any]]:
     return rows
 
 
-def _courses_grid(study: Study) -> Grid:
+def _courses_grid(study: ImageStudy) -> Grid:
     columns = (
         "optimizer", ">separation", ">contrast", ">gain", ">runs",
         *(f">{one} learned" for one in CONCEPTS), *(f">{one} held out" for one in CONCEPTS),

@@ -9,24 +9,22 @@ from __future__ import annotations
 import itertools
 import json
 from dataclasses import asdict, dataclass, replace
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from swingby.errors import InvalidInput
 from swingby.lab.diffusion.circles import CONCEPTS
-from swingby.lab.diffusion.course import Cell
+from swingby.lab.diffusion.course import ImageCell
 from swingby.lab.diffusion.preset import OPTIMIZERS, TINY, Preset, preset_of, with_fields
 from swingby.lab.diffusion.signals import RATES
 from swingby.lab.networks.loop import identity
 from swingby.lab.networks.setting import at_least_zero, instance, one_of, positive, put, several
+from swingby.lab.study_records import recorded_file
 from swingby.theory import numbers
 from swingby.theory.reading import plain_toml, text_of
 
 #: Raised whenever a plan means something else.
 PLAN_VERSION = 1
-#: The plan in the package.
-PLAN_FILE = "diffusion_plan.toml"
 FACTORS = ("separation", "contrast", "gain")
 #: What can be predicted, see :mod:`swingby.lab.diffusion.judgement`.
 KINDS_OF_PREDICTION = ("sooner", "times", "order", "bend", "composed")
@@ -61,7 +59,7 @@ class Prediction:
 
 
 @dataclass(frozen=True)
-class Optimizer:
+class PlannedOptimizer:
     """An optimizer of a plan with its numbers."""
 
     name: str
@@ -85,7 +83,7 @@ class Plan:
     separation: tuple[float, ...]
     contrast: tuple[float, ...]
     gain: tuple[float, ...]
-    optimizers: tuple[Optimizer, ...]
+    optimizers: tuple[PlannedOptimizer, ...]
     #: Runs of each cell. Every run of the study has a seed of its own, so runs are independent.
     seeds: int
     first_seed: int
@@ -108,7 +106,7 @@ class Plan:
             if any(b <= a for a, b in itertools.pairwise(floats)):
                 raise InvalidInput(name, levels, "must rise")
             put(self, name, floats)
-        put(self, "optimizers", several(self.optimizers, "optimizers", Optimizer))
+        put(self, "optimizers", several(self.optimizers, "optimizers", PlannedOptimizer))
         put(self, "predictions", several(self.predictions, "predictions", Prediction))
         names = [one.name for one in self.optimizers]
         if len(set(names)) < len(names):
@@ -129,16 +127,16 @@ class Plan:
             self.preset_of(cell)
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def cells(self) -> tuple[ImageCell, ...]:
         """All combinations of levels, optimizers outermost."""
         names = [one.name for one in self.optimizers]
         found = itertools.product(names, self.separation, self.contrast, self.gain)
         return tuple(
-            Cell(separation, contrast, gain, name) for name, separation, contrast, gain in found
+            ImageCell(separation, contrast, gain, name) for name, separation, contrast, gain in found
         )
 
     @property
-    def jobs(self) -> tuple[tuple[Cell, int], ...]:
+    def jobs(self) -> tuple[tuple[ImageCell, int], ...]:
         """All runs, cell and seed. Seeds take turns, so that an unfinished study is balanced."""
         cells = self.cells
         return tuple(
@@ -147,9 +145,9 @@ class Plan:
             for k, cell in enumerate(cells)
         )
 
-    def preset_of(self, cell: Cell) -> Preset:
+    def preset_of(self, cell: ImageCell) -> Preset:
         """What is trained in a cell."""
-        instance(cell, "cell", Cell)
+        instance(cell, "cell", ImageCell)
         chosen = {one.name: one for one in self.optimizers}.get(cell.optimizer)
         if chosen is None:
             raise InvalidInput("cell", cell, "must have an optimizer of the plan")
@@ -185,7 +183,7 @@ class Plan:
             raise InvalidInput("swingby_plan", version, f"must be {PLAN_VERSION}")
         given["preset"] = Preset.from_dict(given["preset"])
         for name, kind, needed in (
-            ("optimizers", Optimizer, ("name", "learning_rate")),
+            ("optimizers", PlannedOptimizer, ("name", "learning_rate")),
             ("predictions", Prediction, ("says", "kind")),
         ):
             if not isinstance(given[name], list):
@@ -246,8 +244,8 @@ def default_plan(size: str = "small") -> Plan:
         contrast=(0.3, 0.75),
         gain=(0.4, 1.0),
         optimizers=(
-            Optimizer("sgd", SGD_RATE, momentum=0.9),
-            Optimizer("adamw", preset.learning_rate, preset.weight_decay),
+            PlannedOptimizer("sgd", SGD_RATE, momentum=0.9),
+            PlannedOptimizer("adamw", preset.learning_rate, preset.weight_decay),
         ),
         seeds=1 if size == TINY.name else 5,
         first_seed=1000,
@@ -257,10 +255,13 @@ def default_plan(size: str = "small") -> Plan:
     )
 
 
-def recorded_plan() -> Plan:
-    """The plan of the study in the documentation, as it was written before there were data."""
-    source = resources.files("swingby") / "data" / PLAN_FILE
-    return Plan.from_dict(plain_toml(source.read_text(encoding="utf-8"), float))
+def recorded_plan(path: str | Path | None = None) -> Plan:
+    """The plan of the study in the documentation, as it was written before there were data.
+
+    `path`: its file, by default the one in the folder ``studies`` of a checkout. InvalidInput
+    where there is neither.
+    """
+    return Plan.load(recorded_file("plans/diffusion.toml", path, "path"))
 
 
 #: Learning rate of gradient descent with momentum 0.9: of 0.3, 0.1, 0.03 and 0.01, a pilot with

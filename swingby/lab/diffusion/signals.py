@@ -152,7 +152,7 @@ JITTERS = 32
 
 
 @dataclass(frozen=True)
-class Signals:
+class ImageSignals:
     """Signals of both concepts at one contrast; colour first, then size. By :func:`measure`."""
 
     circles: Circles
@@ -185,6 +185,10 @@ class Signals:
         return math.log(colour / size)
 
 
+#: The public name.
+Signals = ImageSignals
+
+
 def measure(
     circles: Circles,
     representation: str = "registered",
@@ -192,7 +196,7 @@ def measure(
     gain: Sequence[float] = (1.0,) * CONDITION,
     samples: int = 64,
     rng: Any = 0,
-) -> Signals:
+) -> ImageSignals:
     """Measure the signals of a distribution of images.
 
     Parameters
@@ -233,7 +237,7 @@ def measure(
         mu = np.linalg.norm(ways, axis=1)
         deviations = read * circles.reach / math.sqrt(3)
         sigma = np.linalg.norm(deviations * ways, axis=1) / mu
-        return Signals(circles, representation, tuple(mu.tolist()), tuple(sigma.tolist()))
+        return ImageSignals(circles, representation, tuple(mu.tolist()), tuple(sigma.tolist()))
     gains = read if representation == "covariance" else None
     fixed, generator = representation != "pixels", numbers.random_source(rng)
     squares, spreads, overlap = _of_images(circles, count, generator, gains, fixed=fixed)
@@ -244,7 +248,7 @@ def measure(
     left_out = np.log(signal[:-1, 0] / signal[:-1, 1])
     error = math.sqrt((count - 1) / count * ((left_out - left_out.mean()) ** 2).sum())
     mu, sigma = np.sqrt(squares[-1]).tolist(), np.sqrt(np.maximum(spreads[-1], 0)).tolist()
-    return Signals(circles, representation, tuple(mu), tuple(sigma), overlap, error)
+    return ImageSignals(circles, representation, tuple(mu), tuple(sigma), overlap, error)
 
 
 @functools.lru_cache(maxsize=256)

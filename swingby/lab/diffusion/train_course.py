@@ -15,7 +15,7 @@ import torch
 from swingby.errors import InvalidInput, SwingbyError
 from swingby.lab.diffusion import vdm
 from swingby.lab.diffusion.circles import CLASSES, HELD_OUT, Circles, read_circles
-from swingby.lab.diffusion.course import Cell, Course, directions, linear_response
+from swingby.lab.diffusion.course import ImageCell, Course, directions, linear_response
 from swingby.lab.diffusion.preset import Preset
 from swingby.lab.diffusion.unet import UNet
 from swingby.lab.networks.loop import Autograd, Checkpoint, descend, identity, read_state
@@ -35,7 +35,7 @@ STREAMS = ("images", "weights", "training", "sampling")
 
 def train_course(
     preset: Preset,
-    cell: Cell,
+    cell: ImageCell,
     seed: int,
     file: Path,
     *,
@@ -61,7 +61,7 @@ def train_course(
     App. G.
     """
     instance(preset, "preset", Preset)
-    instance(cell, "cell", Cell)
+    instance(cell, "cell", ImageCell)
     device = torch.device(device)
     circles = cell.circles(preset.pixels)
     model, generator = Model(preset, seed, device), torch.Generator(device)
@@ -107,7 +107,7 @@ def train_course(
     return Course(cell, seed, steps, w, kinds, loss)
 
 
-def identity_of(preset: Preset, cell: Cell, seed: int, owner: str = "") -> str:
+def identity_of(preset: Preset, cell: ImageCell, seed: int, owner: str = "") -> str:
     """The name of a course, which its checkpoint has to bear."""
     plain = {name: value for name, value in preset.to_dict().items() if name != "name"}
     return identity([plain, asdict(cell), seed, owner, COURSE_VERSION])

@@ -351,3 +351,9 @@ def slope(torch: Any, activation: str, z: Any) -> Any:
         normal = torch.exp(-0.5 * z * z) * (2.0 * torch.pi) ** -0.5
         return 0.5 * (1.0 + torch.erf(z * 0.5**0.5)) + z * normal
     return torch.ones_like(z)
+
+
+def gram(U: Floats) -> Floats:
+    """U U^T, symmetric to the last bit."""
+    W = U @ U.swapaxes(-1, -2)
+    return np.asarray((W + W.swapaxes(-1, -2)) / 2)

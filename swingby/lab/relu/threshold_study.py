@@ -1,4 +1,4 @@
-"""The study: the threshold as geometry, the link to training, alignment, and what else holds.
+"""The threshold study: two extremal vectors, the link to training, alignment, and what else holds.
 
 The work is a list of cells, each a pure function of its names and the seed. What is done lies in
 a JSON file that is replaced as a whole, so a study goes on where it was stopped.
@@ -6,33 +6,29 @@ a JSON file that is replaced as a whole, so a study goes on where it was stopped
 
 from __future__ import annotations
 
-import json
+import functools
 import math
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from importlib import resources
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import swingby
 from swingby.errors import InvalidInput
 from swingby.lab.relu.data_report import FAMILIES
 from swingby.lab.relu.geometry import Floats
 from swingby.lab.relu.runs import BINS, CLOSE, MOST, SIGMA, Cell, cells, close, measure
+from swingby.lab.study_records import Tell, measure_cells, recorded_file
 from swingby.report import Drawn, Grid
-from swingby.report.files import unsealed, write_json
+from swingby.report.files import unsealed
 from swingby.theory import numbers
 from swingby.theory.reading import json_of
 from swingby.theory.verdict import Share, counted, inside, judged, share_of
 
-Tell = Callable[[float, str], None]
-FORMAT = "swingby relu 2"
-#: The study in the package: with the command, the version and the code that made it.
-RECORDED_FILE = "relu_study.json"
+FORMAT = "swingby relu 3"
 #: Mean |cosine| of neurons with least squares, weighted by |a_j w_j|, that counts as one line.
 STRAIGHT = 0.95
 #: Asked of the rectified law where alignment is complete.
@@ -40,8 +36,8 @@ NEAR = 0.003
 
 
 @dataclass(frozen=True)
-class Study(Drawn):
-    """What was found. Made by :func:`study`."""
+class ThresholdStudy(Drawn):
+    """The runs of every cell. Made by :func:`study`."""
 
     seed: int
     quick: bool
@@ -69,6 +65,10 @@ class Study(Drawn):
         return tables(self)
 
 
+#: The public name.
+Study = ThresholdStudy
+
+
 def study(
     *,
     quick: bool = False,
@@ -76,7 +76,7 @@ def study(
     store: str | Path | None = None,
     workers: int = 1,
     tell: Tell | None = None,
-) -> Study:
+) -> ThresholdStudy:
     r"""Measure threshold, link and alignment over many data sets.
 
     Parameters
@@ -96,7 +96,7 @@ def study(
 
     Returns
     -------
-    Study
+    ThresholdStudy
         Its text are the tables; :func:`rows` yields the verdicts.
     """
     numbers.whole(seed, "seed")
@@ -105,72 +105,35 @@ def study(
         raise InvalidInput("quick", quick, "must be True or False")
     if not (store is None or isinstance(store, (str, Path))):
         raise InvalidInput("store", store, "must be the path of a file")
-    path = None if store is None else Path(store)
-    head = {"format": FORMAT, "seed": seed, "quick": quick, "code": _code()}
-    results = _read(path, head) if path is not None and path.exists() else {}
-    if path is not None:  # found out now if it cannot be written, not after the first cell
-        write_json(path, head | {"results": results}, "store")
     every = cells(quick)
-    waiting = [cell for cell in every if cell.name not in results]
-    if tell is not None:
-        tell(len(results) / len(every), "start")
-    with closing(_measured(waiting, seed, workers)) as measured:
-        for cell, found in measured:
-            results[cell.name] = found
-            if path is not None:
-                write_json(path, head | {"results": results}, "store")
-            if tell is not None:
-                tell(len(results) / len(every), cell.name)
-    return Study(seed, quick, results)
+    if workers > 1:
+        # The geometry first, then the longest cells, so that no process is alone at the end.
+        every.sort(key=lambda cell: (cell.kind != "two", -cell.d, -cell.n))
+    results = measure_cells(
+        {cell.name: cell for cell in every},
+        functools.partial(measure, seed=seed),
+        head={"format": FORMAT, "version": swingby.__version__, "seed": seed, "quick": quick},
+        made_by="swingby relu --store",
+        store=store,
+        workers=workers,
+        tell=tell,
+    )
+    return ThresholdStudy(seed, quick, results)
 
 
-def recorded_study() -> Study:
-    """The quick study in the package, every cell of it measured in one run."""
-    source = resources.files("swingby") / "data" / RECORDED_FILE
-    plain = unsealed(json.loads(source.read_text(encoding="utf-8")))
-    return Study(plain["seed"], plain["quick"], plain["results"])
+def recorded_study(path: str | Path | None = None) -> ThresholdStudy:
+    """The quick study of the documentation, every cell of it measured in one run.
 
+    `path`: its file, by default the one in the folder ``studies`` of a checkout. InvalidInput
+    where there is neither, or the file is no such study.
+    """
 
-def _measured(
-    waiting: Sequence[Cell], seed: int, workers: int
-) -> Generator[tuple[Cell, list[dict[str, Any]]]]:
-    """Cells with their runs, as they are done."""
-    if workers == 1:
-        yield from ((cell, measure(cell, seed)) for cell in waiting)
-        return
-    import multiprocessing
+    def content(plain: Any) -> ThresholdStudy:
+        inside = unsealed(plain)
+        return ThresholdStudy(inside["seed"], inside["quick"], inside["results"])
 
-    # The geometry first, then the longest cells, so that no process is alone at the end.
-    order = sorted(waiting, key=lambda cell: (cell.kind != "two", -cell.d, -cell.n))
-    pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
-    try:
-        running = {pool.submit(measure, cell, seed): cell for cell in order}
-        for done in as_completed(running):
-            yield running[done], done.result()
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _code() -> str:
-    """A hash of the code that measures."""
-    from swingby.report.files import hash_of
-
-    names = ("geometry", "paths", "network", "data", "concepts", "runs")
-    return hash_of(*(Path(__file__).with_name(f"{name}.py") for name in names), words=False)
-
-
-def _read(path: Path, head: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    def parts(plain: Any) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]]]:
-        content = unsealed(plain)
-        results = {str(name): list(runs) for name, runs in content["results"].items()}
-        return {name: content[name] for name in head}, results
-
-    known, results = json_of(path, "store", "file of swingby relu --store", parts)
-    for name, value in head.items():
-        if known[name] != value:
-            asked = "be made by this code" if name == "code" else f"have {name} {value}"
-            raise InvalidInput("store", path, f"must {asked}; take another file")
-    return results
+    file = recorded_file("records/relu_study.json", path, "path")
+    return json_of(file, "path", "file of swingby relu --store", content)
 
 
 @dataclass(frozen=True)
@@ -183,7 +146,7 @@ class Exponent:
     at_interval: dict[int, tuple[float, float]]
 
 
-def threshold(found: Study, draws: int = 200) -> Exponent | None:
+def threshold(found: ThresholdStudy, draws: int = 200) -> Exponent | None:
     r"""Fit logit P(two) = k (log n - log n*(d)), one n* a dimension, then :math:`n^* = c\,d^p`.
 
     Intervals come from drawing the counts of the cells again. None where the fit has no answer.
@@ -241,7 +204,7 @@ def _judged(setting: str, statement: str, seen: Sequence[bool | None]) -> dict[s
     return row | judged(share_of(decided), MOST)
 
 
-def rows(found: Study) -> list[dict[str, Any]]:
+def rows(found: ThresholdStudy) -> list[dict[str, Any]]:
     """The verdicts, with the fields of a row of the evidence table."""
     rows: list[dict[str, Any]] = []
     groups = _groups(found, "two", lambda cell: (FAMILIES.index(cell.family), cell.d))
@@ -289,7 +252,7 @@ def rows(found: Study) -> list[dict[str, Any]]:
 Group = list[tuple[Cell, dict[str, Any]]]
 
 
-def _groups(found: Study, kind: str, key: Callable[[Cell], Any]) -> dict[Any, Group]:
+def _groups(found: ThresholdStudy, kind: str, key: Callable[[Cell], Any]) -> dict[Any, Group]:
     """The runs of a kind with their cells, by a key of the cells: one alone has too few."""
     groups: dict[Any, Group] = {}
     for cell, runs in found.of(kind):
@@ -306,7 +269,7 @@ def _sizes(off: Sequence[Sequence[float | None]]) -> str:
     return " / ".join(f"{value:+.2%}" for value in np.nanmedian(np.array(off, float), axis=0))
 
 
-def _mean_row(found: Study, family: str) -> dict[str, Any]:
+def _mean_row(found: ThresholdStudy, family: str) -> dict[str, Any]:
     """The mean of loss / ((1 - 2d/n) sigma^2) of runs that ended at two halves, against 1."""
     group = _groups(found, "link", lambda cell: cell.family)[family]
     ended = [(cell.n - 2 * cell.d, cell.n, run["loss"]) for cell, run in group if close(run)]
@@ -323,7 +286,7 @@ def _mean_row(found: Study, family: str) -> dict[str, Any]:
     return row | {"verdict": inside((low, high), 1 - CLOSE, 1 + CLOSE)}
 
 
-def tables(found: Study) -> list[Grid]:
+def tables(found: ThresholdStudy) -> list[Grid]:
     """The verdicts, P(two), where training ends, and the largest counterexamples."""
     judged = rows(found)
     columns = ("setting", "statement", "predicted", "observed", "95 %", ">seeds", "verdict")
@@ -370,7 +333,7 @@ def tables(found: Study) -> list[Grid]:
     return made
 
 
-def _threshold_text(found: Study) -> list[str]:
+def _threshold_text(found: ThresholdStudy) -> list[str]:
     """The exponent in words."""
     fitted = threshold(found)
     if fitted is None:
@@ -386,7 +349,7 @@ def _threshold_text(found: Study) -> list[str]:
     ]
 
 
-def counterexamples(found: Study, most: int = 12) -> list[dict[str, Any]]:
+def counterexamples(found: ThresholdStudy, most: int = 12) -> list[dict[str, Any]]:
     """Runs in which the link fails: data are `draw` at the seed, and can be drawn again."""
     kinds: dict[bool, list[dict[str, Any]]] = {True: [], False: []}
     for cell, runs in found.of("link"):

@@ -15,7 +15,7 @@ from swingby.lab.diffusion.course import Course
 from swingby.lab.diffusion.plan import FACTORS, Optimizer, Plan
 from swingby.lab.diffusion.preset import PAPER, PRESETS, TINY, Preset, preset_of
 from swingby.lab.diffusion.signals import rates
-from swingby.lab.diffusion.study import Study
+from swingby.lab.diffusion.image_study import Study
 from swingby.theory.verdict import Verdict
 
 PLAN = default_plan()

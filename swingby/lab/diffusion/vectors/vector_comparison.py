@@ -21,7 +21,7 @@ from swingby.theory.verdict import Verdict, counted, inside, yes
 
 
 @dataclass(frozen=True)
-class Row:
+class VectorRow:
     """One prediction about one run."""
 
     run: int
@@ -42,7 +42,7 @@ class VectorComparison(Framed):
     predictions: tuple[VectorPrediction, ...]
     #: One for all settings of a kind.
     runs: tuple[VectorRun, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[VectorRow, ...]
 
     def __len__(self) -> int:
         return len(self.predictions)
@@ -50,7 +50,7 @@ class VectorComparison(Framed):
     def __repr__(self) -> str:
         return f"<VectorComparison of {len(self)}: {self._summary()}>"
 
-    def of(self, quantity: str) -> tuple[Row, ...]:
+    def of(self, quantity: str) -> tuple[VectorRow, ...]:
         """Rows whose quantity begins with a word."""
         return tuple(row for row in self.rows if row.quantity.startswith(quantity))
 
@@ -110,7 +110,7 @@ def compare_vectors(settings: VectorSetting | Sequence[VectorSetting]) -> Vector
     for place, one in enumerate(given):
         kinds.setdefault(one.kind, []).append(place)
     runs: list[VectorRun] = []
-    rows: list[Row] = []
+    rows: list[VectorRow] = []
     for members in kinds.values():
         runs.append(train_vectors([given[k] for k in members]))
         for place, k in enumerate(members):
@@ -119,7 +119,7 @@ def compare_vectors(settings: VectorSetting | Sequence[VectorSetting]) -> Vector
     return VectorComparison(tuple(predictions), tuple(runs), tuple(rows))
 
 
-def _rows(k: int, said: VectorPrediction, run: VectorRun, place: int) -> Iterator[Row]:
+def _rows(k: int, said: VectorPrediction, run: VectorRun, place: int) -> Iterator[VectorRow]:
     seen = run.half_times[place]
     for p, (time, error, half) in enumerate(zip(said.half_times, said.error, seen, strict=True), 1):
         # Not yet is no contradiction while the run ends within the error bar.
@@ -128,13 +128,13 @@ def _rows(k: int, said: VectorPrediction, run: VectorRun, place: int) -> Iterato
         told = "-" if math.isnan(time) else f"{time:.0f}"
         found = "never" if math.isnan(half) else f"{half:.0f}"
         off = float(half - time)
-        yield Row(k, f"half-time {p}", told, found, float(error), off, verdict)
+        yield VectorRow(k, f"half-time {p}", told, found, float(error), off, verdict)
     order = tuple(run.order()[place].tolist())
     verdict = Verdict.UNDECIDED
     if said.order_decided and -1 not in order:
         verdict = yes(order == said.order)
     told, found = order_text(said.order) or "-", order_text(order)
-    yield Row(k, "order", told, found, math.nan, math.nan, verdict)
+    yield VectorRow(k, "order", told, found, math.nan, math.nan, verdict)
     if said.setting.reads == "both" and len(seen) > 1:
         yield _plain_ratio(k, said, seen)
     # A run that is too short may have its last descent before it.
@@ -144,10 +144,10 @@ def _rows(k: int, said: VectorPrediction, run: VectorRun, place: int) -> Iterato
         verdict = yes(falls == said.descents)
     told = "open" if said.descents < 0 else str(said.descents)
     found = str(falls) if falls >= 0 else "diverged"
-    yield Row(k, "descents", told, found, math.nan, math.nan, verdict)
+    yield VectorRow(k, "descents", told, found, math.nan, math.nan, verdict)
 
 
-def _plain_ratio(k: int, said: VectorPrediction, seen: np.ndarray) -> Row:
+def _plain_ratio(k: int, said: VectorPrediction, seen: np.ndarray) -> VectorRow:
     """The ratio of the slowest to the fastest concept as the SIM theory has it."""
     signal = said.setting.task.signal
     slow, fast = int(signal.argmin()), int(signal.argmax())
@@ -159,57 +159,4 @@ def _plain_ratio(k: int, said: VectorPrediction, seen: np.ndarray) -> Row:
     name = f"plain ratio {slow + 1}/{fast + 1}"
     off = float(known - plain)
     predicted, observed = ("-" if math.isnan(one) else f"{one:.3g}" for one in (plain, known))
-    return Row(k, name, predicted, observed, error, off, verdict)
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A kind of denoiser, what is read of it, the range of omega, and steps."""
-
-    name: str
-    denoiser: str
-    reads: str
-    low: float
-    high: float
-    steps: int
-
-
-CELLS = (
-    Cell("one layer", "linear", "condition", 1e-6, 0.3, 700),
-    Cell("U U^T", "symmetric", "condition", 1e-6, 1e-2, 700),
-    Cell("W2 W1", "two_layer", "condition", 1e-6, 1e-2, 700),
-    Cell("one layer, both", "linear", "both", 1e-6, 1e-2, 900),
-    Cell("W2 W1, both", "two_layer", "both", 1e-6, 1e-3, 3000),
-)
-#: Settings that are trained as one model.
-TOGETHER = 50
-
-
-def draw(cell: Cell, count: int, rng: np.random.Generator) -> list[VectorSetting]:
-    """Settings of two concepts, their signals and rates at random."""
-    found = []
-    for _ in range(count):
-        mu = rng.permutation([1.0, rng.uniform(1.15, 2.0)]) * rng.uniform(0.5, 2)
-        task = SIMTask(mu.tolist(), float(rng.uniform(0.01, 0.3) * mu.min()))
-        top = float(task.signal.max())
-        pace: dict[str, Any]
-        if cell.reads == "condition":
-            pace = {"eta": float(rng.uniform(0.05, 0.12)) / top}
-        else:
-            largest = float(np.linalg.eigvalsh(SCHEDULE.form(np.array([top]))).max())
-            pace = {"lr": float(rng.uniform(0.05, 0.15)) / largest}
-        width = None if cell.denoiser == "linear" else 6
-        omega = math.exp(rng.uniform(math.log(cell.low), math.log(cell.high)))
-        found.append(
-            VectorSetting(
-                task, cell.denoiser, cell.reads, width=width, omega=omega, batch=24,
-                steps=cell.steps, seed=int(rng.integers(2**31)), **pace,
-            )
-        )  # fmt: skip
-    return found
-
-
-def compare_cell(cell: Cell, count: int, seed: int) -> list[VectorComparison]:
-    """Train that many settings of a cell, and compare."""
-    chosen = draw(cell, count, np.random.default_rng(seed))
-    return [compare_vectors(chosen[k : k + TOGETHER]) for k in range(0, count, TOGETHER)]
+    return VectorRow(k, name, predicted, observed, error, off, verdict)

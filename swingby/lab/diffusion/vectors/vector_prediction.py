@@ -18,7 +18,7 @@ from swingby.lab.diffusion.vectors.scatter import (
     signal_variances,
 )
 from swingby.lab.diffusion.vectors.vector_setting import SCHEDULE, VectorSetting, initial_weights
-from swingby.lab.networks.law_errors import gram
+from swingby.lab.networks.model import gram
 from swingby.lab.networks.setting import Floats, several
 from swingby.report import Drawn, Grid
 from swingby.theory import numbers

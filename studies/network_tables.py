@@ -1,4 +1,4 @@
-"""The studies of trained networks: which predictions of the theory come true, as tables.
+"""Tables of trained networks: which predictions of the theory come true, and how nearly.
 
 Everything is drawn from the seed; no figure depends on the machine but for rounding.
 """
@@ -13,23 +13,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from swingby.lab.networks.law_errors import (
+from studies.law_errors import (
     SWING,
-    Forecast,
     LawErrors,
     OutputErrors,
     draw_starts,
-    forecast,
-    gram,
     join_errors,
     law_errors,
     output_errors,
 )
-from swingby.lab.networks.setting import Data, Floats, Network, Optimizer, Setting, some_of
-from swingby.lab.networks.survival import expect, largest_minor, make_cell, standard_cells, survival
+from studies.survival import expect, largest_minor, make_cell, standard_cells, survival
+from swingby.lab.networks.forecast import Forecast, forecast
+from swingby.lab.networks.model import gram
+from swingby.lab.networks.setting import Data, Floats, Network, Optimizer, Setting
 from swingby.lab.networks.training import train
 from swingby.report import Grid
-from swingby.theory import numbers
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Share, share_of
 from swingby.verify.predict_swing import predict_swing_batch
@@ -300,8 +298,8 @@ def dimensions(runs: int, seed: int) -> Iterator[Grid]:
     yield Grid("Transients against d and d', omega = 1e-3", columns, rows, below=below)
 
 
-#: What each study asks.
-STUDIES: dict[str, Callable[[int, int], Iterator[Grid]]] = {
+#: What each table asks.
+TABLES: dict[str, Callable[[int, int], Iterator[Grid]]] = {
     "laws": laws,
     "one-layer": one_layer,
     "scales": scales,
@@ -309,52 +307,3 @@ STUDIES: dict[str, Callable[[int, int], Iterator[Grid]]] = {
     "forecast": forecasts,
     "dimension": dimensions,
 }
-
-
-def studies(
-    names: str | Sequence[str] | None = None,
-    *,
-    runs: int = 200,
-    seed: int = 7,
-    tell: Callable[[str], None] | None = None,
-) -> list[Grid]:
-    """Train networks and compare them with what the theory says of their initial weights.
-
-    Parameters
-    ----------
-    names : str or several, optional
-        ``laws`` (U U^T against the stage law), ``one-layer`` (against Theorem 4.1), ``scales`` (of
-        the weights), ``survival`` (which predictions hold in which networks), ``forecast`` (from
-        the first stage), ``dimension`` (of transients); all by default, six minutes on two cores.
-    runs : int
-        Networks a row.
-    seed : int
-    tell : callable, optional
-        Gets the name of each study before it is made.
-
-    Returns
-    -------
-    list of Grid
-
-    Raises
-    ------
-    InvalidInput
-
-    Examples
-    --------
-    >>> [table.title for table in studies("scales", runs=2)]
-    ["W2 W1 on the law of its growing mode, d = 3, d' = 5"]
-
-    References
-    ----------
-    docs/networks.md
-    """
-    asked = some_of(names, "names", STUDIES)
-    count = numbers.whole(runs, "runs", 1, most=10_000)
-    first = numbers.whole(seed, "seed", 0, most=2**32)
-    tables: list[Grid] = []
-    for one in asked:
-        if tell is not None:
-            tell(one)
-        tables += STUDIES[one](count, first)
-    return tables

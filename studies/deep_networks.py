@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from swingby.lab.networks.law_errors import groups
+from studies.law_errors import groups
+from studies.plan import load_plan
 from swingby.lab.networks.setting import Data, Floats, Network, Optimizer, Setting
 from swingby.lab.networks.training import train
 from swingby.theory.task import SIMTask
@@ -41,23 +42,13 @@ class DeepCell:
         return f"depth {self.depth}, {size}" + (f", d = {self.d}" if self.d != 3 else "")
 
 
-#: Deeper networks from smaller weights wait for millions of steps.
-CELLS = (
-    DeepCell(2, 0.03),
-    DeepCell(3, 0.1),
-    DeepCell(3, 0.03),
-    DeepCell(3, None),
-    DeepCell(4, 0.2),
-    DeepCell(4, 0.1),
-    DeepCell(4, 0.03, d=2),
-    DeepCell(4, None),
-    DeepCell(5, 0.3),
-    DeepCell(5, 0.2),
+CELLS = tuple(
+    DeepCell(row["depth"], row.get("scale"), row.get("d", 3)) for row in load_plan("deep")["cells"]
 )
 
 
 @dataclass(frozen=True)
-class Trained:
+class DeepTraining:
     """A network: what is predicted, and the steps of its half-times (nan: not seen)."""
 
     layers: list[Floats]
@@ -106,7 +97,7 @@ def draw(cell: DeepCell, rng: np.random.Generator) -> tuple[list[Floats], SIMTas
     return layers, SIMTask.from_signal(signal.tolist()), STEP / cell.depth
 
 
-def trained(cell: DeepCell, runs: int, seed: int) -> list[Trained]:
+def trained(cell: DeepCell, runs: int, seed: int) -> list[DeepTraining]:
     """Networks of a cell, predicted and trained, for a quarter longer than is predicted."""
     # By name and seed alone, so that a cell does not depend on those before it.
     rng = np.random.default_rng([seed, *cell.name.encode()])
@@ -117,11 +108,11 @@ def trained(cell: DeepCell, runs: int, seed: int) -> list[Trained]:
     )
     network = Network(cell.depth, cell.width, bias=False)
     optimizer = Optimizer("gd", lr=STEP / cell.depth, loss="paper")
-    found: dict[int, Trained] = {}
+    found: dict[int, DeepTraining] = {}
     for chosen, steps in groups([one.half_times for one in full]):
         starts, tasks, _ = zip(*(drawn[k] for k in chosen), strict=True)
         base = Setting(tasks[0], Data(None), network, optimizer, steps=steps, precision="float64")
         run = train([replace(base, task=one) for one in tasks], start=starts, record=steps)
         for k, seen in zip(chosen, run.jacobian_half_times, strict=True):
-            found[k] = Trained(*drawn[k][:2], full[k], leading[k], seen, steps)
+            found[k] = DeepTraining(*drawn[k][:2], full[k], leading[k], seen, steps)
     return [found[k] for k in range(runs)]

@@ -1,12 +1,9 @@
-r"""The law where it is made for the network: U U^T, one layer, and forecasts from a first stage.
+r"""Errors of the laws of U U^T and of one layer against networks trained with torch.
 
 Three things come between one layer under SGD and Theorem 4.1, and each is measured by leaving out
 the others: the step, as gradient descent on the second moment S of the data has
 :math:`(I - c\,\mathrm{lr}\,S)^t` for :math:`e^{-c\,\mathrm{lr}\,S t}`; the sample, whose S is not
-diag(a); the noise, as each batch has an S of its own. A forecast cuts a run once its first concept
-is learned: its logit rises by :math:`g_{kk}` a step, a clock on which the stage law goes on from
-W(T). Beside it stand each concept alone, by the logistic curve through its own :math:`w_{kk}(T)`,
-and times in the ratio of the signals, :math:`t_k = t_1 a_1 / a_k`.
+diag(a); the noise, as each batch has an S of its own.
 """
 
 from __future__ import annotations
@@ -15,16 +12,15 @@ import functools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from swingby.errors import InvalidInput
-from swingby.lab.networks.model import initial_weights
+from swingby.lab.networks.model import gram, initial_weights
 from swingby.lab.networks.samples import training_points
 from swingby.lab.networks.setting import (
-    Booleans,
     Data,
     Floats,
     Integers,
@@ -44,9 +40,6 @@ from swingby.verify.predict_batch import BatchSchedule, predict_batch
 from swingby.verify.predict_swing import predict_swing_batch
 from swingby.verify.schedule import vertex
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 #: Successive signals differ by such factors, and the largest and smallest by at most the last.
 RATIOS, LARGEST_RATIO = (1.3, 4.0), 8.0
 #: eta a_max.
@@ -55,10 +48,6 @@ STEP_SIZES = (0.002, 0.05)
 RECORDED = 1500
 #: Smallest swing of the test loss that counts, as a part of its start.
 SWING = 0.01
-#: Level of the first concept at which a run is cut, and between which its growth is measured.
-CUT, LEVELS = 0.6, (0.05, 0.5)
-#: Most that W(T) may differ from its transpose, as a part of its largest minor entry.
-LARGEST_SKEW = 0.5
 #: Runs that are trained together, and how much longer than until their last predicted half-time:
 #: a stage that comes later than that is missed, and counts as an error.
 GROUP, MARGIN = 50, 1.25
@@ -131,12 +120,6 @@ def _signal(d: int, rng: np.random.Generator) -> Floats:
         ratios = rng.uniform(*RATIOS, d - 1)
         if np.prod(ratios) <= LARGEST_RATIO:
             return rng.permuted(np.cumprod(np.concatenate([[1.0], ratios])))
-
-
-def gram(U: Floats) -> Floats:
-    """U U^T, symmetric to the last bit."""
-    W = U @ U.swapaxes(-1, -2)
-    return np.asarray((W + W.swapaxes(-1, -2)) / 2)
 
 
 def groups(half_times: ArrayLike) -> Iterator[tuple[list[int], int]]:
@@ -312,177 +295,3 @@ def _own_output(setting: Setting, W0: Floats, steps: Integers) -> Floats:
     decay = np.exp(-np.outer(steps * clock(setting), values))
     left = (decay * (basis.T @ point)) @ basis.T
     return np.asarray(point + left @ (W0 - np.eye(len(point))).T)
-
-
-_FORECASTS = ("law", "alone", "ratio")
-
-
-@dataclass(frozen=True, eq=False)
-class Forecast:
-    """Half-times of the concepts that come after the first. Made by :func:`forecast`."""
-
-    #: Recorded step up to which the run was looked at, (r,); nan where there was nothing to see.
-    cut: Floats
-    #: The concept that was learned by then, (r,); -1 where there is none.
-    first: Integers
-    #: Time of the theory per step, from the growth of that concept, (r,).
-    eta: Floats
-    #: Forecasts in steps, (r, s); nan for the first concept and where there is none.
-    law: Floats
-    alone: Floats
-    ratio: Floats
-    #: The half-times, nan for the first concept and where a concept is never learned.
-    observed: Floats
-    #: Whether the law is made for the network, U U^T without noise, (r,). Two linear layers obey
-    #: it as long as W is nearly diagonal; for everything else `law` is an extrapolation.
-    within: Booleans
-    #: Why there is no forecast, "" where there is one for every concept.
-    reason: tuple[str, ...]
-
-    def errors(self, name: str) -> Floats:
-        """abs(forecast - observed) / (observed - cut), (r, s), of "law", "alone" or "ratio".
-
-        Only of concepts of which all three exist: the three are compared on the same.
-        """
-        if name not in _FORECASTS:
-            raise InvalidInput("name", name, "must be law, alone or ratio")
-        left = self.observed - self.cut[:, None]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            found = np.abs(getattr(self, name) - self.observed) / left
-        known = np.isfinite(self.law) & np.isfinite(self.alone) & np.isfinite(self.ratio)
-        return np.asarray(np.where(known & (left > 0), found, np.nan))
-
-    def worst(self, name: str) -> Floats:
-        """The largest error over the concepts of a run, (r,); nan where there is none."""
-        errors = self.errors(name)
-        found = np.where(np.isnan(errors), -np.inf, errors).max(axis=1)
-        return np.where(np.isnan(errors).all(axis=1), np.nan, found)
-
-    @property
-    def best(self) -> Booleans:
-        """Where the largest error of a run is smaller for the law than for both others, (r,)."""
-        law, alone, ratio = map(self.worst, _FORECASTS)
-        return (law < alone) & (law < ratio)
-
-    @property
-    def judged(self) -> Booleans:
-        """Runs with a forecast that can be compared with what happened, shape (r,)."""
-        return np.asarray(np.isfinite(self.worst("law")))
-
-    def to_frame(self) -> pd.DataFrame:
-        """One row per network and later concept."""
-        import pandas as pd
-
-        run, concept = np.nonzero(np.arange(self.law.shape[1]) != self.first[:, None])
-        columns: dict[str, Any] = {"network": run, "concept": concept + 1, "cut": self.cut[run]}
-        columns |= {name: getattr(self, name)[run, concept] for name in (*_FORECASTS, "observed")}
-        reason = [self.reason[k] for k in run]
-        return pd.DataFrame({**columns, "within": self.within[run], "reason": reason})
-
-
-def forecast(run: TrainingRun) -> Forecast:
-    """Forecast the later half-times of every network from its run up to the cut, and no further.
-
-    Steps have to be recorded densely enough to see the first concept rise to :data:`CUT`.
-
-    >>> U = Network(2, bias=False, symmetric=True, initialization="gaussian", scale=0.01)
-    >>> optimizer = Optimizer("gd", lr=0.01, loss="paper")
-    >>> task, steps = SIMTask([1, 2]), 1500
-    >>> run = train(Setting(task, Data(None), U, optimizer, steps=steps, precision="float64"))
-    >>> bool(abs(forecast(run).errors("law")[0, 0]) < 0.01)
-    True
-    """
-    if not isinstance(run, TrainingRun):
-        raise InvalidInput("run", run, "must be a TrainingRun")
-    *fields, reasons = zip(*(_forecast_one(run, place) for place in range(len(run))), strict=True)
-    cut, first, eta, law, alone, ratio, observed = map(np.array, fields)
-    within = [
-        one.network.symmetric and one.data.infinite and one.optimizer.kind == "gd"
-        for one in run.settings
-    ]
-    return Forecast(cut, first, eta, law, alone, ratio, observed, np.array(within), reasons)
-
-
-def _forecast_one(run: TrainingRun, place: int) -> tuple[Any, ...]:
-    """The fields of the forecast for one network, but for `within`."""
-    seen = run.jacobian_half_times[place]
-    stage = _first_stage(run, place)
-    if isinstance(stage, str):
-        nothing = np.full(len(seen), np.nan)
-        return math.nan, -1, math.nan, nothing, nothing, nothing, nothing, stage
-    at, which, eta = stage
-    W, cut = run.jacobian[place, at], float(run.steps[at])
-    signal = run.settings[place].task.signal[: len(seen)]
-    later, reason = _continued(W, signal, eta, which)
-    growth = np.where(signal > 0, 2 * np.log1p(eta * signal), np.nan)
-    now = np.diagonal(W)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        alone = cut - np.log(now / (1 - now)) / growth
-        ratio = seen[which] * signal[which] / signal
-    others = np.arange(len(seen)) != which
-    times = (np.where(others, one, np.nan) for one in (cut + later, alone, ratio, seen))
-    return cut, which, eta, *times, reason
-
-
-def _first_stage(run: TrainingRun, place: int) -> tuple[int, int, float] | str:
-    """Place of the cut in the recorded steps, the first concept and the clock; or why not."""
-    major = np.diagonal(run.jacobian[place], axis1=1, axis2=2)
-    reached = (major >= CUT).any(axis=1)
-    if not reached.any():
-        return "no concept is learned"
-    at = int(reached.argmax())
-    which = int(major[at].argmax())
-    if at == 0:
-        return "a concept is learned before the first step"
-    if (np.delete(major[at], which) >= 0.5).any():
-        return "undecided: another concept is learned by the cut, stages overlap"
-    rise = major[: at + 1, which]
-    below = np.flatnonzero(rise < LEVELS[0])
-    begin = int(below[-1]) + 1 if below.size else 0
-    shown = np.arange(begin, at + 1)
-    shown = shown[rise[shown] <= LEVELS[1]] if (rise[shown] <= LEVELS[1]).sum() > 2 else shown
-    values = rise[shown]
-    if len(shown) < 3 or not (np.diff(values) > 0).all():
-        return "undecided: too few recorded steps while the first concept rises"
-    signal = float(run.settings[place].task.signal[which])
-    return at, which, _clock(run.steps[shown].astype(np.float64), values, signal)
-
-
-def _clock(steps: Floats, values: Floats, signal: float) -> float:
-    """Time of the theory per step, from the rise of one major entry."""
-    logit = np.log(values / (1 - values))
-    h = 0.0
-    # The logit itself rises along a straight line for small steps only; h is eta a.
-    for _ in range(4):
-        line = logit + _koenigs(values, h)
-        h = min(math.expm1(float(np.polyfit(steps, line, 1)[0]) / 2), 0.5)
-    return h / signal
-
-
-def _koenigs(w: Floats, h: float) -> Floats:
-    """u(w) with logit(w) + u(w) advancing by 2 log(1 + h) a step of w (1 + h (1 - w))^2, to h^4."""
-    log_rest = np.log1p(-np.minimum(w, 1 - 1e-6))
-    third = 21 * w * w / 16 - 9 * w / 8 + 0.75 * log_rest
-    return np.asarray(h * (1.5 * log_rest + h * (1.25 * w - 0.5 * log_rest + h * third)))
-
-
-def _continued(W: Floats, signal: Floats, eta: float, which: int) -> tuple[Floats, str]:
-    """The stage law from W(T) on: steps after the cut, and why it does not apply, or ""."""
-    nothing = np.full(len(signal), np.nan)
-    minor = np.abs(W - np.diag(np.diagonal(W))).max()
-    skew = np.abs(W - W.T).max() / 2
-    if minor > 0 and skew > LARGEST_SKEW * minor:
-        return nothing, "undecided: W is not symmetric"
-    symmetric = (W + W.T) / 2
-    if float(np.linalg.eigvalsh(symmetric)[-1]) >= 0.95:
-        return nothing, "undecided: an eigenvalue of W is already near 1"
-    if not 0 < eta * float(signal.max()) < 0.5:
-        return nothing, "undecided: steps are too large for the law"
-    law = predict_batch(signal, symmetric, eta, "gd")
-    found = np.where(law.undecided | law.trapped, np.nan, law.crossing)
-    open_ = np.isnan(found)
-    open_[which] = False
-    if open_.any():
-        shown = ", ".join(str(k + 1) for k in np.flatnonzero(open_))
-        return found, f"undecided for concept {shown}: W has no positive pivot left for it"
-    return found, ""

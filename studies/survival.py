@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from studies.law_errors import SWING
+from studies.plan import load_plan
 from swingby.errors import InvalidInput
-from swingby.lab.networks.law_errors import SWING, gram
-from swingby.lab.networks.model import initial_weights, rotated
+from swingby.lab.networks.model import gram, initial_weights, rotated
 from swingby.lab.networks.samples import directions
 from swingby.lab.networks.setting import (
     Data,
@@ -92,30 +93,6 @@ def make_cell(
     return Cell(name, setting, runs)
 
 
-#: Name, depth, width, activation, scale of a Gaussian start or None for torch, dim, steps, lr.
-_CELLS: tuple[tuple[str, int, int, str, float | None, int | None, int, float], ...] = (
-    ("U U^T, small", 2, 5, "linear", 0.03, None, 3000, 0.01),
-    ("W2 W1, small", 2, 5, "linear", 0.03, None, 3000, 0.02),
-    ("W2 W1, small, d = 8", 2, 8, "linear", 0.03, 8, 3000, 0.02),
-    ("W2 W1, larger", 2, 5, "linear", 0.2, None, 3000, 0.02),
-    ("W2 W1, torch", 2, 3, "linear", None, None, 3000, 0.02),
-    ("W2 W1, torch, bias", 2, 3, "linear", None, None, 3000, 0.02),
-    ("W2 W1, torch, d = 64", 2, 64, "linear", None, 64, 1000, 0.02),
-    ("depth 3, small", 3, 5, "linear", 0.1, None, 8000, 0.05),
-    ("depth 3, torch", 3, 3, "linear", None, None, 6000, 0.02),
-    ("depth 3, torch, d = 8", 3, 8, "linear", None, 8, 6000, 0.02),
-    ("depth 4, small", 4, 5, "linear", 0.2, None, 8000, 0.02),
-    ("depth 4, torch", 4, 3, "linear", None, None, 8000, 0.02),
-    ("ReLU 2, small", 2, 32, "relu", 0.01, None, 1200, 0.05),
-    ("ReLU 2, small, d = 8", 2, 32, "relu", 0.01, 8, 1200, 0.05),
-    ("ReLU 2, torch", 2, 32, "relu", None, None, 1500, 0.02),
-    ("ReLU 3, small", 3, 32, "relu", 0.1, None, 1200, 0.05),
-    ("ReLU 3, torch", 3, 32, "relu", None, None, 1500, 0.02),
-    ("GELU 2, small", 2, 32, "gelu", 0.01, None, 1200, 0.05),
-    ("GELU 2, torch", 2, 32, "gelu", None, None, 1500, 0.02),
-)
-
-
 def standard_cells(seed: int = 0, runs: int = 200) -> list[Cell]:
     """The cells of the documentation.
 
@@ -125,15 +102,32 @@ def standard_cells(seed: int = 0, runs: int = 200) -> list[Cell]:
     >>> [cell.name for cell in standard_cells()][:2]
     ['U U^T, small', 'W2 W1, small']
     """
-    found = []
-    for name, depth, width, activation, scale, dim, steps, lr in _CELLS:
-        start = ("torch", 1.0) if scale is None else ("gaussian", scale)
-        network = Network(depth, width, activation, "bias" in name, name.startswith("U U"), *start)
-        # The law of a 64 x 64 matrix takes half a second.
-        count, points = min(runs, 100) if dim == 64 else runs, None if network.linear else 20
-        same: dict[str, Any] = {"steps": steps, "lr": lr, "dim": dim, "seed": seed}
-        found.append(make_cell(name, network, n_per_class=points, runs=count, **same))
-    return found
+    cells = []
+    for row in load_plan("networks")["cells"]:
+        scale, linear = row.get("scale"), row["activation"] == "linear"
+        network = Network(
+            row["depth"],
+            row["width"],
+            row["activation"],
+            bias="bias" in row["name"],
+            symmetric=row["name"].startswith("U U"),
+            initialization="torch" if scale is None else "gaussian",
+            scale=1.0 if scale is None else scale,
+        )
+        cells.append(
+            make_cell(
+                row["name"],
+                network,
+                steps=row["steps"],
+                lr=row["lr"],
+                dim=row.get("dim"),
+                n_per_class=None if linear else 20,
+                # The law of a 64 x 64 matrix takes half a second.
+                runs=min(runs, 100) if row.get("dim") == 64 else runs,
+                seed=seed,
+            )
+        )
+    return cells
 
 
 @dataclass(frozen=True, eq=False)
