@@ -33,9 +33,7 @@ from swingby.theory.law.compiled import folder
 @click.option("--canary", is_flag=True, help="Run the canaries alone.")
 @click.option("--fresh", is_flag=True, help="Measure again what an interrupted run kept.")
 @click.option("--keep", is_flag=True, help="Replace the record of the checkout.")
-def main(
-    names: tuple[str, ...], plan: str | None, canary: bool, fresh: bool, keep: bool
-) -> None:
+def main(names: tuple[str, ...], plan: str | None, canary: bool, fresh: bool, keep: bool) -> None:
     """Run studies in full, and say which recorded verdicts moved.
 
     Without a NAME, the studies are listed. The same command goes on where it was stopped. Exit

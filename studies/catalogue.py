@@ -7,7 +7,6 @@ its numbers are recorded beside the rows, and a test measures them again.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -15,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from studies.plan import FOLDER, Plan, load_plan
+from studies.plan import Plan, load_plan
 from swingby.lab.figures.evidence import EvidenceRow
 from swingby.report import Grid
 from swingby.theory.verdict import Share, Verdict, all_hold, judged, share_of, within_bar
@@ -88,9 +87,7 @@ def _map_rows(setting: Any) -> list[dict[str, Any]]:
         within_bar(crossing, error, half_time, float(run.steps[-1]))
         for crossing, error, half_time in zip(law.crossing, law.error, run.half_times, strict=True)
     )
-    predicted, observed = (
-        ", ".join(map(_step, timed.half_times)) for timed in (law, run)
-    )
+    predicted, observed = (", ".join(map(_step, timed.half_times)) for timed in (law, run))
     about = ("map", f"{figure}, {kind}", edition, "half-times within their bars")
     return plain_rows([EvidenceRow(*about, predicted, observed, "", inside, 1, None)])
 
@@ -117,7 +114,10 @@ def _autograd_cells(plan: Plan) -> Mapping[str, Any]:
 
     rng = np.random.default_rng(plan["seed"])
     return {
-        f"omega {name}, d = {d}": (f"omega {name}, d = {d}", draw_starts(plan["runs"], d, rng, omega=tuple(ends)))
+        f"omega {name}, d = {d}": (
+            f"omega {name}, d = {d}",
+            draw_starts(plan["runs"], d, rng, omega=tuple(ends)),
+        )
         for name, ends in plan["omega"].items()
         for d in plan["dimensions"]
     }
@@ -360,9 +360,7 @@ def rows_of_images(study: Any) -> list[EvidenceRow]:
         about = ("images", f"{study.plan.name}, {' '.join(words)}", "", said.kind, row.predicted)
         observed = f"{row.observed:.3g}" if math.isfinite(row.observed) else "-"
         interval = f"[{row.low:.3g}, {row.high:.3g}]" if math.isfinite(row.low) else ""
-        rows.append(
-            EvidenceRow(*about, observed, interval, row.verdict, row.runs, row.needed)
-        )
+        rows.append(EvidenceRow(*about, observed, interval, row.verdict, row.runs, row.needed))
     return rows + [EvidenceRow(**row) for row in figure_rows(study)]
 
 

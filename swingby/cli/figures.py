@@ -16,8 +16,8 @@ from swingby.report.pictures import save_figure
 from swingby.theory.budget import expect
 
 if TYPE_CHECKING:
-    from swingby.lab.diffusion.plan import Plan
     from swingby.lab.diffusion.image_study import ImageStudy
+    from swingby.lab.diffusion.plan import Plan
 
 #: Seconds of an edition of a figure on two cores; others take a second or two.
 FIGURE_SECONDS = {"3": 30, "7": 30, "11": 10, "12": 320, "14": 30, "15": 25, "16": 35}

@@ -127,7 +127,9 @@ def measure_cells(
     if tell is not None:
         tell(len(results) / len(cells), "start")
     alone = ((name, measure(cell)) for name, cell in waiting.items())
-    with closing(alone if workers == 1 else measure_side_by_side(waiting, measure, workers)) as fresh:
+    with closing(
+        alone if workers == 1 else measure_side_by_side(waiting, measure, workers)
+    ) as fresh:
         for name, result in fresh:
             results[name] = result
             keep()

@@ -87,7 +87,7 @@ def _judged():
 
 
 def _survival():
-    from swingby.lab.networks.survival import standard_cells, survival
+    from studies.survival import standard_cells, survival
 
     return survival(standard_cells(runs=40)[:1])
 

@@ -9,9 +9,7 @@ from studies.plan import load_plan
 from studies.runner import differences, inputs, moved_rows, recorded, stale_reasons
 
 TORCH = ("autograd", "networks", "deep", "vectors", "images", "tables")
-NAMES = [
-    pytest.param(name, marks=pytest.mark.torch) if name in TORCH else name for name in STUDIES
-]
+NAMES = [pytest.param(name, marks=pytest.mark.torch) if name in TORCH else name for name in STUDIES]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -78,6 +76,9 @@ def test_moved_rows_are_told_by_their_names():
     other = dataclasses.replace(first, verdict="fails")
     assert moved_rows(record, record) == []
     (line,) = moved_rows(record, dataclasses.replace(record, rows=(other, *rest)))
-    assert line == "Fig. 5, rates a, euler, caption and code, half-times within their bars: holds -> fails"
+    assert (
+        line
+        == "Fig. 5, rates a, euler, caption and code, half-times within their bars: holds -> fails"
+    )
     (line,) = moved_rows(record, dataclasses.replace(record, rows=tuple(rest)))
     assert line.endswith("holds -> no row")

@@ -11,11 +11,8 @@ from swingby.theory.verdict import Share, Verdict, agrees, reaches
 
 pytest.importorskip("torch")
 
-from swingby.lab.networks import Data, Network, Optimizer, Setting, train
-from swingby.lab.networks.law_errors import gram
-from swingby.lab.networks.model import initial_weights
-from swingby.lab.networks.studies import transient_by_dimension
-from swingby.lab.networks.survival import (
+from studies.network_tables import transient_by_dimension
+from studies.survival import (
     FIG8,
     expect,
     growing_mode,
@@ -25,6 +22,8 @@ from swingby.lab.networks.survival import (
     survival,
     tail,
 )
+from swingby.lab.networks import Data, Network, Optimizer, Setting, train
+from swingby.lab.networks.model import gram, initial_weights
 from swingby.verify.predict_batch import predict_batch
 from tests.forked import FULL
 

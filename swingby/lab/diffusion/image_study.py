@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.lab.diffusion.course import ImageCell, Course
+from swingby.lab.diffusion.course import Course, ImageCell
 from swingby.lab.diffusion.plan import Plan, recorded_plan
 from swingby.lab.diffusion.preset import with_fields
 from swingby.lab.networks.setting import instance, put, several

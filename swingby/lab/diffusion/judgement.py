@@ -31,10 +31,10 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.lab.diffusion.circles import CONCEPTS, EMPTY, HELD_OUT, NOISE, Circles
-from swingby.lab.diffusion.course import ImageCell, Course, bend, learning_times, responses
+from swingby.lab.diffusion.course import Course, ImageCell, bend, learning_times, responses
+from swingby.lab.diffusion.image_study import ImageStudy
 from swingby.lab.diffusion.plan import Plan, Prediction
 from swingby.lab.diffusion.signals import REPRESENTATIONS, falls, measure, rates
-from swingby.lab.diffusion.image_study import ImageStudy
 from swingby.lab.networks.setting import instance
 from swingby.report import Framed, Grid
 from swingby.report.files import storable
@@ -182,7 +182,9 @@ def _times(study: ImageStudy, optimizer: str, said: Prediction) -> JudgedPredict
         verdict = inside((low_, high_), -reach, reach)
     predicted = "-" if math.isnan(middle) else f"{math.exp(middle):.3g}"
     seen, least, most = (math.exp(middle + one) for one in (mean, low_, high_))
-    return JudgedPrediction(said, optimizer, predicted, seen, least, most, len(finite), None, verdict, note)
+    return JudgedPrediction(
+        said, optimizer, predicted, seen, least, most, len(finite), None, verdict, note
+    )
 
 
 def _student(values: Sequence[float]) -> tuple[float, float, float]:

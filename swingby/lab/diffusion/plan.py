@@ -132,7 +132,8 @@ class Plan:
         names = [one.name for one in self.optimizers]
         found = itertools.product(names, self.separation, self.contrast, self.gain)
         return tuple(
-            ImageCell(separation, contrast, gain, name) for name, separation, contrast, gain in found
+            ImageCell(separation, contrast, gain, name)
+            for name, separation, contrast, gain in found
         )
 
     @property

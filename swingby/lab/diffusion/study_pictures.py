@@ -73,7 +73,9 @@ def circles_figure(
     return figure
 
 
-def course_film(study: ImageStudy, folder: Path, cell: ImageCell, seed: int, frames: int = 13) -> Figure:
+def course_film(
+    study: ImageStudy, folder: Path, cell: ImageCell, seed: int, frames: int = 13
+) -> Figure:
     """A film strip of one course of a study, from the folder in which it was trained."""
     from swingby.lab.diffusion.train_course import identity_of, saved_images
 

@@ -173,9 +173,7 @@ def _all(plan: Plan, root: Path, workers: int, place: str, report: StudyProgress
 
     work = {str(k): (k, plan, *job, root, place) for k, job in enumerate(jobs)}
     begin = (_begin, seen, os.getpid())
-    courses = dict(
-        measure_side_by_side(work, _work, workers, begin=begin, glance=glance, end=end)
-    )
+    courses = dict(measure_side_by_side(work, _work, workers, begin=begin, glance=glance, end=end))
     return [courses[name] for name in work]
 
 

@@ -15,7 +15,7 @@ import torch
 from swingby.errors import InvalidInput, SwingbyError
 from swingby.lab.diffusion import vdm
 from swingby.lab.diffusion.circles import CLASSES, HELD_OUT, Circles, read_circles
-from swingby.lab.diffusion.course import ImageCell, Course, directions, linear_response
+from swingby.lab.diffusion.course import Course, ImageCell, directions, linear_response
 from swingby.lab.diffusion.preset import Preset
 from swingby.lab.diffusion.unet import UNet
 from swingby.lab.networks.loop import Autograd, Checkpoint, descend, identity, read_state

@@ -151,7 +151,8 @@ def evidence(
     """
     if verdict is not None and verdict not in list(Verdict):
         raise InvalidInput("verdict", verdict, f"must be among {', '.join(Verdict)}")
-    studies = read_record(recorded_file("records/evidence.json", record))
+    known = read_record(recorded_file("records/evidence.json", record))
+    studies = {name: study for name, study in known.items() if study.rows}
     names = some_of(source, "source", studies)
     rows = tuple(
         row

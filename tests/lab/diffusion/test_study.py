@@ -18,8 +18,8 @@ import swingby
 from swingby.errors import InvalidInput, SwingbyError
 from swingby.lab import study_records
 from swingby.lab.diffusion import study_run as module
-from swingby.lab.diffusion.plan import Plan
 from swingby.lab.diffusion.image_study import Study, course_file
+from swingby.lab.diffusion.plan import Plan
 from swingby.lab.diffusion.study_run import StudyProgress
 from tests.lab.diffusion.conftest import step_of
 

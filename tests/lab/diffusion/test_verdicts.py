@@ -12,10 +12,10 @@ import pytest
 from swingby.errors import InvalidInput
 from swingby.lab.diffusion import default_plan, figure_rows, judge, recorded_plan, recorded_study
 from swingby.lab.diffusion.course import Course
+from swingby.lab.diffusion.image_study import Study
 from swingby.lab.diffusion.plan import FACTORS, Optimizer, Plan
 from swingby.lab.diffusion.preset import PAPER, PRESETS, TINY, Preset, preset_of
 from swingby.lab.diffusion.signals import rates
-from swingby.lab.diffusion.image_study import Study
 from swingby.theory.verdict import Verdict
 
 PLAN = default_plan()

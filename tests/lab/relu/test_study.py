@@ -99,11 +99,11 @@ def test_a_store_that_cannot_be_written_costs_no_cell(small, tmp_path, monkeypat
 
 
 def test_rows_are_rows_of_the_table_of_evidence(small):
-    from swingby.lab.figures.evidence import Row
+    from swingby.lab.figures.evidence import EvidenceRow
 
     found = rows(study())
-    made = [Row(**row) for row in found]
-    assert {field.name for field in dataclasses.fields(Row)} == set(found[0])
+    made = [EvidenceRow(**row) for row in found]
+    assert {field.name for field in dataclasses.fields(EvidenceRow)} == set(found[0])
     assert len({(row.setting, row.statement) for row in made}) == len(made)
 
 

@@ -11,12 +11,11 @@ import numpy as np
 
 from swingby.lab.diffusion.vectors.train_vectors import VectorRun, train_vectors
 from swingby.lab.diffusion.vectors.vector_prediction import VectorPrediction, predict_vectors
-from swingby.lab.diffusion.vectors.vector_setting import SCHEDULE, VectorSetting
+from swingby.lab.diffusion.vectors.vector_setting import VectorSetting
 from swingby.lab.networks.setting import several
 from swingby.lab.networks.training_run import order_text
 from swingby.report import Framed, Grid
 from swingby.report.files import storable
-from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict, counted, inside, yes
 
 
