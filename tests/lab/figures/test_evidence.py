@@ -66,7 +66,7 @@ def test_a_record_that_is_given_goes_before_that_of_the_checkout(record):
     assert evidence(record=record).about == {"map": "a toy"}
     study = read_record(record)["map"]
     assert (study.inputs["cells"], study.canary) == (["s"], {"w": [0.5]})
-    with pytest.raises(InvalidInput, match=r"^source must be among map, got 'deep'"):
+    with pytest.raises(InvalidInput, match=r"^source must be among map, got deep"):
         evidence("deep", record=record)
 
 
