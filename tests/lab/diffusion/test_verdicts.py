@@ -273,7 +273,8 @@ def test_a_misspelt_field_of_a_plan_is_named(right, wrong, words, tmp_path):
 
 CHANGES = {
     "name": "other", "preset": replace(PLAN.preset, steps=7), "separation": (0.2, 0.3),
-    "contrast": (0.3,), "gain": (0.4, 1.1), "optimizers": (PlannedOptimizer("sgd", 0.02, momentum=0.9),),
+    "contrast": (0.3,), "gain": (0.4, 1.1),
+    "optimizers": (PlannedOptimizer("sgd", 0.02, momentum=0.9),),
     "seeds": 6, "first_seed": 0, "share": 0.8, "within": 1.3,
     "predictions": (replace(PLAN.predictions[0], says="otherwise"), *PLAN.predictions[1:]),
 }  # fmt: skip
