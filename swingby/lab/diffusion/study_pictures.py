@@ -77,7 +77,7 @@ def course_film(
     study: ImageStudy, folder: Path, cell: ImageCell, seed: int, frames: int = 13
 ) -> Figure:
     """A film strip of one course of a study, from the folder in which it was trained."""
-    from swingby.lab.diffusion.train_course import identity_of, saved_images
+    from swingby.lab.diffusion.course_training import identity_of, saved_images
 
     name = identity_of(study.plan.preset_of(cell), cell, seed, study.plan.digest)
     images = saved_images(course_file(Path(folder), cell, seed), name)

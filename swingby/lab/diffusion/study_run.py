@@ -218,7 +218,7 @@ def _work(job: tuple[int, Plan, ImageCell, int, Path, str]) -> Course:
     """One course, in a worker."""
     import torch
 
-    from swingby.lab.diffusion.train_course import train_course
+    from swingby.lab.diffusion.course_training import train_course
 
     k, plan, cell, seed, root, device = job
     place, preset = torch.device(device), plan.preset_of(cell)
