@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from studies.law_errors import groups
-from studies.plan import load_plan
+from studies.plan import Plan, load_plan
+from studies.study import Numbers, Study, plain_numbers, plain_rows, recorded_rows, rows_of_shares
 from swingby.lab.networks.setting import Data, Floats, Network, Optimizer, Setting
 from swingby.lab.networks.training import train
 from swingby.theory.task import SIMTask
-from swingby.theory.verdict import Verdict, all_hold, within_bar
+from swingby.theory.verdict import Verdict, all_hold, share_of, within_bar
 from swingby.verify.predict_network import NetworkSchedule, predict_network
 
 #: Signals fall from 1 by random factors between these.
@@ -116,3 +119,40 @@ def trained(cell: DeepCell, runs: int, seed: int) -> list[DeepTraining]:
         for k, seen in zip(chosen, run.jacobian_half_times, strict=True):
             found[k] = DeepTraining(*drawn[k][:2], full[k], leading[k], seen, steps)
     return [found[k] for k in range(runs)]
+
+
+def _deep_cells(plan: Plan) -> Mapping[str, Any]:
+    return {cell.name: (cell, plan["runs"], plan["seed"]) for cell in CELLS}
+
+
+def _deep_rows(job: Any) -> list[dict[str, Any]]:
+    """Deep linear networks, against the half-times that their first layers predict."""
+    cell = job[0]
+    runs = trained(*job)
+    barred = [run for run in runs if np.isfinite(run.leading.error).all()]
+    shares = {
+        "half-times within their bars": share_of([run.inside("full") for run in runs]),
+        "half-times to the step": share_of([(np.abs(run.off) <= 1).all() for run in runs]),
+        "order": share_of([run.in_order("full") for run in runs]),
+        "leading order within its bars": share_of([run.inside("leading") for run in barred]),
+    }
+    return plain_rows(rows_of_shares("deep", cell.name, shares))
+
+
+def _deep_canary(plan: Plan) -> Numbers:
+    cell, _, seed = _deep_cells(plan)[plan["canary"]]
+    runs = trained(cell, plan["canary_runs"], seed)
+    return {
+        "crossing": plain_numbers([run.full.crossing for run in runs]),
+        "leading": plain_numbers([run.leading.crossing for run in runs]),
+        "observed": plain_numbers([run.half_times for run in runs]),
+    }
+
+
+STUDY = Study(
+    "deep linear networks against the law of their layers",
+    _deep_cells,
+    _deep_rows,
+    _deep_canary,
+    recorded_rows,
+)

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from studies.plan import Plan
+from studies.study import Numbers, Study, plain_numbers, plain_rows, recorded_rows, rows_of_shares
 from swingby.errors import InvalidInput
 from swingby.lab.networks.model import gram, initial_weights
 from swingby.lab.networks.samples import training_points
@@ -35,6 +37,7 @@ from swingby.simulate.outcome import first_reach
 from swingby.theory import numbers
 from swingby.theory.lemmas import one_layer_output
 from swingby.theory.task import SIMTask
+from swingby.theory.verdict import Share, share_of
 from swingby.verify.predict import predict
 from swingby.verify.predict_batch import BatchSchedule, predict_batch
 from swingby.verify.predict_swing import predict_swing_batch
@@ -295,3 +298,48 @@ def _own_output(setting: Setting, W0: Floats, steps: Integers) -> Floats:
     decay = np.exp(-np.outer(steps * clock(setting), values))
     left = (decay * (basis.T @ point)) @ basis.T
     return np.asarray(point + left @ (W0 - np.eye(len(point))).T)
+
+
+def _autograd_cells(plan: Plan) -> Mapping[str, Any]:
+    rng = np.random.default_rng(plan["seed"])
+    return {
+        f"omega {name}, d = {d}": (
+            f"omega {name}, d = {d}",
+            draw_starts(plan["runs"], d, rng, omega=tuple(ends)),
+        )
+        for name, ends in plan["omega"].items()
+        for d in plan["dimensions"]
+    }
+
+
+def _autograd_rows(cell: Any) -> list[dict[str, Any]]:
+    """U U^T trained by torch from random weights, against the stage law."""
+    name, starts = cell
+    errors = law_errors(starts, gradient="written")
+    right, wrong, _ = errors.descents.sum(axis=0).tolist()
+    shares = {
+        "half-times to the step": share_of(np.abs(errors.off) <= 1),
+        "number of descents": Share(right, right + wrong),
+    }
+    return plain_rows(rows_of_shares("autograd", name, shares))
+
+
+def _autograd_canary(plan: Plan) -> Numbers:
+    _, starts = _autograd_cells(plan)[plan["canary"]]
+    first = Starts(starts.settings[: plan["canary_runs"]], starts.U[: plan["canary_runs"]])
+    errors = law_errors(first, gradient="written")
+    return {
+        "crossing": plain_numbers(first.law.crossing),
+        "off": plain_numbers(errors.off),
+        "peaks": plain_numbers(errors.peaks),
+        "descents": plain_numbers(errors.descents),
+    }
+
+
+STUDY = Study(
+    "U U^T trained by automatic differentiation",
+    _autograd_cells,
+    _autograd_rows,
+    _autograd_canary,
+    recorded_rows,
+)

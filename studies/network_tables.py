@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from studies.law_errors import (
     law_errors,
     output_errors,
 )
+from studies.plan import Plan
+from studies.study import Numbers, Results, Study
 from studies.survival import expect, largest_minor, make_cell, standard_cells, survival
 from swingby.lab.networks.forecast import Forecast, forecast
 from swingby.lab.networks.model import gram
@@ -307,3 +309,32 @@ TABLES: dict[str, Callable[[int, int], Iterator[Grid]]] = {
     "forecast": forecasts,
     "dimension": dimensions,
 }
+
+
+def _table_cells(plan: Plan) -> Mapping[str, Any]:
+    return {name: (name, plan["runs"], plan["seed"]) for name in plan["tables"]}
+
+
+def _table_grids(job: tuple[str, int, int]) -> list[dict[str, Any]]:
+    """The tables of a study of networks."""
+    name, runs, seed = job
+    return [asdict(grid) for grid in TABLES[name](runs, seed)]
+
+
+def _table_canary(plan: Plan) -> Numbers:
+    job = (plan["canary"], plan["canary_runs"], plan["seed"])
+    return {"rows": [list(row) for grid in _table_grids(job) for row in grid["rows"]]}
+
+
+def _tables_of(results: Results) -> list[Grid]:
+    return [Grid(**grid) for grids in results.values() for grid in grids]
+
+
+STUDY = Study(
+    "networks, in the tables of the documentation",
+    _table_cells,
+    _table_grids,
+    _table_canary,
+    lambda results: [],
+    tables=_tables_of,
+)

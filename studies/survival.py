@@ -8,14 +8,23 @@ the same size. docs/networks.md derives this.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from studies.law_errors import SWING
-from studies.plan import load_plan
+from studies.plan import Plan, load_plan
+from studies.study import (
+    MOST,
+    Numbers,
+    Study,
+    plain_numbers,
+    plain_rows,
+    recorded_rows,
+    rows_of_shares,
+)
 from swingby.errors import InvalidInput
 from swingby.lab.networks.model import gram, initial_weights, rotated
 from swingby.lab.networks.samples import directions
@@ -471,3 +480,39 @@ def survival(cells: Sequence[Cell]) -> Survival:
         run = train(cell.settings, record=max(1, cell.setting.total_steps // 600))
         found += judge(cell.name, expect(cell.settings), run)
     return Survival(tuple(found))
+
+
+def _network_cells(plan: Plan) -> Mapping[str, Any]:
+    return {cell.name: cell for cell in standard_cells(plan["seed"], plan["runs"])}
+
+
+def _network_rows(cell: Any) -> list[dict[str, Any]]:
+    """Networks that the theory was not made for, against what it says of their weights."""
+    rows = []
+    for outcome in survival([cell]).outcomes:
+        (row,) = rows_of_shares("networks", cell.name, {outcome.prediction: outcome.share})
+        predicted = f"{outcome.control:.1%}, as in theory" if outcome.about else f"in {MOST:.0%}"
+        needed = None if outcome.about else row.needed
+        rows.append(replace(row, predicted=predicted, verdict=outcome.verdict, needed=needed))
+    return plain_rows(rows)
+
+
+def _network_canary(plan: Plan) -> Numbers:
+    cell = replace(_network_cells(plan)[plan["canary"]], runs=plan["canary_runs"])
+    expected = expect(cell.settings)
+    run = train(cell.settings, record=cell.setting.total_steps)
+    return {
+        "half-times": plain_numbers(expected.half_times),
+        "descents": plain_numbers(expected.descents),
+        "transient": plain_numbers(expected.transient),
+        "observed": plain_numbers(run.jacobian_half_times),
+    }
+
+
+STUDY = Study(
+    "networks that the theory was not made for",
+    _network_cells,
+    _network_rows,
+    _network_canary,
+    recorded_rows,
+)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from studies.plan import load_plan
+from studies.plan import Plan, load_plan
+from studies.study import Numbers, Study, plain_numbers, plain_rows, recorded_rows, rows_of_shares
 from swingby.lab.diffusion.vectors import VectorComparison, VectorSetting, compare_vectors
 from swingby.lab.diffusion.vectors.vector_setting import SCHEDULE
+from swingby.lab.figures.evidence import EvidenceRow
 from swingby.theory.task import SIMTask
+from swingby.theory.verdict import Verdict, share_of
 
 
 @dataclass(frozen=True)
@@ -60,3 +64,39 @@ def compare_cell(cell: VectorCell, count: int, seed: int) -> list[VectorComparis
     """Train that many settings of a cell, and compare."""
     chosen = draw(cell, count, np.random.default_rng(seed))
     return [compare_vectors(chosen[k : k + TOGETHER]) for k in range(0, count, TOGETHER)]
+
+
+def _vector_cells(plan: Plan) -> Mapping[str, Any]:
+    return {cell.name: (cell, plan["runs"], plan["seed"]) for cell in CELLS}
+
+
+def _vector_rows(job: Any) -> list[dict[str, Any]]:
+    """Diffusion models of points, against their half-times and orders."""
+    cell, comparisons = job[0], compare_cell(*job)
+    rows: list[EvidenceRow] = []
+    for quantity in ("half-time", "order", "descents"):
+        verdicts = [row.verdict for part in comparisons for row in part.of(quantity)]
+        decided = [verdict for verdict in verdicts if verdict != Verdict.UNDECIDED]
+        share = share_of([verdict == Verdict.HOLDS for verdict in decided])
+        rows += rows_of_shares("vectors", cell.name, {quantity: share})
+    return plain_rows(rows)
+
+
+def _vector_canary(plan: Plan) -> Numbers:
+    cell, runs, seed = _vector_cells(plan)[plan["canary"]]
+    settings = draw(cell, runs, np.random.default_rng(seed))[: plan["canary_runs"]]
+    comparison = compare_vectors(settings)
+    return {
+        "half-times": plain_numbers([said.half_times for said in comparison.predictions]),
+        "error": plain_numbers([said.error for said in comparison.predictions]),
+        "observed": plain_numbers(comparison.runs[0].half_times),
+    }
+
+
+STUDY = Study(
+    "diffusion models of points",
+    _vector_cells,
+    _vector_rows,
+    _vector_canary,
+    recorded_rows,
+)

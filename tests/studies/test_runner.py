@@ -8,8 +8,9 @@ from click.testing import CliRunner
 
 from studies import __main__ as command
 from studies import runner
-from studies.catalogue import STUDIES, Study, recorded_rows, rows_of_shares
+from studies.catalogue import STUDIES
 from studies.plan import load_plan
+from studies.study import Study, recorded_rows, rows_of_shares
 from swingby.errors import InvalidInput
 from swingby.lab.figures.evidence import EvidenceRow, read_record, write_record
 from swingby.theory.verdict import Share, Verdict
