@@ -57,9 +57,9 @@ def main(names: tuple[str, ...], plan: str | None, canary: bool, fresh: bool, ke
 
 def _list() -> Grid:
     """The studies, with their rows and whether their inputs are those of the record."""
-    known, lines = recorded(), []
+    records, lines = recorded(), []
     for name, study in STUDIES.items():
-        plan, record = load_plan(name), known[name]
+        plan, record = load_plan(name), records[name]
         current = "yes" if inputs(name, plan) == record.inputs else "no"
         counts = (len(record.inputs["cells"]), len(record.rows))
         lines.append([name, study.about, *map(str, counts), plan["canary"], current])
@@ -70,9 +70,9 @@ def _list() -> Grid:
 
 def _run(name: str, plan_file: str | None, canary: bool, fresh: bool, keep: bool) -> list[str]:
     """Run a study or its canary, print its tables, and return what moved."""
-    known = recorded()
+    records = recorded()
     if canary:
-        return [f"{name}: {reason}" for reason in stale_reasons(name, known[name])]
+        return [f"{name}: {reason}" for reason in stale_reasons(name, records[name])]
     study, plan = STUDIES[name], load_plan(name, plan_file)
     unfinished = folder() / "studies"
     unfinished.mkdir(parents=True, exist_ok=True)
@@ -90,11 +90,11 @@ def _run(name: str, plan_file: str | None, canary: bool, fresh: bool, keep: bool
     if plan_file is not None:
         return []
     if keep:
-        write_record(RECORDS / "evidence.json", {**known, name: record})
-        if study.whole:
-            write_text(RECORDS / study.whole, json.dumps(_whole(name, results)), "record")
+        write_record(RECORDS / "evidence.json", {**records, name: record})
+        if study.data_file:
+            write_text(RECORDS / study.data_file, json.dumps(_whole(name, results)), "record")
     store.unlink()
-    moved = [*moved_rows(known[name], record), *stale_reasons(name, known[name])]
+    moved = [*moved_rows(records[name], record), *stale_reasons(name, records[name])]
     return [f"{name}: {line}" for line in moved]
 
 

@@ -75,14 +75,14 @@ class DeepTraining:
         """Whether all half-times lie within their bars; one not seen, if it may come later."""
         schedule: NetworkSchedule = getattr(self, accuracy)
         bars = zip(schedule.crossing, schedule.error, self.half_times, strict=True)
-        return all_hold(within_bar(*one, self.last) for one in bars) == Verdict.HOLDS
+        return all_hold(within_bar(*bar, self.last) for bar in bars) == Verdict.HOLDS
 
     def in_order(self, accuracy: str) -> bool:
         """Whether concepts were learned in the order predicted."""
         schedule: NetworkSchedule = getattr(self, accuracy)
-        seen = np.where(np.isnan(self.half_times), np.inf, self.half_times)
-        ordered = seen[list(schedule.order)]
-        return len(ordered) == len(seen) and bool((ordered[:-1] <= ordered[1:]).all())
+        half_times = np.where(np.isnan(self.half_times), np.inf, self.half_times)
+        ordered = half_times[list(schedule.order)]
+        return len(ordered) == len(half_times) and bool((ordered[:-1] <= ordered[1:]).all())
 
 
 def draw(cell: DeepCell, rng: np.random.Generator) -> tuple[list[Floats], SIMTask, float]:
@@ -111,14 +111,14 @@ def trained(cell: DeepCell, runs: int, seed: int) -> list[DeepTraining]:
     )
     network = Network(cell.depth, cell.width, bias=False)
     optimizer = Optimizer("gd", lr=STEP / cell.depth, loss="paper")
-    found: dict[int, DeepTraining] = {}
-    for chosen, steps in groups([one.half_times for one in full]):
+    trainings: dict[int, DeepTraining] = {}
+    for chosen, steps in groups([schedule.half_times for schedule in full]):
         starts, tasks, _ = zip(*(drawn[k] for k in chosen), strict=True)
         base = Setting(tasks[0], Data(None), network, optimizer, steps=steps, precision="float64")
-        run = train([replace(base, task=one) for one in tasks], start=starts, record=steps)
-        for k, seen in zip(chosen, run.jacobian_half_times, strict=True):
-            found[k] = DeepTraining(*drawn[k][:2], full[k], leading[k], seen, steps)
-    return [found[k] for k in range(runs)]
+        run = train([replace(base, task=task) for task in tasks], start=starts, record=steps)
+        for k, observed in zip(chosen, run.jacobian_half_times, strict=True):
+            trainings[k] = DeepTraining(*drawn[k][:2], full[k], leading[k], observed, steps)
+    return [trainings[k] for k in range(runs)]
 
 
 def _deep_cells(plan: Plan) -> Mapping[str, Any]:

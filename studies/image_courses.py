@@ -29,17 +29,25 @@ def _image_courses(plan: Any) -> dict[str, Any]:
 
 def _image_rows(results: Results) -> list[EvidenceRow]:
     """Diffusion models of images, judged by the rules of their plan; Figs. 6 and 19 beside it."""
-    (plain,) = results.values()
-    return rows_of_images(diffusion.Study.from_dict(plain))
+    (content,) = results.values()
+    return rows_of_images(diffusion.Study.from_dict(content))
 
 
 def rows_of_images(study: Any) -> list[EvidenceRow]:
     """The rows of a study of images."""
     rows = []
     for row in diffusion.judge(study).rows:
-        said = row.prediction
-        words = filter(None, (row.optimizer, said.concept, said.factor, said.signal))
-        about = ("images", f"{study.plan.name}, {' '.join(words)}", "", said.kind, row.predicted)
+        prediction = row.prediction
+        words = filter(
+            None, (row.optimizer, prediction.concept, prediction.factor, prediction.signal)
+        )
+        about = (
+            "images",
+            f"{study.plan.name}, {' '.join(words)}",
+            "",
+            prediction.kind,
+            row.predicted,
+        )
         observed = f"{row.observed:.3g}" if math.isfinite(row.observed) else "-"
         interval = f"[{row.low:.3g}, {row.high:.3g}]" if math.isfinite(row.low) else ""
         rows.append(EvidenceRow(*about, observed, interval, row.verdict, row.runs, row.needed))
@@ -68,5 +76,5 @@ STUDY = Study(
     _image_courses,
     _image_canary,
     _image_rows,
-    whole="diffusion_study.json",
+    data_file="diffusion_study.json",
 )

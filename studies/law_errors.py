@@ -74,12 +74,12 @@ class Starts:
     @property
     def signal(self) -> Floats:
         """The signal of each, shape (n, d)."""
-        return np.stack([one.task.signal for one in self.settings])
+        return np.stack([setting.task.signal for setting in self.settings])
 
     @property
     def eta(self) -> Floats:
         """Time of the theory per step, shape (n,)."""
-        return np.array([clock(one) for one in self.settings])
+        return np.array([clock(setting) for setting in self.settings])
 
     @property
     def law(self) -> BatchSchedule:
@@ -110,9 +110,9 @@ def draw_starts(
         scale = math.exp(source.uniform(math.log(omega[0]), math.log(omega[1])))
         optimizer = Optimizer("gd", lr=1.0, loss=("paper", "torch")[k % 2])
         task = SIMTask.from_signal(signal.tolist())
-        plain = Setting(task, Data(None), network, optimizer, steps=0, precision="float64")
-        rate = source.uniform(*STEP_SIZES) / float(signal.max()) / clock(plain)
-        settings.append(replace(plain, optimizer=replace(optimizer, lr=rate)))
+        unscaled = Setting(task, Data(None), network, optimizer, steps=0, precision="float64")
+        rate = source.uniform(*STEP_SIZES) / float(signal.max()) / clock(unscaled)
+        settings.append(replace(unscaled, optimizer=replace(optimizer, lr=rate)))
         factors.append(source.standard_normal((d, columns)) * math.sqrt(scale / columns))
     return Starts(tuple(settings), np.stack(factors))
 
@@ -159,11 +159,11 @@ def law_errors(starts: Starts, *, gradient: str = "autograd") -> LawErrors:
     >>> bool((found.half_times < 0.005).all())
     True
     """
-    parts = []
+    errors = []
     for chosen, steps in groups(starts.law.half_times):
         settings = tuple(replace(starts.settings[k], steps=steps) for k in chosen)
-        parts.append(_compare(Starts(settings, starts.U[chosen]), gradient))
-    return join_errors(parts)
+        errors.append(_compare(Starts(settings, starts.U[chosen]), gradient))
+    return join_errors(errors)
 
 
 def join_errors(parts: Sequence[LawErrors]) -> LawErrors:
@@ -175,14 +175,14 @@ def _compare(starts: Starts, gradient: str) -> LawErrors:
     record = max(1, starts.settings[0].total_steps // RECORDED)
     run = train(starts.settings, start=[[U] for U in starts.U], record=record, gradient=gradient)
     law = starts.law
-    said, seen = law.half_times, run.jacobian_half_times
-    learned = ~law.trapped & np.isfinite(said)
-    off = (said - seen)[learned]
+    predicted, observed = law.half_times, run.jacobian_half_times
+    learned = ~law.trapped & np.isfinite(predicted)
+    off = (predicted - observed)[learned]
     # A concept may be there before the first step; then nothing but 0 is right.
-    error = np.where(np.isnan(off), np.inf, np.abs(off) / np.maximum(seen[learned], 1.0))
-    missing = np.isnan(seen)
+    error = np.where(np.isnan(off), np.inf, np.abs(off) / np.maximum(observed[learned], 1.0))
+    missing = np.isnan(observed)
     traps = [law.trapped & missing, law.trapped & ~missing, learned & missing]
-    points = np.stack([one.task.test_point for one in starts.settings])
+    points = np.stack([setting.task.test_point for setting in starts.settings])
     swing = predict_swing_batch(
         starts.signal, starts.W0, starts.eta, "gd", test_point=points, swing=SWING
     )
@@ -190,12 +190,12 @@ def _compare(starts: Starts, gradient: str) -> LawErrors:
     descents = np.stack([same & ~open_, ~same & ~open_, open_], axis=1).astype(np.int64)
     peaks: list[tuple[float, float]] = []
     turns: list[float] = []
-    for place in range(len(starts)):
-        _compare_curve(starts, run, place, peaks, turns)
+    for network in range(len(starts)):
+        _compare_curve(starts, run, network, peaks, turns)
     return LawErrors(
         error,
         off,
-        np.stack([one.sum(axis=1) for one in traps], axis=1),
+        np.stack([cases.sum(axis=1) for cases in traps], axis=1),
         np.array(peaks).reshape(-1, 2),
         descents,
         np.array(turns),
@@ -203,23 +203,23 @@ def _compare(starts: Starts, gradient: str) -> LawErrors:
 
 
 def _compare_curve(
-    starts: Starts, run: TrainingRun, place: int, peaks: list[Any], turns: list[float]
+    starts: Starts, run: TrainingRun, network: int, peaks: list[Any], turns: list[float]
 ) -> None:
-    task = starts.settings[place].task
-    schedule = predict(task, starts.W0[place], eta=starts.eta[place], dynamics="gd")
-    said = {(event.entry, event.event): event.time for event in schedule.events}
-    for (entry, name), time in said.items():
+    task = starts.settings[network].task
+    schedule = predict(task, starts.W0[network], eta=starts.eta[network], dynamics="gd")
+    predicted = {(event.entry, event.event): event.time for event in schedule.events}
+    for (entry, name), time in predicted.items():
         # A peak at the end of the run is not over yet.
         if name == "peak" and 0 < time < 0.98 * run.steps[-1]:
-            step, seen = peak_of(run.steps, np.abs(run.jacobian[place, :, entry[0], entry[1]]))
+            step, height = peak_of(run.steps, np.abs(run.jacobian[network, :, entry[0], entry[1]]))
             # Seen at the start alone, there is no peak to be near.
             late = abs(time / step - 1) if step else math.inf
-            peaks.append((late, abs(said[entry, "peak height"] / seen - 1)))
-    wanted = [event for event in schedule.events if event.event.startswith("loss ")]
+            peaks.append((late, abs(predicted[entry, "peak height"] / height - 1)))
+    foretold = [event for event in schedule.events if event.event.startswith("loss ")]
     # The law's list has the swings of a thousandth, and neither start nor end.
-    found = run.extrema(place, 1e-3)[1:-1]
-    if [event.event for event in wanted] == [f"loss {kind}" for _, _, kind in found]:
-        pairs = zip(wanted, found, strict=True)
+    turns_seen = run.extrema(network, 1e-3)[1:-1]
+    if [event.event for event in foretold] == [f"loss {kind}" for _, _, kind in turns_seen]:
+        pairs = zip(foretold, turns_seen, strict=True)
         turns += [abs(event.time / step - 1) for event, (step, _, _) in pairs]
 
 
@@ -229,11 +229,11 @@ def peak_of(steps: Integers, values: Floats) -> tuple[float, float]:
     >>> peak_of(np.arange(0, 50, 5), -(np.arange(0, 50, 5) - 21.0) ** 2)
     (21.0, 0.0)
     """
-    place = int(values.argmax())
-    near = slice(max(place - 1, 0), place + 2)
-    if len(set(np.diff(steps[near]))) > 1:
-        return float(steps[place]), float(values[place])
-    return vertex(steps[near].astype(np.float64), values[near], place - near.start)
+    peak = int(values.argmax())
+    neighbours = slice(max(peak - 1, 0), peak + 2)
+    if len(set(np.diff(steps[neighbours]))) > 1:
+        return float(steps[peak]), float(values[peak])
+    return vertex(steps[neighbours].astype(np.float64), values[neighbours], peak - neighbours.start)
 
 
 class OutputErrors(NamedTuple):
@@ -258,30 +258,32 @@ def output_errors(settings: Sequence[Setting]) -> OutputErrors:
     >>> bool(output_errors([one]).population[0] < 0.001)
     True
     """
-    for one in settings:
-        plain = not one.network.bias and not one.data.rotation and one.task.rotation is None
-        if one.network.depth != 1 or not plain:
+    for setting in settings:
+        bare = (
+            not setting.network.bias and not setting.data.rotation and setting.task.rotation is None
+        )
+        if setting.network.depth != 1 or not bare:
             required = "must be one layer without bias on data that is not rotated"
-            raise InvalidInput("settings", one, required, "Theorem 4.1")
+            raise InvalidInput("settings", setting, required, "Theorem 4.1")
     run = train(settings)
-    found = zip(*(_output_error(run, place) for place in range(len(run))), strict=True)
-    population, own, half_times, own_half_times = map(np.array, found)
-    return OutputErrors(population, own, half_times, own_half_times, run.half_times)
+    columns_ = zip(*(_output_error(run, network) for network in range(len(run))), strict=True)
+    population, own_moment_, half_times, own_half_times = map(np.array, columns_)
+    return OutputErrors(population, own_moment_, half_times, own_half_times, run.half_times)
 
 
-def _output_error(run: TrainingRun, place: int) -> tuple[float, float, Floats, Floats]:
-    setting = run.settings[place]
+def _output_error(run: TrainingRun, network: int) -> tuple[float, float, Floats, Floats]:
+    setting = run.settings[network]
     mu = setting.task.test_point[: setting.task.s]
     # In float32 the network starts from the rounded weights.
     W0 = initial_weights(setting)[0].astype(setting.precision).astype(np.float64)
     steps = np.arange(setting.total_steps + 1)
     law = one_layer_output(setting.task, W0, steps * clock(setting))[:, : len(mu)]
-    own = law if setting.data.infinite else _own_output(setting, W0, steps)[:, : len(mu)]
+    own_law = law if setting.data.infinite else _own_output(setting, W0, steps)[:, : len(mu)]
     off, halves = [], []
-    for said in (law, own):
-        off.append(float(np.abs((run.output[place, :, -1] - said[run.steps]) / mu).max()))
-        first = [first_reach(one, 0.5) for one in (said / mu).T]
-        halves.append(run.half_times[place] - first)
+    for law_output in (law, own_law):
+        off.append(float(np.abs((run.output[network, :, -1] - law_output[run.steps]) / mu).max()))
+        first = [first_reach(column, 0.5) for column in (law_output / mu).T]
+        halves.append(run.half_times[network] - first)
     return off[0], off[1], halves[0], halves[1]
 
 
@@ -296,8 +298,8 @@ def _own_output(setting: Setting, W0: Floats, steps: Integers) -> Floats:
     values, basis = np.linalg.eigh(own_moment(setting))
     point = setting.task.test_point
     decay = np.exp(-np.outer(steps * clock(setting), values))
-    left = (decay * (basis.T @ point)) @ basis.T
-    return np.asarray(point + left @ (W0 - np.eye(len(point))).T)
+    remaining = (decay * (basis.T @ point)) @ basis.T
+    return np.asarray(point + remaining @ (W0 - np.eye(len(point))).T)
 
 
 def _autograd_cells(plan: Plan) -> Mapping[str, Any]:

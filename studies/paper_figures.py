@@ -73,11 +73,11 @@ def _figure_rows(number: str) -> list[dict[str, Any]]:
     }
     return plain_rows(
         EvidenceRow(
-            "figures", f"Fig. {number}", made.edition, criterion.id, criterion.paper,
-            measured.value, "", measured.verdict, seeds[made.edition], None,
+            "figures", f"Fig. {number}", edition_.edition, criterion.id, criterion.paper,
+            measured.value, "", measured.verdict, seeds[edition_.edition], None,
         )
-        for made in _made_figure(number)
-        for criterion, measured in made.judged
+        for edition_ in _made_figure(number)
+        for criterion, measured in edition_.judged
     )  # fmt: skip
 
 

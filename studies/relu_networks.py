@@ -43,5 +43,5 @@ STUDY = Study(
     _relu_runs,
     _relu_canary,
     _relu_rows,
-    whole="relu_study.json",
+    data_file="relu_study.json",
 )

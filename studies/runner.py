@@ -87,7 +87,7 @@ def differences(
     elif isinstance(recorded, list) and isinstance(measured, list):
         if len(recorded) == len(measured):
             pairs = (
-                (place, *both) for place, both in enumerate(zip(recorded, measured, strict=True))
+                (index, *both) for index, both in enumerate(zip(recorded, measured, strict=True))
             )
     elif isinstance(recorded, float) and isinstance(measured, float):
         if math.isclose(recorded, measured, rel_tol=tolerance, abs_tol=tolerance):

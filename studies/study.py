@@ -39,7 +39,7 @@ class Study:
     #: From what was measured in all cells, tables; without them, those of the rows.
     tables: Callable[[Results], list[Grid]] | None = None
     #: A file of the records in which what was measured is kept whole.
-    whole: str = ""
+    data_file: str = ""
 
 
 def recorded_rows(results: Results) -> list[EvidenceRow]:

@@ -165,15 +165,18 @@ def expect(settings: Sequence[Setting]) -> Expected:
     """What the theory says of networks of one kind before they are trained, by sgd or gd."""
     network, task = settings[0].network, settings[0].task
     if network.depth < 2 or settings[0].optimizer.kind == "adamw":
-        shown = f"depth {network.depth}, {settings[0].optimizer.kind}"
-        raise InvalidInput("settings", shown, "must have two layers or more, and sgd or gd")
-    eta = np.array([rate_of(one) for one in settings])
-    signal = np.stack([one.task.signal for one in settings])
+        network_text = f"depth {network.depth}, {settings[0].optimizer.kind}"
+        raise InvalidInput("settings", network_text, "must have two layers or more, and sgd or gd")
+    eta = np.array([rate_of(setting) for setting in settings])
+    signal = np.stack([setting.task.signal for setting in settings])
     s, source = task.s, _TYPICAL
     if network.symmetric:
-        source, W0 = "own W(0)", np.stack([gram(_weights(one)[0]) for one in settings])
+        source, W0 = "own W(0)", np.stack([gram(_weights(setting)[0]) for setting in settings])
     elif network.depth == 2:
-        source, W0 = _MODES[network.activation], np.stack([growing_mode(one) for one in settings])
+        source, W0 = (
+            _MODES[network.activation],
+            np.stack([growing_mode(setting) for setting in settings]),
+        )
     else:
         W0 = _typical(settings)
         eta, signal = np.repeat(eta, TYPICAL), np.repeat(signal, TYPICAL, axis=0)
@@ -181,22 +184,22 @@ def expect(settings: Sequence[Setting]) -> Expected:
     usable = np.isfinite(law.crossing) & ~law.undecided
     half_times = np.where(usable, law.crossing, np.nan)[:, :s]
     points = np.broadcast_to(task.test_point, signal.shape)
-    found = predict_swing_batch(signal, W0, eta, "gd", test_point=points, swing=SWING)
-    descents = found.descents
+    swing = predict_swing_batch(signal, W0, eta, "gd", test_point=points, swing=SWING)
+    descents = swing.descents
     if source == _TYPICAL:
         middle = np.nanmedian(half_times.reshape(len(settings), TYPICAL, s), axis=1)
         half_times = np.broadcast_to(np.median(middle, axis=0), middle.shape)
         # Undecided counts lie at the threshold: as often the smaller number as the larger one.
-        either = np.where(np.arange(len(W0)) % 2, found.most_descents, found.least_descents)
-        descents = np.where(found.undecided, either, descents)
+        either = np.where(np.arange(len(W0)) % 2, swing.most_descents, swing.least_descents)
+        descents = np.where(swing.undecided, either, descents)
     order = np.argsort(half_times, axis=1, kind="stable")
-    return Expected(source, np.array(half_times), order, descents, found.transient)
+    return Expected(source, np.array(half_times), order, descents, swing.transient)
 
 
 def _weights(setting: Setting) -> list[Floats]:
     """Initial weights in the coordinates of the concepts, without biases."""
-    found = rotated(setting, initial_weights(setting), directions(setting))
-    return [one for one in found if one.ndim == 2]
+    weights = rotated(setting, initial_weights(setting), directions(setting))
+    return [weight for weight in weights if weight.ndim == 2]
 
 
 def growing_mode(setting: Setting) -> Floats:
@@ -216,9 +219,9 @@ def _typical(settings: Sequence[Setting]) -> Floats:
     """Gaussian U U^T whose entries are as large as those of the Jacobian at the start."""
     first = settings[0]
     squares = []
-    for one in settings:
-        product = np.eye(one.task.dim)
-        for weight in _weights(one):
+    for setting in settings:
+        product = np.eye(setting.task.dim)
+        for weight in _weights(setting):
             product = weight @ product
         squares.append(float(np.square(product).mean()))
     omega = math.sqrt(float(np.mean(squares)))
@@ -281,11 +284,11 @@ class Outcome:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        plain = {name: getattr(self, name) for name in ("cell", "prediction", "source")}
-        plain |= {"count": self.share.count, "runs": self.share.total, "share": self.share.value}
-        plain |= {"low": self.share.low, "high": self.share.high, "control": self.control}
-        plain |= {"verdict": str(self.verdict), "risky": self.risky, "note": self.note}
-        return storable(plain)
+        fields = {name: getattr(self, name) for name in ("cell", "prediction", "source")}
+        fields |= {"count": self.share.count, "runs": self.share.total, "share": self.share.value}
+        fields |= {"low": self.share.low, "high": self.share.high, "control": self.control}
+        fields |= {"verdict": str(self.verdict), "risky": self.risky, "note": self.note}
+        return storable(fields)
 
 
 def judge(name: str, expected: Expected, run: TrainingRun) -> list[Outcome]:
@@ -294,12 +297,12 @@ def judge(name: str, expected: Expected, run: TrainingRun) -> list[Outcome]:
     "size" only where single runs are predicted, and neither that nor "transient" with directions
     that have no concept: the Jacobian is recorded along concepts, the law's is over all d.
     """
-    seen, size, descents = run.jacobian_half_times, largest_minor(run), run.descents(SWING)
-    along_all = run.settings[0].task.dim == seen.shape[1]
+    observed, size, descents = run.jacobian_half_times, largest_minor(run), run.descents(SWING)
+    along_all = run.settings[0].task.dim == observed.shape[1]
     decided, there = expected.descents >= 0, np.isfinite(expected.transient)
-    said, heights = expected.descents[decided], expected.transient[there]
-    known = np.isfinite(expected.half_times) & (expected.half_times > 0)
-    usable = np.asarray(known.all(axis=1))
+    predicted, heights = expected.descents[decided], expected.transient[there]
+    positive = np.isfinite(expected.half_times) & (expected.half_times > 0)
+    usable = np.asarray(positive.all(axis=1))
     outcomes: list[Outcome] = []
 
     def single(what: str, good: Any, control: float, note: str = "") -> None:
@@ -308,18 +311,23 @@ def judge(name: str, expected: Expected, run: TrainingRun) -> list[Outcome]:
         outcomes.append(Outcome(name, what, expected.source, share, control, verdict, note))
 
     def typical(what: str, mine: Any, theory: Any) -> None:
-        share, other = share_of(mine), share_of(theory)
-        verdict = agrees(share, other, TOLERANCE)
-        outcomes.append(Outcome(name, what, expected.source, share, other.value, verdict))
+        share, expected_share = share_of(mine), share_of(theory)
+        verdict = agrees(share, expected_share, TOLERANCE)
+        outcomes.append(Outcome(name, what, expected.source, share, expected_share.value, verdict))
 
     single("order", *_order(expected, run, usable))
     if expected.typical:
-        typical("descents", descents >= 2, said >= 2)
+        typical("descents", descents >= 2, predicted >= 2)
         if along_all:
             typical("transient", size >= TRANSIENT, heights >= TRANSIENT)
     else:
         counted = descents[decided]
-        single("descents", said == counted, _crossed(said, counted), "; ".join(_open(decided)))
+        single(
+            "descents",
+            predicted == counted,
+            _crossed(predicted, counted),
+            "; ".join(_open(decided)),
+        )
         if along_all:
             size = size[there]
             tall, seen_tall = heights >= TRANSIENT, size >= TRANSIENT
@@ -328,54 +336,54 @@ def judge(name: str, expected: Expected, run: TrainingRun) -> list[Outcome]:
             control = float((np.abs(others - 1) <= NEAR).mean()) if ratio.size else math.nan
             note = f"observed / predicted: {_quantile(ratio, 0.5):.2f}"
             single("size", np.abs(ratio - 1) <= NEAR, control, note)
-    single("times", *_times(expected, seen, usable))
+    single("times", *_times(expected, observed, usable))
     return outcomes
 
 
 def _order(expected: Expected, run: TrainingRun, usable: Any) -> tuple[Any, float, str]:
     """The order of runs for which the law gives all half-times, none of them 0."""
-    seen = run.jacobian_half_times
-    learned = ~np.isnan(seen).any(axis=1)
-    order = np.argsort(np.where(np.isnan(seen), np.inf, seen), axis=1, kind="stable")
+    observed = run.jacobian_half_times
+    learned = ~np.isnan(observed).any(axis=1)
+    order = np.argsort(np.where(np.isnan(observed), np.inf, observed), axis=1, kind="stable")
     same = (expected.order == order).all(axis=1) & learned
     notes = []
     if not expected.typical:
-        signal = run.settings[0].task.signal[: seen.shape[1]]
-        plain = (order == np.argsort(-signal, kind="stable")).all(axis=1) & learned
-        notes.append(f"by signal alone {plain.mean():.2f}")
+        signal = run.settings[0].task.signal[: observed.shape[1]]
+        by_signal = (order == np.argsort(-signal, kind="stable")).all(axis=1) & learned
+        notes.append(f"by signal alone {by_signal.mean():.2f}")
     if not learned.all():
         notes.append(f"{int((~learned).sum())} runs leave a concept unlearned")
-    return same[usable], 1 / math.factorial(seen.shape[1]), "; ".join([*notes, *_open(usable)])
+    return same[usable], 1 / math.factorial(observed.shape[1]), "; ".join([*notes, *_open(usable)])
 
 
-def _times(expected: Expected, seen: Floats, usable: Any) -> tuple[Any, float, str]:
+def _times(expected: Expected, observed: Floats, usable: Any) -> tuple[Any, float, str]:
     """Half-times up to one factor."""
-    said, seen = expected.half_times[usable], seen[usable]
-    scale, residual = fitted(said, seen)
-    near = np.asarray((np.abs(residual - 1) <= NEAR).all(axis=1))
-    crossed = scale * said[:, None] / np.where(seen > 0, seen, np.nan)[None, :]
+    predicted, observed = expected.half_times[usable], observed[usable]
+    scale, residual = fitted(predicted, observed)
+    within = np.asarray((np.abs(residual - 1) <= NEAR).all(axis=1))
+    crossed = scale * predicted[:, None] / np.where(observed > 0, observed, np.nan)[None, :]
     control = math.nan
-    if not expected.typical and near.size:
+    if not expected.typical and within.size:
         control = float((np.abs(crossed - 1) <= NEAR).all(axis=2).mean())
     off = np.abs(residual[np.isfinite(residual)] - 1)
     middle, high = _quantile(off, 0.5), _quantile(off, 0.9)
     note = f"scale {scale:.3f}, residual {100 * middle:.1f} % (median), {100 * high:.1f} % (p90)"
-    return near, control, "; ".join([note, *_open(usable)])
+    return within, control, "; ".join([note, *_open(usable)])
 
 
-def fitted(said: Floats, seen: Floats) -> tuple[float, Floats]:
+def fitted(predicted: Floats, observed: Floats) -> tuple[float, Floats]:
     """One factor for all times, exp of the mean log of seen / said, and scale said / seen.
 
     >>> scale, residual = fitted(np.array([[1.0, 2.0]]), np.array([[2.0, 4.0]]))
     >>> round(scale, 9), residual.round(9).tolist()
     (2.0, [[1.0, 1.0]])
     """
-    known = np.isfinite(said) & np.isfinite(seen) & (said > 0) & (seen > 0)
-    if not known.any():
-        return math.nan, np.full(said.shape, np.nan)
-    logs = np.log(np.where(known, seen, 1.0)) - np.log(np.where(known, said, 1.0))
-    scale = float(np.exp(logs[known].mean()))
-    return scale, np.where(known, scale / np.exp(logs), np.nan)
+    usable = np.isfinite(predicted) & np.isfinite(observed) & (predicted > 0) & (observed > 0)
+    if not usable.any():
+        return math.nan, np.full(predicted.shape, np.nan)
+    logs = np.log(np.where(usable, observed, 1.0)) - np.log(np.where(usable, predicted, 1.0))
+    scale = float(np.exp(logs[usable].mean()))
+    return scale, np.where(usable, scale / np.exp(logs), np.nan)
 
 
 def largest_minor(run: TrainingRun) -> Floats:
@@ -420,32 +428,34 @@ class Survival(Framed):
     outcomes: tuple[Outcome, ...]
 
     def __getitem__(self, key: tuple[str, str]) -> Outcome:
-        for one in self.outcomes:
-            if (one.cell, one.prediction) == key:
-                return one
+        for outcome in self.outcomes:
+            if (outcome.cell, outcome.prediction) == key:
+                return outcome
         raise InvalidInput("key", key, "must be a cell and a prediction of this table")
 
     def to_grid(self) -> Grid:
         """A row per cell and prediction, with the intervals."""
         columns = ("network", "prediction", "from", ">share [95 %]", ">control", "verdict", "")
         rows = []
-        for one in self.outcomes:
-            control = "-" if math.isnan(one.control) else f"{one.control:.2f}"
-            cells = [one.cell, one.prediction, one.source, str(one.share), control]
-            rows.append([*cells, one.word, one.note])
+        for outcome in self.outcomes:
+            control = "-" if math.isnan(outcome.control) else f"{outcome.control:.2f}"
+            cells = [outcome.cell, outcome.prediction, outcome.source, str(outcome.share), control]
+            rows.append([*cells, outcome.word, outcome.note])
         return Grid("What survives, in full", columns, rows, below=_DEFINITIONS)
 
     def to_overview(self) -> Grid:
         """A row per cell: verdicts and shares alone."""
-        known = {(one.cell, one.prediction): one for one in self.outcomes}
+        outcomes = {(outcome.cell, outcome.prediction): outcome for outcome in self.outcomes}
         rows = []
-        for cell in dict.fromkeys(one.cell for one in self.outcomes):
-            row = [cell, known[cell, "order"].source]
+        for cell in dict.fromkeys(outcome.cell for outcome in self.outcomes):
+            row = [cell, outcomes[cell, "order"].source]
             for prediction in PREDICTIONS:
-                one = known.get((cell, prediction))
-                told = "" if one is None or not one.about else f" ({one.control:.2f})"
-                row.append("-" if one is None else f"{one.word} {one.share.value:.2f}{told}")
-            rows.append([*row, known[cell, "times"].note])
+                outcome = outcomes.get((cell, prediction))
+                theory = "" if outcome is None or not outcome.about else f" ({outcome.control:.2f})"
+                row.append(
+                    "-" if outcome is None else f"{outcome.word} {outcome.share.value:.2f}{theory}"
+                )
+            rows.append([*row, outcomes[cell, "times"].note])
         columns = ("network", "from", *PREDICTIONS, "half-times")
         return Grid("What survives", columns, rows, below=_DEFINITIONS)
 
@@ -456,7 +466,7 @@ class Survival(Framed):
 
     def records(self) -> list[dict[str, Any]]:
         """One row per outcome."""
-        return [one.to_dict() for one in self.outcomes]
+        return [outcome.to_dict() for outcome in self.outcomes]
 
     def to_text(self, *, width: int | None = None, color: bool = False) -> str:
         """A row per cell: verdicts and shares alone."""
@@ -472,14 +482,14 @@ def survival(cells: Sequence[Cell]) -> Survival:
     >>> str(found["U U^T, small", "times"].verdict)
     'holds'
     """
-    found: list[Outcome] = []
+    outcomes: list[Outcome] = []
     for cell in cells:
         if not isinstance(cell, Cell):
             raise InvalidInput("cells", cell, "must be Cells")
         # A minor entry is known at recorded steps only; it is smooth.
         run = train(cell.settings, record=max(1, cell.setting.total_steps // 600))
-        found += judge(cell.name, expect(cell.settings), run)
-    return Survival(tuple(found))
+        outcomes += judge(cell.name, expect(cell.settings), run)
+    return Survival(tuple(outcomes))
 
 
 def _network_cells(plan: Plan) -> Mapping[str, Any]:

@@ -38,7 +38,7 @@ TOGETHER = 50
 
 def draw(cell: VectorCell, count: int, rng: np.random.Generator) -> list[VectorSetting]:
     """Settings of two concepts, their signals and rates at random."""
-    found = []
+    settings = []
     for _ in range(count):
         mu = rng.permutation([1.0, rng.uniform(1.15, 2.0)]) * rng.uniform(0.5, 2)
         task = SIMTask(mu.tolist(), float(rng.uniform(0.01, 0.3) * mu.min()))
@@ -51,13 +51,13 @@ def draw(cell: VectorCell, count: int, rng: np.random.Generator) -> list[VectorS
             pace = {"lr": float(rng.uniform(0.05, 0.15)) / largest}
         width = None if cell.denoiser == "linear" else 6
         omega = math.exp(rng.uniform(*np.log(cell.omega)))
-        found.append(
+        settings.append(
             VectorSetting(
                 task, cell.denoiser, cell.reads, width=width, omega=omega, batch=24,
                 steps=cell.steps, seed=int(rng.integers(2**31)), **pace,
             )
         )  # fmt: skip
-    return found
+    return settings
 
 
 def compare_cell(cell: VectorCell, count: int, seed: int) -> list[VectorComparison]:
@@ -75,7 +75,7 @@ def _vector_rows(job: Any) -> list[dict[str, Any]]:
     cell, comparisons = job[0], compare_cell(*job)
     rows: list[EvidenceRow] = []
     for quantity in ("half-time", "order", "descents"):
-        verdicts = [row.verdict for part in comparisons for row in part.of(quantity)]
+        verdicts = [row.verdict for comparison in comparisons for row in comparison.of(quantity)]
         decided = [verdict for verdict in verdicts if verdict != Verdict.UNDECIDED]
         share = share_of([verdict == Verdict.HOLDS for verdict in decided])
         rows += rows_of_shares("vectors", cell.name, {quantity: share})
@@ -87,8 +87,10 @@ def _vector_canary(plan: Plan) -> Numbers:
     settings = draw(cell, runs, np.random.default_rng(seed))[: plan["canary_runs"]]
     comparison = compare_vectors(settings)
     return {
-        "half-times": plain_numbers([said.half_times for said in comparison.predictions]),
-        "error": plain_numbers([said.error for said in comparison.predictions]),
+        "half-times": plain_numbers(
+            [prediction.half_times for prediction in comparison.predictions]
+        ),
+        "error": plain_numbers([prediction.error for prediction in comparison.predictions]),
         "observed": plain_numbers(comparison.runs[0].half_times),
     }
 

@@ -54,18 +54,18 @@ def figures(given: Given) -> int:
         refuse("together with list", "quick", "out", "no_resume")
         from swingby.lab.figures.figures_result import list_grid
 
-        numbers = {one.number for one, _ in chosen(given.only, given.edition)}
-        table = list_grid(tuple(one for one in all_figures() if one.number in numbers))
+        numbers = {figure.number for figure, _ in chosen(given.only, given.edition)}
+        table = list_grid(tuple(figure for figure in all_figures() if figure.number in numbers))
         say(table, table.to_dict, as_json=given.as_json)
         return 0
     seconds = sum(
-        FIGURE_SECONDS.get(one.number, 2)
-        for one, edition in chosen(given.only, given.edition)
-        if given.no_resume or kept(Path(given.out), one, edition, given.quick) is None
+        FIGURE_SECONDS.get(figure.number, 2)
+        for figure, edition in chosen(given.only, given.edition)
+        if given.no_resume or kept(Path(given.out), figure, edition, given.quick) is None
     )
     expect("drawing the figures", seconds, partial=True)
-    asked = given.named("out", "only", "quick")
-    result = make_figures(editions=given.edition, resume=not given.no_resume, **asked)
+    arguments = given.named("out", "only", "quick")
+    result = make_figures(editions=given.edition, resume=not given.no_resume, **arguments)
     say(result.to_grid(), result.to_dict, as_json=given.as_json)
     return 5 if result.problems else exit_code([result.verdict])
 
@@ -186,11 +186,11 @@ def study(given: Given) -> int:
     from swingby.lab.diffusion.plan import Plan
     from swingby.lab.diffusion.study_run import run_study
 
-    made = Plan.load(given.plan)
-    expect("the study", _seconds(made) / (given.workers or os.cpu_count() or 1), partial=True)
+    written = Plan.load(given.plan)
+    expect("the study", _seconds(written) / (given.workers or os.cpu_count() or 1), partial=True)
     folder = Path(Path(given.plan).stem if given.out is None else given.out)
-    found = run_study(made, folder, workers=given.workers, device=given.device, progress=True)
-    return _tell(given, found, folder)
+    trained = run_study(written, folder, workers=given.workers, device=given.device, progress=True)
+    return _deliver_judgement(given, trained, folder)
 
 
 def _seconds(plan: Plan) -> float:
@@ -210,16 +210,16 @@ def judge(given: Given) -> int:
 
     if given.what == "recorded":
         if given.film is not None:
-            wanted = "needs the folder in which the study was trained"
-            raise InvalidInput("film", given.film, wanted)
-        return _tell(given, recorded_study(), Path())
-    return _tell(given, ImageStudy.load(given.what), Path(given.what).parent)
+            required = "needs the folder in which the study was trained"
+            raise InvalidInput("film", given.film, required)
+        return _deliver_judgement(given, recorded_study(), Path())
+    return _deliver_judgement(given, ImageStudy.load(given.what), Path(given.what).parent)
 
 
-def _tell(given: Given, study: ImageStudy, folder: Path) -> int:
+def _deliver_judgement(given: Given, study: ImageStudy, folder: Path) -> int:
     from swingby.lab.diffusion.judgement import judge
 
-    found = judge(study)
+    judgement = judge(study)
     if given.plot is not None or given.film is not None:
         from swingby.lab.diffusion.study_pictures import course_film, study_figure
 
@@ -228,5 +228,5 @@ def _tell(given: Given, study: ImageStudy, folder: Path) -> int:
         if given.film is not None and study.courses:
             cell, seed = study.courses[-1].cell, study.courses[-1].seed
             save_figure(lambda: course_film(study, folder, cell, seed), given.film)
-    given.deliver(found, name="table")
-    return exit_code(row.verdict for row in found.rows)
+    given.deliver(judgement, name="table")
+    return exit_code(row.verdict for row in judgement.rows)

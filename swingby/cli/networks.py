@@ -87,8 +87,8 @@ def train(given: Given) -> int:
     settings = given.seeds_of(setting, 100_000)
     products = len(settings) * setting.batch * setting.network.depth * setting.width**2
     seconds = STEP_SECONDS[not setting.network.linear] + PRODUCT_SECONDS * products
-    kept = given.checkpoint is not None
-    expect("the training", seconds * setting.total_steps, partial=kept)
+    resumable = given.checkpoint is not None
+    expect("the training", seconds * setting.total_steps, partial=resumable)
     start = None if given.start is None else Path(given.start)
     where = given.named("device", "checkpoint")
     run = run_training(settings, start=start, record=record, progress=True, **where)
@@ -172,9 +172,9 @@ def vectors(given: Given) -> int:
     load_torch()
     from swingby.lab.diffusion.vectors import compare_vectors
 
-    found = compare_vectors(settings)
-    given.deliver(found)
-    return exit_code(row.verdict for row in found.rows)
+    comparison = compare_vectors(settings)
+    given.deliver(comparison)
+    return exit_code(row.verdict for row in comparison.rows)
 
 
 def _vector_setting(given: Given) -> VectorSetting:
@@ -215,11 +215,13 @@ def relu(given: Given) -> int:
     workers = given.workers or min(2, os.cpu_count() or 1)
     seconds = RELU_SECONDS[not given.quick] / workers
     expect("the study", seconds, partial=given.store is not None)
-    with PartProgress(1, "relu", shown=True) as said:
-        said.start("relu")
-        found = study(workers=workers, tell=said.tell, **given.named("quick", "seed", "store"))
-    given.deliver(Tables(tables(found)), found.to_dict)
-    return exit_code(row["verdict"] for row in rows(found))
+    with PartProgress(1, "relu", shown=True) as progress:
+        progress.start("relu")
+        measured = study(
+            workers=workers, tell=progress.tell, **given.named("quick", "seed", "store")
+        )
+    given.deliver(Tables(tables(measured)), measured.to_dict)
+    return exit_code(row["verdict"] for row in rows(measured))
 
 
 def _look(given: Given) -> int:
@@ -237,8 +239,8 @@ def _look(given: Given) -> int:
         raise InvalidInput("data", path, "must be numbers between commas, a row a point") from None
     if table.shape[1] < 3:
         raise InvalidInput("data", path, "must have two columns of x or more, and y last")
-    found = extremal_vectors(table[:, :-1], table[:, -1], seed=given.seed)
+    extremal = extremal_vectors(table[:, :-1], table[:, -1], seed=given.seed)
     report = check(table[:, :-1], table[:, -1], seed=given.seed)
-    content = report.to_dict() | {"extremal_vectors": found.to_dict()}
-    given.deliver(Tables((report.to_grid(), found.to_grid())), lambda: content)
-    return exit_code(one.verdict for one in report.statements)
+    content = report.to_dict() | {"extremal_vectors": extremal.to_dict()}
+    given.deliver(Tables((report.to_grid(), extremal.to_grid())), lambda: content)
+    return exit_code(statement.verdict for statement in report.statements)

@@ -145,8 +145,8 @@ def _kept(path: Path, head: Mapping[str, Any], made_by: str) -> dict[str, Any]:
         inside = unsealed(plain)
         return {name: inside[name] for name in head}, dict(inside["results"])
 
-    known, results = json_of(path, "store", f"file of {made_by}", content)
+    stated, results = json_of(path, "store", f"file of {made_by}", content)
     for name, value in head.items():
-        if known[name] != value:
+        if stated[name] != value:
             raise InvalidInput("store", path, f"must have {name} {value}; take another file")
     return results

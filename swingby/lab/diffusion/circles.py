@@ -82,10 +82,10 @@ class Circles:
     separation: float = 0.4
 
     def __post_init__(self) -> None:
-        for name, most in (("contrast", 1), ("separation", LARGEST_SEPARATION)):
+        for name, largest in (("contrast", 1), ("separation", LARGEST_SEPARATION)):
             value = numbers.exact(getattr(self, name), name)
-            if not 0 < value <= most:
-                requirement = f"must lie above 0 and up to {most}"
+            if not 0 < value <= largest:
+                requirement = f"must lie above 0 and up to {largest}"
                 raise InvalidInput(name, getattr(self, name), requirement, "App. G.1")
             put(self, name, numbers.within_float(value, name))
         noise = numbers.exact(self.noise, "noise")
@@ -127,7 +127,9 @@ class Circles:
         n = numbers.whole(n_per_class, "n_per_class", 1, most=MOST_IMAGES)
         if not isinstance(classes, (tuple, list)) or not classes:
             raise InvalidInput("classes", classes, "must be one or more places in CLASSES")
-        classes = tuple(numbers.whole(one, "classes", most=len(CLASSES) - 1) for one in classes)
+        classes = tuple(
+            numbers.whole(number, "classes", most=len(CLASSES) - 1) for number in classes
+        )
         if n * len(classes) * (self.pixels / 32) ** 2 > MOST_IMAGES:
             raise InvalidInput("n_per_class", n, "is more than fits into memory")
         generator = numbers.random_source(rng)
@@ -150,12 +152,12 @@ class Circles:
         """
         from scipy.ndimage import gaussian_filter
 
-        given = {"conditions": conditions, "centres": centres, "grounds": grounds}
+        arguments = {"conditions": conditions, "centres": centres, "grounds": grounds}
         widths, n = (CONDITION, 2, 3), len(np.atleast_1d(conditions))
-        for (name, one), width in zip(given.items(), widths, strict=True):
-            if np.shape(one) != (n, width):
+        for (name, array), width in zip(arguments.items(), widths, strict=True):
+            if np.shape(array) != (n, width):
                 raise InvalidInput(
-                    name, f"shape {np.shape(one)}", f"must have shape ({n}, {width})"
+                    name, f"shape {np.shape(array)}", f"must have shape ({n}, {width})"
                 )
         grid = np.linspace(-1, 1, self.pixels)
         rows = (grid - centres[:, :1])[:, :, None]
@@ -255,13 +257,13 @@ def read_circles(pixels: ArrayLike, circles: Circles) -> Reading:
     fit = _disc(size)
     state, rest, errors = fit.measured(images)
     total = ((images - images.mean((2, 3), keepdims=True)) ** 2).sum((1, 2, 3))
-    left = (rest**2).sum((1, 2, 3))
-    residual = np.sqrt(left / rest[0].size)
+    squares = (rest**2).sum((1, 2, 3))
+    residual = np.sqrt(squares / rest[0].size)
     radius, centre, ground, colour = state[:, 0], state[:, 1:3], state[:, 3:6], state[:, 6:]
     faint = np.sqrt(((colour - ground) ** 2).mean(1)) < FAINT
     # Of many discs one fits noise by chance: what it explains must be far beyond a free fit.
-    spread = left / (rest[0].size - state.shape[1])
-    chance = total - left < 2 * math.log(fit.templates.size) * spread
+    spread = squares / (rest[0].size - state.shape[1])
+    chance = total - squares < 2 * math.log(fit.templates.size) * spread
     second = fit.explained(rest).max(1) / np.maximum(((colour - ground) ** 2).sum(1), 1e-9)
     kind = _classes(circles, state, errors)
     kind = np.where(second > SECOND, NOISE, kind)
@@ -273,7 +275,7 @@ def read_circles(pixels: ArrayLike, circles: Circles) -> Reading:
 def _classes(circles: Circles, state: Floats, errors: Floats) -> Integers:
     """The class in whose ranges a circle lies, or OTHER."""
     numbers_, bars = state[:, [0, 6, 7, 8]], errors[:, [0, 6, 7, 8]]
-    found = np.full(len(state), OTHER)
+    kinds = np.full(len(state), OTHER)
     gaps = np.array([circles.separation, *[circles.contrast] * 3]) - 2 * circles.reach
     decided = np.abs(state[:, 0] - MIDDLE) > errors[:, 0]
     for kind in range(len(CLASSES)):
@@ -282,8 +284,8 @@ def _classes(circles: Circles, state: Floats, errors: Floats) -> Integers:
         side = (state[:, 0] < MIDDLE) == bool(kind % 2)
         # Where errors leave both colours open, neither counts.
         red_or_blue = (numbers_[:, 3] > numbers_[:, 1]) == bool(kind // 2)
-        found = np.where(inside & decided & side & red_or_blue, kind, found)
-    return found
+        kinds = np.where(inside & decided & side & red_or_blue, kind, kinds)
+    return kinds
 
 
 class _Disc:
@@ -302,9 +304,9 @@ class _Disc:
         table = chndtr((radii[None] / width) ** 2, 2.0, (away[:, None] / width) ** 2)
         #: The disc by distance and radius.
         self.profile = RectBivariateSpline(away, radii, table)
-        near = grid[np.abs(grid) <= 0.8]
+        centres = grid[np.abs(grid) <= 0.8]
         #: Radius, row and column of the templates, which are of unit length.
-        self.starts = np.array([(r, y, x) for r in _RADII for y in near for x in near])
+        self.starts = np.array([(r, y, x) for r in _RADII for y in centres for x in centres])
         distance = np.hypot(
             (grid - self.starts[:, 1:2])[:, :, None], (grid - self.starts[:, 2:])[:, None, :]
         ).reshape(len(self.starts), -1)
@@ -357,7 +359,7 @@ class _Disc:
         shape = (len(state), self.pixels, self.pixels)
         rows = np.broadcast_to((self.grid - state[:, 1:2])[:, :, None], shape)
         columns = np.broadcast_to((self.grid - state[:, 2:3])[:, None, :], shape)
-        rows, columns = (one.reshape(len(state), -1) for one in (rows, columns))
+        rows, columns = (index.reshape(len(state), -1) for index in (rows, columns))
         away = np.sqrt(rows**2 + columns**2)
         radius = np.broadcast_to(state[:, :1], away.shape)
         return self.profile.ev(away, radius), away, rows, columns, radius
@@ -368,8 +370,8 @@ class _Disc:
         basis = np.stack([1 - mask, mask], -1)
         normal = basis.swapaxes(1, 2) @ basis + 1e-6 * np.eye(2)
         values = images.reshape(len(images), 3, -1)
-        found = np.linalg.solve(normal[:, None], (values @ basis)[..., None])[..., 0]
-        return np.concatenate([found[..., 0], found[..., 1].clip(0, 1)], 1)
+        levels = np.linalg.solve(normal[:, None], (values @ basis)[..., None])[..., 0]
+        return np.concatenate([levels[..., 0], levels[..., 1].clip(0, 1)], 1)
 
     def _cost(self, images: Floats, state: Floats, prior: Floats) -> tuple[Floats, Floats, Floats]:
         """Sum of squares; what is left; the disc, its slopes by radius, row, column (n, P, 4)."""
@@ -377,8 +379,8 @@ class _Disc:
         outward = self.profile.ev(away, radius, dx=1) / np.maximum(away, 1e-9)
         wider = self.profile.ev(away, radius, dy=1)
         ground, colour = state[:, 3:6, None], state[:, 6:, None]
-        made = ground * (1 - mask[:, None]) + colour * mask[:, None]
-        rest = images - made.reshape(images.shape)
+        painted = ground * (1 - mask[:, None]) + colour * mask[:, None]
+        rest = images - painted.reshape(images.shape)
         cost = (rest**2).sum((1, 2, 3)) + (prior * (state - 0.5) ** 2).sum(1)
         return cost, rest, np.stack([mask, wider, -outward * rows, -outward * columns], -1)
 

@@ -53,8 +53,8 @@ def directions(circles: Circles) -> Floats:
         quiet.paint(quiet.means(divmod(kind, 2)) + offsets, centres, grounds).mean(0, dtype=float)
         for kind in range(len(CLASSES))
     ]
-    found = [[2 * (means[a] - means[b]) for a, b in pairs] for pairs in PAIRS.values()]
-    return np.array(found)
+    differences = [[2 * (means[a] - means[b]) for a, b in pairs] for pairs in PAIRS.values()]
+    return np.array(differences)
 
 
 def linear_response(samples: ArrayLike, along: ArrayLike) -> Floats:
@@ -79,20 +79,20 @@ def linear_response(samples: ArrayLike, along: ArrayLike) -> Floats:
     >>> linear_response(samples, ways).tolist()
     [[0.75, 0.25], [0.75, 0.25]]
     """
-    made, ways = numbers.real_array(samples, "samples"), numbers.real_array(along, "along")
-    if made.ndim < 3 or len(made) != len(CLASSES) or ways.shape != (2, 2, *made.shape[2:]):
+    images, ways = numbers.real_array(samples, "samples"), numbers.real_array(along, "along")
+    if images.ndim < 3 or len(images) != len(CLASSES) or ways.shape != (2, 2, *images.shape[2:]):
         raise InvalidInput(
-            "samples", f"shape {made.shape}", f"must be of 4 classes, along {ways.shape}"
+            "samples", f"shape {images.shape}", f"must be of 4 classes, along {ways.shape}"
         )
     if not ways.reshape(4, -1).any(axis=1).all():
         raise InvalidInput("along", "zeros", "must have a direction for every corner and concept")
-    means = made.mean(1)
-    found = np.empty((2, 2))
+    means = images.mean(1)
+    w = np.empty((2, 2))
     for corner, pairs in enumerate(PAIRS.values()):
-        for p, (asked, other) in enumerate(pairs):
+        for p, (changed, reference) in enumerate(pairs):
             way = ways[corner, p]
-            found[corner, p] = ((means[asked] - means[other]) * way).sum() / (way**2).sum()
-    return found
+            w[corner, p] = ((means[changed] - means[reference]) * way).sum() / (way**2).sum()
+    return w
 
 
 @dataclass(frozen=True, order=True)
@@ -154,8 +154,8 @@ class Course:
         for name, shape in shapes.items():
             arrays[name] = numbers.real_array(getattr(self, name), name)
             if arrays[name].shape != shape:
-                shown = f"shape {arrays[name].shape}"
-                raise InvalidInput(name, shown, f"must have shape {shape}")
+                shape_text = f"shape {arrays[name].shape}"
+                raise InvalidInput(name, shape_text, f"must have shape {shape}")
         if np.abs(arrays["w"]).max() > LARGEST:
             raise InvalidInput("w", "an array", f"must lie within {LARGEST:g}")
         off = np.abs(arrays["kinds"].sum(2) - 1)
@@ -191,9 +191,9 @@ class Course:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Course:
         """The course that :meth:`to_dict` wrote; InvalidInput for anything else."""
-        given = with_fields(cls.__dataclass_fields__, "course", values)
-        cell = with_fields(ImageCell.__dataclass_fields__, "cell", given["cell"])
-        return cls(**{**given, "cell": ImageCell(**cell)})
+        fields = with_fields(cls.__dataclass_fields__, "course", values)
+        cell = with_fields(ImageCell.__dataclass_fields__, "cell", fields["cell"])
+        return cls(**{**fields, "cell": ImageCell(**cell)})
 
 
 def responses(course: Course, corner: str = "trained") -> Floats:
@@ -229,8 +229,8 @@ def learning_times(course: Course, corner: str = "trained") -> tuple[float, floa
         last = int(below[-1])
         if last + 1 == len(values):
             return math.inf
-        part = (HALF - values[last]) / (values[last + 1] - values[last])
-        return float(course.steps[last] + part * (course.steps[last + 1] - course.steps[last]))
+        fraction = (HALF - values[last]) / (values[last + 1] - values[last])
+        return float(course.steps[last] + fraction * (course.steps[last + 1] - course.steps[last]))
 
     colour, size = map(time, responses(course, corner).T)
     return colour, size

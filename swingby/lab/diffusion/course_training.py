@@ -109,16 +109,16 @@ def train_course(
 
 def identity_of(preset: Preset, cell: ImageCell, seed: int, owner: str = "") -> str:
     """The name of a course, which its checkpoint has to bear."""
-    plain = {name: value for name, value in preset.to_dict().items() if name != "name"}
-    return identity([plain, asdict(cell), seed, owner, COURSE_VERSION])
+    fields = {name: value for name, value in preset.to_dict().items() if name != "name"}
+    return identity([fields, asdict(cell), seed, owner, COURSE_VERSION])
 
 
 def saved_images(file: Path, name: str) -> dict[int, np.ndarray[Any, np.dtype[np.uint8]]]:
     """The images of every save of a course by its step: uint8, of shape (7, 3, height, width)."""
-    found = read_state(file, name)
-    if found is None:
+    saved = read_state(file, name)
+    if saved is None:
         raise InvalidInput("folder", file, "must hold the course")
-    steps, images = found[1]["1 steps"].tolist(), found[1]["1 images"].numpy()
+    steps, images = saved[1]["1 steps"].tolist(), saved[1]["1 images"].numpy()
     return dict(zip(steps, images, strict=True))
 
 
@@ -137,24 +137,24 @@ def look(
     each training class, then four of the held-out one.
     """
     n = preset.generated_images
-    told = np.concatenate([circles.conditions(kind, n) for kind in range(len(CLASSES))])
-    made = vdm.sample(
+    conditions = np.concatenate([circles.conditions(kind, n) for kind in range(len(CLASSES))])
+    samples = vdm.sample(
         network,
         schedule,
-        torch.from_numpy(told).to(generator.device),
+        torch.from_numpy(conditions).to(generator.device),
         (3, preset.pixels, preset.pixels),
         steps=preset.sampling_steps,
         generator=generator,
         noises=n,
     )
-    images = made.double().cpu().numpy().reshape(len(CLASSES), n, *made.shape[1:])
+    images = samples.double().cpu().numpy().reshape(len(CLASSES), n, *samples.shape[1:])
     if not np.isfinite(images).all():
         raise _diverged(step)
     w = linear_response(images, directions(circles))
     bright = (1 + images.clip(-2, 2)) / 2
-    kinds = np.stack([read_circles(one, circles).shares() for one in bright[:, :MEASURED]])
-    some = bright[[0, 1, 2, *[HELD_OUT] * min(KEPT, n)], [0, 0, 0, *range(min(KEPT, n))]]
-    return w, kinds, np.round(255 * some.clip(0, 1)).astype(np.uint8)
+    kinds = np.stack([read_circles(picture, circles).shares() for picture in bright[:, :MEASURED]])
+    chosen = bright[[0, 1, 2, *[HELD_OUT] * min(KEPT, n)], [0, 0, 0, *range(min(KEPT, n))]]
+    return w, kinds, np.round(255 * chosen.clip(0, 1)).astype(np.uint8)
 
 
 #: Images, conditions, times, noise, and noise of the reconstruction.
@@ -233,8 +233,8 @@ class Model:
 
     def learner(self, batches: Callable[[int], Batch]) -> Autograd:
         """What :func:`descend` trains, and all of it that a checkpoint holds."""
-        weights = [one for group in self.optimizer.param_groups for one in group["params"]]
-        mean = {f"mean{k}": one for k, one in enumerate(self.mean.parameters())}
+        weights = [weight for group in self.optimizer.param_groups for weight in group["params"]]
+        mean = {f"mean{k}": weight for k, weight in enumerate(self.mean.parameters())}
         extra = mean if self.preset.averaging else {}
         return Autograd(torch, weights, batches, self.losses, self.optimizer, extra=extra)
 
@@ -243,18 +243,18 @@ class Model:
         x, condition, t, noise, first = batch
         called = _called(self.network, self.preset, x.device)
         noises = {"noise": noise, "first_noise": first, "data_noise": self.preset.data_noise}
-        parts = vdm.loss(called, self.schedule, x, condition, t=t, **noises)
+        terms = vdm.loss(called, self.schedule, x, condition, t=t, **noises)
         bit = x[0].numel() * math.log(2)
-        each = (parts.diffusion, parts.latent, parts.reconstruction)
-        return torch.stack([one.mean() / bit for one in each])
+        each = (terms.diffusion, terms.latent, terms.reconstruction)
+        return torch.stack([term.mean() / bit for term in each])
 
     @torch.no_grad()
     def average(self, step: int) -> None:
         """Take the weights after a step into their running mean, faster in the first steps."""
         if self.preset.averaging:
-            kept = min(self.preset.averaging, (1 + step) / (10 + step))
+            share = min(self.preset.averaging, (1 + step) / (10 + step))
             mean, now = list(self.mean.parameters()), list(self.network.parameters())
-            torch._foreach_lerp_(mean, now, 1 - kept)
+            torch._foreach_lerp_(mean, now, 1 - share)
 
 
 class Saves:
@@ -283,15 +283,15 @@ class Saves:
         if not math.isfinite(loss):
             raise _diverged(step)
         save = (step, w, kinds, loss, images)
-        for column, one in zip(self.columns.values(), save, strict=True):
-            column.append(one)
+        for column, entry in zip(self.columns.values(), save, strict=True):
+            column.append(entry)
         self._sum.zero_()
         self._summed = 0
 
     def state(self) -> dict[str, Any]:
         """All of it, as arrays."""
-        kept = {name: np.array(column) for name, column in self.columns.items()}
-        return {**kept, "sum": self._sum, "summed": torch.tensor(self._summed)}
+        arrays = {name: np.array(column) for name, column in self.columns.items()}
+        return {**arrays, "sum": self._sum, "summed": torch.tensor(self._summed)}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from it."""

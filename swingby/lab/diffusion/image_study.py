@@ -42,15 +42,17 @@ class ImageStudy:
         instance(self.plan, "plan", Plan)
         if self.courses != ():
             put(self, "courses", several(self.courses, "courses", Course))
-        jobs = [(one.cell, one.seed) for one in self.courses]
+        jobs = [(course.cell, course.seed) for course in self.courses]
         if len(set(jobs)) < len(jobs) or not set(jobs) <= set(self.plan.jobs):
             raise InvalidInput("courses", "others", "must be runs of the plan, each once")
-        if len({(one.w.tobytes(), one.loss.tobytes()) for one in self.courses}) < len(jobs):
+        if len({(course.w.tobytes(), course.loss.tobytes()) for course in self.courses}) < len(
+            jobs
+        ):
             raise InvalidInput("courses", "a run under two names", "must be different runs")
 
     def at(self, cell: ImageCell) -> tuple[Course, ...]:
         """The courses of one cell."""
-        return tuple(one for one in self.courses if one.cell == cell)
+        return tuple(course for course in self.courses if course.cell == cell)
 
     def to_dict(self) -> dict[str, Any]:
         """The study as plain values, with digests of its plan and of all it says."""
@@ -63,9 +65,9 @@ class ImageStudy:
                 "courses": [
                     {
                         name: np.round(value, DIGITS).tolist() if name in _ROUNDED else value
-                        for name, value in one.to_dict().items()
+                        for name, value in course.to_dict().items()
                     }
-                    for one in self.courses
+                    for course in self.courses
                 ],
             }
         )
@@ -90,7 +92,7 @@ class ImageStudy:
             raise edited(plan.digest, plain["digest"])
         try:
             unsealed(plain)
-            courses = tuple(Course.from_dict(one) for one in plain["courses"])
+            courses = tuple(Course.from_dict(course) for course in plain["courses"])
             made_with = {str(name): str(value) for name, value in plain["made_with"].items()}
         except InvalidInput:
             raise

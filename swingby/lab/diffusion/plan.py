@@ -51,10 +51,10 @@ class Prediction:
             "factor": FACTORS if of_times else ("",),
             "signal": RATES if self.kind in ("times", "order", "bend") else ("",),
         }
-        for name, known in about.items():
+        for name, allowed in about.items():
             value = getattr(self, name)
-            if value not in known:
-                words = ", ".join(known) if known != ("",) else "left out"
+            if value not in allowed:
+                words = ", ".join(allowed) if allowed != ("",) else "left out"
                 raise InvalidInput(name, value, f"must be {words} for {self.kind!r}")
 
 
@@ -102,13 +102,13 @@ class Plan:
             levels = getattr(self, name)
             if not isinstance(levels, (tuple, list)) or not levels:
                 raise InvalidInput(name, levels, "must be one level or more")
-            floats = tuple(positive(one, name) for one in levels)
+            floats = tuple(positive(level, name) for level in levels)
             if any(b <= a for a, b in itertools.pairwise(floats)):
                 raise InvalidInput(name, levels, "must rise")
             put(self, name, floats)
         put(self, "optimizers", several(self.optimizers, "optimizers", PlannedOptimizer))
         put(self, "predictions", several(self.predictions, "predictions", Prediction))
-        names = [one.name for one in self.optimizers]
+        names = [optimizer.name for optimizer in self.optimizers]
         if len(set(names)) < len(names):
             raise InvalidInput("optimizers", names, "must be one or more, each once")
         put(self, "seeds", numbers.whole(self.seeds, "seeds", 1, most=MOST_RUNS))
@@ -129,11 +129,11 @@ class Plan:
     @property
     def cells(self) -> tuple[ImageCell, ...]:
         """All combinations of levels, optimizers outermost."""
-        names = [one.name for one in self.optimizers]
-        found = itertools.product(names, self.separation, self.contrast, self.gain)
+        names = [optimizer.name for optimizer in self.optimizers]
+        combinations = itertools.product(names, self.separation, self.contrast, self.gain)
         return tuple(
             ImageCell(separation, contrast, gain, name)
-            for name, separation, contrast, gain in found
+            for name, separation, contrast, gain in combinations
         )
 
     @property
@@ -149,10 +149,10 @@ class Plan:
     def preset_of(self, cell: ImageCell) -> Preset:
         """What is trained in a cell."""
         instance(cell, "cell", ImageCell)
-        chosen = {one.name: one for one in self.optimizers}.get(cell.optimizer)
+        chosen = {optimizer.name: optimizer for optimizer in self.optimizers}.get(cell.optimizer)
         if chosen is None:
             raise InvalidInput("cell", cell, "must have an optimizer of the plan")
-        gain = tuple(cell.gain * one for one in self.preset.layout.gain)
+        gain = tuple(cell.gain * factor for factor in self.preset.layout.gain)
         return replace(
             self.preset,
             layout=replace(self.preset.layout, gain=gain),
@@ -169,43 +169,44 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as plain values that JSON and TOML can hold."""
-        plain = json.loads(json.dumps(asdict(self)))
-        plain["predictions"] = [
-            {name: value for name, value in one.items() if value} for one in plain["predictions"]
+        fields = json.loads(json.dumps(asdict(self)))
+        fields["predictions"] = [
+            {name: value for name, value in prediction.items() if value}
+            for prediction in fields["predictions"]
         ]
-        return {"swingby_plan": PLAN_VERSION, **plain}
+        return {"swingby_plan": PLAN_VERSION, **fields}
 
     @classmethod
     def from_dict(cls, plain: object) -> Plan:
         """The plan that :meth:`to_dict` wrote; InvalidInput for anything else."""
-        given = with_fields(("swingby_plan", *cls.__dataclass_fields__), "plan", plain)
-        version = given.pop("swingby_plan")
+        fields = with_fields(("swingby_plan", *cls.__dataclass_fields__), "plan", plain)
+        version = fields.pop("swingby_plan")
         if version != PLAN_VERSION:
             raise InvalidInput("swingby_plan", version, f"must be {PLAN_VERSION}")
-        given["preset"] = Preset.from_dict(given["preset"])
+        fields["preset"] = Preset.from_dict(fields["preset"])
         for name, kind, needed in (
             ("optimizers", PlannedOptimizer, ("name", "learning_rate")),
             ("predictions", Prediction, ("says", "kind")),
         ):
-            if not isinstance(given[name], list):
-                raise InvalidInput(name, given[name], "must be tables")
-            given[name] = tuple(
-                kind(**with_fields(kind.__dataclass_fields__, name, one, needed))
-                for one in given[name]
+            if not isinstance(fields[name], list):
+                raise InvalidInput(name, fields[name], "must be tables")
+            fields[name] = tuple(
+                kind(**with_fields(kind.__dataclass_fields__, name, table, needed))
+                for table in fields[name]
             )
-        return cls(**given)
+        return cls(**fields)
 
     def to_toml(self) -> str:
         """The plan as text, with a comment on what it takes to change it."""
-        plain = self.to_dict()
-        preset = plain.pop("preset")
+        fields = self.to_dict()
+        preset = fields.pop("preset")
         layout = preset.pop("layout")
-        tables = {name: plain.pop(name) for name in ("optimizers", "predictions")}
+        tables = {name: fields.pop(name) for name in ("optimizers", "predictions")}
         # A JSON string, number, truth value or list of them is one in TOML.
         lines = [
             "# Write the plan before there are data: a study refuses a plan that was edited since."
         ]
-        lines += _toml(plain)
+        lines += _toml(fields)
         lines += ["", "[preset]", *_toml(preset), "", "[preset.layout]", *_toml(layout)]
         for name, rows in tables.items():
             for row in rows:
@@ -217,10 +218,10 @@ class Plan:
         """Read a plan file; InvalidInput for anything else."""
         text = text_of(path, "plan", "plan in TOML")
         try:
-            plain = plain_toml(text, float)
+            fields = plain_toml(text, float)
         except ValueError as error:
             raise InvalidInput("plan", path, f"must be TOML ({error})") from None
-        return cls.from_dict(plain)
+        return cls.from_dict(fields)
 
 
 def _toml(plain: dict[str, Any]) -> list[str]:
@@ -272,22 +273,22 @@ SGD_RATE = 0.01
 
 def _predictions() -> tuple[Prediction, ...]:
     """Each concept by itself against its own signal, then both against each other."""
-    own = {"colour": "contrast", "size": "separation"}
-    told = {
+    factor_of = {"colour": "contrast", "size": "separation"}
+    signals = {
         "registered": "the signal of the images",
         "condition": "the second moment of the condition",
         "covariance": "the covariance of condition and image",
     }
     rows: list[tuple[str, ...]] = [
         (f"{concept} is learned sooner at the larger {factor}", "sooner", concept, factor)
-        for concept, factor in own.items()
+        for concept, factor in factor_of.items()
     ]
     for concept, factor in itertools.product(CONCEPTS, FACTORS):
-        for signal, words in told.items():
+        for signal, words in signals.items():
             says = f"times of {concept} go with the inverse of {words} as the {factor} changes"
             rows.append((says, "times", concept, factor, signal))
     first = "the concept with the larger signal is learned first"
-    rows += [(f"{first}: {signal}", "order", "", "", signal) for signal in told]
+    rows += [(f"{first}: {signal}", "order", "", "", signal) for signal in signals]
     bend = "the held-out path bends to the concept with the larger signal"
     rows.append((bend, "bend", "", "", "registered"))
     rows.append(("most images of the held-out class are circles of it in the end", "composed"))

@@ -33,12 +33,14 @@ def with_fields(
     """Values by fields, all of which are needed unless it is said; InvalidInput names the other."""
     if not isinstance(given, Mapping):
         raise InvalidInput(name, given, f"must have the fields {', '.join(known)}")
-    for one in given:
-        if one not in known:
-            raise InvalidInput(name, one, f"has no such field{suggestion(str(one), known)}")
-    for one in needed or known:
-        if one not in given:
-            raise InvalidInput(name, MISSING, f"must have the field {one}")
+    for field_name in given:
+        if field_name not in known:
+            raise InvalidInput(
+                name, field_name, f"has no such field{suggestion(str(field_name), known)}"
+            )
+    for field_name in needed or known:
+        if field_name not in given:
+            raise InvalidInput(name, MISSING, f"must have the field {field_name}")
     return dict(given)
 
 
@@ -68,23 +70,23 @@ class Layout:
     def __post_init__(self) -> None:
         if not isinstance(self.channels, (tuple, list)) or not self.channels:
             raise InvalidInput("channels", self.channels, "must be the channels of each level")
-        put(self, "channels", tuple(numbers.whole(one, "channels", 1) for one in self.channels))
-        for name, least in _LAYOUT.items():
-            put(self, name, numbers.whole(getattr(self, name), name, least, most=_MOST))
+        put(self, "channels", tuple(numbers.whole(count, "channels", 1) for count in self.channels))
+        for name, lowest in _LAYOUT.items():
+            put(self, name, numbers.whole(getattr(self, name), name, lowest, most=_MOST))
         one_of(self.norm, "norm", ("group", "layer"))
         booleans(self, "reads_condition")
         for name in ("centre", "gain"):
             values = getattr(self, name)
             if not isinstance(values, (tuple, list)) or not values:
                 raise InvalidInput(name, values, "must be numbers, one per number of a condition")
-            put(self, name, tuple(as_float(one, name) for one in values))
+            put(self, name, tuple(as_float(value, name) for value in values))
         if len(self.gain) != len(self.centre):
             raise InvalidInput(
                 "gain", self.gain, f"must be {len(self.centre)} numbers, as centre is"
             )
         if self.embedding % 2:
             raise InvalidInput("embedding", self.embedding, "must be even")
-        if self.norm == "group" and any(one % self.groups for one in self.channels):
+        if self.norm == "group" and any(count % self.groups for count in self.channels):
             raise InvalidInput("channels", self.channels, f"must be multiples of {self.groups}")
         if self.heads and self.channels[-1] % self.heads:
             raise InvalidInput("heads", self.heads, "must divide the last of the channels")
@@ -135,9 +137,9 @@ class Preset:
         if not isinstance(self.name, str) or not self.name.isidentifier():
             raise InvalidInput("name", self.name, "must be a word")
         instance(self.layout, "layout", Layout)
-        for name, least in _WHOLE.items():
-            most = _MOST_SAVES if name == "saves" else _MOST
-            put(self, name, numbers.whole(getattr(self, name), name, least, most=most))
+        for name, lowest in _WHOLE.items():
+            highest = _MOST_SAVES if name == "saves" else _MOST
+            put(self, name, numbers.whole(getattr(self, name), name, lowest, most=highest))
         one_of(self.optimizer, "optimizer", OPTIMIZERS)
         one_of(self.precision, "precision", PRECISIONS)
         booleans(self, "learned_schedule")
@@ -177,9 +179,9 @@ class Preset:
     @classmethod
     def from_dict(cls, plain: object) -> Preset:
         """The preset that :meth:`to_dict` wrote; InvalidInput for anything else."""
-        given = with_fields(cls.__dataclass_fields__, "preset", plain)
-        layout = with_fields(Layout.__dataclass_fields__, "layout", given["layout"])
-        return cls(**{**given, "layout": Layout(**layout)})
+        fields = with_fields(cls.__dataclass_fields__, "preset", plain)
+        layout = with_fields(Layout.__dataclass_fields__, "layout", fields["layout"])
+        return cls(**{**fields, "layout": Layout(**layout)})
 
 
 #: What a network is told, centred and of about the size of one. The numbers do not depend on the
@@ -219,7 +221,7 @@ TINY = replace(
     generated_images=8, saves=9,
 )  # fmt: skip
 
-PRESETS = {one.name: one for one in (TINY, SMALL, PAPER)}
+PRESETS = {preset.name: preset for preset in (TINY, SMALL, PAPER)}
 
 
 def preset_of(name: object) -> Preset:

@@ -101,11 +101,11 @@ class Noise:
         ratio = math.exp(-self.low) - math.exp(-self.high)
         by_sigma = 2 * (1 / _deviation(self.low) - 1 / _deviation(self.high))
         copied = ratio - 2 * by_sigma + self.signal
-        found = np.empty((len(signal), 2, 2))
-        found[:, 0, 0] = ratio * signal
-        found[:, 0, 1] = found[:, 1, 0] = -(ratio - by_sigma) * signal
-        found[:, 1, 1] = copied * signal + self.rest
-        return found
+        forms = np.empty((len(signal), 2, 2))
+        forms[:, 0, 0] = ratio * signal
+        forms[:, 0, 1] = forms[:, 1, 0] = -(ratio - by_sigma) * signal
+        forms[:, 1, 1] = copied * signal + self.rest
+        return forms
 
     def pull(self, signal: Floats) -> Floats:
         """Rate at which two layers that read both grow from a small start: the norm of M (1, 1)."""
@@ -128,10 +128,10 @@ class Noise:
         W, but for a part :math:`\prod (1 - \kappa) = e^{\gamma_{min} - \gamma_{max}}`.
         """
         deviation, kappa = self.sampler(steps)
-        found = np.zeros(np.broadcast_shapes(W.shape, P.shape))
+        F = np.zeros(np.broadcast_shapes(W.shape, P.shape))
         for d, k in zip(deviation.tolist(), kappa.tolist(), strict=True):
-            found = (1 - k * d) * found + k * (W - (1 - d) * (P @ found))
-        return found
+            F = (1 - k * d) * F + k * (W - (1 - d) * (P @ F))
+        return F
 
 
 def _softplus(x: float) -> float:
@@ -228,12 +228,12 @@ def measure(
     one_of(representation, "representation", REPRESENTATIONS)
     count = numbers.whole(samples, "samples", 4)
     factors = numbers.vector(gain, "gain")
-    if len(factors) != CONDITION or not all(one > 0 for one in factors):
+    if len(factors) != CONDITION or not all(factor > 0 for factor in factors):
         raise InvalidInput("gain", gain, f"must be {CONDITION} positive numbers")
     read = np.array(factors, dtype=np.float64)
 
     if representation == "condition":
-        ways = _told(circles, read)
+        ways = _condition_ways(circles, read)
         mu = np.linalg.norm(ways, axis=1)
         deviations = read * circles.reach / math.sqrt(3)
         sigma = np.linalg.norm(deviations * ways, axis=1) / mu
@@ -264,10 +264,10 @@ def rates(circles: Circles, preset: Preset, name: str) -> tuple[float, float]:
     return colour, size
 
 
-def _told(circles: Circles, gain: Floats) -> Floats:
+def _condition_ways(circles: Circles, gain: Floats) -> Floats:
     """By how much the condition of 00 differs from that of 10, and of 01, as they are read."""
     low = circles.means((0, 0))
-    return np.stack([gain * (circles.means(one) - low) for one in ((1, 0), (0, 1))])
+    return np.stack([gain * (circles.means(kind) - low) for kind in ((1, 0), (0, 1))])
 
 
 def _batch(
@@ -301,7 +301,7 @@ def _of_images(
     quiet = replace(circles, noise=0.0)
     batches = [_batch(quiet, rng, fixed=fixed) for _ in range(count)]
     means = np.stack([images.mean(1, dtype=np.float64) for images, _ in batches])
-    ways = np.stack([means[:, other] - means[:, 0] for other in OTHER_CLASS], 1)  # (count, 2, P)
+    ways = np.stack([means[:, kind] - means[:, 0] for kind in OTHER_CLASS], 1)  # (count, 2, P)
     squares = np.einsum("bpi,bqi->bpq", ways, ways)
     if fixed:
         products, along = _without_each(squares), ways
@@ -313,18 +313,20 @@ def _of_images(
         products = np.concatenate([rest / ((count - 1) * (count - 2)), of_all[None]])
     distances = products.diagonal(0, 1, 2)
     if gain is not None:
-        told = _told(circles, gain)
-        distances = np.sqrt(np.maximum(distances, 0)) * np.linalg.norm(told, axis=1)
+        condition_ways = _condition_ways(circles, gain)
+        distances = np.sqrt(np.maximum(distances, 0)) * np.linalg.norm(condition_ways, axis=1)
     spreads = np.empty((count, 2))
-    for place, (images, offsets) in enumerate(batches):
-        seen = images.astype(np.float64) @ _unit(along[place]).T  # (class, jitter, concept)
-        seen -= seen.mean(1, keepdims=True)
-        other = seen
+    for batch, (images, offsets) in enumerate(batches):
+        projections = images.astype(np.float64) @ _unit(along[batch]).T  # (class, jitter, concept)
+        projections -= projections.mean(1, keepdims=True)
+        partner = projections
         if gain is not None:
-            read = (gain * offsets) @ _unit(told).T
-            other = read - read.mean(0)
+            read = (gain * offsets) @ _unit(condition_ways).T
+            partner = read - read.mean(0)
         # Batches that share a place vary within it; others lose a degree of freedom to the mean.
-        spreads[place] = (seen * other).sum(1).mean(0) / (JITTERS if fixed else JITTERS - 1)
+        spreads[batch] = (projections * partner).sum(1).mean(0) / (
+            JITTERS if fixed else JITTERS - 1
+        )
     if gain is None:
         spreads += circles.noise**2
     last = products[-1]

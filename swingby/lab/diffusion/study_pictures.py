@@ -26,22 +26,29 @@ def study_figure(study: ImageStudy) -> Figure:
     """The responses to colour and size, mean over runs, a panel for each optimizer and corner."""
     from matplotlib import colormaps
 
-    names = [one.name for one in study.plan.optimizers]
+    names = [optimizer.name for optimizer in study.plan.optimizers]
     with styled():
         figure = shown_figure(5.2 * len(names), 7.2)
         panels = figure.subplots(2, len(names), squeeze=False)
         for column, name in enumerate(names):
-            cells = [one for one in study.plan.cells if one.optimizer == name and study.at(one)]
+            cells = [cell for cell in study.plan.cells if cell.optimizer == name and study.at(cell)]
             for row, corner in enumerate(("trained", "held out")):
                 ax = panels[row, column]
                 for k, cell in enumerate(cells):
                     courses = study.at(cell)
-                    mean = np.mean([responses(one, corner) for one in courses], axis=0)
+                    mean = np.mean([responses(course, corner) for course in courses], axis=0)
                     label = f"{cell.separation:g}, {cell.contrast:g}, {cell.gain:g}"
                     color = colormaps["viridis"](k / max(1, len(cells) - 1))
                     for p, style in enumerate(("-", ":")):
-                        shown = label if p == 0 else None
-                        ax.plot(courses[0].steps, mean[:, p], style, color=color, lw=1, label=shown)
+                        visible_label = label if p == 0 else None
+                        ax.plot(
+                            courses[0].steps,
+                            mean[:, p],
+                            style,
+                            color=color,
+                            lw=1,
+                            label=visible_label,
+                        )
                 ax.axhline(HALF, color="0.6", lw=0.6)
                 ax.set(xscale="symlog", xlabel="step", ylabel="response")
                 ax.set_xlim(0, study.plan.preset.steps)
@@ -65,10 +72,10 @@ def circles_figure(
             for kind, name in enumerate(CLASS_NAMES):
                 colour, size = divmod(kind, 2)
                 ax = grids[size, 2 * block + colour]
-                shown = images.pixels[kind * n * n : (kind + 1) * n * n]
-                ax.imshow(_tiled(shown.reshape(n, n, *shown.shape[1:])))
-                held = " (held out)" if kind == len(CLASS_NAMES) - 1 else ""
-                ax.set_title(f"{name}{held}, contrast {contrast:g}", fontsize=8)
+                pictures = images.pixels[kind * n * n : (kind + 1) * n * n]
+                ax.imshow(_tiled(pictures.reshape(n, n, *pictures.shape[1:])))
+                suffix = " (held out)" if kind == len(CLASS_NAMES) - 1 else ""
+                ax.set_title(f"{name}{suffix}, contrast {contrast:g}", fontsize=8)
                 ax.set_axis_off()
     return figure
 

@@ -85,18 +85,18 @@ def run_study(
     from swingby.lab.networks.loop import usable_folder
     from swingby.simulate.on_torch import usable_device
 
-    torch, place = usable_device("cpu" if device is None else device)
+    torch, processor = usable_device("cpu" if device is None else device)
     # What this process may use can be less than what the machine has.
-    default = _ON_GPU if place.type == "cuda" else loky.cpu_count()
+    default = _ON_GPU if processor.type == "cuda" else loky.cpu_count()
     count = numbers.whole(default if workers is None else workers, "workers", 1)
     root = usable_folder(folder, "folder")
     with _alone(root), StudyProgress(plan, shown=progress) as report:
         _claim(root, plan)
-        courses = _all(plan, root, min(count, len(plan.jobs)), str(place), report)
+        courses = _all(plan, root, min(count, len(plan.jobs)), str(processor), report)
     made_with = {
         "swingby": swingby.__version__,
         "torch": torch.__version__.partition("+")[0],
-        "device": torch.cuda.get_device_name(place) if place.type == "cuda" else "cpu",
+        "device": torch.cuda.get_device_name(processor) if processor.type == "cuda" else "cpu",
         "machine": platform.machine(),
     }
     study = ImageStudy(plan, tuple(courses), made_with)
@@ -112,20 +112,20 @@ class StudyProgress(Progress):
         self._before = [0] * len(self._jobs)
         super().__init__("study", self._steps, "share remaining what", shown=shown)
 
-    def reach(self, seen: list[tuple[int, float, float]]) -> None:
+    def reach(self, reached: list[tuple[int, float, float]]) -> None:
         """Say how far the courses are: steps, and the last responses to colour and to size."""
-        done = [step for step, _, _ in seen]
+        done = [step for step, _, _ in reached]
         moving = [k for k, step in enumerate(done) if step != self._before[k]]
         if not moving or (self._bar is None and not self._is_due(_EVERY)):
             return
         self._before = done
         # One course beside the bar: more would take its place.
         for k in moving[:1] if self._bar else moving:
-            (cell, seed), (step, colour, size) = self._jobs[k], seen[k]
+            (cell, seed), (step, colour, size) = self._jobs[k], reached[k]
             where = "" if math.isnan(colour) else f", colour {colour:.2f} size {size:.2f}"
             words = f"{100 * sum(done) / self._steps:.0f} %, {cell}, seed {seed} step {step}{where}"
-            told = f"{cell}, seed {seed}{where}"
-            self.say(words, due=True, completed=sum(done), what=told)
+            on_bar = f"{cell}, seed {seed}{where}"
+            self.say(words, due=True, completed=sum(done), what=on_bar)
 
 
 @contextmanager
@@ -151,40 +151,42 @@ def _claim(root: Path, plan: Plan) -> None:
     if (root / "study.json").exists() or any(root.rglob("*.safetensors")):
         if not path.exists():
             raise InvalidInput("folder", root, "must hold the plan of its data")
-        found = Plan.load(path).digest
-        if found != plan.digest:
-            raise edited(plan.digest, found)
+        digest = Plan.load(path).digest
+        if digest != plan.digest:
+            raise edited(plan.digest, digest)
         return
     write_text(path, plan.to_toml(), "folder")
 
 
-def _all(plan: Plan, root: Path, workers: int, place: str, report: StudyProgress) -> list[Course]:
+def _all(
+    plan: Plan, root: Path, workers: int, processor: str, report: StudyProgress
+) -> list[Course]:
     jobs = plan.jobs
     # Of each course the step and two responses; the last is not 0 once nobody waits any more.
     start = [0.0, math.nan, math.nan] * len(jobs) + [0.0]
-    seen = multiprocessing.get_context("spawn").Array("d", start, lock=False)
+    shared = multiprocessing.get_context("spawn").Array("d", start, lock=False)
 
     def glance() -> None:
-        rows = [seen[3 * k : 3 * k + 3] for k in range(len(jobs))]
+        rows = [shared[3 * k : 3 * k + 3] for k in range(len(jobs))]
         report.reach([(int(step), colour, size) for step, colour, size in rows])
 
     def end() -> None:
-        seen[-1] = 1
+        shared[-1] = 1
 
-    work = {str(k): (k, plan, *job, root, place) for k, job in enumerate(jobs)}
-    begin = (_begin, seen, os.getpid())
+    work = {str(k): (k, plan, *job, root, processor) for k, job in enumerate(jobs)}
+    begin = (_begin, shared, os.getpid())
     courses = dict(measure_side_by_side(work, _work, workers, begin=begin, glance=glance, end=end))
     return [courses[name] for name in work]
 
 
 #: Set in a worker when it begins: what it tells of a course, its step and its responses. Memory
 #: that processes share can only be handed over then.
-_told: Callable[[int, int, Any], None]
+_tell_step: Callable[[int, int, Any], None]
 
 
-def _begin(seen: Any, parent: int) -> None:
+def _begin(shared: Any, parent: int) -> None:
     """Set up a worker."""
-    global _told
+    global _tell_step
     import torch
 
     torch.set_num_threads(1)
@@ -193,10 +195,10 @@ def _begin(seen: Any, parent: int) -> None:
         # A pool of threads works in the process of the study itself.
         return parent not in (os.getpid(), os.getppid())
 
-    def told(k: int, step: int, w: Any) -> None:
-        seen[3 * k] = step
-        seen[3 * k + 1 : 3 * k + 3] = w.tolist()
-        if seen[-1] or orphaned():
+    def tell(k: int, step: int, w: Any) -> None:
+        shared[3 * k] = step
+        shared[3 * k + 1 : 3 * k + 3] = w.tolist()
+        if shared[-1] or orphaned():
             # Nobody waits for the result; a new study might already write to the same folder.
             if threading.current_thread() is not threading.main_thread():
                 raise KeyboardInterrupt
@@ -210,7 +212,7 @@ def _begin(seen: Any, parent: int) -> None:
         time.sleep(_GRACE)
         os._exit(1)
 
-    _told = told
+    _tell_step = tell
     threading.Thread(target=leave, daemon=True).start()
 
 
@@ -221,8 +223,8 @@ def _work(job: tuple[int, Plan, ImageCell, int, Path, str]) -> Course:
     from swingby.lab.diffusion.course_training import train_course
 
     k, plan, cell, seed, root, device = job
-    place, preset = torch.device(device), plan.preset_of(cell)
-    if place.type == "cuda" and preset.precision != "float32":
+    processor, preset = torch.device(device), plan.preset_of(cell)
+    if processor.type == "cuda" and preset.precision != "float32":
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
     return train_course(
         preset,
@@ -230,6 +232,6 @@ def _work(job: tuple[int, Plan, ImageCell, int, Path, str]) -> Course:
         seed,
         course_file(root, cell, seed),
         owner=plan.digest,
-        device=place,
-        told=lambda step, w: _told(k, step, w),
+        device=processor,
+        told=lambda step, w: _tell_step(k, step, w),
     )

@@ -151,8 +151,8 @@ def evidence(
     """
     if verdict is not None and verdict not in list(Verdict):
         raise InvalidInput("verdict", verdict, f"must be among {', '.join(Verdict)}")
-    known = read_record(recorded_file("records/evidence.json", record))
-    studies = {name: study for name, study in known.items() if study.rows}
+    recorded = read_record(recorded_file("records/evidence.json", record))
+    studies = {name: study for name, study in recorded.items() if study.rows}
     names = some_of(source, "source", studies)
     rows = tuple(
         row
@@ -182,5 +182,5 @@ def _study(plain: Mapping[str, Any]) -> StudyRecord:
 
 def write_record(path: str | Path, studies: Mapping[str, StudyRecord]) -> None:
     """Write recorded studies to a file that :func:`read_record` reads."""
-    plain = {name: asdict(study) for name, study in studies.items()}
-    write_json(path, {"format": FORMAT, "studies": plain}, "record")
+    content = {name: asdict(study) for name, study in studies.items()}
+    write_json(path, {"format": FORMAT, "studies": content}, "record")

@@ -58,17 +58,17 @@ class Forecast:
         """
         if name not in _FORECASTS:
             raise InvalidInput("name", name, "must be law, alone or ratio")
-        left = self.observed - self.cut[:, None]
+        remaining = self.observed - self.cut[:, None]
         with np.errstate(invalid="ignore", divide="ignore"):
-            found = np.abs(getattr(self, name) - self.observed) / left
-        known = np.isfinite(self.law) & np.isfinite(self.alone) & np.isfinite(self.ratio)
-        return np.asarray(np.where(known & (left > 0), found, np.nan))
+            errors = np.abs(getattr(self, name) - self.observed) / remaining
+        comparable = np.isfinite(self.law) & np.isfinite(self.alone) & np.isfinite(self.ratio)
+        return np.asarray(np.where(comparable & (remaining > 0), errors, np.nan))
 
     def worst(self, name: str) -> Floats:
         """The largest error over the concepts of a run, (r,); nan where there is none."""
         errors = self.errors(name)
-        found = np.where(np.isnan(errors), -np.inf, errors).max(axis=1)
-        return np.where(np.isnan(errors).all(axis=1), np.nan, found)
+        largest = np.where(np.isnan(errors), -np.inf, errors).max(axis=1)
+        return np.where(np.isnan(errors).all(axis=1), np.nan, largest)
 
     @property
     def best(self) -> Booleans:
@@ -108,39 +108,41 @@ def forecast(run: TrainingRun) -> Forecast:
     """
     if not isinstance(run, TrainingRun):
         raise InvalidInput("run", run, "must be a TrainingRun")
-    *fields, reasons = zip(*(_forecast_one(run, place) for place in range(len(run))), strict=True)
+    *fields, reasons = zip(
+        *(_forecast_one(run, network) for network in range(len(run))), strict=True
+    )
     cut, first, eta, law, alone, ratio, observed = map(np.array, fields)
     within = [
-        one.network.symmetric and one.data.infinite and one.optimizer.kind == "gd"
-        for one in run.settings
+        setting.network.symmetric and setting.data.infinite and setting.optimizer.kind == "gd"
+        for setting in run.settings
     ]
     return Forecast(cut, first, eta, law, alone, ratio, observed, np.array(within), reasons)
 
 
-def _forecast_one(run: TrainingRun, place: int) -> tuple[Any, ...]:
+def _forecast_one(run: TrainingRun, network: int) -> tuple[Any, ...]:
     """The fields of the forecast for one network, but for `within`."""
-    seen = run.jacobian_half_times[place]
-    stage = _first_stage(run, place)
+    observed = run.jacobian_half_times[network]
+    stage = _first_stage(run, network)
     if isinstance(stage, str):
-        nothing = np.full(len(seen), np.nan)
+        nothing = np.full(len(observed), np.nan)
         return math.nan, -1, math.nan, nothing, nothing, nothing, nothing, stage
     at, which, eta = stage
-    W, cut = run.jacobian[place, at], float(run.steps[at])
-    signal = run.settings[place].task.signal[: len(seen)]
+    W, cut = run.jacobian[network, at], float(run.steps[at])
+    signal = run.settings[network].task.signal[: len(observed)]
     later, reason = _continued(W, signal, eta, which)
     growth = np.where(signal > 0, 2 * np.log1p(eta * signal), np.nan)
     now = np.diagonal(W)
     with np.errstate(divide="ignore", invalid="ignore"):
         alone = cut - np.log(now / (1 - now)) / growth
-        ratio = seen[which] * signal[which] / signal
-    others = np.arange(len(seen)) != which
-    times = (np.where(others, one, np.nan) for one in (cut + later, alone, ratio, seen))
+        ratio = observed[which] * signal[which] / signal
+    others = np.arange(len(observed)) != which
+    times = (np.where(others, times_, np.nan) for times_ in (cut + later, alone, ratio, observed))
     return cut, which, eta, *times, reason
 
 
-def _first_stage(run: TrainingRun, place: int) -> tuple[int, int, float] | str:
+def _first_stage(run: TrainingRun, network: int) -> tuple[int, int, float] | str:
     """Place of the cut in the recorded steps, the first concept and the clock; or why not."""
-    major = np.diagonal(run.jacobian[place], axis1=1, axis2=2)
+    major = np.diagonal(run.jacobian[network], axis1=1, axis2=2)
     reached = (major >= _CUT).any(axis=1)
     if not reached.any():
         return "no concept is learned"
@@ -153,13 +155,15 @@ def _first_stage(run: TrainingRun, place: int) -> tuple[int, int, float] | str:
     rise = major[: at + 1, which]
     below = np.flatnonzero(rise < _LEVELS[0])
     begin = int(below[-1]) + 1 if below.size else 0
-    shown = np.arange(begin, at + 1)
-    shown = shown[rise[shown] <= _LEVELS[1]] if (rise[shown] <= _LEVELS[1]).sum() > 2 else shown
-    values = rise[shown]
-    if len(shown) < 3 or not (np.diff(values) > 0).all():
+    rising = np.arange(begin, at + 1)
+    rising = (
+        rising[rise[rising] <= _LEVELS[1]] if (rise[rising] <= _LEVELS[1]).sum() > 2 else rising
+    )
+    values = rise[rising]
+    if len(rising) < 3 or not (np.diff(values) > 0).all():
         return "undecided: too few recorded steps while the first concept rises"
-    signal = float(run.settings[place].task.signal[which])
-    return at, which, _clock(run.steps[shown].astype(np.float64), values, signal)
+    signal = float(run.settings[network].task.signal[which])
+    return at, which, _clock(run.steps[rising].astype(np.float64), values, signal)
 
 
 def _clock(steps: Floats, values: Floats, signal: float) -> float:
@@ -193,10 +197,10 @@ def _continued(W: Floats, signal: Floats, eta: float, which: int) -> tuple[Float
     if not 0 < eta * float(signal.max()) < 0.5:
         return nothing, "undecided: steps are too large for the law"
     law = predict_batch(signal, symmetric, eta, "gd")
-    found = np.where(law.undecided | law.trapped, np.nan, law.crossing)
-    open_ = np.isnan(found)
+    crossing = np.where(law.undecided | law.trapped, np.nan, law.crossing)
+    open_ = np.isnan(crossing)
     open_[which] = False
     if open_.any():
-        shown = ", ".join(str(k + 1) for k in np.flatnonzero(open_))
-        return found, f"undecided for concept {shown}: W has no positive pivot left for it"
-    return found, ""
+        concepts = ", ".join(str(k + 1) for k in np.flatnonzero(open_))
+        return crossing, f"undecided for concept {concepts}: W has no positive pivot left for it"
+    return crossing, ""

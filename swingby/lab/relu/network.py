@@ -108,8 +108,8 @@ class _Adam:
     RATE = 1e-3
 
     def __init__(self, *weights: Floats) -> None:
-        self._first = [np.zeros_like(one) for one in weights]
-        self._second = [np.zeros_like(one) for one in weights]
+        self._first = [np.zeros_like(weight) for weight in weights]
+        self._second = [np.zeros_like(weight) for weight in weights]
         self._steps = 0
 
     def move(self, w: Floats, a: Floats, down_w: Floats, down_a: Floats) -> float:
@@ -133,9 +133,9 @@ def halves_fit(points: Floats, values: Floats) -> tuple[float, bool]:
     beta = np.linalg.lstsq(points, values, rcond=None)[0]
     on = points @ beta > 0
     total, same = 0.0, True
-    for part in (on, ~on):
-        if part.any():
-            own = np.linalg.lstsq(points[part], values[part], rcond=None)[0]
-            total += float(np.square(values[part] - points[part] @ own).sum())
-            same &= bool(((points @ own > 0) == on).all())
+    for half in (on, ~on):
+        if half.any():
+            solution = np.linalg.lstsq(points[half], values[half], rcond=None)[0]
+            total += float(np.square(values[half] - points[half] @ solution).sum())
+            same &= bool(((points @ solution > 0) == on).all())
     return total / len(values), same

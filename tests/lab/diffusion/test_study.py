@@ -56,14 +56,14 @@ def longer(two_cells):
 def standing(seen, parent, begin=module._begin):
     """Begin of a worker whose first course stands still at step 8 until it is killed."""
     begin(seen, parent)
-    told = module._told
+    told = module._tell_step
 
     def call(k, step, w):
         told(k, step, w)
         while k == 0 and step == 8 and multiprocessing.parent_process().is_alive():
             time.sleep(0.1)
 
-    module._told = call
+    module._tell_step = call
 
 
 @pytest.mark.torch
@@ -146,13 +146,13 @@ study._EVERY = 0.0
 begin = study._begin
 def waiting(seen, parent):
     begin(seen, parent)
-    told = study._told
+    told = study._tell_step
     def call(k, step, w):
         told(k, step, w)
         # The second course stands still until the study has been stopped.
         while k == 1 and step == 8 and not seen[-1] and parent_process().is_alive():
             time.sleep(0.01)
-    study._told = call
+    study._tell_step = call
 study._begin = waiting
 if __name__ == "__main__":
     plan = Plan.from_dict(json.loads(sys.argv[1]))

@@ -61,10 +61,10 @@ class VectorComparison(Framed):
         rows = []
         for row in self.rows:
             error = "-" if math.isnan(row.error) else f"{row.error:.3g}"
-            told = (row.quantity, row.predicted, error, row.observed, row.verdict.value)
-            rows.append([str(row.run), *told])
-        ranges = sorted({one.range for one in self.predictions})
-        below = [f"{self._summary()}.", *(f"Range: {one}." for one in ranges)]
+            words = (row.quantity, row.predicted, error, row.observed, row.verdict.value)
+            rows.append([str(row.run), *words])
+        ranges = sorted({prediction.range for prediction in self.predictions})
+        below = [f"{self._summary()}.", *(f"Range: {range_}." for range_ in ranges)]
         columns = (">setting", "quantity", ">predicted", ">error", ">observed", "verdict")
         return Grid("Predicted against observed", columns, rows, below=below)
 
@@ -103,59 +103,69 @@ def compare_vectors(settings: VectorSetting | Sequence[VectorSetting]) -> Vector
     4 hold, 0 fail, 0 undecided.
     Range: inside.
     """
-    given = several(settings, "settings", VectorSetting)
-    predictions = [predict_vectors(one) for one in given]
+    chosen = several(settings, "settings", VectorSetting)
+    predictions = [predict_vectors(setting) for setting in chosen]
     kinds: dict[tuple[object, ...], list[int]] = {}
-    for place, one in enumerate(given):
-        kinds.setdefault(one.kind, []).append(place)
+    for index, setting in enumerate(chosen):
+        kinds.setdefault(setting.kind, []).append(index)
     runs: list[VectorRun] = []
     rows: list[VectorRow] = []
     for members in kinds.values():
-        runs.append(train_vectors([given[k] for k in members]))
-        for place, k in enumerate(members):
-            rows += _rows(k, predictions[k], runs[-1], place)
+        runs.append(train_vectors([chosen[k] for k in members]))
+        for member, k in enumerate(members):
+            rows += _rows(k, predictions[k], runs[-1], member)
     rows.sort(key=lambda row: row.run)
     return VectorComparison(tuple(predictions), tuple(runs), tuple(rows))
 
 
-def _rows(k: int, said: VectorPrediction, run: VectorRun, place: int) -> Iterator[VectorRow]:
-    seen = run.half_times[place]
-    for p, (time, error, half) in enumerate(zip(said.half_times, said.error, seen, strict=True), 1):
+def _rows(
+    index: int, prediction: VectorPrediction, run: VectorRun, member: int
+) -> Iterator[VectorRow]:
+    half_times = run.half_times[member]
+    for p, (time, error, half) in enumerate(
+        zip(prediction.half_times, prediction.error, half_times, strict=True), 1
+    ):
         # Not yet is no contradiction while the run ends within the error bar.
         span = (run.settings[0].steps, math.inf) if math.isnan(half) else (half, half)
         verdict = inside(span, time - error, time + error)
-        told = "-" if math.isnan(time) else f"{time:.0f}"
-        found = "never" if math.isnan(half) else f"{half:.0f}"
+        predicted = "-" if math.isnan(time) else f"{time:.0f}"
+        observed = "never" if math.isnan(half) else f"{half:.0f}"
         off = float(half - time)
-        yield VectorRow(k, f"half-time {p}", told, found, float(error), off, verdict)
-    order = tuple(run.order()[place].tolist())
+        yield VectorRow(index, f"half-time {p}", predicted, observed, float(error), off, verdict)
+    order = tuple(run.order()[member].tolist())
     verdict = Verdict.UNDECIDED
-    if said.order_decided and -1 not in order:
-        verdict = yes(order == said.order)
-    told, found = order_text(said.order) or "-", order_text(order)
-    yield VectorRow(k, "order", told, found, math.nan, math.nan, verdict)
-    if said.setting.reads == "both" and len(seen) > 1:
-        yield _plain_ratio(k, said, seen)
+    if prediction.order_decided and -1 not in order:
+        verdict = yes(order == prediction.order)
+    predicted, observed = order_text(prediction.order) or "-", order_text(order)
+    yield VectorRow(index, "order", predicted, observed, math.nan, math.nan, verdict)
+    if prediction.setting.reads == "both" and len(half_times) > 1:
+        yield _plain_ratio(index, prediction, half_times)
     # A run that is too short may have its last descent before it.
-    falls = int(run.descents(said.turn)[place])
+    falls = int(run.descents(prediction.turn)[member])
     verdict = Verdict.UNDECIDED
-    if said.descents >= 0 and falls >= 0 and not np.isnan(seen).any():
-        verdict = yes(falls == said.descents)
-    told = "open" if said.descents < 0 else str(said.descents)
-    found = str(falls) if falls >= 0 else "diverged"
-    yield VectorRow(k, "descents", told, found, math.nan, math.nan, verdict)
+    if prediction.descents >= 0 and falls >= 0 and not np.isnan(half_times).any():
+        verdict = yes(falls == prediction.descents)
+    predicted = "open" if prediction.descents < 0 else str(prediction.descents)
+    observed = str(falls) if falls >= 0 else "diverged"
+    yield VectorRow(index, "descents", predicted, observed, math.nan, math.nan, verdict)
 
 
-def _plain_ratio(k: int, said: VectorPrediction, seen: np.ndarray) -> VectorRow:
+def _plain_ratio(index: int, prediction: VectorPrediction, half_times: np.ndarray) -> VectorRow:
     """The ratio of the slowest to the fastest concept as the SIM theory has it."""
-    signal = said.setting.task.signal
+    signal = prediction.setting.task.signal
     slow, fast = int(signal.argmin()), int(signal.argmax())
-    plain = float(said.plain[slow] / said.plain[fast])
-    known = seen[slow] / seen[fast] if seen[fast] > 0 else math.nan
+    plain_ratio = float(prediction.plain[slow] / prediction.plain[fast])
+    ratio = half_times[slow] / half_times[fast] if half_times[fast] > 0 else math.nan
     # The scatter of the observed ratio is that which M predicts.
-    error = said.ratio(slow, fast)[1] if math.isfinite(known - plain) and said.order else math.nan
-    verdict = inside((known, known), plain - error, plain + error)
+    error = (
+        prediction.ratio(slow, fast)[1]
+        if math.isfinite(ratio - plain_ratio) and prediction.order
+        else math.nan
+    )
+    verdict = inside((ratio, ratio), plain_ratio - error, plain_ratio + error)
     name = f"plain ratio {slow + 1}/{fast + 1}"
-    off = float(known - plain)
-    predicted, observed = ("-" if math.isnan(one) else f"{one:.3g}" for one in (plain, known))
-    return VectorRow(k, name, predicted, observed, error, off, verdict)
+    off = float(ratio - plain_ratio)
+    predicted, observed = (
+        "-" if math.isnan(value) else f"{value:.3g}" for value in (plain_ratio, ratio)
+    )
+    return VectorRow(index, name, predicted, observed, error, off, verdict)

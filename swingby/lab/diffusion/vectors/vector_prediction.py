@@ -75,7 +75,7 @@ class VectorPrediction(Drawn, numbers.ReadOnly):
     turn: float
 
     def __repr__(self) -> str:
-        times = ", ".join(f"{one:.0f}" for one in self.half_times)
+        times = ", ".join(f"{time:.0f}" for time in self.half_times)
         return f"<VectorPrediction: half-times {times}; {self.range}>"
 
     @property
@@ -108,8 +108,8 @@ class VectorPrediction(Drawn, numbers.ReadOnly):
         """Ratio of two half-times and its error bar."""
         times, bars = self.half_times, self.error
         low = (times[slow] - bars[slow]) / (times[fast] + bars[fast])
-        left = times[fast] - bars[fast]
-        high = (times[slow] + bars[slow]) / left if left > 0 else np.inf
+        earliest = times[fast] - bars[fast]
+        high = (times[slow] + bars[slow]) / earliest if earliest > 0 else np.inf
         ratio = float(times[slow] / times[fast])
         return ratio, float(max(high - ratio, ratio - low))
 
@@ -118,8 +118,15 @@ class VectorPrediction(Drawn, numbers.ReadOnly):
         setting = self.setting
         columns = (setting.task.signal, self.half_times, self.error, self.deviation, self.plain)
         rows = [
-            [str(p), f"{a:.4g}", f"{half:.0f}", f"{error:.1f}", f"{deviation:.1f}", f"{plain:.0f}"]
-            for p, (a, half, error, deviation, plain) in enumerate(zip(*columns, strict=True), 1)
+            [
+                str(p),
+                f"{a:.4g}",
+                f"{half:.0f}",
+                f"{error:.1f}",
+                f"{deviation:.1f}",
+                f"{sim_time:.0f}",
+            ]
+            for p, (a, half, error, deviation, sim_time) in enumerate(zip(*columns, strict=True), 1)
         ]
         swings = {None: "open", True: "swing-by", False: "no swing-by"}[self.swings]
         return Grid(
@@ -136,7 +143,7 @@ class VectorPrediction(Drawn, numbers.ReadOnly):
         """The prediction as plain values, None where it is nan."""
         names = ("half_times", "error", "deviation", "rates", "plain")
         arrays = {
-            name: [float(one) if np.isfinite(one) else None for one in getattr(self, name)]
+            name: [float(entry) if np.isfinite(entry) else None for entry in getattr(self, name)]
             for name in names
         }
         words = {"law": self.law, "range": self.range, "descents": self.descents, "turn": self.turn}
@@ -182,18 +189,18 @@ def predict_vectors(
     """
     if isinstance(settings, VectorSetting):
         return _predict(settings)
-    return [_predict(one) for one in several(settings, "settings", VectorSetting)]
+    return [_predict(setting) for setting in several(settings, "settings", VectorSetting)]
 
 
 def _predict(setting: VectorSetting) -> VectorPrediction:
-    plain = _sim_law(setting)
+    sim_law = _sim_law(setting)
     if setting.reads == "condition":
-        return plain
-    found = _both_law(setting)
-    return replace(found, plain=np.where(np.isnan(found.error), np.nan, plain.half_times))
+        return sim_law
+    both_law = _both_law(setting)
+    return replace(both_law, plain=np.where(np.isnan(both_law.error), np.nan, sim_law.half_times))
 
 
-def _told(
+def _rounded_prediction(
     setting: VectorSetting, law: str, crossing: Floats, rates: Floats, deviation: Floats,
     second: Floats, *, law_error: Floats | float = 0.0, next_order: Floats | float = 0.0,
     doubt: str = "", descents: int = -1, turn: float = TURN,
@@ -237,7 +244,7 @@ def _doubt_of(setting: VectorSetting, deviation: Floats, crossing: Floats) -> st
 
 def _no_law(setting: VectorSetting, name: str, doubt: str) -> VectorPrediction:
     nothing = np.full(setting.task.s, np.nan)
-    return _told(setting, name, nothing, nothing, nothing, nothing, doubt=doubt)
+    return _rounded_prediction(setting, name, nothing, nothing, nothing, nothing, doubt=doubt)
 
 
 def _sim_law(setting: VectorSetting) -> VectorPrediction:
@@ -256,10 +263,10 @@ def _one_layer(setting: VectorSetting) -> VectorPrediction:
     s, signal = setting.task.s, setting.task.signal
     W0 = initial_weights(setting)[0][:, :s]
     rest, decay = np.eye(s) - W0, 1 - setting.step * signal
-    own = np.diag(rest)
-    doubt = "" if (own > 0.5).all() else "a concept starts beyond its half-time"
+    gap = np.diag(rest)
+    doubt = "" if (gap > 0.5).all() else "a concept starts beyond its half-time"
     with np.errstate(invalid="ignore"):
-        crossing = np.maximum(np.log(2 * np.abs(own)) / -np.log(decay), 0.0)
+        crossing = np.maximum(np.log(2 * np.abs(gap)) / -np.log(decay), 0.0)
     diagonal, beside = signal_variances(setting)
     unit = (setting.step / SCHEDULE.signal) ** 2
     logs = decay_scatter(rest, decay, crossing, unit * diagonal, unit * beside)
@@ -269,12 +276,12 @@ def _one_layer(setting: VectorSetting) -> VectorPrediction:
     second = crossing * unit * (np.diag(diagonal) / 2 + 3 * beside.sum(1)) / decay**2 / rates
     point = setting.task.test_point
     times = np.arange(math.ceil(8 / rates.min()) + 1)
-    left = (decay ** times[:, None] * point) @ rest.T
-    loss = 0.5 * (left**2).sum(1)
+    distance = (decay ** times[:, None] * point) @ rest.T
+    loss = 0.5 * (distance**2).sum(1)
     turn = _turn(setting, unit * beside)
     counts = {falls(loss, turn * factor) for factor in (0.5, 1.0, 2.0)}
     descents = counts.pop() if len(counts) == 1 else -1
-    return _told(
+    return _rounded_prediction(
         setting, "Theorem 4.1", crossing, rates, deviation, second,
         doubt=doubt, descents=descents, turn=turn,
     )  # fmt: skip
@@ -304,8 +311,10 @@ def _stages(setting: VectorSetting) -> VectorPrediction:
     waits = np.where(np.isfinite(crossing), crossing, 0.0)
     growth = 1 + eta * signal[order]
     scatter = unit / growth.min() ** 2
-    found = pivot_scatter(L, growth, waits[order], scatter * diagonal[pick], scatter * beside[pick])
-    deviation = np.sqrt(found)[back] / rates
+    variance = pivot_scatter(
+        L, growth, waits[order], scatter * diagonal[pick], scatter * beside[pick]
+    )
+    deviation = np.sqrt(variance)[back] / rates
     stronger = np.tril(beside[pick], -1).sum(1)[back]
     second = waits * (unit * (np.diag(diagonal) + 2 * stronger)) / rates
     turn = _turn(setting, unit * beside)
@@ -316,7 +325,7 @@ def _stages(setting: VectorSetting) -> VectorPrediction:
         leading = predict_batch(signal, W0, eta, "gd", accuracy="leading").crossing
         with np.errstate(invalid="ignore"):
             next_order = np.abs(crossing - leading)
-    return _told(
+    return _rounded_prediction(
         setting, "stage law", crossing, rates, deviation, second,
         law_error=law.error, next_order=next_order, doubt=doubt, descents=descents, turn=turn,
     )  # fmt: skip
@@ -355,15 +364,15 @@ def _turn(setting: VectorSetting, beside: Floats) -> float:
 def _descents(setting: VectorSetting, W0: Floats, logs: Floats, turn: float) -> int:
     """Descents of the test loss; -1 where the noise of batches may change their number."""
     task = setting.task
-    found = predict_swing_batch(
+    swing = predict_swing_batch(
         task.signal, W0, setting.step, "gd", test_point=task.test_point, swing=turn
     )
-    if found.undecided or turn > LARGEST_TURN:
+    if swing.undecided or turn > LARGEST_TURN:
         return -1
-    needed = float(found.needed_margin) * math.exp(min(DEVIATIONS * float(logs.max()), 50.0))
+    needed = float(swing.needed_margin) * math.exp(min(DEVIATIONS * float(logs.max()), 50.0))
     if setting.denoiser == "two_layer":
         needed *= LOOSE_TURN
-    return int(found.descents) if float(found.swing_margin) >= needed else -1
+    return int(swing.descents) if float(swing.swing_margin) >= needed else -1
 
 
 #: Steps after which a concept counts as never learned, and between looks at whether all is.
@@ -389,7 +398,7 @@ def _follow(
     layer, and in two (u, v) with (W, P) = u v.
     """
     state, spread = start, np.zeros((*start.shape, start.shape[1]))
-    parts: list[tuple[Floats, Floats]] = []
+    pieces: list[tuple[Floats, Floats]] = []
     for _ in range(0, MOST_STEPS, _PIECE):
         passed = []
         for _ in range(_PIECE):
@@ -398,10 +407,10 @@ def _follow(
             spread = turn @ spread @ turn.swapaxes(1, 2) + noise
         states, spreads = map(np.stack, zip(*passed, strict=True))
         F, deviation = _sampled(states, spreads, sample_steps)
-        parts.append((F, deviation))
+        pieces.append((F, deviation))
         if not np.isfinite(state).all() or (F[-1] - DEVIATIONS * deviation[-1] > 0.5).all():
             break
-    F, deviation = map(np.concatenate, zip(*parts, strict=True))
+    F, deviation = map(np.concatenate, zip(*pieces, strict=True))
     return F, deviation
 
 
@@ -478,7 +487,7 @@ def _both_law(setting: VectorSetting) -> VectorPrediction:
     next_order = np.zeros(s)
     if setting.denoiser == "two_layer":
         next_order = (NEXT_ORDER * math.sqrt(setting.omega) + overlap) * crossing
-    return _told(
+    return _rounded_prediction(
         setting, name, crossing, rates, deviation, second, next_order=next_order, doubt=doubt
     )
 
@@ -490,8 +499,8 @@ def _growth(setting: VectorSetting, form: Floats) -> tuple[Floats, Floats, Float
     speed = np.linalg.norm(pull, axis=1)
     direction = pull / speed[:, None]
     first, second = initial_weights(setting)
-    told = np.concatenate([np.diag(direction[:, 0]), np.diag(direction[:, 1])], 1)
-    U = (second + told @ first.T) / 2
+    readings = np.concatenate([np.diag(direction[:, 0]), np.diag(direction[:, 1])], 1)
+    U = (second + readings @ first.T) / 2
     W0 = gram(U)
     order = np.argsort(-speed, kind="stable")
     pick, back = np.ix_(order, order), np.argsort(order)
@@ -501,8 +510,8 @@ def _growth(setting: VectorSetting, form: Floats) -> tuple[Floats, Floats, Float
     # is left when those of stronger concepts are taken away.
     row = np.linalg.solve(L, U[order])[back] / np.where(size > 0, size, 1.0)[:, None]
     across = np.stack([-direction[:, 1], direction[:, 0]], 1)
-    seen = first @ np.concatenate([np.diag(across[:, 0]), np.diag(across[:, 1])], 1).T
-    v = size[:, None] * direction + np.einsum("ph,hp->p", row, seen)[:, None] * across
+    stays = first @ np.concatenate([np.diag(across[:, 0]), np.diag(across[:, 1])], 1).T
+    v = size[:, None] * direction + np.einsum("ph,hp->p", row, stays)[:, None] * across
     rates = 2 * np.log1p(rate * speed)
     doubt = "" if (pivots > 0).all() else "a concept is trapped"
     with np.errstate(divide="ignore"):
@@ -511,7 +520,7 @@ def _growth(setting: VectorSetting, form: Floats) -> tuple[Floats, Floats, Float
     # Entries (j, k) when the stronger k is there.
     fallen = np.tril(np.abs(L) * (factor[:, None] / factor) ** waits, -1)
     beside = rate**2 * beside_variances(setting, direction)
-    found = pivot_scatter(L, factor, waits, np.zeros((s, s)), beside[pick])
-    cross = np.sqrt(found)[back] / rates
+    variance = pivot_scatter(L, factor, waits, np.zeros((s, s)), beside[pick])
+    cross = np.sqrt(variance)[back] / rates
     start = np.concatenate([size[:, None], v], 1)
     return start, np.asarray(rates), cross, float(fallen.max(initial=0.0)), doubt

@@ -93,13 +93,13 @@ class VectorSetting:
         if self.width is not None and self.denoiser == "linear":
             raise InvalidInput("width", self.width, "must not be given: one matrix has none")
         if (self.lr is None) == (self.eta is None):
-            given = "neither" if self.lr is None else "both"
-            raise InvalidInput("lr and eta", given, "must be given one without the other")
-        for name in ("omega", *(one for one in ("lr", "eta") if getattr(self, one) is not None)):
+            which = "neither" if self.lr is None else "both"
+            raise InvalidInput("lr and eta", which, "must be given one without the other")
+        for name in ("omega", *(rate for rate in ("lr", "eta") if getattr(self, rate) is not None)):
             put(self, name, positive(getattr(self, name), name))
-        for name, (least, most) in _WHOLE.items():
+        for name, (lowest, highest) in _WHOLE.items():
             if name != "width" or self.width is not None:
-                put(self, name, numbers.whole(getattr(self, name), name, least, most=most))
+                put(self, name, numbers.whole(getattr(self, name), name, lowest, most=highest))
 
     @property
     def points(self) -> int:

@@ -64,44 +64,44 @@ def train_vectors(settings: VectorSetting | Sequence[VectorSetting]) -> VectorRu
     >>> run.half_times.tolist()
     [[14.0, 4.0]]
     """
-    given = several(settings, "settings", VectorSetting)
-    first = given[0]
-    for one in given:
-        if one.kind != first.kind:
-            raise InvalidInput("settings", one, "must be of one kind to be one model")
-    size = sum(one.size for one in initial_weights(first)) * len(given) * (first.steps + 1)
+    chosen = several(settings, "settings", VectorSetting)
+    first = chosen[0]
+    for setting in chosen:
+        if setting.kind != first.kind:
+            raise InvalidInput("settings", setting, "must be of one kind to be one model")
+    size = sum(weight.size for weight in initial_weights(first)) * len(chosen) * (first.steps + 1)
     if size > MOST_NUMBERS:
         raise InvalidInput("settings", f"{size:.1e} weights to keep", "must fit into memory")
     before = torch.get_num_threads()
     torch.set_num_threads(1)  # a step is small, and threads would wait for each other
     try:
-        history = _train(given)
+        history = _train(chosen)
     finally:
         torch.set_num_threads(before)
-    return VectorRun(given, tuple(history))
+    return VectorRun(chosen, tuple(history))
 
 
 def _train(settings: tuple[VectorSetting, ...]) -> list[Floats]:
     """Weights before the first step and after each, (settings, steps + 1, ...) of every layer."""
     first, source = settings[0], batches(settings)
     weights = stacked(settings)
-    rates = torch.tensor([one.rate for one in settings], dtype=torch.float64)[:, None, None]
-    history = [np.empty((first.steps + 1, *one.shape)) for one in weights]
+    rates = torch.tensor([setting.rate for setting in settings], dtype=torch.float64)[:, None, None]
+    history = [np.empty((first.steps + 1, *weight.shape)) for weight in weights]
     for step in range(first.steps + 1):
-        for kept, one in zip(history, weights, strict=True):
-            kept[step] = one.detach().numpy()
+        for record, weight in zip(history, weights, strict=True):
+            record[step] = weight.detach().numpy()
         if step < first.steps:
-            weights = [one.detach().requires_grad_() for one in weights]
+            weights = [weight.detach().requires_grad_() for weight in weights]
             # One sum for all: a setting's loss depends on its own weights alone.
             total = losses(first, weights, *next(source)).sum()
             slopes = torch.autograd.grad(total, weights)
-            weights = [one - rates * by for one, by in zip(weights, slopes, strict=True)]
-    return [np.moveaxis(kept, 1, 0) for kept in history]
+            weights = [weight - rates * by for weight, by in zip(weights, slopes, strict=True)]
+    return [np.moveaxis(record, 1, 0) for record in history]
 
 
 def stacked(settings: Sequence[VectorSetting]) -> list[Tensor]:
     """Initial weights of settings of one kind."""
-    starts = zip(*(initial_weights(one) for one in settings), strict=True)
+    starts = zip(*(initial_weights(setting) for setting in settings), strict=True)
     return [torch.from_numpy(np.stack(layer)) for layer in starts]
 
 
@@ -110,7 +110,7 @@ def _drawn(setting: VectorSetting) -> Iterator[tuple[Floats, Floats, Tensor]]:
     task = setting.task
     # Clusters take turns, so that the times of each are evenly spread, too.
     centres = np.tile(np.diag(task.test_point), (setting.batch, 1))
-    spread = np.array([float(one) for one in task.sigma])
+    spread = np.array([float(deviation) for deviation in task.sigma])
     _, points, times = setting.streams()
     generator = np.random.default_rng(points)
     clock = torch.Generator().manual_seed(int(times.generate_state(1, np.uint64)[0] >> 1))
@@ -123,11 +123,11 @@ def _drawn(setting: VectorSetting) -> Iterator[tuple[Floats, Floats, Tensor]]:
 
 def batches(settings: Sequence[VectorSetting]) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
     """Points, noise and times of settings of one kind, one setting after the other."""
-    sources = [_drawn(one) for one in settings]
+    sources = [_drawn(setting) for setting in settings]
     while True:
         drawn = [next(source) for source in sources]
-        x, noise = (torch.from_numpy(np.stack([one[k] for one in drawn])) for k in (0, 1))
-        t = torch.stack([one[2] for one in drawn]).double()
+        x, noise = (torch.from_numpy(np.stack([sample[k] for sample in drawn])) for k in (0, 1))
+        t = torch.stack([sample[2] for sample in drawn]).double()
         if settings[0].antithetic:
             x, t = torch.cat([x, x], 1), torch.cat([t, t], 1)
             noise = torch.cat([noise, -noise], 1)
@@ -140,10 +140,10 @@ def losses(
     """Mean diffusion loss of each of some stacked settings."""
     # The reconstruction does not depend on the denoiser, so its noise does not matter.
     nothing = torch.zeros_like(x)
-    found = vdm.loss(
+    terms = vdm.loss(
         denoiser(setting, weights), _GAMMA, x, x, t=t, noise=noise, first_noise=nothing
     )
-    return found.diffusion.unflatten(0, (len(weights[0]), -1)).mean(1)
+    return terms.diffusion.unflatten(0, (len(weights[0]), -1)).mean(1)
 
 
 def network(setting: VectorSetting, weights: Sequence[Tensor], x: Tensor) -> Tensor:
@@ -165,8 +165,8 @@ def denoiser(setting: VectorSetting, weights: Sequence[Tensor]) -> Denoiser:
     def estimate(z: Tensor, gamma: Tensor, condition: Tensor) -> Tensor:
         signal, noise = alpha(gamma)[:, None], sigma(gamma)[:, None]
         if setting.reads == "condition":
-            made = network(setting, weights, condition.unflatten(0, (runs, -1)))
-            return z - signal * made.flatten(0, 1)
+            output = network(setting, weights, condition.unflatten(0, (runs, -1)))
+            return z - signal * output.flatten(0, 1)
         x = torch.cat([-(signal / noise) * condition, ((1 - noise) / noise) * z], dim=1)
         return z + network(setting, weights, x.unflatten(0, (runs, -1))).flatten(0, 1)
 
@@ -215,7 +215,7 @@ class VectorRun(Drawn, numbers.ReadOnly):
     def points(self) -> Floats:
         """The 2^s test points, (r, 2^s, s), the last that of Sec. 2.1."""
         corners = np.array([*itertools.product((0.0, 1.0), repeat=self.settings[0].task.s)])
-        return np.stack([corners * one.task.test_point for one in self.settings])
+        return np.stack([corners * setting.task.test_point for setting in self.settings])
 
     @functools.cached_property
     def product(self) -> Floats:
@@ -250,8 +250,10 @@ class VectorRun(Drawn, numbers.ReadOnly):
     def _hidden(self, how: str, points: Floats) -> tuple[Floats, Floats]:
         """What the hidden neurons of an MLP say at points, and the slope of the activation."""
         kind, inside = self.settings[0].activation, np.einsum(how, self.weights[0], points)
-        seen = (one(torch, kind, torch.from_numpy(inside)) for one in (activated, slope))
-        value, rise = (one.numpy() for one in seen)
+        tensors = (
+            function(torch, kind, torch.from_numpy(inside)) for function in (activated, slope)
+        )
+        value, rise = (tensor.numpy() for tensor in tensors)
         return value, rise
 
     @functools.cached_property
@@ -272,8 +274,8 @@ class VectorRun(Drawn, numbers.ReadOnly):
     @property
     def diverged(self) -> Booleans:
         """Whether the weights of each run away, shape (r,)."""
-        large = [np.abs(one).max(axis=(1, 2, 3)) for one in self.weights]
-        return np.array([not (one < 1e6).all() for one in np.stack(large, 1)])
+        large = [np.abs(weight).max(axis=(1, 2, 3)) for weight in self.weights]
+        return np.array([not (sizes < 1e6).all() for sizes in np.stack(large, 1)])
 
     @functools.cached_property
     def half_times(self) -> Floats:
@@ -288,22 +290,24 @@ class VectorRun(Drawn, numbers.ReadOnly):
 
     def descents(self, least: float = TURN) -> Integers:
         """How often the test loss of each fell by a part of its start; -1 where it ran away."""
-        part = numbers.within_float(numbers.positive(least, "least"), "least")
+        fraction = numbers.within_float(numbers.positive(least, "least"), "least")
         runs = zip(self.test_loss, self.diverged, strict=True)
-        return np.array([-1 if ran else falls(loss, part) for loss, ran in runs], dtype=np.int64)
+        return np.array(
+            [-1 if ran else falls(loss, fraction) for loss, ran in runs], dtype=np.int64
+        )
 
     def sampled(
         self, step: int, n: int = 1000, *, seed: int = 0, steps: int | None = None
     ) -> Sampled:
         """Samples of every run after some step of training, at every test point as condition."""
         first = self.settings[0]
-        place = numbers.whole(step, "step", 0, most=first.steps)
+        index = numbers.whole(step, "step", 0, most=first.steps)
         count = numbers.whole(n, "n", 2, most=1_000_000)
-        given = first.sample_steps if steps is None else steps
-        length = numbers.whole(given, "steps", 1, most=1_000_000)
-        weights = [torch.from_numpy(one[:, place].copy()) for one in self.weights]
+        sampler_steps = first.sample_steps if steps is None else steps
+        length = numbers.whole(sampler_steps, "steps", 1, most=1_000_000)
+        weights = [torch.from_numpy(weight[:, index].copy()) for weight in self.weights]
         conditions = torch.from_numpy(self.points).repeat_interleave(count, 1)
-        found = vdm.sample(
+        samples = vdm.sample(
             denoiser(first, weights),
             _GAMMA,
             conditions.flatten(0, 1),
@@ -311,17 +315,17 @@ class VectorRun(Drawn, numbers.ReadOnly):
             steps=length,
             generator=torch.Generator().manual_seed(numbers.whole(seed, "seed", 0, most=2**63 - 1)),
         )
-        return Sampled(found.numpy().reshape(*self.points.shape[:2], count, -1))
+        return Sampled(samples.numpy().reshape(*self.points.shape[:2], count, -1))
 
     def to_grid(self) -> Grid:
         """A table of half-times, descents and losses."""
         first, order, descents = self.settings[0], self.order(), self.descents()
         rows = []
         for k in range(min(len(self), _MOST_ROWS)):
-            half = ("never" if math.isnan(one) else f"{one:.0f}" for one in self.half_times[k])
+            half = ("never" if math.isnan(time) else f"{time:.0f}" for time in self.half_times[k])
             turns = "ran away" if descents[k] < 0 else str(descents[k])
-            told = (k, self.settings[k].seed, order_text(order[k]), " ".join(half), turns)
-            rows.append([*map(str, told), f"{self.test_loss[k, -1]:.3g}"])
+            fields = (k, self.settings[k].seed, order_text(order[k]), " ".join(half), turns)
+            rows.append([*map(str, fields), f"{self.test_loss[k, -1]:.3g}"])
         below = [f"{first.steps} steps of {first.points} points."]
         if len(self) > _MOST_ROWS:
             below.insert(0, f"... and {len(self) - _MOST_ROWS} more.")
