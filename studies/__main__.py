@@ -56,7 +56,7 @@ def main(names: tuple[str, ...], plan: str | None, canary: bool, fresh: bool, ke
 
 
 def _list() -> Grid:
-    """The studies, with their rows and whether their inputs are those of the record."""
+    """The studies, with their rows and whether their inputs are as recorded."""
     records, lines = recorded(), []
     for name, study in STUDIES.items():
         plan, record = load_plan(name), records[name]
@@ -99,7 +99,7 @@ def _run(name: str, plan_file: str | None, canary: bool, fresh: bool, keep: bool
 
 
 def _whole(name: str, results: dict[str, object]) -> object:
-    """What was measured, as the file in which it is recorded holds it."""
+    """The content of the file in which measurements are recorded whole."""
     if name == "images":
         (content,) = results.values()
         return content

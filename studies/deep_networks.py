@@ -31,7 +31,7 @@ STEP = 0.2
 
 @dataclass(frozen=True)
 class DeepCell:
-    """Networks of one kind: Gaussian layers of standard deviation `scale`, or torch's default."""
+    """Networks of a kind: Gaussian layers of standard deviation `scale`, or torch's default."""
 
     depth: int
     scale: float | None
@@ -52,7 +52,7 @@ CELLS = tuple(
 
 @dataclass(frozen=True)
 class DeepTraining:
-    """A network: what is predicted, and the steps of its half-times (nan: not seen)."""
+    """A trained network: its predictions, and the steps of its half-times (nan: not reached)."""
 
     layers: list[Floats]
     task: SIMTask
@@ -63,7 +63,7 @@ class DeepTraining:
 
     @property
     def off(self) -> Floats:
-        """Steps from the whole step predicted to the one observed; nan where none was seen."""
+        """Predicted less observed half-times in steps; nan where none was observed."""
         return np.asarray(self.full.half_times - self.half_times)
 
     def errors(self, accuracy: str) -> Floats:
@@ -72,7 +72,7 @@ class DeepTraining:
         return np.asarray(schedule.crossing / np.maximum(self.half_times - 0.5, 0.5) - 1)
 
     def inside(self, accuracy: str) -> bool:
-        """Whether all half-times lie within their bars; one not seen, if it may come later."""
+        """Whether all half-times lie within their bars; a missing one does if it may come later."""
         schedule: NetworkSchedule = getattr(self, accuracy)
         bars = zip(schedule.crossing, schedule.error, self.half_times, strict=True)
         return all_hold(within_bar(*bar, self.last) for bar in bars) == Verdict.HOLDS
@@ -86,7 +86,7 @@ class DeepTraining:
 
 
 def draw(cell: DeepCell, rng: np.random.Generator) -> tuple[list[Floats], SIMTask, float]:
-    """Layers, task and learning rate of one network."""
+    """Layers, task and learning rate of a network."""
     falls = rng.uniform(*RATIOS, cell.d - 1)
     signal = np.concatenate([[1.0], np.cumprod(1 / falls)])
     widths = [cell.d, *[cell.width] * (cell.depth - 1), cell.d]

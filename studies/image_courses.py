@@ -21,7 +21,7 @@ def _image_cells(_: Plan) -> Mapping[str, Any]:
 
 
 def _image_courses(plan: Any) -> dict[str, Any]:
-    """All courses of the plan: an hour on two cores; an interrupted one goes on."""
+    """All courses of the plan: an hour on two cores; interrupted courses go on."""
     return diffusion.run_study(
         plan, folder() / "studies" / f"images {plan.digest}", progress=True
     ).to_dict()

@@ -1,4 +1,4 @@
-r"""Errors of the laws of U U^T and of one layer against networks trained with torch.
+r"""Errors of the laws of U U^T and of a single layer against networks trained with torch.
 
 Three things come between one layer under SGD and Theorem 4.1, and each is measured by leaving out
 the others: the step, as gradient descent on the second moment S of the data has
@@ -153,7 +153,7 @@ class LawErrors(NamedTuple):
 
 
 def law_errors(starts: Starts, *, gradient: str = "autograd") -> LawErrors:
-    """Train U U^T from given starts and compare with the law.
+    """Train U U^T from starts and compare with the law.
 
     >>> found = law_errors(draw_starts(2, 2, 0), gradient="written")
     >>> bool((found.half_times < 0.005).all())
@@ -167,7 +167,7 @@ def law_errors(starts: Starts, *, gradient: str = "autograd") -> LawErrors:
 
 
 def join_errors(parts: Sequence[LawErrors]) -> LawErrors:
-    """The errors of several sets of runs as one."""
+    """The errors of several sets of runs together."""
     return LawErrors(*(np.concatenate(same) for same in zip(*parts, strict=True)))
 
 

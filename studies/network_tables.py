@@ -183,7 +183,7 @@ def scales(runs: int, seed: int) -> Iterator[Grid]:
 
 
 def survivals(runs: int, seed: int) -> Iterator[Grid]:
-    """What holds where: a line a network, and a line a prediction."""
+    """Survival of the predictions: a line per network, and a line per prediction."""
     survived = survival(standard_cells(seed, runs))
     yield survived.to_overview()
     yield survived.to_grid()
@@ -227,7 +227,7 @@ def _forecast_row(label: str, found: Forecast) -> dict[str, str]:
 
 
 class Dimension(NamedTuple):
-    """Networks U U^T of one dimension d and one width d'."""
+    """Networks U U^T of a dimension d and a width d'."""
 
     dim: int
     width: int

@@ -20,7 +20,7 @@ def _map_cells(_: Plan) -> Mapping[str, Any]:
 
 
 def _map_rows(setting: Any) -> list[dict[str, Any]]:
-    """Half-times within their bars in one setting of the figures."""
+    """Half-times within their bars in a setting of the figures."""
     comparison = setting.compare()
     law, run = comparison.schedule, comparison.run
     figure, _, rest = setting.title.partition(" (")

@@ -12,7 +12,7 @@ Plan = dict[str, Any]
 
 
 def load_plan(name: str, path: str | Path | None = None) -> Plan:
-    """The plan of a study, from its file in ``plans`` or another one.
+    """The plan of a study, from its file in ``plans`` or from another file.
 
     >>> load_plan("autograd")["runs"]
     50

@@ -1,4 +1,4 @@
-"""Running a study: its cells one by one, gone on with, against its record and its canary."""
+"""Runs of a study: its cells measured and kept, against its record and its canary."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def recorded() -> dict[str, StudyRecord]:
 
 
 def inputs(name: str, plan: Plan) -> dict[str, Any]:
-    """What a study depends on: its plan, with the seed, and the names of its cells."""
+    """The inputs of a study: its plan, with the seed, and the names of its cells."""
     return {"plan": plan, "cells": list(STUDIES[name].cells(plan))}
 
 
 def run_study(
     name: str, plan: Plan, store: Path | None = None, tell: Tell | None = None
 ) -> dict[str, Any]:
-    """Measure all cells of a study; those that `store` holds are taken from there."""
+    """Measure all cells of a study, but for cells that `store` holds."""
     study = STUDIES[name]
     return measure_cells(
         study.cells(plan),
@@ -50,7 +50,7 @@ def record_of(name: str, plan: Plan, results: Mapping[str, Any]) -> StudyRecord:
 
 
 def moved_rows(before: StudyRecord, after: StudyRecord) -> list[str]:
-    """A line for each verdict that is another one, and for each row that came or went."""
+    """A line for each verdict that changed, and for each row that came or went."""
     old, new = ({_key(row): row.verdict for row in study.rows} for study in (before, after))
     return [
         f"{', '.join(filter(None, key))}: {old.get(key, 'no row')} -> {new.get(key, 'no row')}"

@@ -1,4 +1,4 @@
-"""What a study is: its cells, how one is measured, what is judged, and its canary.
+"""The parts of a study: cells, their measurement, the rows of evidence, and the canary.
 
 What a cell gives is kept as JSON. The canary of a study is a cheap cell, or the first runs of one:
 its numbers are recorded beside the rows, and a test measures them again.

@@ -1,4 +1,4 @@
-r"""Which predictions of the theory of U U^T survive in networks it was not made for, run by run.
+r"""Survival of predictions of the theory of U U^T in networks it was not made for, run by run.
 
 Two layers are one network U U^T from :math:`U = (W_1^\top + W_2)/2` as far as W is diagonal; ReLU
 and GELU have their own U; deeper networks can only be asked what is typical of a Gaussian W(0) of
@@ -141,7 +141,7 @@ def standard_cells(seed: int = 0, runs: int = 200) -> list[Cell]:
 
 @dataclass(frozen=True, eq=False)
 class Expected:
-    """What the theory says of some networks. Made by :func:`expect`."""
+    """Predictions of the theory for networks. Made by :func:`expect`."""
 
     #: What was taken as W(0): "own W(0)", "growing mode", "rectified mode" (ReLU), "half mode"
     #: (GELU) or "typical W(0)".
@@ -157,12 +157,12 @@ class Expected:
 
     @property
     def typical(self) -> bool:
-        """Whether descents and transients are those of other, like W(0)."""
+        """Whether descents and transients are those of typical W(0)."""
         return self.source == _TYPICAL
 
 
 def expect(settings: Sequence[Setting]) -> Expected:
-    """What the theory says of networks of one kind before they are trained, by sgd or gd."""
+    """Predict networks of a kind before they are trained, by sgd or gd."""
     network, task = settings[0].network, settings[0].task
     if network.depth < 2 or settings[0].optimizer.kind == "adamw":
         network_text = f"depth {network.depth}, {settings[0].optimizer.kind}"
@@ -252,7 +252,7 @@ def tail(strong: float, weak: float) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One prediction in one cell."""
+    """A prediction judged in a cell."""
 
     cell: str
     #: One of :data:`PREDICTIONS`.
@@ -269,7 +269,7 @@ class Outcome:
 
     @property
     def about(self) -> bool:
-        """Whether a share is compared with that of the theory."""
+        """Whether a share is compared with the share that the theory gives."""
         return self.source == _TYPICAL and self.prediction in ("descents", "transient")
 
     @property
@@ -372,7 +372,7 @@ def _times(expected: Expected, observed: Floats, usable: Any) -> tuple[Any, floa
 
 
 def fitted(predicted: Floats, observed: Floats) -> tuple[float, Floats]:
-    """One factor for all times, exp of the mean log of seen / said, and scale said / seen.
+    """A factor for all times, exp of the mean log of observed / predicted, and the residuals.
 
     >>> scale, residual = fitted(np.array([[1.0, 2.0]]), np.array([[2.0, 4.0]]))
     >>> round(scale, 9), residual.round(9).tolist()
@@ -393,7 +393,7 @@ def largest_minor(run: TrainingRun) -> Floats:
 
 
 def _open(decided: Any) -> list[str]:
-    """How many runs are left open, in words."""
+    """The number of runs left open, in words."""
     return [] if decided.all() else [f"{int((~decided).sum())} runs undecided by the law"]
 
 
@@ -423,7 +423,7 @@ _DEFINITIONS = (
 
 @dataclass(frozen=True)
 class Survival(Framed):
-    """What survives where. Made by :func:`survival`."""
+    """Outcomes by network and prediction. Made by :func:`survival`."""
 
     outcomes: tuple[Outcome, ...]
 

@@ -172,7 +172,7 @@ def plan(given: Given) -> int:
     group=diffusion,
 )
 def study(given: Given) -> int:
-    """Train what a plan says, and judge the theory by it.
+    """Train the models of a plan, and judge the theory by them.
 
     The same command resumes a study that was stopped. Exit code 0: every prediction holds, 1: some
     fail, 3: none fails, but some are undecided.
@@ -194,14 +194,14 @@ def study(given: Given) -> int:
 
 
 def _seconds(plan: Plan) -> float:
-    """Of one processor, for all runs of a plan."""
+    """Seconds of a processor for all runs of a plan."""
     preset = plan.preset
     return IMAGE_SECONDS * len(plan.jobs) * preset.steps * preset.batch * preset.pixels**2
 
 
 @command(click.argument("what", metavar="STUDY.json|recorded"), *_JUDGING, group=diffusion)
 def judge(given: Given) -> int:
-    """Judge a study by its file, or the one in the documentation.
+    """Judge the theory by the file of a study, or by the recorded study.
 
     \b
     swingby diffusion judge recorded --table verdicts.md

@@ -101,7 +101,7 @@ def train(given: Given) -> int:
 
 
 def _training_setting(given: Given) -> Setting:
-    """What is trained, from options as they were typed."""
+    """The setting that is trained, from options as they were typed."""
     from swingby.lab.networks import Data, Network, Optimizer, Setting, read_samples
     from swingby.lab.networks.samples import samples_task
     from swingby.theory import numbers
@@ -178,7 +178,7 @@ def vectors(given: Given) -> int:
 
 
 def _vector_setting(given: Given) -> VectorSetting:
-    """What is trained, from options as they were typed."""
+    """The setting that is trained, from options as they were typed."""
     from swingby.lab.diffusion.vectors import VectorSetting
 
     if given.eta is None and given.lr is None:

@@ -1,4 +1,4 @@
-"""Records of studies: cells that are measured and kept in a JSON file, and where ours lie."""
+"""Records of studies: cells measured and kept in a JSON file, and the files of a checkout."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ class Circles:
         return np.array([radius, *colour])
 
     def conditions(self, kind: int, n: int) -> NDArray[np.float32]:
-        """What a network is told to make n images of the middle of a class, shape (n, 4)."""
+        """Conditions for n images of the middle of a class, shape (n, 4)."""
         kind = numbers.whole(kind, "kind", most=len(CLASSES) - 1)
         n = numbers.whole(n, "n", 1, most=MOST_IMAGES)
         return np.tile(self.means(divmod(kind, 2)), (n, 1)).astype(np.float32)

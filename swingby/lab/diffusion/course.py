@@ -1,4 +1,4 @@
-r"""One training run as it is seen: the response of each concept, linear in pixels, and the images.
+r"""Courses of training: the response of each concept, linear in pixels, and the images.
 
 The response to concept p is what a change of this concept alone in the condition does to the
 images, all else and the noise of the sampler being the same, along the concept's own direction in
@@ -126,7 +126,7 @@ Cell = ImageCell
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """What one model was seen to make while it was trained, in some cell and with some seed."""
+    """The images that a model made while it was trained, measured: one cell, one seed."""
 
     cell: ImageCell
     seed: int
@@ -197,7 +197,7 @@ class Course:
 
 
 def responses(course: Course, corner: str = "trained") -> Floats:
-    """The responses of a course to colour and size, shape (n, 2), at one corner.
+    """Responses of a course to colour and size, shape (n, 2), at a corner.
 
     "trained": for colour, (blue, big) less (red, big), and for size, (red, small) less (red, big);
     "held out": both differences end at (blue, small) instead. Another word is refused.

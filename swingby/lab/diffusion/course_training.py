@@ -1,4 +1,4 @@
-"""One course of training: a U-Net on circles, looked at as it learns, stopped and gone on with."""
+"""Training of a course: a U-Net on circles, measured as it learns, that can be interrupted."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def train_course(
     until: int | None = None,
     told: Callable[[int, Any], Any] | None = None,
 ) -> Course:
-    """Train one network and look at it at every save; go on where an earlier call stopped.
+    """Train a network and measure its images at every save; resume where an earlier call stopped.
 
     `preset` has the gains and the optimizer of the cell, see
     :meth:`swingby.lab.diffusion.Plan.preset_of`, and `owner` is the digest of the plan that asks
@@ -164,7 +164,7 @@ Batch = tuple[torch.Tensor, ...]
 def next_batch(
     preset: Preset, seed: int, step: int, pixels: Any, conditions: Any, generator: torch.Generator
 ) -> Batch:
-    """Images, conditions, times and both noises of one step."""
+    """Images, conditions, times and both noises of a step."""
     generator.manual_seed(torch_seed(stream(seed, "training", step)))
     device = pixels.device
     chosen = torch.randint(len(pixels), (preset.batch,), generator=generator, device=device)
@@ -232,7 +232,7 @@ class Model:
             self.optimizer = torch.optim.AdamW(groups, **common)
 
     def learner(self, batches: Callable[[int], Batch]) -> Autograd:
-        """What :func:`descend` trains, and all of it that a checkpoint holds."""
+        """The state that :func:`descend` trains and a checkpoint holds."""
         weights = [weight for group in self.optimizer.param_groups for weight in group["params"]]
         mean = {f"mean{k}": weight for k, weight in enumerate(self.mean.parameters())}
         extra = mean if self.preset.averaging else {}
@@ -273,12 +273,12 @@ class Saves:
         return self.columns["steps"][-1:] == [step]
 
     def count(self, parts: torch.Tensor) -> None:
-        """Add the losses of one step."""
+        """Add the losses of a step."""
         self._sum += (parts[0] + parts[1] + parts[2]).double()
         self._summed += 1
 
     def add(self, step: int, w: Any, kinds: Any, images: Any) -> None:
-        """Keep a save, with the mean of the losses since the one before."""
+        """Keep a save, with the mean of the losses since the save before."""
         loss = float(self._sum) / self._summed
         if not math.isfinite(loss):
             raise _diverged(step)
@@ -289,7 +289,7 @@ class Saves:
         self._summed = 0
 
     def state(self) -> dict[str, Any]:
-        """All of it, as arrays."""
+        """All saves as arrays."""
         arrays = {name: np.array(column) for name, column in self.columns.items()}
         return {**arrays, "sum": self._sum, "summed": torch.tensor(self._summed)}
 

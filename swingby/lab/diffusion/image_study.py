@@ -51,11 +51,11 @@ class ImageStudy:
             raise InvalidInput("courses", "a run under two names", "must be different runs")
 
     def at(self, cell: ImageCell) -> tuple[Course, ...]:
-        """The courses of one cell."""
+        """The courses of a cell."""
         return tuple(course for course in self.courses if course.cell == cell)
 
     def to_dict(self) -> dict[str, Any]:
-        """The study as plain values, with digests of its plan and of all it says."""
+        """The study as plain values, with digests of its plan and of its content."""
         return sealed(
             {
                 "swingby_study": STUDY_VERSION,
@@ -124,7 +124,7 @@ def edited(mine: str, found: object) -> InvalidInput:
 
 
 def course_file(root: Path, cell: ImageCell, seed: int) -> Path:
-    """Where one course of a study lies."""
+    """The checkpoint of a course of a study."""
     # All digits: two cells of a plan must not share a file.
     numbers_ = f"separation_{cell.separation!r}_contrast_{cell.contrast!r}_gain_{cell.gain!r}"
     return root / f"{numbers_}_{cell.optimizer}_seed_{seed}.safetensors"

@@ -46,7 +46,7 @@ FEWEST = 3
 
 @dataclass(frozen=True)
 class JudgedPrediction:
-    """One prediction for one optimizer, and what was seen.
+    """A prediction judged for an optimizer.
 
     `observed` with its 95 % interval `low` to `high` is a share, or of times the factor; nan where
     there is none. `runs` are pairs or runs that count, `needed` those at which the same share
@@ -84,7 +84,7 @@ class Judgement(Framed):
         raise InvalidInput("kind", (kind, optimizer, about), "must be a row of this judgement")
 
     def to_grids(self) -> tuple[Grid, Grid, Grid]:
-        """What was learned when; the signals; the predictions with their verdicts."""
+        """Learning times, signals, and the predictions with their verdicts."""
         return _courses_grid(self.study), _signals_grid(self.study.plan), _verdicts_grid(self)
 
     def records(self) -> Iterator[dict[str, Any]]:
@@ -140,7 +140,7 @@ def _pairs(study: ImageStudy, optimizer: str, factor: str) -> Iterator[tuple[Cou
 
 
 def _of_share(study: ImageStudy, optimizer: str, prediction: Prediction) -> JudgedPrediction:
-    """Whether it came true, run by run or pair by pair; None where it is open."""
+    """A prediction judged by a share of runs, or of pairs of runs."""
     outcomes: list[bool | None] = []
     open_ = ""
     if prediction.kind == "sooner":
@@ -211,7 +211,7 @@ def _student(values: Sequence[float]) -> tuple[float, float, float]:
 
 
 def _clear(study: ImageStudy, optimizer: str, signal: str) -> Iterator[tuple[Course, int]]:
-    """Courses of cells whose signals differ clearly, with the concept that has the larger one."""
+    """Courses of cells whose signals differ clearly, with the concept of the larger signal."""
     for course in study.courses:
         if course.cell.optimizer == optimizer:
             colour, size = _rates(study.plan, course.cell, signal)

@@ -147,7 +147,7 @@ class Plan:
         )
 
     def preset_of(self, cell: ImageCell) -> Preset:
-        """What is trained in a cell."""
+        """The preset that is trained in a cell."""
         instance(cell, "cell", ImageCell)
         chosen = {optimizer.name: optimizer for optimizer in self.optimizers}.get(cell.optimizer)
         if chosen is None:
@@ -164,7 +164,7 @@ class Plan:
 
     @property
     def digest(self) -> str:
-        """Sixteen hexadecimal digits that stand for all that the plan says."""
+        """Sixteen hexadecimal digits that stand for the content of the plan."""
         return identity(self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
@@ -229,7 +229,7 @@ def _toml(plain: dict[str, Any]) -> list[str]:
 
 
 def default_plan(size: str = "small") -> Plan:
-    """The factorial study of the documentation, or one of another size.
+    """The factorial study of the documentation, or the same at another size.
 
     "small" takes an hour on two cores, "tiny" shows in a minute that everything works, and "paper"
     has the network of the paper.

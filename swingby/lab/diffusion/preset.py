@@ -1,4 +1,4 @@
-"""How a diffusion model of images is built, trained and looked at; three sizes of it."""
+"""Presets of image diffusion models: network, training and measurement, in three sizes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def as_float(value: object, name: str) -> float:
 def with_fields(
     known: Collection[str], name: str, given: object, needed: Collection[str] = ()
 ) -> dict[str, Any]:
-    """Values by fields, all of which are needed unless it is said; InvalidInput names the other."""
+    """Values by fields, all required unless `needed` lists fewer; InvalidInput names the field."""
     if not isinstance(given, Mapping):
         raise InvalidInput(name, given, f"must have the fields {', '.join(known)}")
     for field_name in given:
@@ -46,7 +46,7 @@ def with_fields(
 
 @dataclass(frozen=True)
 class Layout:
-    """How a U-Net is built (App. G.2)."""
+    """Layers of a U-Net (App. G.2)."""
 
     #: Of each level; between levels the image is halved.
     channels: tuple[int, ...] = (64, 128, 256)

@@ -1,4 +1,4 @@
-r"""What a linear denoiser learns of its condition: one theory for vectors and for images.
+r"""Signals of a linear denoiser that reads a condition: the same theory for vectors and for images.
 
 The noisy :math:`z = \alpha x + \sigma \epsilon` has :math:`\sigma^2 = 1/(1 + e^{-\gamma})`,
 :math:`\alpha^2 = 1 - \sigma^2`. A denoiser :math:`\hat\epsilon = z - \alpha V c` has the
@@ -253,7 +253,7 @@ def measure(
 
 @functools.lru_cache(maxsize=256)
 def rates(circles: Circles, preset: Preset, name: str) -> tuple[float, float]:
-    """What is to set the pace of colour and of size, in arbitrary units, by one of ``RATES``."""
+    """Predicted rates of learning colour and size, in arbitrary units, by a name of ``RATES``."""
     one_of(name, "signal", RATES)
     image = "registered" if name == "both" else name
     a = measure(circles, image, gain=preset.layout.gain).a
@@ -265,7 +265,7 @@ def rates(circles: Circles, preset: Preset, name: str) -> tuple[float, float]:
 
 
 def _condition_ways(circles: Circles, gain: Floats) -> Floats:
-    """By how much the condition of 00 differs from that of 10, and of 01, as they are read."""
+    """Differences of the conditions of 10 and of 01 from the condition of 00, as they are read."""
     low = circles.means((0, 0))
     return np.stack([gain * (circles.means(kind) - low) for kind in ((1, 0), (0, 1))])
 

@@ -83,7 +83,7 @@ def circles_figure(
 def course_film(
     study: ImageStudy, folder: Path, cell: ImageCell, seed: int, frames: int = 13
 ) -> Figure:
-    """A film strip of one course of a study, from the folder in which it was trained."""
+    """A film strip of a course, from the folder in which it was trained."""
     from swingby.lab.diffusion.course_training import identity_of, saved_images
 
     name = identity_of(study.plan.preset_of(cell), cell, seed, study.plan.digest)
@@ -94,7 +94,7 @@ def course_film(
 
 
 def film_strip(images: Mapping[int, NDArray[np.uint8]], title: str = "") -> Figure:
-    """What a network makes of the same noise as it is trained, by step, from left to right."""
+    """Images of a network from the same noise as it is trained, by step, from left to right."""
     steps = sorted(images)
     frames = np.stack([images[step] for step in steps], axis=1)
     rows, columns, _, height, width = frames.shape
@@ -112,7 +112,7 @@ def film_strip(images: Mapping[int, NDArray[np.uint8]], title: str = "") -> Figu
 
 
 def _tiled(frames: Any) -> Any:
-    """Rows and columns of images as one, with white lines between them."""
+    """Rows and columns of images as a single picture, with white lines between them."""
     rows, columns, channels, height, width = frames.shape
     sheet = np.ones((rows, height + 1, columns, width + 1, channels))
     sheet[:, :height, :, :width] = frames.transpose(0, 3, 1, 4, 2)

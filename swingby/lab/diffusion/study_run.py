@@ -1,4 +1,4 @@
-"""Running a plan: all its courses, side by side, gone on with where they stopped."""
+"""Runs of a plan: its courses trained side by side, resumed where they stopped."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def run_study(
 
 
 class StudyProgress(Progress):
-    """What is said on stderr while a study runs; a context manager."""
+    """Progress of a study on stderr; a context manager."""
 
     def __init__(self, plan: Plan, *, shown: bool) -> None:
         self._jobs, self._steps = plan.jobs, max(1, plan.preset.steps * len(plan.jobs))

@@ -79,7 +79,7 @@ class Evidence(Framed):
         return f"{len(self.rows)} rows: {counted(row.verdict for row in self.rows)}."
 
     def to_overview(self) -> Grid:
-        """How many rows of each study and statement hold, fail and are open."""
+        """Numbers of rows that hold, fail and are open, by study and statement."""
         groups: dict[tuple[str, str], list[Verdict]] = {}
         for row in self.rows:
             groups.setdefault((row.source, row.statement), []).append(row.verdict)
@@ -111,7 +111,7 @@ class Evidence(Framed):
         return {"rows": self.records()}
 
     def to_text(self, *, width: int | None = None, color: bool = False) -> str:
-        """How many rows of each study and statement hold, fail and are open."""
+        """Numbers of rows that hold, fail and are open, by study and statement."""
         return self.to_overview().to_text(width=width, color=color)
 
 

@@ -120,7 +120,7 @@ def forecast(run: TrainingRun) -> Forecast:
 
 
 def _forecast_one(run: TrainingRun, network: int) -> tuple[Any, ...]:
-    """The fields of the forecast for one network, but for `within`."""
+    """The fields of the forecast for a network, but for `within`."""
     observed = run.jacobian_half_times[network]
     stage = _first_stage(run, network)
     if isinstance(stage, str):

@@ -1,4 +1,4 @@
-"""What users call: extremal vectors, the assumptions at some data, and the alignment of neurons."""
+"""Extremal vectors of data, and the alignment of neurons with them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ExtremalVectors(Framed):
 
     @property
     def euler(self) -> bool | None:
-        r"""Whether :math:`\sum (-1)^{index}` is that of the sphere, as it is of a full list.
+        r"""Whether :math:`\sum (-1)^{index}` equals the Euler characteristic of the sphere.
 
         None where the list is not meant to be full, or a cone is flat.
         """

@@ -93,7 +93,7 @@ def rectified_half_times(first: object, second: object, signal: object) -> Float
 
 
 def growing_modes(first: Floats, second: Floats) -> Floats:
-    """What grows of each concept on each neuron, (d, m); 0 outside its mask."""
+    """The growing mode of each concept on each neuron, (d, m); 0 outside its mask."""
     return np.where((first > 0) & (first + second.T > 0), (first + second.T) / 2, 0.0).T
 
 
@@ -103,7 +103,7 @@ def is_aligned(first: Floats, second: Floats) -> bool:
 
 
 def observed_half_times(first: Floats, second: Floats, signal: Floats, most: float) -> Floats:
-    """The same times of the flow itself, by an ODE solver; nan for those after `most`."""
+    """Half-times of the flow itself, by an ODE solver; nan for times after `most`."""
     from scipy.integrate import solve_ivp
 
     m, d = first.shape

@@ -1,4 +1,4 @@
-r"""Noisy linear data, and what the paper asks of it, as far as a sample can tell.
+r"""Noisy linear data, and the assumptions of the paper tested on a sample.
 
 The statements are those of "Simplicity bias and optimization threshold in two-layer networks"
 (Boursier and Flammarion) as its reviews and the authors' replies tell them: x has a symmetric
@@ -65,7 +65,7 @@ class Statement:
 
 @dataclass(frozen=True, eq=False)
 class DataReport(Framed):
-    """What data say about the paper's assumptions. Made by :func:`check`."""
+    """The paper's assumptions judged on data. Made by :func:`check`."""
 
     statements: tuple[Statement, ...]
     #: The extremal vectors of the data.
@@ -113,7 +113,7 @@ class DataReport(Framed):
 
 
 def check(X: object, y: object, *, seed: int = 0) -> DataReport:
-    r"""What some data say about the assumptions of the optimization threshold.
+    r"""Judge the assumptions of the optimization threshold on data.
 
     Symmetric x, by :math:`E|x + x'| \ge E|x - x'|`, equal only for symmetric x; noise independent
     of x, by correlations of residuals and their squares with functions of x; a second moment that
@@ -184,7 +184,7 @@ def check(X: object, y: object, *, seed: int = 0) -> DataReport:
 
 
 def _of_p(p: float) -> tuple[str, float, Verdict]:
-    """What a test with this p value says: it may refute, never prove."""
+    """The verdict of a test with this p value: it may refute, never prove."""
     verdict = Verdict.FAILS if p < LEVEL else Verdict.UNDECIDED
     return f"p = {p:.3g}", math.log10(p / LEVEL), verdict
 

@@ -87,7 +87,7 @@ class Arrangement:
 
 
 def data(X: object, y: object) -> tuple[Floats, Floats]:
-    """Points (n, d) and values (n,), as arrays; wrong ones are refused."""
+    """Points (n, d) and values (n,) as arrays, validated."""
     points, values = numbers.real_array(X, "X"), numbers.real_array(y, "y")
     if points.ndim != 2 or points.shape[1] < 2:
         shape_text = f"an array of shape {points.shape}"
@@ -105,7 +105,7 @@ def data(X: object, y: object) -> tuple[Floats, Floats]:
 
 
 def arrange(X: object, y: object) -> Arrangement:
-    """The arrangement of some data, exactly."""
+    """The arrangement of data, exactly."""
     points, values = data(X, y)
     n, d = points.shape
     linear = [Fraction(0)] * d
@@ -163,7 +163,7 @@ class Face:
 
 
 def enumerate_critical(arrangement: Arrangement) -> tuple[Extremal, ...]:
-    """All critical directions, one certificate each.
+    """All critical directions, each with a certificate.
 
     Every face has a ray of the arrangement in its closure, so the faces around all rays are all
     faces. Floats dismiss a face by a margin of :data:`DOUBT`; what is left is decided exactly.

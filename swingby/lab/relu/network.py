@@ -1,4 +1,4 @@
-r"""A network of one hidden layer, trained on all data by small steps, as in the paper's setting.
+r"""Training of a two-layer ReLU network on all data by small steps, as in the paper's setting.
 
 .. math:: f(x) = \sum_j a_j\, \phi(w_j \cdot x), \qquad L = \frac1n \sum_k (f(x_k) - y_k)^2,
 
@@ -125,7 +125,7 @@ class _Adam:
 
 
 def halves_fit(points: Floats, values: Floats) -> tuple[float, bool]:
-    """Least squares on each half, x . beta > 0 and not, with beta that of all points.
+    """Least squares on each half, x . beta > 0 and not, with beta of least squares on all points.
 
     The mean square error, and whether both solutions split the points as beta does: only then are
     the halves what two neurons along them would see.

@@ -1,4 +1,4 @@
-"""What is run: cells of data sets, each a pure function of its names and the seed."""
+"""Cells of the threshold study: data sets, each a pure function of its names and the seed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _FIRST, _THEN = 12, 60
 
 @dataclass(frozen=True)
 class Cell:
-    """Some data sets of one kind, looked at in one way."""
+    """Data sets of a kind, measured in the same way."""
 
     kind: str
     family: str
@@ -43,13 +43,13 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """The name under which the cell is kept."""
+        """The name of the cell in a file."""
         suffix = f" {self.variant}" if self.variant != "relu" else ""
         return f"{self.kind} {self.family} d={self.d} n={self.n} runs={self.runs}{suffix}"
 
 
 def cells(quick: bool) -> list[Cell]:
-    """The cells of the full study, or of one for five minutes."""
+    """The cells of the full study, or of the quick study of five minutes."""
     every = []
     for d in (2, 3, 4) if quick else (2, 3, 4, 5, 6):
         for n in (8, 16, 32, 64) if quick else (8, 16, 32, 64, 128):
@@ -85,7 +85,7 @@ def measure(cell: Cell, seed: int) -> list[dict[str, Any]]:
 
 
 def extremal_count(X: Floats, y: Floats, rng: np.random.Generator) -> int:
-    """How many extremal vectors: all of them for d = 2, 3, else those that attract."""
+    """The number of extremal vectors: of all for d = 2, 3, else of the attracting."""
     arrangement = arrange(X, y)
     if arrangement.dim <= 3 and arrangement.faces() < 10**6:
         return len(enumerate_critical(arrangement))
@@ -94,12 +94,12 @@ def extremal_count(X: Floats, y: Floats, rng: np.random.Generator) -> int:
 
 
 def _two(_: Cell, X: Floats, y: Floats, rng: np.random.Generator) -> dict[str, Any]:
-    """How many extremal vectors there are."""
+    """The number of extremal vectors."""
     return {"count": extremal_count(X, y, rng)}
 
 
 def _complete(_: Cell, X: Floats, y: Floats, rng: np.random.Generator) -> dict[str, Any]:
-    """What starts find of what there is."""
+    """The extremal vectors that random starts reach, among all."""
     arrangement = arrange(X, y)
     every = enumerate_critical(arrangement)
     started, lost = attractors(arrangement, _THEN, rng)
@@ -119,7 +119,7 @@ def _complete(_: Cell, X: Floats, y: Floats, rng: np.random.Generator) -> dict[s
 
 
 def _link(cell: Cell, X: Floats, y: Floats, rng: np.random.Generator) -> dict[str, Any]:
-    """Whether there are two extremal vectors, and where training ends."""
+    """The number of extremal vectors, and the loss at which training ends."""
     count = extremal_count(X, y, rng)
     halves, split = halves_fit(X, y)
     w, a = start(NEURONS, cell.d, rng, SCALE)
@@ -158,7 +158,7 @@ BINS = np.array([0, 1, 2, 5, 10, 30, 90, 180])
 
 
 def _end(cell: Cell, X: Floats, y: Floats, rng: np.random.Generator) -> dict[str, Any]:
-    """Where a network ends that the paper's theorem may not be about."""
+    """The end of training for a network that the paper's theorem may not cover."""
     points = np.column_stack([X, np.ones(len(X))]) if cell.variant == "bias" else X
     w, a = start(NEURONS, points.shape[1], rng, SCALE)
     # The plain halves: with biases too, the claim is that they do not help.

@@ -122,7 +122,7 @@ def study(
 
 
 def recorded_study(path: str | Path | None = None) -> ThresholdStudy:
-    """The quick study of the documentation, every cell of it measured in one run.
+    """The quick study of the documentation.
 
     `path`: its file, by default the one in the folder ``studies`` of a checkout. InvalidInput
     where there is neither, or the file is no such study.
@@ -181,7 +181,7 @@ def _slope(dims: Floats, logs: Floats) -> float:
 
 
 def _fit(d: Floats, n: Floats, hits: Any, total: Floats, dims: Floats) -> Floats | None:
-    """Log n* of each dimension, with one steepness for all."""
+    """Log n* of each dimension, with a common steepness."""
     from scipy.optimize import minimize
     from scipy.special import log_expit
 
@@ -255,7 +255,7 @@ Group = list[tuple[Cell, dict[str, Any]]]
 
 
 def _groups(measured: ThresholdStudy, kind: str, key: Callable[[Cell], Any]) -> dict[Any, Group]:
-    """The runs of a kind with their cells, by a key of the cells: one alone has too few."""
+    """The runs of a kind with their cells, by a key of the cells: a single cell has too few."""
     groups: dict[Any, Group] = {}
     for cell, runs in measured.of(kind):
         groups.setdefault(key(cell), []).extend((cell, run) for run in runs)

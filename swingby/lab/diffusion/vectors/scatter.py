@@ -1,4 +1,4 @@
-r"""What the batches of a step add to half-times: their variances, and how these grow.
+r"""Scatter of half-times by the noise of batches: variances, and their growth.
 
 A point of cluster k has :math:`c_p = \mu_p [k = p] + \sigma_p \xi_p`. Points take turns through the
 clusters and times are one grid with a random offset u, so a mean over a batch of n = s m points
@@ -34,7 +34,7 @@ def _grid_times(setting: VectorSetting) -> Floats:
 
 
 def signal_variances(setting: VectorSetting) -> tuple[Floats, Floats]:
-    r"""How the weighted moment of a batch varies where only the condition is read.
+    r"""Variances of the weighted moment of a batch where only the condition is read.
 
     With pairs of noise, a step multiplies :math:`I - W` with :math:`I - \mathrm{lr}\,S`,
     :math:`S = \frac{15}{n} \sum_i \alpha_i^2 c_i c_i^\top`, of mean
@@ -61,7 +61,7 @@ def _covariance(values: Floats) -> Floats:
 
 
 def _entries(t: Floats) -> tuple[Floats, Floats]:
-    """What c^2 and epsilon^2 are multiplied with in M_WW, M_WP, M_PP; last axis 3."""
+    """Factors of c^2 and epsilon^2 in M_WW, M_WP, M_PP; last axis 3."""
     (signal, noise), (of_c, of_z) = SCHEDULE.alpha_sigma(t), SCHEDULE.gains(t)
     none = np.zeros_like(noise)
     return (

@@ -1,4 +1,4 @@
-"""Predicted against observed, with a verdict on every row."""
+"""Vector diffusion: predicted against observed, with a verdict on every row."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from swingby.theory.verdict import Verdict, counted, inside, yes
 
 @dataclass(frozen=True)
 class VectorRow:
-    """One prediction about one run."""
+    """A prediction about a run."""
 
     run: int
     #: "half-time 1", "order", "plain ratio 1/2", "descents".

@@ -1,4 +1,4 @@
-"""What is said of a setting before it is trained: half-times, their error bars and their range."""
+"""Predictions of a setting before it is trained: half-times, their error bars and their range."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class VectorPrediction(Drawn, numbers.ReadOnly):
 
     @property
     def order(self) -> tuple[int, ...]:
-        """Concepts by predicted half-time, from 0; empty where one of them is not known."""
+        """Concepts by predicted half-time, from 0; empty where a half-time is not known."""
         if np.isnan(self.half_times).any():
             return ()
         return tuple(np.argsort(self.half_times, kind="stable").tolist())
@@ -114,7 +114,7 @@ class VectorPrediction(Drawn, numbers.ReadOnly):
         return ratio, float(max(high - ratio, ratio - low))
 
     def to_grid(self) -> Grid:
-        """What is predicted, with its range."""
+        """The prediction, with its range."""
         setting = self.setting
         columns = (setting.task.signal, self.half_times, self.error, self.deviation, self.plain)
         rows = [
@@ -161,7 +161,7 @@ def predict_vectors(settings: Sequence[VectorSetting]) -> list[VectorPrediction]
 def predict_vectors(
     settings: VectorSetting | Sequence[VectorSetting],
 ) -> VectorPrediction | list[VectorPrediction]:
-    r"""What the SIM theory, or where it ends the form M, says of training.
+    r"""Predict training by the SIM theory, or by the form M outside its range.
 
     Where only the condition is read, the diffusion loss is :math:`\int \alpha^2 d\gamma` times
     the SIM loss (2.1) of f and a constant. One matrix then follows Theorem 4.1, :math:`U U^\top`
@@ -345,7 +345,7 @@ def factorized(W0: Floats) -> tuple[Floats, Floats]:
 
 
 def _turn(setting: VectorSetting, beside: Floats) -> float:
-    r"""The smallest turn of the test loss that counts: one that noise alone does not make.
+    r"""The smallest turn of the test loss that counts: larger than noise alone makes.
 
     While concept p is waiting, every batch moves its output by concept q that is there, and
     training takes that back at a rate r: :math:`w_{pq}` has the variance :math:`V/2r`, the loss

@@ -1,4 +1,4 @@
-"""A setting: a SIM task, a denoiser that is linear or nearly so, and how it is trained."""
+"""Settings of vector diffusion: a SIM task, a (nearly) linear denoiser, and its training."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class VectorSetting:
 
     @property
     def kind(self) -> tuple[object, ...]:
-        """What settings must have in common to be trained as one stacked model."""
+        """The values that settings must share to be trained as a stacked model."""
         return (
             self.task.s, self.denoiser, self.reads, self.hidden, self.batch, self.steps,
             self.antithetic, self.activation, self.sample_steps,

@@ -1,4 +1,4 @@
-"""Training: plain gradient descent on the diffusion loss, several settings as one model."""
+"""Training of vector denoisers: gradient descent on the diffusion loss, settings stacked."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _train(settings: tuple[VectorSetting, ...]) -> list[Floats]:
 
 
 def stacked(settings: Sequence[VectorSetting]) -> list[Tensor]:
-    """Initial weights of settings of one kind."""
+    """Initial weights of settings of a kind, stacked."""
     starts = zip(*(initial_weights(setting) for setting in settings), strict=True)
     return [torch.from_numpy(np.stack(layer)) for layer in starts]
 
@@ -122,7 +122,7 @@ def _drawn(setting: VectorSetting) -> Iterator[tuple[Floats, Floats, Tensor]]:
 
 
 def batches(settings: Sequence[VectorSetting]) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """Points, noise and times of settings of one kind, one setting after the other."""
+    """Points, noise and times of settings of a kind, setting by setting."""
     sources = [_drawn(setting) for setting in settings]
     while True:
         drawn = [next(source) for source in sources]
@@ -137,7 +137,7 @@ def batches(settings: Sequence[VectorSetting]) -> Iterator[tuple[Tensor, Tensor,
 def losses(
     setting: VectorSetting, weights: Sequence[Tensor], x: Tensor, noise: Tensor, t: Tensor
 ) -> Tensor:
-    """Mean diffusion loss of each of some stacked settings."""
+    """Mean diffusion loss of each stacked setting."""
     # The reconstruction does not depend on the denoiser, so its noise does not matter.
     nothing = torch.zeros_like(x)
     terms = vdm.loss(
@@ -147,7 +147,7 @@ def losses(
 
 
 def network(setting: VectorSetting, weights: Sequence[Tensor], x: Tensor) -> Tensor:
-    """The network of some settings at points of each."""
+    """The stacked network at points of each setting."""
     if setting.denoiser == "linear":
         return x @ weights[0].mT
     if setting.denoiser == "symmetric":
@@ -159,7 +159,7 @@ def network(setting: VectorSetting, weights: Sequence[Tensor], x: Tensor) -> Ten
 
 
 def denoiser(setting: VectorSetting, weights: Sequence[Tensor]) -> Denoiser:
-    """The denoiser of some settings, for data with the settings one after the other."""
+    """The denoiser of stacked settings, for data ordered by setting."""
     runs = len(weights[0])
 
     def estimate(z: Tensor, gamma: Tensor, condition: Tensor) -> Tensor:
@@ -193,7 +193,7 @@ class Sampled:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class VectorRun(Drawn, numbers.ReadOnly):
-    """Runs of settings of one kind. Made by :func:`swingby.lab.diffusion.vectors.train_vectors`.
+    """Runs of settings of a kind. Made by :func:`swingby.lab.diffusion.vectors.train_vectors`.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ class VectorRun(Drawn, numbers.ReadOnly):
             return SCHEDULE.sampled_map(W, P, first.sample_steps)
 
     def _hidden(self, how: str, points: Floats) -> tuple[Floats, Floats]:
-        """What the hidden neurons of an MLP say at points, and the slope of the activation."""
+        """Activations of the hidden neurons of an MLP at points, and their slopes."""
         kind, inside = self.settings[0].activation, np.einsum(how, self.weights[0], points)
         tensors = (
             function(torch, kind, torch.from_numpy(inside)) for function in (activated, slope)
@@ -289,7 +289,7 @@ class VectorRun(Drawn, numbers.ReadOnly):
         return order_of(self.half_times)
 
     def descents(self, least: float = TURN) -> Integers:
-        """How often the test loss of each fell by a part of its start; -1 where it ran away."""
+        """Number of falls of each test loss by a part of its start; -1 where it diverged."""
         fraction = numbers.within_float(numbers.positive(least, "least"), "least")
         runs = zip(self.test_loss, self.diverged, strict=True)
         return np.array(
