@@ -27,14 +27,14 @@ CONCEPTS = ("colour", "size")
 #: Numbers a network is told about an image: the radius and the three colour channels.
 CONDITION = 4
 #: The radius between big and small.
-MIDDLE = 0.45
+_MIDDLE = 0.45
 #: Within a class radius and colours vary by up to these parts of the separation and the contrast.
 RADIUS_JITTER, COLOUR_JITTER = 3 / 8, 1 / 8
 #: With a larger separation the smallest circles vanish between the pixels.
-LARGEST_SEPARATION = 0.5
+_LARGEST_SEPARATION = 0.5
 #: A typing error should not fill the memory.
-MOST_PIXELS = 128
-MOST_IMAGES = 2_000_000
+_MOST_PIXELS = 128
+_MOST_IMAGES = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Circles:
     separation: float = 0.4
 
     def __post_init__(self) -> None:
-        for name, largest in (("contrast", 1), ("separation", LARGEST_SEPARATION)):
+        for name, largest in (("contrast", 1), ("separation", _LARGEST_SEPARATION)):
             value = numbers.exact(getattr(self, name), name)
             if not 0 < value <= largest:
                 requirement = f"must lie above 0 and up to {largest}"
@@ -92,7 +92,7 @@ class Circles:
         if not 0 <= noise <= 1:
             raise InvalidInput("noise", self.noise, "must lie from 0 to 1")
         put(self, "noise", float(noise))
-        pixels = numbers.whole(self.pixels, "pixels", 8, most=MOST_PIXELS)
+        pixels = numbers.whole(self.pixels, "pixels", 8, most=_MOST_PIXELS)
         if pixels % 8:
             raise InvalidInput(
                 "pixels", pixels, "must be a multiple of 8, to be halved three times"
@@ -111,26 +111,26 @@ class Circles:
             raise InvalidInput("label", label, "must be colour and size, 0 or 1 each")
         strong, weak = (1 + self.contrast) / 2, (1 - self.contrast) / 2
         colour = (weak, weak, strong) if label[0] else (strong, weak, weak)
-        radius = MIDDLE + (0.5 - label[1]) * self.separation
+        radius = _MIDDLE + (0.5 - label[1]) * self.separation
         return np.array([radius, *colour])
 
     def conditions(self, kind: int, n: int) -> NDArray[np.float32]:
         """Conditions for n images of the middle of a class, shape (n, 4)."""
         kind = numbers.whole(kind, "kind", most=len(CLASSES) - 1)
-        n = numbers.whole(n, "n", 1, most=MOST_IMAGES)
+        n = numbers.whole(n, "n", 1, most=_MOST_IMAGES)
         return np.tile(self.means(divmod(kind, 2)), (n, 1)).astype(np.float32)
 
     def draw(
         self, n_per_class: int, *, rng: Any = None, classes: tuple[int, ...] = TRAINING_CLASSES
     ) -> Images:
         """Random images, one class after the other; `classes` are places in ``CLASSES``."""
-        n = numbers.whole(n_per_class, "n_per_class", 1, most=MOST_IMAGES)
+        n = numbers.whole(n_per_class, "n_per_class", 1, most=_MOST_IMAGES)
         if not isinstance(classes, (tuple, list)) or not classes:
             raise InvalidInput("classes", classes, "must be one or more places in CLASSES")
         classes = tuple(
             numbers.whole(number, "classes", most=len(CLASSES) - 1) for number in classes
         )
-        if n * len(classes) * (self.pixels / 32) ** 2 > MOST_IMAGES:
+        if n * len(classes) * (self.pixels / 32) ** 2 > _MOST_IMAGES:
             raise InvalidInput("n_per_class", n, "is more than fits into memory")
         generator = numbers.random_source(rng)
         kinds = np.repeat(np.array(classes, dtype=np.int64), n)
@@ -179,23 +179,23 @@ KINDS = (*CLASSES, "other", "empty", "noise")
 OTHER, EMPTY, NOISE = 4, 5, 6
 #: A circle differs from its ground by this in the mean over channels (root mean square); those of
 #: the generator by 0.25 or more, at every contrast.
-FAINT = 0.1
+_FAINT = 0.1
 #: Root mean square of what the fit leaves, in units of the brightness. The generator's circles
 #: leave up to 0.06 at 16 pixels, as pixels are in or out; uniform noise leaves 0.29. What samplers
 #: add is a few hundredths.
-ROUGH = 0.1
+_ROUGH = 0.1
 #: What is left must not look like a second disc: what one explains, in pixels of a disc as bright
 #: as the first. The generator's circles stay below 0.25; of circles with a second one beside them,
 #: of a radius of 0.15 or more, all but a few lie above 0.6.
-SECOND = 0.4
+_SECOND = 0.4
 #: Colours lie from 0 to 1: their prior, 1/2 with this deviation, decides where a circle is so
 #: small that its colour and its radius cannot be told apart.
-PRIOR = 0.5
+_PRIOR = 0.5
 #: Standard errors that a measured number may lie outside the range of its class.
-ERRORS = 2.0
+_ERRORS = 2.0
 #: A disc on a square grid covers pi r^2 pixels, give or take 0.82 sqrt(r) (Kendall, 1948); so much
 #: of pitch^(3/2) / sqrt(r) is the standard error of a radius.
-LATTICE = 0.82 / (2 * math.pi)
+_LATTICE = 0.82 / (2 * math.pi)
 _STEPS, _RADII = 25, (0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 _SMALLEST, _LARGEST = 0.02, 1.2
 
@@ -260,15 +260,15 @@ def read_circles(pixels: ArrayLike, circles: Circles) -> Reading:
     squares = (rest**2).sum((1, 2, 3))
     residual = np.sqrt(squares / rest[0].size)
     radius, centre, ground, colour = state[:, 0], state[:, 1:3], state[:, 3:6], state[:, 6:]
-    faint = np.sqrt(((colour - ground) ** 2).mean(1)) < FAINT
+    faint = np.sqrt(((colour - ground) ** 2).mean(1)) < _FAINT
     # Of many discs one fits noise by chance: what it explains must be far beyond a free fit.
     spread = squares / (rest[0].size - state.shape[1])
     chance = total - squares < 2 * math.log(fit.templates.size) * spread
     second = fit.explained(rest).max(1) / np.maximum(((colour - ground) ** 2).sum(1), 1e-9)
     kind = _classes(circles, state, errors)
-    kind = np.where(second > SECOND, NOISE, kind)
+    kind = np.where(second > _SECOND, NOISE, kind)
     kind = np.where(faint | chance, EMPTY, kind)
-    kind = np.where(residual > ROUGH, NOISE, kind)
+    kind = np.where(residual > _ROUGH, NOISE, kind)
     return Reading(kind, radius, errors[:, 0], colour, errors[:, 6:], centre, errors[:, 1:3])
 
 
@@ -277,11 +277,11 @@ def _classes(circles: Circles, state: Floats, errors: Floats) -> Integers:
     numbers_, bars = state[:, [0, 6, 7, 8]], errors[:, [0, 6, 7, 8]]
     kinds = np.full(len(state), OTHER)
     gaps = np.array([circles.separation, *[circles.contrast] * 3]) - 2 * circles.reach
-    decided = np.abs(state[:, 0] - MIDDLE) > errors[:, 0]
+    decided = np.abs(state[:, 0] - _MIDDLE) > errors[:, 0]
     for kind in range(len(CLASSES)):
         off = np.abs(numbers_ - circles.means(divmod(kind, 2)))
-        inside = (off <= circles.reach + gaps / 4 + ERRORS * bars).all(1)
-        side = (state[:, 0] < MIDDLE) == bool(kind % 2)
+        inside = (off <= circles.reach + gaps / 4 + _ERRORS * bars).all(1)
+        side = (state[:, 0] < _MIDDLE) == bool(kind % 2)
         # Where errors leave both colours open, neither counts.
         red_or_blue = (numbers_[:, 3] > numbers_[:, 1]) == bool(kind // 2)
         kinds = np.where(inside & decided & side & red_or_blue, kind, kinds)
@@ -326,7 +326,7 @@ class _Disc:
         state[:, 3:] = self._levels(images, state)
         damping = np.full(len(images), 1e-3)
         prior = np.zeros(9)
-        prior[6:] = (0.02 / PRIOR) ** 2
+        prior[6:] = (0.02 / _PRIOR) ** 2
         cost, rest, slope = self._cost(images, state, prior)
         for _ in range(_STEPS):
             normal, pull = _normal(state, rest, slope, prior)
@@ -349,7 +349,7 @@ class _Disc:
         squares = inverse.diagonal(0, 1, 2) * spread[:, None]
         # The grid moves the radius, and what the radius is fitted together with moves along.
         along = inverse[:, :, 0] / inverse[:, :1, 0]
-        grid = LATTICE * self.pitch**1.5 / np.sqrt(state[:, :1].clip(self.pitch))
+        grid = _LATTICE * self.pitch**1.5 / np.sqrt(state[:, :1].clip(self.pitch))
         squares = squares + (along * grid) ** 2
         squares[:, 1:3] += grid**2
         return state, rest, np.sqrt(squares)

@@ -34,11 +34,11 @@ PAIRS = {"trained": ((2, 0), (1, 0)), "held out": ((3, 1), (3, 2))}
 #: A concept is learned from the step on from which its response stays above this.
 HALF = 0.5
 #: A response far from 0 and 1 is no number of ours.
-LARGEST = 1e6
+_LARGEST = 1e6
 #: Images of each class that a mean image is taken of; the same places and colours for all.
 _MEANS = 4096
 #: Shares that are not of a whole number of images to this are no shares.
-ROUNDING = 1e-5
+_ROUNDING = 1e-5
 
 
 @functools.lru_cache(maxsize=64)
@@ -156,10 +156,10 @@ class Course:
             if arrays[name].shape != shape:
                 shape_text = f"shape {arrays[name].shape}"
                 raise InvalidInput(name, shape_text, f"must have shape {shape}")
-        if np.abs(arrays["w"]).max() > LARGEST:
-            raise InvalidInput("w", "an array", f"must lie within {LARGEST:g}")
+        if np.abs(arrays["w"]).max() > _LARGEST:
+            raise InvalidInput("w", "an array", f"must lie within {_LARGEST:g}")
         off = np.abs(arrays["kinds"].sum(2) - 1)
-        if arrays["kinds"].min() < 0 or (off > len(KINDS) * ROUNDING).any():
+        if arrays["kinds"].min() < 0 or (off > len(KINDS) * _ROUNDING).any():
             raise InvalidInput("kinds", "an array", "must be shares of all images")
         for name, values in arrays.items():
             values.setflags(write=False)

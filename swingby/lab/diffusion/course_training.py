@@ -22,13 +22,13 @@ from swingby.lab.networks.loop import Autograd, Checkpoint, descend, identity, r
 from swingby.lab.networks.setting import instance
 
 #: Raised whenever what a course computes, or how it lies on disk, changes.
-COURSE_VERSION = 3
+_COURSE_VERSION = 3
 #: Seconds between two checkpoints.
-EVERY = 30.0
+_EVERY = 30.0
 #: Images of the held-out class that are kept of a save; of each other class, one.
-KEPT = 4
+_KEPT = 4
 #: Circles are measured in so many images of each class at most.
-MEASURED = 16
+_MEASURED = 16
 #: Independent sources of randomness of a course.
 STREAMS = ("images", "weights", "training", "sampling")
 
@@ -41,7 +41,7 @@ def train_course(
     *,
     owner: str = "",
     device: torch.device | str = "cpu",
-    every: float = EVERY,
+    every: float = _EVERY,
     until: int | None = None,
     told: Callable[[int, Any], Any] | None = None,
 ) -> Course:
@@ -110,7 +110,7 @@ def train_course(
 def identity_of(preset: Preset, cell: ImageCell, seed: int, owner: str = "") -> str:
     """The name of a course, which its checkpoint has to bear."""
     fields = {name: value for name, value in preset.to_dict().items() if name != "name"}
-    return identity([fields, asdict(cell), seed, owner, COURSE_VERSION])
+    return identity([fields, asdict(cell), seed, owner, _COURSE_VERSION])
 
 
 def saved_images(file: Path, name: str) -> dict[int, np.ndarray[Any, np.dtype[np.uint8]]]:
@@ -152,8 +152,8 @@ def look(
         raise _diverged(step)
     w = linear_response(images, directions(circles))
     bright = (1 + images.clip(-2, 2)) / 2
-    kinds = np.stack([read_circles(picture, circles).shares() for picture in bright[:, :MEASURED]])
-    chosen = bright[[0, 1, 2, *[HELD_OUT] * min(KEPT, n)], [0, 0, 0, *range(min(KEPT, n))]]
+    kinds = np.stack([read_circles(picture, circles).shares() for picture in bright[:, :_MEASURED]])
+    chosen = bright[[0, 1, 2, *[HELD_OUT] * min(_KEPT, n)], [0, 0, 0, *range(min(_KEPT, n))]]
     return w, kinds, np.round(255 * chosen.clip(0, 1)).astype(np.uint8)
 
 

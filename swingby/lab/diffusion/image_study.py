@@ -19,7 +19,7 @@ from swingby.report.files import sealed, unsealed, write_text
 from swingby.theory.reading import json_of
 
 #: Raised whenever a file of a study means something else.
-STUDY_VERSION = 3
+_STUDY_VERSION = 3
 #: Decimals of responses, shares and losses in a file; one with more bytes is not ours.
 DIGITS, MOST_BYTES = 5, 200_000_000
 _FIELDS = ("swingby_study", "plan", "digest", "made_with", "courses", "sha256")
@@ -58,7 +58,7 @@ class ImageStudy:
         """The study as plain values, with digests of its plan and of its content."""
         return sealed(
             {
-                "swingby_study": STUDY_VERSION,
+                "swingby_study": _STUDY_VERSION,
                 "plan": self.plan.to_dict(),
                 "digest": self.plan.digest,
                 "made_with": self.made_with,
@@ -84,8 +84,8 @@ class ImageStudy:
     @classmethod
     def from_dict(cls, plain: object) -> ImageStudy:
         """The study that :meth:`to_dict` wrote; InvalidInput for anything else."""
-        if not isinstance(plain, dict) or plain.get("swingby_study") != STUDY_VERSION:
-            raise InvalidInput("study", plain, f"must be a study of version {STUDY_VERSION}")
+        if not isinstance(plain, dict) or plain.get("swingby_study") != _STUDY_VERSION:
+            raise InvalidInput("study", plain, f"must be a study of version {_STUDY_VERSION}")
         with_fields(_FIELDS, "study", plain)
         plan = Plan.from_dict(plain["plan"])
         if plain["digest"] != plan.digest:

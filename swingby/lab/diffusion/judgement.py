@@ -41,7 +41,7 @@ from swingby.report.files import storable
 from swingby.theory.verdict import Verdict, counted, inside, judged, needed, reaches, share_of
 
 #: Fewer values decide nothing: Student's interval of two is thirteen times their half distance.
-FEWEST = 3
+_FEWEST = 3
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ def _times(study: ImageStudy, optimizer: str, prediction: Prediction) -> JudgedP
     finite = [difference for difference in off if math.isfinite(difference)]
     (mean, low_, high_), missing = _student(finite), len(off) - len(finite)
     verdict, note = Verdict.UNDECIDED, f"no time in {missing} pairs" if missing else ""
-    if not missing and len(off) >= FEWEST:
+    if not missing and len(off) >= _FEWEST:
         reach = math.log(plan.within)
         verdict = inside((low_, high_), -reach, reach)
     predicted = "-" if math.isnan(middle) else f"{math.exp(middle):.3g}"
@@ -261,7 +261,7 @@ def figure_rows(study: ImageStudy) -> list[dict[str, Any]]:
             speed = np.linalg.norm(np.diff(path, axis=0), axis=1) / np.diff(course.steps)
             start = int(speed.argmax())
             # A path that is fastest in the end does not slow down.
-            long_enough = len(speed) - start > FEWEST
+            long_enough = len(speed) - start > _FEWEST
             trend = spearmanr(course.steps[start:-1], speed[start:])[0] if long_enough else 1.0
             slower.append(trend < FALLS)
         words = f"the concept-space error falls again after a rise of {TURN:.0%}"

@@ -24,11 +24,11 @@ from swingby.theory import numbers
 from swingby.theory.reading import plain_toml, text_of
 
 #: Raised whenever a plan means something else.
-PLAN_VERSION = 1
+_PLAN_VERSION = 1
 FACTORS = ("separation", "contrast", "gain")
 #: What can be predicted, see :mod:`swingby.lab.diffusion.judgement`.
-KINDS_OF_PREDICTION = ("sooner", "times", "order", "bend", "composed")
-MOST_RUNS = 10_000
+_KINDS_OF_PREDICTION = ("sooner", "times", "order", "bend", "composed")
+_MOST_RUNS = 10_000
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Prediction:
     signal: str = ""
 
     def __post_init__(self) -> None:
-        one_of(self.kind, "kind", KINDS_OF_PREDICTION)
+        one_of(self.kind, "kind", _KINDS_OF_PREDICTION)
         if not isinstance(self.says, str) or not self.says.strip() or "\n" in self.says:
             raise InvalidInput("says", self.says, "must be a sentence")
         of_times = self.kind in ("sooner", "times")
@@ -111,7 +111,7 @@ class Plan:
         names = [optimizer.name for optimizer in self.optimizers]
         if len(set(names)) < len(names):
             raise InvalidInput("optimizers", names, "must be one or more, each once")
-        put(self, "seeds", numbers.whole(self.seeds, "seeds", 1, most=MOST_RUNS))
+        put(self, "seeds", numbers.whole(self.seeds, "seeds", 1, most=_MOST_RUNS))
         put(self, "first_seed", numbers.whole(self.first_seed, "first_seed", 0, most=2**53))
         put(self, "share", at_least_zero(self.share, "share"))
         if not 0 < self.share < 1:
@@ -121,8 +121,8 @@ class Plan:
             raise InvalidInput("within", self.within, "must be larger than 1")
         if len(set(self.predictions)) < len(self.predictions):
             raise InvalidInput("predictions", self.predictions, "must be one or more, each once")
-        if len(self.jobs) > MOST_RUNS:
-            raise InvalidInput("seeds", self.seeds, f"make more than {MOST_RUNS} runs")
+        if len(self.jobs) > _MOST_RUNS:
+            raise InvalidInput("seeds", self.seeds, f"make more than {_MOST_RUNS} runs")
         for cell in self.cells:
             self.preset_of(cell)
 
@@ -174,15 +174,15 @@ class Plan:
             {name: value for name, value in prediction.items() if value}
             for prediction in fields["predictions"]
         ]
-        return {"swingby_plan": PLAN_VERSION, **fields}
+        return {"swingby_plan": _PLAN_VERSION, **fields}
 
     @classmethod
     def from_dict(cls, plain: object) -> Plan:
         """The plan that :meth:`to_dict` wrote; InvalidInput for anything else."""
         fields = with_fields(("swingby_plan", *cls.__dataclass_fields__), "plan", plain)
         version = fields.pop("swingby_plan")
-        if version != PLAN_VERSION:
-            raise InvalidInput("swingby_plan", version, f"must be {PLAN_VERSION}")
+        if version != _PLAN_VERSION:
+            raise InvalidInput("swingby_plan", version, f"must be {_PLAN_VERSION}")
         fields["preset"] = Preset.from_dict(fields["preset"])
         for name, kind, needed in (
             ("optimizers", PlannedOptimizer, ("name", "learning_rate")),
@@ -246,7 +246,7 @@ def default_plan(size: str = "small") -> Plan:
         contrast=(0.3, 0.75),
         gain=(0.4, 1.0),
         optimizers=(
-            PlannedOptimizer("sgd", SGD_RATE, momentum=0.9),
+            PlannedOptimizer("sgd", _SGD_RATE, momentum=0.9),
             PlannedOptimizer("adamw", preset.learning_rate, preset.weight_decay),
         ),
         seeds=1 if size == TINY.name else 5,
@@ -268,7 +268,7 @@ def recorded_plan(path: str | Path | None = None) -> Plan:
 
 #: Learning rate of gradient descent with momentum 0.9: of 0.3, 0.1, 0.03 and 0.01, a pilot with
 #: another seed diverged with the first two, and its loss fell fastest with the last.
-SGD_RATE = 0.01
+_SGD_RATE = 0.01
 
 
 def _predictions() -> tuple[Prediction, ...]:

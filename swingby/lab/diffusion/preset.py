@@ -11,7 +11,7 @@ from swingby.lab.diffusion.circles import CONDITION, Circles
 from swingby.lab.networks.setting import at_least_zero, booleans, instance, one_of, positive, put
 from swingby.theory import numbers
 
-PRECISIONS = ("float32", "tf32", "bfloat16")
+_PRECISIONS = ("float32", "tf32", "bfloat16")
 OPTIMIZERS = ("adamw", "sgd")
 _LAYOUT = {"blocks": 1, "heads": 0, "groups": 1, "embedding": 2, "patch": 1}
 _WHOLE = {
@@ -141,7 +141,7 @@ class Preset:
             highest = _MOST_SAVES if name == "saves" else _MOST
             put(self, name, numbers.whole(getattr(self, name), name, lowest, most=highest))
         one_of(self.optimizer, "optimizer", OPTIMIZERS)
-        one_of(self.precision, "precision", PRECISIONS)
+        one_of(self.precision, "precision", _PRECISIONS)
         booleans(self, "learned_schedule")
         for name in ("learning_rate", "data_noise"):
             put(self, name, positive(getattr(self, name), name))

@@ -146,9 +146,9 @@ REPRESENTATIONS = ("registered", "pixels", "condition", "covariance")
 #: What can set the pace of learning a concept.
 RATES = (*REPRESENTATIONS, "both")
 #: Class with which 00 is compared, for colour and for size.
-OTHER_CLASS = (2, 1)
+_OTHER_CLASS = (2, 1)
 #: Images of each class in a batch: at one place if registered, else each at its own.
-JITTERS = 32
+_JITTERS = 32
 
 
 @dataclass(frozen=True)
@@ -278,17 +278,17 @@ def _batch(
     Only the class differs: places, grounds and offsets are the same for all; the place and the
     ground for all of the batch where they are fixed.
     """
-    drawn, repeat = (1, JITTERS) if fixed else (JITTERS, 1)
+    drawn, repeat = (1, _JITTERS) if fixed else (_JITTERS, 1)
     centres = np.repeat(rng.uniform(-0.5, 0.5, (drawn, 2)), repeat, axis=0)
     grounds = np.repeat(rng.uniform(0.8, 1.0, (drawn, 3)), repeat, axis=0)
     # One draw in each of as many strata.
-    ranks = rng.permuted(np.tile(np.arange(JITTERS), (4, 1)), axis=1).T
-    offsets = circles.reach * (2 * (ranks + rng.uniform(size=ranks.shape)) / JITTERS - 1)
+    ranks = rng.permuted(np.tile(np.arange(_JITTERS), (4, 1)), axis=1).T
+    offsets = circles.reach * (2 * (ranks + rng.uniform(size=ranks.shape)) / _JITTERS - 1)
     images = [
         circles.paint(circles.means(divmod(kind, 2)) + offsets, centres, grounds)
         for kind in TRAINING_CLASSES
     ]
-    return np.stack(images).reshape(len(images), JITTERS, -1), offsets
+    return np.stack(images).reshape(len(images), _JITTERS, -1), offsets
 
 
 def _of_images(
@@ -301,7 +301,7 @@ def _of_images(
     quiet = replace(circles, noise=0.0)
     batches = [_batch(quiet, rng, fixed=fixed) for _ in range(count)]
     means = np.stack([images.mean(1, dtype=np.float64) for images, _ in batches])
-    ways = np.stack([means[:, kind] - means[:, 0] for kind in OTHER_CLASS], 1)  # (count, 2, P)
+    ways = np.stack([means[:, kind] - means[:, 0] for kind in _OTHER_CLASS], 1)  # (count, 2, P)
     squares = np.einsum("bpi,bqi->bpq", ways, ways)
     if fixed:
         products, along = _without_each(squares), ways
@@ -325,7 +325,7 @@ def _of_images(
             partner = read - read.mean(0)
         # Batches that share a place vary within it; others lose a degree of freedom to the mean.
         spreads[batch] = (projections * partner).sum(1).mean(0) / (
-            JITTERS if fixed else JITTERS - 1
+            _JITTERS if fixed else _JITTERS - 1
         )
     if gain is None:
         spreads += circles.noise**2

@@ -25,12 +25,12 @@ from swingby.theory.verdict import Verdict, all_hold, from_sign, yes
 
 FAMILIES = ("gaussian", "gap")
 #: Directions of x this near to beta's hyperplane are left out of "gap": chosen, not fitted.
-GAP = 0.3
+_GAP = 0.3
 #: A distribution is refuted at this level; a sample never proves one.
-LEVEL = 0.01
+_LEVEL = 0.01
 _FLIPS = 400
 #: Size of numbers in data at most: their fourth powers, n of them added, are floats.
-LARGEST = 1e60
+_LARGEST = 1e60
 
 
 def draw(
@@ -44,7 +44,7 @@ def draw(
         raise InvalidInput("family", family, f"must be among {', '.join(FAMILIES)}")
     X = rng.standard_normal((n, d))
     while family == "gap":
-        outside = np.abs(X[:, 0]) < GAP * np.linalg.norm(X, axis=1)
+        outside = np.abs(X[:, 0]) < _GAP * np.linalg.norm(X, axis=1)
         if not outside.any():
             break
         X[outside] = rng.standard_normal((int(outside.sum()), d))
@@ -52,7 +52,7 @@ def draw(
 
 
 @dataclass(frozen=True)
-class Statement:
+class DataStatement:
     """One thing that is asked of data; its margin is log10 of (upper side)/(lower side)."""
 
     id: str
@@ -67,11 +67,11 @@ class Statement:
 class DataReport(Framed):
     """The paper's assumptions judged on data. Made by :func:`check`."""
 
-    statements: tuple[Statement, ...]
+    statements: tuple[DataStatement, ...]
     #: The extremal vectors of the data.
     points: tuple[Extremal, ...]
 
-    def __getitem__(self, id: str) -> Statement:
+    def __getitem__(self, id: str) -> DataStatement:
         for statement in self.statements:
             if statement.id == id:
                 return statement
@@ -138,13 +138,13 @@ def check(X: object, y: object, *, seed: int = 0) -> DataReport:
     x, values = data(X, y)
     sizes = np.abs(x).max(axis=1)
     for name, low, high in (("X", sizes.min(), sizes.max()), ("y", 1, np.abs(values).max())):
-        if low < 1 / LARGEST or high > LARGEST:
+        if low < 1 / _LARGEST or high > _LARGEST:
             sizes_text, required = (
                 f"{low:.3g} to {high:.3g}",
-                f"must lie within {LARGEST:g} in size",
+                f"must lie within {_LARGEST:g} in size",
             )
             raise InvalidInput(
-                name, sizes_text, f"{required}, and points not below {1 / LARGEST:g}"
+                name, sizes_text, f"{required}, and points not below {1 / _LARGEST:g}"
             )
     extremal = extremal_vectors(X, y, seed=seed)
     points = extremal.points
@@ -173,20 +173,20 @@ def check(X: object, y: object, *, seed: int = 0) -> DataReport:
     singular = "E x x^T exists and is not singular"
     size = f"n = {n}, 2 d = {2 * d}"
     rows = (
-        Statement("symmetric", "x has a symmetric distribution", "Assumption 1", *symmetric),
-        Statement("noise", "the noise is independent of x", "Assumption 1", *independent),
-        Statement("moments", singular, "least squares", spread, moment, yes(moment >= 0)),
-        Statement("n", "n > 2 d", "loss (1 - 2d/n) sigma^2", size, enough, yes(enough > 0)),
-        Statement("gap", clear, "ours; see docs/relu.md", angles, gap, yes(gap >= 0)),
-        Statement("two", "exactly two extremal vectors", "G_n", count, math.nan, two),
+        DataStatement("symmetric", "x has a symmetric distribution", "Assumption 1", *symmetric),
+        DataStatement("noise", "the noise is independent of x", "Assumption 1", *independent),
+        DataStatement("moments", singular, "least squares", spread, moment, yes(moment >= 0)),
+        DataStatement("n", "n > 2 d", "loss (1 - 2d/n) sigma^2", size, enough, yes(enough > 0)),
+        DataStatement("gap", clear, "ours; see docs/relu.md", angles, gap, yes(gap >= 0)),
+        DataStatement("two", "exactly two extremal vectors", "G_n", count, math.nan, two),
     )
     return DataReport(rows, points)
 
 
 def _of_p(p: float) -> tuple[str, float, Verdict]:
     """The verdict of a test with this p value: it may refute, never prove."""
-    verdict = Verdict.FAILS if p < LEVEL else Verdict.UNDECIDED
-    return f"p = {p:.3g}", math.log10(p / LEVEL), verdict
+    verdict = Verdict.FAILS if p < _LEVEL else Verdict.UNDECIDED
+    return f"p = {p:.3g}", math.log10(p / _LEVEL), verdict
 
 
 def _symmetric(x: Floats, rng: np.random.Generator) -> float:

@@ -35,7 +35,7 @@ from swingby.theory.balls import precision
 Floats = NDArray[np.float64]
 
 #: What floats leave open, relative to the sizes compared: it is decided in rational numbers.
-DOUBT = 1e-9
+_DOUBT = 1e-9
 #: Faces looked at together, and at most.
 _TOGETHER, MOST_FACES = 2**15, 3 * 10**8
 
@@ -166,7 +166,7 @@ def enumerate_critical(arrangement: Arrangement) -> tuple[Extremal, ...]:
     """All critical directions, each with a certificate.
 
     Every face has a ray of the arrangement in its closure, so the faces around all rays are all
-    faces. Floats dismiss a face by a margin of :data:`DOUBT`; what is left is decided exactly.
+    faces. Floats dismiss a face by a margin of :data:`_DOUBT`; what is left is decided exactly.
     """
     if not len(arrangement.lines):
         # G_n is linear, and if it is 0 every direction is critical.
@@ -219,7 +219,7 @@ def _suspects(arrangement: Arrangement, ties: NDArray[np.int64], rays: Floats) -
         raise _special([*ties[worst], int(np.abs(inside[worst]).argmin())])
     np.put_along_axis(inside, ties, 0.0, axis=1)
     rows, jumps = normals[ties], kinks[ties]
-    doubt = DOUBT * arrangement.size
+    doubt = _DOUBT * arrangement.size
     for side in (1, -1):
         signs = side * np.sign(inside)
         base = arrangement.gradient(signs > 0)
@@ -231,7 +231,7 @@ def _suspects(arrangement: Arrangement, ties: NDArray[np.int64], rays: Floats) -
             gram = np.einsum("bkd,bld->bkl", R, R)
             c = np.linalg.solve(gram, np.einsum("bkd,bd->bk", R, D)[..., None])[..., 0]
             eta = -c / jumps[:, zero]
-            slack = DOUBT * (1 + arrangement.size / np.abs(jumps[:, zero]))
+            slack = _DOUBT * (1 + arrangement.size / np.abs(jumps[:, zero]))
             # Of nearly dependent lines floats say nothing.
             bad = np.linalg.det(gram) < 1e-8
             open_ = ((eta > -slack) & (eta < 1 + slack)).all(axis=1) | bad

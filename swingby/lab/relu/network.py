@@ -24,7 +24,7 @@ _STILL, _SPAN = 1e-4, 25.0
 
 
 @dataclass(frozen=True, eq=False)
-class Trained:
+class TrainedNetwork:
     """A network after training: w (m, d), a (m,), mean square error, time, whether it has ended."""
 
     w: Floats
@@ -51,7 +51,7 @@ def train(
     step: float = 0.05,
     most: float = 2000.0,
     floor: float = 0.0,
-) -> Trained:
+) -> TrainedNetwork:
     """Train until the loss no longer falls or is below `floor`, or for a time `most`."""
     if variant not in VARIANTS:
         raise InvalidInput("variant", variant, f"must be among {', '.join(VARIANTS)}")
@@ -89,7 +89,7 @@ def train(
         clock += h
         if not math.isfinite(loss):
             raise InvalidInput("step", step, "must be small enough for training to be stable")
-    return Trained(w, a, loss, clock, settled)
+    return TrainedNetwork(w, a, loss, clock, settled)
 
 
 def _activation(inside: Floats, variant: str) -> tuple[Floats, Floats]:

@@ -31,7 +31,7 @@ _FIRST, _THEN = 12, 60
 
 
 @dataclass(frozen=True)
-class Cell:
+class ThresholdCell:
     """Data sets of a kind, measured in the same way."""
 
     kind: str
@@ -48,30 +48,30 @@ class Cell:
         return f"{self.kind} {self.family} d={self.d} n={self.n} runs={self.runs}{suffix}"
 
 
-def cells(quick: bool) -> list[Cell]:
+def cells(quick: bool) -> list[ThresholdCell]:
     """The cells of the full study, or of the quick study of five minutes."""
     every = []
     for d in (2, 3, 4) if quick else (2, 3, 4, 5, 6):
         for n in (8, 16, 32, 64) if quick else (8, 16, 32, 64, 128):
-            every.append(Cell("two", "gap", d, n, 60 if quick else 120))
+            every.append(ThresholdCell("two", "gap", d, n, 60 if quick else 120))
         for n in (16, 64) if quick else (16, 64, 256):
-            every.append(Cell("two", "gaussian", d, n, 60 if quick else 120))
+            every.append(ThresholdCell("two", "gaussian", d, n, 60 if quick else 120))
     for d, n in ((3, 16), (3, 48)) if quick else ((3, 16), (3, 48), (3, 128), (4, 16), (4, 32)):
-        every.append(Cell("complete", "gaussian", d, n, 20 if quick else 40))
+        every.append(ThresholdCell("complete", "gaussian", d, n, 20 if quick else 40))
     for family in FAMILIES:
         for d in (2, 3) if quick else (2, 3, 4, 5):
             for times in (5, 16, 50) if quick else (5, 10, 16, 30, 50):
-                every.append(Cell("link", family, d, times * d, 10 if quick else 30))
-            every.append(Cell("align", family, d, 16 * d, 5 if quick else 20))
+                every.append(ThresholdCell("link", family, d, times * d, 10 if quick else 30))
+            every.append(ThresholdCell("align", family, d, 16 * d, 5 if quick else 20))
     for variant in VARIANTS:
         for d in (2,) if quick else (2, 3):
-            every.append(Cell("end", "gap", d, 100 * d, 5 if quick else 20, variant))
+            every.append(ThresholdCell("end", "gap", d, 100 * d, 5 if quick else 20, variant))
     for kind in ("aligned", "gaussian"):
-        every.append(Cell("concepts", kind, 3, 32, 15 if quick else 60))
+        every.append(ThresholdCell("concepts", kind, 3, 32, 15 if quick else 60))
     return every
 
 
-def measure(cell: Cell, seed: int) -> list[dict[str, Any]]:
+def measure(cell: ThresholdCell, seed: int) -> list[dict[str, Any]]:
     """The runs of a cell."""
     if cell.kind == "concepts":
         return [_concepts(cell, np.random.default_rng([seed, run])) for run in range(cell.runs)]
@@ -93,12 +93,12 @@ def extremal_count(X: Floats, y: Floats, rng: np.random.Generator) -> int:
     return len(attractors(arrangement, _THEN, rng)[0]) if len(points) == 2 else len(points)
 
 
-def _two(_: Cell, X: Floats, y: Floats, rng: np.random.Generator) -> dict[str, Any]:
+def _two(_: ThresholdCell, X: Floats, y: Floats, rng: np.random.Generator) -> dict[str, Any]:
     """The number of extremal vectors."""
     return {"count": extremal_count(X, y, rng)}
 
 
-def _complete(_: Cell, X: Floats, y: Floats, rng: np.random.Generator) -> dict[str, Any]:
+def _complete(_: ThresholdCell, X: Floats, y: Floats, rng: np.random.Generator) -> dict[str, Any]:
     """The extremal vectors that random starts reach, among all."""
     arrangement = arrange(X, y)
     every = enumerate_critical(arrangement)
@@ -118,7 +118,7 @@ def _complete(_: Cell, X: Floats, y: Floats, rng: np.random.Generator) -> dict[s
     }
 
 
-def _link(cell: Cell, X: Floats, y: Floats, rng: np.random.Generator) -> dict[str, Any]:
+def _link(cell: ThresholdCell, X: Floats, y: Floats, rng: np.random.Generator) -> dict[str, Any]:
     """The number of extremal vectors, and the loss at which training ends."""
     count = extremal_count(X, y, rng)
     halves, split = halves_fit(X, y)
@@ -130,7 +130,7 @@ def _link(cell: Cell, X: Floats, y: Floats, rng: np.random.Generator) -> dict[st
     return {"count": count, "reached": len(reached), "split": split, **ended}
 
 
-def _align(cell: Cell, X: Floats, y: Floats, rng: np.random.Generator) -> dict[str, Any]:
+def _align(cell: ThresholdCell, X: Floats, y: Floats, rng: np.random.Generator) -> dict[str, Any]:
     """Neurons of a network against their exact paths, when nine in ten should be aligned."""
     w, a = start(NEURONS, cell.d, rng, SCALE**2)
     paths = follow(arrange(X, y), w, a)
@@ -157,7 +157,7 @@ START = 0.01
 BINS = np.array([0, 1, 2, 5, 10, 30, 90, 180])
 
 
-def _end(cell: Cell, X: Floats, y: Floats, rng: np.random.Generator) -> dict[str, Any]:
+def _end(cell: ThresholdCell, X: Floats, y: Floats, rng: np.random.Generator) -> dict[str, Any]:
     """The end of training for a network that the paper's theorem may not cover."""
     points = np.column_stack([X, np.ones(len(X))]) if cell.variant == "bias" else X
     w, a = start(NEURONS, points.shape[1], rng, SCALE)
@@ -177,7 +177,7 @@ def _end(cell: Cell, X: Floats, y: Floats, rng: np.random.Generator) -> dict[str
     }
 
 
-def _concepts(cell: Cell, rng: np.random.Generator) -> dict[str, Any]:
+def _concepts(cell: ThresholdCell, rng: np.random.Generator) -> dict[str, Any]:
     """Half-times of n neurons on d concepts: predicted, of linear layers, and observed."""
     aligned = cell.family == "aligned"
     W1, W2, signal = draw_start(cell.n, cell.d, START, aligned, rng)

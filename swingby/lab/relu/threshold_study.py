@@ -20,7 +20,7 @@ import swingby
 from swingby.errors import InvalidInput
 from swingby.lab.relu.data_report import FAMILIES
 from swingby.lab.relu.geometry import Floats
-from swingby.lab.relu.runs import BINS, CLOSE, MOST, SIGMA, Cell, cells, close, measure
+from swingby.lab.relu.runs import BINS, CLOSE, MOST, SIGMA, ThresholdCell, cells, close, measure
 from swingby.lab.study_records import Tell, measure_cells, recorded_file
 from swingby.report import Drawn, Grid
 from swingby.report.files import unsealed
@@ -30,9 +30,9 @@ from swingby.theory.verdict import Share, counted, inside, judged, share_of
 
 FORMAT = "swingby relu 3"
 #: Mean |cosine| of neurons with least squares, weighted by |a_j w_j|, that counts as one line.
-STRAIGHT = 0.95
+_STRAIGHT = 0.95
 #: Asked of the rectified law where alignment is complete.
-NEAR = 0.003
+_NEAR = 0.003
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class ThresholdStudy(Drawn):
     quick: bool
     results: dict[str, list[dict[str, Any]]]
 
-    def of(self, kind: str) -> Iterator[tuple[Cell, list[dict[str, Any]]]]:
+    def of(self, kind: str) -> Iterator[tuple[ThresholdCell, list[dict[str, Any]]]]:
         """The cells of a kind with their runs."""
         for cell in cells(self.quick):
             if cell.kind == kind:
@@ -238,31 +238,33 @@ def rows(found: ThresholdStudy) -> list[dict[str, Any]]:
     for variant, group in _groups(found, "end", lambda cell: cell.variant).items():
         setting = f"{variant}, d = {_dims(group)}"
         rows.append(_judged(setting, "loss of two halves", [close(run) for _, run in group]))
-        straight = [run["cosine"] >= STRAIGHT for _, run in group]
-        rows.append(_judged(setting, f"neurons along beta (mean cosine {STRAIGHT})", straight))
+        straight = [run["cosine"] >= _STRAIGHT for _, run in group]
+        rows.append(_judged(setting, f"neurons along beta (mean cosine {_STRAIGHT})", straight))
     for cell, runs in found.of("concepts"):
         setting = f"{cell.family} start, {cell.d} concepts, {cell.n} neurons"
-        in_time = [all(off is not None and abs(off) <= NEAR for off in run["off"]) for run in runs]
+        in_time = [all(off is not None and abs(off) <= _NEAR for off in run["off"]) for run in runs]
         off, linear = (_sizes([run[name] for run in runs]) for name in ("off", "linear"))
-        row = _judged(setting, f"half-times of the rectified law to {NEAR:.1%}", in_time)
+        row = _judged(setting, f"half-times of the rectified law to {_NEAR:.1%}", in_time)
         rows.append(
             row | {"observed": f"{sum(in_time) / len(in_time):.1%}; {off}; linear: {linear}"}
         )
     return rows
 
 
-Group = list[tuple[Cell, dict[str, Any]]]
+_Group = list[tuple[ThresholdCell, dict[str, Any]]]
 
 
-def _groups(measured: ThresholdStudy, kind: str, key: Callable[[Cell], Any]) -> dict[Any, Group]:
+def _groups(
+    measured: ThresholdStudy, kind: str, key: Callable[[ThresholdCell], Any]
+) -> dict[Any, _Group]:
     """The runs of a kind with their cells, by a key of the cells: a single cell has too few."""
-    groups: dict[Any, Group] = {}
+    groups: dict[Any, _Group] = {}
     for cell, runs in measured.of(kind):
         groups.setdefault(key(cell), []).extend((cell, run) for run in runs)
     return groups
 
 
-def _dims(group: Group) -> str:
+def _dims(group: _Group) -> str:
     return ", ".join(map(str, dict.fromkeys(cell.d for cell, _ in group)))
 
 
@@ -320,7 +322,7 @@ def tables(measured: ThresholdStudy) -> list[Grid]:
     add("Where training ends", f"{names} | >not ended | >same split: halves", ends)
     wrong = [
         (*(run[name] for name in ("family", "d", "n", "run", "count")), f"{run['ratio']:.3f}")
-        for run in counterexamples(measured)
+        for run in _counterexamples(measured)
     ]
     names = "family | >d | >n | >run | >extremal vectors | >loss / that of halves"
     below = ["A loss below 0.98 of that of the halves ends a run."]
@@ -353,7 +355,7 @@ def _threshold_text(measured: ThresholdStudy) -> list[str]:
     ]
 
 
-def counterexamples(measured: ThresholdStudy, most: int = 12) -> list[dict[str, Any]]:
+def _counterexamples(measured: ThresholdStudy, most: int = 12) -> list[dict[str, Any]]:
     """Runs in which the link fails: data are `draw` at the seed, and can be drawn again."""
     kinds: dict[bool, list[dict[str, Any]]] = {True: [], False: []}
     for cell, runs in measured.of("link"):

@@ -15,7 +15,7 @@ from swingby.lab.networks.setting import Floats
 
 #: Offsets of the times of a batch, and midpoints of integrals over time.
 OFFSETS, TIMES = 64, 4096
-MIDDLES = (np.arange(TIMES) + 0.5) / TIMES
+_MIDDLES = (np.arange(TIMES) + 0.5) / TIMES
 
 
 def cluster_moments(setting: VectorSetting) -> tuple[Floats, Floats]:
@@ -74,7 +74,7 @@ def form_covariances(setting: VectorSetting) -> Floats:
     """Covariance of M_WW, M_WP and M_PP of a batch, for each concept."""
     s, m = setting.task.s, setting.batch
     mean, variance = cluster_moments(setting)
-    data, noise = _entries(MIDDLES)
+    data, noise = _entries(_MIDDLES)
     within = np.einsum("ta,tb->ab", data, data) / TIMES
     added = 2 * np.einsum("ta,tb->ab", noise, noise) / TIMES  # epsilon^2 has variance 2
     covariances = (variance.sum(0)[:, None, None] * within + s * added) / (s * s * m)
@@ -95,7 +95,7 @@ def beside_variances(setting: VectorSetting, direction: Floats) -> Floats:
     """
     s, m = setting.task.s, setting.batch
     mean, _ = cluster_moments(setting)
-    (signal, noise), (of_c, of_z) = SCHEDULE.alpha_sigma(MIDDLES), SCHEDULE.gains(MIDDLES)
+    (signal, noise), (of_c, of_z) = SCHEDULE.alpha_sigma(_MIDDLES), SCHEDULE.gains(_MIDDLES)
     of_data = direction[:, 1:] * (of_z * signal) - direction[:, :1] * of_c
     of_noise = direction[:, 1:] * (of_z * noise)
     data = SCHEDULE.range**2 * (signal**2 * of_data**2).mean(1)

@@ -25,24 +25,24 @@ from swingby.theory import numbers
 from swingby.verify.predict_batch import predict_batch
 from swingby.verify.predict_swing import predict_swing_batch
 
-INSIDE = "inside"
+_INSIDE = "inside"
 #: Standard deviations of an error bar.
-DEVIATIONS = 4.0
+_DEVIATIONS = 4.0
 #: Larger steps or scatter, and signals in a smaller ratio, lie outside the range, and so do larger
 #: starts: of any setting but one layer that reads the condition, and of two layers that read both.
 LARGEST_STEP, SMALLEST_RATIO, LARGEST_SCATTER = 0.25, 1.1, 0.25
 LARGEST_OMEGA, LARGEST_OMEGA_OF_BOTH = 0.05, 1e-3
 #: Of two layers, what decays of W_1^T - W_2 moves a small pivot of W(0). Chosen after a setting
 #: with 8e-5 of w_kk(0) had been found that was off by three error bars.
-SMALLEST_PIVOT = 1e-3
+_SMALLEST_PIVOT = 1e-3
 #: Turns of so many deviations of the noise count, if that is not more than the last.
 NOISE_TURN, LARGEST_TURN = 8.0, 0.2
 #: Two layers take less of the law than U U^T: sizes of turns may be off by such a factor.
-LOOSE_TURN = 3.0
+_LOOSE_TURN = 3.0
 #: With two layers that read both, what concepts do to each other is left out: relative to a
 #: half-time, of the order of the first weights and of the entries beside the diagonal when a
 #: concept is there. The factor of the first was adjusted on random settings.
-NEXT_ORDER = 2.0
+_NEXT_ORDER = 2.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,7 +81,7 @@ class VectorPrediction(Drawn, numbers.ReadOnly):
     @property
     def inside(self) -> bool:
         """Whether the SIM theory covers the setting."""
-        return self.range == INSIDE
+        return self.range == _INSIDE
 
     @property
     def order(self) -> tuple[int, ...]:
@@ -213,12 +213,12 @@ def _rounded_prediction(
     doubt = doubt or _doubt_of(setting, deviation, crossing)
     both = "noisy data tell what the condition tells" if setting.reads == "both" else ""
     outside = "; ".join(filter(None, (both, doubt)))
-    error = law_error + DEVIATIONS * deviation + 1.0 + second + next_order
+    error = law_error + _DEVIATIONS * deviation + 1.0 + second + next_order
     half_times = np.ceil(crossing)
     if doubt:
         half_times, error, deviation = np.full((3, setting.task.s), np.nan)
     return VectorPrediction(
-        setting, law, f"outside: {outside}" if outside else INSIDE, half_times, error, deviation,
+        setting, law, f"outside: {outside}" if outside else _INSIDE, half_times, error, deviation,
         rates, half_times, -1 if doubt else descents, turn,
     )  # fmt: skip
 
@@ -236,7 +236,7 @@ def _doubt_of(setting: VectorSetting, deviation: Floats, crossing: Floats) -> st
     if not one_layer and (signal[1:] / signal[:-1]).min(initial=np.inf) < SMALLEST_RATIO:
         return f"two signals are in a ratio below {SMALLEST_RATIO:g}"
     # What takes a few steps may be off by one.
-    scatter = DEVIATIONS * deviation / np.maximum(crossing, 4.0)
+    scatter = _DEVIATIONS * deviation / np.maximum(crossing, 4.0)
     if not (np.nan_to_num(scatter, nan=np.inf) <= LARGEST_SCATTER).all():
         return f"the scatter of a half-time is above {LARGEST_SCATTER:g} of it"
     return ""
@@ -298,14 +298,14 @@ def _stages(setting: VectorSetting) -> VectorPrediction:
     law = predict_batch(signal, W0, eta, "gd")
     crossing = law.crossing
     rates = 2 * np.log1p(eta * signal)
-    L, pivots = factorized(W0[pick])
+    L, pivots = _factorized(W0[pick])
     doubt = ""
     if (pivots <= 0).any() or law.trapped.any() or law.undecided.any():
         doubt = "a concept is trapped, or may be"
     elif not np.isfinite(law.error).all():
         doubt = "the stage law is out of its range"
-    elif setting.denoiser == "two_layer" and (pivots < SMALLEST_PIVOT * np.diag(W0)[order]).any():
-        doubt = f"a pivot of W(0) is below {SMALLEST_PIVOT:g} of its diagonal entry"
+    elif setting.denoiser == "two_layer" and (pivots < _SMALLEST_PIVOT * np.diag(W0)[order]).any():
+        doubt = f"a pivot of W(0) is below {_SMALLEST_PIVOT:g} of its diagonal entry"
     diagonal, beside = signal_variances(setting)
     unit = (eta / SCHEDULE.signal) ** 2
     waits = np.where(np.isfinite(crossing), crossing, 0.0)
@@ -331,7 +331,7 @@ def _stages(setting: VectorSetting) -> VectorPrediction:
     )  # fmt: skip
 
 
-def factorized(W0: Floats) -> tuple[Floats, Floats]:
+def _factorized(W0: Floats) -> tuple[Floats, Floats]:
     """L, unit lower triangular, and pivots of L D L^T; 0 from the first that is not positive."""
     s = len(W0)
     rest, L, pivots = W0.copy(), np.eye(s), np.zeros(s)
@@ -369,9 +369,9 @@ def _descents(setting: VectorSetting, W0: Floats, logs: Floats, turn: float) -> 
     )
     if swing.undecided or turn > LARGEST_TURN:
         return -1
-    needed = float(swing.needed_margin) * math.exp(min(DEVIATIONS * float(logs.max()), 50.0))
+    needed = float(swing.needed_margin) * math.exp(min(_DEVIATIONS * float(logs.max()), 50.0))
     if setting.denoiser == "two_layer":
-        needed *= LOOSE_TURN
+        needed *= _LOOSE_TURN
     return int(swing.descents) if float(swing.swing_margin) >= needed else -1
 
 
@@ -408,7 +408,7 @@ def _follow(
         states, spreads = map(np.stack, zip(*passed, strict=True))
         F, deviation = _sampled(states, spreads, sample_steps)
         pieces.append((F, deviation))
-        if not np.isfinite(state).all() or (F[-1] - DEVIATIONS * deviation[-1] > 0.5).all():
+        if not np.isfinite(state).all() or (F[-1] - _DEVIATIONS * deviation[-1] > 0.5).all():
             break
     F, deviation = map(np.concatenate, zip(*pieces, strict=True))
     return F, deviation
@@ -478,15 +478,15 @@ def _both_law(setting: VectorSetting) -> VectorPrediction:
         start, rates, cross, overlap, doubt = _growth(setting, form)
     F, scatter = _follow(form, covariance, rate, start, setting.sample_steps)
     crossing = _crossing(F)
-    early, late = (_crossing(F + sign * DEVIATIONS * scatter) for sign in (1.0, -1.0))
+    early, late = (_crossing(F + sign * _DEVIATIONS * scatter) for sign in (1.0, -1.0))
     bar = np.where(np.isnan(late), np.inf, np.fmax(crossing - early, late - crossing))
-    deviation = np.hypot(bar / DEVIATIONS, cross)
+    deviation = np.hypot(bar / _DEVIATIONS, cross)
     # What the noise of batches changes to second order: its size beside the mean.
     spread = covariance[:, 0, 0] + 2 * covariance[:, 1, 1] + covariance[:, 2, 2]
     second = crossing * (rate * spread / np.trace(form, axis1=1, axis2=2))
     next_order = np.zeros(s)
     if setting.denoiser == "two_layer":
-        next_order = (NEXT_ORDER * math.sqrt(setting.omega) + overlap) * crossing
+        next_order = (_NEXT_ORDER * math.sqrt(setting.omega) + overlap) * crossing
     return _rounded_prediction(
         setting, name, crossing, rates, deviation, second, next_order=next_order, doubt=doubt
     )
@@ -504,7 +504,7 @@ def _growth(setting: VectorSetting, form: Floats) -> tuple[Floats, Floats, Float
     W0 = gram(U)
     order = np.argsort(-speed, kind="stable")
     pick, back = np.ix_(order, order), np.argsort(order)
-    L, pivots = factorized(W0[pick])
+    L, pivots = _factorized(W0[pick])
     size = np.sqrt(pivots)[back]
     # Across the growing direction the first layer stays as it is, seen along the row of U that
     # is left when those of stronger concepts are taken away.

@@ -13,13 +13,13 @@ from swingby.lab.networks.setting import Floats, booleans, one_of, positive, put
 from swingby.theory import numbers
 from swingby.theory.task import SIMTask
 
-DENOISERS = ("linear", "two_layer", "symmetric", "mlp")
-READS = ("condition", "both")
-ACTIVATIONS = ("relu", "gelu")
+_DENOISERS = ("linear", "two_layer", "symmetric", "mlp")
+_READS = ("condition", "both")
+_ACTIVATIONS = ("relu", "gelu")
 #: Gamma runs from -5 to 10, uniformly.
 SCHEDULE = Noise()
 #: A typing error should not fill the memory.
-MOST_CONCEPTS = 16
+_MOST_CONCEPTS = 16
 _WHOLE = {
     "width": (1, 1024), "batch": (1, 100_000), "steps": (1, 1_000_000),
     "sample_steps": (1, 1_000_000), "seed": (0, 2**63),
@@ -81,11 +81,11 @@ class VectorSetting:
             raise InvalidInput("task", task, "must have one dimension per concept, and no rotation")
         if task.signal_override is not None:
             raise InvalidInput("task", task, "must have the signal of its points")
-        if task.s > MOST_CONCEPTS:
-            raise InvalidInput("task", task, f"must have at most {MOST_CONCEPTS} concepts")
-        one_of(self.denoiser, "denoiser", DENOISERS)
-        one_of(self.reads, "reads", READS)
-        one_of(self.activation, "activation", ACTIVATIONS)
+        if task.s > _MOST_CONCEPTS:
+            raise InvalidInput("task", task, f"must have at most {_MOST_CONCEPTS} concepts")
+        one_of(self.denoiser, "denoiser", _DENOISERS)
+        one_of(self.reads, "reads", _READS)
+        one_of(self.activation, "activation", _ACTIVATIONS)
         booleans(self, "antithetic")
         if self.reads == "both" and self.denoiser in ("symmetric", "mlp"):
             requirement = "must be linear or two_layer where both are read"

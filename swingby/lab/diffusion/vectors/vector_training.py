@@ -26,9 +26,9 @@ from swingby.simulate.outcome import first_reach
 from swingby.theory import numbers
 
 #: Weights that are kept of a run, over all steps.
-MOST_NUMBERS = 200_000_000
+_MOST_NUMBERS = 200_000_000
 #: Steps that are drawn at once.
-BLOCK = 64
+_BLOCK = 64
 #: Rows of the table of a run before the rest is summed up.
 _MOST_ROWS = 24
 #: The fixed schedule; half-times are those of double precision.
@@ -70,7 +70,7 @@ def train_vectors(settings: VectorSetting | Sequence[VectorSetting]) -> VectorRu
         if setting.kind != first.kind:
             raise InvalidInput("settings", setting, "must be of one kind to be one model")
     size = sum(weight.size for weight in initial_weights(first)) * len(chosen) * (first.steps + 1)
-    if size > MOST_NUMBERS:
+    if size > _MOST_NUMBERS:
         raise InvalidInput("settings", f"{size:.1e} weights to keep", "must fit into memory")
     before = torch.get_num_threads()
     torch.set_num_threads(1)  # a step is small, and threads would wait for each other
@@ -116,7 +116,7 @@ def _drawn(setting: VectorSetting) -> Iterator[tuple[Floats, Floats, Tensor]]:
     clock = torch.Generator().manual_seed(int(times.generate_state(1, np.uint64)[0] >> 1))
     n, s = centres.shape
     while True:
-        normal = generator.standard_normal((BLOCK, 2, n, s))
+        normal = generator.standard_normal((_BLOCK, 2, n, s))
         for x, noise in normal:
             yield centres + spread * x, noise, spread_times(n, clock)
 
