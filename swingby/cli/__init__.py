@@ -28,8 +28,8 @@ class _Commands(UserDict[str, Any]):
 
     def __getitem__(self, name: str) -> click.Command:
         module = importlib.import_module(f"swingby.cli.{self.data[name]}")
-        found: click.Command = getattr(module, name)
-        return found
+        command: click.Command = getattr(module, name)
+        return command
 
 
 _MODULES = {
@@ -64,8 +64,8 @@ def _one_line(text: str) -> str:
 def _said(error: BaseException, limit_met: BaseException | None) -> list[str]:
     """What an interrupted call says of what it kept; click raises an Abort from the interrupt."""
     inner = error.__cause__ if isinstance(error, click.Abort) and error.__cause__ else error
-    own = "" if inner is limit_met else str(inner)
-    return [*filter(None, [own]), *getattr(inner, "__notes__", [])]
+    message = "" if inner is limit_met else str(inner)
+    return [*filter(None, [message]), *getattr(inner, "__notes__", [])]
 
 
 def _give_up(stream: TextIO) -> None:

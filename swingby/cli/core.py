@@ -230,8 +230,8 @@ def _replay(given: Given) -> int:
     except InvalidInput:
         raise
     except (ValueError, RecursionError):
-        wanted = "must be a certificate (it is not JSON)"
-        raise InvalidInput("replay", given.replay, wanted) from None
+        requirement = "must be a certificate (it is not JSON)"
+        raise InvalidInput("replay", given.replay, requirement) from None
     reasons = replay(content)
     left_open = content.get("undecided", []) if isinstance(content, dict) and not reasons else []
     if given.as_json:

@@ -49,11 +49,11 @@ def verify(given: Given) -> int:
     swingby verify sweep.sqlite
     swingby verify run.npz
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
-    kind, found = _judged(given.file)
-    answer = {"file": str(given.file), "kind": kind, "verified": not found, "reasons": found}
-    said = f"{given.file}: {kind}, {'verified' if not found else 'changed after it was written'}"
-    click.echo(json.dumps(answer) if given.as_json else "\n  ".join([said, *found]))
-    return 1 if found else 0
+    kind, reasons = _judged(given.file)
+    answer = {"file": str(given.file), "kind": kind, "verified": not reasons, "reasons": reasons}
+    line = f"{given.file}: {kind}, {'verified' if not reasons else 'changed after it was written'}"
+    click.echo(json.dumps(answer) if given.as_json else "\n  ".join([line, *reasons]))
+    return 1 if reasons else 0
 
 
 def _judged(file: Path) -> tuple[str, list[str]]:
@@ -76,20 +76,20 @@ def _judged(file: Path) -> tuple[str, list[str]]:
     if begin.startswith(b"PK"):
         return _sealed_arrays(file)
     if file.suffix != ".json":
-        asked = "must be a .sqlite, .json, .npz or .safetensors of swingby's; tables and "
-        raise InvalidInput("file", file, f"{asked}pictures are made again by their command")
+        requirement = "must be a .sqlite, .json, .npz or .safetensors of swingby's; tables and "
+        raise InvalidInput("file", file, f"{requirement}pictures are made again by their command")
     from swingby.proofs.checkers.replay import read, replay
 
     text = text_of(file, "file", "JSON file")
     try:
-        found = json.loads(text)
-        if isinstance(found, dict) and "signal" in found and "digest" in found:
+        content = json.loads(text)
+        if isinstance(content, dict) and "signal" in content and "digest" in content:
             return "certificate", replay(read(text))  # stricter: it refuses NaN
     except (ValueError, RecursionError) as error:
         raise InvalidInput("file", file, f"must be JSON ({error})") from None
-    if not isinstance(found, dict) or "sha256" not in found:
+    if not isinstance(content, dict) or "sha256" not in content:
         raise InvalidInput("file", file, UNSEALED)
-    return str(found.get("format", "result")), _refused(lambda: unsealed(found))
+    return str(content.get("format", "result")), _refused(lambda: unsealed(content))
 
 
 def _sealed_arrays(file: Path) -> tuple[str, list[str]]:
@@ -133,9 +133,9 @@ def doctor(given: Given) -> int:
 
     Exit code 0: the core is there; 5: something of it is missing.
     """
-    found = _facts()
-    say(_table(found), lambda: found, as_json=given.as_json)
-    return 0 if all(found["core"].values()) else 5
+    facts = _facts()
+    say(_table(facts), lambda: facts, as_json=given.as_json)
+    return 0 if all(facts["core"].values()) else 5
 
 
 def _facts() -> dict[str, Any]:
@@ -168,13 +168,13 @@ def _facts() -> dict[str, Any]:
     }
 
 
-def _table(found: dict[str, Any]) -> Grid:
+def _table(facts: dict[str, Any]) -> Grid:
     from swingby.report import Grid
 
-    rows = [[name, str(value)] for name, value in found.items() if not isinstance(value, dict)]
-    rows += [["The core"]] + [[name, value or "missing"] for name, value in found["core"].items()]
+    rows = [[name, str(value)] for name, value in facts.items() if not isinstance(value, dict)]
+    rows += [["The core"]] + [[name, value or "missing"] for name, value in facts["core"].items()]
     rows += [["Extras"]]
-    for extra, value in found["extras"].items():
+    for extra, value in facts["extras"].items():
         install = f'missing: pip install "swingby[{extra}]"'
         rows.append([extra, f"{EXTRAS[extra]} {value}" if value else install])
     return Grid("swingby on this machine", ["what", "found"], rows)

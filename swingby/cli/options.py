@@ -182,15 +182,19 @@ class Sections(click.Command):
         """Write the options, each under the heading of its name."""
         many = len(self.params) > MANY
         heading = {name: title for title, names in SECTIONS.items() for name in names if many}
-        given = [one for one in self.params if isinstance(one, click.Option)]
+        all_options = [option for option in self.params if isinstance(option, click.Option)]
         for title in (*SECTIONS, "Options"):
-            options = [one for one in given if heading.get(str(one.name), "Options") == title]
+            options = [
+                option
+                for option in all_options
+                if heading.get(str(option.name), "Options") == title
+            ]
             if title == "Options":
                 options += filter(None, [self.get_help_option(context)])
-            records = [one.get_help_record(context) for one in options]
+            records = [option.get_help_record(context) for option in options]
             if any(records):
                 with formatter.section(title):
-                    formatter.write_dl([one for one in records if one])
+                    formatter.write_dl([option for option in records if option])
 
 
 def command(*options: Option, group: click.Group | None = None) -> Callable[[Any], click.Command]:
@@ -198,19 +202,21 @@ def command(*options: Option, group: click.Group | None = None) -> Callable[[Any
 
     def decorate(function: Callable[[Given], int]) -> click.Command:
         @functools.wraps(function)
-        def called(**given: Any) -> int:
-            for one in click.get_current_context().command.params:
-                if isinstance(one, Result) and given[str(one.name)] is not None:
-                    refuse(f"together with {one.name}: the ending gives the format", "as_json")
-            return function(Given(**given))
+        def called(**values: Any) -> int:
+            for parameter in click.get_current_context().command.params:
+                if isinstance(parameter, Result) and values[str(parameter.name)] is not None:
+                    refuse(
+                        f"together with {parameter.name}: the ending gives the format", "as_json"
+                    )
+            return function(Given(**values))
 
         decorated: Any = called
         for option in reversed((*options, BUDGET)):
             decorated = option(decorated)
-        made: click.Command = click.command(cls=Sections)(decorated)
+        new_command: click.Command = click.command(cls=Sections)(decorated)
         if group is not None:
-            group.add_command(made)
-        return made
+            group.add_command(new_command)
+        return new_command
 
     return decorate
 
@@ -285,15 +291,15 @@ def _in_use(process: str = "self") -> float:
 
     Of a worker, what it shares with others, the code of libraries, is not counted again.
     """
-    place, found = Path("/proc", process), 0.0
+    folder, size = Path("/proc", process), 0.0
     try:
-        _, resident, shared, *_ = map(int, (place / "statm").read_text().split())
-        found = 4096.0 * (resident - shared * (process != "self"))
-        for children in place.glob("task/*/children"):
-            found += sum(map(_in_use, children.read_text().split()))
+        _, resident, shared, *_ = map(int, (folder / "statm").read_text().split())
+        size = 4096.0 * (resident - shared * (process != "self"))
+        for children in folder.glob("task/*/children"):
+            size += sum(map(_in_use, children.read_text().split()))
     except (OSError, ValueError):  # it has ended
         pass
-    return found
+    return size
 
 
 # What is given
@@ -330,8 +336,8 @@ class Given(SimpleNamespace):
         dim = getattr(self, "dim", None)
         if getattr(self, "signal", None):
             if self.mu or self.sigma != ("0",) or dim is not None:
-                shown = ",".join(self.signal)
-                raise InvalidInput("signal", shown, "must not be combined with mu, sigma, dim")
+                typed = ",".join(self.signal)
+                raise InvalidInput("signal", typed, "must not be combined with mu, sigma, dim")
             return SIMTask.from_signal(_split(self.signal))
         if not self.mu:
             raise InvalidInput("mu", MISSING, "must be given: --mu 1,2")
@@ -349,8 +355,10 @@ class Given(SimpleNamespace):
                 raise InvalidInput("omega", MISSING, "must be given, or --w0 or --u0")
             return gaussian(task, self.omega, self.width, rng=self.seed) if drawn else None
         if drawn and self.omega is not None:
-            other = "w0" if self.u0 is None else "u0"
-            raise InvalidInput("omega", self.omega, f"must not be given together with {other}")
+            matrix_option = "w0" if self.u0 is None else "u0"
+            raise InvalidInput(
+                "omega", self.omega, f"must not be given together with {matrix_option}"
+            )
         refuse("beside W(0), which says it", "beta", "width", "seed")
         if self.u0 is None:
             return read_matrix(self.w0, (task.dim, task.dim))
@@ -369,8 +377,8 @@ class Given(SimpleNamespace):
         """What a call is about: the task, W(0), which omega may draw, the run, and more options."""
         task = self.task()
         start = self.initial(task, drawn=drawn)
-        found = {"task": task, "W0": start, "eta": self.step_size(), "dynamics": self.dynamics}
-        return found | self.named(*names)
+        arguments = {"task": task, "W0": start, "eta": self.step_size(), "dynamics": self.dynamics}
+        return arguments | self.named(*names)
 
     def named(self, *names: str) -> dict[str, Any]:
         """Options as arguments of the same names."""
@@ -422,4 +430,4 @@ def say(shown: Any, content: Callable[[], Any], *, as_json: bool = False) -> Non
 
 def _split(values: Sequence[str]) -> list[str]:
     """``--mu 1 --mu 2`` and ``--mu 1,2`` are the same."""
-    return [part.strip() for value in values for part in value.split(",")]
+    return [word.strip() for value in values for word in value.split(",")]

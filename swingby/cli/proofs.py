@@ -93,7 +93,7 @@ def _broke(ledger: Ledger) -> int:
     from swingby.proofs.audit.audit import FAILED
     from swingby.proofs.audit.record import by_name
 
-    failed = (one.id for _, one in by_name(ledger) if one.method == FAILED)
+    failed = (record.id for _, record in by_name(ledger) if record.method == FAILED)
     broken = ", ".join(dict.fromkeys(failed))
     if broken:
         click.echo(f"swingby: something broke: {FAILED} on {broken}", err=True)
@@ -104,18 +104,18 @@ def _export(ledger: Ledger, folder: str) -> None:
     """Write witnesses and proofs into a folder, and say how many have a file."""
     from swingby.proofs.audit.record import by_name
 
-    written, left = ledger.export(folder)
+    written, unwritten = ledger.export(folder)
     click.echo(f"to judge the files: python {folder}/check.py {folder}", err=True)
-    refuted = [one.id for one in ledger if one.verdict == Finding.REFUTED]
-    for name, ids in (("written", written), ("without a file", left)):
-        witnesses = [one for one in ids if one in refuted]
-        shown = f": {', '.join(witnesses)}" if ids is left and witnesses else ""
-        counts = f"{len(witnesses)} witnesses{shown}; {len(ids) - len(witnesses)} proofs"
+    refuted = [line.id for line in ledger if line.verdict == Finding.REFUTED]
+    for name, ids in (("written", written), ("without a file", unwritten)):
+        witnesses = [identifier for identifier in ids if identifier in refuted]
+        listing = f": {', '.join(witnesses)}" if ids is unwritten and witnesses else ""
+        counts = f"{len(witnesses)} witnesses{listing}; {len(ids) - len(witnesses)} proofs"
         click.echo(f"{name}: {counts}", err=True)
     methods = Counter(
-        one.method.partition(",")[0]
-        for name, one in by_name(ledger)
-        if one.verdict == Finding.PROVED and name in left
+        record.method.partition(",")[0]
+        for name, record in by_name(ledger)
+        if record.verdict == Finding.PROVED and name in unwritten
     )
     if methods:
         why = "; ".join(f"{method} ({number})" for method, number in methods.most_common())
@@ -129,15 +129,15 @@ def _deliver_standing(given: Given, ledger: Ledger) -> None:
     def content() -> dict[str, Any]:
         words = {"printed": False, "corrected": True}
         return {"promised": ledger.promised} | {
-            word: [asdict(one) for one in ledger.standing(corrected=corrected)]
+            word: [asdict(record) for record in ledger.standing(corrected=corrected)]
             for word, corrected in words.items()
         }
 
-    shown = SimpleNamespace(
+    texts = SimpleNamespace(
         to_text=functools.partial(standing_text, ledger),
         to_markdown=lambda: f"```text\n{standing_text(ledger, width=USUAL)}\n```",
     )
-    given.deliver(shown, content)
+    given.deliver(texts, content)
 
 
 def _deliver_corrections(given: Given, ledger: Ledger) -> None:
@@ -153,12 +153,12 @@ def _deliver_corrections(given: Given, ledger: Ledger) -> None:
     def text(*, width: int | None = None, color: bool = False) -> str:
         return refilled(report.corrections_text(ledger, width=width or line_width() or USUAL))
 
-    shown = SimpleNamespace(
+    texts = SimpleNamespace(
         to_text=text,
         to_markdown=lambda: report.corrections_markdown(ledger, level=1),
         to_latex=lambda: report.corrections_latex(ledger),
     )
-    given.deliver(shown, content)
+    given.deliver(texts, content)
 
 
 @command(
@@ -184,7 +184,7 @@ def hunt(given: Given) -> int:
     """  # noqa: D301
     from swingby.proofs.hunt.hunt import hunt as run_hunt
 
-    found = run_hunt(
+    search = run_hunt(
         given.statement,
         given.edition,
         given.dynamics,
@@ -193,5 +193,5 @@ def hunt(given: Given) -> int:
         progress=(lambda line: click.echo(line, err=True)) if sys.stderr.isatty() else None,
         dim=given.dim,
     )
-    given.deliver(found)
-    return int(found.found)
+    given.deliver(search)
+    return int(search.found)

@@ -62,16 +62,16 @@ def whole(path: str | Path, argument: str = "out") -> Iterator[Path]:
             yield target
             return
         name = f".{target.stem}.{os.getpid()}-{threading.get_ident()}{target.suffix}"
-        part = target.with_name(name)
+        unfinished = target.with_name(name)
         try:
-            yield part
+            yield unfinished
             if target.exists():
-                shutil.copymode(target, part)
-            with open(part, "rb") as written:  # on the disk before the older file is gone
+                shutil.copymode(target, unfinished)
+            with open(unfinished, "rb") as written:  # on the disk before the older file is gone
                 os.fsync(written.fileno())
-            part.replace(target)
+            unfinished.replace(target)
         finally:
-            part.unlink(missing_ok=True)
+            unfinished.unlink(missing_ok=True)
 
 
 def write_text(path: str | Path, text: str, argument: str = "out") -> Path:
@@ -89,12 +89,12 @@ def json_text(content: Any) -> str:
 def plain(value: Any) -> Any:
     """A record, with all that is in it, as plain values ready for JSON; no empty proofs."""
     if is_dataclass(value):
-        parts = {field.name: plain(getattr(value, field.name)) for field in fields(value)}
-        return {name: part for name, part in parts.items() if part or name != "proof"}
+        by_field = {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        return {name: element for name, element in by_field.items() if element or name != "proof"}
     if isinstance(value, Mapping):
-        return {name: plain(part) for name, part in value.items()}
+        return {name: plain(element) for name, element in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(part) for part in value]
+        return [plain(element) for element in value]
     if isinstance(value, str):
         return str(value)
     return value.item() if hasattr(value, "item") else value
@@ -130,21 +130,21 @@ def unsealed(content: Any, arrays: Mapping[str, Any] | None = None) -> dict[str,
     """What was sealed; ValueError where it, or an array, is not what it was then."""
     if not isinstance(content, dict) or "sha256" not in content:
         raise ValueError("it has no digest of what it says")
-    plain = {name: value for name, value in content.items() if name != "sha256"}
-    if content["sha256"] != _digest(plain, arrays or {}):
+    facts = {name: value for name, value in content.items() if name != "sha256"}
+    if content["sha256"] != _digest(facts, arrays or {}):
         raise ValueError("it was changed after it was written")
-    return plain
+    return facts
 
 
 def _digest(content: Mapping[str, Any], arrays: Mapping[str, Any]) -> str:
     # Once through JSON: what is read from it has texts as keys, and lists.
-    plain = json.loads(json.dumps(content))
-    found = hashlib.sha256(json.dumps(plain, sort_keys=True).encode())
+    canonical = json.loads(json.dumps(content))
+    digest = hashlib.sha256(json.dumps(canonical, sort_keys=True).encode())
     for name in sorted(arrays):
-        one = arrays[name]
-        found.update(json.dumps([name, one.dtype.str, list(one.shape)]).encode())
-        found.update(one.tobytes())
-    return found.hexdigest()
+        array = arrays[name]
+        digest.update(json.dumps([name, array.dtype.str, list(array.shape)]).encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
 
 
 def write_arrays(
@@ -163,19 +163,19 @@ def write_arrays(
 def hash_of(*sources: Path, words: bool = True) -> str:
     """Hash of some sources of the package and of all they import, with or without their words."""
     waiting = list(sources)
-    seen: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     while waiting:
         path = waiting.pop()
         if PACKAGE not in path.parents or not path.is_file():
             continue
         name = path.relative_to(PACKAGE).as_posix()
-        if name in seen:
+        if name in contents:
             continue
-        seen[name] = path.read_bytes()
-        waiting += [PACKAGE / relative for relative in _imported(seen[name])]
+        contents[name] = path.read_bytes()
+        waiting += [PACKAGE / relative for relative in _imported(contents[name])]
     digest = hashlib.sha256()
-    for name in sorted(seen):
-        code = seen[name] if words else _without_words(seen[name])
+    for name in sorted(contents):
+        code = contents[name] if words else _without_words(contents[name])
         digest.update(f"{name}\0{hashlib.sha256(code).hexdigest()}\n".encode())
     return digest.hexdigest()
 
@@ -197,5 +197,5 @@ def _imported(source: bytes) -> set[str]:
     for module, listed, alone in _IMPORT.findall(source.decode()):
         names |= {alone or module, *(f"{module}.{name}" for name in re.findall(r"\w+", listed))}
     inside = (name.split(".")[1:] for name in names if name.startswith("swingby."))
-    places = {"/".join(parts) for parts in inside if parts}
-    return {f"{place}{end}" for place in places for end in (".py", "/__init__.py")}
+    stems = {"/".join(segments) for segments in inside if segments}
+    return {f"{stem}{end}" for stem in stems for end in (".py", "/__init__.py")}

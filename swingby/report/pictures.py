@@ -168,8 +168,8 @@ def inches(size: Size, usual: tuple[float, float] = (6.4, 3.6)) -> tuple[float, 
         width, height = map(float, size)
         if 1 <= width <= 100 and 1 <= height <= 100:
             return width, height
-    wanted = 'must be "column", "text" or (width, height) in inches, from 1 to 100'
-    raise InvalidInput("size", size, wanted)
+    requirement = 'must be "column", "text" or (width, height) in inches, from 1 to 100'
+    raise InvalidInput("size", size, requirement)
 
 
 def entry_label(i: int, j: int) -> str:
@@ -215,8 +215,8 @@ def finish_entries(ax: Axes, first: float, last: float, title: str = "", low: fl
     ax.set(ylim=(min(-0.05, low - 0.03), 1.12), ylabel="entry of W, loss / start")
     if not legend_above(ax):
         columns = 1 + (len(ax.get_legend_handles_labels()[1]) > _TALL)
-        place: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
-        ax.legend(**place, handlelength=2.6, ncols=columns)
+        anchor: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
+        ax.legend(**anchor, handlelength=2.6, ncols=columns)
 
 
 def legend_above(ax: Axes, narrow: float = _NARROW, **legend: Any) -> bool:

@@ -30,7 +30,7 @@ class Progress:
             from rich import progress
             from rich.console import Console
 
-            made: dict[str, Callable[[], progress.ProgressColumn]] = {
+            column_kinds: dict[str, Callable[[], progress.ProgressColumn]] = {
                 "count": progress.MofNCompleteColumn,
                 "share": progress.TaskProgressColumn,
                 "elapsed": progress.TimeElapsedColumn,
@@ -40,7 +40,7 @@ class Progress:
             self._bar = progress.Progress(
                 progress.TextColumn(self._title),
                 progress.BarColumn(),
-                *(made[one]() for one in self._columns),
+                *(column_kinds[name]() for name in self._columns),
                 console=Console(stderr=True, force_jupyter=False),
             )
             self._bar.start()
@@ -82,8 +82,8 @@ class PartProgress(Progress):
 
     def tell(self, share: float, text: str) -> None:
         """Say how far the part is, from 0 to 1."""
-        told = f"{self._name}, {share:.0%}: {text}"
-        self.say(told, what=told)
+        line = f"{self._name}, {share:.0%}: {text}"
+        self.say(line, what=line)
 
     def finish(self, text: str) -> None:
         """Count a part as made, and say how it went."""

@@ -49,11 +49,11 @@ def claim_message(claim: Claim, expected: str, judged: Judged) -> str:
     """A claim, the verdict expected, the one found, and what it rests on; both verdicts first."""
     from swingby.proofs.audit.record import verdict_lines
 
-    place = f" ({claim.reference})" if claim.reference not in ("", claim.id) else ""
+    reference = f" ({claim.reference})" if claim.reference not in ("", claim.id) else ""
     edition = "" if claim.edition == "printed" else f", {claim.edition} edition"
     lines = [
         f"{claim.id}: expected {expected}, found {judged.verdict}",
-        f"{claim.id}{place}{edition} says: {claim.about}.",
+        f"{claim.id}{reference}{edition} says: {claim.about}.",
         *(f"  {line}" for line in to_text(claim).splitlines()),
         *verdict_lines(judged, claim, _WIDTH),
     ]
@@ -66,8 +66,8 @@ def ledger_verdicts() -> dict[str, str]:
     For claims about whole trajectories it is that of the search on record.
     """
     source = resources.files("swingby") / "data" / "ledger_verdicts.json"
-    found: dict[str, str] = json.loads(source.read_text(encoding="utf-8"))
-    return found
+    verdicts: dict[str, str] = json.loads(source.read_text(encoding="utf-8"))
+    return verdicts
 
 
 def finding(word: object) -> Finding:
@@ -110,10 +110,10 @@ def assert_claim(claim: Claim | str, verdict: str = "proved") -> None:
     expected = finding(verdict)
     if not isinstance(claim, Claim | str):
         raise InvalidInput("claim", claim, "must be a Claim or the id of a line of the ledger")
-    asked = by_id(claim) if isinstance(claim, str) else claim
-    judged = judge(asked)
+    resolved = by_id(claim) if isinstance(claim, str) else claim
+    judged = judge(resolved)
     if judged.verdict != expected:
-        raise AssertionError(claim_message(asked, expected, judged))
+        raise AssertionError(claim_message(resolved, expected, judged))
 
 
 def assert_stages(
@@ -185,29 +185,37 @@ def _judged_stage(
     from swingby.report.number_text import percent_text, steps_text
 
     predicted, observed = float(schedule.half_times[k]), float(run.half_times[k])
-    a, seen, said = run.task.signal[k], not math.isnan(observed), math.isfinite(predicted)
-    off, allowed = abs(predicted - observed), atol + rtol * observed
-    fate = f"{predicted:g}" if said else "trapped" if math.isnan(predicted) else "never"
-    wrong = ""
-    if said and seen:
-        if off > allowed:
-            wrong = f"observed {observed:g}: off by {off:g} steps, {allowed:.3g} allowed"
-    elif seen:
-        wrong = f"observed {observed:g}"
-    elif said:
-        wrong = f"not observed: the run ends at step {run.last_step} ({run.outcome})"
-    elif (fate == "never") != (run.task.exact_signal[k] == 0):
-        wrong = f"with a_{k + 1} = {a:g}"
+    a, is_observed, is_predicted = (
+        run.task.signal[k],
+        not math.isnan(observed),
+        math.isfinite(predicted),
+    )
+    distance, allowed = abs(predicted - observed), atol + rtol * observed
+    prediction = (
+        f"{predicted:g}" if is_predicted else "trapped" if math.isnan(predicted) else "never"
+    )
+    mismatch = ""
+    if is_predicted and is_observed:
+        if distance > allowed:
+            mismatch = f"observed {observed:g}: off by {distance:g} steps, {allowed:.3g} allowed"
+    elif is_observed:
+        mismatch = f"observed {observed:g}"
+    elif is_predicted:
+        mismatch = f"not observed: the run ends at step {run.last_step} ({run.outcome})"
+    elif (prediction == "never") != (run.task.exact_signal[k] == 0):
+        mismatch = f"with a_{k + 1} = {a:g}"
     cells = [
         str(k + 1),
         f"{a:.4g}",
         "trapped" if math.isnan(predicted) else steps_text(predicted, 0),
-        steps_text(observed, 0) if seen else "not learned",
-        percent_text(predicted / observed - 1) if said and seen and observed else "-",
-        f"{allowed:.3g}" if said and seen else "-",
+        steps_text(observed, 0) if is_observed else "not learned",
+        percent_text(predicted / observed - 1)
+        if is_predicted and is_observed and observed
+        else "-",
+        f"{allowed:.3g}" if is_predicted and is_observed else "-",
     ]
-    name = f"stage law: half-time of concept {k + 1} predicted {fate}, "
-    return wrong and name + wrong, cells
+    name = f"stage law: half-time of concept {k + 1} predicted {prediction}, "
+    return mismatch and name + mismatch, cells
 
 
 def _outside_windows(run: Run, schedule: Schedule) -> Iterator[str]:
@@ -259,7 +267,7 @@ def _require_prediction_of(run: Any, schedule: Any) -> None:
     _require_same("schedule.dynamics", schedule.dynamics, run.dynamics)
 
 
-def _require_same(argument: str, given: Any, of_run: Any) -> None:
+def _require_same(argument: str, actual: Any, expected: Any) -> None:
     """Refuse what a run has otherwise."""
 
     def shown(value: Any) -> str:
@@ -267,8 +275,8 @@ def _require_same(argument: str, given: Any, of_run: Any) -> None:
             return f"({', '.join(map(shown, value))})"
         return value if isinstance(value, str) else numbers.scientific(value)
 
-    if given != of_run:
-        raise InvalidInput(argument, shown(given), f"must be that of the run, {shown(of_run)}")
+    if actual != expected:
+        raise InvalidInput(argument, shown(actual), f"must be that of the run, {shown(expected)}")
 
 
 def _tolerance(value: Any, name: str) -> float:
@@ -328,14 +336,14 @@ def _outside_passage(
 ) -> Iterator[str]:
     """What is wrong with the step at which w_kk reaches a level; a window of nan asks nothing."""
     observed = float(run.first_reach(level)[k])
-    found = f"reaches {level} at step {observed:g}"
+    passage = f"reaches {level} at step {observed:g}"
     if observed < lower:
-        yield f"Lemma D.1: {_entry(k, k)} {found}, not before {lower:.6g}"
+        yield f"Lemma D.1: {_entry(k, k)} {passage}, not before {lower:.6g}"
     if math.isnan(observed):
         observed = float(run.last_step)
-        found = f"has not reached {level} at step {observed:g}"
+        passage = f"has not reached {level} at step {observed:g}"
     if observed > upper:
-        yield f"Lemma D.4 ({edition}, with D.3): {_entry(k, k)} {found}, by {upper:.6g} expected"
+        yield f"Lemma D.4 ({edition}, with D.3): {_entry(k, k)} {passage}, by {upper:.6g} expected"
 
 
 def _outside_bound(peak: Peak, log_bound: float) -> Iterator[str]:
@@ -352,16 +360,16 @@ def _bands(run: Run, scale: Scale, k: int) -> Iterator[str]:
     w = run.W[:, k, k]
     outside = ~((w >= 0) & (w <= high))
     if outside.any():
-        place = outside.argmax()
+        index = outside.argmax()
         yield (
-            f"Lemma D.5: {_entry(k, k)} is {w[place]:.4g} at step {run.steps[place]}, from 0 "
+            f"Lemma D.5: {_entry(k, k)} is {w[index]:.4g} at step {run.steps[index]}, from 0 "
             f"to {high:g} expected"
         )
     fallen = np.logical_or.accumulate(w >= low) & ~(w >= low)
     if fallen.any():
-        place = fallen.argmax()
+        index = fallen.argmax()
         yield (
-            f"Lemma D.6: {_entry(k, k)} is {w[place]:.4g} at step {run.steps[place]}, expected "
+            f"Lemma D.6: {_entry(k, k)} is {w[index]:.4g} at step {run.steps[index]}, expected "
             f"to stay above {low:g}"
         )
 
@@ -369,11 +377,11 @@ def _bands(run: Run, scale: Scale, k: int) -> Iterator[str]:
 def _suppression(run: Run, log_size: Floats) -> Iterator[str]:
     """Once w_ii > 4/5, |w_ij| is at most the larger of omega and any earlier |w_ij| since."""
     smallest = max(numbers.log_of(run.initial.omega), LOG_SMALLEST)
-    for place, i in enumerate(run.task.order):
+    for rank, i in enumerate(run.task.order):
         learned = run.W[:, i, i] > 0.8
         if not learned.any():
             continue
-        for j in run.task.order[place + 1 :]:
+        for j in run.task.order[rank + 1 :]:
             size = log_size[:, i, j]
             anchored = np.minimum.accumulate(np.where(learned, size, np.inf))
             # Rounding of the floats that a run is recorded in.
@@ -419,18 +427,18 @@ _LEVELS = (0.5, 0.8)
 def _differences(scale: Scale, signal: float, log_start: float, rtol: float) -> Iterator[str]:
     """Where a window is not what the text of its lemma says, for one diagonal entry."""
     letters = _letters(scale, signal, log_start)
-    for name, window, said in _pairs(scale, signal, log_start, letters):
+    for name, window, stated in _pairs(scale, signal, log_start, letters):
         # A window that is nan, where the text says something, differs too.
-        if not abs(window - said) <= rtol * max(1.0, abs(said)):
-            yield f"{name}: the window gives {window:.12g}, the text {said:.12g}"
+        if not abs(window - stated) <= rtol * max(1.0, abs(stated)):
+            yield f"{name}: the window gives {window:.12g}, the text {stated:.12g}"
     # At the edges of what Lemma D.4 speaks of, P beta omega and 1 - 1/K, and beyond.
-    edges = (_bound(given.relation, letters) for given in by_id("Lemma D.4").given)
+    edges = (_bound(hypothesis.relation, letters) for hypothesis in by_id("Lemma D.4").given)
     low, high = sorted(map(float, edges))
     for level in (low * (1 - 1e-9), high * (1 + 1e-9), 1.0):
-        found = lemmas.reach_by(scale, signal, log_start, level) if level > 0 else math.nan
-        if not math.isnan(found):
+        step = lemmas.reach_by(scale, signal, log_start, level) if level > 0 else math.nan
+        if not math.isnan(step):
             yield (
-                f"Lemma D.4: the window gives step {found:.6g} for the level {level:.6g}, of "
+                f"Lemma D.4: the window gives step {step:.6g} for the level {level:.6g}, of "
                 "which the text says nothing"
             )
 
@@ -440,8 +448,8 @@ def _pairs(
 ) -> Iterator[tuple[str, float, float]]:
     """Name of a lemma, its window, and what the text says."""
 
-    def bound(line: str, place: int = 0, **values: Any) -> float:
-        return float(sympy.log(_bound(by_id(line).conditions[place], letters | values)))
+    def bound(line: str, index: int = 0, **values: Any) -> float:
+        return float(sympy.log(_bound(by_id(line).conditions[index], letters | values)))
 
     def until(line: str) -> float:
         conclusion: Any = by_id(line).conclusion
@@ -458,14 +466,14 @@ def _pairs(
         for edition in ("printed", "corrected")
     )
     yield "Lemma D.3 (T_1 as printed)", printed, until("Lemma D.3")
-    for shown, line, place in (("Lemma D.3", "Lemma D.3", 1), ("(D.35)", "D.35", 0)):
-        name = f"{shown} (log of P beta omega, reached by the corrected T_1)"
-        yield name, bound("Lemma D.3"), bound(line, place, t=corrected)
-    for edition, left in (("printed", printed), ("corrected", corrected)):
+    for title, line, index in (("Lemma D.3", "Lemma D.3", 1), ("(D.35)", "D.35", 0)):
+        name = f"{title} (log of P beta omega, reached by the corrected T_1)"
+        yield name, bound("Lemma D.3"), bound(line, index, t=corrected)
+    for edition, leave_by in (("printed", printed), ("corrected", corrected)):
         for level in _LEVELS:
             values = {
                 "t": lemmas.reach_by(scale, a, start, level, edition),
-                "t_0": left,
+                "t_0": leave_by,
                 "w_ii(t_0)": _value(P * beta * omega, letters),
                 "lambda": level,
             }
@@ -482,9 +490,9 @@ def _letters(scale: Scale, signal: float, log_start: float) -> dict[str, Any]:
     """The letters of the text as numbers of many digits."""
     logs = {"P": scale.log_P, "beta": scale.log_beta, "omega": scale.log_omega}
     logs |= dict.fromkeys(("w_ij(0)", "w_ii(0)"), log_start)
-    found = {name: sympy.exp(sympy.Float(log, _DIGITS)) for name, log in logs.items()}
-    found |= {name: getattr(scale, name) for name in ("kappa", "K", "alpha", "gamma", "eta")}
-    return found | dict.fromkeys(("a_i", "a_j"), signal)
+    values = {name: sympy.exp(sympy.Float(log, _DIGITS)) for name, log in logs.items()}
+    values |= {name: getattr(scale, name) for name in ("kappa", "K", "alpha", "gamma", "eta")}
+    return values | dict.fromkeys(("a_i", "a_j"), signal)
 
 
 def _bound(relation: Any, letters: dict[str, Any]) -> Any:
@@ -597,13 +605,15 @@ def assert_windows_match_statements(setting: Setting | Report, *, rtol: float = 
         if report.initial is not None
         else [scale.log_omega] * report.task.dim
     )
-    found: list[str] = []
+    differences: list[str] = []
     for k in report.task.order:
         # The sign of w_kk(0) is not settled by D.1; the windows are about positive entries.
         if math.isfinite(starts[k]):
-            found += _differences(scale, float(report.task.signal[k]), float(starts[k]), tolerance)
-    if found:
-        raise AssertionError("\n".join(dict.fromkeys(found)))
+            differences += _differences(
+                scale, float(report.task.signal[k]), float(starts[k]), tolerance
+            )
+    if differences:
+        raise AssertionError("\n".join(dict.fromkeys(differences)))
 
 
 def _report_of(setting: Any) -> Report:
@@ -629,6 +639,6 @@ def _require_fits(run: Run, report: Report) -> None:
     _require_same("setting.eta", report.eta, run.eta)
     sizes = run.initial.omega, run.initial.largest
     if not report.omega <= sizes[0] <= sizes[1] <= report.beta * report.omega:
-        wanted = "must fit the entries of the run's W(0), of size {} to {}"
-        omega, *shown = map(numbers.scientific, (report.omega, *sizes))
-        raise InvalidInput("setting.omega", omega, wanted.format(*shown), "(D.8)")
+        requirement = "must fit the entries of the run's W(0), of size {} to {}"
+        omega, *bounds = map(numbers.scientific, (report.omega, *sizes))
+        raise InvalidInput("setting.omega", omega, requirement.format(*bounds), "(D.8)")

@@ -58,7 +58,7 @@ def readable(task: Any) -> SIMTask:
 
 def _quantiles() -> tuple[float, ...]:
     """40 quantiles of N(0, 1), rounded away from 0 to sixteenths, simplest first."""
-    values = [NormalDist().inv_cdf((place + 0.5) / 40) for place in range(40)]
+    values = [NormalDist().inv_cdf((k + 0.5) / 40) for k in range(40)]
     rounded = [math.copysign(math.ceil(abs(value) * 16) / 16, value) for value in values]
     return tuple(sorted(rounded, key=lambda value: (abs(math.log(abs(value))), value < 0)))
 
@@ -98,8 +98,8 @@ def _triangular(draw: st.DrawFn, order: Sequence[int], roots: Floats) -> Floats:
     d = len(order)
     L = np.tril(_table(draw, d, d, _SIGNED), -1) + np.eye(d)
     # A row of zeros would make a small pivot all of its diagonal entry.
-    place, entry = int(roots.argmin()), draw(_NONZERO)
-    L[place, 0] = entry if place else 1
+    weakest, entry = int(roots.argmin()), draw(_NONZERO)
+    L[weakest, 0] = entry if weakest else 1
     factor = L * roots
     return _in_place(factor @ factor.T, order)
 
@@ -119,21 +119,21 @@ def bounded(
     """
     d, room = len(order), beta - 1
     U, drawn = _table(draw, d, d, _DIGITS), draw(_KINDS)
-    columns, place, size = draw(st.integers(0, d)), draw(st.integers(0, d - 1)), draw(_SIZE)
+    columns, pivot, size = draw(st.integers(0, d)), draw(st.integers(0, d - 1)), draw(_SIZE)
     code = draw(st.integers(0, 2 ** (d - 1) - 1))
     if d > 1 and is_wide(beta) and (kind or drawn) == "nearly degenerate":
-        place = max(place, 1)
+        pivot = max(pivot, 1)
         while 4 * Fraction(1, 4**size) > room:
             size += 1
         # The first row is made of ones: the other pivots are the squares of the diagonal.
         U = np.tril(U, -1) + np.eye(d)
-        U[0] = U[:, 0] = U[place, place] = 0
+        U[0] = U[:, 0] = U[pivot, pivot] = 0
         for k, row in enumerate(U):
-            row *= _fitting(row, room - (Fraction(1, 4**size) if k == place else 0))
-        U[place, place] = 2.0**-size
+            row *= _fitting(row, room - (Fraction(1, 4**size) if k == pivot else 0))
+        U[pivot, pivot] = 2.0**-size
     else:
         U[:, min(columns, d - 2) if kind else columns :] = 0
-        U[place] = 0
+        U[pivot] = 0
         for row in U:
             row *= _fitting(row, room)
     signs = np.array([-1.0 if code >> k & 1 else 1.0 for k in range(d)])
@@ -251,10 +251,10 @@ def _initial(
         return Scaled(bounded(draw, order, beta, kind), scale)
     kind = kind or draw(st.sampled_from(KINDS if d > 1 else KINDS[2:]))
     columns = draw(st.integers(1, max(min(width, d - 1), 1)))
-    place = draw(st.integers(1, max(d - 1, 1)))
+    pivot = draw(st.integers(1, max(d - 1, 1)))
     if kind == "nearly degenerate":
         roots = np.ones(d)
-        roots[place] = 2.0 ** -draw(_SIZE)
+        roots[pivot] = 2.0 ** -draw(_SIZE)
         return Scaled(_triangular(draw, order, roots), scale)
     width = columns if kind == "rank-deficient" else width
     U = _table(draw, d, width, _UNIFORM if kind == "uniform" else _GAUSSIAN)

@@ -120,8 +120,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """The lines of a proof file that the command line names."""
-    named = file_path.suffix == ".proof" and parent.session.isinitpath(file_path)
-    if not named or not parent.config.option.ledger:
+    on_command_line = file_path.suffix == ".proof" and parent.session.isinitpath(file_path)
+    if not on_command_line or not parent.config.option.ledger:
         return None
     return ProofFile.from_parent(parent, path=file_path)
 
@@ -131,18 +131,20 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
     """Append the claims to what was collected, before -k and -m choose."""
     option = session.config.option
     # A proof file that is named stands in place of the paper's lines.
-    asked = option.ledger and not any(item.path.suffix == ".proof" for item in items)
-    if not (asked or option.ledger_item or option.ledger_trajectories or option.ledger_repaired):
+    judge_paper = option.ledger and not any(item.path.suffix == ".proof" for item in items)
+    if not (
+        judge_paper or option.ledger_item or option.ledger_trajectories or option.ledger_repaired
+    ):
         return
-    lines, own = paper_lines(), _own_claims(session.config)
-    named = _named(session.config, [claim.id for claim, _ in (*lines, *own)])
-    if named is None and not option.ledger_repaired:
+    lines, user_claims = paper_lines(), _own_claims(session.config)
+    chosen_ids = _named(session.config, [claim.id for claim, _ in (*lines, *user_claims)])
+    if chosen_ids is None and not option.ledger_repaired:
         lines = [(claim, expected) for claim, expected in lines if claim.edition != "repaired"]
-    for name, group in (("ledger", lines), ("claims", own)):
-        chosen = [pair for pair in group if named is None or pair[0].id in named]
+    for name, group in (("ledger", lines), ("claims", user_claims)):
+        chosen = [pair for pair in group if chosen_ids is None or pair[0].id in chosen_ids]
         if chosen:
             collector = ClaimCollector.from_parent(session, name=name, nodeid=name)
-            collector.claims, collector.searched = chosen, named or frozenset()
+            collector.claims, collector.searched = chosen, chosen_ids or frozenset()
             items.extend(session.genitems(collector))
 
 
@@ -151,9 +153,9 @@ def paper_lines() -> list[Expected]:
     from swingby.proofs.language import claims as ledger
     from swingby.testing.assertions import ledger_verdicts
 
-    known = ledger_verdicts()
+    verdicts = ledger_verdicts()
     # A line without a verdict on record is one that nobody has looked at: it must not pass.
-    return [(claim, known.get(claim.id, "a verdict on record")) for claim in ledger.claims()]
+    return [(claim, verdicts.get(claim.id, "a verdict on record")) for claim in ledger.claims()]
 
 
 def _own_claims(config: pytest.Config) -> list[Expected]:
@@ -162,21 +164,21 @@ def _own_claims(config: pytest.Config) -> list[Expected]:
     from swingby.proofs.language.claim import Claim
     from swingby.testing.assertions import finding
 
-    found: dict[str, Expected] = {}
+    claims: dict[str, Expected] = {}
     for returned in config.hook.pytest_swingby_claims(config=config):
         try:
             for claim, expected in returned:
                 if not isinstance(claim, Claim):
                     raise InvalidInput("claim", claim, "must be a Claim")
-                if claim.id in found:
+                if claim.id in claims:
                     raise InvalidInput("claim", claim.id, "must have an id of its own")
-                found[claim.id] = claim, str(finding(expected))
+                claims[claim.id] = claim, str(finding(expected))
         except InvalidInput as error:
             raise pytest.UsageError(f"pytest_swingby_claims: {error}") from None
         except (TypeError, ValueError):
-            wanted = "must return (claim, verdict)"
-            raise pytest.UsageError(f"pytest_swingby_claims: {wanted}") from None
-    return list(found.values())
+            requirement = "must return (claim, verdict)"
+            raise pytest.UsageError(f"pytest_swingby_claims: {requirement}") from None
+    return list(claims.values())
 
 
 def _named(config: pytest.Config, ids: list[str]) -> frozenset[str] | None:
@@ -187,11 +189,11 @@ def _named(config: pytest.Config, ids: list[str]) -> frozenset[str] | None:
     def named_by(text: str) -> set[str]:
         with contextlib.suppress(InvalidInput):  # one id has a comma of its own
             return {find(text, ids)}
-        return {find(part, ids) for part in text.split(",") if part.strip()}
+        return {find(name, ids) for name in text.split(",") if name.strip()}
 
-    given: list[str] = config.option.ledger_item
+    entries: list[str] = config.option.ledger_item
     try:
-        return frozenset().union(*map(named_by, given)) if given else None
+        return frozenset().union(*map(named_by, entries)) if entries else None
     except InvalidInput as error:
         raise pytest.UsageError(f"--ledger-item: {error}") from None
 

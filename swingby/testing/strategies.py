@@ -52,7 +52,12 @@ def _sampled(text: str) -> st.SearchStrategy[Fraction]:
 
 
 def _dimensions(
-    dim: Any, least: int, most: int = MOST_DIRECTIONS, *, argument: str = "dim", wanted: str = ""
+    dim: Any,
+    least: int,
+    most: int = MOST_DIRECTIONS,
+    *,
+    argument: str = "dim",
+    requirement: str = "",
 ) -> st.SearchStrategy[int]:
     """Read a dimension: none, a whole number, or a strategy of them, checked as it is drawn."""
     if dim is None:
@@ -61,7 +66,7 @@ def _dimensions(
     def checked(value: Any) -> int:
         size = numbers.whole(value, argument)
         if not least <= size <= most:
-            raise InvalidInput(argument, value, wanted or f"must be from {least} to {most}")
+            raise InvalidInput(argument, value, requirement or f"must be from {least} to {most}")
         return size
 
     return dim.map(checked) if isinstance(dim, st.SearchStrategy) else st.just(checked(dim))
@@ -139,8 +144,8 @@ def _tasks(
     *,
     on_top: bool,
 ) -> SIMTask:
-    size, free = draw(sizes), draw(empty)
-    s = size if on_top else max(size - free, 1)
+    size, free_directions = draw(sizes), draw(empty)
+    s = size if on_top else max(size - free_directions, 1)
     # First, so that the user's order is the last thing to be given up for simplicity.
     order = draw(_orders(s))
     if roots is None:
@@ -153,7 +158,7 @@ def _tasks(
         mu = list(itertools.accumulate(steps, operator.mul, initial=draw(_UNITS)))
         share = draw(_SHARES)
         sigma = [share * centre for centre in mu]
-    dim = min(size + free, MOST_DIRECTIONS) if on_top else size
+    dim = min(size + free_directions, MOST_DIRECTIONS) if on_top else size
     return SIMTask([mu[p] for p in order], [sigma[p] for p in order], dim)
 
 
@@ -173,32 +178,32 @@ _DENOMINATORS = 10_000
 
 def _roots(ratio: Any) -> st.SearchStrategy[Fraction]:
     """Read bounds of a ratio of signals: draws round numbers whose squares lie within them."""
-    given = numbers.vector(ratio, "ratio")
-    if len(given) > 2:
+    bounds = numbers.vector(ratio, "ratio")
+    if len(bounds) > 2:
         raise InvalidInput("ratio", ratio, "must be one number, or the smallest and the largest")
-    low, high = given[0], given[1] if len(given) == 2 else _SPAN * given[0]
+    low, high = bounds[0], bounds[1] if len(bounds) == 2 else _SPAN * bounds[0]
     if not 1 <= low <= high:
         raise InvalidInput("ratio", ratio, "must be at least 1, the smallest first", "Sec. 4")
     if high > 10**6:
         raise InvalidInput("ratio", ratio, "must be at most a million")
-    found = _round_roots(low, high)
-    if not found:
-        wanted = "must leave room for a square of a round number, as mu is rational"
-        raise InvalidInput("ratio", ratio, wanted)
-    return st.sampled_from(found)
+    roots = _round_roots(low, high)
+    if not roots:
+        requirement = "must leave room for a square of a round number, as mu is rational"
+        raise InvalidInput("ratio", ratio, requirement)
+    return st.sampled_from(roots)
 
 
 @functools.lru_cache(maxsize=256)
 def _round_roots(low: Fraction, high: Fraction) -> tuple[Fraction, ...]:
     """Round numbers whose squares lie between, those of the smallest denominators first."""
-    found: dict[Fraction, None] = {}
+    roots: dict[Fraction, None] = {}
     for n in range(1, _DENOMINATORS + 1):
-        least = math.isqrt(math.ceil(low * n * n) - 1) + 1
-        most = math.isqrt(math.floor(high * n * n))
-        found |= dict.fromkeys(Fraction(k, n) for k in range(least, most + 1))
-        if len(found) >= _ENOUGH:
+        first = math.isqrt(math.ceil(low * n * n) - 1) + 1
+        last = math.isqrt(math.floor(high * n * n))
+        roots |= dict.fromkeys(Fraction(k, n) for k in range(first, last + 1))
+        if len(roots) >= _ENOUGH:
             break
-    return tuple(found)
+    return tuple(roots)
 
 
 # Round numbers.
@@ -330,9 +335,9 @@ def _repaired_by_search(signal: Signal, beta: Fraction, rho: Fraction) -> tuple[
     another value than one with omega and beta. Both lie in between.
     """
     scaled = numbers.exact(largest_omega(signal, _ONE, rho / beta), "omega") / beta
-    plain = numbers.exact(largest_omega(signal, beta, rho), "omega")
+    unscaled = numbers.exact(largest_omega(signal, beta, rho), "omega")
     tiny = Fraction(1, 10**6)
-    return min(scaled, plain) * (1 - tiny), max(scaled, plain) * (1 + tiny)
+    return min(scaled, unscaled) * (1 - tiny), max(scaled, unscaled) * (1 + tiny)
 
 
 def _exact(number: flint.arb) -> Fraction:
@@ -414,7 +419,7 @@ def satisfying(edition: str = "printed", dim: Dimensions = None) -> st.SearchStr
         return _printed(None, _dimensions(dim, 1), 1)
     if dim is None:
         raise InvalidInput("dim", MISSING, _NO_SETTING)
-    return _printed(None, _dimensions(dim, 1, most=1, wanted=_NO_SETTING), 2)
+    return _printed(None, _dimensions(dim, 1, most=1, requirement=_NO_SETTING), 2)
 
 
 def violating(
@@ -463,8 +468,8 @@ def violating(
     """
     choice(edition, "edition", EDITIONS)
     repaired = edition == "repaired"
-    known = ("D.1'", "D.3'", "D.4'") if repaired else ("D.1", "D.2", "D.3", "D.4", "D.5")
-    choice(assumption, "assumption", known)
+    ids = ("D.1'", "D.3'", "D.4'") if repaired else ("D.1", "D.2", "D.3", "D.4", "D.5")
+    choice(assumption, "assumption", ids)
     if assumption == "D.4'":
         return _repaired(_dimensions(dim, 1), outside=True)
     never = _NO_OMEGA_0 if repaired else _D3_FOLLOWS if assumption == "D.3" else ""
@@ -472,9 +477,11 @@ def violating(
         never = _NEVER_MET
     if never:
         raise InvalidInput("assumption", assumption, never)
-    least = 2 if assumption in ("D.1", "D.5") else 1
-    most = 1 if edition == "corrected" and assumption == "D.2" else MOST_DIRECTIONS
-    sizes = _dimensions(dim, least, most, wanted=_NO_SETTING if most == 1 else "")
+    fewest = 2 if assumption in ("D.1", "D.5") else 1
+    largest_dim = 1 if edition == "corrected" and assumption == "D.2" else MOST_DIRECTIONS
+    sizes = _dimensions(
+        dim, fewest, largest_dim, requirement=_NO_SETTING if largest_dim == 1 else ""
+    )
     return _printed(assumption, sizes, 1 if edition == "printed" else 2)
 
 
@@ -485,12 +492,18 @@ def _printed(
     """A setting as printed or, with P^2, as corrected, in which at most one assumption fails."""
     d = draw(sizes)
     # The simplest draw of a failing D.1 is the one of fewest choices, a free direction.
-    free = broken == "D.1" and not draw(st.booleans())
-    task, shape = _task(draw, d - free, _ANY if broken == "D.5" else _APART, broken, free=free)
+    has_free_direction = broken == "D.1" and not draw(st.booleans())
+    task, shape = _task(
+        draw,
+        d - has_free_direction,
+        _ANY if broken == "D.5" else _APART,
+        broken,
+        free=has_free_direction,
+    )
     beta = draw(_BETAS)
     matrix = bounded(draw, task.order, beta)
     alone = draw(st.integers(0, d - 1))
-    if broken == "D.1" and not free:
+    if broken == "D.1" and not has_free_direction:
         apart = np.equal.outer(np.arange(d) == alone, np.arange(d) == alone)
         matrix = np.where(apart, matrix, 0.0)
     if broken == "D.4":  # with W(0), beta is what its entries say

@@ -161,8 +161,8 @@ def certify_assumptions(
     Examples
     --------
     >>> task = SIMTask.from_signal([4, 1])
-    >>> found = certify_assumptions(task, ("1e-95", "1e-85"), "1/720", (1, 2))
-    >>> str(found.verdict), found["D.4"].lower[:5], found["D.4"].upper[:5]
+    >>> report = certify_assumptions(task, ("1e-95", "1e-85"), "1/720", (1, 2))
+    >>> str(report.verdict), report["D.4"].lower[:5], report["D.4"].upper[:5]
     ('holds', '0.035', '0.571')
     """
     require_edition(edition)
@@ -177,7 +177,9 @@ def certify_assumptions(
         _, judged, used = judge_point(edition, box.corner(0), bits)
     else:
         judged, used = _over_a_box(edition, box, bits)
-    rows = tuple(CertifiedAssumption.of(one.statement, one.verdict, one.margin) for one in judged)
+    rows = tuple(
+        CertifiedAssumption.of(entry.statement, entry.verdict, entry.margin) for entry in judged
+    )
     return CertifiedAssumptions(edition, rows, box, used)
 
 
@@ -206,8 +208,8 @@ def _asked(
     initial = None
     if W0 is not None or U0 is not None:
         if omega is not None:
-            other = "W0" if U0 is None else "U0"
-            raise InvalidInput("omega", omega, f"must not be given together with {other}")
+            start_name = "W0" if U0 is None else "U0"
+            raise InvalidInput("omega", omega, f"must not be given together with {start_name}")
         initial = initial_state(W0, U0, task.dim)
         smallest = (initial.smallest_nonzero,) * 2
         spread = (initial.largest / initial.smallest_nonzero,) * 2
@@ -226,27 +228,33 @@ def _signal(task: SIMTask, signal: Sequence[Any] | None) -> tuple[Interval, ...]
         return tuple((value, value) for value in task.exact_signal)
     if isinstance(signal, str | bytes) or not isinstance(signal, Iterable):
         raise InvalidInput("signal", signal, "must be a sequence of numbers or pairs", "Sec. 4")
-    found = tuple(
-        interval(value, f"signal[{place}]", "Sec. 4", 0) for place, value in enumerate(signal, 1)
+    intervals = tuple(
+        interval(value, f"signal[{position}]", "Sec. 4", 0)
+        for position, value in enumerate(signal, 1)
     )
-    if len(found) != task.dim:
-        raise InvalidInput("signal", f"{len(found)} values", f"must have {task.dim} values")
-    if not any(high for _, high in found):
+    if len(intervals) != task.dim:
+        raise InvalidInput("signal", f"{len(intervals)} values", f"must have {task.dim} values")
+    if not any(high for _, high in intervals):
         raise InvalidInput("signal", "all zeros", "must have a positive entry", "Sec. 4")
-    return found
+    return intervals
 
 
 def _over_a_box(edition: str, box: Box, bits: int | None) -> tuple[tuple[Judged, ...], int]:
     """Rising precision until verdicts are those of the numbers, not of the rounding."""
-    used, found = 0, dict[str, tuple[Verdict, Ends]]()
-    for used in balls.PRECISIONS if bits is None else (bits,):
-        with precision(used):
-            last, found = found, enclose(box)
-        decided = all(verdict != Verdict.UNDECIDED for verdict, _ in found.values())
+    working_bits, enclosures = 0, dict[str, tuple[Verdict, Ends]]()
+    for working_bits in balls.PRECISIONS if bits is None else (bits,):
+        with precision(working_bits):
+            previous, enclosures = enclosures, enclose(box)
+        decided = all(verdict != Verdict.UNDECIDED for verdict, _ in enclosures.values())
         # A box that contains an edge stays undecided at every precision.
-        if used >= MARGIN_BITS and (decided or found == last or used >= 2 * MARGIN_BITS):
+        if working_bits >= MARGIN_BITS and (
+            decided or enclosures == previous or working_bits >= 2 * MARGIN_BITS
+        ):
             break
-    return tuple(Judged(one, *found[one.id]) for one in assumptions.statements(edition)), used
+    return tuple(
+        Judged(statement, *enclosures[statement.id])
+        for statement in assumptions.statements(edition)
+    ), working_bits
 
 
 #: The signals of the summary: ratio 4 throughout, which every edition can treat.

@@ -111,40 +111,48 @@ def compare(
 
 
 def _rows(schedule: Schedule, run: Run) -> tuple[Row, ...]:
-    seen = _observed(run)
+    observed_times = _observed(run)
     turns = [event for event in schedule.events if event.event.startswith("loss")]
     pairs = [
-        (event, seen.get((event.entry, event.event), math.nan))
+        (event, observed_times.get((event.entry, event.event), math.nan))
         for event in schedule.events
         if event not in turns
     ]
     reached = [event for event in turns if event.time <= run.last_step]
     pairs[-1:-1] = pair_turning_points(reached, _observed_loss(run))
     return tuple(
-        Row(one.label, one.event, one.time, step, one.lower, one.upper, one.error)
-        for one, step in pairs
+        Row(
+            prediction.label,
+            prediction.event,
+            prediction.time,
+            step,
+            prediction.lower,
+            prediction.upper,
+            prediction.error,
+        )
+        for prediction, step in pairs
     )
 
 
 def _observed(run: Run) -> dict[tuple[tuple[int, int], str], float]:
     """The run's own numbers for predicted events, by entry and event."""
-    found = {((-1, -1), "end"): math.nan if run.end is None else float(run.end)}
+    observations = {((-1, -1), "end"): math.nan if run.end is None else float(run.end)}
     for name, level in LEVELS.items():
         for k, time in enumerate(run.first_reach(level).tolist()):
             # A concept with no signal that was not learned is observed as never.
             never = math.isnan(time) and run.task.exact_signal[k] == 0
-            found[(k, k), name] = math.inf if never else time
+            observations[(k, k), name] = math.inf if never else time
     for peak in run.peaks:
         if abs(peak.value) > LARGEST_MINOR:
             continue
         suppressed = math.nan if peak.suppressed is None else float(peak.suppressed)
         entry = (peak.i, peak.j)
-        found |= {
+        observations |= {
             (entry, "peak"): float(peak.step),
             (entry, "peak height"): abs(peak.value),
             (entry, "suppressed"): suppressed,
         }
-    return found
+    return observations
 
 
 def _observed_loss(run: Run) -> list[tuple[float, str]]:
@@ -173,27 +181,29 @@ def pair_turning_points(
     """
 
     def shifted(by: int) -> list[tuple[Event | None, tuple[float, str] | None]]:
-        left, right = [None] * max(by, 0), [None] * max(-by, 0)
-        return list(itertools.zip_longest([*left, *predicted], [*right, *observed]))
+        before_predicted, before_observed = [None] * max(by, 0), [None] * max(-by, 0)
+        return list(
+            itertools.zip_longest([*before_predicted, *predicted], [*before_observed, *observed])
+        )
 
     def cost(pairs: list[tuple[Event | None, tuple[float, str] | None]]) -> float:
         total = 0.0
-        for event, seen in pairs:
-            if event is None or seen is None:
+        for event, point in pairs:
+            if event is None or point is None:
                 total += 1.0
-            elif event.event != f"loss {seen[1]}":
+            elif event.event != f"loss {point[1]}":
                 return math.inf
             else:
-                total += abs(math.log(max(event.time, 1) / max(seen[0], 1)))
+                total += abs(math.log(max(event.time, 1) / max(point[0], 1)))
         return total
 
     shifts = range(-len(predicted), len(observed) + 1)
     return [
         (
-            event or Event((-1, -1), f"loss {seen[1] if seen else ''}", math.nan),
-            seen[0] if seen else math.nan,
+            event or Event((-1, -1), f"loss {point[1] if point else ''}", math.nan),
+            point[0] if point else math.nan,
         )
-        for event, seen in min(map(shifted, shifts), key=cost)
+        for event, point in min(map(shifted, shifts), key=cost)
     ]
 
 
@@ -288,9 +298,9 @@ def paper_settings() -> Iterator[Setting]:
     """
     yield from figure_settings()
     task, start = SIMTask.from_signal([4, 1]), Scaled([[2, 1], [1, 2]], "1e-90")
-    given = ("Inside D.1-D.5", "omega = 1e-90, beta = 2", "a")
+    labels = ("Inside D.1-D.5", "omega = 1e-90, beta = 2", "a")
     for dynamics in ("euler", "gd"):
-        yield Setting(*given, dynamics, task, start, "1/1000", None)
+        yield Setting(*labels, dynamics, task, start, "1/1000", None)
 
 
 def paper_tables() -> Iterator[Comparison]:

@@ -46,7 +46,7 @@ def ends(ball: flint.arb) -> Ends:
 
 
 def _dyadic(number: flint.arb) -> Fraction:
-    mantissa, exponent = (int(part) for part in number.man_exp())
+    mantissa, exponent = (int(integer) for integer in number.man_exp())
     if abs(exponent) > 4 * numbers.LARGEST_EXPONENT:
         word = f"must have an exponent of at most {numbers.LARGEST_EXPONENT} in size"
         raise InvalidInput("a ball", number.str(5), word)
@@ -67,24 +67,24 @@ def interval(
     `least`: what none of its points may lie below. Raises InvalidInput for what is not a number,
     ends in the wrong order, or a ball that is not finite.
     """
-    shown = value
+    reported = value
     if isinstance(value, flint.arb) and not point:
         if not value.is_finite():
             raise InvalidInput(argument, value, "must be a finite ball", source)
         low, high = (Fraction(end) for end in ends(value))
-        shown = numbers.scientific(low)
+        reported = numbers.scientific(low)
     elif isinstance(value, Sequence) and not isinstance(value, str | bytes) and not point:
         if len(value) != 2:
             raise InvalidInput(argument, value, "must be a number or a pair", source)
         low, high = (numbers.exact(end, argument, source) for end in value)
         if low > high:
             raise InvalidInput(argument, value, "must have its lower end first", source)
-        shown = numbers.scientific(low)
+        reported = numbers.scientific(low)
     else:
         low = high = numbers.exact(value, argument, source)
     if least is not None and (low < least or (strict and low == least)):
         word = "must be positive" if strict else f"must be at least {least}"
-        raise InvalidInput(argument, shown, word, source)
+        raise InvalidInput(argument, reported, word, source)
     return low, high
 
 
@@ -116,26 +116,26 @@ def enclose(box: Box) -> dict[str, tuple[Verdict, Ends]]:
     maybe = order[-1][1] > 0 and not box.has_zero
     gap = box.gap
     room = _room(box)
-    parts = [_signal_and_step(box)]
+    pieces = [_signal_and_step(box)]
     may_exist = maybe and gap[1] > 0 and (d == 1 or box.power == 1) and room[1] > 0
     certain = may_exist and positive and gap[0] > 0 and room[0] > 0
     if may_exist:
-        parts.append(_with_witness(box, room))
+        pieces.append(_with_witness(box, room))
     if not certain:
         beta = [max(end, 1 + ATTEMPT) for end in box.beta]
         if d > 1 and gap[1] > 0 and box.omega[0] * beta[0] < 1:
-            parts.append(_with_smallest_P(box, positive=positive))
+            pieces.append(_with_smallest_P(box, positive=positive))
         if d == 1 or (gap[1] > 0 and box.omega[1] * beta[1] >= 1):
-            parts.append(_with_P_two(box, apart=True))
+            pieces.append(_with_P_two(box, apart=True))
         if gap[0] <= 0:
-            parts.append(_with_P_two(box, apart=False))
-    found = {}
+            pieces.append(_with_P_two(box, apart=False))
+    enclosures = {}
     for label in ("D.1", "D.2", "D.3", "D.4", "D.5"):
-        met = [part[label] for part in parts if label in part]
+        met = [piece[label] for piece in pieces if label in piece]
         verdicts = frozenset[Verdict]().union(*(verdict for verdict, _ in met))
         verdict = next(iter(verdicts)) if len(verdicts) == 1 else Verdict.UNDECIDED
-        found[label] = verdict, (min(end[0] for _, end in met), max(end[1] for _, end in met))
-    return found
+        enclosures[label] = verdict, (min(end[0] for _, end in met), max(end[1] for _, end in met))
+    return enclosures
 
 
 def _signal_and_step(box: Box) -> dict[str, Met]:
@@ -146,8 +146,8 @@ def _signal_and_step(box: Box) -> dict[str, Met]:
     signal = (_HOLDS if may_hold else frozenset()) | (_FAILS if may_fail else frozenset())
     margin = (-math.inf if may_fail else math.inf), (math.inf if may_hold else -math.inf)
     steps = 9 * K * box.eta[0] * largest[0], 9 * K * box.eta[1] * largest[1]
-    fits = frozenset(Verdict.HOLDS if step <= 1 else Verdict.FAILS for step in steps)
-    return {"D.1": (signal, margin), "D.2": (fits, opposite(log10_ends(*steps)))}
+    step_verdicts = frozenset(Verdict.HOLDS if step <= 1 else Verdict.FAILS for step in steps)
+    return {"D.1": (signal, margin), "D.2": (step_verdicts, opposite(log10_ends(*steps)))}
 
 
 def _room(box: Box) -> Ends:
@@ -156,26 +156,26 @@ def _room(box: Box) -> Ends:
     It falls as omega and beta grow, so that their ends decide; a ball around both ends would reach
     beyond them, because its radius has 30 bits.
     """
-    found = []
-    for place in (1, 0):
-        omega, beta = (box.omega[place],) * 2, (box.beta[place],) * 2
+    bounds = []
+    for side in (1, 0):
+        omega, beta = (box.omega[side],) * 2, (box.beta[side],) * 2
         at = Letters.off_corner(replace(box, omega=omega, beta=beta), 0, 0)
-        found.append(ends(at.slack())[1 - place])
-    return found[0], found[1]
+        bounds.append(ends(at.slack())[1 - side])
+    return bounds[0], bounds[1]
 
 
-def _with_witness(box: Box, most: Ends) -> dict[str, Met]:
+def _with_witness(box: Box, room: Ends) -> dict[str, Met]:
     """D.3 to D.5 at the points where the constants exist: they hold, with these margins."""
     at = Letters.off_corner(box, *witness_steps(box))
     n = at.n
     here = ends(at.slack() / n)
-    least = max(Fraction(0), most[0] / (2 * n), here[0])
-    largest = max(least, min(most[1] / n, here[1]))
+    smallest = max(Fraction(0), room[0] / (2 * n), here[0])
+    largest = max(smallest, min(room[1] / n, here[1]))
     if math.isinf(largest) or not at.D.is_finite():
         unknown: Met = (_HOLDS, (Fraction(0), math.inf))
         return {"D.3": unknown, "D.4": unknown, "D.5": unknown}
     above, below = (
-        hull(Fraction(least) * low, Fraction(largest) * high)
+        hull(Fraction(smallest) * low, Fraction(largest) * high)
         for low, high in ((Fraction(1, 2), Fraction(3, 5)), (Fraction(2, 5), Fraction(1, 2)))
     )
     X = at.u * (1 - flint.arb(1) / n) + (at.D + 2 * at.b) / n - at.b + above
@@ -258,8 +258,8 @@ def _size(at: Letters, slack: flint.arb) -> Ends:
     return _smaller(ends(log10(slack - at.cost)), ends(log10(root)))
 
 
-def _smaller(one: Ends, other: Ends) -> Ends:
-    return min(one[0], other[0]), min(one[1], other[1])
+def _smaller(first: Ends, second: Ends) -> Ends:
+    return min(first[0], second[0]), min(first[1], second[1])
 
 
 def _by_sign(margin: Ends) -> frozenset[Verdict]:

@@ -43,13 +43,13 @@ from swingby.verify.checking.report import Report, Result, Witness
 class Instance:
     """One inequality of a statement, at one choice of its free indices.
 
-    `place`: ``"i = 2, j = 1"`` in the user's concept numbers, or empty. `values`: by sympy symbol,
-    all numbers but P.
+    `indices`: ``"i = 2, j = 1"`` in the user's concept numbers, or empty.
+    `values`: by sympy symbol, all numbers but P.
     """
 
     statement: Statement
     condition: Condition
-    place: str
+    indices: str
     values: dict[Any, Fraction]
     log10_P: Fraction
 
@@ -62,8 +62,8 @@ class Instance:
 
     def small_and_large(self) -> tuple[flint.arb, flint.arb]:
         """The side that has to be the smaller one, then the larger one."""
-        left, right = self.sides()
-        return (left, right) if self.condition.relation.rel_op in ("<=", "<") else (right, left)
+        lhs, rhs = self.sides()
+        return (lhs, rhs) if self.condition.relation.rel_op in ("<=", "<") else (rhs, lhs)
 
     def side(self, precisions: Sequence[int] = balls.PRECISIONS) -> int | None:
         """1 inside, 0 where both sides are equal, -1 outside, None if undecided."""
@@ -75,9 +75,9 @@ class Instance:
         for bits in precisions:
             with precision(bits):
                 small, large = self.small_and_large()
-                found = balls.sign(large - small)
-            if found is not None:
-                return found
+                sign = balls.sign(large - small)
+            if sign is not None:
+                return sign
         return None
 
     def sign(self, precisions: Sequence[int] = balls.PRECISIONS) -> int | None:
@@ -139,8 +139,8 @@ def instances(
     shared |= {text.omega: problem.omega, text.eta: problem.eta, text.d: Fraction(problem.d)}
     for statement in statements:
         for condition in statement.conditions:
-            for place, extra in _choices(condition, problem, initial, neighbours=neighbours):
-                yield Instance(statement, condition, place, shared | extra, constants.log10_P)
+            for indices, extra in _choices(condition, problem, initial, neighbours=neighbours):
+                yield Instance(statement, condition, indices, shared | extra, constants.log10_P)
 
 
 def _choices(
@@ -171,13 +171,15 @@ def about_numbers(statement: Statement, problem: Problem, constants: Constants) 
     Signals too close for D.5 fail at every P; (D.10) at the P tried would only distract, so that
     only their own inequality is left.
     """
-    found = [
-        replace(one, condition=GAP) if text.C in one.condition.relation.free_symbols else one
-        for one in instances([statement], problem, constants, neighbours=True)
-        if one.condition.about == "numbers"
+    numeric = [
+        replace(instance, condition=GAP)
+        if text.C in instance.condition.relation.free_symbols
+        else instance
+        for instance in instances([statement], problem, constants, neighbours=True)
+        if instance.condition.about == "numbers"
     ]
-    gaps = [one for one in found if one.condition is GAP]
-    return gaps if gaps and not problem.separated else found
+    gaps = [instance for instance in numeric if instance.condition is GAP]
+    return gaps if gaps and not problem.separated else numeric
 
 
 def confirms(
@@ -189,8 +191,8 @@ def confirms(
     """Whether plain evaluation certainly confirms every inequality of :func:`instances`."""
     # All pairs where that is quick; many dimensions have half a million of them.
     neighbours = problem.d > 64
-    found = instances(statements, problem, constants, initial, neighbours=neighbours)
-    return all(instance.sign() in (0, 1) for instance in found)
+    inequalities = instances(statements, problem, constants, initial, neighbours=neighbours)
+    return all(instance.sign() in (0, 1) for instance in inequalities)
 
 
 @dataclass(frozen=True)
@@ -223,8 +225,10 @@ def judge_point(
     feasible = tried = feasibility.omega_verdict(problem, bits)
     if bits is not None and feasible == Verdict.UNDECIDED:
         tried = feasibility.omega_verdict(problem)
-    found = tried == Verdict.HOLDS
-    constants = feasibility.witness(problem) if found else feasibility.nearest_attempt(problem)
+    constants_exist = tried == Verdict.HOLDS
+    constants = (
+        feasibility.witness(problem) if constants_exist else feasibility.nearest_attempt(problem)
+    )
     precisions = balls.PRECISIONS if bits is None else (bits,)
     judged, used = [], bits or MARGIN_BITS
     for statement in text.statements(edition):
@@ -239,9 +243,9 @@ def judge_point(
             verdict = Verdict.UNDECIDED
         margins = []
         for instance in numeric:
-            margin, at = instance.margin(precisions if bits else precisions[1:])
+            margin, bits_needed = instance.margin(precisions if bits else precisions[1:])
             margins.append(margin)
-            used = max(used, at)
+            used = max(used, bits_needed)
         low = min((margin[0] for margin in margins), default=math.inf)
         high = min((margin[1] for margin in margins), default=math.inf)
         pairs = zip(map(middle, margins), numeric, strict=True)
@@ -261,19 +265,21 @@ _SIDES = {
 }
 
 
-def _result(one: Judged, reason: str) -> Result:
-    said = one.statement
-    return Result(said.id, said.title, one.verdict, middle(one.margin), reason, said)
+def _result(judged: Judged, reason: str) -> Result:
+    statement = judged.statement
+    return Result(
+        statement.id, statement.title, judged.verdict, middle(judged.margin), reason, statement
+    )
 
 
 def report_existential(
     task: SIMTask, problem: Problem, initial: Initial | None, edition: str, dynamics: str
 ) -> Report:
     """Judge the printed or the corrected edition."""
-    constants, found, _ = judge_point(edition, problem)
+    constants, judged, _ = judge_point(edition, problem)
     reasons = [_explain_D1(problem, constants)]
-    reasons += [_explain(one.worst, constants) for one in found[1:]]
-    results = tuple(map(_result, found, reasons))
+    reasons += [_explain(assumption.worst, constants) for assumption in judged[1:]]
+    results = tuple(map(_result, judged, reasons))
     statements = text.statements(edition)
     if all(result.verdict == Verdict.HOLDS for result in results) and not confirms(
         statements, problem, constants, initial
@@ -295,8 +301,19 @@ def report_existential(
         ball = None if problem.has_zero else feasibility.largest_omega(problem)
         limit = None if ball is None else balls.midpoint(ball)
         largest_eta = balls.midpoint(balls.ball(feasibility.largest_eta(problem)))
-    given = (task, edition, problem.omega, problem.eta, problem.beta, dynamics, initial, results)
-    return Report(*given, tried, limit, largest_eta, _binding(results, problem), tuple(notes))
+    leading_fields = (
+        task,
+        edition,
+        problem.omega,
+        problem.eta,
+        problem.beta,
+        dynamics,
+        initial,
+        results,
+    )
+    return Report(
+        *leading_fields, tried, limit, largest_eta, _binding(results, problem), tuple(notes)
+    )
 
 
 def _explain_D1(problem: Problem, constants: Constants) -> str:
@@ -305,14 +322,14 @@ def _explain_D1(problem: Problem, constants: Constants) -> str:
             return f"a_{k} = 0, and no alpha > 0 satisfies alpha <= a_{k}"
     if problem.has_zero:
         return "W(0) has a zero entry, and no omega > 0 satisfies omega <= |w_ij(0)| there"
-    given = (
+    bounds = (
         constants.alpha,
         min(problem.signal),
         max(problem.signal),
         constants.gamma * constants.alpha,
         constants.beta,
     )
-    alpha, low, high, top, beta = map(numbers.scientific, given)
+    alpha, low, high, top, beta = map(numbers.scientific, bounds)
     return (
         f"alpha = {alpha} <= a_k in [{low}, {high}] <= gamma alpha = {top}, beta = {beta}: any "
         "positive signal has such constants"
@@ -323,19 +340,19 @@ def _explain(worst: Instance | None, constants: Constants) -> str:
     """Both sides of the tightest inequality, in words."""
     if worst is None:
         return "there is no pair of concepts to compare"
-    where = f" at {worst.place}" if worst.place else ""
+    where = f" at {worst.indices}" if worst.indices else ""
     if worst.condition is GAP:
         large, close = worst.values[text.a_i], 3 * worst.values[text.a_j]
         word = ">" if large > close else "is not above"
-        shown = f"a_i = {numbers.scientific(large)} {word} 3 a_j = {numbers.scientific(close)}"
-        return shown + where
+        inequality = f"a_i = {numbers.scientific(large)} {word} 3 a_j = {numbers.scientific(close)}"
+        return inequality + where
     with precision(128):
-        left, right = map(_short, worst.sides())
+        left_value, right_value = map(_short, worst.sides())
     sign = {Verdict.HOLDS: "<=", Verdict.FAILS: ">", Verdict.UNDECIDED: "?"}[worst.verdict()]
     label = worst.statement.id
     left_name, right_name = _SIDES[label]
-    shown = right_name if label == "D.3" else f"{right_name} = {right}"
-    sentence = f"{left_name} = {left} {sign} {shown}{where}"
+    right_side = right_name if label == "D.3" else f"{right_name} = {right_value}"
+    sentence = f"{left_name} = {left_value} {sign} {right_side}{where}"
     if label == "D.2":
         return f"{sentence} with K = {constants.K}"
     return f"{sentence} with P = {numbers.scientific_log10(float(constants.log10_P))}"
@@ -394,9 +411,9 @@ def judge_repaired(
             nondegenerate = (Verdict.HOLDS, ANY)
         elif possible and rho <= box.beta[1]:
             nondegenerate = (Verdict.UNDECIDED, (-math.inf, math.inf))
-        small, found = _small(box, rho, distinct[0], nondegenerate[0])
+        small, findings = _small(box, rho, distinct[0], nondegenerate[0])
     pairs = zip(repaired.STATEMENTS, (distinct, nondegenerate, small), strict=True)
-    return box, tuple(Judged(said, *judged) for said, judged in pairs), smallest, found
+    return box, tuple(Judged(statement, *judged) for statement, judged in pairs), smallest, findings
 
 
 def _distinct(box: Box) -> tuple[Verdict, Ends]:
@@ -428,8 +445,8 @@ def _small(
     outside = Verdict.FAILS if products[0] > 1 else Verdict.UNDECIDED
     if Verdict.UNDECIDED in (distinct, nondegenerate) or signal != box.corner(1).signal:
         return (outside, (-math.inf, beyond)), None
-    found = {x: repaired.findings(signal, x, box.beta[1], rho) for x in dict.fromkeys(box.omega)}
-    below, above = (found[omega] for omega in box.omega)
+    findings = {x: repaired.findings(signal, x, box.beta[1], rho) for x in dict.fromkeys(box.omega)}
+    below, above = (findings[omega] for omega in box.omega)
     low, high = _omega_margin(above, box.omega[1])[0], _omega_margin(below, box.omega[0])[1]
     if box.beta[0] == box.beta[1]:
         verdict = below.verdict if below.verdict == above.verdict else Verdict.UNDECIDED
@@ -439,9 +456,9 @@ def _small(
     return (outside, (low, beyond)), below
 
 
-def _omega_margin(found: repaired.RepairedFindings, omega: Fraction) -> Ends:
+def _omega_margin(findings: repaired.RepairedFindings, omega: Fraction) -> Ends:
     """log10 of omega_0 over omega."""
-    limit = balls.ball(numbers.exact(found.omega_0, "omega_0"))
+    limit = balls.ball(numbers.exact(findings.omega_0, "omega_0"))
     return ends(log10(limit.log() - balls.ball(omega).log()))
 
 
@@ -458,26 +475,26 @@ def report_repaired(
 
     `box`: with omega and beta as promised; replaced by what W(0) has, when it is given.
     """
-    box, judged, smallest, found = judge_repaired(box, initial, rho)
+    box, judged, smallest, findings = judge_repaired(box, initial, rho)
     problem = box.corner(0)
     omega, beta = problem.omega, problem.beta
     reasons = (
         _explain_signal(box),
         _explain_pivots(omega, beta, smallest, "promised:" if initial is None else "W(0) has"),
         "omega_0 exists only for distinct positive signals and positive pivots"
-        if found is None
-        else found.reason,
+        if findings is None
+        else findings.reason,
     )
     results = tuple(map(_result, judged, reasons))
-    if found is not None:
-        results = (*results[:2], replace(results[2], margin=found.margin))
+    if findings is not None:
+        results = (*results[:2], replace(results[2], margin=findings.margin))
     failing = [result.id for result in results if result.verdict == Verdict.FAILS]
-    tried = Witness(dict(found.constants or {}) if found is not None else {})
-    limit = None if found is None else found.omega_0
-    notes = [NOTE] if failing or found is None else [NOTE, *_promises(problem.eta, found)]
+    tried = Witness(dict(findings.constants or {}) if findings is not None else {})
+    limit = None if findings is None else findings.omega_0
+    notes = [NOTE] if failing or findings is None else [NOTE, *_promises(problem.eta, findings)]
     binding = failing[0] if failing else "D.4'"
-    given = (task, "repaired", omega, problem.eta, beta, dynamics, initial, results)
-    return Report(*given, tried, limit, mpmath.mpf("inf"), binding, tuple(notes))
+    leading_fields = (task, "repaired", omega, problem.eta, beta, dynamics, initial, results)
+    return Report(*leading_fields, tried, limit, mpmath.mpf("inf"), binding, tuple(notes))
 
 
 def _explain_signal(box: Box) -> str:
@@ -490,29 +507,29 @@ def _explain_signal(box: Box) -> str:
 
 
 def _explain_pivots(omega: Fraction, beta: Fraction, smallest: Fraction, source: str) -> str:
-    shown = numbers.scientific(smallest)
+    pivot = numbers.scientific(smallest)
     if omega <= 0 or smallest <= 0:
-        return f"{source} a pivot of {shown}, which is not positive"
+        return f"{source} a pivot of {pivot}, which is not positive"
     if smallest > beta * omega:
         return "rho exceeds beta, but a pivot is never above its diagonal entry"
-    return f"{source} w_kk(0) <= {numbers.scientific(beta * omega)} and pivots >= {shown}"
+    return f"{source} w_kk(0) <= {numbers.scientific(beta * omega)} and pivots >= {pivot}"
 
 
-def _promises(eta: Fraction, found: repaired.RepairedFindings) -> list[str]:
+def _promises(eta: Fraction, findings: repaired.RepairedFindings) -> list[str]:
     """What the theorem promises, in the user's concept numbers."""
     lines = []
-    if found.reach_by is not None:
+    if findings.reach_by is not None:
         steps = ", ".join(
             f"w_{k}{k} by {numbers.scientific(Fraction(time) / eta, 5)}"
-            for k, time in enumerate(found.reach_by, 1)
+            for k, time in enumerate(findings.reach_by, 1)
         )
         lines.append(f"Promised: W -> I, and above 0.8 in steps of the flow: {steps}.")
-    if found.log_peaks:
+    if findings.log_peaks:
         sizes = ", ".join(
             f"|w_{i + 1}{j + 1}| < {numbers.scientific_log10(value / math.log(10), 3)}"
             if math.isfinite(value)
             else f"w_{i + 1}{j + 1} = 0"
-            for (i, j), value in found.log_peaks.items()
+            for (i, j), value in findings.log_peaks.items()
         )
         lines.append(f"Promised for all time: {sizes}.")
     return lines

@@ -195,8 +195,8 @@ class Box:
     @property
     def gap(self) -> Interval:
         """The smallest of the gaps; 1 for one concept."""
-        one = Fraction(1)
-        lows, highs = zip(*self.gaps, strict=True) if self.gaps else ((one,), (one,))
+        unit = Fraction(1)
+        lows, highs = zip(*self.gaps, strict=True) if self.gaps else ((unit,), (unit,))
         return min(lows), min(highs)
 
     @functools.cached_property
@@ -206,10 +206,10 @@ class Box:
         if not low_top:
             return Fraction(0), Fraction(1)
         lows, highs = [], []
-        for place, (low, high) in enumerate(self.gaps):
+        for rank, (low, high) in enumerate(self.gaps):
             # Of the first pair the larger signal is the largest itself.
-            lows.append(low / (low_top if place == 0 or low < 0 else high_top))
-            highs.append(high / (high_top if place == 0 or high < 0 else low_top))
+            lows.append(low / (low_top if rank == 0 or low < 0 else high_top))
+            highs.append(high / (high_top if rank == 0 or high < 0 else low_top))
         return min(lows), min(highs)
 
     @functools.cached_property
@@ -218,8 +218,8 @@ class Box:
         order = self.descending
         certain = [high for low, high in order if low]
         low = max(Fraction(1), order[0][0] / min(certain)) if certain else Fraction(1)
-        least = min(low for low, high in order if high)
-        return low, max(low, order[0][1] / least) if least else math.inf
+        smallest = min(low for low, high in order if high)
+        return low, max(low, order[0][1] / smallest) if smallest else math.inf
 
 
 def hull(low: Fraction, high: Fraction) -> flint.arb:
@@ -260,8 +260,8 @@ class Letters:
             narrow, wide = box.relative_gap
             if wide > 0:
                 low = low.max((self.kappa - 1).lower() / balls.ball(10 * wide))
-            least = (self.kappa - 1).upper() / balls.ball(10 * narrow) if narrow > 0 else infinite
-            high = high.max(least)
+            largest = (self.kappa - 1).upper() / balls.ball(10 * narrow) if narrow > 0 else infinite
+            high = high.max(largest)
         low, high = ((balls.ball(K * self.d) * gamma).log() for gamma in (low, high))
         self.D = low.union(high) - (1 - 1 / self.kappa.sqrt()).log()
         #: What gamma > 1 costs where all signals are equal.
@@ -292,8 +292,8 @@ class Letters:
             return self.above(flint.arb(2).log())
         if self.n == 1:
             return self.s * self.u - self.D - self.b - self.b / (1 + self.rho * self.c)
-        kept = self.s + 1 / (1 / self.rho + self.c)
-        return (2 * self.s - 1) * self.u - self.D - 2 * self.b * kept
+        coefficient = self.s + 1 / (1 / self.rho + self.c)
+        return (2 * self.s - 1) * self.u - self.D - 2 * self.b * coefficient
 
     def above(self, p: flint.arb) -> flint.arb:
         """N (p_+ - p)."""
@@ -335,10 +335,10 @@ class Constants:
 
 def alpha_at(problem: Problem, kappa: Fraction) -> Fraction:
     """The best alpha at a kappa above 1 (step 2); zero signals, which break D.1, are left out."""
-    least = min(value for value in problem.signal if value)
+    smallest = min(value for value in problem.signal if value)
     if problem.gap is None or problem.gap <= 0:
-        return least
-    return min(least, 10 * problem.gap / (kappa - 1))
+        return smallest
+    return min(smallest, 10 * problem.gap / (kappa - 1))
 
 
 def threshold(problem: Problem, kappa: Fraction = KAPPA) -> flint.arb:
@@ -410,11 +410,11 @@ def witness_steps(box: Box) -> Interval:
 
     It is the largest that leaves half of the room for log P, and four steps.
     """
-    most, high = Letters.off_corner(box, 0, 0).slack() / box.power, None
+    full_room, high = Letters.off_corner(box, 0, 0).slack() / box.power, None
     for places in range(1, 600):
         step = Fraction(1, 10**places)
         room = Letters.off_corner(box, step, step).slack() / box.power
-        need = (4 * balls.ball(step)).max(most / 2)
+        need = (4 * balls.ball(step)).max(full_room / 2)
         if high is None and not room < need:
             high = step
         if room > need:

@@ -76,8 +76,8 @@ class Witness(Mapping[str, mpmath.mpf]):
         return len(self._values)
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={mpmath.nstr(value, 6)}" for name, value in self.items())
-        return f"Witness({shown})"
+        constants = ", ".join(f"{name}={mpmath.nstr(value, 6)}" for name, value in self.items())
+        return f"Witness({constants})"
 
 
 Row = TypeVar("Row", "Result", "CertifiedAssumption")
@@ -95,7 +95,7 @@ class Verdicts(Drawn, Generic[Row]):
     @property
     def verdict(self) -> Verdict:
         """The verdict on all assumptions together."""
-        return all_hold(one.verdict for one in self._all)
+        return all_hold(row.verdict for row in self._all)
 
     @property
     def holds(self) -> bool:
@@ -108,7 +108,7 @@ class Verdicts(Drawn, Generic[Row]):
     @property
     def failing(self) -> tuple[str, ...]:
         """Ids of the assumptions that fail."""
-        return tuple(one.id for one in self._all if one.verdict == Verdict.FAILS)
+        return tuple(row.id for row in self._all if row.verdict == Verdict.FAILS)
 
     def _word(self, doubt: str) -> str:
         """The verdict as a sentence; `doubt` says why nothing is decided."""
@@ -117,11 +117,11 @@ class Verdicts(Drawn, Generic[Row]):
         return f"Fails: {', '.join(self.failing)}." if self.failing else "All hold."
 
     def __getitem__(self, id: str) -> Row:
-        for one in self._all:
-            if one.id == id:
-                return one
-        known = ", ".join(one.id for one in self._all)
-        raise KeyError(f"{id!r} is not an assumption of the {self.edition} edition ({known})")
+        for row in self._all:
+            if row.id == id:
+                return row
+        ids = ", ".join(row.id for row in self._all)
+        raise KeyError(f"{id!r} is not an assumption of the {self.edition} edition ({ids})")
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self._all)
@@ -132,7 +132,7 @@ class Verdicts(Drawn, Generic[Row]):
     def _frame(self, columns: list[str]) -> Any:
         import pandas
 
-        rows = [[getattr(one, name) for name in columns] for one in self._all]
+        rows = [[getattr(row, name) for name in columns] for row in self._all]
         frame = pandas.DataFrame(rows, columns=columns)
         frame["verdict"] = frame["verdict"].map(str)
         return frame
@@ -202,7 +202,7 @@ class Report(Verdicts[Result]):
         if self.omega_limit is None:
             return None
         with precision(256):
-            omega, eta = (balls.midpoint(balls.ball(one)) for one in (self.omega, self.eta))
+            omega, eta = (balls.midpoint(balls.ball(number)) for number in (self.omega, self.eta))
         bounded = mpmath.isfinite(self.largest_eta)
         return min(self.omega_limit, omega), min(self.largest_eta, eta) if bounded else mpmath.inf
 
@@ -276,12 +276,12 @@ class Report(Verdicts[Result]):
         finite = [abs(row.margin) for row in rows if math.isfinite(row.margin)]
         edge = 1.25 * max([1.0, *finite])
         colors = {"holds": COLORS[2], "fails": COLORS[1], "undecided": COLORS[5]}
-        for place, row in enumerate(rows):
-            shown = 0.0 if math.isnan(row.margin) else max(-edge, min(edge, row.margin))
-            ax.barh(place, shown, color=colors[str(row.verdict)], height=0.6)
-            if not math.isfinite(row.margin) or abs(shown) < 0.02 * edge:
-                side = "left" if shown <= 0 else "right"
-                ax.text(0, place, f"  {row.verdict}  ", ha=side, va="center")
+        for position, row in enumerate(rows):
+            length = 0.0 if math.isnan(row.margin) else max(-edge, min(edge, row.margin))
+            ax.barh(position, length, color=colors[str(row.verdict)], height=0.6)
+            if not math.isfinite(row.margin) or abs(length) < 0.02 * edge:
+                side = "left" if length <= 0 else "right"
+                ax.text(0, position, f"  {row.verdict}  ", ha=side, va="center")
         ax.axvline(0, color="black", linewidth=0.8)
         ax.set_yticks(range(len(rows)), [row.id for row in rows])
         ax.set_xlim(-edge, edge)
@@ -290,39 +290,47 @@ class Report(Verdicts[Result]):
 
     def to_grid(self) -> Grid:
         """Every assumption with its margin, and the predicted half-times below."""
-        given = [f"a = ({', '.join(map(numbers.scientific, self.task.exact_signal))})"]
+        quantities = [f"a = ({', '.join(map(numbers.scientific, self.task.exact_signal))})"]
         for name in ("omega", "beta", "eta"):
-            given.append(f"{name} = {numbers.scientific(getattr(self, name))}")
+            quantities.append(f"{name} = {numbers.scientific(getattr(self, name))}")
         if self.initial is not None:
-            given.append("omega and beta from W(0)")
+            quantities.append("omega and beta from W(0)")
         return Grid(
             title=_EDITION_LINE[self.edition],
             columns=["", "assumption", "verdict", ">margin", "why"],
             rows=[
-                [one.id, one.title, str(one.verdict), _margin_text(one.margin), one.reason]
-                for one in self.results
+                [
+                    result.id,
+                    result.title,
+                    str(result.verdict),
+                    _margin_text(result.margin),
+                    result.reason,
+                ]
+                for result in self.results
             ],
-            above=[", ".join(given)],
+            above=[", ".join(quantities)],
             below=[*self._summary_lines(), *self._schedule_lines()],
         )
 
     def _summary_lines(self) -> list[str]:
         word = self._word("the numbers lie on the boundary to within the precision")
-        parts = [word, f"Binding: {self.binding}."]
+        sentences = [word, f"Binding: {self.binding}."]
         if self.largest_omega is not None:
-            parts.append(f"Largest omega: {rounded(self.largest_omega)}.")
+            sentences.append(f"Largest omega: {rounded(self.largest_omega)}.")
         elif self.omega_limit is not None:
-            parts.append(f"Largest omega once eta is small enough: {rounded(self.omega_limit)}.")
+            sentences.append(
+                f"Largest omega once eta is small enough: {rounded(self.omega_limit)}."
+            )
         else:
-            parts.append("No omega is small enough.")
+            sentences.append("No omega is small enough.")
         if mpmath.isfinite(self.largest_eta):
-            parts.append(f"Largest eta: {rounded(self.largest_eta)}.")
-        lines = ["", " ".join(parts), "Margins are log10 of the slack, positive inside."]
+            sentences.append(f"Largest eta: {rounded(self.largest_eta)}.")
+        lines = ["", " ".join(sentences), "Margins are log10 of the slack, positive inside."]
         if self.constants is not None and len(self.constants):
-            shown = ", ".join(
+            constants = ", ".join(
                 f"{name} = {rounded(value)}" for name, value in self.constants.items()
             )
-            lines.append(f"Witness: {shown}.")
+            lines.append(f"Witness: {constants}.")
         return lines + list(self.notes)
 
     def _schedule_lines(self) -> list[str]:
@@ -383,11 +391,11 @@ class CertifiedAssumption:
     upper: str
 
     @classmethod
-    def of(cls, text: Statement, verdict: Verdict, margin: Ends) -> CertifiedAssumption:
+    def of(cls, statement: Statement, verdict: Verdict, margin: Ends) -> CertifiedAssumption:
         """The row of a statement, its margin widened so that a float of it lies inside."""
         low, high = _widened(margin[0], -1), _widened(margin[1], 1)
-        shown = decimal_text(low, up=False), decimal_text(high, up=True)
-        return cls(text.id, text.title, verdict, (low, high), *shown)
+        decimals = decimal_text(low, up=False), decimal_text(high, up=True)
+        return cls(statement.id, statement.title, verdict, (low, high), *decimals)
 
 
 @dataclass(frozen=True)
@@ -414,9 +422,9 @@ class CertifiedAssumptions(Verdicts[CertifiedAssumption]):
     def to_grid(self) -> Grid:
         """The rows as a table with the numbers above it."""
         box = self.box
-        given = [f"a = ({', '.join(map(_interval_text, box.signal))})"]
+        quantities = [f"a = ({', '.join(map(_interval_text, box.signal))})"]
         for name in ("omega", "beta", "eta"):
-            given.append(f"{name} = {_interval_text(getattr(box, name))}")
+            quantities.append(f"{name} = {_interval_text(getattr(box, name))}")
         word = self._word("an edge lies within the numbers given")
         word += f" Margins are log10 of the slack, positive inside ({self.bits} bits)."
         return Grid(
@@ -425,7 +433,7 @@ class CertifiedAssumptions(Verdicts[CertifiedAssumption]):
             rows=[
                 [row.id, row.title, str(row.verdict), _ends_text(row.margin)] for row in self.rows
             ],
-            above=[", ".join(given)],
+            above=[", ".join(quantities)],
             below=["", word],
         )
 
@@ -436,14 +444,14 @@ class CertifiedAssumptions(Verdicts[CertifiedAssumption]):
     def to_dict(self) -> dict[str, Any]:
         """Plain text and numbers, ready for JSON: intervals as pairs of exact quotients."""
 
-        def pair(given: Interval) -> list[str]:
-            return [_quotient(given[0]), _quotient(given[1])]
+        def pair(ends: Interval) -> list[str]:
+            return [_quotient(ends[0]), _quotient(ends[1])]
 
         return {
             "edition": self.edition,
             "verdict": str(self.verdict),
             "bits": self.bits,
-            "signal": [pair(given) for given in self.box.signal],
+            "signal": [pair(ends) for ends in self.box.signal],
             "omega": pair(self.box.omega),
             "beta": pair(self.box.beta),
             "eta": pair(self.box.eta),
@@ -480,9 +488,9 @@ def _quotient(number: Fraction) -> str:
     return str(flint.fmpq(number.numerator, number.denominator))
 
 
-def _interval_text(given: Interval) -> str:
-    low, high = (numbers.scientific(end) for end in given)
-    return low if given[0] == given[1] else f"[{low}, {high}]"
+def _interval_text(ends: Interval) -> str:
+    low, high = (numbers.scientific(end) for end in ends)
+    return low if ends[0] == ends[1] else f"[{low}, {high}]"
 
 
 def _ends_text(margin: Ends) -> str:
@@ -502,7 +510,7 @@ def _ends_text(margin: Ends) -> str:
             return "inf" if end > 0 else "-inf"
         # The widening for floats is taken back: a proved margin of at least 0 is not below 0.
         scaled = _widened(end, -direction) * 10**digits
-        whole = math.floor(scaled) if direction < 0 else math.ceil(scaled)
-        return f"{whole / 10**digits:+.{digits}f}"
+        integer = math.floor(scaled) if direction < 0 else math.ceil(scaled)
+        return f"{integer / 10**digits:+.{digits}f}"
 
     return f"[{rounded(low, -1)}, {rounded(high, 1)}]"
