@@ -118,13 +118,13 @@ def test_what_takes_long_says_so_before_it_begins(line, monkeypatch, capsys):
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no /proc")
 def test_the_memory_of_workers_counts():
     """A process of 300 MB, seen from its parent."""
-    before = options._in_use()
+    before = options._memory_in_use()
     code = "x = bytearray(300 << 20); print(flush=True); input()"
     with subprocess.Popen([sys.executable, "-c", code], stdin=-1, stdout=-1) as worker:
         worker.stdout.readline()
-        assert options._in_use() - before > 300 << 20
+        assert options._memory_in_use() - before > 300 << 20
         worker.communicate(b"\n")
-    assert options._in_use() - before < 100 << 20
+    assert options._memory_in_use() - before < 100 << 20
 
 
 def test_the_tighter_budget_counts_and_ends_with_its_block():

@@ -15,14 +15,14 @@ import click
 
 import swingby
 from swingby.cli import options
-from swingby.cli.options import Given, command, say
+from swingby.cli.options import Arguments, command, print_result
 from swingby.errors import InvalidInput
 from swingby.report.files import BROKEN, unsealed
 
 if TYPE_CHECKING:
     from swingby.report import Grid
 
-UNSEALED = "must have a digest of what it says: the command that wrote it makes one that has"
+_UNSEALED = "must have a digest of what it says: the command that wrote it makes one that has"
 #: What swingby cannot do without, and what each extra brings first.
 CORE = (
     *("numpy", "scipy", "sympy", "mpmath", "python-flint", "numba", "pandas", "matplotlib"),
@@ -38,7 +38,7 @@ EXTRAS = {
 
 
 @command(click.argument("file", type=click.Path(path_type=Path)), options.JSON)
-def verify(given: Given) -> int:
+def verify(arguments: Arguments) -> int:
     """Check that a file still says what swingby wrote.
 
     Stores of sweeps (.sqlite), runs and trained networks (.npz), results and studies (.json),
@@ -49,14 +49,21 @@ def verify(given: Given) -> int:
     swingby verify sweep.sqlite
     swingby verify run.npz
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
-    kind, reasons = _judged(given.file)
-    answer = {"file": str(given.file), "kind": kind, "verified": not reasons, "reasons": reasons}
-    line = f"{given.file}: {kind}, {'verified' if not reasons else 'changed after it was written'}"
-    click.echo(json.dumps(answer) if given.as_json else "\n  ".join([line, *reasons]))
+    kind, reasons = _inspect(arguments.file)
+    answer = {
+        "file": str(arguments.file),
+        "kind": kind,
+        "verified": not reasons,
+        "reasons": reasons,
+    }
+    line = (
+        f"{arguments.file}: {kind}, {'verified' if not reasons else 'changed after it was written'}"
+    )
+    click.echo(json.dumps(answer) if arguments.as_json else "\n  ".join([line, *reasons]))
     return 1 if reasons else 0
 
 
-def _judged(file: Path) -> tuple[str, list[str]]:
+def _inspect(file: Path) -> tuple[str, list[str]]:
     """The kind of a file, and what is wrong with it."""
     from swingby.theory.reading import opened, text_of
 
@@ -70,7 +77,7 @@ def _judged(file: Path) -> tuple[str, list[str]]:
 
         if begin[68:] != APPLICATION_ID.to_bytes(4):
             raise InvalidInput("file", file, "must be of swingby; this database is another one's")
-        return "store of a sweep", _refused(lambda: verify_store(file))
+        return "store of a sweep", _refusals(lambda: verify_store(file))
     if file.suffix == ".safetensors":
         return "checkpoint", _checkpoint(file)
     if begin.startswith(b"PK"):
@@ -88,8 +95,8 @@ def _judged(file: Path) -> tuple[str, list[str]]:
     except (ValueError, RecursionError) as error:
         raise InvalidInput("file", file, f"must be JSON ({error})") from None
     if not isinstance(content, dict) or "sha256" not in content:
-        raise InvalidInput("file", file, UNSEALED)
-    return str(content.get("format", "result")), _refused(lambda: unsealed(content))
+        raise InvalidInput("file", file, _UNSEALED)
+    return str(content.get("format", "result")), _refusals(lambda: unsealed(content))
 
 
 def _sealed_arrays(file: Path) -> tuple[str, list[str]]:
@@ -100,8 +107,8 @@ def _sealed_arrays(file: Path) -> tuple[str, list[str]]:
         facts = json.loads(str(arrays.pop("facts")))
         kind, _ = str(facts["format"]), facts["sha256"]
     except BROKEN:
-        raise InvalidInput("file", file, UNSEALED) from None
-    return kind, _refused(lambda: unsealed(facts, arrays))
+        raise InvalidInput("file", file, _UNSEALED) from None
+    return kind, _refusals(lambda: unsealed(facts, arrays))
 
 
 def _checkpoint(file: Path) -> list[str]:
@@ -115,11 +122,11 @@ def _checkpoint(file: Path) -> list[str]:
     except Exception as error:  # safetensors has an error class of its own
         raise InvalidInput("file", file, loop.foreign(file, error).requirement) from None
     if "sha256" not in facts:
-        raise InvalidInput("file", file, UNSEALED)
-    return _refused(lambda: loop.read_state(file, facts.get("identity", "")))
+        raise InvalidInput("file", file, _UNSEALED)
+    return _refusals(lambda: loop.read_state(file, facts.get("identity", "")))
 
 
-def _refused(check: Any) -> list[str]:
+def _refusals(check: Any) -> list[str]:
     try:
         check()
     except ValueError as error:  # an InvalidInput is one
@@ -128,13 +135,13 @@ def _refused(check: Any) -> list[str]:
 
 
 @command(options.JSON)
-def doctor(given: Given) -> int:
+def doctor(arguments: Arguments) -> int:
     """Print what is installed, what is missing, and the caches.
 
     Exit code 0: the core is there; 5: something of it is missing.
     """
     facts = _facts()
-    say(_table(facts), lambda: facts, as_json=given.as_json)
+    print_result(_table(facts), lambda: facts, as_json=arguments.as_json)
     return 0 if all(facts["core"].values()) else 5
 
 

@@ -37,7 +37,7 @@ TABLES = (".json", ".md", ".tex", ".html", ".txt")
 PICTURES = ENDINGS
 
 
-class Whole(click.ParamType):  # type: ignore[type-arg]
+class WholeNumber(click.ParamType):  # type: ignore[type-arg]
     """A whole number from some least one on; 1e3 is one."""
 
     name = "n"
@@ -52,7 +52,7 @@ class Whole(click.ParamType):  # type: ignore[type-arg]
         return numbers.whole(value, (param and param.name) or "number", self.least)
 
 
-class Result(click.Option):
+class ResultOption(click.Option):
     """An option whose file stands for what would be printed: its ending gives the format."""
 
 
@@ -96,7 +96,7 @@ def out(
     *endings: str, name: str = "--out", what: str = "the result to a file", **more: Any
 ) -> Option:
     """The option that names a file for the result of a command."""
-    return target(name, f"Write {what}", endings or TABLES, cls=Result, **more)
+    return target(name, f"Write {what}", endings or TABLES, cls=ResultOption, **more)
 
 
 def flag(name: str, words: str, parameter: str | None = None) -> Option:
@@ -114,7 +114,9 @@ def number(
     name: str, words: str, default: int | None = None, *, least: int = 1, shown: str | bool = True
 ) -> Option:
     """An option that is a whole number."""
-    return click.option(name, type=Whole(least), default=default, show_default=shown, help=words)
+    return click.option(
+        name, type=WholeNumber(least), default=default, show_default=shown, help=words
+    )
 
 
 def choice(
@@ -156,7 +158,7 @@ RUN = (
 )
 SETTING = (*MATRIX, *STARTS, *RUN)
 #: Headings of the options in the help of a command that has many.
-SECTIONS = {
+_SECTIONS = {
     "The task": (
         *("mu", "sigma", "signal", "dim", "data", "points_per_class", "center_cluster"),
         *("rotation", "truncation", "free_sigma"),
@@ -172,18 +174,18 @@ SECTIONS = {
     ),
 }
 #: From so many options on, they are shown under headings.
-MANY = 13
+_MANY = 13
 
 
-class Sections(click.Command):
+class SectionedCommand(click.Command):
     """A command whose options are shown under headings, if there are many."""
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, each under the heading of its name."""
-        many = len(self.params) > MANY
-        heading = {name: title for title, names in SECTIONS.items() for name in names if many}
+        many = len(self.params) > _MANY
+        heading = {name: title for title, names in _SECTIONS.items() for name in names if many}
         all_options = [option for option in self.params if isinstance(option, click.Option)]
-        for title in (*SECTIONS, "Options"):
+        for title in (*_SECTIONS, "Options"):
             options = [
                 option
                 for option in all_options
@@ -200,20 +202,20 @@ class Sections(click.Command):
 def command(*options: Option, group: click.Group | None = None) -> Callable[[Any], click.Command]:
     """Make a command of a function of what is given; its options are shown in this order."""
 
-    def decorate(function: Callable[[Given], int]) -> click.Command:
+    def decorate(function: Callable[[Arguments], int]) -> click.Command:
         @functools.wraps(function)
         def called(**values: Any) -> int:
             for parameter in click.get_current_context().command.params:
-                if isinstance(parameter, Result) and values[str(parameter.name)] is not None:
+                if isinstance(parameter, ResultOption) and values[str(parameter.name)] is not None:
                     refuse(
                         f"together with {parameter.name}: the ending gives the format", "as_json"
                     )
-            return function(Given(**values))
+            return function(Arguments(**values))
 
         decorated: Any = called
         for option in reversed((*options, BUDGET)):
             decorated = option(decorated)
-        new_command: click.Command = click.command(cls=Sections)(decorated)
+        new_command: click.Command = click.command(cls=SectionedCommand)(decorated)
         if group is not None:
             group.add_command(new_command)
         return new_command
@@ -270,7 +272,7 @@ def _watched(seconds: float, size: float) -> Iterator[None]:
 
     def look() -> None:
         while not over.wait(_LOOK):
-            if time.monotonic() > end or _in_use() > size:
+            if time.monotonic() > end or _memory_in_use() > size:
                 why[0] = "time" if time.monotonic() > end else "memory"
                 signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
                 over.wait(AGAIN)
@@ -286,7 +288,7 @@ def _watched(seconds: float, size: float) -> Iterator[None]:
         signal.signal(signal.SIGUSR1, before)
 
 
-def _in_use(process: str = "self") -> float:
+def _memory_in_use(process: str = "self") -> float:
     """Bytes in memory of a process and of its workers; 0 where the system does not say.
 
     Of a worker, what it shares with others, the code of libraries, is not counted again.
@@ -296,7 +298,7 @@ def _in_use(process: str = "self") -> float:
         _, resident, shared, *_ = map(int, (folder / "statm").read_text().split())
         size = 4096.0 * (resident - shared * (process != "self"))
         for children in folder.glob("task/*/children"):
-            size += sum(map(_in_use, children.read_text().split()))
+            size += sum(map(_memory_in_use, children.read_text().split()))
     except (OSError, ValueError):  # it has ended
         pass
     return size
@@ -326,7 +328,7 @@ class Tables(Drawn):
         return self.grids
 
 
-class Given(SimpleNamespace):
+class Arguments(SimpleNamespace):
     """The options of a command by their names, as they were typed, and what is made of them."""
 
     def task(self) -> SIMTask:
@@ -404,7 +406,7 @@ class Given(SimpleNamespace):
         """
         path, content = getattr(self, name), content or shown.to_dict
         if path is None:
-            say(shown, content, as_json=self.as_json)
+            print_result(shown, content, as_json=self.as_json)
             return
         ending = Path(path).suffix
         if writers and ending in writers:
@@ -423,7 +425,7 @@ def exit_code(verdicts: Iterable[Verdict]) -> int:
     return {Verdict.HOLDS: 0, Verdict.FAILS: 1, Verdict.UNDECIDED: 3}[all_hold(verdicts)]
 
 
-def say(shown: Any, content: Callable[[], Any], *, as_json: bool = False) -> None:
+def print_result(shown: Any, content: Callable[[], Any], *, as_json: bool = False) -> None:
     """Print a result: JSON, or text as wide as the terminal, in colour on one."""
     click.echo(json_text(content()) if as_json else shown.to_text(color=has_color()))
 

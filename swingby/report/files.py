@@ -86,15 +86,15 @@ def json_text(content: Any) -> str:
     return json.dumps(content, indent=1, allow_nan=False)
 
 
-def plain(value: Any) -> Any:
+def plain_values(value: Any) -> Any:
     """A record, with all that is in it, as plain values ready for JSON; no empty proofs."""
     if is_dataclass(value):
-        by_field = {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        by_field = {field.name: plain_values(getattr(value, field.name)) for field in fields(value)}
         return {name: element for name, element in by_field.items() if element or name != "proof"}
     if isinstance(value, Mapping):
-        return {name: plain(element) for name, element in value.items()}
+        return {name: plain_values(element) for name, element in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(element) for element in value]
+        return [plain_values(element) for element in value]
     if isinstance(value, str):
         return str(value)
     return value.item() if hasattr(value, "item") else value

@@ -32,7 +32,7 @@ DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)))
 PAGE = 7.0
 ENDINGS = (".png", ".pdf", ".svg")
 #: Figures of a paper, in inches: as wide as a column, or as the text.
-SIZES = {"column": (3.3, 2.4), "text": (6.75, 3.0)}
+_SIZES = {"column": (3.3, 2.4), "text": (6.75, 3.0)}
 #: Below this width a legend beside the axes would leave them no room.
 _NARROW = 5.0
 #: Up to so many concepts each entry of W has a name and a colour; past them only major ones do.
@@ -42,7 +42,7 @@ _TALL = 14
 #: How ``plot()`` is given a size.
 Size = str | tuple[float, float] | None
 
-STYLE: dict[str, Any] = {
+_STYLE: dict[str, Any] = {
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -64,12 +64,12 @@ def styled() -> Iterator[None]:
 
     # Not mpl.rc_context: pyplot may be imported inside, and what its backend sets has to stay.
     settings: Any = mpl.rcParams
-    before = {name: settings[name] for name in STYLE}
+    before = {name: settings[name] for name in _STYLE}
     # It warns of the dates in the fonts that it embeds.
     fonts = logging.getLogger("fontTools")
     level = fonts.level
     fonts.setLevel(logging.ERROR)
-    settings.update(STYLE)
+    settings.update(_STYLE)
     try:
         yield
     finally:
@@ -100,13 +100,13 @@ def shown_figure(width: float, height: float) -> Figure:
             # Else the end of the cell would show what its last line has shown.
             plt.close(self)
             notebook = importlib.import_module("IPython.display")
-            image = encoded(self, "png", 200)  # for a fine screen
+            image = _encoded(self, "png", 200)  # for a fine screen
             notebook.display(notebook.Image(data=image, format="png", retina=True))
 
     return plt.figure(figsize=(width, height), layout="constrained", FigureClass=Picture)
 
 
-def encoded(figure: Figure, kind: str, dpi: int) -> bytes:
+def _encoded(figure: Figure, kind: str, dpi: int) -> bytes:
     """The bytes of a figure as a file of some kind."""
     stream = BytesIO()
     figure.savefig(stream, format=kind, dpi=dpi)
@@ -162,8 +162,8 @@ def inches(size: Size, usual: tuple[float, float] = (6.4, 3.6)) -> tuple[float, 
     """Width and height of a figure, in inches."""
     if size is None:
         return usual
-    if isinstance(size, str) and size in SIZES:
-        return SIZES[size]
+    if isinstance(size, str) and size in _SIZES:
+        return _SIZES[size]
     with suppress(TypeError, ValueError):
         width, height = map(float, size)
         if 1 <= width <= 100 and 1 <= height <= 100:
@@ -244,7 +244,7 @@ def save_figure(draw: Callable[[], Figure], path: str | Path, argument: str = "o
         figure = draw()
         try:
             # In memory first: where a PDF cannot be written, matplotlib breaks with other words.
-            target.write_bytes(encoded(figure, Path(path).suffix[1:], 160))
+            target.write_bytes(_encoded(figure, Path(path).suffix[1:], 160))
         finally:
             # One that was made to be shown is not shown as well.
             if hasattr(figure, "number"):

@@ -77,9 +77,9 @@ def finding(word: object) -> Finding:
 
 #: Largest relative error of a half-time by default. The law is far better inside its range (see
 #: the page on accuracy); this is what a reader of a figure would call the same.
-RTOL = 0.02
+_RTOL = 0.02
 #: Half-times are whole steps, rounded up on both sides.
-ATOL = 1.0
+_ATOL = 1.0
 
 
 def assert_claim(claim: Claim | str, verdict: str = "proved") -> None:
@@ -119,8 +119,8 @@ def assert_claim(claim: Claim | str, verdict: str = "proved") -> None:
 def assert_stages(
     run: Run,
     schedule: Schedule,
-    rtol: float = RTOL,
-    atol: float = ATOL,
+    rtol: float = _RTOL,
+    atol: float = _ATOL,
     *,
     windows: bool = False,
     in_range_only: bool = False,
@@ -287,7 +287,7 @@ def _tolerance(value: Any, name: str) -> float:
 
 
 #: Below this a recorded entry is no more than the edge of the float range.
-LOG_SMALLEST = math.log(1e-290)
+_LOG_SMALLEST = math.log(1e-290)
 
 
 def _log_diagonal(initial: Initial) -> Floats:
@@ -376,7 +376,7 @@ def _bands(run: Run, scale: Scale, k: int) -> Iterator[str]:
 
 def _suppression(run: Run, log_size: Floats) -> Iterator[str]:
     """Once w_ii > 4/5, |w_ij| is at most the larger of omega and any earlier |w_ij| since."""
-    smallest = max(numbers.log_of(run.initial.omega), LOG_SMALLEST)
+    smallest = max(numbers.log_of(run.initial.omega), _LOG_SMALLEST)
     for rank, i in enumerate(run.task.order):
         learned = run.W[:, i, i] > 0.8
         if not learned.any():

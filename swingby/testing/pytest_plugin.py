@@ -136,8 +136,8 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
         judge_paper or option.ledger_item or option.ledger_trajectories or option.ledger_repaired
     ):
         return
-    lines, user_claims = paper_lines(), _own_claims(session.config)
-    chosen_ids = _named(session.config, [claim.id for claim, _ in (*lines, *user_claims)])
+    lines, user_claims = paper_lines(), _user_claims(session.config)
+    chosen_ids = _chosen_ids(session.config, [claim.id for claim, _ in (*lines, *user_claims)])
     if chosen_ids is None and not option.ledger_repaired:
         lines = [(claim, expected) for claim, expected in lines if claim.edition != "repaired"]
     for name, group in (("ledger", lines), ("claims", user_claims)):
@@ -158,7 +158,7 @@ def paper_lines() -> list[Expected]:
     return [(claim, verdicts.get(claim.id, "a verdict on record")) for claim in ledger.claims()]
 
 
-def _own_claims(config: pytest.Config) -> list[Expected]:
+def _user_claims(config: pytest.Config) -> list[Expected]:
     """What the hook returns, checked."""
     from swingby.errors import InvalidInput
     from swingby.proofs.language.claim import Claim
@@ -181,7 +181,7 @@ def _own_claims(config: pytest.Config) -> list[Expected]:
     return list(claims.values())
 
 
-def _named(config: pytest.Config, ids: list[str]) -> frozenset[str] | None:
+def _chosen_ids(config: pytest.Config, ids: list[str]) -> frozenset[str] | None:
     """The ids that ``--ledger-item`` names; None where it was not given."""
     from swingby.errors import InvalidInput
     from swingby.proofs.language.claims import find

@@ -26,8 +26,8 @@ from swingby.testing.matrices import (
     USUAL_DIRECTIONS,
     bounded,
     definite,
+    draw_list,
     readable,
-    several,
 )
 from swingby.testing.setting import Setting, choice
 from swingby.theory import balls, numbers
@@ -36,9 +36,14 @@ from swingby.theory.repaired import largest_omega, theorem_r, theorem_two
 from swingby.theory.task import SIMTask
 from swingby.verify.check import EDITIONS
 from swingby.verify.checking import feasibility
-from swingby.verify.checking.feasibility import ATTEMPT, INFEASIBILITY_CERTIFICATE, K, Problem
+from swingby.verify.checking.feasibility import (
+    ATTEMPT,
+    INFEASIBILITY_CERTIFICATE,
+    FeasibilityProblem,
+    K,
+)
 
-Dimensions = int | st.SearchStrategy[int] | None
+_Dimensions = int | st.SearchStrategy[int] | None
 
 
 def _table(text: str) -> tuple[Fraction, ...]:
@@ -86,7 +91,7 @@ _SPAN = 100
 
 
 def tasks(
-    dim: Dimensions = None,
+    dim: _Dimensions = None,
     ratio: Any = None,
     *,
     free: int | st.SearchStrategy[int] | bool = False,
@@ -150,11 +155,11 @@ def _tasks(
     order = draw(_orders(s))
     if roots is None:
         # Counted from p on, so that the simplest task has distinct signals.
-        mu = [_MU[(k + p) % len(_MU)] for p, k in enumerate(several(draw, _MU_PLACES, s))]
-        sigma = several(draw, _SIGMAS, s)
+        mu = [_MU[(k + p) % len(_MU)] for p, k in enumerate(draw_list(draw, _MU_PLACES, s))]
+        sigma = draw_list(draw, _SIGMAS, s)
     else:
         # With sigma a fixed share of mu, signals go like mu^2.
-        steps = several(draw, roots, s - 1)
+        steps = draw_list(draw, roots, s - 1)
         mu = list(itertools.accumulate(steps, operator.mul, initial=draw(_UNITS)))
         share = draw(_SHARES)
         sigma = [share * centre for centre in mu]
@@ -221,7 +226,7 @@ def rounded(number: Fraction, digits: int = 0, *, up: bool = False) -> Fraction:
 
 
 #: eta max(a) by default: far below 1/2, where the discrete maps leave [0, 1].
-LARGEST_STEP = Fraction(1, 10)
+_LARGEST_STEP = Fraction(1, 10)
 
 #: First digits of a step size and the decades it stays below the largest, simplest first; 0
 #: stands for the largest itself.
@@ -256,7 +261,7 @@ def step_sizes(task: SIMTask, most: Any = None) -> st.SearchStrategy[Fraction]:
     Fraction(1, 100)
     """
     largest_signal = max(readable(task).exact_signal)
-    largest = LARGEST_STEP / largest_signal if most is None else numbers.positive(most, "most")
+    largest = _LARGEST_STEP / largest_signal if most is None else numbers.positive(most, "most")
     return _below(largest)
 
 
@@ -272,7 +277,7 @@ def _below(largest: Fraction) -> st.SearchStrategy[Fraction]:
 
 # Where omega has to lie.
 
-Signal = tuple[Fraction, ...]
+_Signal = tuple[Fraction, ...]
 
 #: Relative distance from an edge that is decided by the constants tried.
 _OFF = Fraction(999, 1000)
@@ -281,7 +286,7 @@ _ONE = Fraction(1)
 
 @functools.lru_cache(maxsize=4096)
 def largest(
-    signal: Signal, beta: Fraction, power: int = 1, step: Fraction = Fraction(0)
+    signal: _Signal, beta: Fraction, power: int = 1, step: Fraction = Fraction(0)
 ) -> tuple[Fraction, Fraction]:
     """Both sides of the supremum of omega, off by less than 1e-40 of its size.
 
@@ -289,7 +294,7 @@ def largest(
     `step`: with two concepts or more, of which the last may be 0, kappa and beta are so far off
     their corner.
     """
-    problem = Problem(signal, _ONE, _ONE, max(beta, 1 + step) if step else beta, power)
+    problem = FeasibilityProblem(signal, _ONE, _ONE, max(beta, 1 + step) if step else beta, power)
 
     def supremum() -> Any:
         if not step:
@@ -300,7 +305,7 @@ def largest(
     return _exact(ball.lower()), _exact(ball.upper())
 
 
-def _limit(signal: Signal, beta: Fraction, power: int, broken: str | None) -> Fraction:
+def _limit(signal: _Signal, beta: Fraction, power: int, broken: str | None) -> Fraction:
     """An omega up to which an assumption fails alone, or, but for D.1, D.4 and D.5, none does."""
     if broken == "D.5":  # signals are too close: P = 2 in D.4
         room = Fraction(465, 10**4)  # below 1 - kappa^(-1/2) at kappa = 1.1
@@ -313,7 +318,7 @@ def _limit(signal: Signal, beta: Fraction, power: int, broken: str | None) -> Fr
 
 
 @functools.lru_cache(maxsize=4096)
-def _repaired_limit(signal: Signal, beta: Fraction, rho: Fraction) -> Fraction:
+def _repaired_limit(signal: _Signal, beta: Fraction, rho: Fraction) -> Fraction:
     """An omega that the repaired edition covers for all such W(0), without a search."""
     # W(0) has beta omega and rho omega only: omega goes like 1/beta at a fixed rho/beta.
     if len(signal) == 1:
@@ -328,7 +333,9 @@ def _repaired_limit(signal: Signal, beta: Fraction, rho: Fraction) -> Fraction:
 
 
 @functools.lru_cache(maxsize=256)
-def _repaired_by_search(signal: Signal, beta: Fraction, rho: Fraction) -> tuple[Fraction, Fraction]:
+def _repaired_by_search(
+    signal: _Signal, beta: Fraction, rho: Fraction
+) -> tuple[Fraction, Fraction]:
     """Both sides of the largest omega that a check of the repaired edition accepts.
 
     The search is decided by floats at its edge, so a check with W(0), which has beta = 1, may find
@@ -378,7 +385,7 @@ _NO_OMEGA_0 = (
 _NEVER_MET = f"must be another: D.4 fails besides. {INFEASIBILITY_CERTIFICATE}"
 
 
-def satisfying(edition: str = "printed", dim: Dimensions = None) -> st.SearchStrategy[Setting]:
+def satisfying(edition: str = "printed", dim: _Dimensions = None) -> st.SearchStrategy[Setting]:
     r"""Draw settings in which every assumption of an edition holds.
 
     Signals are products of round ratios in any order (above 3 as printed, from 1.1 as repaired),
@@ -423,7 +430,7 @@ def satisfying(edition: str = "printed", dim: Dimensions = None) -> st.SearchStr
 
 
 def violating(
-    assumption: str, edition: str = "printed", dim: Dimensions = None
+    assumption: str, edition: str = "printed", dim: _Dimensions = None
 ) -> st.SearchStrategy[Setting]:
     r"""Draw settings in which exactly one assumption of an edition fails.
 
@@ -530,13 +537,13 @@ def _task(
     broken: str | None = None,
     *,
     free: bool = False,
-) -> tuple[SIMTask, Signal]:
+) -> tuple[SIMTask, _Signal]:
     """Concepts with drawn ratios of neighbours, in any order, and perhaps a free direction last.
 
     And the signal as the limits of omega have it.
     """
     order = draw(_orders(learned))
-    steps = several(draw, ratios, learned - 1)
+    steps = draw_list(draw, ratios, learned - 1)
     if broken == "D.5":
         steps[draw(st.integers(0, learned - 2))] = draw(_CLOSE)
     shape = tuple(itertools.accumulate(steps, operator.mul, initial=_ONE))[::-1]
@@ -562,6 +569,6 @@ def _repaired(draw: st.DrawFn, sizes: st.SearchStrategy[int], *, outside: bool) 
         low, high = _repaired_limit(shape, beta, rho), Fraction(1001, 1000) / beta
     below = rounded(low, digits) * Fraction(1, 10**decades)
     omega = rounded(high, digits, up=True) if outside else below
-    eta = draw(_below(LARGEST_STEP / max(task.exact_signal)))
+    eta = draw(_below(_LARGEST_STEP / max(task.exact_signal)))
     W0 = Scaled(matrix, omega)
     return Setting(task, omega, eta, beta, rho, W0=W0, edition="repaired", dynamics="flow")

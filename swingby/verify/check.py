@@ -24,7 +24,7 @@ from swingby.theory.verdict import Verdict
 from swingby.verify.checking.box import enclose, interval
 from swingby.verify.checking.evaluation import (
     MARGIN_BITS,
-    Judged,
+    JudgedAssumption,
     judge_point,
     judge_repaired,
     report_existential,
@@ -96,7 +96,7 @@ def check(
     require_edition(edition)
     require_dynamics(dynamics)
     task = as_task(task)
-    box, initial = _asked(task, omega, eta, beta, edition, W0, U0, point=True)
+    box, initial = _read_numbers(task, omega, eta, beta, edition, W0, U0, point=True)
     if edition == "repaired":
         return report_repaired(task, box, initial, numbers.positive(rho, "rho"), dynamics)
     return report_existential(task, box.corner(0), initial, edition, dynamics)
@@ -169,7 +169,7 @@ def certify_assumptions(
     task = as_task(task)
     if bits is not None:
         bits = numbers.whole(bits, "bits", 2, most=_LARGEST_BITS)
-    box, initial = _asked(task, omega, eta, beta, edition, W0, signal=signal)
+    box, initial = _read_numbers(task, omega, eta, beta, edition, W0, signal=signal)
     if edition == "repaired":
         box, judged, *_ = judge_repaired(box, initial, numbers.positive(rho, "rho"), bits)
         used = bits or MARGIN_BITS
@@ -189,7 +189,7 @@ def require_edition(edition: str) -> None:
         raise InvalidInput("edition", edition, f"must be one of {', '.join(EDITIONS)}")
 
 
-def _asked(
+def _read_numbers(
     task: SIMTask,
     omega: Any,
     eta: Any,
@@ -220,10 +220,10 @@ def _asked(
         smallest = interval(omega, "omega", "Assumption D.4", 0, strict=True, point=point)
         spread = interval(beta, "beta", "Assumption D.1", 1, point=point)
     power, has_zero = 2 if edition == "corrected" else 1, initial is not None and not initial.omega
-    return Box(_signal(task, signal), smallest, step, spread, power, has_zero), initial
+    return Box(_read_signal(task, signal), smallest, step, spread, power, has_zero), initial
 
 
-def _signal(task: SIMTask, signal: Sequence[Any] | None) -> tuple[Interval, ...]:
+def _read_signal(task: SIMTask, signal: Sequence[Any] | None) -> tuple[Interval, ...]:
     if signal is None:
         return tuple((value, value) for value in task.exact_signal)
     if isinstance(signal, str | bytes) or not isinstance(signal, Iterable):
@@ -239,7 +239,9 @@ def _signal(task: SIMTask, signal: Sequence[Any] | None) -> tuple[Interval, ...]
     return intervals
 
 
-def _over_a_box(edition: str, box: Box, bits: int | None) -> tuple[tuple[Judged, ...], int]:
+def _over_a_box(
+    edition: str, box: Box, bits: int | None
+) -> tuple[tuple[JudgedAssumption, ...], int]:
     """Rising precision until verdicts are those of the numbers, not of the rounding."""
     working_bits, enclosures = 0, dict[str, tuple[Verdict, Ends]]()
     for working_bits in balls.PRECISIONS if bits is None else (bits,):
@@ -252,7 +254,7 @@ def _over_a_box(edition: str, box: Box, bits: int | None) -> tuple[tuple[Judged,
         ):
             break
     return tuple(
-        Judged(statement, *enclosures[statement.id])
+        JudgedAssumption(statement, *enclosures[statement.id])
         for statement in assumptions.statements(edition)
     ), working_bits
 
@@ -269,11 +271,11 @@ def editions_lines() -> list[str]:
             name: check(signal, "1e-5000", "1e-9", 2, name, rho="0.1").largest_omega
             for name in EDITIONS
         }
-        admitted = ", ".join(f"{name} {_power(limit)}" for name, limit in limits.items())
+        admitted = ", ".join(f"{name} {_power_text(limit)}" for name, limit in limits.items())
         head = "Largest omega at beta = 2 (repaired: pivots at least 1/10 omega)"
         lines.append(f"{head}, a = ({', '.join(map(str, signal))}): {admitted}.")
     return lines
 
 
-def _power(limit: mpmath.mpf | None) -> str:
+def _power_text(limit: mpmath.mpf | None) -> str:
     return "none" if limit is None else f"10^{mpmath.nstr(mpmath.log10(limit), 5)}"

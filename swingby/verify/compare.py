@@ -39,7 +39,7 @@ from swingby.verify.schedule import LEVELS, LOSS_SWING, Event, Schedule
 
 #: No entry of a positive semidefinite W on its way to I is larger. A "peak" beyond it is a
 #: run that diverges, which is its outcome and not an event of learning.
-LARGEST_MINOR = 2.0
+_LARGEST_MINOR = 2.0
 
 
 @named
@@ -111,7 +111,7 @@ def compare(
 
 
 def _rows(schedule: Schedule, run: Run) -> tuple[Row, ...]:
-    observed_times = _observed(run)
+    observed_times = _observed_events(run)
     turns = [event for event in schedule.events if event.event.startswith("loss")]
     pairs = [
         (event, observed_times.get((event.entry, event.event), math.nan))
@@ -119,7 +119,7 @@ def _rows(schedule: Schedule, run: Run) -> tuple[Row, ...]:
         if event not in turns
     ]
     reached = [event for event in turns if event.time <= run.last_step]
-    pairs[-1:-1] = pair_turning_points(reached, _observed_loss(run))
+    pairs[-1:-1] = pair_turning_points(reached, _observed_turning_points(run))
     return tuple(
         Row(
             prediction.label,
@@ -134,7 +134,7 @@ def _rows(schedule: Schedule, run: Run) -> tuple[Row, ...]:
     )
 
 
-def _observed(run: Run) -> dict[tuple[tuple[int, int], str], float]:
+def _observed_events(run: Run) -> dict[tuple[tuple[int, int], str], float]:
     """The run's own numbers for predicted events, by entry and event."""
     observations = {((-1, -1), "end"): math.nan if run.end is None else float(run.end)}
     for name, level in LEVELS.items():
@@ -143,7 +143,7 @@ def _observed(run: Run) -> dict[tuple[tuple[int, int], str], float]:
             never = math.isnan(time) and run.task.exact_signal[k] == 0
             observations[(k, k), name] = math.inf if never else time
     for peak in run.peaks:
-        if abs(peak.value) > LARGEST_MINOR:
+        if abs(peak.value) > _LARGEST_MINOR:
             continue
         suppressed = math.nan if peak.suppressed is None else float(peak.suppressed)
         entry = (peak.i, peak.j)
@@ -155,7 +155,7 @@ def _observed(run: Run) -> dict[tuple[tuple[int, int], str], float]:
     return observations
 
 
-def _observed_loss(run: Run) -> list[tuple[float, str]]:
+def _observed_turning_points(run: Run) -> list[tuple[float, str]]:
     """Interior turning points of the test loss with a swing of LOSS_SWING of its start."""
     if not run.extrema:
         return []
@@ -217,11 +217,11 @@ _CASES = {
     "fig10_fail": ("Fig. 10", "caption and code"),
 }
 
-SQUARED = "a^2, as in the authors' public code"
+_SQUARED = "a^2, as in the authors' public code"
 
 
 @dataclass(frozen=True)
-class Setting:
+class PaperSetting:
     """One setting of the paper's theory figures.
 
     `parameters`: whose mu and sigma: ``caption``, ``code`` or both. `rates` in {"a", "a^2"}.
@@ -270,16 +270,16 @@ def _task(case: dict[str, Any]) -> SIMTask:
     return task.with_signal([*task.exact_signal[: len(mu)], *spread], note)
 
 
-def figure_settings() -> Iterator[Setting]:
+def figure_settings() -> Iterator[PaperSetting]:
     """Figs. 5, 8, 9 and 10 in all their editions."""
     shipped = _shipped()
     for name, (figure, parameters) in _CASES.items():
         case = shipped[name]
         task = _task(case)
-        squared = task.with_signal([value**2 for value in task.exact_signal], SQUARED)
+        squared = task.with_signal([value**2 for value in task.exact_signal], _SQUARED)
         for rates, rated in (("a", task), ("a^2", squared)):
             for dynamics in ("euler", "gd"):
-                yield Setting(
+                yield PaperSetting(
                     figure,
                     parameters,
                     rates,
@@ -291,7 +291,7 @@ def figure_settings() -> Iterator[Setting]:
                 )
 
 
-def paper_settings() -> Iterator[Setting]:
+def paper_settings() -> Iterator[PaperSetting]:
     """All settings of ``swingby table --paper``.
 
     After the figures an instance inside the printed assumptions.
@@ -300,7 +300,7 @@ def paper_settings() -> Iterator[Setting]:
     task, start = SIMTask.from_signal([4, 1]), Scaled([[2, 1], [1, 2]], "1e-90")
     labels = ("Inside D.1-D.5", "omega = 1e-90, beta = 2", "a")
     for dynamics in ("euler", "gd"):
-        yield Setting(*labels, dynamics, task, start, "1/1000", None)
+        yield PaperSetting(*labels, dynamics, task, start, "1/1000", None)
 
 
 def paper_tables() -> Iterator[Comparison]:

@@ -33,7 +33,7 @@ ANY: Ends = (math.inf, math.inf)
 NONE: Ends = (-math.inf, -math.inf)
 
 #: Verdicts met somewhere in a part of the box, and the ends of the margin there.
-Met = tuple[frozenset[Verdict], Ends]
+_Met = tuple[frozenset[Verdict], Ends]
 _HOLDS, _FAILS = frozenset({Verdict.HOLDS}), frozenset({Verdict.FAILS})
 
 
@@ -138,7 +138,7 @@ def enclose(box: Box) -> dict[str, tuple[Verdict, Ends]]:
     return enclosures
 
 
-def _signal_and_step(box: Box) -> dict[str, Met]:
+def _signal_and_step(box: Box) -> dict[str, _Met]:
     """D.1 and D.2, which no choice of the constants changes."""
     smallest, largest = box.descending[-1], box.descending[0]
     may_hold = smallest[1] > 0 and not box.has_zero
@@ -164,7 +164,7 @@ def _room(box: Box) -> Ends:
     return bounds[0], bounds[1]
 
 
-def _with_witness(box: Box, room: Ends) -> dict[str, Met]:
+def _with_witness(box: Box, room: Ends) -> dict[str, _Met]:
     """D.3 to D.5 at the points where the constants exist: they hold, with these margins."""
     at = Letters.off_corner(box, *witness_steps(box))
     n = at.n
@@ -172,7 +172,7 @@ def _with_witness(box: Box, room: Ends) -> dict[str, Met]:
     smallest = max(Fraction(0), room[0] / (2 * n), here[0])
     largest = max(smallest, min(room[1] / n, here[1]))
     if math.isinf(largest) or not at.D.is_finite():
-        unknown: Met = (_HOLDS, (Fraction(0), math.inf))
+        unknown: _Met = (_HOLDS, (Fraction(0), math.inf))
         return {"D.3": unknown, "D.4": unknown, "D.5": unknown}
     above, below = (
         hull(Fraction(smallest) * low, Fraction(largest) * high)
@@ -183,12 +183,12 @@ def _with_witness(box: Box, room: Ends) -> dict[str, Met]:
     if at.d > 1:
         p = at.p_low + below
         beyond = (10 * at.kappa**2 * X + at.b) / p
-        ratio = _smaller(ends(log10(-(at.rho * (1 + beyond)).log())), gap_margin(box))
+        ratio = _smaller(ends(log10(-(at.rho * (1 + beyond)).log())), _gap_margin(box))
     sizes = {"D.3": _phase(X), "D.4": _size(at, n * above), "D.5": ratio}
     return {label: (_HOLDS, (max(low, 0), high)) for label, (low, high) in sizes.items()}
 
 
-def _with_smallest_P(box: Box, *, positive: bool) -> dict[str, Met]:
+def _with_smallest_P(box: Box, *, positive: bool) -> dict[str, _Met]:
     """D.3 to D.5 where P is the smallest that (D.10) admits, rounded up by at most 5e-9."""
     at = Letters.off_corner(box, ATTEMPT, ATTEMPT)
     two, n = flint.arb(2).log(), at.n
@@ -204,11 +204,11 @@ def _with_smallest_P(box: Box, *, positive: bool) -> dict[str, Met]:
     return {
         "D.3": (_by_sign(phase), phase),
         "D.4": fails if positive else (_by_sign(size), size),
-        "D.5": _ratio(1 - lost / p, gap_margin(box), least=Fraction(0)),
+        "D.5": _ratio(1 - lost / p, _gap_margin(box), least=Fraction(0)),
     }
 
 
-def _with_P_two(box: Box, *, apart: bool) -> dict[str, Met]:
+def _with_P_two(box: Box, *, apart: bool) -> dict[str, _Met]:
     """D.3 to D.5 where P is 2: one concept, signals too close, or beta omega at least 1."""
     at = Letters.off_corner(box, ATTEMPT, ATTEMPT, apart=apart)
     p = balls.ball(LOG10_TWO) * flint.arb(10).log()
@@ -217,17 +217,17 @@ def _with_P_two(box: Box, *, apart: bool) -> dict[str, Met]:
     verdict = _by_sign(size)
     if at.d == 1 and not box.has_zero:
         verdict, size = _FAILS, (size[0], min(size[1], 0))
-        ratio: Met = (_HOLDS, ANY)
+        ratio: _Met = (_HOLDS, ANY)
     elif apart:
         below = at.rho * (10 * at.kappa**2 * X + p + at.b)
-        ratio = _ratio(below / p, gap_margin(box))
+        ratio = _ratio(below / p, _gap_margin(box))
     else:
-        gap = gap_margin(box)
+        gap = _gap_margin(box)
         ratio = (_FAILS, (gap[0], min(gap[1], 0)))
     return {"D.3": (_by_sign(phase), phase), "D.4": (verdict, size), "D.5": ratio}
 
 
-def _ratio(share: flint.arb, gap: Ends, least: Fraction | float = -math.inf) -> Met:
+def _ratio(share: flint.arb, gap: Ends, least: Fraction | float = -math.inf) -> _Met:
     """D.5 with (D.10) as share <= 1; where share is not positive (D.10) has no right side.
 
     `least` is what the margin is at least where share is positive.
@@ -241,7 +241,7 @@ def _ratio(share: flint.arb, gap: Ends, least: Fraction | float = -math.inf) -> 
     return _by_sign(margin), _smaller(margin, gap)
 
 
-def gap_margin(box: Box) -> Ends:
+def _gap_margin(box: Box) -> Ends:
     """log10 of a_i/(3 a_j), for the closest neighbours."""
     low, high = box.ratio
     return opposite(log10_ends(3 * low, 3 * high))

@@ -35,8 +35,8 @@ from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict, all_hold, from_sign
 from swingby.verify.checking import feasibility
 from swingby.verify.checking.box import ANY, NONE, ends, log10, log10_ends, opposite
-from swingby.verify.checking.feasibility import Box, Constants, Ends, Problem
-from swingby.verify.checking.report import Report, Result, Witness
+from swingby.verify.checking.feasibility import AssumptionConstants, Box, Ends, FeasibilityProblem
+from swingby.verify.checking.report import AssumptionResult, ConstantsWitness, Report
 
 
 @dataclass(frozen=True)
@@ -116,13 +116,13 @@ class Instance:
 
 
 #: What D.5's a_i - 3 a_j >= alpha/C asks of the user's numbers: it has a C > 1 exactly then.
-GAP = Condition(sympy.Gt(text.a_i, 3 * text.a_j), "pair")
+_GAP = Condition(sympy.Gt(text.a_i, 3 * text.a_j), "pair")
 
 
 def instances(
     statements: Iterable[Statement],
-    problem: Problem,
-    constants: Constants,
+    problem: FeasibilityProblem,
+    constants: AssumptionConstants,
     initial: Initial | None = None,
     *,
     neighbours: bool = False,
@@ -144,7 +144,7 @@ def instances(
 
 
 def _choices(
-    condition: Condition, problem: Problem, initial: Initial | None, *, neighbours: bool
+    condition: Condition, problem: FeasibilityProblem, initial: Initial | None, *, neighbours: bool
 ) -> Iterator[tuple[str, dict[Any, Fraction]]]:
     signal = problem.signal
     if condition.over == "concept":
@@ -165,27 +165,29 @@ def _choices(
         yield "", {}
 
 
-def about_numbers(statement: Statement, problem: Problem, constants: Constants) -> list[Instance]:
+def _about_numbers(
+    statement: Statement, problem: FeasibilityProblem, constants: AssumptionConstants
+) -> list[Instance]:
     """The inequalities about the user's numbers, which decide a margin, over neighbours.
 
     Signals too close for D.5 fail at every P; (D.10) at the P tried would only distract, so that
     only their own inequality is left.
     """
     numeric = [
-        replace(instance, condition=GAP)
+        replace(instance, condition=_GAP)
         if text.C in instance.condition.relation.free_symbols
         else instance
         for instance in instances([statement], problem, constants, neighbours=True)
         if instance.condition.about == "numbers"
     ]
-    gaps = [instance for instance in numeric if instance.condition is GAP]
+    gaps = [instance for instance in numeric if instance.condition is _GAP]
     return gaps if gaps and not problem.separated else numeric
 
 
 def confirms(
     statements: Iterable[Statement],
-    problem: Problem,
-    constants: Constants,
+    problem: FeasibilityProblem,
+    constants: AssumptionConstants,
     initial: Initial | None = None,
 ) -> bool:
     """Whether plain evaluation certainly confirms every inequality of :func:`instances`."""
@@ -196,7 +198,7 @@ def confirms(
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedAssumption:
     """One assumption: ends of its margin, and at a point the inequality that gives it."""
 
     statement: Statement
@@ -216,8 +218,8 @@ MARGIN_BITS = 256
 
 
 def judge_point(
-    edition: str, problem: Problem, bits: int | None = None
-) -> tuple[Constants, tuple[Judged, ...], int]:
+    edition: str, problem: FeasibilityProblem, bits: int | None = None
+) -> tuple[AssumptionConstants, tuple[JudgedAssumption, ...], int]:
     """The constants tried at exact numbers, each of D.1 to D.5 there, and the precision used.
 
     `bits`: the only precision to decide with; the constants are the same whatever it leaves open.
@@ -235,9 +237,9 @@ def judge_point(
         if statement.id == "D.1":
             possible = min(problem.signal) > 0 and not problem.has_zero
             verdict = Verdict.HOLDS if possible else Verdict.FAILS
-            judged.append(Judged(statement, verdict, ANY if possible else NONE))
+            judged.append(JudgedAssumption(statement, verdict, ANY if possible else NONE))
             continue
-        numeric = about_numbers(statement, problem, constants)
+        numeric = _about_numbers(statement, problem, constants)
         verdict = all_hold(instance.verdict(precisions) for instance in numeric)
         if statement.id == "D.4" and feasible == Verdict.UNDECIDED and verdict != Verdict.HOLDS:
             verdict = Verdict.UNDECIDED
@@ -252,7 +254,7 @@ def judge_point(
         worst = min(pairs, key=lambda pair: pair[0], default=(math.inf, None))[1]
         if verdict == Verdict.UNDECIDED:
             low, high = min(low, 0), max(high, 0)
-        judged.append(Judged(statement, verdict, (low, high), worst))
+        judged.append(JudgedAssumption(statement, verdict, (low, high), worst))
     return constants, tuple(judged), used
 
 
@@ -265,21 +267,22 @@ _SIDES = {
 }
 
 
-def _result(judged: Judged, reason: str) -> Result:
+def assumption_result(judged: JudgedAssumption, reason: str) -> AssumptionResult:
+    """The row of a report for an assumption, with the reason in words."""
     statement = judged.statement
-    return Result(
+    return AssumptionResult(
         statement.id, statement.title, judged.verdict, middle(judged.margin), reason, statement
     )
 
 
 def report_existential(
-    task: SIMTask, problem: Problem, initial: Initial | None, edition: str, dynamics: str
+    task: SIMTask, problem: FeasibilityProblem, initial: Initial | None, edition: str, dynamics: str
 ) -> Report:
     """Judge the printed or the corrected edition."""
     constants, judged, _ = judge_point(edition, problem)
     reasons = [_explain_D1(problem, constants)]
     reasons += [_explain(assumption.worst, constants) for assumption in judged[1:]]
-    results = tuple(map(_result, judged, reasons))
+    results = tuple(map(assumption_result, judged, reasons))
     statements = text.statements(edition)
     if all(result.verdict == Verdict.HOLDS for result in results) and not confirms(
         statements, problem, constants, initial
@@ -297,7 +300,7 @@ def report_existential(
     with precision(MARGIN_BITS):
         values = constants.as_balls()
         order = ("alpha", "gamma", "beta", "P", "K", "kappa", "C")
-        tried = Witness({name: balls.midpoint(values[name]) for name in order}, constants)
+        tried = ConstantsWitness({name: balls.midpoint(values[name]) for name in order}, constants)
         ball = None if problem.has_zero else feasibility.largest_omega(problem)
         limit = None if ball is None else balls.midpoint(ball)
         largest_eta = balls.midpoint(balls.ball(feasibility.largest_eta(problem)))
@@ -316,7 +319,7 @@ def report_existential(
     )
 
 
-def _explain_D1(problem: Problem, constants: Constants) -> str:
+def _explain_D1(problem: FeasibilityProblem, constants: AssumptionConstants) -> str:
     for k, value in enumerate(problem.signal, 1):
         if value == 0:
             return f"a_{k} = 0, and no alpha > 0 satisfies alpha <= a_{k}"
@@ -336,12 +339,12 @@ def _explain_D1(problem: Problem, constants: Constants) -> str:
     )
 
 
-def _explain(worst: Instance | None, constants: Constants) -> str:
+def _explain(worst: Instance | None, constants: AssumptionConstants) -> str:
     """Both sides of the tightest inequality, in words."""
     if worst is None:
         return "there is no pair of concepts to compare"
     where = f" at {worst.indices}" if worst.indices else ""
-    if worst.condition is GAP:
+    if worst.condition is _GAP:
         large, close = worst.values[text.a_i], 3 * worst.values[text.a_j]
         word = ">" if large > close else "is not above"
         inequality = f"a_i = {numbers.scientific(large)} {word} 3 a_j = {numbers.scientific(close)}"
@@ -363,7 +366,7 @@ def _short(number: flint.arb) -> str:
     return str(mpmath.nstr(balls.midpoint(number), 5, min_fixed=-4, max_fixed=6))
 
 
-def _binding(results: tuple[Result, ...], problem: Problem) -> str:
+def _binding(results: tuple[AssumptionResult, ...], problem: FeasibilityProblem) -> str:
     failing = {result.id: result.margin for result in results if result.verdict == Verdict.FAILS}
     if failing:
         # What no omega or eta can mend comes first.
@@ -384,7 +387,7 @@ def _binding(results: tuple[Result, ...], problem: Problem) -> str:
 
 def judge_repaired(
     box: Box, initial: Initial | None, rho: Fraction, bits: int | None = None
-) -> tuple[Box, tuple[Judged, ...], Fraction, repaired.RepairedFindings | None]:
+) -> tuple[Box, tuple[JudgedAssumption, ...], Fraction, repaired.RepairedFindings | None]:
     """D.1', D.3' and D.4' over a box.
 
     From W(0) the hypotheses are read off exactly: omega is the largest diagonal entry (beta = 1)
@@ -413,7 +416,12 @@ def judge_repaired(
             nondegenerate = (Verdict.UNDECIDED, (-math.inf, math.inf))
         small, findings = _small(box, rho, distinct[0], nondegenerate[0])
     pairs = zip(repaired.STATEMENTS, (distinct, nondegenerate, small), strict=True)
-    return box, tuple(Judged(statement, *judged) for statement, judged in pairs), smallest, findings
+    return (
+        box,
+        tuple(JudgedAssumption(statement, *judged) for statement, judged in pairs),
+        smallest,
+        findings,
+    )
 
 
 def _distinct(box: Box) -> tuple[Verdict, Ends]:
@@ -462,7 +470,7 @@ def _omega_margin(findings: repaired.RepairedFindings, omega: Fraction) -> Ends:
     return ends(log10(limit.log() - balls.ball(omega).log()))
 
 
-NOTE = (
+_NOTE = (
     "The repaired theorem speaks of the gradient flow, where eta only converts time; nothing is "
     "proved for euler or gd. omega_0 is sufficient, not necessary."
 )
@@ -485,13 +493,13 @@ def report_repaired(
         if findings is None
         else findings.reason,
     )
-    results = tuple(map(_result, judged, reasons))
+    results = tuple(map(assumption_result, judged, reasons))
     if findings is not None:
         results = (*results[:2], replace(results[2], margin=findings.margin))
     failing = [result.id for result in results if result.verdict == Verdict.FAILS]
-    tried = Witness(dict(findings.constants or {}) if findings is not None else {})
+    tried = ConstantsWitness(dict(findings.constants or {}) if findings is not None else {})
     limit = None if findings is None else findings.omega_0
-    notes = [NOTE] if failing or findings is None else [NOTE, *_promises(problem.eta, findings)]
+    notes = [_NOTE] if failing or findings is None else [_NOTE, *_promises(problem.eta, findings)]
     binding = failing[0] if failing else "D.4'"
     leading_fields = (task, "repaired", omega, problem.eta, beta, dynamics, initial, results)
     return Report(*leading_fields, tried, limit, mpmath.mpf("inf"), binding, tuple(notes))

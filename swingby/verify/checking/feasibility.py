@@ -97,7 +97,7 @@ Ends = tuple[Fraction | float, Fraction | float]
 
 
 @dataclass(frozen=True)
-class Problem:
+class FeasibilityProblem:
     """The numbers of one feasibility question, exact.
 
     `signal`: a, length d, any order; at least 0.
@@ -138,7 +138,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Box:
-    """Intervals for the numbers of a :class:`Problem`; a point is a box of width 0."""
+    """Intervals for the numbers of a :class:`FeasibilityProblem`; a point is a box of width 0."""
 
     signal: tuple[Interval, ...]
     omega: Interval
@@ -148,17 +148,17 @@ class Box:
     has_zero: bool = False
 
     @classmethod
-    def at(cls, problem: Problem) -> Box:
+    def at(cls, problem: FeasibilityProblem) -> Box:
         """The box that is one point."""
         omega, eta, beta = ((x, x) for x in (problem.omega, problem.eta, problem.beta))
         signal = tuple((a, a) for a in problem.signal)
         return cls(signal, omega, eta, beta, problem.power, problem.has_zero)
 
-    def corner(self, end: int) -> Problem:
+    def corner(self, end: int) -> FeasibilityProblem:
         """All numbers at their lower (0) or upper (1) ends."""
         omega, eta, beta = self.omega[end], self.eta[end], self.beta[end]
         signal = tuple(a[end] for a in self.signal)
-        return Problem(signal, omega, eta, beta, self.power, self.has_zero)
+        return FeasibilityProblem(signal, omega, eta, beta, self.power, self.has_zero)
 
     @property
     def is_point(self) -> bool:
@@ -227,7 +227,7 @@ def hull(low: Fraction, high: Fraction) -> flint.arb:
     return balls.ball(low) if low == high else balls.ball(low).union(balls.ball(high))
 
 
-def log_hull(low: Fraction, high: Fraction) -> flint.arb:
+def _log_hull(low: Fraction, high: Fraction) -> flint.arb:
     """The ball around the natural logarithms of a positive interval, of any width.
 
     The radius of a ball has 30 bits, so that a ball from 1e-90 to 1e-80 would reach below 0.
@@ -247,7 +247,7 @@ class Letters:
     ) -> None:
         self.n, self.d = box.power, len(box.signal)
         self.kappa, self.rho = hull(*kappa), hull(*box.rho)
-        self.u, self.b = -log_hull(*box.omega), log_hull(*(beta or box.beta))
+        self.u, self.b = -_log_hull(*box.omega), _log_hull(*(beta or box.beta))
         self.c = 10 * self.kappa**2 - 1
         self.s = hull(Fraction(0), Fraction(1))
         q = box.ratio
@@ -301,7 +301,7 @@ class Letters:
 
 
 @dataclass(frozen=True)
-class Constants:
+class AssumptionConstants:
     """Values for the constants of D.1 to D.5, exact rationals except log P.
 
     `log10_P`: decimal logarithm of P; P itself would not fit a rational of reasonable size.
@@ -333,7 +333,7 @@ class Constants:
         )
 
 
-def alpha_at(problem: Problem, kappa: Fraction) -> Fraction:
+def alpha_at(problem: FeasibilityProblem, kappa: Fraction) -> Fraction:
     """The best alpha at a kappa above 1 (step 2); zero signals, which break D.1, are left out."""
     smallest = min(value for value in problem.signal if value)
     if problem.gap is None or problem.gap <= 0:
@@ -341,7 +341,7 @@ def alpha_at(problem: Problem, kappa: Fraction) -> Fraction:
     return min(smallest, 10 * problem.gap / (kappa - 1))
 
 
-def threshold(problem: Problem, kappa: Fraction = KAPPA) -> flint.arb:
+def threshold(problem: FeasibilityProblem, kappa: Fraction = KAPPA) -> flint.arb:
     """F(kappa): the constants exist with this kappa exactly when log(1/omega) is at least this.
 
     `problem`: with power 1, at least two concepts, all signals positive and separated.
@@ -352,7 +352,9 @@ def threshold(problem: Problem, kappa: Fraction = KAPPA) -> flint.arb:
     return (at.D * (1 - rho + Q) + b * (2 - rho + Q)) / (1 - rho)
 
 
-def window(problem: Problem, kappa: Fraction, beta: Fraction) -> tuple[flint.arb, flint.arb]:
+def window(
+    problem: FeasibilityProblem, kappa: Fraction, beta: Fraction
+) -> tuple[flint.arb, flint.arb]:
     """The ends p_- and p_+ between which log P has to lie (step 3); p_- is log 2 if d is 1."""
     at = Letters(Box.at(problem), (kappa, kappa), (beta, beta))
     lower = flint.arb(2).log()
@@ -361,7 +363,7 @@ def window(problem: Problem, kappa: Fraction, beta: Fraction) -> tuple[flint.arb
     return lower, at.above(flint.arb(0)) / problem.power
 
 
-def largest_omega(problem: Problem) -> flint.arb | None:
+def largest_omega(problem: FeasibilityProblem) -> flint.arb | None:
     """Supremum of omega for which D.1 and D.3 to D.5 can hold; D.2 does not involve omega.
 
     `problem`: its own omega and eta play no part. None when no omega exists.
@@ -376,12 +378,12 @@ def largest_omega(problem: Problem) -> flint.arb | None:
     return (-threshold(problem)).exp()
 
 
-def largest_eta(problem: Problem) -> Fraction:
+def largest_eta(problem: FeasibilityProblem) -> Fraction:
     """Largest eta that D.2 admits: 1/(180 max a)."""
     return 1 / (9 * K * max(problem.signal))
 
 
-def omega_verdict(problem: Problem, bits: int | None = None) -> Verdict:
+def omega_verdict(problem: FeasibilityProblem, bits: int | None = None) -> Verdict:
     """Whether the constants of D.1 and D.3 to D.5 exist at this omega.
 
     `bits`: the only precision to try; by default it rises up to 2048 bits.
@@ -424,7 +426,7 @@ def witness_steps(box: Box) -> Interval:
     return Fraction(0), high or Fraction(1, 10)
 
 
-def witness(problem: Problem) -> Constants:
+def witness(problem: FeasibilityProblem) -> AssumptionConstants:
     """Round constants that satisfy D.1 and D.3 to D.5, when :func:`omega_verdict` says *holds*.
 
     kappa, beta and (for one concept) C sit just off the corner of the reduction, near enough
@@ -446,7 +448,7 @@ def witness(problem: Problem) -> Constants:
     return filled(problem, kappa, beta, log10_P, step)
 
 
-def _off_corner(problem: Problem, step: Fraction) -> tuple[Fraction, Fraction]:
+def _off_corner(problem: FeasibilityProblem, step: Fraction) -> tuple[Fraction, Fraction]:
     """Kappa and beta a step off their corner."""
     kappa = KAPPA + step if problem.d > 1 else KAPPA_ALONE - step
     return kappa, max(problem.beta, 1 + step)
@@ -458,7 +460,7 @@ ATTEMPT = Fraction(1, 10**6)
 LOG10_TWO = Fraction(30103, 100000)
 
 
-def nearest_attempt(problem: Problem) -> Constants:
+def nearest_attempt(problem: FeasibilityProblem) -> AssumptionConstants:
     """The constants at which a failing set is judged.
 
     P is the smallest that (D.10) admits, rounded up by at most 2e-9 in log10, so that an omega
@@ -476,8 +478,8 @@ def nearest_attempt(problem: Problem) -> Constants:
 
 
 def filled(
-    problem: Problem, kappa: Fraction, beta: Fraction, log10_P: Fraction, step: Fraction
-) -> Constants:
+    problem: FeasibilityProblem, kappa: Fraction, beta: Fraction, log10_P: Fraction, step: Fraction
+) -> AssumptionConstants:
     """Steps 1 and 2 of the reduction; `step` is how far gamma > 1 stays off 1 if it must."""
     largest = max(problem.signal)
     alpha = alpha_at(problem, kappa)
@@ -485,4 +487,4 @@ def filled(
         alpha = largest / (1 + step)
     least_C = alpha / problem.gap if problem.gap is not None and problem.gap > 0 else Fraction(0)
     C = least_C if least_C > 1 else min(Fraction(2), (1 + 10 / (kappa - 1)) / 2)
-    return Constants(alpha, largest / alpha, beta, log10_P, K, kappa, C)
+    return AssumptionConstants(alpha, largest / alpha, beta, log10_P, K, kappa, C)

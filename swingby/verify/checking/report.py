@@ -22,7 +22,7 @@ from swingby.theory.balls import precision
 from swingby.theory.initial import Initial
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict, all_hold
-from swingby.verify.checking.feasibility import Box, Constants, Ends, Interval
+from swingby.verify.checking.feasibility import AssumptionConstants, Box, Ends, Interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Result:
+class AssumptionResult:
     """One assumption at the given numbers.
 
     `id`: ``"D.4"``, or ``"D.4'"`` in the repaired edition.
@@ -48,13 +48,15 @@ class Result:
     statement: Statement
 
 
-class Witness(Mapping[str, mpmath.mpf]):
+class ConstantsWitness(Mapping[str, mpmath.mpf]):
     """The constants as mpmath numbers, by name: ``constants.P`` or ``constants["P"]``.
 
     `exact`: the same as exact rationals (P by its decimal logarithm).
     """
 
-    def __init__(self, values: dict[str, mpmath.mpf], exact: Constants | None = None) -> None:
+    def __init__(
+        self, values: dict[str, mpmath.mpf], exact: AssumptionConstants | None = None
+    ) -> None:
         self._values = values
         self.exact = exact
 
@@ -77,10 +79,10 @@ class Witness(Mapping[str, mpmath.mpf]):
 
     def __repr__(self) -> str:
         constants = ", ".join(f"{name}={mpmath.nstr(value, 6)}" for name, value in self.items())
-        return f"Witness({constants})"
+        return f"ConstantsWitness({constants})"
 
 
-Row = TypeVar("Row", "Result", "CertifiedAssumption")
+Row = TypeVar("Row", "AssumptionResult", "CertifiedAssumption")
 
 
 class Verdicts(Drawn, Generic[Row]):
@@ -146,7 +148,7 @@ _EDITION_LINE = {
 
 
 @dataclass(frozen=True)
-class Report(Verdicts[Result]):
+class Report(Verdicts[AssumptionResult]):
     """What :func:`check` found.
 
     Parameters
@@ -175,19 +177,19 @@ class Report(Verdicts[Result]):
     beta: Fraction
     dynamics: str
     initial: Initial | None
-    results: tuple[Result, ...]
-    tried: Witness
+    results: tuple[AssumptionResult, ...]
+    tried: ConstantsWitness
     omega_limit: mpmath.mpf | None
     largest_eta: mpmath.mpf
     binding: str
     notes: tuple[str, ...] = ()
 
     @property
-    def _all(self) -> tuple[Result, ...]:
+    def _all(self) -> tuple[AssumptionResult, ...]:
         return self.results
 
     @property
-    def constants(self) -> Witness | None:
+    def constants(self) -> ConstantsWitness | None:
         """Values that make every inequality true, confirmed by plain evaluation; None otherwise."""
         return self.tried if self.verdict == Verdict.HOLDS else None
 
@@ -394,7 +396,7 @@ class CertifiedAssumption:
     def of(cls, statement: Statement, verdict: Verdict, margin: Ends) -> CertifiedAssumption:
         """The row of a statement, its margin widened so that a float of it lies inside."""
         low, high = _widened(margin[0], -1), _widened(margin[1], 1)
-        decimals = decimal_text(low, up=False), decimal_text(high, up=True)
+        decimals = _decimal_text(low, up=False), _decimal_text(high, up=True)
         return cls(statement.id, statement.title, verdict, (low, high), *decimals)
 
 
@@ -467,7 +469,7 @@ class CertifiedAssumptions(Verdicts[CertifiedAssumption]):
         }
 
 
-def decimal_text(end: Fraction | float, *, up: bool) -> str:
+def _decimal_text(end: Fraction | float, *, up: bool) -> str:
     """An end as a decimal of 17 significant digits, rounded outwards; ``"inf"`` where infinite."""
     if isinstance(end, float):
         return str(end)
