@@ -167,7 +167,7 @@ def _refuse_unit(arguments: Arguments) -> None:
 def _paper(arguments: Arguments) -> int:
     """All settings of the paper, one after the other, then the tables over all of them."""
     from swingby.cli import paper_table
-    from swingby.verify import compare
+    from swingby.verify.paper_settings import paper_tables
 
     run = ("beta", "dynamics", "steps", "seed", "width", "edition", "unit")
     refuse("together with paper", *_START, *run)
@@ -179,7 +179,7 @@ def _paper(arguments: Arguments) -> int:
         raise InvalidInput("out", arguments.out, "must be a folder")
     to_terminal = not arguments.as_json and arguments.out is None
     comparisons = []
-    for comparison in compare.paper_tables():
+    for comparison in paper_tables():
         comparisons.append(comparison)
         if to_terminal:
             print_result(comparison.to_grid(), dict)

@@ -36,12 +36,8 @@ from swingby.theory.repaired import largest_omega, theorem_r, theorem_two
 from swingby.theory.task import SIMTask
 from swingby.verify.check import EDITIONS
 from swingby.verify.checking import feasibility
-from swingby.verify.checking.feasibility import (
-    ATTEMPT,
-    INFEASIBILITY_CERTIFICATE,
-    FeasibilityProblem,
-    K,
-)
+from swingby.verify.checking.box import FeasibilityProblem
+from swingby.verify.checking.feasibility import ATTEMPT, INFEASIBILITY_CERTIFICATE, K
 
 _Dimensions = int | st.SearchStrategy[int] | None
 

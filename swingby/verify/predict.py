@@ -23,12 +23,8 @@ from swingby.theory.growth import require_dynamics
 from swingby.theory.initial import FACTORED, Initial, Scaled, initial_state, require_psd
 from swingby.theory.task import SIMTask, as_task
 from swingby.theory.verdict import Verdict
-from swingby.verify.checking.feasibility import (
-    FeasibilityProblem,
-    largest_eta,
-    omega_verdict,
-    witness,
-)
+from swingby.verify.checking.box import FeasibilityProblem
+from swingby.verify.checking.feasibility import largest_eta, omega_verdict, witness
 from swingby.verify.schedule import Schedule, Windows
 
 

@@ -69,7 +69,7 @@ def _told(parts: Mapping[str, Any], tell: Tell) -> Iterator[tuple[str, Any]]:
 
 def map_rows(tell: Tell) -> Iterator[Row]:
     """The half-times of the iterated map against the stage law, in the settings of the figures."""
-    from swingby.verify.compare import paper_settings
+    from swingby.verify.paper_settings import paper_settings
 
     for title, setting in _told({one.title: one for one in paper_settings()}, tell):
         compared = setting.compare()

@@ -14,7 +14,7 @@ import numpy as np
 
 from swingby.lab.figures.figure import Edition, Tell
 from swingby.theory import numbers
-from swingby.verify.compare import PaperSetting, figure_settings
+from swingby.verify.paper_settings import PaperSetting, figure_settings
 
 if TYPE_CHECKING:
     from swingby.simulate.trajectory import Run

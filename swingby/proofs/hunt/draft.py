@@ -14,7 +14,7 @@ from swingby.proofs.prover.trajectories import instances
 from swingby.proofs.prover.trajectories.instances import Matrix, TrajectoryInstance, pivot_share
 from swingby.theory.balls import precision
 from swingby.verify.checking import feasibility
-from swingby.verify.checking.feasibility import FeasibilityProblem
+from swingby.verify.checking.box import FeasibilityProblem
 
 #: D.2 admits eta up to 1/(180 max a).
 LEAST_STEPS = 9 * feasibility.K

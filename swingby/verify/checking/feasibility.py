@@ -67,8 +67,6 @@ between half of what it is at the corner and all of it.
 
 from __future__ import annotations
 
-import functools
-import itertools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -79,6 +77,8 @@ from swingby.theory import balls, numbers
 from swingby.theory.balls import precision
 from swingby.theory.lemmas import Scale
 from swingby.theory.verdict import Verdict
+from swingby.verify.checking.box import Box, FeasibilityProblem
+from swingby.verify.checking.intervals import Interval
 
 #: kappa > 1.1 (below 11 with one concept), K >= 20: the corner that every optimum sits in.
 KAPPA, KAPPA_ALONE = Fraction(11, 10), Fraction(11)
@@ -89,137 +89,6 @@ INFEASIBILITY_CERTIFICATE = (
     "D.5 then asks log P > (10 kappa^2 + 1)/2 log(P beta) > 6.5 log(P beta) >= 6.5 log P, "
     "which is false for P >= 2. No omega, eta or signal satisfies the corrected set when d >= 2."
 )
-
-# Lower and upper end, both included.
-Interval = tuple[Fraction, Fraction]
-# Ends of an enclosure, each exact or infinite.
-Ends = tuple[Fraction | float, Fraction | float]
-
-
-@dataclass(frozen=True)
-class FeasibilityProblem:
-    """The numbers of one feasibility question, exact.
-
-    `signal`: a, length d, any order; at least 0.
-    `omega`, `eta`: positive. omega is ``min |w_ij(0)|`` over the entries that are not zero.
-    `beta`: at least 1: ``max |w_ij(0)| <= beta omega``.
-    `power`: power of P in D.4: 1 as printed, 2 as corrected.
-    `has_zero`: W(0) has a zero entry, so that no omega > 0 satisfies (D.8).
-    """
-
-    signal: tuple[Fraction, ...]
-    omega: Fraction
-    eta: Fraction
-    beta: Fraction
-    power: int = 1
-    has_zero: bool = False
-
-    @property
-    def d(self) -> int:
-        """Dimension."""
-        return len(self.signal)
-
-    @property
-    def descending(self) -> tuple[Fraction, ...]:
-        """The signal from largest to smallest."""
-        return tuple(sorted(self.signal, reverse=True))
-
-    @property
-    def gap(self) -> Fraction | None:
-        """M = min(a_i - 3 a_j), None for one concept."""
-        neighbours = itertools.pairwise(self.descending)
-        return min((large - 3 * small for large, small in neighbours), default=None)
-
-    @property
-    def separated(self) -> bool:
-        """Whether D.5's second inequality can hold for some C > 1."""
-        return self.gap is None or self.gap > 0
-
-
-@dataclass(frozen=True)
-class Box:
-    """Intervals for the numbers of a :class:`FeasibilityProblem`; a point is a box of width 0."""
-
-    signal: tuple[Interval, ...]
-    omega: Interval
-    eta: Interval
-    beta: Interval
-    power: int = 1
-    has_zero: bool = False
-
-    @classmethod
-    def at(cls, problem: FeasibilityProblem) -> Box:
-        """The box that is one point."""
-        omega, eta, beta = ((x, x) for x in (problem.omega, problem.eta, problem.beta))
-        signal = tuple((a, a) for a in problem.signal)
-        return cls(signal, omega, eta, beta, problem.power, problem.has_zero)
-
-    def corner(self, end: int) -> FeasibilityProblem:
-        """All numbers at their lower (0) or upper (1) ends."""
-        omega, eta, beta = self.omega[end], self.eta[end], self.beta[end]
-        signal = tuple(a[end] for a in self.signal)
-        return FeasibilityProblem(signal, omega, eta, beta, self.power, self.has_zero)
-
-    @property
-    def is_point(self) -> bool:
-        """Whether every interval is one number."""
-        return self.corner(0) == self.corner(1)
-
-    @functools.cached_property
-    def descending(self) -> list[Interval]:
-        """What the largest, the second largest, ... signal can be."""
-        return list(zip(self.corner(0).descending, self.corner(1).descending, strict=True))
-
-    @functools.cached_property
-    def ratio(self) -> Interval:
-        """q, the largest ratio of a smaller to a larger signal; 0 for one concept."""
-        low, high = Fraction(0), Fraction(0)
-        for large, small in itertools.pairwise(self.descending):
-            low = max(low, small[0] / large[1]) if large[1] else low
-            if small[1]:
-                high = max(high, min(Fraction(1), small[1] / large[0]) if large[0] else Fraction(1))
-        return low, high
-
-    @property
-    def rho(self) -> Interval:
-        """(1 + q)/2, the largest left side of (D.10)."""
-        low, high = self.ratio
-        return (1 + low) / 2, (1 + high) / 2
-
-    @functools.cached_property
-    def gaps(self) -> list[Interval]:
-        """a_i - 3 a_j of neighbours."""
-        neighbours = itertools.pairwise(self.descending)
-        return [(large[0] - 3 * small[1], large[1] - 3 * small[0]) for large, small in neighbours]
-
-    @property
-    def gap(self) -> Interval:
-        """The smallest of the gaps; 1 for one concept."""
-        unit = Fraction(1)
-        lows, highs = zip(*self.gaps, strict=True) if self.gaps else ((unit,), (unit,))
-        return min(lows), min(highs)
-
-    @functools.cached_property
-    def relative_gap(self) -> Interval:
-        """The smallest gap over the largest signal; (0, 1) if that may be 0."""
-        low_top, high_top = self.descending[0]
-        if not low_top:
-            return Fraction(0), Fraction(1)
-        lows, highs = [], []
-        for rank, (low, high) in enumerate(self.gaps):
-            # Of the first pair the larger signal is the largest itself.
-            lows.append(low / (low_top if rank == 0 or low < 0 else high_top))
-            highs.append(high / (high_top if rank == 0 or high < 0 else low_top))
-        return min(lows), min(highs)
-
-    @functools.cached_property
-    def spread(self) -> Ends:
-        """The largest signal over the smallest that is not 0."""
-        order = self.descending
-        certain = [high for low, high in order if low]
-        low = max(Fraction(1), order[0][0] / min(certain)) if certain else Fraction(1)
-        smallest = min(low for low, high in order if high)
-        return low, max(low, order[0][1] / smallest) if smallest else math.inf
 
 
 def hull(low: Fraction, high: Fraction) -> flint.arb:

@@ -21,7 +21,8 @@ from swingby.proofs.certify.ball_run import BallState, eliminate, exactly_semide
 from swingby.theory import assumptions as text
 from swingby.theory import numbers
 from swingby.verify.checking import evaluation, feasibility
-from swingby.verify.checking.feasibility import AssumptionConstants, FeasibilityProblem
+from swingby.verify.checking.box import FeasibilityProblem
+from swingby.verify.checking.feasibility import AssumptionConstants
 
 Matrix = tuple[tuple[Fraction, ...], ...]
 
