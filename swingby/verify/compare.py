@@ -45,7 +45,7 @@ def compare(
     U0: ArrayLike | Scaled | None = None,
     observed: Any = None,
 ) -> Comparison:
-    """Predict, run, and put both side by side; or a trajectory of one's own in place of the run.
+    """Predict, run, and compare both; a recorded trajectory may stand in place of the run.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Certified assumptions: a proved verdict and an enclosed margin for each, as table, frame and JSON."""
+"""Certified assumptions: proved verdicts and enclosed margins, as table, frame and JSON."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class CertifiedAssumption:
 
 @dataclass(frozen=True)
 class CertifiedAssumptions(AssumptionVerdicts[CertifiedAssumption]):
-    """What :func:`swingby.certify_assumptions` found.
+    """The proved verdict of :func:`swingby.certify_assumptions` on each assumption.
 
     `rows`: in the order of the paper. `box`: the intervals judged; omega and beta come from W(0)
     when one was given. `bits`: working precision that decided.

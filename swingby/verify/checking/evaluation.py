@@ -1,15 +1,9 @@
-"""D.1 to D.5, and our own hypotheses, at given numbers: verdict, margin and what binds.
+"""The printed and the corrected edition at given numbers: verdict, margin and what binds.
 
-At a point the statements are those of :mod:`swingby.theory.assumptions`; nothing is derived here,
-so a witness found by :mod:`swingby.verify.checking.feasibility` is confirmed by the very text it
-claims to satisfy. Rational inequalities are compared exactly, the others in ball arithmetic.
-`check` and `certify_assumptions` share :func:`judge_point` and :func:`judge_repaired`.
-
-The repaired edition: omega_0 comes out of a search whose result is certified, so that it is a
-number of each (a, beta, rho) rather than a formula. An interval of omega is compared with that
-number. The hypotheses of the theorems only weaken as beta falls with rho omega kept, so that what
-is certified at the largest beta (and the smallest rho omega, over the largest omega) covers a whole
-box; and every theorem asks beta omega <= 1, so that a box beyond that fails.
+The statements are those of :mod:`swingby.theory.assumptions`; nothing is derived here, so a witness
+found by :mod:`swingby.verify.checking.feasibility` is confirmed by the very text it claims to
+satisfy. Rational inequalities are compared exactly, the others in ball arithmetic. `check` and
+`certify_assumptions` share :func:`judge_point`.
 """
 
 from __future__ import annotations
@@ -277,7 +271,7 @@ def assumption_result(judged: JudgedAssumption, reason: str) -> AssumptionResult
 def report_existential(
     task: SIMTask, problem: FeasibilityProblem, initial: Initial | None, edition: str, dynamics: str
 ) -> Report:
-    """Judge the printed or the corrected edition."""
+    """Report on the printed or the corrected edition at a point."""
     constants, judged, _ = judge_point(edition, problem)
     reasons = [_explain_D1(problem, constants)]
     reasons += [_explain(assumption.worst, constants) for assumption in judged[1:]]
@@ -339,7 +333,7 @@ def _explain_D1(problem: FeasibilityProblem, constants: AssumptionConstants) -> 
 
 
 def _explain(worst: Instance | None, constants: AssumptionConstants) -> str:
-    """Both sides of the tightest inequality, in words."""
+    """The tightest inequality in words, with both sides evaluated."""
     if worst is None:
         return "there is no pair of concepts to compare"
     where = f" at {worst.indices}" if worst.indices else ""

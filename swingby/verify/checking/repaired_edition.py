@@ -122,7 +122,7 @@ _NOTE = (
 def report_repaired(
     task: SIMTask, box: Box, initial: Initial | None, rho: Fraction, dynamics: str
 ) -> Report:
-    """Judge the repaired edition at a point.
+    """Report on the repaired edition at a point.
 
     `box`: with omega and beta as promised; replaced by what W(0) has, when it is given.
     """
@@ -167,7 +167,7 @@ def _explain_pivots(omega: Fraction, beta: Fraction, smallest: Fraction, source:
 
 
 def _promises(eta: Fraction, findings: repaired.RepairedFindings) -> list[str]:
-    """What the theorem promises, in the user's concept numbers."""
+    """The promises of the theorem, in the user's concept numbers."""
     lines = []
     if findings.reach_by is not None:
         steps = ", ".join(

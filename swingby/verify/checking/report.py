@@ -1,4 +1,4 @@
-"""What a check and a certificate are: a verdict and a margin per assumption, and what shows it."""
+"""The report of a check: verdict, margin and reason of each assumption, as table and picture."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ _EDITION_LINE = {
 
 @dataclass(frozen=True)
 class Report(AssumptionVerdicts[AssumptionResult]):
-    """What :func:`check` found.
+    """The verdict of :func:`swingby.check` on each assumption, with margins and limits.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class Report(AssumptionVerdicts[AssumptionResult]):
         Id of the assumption that binds: the worst failing one or, inside, the one that a
         growing omega or eta breaks first.
     notes : tuple of str
-        What a reader has to know besides, such as the certificate that no omega exists.
+        Further facts for the reader, such as the certificate that no omega exists.
     """
 
     task: SIMTask

@@ -1,4 +1,4 @@
-"""What a comparison is: rows of predicted against observed, as a table, a file and a picture."""
+"""The result of a comparison: rows of predicted against observed, as table, file and picture."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ class Comparison(Pictured):
         )
 
     def _summary_lines(self) -> list[str]:
-        """What the comparison says, in a few lines."""
+        """The comparison in a few lines."""
         run = self.run
         rows = [row for row in self.rows if row.event == "half"]
         learned = sum(math.isfinite(row.observed) for row in rows)

@@ -13,7 +13,7 @@ from swingby.lab.figures import evidence as module
 from swingby.lab.figures.evidence import Row, Study, evidence, rows_of_shares, update
 from swingby.report import files
 from swingby.theory.verdict import Share, Verdict, needed, reaches
-from swingby.verify import compare
+from swingby.verify import paper_settings
 from tests.forked import FULL
 
 STUDIES = ("map", "autograd", "networks", "deep", "figures", "vectors", "images", "relu")
@@ -52,8 +52,8 @@ def test_what_the_package_ships():
 @pytest.mark.parametrize("name", ["map", "images"])
 def test_rows_are_made_again_as_recorded(name, monkeypatch):
     step = 8 if name == "map" and not FULL else 1  # the map has 26 settings
-    some = tuple(compare.paper_settings())[::step]
-    monkeypatch.setattr(compare, "paper_settings", lambda: some)
+    some = tuple(paper_settings.paper_settings())[::step]
+    monkeypatch.setattr(paper_settings, "paper_settings", lambda: some)
     made = list(module.STUDIES[name].rows(lambda share, words: None))
     assert made == list(evidence(name).rows)[::step]
 
