@@ -8,7 +8,8 @@ import pytest
 
 from swingby import cli
 from swingby.cli import cli as group
-from swingby.report.files import json_text, sealed
+from swingby.report.files import json_text
+from swingby.report.seals import sealed
 from tests.forked import sample
 from tests.report import results
 

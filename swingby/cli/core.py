@@ -20,7 +20,7 @@ from swingby.cli.options import (
 )
 from swingby.errors import MISSING, InvalidInput
 from swingby.report.files import json_text, write_text
-from swingby.report.tables import refilled
+from swingby.report.lines import refilled
 
 if TYPE_CHECKING:
     from swingby.verify.checking.report import Report

@@ -17,7 +17,8 @@ import swingby
 from swingby.cli import options
 from swingby.cli.options import Arguments, command, print_result
 from swingby.errors import InvalidInput
-from swingby.report.files import BROKEN, unsealed
+from swingby.report.files import BROKEN
+from swingby.report.seals import unsealed
 
 if TYPE_CHECKING:
     from swingby.report import Grid

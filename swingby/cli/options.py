@@ -20,8 +20,8 @@ from click.core import ParameterSource
 from swingby.errors import MISSING, BudgetSpent, InvalidInput
 from swingby.report import Drawn, Grid
 from swingby.report.files import json_text, write_json, write_text
+from swingby.report.lines import USUAL, has_color
 from swingby.report.pictures import ENDINGS
-from swingby.report.tables import USUAL, has_color
 from swingby.theory.budget import budget, read_budget
 from swingby.theory.verdict import Verdict, all_hold
 

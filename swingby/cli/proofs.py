@@ -16,7 +16,7 @@ from swingby.cli import options
 from swingby.cli.options import PICTURES, Arguments, command, refuse
 from swingby.errors import InvalidInput
 from swingby.report.files import write_text
-from swingby.report.tables import USUAL, line_width, refilled
+from swingby.report.lines import USUAL, line_width, refilled
 from swingby.theory.verdict import Finding
 
 if TYPE_CHECKING:

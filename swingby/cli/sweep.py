@@ -9,7 +9,7 @@ import click
 from swingby.cli import options
 from swingby.cli.options import PICTURES, Arguments, Tables, command, print_result, refuse
 from swingby.errors import InvalidInput
-from swingby.report.tables import has_color
+from swingby.report.lines import has_color
 
 
 @command(

@@ -1,18 +1,13 @@
-"""Files that appear whole or not at all, and say whether they are as they were written.
+"""Files that appear whole or not at all: text, strict JSON and arrays.
 
-What the file system refuses names the path. A digest is against damage and careless editing; it
-is no signature.
+What the file system refuses names the path.
 """
 
 from __future__ import annotations
 
-import ast
-import functools
-import hashlib
 import json
 import math
 import os
-import re
 import shutil
 import threading
 from collections.abc import Iterator, Mapping
@@ -22,13 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from swingby.errors import InvalidInput
+from swingby.report.seals import sealed
 
-#: Parsing the sources for their imports would take most of the time of an audit of one line.
-_IMPORT = re.compile(
-    r"^\s*(?:from (swingby[\w.]*) import (\([^)]*\)|.*)|import (swingby[\w.]*))", re.MULTILINE
-)
-#: Where the sources of the package lie.
-PACKAGE = Path(__file__).parents[1]
 #: What reading a broken file can raise.
 BROKEN = (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, RecursionError)
 
@@ -113,40 +103,6 @@ def write_json(path: str | Path, content: Mapping[str, Any], argument: str = "ou
     return write_text(path, json_text(sealed(content)), argument)
 
 
-def sealed(content: Mapping[str, Any], arrays: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Plain values, with a digest of all they and some arrays say under the name sha256.
-
-    >>> unsealed(sealed({"steps": 3}))
-    {'steps': 3}
-    >>> unsealed({**sealed({"steps": 3}), "steps": 4})
-    Traceback (most recent call last):
-        ...
-    ValueError: it was changed after it was written
-    """
-    return {**content, "sha256": _digest(content, arrays or {})}
-
-
-def unsealed(content: Any, arrays: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """What was sealed; ValueError where it, or an array, is not what it was then."""
-    if not isinstance(content, dict) or "sha256" not in content:
-        raise ValueError("it has no digest of what it says")
-    facts = {name: value for name, value in content.items() if name != "sha256"}
-    if content["sha256"] != _digest(facts, arrays or {}):
-        raise ValueError("it was changed after it was written")
-    return facts
-
-
-def _digest(content: Mapping[str, Any], arrays: Mapping[str, Any]) -> str:
-    # Once through JSON: what is read from it has texts as keys, and lists.
-    canonical = json.loads(json.dumps(content))
-    digest = hashlib.sha256(json.dumps(canonical, sort_keys=True).encode())
-    for name in sorted(arrays):
-        array = arrays[name]
-        digest.update(json.dumps([name, array.dtype.str, list(array.shape)]).encode())
-        digest.update(array.tobytes())
-    return digest.hexdigest()
-
-
 def write_arrays(
     path: str | Path, facts: Mapping[str, Any], arrays: Mapping[str, Any], argument: str = "out"
 ) -> None:
@@ -158,44 +114,3 @@ def write_arrays(
     with whole(path, argument) as target, open(target, "wb") as stream:
         np.savez_compressed(stream, allow_pickle=False, facts=text, **arrays)
         stream.flush()
-
-
-def hash_of(*sources: Path, words: bool = True) -> str:
-    """Hash of some sources of the package and of all they import, with or without their words."""
-    waiting = list(sources)
-    contents: dict[str, bytes] = {}
-    while waiting:
-        path = waiting.pop()
-        if PACKAGE not in path.parents or not path.is_file():
-            continue
-        name = path.relative_to(PACKAGE).as_posix()
-        if name in contents:
-            continue
-        contents[name] = path.read_bytes()
-        waiting += [PACKAGE / relative for relative in _imported(contents[name])]
-    digest = hashlib.sha256()
-    for name in sorted(contents):
-        code = contents[name] if words else _without_words(contents[name])
-        digest.update(f"{name}\0{hashlib.sha256(code).hexdigest()}\n".encode())
-    return digest.hexdigest()
-
-
-@functools.cache
-def _without_words(source: bytes) -> bytes:
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
-            node, clean=False
-        ):
-            node.body = node.body[1:]
-    return ast.dump(tree).encode()
-
-
-def _imported(source: bytes) -> set[str]:
-    """Modules of the package that a source imports, as paths relative to it."""
-    names = set()
-    for module, listed, alone in _IMPORT.findall(source.decode()):
-        names |= {alone or module, *(f"{module}.{name}" for name in re.findall(r"\w+", listed))}
-    inside = (name.split(".")[1:] for name in names if name.startswith("swingby."))
-    stems = {"/".join(segments) for segments in inside if segments}
-    return {f"{stem}{end}" for stem in stems for end in (".py", "/__init__.py")}

@@ -1,4 +1,4 @@
-"""How long work says where it stands: a bar on a terminal, lines now and then elsewhere."""
+"""Progress of long work: a bar on a terminal, lines now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EVERY = 5.0
 
 
 class Progress:
-    """What is said on stderr while something runs; a context manager.
+    """Progress of one piece of work on stderr; a context manager.
 
     `columns` are what stands beside the bar: "count", "share", "elapsed", "remaining", or "what"
     for words that change.
@@ -67,7 +67,7 @@ class Progress:
 
 
 class PartProgress(Progress):
-    """Progress of work that has named parts, each of which says how far it is."""
+    """Progress of work in named steps, each of which reports how far it is."""
 
     def __init__(self, total: int, title: str = "figures", *, shown: bool) -> None:
         self.total, self.done = total, 0

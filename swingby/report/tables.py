@@ -1,94 +1,23 @@
-"""Tables and other text of a given width, and the mixin by which results are drawn from theirs.
+"""Tables of text, laid out to a width, and as Markdown, LaTeX and HTML.
 
 Words are always whole; columns or records give way instead.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
-import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 from swingby.report import markup
+from swingby.report.lines import USUAL, line_width, painted, refilled, wrapped
 from swingby.report.markup import STYLES
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-_CODES = {"bold": 1, "red": 31, "green": 32, "yellow": 33, "cyan": 36}
-#: Characters per line where no width is asked for and there is no terminal.
-USUAL = 100
-#: A terminal narrower or wider than this is treated as if it were not.
-_LEAST, _MOST = 40, 140
 #: What is tried to fit a table: gap between columns, width below which no cell is wrapped, and
 #: lines that a record may have then.
 _PASSES = ((3, 20, 99), (2, 14, 6))
 
 
-def line_width() -> int | None:
-    """Characters per line: those of $COLUMNS or of the terminal, None for a pipe or a file."""
-    if not (os.environ.get("COLUMNS", "").isdigit() or sys.stdout.isatty()):
-        return None
-    width = shutil.get_terminal_size((USUAL, 40)).columns
-    return max(_LEAST, width if "COLUMNS" in os.environ else min(_MOST, width))
-
-
-def has_color() -> bool:
-    """Whether standard output is a terminal that may be coloured (https://no-color.org)."""
-    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
-
-
-def painted(text: str, style: str | None, *, color: bool = True) -> str:
-    """Text between terminal codes."""
-    return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if color and style and text.strip() else text
-
-
-def wrapped(text: str, width: int, indent: str = "", hang: str = "    ") -> list[str]:
-    """Lines of whole words; a word wider than a line stands alone, and can be copied whole."""
-    if len(indent) + len(text) <= width:
-        return [indent + text]
-    return textwrap.wrap(
-        text,
-        max(width, len(indent + hang) + 1),
-        initial_indent=indent,
-        subsequent_indent=indent + hang,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-
-
-def lines_text(title: str, lines: Iterable[str], width: int | None, *, color: bool) -> str:
-    """A title, with its verdict in colour, and lines that keep their indentation."""
-    width = width or line_width() or USUAL
-    first = wrapped(title, width, hang="")
-    if color:
-        first = [_title_in_color(line) for line in first]
-    return "\n".join([*first, refilled("\n".join(lines), width)]).rstrip()
-
-
-def refilled(text: str, width: int | None = None) -> str:
-    """Lines as lines of whole words, each with its own indentation."""
-    width = width or line_width() or USUAL
-    lines: list[str] = []
-    for line in text.split("\n"):
-        bare = line.lstrip(" ")
-        indent = line[: len(line) - len(bare)]
-        lines += wrapped(bare, width, indent, "    " if indent else "")
-    return "\n".join(line.rstrip() for line in lines)
-
-
-def _title_in_color(line: str) -> str:
-    name, colon, verdict = line.rpartition(": ")
-    if verdict in STYLES:
-        return painted(name, "bold") + colon + painted(verdict, STYLES[verdict])
-    return painted(line, "bold")
-
-
-def table_text(
+def _table_text(
     heads: Sequence[str],
     rows: Sequence[Sequence[str]],
     right: Sequence[bool],
@@ -202,9 +131,6 @@ def _stacked(
     return output
 
 
-# Tables
-
-
 @dataclass(frozen=True)
 class Grid:
     """Cells of text with a head, lines above and lines below.
@@ -245,7 +171,7 @@ class Grid:
 
     @property
     def right(self) -> list[bool]:
-        """Which columns are aligned to the right."""
+        """For each column, whether it is aligned to the right."""
         return [head.startswith(">") for head in self.columns]
 
     def to_text(self, *, width: int | None = None, color: bool = False) -> str:
@@ -302,60 +228,3 @@ class Grid:
         above = markup.html_lines((self.title, *self.above))
         table = markup.html_table(self.heads, self.rows, self.right)
         return f"<div>{above}{table}{markup.html_lines(self.below)}</div>"
-
-
-class Shown:
-    """A result with a ``to_text`` and a ``to_html``, printed as these say."""
-
-    def __str__(self) -> str:
-        text: str = self.to_text()  # type: ignore[attr-defined]
-        return text
-
-    def _repr_html_(self) -> str:
-        html: str = self.to_html()  # type: ignore[attr-defined]
-        return html
-
-
-class Drawn(Shown):
-    """A result that says what its tables are, and is shown in every format from them.
-
-    A class gives :meth:`to_grid`, or :meth:`to_grids` where there are several tables.
-    """
-
-    def to_grid(self) -> Grid:
-        """The result as a table."""
-        raise NotImplementedError
-
-    def to_grids(self) -> Sequence[Grid]:
-        """All tables of the result."""
-        return (self.to_grid(),)
-
-    def to_text(self, *, width: int | None = None, color: bool = False) -> str:
-        """Plain text; `width` and `color` as in :meth:`Grid.to_text`."""
-        return "\n\n".join(grid.to_text(width=width, color=color) for grid in self.to_grids())
-
-    def to_markdown(self) -> str:
-        """GitHub Markdown."""
-        return "\n\n".join(grid.to_markdown() for grid in self.to_grids())
-
-    def to_latex(self, *, siunitx: bool = False) -> str:
-        """LaTeX (booktabs; numbers in columns of siunitx if asked for)."""
-        return "\n\n".join(grid.to_latex(siunitx=siunitx) for grid in self.to_grids())
-
-    def to_html(self) -> str:
-        """An HTML fragment."""
-        return "\n".join(grid.to_html() for grid in self.to_grids())
-
-
-class Framed(Drawn):
-    """A result of many records, which is also a table of pandas. A class gives :meth:`records`."""
-
-    def records(self) -> Iterable[Mapping[str, Any]]:
-        """What the rows of :meth:`to_frame` say, by column."""
-        raise NotImplementedError
-
-    def to_frame(self) -> pd.DataFrame:
-        """A table of pandas, with a row for each of :meth:`records`."""
-        import pandas as pd
-
-        return pd.DataFrame(list(self.records()))

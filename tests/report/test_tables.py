@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 
 from swingby import cli
 from swingby.report import Grid
-from swingby.report.tables import USUAL
+from swingby.report.lines import USUAL
 from tests.report import results
 
 WIDTHS = (60, 80, 120)

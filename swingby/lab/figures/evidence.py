@@ -22,7 +22,9 @@ from swingby.errors import InvalidInput
 from swingby.lab.figures.figure import Tell
 from swingby.lab.networks.setting import some_of
 from swingby.report import Framed, Grid
-from swingby.report.files import hash_of, unsealed, writable, write_json
+from swingby.report.files import writable, write_json
+from swingby.report.seals import unsealed
+from swingby.report.source_hash import hash_of
 from swingby.theory.reading import json_of
 from swingby.theory.verdict import Share, Verdict, all_hold, counted, judged, share_of, within_bar
 

@@ -20,15 +20,9 @@ import sympy
 
 from swingby.proofs.language.claim import Claim
 from swingby.proofs.prover.evidence import Judged, Witness
-from swingby.report.files import (
-    BROKEN,
-    PACKAGE,
-    hash_of,
-    plain_values,
-    sealed,
-    unsealed,
-    write_text,
-)
+from swingby.report.files import BROKEN, plain_values, write_text
+from swingby.report.seals import sealed, unsealed
+from swingby.report.source_hash import PACKAGE, hash_of
 from swingby.theory.verdict import Finding
 
 #: Fields of a claim that no prover reads: words for people, and the repair, a statement of its own.

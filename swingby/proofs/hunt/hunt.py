@@ -21,9 +21,9 @@ from swingby.proofs.prover.prove import is_scalar, judge
 from swingby.proofs.prover.scalar.scalar_claims import judge_scalar
 from swingby.report import Shown
 from swingby.report.files import plain_values
+from swingby.report.lines import USUAL, line_width, lines_text, wrapped
 from swingby.report.markup import html_text
 from swingby.report.number_text import counted
-from swingby.report.tables import USUAL, line_width, lines_text, wrapped
 from swingby.theory import numbers
 from swingby.theory.growth import require_dynamics
 from swingby.theory.verdict import Finding

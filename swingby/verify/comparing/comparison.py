@@ -11,16 +11,10 @@ import numpy as np
 
 from swingby.errors import MissingExtra
 from swingby.report import Grid
+from swingby.report.entry_pictures import finish_entries
 from swingby.report.files import whole
 from swingby.report.number_text import percent_text
-from swingby.report.pictures import (
-    COLORS,
-    Pictured,
-    finish_entries,
-    new_figure,
-    save_figure,
-    styled,
-)
+from swingby.report.pictures import COLORS, Pictured, new_figure, save_figure, styled
 from swingby.simulate.trajectory import Run
 from swingby.theory import numbers
 from swingby.verify.schedule import (
