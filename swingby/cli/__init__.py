@@ -19,7 +19,7 @@ from typing import Any, TextIO
 import click
 
 from swingby import __version__
-from swingby.cli.options import budget_spent
+from swingby.cli.budget_option import budget_spent
 from swingby.errors import SwingbyError, SwingbyWarning
 
 
@@ -38,7 +38,8 @@ _MODULES = {
     "sweep": ("sweep",),
     "networks": ("train", "vectors", "relu", "studies"),
     "figures": ("figures", "evidence", "diffusion"),
-    "files": ("verify", "doctor"),
+    "verify": ("verify",),
+    "doctor": ("doctor",),
 }
 
 

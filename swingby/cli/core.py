@@ -9,22 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from swingby.cli import options
-from swingby.cli.options import (
-    PICTURES,
-    Arguments,
-    Tables,
-    command,
-    exit_code,
-    print_result,
-    refuse,
-)
+from swingby.cli.arguments import Arguments, Tables, Writers, exit_code, print_result, refuse
+from swingby.cli.command import command
+from swingby.cli.options import PICTURES
 from swingby.errors import MISSING, InvalidInput
 from swingby.report.files import json_text, write_text
 from swingby.report.lines import refilled
 
 if TYPE_CHECKING:
     from swingby.verify.checking.report import Report
-
 
 _ENDINGS = (".csv", ".parquet", *options.TABLES, *PICTURES)
 _START = ("mu", "sigma", "signal", "dim", "eta", "omega", "w0", "u0")
@@ -144,7 +137,7 @@ def table(arguments: Arguments) -> int:
     from swingby.verify.compare import compare
 
     comparison = compare(**arguments.setting("steps", "edition", drawn=True))
-    writers: options.Writers = {
+    writers: Writers = {
         ".csv": comparison.to_csv,
         ".parquet": comparison.to_parquet,
         **dict.fromkeys(PICTURES, comparison.save_picture),

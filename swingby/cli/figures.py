@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from swingby.cli import options
-from swingby.cli.options import PICTURES, Arguments, command, exit_code, print_result, refuse
+from swingby.cli.arguments import Arguments, exit_code, print_result, refuse
+from swingby.cli.budget_option import BUDGET
+from swingby.cli.command import command
+from swingby.cli.options import PICTURES
 from swingby.errors import InvalidInput
 from swingby.report.files import write_text
 from swingby.report.pictures import save_figure
@@ -125,7 +128,7 @@ def evidence(given: Arguments) -> int:
 
 
 @click.group()
-@options.BUDGET
+@BUDGET
 def diffusion() -> None:
     """Train image diffusion models and compare with the theory.
 

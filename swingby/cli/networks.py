@@ -10,15 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from swingby.cli import options
-from swingby.cli.options import (
-    PICTURES,
-    Arguments,
-    Tables,
-    command,
-    exit_code,
-    print_result,
-    refuse,
-)
+from swingby.cli.arguments import Arguments, Tables, exit_code, print_result, refuse
+from swingby.cli.command import command
+from swingby.cli.options import PICTURES
 from swingby.errors import MISSING, InvalidInput
 from swingby.report.progress import PartProgress
 from swingby.theory.budget import expect

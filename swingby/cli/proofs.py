@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from swingby.cli import options
-from swingby.cli.options import PICTURES, Arguments, command, refuse
+from swingby.cli.arguments import Arguments, refuse
+from swingby.cli.command import command
+from swingby.cli.options import PICTURES
 from swingby.errors import InvalidInput
 from swingby.report.files import write_text
 from swingby.report.lines import USUAL, line_width, refilled

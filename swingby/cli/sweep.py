@@ -7,7 +7,9 @@ from pathlib import Path
 import click
 
 from swingby.cli import options
-from swingby.cli.options import PICTURES, Arguments, Tables, command, print_result, refuse
+from swingby.cli.arguments import Arguments, Tables, print_result, refuse
+from swingby.cli.command import command
+from swingby.cli.options import PICTURES
 from swingby.errors import InvalidInput
 from swingby.report.lines import has_color
 

@@ -13,8 +13,6 @@ from swingby.report.pictures import COLORS, DASHES, legend_above
 
 #: Up to so many concepts each entry of W has a name and a colour; past them only major ones do.
 _NAMED = 5
-
-
 #: Names past which a legend beside the axes is written in two columns.
 _TALL = 14
 

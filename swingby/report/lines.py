@@ -11,12 +11,8 @@ from collections.abc import Iterable
 from swingby.report.markup import STYLES
 
 _CODES = {"bold": 1, "red": 31, "green": 32, "yellow": 33, "cyan": 36}
-
-
 #: Characters per line where no width is asked for and there is no terminal.
 USUAL = 100
-
-
 #: A terminal narrower or wider than this is treated as if it were not.
 _LEAST, _MOST = 40, 140
 

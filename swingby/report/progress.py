@@ -19,11 +19,11 @@ class Progress:
     """
 
     def __init__(self, title: str, total: int, columns: str, *, shown: bool) -> None:
-        self._title, self._parts, self._columns = title, total, columns.split()
+        self._title, self._total, self._columns = title, total, columns.split()
         self._shown = shown
         self._bar: Any = None
         self._task: Any = None
-        self._said = time.monotonic()
+        self._last_line = time.monotonic()
 
     def __enter__(self) -> Self:
         if self._shown and sys.stderr.isatty():
@@ -44,7 +44,7 @@ class Progress:
                 console=Console(stderr=True, force_jupyter=False),
             )
             self._bar.start()
-            self._task = self._bar.add_task(self._title, total=self._parts, what="")
+            self._task = self._bar.add_task(self._title, total=self._total, what="")
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -54,14 +54,14 @@ class Progress:
 
     def _is_due(self, seconds: float) -> bool:
         """Whether a line may be written, so long after the last one."""
-        return self._shown and time.monotonic() - self._said >= seconds
+        return self._shown and time.monotonic() - self._last_line >= seconds
 
     def say(self, line: str, *, due: bool = False, **on_bar: object) -> None:
         """Show something on the bar, ``completed`` or ``what``; else write a line now and then."""
         if self._bar is not None:
             self._bar.update(self._task, **on_bar)
         elif self._is_due(0.0 if due else EVERY):
-            self._said = time.monotonic()
+            self._last_line = time.monotonic()
             sys.stderr.write(f"swingby: {line}\n")
             sys.stderr.flush()
 

@@ -12,8 +12,6 @@ from pathlib import Path
 _IMPORT = re.compile(
     r"^\s*(?:from (swingby[\w.]*) import (\([^)]*\)|.*)|import (swingby[\w.]*))", re.MULTILINE
 )
-
-
 #: Where the sources of the package lie.
 PACKAGE = Path(__file__).parents[1]
 

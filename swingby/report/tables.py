@@ -192,7 +192,7 @@ class Grid:
         if self.rows:
             minor = [self.heads.index(name) for name in self.minor if name in self.heads]
             cells = self.heads, self.rows, self.right
-            blocks += table_text(*cells, width, minor, color=color)
+            blocks += _table_text(*cells, width, minor, color=color)
         blocks += [refilled(line, width) for line in self.below]
         return "\n".join(blocks).rstrip()
 

@@ -31,8 +31,6 @@ _CASES = {
     "fig9_multiple_as_coded": ("Fig. 9", "code"),
     "fig10_fail": ("Fig. 10", "caption and code"),
 }
-
-
 _SQUARED = "a^2, as in the authors' public code"
 
 

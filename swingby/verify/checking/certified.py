@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import flint
 
@@ -16,15 +16,10 @@ from swingby.theory.assumptions import Statement
 from swingby.theory.verdict import Verdict
 from swingby.verify.checking.box import Box
 from swingby.verify.checking.intervals import Ends, Interval
-
-if TYPE_CHECKING:
-    pass
 from swingby.verify.checking.verdicts import AssumptionVerdicts
 
 #: Margins are widened by this, relative to 1 + |margin|, so that floats of them lie inside.
 _FLOAT_ROUNDING = Fraction(1, 2**49)
-
-
 _CERTIFIED_LINE = {
     "printed": "Assumptions D.1-D.5 as printed, certified",
     "corrected": "Assumptions D.1-D.5 corrected, certified",

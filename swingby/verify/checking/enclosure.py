@@ -20,8 +20,6 @@ from swingby.verify.checking.intervals import ANY, NONE, Ends, ends, log10, log1
 
 #: Verdicts met somewhere in a part of the box, and the ends of the margin there.
 _Met = tuple[frozenset[Verdict], Ends]
-
-
 _HOLDS, _FAILS = frozenset({Verdict.HOLDS}), frozenset({Verdict.FAILS})
 
 

@@ -16,7 +16,6 @@ from swingby.theory import balls, numbers
 Interval = tuple[Fraction, Fraction]
 #: Ends of an enclosure, each exact or infinite.
 Ends = tuple[Fraction | float, Fraction | float]
-
 ANY: Ends = (math.inf, math.inf)
 NONE: Ends = (-math.inf, -math.inf)
 
