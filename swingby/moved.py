@@ -43,6 +43,8 @@ MOVED = {
     "theory.law.lanes": "theory.law.walk_lanes",
     "theory.proofs": "proofs.language",
     "theory.proofs.formulas": "proofs.language.formula_parser",
+    "testing.assertions": "testing.run_assertions",
+    "testing.setting": "testing.assumption_setting",
     "training": "lab.networks",
     "training.data": "lab.networks.samples",
     "training.laws": "lab.networks.law_errors",

@@ -21,7 +21,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from swingby.errors import InvalidInput
-from swingby.testing.setting import choice
+from swingby.testing.assumption_setting import choice
 from swingby.theory import numbers
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask

@@ -151,7 +151,7 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
 def paper_lines() -> list[Expected]:
     """The lines of the ledger with the verdicts on record."""
     from swingby.proofs.language import claims as ledger
-    from swingby.testing.assertions import ledger_verdicts
+    from swingby.testing.claim_assertions import ledger_verdicts
 
     verdicts = ledger_verdicts()
     # A line without a verdict on record is one that nobody has looked at: it must not pass.
@@ -162,7 +162,7 @@ def _user_claims(config: pytest.Config) -> list[Expected]:
     """What the hook returns, checked."""
     from swingby.errors import InvalidInput
     from swingby.proofs.language.claim import Claim
-    from swingby.testing.assertions import finding
+    from swingby.testing.claim_assertions import finding
 
     claims: dict[str, Expected] = {}
     for returned in config.hook.pytest_swingby_claims(config=config):
@@ -254,7 +254,7 @@ class ClaimItem(pytest.Item):
     def runtest(self) -> None:
         """Judge the claim; AssertionError if the verdict is another one."""
         from swingby.proofs.prover.prove import judge
-        from swingby.testing.assertions import claim_message
+        from swingby.testing.claim_assertions import claim_message
 
         runs = None
         if self.is_along():

@@ -21,6 +21,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from swingby.errors import MISSING, InvalidInput
+from swingby.testing.assumption_setting import Setting, choice
 from swingby.testing.matrices import (
     MOST_DIRECTIONS,
     USUAL_DIRECTIONS,
@@ -29,7 +30,6 @@ from swingby.testing.matrices import (
     draw_list,
     readable,
 )
-from swingby.testing.setting import Setting, choice
 from swingby.theory import balls, numbers
 from swingby.theory.initial import Scaled
 from swingby.theory.repaired import largest_omega, theorem_r, theorem_two

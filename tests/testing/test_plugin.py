@@ -13,7 +13,7 @@ from swingby.proofs.language import claims as ledger
 from swingby.proofs.language.claim import AlongTrajectory
 from swingby.proofs.prover import prove as prover
 from swingby.proofs.prover.evidence import Judged
-from swingby.testing.assertions import ledger_verdicts
+from swingby.testing.claim_assertions import ledger_verdicts
 from swingby.theory.verdict import Finding
 from tests.proofs import test_verdicts as by_hand
 
@@ -138,7 +138,7 @@ def test_claims_of_ones_own_are_judged_and_a_failure_can_be_read(run):
 
 def test_a_line_without_a_verdict_on_record_fails(run, monkeypatch):
     some = {name: one for name, one in ledger_verdicts().items() if name != "D.60"}
-    monkeypatch.setattr("swingby.testing.assertions.ledger_verdicts", lambda: some)
+    monkeypatch.setattr("swingby.testing.claim_assertions.ledger_verdicts", lambda: some)
     found = run("--ledger-item=D.60")
     found.assert_outcomes(failed=1)
     found.stdout.fnmatch_lines(["D.60: expected a verdict on record, found proved"])

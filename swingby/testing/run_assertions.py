@@ -1,4 +1,4 @@
-"""Assertions for ordinary tests: a claim has its verdict, a run keeps to the law and the lemmas.
+"""Assertions on runs: half-times are those of the stage law, and the lemmas are kept.
 
 On failure the first line names the statement that does not hold. They need neither ``assert`` nor
 pytest. The windows of Lemmas D.1 to D.8 are the functions of :mod:`swingby.theory.lemmas`; their
@@ -7,28 +7,24 @@ text is ``swingby/proofs/language/texts/trajectories.proof``, which the prover j
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy
 
 from swingby.errors import InvalidInput
-from swingby.proofs.language.claim import Claim
-from swingby.proofs.language.claim_text import to_text
 from swingby.proofs.language.claims import by_id
 from swingby.simulate.outcome import Peak
 from swingby.simulate.trajectory import Run
-from swingby.testing.setting import Setting, choice
+from swingby.testing.assumption_setting import Setting, choice
+from swingby.testing.claim_assertions import MESSAGE_WIDTH
 from swingby.theory import lemmas, numbers
 from swingby.theory.assumptions import P, beta, omega
 from swingby.theory.initial import exact_pivots
 from swingby.theory.lemmas import Scale
-from swingby.theory.verdict import Finding
 from swingby.verify.check import check
 from swingby.verify.checking.report import Report
 from swingby.verify.schedule import Schedule
@@ -36,43 +32,9 @@ from swingby.verify.schedule import Schedule
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from swingby.proofs.prover.evidence import Judged
     from swingby.theory.initial import Initial
 
     Floats = NDArray[np.float64]
-
-#: How wide a message is.
-_WIDTH = 100
-
-
-def claim_message(claim: Claim, expected: str, judged: Judged) -> str:
-    """A claim, the verdict expected, the one found, and what it rests on; both verdicts first."""
-    from swingby.proofs.audit.record import verdict_lines
-
-    reference = f" ({claim.reference})" if claim.reference not in ("", claim.id) else ""
-    edition = "" if claim.edition == "printed" else f", {claim.edition} edition"
-    lines = [
-        f"{claim.id}: expected {expected}, found {judged.verdict}",
-        f"{claim.id}{reference}{edition} says: {claim.about}.",
-        *(f"  {line}" for line in to_text(claim).splitlines()),
-        *verdict_lines(judged, claim, _WIDTH),
-    ]
-    return "\n".join(lines)
-
-
-def ledger_verdicts() -> dict[str, str]:
-    """The verdict on record of every line of the ledger, by id: from a reading by hand.
-
-    For claims about whole trajectories it is that of the search on record.
-    """
-    source = resources.files("swingby") / "data" / "ledger_verdicts.json"
-    verdicts: dict[str, str] = json.loads(source.read_text(encoding="utf-8"))
-    return verdicts
-
-
-def finding(word: object) -> Finding:
-    """A verdict by its word; InvalidInput where it is none."""
-    return Finding(choice(word, "verdict", tuple(map(str, Finding))))
 
 
 #: Largest relative error of a half-time by default. The law is far better inside its range (see
@@ -80,40 +42,6 @@ def finding(word: object) -> Finding:
 _RTOL = 0.02
 #: Half-times are whole steps, rounded up on both sides.
 _ATOL = 1.0
-
-
-def assert_claim(claim: Claim | str, verdict: str = "proved") -> None:
-    """Assert that a claim has the verdict expected of it.
-
-    Parameters
-    ----------
-    claim : Claim or str
-        A claim of one's own, or the id of a line of the ledger, such as ``"D.61"``. A claim about
-        whole trajectories is searched for up to a minute.
-    verdict : {"proved", "refuted", "tested", "undecided"}
-
-    Raises
-    ------
-    AssertionError
-        If the verdict is another one; the message names the claim.
-    InvalidInput
-        If the claim or the verdict is unknown.
-
-    Examples
-    --------
-    >>> assert_claim("D.62")
-    >>> assert_claim("D.61", "refuted")
-    """
-    __tracebackhide__ = True
-    from swingby.proofs.prover.prove import judge
-
-    expected = finding(verdict)
-    if not isinstance(claim, Claim | str):
-        raise InvalidInput("claim", claim, "must be a Claim or the id of a line of the ledger")
-    resolved = by_id(claim) if isinstance(claim, str) else claim
-    judged = judge(resolved)
-    if judged.verdict != expected:
-        raise AssertionError(claim_message(resolved, expected, judged))
 
 
 def assert_stages(
@@ -181,7 +109,7 @@ def assert_stages(
 def _judged_stage(
     run: Run, schedule: Schedule, k: int, rtol: float, atol: float
 ) -> tuple[str, list[str]]:
-    """What is wrong with a half-time, empty where nothing is, and its line of the table."""
+    """The fault of a half-time, empty where there is none, and its row of the table."""
     from swingby.report.number_text import percent_text, steps_text
 
     predicted, observed = float(schedule.half_times[k]), float(run.half_times[k])
@@ -252,7 +180,7 @@ def _stage_table(run: Run, schedule: Schedule, rows: list[list[str]], broken: li
         below=[f"the law warns: {warning}" for warning in schedule.warnings],
     )
     # A line is not broken here: a summary shows the first one alone.
-    return grid.to_text(width=max(_WIDTH, *(len(line) for line in (*broken, *grid.above))))
+    return grid.to_text(width=max(MESSAGE_WIDTH, *(len(line) for line in (*broken, *grid.above))))
 
 
 def _require_prediction_of(run: Any, schedule: Any) -> None:
@@ -268,7 +196,7 @@ def _require_prediction_of(run: Any, schedule: Any) -> None:
 
 
 def _require_same(argument: str, actual: Any, expected: Any) -> None:
-    """Refuse what a run has otherwise."""
+    """Refuse a value that is not that of the run."""
 
     def shown(value: Any) -> str:
         if isinstance(value, tuple):
@@ -297,7 +225,7 @@ def _log_diagonal(initial: Initial) -> Floats:
 
 
 def _violations(run: Run, scale: Scale, edition: str) -> Iterator[str]:
-    """What a run does that the lemmas exclude: lines that begin with the lemma."""
+    """Events of a run that the lemmas exclude: lines that begin with the lemma."""
     phase, end = scale.log_initial_phase, lemmas.initial_phase_end(scale)
     with np.errstate(divide="ignore", invalid="ignore"):
         log_size = np.log(np.abs(run.W))
@@ -334,7 +262,7 @@ def _violations(run: Run, scale: Scale, edition: str) -> Iterator[str]:
 def _outside_passage(
     run: Run, k: int, level: float, lower: float, upper: float, edition: str
 ) -> Iterator[str]:
-    """What is wrong with the step at which w_kk reaches a level; a window of nan asks nothing."""
+    """Faults of the step at which w_kk reaches a level; a window of nan excludes nothing."""
     observed = float(run.first_reach(level)[k])
     passage = f"reaches {level} at step {observed:g}"
     if observed < lower:
@@ -425,7 +353,7 @@ _LEVELS = (0.5, 0.8)
 
 
 def _differences(scale: Scale, signal: float, log_start: float, rtol: float) -> Iterator[str]:
-    """Where a window is not what the text of its lemma says, for one diagonal entry."""
+    """Differences between the windows and the text of their lemmas, for one diagonal entry."""
     letters = _letters(scale, signal, log_start)
     for name, window, stated in _pairs(scale, signal, log_start, letters):
         # A window that is nan, where the text says something, differs too.
