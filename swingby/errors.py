@@ -1,4 +1,4 @@
-"""What swingby raises and warns with.
+"""Errors and warnings of swingby.
 
 Every message names the argument, the value given, the requirement, and the statement the
 requirement comes from.
@@ -25,7 +25,7 @@ MISSING = "nothing"
 
 
 class InvalidInput(SwingbyError, ValueError):
-    """An argument that no statement of the theory can be applied to.
+    """An argument to which no statement of the theory can be applied.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ ELSEWHERE = {
 
 
 def suggestion(name: str, names: Iterable[str]) -> str:
-    """The known names close to one that is not known, as the end of a sentence."""
+    """The known names close to an unknown name, as the end of a sentence."""
     matches = difflib.get_close_matches(name, list(names), 2, 0.6)
     return f"; did you mean {' or '.join(matches)}?" if matches else ""
 

@@ -24,7 +24,7 @@ from swingby.errors import SwingbyError, SwingbyWarning
 
 
 class _Commands(UserDict[str, Any]):
-    """Commands by name; the module of one is imported when it is asked for."""
+    """Commands by name; the module of a command is imported when it is asked for."""
 
     def __getitem__(self, name: str) -> click.Command:
         module = importlib.import_module(f"swingby.cli.{self.data[name]}")
@@ -63,14 +63,14 @@ def _one_line(text: str) -> str:
 
 
 def _interruption_lines(error: BaseException, limit_met: BaseException | None) -> list[str]:
-    """What an interrupted call says of what it kept; click raises an Abort from the interrupt."""
+    """Lines of an interrupted call about its results; click raises Abort from the interrupt."""
     inner = error.__cause__ if isinstance(error, click.Abort) and error.__cause__ else error
     message = "" if inner is limit_met else str(inner)
     return [*filter(None, [message]), *getattr(inner, "__notes__", [])]
 
 
 def _discard_output(stream: TextIO) -> None:
-    """Let what waits in a stream go nowhere: Python would complain at its end."""
+    """Discard the output that waits in a stream: Python would complain at its end."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 

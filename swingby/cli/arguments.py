@@ -64,7 +64,7 @@ class Arguments(SimpleNamespace):
         return SIMTask(_split(self.mu), spreads[0] if len(spreads) == 1 else spreads, dim)
 
     def initial(self, task: SIMTask, *, drawn: bool) -> Any:
-        """W(0) as given, or from U(0); else None, or what omega draws where it is `drawn`."""
+        """W(0) as given, or from U(0); else None or, where `drawn`, a draw of scale omega."""
         from swingby.simulate.initialization import gaussian
         from swingby.theory.initial import initial_state
         from swingby.theory.reading import read_matrix
@@ -93,7 +93,7 @@ class Arguments(SimpleNamespace):
         return str(self.eta)
 
     def setting(self, *names: str, drawn: bool = False) -> dict[str, Any]:
-        """What a call is about: the task, W(0), which omega may draw, the run, and more options."""
+        """Arguments of a call: the task, W(0), which omega may draw, the run, and more options."""
         task = self.task()
         start = self.initial(task, drawn=drawn)
         arguments = {"task": task, "W0": start, "eta": self.step_size(), "dynamics": self.dynamics}
@@ -138,7 +138,7 @@ class Arguments(SimpleNamespace):
 
 
 def exit_code(verdicts: Iterable[Verdict]) -> int:
-    """0 where all verdicts hold, 1 where one fails, otherwise 3."""
+    """0 where all verdicts hold, 1 where some verdict fails, otherwise 3."""
     return {Verdict.HOLDS: 0, Verdict.FAILS: 1, Verdict.UNDECIDED: 3}[all_hold(verdicts)]
 
 

@@ -32,7 +32,7 @@ _SECTIONS = {
 _MANY = 13
 
 
-class SectionedCommand(click.Command):
+class _SectionedCommand(click.Command):
     """A command whose options are shown under headings, if there are many."""
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
@@ -55,7 +55,7 @@ class SectionedCommand(click.Command):
 
 
 def command(*options: Option, group: click.Group | None = None) -> Callable[[Any], click.Command]:
-    """Make a command of a function of what is given; its options are shown in this order."""
+    """Make a command of a function of its arguments; options are shown in this order."""
 
     def decorate(function: Callable[[Arguments], int]) -> click.Command:
         @functools.wraps(function)
@@ -70,7 +70,7 @@ def command(*options: Option, group: click.Group | None = None) -> Callable[[Any
         decorated: Any = called
         for option in reversed((*options, BUDGET)):
             decorated = option(decorated)
-        new_command: click.Command = click.command(cls=SectionedCommand)(decorated)
+        new_command: click.Command = click.command(cls=_SectionedCommand)(decorated)
         if group is not None:
             group.add_command(new_command)
         return new_command

@@ -147,7 +147,7 @@ def table(arguments: Arguments) -> int:
 
 
 def _refuse_unit(arguments: Arguments) -> None:
-    """A unit is of what is printed; files for programs, and pictures, count steps."""
+    """Refuse a unit but for printed tables: files for programs, and pictures, count steps."""
     if arguments.as_json or Path(arguments.out or "").suffix in (
         ".json",
         ".csv",

@@ -1,4 +1,4 @@
-"""The command doctor: what is installed, what is missing, and the folders of caches."""
+"""The command doctor: packages installed and missing, and the folders of caches."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from swingby.cli.command import command
 if TYPE_CHECKING:
     from swingby.report import Grid
 
-#: What swingby cannot do without, and what each extra brings first.
+#: Packages that swingby cannot do without, and the first package of each extra.
 CORE = (
     *("numpy", "scipy", "sympy", "mpmath", "python-flint", "numba", "pandas", "matplotlib"),
     "loky",

@@ -19,8 +19,8 @@ TABLES = (".json", ".md", ".tex", ".html", ".txt")
 PICTURES = ENDINGS
 
 
-class WholeNumber(click.ParamType):  # type: ignore[type-arg]
-    """A whole number from some least one on; 1e3 is one."""
+class _WholeNumber(click.ParamType):  # type: ignore[type-arg]
+    """A whole number of some size at least; 1e3 counts as whole."""
 
     name = "n"
 
@@ -35,7 +35,7 @@ class WholeNumber(click.ParamType):  # type: ignore[type-arg]
 
 
 class ResultOption(click.Option):
-    """An option whose file stands for what would be printed: its ending gives the format."""
+    """An option whose file takes the place of printed output: its ending gives the format."""
 
 
 class Target(click.Path):
@@ -97,14 +97,14 @@ def number(
 ) -> Option:
     """An option that is a whole number."""
     return click.option(
-        name, type=WholeNumber(least), default=default, show_default=shown, help=words
+        name, type=_WholeNumber(least), default=default, show_default=shown, help=words
     )
 
 
 def choice(
     name: str, names: str, words: str, default: str | None = None, *, shown: str | None = None
 ) -> Option:
-    """An option that is one of some names, by default the first."""
+    """An option with a choice of names, by default the first."""
     kind = click.Choice(names.split())
     usual = default or (None if shown else kind.choices[0])
     return click.option(name, type=kind, default=usual, show_default=shown or True, help=words)

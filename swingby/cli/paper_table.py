@@ -1,4 +1,4 @@
-"""The tables over all settings of the paper: one summary line each, and Gaussian starts."""
+"""Tables over all settings of the paper: a summary line each, and Gaussian starts."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def _export(ledger: Ledger, folder: str) -> None:
 
 
 def _deliver_standing(arguments: Arguments, ledger: Ledger) -> None:
-    """Which lines stand if others are granted."""
+    """Deliver which lines stand if others are granted."""
     from swingby.proofs.audit.ledger import standing_text
 
     def content() -> dict[str, Any]:
@@ -143,7 +143,7 @@ def _deliver_standing(arguments: Arguments, ledger: Ledger) -> None:
 
 
 def _deliver_corrections(arguments: Arguments, ledger: Ledger) -> None:
-    """What a corrected paper would say."""
+    """Deliver the corrections of the paper."""
     from swingby.proofs.audit import corrections as report
 
     def content() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The command verify: whether a file still says what swingby wrote."""
+"""The command verify: files of swingby, checked for later changes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def verify(arguments: Arguments) -> int:
 
 
 def _inspect(file: Path) -> tuple[str, list[str]]:
-    """The kind of a file, and what is wrong with it."""
+    """The kind of a file, and its faults."""
     from swingby.theory.reading import opened, text_of
 
     try:
@@ -93,7 +93,7 @@ def _sealed_arrays(file: Path) -> tuple[str, list[str]]:
 
 
 def _checkpoint(file: Path) -> list[str]:
-    """What is wrong with a checkpoint, read under the name that it gives itself."""
+    """Faults of a checkpoint, read under the name that it gives itself."""
     from swingby.lab.networks import loop
 
     library = loop.load_library()

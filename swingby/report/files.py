@@ -19,13 +19,13 @@ from typing import Any
 from swingby.errors import InvalidInput
 from swingby.report.seals import sealed
 
-#: What reading a broken file can raise.
+#: Errors that reading a broken file can raise.
 BROKEN = (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, RecursionError)
 
 
 @contextmanager
 def writable(path: str | Path, argument: str = "out") -> Iterator[Path]:
-    """A path to write to; what the file system refuses is an InvalidInput."""
+    """A path to write to; a refusal of the file system becomes an InvalidInput."""
     if not isinstance(path, (str, os.PathLike)):
         raise InvalidInput(argument, path, "must be the path of a file")
     try:
@@ -42,7 +42,7 @@ def writable(path: str | Path, argument: str = "out") -> Iterator[Path]:
 
 @contextmanager
 def whole(path: str | Path, argument: str = "out") -> Iterator[Path]:
-    """A path beside `path`, with its ending; what is written there becomes `path` at the end.
+    """A path beside `path`, with its ending; the file written there becomes `path` at the end.
 
     After an error the file is as it was before. Devices and pipes are written to as they are.
     """

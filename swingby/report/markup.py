@@ -1,4 +1,4 @@
-"""Tables and prose as Markdown, LaTeX and HTML, with what each of them reads as a sign escaped."""
+"""Tables and prose as Markdown, LaTeX and HTML, with the signs of each language escaped."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def shown_figure(width: float, height: float) -> Figure:
-    """A figure of pyplot, in inches: what ``plot()`` draws into where it is given no axes."""
+    """A figure of pyplot, in inches, into which ``plot()`` draws without axes."""
     import matplotlib.pyplot as plt
     from matplotlib.figure import Figure
 
@@ -113,7 +113,7 @@ def drawn(
     size: Size = None,
     usual: tuple[float, float] = (6.4, 3.6),
 ) -> Axes:
-    """What `draw` draws into the axes given, or those of a new figure that is shown.
+    """The axes given, or those of a new figure that is shown, after `draw` has drawn into them.
 
     A figure with a `size` is for a paper: it has no title.
     """
@@ -184,7 +184,7 @@ def titled(title: str, width: float, height: float) -> Figure:
 
 
 def save_figure(draw: Callable[[], Figure], path: str | Path, argument: str = "out") -> None:
-    """Write what `draw` makes to a .png, .pdf or .svg; a path that is refused costs no drawing."""
+    """Write the figure of `draw` to a .png, .pdf or .svg; a refused path costs no drawing."""
     if Path(path).suffix not in ENDINGS:
         raise InvalidInput(argument, path, "must end in .png, .pdf or .svg")
     with styled(), whole(path) as target:
@@ -193,7 +193,7 @@ def save_figure(draw: Callable[[], Figure], path: str | Path, argument: str = "o
             # In memory first: where a PDF cannot be written, matplotlib breaks with other words.
             target.write_bytes(_encoded(figure, Path(path).suffix[1:], 160))
         finally:
-            # One that was made to be shown is not shown as well.
+            # A figure that was made to be shown is not shown as well.
             if hasattr(figure, "number"):
                 import matplotlib.pyplot as plt
 

@@ -110,7 +110,7 @@ def _drawn(
 def _stacked(
     heads: Sequence[str], rows: Sequence[Sequence[str]], width: int, *, color: bool
 ) -> list[str]:
-    """Every record as its first column, and a line for each other one below it."""
+    """Every record as its first column, and a line for each further column below it."""
     indent = max(map(len, heads[1:]), default=0) + 4
     output: list[str] = []
     for row in rows:

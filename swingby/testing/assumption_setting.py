@@ -16,7 +16,7 @@ from swingby.verify.checking.report import Report
 
 
 def choice(value: Any, argument: str, words: tuple[str, ...]) -> str:
-    """Read a word that has to be one of a few."""
+    """Read a word from a short list."""
     if not isinstance(value, str) or value not in words:
         raise InvalidInput(argument, value, f"must be one of {', '.join(words)}")
     return value
@@ -94,7 +94,7 @@ class Setting:
             self.__dict__[name] = numbers.positive(getattr(self, name), name, source)
 
     def check(self) -> Report:
-        """Check the assumptions with W(0), which says itself what omega and beta are."""
+        """Check the assumptions with W(0), which gives omega and beta itself."""
         edition, dynamics = self.edition, self.dynamics
         return check(self.task, None, self.eta, 1, edition, W0=self.W0, dynamics=dynamics)
 

@@ -79,7 +79,7 @@ def draw_list(draw: st.DrawFn, values: st.SearchStrategy[T], count: int) -> list
 
 
 def _table(draw: st.DrawFn, rows: int, columns: int, entries: Sequence[float]) -> Floats:
-    """A matrix of such entries; one whole number has four of them for its digits."""
+    """A matrix of such entries; each whole number drawn holds four of them as digits."""
     base, count = len(entries), rows * columns
     codes = draw_list(draw, st.integers(0, base**4 - 1), -(-count // 4))
     digits = (np.array(codes)[:, None] // base ** np.arange(4) % base).ravel()[:count]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Expected = tuple[Claim, str]
 
 #: Examples per property, by Hypothesis profile.
-PROFILES = {"swingby": 100, "swingby-full": 10_000}
+_PROFILES = {"swingby": 100, "swingby-full": 10_000}
 
 _FLAGS = {
     "--ledger": "judge the lines of the paper's proofs, and claims of pytest_swingby_claims, as "
@@ -71,7 +71,7 @@ def register_profiles() -> None:
         from swingby.errors import MissingExtra
 
         raise MissingExtra("hypothesis", "testing") from None
-    for name, examples in PROFILES.items():
+    for name, examples in _PROFILES.items():
         try:
             settings.get_profile(name)
         except InvalidArgument:
@@ -86,7 +86,7 @@ class Hooks:
 
     @pytest.hookspec
     def pytest_swingby_claims(self, config: pytest.Config) -> Iterable[Expected] | None:
-        """Claims of one's own for ``pytest --ledger``, each with the verdict expected of it.
+        """Claims of a user for ``pytest --ledger``, each with the verdict expected of it.
 
         Implemented in a conftest.py. The claims become tests ``claims::<id>``, so ids must differ.
         A verdict is ``"proved"``, ``"refuted"``, ``"tested"`` or ``"undecided"``.
@@ -112,9 +112,9 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the mark, and the profiles before Hypothesis looks for the one asked for."""
+    """Register the mark, and the profiles before Hypothesis looks for them."""
     config.addinivalue_line("markers", "ledger: a claim that swingby judges, see --ledger")
-    if config.getoption("--hypothesis-profile", default=None) in PROFILES:
+    if config.getoption("--hypothesis-profile", default=None) in _PROFILES:
         register_profiles()
 
 
@@ -128,7 +128,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
-    """Append the claims to what was collected, before -k and -m choose."""
+    """Append the claims to the tests collected, before -k and -m choose."""
     option = session.config.option
     # A proof file that is named stands in place of the paper's lines.
     judge_paper = option.ledger and not any(item.path.suffix == ".proof" for item in items)
@@ -136,7 +136,7 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
         judge_paper or option.ledger_item or option.ledger_trajectories or option.ledger_repaired
     ):
         return
-    lines, user_claims = paper_lines(), _user_claims(session.config)
+    lines, user_claims = _paper_lines(), _user_claims(session.config)
     chosen_ids = _chosen_ids(session.config, [claim.id for claim, _ in (*lines, *user_claims)])
     if chosen_ids is None and not option.ledger_repaired:
         lines = [(claim, expected) for claim, expected in lines if claim.edition != "repaired"]
@@ -148,7 +148,7 @@ def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.It
             items.extend(session.genitems(collector))
 
 
-def paper_lines() -> list[Expected]:
+def _paper_lines() -> list[Expected]:
     """The lines of the ledger with the verdicts on record."""
     from swingby.proofs.language import claims as ledger
     from swingby.testing.claim_assertions import ledger_verdicts
@@ -159,7 +159,7 @@ def paper_lines() -> list[Expected]:
 
 
 def _user_claims(config: pytest.Config) -> list[Expected]:
-    """What the hook returns, checked."""
+    """The claims that the hook returns, checked."""
     from swingby.errors import InvalidInput
     from swingby.proofs.language.claim import Claim
     from swingby.testing.claim_assertions import finding
@@ -240,7 +240,7 @@ class ProofFile(ClaimCollector, pytest.File):
 
 
 class ClaimItem(pytest.Item):
-    """A claim, judged: passes where the verdict is the one expected."""
+    """A claim, judged: passes where the verdict is as expected."""
 
     claim: Claim
     expected: str
@@ -252,7 +252,7 @@ class ClaimItem(pytest.Item):
         return isinstance(self.claim.conclusion, AlongTrajectory)
 
     def runtest(self) -> None:
-        """Judge the claim; AssertionError if the verdict is another one."""
+        """Judge the claim; AssertionError if the verdict differs."""
         from swingby.proofs.prover.prove import judge
         from swingby.testing.claim_assertions import claim_message
 

@@ -53,7 +53,7 @@ def assert_stages(
     windows: bool = False,
     in_range_only: bool = False,
 ) -> None:
-    """Assert that every half-time of a run is the one predicted.
+    """Assert that every half-time of a run is as predicted.
 
     A half-time may be off by ``atol + rtol * observed`` steps. A concept that is predicted to be
     trapped, or to stay at rest for want of a signal, has to stay below 1/2 to the end of the run.
@@ -374,7 +374,7 @@ def _differences(scale: Scale, signal: float, log_start: float, rtol: float) -> 
 def _pairs(
     scale: Scale, a: float, start: float, letters: dict[str, Any]
 ) -> Iterator[tuple[str, float, float]]:
-    """Name of a lemma, its window, and what the text says."""
+    """Name of a lemma, its window, and the bound of the text."""
 
     def bound(line: str, index: int = 0, **values: Any) -> float:
         return float(sympy.log(_bound(by_id(line).conditions[index], letters | values)))
@@ -424,7 +424,7 @@ def _letters(scale: Scale, signal: float, log_start: float) -> dict[str, Any]:
 
 
 def _bound(relation: Any, letters: dict[str, Any]) -> Any:
-    """The side of a relation that has a number: the other one is the entry at time t, or lambda."""
+    """The side of a relation with a number: the other side is the entry at time t, or lambda."""
     sides = [side for side in relation.args if _names(side) <= set(letters)]
     return _value(max(sides, key=lambda side: len(_names(side))), letters)
 
@@ -499,7 +499,7 @@ def assert_lemmas(
 
 
 def assert_windows_match_statements(setting: Setting | Report, *, rtol: float = 1e-9) -> None:
-    """Assert that the lemma windows are what the text of the lemmas says, at a setting.
+    """Assert that the lemma windows agree with the text of the lemmas at a setting.
 
     Two encodings of Lemmas D.1 to D.6 and D.8, written apart, are evaluated at the constants of the
     setting, for every concept: closed forms in logarithms on one side, relations between letters

@@ -71,7 +71,7 @@ class Box:
 
     @classmethod
     def at(cls, problem: FeasibilityProblem) -> Box:
-        """The box that is one point."""
+        """The box of width 0 at a point."""
         omega, eta, beta = ((x, x) for x in (problem.omega, problem.eta, problem.beta))
         signal = tuple((a, a) for a in problem.signal)
         return cls(signal, omega, eta, beta, problem.power, problem.has_zero)
@@ -89,7 +89,7 @@ class Box:
 
     @functools.cached_property
     def descending(self) -> list[Interval]:
-        """What the largest, the second largest, ... signal can be."""
+        """Intervals of the largest, the second largest, ... signal."""
         return list(zip(self.corner(0).descending, self.corner(1).descending, strict=True))
 
     @functools.cached_property

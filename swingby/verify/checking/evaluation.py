@@ -1,4 +1,4 @@
-"""The printed and the corrected edition at given numbers: verdict, margin and what binds.
+"""The printed and the corrected edition at given numbers: verdicts, margins, binding assumption.
 
 The statements are those of :mod:`swingby.theory.assumptions`; nothing is derived here, so a witness
 found by :mod:`swingby.verify.checking.feasibility` is confirmed by the very text it claims to
@@ -34,7 +34,7 @@ from swingby.verify.checking.report import AssumptionResult, ConstantsWitness, R
 
 @dataclass(frozen=True)
 class Instance:
-    """One inequality of a statement, at one choice of its free indices.
+    """An inequality of a statement at a choice of its free indices.
 
     `indices`: ``"i = 2, j = 1"`` in the user's concept numbers, or empty.
     `values`: by sympy symbol, all numbers but P.
@@ -54,7 +54,7 @@ class Instance:
         return balls.evaluate(relation.lhs, filled), balls.evaluate(relation.rhs, filled)
 
     def small_and_large(self) -> tuple[flint.arb, flint.arb]:
-        """The side that has to be the smaller one, then the larger one."""
+        """The side that has to be smaller, then the side that has to be larger."""
         lhs, rhs = self.sides()
         return (lhs, rhs) if self.condition.relation.rel_op in ("<=", "<") else (rhs, lhs)
 

@@ -192,7 +192,7 @@ class AssumptionConstants:
         return values
 
     def scale(self, omega: Fraction, eta: Fraction) -> Scale:
-        """What the lemma windows need of them."""
+        """The constants as the lemma windows need them."""
         return Scale(
             log_P=float(self.log10_P) * math.log(10),
             log_beta=numbers.log_of(self.beta),
@@ -314,7 +314,7 @@ def witness(problem: FeasibilityProblem) -> AssumptionConstants:
             digits += 3
         middle = ((lower + upper) / 2 / ten * flint.arb(10) ** digits).mid()
         log10_P = Fraction(int(middle.floor().unique_fmpz()), 10**digits)
-    return filled(problem, kappa, beta, log10_P, step)
+    return _filled(problem, kappa, beta, log10_P, step)
 
 
 def _off_corner(problem: FeasibilityProblem, step: Fraction) -> tuple[Fraction, Fraction]:
@@ -343,10 +343,10 @@ def nearest_attempt(problem: FeasibilityProblem) -> AssumptionConstants:
             lower, _ = window(problem, kappa, beta)
             raised = (lower / flint.arb(10).log() * 10**9).mid().floor().unique_fmpz()
         log10_P = max(LOG10_TWO, Fraction(int(raised) + 2, 10**9))
-    return filled(problem, kappa, beta, log10_P, ATTEMPT)
+    return _filled(problem, kappa, beta, log10_P, ATTEMPT)
 
 
-def filled(
+def _filled(
     problem: FeasibilityProblem, kappa: Fraction, beta: Fraction, log10_P: Fraction, step: Fraction
 ) -> AssumptionConstants:
     """Steps 1 and 2 of the reduction; `step` is how far gamma > 1 stays off 1 if it must."""

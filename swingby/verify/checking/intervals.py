@@ -1,4 +1,4 @@
-"""Intervals of exact numbers, and the ends of what encloses a margin, exact or infinite."""
+"""Intervals of exact numbers, and ends of enclosures of margins, exact or infinite."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ def interval(
 
 
 def log10(natural: flint.arb) -> flint.arb:
-    """The decimal logarithm of a number given by its natural one."""
+    """The decimal logarithm of a number, from its natural logarithm."""
     return natural / flint.arb(10).log()
 
 
 def log10_ends(low: Fraction, high: Fraction) -> Ends:
-    """Ends of log10 over an interval of numbers that are at least 0, or of infinite ones."""
+    """Ends of log10 over an interval of numbers from 0 on; infinite ends included."""
     return (
         ends(log10(balls.ball(low).log()))[0] if low else -math.inf,
         ends(log10(balls.ball(high).log()))[1] if high else -math.inf,

@@ -87,7 +87,7 @@ def _distinct(box: Box) -> tuple[Verdict, Ends]:
 def _small(
     box: Box, rho: Fraction, distinct: Verdict, nondegenerate: Verdict
 ) -> tuple[tuple[Verdict, Ends], repaired.RepairedFindings | None]:
-    """D.4': omega at most omega_0, and what the theorem says at the smallest omega."""
+    """D.4': omega at most omega_0; and the findings of the theorem at the smallest omega."""
     if Verdict.FAILS in (distinct, nondegenerate):
         return (Verdict.FAILS, NONE), None
     signal = box.corner(0).signal

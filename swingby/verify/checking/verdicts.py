@@ -9,7 +9,7 @@ from swingby.report import Drawn
 from swingby.theory.verdict import Verdict, all_hold
 
 
-class AssumptionRecord(Protocol):
+class _AssumptionRecord(Protocol):
     """A record that says which assumption it judges, and how."""
 
     @property
@@ -21,7 +21,7 @@ class AssumptionRecord(Protocol):
         """Whether the assumption holds."""
 
 
-Row = TypeVar("Row", bound=AssumptionRecord)
+Row = TypeVar("Row", bound=_AssumptionRecord)
 
 
 class AssumptionVerdicts(Drawn, Generic[Row]):

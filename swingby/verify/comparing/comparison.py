@@ -85,7 +85,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison(Pictured):
-    """Predicted against observed for one setting.
+    """Predicted against observed in a setting.
 
     Parameters
     ----------
