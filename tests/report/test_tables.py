@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from swingby import cli
 from swingby.report import Grid
 from swingby.report.lines import USUAL
-from tests.report import results
+from tests import results
 
 WIDTHS = (60, 80, 120)
 NAMES = [

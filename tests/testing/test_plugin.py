@@ -15,7 +15,7 @@ from swingby.proofs.prover import prove as prover
 from swingby.proofs.prover.evidence import Judged
 from swingby.testing.claim_assertions import ledger_verdicts
 from swingby.theory.verdict import Finding
-from tests.proofs import test_verdicts as by_hand
+from tests import hand_verdicts
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAVY = ("numpy", "sympy", "scipy", "hypothesis", "torch", "flint", "numba", "pandas", "mpmath")
@@ -203,8 +203,8 @@ def test_the_profile_is_there_when_it_is_asked_for(forked_pytest, tmp_path, name
 def test_the_verdicts_on_record_are_those_reached_by_hand():
     record, lines = ledger_verdicts(), ledger.claims()
     assert list(record) == [claim.id for claim in lines]
-    for claim in by_hand.LINES:
-        assert record[claim.id] == ("refuted" if claim.id in by_hand.AS_REFUTED else "proved")
+    for claim in hand_verdicts.LINES:
+        assert record[claim.id] == ("refuted" if claim.id in hand_verdicts.AS_REFUTED else "proved")
     for claim in lines:
         if isinstance(claim.conclusion, AlongTrajectory):
             # A search proves nothing; a person has said what is wrong where it refutes.
