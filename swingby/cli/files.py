@@ -58,7 +58,7 @@ def verify(given: Given) -> int:
 
 def _judged(file: Path) -> tuple[str, list[str]]:
     """The kind of a file, and what is wrong with it."""
-    from swingby.theory.reading import opened, text_of
+    from swingby.theory.input_files import opened, text_of
 
     try:
         with opened(file) as stream:
@@ -93,7 +93,7 @@ def _judged(file: Path) -> tuple[str, list[str]]:
 
 
 def _sealed_arrays(file: Path) -> tuple[str, list[str]]:
-    from swingby.theory.reading import read_arrays
+    from swingby.theory.input_files import read_arrays
 
     arrays = read_arrays(file, "file")
     try:
@@ -140,7 +140,7 @@ def doctor(given: Given) -> int:
 
 def _facts() -> dict[str, Any]:
     from swingby.proofs.audit.cache import folder as verdicts
-    from swingby.theory.law.compiled import folder
+    from swingby.theory.compiled_text import folder
 
     def version(name: str) -> str | None:
         try:

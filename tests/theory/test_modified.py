@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from swingby.theory.growth import DYNAMICS
-from swingby.theory.law.coordinates import FIELDS, make_flow, remainder_on_entries
+from swingby.theory.law.modified_flow import FIELDS, make_flow, remainder_on_entries
 
 # --- explicit Euler as a series over rooted trees; a tree is the sorted tuple of its branches
 

@@ -32,7 +32,7 @@ from swingby.report.files import (
     write_json,
 )
 from swingby.report.progress import PartProgress
-from swingby.theory.reading import read_sealed, text_of
+from swingby.theory.input_files import read_sealed, text_of
 
 #: Raised when the layout of the files changes.
 FORMAT = "swingby figure 2"

@@ -26,7 +26,7 @@ from swingby.lab.relu.runs import BINS, CLOSE, MOST, SIGMA, Cell, cells, close, 
 from swingby.report import Drawn, Grid
 from swingby.report.files import unsealed, write_json
 from swingby.theory import numbers
-from swingby.theory.reading import json_of
+from swingby.theory.input_files import json_of
 from swingby.theory.verdict import Share, counted, inside, judged, share_of
 
 Tell = Callable[[float, str], None]

@@ -17,9 +17,9 @@ from swingby.report import Drawn, Grid
 from swingby.report.number_text import rounded, steps_text
 from swingby.report.pictures import COLORS, Size, drawn
 from swingby.theory import balls, numbers
-from swingby.theory.assumptions import Statement
 from swingby.theory.balls import precision
 from swingby.theory.initial import Initial
+from swingby.theory.statement import Statement
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict, all_hold
 from swingby.verify.checking.feasibility import Box, Constants, Ends, Interval
