@@ -26,7 +26,7 @@ from swingby.simulate.run import simulate as simulate
 from swingby.simulate.trajectory import Run as Run
 from swingby.theory.initial import Scaled as Scaled
 from swingby.theory.law.stages import Stages as Stages
-from swingby.theory.lemmas import one_layer_output as one_layer_output
+from swingby.theory.one_layer import one_layer_output as one_layer_output
 from swingby.theory.task import SIMTask as SIMTask
 from swingby.theory.verdict import Verdict as Verdict
 from swingby.verify.certify_assumptions import certify_assumptions as certify_assumptions

@@ -20,8 +20,9 @@ import swingby
 from swingby import cli
 from swingby.cli import budget_option
 from swingby.errors import BudgetSpent
-from swingby.theory import reading
-from swingby.theory.budget import OutOfTime, budget, expect, left, processor_time, read_budget
+from swingby.theory import input_files
+from swingby.theory.budget import budget, expect, read_budget
+from swingby.theory.search_time import OutOfTime, processor_time, seconds_left
 
 START = ["--signal", "4,1", "--w0", "2e-3,1e-3;1e-3,2e-3"]
 SLOW = [*START, "--eta", "1e-12"]
@@ -130,23 +131,23 @@ def test_the_memory_of_workers_counts():
 def test_the_tighter_budget_counts_and_ends_with_its_block():
     with budget(100.0):
         with budget(1000.0):
-            assert left() <= 100.0
+            assert seconds_left() <= 100.0
         with budget(-1.0), pytest.raises(OutOfTime):
-            left()
-        assert left() > 1.0
-    assert left() == float("inf")
+            seconds_left()
+        assert seconds_left() > 1.0
+    assert seconds_left() == float("inf")
 
 
 def test_a_search_is_given_processor_time():
     """Waiting costs nothing, work does."""
     with processor_time(0.05):
         time.sleep(0.1)
-        assert left() > 0
+        assert seconds_left() > 0
         end = time.thread_time() + 0.06
         while time.thread_time() < end:
             pass
         with pytest.raises(OutOfTime):
-            left()
+            seconds_left()
 
 
 def _archive(path):
@@ -197,8 +198,8 @@ FILES = {
     ],
 )
 def test_what_has_no_end_or_no_room_is_refused(line, words, tmp_path, monkeypatch, refused):
-    assert reading.MOST_BYTES <= 1 << 30
-    monkeypatch.setattr(reading, "MOST_BYTES", 32 << 20)
+    assert input_files.MOST_BYTES <= 1 << 30
+    monkeypatch.setattr(input_files, "MOST_BYTES", 32 << 20)
     monkeypatch.chdir(tmp_path)
     for name in {*line.split()} & {*FILES}:
         FILES[name](Path(name))

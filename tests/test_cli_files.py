@@ -12,7 +12,7 @@ import swingby
 from swingby import cli
 from swingby.errors import InvalidInput
 from swingby.report.files import write_arrays, write_json
-from swingby.theory.reading import read_arrays
+from swingby.theory.input_files import read_arrays
 
 W0 = [[2e-3, 1e-3], [1e-3, 2e-3]]
 START = ["--signal", "4,1", "--w0", "2e-3,1e-3;1e-3,2e-3", "--eta", "1/100"]

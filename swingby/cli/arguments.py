@@ -67,7 +67,7 @@ class Arguments(SimpleNamespace):
         """W(0) as given, or from U(0); else None or, where `drawn`, a draw of scale omega."""
         from swingby.simulate.initialization import gaussian
         from swingby.theory.initial import initial_state
-        from swingby.theory.reading import read_matrix
+        from swingby.theory.matrix_files import read_matrix
 
         if self.w0 is None and self.u0 is None:
             if drawn and self.omega is None:

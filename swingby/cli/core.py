@@ -213,7 +213,7 @@ def certify(arguments: Arguments) -> int:
     if arguments.w0 is None:
         raise InvalidInput("w0", MISSING, "must be given: --w0 FILE or '1e-3,0;0,1e-3'")
     from swingby.proofs.certify.certify import certify as make
-    from swingby.theory.reading import read_matrix
+    from swingby.theory.matrix_files import read_matrix
 
     def report(line: str) -> None:
         click.echo(f"\r\x1b[K{line}", err=True, nl=False)
@@ -233,7 +233,7 @@ def certify(arguments: Arguments) -> int:
 
 def _replay(arguments: Arguments) -> int:
     from swingby.proofs.checkers.replay import read, replay
-    from swingby.theory.reading import text_of
+    from swingby.theory.input_files import text_of
 
     try:
         content = read(text_of(arguments.replay, "replay", "certificate"))

@@ -44,7 +44,7 @@ def doctor(arguments: Arguments) -> int:
 
 def _facts() -> dict[str, Any]:
     from swingby.proofs.audit.cache import folder as verdicts
-    from swingby.theory.law.compiled import folder
+    from swingby.theory.compiled_text import folder
 
     def version(name: str) -> str | None:
         try:

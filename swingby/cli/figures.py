@@ -104,7 +104,7 @@ def evidence(given: Arguments) -> int:
     from swingby.lab.figures.evidence import evidence as collect
     from swingby.lab.figures.evidence import update
     from swingby.report.progress import PartProgress
-    from swingby.theory.law.compiled import folder
+    from swingby.theory.compiled_text import folder
 
     if not given.again:
         refuse("without --update", "force")

@@ -233,7 +233,7 @@ def _look(given: Arguments) -> int:
     import numpy as np
 
     from swingby.lab.relu import check, extremal_vectors
-    from swingby.theory.reading import text_of
+    from swingby.theory.input_files import text_of
 
     path = given.data
     text = text_of(path, "data", "file of numbers")

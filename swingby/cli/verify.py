@@ -46,7 +46,7 @@ def verify(arguments: Arguments) -> int:
 
 def _inspect(file: Path) -> tuple[str, list[str]]:
     """The kind of a file, and its faults."""
-    from swingby.theory.reading import opened, text_of
+    from swingby.theory.input_files import opened, text_of
 
     try:
         with opened(file) as stream:
@@ -86,7 +86,7 @@ def _inspect(file: Path) -> tuple[str, list[str]]:
 
 
 def _sealed_arrays(file: Path) -> tuple[str, list[str]]:
-    from swingby.theory.reading import read_arrays
+    from swingby.theory.input_files import read_arrays
 
     arrays = read_arrays(file, "file")
     try:

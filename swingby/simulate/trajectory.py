@@ -15,7 +15,7 @@ from swingby.report import Grid, entry_pictures, pictures
 from swingby.report.files import BROKEN, write_arrays
 from swingby.simulate import outcome
 from swingby.simulate.outcome import Extremum, Outcome, Peak
-from swingby.theory import numbers, reading
+from swingby.theory import input_files, numbers
 from swingby.theory.initial import Initial
 from swingby.theory.numbers import Floats, Integers
 from swingby.theory.task import SIMTask
@@ -245,7 +245,7 @@ class Run(pictures.Pictured, numbers.ReadOnly):
     def load(cls, path: str | Path) -> Run:
         """Read a run that :meth:`save` wrote; InvalidInput if the file is missing or broken."""
         what = "a file written by Run.save, or by swingby simulate --out FILE.npz"
-        facts, found = reading.read_sealed(path, "path", what)
+        facts, found = input_files.read_sealed(path, "path", what)
         try:
             steps, W, rotation = found["steps"], found["W"], found["rotation"]
             if facts["format"] != FORMAT or W.shape != (len(steps), *np.shape(facts["W0"])):

@@ -33,6 +33,7 @@ from swingby.testing.matrices import (
 from swingby.theory import balls, numbers
 from swingby.theory.initial import Scaled
 from swingby.theory.repaired import largest_omega, theorem_r, theorem_two
+from swingby.theory.repaired.repaired_setting import RepairedSetting
 from swingby.theory.task import SIMTask
 from swingby.verify.check import EDITIONS
 from swingby.verify.checking import feasibility
@@ -319,7 +320,7 @@ def _repaired_limit(signal: _Signal, beta: Fraction, rho: Fraction) -> Fraction:
     # W(0) has beta omega and rho omega only: omega goes like 1/beta at a fixed rho/beta.
     if len(signal) == 1:
         return 1 / beta
-    setting = theorem_two.Setting(signal, _ONE, rho / beta)
+    setting = RepairedSetting(signal, _ONE, rho / beta)
     if len(signal) == 2:
         log = theorem_two.log_omega_0(setting) - Fraction(1, 2**50)
     else:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from swingby.theory.growth import DYNAMICS
-from swingby.theory.law.coordinates import FIELDS, make_flow, remainder_on_entries
+from swingby.theory.law.modified_flow import FIELDS, make_flow, remainder_on_entries
 from tests.rooted_trees import modified_field, size
 
 

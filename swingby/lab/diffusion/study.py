@@ -36,7 +36,7 @@ from swingby.report.pictures import shown_figure, styled
 from swingby.report.progress import Progress
 from swingby.report.seals import sealed, unsealed
 from swingby.theory import numbers
-from swingby.theory.reading import json_of
+from swingby.theory.input_files import json_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

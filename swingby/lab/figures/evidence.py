@@ -25,7 +25,7 @@ from swingby.report import Framed, Grid
 from swingby.report.files import writable, write_json
 from swingby.report.seals import unsealed
 from swingby.report.source_hash import hash_of
-from swingby.theory.reading import json_of
+from swingby.theory.input_files import json_of
 from swingby.theory.verdict import Share, Verdict, all_hold, counted, judged, share_of, within_bar
 
 #: Runs of a cell of networks, and settings of a cell of diffusion models.
@@ -143,7 +143,7 @@ def deep_rows(tell: Tell) -> Iterator[Row]:
 def figure_rows(tell: Tell) -> Iterator[Row]:
     """The criteria of the paper's figures."""
     from swingby.lab.figures.make import all_figures, make_figures
-    from swingby.theory.law.compiled import folder
+    from swingby.theory.compiled_text import folder
 
     for name, figure in _told({f"Fig. {one.number}": one for one in all_figures()}, tell):
         seeds = {one.name: int(one.parameters.get("seeds", 1)) for one in figure.editions}

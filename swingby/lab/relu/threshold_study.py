@@ -27,7 +27,7 @@ from swingby.report import Drawn, Grid
 from swingby.report.files import write_json
 from swingby.report.seals import unsealed
 from swingby.theory import numbers
-from swingby.theory.reading import json_of
+from swingby.theory.input_files import json_of
 from swingby.theory.verdict import Share, counted, inside, judged, share_of
 
 Tell = Callable[[float, str], None]

@@ -12,7 +12,7 @@ from swingby.proofs.language.claim_text import difference, source_text
 from swingby.proofs.language.claims import hypotheses
 from swingby.report.lines import USUAL
 from swingby.report.markup import latex_text, markdown_table, markdown_text
-from swingby.theory.assumptions import Condition
+from swingby.theory.statement import Condition
 from swingby.theory.verdict import Finding
 
 _STANDING = (Finding.PROVED, Finding.TESTED)

@@ -12,7 +12,7 @@ import flint
 
 from swingby.report import Grid
 from swingby.theory import numbers
-from swingby.theory.assumptions import Statement
+from swingby.theory.statement import Statement
 from swingby.theory.verdict import Verdict
 from swingby.verify.checking.box import Box
 from swingby.verify.checking.intervals import Ends, Interval

@@ -20,9 +20,9 @@ import sympy
 
 from swingby.theory import assumptions as text
 from swingby.theory import balls, numbers
-from swingby.theory.assumptions import Condition, Statement
 from swingby.theory.balls import precision
 from swingby.theory.initial import Initial
+from swingby.theory.statement import Condition, Statement
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict, all_hold, from_sign
 from swingby.verify.checking import feasibility

@@ -15,9 +15,9 @@ from swingby.report import Grid
 from swingby.report.number_text import rounded, steps_text
 from swingby.report.pictures import COLORS, Size, drawn
 from swingby.theory import balls, numbers
-from swingby.theory.assumptions import Statement
 from swingby.theory.balls import precision
 from swingby.theory.initial import Initial
+from swingby.theory.statement import Statement
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict
 from swingby.verify.checking.feasibility import AssumptionConstants
