@@ -99,10 +99,10 @@ def rational(expression: Any, values: Mapping[Any, Fraction]) -> Fraction | None
         return values.get(expression)
     if expression.is_Rational:
         return Fraction(int(expression.p), int(expression.q))
-    found = [rational(argument, values) for argument in expression.args]
-    arguments = [argument for argument in found if argument is not None]
+    evaluated = [rational(argument, values) for argument in expression.args]
+    arguments = [argument for argument in evaluated if argument is not None]
     name = expression.func.__name__
-    if len(arguments) < len(found) or (name == "Pow" and arguments[1].denominator != 1):
+    if len(arguments) < len(evaluated) or (name == "Pow" and arguments[1].denominator != 1):
         return None
     if name == "Add":
         return sum(arguments, Fraction(0))

@@ -37,15 +37,15 @@ def folder() -> Path:
 
     Every copy of the package may use the same, since a text is known by its content.
     """
-    named = os.environ.get("NUMBA_CACHE_DIR")
+    configured = os.environ.get("NUMBA_CACHE_DIR")
     user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "swingby"
-    for place in (Path(named) if named else user, user):
+    for candidate in (Path(configured) if configured else user, user):
         try:
-            place.mkdir(parents=True, exist_ok=True)
+            candidate.mkdir(parents=True, exist_ok=True)
         except OSError:
             continue
-        if os.access(place, os.W_OK):
-            return place
+        if os.access(candidate, os.W_OK):
+            return candidate
     return _temporary()
 
 
@@ -62,11 +62,11 @@ def load(text: str, what: str) -> Any:
     if not path.exists():
         write_text(path, text)
     loader = importlib.machinery.SourceFileLoader(path.stem, str(path))
-    found = importlib.util.spec_from_loader(path.stem, loader)
-    if found is None:
+    spec = importlib.util.spec_from_loader(path.stem, loader)
+    if spec is None:
         raise ImportError(f"no module in {path}")
     with announced(what):
-        module = importlib.util.module_from_spec(found)
+        module = importlib.util.module_from_spec(spec)
         sys.modules[path.stem] = module
         loader.exec_module(module)
     return module

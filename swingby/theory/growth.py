@@ -85,8 +85,8 @@ def growth_rates(
     step: Any = eta if hasattr(eta, "log1p") else np.asarray(eta)
     if of == "U":
         single = log_factor(step[..., None] * signal)
-        found: NDArray[np.float64] = single[..., :, None] + single[..., None, :]
-        return found
+        rates: NDArray[np.float64] = single[..., :, None] + single[..., None, :]
+        return rates
     together = step[..., None, None] * (signal[..., :, None] + signal[..., None, :])
     return log_factor(together)  # type: ignore[no-any-return]
 

@@ -24,7 +24,7 @@ MOST_TEXT, MOST_BYTES = 1 << 25, 1 << 30
 #: Characters of a key of TOML: its reader takes time quadratic in the parts of one.
 _LONG_KEY = re.compile(r"^[\s\[]*[\w.\-\"']{500}", re.MULTILINE)
 #: What a check makes of a file.
-Found = TypeVar("Found")
+Parsed = TypeVar("Parsed")
 
 
 def opened(path: str | Path) -> BinaryIO:
@@ -59,8 +59,12 @@ def text_of(path: str | Path, argument: str, what: str, most: int = MOST_TEXT) -
 
 
 def json_of(
-    path: str | Path, argument: str, what: str, check: Callable[[Any], Found], most: int = MOST_TEXT
-) -> Found:
+    path: str | Path,
+    argument: str,
+    what: str,
+    check: Callable[[Any], Parsed],
+    most: int = MOST_TEXT,
+) -> Parsed:
     """What `check` makes of a JSON file; what breaks it is an InvalidInput with the reason."""
     text = text_of(path, argument, what, most)
     try:
@@ -109,7 +113,7 @@ def read_arrays(path: str | Path, argument: str) -> dict[str, Any]:
         if content[:2] != b"PK":
             return {"": np.load(io.BytesIO(content), allow_pickle=False)}
         with zipfile.ZipFile(io.BytesIO(content)) as packed:
-            if sum(one.file_size for one in packed.infolist()) > MOST_BYTES:
+            if sum(member.file_size for member in packed.infolist()) > MOST_BYTES:
                 raise InvalidInput(argument, path, f"must unpack to at most {MOST_BYTES} bytes")
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             return {name: file[name] for name in file.files}

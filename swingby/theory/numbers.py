@@ -154,16 +154,16 @@ def vector(
         )
     if not isinstance(values, Iterable) or (isinstance(values, np.ndarray) and not values.ndim):
         values = (values,)
-    found = tuple(
-        exact(value, f"{argument}[{place}]", source) for place, value in enumerate(values, 1)
+    parsed = tuple(
+        exact(value, f"{argument}[{position}]", source) for position, value in enumerate(values, 1)
     )
-    if not found:
+    if not parsed:
         raise InvalidInput(argument, "an empty sequence", "must not be empty", source)
-    for place, value in enumerate(found, 1):
+    for position, value in enumerate(parsed, 1):
         if sign and (value < 0 or (sign == "positive" and not value)):
             requirement = "must be positive" if sign == "positive" else "must not be negative"
-            raise InvalidInput(f"{argument}[{place}]", value, requirement, source)
-    return found
+            raise InvalidInput(f"{argument}[{position}]", value, requirement, source)
+    return parsed
 
 
 def whole(
@@ -245,14 +245,14 @@ class ReadOnly:
 
     def __post_init__(self) -> None:
         for value in vars(self).values():
-            parts = tuple(value.values()) if isinstance(value, dict) else value
-            for one in parts if isinstance(parts, tuple) else (parts,):
-                if isinstance(one, np.ndarray):
-                    one.setflags(write=False)
+            members = tuple(value.values()) if isinstance(value, dict) else value
+            for member in members if isinstance(members, tuple) else (members,):
+                if isinstance(member, np.ndarray):
+                    member.setflags(write=False)
 
 
 #: What times are given in.
-UNITS = ("step", "eta t")
+_UNITS = ("step", "eta t")
 
 
 def random_source(rng: Any) -> np.random.Generator:
@@ -266,8 +266,8 @@ def random_source(rng: Any) -> np.random.Generator:
 
 def per_step(unit: str, eta: Fraction) -> float:
     """The length of a step in a unit of time."""
-    if unit not in UNITS:
-        raise InvalidInput("unit", unit, f"must be one of {', '.join(UNITS)}", "(D.2)")
+    if unit not in _UNITS:
+        raise InvalidInput("unit", unit, f"must be one of {', '.join(_UNITS)}", "(D.2)")
     return 1.0 if unit == "step" else float(eta)
 
 
@@ -306,9 +306,9 @@ def python_text(value: Fraction) -> str:
     """
     if value.denominator == 1 and value < 10**15:
         return str(value.numerator)
-    shown = _decimal_text(value)
-    if shown is not None:
-        return f'"{shown}"'
+    text = _decimal_text(value)
+    if text is not None:
+        return f'"{text}"'
     if value < 2**1023 and Fraction(float(value)) == value:
         return repr(float(value))
     if max(value.numerator, value.denominator) < 10**_MOST_TEXT_DIGITS:
@@ -329,15 +329,15 @@ def _decimal_text(value: Fraction) -> str | None:
     )
     with decimal.localcontext(limits):
         try:
-            found = (Decimal(value.numerator) / Decimal(value.denominator)).normalize()
+            quotient = (Decimal(value.numerator) / Decimal(value.denominator)).normalize()
         except decimal.Inexact:
             return None
-    exponent, digits = found.adjusted(), len(found.as_tuple().digits)
+    exponent, digits = quotient.adjusted(), len(quotient.as_tuple().digits)
     if abs(exponent) > LARGEST_EXPONENT:
         return None
     if -5 < exponent <= 0 or (0 < exponent < 6 and digits <= 12):
-        return f"{found:f}"
-    return f"{found:e}".replace("+", "")
+        return f"{quotient:f}"
+    return f"{quotient:e}".replace("+", "")
 
 
 def scientific_log10(log10: float, digits: int = 4, *, negative: bool = False) -> str:

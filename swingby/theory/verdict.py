@@ -71,10 +71,10 @@ class Finding(StrEnum):
 
 def all_hold(verdicts: Iterable[Verdict]) -> Verdict:
     """The verdict on a conjunction: *fails* if one fails, else *undecided* if one is."""
-    seen = set(verdicts)
-    if Verdict.FAILS in seen:
+    distinct = set(verdicts)
+    if Verdict.FAILS in distinct:
         return Verdict.FAILS
-    return Verdict.UNDECIDED if Verdict.UNDECIDED in seen else Verdict.HOLDS
+    return Verdict.UNDECIDED if Verdict.UNDECIDED in distinct else Verdict.HOLDS
 
 
 def yes(holds: object) -> Verdict:
@@ -91,9 +91,9 @@ def from_sign(sign: int | None) -> Verdict:
 
 def counted(verdicts: Iterable[Verdict]) -> str:
     """How often each verdict was given."""
-    found = list(verdicts)
+    listed = list(verdicts)
     words = {Verdict.HOLDS: "hold", Verdict.FAILS: "fail", Verdict.UNDECIDED: "undecided"}
-    return ", ".join(f"{found.count(one)} {word}" for one, word in words.items())
+    return ", ".join(f"{listed.count(verdict)} {word}" for verdict, word in words.items())
 
 
 def inside(
@@ -149,9 +149,9 @@ class Share:
             return math.nan, math.nan
         from scipy.stats import binomtest
 
-        found = binomtest(self.count, self.total).proportion_ci(method="wilson")
+        bounds = binomtest(self.count, self.total).proportion_ci(method="wilson")
         # At n the exact bound is 1, which rounding may miss.
-        return float(found.low), 1.0 if self.count == self.total else float(found.high)
+        return float(bounds.low), 1.0 if self.count == self.total else float(bounds.high)
 
     @property
     def low(self) -> float:
@@ -205,11 +205,11 @@ def needed(share: Share, threshold: float) -> int | None:
 
 def judged(share: Share, threshold: float) -> dict[str, Any]:
     """A share of runs against the threshold that it has to reach, as columns of a table."""
-    known = bool(share.total)
+    any_runs = bool(share.total)
     return {
         "predicted": f"in {threshold:.0%} of the runs",
-        "observed": f"{share.value:.1%}" if known else "-",
-        "interval": f"[{share.low:.1%}, {share.high:.1%}]" if known else "",
+        "observed": f"{share.value:.1%}" if any_runs else "-",
+        "interval": f"[{share.low:.1%}, {share.high:.1%}]" if any_runs else "",
         "verdict": reaches(share, threshold),
         "seeds": share.total,
         "needed": needed(share, threshold),

@@ -34,7 +34,7 @@ def lemma_windows(
     if isinstance(start, Initial):
         omega, beta = start.omega, start.largest / start.omega if start.omega else Fraction(1)
         sizes = np.diag(start.matrix).tolist()
-        logs = [math.log(one) + start.log_scale if one > 0 else math.nan for one in sizes]
+        logs = [math.log(size) + start.log_scale if size > 0 else math.nan for size in sizes]
         starts = tuple((log, log) for log in logs)
     else:
         omega, beta = start
@@ -47,8 +47,8 @@ def lemma_windows(
         return Windows(None, starts, task.signal, edition, reason)
     constants = witness(problem)
     scale = constants.scale(problem.omega, problem.eta)
-    shown = f"P = 1e{float(constants.log10_P):.3f}, kappa = {scale.kappa:g}"
-    reason = f"lemma windows of the {edition} edition with {shown}"
+    text = f"P = 1e{float(constants.log10_P):.3f}, kappa = {scale.kappa:g}"
+    reason = f"lemma windows of the {edition} edition with {text}"
     return Windows(scale, starts, task.signal, edition, reason)
 
 
@@ -142,10 +142,10 @@ def predict(
     step = numbers.positive(eta, "eta", "Assumption D.2")
     numbers.within_float(step, "eta", "Assumption D.2")
     values = {"W0": W0, "U0": U0, "omega": omega}
-    given = [name for name, value in values.items() if value is not None]
-    if len(given) != 1:
-        shown = " and ".join(given) or MISSING
-        raise InvalidInput("one of W0, U0 and omega", shown, "must be given", FACTORED)
+    present = [name for name, value in values.items() if value is not None]
+    if len(present) != 1:
+        text = " and ".join(present) or MISSING
+        raise InvalidInput("one of W0, U0 and omega", text, "must be given", FACTORED)
     if omega is None:
         initial = initial_state(W0, U0, task.dim)
         require_psd(initial, dynamics)

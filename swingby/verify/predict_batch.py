@@ -83,7 +83,7 @@ class BatchSchedule(Instances):
         names = {"half_times": "half_time"} | {
             name: name for name in ("crossing", "error", "trapped", "undecided")
         }
-        columns = {shown: getattr(self, name).ravel() for name, shown in names.items()}
+        columns = {column: getattr(self, name).ravel() for name, column in names.items()}
         instance, concept = np.repeat(np.arange(count), d), np.tile(np.arange(1, d + 1), count)
         return pd.DataFrame({"instance": instance, "concept": concept} | columns)
 
@@ -146,5 +146,5 @@ def predict_batch(
     verdict = stage_laws(**flat, dynamics=dynamics, full=accuracy == "full")
     names = ("crossing", "error", "trapped", "undecided", "share", "blow_up")
     arrays = {name: getattr(verdict, name) for name in names}
-    found = {name: array.reshape(shape + array.shape[1:]) for name, array in arrays.items()}
-    return BatchSchedule(dynamics=dynamics, **found)
+    fields = {name: array.reshape(shape + array.shape[1:]) for name, array in arrays.items()}
+    return BatchSchedule(dynamics=dynamics, **fields)

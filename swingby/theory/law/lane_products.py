@@ -61,10 +61,10 @@ def solve_lower(V: Any, M: Any) -> Any:
         lanes = (V.permute(2, 0, 1), M.permute(2, 0, 1))
         solve = library(V).linalg.solve_triangular
         return solve(*lanes, upper=False, unitriangular=True).permute(1, 2, 0)
-    found = M.copy()
-    for i in range(1, len(found)):
-        found[i] -= np.add.reduce(V[i, :i, None] * found[:i])
-    return found
+    solution = M.copy()
+    for i in range(1, len(solution)):
+        solution[i] -= np.add.reduce(V[i, :i, None] * solution[:i])
+    return solution
 
 
 def inverse_or_zero(x: Any) -> Any:

@@ -79,8 +79,14 @@ def make_flow(signal: Any, h: Any, order: Any, dynamics: str) -> FieldConstants:
         linear = half - single * _series(single, powers, divisors)
     if of == "W":
         linear = half - single
-        own = half.sum(axis=0)
-        pairs = exact - total * _series(total, powers, divisors) + total - own - own[:, None]
+        row_rates = half.sum(axis=0)
+        pairs = (
+            exact
+            - total * _series(total, powers, divisors)
+            + total
+            - row_rates
+            - row_rates[:, None]
+        )
     return FieldConstants(
         pair=-total / 2,
         drive=single,

@@ -21,10 +21,10 @@ from swingby.theory.law.modified_flow import FIELDS, FieldConstants
 #: Instructions: what is done with registers `a` and `b`. A vector is a matrix of equal rows.
 ADD, MULTIPLY, DOT, DOT_TRANSPOSE, TRANSPOSE, SYMMETRIC, SOLVE, EXP, DIAGONAL, INVERT = range(10)
 #: Arguments that belong to the orders 1 to 4.
-TERMS = ("first", "second", "third", "fourth")
+_TERMS = ("first", "second", "third", "fourth")
 #: Registers of the arguments, in this order; the three results come after them.
-ARGUMENTS = ("u", "z", "V", "free", *FieldConstants._fields)
-RESULT, OTHERS = len(ARGUMENTS), len(ARGUMENTS) + 3
+_ARGUMENTS = ("u", "z", "V", "moving", *FieldConstants._fields)
+RESULT, _FIRST_FREE = len(_ARGUMENTS), len(_ARGUMENTS) + 3
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,12 @@ class _Tape:
     def write(
         self, operation: int, a: _Symbol, b: _Symbol | None = None, out: int | None = None
     ) -> _Symbol:
-        other, register = a if b is None else b, OTHERS + len(self.code) if out is None else out
-        self.code.append((operation, register, a.register, other.register))
-        self.factors.append((a.factor, other.factor))
+        second, register = (
+            a if b is None else b,
+            _FIRST_FREE + len(self.code) if out is None else out,
+        )
+        self.code.append((operation, register, a.register, second.register))
+        self.factors.append((a.factor, second.factor))
         return _Symbol(self, register, 1.0)
 
 
@@ -87,14 +90,14 @@ def tape_of(dynamics: str, order: int) -> tuple[Any, Any, int]:
     tape = _Tape()
     field = tuple(function and _rebound(function, _SYMBOLIC) for function in FIELDS[dynamics])
     derivative = _rebound(coordinates.derivative, {**_SYMBOLIC, "FIELDS": {dynamics: field}})
-    given = [
-        _Symbol(tape, place, float(name not in TERMS[order:]))
-        for place, name in enumerate(ARGUMENTS)
+    arguments = [
+        _Symbol(tape, number, float(name not in _TERMS[order:]))
+        for number, name in enumerate(_ARGUMENTS)
     ]
-    results = derivative(*given[:4], FieldConstants(*given[4:]), dynamics)
+    results = derivative(*arguments[:4], FieldConstants(*arguments[4:]), dynamics)
     for register, result in enumerate(results, RESULT):
         tape.write(ADD, result, 0.0 * result, register)
-    count = OTHERS + len(tape.code)
+    count = _FIRST_FREE + len(tape.code)
     _leave_out_unread(tape)
     return np.array(tape.code), np.array(tape.factors), count
 
@@ -107,11 +110,11 @@ def _rebound(function: Any, names: dict[str, Any]) -> Any:
 
 def _leave_out_unread(tape: _Tape) -> None:
     """Drop instructions, the last three apart, whose result nothing reads."""
-    read, kept = set(), []
+    read, needed = set(), []
     results = tape.code[-3:]
     for instruction, factors in zip(tape.code[::-1], tape.factors[::-1], strict=True):
         if instruction in results or instruction[1] in read:
             read |= set(instruction[2:])
-            kept.append((instruction, factors))
-    tape.code[:] = [instruction for instruction, _ in kept[::-1]]
-    tape.factors[:] = [factors for _, factors in kept[::-1]]
+            needed.append((instruction, factors))
+    tape.code[:] = [instruction for instruction, _ in needed[::-1]]
+    tape.factors[:] = [factors for _, factors in needed[::-1]]

@@ -140,8 +140,8 @@ def largest_omega(
 
     def promised(log_omega: Fraction) -> bool:
         omega = _rational_below(log_omega)
-        found = limits.covered(signal, omega)
-        return found is not None and _keeps(found, signal, omega, rho, peak, extra)
+        covering = limits.covered(signal, omega)
+        return covering is not None and _keeps(covering, signal, omega, rho, peak, extra)
 
     high, step = limits.largest, Fraction(1)
     if promised(high):
@@ -162,13 +162,13 @@ def _rational_below(log_omega: Fraction) -> Fraction:
     """A short rational just below exp(log_omega)."""
     with precision(128):
         value = balls.ball(log_omega).exp().lower()
-        mantissa, exponent = (int(part) for part in value.mid().man_exp())
+        mantissa, exponent = (int(number) for number in value.mid().man_exp())
     shift = max(mantissa.bit_length() - 60, 0)
     return Fraction(mantissa >> shift) * Fraction(2) ** (exponent + shift)
 
 
 def _keeps(
-    found: RepairedFindings,
+    promise: RepairedFindings,
     signal: tuple[Fraction, ...],
     omega: Fraction,
     rho: Fraction,
@@ -176,7 +176,7 @@ def _keeps(
     extra: Fraction | None,
 ) -> bool:
     """Whether what is found is a promise of the size that is asked for."""
-    peaks, times = found.log_peaks or {}, found.reach_by or ()
+    peaks, times = promise.log_peaks or {}, promise.reach_by or ()
     with precision(256):
         if peak is not None and any(
             balls.ball(Fraction(x)) > balls.ball(peak).log()
@@ -206,8 +206,8 @@ def findings(
     if len(signal) == 1:
         return _one_concept(signal[0], omega, beta, rho)
     limits = _Limits.of(signal, beta, rho)
-    found = limits.covered(signal, omega)
-    return found or _judged(_side(omega, limits.largest), None, omega, limits.omega_0)
+    promise = limits.covered(signal, omega)
+    return promise or _judged(_side(omega, limits.largest), None, omega, limits.omega_0)
 
 
 @dataclass(frozen=True)
@@ -275,8 +275,8 @@ def _judged(
     with precision(256):
         margin = float((limit.log() - balls.ball(omega).log()) / flint.arb(10).log())
     sign = {Verdict.HOLDS: "<=", Verdict.FAILS: ">", Verdict.UNDECIDED: "?"}[verdict]
-    shown = mpmath.nstr(_below(limit), 5)
-    reason = f"omega = {numbers.scientific(omega)} {sign} omega_0 = {shown}"
+    limit_text = mpmath.nstr(_below(limit), 5)
+    reason = f"omega = {numbers.scientific(omega)} {sign} omega_0 = {limit_text}"
     if verdict == Verdict.FAILS:
         reason += ": not covered by the theorem, which does not say that it is not learned"
     return RepairedFindings(verdict, theorem, _below(limit), margin, None, None, None, reason)
@@ -300,10 +300,10 @@ def _two_concepts(limits: _Limits, ranks: list[int], omega: Fraction) -> Repaire
     with precision(256):
         L = balls.ball(omega).log()
         peak, times = theorem_two.log_peak(setting, L), theorem_two.time_bounds(setting, L)
-        found = theorem_two.constants(setting, L)
-        constants = {"k": balls.midpoint(found.log_k.exp())}
+        values = theorem_two.constants(setting, L)
+        constants = {"k": balls.midpoint(values.log_k.exp())}
         for name in ("r", "x_star", "K", "E1", "extra"):
-            constants[name] = balls.midpoint(getattr(found, name))
+            constants[name] = balls.midpoint(getattr(values, name))
     return replace(
         _judged(Verdict.HOLDS, "two concepts", omega, limits.omega_0),
         log_peaks={(0, 1): peak},

@@ -30,8 +30,10 @@ class RepairedSetting:
     def __post_init__(self) -> None:
         pairs = zip(self.signal, self.signal[1:], strict=False)
         if self.d < 2 or self.signal[-1] <= 0 or any(large <= small for large, small in pairs):
-            shown = ", ".join(map(str, self.signal))
-            raise InvalidInput("signal", shown, "must be descending, distinct, positive", "D.1'")
+            signal_text = ", ".join(map(str, self.signal))
+            raise InvalidInput(
+                "signal", signal_text, "must be descending, distinct, positive", "D.1'"
+            )
         if not 0 < self.rho <= self.beta:
             raise InvalidInput("rho", self.rho, "must be positive and at most beta", "D.3'")
 
@@ -45,8 +47,8 @@ def found_in_balls(
     attempt: Callable[[], Certificate | None], setting: RepairedSetting
 ) -> Certificate:
     """What is certified at rising precision."""
-    found = balls.with_rising_precision(attempt, lambda value: value is not None)
-    if found is None:
-        shown = tuple(map(str, setting.signal))
-        raise InvalidInput("signal", shown, "must be distinct enough for 2048 bits", "D.1'")
-    return found
+    certificate = balls.with_rising_precision(attempt, lambda value: value is not None)
+    if certificate is None:
+        signal_text = tuple(map(str, setting.signal))
+        raise InvalidInput("signal", signal_text, "must be distinct enough for 2048 bits", "D.1'")
+    return certificate
