@@ -29,13 +29,13 @@ from swingby.theory.law.stages import Stages as Stages
 from swingby.theory.one_layer import one_layer_output as one_layer_output
 from swingby.theory.task import SIMTask as SIMTask
 from swingby.theory.verdict import Verdict as Verdict
-from swingby.verify.check import certify_assumptions as certify_assumptions
+from swingby.verify.certify_assumptions import certify_assumptions as certify_assumptions
 from swingby.verify.check import check as check
 from swingby.verify.checking.report import Report as Report
 from swingby.verify.compare import compare as compare
-from swingby.verify.compare import paper_tables as paper_tables
 from swingby.verify.comparing.comparison import Comparison as Comparison
 from swingby.verify.gradients import crossing_function as crossing_function
+from swingby.verify.paper_settings import paper_tables as paper_tables
 from swingby.verify.predict import predict as predict
 from swingby.verify.predict import predict_gaussian as predict_gaussian
 from swingby.verify.predict_batch import BatchSchedule as BatchSchedule

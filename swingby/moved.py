@@ -46,6 +46,8 @@ MOVED = {
     "theory.proofs": "proofs.language",
     "theory.proofs.formulas": "proofs.language.formula_parser",
     "theory.reading": "theory.input_files",
+    "testing.assertions": "testing.run_assertions",
+    "testing.setting": "testing.assumption_setting",
     "training": "lab.networks",
     "training.data": "lab.networks.samples",
     "training.laws": "lab.networks.law_errors",

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import swingby
 from swingby import cli
-from swingby.cli import options
+from swingby.cli import budget_option
 from swingby.errors import BudgetSpent
 from swingby.theory import input_files
 from swingby.theory.budget import budget, expect, read_budget
@@ -44,7 +44,7 @@ def test_what_is_no_budget_is_refused(text, refused):
 
 def test_a_run_within_its_budget_keeps_what_it_has(monkeypatch, capsys):
     """The run stops by itself, says so, and is no run that has ended."""
-    monkeypatch.setattr(options, "GRACE", 600.0)
+    monkeypatch.setattr(budget_option, "GRACE", 600.0)
     assert cli.run(["simulate", *SLOW, "--budget", "1ms", "--json"]) == 4
     found = json.loads(capsys.readouterr().out)
     assert found["outcome"] == "stopped_early"
@@ -52,7 +52,7 @@ def test_a_run_within_its_budget_keeps_what_it_has(monkeypatch, capsys):
 
 
 def test_a_certificate_says_until_where_it_came(monkeypatch, capsys):
-    monkeypatch.setattr(options, "GRACE", 600.0)
+    monkeypatch.setattr(budget_option, "GRACE", 600.0)
     assert cli.run(["certify", *SLOW, "--budget", "1ms"]) == 4
     out, err = capsys.readouterr()
     assert not out
@@ -62,8 +62,8 @@ def test_a_certificate_says_until_where_it_came(monkeypatch, capsys):
 @pytest.mark.parametrize("budget", ["1ms", "1MB"])
 def test_what_cannot_stop_by_itself_is_stopped(budget, monkeypatch, capsys):
     """Work that asks nobody, and swallows one error, ends all the same; and it prints one line."""
-    monkeypatch.setattr(options, "GRACE", 0.0)
-    monkeypatch.setattr(options, "AGAIN", 0.2)
+    monkeypatch.setattr(budget_option, "GRACE", 0.0)
+    monkeypatch.setattr(budget_option, "AGAIN", 0.2)
 
     def forever(*_, **__):
         with contextlib.suppress(BudgetSpent):
@@ -110,8 +110,8 @@ def test_what_takes_long_says_so_before_it_begins(line, monkeypatch, capsys):
     def stopped(seconds, size, tell):
         return budget(seconds, size, lambda cost: (tell(cost), signal.raise_signal(signal.SIGUSR1)))
 
-    monkeypatch.setattr(options, "GRACE", 600.0)
-    monkeypatch.setattr(options, "budget", stopped)
+    monkeypatch.setattr(budget_option, "GRACE", 600.0)
+    monkeypatch.setattr(budget_option, "budget", stopped)
     assert cli.run([*line.split(), "--budget", "1ms"]) == 4
     assert re.search(r"takes up to about [\d.]+ (s|min|h|days)", capsys.readouterr().err)
 
@@ -119,13 +119,13 @@ def test_what_takes_long_says_so_before_it_begins(line, monkeypatch, capsys):
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no /proc")
 def test_the_memory_of_workers_counts():
     """A process of 300 MB, seen from its parent."""
-    before = options._in_use()
+    before = budget_option._memory_in_use()
     code = "x = bytearray(300 << 20); print(flush=True); input()"
     with subprocess.Popen([sys.executable, "-c", code], stdin=-1, stdout=-1) as worker:
         worker.stdout.readline()
-        assert options._in_use() - before > 300 << 20
+        assert budget_option._memory_in_use() - before > 300 << 20
         worker.communicate(b"\n")
-    assert options._in_use() - before < 100 << 20
+    assert budget_option._memory_in_use() - before < 100 << 20
 
 
 def test_the_tighter_budget_counts_and_ends_with_its_block():

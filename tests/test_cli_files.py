@@ -180,8 +180,8 @@ def test_the_doctor_names_versions_places_and_what_is_missing(monkeypatch, capsy
     found = json.loads(capsys.readouterr().out)
     assert found["swingby"] == swingby.__version__
     assert all(found["core"].values())
-    monkeypatch.setattr("swingby.cli.files.CORE", ("numpy", "no-such-package"))
-    monkeypatch.setattr("swingby.cli.files.EXTRAS", {"prove": "no-such-package"})
+    monkeypatch.setattr("swingby.cli.doctor.CORE", ("numpy", "no-such-package"))
+    monkeypatch.setattr("swingby.cli.doctor.EXTRAS", {"prove": "no-such-package"})
     assert cli.run(["doctor"]) == 5
     shown = capsys.readouterr().out
     assert "missing" in shown

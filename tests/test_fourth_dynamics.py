@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import factorial
 from pathlib import Path
 
-from tests.theory.test_modified import modified_field
+from tests.rooted_trees import modified_field
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "howto.md").read_text(encoding="utf-8")

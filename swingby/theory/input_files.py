@@ -17,7 +17,8 @@ from typing import Any, BinaryIO, TypeVar
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.report.files import BROKEN, unsealed
+from swingby.report.files import BROKEN
+from swingby.report.seals import unsealed
 
 #: Bytes of a file of text, and of arrays once they are unpacked.
 MOST_TEXT, MOST_BYTES = 1 << 25, 1 << 30

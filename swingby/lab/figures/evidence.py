@@ -22,7 +22,9 @@ from swingby.errors import InvalidInput
 from swingby.lab.figures.figure import Tell
 from swingby.lab.networks.setting import some_of
 from swingby.report import Framed, Grid
-from swingby.report.files import hash_of, unsealed, writable, write_json
+from swingby.report.files import writable, write_json
+from swingby.report.seals import unsealed
+from swingby.report.source_hash import hash_of
 from swingby.theory.input_files import json_of
 from swingby.theory.verdict import Share, Verdict, all_hold, counted, judged, share_of, within_bar
 
@@ -69,7 +71,7 @@ def _told(parts: Mapping[str, Any], tell: Tell) -> Iterator[tuple[str, Any]]:
 
 def map_rows(tell: Tell) -> Iterator[Row]:
     """The half-times of the iterated map against the stage law, in the settings of the figures."""
-    from swingby.verify.compare import paper_settings
+    from swingby.verify.paper_settings import paper_settings
 
     for title, setting in _told({one.title: one for one in paper_settings()}, tell):
         compared = setting.compare()
