@@ -43,7 +43,7 @@ _ALONE = threading.RLock()
 
 @contextlib.contextmanager
 def precision(bits: int) -> Iterator[None]:
-    """A working precision for what runs inside: one thread at a time, and put back at the end."""
+    """Set the working precision of a block: one thread at a time, restored at the end."""
     with _ALONE, flint.ctx.workprec(bits):
         yield
 
@@ -83,7 +83,7 @@ def evaluate(expression: Any, values: Mapping[Any, flint.arb]) -> flint.arb:
 
 
 def _whole_power(base: flint.arb, exponent: int) -> flint.arb:
-    """A positive whole power, also of a ball with 0 inside, where flint answers nan or too much."""
+    """A positive whole power, also of a ball around 0, for which flint gives nan or too much."""
     if not base.contains(0):
         return base**exponent
     size = abs(base)
@@ -148,7 +148,7 @@ def round_down(number: flint.arb) -> Fraction:
 
 
 def is_narrow(number: flint.arb) -> bool:
-    """Whether rounding down loses next to nothing."""
+    """True where rounding down loses next to nothing."""
     return bool(number.rad() < flint.arb(2) ** -70)
 
 

@@ -1,4 +1,4 @@
-"""What a computation may cost: seconds and bytes, set by the user and seen by whatever takes long.
+"""Budgets of seconds and bytes for computations, set by the user and heeded by long computations.
 
 Limits are of the calling context alone: other threads and tasks have their own.
 """
@@ -29,7 +29,7 @@ def budget(
     size: float = float("inf"),
     tell: Callable[[str], None] | None = None,
 ) -> Iterator[None]:
-    """Limits for what runs inside; they nest, and the tighter one counts.
+    """Limit the seconds and bytes of a block; budgets nest, and the tighter limit counts.
 
     `size`: bytes. `tell`: called with what a long computation expects to cost.
     """
@@ -51,14 +51,14 @@ def remaining() -> float:
 
 
 def spent() -> bool:
-    """Whether the time is over: what can stop by itself asks, and keeps what it has."""
+    """True when the time is over, for computations that can stop early with their results so far."""
     return remaining() <= 0
 
 
 def expect(
     what: str, seconds: float, size: float = 0.0, *, partial: bool = False, bound: str = "up to"
 ) -> None:
-    """Say what a computation costs, before it starts; seconds and bytes are rough.
+    """Announce the rough cost of a computation before it starts.
 
     `partial`: what it has when the time is over is worth having. `bound`: on which side of it the
     time may lie, "up to" or "at least".

@@ -1,4 +1,4 @@
-"""Numbers in and out: exact where the user is exact, refused where they make no sense.
+"""Numbers from the user and back: exact if the user is exact, refused if they make no sense.
 
 Every number a user hands over passes through this module once. A float is taken as the exact
 binary number it is; text such as ``"1e-400"`` or ``"1/3"`` as the exact rational it denotes.
@@ -181,7 +181,7 @@ def whole(
 
 
 def entries(values: object, argument: str, source: str = "") -> NDArray[Any]:
-    """The entries of whatever holds numbers, none of them changed: one door for all containers.
+    """The entries of any container of numbers, none of them changed.
 
     Nested sequences, arrays of NumPy, pandas and torch (also with gradients, on a device, or in
     bfloat16), matrices of sympy and mpmath. Returns an array of floats or whole numbers, or of
@@ -205,7 +205,7 @@ def entries(values: object, argument: str, source: str = "") -> NDArray[Any]:
 
 
 def _unwrapped(values: Any, argument: str, source: str) -> Any:
-    """What NumPy can read of a container of another library, without importing that library."""
+    """A container of another library as NumPy can read it, without importing that library."""
     if np.ma.is_masked(values):
         raise InvalidInput(argument, values, "must have no masked entry", source)
     if isinstance(values, (list, tuple)):
@@ -241,7 +241,7 @@ def real_array(values: object, argument: str, source: str = "") -> NDArray[np.fl
 
 
 class ReadOnly:
-    """A result whose arrays nobody can change: what was found stays what was found."""
+    """A result whose arrays are read-only."""
 
     def __post_init__(self) -> None:
         for value in vars(self).values():
@@ -256,7 +256,7 @@ _UNITS = ("step", "eta t")
 
 
 def random_source(rng: Any) -> np.random.Generator:
-    """The generator that `rng` is, or is the seed of; None: one of its own."""
+    """The generator `rng`, or the generator seeded by it; a fresh one for None."""
     try:
         return np.random.default_rng(rng)
     except (TypeError, ValueError):
@@ -280,7 +280,7 @@ def log_of(number: Fraction) -> float:
 
 
 def scientific(number: Fraction, digits: int = 4) -> str:
-    """`number` for a person: plain where short, otherwise scientific, at any size."""
+    """`number` for a person: plain if short, otherwise scientific, at any size."""
     if not number:
         return "0"
     if Fraction(1, 10**4) <= abs(number) < 10**6:

@@ -132,7 +132,7 @@ class SIMTask:
         return f"{text}.with_signal({signal}, {self.note!r})" if signal else text
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """What IPython and Hypothesis show."""
+        """Text for IPython and Hypothesis."""
         printer.text(repr(self))
 
     @property
@@ -396,7 +396,7 @@ def _estimate(
 
 
 def as_task(task: SIMTask | Sequence[Any]) -> SIMTask:
-    """The task, or the one of a signal a: what every function takes in its place."""
+    """The task itself, or the task of a signal a, which every function takes in its place."""
     if isinstance(task, SIMTask):
         return task
     if isinstance(task, (str, bytes, dict, set)) or not hasattr(task, "__len__"):

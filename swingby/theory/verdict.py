@@ -1,4 +1,4 @@
-"""Three-valued verdicts. An undecided one never turns into False or True.
+"""Three-valued verdicts; an undecided verdict never turns into False or True.
 
 Two scales are in use: an assumption *holds* or *fails* at given numbers, a claim is *proved*,
 *refuted* or only *tested*. Both have *undecided*. What is random is judged by its interval, a
@@ -20,7 +20,7 @@ from swingby.theory import numbers
 
 
 class Verdict(StrEnum):
-    """Whether an assumption holds at given numbers.
+    """Verdict on an assumption at given numbers.
 
     Comparison with plain words works (``verdict == "holds"``), truth does not: use
     :meth:`decided` where True or False is wanted.
@@ -50,7 +50,7 @@ class Verdict(StrEnum):
 
 
 class Finding(StrEnum):
-    """What is known about a claim.
+    """State of knowledge about a claim.
 
     *proved* and *refuted* are decided; *tested* says that a number of cases showed no violation.
     """
@@ -62,7 +62,7 @@ class Finding(StrEnum):
 
     @property
     def is_decided(self) -> bool:
-        """Whether the claim is settled either way."""
+        """True if the claim is settled either way."""
         return self in (Finding.PROVED, Finding.REFUTED)
 
     def __bool__(self) -> bool:
@@ -70,7 +70,7 @@ class Finding(StrEnum):
 
 
 def all_hold(verdicts: Iterable[Verdict]) -> Verdict:
-    """The verdict on a conjunction: *fails* if one fails, else *undecided* if one is."""
+    """The verdict on a conjunction: *fails* if any part fails, else *undecided* if any part is."""
     distinct = set(verdicts)
     if Verdict.FAILS in distinct:
         return Verdict.FAILS
@@ -78,7 +78,7 @@ def all_hold(verdicts: Iterable[Verdict]) -> Verdict:
 
 
 def yes(holds: object) -> Verdict:
-    """*holds* where something is true, else *fails*."""
+    """*holds* for True, *fails* for False."""
     return Verdict.HOLDS if holds else Verdict.FAILS
 
 
@@ -90,7 +90,7 @@ def from_sign(sign: int | None) -> Verdict:
 
 
 def counted(verdicts: Iterable[Verdict]) -> str:
-    """How often each verdict was given."""
+    """Count of each verdict, as text."""
     listed = list(verdicts)
     words = {Verdict.HOLDS: "hold", Verdict.FAILS: "fail", Verdict.UNDECIDED: "undecided"}
     return ", ".join(f"{listed.count(verdict)} {word}" for verdict, word in words.items())
@@ -99,7 +99,7 @@ def counted(verdicts: Iterable[Verdict]) -> str:
 def inside(
     interval: tuple[float, float], least: float = -math.inf, most: float = math.inf
 ) -> Verdict:
-    """Whether an interval lies within limits (*holds*) or beyond one (*fails*).
+    """*holds* if an interval lies within limits, *fails* if it lies beyond them, else *undecided*.
 
     >>> [str(inside(one, 0, 1)) for one in ((0.2, 0.9), (1.1, 2), (0.5, 1.5), (math.nan, 1))]
     ['holds', 'fails', 'undecided', 'undecided']
@@ -111,7 +111,7 @@ def inside(
 
 
 def within_bar(crossing: float, error: float, observed: float, last: float) -> Verdict:
-    """Whether the first whole step after a crossing is one that its bar allows.
+    """*holds* if the bar of a crossing allows the observed first whole step after it.
 
     `observed` is nan where none was seen up to the `last` step: it may come later.
     """
@@ -178,7 +178,7 @@ def _between(value: float, name: str) -> None:
 
 
 def reaches(share: Share, threshold: float) -> Verdict:
-    """Whether the whole interval lies at or above a threshold (*holds*), or below it (*fails*).
+    """*holds* if the whole interval lies at or above a threshold, *fails* if it lies below.
 
     >>> [str(reaches(one, 0.9)) for one in (Share(100, 100), Share(80, 100), Share(9, 10))]
     ['holds', 'fails', 'undecided']
@@ -188,7 +188,7 @@ def reaches(share: Share, threshold: float) -> Verdict:
 
 
 def needed(share: Share, threshold: float) -> int | None:
-    """Runs at which the same share is decided against a threshold; None where it equals it.
+    """Number of runs that decides the same share against a threshold; None if they are equal.
 
     Wilson's interval leaves out t where n (p - t)^2 > z^2 t (1 - t).
 
@@ -204,7 +204,7 @@ def needed(share: Share, threshold: float) -> int | None:
 
 
 def judged(share: Share, threshold: float) -> dict[str, Any]:
-    """A share of runs against the threshold that it has to reach, as columns of a table."""
+    """A share of runs beside its threshold, as columns of a table."""
     any_runs = bool(share.total)
     return {
         "predicted": f"in {threshold:.0%} of the runs",
@@ -217,7 +217,7 @@ def judged(share: Share, threshold: float) -> dict[str, Any]:
 
 
 def agrees(share: Share, expected: Share, tolerance: float) -> Verdict:
-    """Whether two shares of independent runs are equal up to a tolerance, by Newcombe's interval.
+    """Verdict on the equality of two shares up to a tolerance, by Newcombe's interval.
 
     >>> theory = Share(400, 1000)
     >>> [str(agrees(Share(n, 200), theory, 0.15)) for n in (82, 150, 105)]

@@ -92,7 +92,7 @@ def crossing_function(schedule: Schedule) -> Callable[[Any, Any, Any], Any]:
 
 
 class _Replay:
-    """The steps of one walk, as tensors."""
+    """The steps of a walk, taken again on tensors."""
 
     def __init__(self, stages: Stages) -> None:
         self.start, self.dynamics = stages.start, stages.dynamics

@@ -23,7 +23,7 @@ class Instances(numbers.ReadOnly):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Leading axes: those of the instances."""
+        """Leading axes, those of the instances."""
         raise NotImplementedError
 
     def __len__(self) -> int:
@@ -41,7 +41,7 @@ def read_instances(
     log_scale: object,
     **more: Floats,
 ) -> tuple[dict[str, Floats], tuple[int, ...]]:
-    """Arrays by name, each checked, with the instances along one axis; and their leading axes."""
+    """Checked arrays by name, with all instances along the first axis; and their leading axes."""
     if omega is not None and log_scale is not None:
         raise InvalidInput("omega and log_scale", "both", "must be given one at a time")
     scales = np.zeros(())

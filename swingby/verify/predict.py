@@ -1,4 +1,4 @@
-"""When every stage of learning happens, predicted before anything is run.
+"""Prediction of every stage of learning, before anything is run.
 
 ``predict`` applies the sharp stage-time law of :mod:`swingby.theory.law.stages` to a W(0), or its
 distribution over Gaussian initializations to (omega, width), and puts the windows of the
@@ -31,7 +31,7 @@ from swingby.verify.schedule import Schedule, Windows
 def lemma_windows(
     task: SIMTask, start: Initial | tuple[Fraction, Fraction], step: Fraction, edition: str
 ) -> Windows:
-    """Windows for a W(0), or for one with entries between omega and beta omega."""
+    """Lemma windows for a W(0), or for entries between omega and beta omega."""
     if isinstance(start, Initial):
         omega, beta = start.omega, start.largest / start.omega if start.omega else Fraction(1)
         sizes = np.diag(start.matrix).tolist()
@@ -54,7 +54,7 @@ def lemma_windows(
 
 
 def _failing(problem: FeasibilityProblem) -> str:
-    """An assumption that fails, and why; empty where all hold."""
+    """An assumption that fails, with the reason; empty if all hold."""
     if problem.omega == 0:
         return "D.1 fails: W(0) has a zero entry"
     if min(problem.signal) == 0:
@@ -86,7 +86,7 @@ def predict(
     edition: str = "printed",
     U0: ArrayLike | Scaled | None = None,
 ) -> Schedule:
-    r"""When every stage of learning happens.
+    r"""Predict when every stage of learning happens.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""predict_batch: the half-times of many W(0) at once.
+"""Half-times of many W(0) at once.
 
 The stage law (:mod:`swingby.theory.law.stages`), on many instances side by side in compiled lanes.
 """
@@ -59,7 +59,7 @@ class BatchSchedule(Instances):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Leading axes: those of the instances."""
+        """Leading axes, those of the instances."""
         return self.crossing.shape[:-1]
 
     def __repr__(self) -> str:
@@ -98,7 +98,7 @@ def predict_batch(
     log_scale: ArrayLike | None = None,
     accuracy: str = "full",
 ) -> BatchSchedule:
-    r"""Half-times of many instances; each is what the law gives for it alone.
+    r"""Predict the half-times of many instances, each as the law gives it alone.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""When a deep linear network learns each concept, predicted from its layers at the start."""
+"""Prediction of the half-times of a deep linear network from its layers at the start."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class NetworkSchedule(Drawn, numbers.ReadOnly):
 def predict_network(
     weights: Sequence[ArrayLike], task: SIMTask, *, lr: Any, accuracy: str = "full"
 ) -> NetworkSchedule:
-    r"""When a linear network :math:`W = W_L \cdots W_1` learns each concept.
+    r"""Predict when a linear network :math:`W = W_L \cdots W_1` learns each concept.
 
     The training is gradient descent with rate lr on the loss (4.1),
     :math:`\tfrac12 \lVert (W - I) A^{1/2} \rVert_F^2`, with the exact gradient. (The mean square
@@ -197,7 +197,7 @@ def predict_network(
 
 
 def _layers(weights: Any, dim: int) -> list[Floats]:
-    """The layers as arrays; InvalidInput where they do not make a network."""
+    """The layers as arrays; InvalidInput if they do not make a network."""
     if hasattr(weights, "parameters"):
         listed = "must be a list of matrices: [layer.weight for layer in model]"
         raise InvalidInput("weights", type(weights).__name__, listed)
@@ -243,7 +243,7 @@ def _one_layer(W: Floats, signal: Floats, h: float) -> tuple[Floats, Floats, lis
 def _deep(
     layers: list[Floats], signal: Floats, h: float, accuracy: str
 ) -> tuple[Floats, Floats, list[str]]:
-    """Crossings and bars in steps, and what is undecided."""
+    """Crossings and bars in steps, and reasons for what is undecided."""
     from swingby.theory.law import deep_law, layer_flow
 
     tight, loose = _TOLERANCES

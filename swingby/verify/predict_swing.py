@@ -1,4 +1,4 @@
-"""predict_swing_batch: descents of the test loss and transient entries of many W(0) at once.
+"""Descents of the test loss and transient entries of many W(0) at once.
 
 W(t) of the stage law (:mod:`swingby.theory.law.stages`) is followed in compiled lanes until it is
 at rest, and looked at between any two steps of the integration; nothing is run.
@@ -47,7 +47,7 @@ _TOGETHER = 4096
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BatchSwing(Instances):
-    r"""What the test loss of many instances does. Made by :func:`predict_swing_batch`.
+    r"""Descents of the test loss of many instances. Made by :func:`predict_swing_batch`.
 
     A *decisive size* is a size of rise or fall at which the number of descents changes: with the
     threshold s, the loss has as many descents as there are decisive sizes of at least s.
@@ -93,12 +93,12 @@ class BatchSwing(Instances):
 
     @property
     def descents(self) -> Integers:
-        """How often the test loss descends by the threshold; -1 where undecided."""
+        """Number of descents of the test loss by the threshold; -1 where undecided."""
         return np.where(self.undecided, -1, self.least_descents)
 
     @property
     def swing_by(self) -> Booleans:
-        """Where the test loss is predicted to descend at least twice, however it is decided."""
+        """True where the test loss is certain to descend at least twice."""
         return np.asarray(self.least_descents >= 2)
 
     @property
@@ -124,7 +124,7 @@ def predict_swing_batch(
     log_scale: ArrayLike | None = None,
     swing: ArrayLike = LOSS_SWING,
 ) -> BatchSwing:
-    r"""Descents of the test loss, and the largest transient entry, of many instances.
+    r"""Predict descents of the test loss, and the largest transient entry, of many instances.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ def _outside(starts: Starts, verdict: StageVerdict, dynamics: str) -> Booleans:
 
 
 def _apart(sizes: Floats, others: Floats) -> Floats:
-    """Differences of logarithms of descending decisive sizes; what is missing is small."""
+    """Differences of logarithms of descending decisive sizes; missing sizes count as small."""
     filled = np.full(len(sizes), 1 / LARGEST_MARGIN)
     filled[: len(others)] = others[: len(sizes)]
     differences: Floats = np.abs(np.log(sizes / filled))
@@ -257,7 +257,7 @@ def _apart(sizes: Floats, others: Floats) -> Floats:
 
 
 class _LossCurve(NamedTuple):
-    """The loss of n instances at all looks, one instance after the other from `begins` on.
+    """The loss of n instances at all looks, instance after instance from `begins` on.
 
     first: the loss of W(0); transient and entry as in :class:`BatchSwing`.
     """
@@ -270,7 +270,7 @@ class _LossCurve(NamedTuple):
     entry: Integers
 
     def sizes(self, k: int, threshold: float, every: int = 1) -> Floats:
-        """Decisive sizes of one instance in units of the threshold, the larger ones, descending."""
+        """The larger decisive sizes of an instance in units of the threshold, descending."""
         span = slice(self.begins[k], self.begins[k + 1])
         loss, times = self.loss[span][::every], self.times[span][::every]
         gone = np.flatnonzero(~(loss < _GONE * self.first[k]))

@@ -1,4 +1,4 @@
-"""What a prediction is: half-times, W(t) in closed form, and events.
+"""The schedule of a prediction: half-times, W(t) in closed form, and events.
 
 For events that are not stage times (peaks, suppression, loss, end) the composite W(t) is sampled
 where it moves, around every stage and along the decay after it, and each is refined on a second,
@@ -169,7 +169,7 @@ class Schedule(Pictured, numbers.ReadOnly):
 
     @functools.cached_property
     def windows(self) -> Windows:
-        """The lemma windows; found on first use, because half-times alone are cheaper."""
+        """The lemma windows, computed on first use, because half-times alone are cheaper."""
         return self.make_windows()
 
     @functools.cached_property
@@ -183,7 +183,7 @@ class Schedule(Pictured, numbers.ReadOnly):
 
     @property
     def window_reason(self) -> str:
-        """Why the lemma windows are empty, or which constants they use."""
+        """Reason for empty lemma windows, or the constants that they use."""
         return self.windows.reason
 
     @property
@@ -272,7 +272,7 @@ class Schedule(Pictured, numbers.ReadOnly):
         finish_entries(ax, first, last, f"predicted, {self.dynamics}")
 
     def draw_curves(self, ax: Axes, first: float, last: float, start: float) -> list[int]:
-        """Draw the composite, its loss over `start` and half-times; returns what concepts."""
+        """Draw the composite, its loss over `start` and half-times; returns the concepts drawn."""
         order = [k for k in self.task.order if self.task.exact_signal[k] > 0]
         if self.stages is not None:
             grid = np.unique(np.geomspace(first, last, 400))
@@ -332,7 +332,7 @@ class Schedule(Pictured, numbers.ReadOnly):
 
 
 def given_text(signal: Iterable[Any], *more: str) -> str:
-    """The signal, and what else was given, in the line above a table."""
+    """The signal and the other arguments, in the line above a table."""
     return ", ".join([f"a = ({', '.join(map(numbers.scientific, signal))})", *more])
 
 
@@ -354,7 +354,7 @@ def number_in(unit: str, eta: Fraction) -> NumberText:
 
 
 def bar_text(event: str, value: float, error: float, number: NumberText) -> str:
-    """The error bar of a predicted number."""
+    """The error bar of a predicted number, as text."""
     if not math.isfinite(value):
         return "-"
     return "out of range" if math.isinf(error) else number(event, error, 1)
@@ -409,7 +409,7 @@ def _median_events(schedule: Schedule) -> list[Event]:
 
 
 class _Series:
-    """A number of W(t) at the looks t, and between them where it is asked for."""
+    """A number of W(t) at the looks t, and between them on request."""
 
     def __init__(
         self, stages: Stages, t: Floats, W: Floats, number: Callable[[Floats], Floats]
@@ -427,7 +427,7 @@ class _Series:
         return vertex(fine, values, int(values.argmax() if top else values.argmin()))
 
     def passage(self, there: Booleans, level: float, never: float, start: float = 0.0) -> float:
-        """When a level is reached before the first look that is there, linear in the logarithm."""
+        """Time at which a level is reached before the first look beyond it, linear in the log."""
         if not there.any():
             return never
         index = int(there.argmax())
@@ -484,7 +484,7 @@ def _sample(stages: Stages) -> Floats:
 
 
 def _minor_events(series: Callable[..., _Series], i: int, j: int) -> list[Event]:
-    """The peak of a minor entry, and when it is suppressed."""
+    """The peak of a minor entry, and its suppression."""
     size = series(lambda W: np.abs(W[:, i, j]))
     index = int(size.values.argmax())
     time, height, suppressed = math.nan, 0.0, math.nan

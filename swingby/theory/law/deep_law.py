@@ -143,7 +143,7 @@ def _learned(W: Floats, layers: Sequence[Floats], tolerance: float) -> int:
 
 
 class _Steps:
-    """An integration, one step at a time: its time and its weights."""
+    """An integration, step by step: its time and its weights."""
 
     def __init__(
         self, flow: LayerFlow, t: float, layers: Layers, *, tolerance: float, stiff: bool
@@ -162,7 +162,7 @@ class _Steps:
         self.before = np.diagonal(self.W)
 
     def advance(self) -> bool:
-        """One step; False where none is possible."""
+        """Take a step; False if the integration cannot go on."""
         self.before = np.diagonal(self.W)
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             # LSODA says in a warning why it fails; that it fails is all that matters.
@@ -173,7 +173,7 @@ class _Steps:
         return self._solver.status == "running" and bool(np.isfinite(self.W).all())
 
     def passage(self, k: int, level: float) -> float:
-        """When w_kk passed a level in the last step."""
+        """Time at which w_kk passed a level in the last step."""
         from scipy.optimize import brentq
 
         path = self._solver.dense_output()

@@ -16,12 +16,12 @@ import numpy as np
 
 
 def library(x: Any) -> Any:
-    """NumPy, or torch where x is one of its tensors."""
+    """NumPy, or torch if x is a tensor."""
     return np if isinstance(x, np.ndarray) else importlib.import_module("torch")
 
 
 def like(x: Any, constant: Any) -> Any:
-    """An array of NumPy as one of the library of x."""
+    """A NumPy array as an array of the library of x."""
     return library(x).asarray(constant)
 
 
@@ -68,6 +68,6 @@ def solve_lower(V: Any, M: Any) -> Any:
 
 
 def inverse_or_zero(x: Any) -> Any:
-    """1/x where x is not 0, else 0."""
+    """1/x, and 0 for x = 0."""
     where = library(x).where
     return where(x == 0.0, 0.0 * x, 1.0 / where(x == 0.0, 1.0, x))

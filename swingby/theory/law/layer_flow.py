@@ -35,17 +35,17 @@ TABLEAUX: dict[int, tuple[tuple[tuple[float, ...], ...], tuple[float, ...]]] = {
 
 
 def product(layers: Sequence[Floats]) -> Floats:
-    """W, the layers applied one after the other."""
+    """The product W of the layers."""
     return functools.reduce(lambda done, layer: layer @ done, layers)
 
 
 def packed(layers: Sequence[Floats]) -> Floats:
-    """All weights as one vector."""
+    """All weights in a vector."""
     return np.concatenate([layer.ravel() for layer in layers])
 
 
 class LayerFlow:
-    """The flow of the layers, for weights as one vector.
+    """The flow of the layers, for weights in a vector.
 
     Its shape, its signals, the size h of steps it is modified for, and whether it saturates.
     """
@@ -91,7 +91,7 @@ class LayerFlow:
         return np.asarray(np.dot(self.weights, slopes))
 
     def jacobian(self, t: float, y: Floats) -> Floats:
-        """Of the plain field: near enough for Newton's method on the modified one."""
+        """Jacobian of the unmodified field, good enough for Newton's method on the modified."""
         layers, identity = self.layers(y), np.eye(len(self.a))
         L = len(layers)
         before = [*itertools.accumulate(layers[:-1], lambda done, W: W @ done, initial=identity)]
@@ -148,7 +148,7 @@ def deflate(layers: Sequence[Floats], k: int) -> Layers:
 
 
 def sharpness(layers: Sequence[Floats], a: Floats) -> float:
-    """Bound of the fastest rate of the flow, L a_max where the network is learned and balanced."""
+    """Bound of the fastest rate of the flow; L a_max for a learned, balanced network."""
     L = len(layers)
     norms = [float(np.linalg.norm(layer, 2)) for layer in layers]
     start = sum((math.prod(norms) / norm) ** 2 for norm in norms) if min(norms) > 0 else 0.0

@@ -1,4 +1,4 @@
-r"""Pivots of W(0): where the walk starts, and the closed law that one can read.
+r"""Pivots of W(0): the start of the walk, and the closed law.
 
 With :math:`\pi_k` the pivots of :math:`W(0) = L D L^\top` in descending order of a,
 
@@ -81,7 +81,7 @@ class Starts(NamedTuple):
 
     @classmethod
     def of(cls, signal: Floats, initial: Initial, eta: float, dynamics: str) -> Starts:
-        """One instance; from U(0) its pivots are more certain than from W(0)."""
+        """The start of a single instance; its pivots are more certain from U(0) than from W(0)."""
         pivots = None
         if initial.factor is not None:
             pivots = _orthogonalize(initial.factor, initial, signal)
@@ -89,7 +89,7 @@ class Starts(NamedTuple):
         return prepare(signal[None], initial.matrix[None], step, log_scale, dynamics, pivots)
 
     def take(self, which: Any) -> Starts:
-        """Those of some instances, which may come more than once."""
+        """The starts of chosen instances, which may repeat."""
         return Starts(*(values[which] for values in self))
 
     def by_concept(self, values: Any) -> Any:
@@ -188,7 +188,7 @@ def _eliminate(matrix: Floats, signal: Floats) -> _Pivots:
     unresolved = np.zeros(signal.shape, dtype=bool)
 
     def remove(k: int, which: Any, others: Any, lost: Any) -> None:
-        """Schur complement of pivot k in the rows of the others; what rounding does to it."""
+        """Schur complement of pivot k in the other rows, with its rounding."""
         pivot = np.where(which, rest[:, k, k], 1.0)[:, None]
         column = np.where(which[:, None] & others & (np.arange(d) != k), rest[:, :, k], 0.0)
         lower[:, :, k] += column / pivot
@@ -225,7 +225,7 @@ def _eliminate(matrix: Floats, signal: Floats) -> _Pivots:
 
 
 def _orthogonalize(U: Floats, initial: Initial, signal: Floats) -> _Pivots:
-    """The same from U(0), by QR of its rows: a pivot is the square of a distance, not a difference.
+    """Eliminate by QR of the rows of U(0): a pivot is the square of a distance, not a difference.
 
     Gram-Schmidt, twice each, so that a row without a distance of its own can come last. A distance
     is as uncertain as the rows that it is made of: the row sums of R^-T.
@@ -270,7 +270,7 @@ def _orthogonalize(U: Floats, initial: Initial, signal: Floats) -> _Pivots:
 
 
 def _mapped(matrix: Floats, signal: Floats, eta: Floats, scale: Floats) -> Floats:
-    """One step of (D.2), without its underflow."""
+    """A step of (D.2), without its underflow."""
     square = matrix * np.where(scale > 1e-200, scale, 0.0)[:, None, None]
     total = signal[:, :, None] + signal[:, None, :]
     second = (total * (matrix @ square)) / 2 + (matrix * signal[:, None, :]) @ square
@@ -278,7 +278,7 @@ def _mapped(matrix: Floats, signal: Floats, eta: Floats, scale: Floats) -> Float
 
 
 def allowed_errors(signal: Any, eta: Any, share: Any) -> Any:
-    """What a step of the integration may be wrong by, as a logarithm of each pivot, (d, ...).
+    """Tolerated error of an integration step in the logarithm of each pivot, (d, ...).
 
     A share of what the concept grows by in half a step: an error in the row of a fast concept
     shifts the slow ones by as many steps as that one itself.
@@ -291,7 +291,7 @@ def allowed_errors(signal: Any, eta: Any, share: Any) -> Any:
 def lanes_of(
     starts: Starts, dynamics: str, orders: Any, share: Any, *, rest_size: Any = 0.0
 ) -> Walk:
-    """Lanes at their starts, not looked at yet, each to its order in the step size."""
+    """Lanes at their starts, before the first look, each with its order in the step size."""
     a = np.take_along_axis(starts.signal, starts.order, axis=1).T
     d, n = a.shape
     y = np.zeros((d, d + 2, n))

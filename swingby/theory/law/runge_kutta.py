@@ -1,4 +1,4 @@
-"""One step along the coordinates: the explicit Runge-Kutta pair of order 8 by Dormand and Prince.
+"""A step along the coordinates by the Runge-Kutta pair of order 8 of Dormand and Prince.
 
 It comes with two error estimates and an interpolation of order 7 (Hairer, Norsett, Wanner, Solving
 Ordinary Differential Equations I, 2nd edition, Secs. II.5-6).

@@ -85,7 +85,7 @@ class LaneEnds(NamedTuple):
 
     @classmethod
     def of(cls, walk: Walk, eta: Floats, lanes: slice = slice(None)) -> LaneEnds:
-        """Those of some lanes of a walk, with their step sizes."""
+        """The ends of a slice of lanes of a walk, with their step sizes."""
         places, numbers = walk.places[..., lanes], walk.numbers[:, lanes]
         return cls(
             places[CROSSING].T / eta[:, None],
@@ -114,7 +114,7 @@ class StageVerdict(NamedTuple):
 
     @property
     def undecided(self) -> Booleans:
-        """Where it is open whether a concept is trapped."""
+        """True where it is open if a concept is trapped."""
         return np.asarray((self.doubt >= DRIFTS) & (self.doubt <= TURNS))
 
 
@@ -128,7 +128,7 @@ def decide(
     tolerances: float = TOLERANCES,
     mapped: bool = False,
 ) -> StageVerdict:
-    """Out of lanes of the highest order and of that below, which differ by the error.
+    """Decide from the lanes of the highest order and of the order below; they differ by the error.
 
     share, tolerances: of the integration, and how many of them half-times are wrong by; mapped:
     whether both are the map itself.
@@ -195,7 +195,7 @@ def decide(
 
 
 def _turns(starts: Starts, trapped: Booleans) -> tuple[Booleans, Booleans]:
-    """Whether one without component may be turned into, and which concept may turn into such.
+    """Concepts without component that another may turn into, and the concepts that may do so.
 
     Pairs (k, j): k has no component, j of smaller signal has one, in the same block of W(0).
     """
@@ -211,13 +211,13 @@ def _turns(starts: Starts, trapped: Booleans) -> tuple[Booleans, Booleans]:
 def verdict_of(
     starts: Starts, ends: Sequence[LaneEnds], dynamics: str, follow: Callable[[Walk], None]
 ) -> StageVerdict:
-    """The law of n instances out of the ends of their lanes in every order that is walked."""
+    """The law of n instances, from the ends of their lanes in every order of the dynamics."""
     verdict = decide(starts, ends[0], ends[-1], _TOLERANCE, dynamics)
     return verdict if DYNAMICS[dynamics].keeps_psd else _settle(starts, verdict, follow)
 
 
 def _settle(starts: Starts, verdict: StageVerdict, follow: Callable[[Walk], None]) -> StageVerdict:
-    """What the map of (D.2) itself decides where its modified flow is not close enough.
+    """Let the map of (D.2) itself decide where its modified flow is not close enough.
 
     Where the drift nearly cancels a pivot, what is left after it magnifies whatever an expansion
     in the step size leaves out. Where bars are within an e-fold of each pivot and one of them lies
@@ -301,7 +301,7 @@ class WalkedSteps(NamedTuple):
 def paths(
     starts: Starts, share: Floats, rest_size: Floats, dynamics: str
 ) -> tuple[StageVerdict, list[WalkedSteps]]:
-    """Walk n instances until W is at rest to within `least`, in every order that is walked."""
+    """Walk n instances until W is at rest to within `rest_size`, in every order of the dynamics."""
     from swingby.theory.law.walk_lanes import walk_all
 
     walked, ends = [], []
@@ -322,7 +322,7 @@ def paths(
 
 @dataclass(frozen=True, eq=False)
 class Stages(numbers.ReadOnly):
-    """The law for one W(0). Made by :func:`stage_law`; arrays are in the user's order.
+    """The law for a single W(0). Made by :func:`stage_law`; arrays are in the user's order.
 
     Parameters
     ----------
@@ -433,7 +433,7 @@ _REASONS = {
 
 
 def _warnings(starts: Starts, verdict: StageVerdict) -> tuple[str, ...]:
-    """Where the law of one instance is undecided or out of range, in words."""
+    """Warnings on an instance for which the law is undecided or out of range."""
     messages = []
     sign, roundings = (starts.by_concept(x)[0] for x in (starts.sign, starts.roundings))
     doubt, blow_up = verdict.doubt[0].tolist(), float(verdict.blow_up[0])
@@ -458,7 +458,7 @@ def _warnings(starts: Starts, verdict: StageVerdict) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """The states of one lane after each accepted step; times are in eta times steps.
+    """The states of a lane after each accepted step; times are in eta times steps.
 
     `times` (n,). `concept` (d, n): which concept stands at which place. `runs_away`: whether
     nothing is known after the last of the times.
@@ -500,7 +500,7 @@ class Curve:
 
 
 def trace(walk: Walk, dynamics: str) -> Curve:
-    """Walk one lane to its end and keep every accepted state."""
+    """Walk a lane to its end and record every accepted state."""
     begin(walk, dynamics)
     states = [_state(walk)]
     while walk.numbers[ACTIVE].any():

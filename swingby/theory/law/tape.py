@@ -48,7 +48,7 @@ class _Tape:
 
 @dataclass(frozen=True)
 class _Symbol:
-    """A register times a number; nothing is written for what is times zero."""
+    """A register times a number; nothing is written for multiples by zero."""
 
     tape: _Tape
     register: int
@@ -86,7 +86,7 @@ _SYMBOLIC = {name: _operation(number) for number, name in enumerate(_NAMES.split
 
 @functools.cache
 def tape_of(dynamics: str, order: int) -> tuple[Any, Any, int]:
-    """Instructions (m, 4), factors (m, 2) and registers of one dynamics to an order in the step."""
+    """Instructions (m, 4), factors (m, 2) and number of registers of a dynamics to an order."""
     tape = _Tape()
     field = tuple(function and _rebound(function, _SYMBOLIC) for function in FIELDS[dynamics])
     derivative = _rebound(coordinates.derivative, {**_SYMBOLIC, "FIELDS": {dynamics: field}})
@@ -103,7 +103,7 @@ def tape_of(dynamics: str, order: int) -> tuple[Any, Any, int]:
 
 
 def _rebound(function: Any, names: dict[str, Any]) -> Any:
-    """The same function with other globals."""
+    """A copy of a function with other globals."""
     space = {**function.__globals__, **names}
     return types.FunctionType(function.__code__, space, function.__name__)
 

@@ -1,4 +1,4 @@
-"""Walking along the modified flow: steps of the size the error asks for, and the events on the way.
+"""The walk along the modified flow: steps of the size that the error asks for, and its events.
 
 All lanes take a step together; what happened in a lane is looked at by itself. Only plain loops
 over numbers are used, so the text is also compiled (:mod:`swingby.theory.law.walk_lanes`). Times
@@ -82,7 +82,7 @@ class Walk(NamedTuple):
 
 
 def begin(walk: Walk, dynamics: str) -> None:
-    """Look at where all lanes start."""
+    """Measure the starts of all lanes."""
     keeps_psd = DYNAMICS[dynamics].keeps_psd
     walk.speed[:] = slope(walk.y, walk.places[MOVING], walk.flow, dynamics)
     changed = [begin_lane(walk, lane, keeps_psd) for lane in range(walk.numbers.shape[1])]
@@ -104,7 +104,7 @@ def advance(walk: Walk, dynamics: str) -> None:
 
 
 def landings(walk: Walk) -> Any:
-    """The step to try in every lane; 0 where nothing is under way."""
+    """The step to try in every lane; 0 in lanes that have ended."""
     n = walk.numbers.shape[1]
     dt = np.zeros(n)
     for lane in range(n):
@@ -114,7 +114,7 @@ def landings(walk: Walk) -> Any:
 
 
 def judge(walk: Walk, keeps_psd: bool, dt: Any, y: Any, speed: Any, fifth: Any, third: Any) -> bool:
-    """Accept or reject the attempt in every lane; whether coordinates were changed in one."""
+    """Accept or reject the attempt in every lane; True if coordinates of any lane were changed."""
     changed = False
     for lane in range(walk.numbers.shape[1]):
         if walk.numbers[ACTIVE, lane] > 0.0:
@@ -126,7 +126,7 @@ def judge(walk: Walk, keeps_psd: bool, dt: Any, y: Any, speed: Any, fifth: Any, 
 def _judge(
     walk: Walk, keeps_psd: bool, dt: float, y: Any, speed: Any, error: float, lane: int
 ) -> bool:
-    """The same of one lane."""
+    """Accept or reject the attempt in a single lane."""
     d, numbers = y.shape[0], walk.numbers
     numbers[ATTEMPTS, lane] += 1.0
     if numbers[ATTEMPTS, lane] > MOST_ATTEMPTS:
@@ -158,7 +158,7 @@ def _judge(
 
 
 def _error(walk: Walk, y: Any, fifth: Any, third: Any, dt: float, lane: int) -> float:
-    """Estimated error of the step, in units of what is tolerated."""
+    """Estimated error of the step, in units of the tolerance."""
     d = y.shape[0]
     five = three = 0.0
     for i in range(d):
@@ -179,7 +179,7 @@ def _error(walk: Walk, y: Any, fifth: Any, third: Any, dt: float, lane: int) -> 
 
 
 def measure_state(walk: Walk, y: Any, speed: Any, lane: int) -> None:
-    """W of a state and the derivative of its diagonal."""
+    """Compute W of a state and the derivative of its diagonal."""
     d, W = y.shape[0], walk.pairs
     for i in range(d):
         W[TRIED, i, i, lane] = math.exp(min(y[i, 0, lane], 600.0) / 2.0)
@@ -202,7 +202,7 @@ def measure_state(walk: Walk, y: Any, speed: Any, lane: int) -> None:
 
 
 def _awaited(walk: Walk, k: int, lane: int) -> bool:
-    """Whether the concept at place k has still to reach 1/2."""
+    """True while the concept at place k has still to reach 1/2."""
     return bool(
         walk.places[SIGNAL, k, lane] > 0.0
         and walk.y[k, 1, lane] != 0.0
@@ -227,7 +227,7 @@ def _landing(walk: Walk, lane: int) -> float:
 
 
 def _overshoot(walk: Walk, dt: float, lane: int) -> float:
-    """A shorter step, where this one goes too far past w_kk = 1/2 to read the crossing; else 0."""
+    """A shorter step, if this step goes too far past w_kk = 1/2 to read the crossing; else 0."""
     back = 0.0
     for k in range(walk.y.shape[0]):
         walk.places[AHEAD, k, lane] = math.inf
@@ -252,7 +252,7 @@ def _overshoot(walk: Walk, dt: float, lane: int) -> float:
 
 
 def _ahead(start: float, old: float, end: float, new: float, dt: float, most: float) -> float:
-    """Time from a state to where a logit is 0; inf where that cannot be read off.
+    """Time from a state to the zero of a logit; inf if that cannot be read off.
 
     The logit was `start` a time dt before, with derivative `old`; it is `end` with `new`.
     """
@@ -268,7 +268,7 @@ def _ahead(start: float, old: float, end: float, new: float, dt: float, most: fl
 
 
 def begin_lane(walk: Walk, lane: int, keeps_psd: bool) -> bool:
-    """Look at where a lane starts; whether its coordinates were changed."""
+    """Measure the start of a lane; True if its coordinates were changed."""
     measure_state(walk, walk.y, walk.speed, lane)
     for k in range(walk.y.shape[0]):
         walk.places[AHEAD, k, lane] = math.inf
@@ -278,7 +278,7 @@ def begin_lane(walk: Walk, lane: int, keeps_psd: bool) -> bool:
 
 
 def note_events(walk: Walk, lane: int, keeps_psd: bool) -> bool:
-    """Accept what was seen and note the events; whether coordinates were changed."""
+    """Accept the measured state and note its events; True if coordinates were changed."""
     d, places, W = walk.y.shape[0], walk.places, walk.pairs
     for k in range(d):
         concept = int(places[CONCEPT, k, lane])
@@ -301,7 +301,7 @@ def note_events(walk: Walk, lane: int, keeps_psd: bool) -> bool:
 
 
 def _goes_on(walk: Walk, lane: int, keeps_psd: bool) -> bool:
-    """Whether an event is still to come."""
+    """True while an event is still to come."""
     d = walk.y.shape[0]
     for k in range(d):
         # Under gd and the flow W(0) was no U U^T then.
@@ -320,7 +320,7 @@ def _goes_on(walk: Walk, lane: int, keeps_psd: bool) -> bool:
 
 
 def _set_at_rest(walk: Walk, lane: int, keeps_psd: bool) -> bool:
-    """Set learned concepts to 1 whose other entries no longer matter; whether any was.
+    """Set learned concepts to 1 whose other entries no longer matter; True if any was set.
 
     An entry w_kj moves log pivots by about its square, so it matters down to the square root of
     the tolerance; for the curve it has to have fallen far below its peak. Learned is what moves
@@ -363,7 +363,7 @@ def _set_at_rest(walk: Walk, lane: int, keeps_psd: bool) -> bool:
 
 
 def _reorder_drifted(walk: Walk, lane: int) -> bool:
-    """Move a pivot that the drift takes away to the end; whether one was.
+    """Move a pivot that the drift takes away to the end; True if any was moved.
 
     A negative direction takes others with it: there w_kk falls, and with it the pivot's own size.
     """
@@ -409,7 +409,7 @@ def rotate(walk: Walk, k: int, lane: int) -> None:
 
 
 def factorize(C: Any, y: Any, lane: int) -> None:
-    """V, z and u of one lane from C = V diag(z) V^T; positive pivots are made 1. Changes C."""
+    """V, z and u of a lane from C = V diag(z) V^T; positive pivots become 1. Overwrites C."""
     d = C.shape[0]
     for k in range(d):
         pivot = C[k, k]
@@ -454,20 +454,20 @@ def _run_away(walk: Walk, lane: int) -> None:
 
 
 def follow_map(walk: Walk, lane: int) -> None:
-    """From the start of a lane on, what (D.2) does."""
+    """Follow the map (D.2) from the present state of a lane on."""
     walk.numbers[ACTIVE, lane] = 0.0
     steps = run_map(walk, lane)
     walk.numbers[BLOW_UP, lane] = walk.numbers[TIME, lane] + steps * walk.numbers[H, lane]
 
 
 def follow_all(walk: Walk) -> None:
-    """What (D.2) does in every lane."""
+    """Follow the map (D.2) in every lane."""
     for lane in range(walk.numbers.shape[1]):
         follow_map(walk, lane)
 
 
 def run_map(walk: Walk, lane: int) -> float:
-    """Steps of (D.2) until W is near its limit; how many to the end of the float range.
+    """Run the map (D.2) until W is near its limit; returns its steps to the end of the float range.
 
     W_ij = sqrt(e_i e_j) C_ij with e = exp(u), as in the coordinates. While the square of W is
     nothing, many steps are one.
@@ -534,7 +534,7 @@ def run_map(walk: Walk, lane: int) -> float:
 
 
 def _near_limit(a: Any, e: Any, C: Any) -> bool:
-    """Whether W is so near the identity, on concepts, that no direction can be negative."""
+    """True if W is so near the identity, on concepts, that no direction can be negative."""
     d = len(a)
     for i in range(d):
         for j in range(d):
@@ -555,7 +555,7 @@ def _logit(w: float) -> float:
 
 
 def _root(levels: Any, place: int) -> float:
-    """Where the cubic through the logits of four steps is 0, counted from the second of them.
+    """Zero of the cubic through the logits of four steps, counted from the second.
 
     The level of 1/2 is passed between `place` and the next.
     """

@@ -1,4 +1,4 @@
-"""Many walks in compiled code, a few lanes at a time. Imports numba, so import it late.
+"""Many walks in compiled code, eight lanes at a time. Imports numba, so import it late.
 
 The derivative is carried out by instructions (:mod:`swingby.theory.law.tape`), whatever the
 dynamics and d; what happens in a lane is decided by the functions of
@@ -89,7 +89,7 @@ def _store(_: Any, array: Any, place: Any, value: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def _everywhere(_: Any, number: Any) -> Any:
-    """One number in all lanes."""
+    """A number in all lanes."""
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         vector = builder.insert_element(
@@ -102,7 +102,7 @@ def _everywhere(_: Any, number: Any) -> Any:
 
 
 def _arithmetic(count: int, make: Callable[..., Any]) -> Any:
-    """An operation on vectors from what it emits; products and sums may be fused."""
+    """An operation on vectors, from its emitter; products and sums may be fused."""
     if count == 1:
 
         @intrinsic  # type: ignore[untyped-decorator]
@@ -171,7 +171,7 @@ _END, _ESTIMATES, _SLOPES = 12, 16, 18
 
 
 def compiled(function: Any) -> Any:
-    """How everything here is compiled."""
+    """Compile a function with the options that all code here shares."""
     return njit(nogil=True, error_model="numpy")(function)
 
 
@@ -267,7 +267,7 @@ def _take_slope(
 
 @compiled
 def _add_up(weights: Any, last: int, slopes: Any, size: int, i: int) -> Any:
-    """Weighted sum of slopes at one place."""
+    """Weighted sum of slopes at an entry."""
     total = _times(_everywhere(weights[0]), _load(slopes, i))
     for m in range(1, last):
         if weights[m] != 0.0:
@@ -302,7 +302,7 @@ def _take_step(
 
 @compiled
 def _note(y: Any, dt: Any, slopes: Any, new: Any, lane: int, forms: Any) -> None:
-    """What says where one lane is between both ends of a step."""
+    """Write the interpolation of a lane between both ends of a step."""
     size = new.size // _LANES
     for i in range(size):
         at = i * _LANES + lane
@@ -320,7 +320,7 @@ def _note(y: Any, dt: Any, slopes: Any, new: Any, lane: int, forms: Any) -> None
 
 @compiled
 def _with_transpose(pull: Any, C: Any) -> Any:
-    """The same as its namesake, in loops for small matrices."""
+    """The function of that name in ``walk``, in loops for small matrices."""
     total = np.zeros_like(C)
     for i in range(len(C)):
         for k in range(len(C)):
@@ -334,7 +334,7 @@ def _with_transpose(pull: Any, C: Any) -> Any:
 
 
 def _from_text(module: Any, replacements: dict[str, Any]) -> dict[str, Any]:
-    """All plain functions of a module, compiled against each other and the others."""
+    """All plain functions of a module, compiled against each other and their replacements."""
     space = {**vars(module), **replacements}
     for name, value in vars(module).items():
         defined_here = isinstance(value, FunctionType) and value.__module__ == module.__name__
@@ -464,7 +464,7 @@ def follow_all(walk):
 
 @functools.cache
 def _entry_points() -> Any:
-    """The functions that Python calls; a first call compiles them or finds them compiled."""
+    """The functions that Python calls, compiled at the first call or loaded from the cache."""
     texts = [*sorted(Path(__file__).parent.glob("*.py")), Path(growth.__file__)]
     digest = hashlib.sha256(b"\0".join(text.read_bytes() for text in texts)).hexdigest()
     text = _TEXT.format(digest=digest, run=", ".join(inspect.signature(_run.py_func).parameters))

@@ -72,7 +72,7 @@ STATEMENTS = (D1, D3, D4)
 
 @dataclass(frozen=True)
 class RepairedFindings:
-    """What the repaired edition says at given numbers; concepts in the user's order.
+    """Findings of the repaired edition at given numbers; concepts in the user's order.
 
     `verdict`: on D.1' and D.4' together.
     `theorem`: the theorem that covers omega.
@@ -175,7 +175,7 @@ def _keeps(
     peak: Fraction | None,
     extra: Fraction | None,
 ) -> bool:
-    """Whether what is found is a promise of the size that is asked for."""
+    """True if the promise is of the size that is asked for."""
     peaks, times = promise.log_peaks or {}, promise.reach_by or ()
     with precision(256):
         if peak is not None and any(
@@ -197,7 +197,7 @@ def _keeps(
 def findings(
     signal: tuple[Fraction, ...], omega: Fraction, beta: Fraction, rho: Fraction
 ) -> RepairedFindings:
-    """Decide D.4' and, where it holds, evaluate what the theorem promises."""
+    """Decide D.4' and, if it holds, evaluate the promise of the theorem."""
     if omega <= 0:
         raise InvalidInput("omega", omega, "must be positive", "D.4'")
     if not _admissible(signal, beta, rho):
@@ -233,7 +233,7 @@ class _Limits:
         return _enclosed(lambda: balls.ball(self.largest).exp())
 
     def covered(self, signal: tuple[Fraction, ...], omega: Fraction) -> RepairedFindings | None:
-        """The promise of the theorem that covers omega, if one does."""
+        """The promise of the theorem that covers omega; None if omega is not covered."""
         ranks = [self.setting.signal.index(value) for value in signal]
         if self.two is not None and _side(omega, self.two) == Verdict.HOLDS:
             return _two_concepts(self, ranks, omega)
@@ -243,7 +243,7 @@ class _Limits:
 
 
 def _admissible(signal: tuple[Fraction, ...], beta: Fraction, rho: Fraction) -> bool:
-    """Whether D.1' holds; rho and beta are refused where no W(0) could meet D.3'."""
+    """True if D.1' holds; rho and beta are refused if no W(0) could meet D.3'."""
     if not 0 < rho <= beta:
         raise InvalidInput("rho", rho, "must be positive and at most beta", "D.3'")
     return min(signal) > 0 and len(set(signal)) == len(signal)
@@ -271,7 +271,7 @@ def _below(ball: flint.arb) -> mpmath.mpf:
 def _judged(
     verdict: Verdict, theorem: str | None, omega: Fraction, limit: flint.arb
 ) -> RepairedFindings:
-    """Findings that say where omega stands, without a promise."""
+    """Findings that compare omega with omega_0, without a promise."""
     with precision(256):
         margin = float((limit.log() - balls.ball(omega).log()) / flint.arb(10).log())
     sign = {Verdict.HOLDS: "<=", Verdict.FAILS: ">", Verdict.UNDECIDED: "?"}[verdict]
@@ -313,7 +313,7 @@ def _two_concepts(limits: _Limits, ranks: list[int], omega: Fraction) -> Repaire
 
 
 def _many_concepts(limits: _Limits, ranks: list[int], omega: Fraction) -> RepairedFindings:
-    """Theorem R, with a witness made for this omega where the search finds one."""
+    """The promise of Theorem R, with a witness for this omega if the search succeeds."""
     setting = limits.setting
     with precision(256):
         L = balls.ball(omega).log()

@@ -18,7 +18,7 @@ LEVEL = Fraction(4, 5)
 
 @dataclass(frozen=True)
 class RepairedSetting:
-    """What both theorems are about: a_1 > ... > a_d > 0, d >= 2, and 0 < rho <= beta.
+    """The setting of both theorems: a_1 > ... > a_d > 0, d >= 2, and 0 < rho <= beta.
 
     The signal is per unit of eta times steps.
     """
@@ -46,7 +46,7 @@ class RepairedSetting:
 def found_in_balls(
     attempt: Callable[[], Certificate | None], setting: RepairedSetting
 ) -> Certificate:
-    """What is certified at rising precision."""
+    """Repeat an attempt at rising precision until it certifies something."""
     certificate = balls.with_rising_precision(attempt, lambda value: value is not None)
     if certificate is None:
         signal_text = tuple(map(str, setting.signal))

@@ -85,7 +85,7 @@ class _Sides:
 
 
 def _sides(a: Any, spread: Any, log_b: Any, theta: Any, log_E: Any, N: Any, M: Any) -> _Sides:
-    """What C1 to C4 ask of (E, N, M); theta and log b have a last axis of length 1."""
+    """The sides of C1 to C4 at (E, N, M); theta and log b have a last axis of length 1."""
     after, level = _after(a), theta[..., None]
     sums = a[:, None] + a
     Z = _exponents(spread, theta, N, M)
@@ -201,7 +201,7 @@ def failing(
 def certify(
     setting: RepairedSetting, log_omega: Fraction | flint.arb, witness: TheoremWitness
 ) -> bool:
-    """Decide whether C0 to C6 certainly hold, hence the statement at every omega up to this one."""
+    """True if C0 to C6 certainly hold, hence the statement at every omega up to this."""
     return not failing(setting, log_omega, witness)
 
 
@@ -379,7 +379,7 @@ def search(setting: RepairedSetting, thetas: tuple[Fraction, ...] = _THETAS) -> 
 def find_witness(
     setting: RepairedSetting, log_omega: Fraction, thetas: tuple[Fraction, ...] = _THETAS
 ) -> TheoremWitness | None:
-    """The certified witness with the smallest peak that the search finds at one omega."""
+    """The certified witness with the smallest peak that the search finds at an omega."""
     L = float(log_omega)
     if not _in_float_range(setting) or math.isinf(L):
         return None
@@ -411,7 +411,7 @@ def scaled(setting: RepairedSetting, log_omega: Fraction, certified: Certified) 
 
 
 def _in_float_range(setting: RepairedSetting) -> bool:
-    """Whether ratios of signals and of beta to rho survive in floats, with room for squares."""
+    """True if ratios of signals and of beta to rho survive in floats, with room for squares."""
     smallest = setting.signal[-1] / setting.signal[0]
     return min(smallest, setting.rho / setting.beta) > Fraction(1, 10**100)
 

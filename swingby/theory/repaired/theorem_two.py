@@ -51,7 +51,7 @@ _LARGEST_E1 = Fraction(9, 10)
 
 @dataclass(frozen=True)
 class TwoConceptConstants:
-    """The constants of the statement at one omega and theta, as balls.
+    """The constants of the statement at an omega and a theta, as balls.
 
     `log_k`: minus infinity when beta = rho, where W(0) is diagonal. `E1`: E_1(theta). `extra`: e
     of (c), in units of 1/(2 a_1).
@@ -97,7 +97,7 @@ def constants(
 
 
 def certify(setting: RepairedSetting, log_omega: Fraction) -> bool:
-    """Whether beta omega <= 1/2 and E_1(0.8) <= 9/10 certainly hold at the working precision."""
+    """True if beta omega <= 1/2 and E_1(0.8) <= 9/10 certainly hold at the working precision."""
     if not balls.ball(2 * setting.beta).log() + balls.ball(log_omega) <= 0:
         return False
     return bool(balls.ball(_LARGEST_E1) >= constants(setting, log_omega).E1)
