@@ -51,7 +51,7 @@ def remaining() -> float:
 
 
 def spent() -> bool:
-    """True when the time is over, for computations that can stop early with their results so far."""
+    """True when the time is over, for computations that can stop early with what they have."""
     return remaining() <= 0
 
 

@@ -74,7 +74,7 @@ INSTANCES, MOMENTS = 1024, 4096
 SURE, DRIFTS, UNRESOLVED, PASSES, TURNS, AFTER, TURNING, GIVEN_UP = range(8)
 
 
-class LaneEnds(NamedTuple):
+class _LaneEnds(NamedTuple):
     """Ends of lanes that share an order, n first: times in steps, the rest as in ``walk.Walk``."""
 
     crossing: Floats
@@ -84,7 +84,7 @@ class LaneEnds(NamedTuple):
     last: Floats
 
     @classmethod
-    def of(cls, walk: Walk, eta: Floats, lanes: slice = slice(None)) -> LaneEnds:
+    def of(cls, walk: Walk, eta: Floats, lanes: slice = slice(None)) -> _LaneEnds:
         """The ends of a slice of lanes of a walk, with their step sizes."""
         places, numbers = walk.places[..., lanes], walk.numbers[:, lanes]
         return cls(
@@ -120,8 +120,8 @@ class StageVerdict(NamedTuple):
 
 def decide(
     starts: Starts,
-    end: LaneEnds,
-    late: LaneEnds,
+    end: _LaneEnds,
+    late: _LaneEnds,
     share: float | Floats,
     dynamics: str,
     *,
@@ -209,7 +209,7 @@ def _turns(starts: Starts, trapped: Booleans) -> tuple[Booleans, Booleans]:
 
 
 def verdict_of(
-    starts: Starts, ends: Sequence[LaneEnds], dynamics: str, follow: Callable[[Walk], None]
+    starts: Starts, ends: Sequence[_LaneEnds], dynamics: str, follow: Callable[[Walk], None]
 ) -> StageVerdict:
     """The law of n instances, from the ends of their lanes in every order of the dynamics."""
     verdict = decide(starts, ends[0], ends[-1], _TOLERANCE, dynamics)
@@ -235,7 +235,7 @@ def _settle(starts: Starts, verdict: StageVerdict, follow: Callable[[Walk], None
     subset = starts.take(chosen)
     walk = lanes_of(subset, "euler", np.zeros(len(chosen)), _TOLERANCE)
     follow(walk)
-    end = LaneEnds.of(walk, subset.eta)
+    end = _LaneEnds.of(walk, subset.eta)
     exact = decide(subset, end, end, _TOLERANCE, "euler", mapped=True)
     done = (exact.doubt != GIVEN_UP).all(axis=1)
     for values, new in zip(verdict, exact, strict=True):
@@ -275,7 +275,7 @@ def _walked(starts: Starts, dynamics: str) -> StageVerdict:
     for order in DYNAMICS[dynamics].orders:
         walk = lanes_of(starts, dynamics, np.full(len(starts.eta), order), _TOLERANCE)
         walk_all(walk, dynamics, order)
-        ends.append(LaneEnds.of(walk, starts.eta))
+        ends.append(_LaneEnds.of(walk, starts.eta))
     return verdict_of(starts, ends, dynamics, follow_all)
 
 
@@ -284,7 +284,7 @@ def _closed(starts: Starts, dynamics: str) -> StageVerdict:
     lost = np.isnan(crossing) | starts.by_concept(starts.sign <= 0)
     never = np.full(len(crossing), np.inf)
     nowhere = np.full(crossing.shape, -np.inf)
-    end = LaneEnds(np.where(lost, np.nan, crossing), nowhere, lost, never, never)
+    end = _LaneEnds(np.where(lost, np.nan, crossing), nowhere, lost, never, never)
     return decide(starts, end, end, 0.0, dynamics, tolerances=0.0)
 
 
@@ -316,7 +316,7 @@ def paths(
         steps, forms = steps[first], forms[first]
         integers = (steps[:, 0].astype(np.int64), steps[:, 3:].astype(np.int64))
         walked.append(WalkedSteps(integers[0], steps[:, 1], steps[:, 2], integers[1], forms))
-        ends.append(LaneEnds.of(walk, starts.eta))
+        ends.append(_LaneEnds.of(walk, starts.eta))
     return decide(starts, ends[0], ends[-1], share, dynamics), walked
 
 
@@ -399,7 +399,7 @@ def stage_law(task: SIMTask, initial: Initial, eta: Fraction, dynamics: str) -> 
     begin(walk, dynamics)
     while walk.numbers[ACTIVE].any():
         advance(walk, dynamics)
-    ends = [LaneEnds.of(walk, starts.eta, lane) for lane in (slice(1), slice(-1, None))]
+    ends = [_LaneEnds.of(walk, starts.eta, lane) for lane in (slice(1), slice(-1, None))]
     verdict = verdict_of(starts, ends, dynamics, follow_all)
     by_concept = ("crossing", "error", "trapped", "undecided", "share")
     return Stages(

@@ -136,7 +136,7 @@ def _judge(
         shrink = SAFETY * error**-POWER if error < 1e8 else 0.2
         numbers[STEP, lane] = dt * max(shrink, 0.2)
         return False
-    measure_state(walk, y, speed, lane)
+    _measure_state(walk, y, speed, lane)
     back = _overshoot(walk, dt, lane)
     if back > 0.0:
         numbers[STEP, lane] = back
@@ -148,7 +148,7 @@ def _judge(
     numbers[TIME, lane] += dt
     grown = dt * (min(MOST_GROWN, SAFETY * error**-POWER) if error > 1e-12 else MOST_GROWN)
     numbers[STEP, lane] = grown if dt == numbers[STEP, lane] else max(numbers[STEP, lane], grown)
-    if note_events(walk, lane, keeps_psd):
+    if _note_events(walk, lane, keeps_psd):
         fastest = 0.0
         for k in range(d):
             fastest = max(fastest, walk.places[SIGNAL, k, lane])
@@ -178,7 +178,7 @@ def _error(walk: Walk, y: Any, fifth: Any, third: Any, dt: float, lane: int) -> 
     return error if error < 1e300 else 1e300
 
 
-def measure_state(walk: Walk, y: Any, speed: Any, lane: int) -> None:
+def _measure_state(walk: Walk, y: Any, speed: Any, lane: int) -> None:
     """Compute W of a state and the derivative of its diagonal."""
     d, W = y.shape[0], walk.pairs
     for i in range(d):
@@ -269,15 +269,15 @@ def _ahead(start: float, old: float, end: float, new: float, dt: float, most: fl
 
 def begin_lane(walk: Walk, lane: int, keeps_psd: bool) -> bool:
     """Measure the start of a lane; True if its coordinates were changed."""
-    measure_state(walk, walk.y, walk.speed, lane)
+    _measure_state(walk, walk.y, walk.speed, lane)
     for k in range(walk.y.shape[0]):
         walk.places[AHEAD, k, lane] = math.inf
         if walk.places[SIGNAL, k, lane] > 0.0 and walk.pairs[TRIED, k, k, lane] >= 0.5:
             walk.places[CROSSING, int(walk.places[CONCEPT, k, lane]), lane] = -math.inf
-    return note_events(walk, lane, keeps_psd)
+    return _note_events(walk, lane, keeps_psd)
 
 
-def note_events(walk: Walk, lane: int, keeps_psd: bool) -> bool:
+def _note_events(walk: Walk, lane: int, keeps_psd: bool) -> bool:
     """Accept the measured state and note its events; True if coordinates were changed."""
     d, places, W = walk.y.shape[0], walk.places, walk.pairs
     for k in range(d):
@@ -381,11 +381,11 @@ def _reorder_drifted(walk: Walk, lane: int) -> bool:
             worst, smallest = k, z
     if worst < 0 or worst == d - 1:
         return False
-    rotate(walk, worst, lane)
+    _rotate(walk, worst, lane)
     return True
 
 
-def rotate(walk: Walk, k: int, lane: int) -> None:
+def _rotate(walk: Walk, k: int, lane: int) -> None:
     """Put the concept at place k last, and factorize again."""
     d, y = walk.y.shape[0], walk.y
     every = np.arange(d)
@@ -405,10 +405,10 @@ def rotate(walk: Walk, k: int, lane: int) -> None:
         matrices = walk.fields if values < 4 else walk.pairs
         row = (0, 1, 2, 3, ENTRIES, LARGEST)[values]
         matrices[row, :, :, lane] = matrices[row, :, :, lane][order][:, order]
-    factorize(C, y, lane)
+    _factorize(C, y, lane)
 
 
-def factorize(C: Any, y: Any, lane: int) -> None:
+def _factorize(C: Any, y: Any, lane: int) -> None:
     """V, z and u of a lane from C = V diag(z) V^T; positive pivots become 1. Overwrites C."""
     d = C.shape[0]
     for k in range(d):
@@ -450,10 +450,10 @@ def _run_away(walk: Walk, lane: int) -> None:
             soon = log > HELD and (slow or 3.0 - log < most_steps * rate)
             leaves = leaves or soon or w < -_FARTHEST
     if leaves:
-        follow_map(walk, lane)
+        _follow_map(walk, lane)
 
 
-def follow_map(walk: Walk, lane: int) -> None:
+def _follow_map(walk: Walk, lane: int) -> None:
     """Follow the map (D.2) from the present state of a lane on."""
     walk.numbers[ACTIVE, lane] = 0.0
     steps = run_map(walk, lane)
@@ -463,7 +463,7 @@ def follow_map(walk: Walk, lane: int) -> None:
 def follow_all(walk: Walk) -> None:
     """Follow the map (D.2) in every lane."""
     for lane in range(walk.numbers.shape[1]):
-        follow_map(walk, lane)
+        _follow_map(walk, lane)
 
 
 def run_map(walk: Walk, lane: int) -> float:
