@@ -140,8 +140,7 @@ def predict(
     task = as_task(task)
     if edition not in ("printed", "corrected"):
         raise InvalidInput("edition", edition, "must be printed or corrected for the windows")
-    step = numbers.positive(eta, "eta", "Assumption D.2")
-    numbers.within_float(step, "eta", "Assumption D.2")
+    step = _step_size(eta)
     values = {"W0": W0, "U0": U0, "omega": omega}
     present = [name for name, value in values.items() if value is not None]
     if len(present) != 1:
@@ -201,9 +200,15 @@ def predict_gaussian(
     task = as_task(task)
     tau = numbers.positive(scale, "scale", "App. E.2")
     columns = numbers.whole(width, "width", 1, "App. E.2")
+    step = _step_size(eta)
+    return gaussian_times(task, tau**2, columns, step, dynamics)
+
+
+def _step_size(eta: Any) -> Fraction:
+    """The step size, exactly: positive and in the float range."""
     step = numbers.positive(eta, "eta", "Assumption D.2")
     numbers.within_float(step, "eta", "Assumption D.2")
-    return gaussian_times(task, tau**2, columns, step, dynamics)
+    return step
 
 
 def _from_initial(

@@ -19,7 +19,7 @@ from swingby.theory import numbers
 from swingby.theory.numbers import Floats
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict
-from swingby.verify.schedule import json_ready
+from swingby.verify.schedule import given_text, json_ready
 
 _ACCURACIES = ("full", "leading")
 #: lr times the fastest rate of the flow (its `sharpness`) up to which bars are given.
@@ -76,10 +76,9 @@ class NetworkSchedule(Drawn, numbers.ReadOnly):
 
     def to_grid(self) -> Grid:
         """A row for each concept, in the order of learning."""
-        signal = ", ".join(numbers.scientific(value) for value in self.task.exact_signal)
         widths = " x ".join(map(str, self.widths))
-        line = f"a = ({signal}), lr = {numbers.scientific(self.lr)}, depth {self.depth}, "
-        line += f"widths {widths}, {self.accuracy} accuracy"
+        facts = [f"lr = {numbers.scientific(self.lr)}", f"depth {self.depth}", f"widths {widths}"]
+        line = given_text(self.task.exact_signal, *facts, f"{self.accuracy} accuracy")
         rows = []
         for k in (*self.order, *(k for k in range(self.task.dim) if k not in self.order)):
             time, error = self.half_times[k], self.error[k]

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
 
+import flint
+
 from swingby.errors import InvalidInput
 from swingby.theory import balls
 
@@ -41,6 +43,14 @@ class RepairedSetting:
     def d(self) -> int:
         """Number of concepts."""
         return len(self.signal)
+
+    def log_b(self, log_omega: Fraction | flint.arb) -> flint.arb:
+        """Logarithm of b = beta omega, at the working precision."""
+        return balls.ball(self.beta).log() + balls.ball(log_omega)
+
+    def log_ratio(self) -> flint.arb:
+        """Logarithm of beta/rho, at the working precision."""
+        return balls.ball(self.beta / self.rho).log()
 
 
 def found_in_balls(

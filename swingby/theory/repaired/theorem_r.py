@@ -156,8 +156,8 @@ def conditions(
         return
     a, N, M = map(_balls, (setting.signal, witness.N, witness.M))
     theta = balls.ball(witness.theta)
-    log_b = balls.ball(setting.beta).log() + balls.ball(log_omega)
-    spread = balls.ball(setting.beta / setting.rho).log()
+    log_b = setting.log_b(log_omega)
+    spread = setting.log_ratio()
     log_E = np.array([_balls(row) for row in witness.log_peaks])
     E = np.exp(log_E)
     sides = _sides(a, spread, np.array([log_b]), np.array([theta]), log_E, N, M)
@@ -219,8 +219,8 @@ def time_bounds(
     with precision(256):
         a, N, M = map(_balls, (setting.signal, witness.N, witness.M))
         theta, aim = witness.theta, balls.ball(level)
-        log_b = balls.ball(setting.beta).log() + balls.ball(log_omega)
-        spread = balls.ball(setting.beta / setting.rho).log()
+        log_b = setting.log_b(log_omega)
+        spread = setting.log_ratio()
         Z = _exponents(spread, _balls([min(theta, level)]), N, M)
         g = balls.ball(min(theta * (1 - theta), level * (1 - level)))
         climb = (aim / (1 - aim)).log() - balls.ball(theta / (1 - theta)).log()
@@ -284,7 +284,7 @@ def _log_entry(setting: RepairedSetting) -> flint.arb:
     """Log e of the closed form, a little below its bound."""
     d, a = setting.d, [balls.ball(value) for value in setting.signal]
     log_theta = balls.ball(Fraction(4, 5)).log()
-    spread = balls.ball(setting.beta / setting.rho).log()
+    spread = setting.log_ratio()
     zero, bounds = flint.arb(0), []
     for i in range(d):
         others = [k for k in range(d) if k != i]
@@ -309,7 +309,7 @@ def _log_limit(setting: RepairedSetting, log_e: flint.arb) -> flint.arb:
     a, d = _balls(setting.signal), setting.d
     theta, quarters = balls.ball(Fraction(4, 5)), _balls([Fraction(1, 4)] * d)
     log_beta = balls.ball(setting.beta).log()
-    spread = balls.ball(setting.beta / setting.rho).log()
+    spread = setting.log_ratio()
     nu = _nu(a, spread, quarters)
     Z = _exponents(spread, np.array([theta]), quarters, quarters)
     at_one = _log_X(a, np.array([log_beta]), Z)  # log X_ij at omega = 1

@@ -152,7 +152,7 @@ def time_bounds(
     with precision(256):
         a1, a2 = map(balls.ball, setting.signal)
         L, level = balls.ball(log_omega), balls.ball(theta)
-        if not balls.ball(setting.beta).log() + L < level.log():
+        if not setting.log_b(L) < level.log():
             raise InvalidInput(
                 "omega", f"exp({L.str(5)})", "must satisfy beta omega < theta", "(c)"
             )
