@@ -51,7 +51,7 @@ TYPED = {
     "figures": "figures --list",
     "evidence": "evidence --record record.json",
     "evidence, json": "evidence --record record.json --json",
-    "sweep": "sweep grid.toml --store s.sqlite --workers 0",
+    "sweep": "sweep grid.toml --out s --workers 0",
     "train": "train --mu 1,2 --sigma 0.1,0.1 --dim 3 --points-per-class 8 --steps 60 --json",
     "train, deep": "train --mu 1,2 --dim 3 --points-per-class 8 --steps 60 --json --depth 2",
     "vectors": "vectors --mu 1,2 --sigma 0.05,0.05 --eta 0.05 --steps 5",
@@ -66,7 +66,7 @@ TYPED = {
 REFUSED = {
     "table --paper": {"as_json", "out"},
     "certify --replay none.json": {"as_json"},
-    "sweep grid.toml --store s.sqlite --status": {
+    "sweep grid.toml --out s --status": {
         *("as_json", "export", "diagram", "x", "y", "where", "disagreements", "descents")
     },
 }

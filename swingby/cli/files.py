@@ -41,12 +41,12 @@ EXTRAS = {
 def verify(given: Given) -> int:
     """Check that a file still says what swingby wrote.
 
-    Stores of sweeps (.sqlite), runs and trained networks (.npz), results and studies (.json),
+    Stores of sweeps (folders), runs and trained networks (.npz), results and studies (.json),
     certificates, which are replayed, and checkpoints of training (.safetensors). Exit code 0: it
     does; 1: it was changed; 2: it cannot be verified.
 
     \b
-    swingby verify sweep.sqlite
+    swingby verify phases
     swingby verify run.npz
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
     kind, found = _judged(given.file)
@@ -60,23 +60,25 @@ def _judged(file: Path) -> tuple[str, list[str]]:
     """The kind of a file, and what is wrong with it."""
     from swingby.theory.reading import opened, text_of
 
+    if file.is_dir():
+        from swingby.lab.sweeps.store import existing_store, verify_store
+
+        existing_store(file, "file")
+        return "store of a sweep", _refused(lambda: verify_store(file))
     try:
         with opened(file) as stream:
             begin = stream.read(72)
     except OSError as error:
         raise InvalidInput("file", file, f"must be readable ({error.strerror})") from None
     if begin.startswith(b"SQLite format 3"):
-        from swingby.lab.sweeps.store import APPLICATION_ID, verify_store
-
-        if begin[68:] != APPLICATION_ID.to_bytes(4):
-            raise InvalidInput("file", file, "must be of swingby; this database is another one's")
-        return "store of a sweep", _refused(lambda: verify_store(file))
+        advice = "a sweep of swingby 0.1 is read by swingby sweep --export-old FILE --out FOLDER"
+        raise InvalidInput("file", file, f"must be no database; {advice}")
     if file.suffix == ".safetensors":
         return "checkpoint", _checkpoint(file)
     if begin.startswith(b"PK"):
         return _sealed_arrays(file)
     if file.suffix != ".json":
-        asked = "must be a .sqlite, .json, .npz or .safetensors of swingby's; tables and "
+        asked = "must be a store, or a .json, .npz or .safetensors of swingby's; tables and "
         raise InvalidInput("file", file, f"{asked}pictures are made again by their command")
     from swingby.proofs.checkers.replay import read, replay
 

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.lab.sweeps.frame import quantity
+from swingby.lab.sweeps.label import Label
 from swingby.lab.sweeps.phases import Axis, Diagram, pooled_text
-from swingby.lab.sweeps.point import Label
+from swingby.lab.sweeps.quantity import quantity
 from swingby.report.pictures import Size, inches, save_figure, shown_figure, styled
 from swingby.theory import numbers
 from swingby.theory.numbers import Booleans, Floats

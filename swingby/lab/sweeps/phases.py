@@ -16,26 +16,22 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.lab.sweeps.frame import (
-    COUNTED,
-    PARTS,
-    Agreement,
-    Column,
+from swingby.lab.sweeps.agreement import COUNTED, Agreement, flagged, json_value
+from swingby.lab.sweeps.grid import Range, SweepGrid, optional_whole
+from swingby.lab.sweeps.label import Label
+from swingby.lab.sweeps.quantity import (
+    SOURCES,
     Quantity,
+    QuantityValues,
     Value,
     asked_value,
-    column,
-    flagged,
-    json_value,
-    known,
+    known_quantity,
     log10_of,
     quantity,
     selected,
     value_text,
     varying,
 )
-from swingby.lab.sweeps.grid import Range, SweepGrid, optional_whole
-from swingby.lab.sweeps.point import Label
 from swingby.report import Drawn, Grid
 from swingby.theory import numbers
 from swingby.theory.numbers import Floats, Integers
@@ -102,7 +98,7 @@ def axis_of(quantity: Quantity, values: Sequence[Value], *, even: bool = True) -
 
     `even`: values that are too uneven for pixels become an axis of equal pixels.
 
-    >>> from swingby.lab.sweeps.frame import quantity
+    >>> from swingby.lab.sweeps.quantity import quantity
     >>> found = axis_of(quantity("omega"), [Fraction(1, 10**k) for k in (3, 2, 1)])
     >>> found.values, found.scale, found.places
     (('0.001', '0.01', '0.1'), 'log', (-3.0, -2.0, -1.0))
@@ -272,7 +268,7 @@ class Diagram(Drawn):
         chosen = selected(frame, where)
         names = varying(chosen)
         across, up = _chosen_names(x, y, names, chosen)
-        columns = [column(chosen, one) for one in (across, up) if one is not None]
+        columns = [QuantityValues.of(chosen, one) for one in (across, up) if one is not None]
         for argument, one in zip(("x", "y"), columns, strict=False):
             if len(chosen) and not one.values:
                 offered = f"; these vary: {', '.join(names)}" if names else ""
@@ -280,7 +276,7 @@ class Diagram(Drawn):
                 raise InvalidInput(argument, one.quantity.name, requirement)
         there = np.all([one.index >= 0 for one in columns], axis=0)
         inside = chosen[there]
-        columns = [Column(one.quantity, one.values, one.index[there]) for one in columns]
+        columns = [QuantityValues(one.quantity, one.values, one.index[there]) for one in columns]
         axes, pixel, shape, binned = _pixels(columns[::-1], design, bins)
         inside = inside.assign(pixel=pixel)
         asked = {one: value_text(asked_value(one, value)) for one, value in (where or {}).items()}
@@ -291,7 +287,7 @@ class Diagram(Drawn):
             scattered=len(shape) < len(axes),
             cells=gather(inside, shape),
             agreement=Agreement.of(inside),
-            fixed=_fixed(inside, {one.quantity.part for one in columns}) | asked,
+            fixed=_fixed(inside, {one.quantity.source for one in columns}) | asked,
             pooled=_pooled(inside, binned),
             left_out=len(chosen) - len(inside),
             frame=inside,
@@ -408,7 +404,7 @@ def _chosen_names(
     Where a name is not given, the first that varies and is of another family than the other axis.
     """
     given = [
-        None if name is None else known(name, argument, columns, varying)
+        None if name is None else known_quantity(name, argument, columns, varying)
         for argument, name in (("x", x), ("y", y))
     ]
     across, up = given
@@ -427,7 +423,7 @@ def _chosen_names(
 
 
 def _pixels(
-    columns: list[Column], grid: SweepGrid | None, bins: int | None
+    columns: list[QuantityValues], grid: SweepGrid | None, bins: int | None
 ) -> tuple[list[Axis], Integers, tuple[int, ...], set[str]]:
     """Axes, the pixel of every row, the shape of the pixels, and what is in bins.
 
@@ -454,18 +450,18 @@ def _pixels(
         axes.append(axis)
         indices.append(index)
         if len(axis) < len(one.values):
-            binned.add(one.quantity.part)
+            binned.add(one.quantity.source)
     shape = tuple(map(len, axes))
     pixel = np.ravel_multi_index(tuple(indices), shape) if count else indices[0]
     return axes, pixel, shape, binned
 
 
-def _is_drawn(one: Column, columns: list[Column], grid: SweepGrid | None) -> bool:
+def _is_drawn(one: QuantityValues, columns: list[QuantityValues], grid: SweepGrid | None) -> bool:
     """Whether a quantity has hardly a value twice, so that it makes no columns of pixels."""
     if one.exact is None:
         return False
-    name, part = one.quantity.name, one.quantity.part
-    measured = part not in PARTS.values()
+    name, part = one.quantity.name, one.quantity.source
+    measured = part not in SOURCES.values()
     if grid is not None and grid.design == "random" and not measured:
         axes = ("signal", "mu", "sigma") if part == "task" else (part,)
         ranges = any(isinstance(getattr(grid, axis, None), Range) for axis in axes)
@@ -480,7 +476,7 @@ def _is_drawn(one: Column, columns: list[Column], grid: SweepGrid | None) -> boo
 def _fixed(inside: pd.DataFrame, shown: set[str]) -> dict[str, str]:
     """What has one value at all points and is not shown on an axis."""
     found = {}
-    for name, part in PARTS.items():
+    for name, part in SOURCES.items():
         values, one = inside[part].unique(), quantity(name)
         if len(values) == 1 and one is not None and part not in shown:
             value = one.read(values[0])
@@ -492,7 +488,7 @@ def _fixed(inside: pd.DataFrame, shown: set[str]) -> dict[str, str]:
 def _pooled(inside: pd.DataFrame, binned: set[str]) -> dict[str, int]:
     """What differs between points of one pixel, and how many values it has."""
     found = {}
-    for name, part in PARTS.items():
+    for name, part in SOURCES.items():
         number = inside[part].nunique(dropna=False)
         if part in binned or number < 2:
             continue
