@@ -1,5 +1,6 @@
 """sweep: every point once, the same rows by every road, nothing measured twice."""
 
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -105,6 +106,19 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(
     assert rows_of(path) == undisturbed
 
 
+def test_the_store_has_two_names(grid, path):
+    for names in ({}, {"out": path, "store": path}):
+        with pytest.raises(InvalidInput, match="out must be given|store must not be given together"):
+            sweep(grid, **names, workers=0, progress=False)
+    few = replace_seeds(grid, [1])
+    assert sweep(few, store=path, workers=0, progress=False).store == path
+    with pytest.warns(DeprecationWarning, match="wait does nothing"):
+        sweep(few, out=path, workers=0, progress=False, wait=3)
+    for argument in ("out", "store"):
+        with pytest.raises(InvalidInput, match=f"^{argument} must lie in a folder that exists"):
+            sweep(few, **{argument: path / "none" / "deep"}, progress=False)
+
+
 def test_equal_points_of_a_random_grid_are_kept_once(path):
     grid = SweepGrid(
         design="random", points=8, signal=[[2, 1]], omega=[1e-2, 1e-3], eta=0.1, dynamics="gd"
@@ -181,6 +195,22 @@ def _exit():
     os._exit(3)
 
 
+def _nested(grid, path, workers):
+    try:
+        return sweep(grid, out=path, workers=workers, progress=False).status().done
+    except InvalidInput as error:
+        return str(error)
+
+
+def test_in_a_worker_of_a_pool(tmp_path):
+    """It measures in that worker; where a pool allows no processes, asking for some is refused."""
+    few = {"signal": [[4, 1]], "omega": "1e-2", "eta": "0.1", "dynamics": "gd", "seeds": 4}
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.apply(_nested, (few, tmp_path / "a", None)) == 4
+        said = pool.apply(_nested, (few, tmp_path / "b", 1))
+    assert said.startswith("workers must be 0 in a worker of a pool")
+
+
 def test_a_script_without_a_guard(grid, tmp_path):
     """No spawned worker, neither the first nor a later one, runs the script once more."""
     script = tmp_path / "script.py"
@@ -246,5 +276,5 @@ def test_few_files_of_the_package_are_passed(tmp_path, fresh):
     )
     passed = fresh(code, cwd=tmp_path).splitlines()[-1].split()
     outside = [name for name in passed if "/lab/sweeps/" not in name]
-    assert 5 < len(outside) <= 26, outside
+    assert 5 < len(outside) <= 29, outside
     assert len(passed) <= 41, passed
