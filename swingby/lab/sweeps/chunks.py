@@ -26,7 +26,8 @@ import swingby
 from swingby.errors import InvalidInput, SwingbyError
 from swingby.lab.sweeps.measurement import measure
 from swingby.lab.sweeps.point import MEASURE_VERSION, Point
-from swingby.lab.sweeps.store import WORKER_DIED, StoredRow, keep_arrays
+from swingby.lab.sweeps.recorded_arrays import keep_arrays
+from swingby.lab.sweeps.store import WORKER_DIED, StoredRow
 
 #: A point that is out alone may lose this many processes before it is given up.
 MOST_DEATHS = 3

@@ -12,7 +12,7 @@ from swingby.lab.sweeps.agreement import Agreement, flagged, json_value
 from swingby.lab.sweeps.grid import optional_whole
 from swingby.lab.sweeps.label import Label
 from swingby.lab.sweeps.point import Point
-from swingby.lab.sweeps.quantity import selected
+from swingby.lab.sweeps.quantity_values import selected
 from swingby.report import Drawn, Grid
 from swingby.report.number_text import steps_text
 from swingby.simulate.outcome import Outcome
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 #: A pivot below this share of its terms is cancellation.
 _SMALL_PIVOT = 1e-6
 
-#: Numbers of the concepts.
-Numbers = tuple[float, ...]
+#: _Numbers of the concepts.
+_Numbers = tuple[float, ...]
 #: Predicted half-time, error bar and observed half-time of a concept, in steps.
-HalfTime = tuple[float, float, float]
+_HalfTime = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ class Disagreement:
     observed: str
     margin: float
     smallest_pivot: float
-    predicted_half_times: Numbers
-    error: Numbers
-    half_times: Numbers
+    predicted_half_times: _Numbers
+    error: _Numbers
+    half_times: _Numbers
     descents: int | None
     predicted_descents: int | None
     why: str
@@ -108,7 +108,7 @@ def _time_text(predicted: float, bar: float, observed: float) -> str:
     return f"{steps_text(predicted, 0)}{error} -> {steps_text(observed, 0)}"
 
 
-def _why(row: Any, times: list[HalfTime]) -> str:
+def _why(row: Any, times: list[_HalfTime]) -> str:
     """Why a prediction failed, as far as the numbers of its row say."""
     margin, pivot = row["margin"], row["smallest_pivot"]
     orders = (Label.IN_ORDER, Label.OUT_OF_ORDER)
@@ -132,7 +132,7 @@ def _why(row: Any, times: list[HalfTime]) -> str:
     return cancelled
 
 
-def _late(times: list[HalfTime]) -> str:
+def _late(times: list[_HalfTime]) -> str:
     """The half-time that is furthest off, where their order should be clear."""
     steps = [observed for _, _, observed in times if math.isfinite(observed)]
     if len(set(steps)) < len(steps):

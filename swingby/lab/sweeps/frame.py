@@ -19,17 +19,9 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.lab.sweeps.agreement import COUNTED
 from swingby.lab.sweeps.grid import SweepGrid
-from swingby.lab.sweeps.point import Point
-from swingby.lab.sweeps.quantity import (
-    ENTRY,
-    cell_value,
-    known_quantity,
-    log10_of,
-    quantity,
-    task_text,
-    task_vectors,
-    varying,
-)
+from swingby.lab.sweeps.point import Point, task_text, task_vectors
+from swingby.lab.sweeps.quantity import ENTRY, cell_value, log10_of, quantity
+from swingby.lab.sweeps.quantity_values import known_quantity, varying
 from swingby.lab.sweeps.store import StoreContent, read_store
 from swingby.theory.numbers import Floats
 
@@ -101,10 +93,10 @@ def read_frame(
 
 
 def _rows_of_grid(grid: SweepGrid, content: StoreContent) -> Iterator[dict[str, Any]]:
-    for place, point in enumerate(grid.points()):
+    for number, point in enumerate(grid.points()):
         key = point.key(*content.versions).hex()
         line = content.lines.get(key)
-        yield _missing_row(place, point, key) if line is None else json.loads(line)
+        yield _missing_row(number, point, key) if line is None else json.loads(line)
 
 
 def _missing_row(place: int, point: Point, key: str = "") -> dict[str, Any]:
@@ -125,9 +117,9 @@ def _add_column(frame: pd.DataFrame, name: str, function: Function) -> None:
         for cell in frame[name]:
             cell_value(cell)
     except Exception as error:
-        shown = f"{type(error).__name__}: {error}"
+        text = f"{type(error).__name__}: {error}"
         required = "must be a function of the frame that has a number or a name for every row"
-        raise InvalidInput(name, shown, required) from error
+        raise InvalidInput(name, text, required) from error
 
 
 def _without_masks(column: pd.Series) -> pd.Series:
@@ -219,5 +211,5 @@ def check_names(grid: SweepGrid, x: str | None, y: str | None, where: Iterable[s
     columns = [*_PLAIN, *(f"{name}_{k + 1}" for name in _PER_CONCEPT for k in range(grid.dims[-1]))]
     for argument, name in (("x", x), ("y", y), *(("where", name) for name in where)):
         if name is not None and quantity(name, columns) is None:
-            rows = (_missing_row(place, point) for place, point in enumerate(grid.points()))
+            rows = (_missing_row(number, point) for number, point in enumerate(grid.points()))
             known_quantity(name, argument, columns, varying(_frame_of(rows)))

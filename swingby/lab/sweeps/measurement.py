@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 #: What a batch says of a point.
-Answer = TypeVar("Answer")
+_Answer = TypeVar("_Answer")
 #: Largest d of runs in lanes, as in :mod:`swingby.simulate.lanes`.
 _LARGEST_RUN = 8
 #: From this eta a on, no descents are predicted for steps that are not those of the flow.
@@ -273,8 +273,8 @@ def _together(
     starts: list[_Start],
     rows: list[Measurement | None],
     key: Callable[[_Start], Hashable],
-    work: Callable[[list[_Start]], list[Answer]],
-) -> dict[int, Answer]:
+    work: Callable[[list[_Start]], list[_Answer]],
+) -> dict[int, _Answer]:
     """The answers of `work` to the points of one key at a time, by number.
 
     Points without a key, and points that a batch refuses, are left out: alone, they say what is
@@ -284,7 +284,7 @@ def _together(
     for start in starts:
         groups.setdefault(key(start), []).append(start)
     groups.pop(None, None)
-    waiting, answers = list(groups.values()), dict[int, Answer]()
+    waiting, answers = list(groups.values()), dict[int, _Answer]()
     while waiting:
         group = waiting.pop()
         try:

@@ -17,7 +17,8 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.lab.sweeps.point import Point
-from swingby.lab.sweeps.store import SQLITE, StoredRow, StoreWriter, keep_arrays
+from swingby.lab.sweeps.recorded_arrays import keep_arrays
+from swingby.lab.sweeps.store import SQLITE, StoredRow, StoreWriter
 from swingby.theory.reading import read_arrays
 
 #: Of the files of swingby 0.1: "swby", and the format of their tables.
@@ -84,11 +85,9 @@ def _sound(row: sqlite3.Row, file: Path, skip: int = 0) -> dict[str, Any]:
 def _row(row: dict[str, Any], arrays: Path, folder: Path) -> StoredRow:
     record = row["record"]
     vectors = [None if row[name] is None else tuple(row[name].split(",")) for name in _VECTORS]
-    point = Point(
-        *vectors,
-        **{name: row[name] for name in _OF_POINT},
-        record=int(record) if record and record.isdigit() else record,
-    )
+    content = {name: row[name] for name in _OF_POINT} | dict(zip(_VECTORS, vectors, strict=True))
+    record = int(record) if record and record.isdigit() else record
+    point = Point.from_plain({**content, "record": record})
     beside = {*_OF_ROW, *_OF_POINT, *_VECTORS, "record", "status"}
     results = {name: _plain(value) for name, value in row.items() if name not in beside}
     if row["arrays"] is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any
@@ -73,8 +74,8 @@ class Point:
 
     def initial_entropy(self) -> int:
         """Entropy of the seed of U(0): SHA-256 over task, omega, width and seed alone."""
-        plain = self.to_plain()
-        return int.from_bytes(_digest({name: plain.get(name) for name in _OF_INITIAL}))
+        content = self.to_plain()
+        return int.from_bytes(_digest({name: content.get(name) for name in _OF_INITIAL}))
 
     def __str__(self) -> str:
         vectors = {"a": self.signal, "mu": self.mu, "sigma": self.sigma}
@@ -101,6 +102,31 @@ def task_of(point: Point) -> SIMTask:
 @functools.lru_cache(1000)
 def _task(signal: tuple[str, ...] | None, mu: tuple[str, ...], sigma: tuple[str, ...]) -> SIMTask:
     return SIMTask(mu, sigma) if signal is None else SIMTask.from_signal(signal)
+
+
+def task_text(
+    signal: Sequence[str] | None, mu: Sequence[str] | None, sigma: Sequence[str] | None
+) -> str:
+    """The text of a task, which :func:`task_vectors` reads."""
+    return "|".join(",".join(vector or ()) for vector in (signal, mu, sigma))
+
+
+@functools.lru_cache(100_000)
+def task_vectors(task: str) -> dict[str, tuple[Fraction, ...]]:
+    """The exact a, mu and sigma of a task; empty where it has none.
+
+    >>> task_vectors("4,1||")["a"]
+    (Fraction(4, 1), Fraction(1, 1))
+    """
+    signal, mu, sigma = (tuple(text.split(",")) if text else None for text in task.split("|"))
+    a = task_of(Point(signal, mu, sigma, "1", 1, 0, "1", "flow")).exact_signal
+    spreads = {"mu": tuple(map(Fraction, mu or ())), "sigma": tuple(map(Fraction, sigma or ()))}
+    return {"a": tuple(a)} | spreads
+
+
+def dimension_of(task: str) -> int:
+    """Number of concepts of a task."""
+    return len(task_vectors(task)["a"])
 
 
 def initial(point: Point) -> Scaled:

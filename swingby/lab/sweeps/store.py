@@ -18,25 +18,21 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 import swingby
 from swingby.errors import InvalidInput
 from swingby.lab.sweeps.point import MEASURE_VERSION, Point
+from swingby.lab.sweeps.recorded_arrays import arrays_path, load_arrays, sweep_command
 from swingby.report.files import BROKEN, whole
-from swingby.theory.reading import MOST_BYTES, content_of, opened, read_arrays
+from swingby.theory.reading import MOST_BYTES, content_of, opened
 
 #: Raised when the lines of a chunk change.
-FORMAT = 3
+_FORMAT = 3
 #: Begin of the reason of a point whose worker process died; a resume tries these again.
 WORKER_DIED = "WorkerDied"
 #: How a SQLite file begins, as stores were until 0.1.
 SQLITE = b"SQLite format 3\0"
 _CHUNK_NAME = re.compile(r"rows-[0-9a-f]{64}\.jsonl")
 _CHANGED, _GONE = "changed after it was written", "gone, which another file of the store names"
-
-Arrays = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -85,11 +81,11 @@ class ChunkHead:
     after: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
     grid: dict[str, Any] | None = None
-    format: int = FORMAT
+    format: int = _FORMAT
 
 
 @dataclass(frozen=True)
-class Chunk:
+class _Chunk:
     """A chunk file that is as it was written: its name, its head, and a line per row."""
 
     name: str
@@ -137,7 +133,7 @@ def read_store(path: Path) -> StoreContent:
     content = _scan(path)
     for name, why in content.broken.items():
         raise _refused(
-            path, f"has a file that is {why}, {name}: {_again(path)} measures its rows again"
+            path, f"has a file that is {why}, {name}: {sweep_command(path)} measures its rows again"
         )
     if not content.heads:
         raise _refused(path, "must be a sweep store; this folder has no rows")
@@ -155,7 +151,9 @@ def verify_store(path: str | Path) -> int:
     for line in content.lines.values():
         row = StoredRow.from_line(line)
         if row.key != row.point.key(*content.versions):
-            requirement = f"has a row under the key of another point, {row.point}: {_again(folder)}"
+            requirement = (
+                f"has a row under the key of another point, {row.point}: {sweep_command(folder)}"
+            )
             raise _refused(folder, f"{requirement} into another folder measures it again")
         if row.arrays is not None:
             load_arrays(folder, row.arrays)
@@ -168,7 +166,7 @@ def _scan(path: Path) -> StoreContent:
     Of two rows of a point, a measured one goes before a failed one, and a later one before an
     earlier one.
     """
-    chunks, broken = dict[str, Chunk](), dict[str, str]()
+    chunks, broken = dict[str, _Chunk](), dict[str, str]()
     lines, ranks = dict[str, bytes](), dict[str, tuple[bool, float]]()
     waiting = [file.name for file in path.glob("rows-*.jsonl")]
     while waiting:
@@ -199,7 +197,7 @@ def _scan(path: Path) -> StoreContent:
     )
 
 
-def _read_chunk(folder: Path, name: str) -> Chunk | str:
+def _read_chunk(folder: Path, name: str) -> _Chunk | str:
     """A chunk, or what is wrong with its file."""
     path = folder / name
     if not path.exists():
@@ -215,15 +213,15 @@ def _read_chunk(folder: Path, name: str) -> Chunk | str:
         head = ChunkHead(**{**facts, **names})
     except BROKEN:
         return _CHANGED
-    if form != FORMAT:
-        required = f"must have files of format {FORMAT}, {name} has format {form}: read it with"
+    if form != _FORMAT:
+        required = f"must have files of format {_FORMAT}, {name} has format {form}: read it with"
         raise _refused(
             folder, f"{required} the swingby that wrote it, or sweep into another folder"
         )
     # A name is the path of a file that a driver may delete.
     if len(lines) != head.rows or not all(map(_CHUNK_NAME.fullmatch, head.after)):
         return _CHANGED
-    return Chunk(name, head, lines)
+    return _Chunk(name, head, lines)
 
 
 def _chunk_name(content: bytes) -> str:
@@ -242,7 +240,7 @@ class StoreWriter:
     """
 
     def __init__(self, path: str | Path, argument: str = "store") -> None:
-        self.path = store_path(path, argument)
+        self.path = _store_path(path, argument)
         content = _scan(self.path) if self.path.is_dir() else None
         self.versions = (swingby.__version__, MEASURE_VERSION)
         self.settled = set[bytes]()
@@ -264,7 +262,7 @@ class StoreWriter:
         self.broken, self._ends = content.broken, content.ends
         for key, line in content.lines.items():
             row = json.loads(line)
-            lacks = row["arrays"] and not arrays_file(self.path, row["arrays"]).exists()
+            lacks = row["arrays"] and not arrays_path(self.path, row["arrays"]).exists()
             if not lacks and not (row["reason"] or "").startswith(WORKER_DIED):
                 self.settled.add(bytes.fromhex(key))
 
@@ -293,8 +291,8 @@ class StoreWriter:
         content = "\n".join([json.dumps(asdict(head)), *lines, ""]).encode()
         name = _chunk_name(content)
         try:
-            with whole(self.path / name, "store") as part:
-                part.write_bytes(content)
+            with whole(self.path / name, "store") as beside:
+                beside.write_bytes(content)
         except InvalidInput as error:
             advice = "what was kept stays, and the same call goes on from there"
             raise _refused(self.path, f"{error.requirement}; {advice}") from error
@@ -309,7 +307,7 @@ def _is_unfinished(file: Path) -> bool:
 # The path of a store
 
 
-def store_path(path: str | Path, argument: str = "store") -> Path:
+def _store_path(path: str | Path, argument: str = "store") -> Path:
     """A path at which a store is or can be made; refused for what can be none."""
     if not isinstance(path, (str, Path)) or not str(path):
         raise InvalidInput(argument, path, "must be the path of a folder")
@@ -322,8 +320,8 @@ def store_path(path: str | Path, argument: str = "store") -> Path:
                 begin = stream.read(len(SQLITE))
             if begin == SQLITE:
                 command = f'"swingby sweep --export-old {folder.name} --out FOLDER"'
-                wanted = f"must be a folder; {command} makes one of a store of swingby 0.1"
-                raise InvalidInput(argument, path, wanted)
+                required = f"must be a folder; {command} makes one of a store of swingby 0.1"
+                raise InvalidInput(argument, path, required)
             raise InvalidInput(argument, path, "must be a folder, not a file")
         inside = folder.parent.is_dir()
     except InvalidInput:
@@ -337,7 +335,7 @@ def store_path(path: str | Path, argument: str = "store") -> Path:
 
 def existing_store(path: str | Path, argument: str = "store") -> Path:
     """The path of a store that is there."""
-    folder = store_path(path, argument)
+    folder = _store_path(path, argument)
     if not folder.exists():
         raise InvalidInput(argument, path, "must be a sweep store that exists")
     if not any(folder.glob("rows-*.jsonl")):
@@ -347,53 +345,3 @@ def existing_store(path: str | Path, argument: str = "store") -> Path:
 
 def _refused(path: object, requirement: str) -> InvalidInput:
     return InvalidInput("store", path, requirement)
-
-
-def _again(path: Path) -> str:
-    return f'"swingby sweep GRID --out {path.name}"'
-
-
-# Arrays that belong to rows: npz files without pickled objects, named by their content
-
-
-def _digest_of(arrays: Arrays) -> str:
-    """SHA-256 over names, types, shapes and numbers."""
-    digest = hashlib.sha256()
-    for name in sorted(arrays):
-        array = np.ascontiguousarray(arrays[name])
-        digest.update(f"{name}\0{array.dtype.str}\0{array.shape}\0".encode())
-        digest.update(array.tobytes())
-    return digest.hexdigest()
-
-
-def arrays_file(folder: Path, digest: str) -> Path:
-    """The file of the arrays of a digest."""
-    return folder / f"arrays-{Path(digest).name}.npz"
-
-
-def keep_arrays(folder: Path, arrays: Arrays) -> str:
-    """Write arrays, complete or not at all, unless they are there; the digest to load them by."""
-    digest = _digest_of(arrays)
-    with contextlib.suppress(InvalidInput):
-        load_arrays(folder, digest)
-        return digest
-    with whole(arrays_file(folder, digest), "store") as part, open(part, "wb") as stream:
-        np.savez_compressed(stream, allow_pickle=False, **arrays)
-    return digest
-
-
-def load_arrays(folder: Path, digest: str) -> Arrays:
-    """Read arrays that :func:`keep_arrays` wrote; nothing is unpickled."""
-    path = arrays_file(folder, digest)
-    again = f"{_again(folder)} writes it again"
-    if path.exists():
-        again = f"delete it, and {again}"
-    try:
-        arrays = read_arrays(path, "arrays")
-    except InvalidInput as error:
-        required = f"must be an npz file of this store ({error.requirement}): {again}"
-        raise InvalidInput("arrays", path, required) from None
-    if _digest_of(arrays) != digest:
-        required = f"must hold what its name says; it was changed: {again}"
-        raise InvalidInput("arrays", path, required)
-    return arrays

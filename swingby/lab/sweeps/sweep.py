@@ -190,12 +190,12 @@ def _chunks(
     """Points that are to be measured, a chunk at a time; no others are held."""
 
     def missing() -> Iterator[PlacedPoint]:
-        for place, point in enumerate(grid.points()):
+        for number, point in enumerate(grid.points()):
             key = writer.key(point)
             if key in settled:
                 report.resumed += 1
             else:
-                yield key, place, point
+                yield key, number, point
 
     points = missing()
     while chunk := list(islice(points, sizes.next)):

@@ -15,12 +15,12 @@ from swingby.lab.sweeps.agreement import Agreement, flagged
 from swingby.lab.sweeps.disagreements import Disagreements
 from swingby.lab.sweeps.frame import read_frame
 from swingby.lab.sweeps.grid import SweepGrid, as_grid
-from swingby.lab.sweeps.quantity import dimension_of
+from swingby.lab.sweeps.point import dimension_of
+from swingby.lab.sweeps.recorded_arrays import load_arrays
 from swingby.lab.sweeps.store import (
     StoreContent,
     StoredRow,
     existing_store,
-    load_arrays,
     read_store,
 )
 from swingby.report import Drawn, Grid

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from swingby.errors import InvalidInput
+from swingby.lab.sweeps.axis import axis_of
 from swingby.lab.sweeps.grid import SweepGrid
-from swingby.lab.sweeps.phases import axis_of
 from swingby.lab.sweeps.quantity import quantity
 from swingby.lab.sweeps.sweep import sweep
 from swingby.lab.sweeps.sweep_result import SweepResult

@@ -13,6 +13,7 @@ from matplotlib.patches import PathPatch
 
 from swingby.errors import InvalidInput
 from swingby.lab.sweeps import phases
+from swingby.lab.sweeps.axis import axis_of, ticks
 from swingby.lab.sweeps.grid import SweepGrid
 from swingby.lab.sweeps.phase_diagram import (
     FAILED,
@@ -21,9 +22,7 @@ from swingby.lab.sweeps.phase_diagram import (
     STYLES,
     default_panels,
     lightness,
-    ticks,
 )
-from swingby.lab.sweeps.phases import axis_of
 from swingby.lab.sweeps.quantity import log10_of, quantity
 from swingby.lab.sweeps.store import StoreWriter
 from swingby.lab.sweeps.sweep import sweep

@@ -17,12 +17,11 @@ import swingby
 from swingby.errors import InvalidInput
 from swingby.lab.sweeps.old_store import export_old_store
 from swingby.lab.sweeps.point import Point
+from swingby.lab.sweeps.recorded_arrays import keep_arrays, load_arrays
 from swingby.lab.sweeps.store import (
     StoredRow,
     StoreWriter,
     existing_store,
-    keep_arrays,
-    load_arrays,
     read_store,
     verify_store,
 )

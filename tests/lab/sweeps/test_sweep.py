@@ -108,7 +108,9 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(
 
 def test_the_store_has_two_names(grid, path):
     for names in ({}, {"out": path, "store": path}):
-        with pytest.raises(InvalidInput, match="out must be given|store must not be given together"):
+        with pytest.raises(
+            InvalidInput, match=r"out must be given|store must not be given together"
+        ):
             sweep(grid, **names, workers=0, progress=False)
     few = replace_seeds(grid, [1])
     assert sweep(few, store=path, workers=0, progress=False).store == path
