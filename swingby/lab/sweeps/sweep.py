@@ -24,7 +24,7 @@ from swingby.report.progress import Progress
 from swingby.theory import budget, numbers
 
 #: Seconds of a core, and bytes of the store, for a point where points are cheapest.
-LEAST_SECONDS, LEAST_BYTES = 8e-4, 800
+LEAST_SECONDS, LEAST_BYTES = 8e-4, 600
 #: Seconds of work in a chunk whose size is not given: long against handing it out, short against
 #: the patience of someone who stops a sweep and loses it.
 _CHUNK_SECONDS = 1.0
