@@ -27,6 +27,7 @@ VALUES = {
     "seed": "3", "width": "5", "edition": "corrected", "rho": "0.2", "item": "D.64",
     "assume": "PSD", "source": "map", "verdict": "fails", "record": "none.json", "only": "5",
     "x": "omega", "y": "eta", "where": "omega=1e-2", "workers": "1", "chunk": "3", "dask": "local",
+    "export_old": "old.sqlite",
     "size": "tiny", "seconds": "0.5", "replay": "none.json", "lr": "0.3", "depth": "2",
     "activation": "relu", "initialization": "gaussian", "scale": "0.5", "optimizer": "gd",
     "batch_size": "5", "loss": "paper", "shuffle": "epoch", "weight_decay": "0.5", "epochs": "2",

@@ -41,8 +41,10 @@ def sweep(given: Given) -> int:
     \b
     swingby sweep grid.toml --out phases --diagram phases.png
     """  # noqa: D301
-    if given.store is not None:
-        refuse("together with store, which means it", "out")
+    if given.out is not None:
+        refuse("together with out, which means it", "store")
+    if given.status:
+        refuse("together with status", "restart", "workers", "chunk", "dask", "export_old")
     folder = given.out or given.store
     if folder is None:
         raise InvalidInput("out", MISSING, "must be given: the folder of the rows")
@@ -50,8 +52,6 @@ def sweep(given: Given) -> int:
         return _export_old(given, folder)
     if given.grid is None:
         raise InvalidInput("grid", MISSING, "must be given: a TOML file, or the name of a grid")
-    if given.status:
-        refuse("together with status", "restart", "workers", "chunk", "dask")
     if given.descents:
         refuse("together with descents", "as_json")
     from swingby.lab.sweeps.grid import as_grid
@@ -99,9 +99,9 @@ def sweep(given: Given) -> int:
 
 
 def _export_old(given: Given, folder: str) -> int:
-    refuse("together with export_old", "workers", "chunk", "dask", "status", "export", "diagram")
-    refuse("together with export_old", "x", "y", "where", "disagreements", "descents", "restart")
-    refuse("together with export_old", "grid", "as_json")
+    refuse("together with export_old", "grid", "workers", "chunk", "dask", "export", "diagram", "x")
+    refuse("together with export_old", "y", "where", "disagreements", "descents", "restart")
+    refuse("together with export_old", "as_json")
     from swingby.lab.sweeps.old_store import export_old_store
 
     rows = export_old_store(given.export_old, folder)

@@ -106,4 +106,4 @@ def _plain(value: Any) -> Any:
 
 
 def _refused(path: object, requirement: str) -> InvalidInput:
-    return InvalidInput("export-old", path, requirement)
+    return InvalidInput("export_old", path, requirement)

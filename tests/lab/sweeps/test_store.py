@@ -450,6 +450,6 @@ def test_an_old_store_says_how_it_is_exported(tmp_path, refused):
     changed = tmp_path / "changed.sqlite"
     changed.write_bytes(OLD.read_bytes().replace(b"in_order", b"in_oRder"))
     said = refused(["sweep", "--export-old", str(changed), "--out", str(tmp_path / "new")])
-    assert said.startswith("swingby: export-old has a row changed after it was written")
+    assert said.startswith("swingby: export_old has a row changed after it was written")
     said = refused(["sweep", "--export-old", str(OLD), "--out", str(tmp_path / "a"), "--status"])
-    assert said.startswith("swingby: status must not be given together with export_old")
+    assert said.startswith("swingby: export_old must not be given together with status")
