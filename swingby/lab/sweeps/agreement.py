@@ -70,12 +70,12 @@ class Agreement:
 
     @property
     def total(self) -> int:
-        """All points, also failed and missing ones."""
+        """All points, also the failed and the missing."""
         return self.done + self.failed + self.missing
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Wilson's 95 % interval for the share; (0, 1) where there is nothing to count."""
+        """Wilson's 95 % interval for the share; (0, 1) if there is nothing to count."""
         return Share(self.agreed, self.decided).interval if self.decided else (0.0, 1.0)
 
     def lines(self, *, interval: bool = True) -> list[str]:

@@ -1,4 +1,4 @@
-"""Axis: values in order, exact and far below the float range, where they stand, and their ticks."""
+"""Axis: values in order, exact and far below the float range, their positions and their ticks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LONGEST = 24
 
 @dataclass(frozen=True)
 class Axis:
-    """Values in ascending order, one pixel each.
+    """Values in ascending order, each with a pixel.
 
     `values` are exact text (of bins: their two ends to four digits), `places` where they stand: the
     value itself, its log10, or its number, as `scale` says: ``linear``, ``log``, or ``ordered`` for
@@ -50,7 +50,7 @@ class Axis:
         return len(self.values)
 
     def of_draws(self, index: Integers) -> Axis:
-        """The axis with one value per draw, in the order of the draws."""
+        """The axis with a value per draw, in the order of the draws."""
         values, places = (tuple(column[k] for k in index) for column in (self.values, self.places))
         return replace(self, values=values, places=places, edges=())
 
@@ -64,7 +64,7 @@ class Axis:
 
 
 def axis_of(quantity: Quantity, values: Sequence[Value], *, even: bool = True) -> Axis:
-    """The axis of distinct values in order; on a logarithmic one they may lie far below floats.
+    """The axis of distinct values in order, which may lie far below floats on a logarithmic scale.
 
     `even`: values that are too uneven for pixels become an axis of equal pixels.
 
@@ -100,7 +100,7 @@ def bins_of(quantity: Quantity, values: Sequence[Fraction], count: int) -> tuple
 
 
 def _placed(values: Sequence[Fraction]) -> tuple[str, Floats]:
-    """Log or linear, whichever has the more even steps, and where the values stand on it.
+    """The scale with the more even steps, log or linear, and the positions of values on it.
 
     A logarithmic axis goes beyond the float range.
     """
@@ -130,7 +130,7 @@ def _edges(places: Sequence[float]) -> tuple[float, ...]:
 
 
 def ticks(axis: Axis, low: float, high: float, *, across: bool) -> dict[float, str]:
-    """Where an axis has ticks between two places, and what they say.
+    """The ticks of an axis between two positions: the text at each position.
 
     The values themselves where they are few or names, otherwise round numbers; none that would
     touch the one before.
@@ -151,7 +151,7 @@ def ticks(axis: Axis, low: float, high: float, *, across: bool) -> dict[float, s
 
 
 def _round_numbers(scale: str, low: float, high: float) -> list[tuple[float, str]]:
-    """Round numbers about two places and between them: where they stand, and their text."""
+    """Round numbers about two positions and between them: their positions and texts."""
     from matplotlib.ticker import MaxNLocator
 
     if scale == "linear":
@@ -167,7 +167,7 @@ def _round_numbers(scale: str, low: float, high: float) -> list[tuple[float, str
 
 
 def tick_text(text: str) -> str:
-    """An exact number, to four digits where it has many, or a name, as a tick.
+    """An exact number, to four digits if it has many, or a name, as a tick.
 
     >>> tick_text("0.001"), tick_text("4/3"), tick_text("0.123456789"), tick_text("gd")
     ('0.001', '4/3', '0.1235', 'gd')

@@ -1,4 +1,4 @@
-"""Chunks of points, measured by an executor, and point by point where a process dies.
+"""Chunks of points, measured by an executor, and point by point after a process died.
 
 Every chunk that was out when a process died is a suspect. The points of suspects are measured one
 at a time, down to the point at fault.

@@ -31,7 +31,7 @@ _HalfTime = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Disagreement:
-    """A point, its prediction, and what its run did.
+    """A point with a prediction that its run did not confirm.
 
     Numbers of concepts in steps, inf for never, nan for no statement. `why` is empty where the
     numbers do not say.
@@ -133,7 +133,7 @@ def _why(row: Any, times: list[_HalfTime]) -> str:
 
 
 def _late(times: list[_HalfTime]) -> str:
-    """The half-time that is furthest off, where their order should be clear."""
+    """The half-time that is furthest off, though the order should be clear."""
     steps = [observed for _, _, observed in times if math.isfinite(observed)]
     if len(set(steps)) < len(steps):
         return "observed at the same step, which counts as in order"

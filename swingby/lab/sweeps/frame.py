@@ -123,7 +123,7 @@ def _add_column(frame: pd.DataFrame, name: str, function: Function) -> None:
 
 
 def _without_masks(column: pd.Series) -> pd.Series:
-    """A nullable column, or one of `pandas.cut`, as numbers, names and None."""
+    """A nullable column, or a column of `pandas.cut`, as numbers, names and None."""
     import pandas as pd
 
     if column.dtype.kind in "biuf":
@@ -197,7 +197,7 @@ def _wide(vectors: Iterable[Any], dimension: int) -> Floats:
 
 
 def _orders(times: Floats, done: list[bool]) -> list[str | None]:
-    """Concepts, counted from 1, by the step at which they reach 1/2; of equal ones the smaller."""
+    """Concepts, counted from 1, by the step at which they reach 1/2; of equal steps the smaller."""
     order = (np.argsort(times, axis=1, kind="stable") + 1).tolist()
     learned = np.isfinite(times).sum(axis=1).tolist()
     return [

@@ -1,6 +1,6 @@
-"""SweepGrid: the points of a phase diagram, enumerated one by one and never all held.
+"""SweepGrid: the points of a phase diagram, enumerated and never all held.
 
-Numbers are kept as the one text that stands for them. A float is read as the decimal that it prints
+Numbers are kept as the text that stands for them. A float is read as the decimal that it prints
 as, so that a TOML file, a dict and the command line describe the same points; text stays exact at
 any size: ``"1e-400"``, ``"1/3"``.
 """
@@ -42,7 +42,7 @@ _Vector = tuple[str, ...]
 
 
 def written_number(value: Fraction, argument: str = "a number") -> str:
-    """The one text that stands for an exact number of at least 0 in keys and files."""
+    """The text that stands for an exact number of at least 0 in keys and files."""
     text = numbers.python_text(value).strip('"')
     if text.startswith("Fraction"):
         raise InvalidInput(argument, "a number of hundreds of digits", "must be shorter")
@@ -89,7 +89,7 @@ class Range:
     dim: int | None = None
 
     def draw(self, rng: np.random.Generator, *, whole: bool = False) -> Any:
-        """A number of six digits, or a whole one, ends included; a tuple where there is a `dim`."""
+        """A number of six digits, or a whole number, ends included; a tuple if there is a `dim`."""
         if self.dim is not None:
             return tuple(
                 Range(self.low, self.high, self.spacing).draw(rng) for _ in range(self.dim)
@@ -146,7 +146,7 @@ def _read_range(
 
 
 def _listed(value: Any, argument: str) -> list[Any]:
-    """The values of an axis as a list; one value alone is a list of one."""
+    """The values of an axis as a list, also a value that stands alone."""
     if hasattr(value, "to_numpy"):  # a DataFrame iterates over the names of its columns
         value = value.to_numpy()
     if hasattr(value, "tolist"):
@@ -174,7 +174,7 @@ def _each(value: Any, argument: str, read: Callable[[Any, str], Any]) -> tuple[A
 def _vector_axis(
     value: Any, argument: str, *, positive: bool, shared: bool = False
 ) -> tuple[_Vector, ...] | Range:
-    """Vectors: a list of them, one, or a range; `shared`: a number stands for all entries."""
+    """Vectors: a list, a single vector, or a range; `shared`: a number stands for all entries."""
     read = functools.partial(number_text, positive=positive)
     if isinstance(value, (dict, Range)):
         return _read_range(value, argument, read, vector=True)
@@ -195,7 +195,7 @@ def _is_vector(value: Any) -> bool:
 
 
 def _axis(value: Any, argument: str, read: Callable[[Any, str], Any]) -> tuple[Any, ...] | Range:
-    """Numbers, or other values that are read one by one: a list, one of them, or a range."""
+    """Numbers, or other values that `read` reads: a list, a single value, or a range."""
     if isinstance(value, (dict, Range)):
         return _read_range(value, argument, lambda end, name: number_text(read(end, name), name))
     return _each(value, argument, read)
@@ -237,19 +237,19 @@ def _record_rule(value: Any) -> str | int | None:
 
 
 def _axis_values(axis: Any) -> tuple[Any, ...]:
-    """The values of an axis; of one that is not given None alone, of a range nothing."""
+    """The values of an axis: None alone if it was left out, and nothing for a range."""
     if axis is None:
         return (None,)
     return () if isinstance(axis, Range) else axis
 
 
 def _vectors(axis: tuple[_Vector, ...] | Range | None) -> tuple[_Vector, ...]:
-    """The vectors of an axis; of a range the largest one, which stands for all."""
+    """The vectors of an axis; the largest vector of a range stands for all."""
     return ((axis.high,) * (axis.dim or 1),) if isinstance(axis, Range) else axis or ()
 
 
 def _spread(sigma: _Vector, mu: _Vector) -> _Vector:
-    """Sigma with one entry per entry of mu, where one stands for all."""
+    """Sigma with an entry per entry of mu, also if a single entry stands for all."""
     return sigma * len(mu) if len(sigma) == 1 else sigma
 
 
@@ -369,7 +369,7 @@ class SweepGrid:
         self._check_tasks()
 
     def _check_design(self) -> None:
-        """Whether ranges, the number of draws and their seed go with the design."""
+        """Refuse ranges, a number of draws or a seed that do not go with the design."""
         if self.design == "random":
             if self.points_drawn is None:
                 raise InvalidInput("points", MISSING, "must be given for design = random")
@@ -382,7 +382,7 @@ class SweepGrid:
                 raise InvalidInput(name, value, "is for design = random")
 
     def _check_tasks(self) -> None:
-        """Every task of the lists, and the largest of a range, is one; no width is named twice."""
+        """Refuse lists and ranges that are no task, and widths that are named twice."""
         for k, vector in enumerate(_vectors(self.signal), 1):
             _check_task(f"signal[{k}]", SIMTask.from_signal, vector)
         for k, vector in enumerate(_vectors(self.mu), 1):

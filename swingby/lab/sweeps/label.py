@@ -1,4 +1,4 @@
-"""Labels: what happens to the concepts of a point, in one word, predicted and observed."""
+"""Labels: a word for the course of a point, predicted and observed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is measured at the points of a sweep: the stage law, the predicted swing, and the run.
+"""Measurements at the points of a sweep: the stage law, the predicted swing, and the run.
 
 This is the only place of a sweep that computes. Points are measured side by side, in batches of
 runs and of predictions. What a batch says of a point does not depend on the other points, not in a
@@ -275,7 +275,7 @@ def _together(
     key: Callable[[_Start], Hashable],
     work: Callable[[list[_Start]], list[_Answer]],
 ) -> dict[int, _Answer]:
-    """The answers of `work` to the points of one key at a time, by number.
+    """The answers of `work` to the points of each key together, by number.
 
     Points without a key, and points that a batch refuses, are left out: alone, they say what is
     wrong. A point that breaks a batch of its own has failed.

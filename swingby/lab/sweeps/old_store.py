@@ -75,7 +75,7 @@ def _export(connection: sqlite3.Connection, file: Path, writer: StoreWriter) -> 
 
 
 def _sound(row: sqlite3.Row, file: Path, skip: int = 0) -> dict[str, Any]:
-    """A row by its columns, checked against the digest in its last one."""
+    """A row by its columns, checked against the digest in the last column."""
     values = tuple(row)[skip:-1]
     if hashlib.sha256(ascii(values).encode()).digest() != row["digest"]:
         raise _refused(file, "has a row changed after it was written: sweep it again")

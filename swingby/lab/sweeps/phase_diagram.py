@@ -41,7 +41,7 @@ _BLUE = "#00699E"
 
 
 class PhaseDiagram(Diagram):
-    """What was predicted and observed per pixel. Made by ``SweepResult.phase_diagram``.
+    """Predictions and observations per pixel. Made by ``SweepResult.phase_diagram``.
 
     `x` and `y` are the axes; `y` is None for a diagram over one quantity. Where `scattered`, every
     draw of a random design is a pixel of its own, and the axes have one value per draw; otherwise
@@ -148,7 +148,7 @@ FAILED = Style("#9B9B9B", "", "#4D4D4D", "P")
 _NOTHING = Style("#E4E4E4", "", "#E4E4E4", ".")
 #: Pixels without points.
 _NO_RUN = Style("#FFFFFF", "", "#808080", ".")
-#: For labels of one's own, in turn.
+#: For labels of the user, in turn.
 _OWN = (
     Style("#D8C58F", "++", "#605030", "*"),
     Style("#7FA6D6", "", "#1F4E8C", "p"),
@@ -158,7 +158,7 @@ _OWN = (
 
 
 def _styles(diagram: Diagram) -> dict[str, Style]:
-    """How the labels of a diagram look; of one's own labels, each has its own look in turn."""
+    """The styles of the labels of a diagram; labels of the user get a style in turn."""
     labels = diagram.cells.labels
     added = [label for label in labels if label not in STYLES]
     return {label: STYLES.get(label) or _OWN[added.index(label) % len(_OWN)] for label in labels}
@@ -267,7 +267,7 @@ def _draw(diagram: Diagram, name: str, ax: Axes) -> None:
 
 
 def _dress_axis(ax: Axes, axis: Axis, side: str) -> None:
-    """Ticks, label and ends of one axis of a panel."""
+    """Set the ticks, the label and the ends of an axis of a panel."""
     if len(axis.edges) > 1:
         low, high = axis.edges[0], axis.edges[-1]
     else:
@@ -280,7 +280,7 @@ def _dress_axis(ax: Axes, axis: Axis, side: str) -> None:
 
 
 def _caption(diagram: Diagram) -> str:
-    """What is fixed and what is pooled, in one line with the symbols of the paper."""
+    """The fixed and the pooled quantities in a line, with the symbols of the paper."""
     words: list[str] = []
     for name, value in diagram.fixed.items():
         fixed = quantity(name, diagram.frame)
@@ -405,7 +405,7 @@ def _hatch(diagram: Diagram, ax: Axes, here: Booleans, hatch: str, ink: str) -> 
 
 
 def _outline(diagram: Diagram, ax: Axes, values: Floats) -> None:
-    """A line between pixels whose values lie on the two sides of 1; none to one without any."""
+    """Draw a line between pixels with values on both sides of 1; a pixel without a value has none."""
     if diagram.y is None or diagram.scattered:
         return
     x, y = np.array(diagram.x.edges), np.array(diagram.y.edges)
@@ -424,7 +424,7 @@ def _parted(first: Floats, second: Floats) -> Booleans:
 
 
 def _stack_labels(diagram: Diagram, which: str, ax: Axes) -> None:
-    """Shares of the labels on top of each other; failed points grey, missing ones left open."""
+    """Stack the shares of the labels; failed points are grey, missing points left open."""
     cells = diagram.cells
     total = np.maximum(cells.done + cells.failed + cells.missing, 1)
     edges = np.array(diagram.x.edges)
@@ -444,7 +444,7 @@ def _stack_labels(diagram: Diagram, which: str, ax: Axes) -> None:
 
 
 def _draw_points(diagram: Diagram, name: str, ax: Axes) -> None:
-    """A number per value of the quantity, a bar as wide as its pixel; what is beyond at the end."""
+    """Draw a bar as wide as its pixel per value of the quantity, at most at the end of the axis."""
     from matplotlib.ticker import MaxNLocator
 
     kind, values = _measure(name)[1], _values(diagram, name)

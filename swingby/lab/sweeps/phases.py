@@ -80,7 +80,7 @@ class Cells(numbers.ReadOnly):
 
     @property
     def disagreement(self) -> Floats:
-        """Share of the decided points not observed as predicted; nan where none is decided."""
+        """Share of the decided points not observed as predicted; nan if no point is decided."""
         return _over(self.decided - self.agreed, self.decided)
 
     def counts(self, which: str) -> Integers:
@@ -159,7 +159,7 @@ class Diagram(Drawn):
         where: Mapping[str, Any] | None = None,
         bins: int | None = None,
     ) -> Self:
-        """The diagram of the frame of a sweep; `design` is the grid, where known."""
+        """The diagram of the frame of a sweep; `design` is the grid, if it is known."""
         optional_whole(bins, "bins", 1, 1000)
         chosen = selected(frame, where)
         names = varying(chosen)
@@ -287,7 +287,7 @@ class Diagram(Drawn):
 
 
 def pooled_text(pooled: Mapping[str, int], symbols: Mapping[str, str] | None = None) -> str:
-    """What the points of one pixel differ in, in words.
+    """The quantities that the points of a pixel differ in, in words.
 
     >>> pooled_text({"eta": 2, "seed": 10})
     '2 eta, 10 seeds'
@@ -303,7 +303,7 @@ def pooled_text(pooled: Mapping[str, int], symbols: Mapping[str, str] | None = N
 def _chosen_names(
     x: str | None, y: str | None, varying: dict[str, int], columns: pd.DataFrame
 ) -> tuple[Quantity, Quantity | None]:
-    """The quantities of the two axes; None for y where nothing else varies.
+    """The quantities of the two axes; None for y if nothing else varies.
 
     Where a name is not given, the first that varies and is of another family than the other axis.
     """
@@ -331,7 +331,7 @@ def _chosen_names(
 def _pixels(
     columns: list[QuantityValues], grid: SweepGrid | None, bins: int | None
 ) -> tuple[list[Axis], Integers, tuple[int, ...], set[str]]:
-    """Axes, the pixel of every row, the shape of the pixels, and what is in bins.
+    """The axes, the pixel of every row, the shape of the pixels, and the columns in bins.
 
     Of lists there is a pixel per pair of values; draws have one each, or go into bins.
     """
@@ -365,7 +365,7 @@ def _pixels(
 def _is_drawn(
     column: QuantityValues, columns: list[QuantityValues], grid: SweepGrid | None
 ) -> bool:
-    """Whether a quantity has hardly a value twice, so that it makes no columns of pixels."""
+    """True for a quantity with hardly a value twice, which makes no columns of pixels."""
     if column.exact is None:
         return False
     name, source = column.quantity.name, column.quantity.source
@@ -382,7 +382,7 @@ def _is_drawn(
 
 
 def _fixed(inside: pd.DataFrame, shown: set[str]) -> dict[str, str]:
-    """What has one value at all points and is not shown on an axis."""
+    """The quantities that have the same value at all points and are on no axis."""
     fixed = {}
     for name, source in SOURCES.items():
         values, member = inside[source].unique(), quantity(name)
@@ -394,7 +394,7 @@ def _fixed(inside: pd.DataFrame, shown: set[str]) -> dict[str, str]:
 
 
 def _pooled(inside: pd.DataFrame, binned: set[str]) -> dict[str, int]:
-    """What differs between points of one pixel, and how many values it has."""
+    """The quantities that differ between points of a pixel, and how many values they have."""
     pooled = {}
     for name, source in SOURCES.items():
         number = inside[source].nunique(dropna=False)

@@ -1,4 +1,4 @@
-"""Point: the numbers of one trajectory of a sweep, the key of its row, its task and its W(0)."""
+"""Point: the numbers of a trajectory of a sweep, the key of its row, its task and its W(0)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OF_INITIAL = ("signal", "mu", "sigma", "omega", "width", "seed")
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """The numbers of one trajectory, as exact text: a signal, or mu and sigma. Made by SweepGrid.
+    """The numbers of a trajectory, as exact text: a signal, or mu and sigma. Made by SweepGrid.
 
     `omega` is the expected diagonal entry of W(0), `width` is d', the columns of U(0), `seed` the
     number of its draw, `record` which steps of W are kept (see :func:`swingby.simulate`).
@@ -113,7 +113,7 @@ def task_text(
 
 @functools.lru_cache(100_000)
 def task_vectors(task: str) -> dict[str, tuple[Fraction, ...]]:
-    """The exact a, mu and sigma of a task; empty where it has none.
+    """The exact a, mu and sigma of a task; empty for vectors that it does not have.
 
     >>> task_vectors("4,1||")["a"]
     (Fraction(4, 1), Fraction(1, 1))

@@ -1,4 +1,4 @@
-"""Quantity: a number or a name of every point, which an axis shows and `where` fixes."""
+"""Quantity: a number or a name of every point, for the axes and conditions of a diagram."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def quantity(name: Any, columns: Iterable[Any] = ()) -> Quantity | None:
 
 
 def cell_value(cell: Any) -> Value | None:
-    """The exact number or the name in a cell of the frame; None where there is none."""
+    """The exact number or the name in a cell of the frame; None for an empty cell."""
     if cell is None or isinstance(cell, str):
         return cell
     number = float(cell)
@@ -114,7 +114,7 @@ def cell_value(cell: Any) -> Value | None:
 
 
 def value_text(value: Value) -> str:
-    """A value as the one exact text that stands for it."""
+    """A value as the exact text that stands for it."""
     if isinstance(value, str):
         return value
     if isinstance(value, tuple):

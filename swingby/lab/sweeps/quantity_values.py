@@ -49,7 +49,7 @@ class QuantityValues:
 
     @property
     def exact(self) -> list[Fraction] | None:
-        """Values as numbers; None where some are names."""
+        """Values as numbers; None if some are names."""
         fractions = [value for value in self.values if isinstance(value, Fraction)]
         return fractions if len(fractions) == len(self.values) and fractions else None
 
@@ -94,7 +94,7 @@ def known_quantity(
 
 
 def selected(frame: pd.DataFrame, where: Mapping[str, Any] | None) -> pd.DataFrame:
-    """The rows that have all the values asked for; refused where there are none."""
+    """The rows that have all the values asked for; an InvalidInput if there are no such rows."""
     if where is not None and not isinstance(where, Mapping):
         raise InvalidInput("where", where, 'must be a dict such as {"eta": "0.01"}')
     rows = frame
@@ -118,7 +118,7 @@ def selected(frame: pd.DataFrame, where: Mapping[str, Any] | None) -> pd.DataFra
 
 
 def varying(frame: pd.DataFrame) -> dict[str, int]:
-    """Names of quantities with more than one value, in the order in which axes are looked for.
+    """Names of quantities with several values, in the order in which axes are looked for.
 
     With the number of their family, names that tell the same story. Without the seed.
     """

@@ -18,7 +18,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 def sweep_command(folder: Path) -> str:
-    """The command that measures what a store lacks."""
+    """The command that measures the missing rows of a store."""
     return f'"swingby sweep GRID --out {folder.name}"'
 
 

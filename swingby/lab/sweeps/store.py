@@ -66,7 +66,7 @@ class StoredRow:
 
 @dataclass(frozen=True)
 class ChunkHead:
-    """The first line of a chunk: who wrote it, when, and what it follows.
+    """The first line of a chunk: its writer, its time, and the chunks before it.
 
     `started` is when its driver began, in seconds since 1970. `after` has the names of the chunks
     that were the last before it, `rows` is how many rows it has. The first chunk of a driver has
@@ -95,7 +95,7 @@ class _Chunk:
 
 @dataclass(frozen=True)
 class StoreContent:
-    """What a store holds: the heads of its chunks, oldest first, and one line per point by key.
+    """The content of a store: the heads of its chunks, oldest first, and a line per point by key.
 
     `ends` are the names of chunks that no other one follows. `broken` has the names of files that
     are not what was written, or are gone, and why.
@@ -129,7 +129,7 @@ class StoreContent:
 
 
 def read_store(path: Path) -> StoreContent:
-    """All that a store holds; an InvalidInput names a file that is not what was written."""
+    """The content of a store; an InvalidInput names a file that was changed or is gone."""
     content = _scan(path)
     for name, why in content.broken.items():
         raise _refused(
@@ -143,7 +143,7 @@ def read_store(path: Path) -> StoreContent:
 def verify_store(path: str | Path) -> int:
     """Check every byte of a store: its chunks, the keys of its points, and its arrays.
 
-    The number of rows; an :class:`InvalidInput` names in one sentence what was changed, and the
+    The number of rows; an :class:`InvalidInput` names the file that was changed, and the
     command that measures it again.
     """
     folder = existing_store(path)
@@ -198,7 +198,7 @@ def _scan(path: Path) -> StoreContent:
 
 
 def _read_chunk(folder: Path, name: str) -> _Chunk | str:
-    """A chunk, or what is wrong with its file."""
+    """A chunk, or the fault of its file in words."""
     path = folder / name
     if not path.exists():
         return _GONE
@@ -232,7 +232,7 @@ def _chunk_name(content: bytes) -> str:
 
 
 class StoreWriter:
-    """A driver of a sweep at its store, which is made where there is none.
+    """A driver of a sweep at its store, which it makes if there is none.
 
     Refused if the path holds something else, or a store of another version, or cannot be written.
     `settled` are the keys of points that need no more work: measured, with their arrays, or failed
@@ -271,7 +271,7 @@ class StoreWriter:
         return point.key(*self.versions)
 
     def begin(self, grid: dict[str, Any]) -> None:
-        """Note that a driver begins, and on which grid; what is broken is dropped."""
+        """Write the first chunk of a driver, with its grid, and delete broken files."""
         try:
             self.path.mkdir(exist_ok=True)
         except OSError as error:
@@ -282,7 +282,7 @@ class StoreWriter:
                 (self.path / name).unlink()
 
     def keep(self, rows: Iterable[StoredRow]) -> None:
-        """Keep rows, all or none of them. If the disk is full, what was kept before stays."""
+        """Keep all of some rows or none of them. If the disk is full, earlier rows stay."""
         self._write([row.to_line() for row in rows])
 
     def _write(self, lines: list[str], **more: Any) -> None:
@@ -300,7 +300,7 @@ class StoreWriter:
 
 
 def _is_unfinished(file: Path) -> bool:
-    """True for what a driver leaves that is killed while it writes."""
+    """True for a file that a driver was killed at while it wrote."""
     return file.name.startswith((".rows-", ".arrays-"))
 
 
@@ -308,7 +308,7 @@ def _is_unfinished(file: Path) -> bool:
 
 
 def _store_path(path: str | Path, argument: str = "store") -> Path:
-    """A path at which a store is or can be made; refused for what can be none."""
+    """A path at which a store is or can be made."""
     if not isinstance(path, (str, Path)) or not str(path):
         raise InvalidInput(argument, path, "must be the path of a folder")
     try:

@@ -1,4 +1,4 @@
-"""sweep: every point of a grid measured once, by many workers, into one store."""
+"""sweep: every point of a grid measured once, by many workers, into a store."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def _target(out: str | Path | None, store: str | Path | None) -> tuple[str, str 
 
 
 def _expect(points: int, workers: int, folder: Path) -> None:
-    """Say how long a sweep takes at least; InvalidInput where the disk has no room for its rows."""
+    """Say how long a sweep takes at least; refuse a grid that has no room on the disk."""
     size, room = LEAST_BYTES * points / 1e9, shutil.disk_usage(folder).free / 1e9
     if size > room:
         required = f"must fit on the disk: their rows take {size:.3g} GB, and {room:.3g} are free"
@@ -227,7 +227,7 @@ class SweepProgress(Progress):
         super().__init__("sweep", total, "count what remaining", shown=shown)
 
     def add(self, points: int = 0, failed: int = 0, *, due: bool = False) -> None:
-        """Count points that were just kept, and show where things stand."""
+        """Count points that were just kept, and show the counts."""
         self.fresh += points
         self.failed += failed
         words = f"{self._rate:.3g}/s" + (f", {self.failed} failed" if self.failed else "")
@@ -239,7 +239,7 @@ class SweepProgress(Progress):
 
     @property
     def line(self) -> str:
-        """Where things stand, in one line."""
+        """The counts so far, in a line."""
         counts = [
             f"{self.resumed + self.fresh} of {self.total} points",
             f"{self.resumed} of them found in the store" if self.resumed else "",

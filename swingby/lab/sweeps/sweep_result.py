@@ -1,4 +1,4 @@
-"""SweepResult: the rows of a store, and what can be asked of them, as queries on the frame."""
+"""SweepResult: the rows of a store, and questions to them, as queries on the frame."""
 
 from __future__ import annotations
 
@@ -153,11 +153,11 @@ class SweepResult(Drawn):
         return result
 
     def _read(self) -> tuple[pd.DataFrame, StoreContent]:
-        """The frame, also of missing points, and what the store says of its sweeps."""
+        """The frame, also of missing points, and the content of the store."""
         return read_frame(self.store, self.grid, self._more)
 
     def rows(self) -> Iterator[StoredRow]:
-        """Rows in the order of the grid, or by place where there is no grid.
+        """Rows in the order of the grid, or by place if there is no grid.
 
         Yields
         ------

@@ -31,7 +31,7 @@ _ONE_THREAD = dict.fromkeys(
 
 
 def checked_workers(executor: Any, workers: int | None) -> int:
-    """The number of workers that is asked for; by default one per core.
+    """The number of workers, by default that of the cores.
 
     In a worker of another pool the default is to measure in that worker: its pool has the cores.
     """
@@ -55,7 +55,7 @@ def checked_workers(executor: Any, workers: int | None) -> int:
 def hired_workers(
     executor: Any, workers: int
 ) -> Iterator[tuple[Executor, int, Callable[[], None]]]:
-    """An executor, how many chunks are out at a time, and what to do while none comes back."""
+    """An executor, the number of chunks out at a time, and a check while no chunk comes back."""
     if executor is None and not workers:
         yield InProcess(), 1, do_nothing
     elif executor is None:
@@ -71,7 +71,7 @@ def hired_workers(
 
 
 class InProcess(Executor):
-    """No workers at all: a chunk is measured where it is submitted."""
+    """An executor without workers: a chunk is measured by the caller."""
 
     def submit(self, call: Callable[..., Any], /, *given: Any, **named: Any) -> Future[Any]:
         """A future that is done."""
@@ -81,14 +81,14 @@ class InProcess(Executor):
 
 
 class Processes(Executor):
-    """Processes of loky, started at the first chunk, and again when one of them dies."""
+    """Processes of loky, started at the first chunk, and again after a death."""
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
         self._pool: Any = None
 
     def submit(self, call: Callable[..., Any], /, *given: Any, **named: Any) -> Future[Any]:
-        """A future, of new processes where the old ones are gone."""
+        """A future, of new processes if the old processes are gone."""
         for _ in range(STARTS):
             try:
                 if self._pool is None:
@@ -137,14 +137,14 @@ def _prepare(driver: int) -> None:
 
 
 def _is_dask(executor: Any) -> bool:
-    """True for what asks for Dask: ``"dask"``, an address, a Client or a cluster."""
+    """True if Dask is asked for: by ``"dask"``, an address, a Client or a cluster."""
     if isinstance(executor, str):
         return executor == "dask" or "://" in executor
     return hasattr(executor, "get_executor") or hasattr(executor, "scheduler_address")
 
 
 def _watched_workers(client: Any, executor: Any) -> Callable[[], None]:
-    """Dask waits for ever where its last worker is gone: an InvalidInput after a minute."""
+    """A check that refuses a cluster without workers after a minute; Dask would wait for ever."""
     last_seen = time.monotonic()
 
     def look() -> None:
