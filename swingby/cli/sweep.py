@@ -7,9 +7,11 @@ from pathlib import Path
 import click
 
 from swingby.cli import options
-from swingby.cli.options import PICTURES, Given, Tables, command, refuse, say
+from swingby.cli.arguments import Arguments, Tables, print_result, refuse
+from swingby.cli.command import command
+from swingby.cli.options import PICTURES
 from swingby.errors import MISSING, InvalidInput
-from swingby.report.tables import has_color
+from swingby.report.lines import has_color
 
 
 @command(
@@ -31,7 +33,7 @@ from swingby.report.tables import has_color
     options.text("--export-old", "FILE", "Copy a SQLite store of swingby 0.1 to --out."),
     options.JSON,
 )
-def sweep(given: Given) -> int:
+def sweep(given: Arguments) -> int:
     """Predict and run every point of a grid, and store the rows.
 
     GRID is a TOML file or the name of a built-in grid: atlas (a million points), dimension,
@@ -92,13 +94,13 @@ def sweep(given: Given) -> int:
         disagreements = result.disagreements(where=where)
         grids.append(disagreements.to_grid())
         content["disagreements"] = disagreements.to_dict()
-    say(Tables(grids), lambda: content, as_json=given.as_json)
+    print_result(Tables(grids), lambda: content, as_json=given.as_json)
     if given.descents:
         click.echo("\n" + result.descents().to_text(color=has_color()))
     return 1 if status.failed else 0
 
 
-def _export_old(given: Given, folder: str) -> int:
+def _export_old(given: Arguments, folder: str) -> int:
     refuse("together with export_old", "grid", "workers", "chunk", "dask", "export", "diagram", "x")
     refuse("together with export_old", "y", "where", "disagreements", "descents", "restart")
     refuse("together with export_old", "as_json")

@@ -19,7 +19,7 @@ from swingby.errors import InvalidInput
 from swingby.lab.sweeps.point import Point
 from swingby.lab.sweeps.recorded_arrays import keep_arrays
 from swingby.lab.sweeps.store import SQLITE, StoredRow, StoreWriter
-from swingby.theory.reading import read_arrays
+from swingby.theory.input_files import read_arrays
 
 #: Of the files of swingby 0.1: "swby", and the format of their tables.
 _APPLICATION_ID, _FORMAT = 0x73776279, 2

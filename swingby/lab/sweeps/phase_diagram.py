@@ -405,7 +405,7 @@ def _hatch(diagram: Diagram, ax: Axes, here: Booleans, hatch: str, ink: str) -> 
 
 
 def _outline(diagram: Diagram, ax: Axes, values: Floats) -> None:
-    """Draw a line between pixels with values on both sides of 1; a pixel without a value has none."""
+    """Draw a line between pixels with values on both sides of 1, never to a pixel without any."""
     if diagram.y is None or diagram.scattered:
         return
     x, y = np.array(diagram.x.edges), np.array(diagram.y.edges)

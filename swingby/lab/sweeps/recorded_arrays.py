@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from swingby.errors import InvalidInput
 from swingby.report.files import whole
-from swingby.theory.reading import read_arrays
+from swingby.theory.input_files import read_arrays
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -23,7 +23,7 @@ from swingby.errors import InvalidInput
 from swingby.lab.sweeps.point import MEASURE_VERSION, Point
 from swingby.lab.sweeps.recorded_arrays import arrays_path, load_arrays, sweep_command
 from swingby.report.files import BROKEN, whole
-from swingby.theory.reading import MOST_BYTES, content_of, opened
+from swingby.theory.input_files import MOST_BYTES, content_of, opened
 
 #: Raised when the lines of a chunk change.
 _FORMAT = 3
