@@ -8,10 +8,10 @@ from swingby.errors import MissingExtra as MissingExtra
 from swingby.errors import SwingbyError as SwingbyError
 from swingby.errors import SwingbyWarning as SwingbyWarning
 from swingby.errors import Undecided as Undecided
+from swingby.lab.sweeps.disagreements import Disagreements as Disagreements
 from swingby.lab.sweeps.grid import SweepGrid as SweepGrid
 from swingby.lab.sweeps.phase_diagram import PhaseDiagram as PhaseDiagram
 from swingby.lab.sweeps.sweep import sweep as sweep
-from swingby.lab.sweeps.sweep_result import Disagreements as Disagreements
 from swingby.lab.sweeps.sweep_result import SweepResult as SweepResult
 from swingby.proofs.audit.audit import audit as audit
 from swingby.proofs.audit.ledger import Ledger as Ledger

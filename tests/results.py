@@ -38,8 +38,8 @@ def _audit(items):
 
 @functools.cache
 def _sweep():
-    store = Path(tempfile.mkdtemp()) / "out.sqlite"
-    return swingby.sweep(swingby.SweepGrid(**TINY), store=store, workers=0, progress=False)
+    store = Path(tempfile.mkdtemp()) / "out"
+    return swingby.sweep(swingby.SweepGrid(**TINY), out=store, workers=0, progress=False)
 
 
 def _figures():

@@ -22,12 +22,12 @@ _UNSEALED = "must hold a digest of its content: write it anew with the command t
 def verify(arguments: Arguments) -> int:
     """Check that a file still says what swingby wrote.
 
-    Stores of sweeps (.sqlite), runs and trained networks (.npz), results and studies (.json),
+    Stores of sweeps (folders), runs and trained networks (.npz), results and studies (.json),
     certificates, which are replayed, and checkpoints of training (.safetensors). Exit code 0: it
     does; 1: it was changed; 2: it cannot be verified.
 
     \b
-    swingby verify sweep.sqlite
+    swingby verify phases
     swingby verify run.npz
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
     kind, reasons = _inspect(arguments.file)
@@ -48,29 +48,26 @@ def _inspect(file: Path) -> tuple[str, list[str]]:
     """The kind of a file, and its faults."""
     from swingby.theory.input_files import opened, text_of
 
+    if file.is_dir():
+        from swingby.lab.sweeps.store import existing_store, verify_store
+
+        existing_store(file, "file")
+        return "store of a sweep", _refusals(lambda: verify_store(file))
     try:
         with opened(file) as stream:
             begin = stream.read(72)
     except OSError as error:
         raise InvalidInput("file", file, f"must be readable ({error.strerror})") from None
     if begin.startswith(b"SQLite format 3"):
-        from swingby.lab.sweeps.store import APPLICATION_ID, verify_store
-
-        if begin[68:] != APPLICATION_ID.to_bytes(4):
-            raise InvalidInput(
-                "file", file, "must be a store of swingby, not another SQLite database"
-            )
-        return "store of a sweep", _refusals(lambda: verify_store(file))
+        advice = "a sweep of swingby 0.1 is read by swingby sweep --export-old FILE --out FOLDER"
+        raise InvalidInput("file", file, f"must be no database; {advice}")
     if file.suffix == ".safetensors":
         return "checkpoint", _checkpoint(file)
     if begin.startswith(b"PK"):
         return _sealed_arrays(file)
     if file.suffix != ".json":
-        requirement = (
-            "must be a .sqlite, .json, .npz or .safetensors file of swingby; tables and pictures "
-            "are made again by their command"
-        )
-        raise InvalidInput("file", file, requirement)
+        requirement = "must be a store, or a .json, .npz or .safetensors of swingby's; tables and "
+        raise InvalidInput("file", file, f"{requirement}pictures are made again by their command")
     from swingby.proofs.checkers.replay import read, replay
 
     text = text_of(file, "file", "JSON file")
