@@ -91,8 +91,8 @@ def train(given: Given) -> int:
     settings = given.seeds_of(setting, 100_000)
     products = len(settings) * setting.batch * setting.network.depth * setting.width**2
     seconds = STEP_SECONDS[not setting.network.linear] + PRODUCT_SECONDS * products
-    kept = given.checkpoint is not None
-    expect("the training", seconds * setting.total_steps, partial=kept)
+    resumable = given.checkpoint is not None
+    expect("the training", seconds * setting.total_steps, partial=resumable)
     start = None if given.start is None else Path(given.start)
     where = given.named("device", "checkpoint")
     run = run_training(settings, start=start, record=record, progress=True, **where)
@@ -105,7 +105,7 @@ def train(given: Given) -> int:
 
 
 def _training_setting(given: Given) -> Setting:
-    """What is trained, from options as they were typed."""
+    """The setting of a training run, from options as they were typed."""
     from swingby.lab.networks import Data, Network, Optimizer, Setting, read_samples
     from swingby.lab.networks.samples import samples_task
     from swingby.theory import numbers
