@@ -11,25 +11,25 @@ from swingby.lab.figures.figure import Criterion, Data, Measured, criterion
 from swingby.theory.verdict import Share, Verdict, reaches, share_of, yes
 
 #: A statement about all runs asks for it in so many of them.
-MOST = 0.9
-THRESHOLD = f"in {MOST:.0%} of all runs: the 95 % interval of the share lies above; fails below"
+_MOST = 0.9
+THRESHOLD = f"in {_MOST:.0%} of all runs: the 95 % interval of the share lies above; fails below"
 #: A picture of one run may have been chosen, so what it shows need not happen in most runs.
-HALF, SOME = 0.5, 0.1
+_HALF, _SOME = 0.5, 0.1
 HAPPENS = (
-    f"holds where the 95 % interval of the share of runs lies above {HALF:.0%}, fails where it "
-    f"lies below {SOME:.0%}"
+    f"holds where the 95 % interval of the share of runs lies above {_HALF:.0%}, fails where it "
+    f"lies below {_SOME:.0%}"
 )
 
 
 def verdict_of(share: Share) -> Verdict:
     """The verdict on something that all runs are said to do."""
-    return reaches(share, MOST)
+    return reaches(share, _MOST)
 
 
 def happens(share: Share) -> Verdict:
     """The verdict on something that the picture of a single run shows."""
-    often = reaches(share, HALF) == Verdict.HOLDS
-    rare = reaches(share, SOME) == Verdict.FAILS
+    often = reaches(share, _HALF) == Verdict.HOLDS
+    rare = reaches(share, _SOME) == Verdict.FAILS
     return Verdict.HOLDS if often else Verdict.FAILS if rare else Verdict.UNDECIDED
 
 

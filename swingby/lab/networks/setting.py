@@ -19,14 +19,14 @@ Floats = numbers.Floats
 Integers = numbers.Integers
 Booleans = numbers.Booleans
 
-ACTIVATIONS = ("linear", "relu", "gelu")
-INITIALIZATIONS = ("torch", "gaussian", "uniform")
-KINDS = ("sgd", "gd", "adamw")
-LOSSES = ("paper", "torch")
-SHUFFLES = ("once", "epoch")
-PRECISIONS = ("float32", "float64")
+_ACTIVATIONS = ("linear", "relu", "gelu")
+_INITIALIZATIONS = ("torch", "gaussian", "uniform")
+_KINDS = ("sgd", "gd", "adamw")
+_LOSSES = ("paper", "torch")
+_SHUFFLES = ("once", "epoch")
+_PRECISIONS = ("float32", "float64")
 #: A typing error should not fill the memory, or run for days.
-MOST_LAYERS, WIDEST, MOST_POINTS, MOST_STEPS = 64, 8192, 10_000_000, 100_000_000
+_MOST_LAYERS, _WIDEST, MOST_POINTS, MOST_STEPS = 64, 8192, 10_000_000, 100_000_000
 
 
 @dataclass(frozen=True)
@@ -113,11 +113,11 @@ class Network:
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        set_field(self, "depth", numbers.whole(self.depth, "depth", 1, most=MOST_LAYERS))
+        set_field(self, "depth", numbers.whole(self.depth, "depth", 1, most=_MOST_LAYERS))
         if self.width is not None:
-            set_field(self, "width", numbers.whole(self.width, "width", 1, most=WIDEST))
-        one_of(self.activation, "activation", ACTIVATIONS)
-        one_of(self.initialization, "initialization", INITIALIZATIONS)
+            set_field(self, "width", numbers.whole(self.width, "width", 1, most=_WIDEST))
+        one_of(self.activation, "activation", _ACTIVATIONS)
+        one_of(self.initialization, "initialization", _INITIALIZATIONS)
         booleans(self, "bias", "symmetric")
         set_field(self, "scale", at_least_zero(self.scale, "scale"))
         if self.symmetric and (self.depth != 2 or self.bias or self.activation != "linear"):
@@ -162,12 +162,12 @@ class Optimizer:
     weight_decay: float = 0.0
 
     def __post_init__(self) -> None:
-        one_of(self.kind, "kind", KINDS)
+        one_of(self.kind, "kind", _KINDS)
         set_field(self, "lr", positive(self.lr, "lr"))
         size = numbers.whole(self.batch_size, "batch_size", 1, most=MOST_POINTS)
         set_field(self, "batch_size", size)
-        one_of(self.loss, "loss", LOSSES)
-        one_of(self.shuffle, "shuffle", SHUFFLES)
+        one_of(self.loss, "loss", _LOSSES)
+        one_of(self.shuffle, "shuffle", _SHUFFLES)
         set_field(self, "weight_decay", at_least_zero(self.weight_decay, "weight_decay"))
         if self.weight_decay and self.kind != "adamw":
             raise InvalidInput("weight_decay", self.weight_decay, f"must be 0 for {self.kind}")
@@ -216,7 +216,7 @@ class Setting:
         for name, kind in _PARTS.items():
             instance(getattr(self, name), name, kind)
         data, network = self.data, self.network
-        one_of(self.precision, "precision", PRECISIONS)
+        one_of(self.precision, "precision", _PRECISIONS)
         set_field(self, "seed", numbers.whole(self.seed, "seed", 0, most=2**63))
         if self.epochs is not None and self.steps is not None:
             raise InvalidInput("steps", self.steps, "and epochs exclude each other")

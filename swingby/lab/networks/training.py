@@ -34,11 +34,11 @@ from swingby.theory.reading import read_arrays
 
 #: Entries of a hidden layer on the batches of networks that are trained together on the CPU, so
 #: that they stay in its caches; half the time per network at d = 64, measured.
-CPU_ENTRIES = 2**16
+_CPU_ENTRIES = 2**16
 #: Bytes that a call of train() may need, and those of points of networks trained together.
 MOST_BYTES, MOST_POINT_BYTES = 2**34, 2**30
 #: Multiplications in a step from which on more threads were seen to be faster.
-WORTH_THREADS = 200_000_000
+_WORTH_THREADS = 200_000_000
 #: Most steps, and multiplications in all, between two looks at the clock.
 CHUNK, CHUNK_WORK = 64, 2**36
 #: What all settings of a call have in common.
@@ -48,7 +48,7 @@ _STACKED = attrgetter(
     *("task.dim", "width", "optimizer.kind", "optimizer.shuffle", "optimizer.weight_decay"),
     *("batch", "points", "precision", "data.infinite"),
 )
-GRADIENTS = ("auto", "written", "autograd")
+_GRADIENTS = ("auto", "written", "autograd")
 #: Of what a run computes from its settings; raised where a checkpoint of before cannot be resumed.
 CHECKPOINT_FORMAT = 1
 
@@ -134,7 +134,7 @@ def train(
     """
     checked = _settings(settings, data)
     starts = _starts(checked, start, single=isinstance(settings, Setting))
-    one_of(gradient, "gradient", GRADIENTS)
+    one_of(gradient, "gradient", _GRADIENTS)
     if not isinstance(progress, bool):
         raise InvalidInput("progress", progress, "must be True or False")
     pause = at_least_zero(every, "every")
@@ -196,7 +196,7 @@ def _groups(settings: Sequence[Setting], kind: str) -> Iterator[list[int]]:
         first = settings[members[0]]
         size = max(1, MOST_POINT_BYTES // max(1, first.points * first.task.dim * 4))
         if kind == "cpu" and not first.network.linear:
-            size = max(1, min(size, CPU_ENTRIES // (first.batch * first.width)))
+            size = max(1, min(size, _CPU_ENTRIES // (first.batch * first.width)))
         for begin in range(0, len(members), size):
             yield members[begin : begin + size]
 
@@ -264,7 +264,7 @@ def _train_together(
 
     work, threads = _multiplications(settings), torch.get_num_threads()
     # Where a step is small, threads wait for each other.
-    torch.set_num_threads(1 if work < WORTH_THREADS else threads)
+    torch.set_num_threads(1 if work < _WORTH_THREADS else threads)
     try:
         descend(
             networks,

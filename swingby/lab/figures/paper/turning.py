@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 #: Fewer runs that a truncation touches tell nothing about it.
-FEW = 10
+_FEW = 10
 #: A turn counts once the output along the weaker concept falls by this part of mu.
 TURN = 0.1
 
@@ -180,7 +180,7 @@ def loss_falls(data: Data) -> Measured:
     "The turn does not need training points near the test point.",
     "little impact",
     "the fall along the weaker concept changes by at most 0.05 of mu in runs of the same seed "
-    f"of which a training point was drawn again, {FEW} of them at least; {THRESHOLD}",
+    f"of which a training point was drawn again, {_FEW} of them at least; {THRESHOLD}",
 )
 def survives_truncation(data: Data) -> Measured:
     """The turn is there without training points near the test point."""
@@ -188,11 +188,11 @@ def survives_truncation(data: Data) -> Measured:
     touched = data["discarded"][:half] > 0
     change = np.abs(data["fall"][:half] - data["fall"][half:])[touched]
     drawn = f"In {len(change)} of {touched.size} runs a training point was drawn again"
-    if len(change) < FEW:
+    if len(change) < _FEW:
         return Measured(
             f"{len(change)} runs differ",
             Verdict.UNDECIDED,
-            f"{drawn}: the others are the same runs with and without truncation, and {FEW} are "
+            f"{drawn}: the others are the same runs with and without truncation, and {_FEW} are "
             "asked for.",
             {"runs": len(change)},
         )
