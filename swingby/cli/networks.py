@@ -94,10 +94,8 @@ def train(given: Given) -> int:
     resumable = given.checkpoint is not None
     expect("the training", seconds * setting.total_steps, partial=resumable)
     start = None if given.start is None else Path(given.start)
-    where = given.named("device", "checkpoint")
+    where = given.named("device", "checkpoint", "out")
     run = run_training(settings, start=start, record=record, progress=True, **where)
-    if given.out is not None:
-        run.save(given.out)
     if given.plot is not None:
         run.save_picture(given.plot)
     say(run.to_grid(), run.to_dict, as_json=given.as_json)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -26,6 +27,7 @@ from swingby.lab.networks.stacked_networks import AutogradNetworks, WrittenNetwo
 from swingby.lab.networks.training_points import directions
 from swingby.lab.networks.training_run import TrainingRun, diverged, join
 from swingby.lab.networks.weights import given_weights, initial_weights, rotated
+from swingby.report.files import writable
 from swingby.report.number_text import counted
 from swingby.report.progress import Progress
 from swingby.simulate.on_torch import usable_device
@@ -61,6 +63,7 @@ def train(
     record: object = None,
     gradient: str = "auto",
     device: object = "cpu",
+    out: str | Path | None = None,
     checkpoint: str | Path | None = None,
     every: float = 60.0,
     progress: bool = False,
@@ -92,9 +95,11 @@ def train(
         "written" is for linear networks and "sgd" or "gd".
     device : str or torch.device
         "cpu", or "cuda" where torch finds one.
+    out : path, optional
+        Write the run to this .npz file, as :meth:`TrainingRun.save` does.
     checkpoint : path, optional
-        A folder. What is there of the same settings is gone on with; on the CPU the result is
-        that of an undisturbed run, bit for bit.
+        A folder of states to resume from. A state of the same settings there is resumed; on the
+        CPU the result is that of an undisturbed run, bit for bit.
     every : number
         Seconds between two checkpoints.
     progress : bool
@@ -107,8 +112,8 @@ def train(
     Raises
     ------
     InvalidInput
-        For arguments that make no sense, settings that do not fit together, or a checkpoint that
-        is damaged or belongs to others.
+        For arguments that make no sense, settings that do not fit together, a file that cannot be
+        written, or a checkpoint that is damaged or belongs to other settings.
     MissingExtra
         Without torch.
     KeyboardInterrupt
@@ -141,6 +146,9 @@ def train(
     check_memory(checked, record)
     total = checked[0].total_steps
     steps = recorded_steps(record, total)
+    if out is not None:  # before hours of training are spent
+        with writable(out) as path, tempfile.TemporaryFile(dir=path.parent):
+            pass
     torch, target = usable_device("cpu" if device is None else device)
     folder = None if checkpoint is None else usable_folder(checkpoint)
     call = _Call(torch, target, steps, gradient, folder, pause)
@@ -156,7 +164,10 @@ def train(
         for index, members in enumerate(groups):
             group, group_starts = ([each[k] for k in members] for each in (checked, starts))
             runs.append(_train_together(call, group, group_starts, partial(reach, total * index)))
-    return join(runs, groups)
+    run = join(runs, groups)
+    if out is not None:
+        run.save(out)
+    return run
 
 
 def _settings(settings: Any, data: Any) -> list[Setting]:
