@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from swingby.errors import InvalidInput
-from swingby.lab.networks.clock import clock
 from swingby.lab.networks.setting import (
     Booleans,
     Data,
@@ -32,6 +31,7 @@ from swingby.lab.networks.setting import (
     Setting,
 )
 from swingby.lab.networks.training import train
+from swingby.lab.networks.training_clock import clock
 from swingby.lab.networks.training_points import training_points
 from swingby.lab.networks.training_run import TrainingRun
 from swingby.lab.networks.weights import initial_weights

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from swingby.lab.networks.batches import Coordinates, Moments, Points
-from swingby.lab.networks.clock import loss_factor
 from swingby.lab.networks.loop import Autograd, set_to
 from swingby.lab.networks.recorder import Observation, read_points
 from swingby.lab.networks.setting import Setting
+from swingby.lab.networks.training_clock import loss_factor
 
 #: Points of the training set that are evaluated together.
 _PART = 512

@@ -50,16 +50,9 @@ _STACKED = attrgetter(
     *("task.dim", "width", "optimizer.kind", "optimizer.shuffle", "optimizer.weight_decay"),
     *("batch", "points", "precision", "data.infinite"),
 )
-<<<<<<< HEAD
 _GRADIENTS = ("auto", "written", "autograd")
 #: Of what a run computes from its settings; raised where a checkpoint of before cannot be resumed.
 CHECKPOINT_FORMAT = 1
-=======
-GRADIENTS = ("auto", "written", "autograd")
-#: What a run computes is named by the code of these.
-_PARTS = ("setting", "samples", "model", "loop", "recorder", "training")
-_CODE = tuple(f"{__package__}.{one}" for one in _PARTS)
->>>>>>> main
 
 
 def train(

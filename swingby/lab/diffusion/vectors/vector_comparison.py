@@ -11,12 +11,8 @@ import numpy as np
 
 from swingby.lab.diffusion.vectors.vector_prediction import VectorPrediction, predict_vectors
 from swingby.lab.diffusion.vectors.vector_setting import SCHEDULE, VectorSetting
-<<<<<<< HEAD
-from swingby.lab.field_checks import members_of
-=======
 from swingby.lab.diffusion.vectors.vector_training import VectorRun, train_vectors
-from swingby.lab.networks.setting import several
->>>>>>> main
+from swingby.lab.field_checks import members_of
 from swingby.lab.networks.training_run import order_text
 from swingby.report import Framed, Grid
 from swingby.report.files import storable
