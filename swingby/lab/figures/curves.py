@@ -10,10 +10,10 @@ from swingby.theory.numbers import Floats
 SWING = 0.01
 
 
-def depth(values: Floats) -> Floats:
+def dip_depth(values: Floats) -> Floats:
     """Depth of each entry below what its row was before and is again; 0 without a dip.
 
-    >>> depth(np.array([1.0, 0.4, 0.6, 0.0, 0.5])).tolist()
+    >>> dip_depth(np.array([1.0, 0.4, 0.6, 0.0, 0.5])).tolist()
     [0.0, 0.19999999999999996, 0.0, 0.5, 0.0]
     """
     before = np.maximum.accumulate(values, axis=-1)
@@ -23,13 +23,13 @@ def depth(values: Floats) -> Floats:
 
 def deepest_dip(values: Floats) -> Floats:
     """How far each row falls and comes back."""
-    return np.asarray(depth(values).max(axis=1))
+    return np.asarray(dip_depth(values).max(axis=1))
 
 
 def highest_hill(loss: Floats) -> Floats:
     """How far each row, in units of its start, rises above what it fell to before and later."""
     has_fallen = np.minimum.accumulate(loss, axis=1) <= 1 - SWING
-    return np.asarray(np.where(has_fallen, depth(-loss), 0.0).max(axis=1))
+    return np.asarray(np.where(has_fallen, dip_depth(-loss), 0.0).max(axis=1))
 
 
 def smoothed(values: Floats, window: int) -> Floats:

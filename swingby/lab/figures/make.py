@@ -34,8 +34,8 @@ def make_figures(
     """Compute, judge and draw the paper's figures.
 
     Every edition of a figure gets its data (npz and JSON), a PDF and a PNG; ``figures.json``
-    holds the verdicts. An interrupted call keeps what it finished, and the next one goes on from
-    there. A figure that raises an error is recorded and the others are made.
+    holds the verdicts. The figures that an interrupted call has made are kept, and the next call
+    makes the others. A figure that raises an error is recorded and the others are made.
 
     Parameters
     ----------
@@ -44,11 +44,11 @@ def make_figures(
     only : text such as ``"5,8"``, number, or several, optional
         Default: all figures.
     quick : bool
-        Take the quicker parameters where a figure has some.
+        Take the quicker parameters of figures that have some.
     editions : {"caption", "code"}, or several, optional
         Default: both.
     resume : bool
-        Take data that is there, of the same parameters, instead of computing it.
+        Take data of the same parameters from the folder, and do not compute them again.
     progress : bool
         Say on stderr how far it is.
 
@@ -84,7 +84,7 @@ def make_figures(
                 result = replace(result, made=(*result.made, judged))
                 bar.finish("computed" if judged.computed else "kept")
             except MemoryError:
-                raise  # what is made is kept; the rest would meet it too
+                raise  # the figures made are kept; the others would meet it too
             except Exception as error:  # recorded, so that one figure does not stop the rest
                 if isinstance(error, InvalidInput) and error.argument == "out":
                     raise  # the folder: no other figure could be written either

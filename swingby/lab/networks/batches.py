@@ -18,7 +18,7 @@ from swingby.lab.networks.setting import Floats, Setting
 from swingby.lab.networks.training_points import batch_order, directions, training_points
 
 #: Bytes of second moments that are kept for all batches of an epoch.
-MOST_CACHED = 2**28
+_MOST_CACHED = 2**28
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class Coordinates:
 
     #: Number of input coordinates m: s, d, or in between.
     inputs: int
-    #: Whether they are those of the concepts, so that direction p is coordinate p.
+    #: True for the coordinates of the concepts: direction p is coordinate p.
     rotated: bool
-    #: Shape (r, d, d). Column p: direction p among the outputs; the identity where rotated.
+    #: Shape (r, d, d). Column p: direction p among the outputs; the identity if rotated.
     frames: Floats
     #: Shape (d, m): the output that an input should have.
     target: Floats
@@ -38,8 +38,8 @@ class Coordinates:
     index: tuple[tuple[int, ...], ...]
     points: Floats
 
-    def looks(self) -> Floats:
-        """The test points as the networks see them."""
+    def test_inputs(self) -> Floats:
+        """The test points as inputs of the networks."""
         s = self.points.shape[2]
         if not self.rotated:
             return self.points @ self.frames[:, :, :s].swapaxes(1, 2)
@@ -53,7 +53,7 @@ def coordinates(settings: Sequence[Setting]) -> Coordinates:
     rotated = first.optimizer.kind != "adamw"
     inputs = d if first.network.symmetric or not rotated else max(map(_busy_inputs, settings))
     frames = np.stack([np.eye(d) if rotated else directions(setting) for setting in settings])
-    tests = [test_points.task.test_points() for test_points in settings]
+    tests = [setting.task.test_points() for setting in settings]
     points = np.stack(
         [np.stack([point[:s] for point in test_points.values()]) for test_points in tests]
     )
@@ -68,7 +68,7 @@ def _busy_inputs(setting: Setting) -> int:
 
 
 def has_targets(setting: Setting) -> bool:
-    """True for samples with targets, which the network answers in place of the points."""
+    """True for samples with targets, which the network learns in place of the points."""
     return setting.data.samples is not None and setting.data.samples.Y is not None
 
 
@@ -103,7 +103,7 @@ class Points:
         return self._split(self._all)
 
     def batch(self, step: int) -> tuple[Any, Any]:
-        """The points of one step."""
+        """The points of a step."""
         epoch = step // self.per_epoch
         if epoch != self._epoch and self._moves:
             order = np.stack([batch_order(setting, epoch) for setting in self._settings])
@@ -134,7 +134,7 @@ class Moments:
     Those of an epoch are cached if every epoch has the same, and they are few.
 
     A batch is the mean of x x^T, shape (r, m, m), times a rate of each run, and that of
-    x (y - x)^T, shape (r, m, d), or None where the targets are the points.
+    x (y - x)^T, shape (r, m, d), or None if the targets are the points.
     """
 
     def __init__(
@@ -156,16 +156,21 @@ class Moments:
             self.constant = 0.0 if offsets is None else 0.5 * offsets.square().sum(2).mean(1)
             self._points = points
         else:
-            moments = [_of_population(setting, run, coords) for run, setting in enumerate(settings)]
+            moments = [
+                _population_moments(setting, run, coords) for run, setting in enumerate(settings)
+            ]
             m = coords.inputs + first.network.bias
             self.total = like.new_tensor(np.stack(moments))[:, :m, :m].contiguous(), None
         self._per_epoch = first.steps_per_epoch
         self._same = self._per_epoch == 1 or first.optimizer.shuffle == "once"
         size = self.total[0].nelement() * self.total[0].element_size() * self._per_epoch
-        self._caches, self._cache = self._same and size <= MOST_CACHED, dict[int, tuple[Any, Any]]()
+        self._is_cached, self._cache = (
+            self._same and size <= _MOST_CACHED,
+            dict[int, tuple[Any, Any]](),
+        )
 
     def batch(self, step: int) -> tuple[Any, Any]:
-        """The moments of the points of one step."""
+        """The moments of the points of a step."""
         index = step % self._per_epoch if self._same else step
         if index in self._cache:
             return self._cache[index]
@@ -174,7 +179,7 @@ class Moments:
             moment, cross = self._moments(self._points.batch(step))
         if self._rates is not None:
             moment, cross = self._rates * moment, None if cross is None else self._rates * cross
-        if self._caches:
+        if self._is_cached:
             self._cache[index] = moment, cross
         return moment, cross
 
@@ -184,7 +189,7 @@ class Moments:
         return across @ x / x.shape[1], None if offsets is None else across @ offsets / x.shape[1]
 
 
-def _of_population(setting: Setting, run: int, coords: Coordinates) -> Floats:
+def _population_moments(setting: Setting, run: int, coords: Coordinates) -> Floats:
     mean, second = setting.moments
     frame, m = coords.frames[run], coords.inputs
     mean, second = frame @ mean, frame @ np.diag(second) @ frame.T

@@ -47,13 +47,13 @@ def descend(
     chunk: int = 1,
     progress: Callable[[int], Any] | None = None,
 ) -> int:
-    """Train from the start, or from a checkpoint, up to step `total`; the step that was reached.
+    """Train from the start, or from a checkpoint, up to step `total`; return the step reached.
 
-    After every chunk of at most `chunk` steps, `take` gets its first step and what it showed, and
+    After every chunk of at most `chunk` steps, `take` gets its first step and its observation, and
     `progress` the step reached. `look` is called at the steps `at`, before the step is taken, and
-    once more after a restart there; what both keep is saved and restored if it stands `beside`.
-    With a checkpoint, SIGINT and SIGTERM wait until the chunk is done and the state is written; a
-    second one of them does not wait. `until` is where to stop early.
+    once more after a restart there. The records of both are saved and restored if their objects
+    are among `beside`. With a checkpoint, SIGINT and SIGTERM wait until the chunk is done and the
+    state is written; a second signal does not wait. `until` is a step to stop at early.
     """
     owners = (learner, *beside)
     step = 0 if checkpoint is None else _resume(checkpoint, owners, total)

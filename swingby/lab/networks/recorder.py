@@ -13,11 +13,11 @@ from swingby.lab.networks.setting import MOST_STEPS, Floats, Integers, Setting
 from swingby.simulate.outcome import turning_points
 from swingby.theory import numbers
 
-#: Runs of up to so many steps are kept whole by default.
+#: Runs of up to so many steps are recorded at every step by default.
 MOST_WHOLE = 10_000
 #: Ratio of steps, and of losses, kept one after the other when they are spaced geometrically.
 _RATIO, _LOSS_RATIO = 1.02, 1.25
-#: Turns of the loss by less than this part of its first value are not kept.
+#: Turns of the loss by less than this part of its first value are not recorded.
 LEAST_TURN = 1e-3
 
 
@@ -120,7 +120,7 @@ class Recorder:
         fresh = np.isnan(self.fields["first_loss"])
         self.fields["first_loss"][fresh] = observation.loss[fresh, 0, -1]
         for run, loss in enumerate(observation.loss[:, :, -1]):
-            # What is not finite stays so.
+            # A loss that is not finite stays so.
             finite = np.flatnonzero(np.isfinite(loss))
             self._follow(run, start + finite, loss[finite])
 

@@ -197,7 +197,7 @@ class AutogradNetworks(Autograd):
         else:
             self._source = Points(torch, settings, coords, like.device, bias=False)
             loss = self._loss_at
-        self._inputs = like.new_tensor(coords.looks())
+        self._inputs = like.new_tensor(coords.test_inputs())
         self._along = like.new_tensor(coords.frames[:, : coords.inputs, :s]).mT
         self._targets = self._inputs @ self._target.mT
         self._slopes = self._along @ self._target.mT

@@ -79,7 +79,7 @@ def train(
     Parameters
     ----------
     settings : Setting or sequence of Setting
-        All with equally many concepts, steps, and steps per epoch.
+        All with the same numbers of concepts, of steps, and of steps per epoch.
     start : sequence, or path, optional
         Initial weights of each setting, in place of those of its seed: a sequence of arrays, a
         weight or bias each, first layer first. For one setting, just that. The path of an .npz
@@ -88,13 +88,13 @@ def train(
         Points to train on in place of those of the settings: what
         :func:`swingby.lab.networks.read_samples` gives or takes.
     record : None, "every", "log" or int
-        Which steps are kept: all; the first fifty and then 2 % apart; every so many. None is all
-        up to 10000 steps, and else "log". Half-times and turns of the test loss are found at
-        every step whatever is kept.
+        The recorded steps: all; the first fifty and then 2 % apart; every `record`-th. None is
+        all up to 10000 steps, and else "log". Half-times and turns of the test loss are those of
+        every step, recorded or not.
     gradient : {"auto", "written", "autograd"}
         "written" is for linear networks and "sgd" or "gd".
     device : str or torch.device
-        "cpu", or "cuda" where torch finds one.
+        "cpu", or "cuda" if torch finds a GPU.
     out : path, optional
         Write the run to this .npz file, as :meth:`TrainingRun.save` does.
     checkpoint : path, optional
@@ -146,9 +146,8 @@ def train(
     check_memory(checked, record)
     total = checked[0].total_steps
     steps = recorded_steps(record, total)
-    if out is not None:  # before hours of training are spent
-        with writable(out) as path, tempfile.TemporaryFile(dir=path.parent):
-            pass
+    if out is not None:
+        _require_writable(out)
     torch, target = usable_device("cpu" if device is None else device)
     folder = None if checkpoint is None else usable_folder(checkpoint)
     call = _Call(torch, target, steps, gradient, folder, pause)
@@ -170,6 +169,13 @@ def train(
     return run
 
 
+def _require_writable(out: str | Path) -> None:
+    """Refuse a file that cannot be written, before hours of training are spent."""
+    with writable(out) as path, tempfile.TemporaryFile(dir=path.parent):
+        if path.is_dir():
+            raise InvalidInput("out", path, "must be a file, not a folder")
+
+
 def _settings(settings: Any, data: Any) -> list[Setting]:
     """The settings of a call, with its `data`; refused if they do not fit together."""
     checked = list(members_of(settings, "settings", Setting))
@@ -184,6 +190,7 @@ def _settings(settings: Any, data: Any) -> list[Setting]:
 
 
 def _starts(settings: Sequence[Setting], start: Any, *, single: bool) -> list[Any]:
+    """The initial weights of each setting, or None for those of its seed."""
     if isinstance(start, Path) or (isinstance(start, str) and start.endswith(".npz")):
         return [list(read_arrays(start, "start").values())] * len(settings)
     if start is None:
@@ -274,7 +281,7 @@ def _train_together(
             recorder.take(step, networks.look())
 
     work, threads = _multiplications(settings), torch.get_num_threads()
-    # Where a step is small, threads wait for each other.
+    # In small steps, threads wait for each other.
     torch.set_num_threads(1 if work < _WORTH_THREADS else threads)
     try:
         descend(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from swingby.lab.figures.curves import depth
+from swingby.lab.figures.curves import dip_depth
 from swingby.lab.figures.figure import Data, Figure, Measured, criterion, under_every_reading
 from swingby.lab.figures.panels import stages_picture
 from swingby.lab.figures.stage_criteria import (
@@ -66,7 +66,7 @@ def _first(data: Data) -> Measured:
 )
 def _back(data: Data) -> Measured:
     _, weak, _, j = _scaled(data)
-    back = depth(weak)
+    back = dip_depth(weak)
     end = int(back.argmax())
     start = int(weak[: end + 1].argmax())
     way = float(back[end])
