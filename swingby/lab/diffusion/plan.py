@@ -28,7 +28,7 @@ from swingby.lab.field_checks import (
 )
 from swingby.lab.networks.checkpoint import identity
 from swingby.theory import numbers
-from swingby.theory.reading import plain_toml, text_of
+from swingby.theory.input_files import plain_toml, text_of
 
 #: Raised whenever a plan means something else.
 PLAN_VERSION = 1

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from swingby.lab.figures.figure import Data, Edition, Figure
-from swingby.report.files import BROKEN, json_text, unsealed, write_arrays, write_json
-from swingby.theory.reading import read_sealed, text_of
+from swingby.report.files import BROKEN, json_text, write_arrays, write_json
+from swingby.report.seals import unsealed
+from swingby.theory.input_files import read_sealed, text_of
 
 #: Raised when the layout of the files changes, or what is computed from the same parameters.
 FORMAT = "swingby figure 3"

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import swingby
 from swingby.errors import InvalidInput, MissingExtra
-from swingby.report.files import sealed, unsealed, whole
+from swingby.report.files import whole
+from swingby.report.seals import sealed, unsealed
 
 
 class Checkpoint(NamedTuple):

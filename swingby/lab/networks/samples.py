@@ -13,8 +13,8 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
+from swingby.theory.input_files import MOST_BYTES, read_arrays, text_of
 from swingby.theory.numbers import Floats, Integers
-from swingby.theory.reading import MOST_BYTES, read_arrays, text_of
 from swingby.theory.task import SIMTask
 
 
