@@ -13,7 +13,17 @@ from swingby.lab.figures.figure import EDITIONS, Edition, Figure
 
 @functools.cache
 def all_figures() -> tuple[Figure, ...]:
-    """All figures, in the order of the paper."""
+    """All figures, in the order of the paper.
+
+    Returns
+    -------
+    tuple of Figure
+
+    Examples
+    --------
+    >>> [figure.number for figure in all_figures()][:5]
+    ['2a', '2b', '2c', '3', '4']
+    """
     from swingby.lab.figures import paper
 
     names = [module.name for module in pkgutil.iter_modules(paper.__path__, f"{paper.__name__}.")]

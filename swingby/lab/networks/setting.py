@@ -49,6 +49,11 @@ class Data:
         Standard deviation along the directions without a concept; 0 in the paper.
     samples : Samples, optional
         Points of one's own in place of all that; see :func:`swingby.lab.networks.read_samples`.
+
+    Raises
+    ------
+    InvalidInput
+        For values that make no sense alone or together.
     """
 
     n_per_class: int | None = 5000
@@ -101,7 +106,12 @@ class Network:
         Of every weight: uniform on plus or minus 1/sqrt(columns), as ``torch.nn.Linear`` does
         and with biases alike; normal with standard deviation 1; uniform on [0, 1].
     scale : number
-        All of that times this. With "gaussian" it is the standard deviation.
+        Factor of all initial parameters. With "gaussian" it is the standard deviation.
+
+    Raises
+    ------
+    InvalidInput
+        For values that make no sense alone or together.
     """
 
     depth: int = 1
@@ -152,6 +162,11 @@ class Optimizer:
         One order for all epochs, as in the authors' public code, or a new one for each.
     weight_decay : number
         Of "adamw".
+
+    Raises
+    ------
+    InvalidInput
+        For values that make no sense alone or together.
     """
 
     kind: str = "sgd"

@@ -10,6 +10,18 @@ from swingby.lab.networks.setting import Setting
 def loss_factor(setting: Setting) -> float:
     r"""Factor of the trained loss in units of (2.1): ``mse_loss`` is 2/d times as large.
 
+    Parameters
+    ----------
+    setting : Setting
+
+    Returns
+    -------
+    float
+
+    References
+    ----------
+    (2.1).
+
     Examples
     --------
     >>> from swingby.theory.task import SIMTask
@@ -33,6 +45,10 @@ def clock(setting: Setting) -> float:
       order :math:`(U U^\top)^2`, and the clock is that of their growth while they are small.
 
     Deeper networks have no such clock: while small they grow by powers of themselves.
+
+    Parameters
+    ----------
+    setting : Setting
 
     Returns
     -------
