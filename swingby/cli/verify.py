@@ -96,17 +96,17 @@ def _sealed_arrays(file: Path) -> tuple[str, list[str]]:
 
 def _checkpoint(file: Path) -> list[str]:
     """Faults of a checkpoint, read under the name that it gives itself."""
-    from swingby.lab.networks import loop
+    from swingby.lab.networks import checkpoint
 
-    library = loop.load_library()
+    library = checkpoint.load_library()
     try:
         with library.safe_open(file, framework="pt") as opened:
             facts = opened.metadata() or {}
     except Exception as error:  # safetensors has an error class of its own
-        raise InvalidInput("file", file, loop.foreign(file, error).requirement) from None
+        raise InvalidInput("file", file, checkpoint.foreign(file, error).requirement) from None
     if "sha256" not in facts:
         raise InvalidInput("file", file, _UNSEALED)
-    return _refusals(lambda: loop.read_state(file, facts.get("identity", "")))
+    return _refusals(lambda: checkpoint.read_state(file, facts.get("identity", "")))
 
 
 def _refusals(check: Any) -> list[str]:
