@@ -1,22 +1,7 @@
-"""Starts that several tests draw, and what an export reads of a verdict."""
-
-from types import SimpleNamespace
+"""Starts that several tests draw."""
 
 import numpy as np
 import pytest
-
-
-@pytest.fixture(scope="session")
-def record(verdict):
-    """``record(claim)``: what an export reads of a line that has been judged."""
-
-    def call(claim):
-        judged = vars(verdict(claim))
-        return SimpleNamespace(
-            id=claim.id, about="", statement=claim, edition=claim.edition, repair=None, **judged
-        )
-
-    return call
 
 
 @pytest.fixture(name="starts", scope="session")
