@@ -31,8 +31,8 @@ BASE = Claim(
     "a line that is too strong",
     at_least(x, 3),
     flaw=Flaw("wrong constant", "local", "It is 2."),
-).mended(conclusion=at_least(x, 2))
-USES = Claim("D.2", "step", "needs all of it", at_least(x, 3), BASE.cite()).mended(
+).with_repair(conclusion=at_least(x, 2))
+USES = Claim("D.2", "step", "needs all of it", at_least(x, 3), BASE.cite()).with_repair(
     conclusion=at_least(x, 2), given=(Given(at_least(x, 2), "D.1"),)
 )
 ENOUGH = Claim("D.3", "step", "needs less", at_least(x, 1), BASE.cite())
@@ -104,7 +104,7 @@ def test_downstream_is_judged_with_the_repaired_hypothesis(small):
 def test_downstream_goes_on_where_a_later_line_starts_at_what_has_changed(monkeypatch):
     """y = 5 x + 1 <= 9 as corrected: the next line may no longer start at 4 x + 1."""
     old, new = 4 * x + 1, 5 * x + 1
-    ends = Claim("D.1", "step", "", sympy.Le(y, old, evaluate=False)).mended(
+    ends = Claim("D.1", "step", "", sympy.Le(y, old, evaluate=False)).with_repair(
         conclusion=sympy.Le(y, new, evaluate=False)
     )
     goes_on = Claim("D.2", "step", "", sympy.Le(old, 9, evaluate=False))
@@ -126,7 +126,7 @@ def test_downstream_goes_on_where_a_later_line_starts_at_what_has_changed(monkey
 
 
 def test_a_repair_in_other_letters_is_not_put_in():
-    foreign = BASE.mended(conclusion=at_least(y, 2))
+    foreign = BASE.with_repair(conclusion=at_least(y, 2))
     assert with_repaired(ENOUGH, foreign) is None
     assert with_repaired(ENOUGH, BASE).given == (Given(at_least(x, 2), "D.1"),)
 

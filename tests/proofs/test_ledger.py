@@ -223,7 +223,7 @@ def test_corrections_list_refuted_lines_with_a_repair_that_stands(ledger):
     ("verdict", "count"), [("proved", 1), ("tested", 1), ("undecided", 0), ("refuted", 0)]
 )
 def test_a_repair_that_does_not_stand_is_no_correction(verdict, count):
-    claim = Claim("D.9", "step", "", le(w, 1), flaw=Flaw("typo", "cosmetic", "x")).mended(
+    claim = Claim("D.9", "step", "", le(w, 1), flaw=Flaw("typo", "cosmetic", "x")).with_repair(
         conclusion=le(w, 2)
     )
     ledger = Ledger([record_of(claim, "refuted", repair=record_of(claim.repair, verdict))])

@@ -17,14 +17,16 @@ from swingby.proofs.audit.record import by_name
 from swingby.proofs.checkers import check_identity, check_proof, check_witness, replay
 from swingby.proofs.language.claim import AlongTrajectory, Claim
 from swingby.proofs.language.conclusions import (
-    BlockTrace,
     Both,
-    EntryFormula,
-    FlowIdentity,
     FlowSolution,
     GradientIdentity,
     LossOrder,
     MatrixIdentity,
+)
+from swingby.proofs.language.repaired_conclusions import (
+    BlockTrace,
+    EntryFormula,
+    FlowIdentity,
     OnInterval,
 )
 from swingby.proofs.prover.algebra import words
