@@ -71,7 +71,7 @@ def audit(given: Given) -> int:
     if export is not None:
         _export(ledger, export)
     if given.graph is not None:
-        from swingby.proofs.audit.ledger import save_picture
+        from swingby.proofs.audit.ledger_picture import save_picture
 
         save_picture(ledger, given.graph)
     if given.graph is not None and given.out is None and not given.as_json:

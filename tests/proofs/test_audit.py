@@ -12,7 +12,8 @@ import sympy
 
 from docs import make_ledger
 from swingby.proofs.audit import audit as module
-from swingby.proofs.audit.audit import audit, downstream, with_repaired
+from swingby.proofs.audit.audit import audit
+from swingby.proofs.audit.downstream import downstream, with_repaired
 from swingby.proofs.language import claims as text
 from swingby.proofs.language.claim import AlongTrajectory, Claim, Flaw, Given
 from swingby.proofs.prover.evidence import Judged
@@ -111,17 +112,15 @@ def test_downstream_goes_on_where_a_later_line_starts_at_what_has_changed(monkey
     elsewhere = Claim("D.3", "step", "", sympy.Le(y, 9, evaluate=False))
     judged = []
 
-    class Judges:
-        def __init__(self):
-            self.claims = {claim.id: claim for claim in (ends, goes_on, elsewhere)}
+    claims = {claim.id: claim for claim in (ends, goes_on, elsewhere)}
 
-        def judged(self, claim):
-            judged.append(claim.conclusion)
-            refuted = new in claim.conclusion.args
-            return Judged(Finding.REFUTED if refuted else Finding.PROVED, "rule")
+    def judge(claim):
+        judged.append(claim.conclusion)
+        refuted = new in claim.conclusion.args
+        return Judged(Finding.REFUTED if refuted else Finding.PROVED, "rule")
 
-    (found,) = downstream(ends, Judges())
-    assert found == ("D.2", "goes on from (D.1): no longer follows; it has no corrected form")
+    (consequence,) = downstream(ends, claims, judge)
+    assert consequence == ("D.2", "goes on from (D.1): no longer follows; it has no corrected form")
     assert judged == [sympy.Le(new, 9, evaluate=False)]
 
 

@@ -13,7 +13,8 @@ from swingby.proofs.audit.corrections import (
     corrections_markdown,
     corrections_text,
 )
-from swingby.proofs.audit.ledger import COLUMNS, Ledger, anchors, save_picture, summary_lines
+from swingby.proofs.audit.ledger import COLUMNS, Ledger, anchors, summary_lines
+from swingby.proofs.audit.ledger_picture import save_picture
 from swingby.proofs.audit.record import AUDITED, Record
 from swingby.proofs.language import claims as text
 from swingby.proofs.language.claim import Claim, Flaw

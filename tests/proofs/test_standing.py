@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from swingby.errors import InvalidInput
 from swingby.proofs.audit import audit as module
 from swingby.proofs.audit.audit import audit, granted, promises
-from swingby.proofs.audit.record import FALLS, OPEN, STANDS, TESTED
+from swingby.proofs.audit.standing import FALLS, OPEN, STANDS, TESTED
 from swingby.proofs.language import claims as text
 from swingby.proofs.language.claim import AlongTrajectory, Claim, Given
 from swingby.proofs.language.reader import packaged

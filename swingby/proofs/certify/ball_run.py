@@ -125,7 +125,7 @@ def eliminate(W: Rows, concepts: Sequence[int]) -> Iterator[tuple[int, list[list
 
 
 def exact_pivots(W: Rows, concepts: Sequence[int]) -> list[Any]:
-    """Pivots of LDL^T in the given order, up to the first negative one.
+    """Pivots of LDL^T in the given order, up to the first negative pivot.
 
     A pivot of 0 beside a nonzero entry counts as -1: their 2 x 2 minor is negative.
     """

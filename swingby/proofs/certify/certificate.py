@@ -92,7 +92,7 @@ class Certificate(Facts, Drawn):
         return replay(self.to_dict())
 
     def differences(self, run: Run) -> tuple[Difference, ...]:
-        """Where a float64 run of the same task, W(0), eta and dynamics differs.
+        """The differences of a float64 run of the same task, W(0), eta and dynamics.
 
         Each with whether rounding explains it, see :mod:`.float_differences`; empty where the run
         agrees in every step that both speak of. Raises InvalidInput if it is of something else.
@@ -159,7 +159,7 @@ class Certificate(Facts, Drawn):
         )
 
     def to_grids(self) -> tuple[Grid, ...]:
-        """Passages, and peaks where there are several concepts; the last one has the foot."""
+        """Passages, and peaks of several concepts; the last table has the foot."""
         signal = ", ".join(map(numbers.scientific, self.signal))
         rows = []
         for k, a in enumerate(self.signal):
@@ -287,7 +287,7 @@ def _need(condition: bool, path: str, requirement: str) -> None:
 
 
 def _read(kind: Any, value: Any, path: str) -> Any:
-    """A plain value as one of the types that a certificate is made of."""
+    """A plain value as a type that a certificate is made of."""
     inner = get_args(kind)
     if type(None) in inner:
         return None if value is None else _read(inner[0], value, path)

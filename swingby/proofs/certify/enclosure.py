@@ -62,7 +62,7 @@ def enclose(number: flint.fmpq | flint.arb) -> Enclosure | None:
 
 
 def is_enclosure(pair: object) -> bool:
-    """Whether what was read from a file is written as an enclosure, lower end first."""
+    """Whether a pair read from a file is written as an enclosure, lower end first."""
     if not isinstance(pair, list | tuple) or len(pair) != 2:
         return False
     if not all(isinstance(end, str) for end in pair):

@@ -43,7 +43,7 @@ class Largest(NamedTuple):
 
 @dataclass
 class Watch:
-    """What has been seen of a run so far. Changed in place by :meth:`observe`.
+    """The events of a run so far. Changed in place by :meth:`observe`.
 
     `blocks`: connected components of W(0).
     `target`: where it converges.
@@ -82,7 +82,7 @@ class Watch:
         self.undecided.add(path)
 
     def is_sure(self, yes: object, path: str) -> bool:
-        """Whether something is so that is not certainly false; what is open is doubted."""
+        """Whether a condition that is not certainly false is true; an open condition is doubted."""
         if not yes:
             self.doubt(path)
         return bool(yes)

@@ -100,7 +100,7 @@ class ExactInputs:
 
     @cached_property
     def pivots(self) -> dict[int, Any]:
-        """Pivots of LDL^T of W(0) in descending order of a, up to the first negative one."""
+        """Pivots of LDL^T of W(0) in descending order of a, up to the first negative pivot."""
         order = sorted(range(len(self.signal)), key=lambda k: -self.signal[k])
         return dict(zip(order, exact_pivots(self.rows, order), strict=False))
 

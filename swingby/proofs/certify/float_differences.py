@@ -1,4 +1,4 @@
-r"""Where a run in float64 differs from its certificate, and whether rounding explains it.
+r"""Differences between a run in float64 and its certificate, explained by rounding or not.
 
 The run is followed once more in balls that contain what float64 computes. A difference is
 *explained* when they leave room for it:
@@ -88,7 +88,7 @@ class _Suspect(NamedTuple):
     statement: str
 
     def explained(self, gaps: list[Any]) -> Difference:
-        """From the gaps, in the order of the steps; fewer than steps where the balls ended."""
+        """The difference explained by the gaps at the steps, fewer than steps where balls ended."""
         stopped = len(gaps) < len(self.steps)
         # Pivots that are clear at one step are enough; an entry is compared at all of its steps.
         clear = sum(gaps) > 0 and not (stopped and isinstance(self.steps, tuple))
@@ -126,7 +126,7 @@ def differences(certificate: Facts, run: Run) -> tuple[Difference, ...]:
 
 def _require_same(certificate: Facts, run: Run) -> None:
     def alike(first: Sequence[Fraction], second: Sequence[Fraction]) -> bool:
-        """Whether all are the same numbers to within the rounding of float64."""
+        """Whether two rows of numbers are equal to within the rounding of float64."""
         pairs = list(zip(first, second, strict=False))
         return len(first) == len(second) and all(abs(x - y) <= abs(y) / 2**51 for x, y in pairs)
 
@@ -142,7 +142,7 @@ def _require_same(certificate: Facts, run: Run) -> None:
 
 
 def _passages(certificate: Facts, run: Run) -> Iterator[_Suspect]:
-    """Levels passed at another step: at the earlier one the float is on the other side."""
+    """Levels passed at another step: at the earlier step the float is on the other side."""
     common = min(certificate.steps, run.last_step)
     for name, level in LEVELS.items():
         reached = run.first_reach(float(level))
@@ -184,7 +184,7 @@ def _peaks(certificate: Facts, run: Run) -> Iterator[_Suspect]:
 
 
 def _larger(i: int, j: int, step: int, state: BallState) -> flint.arb:
-    """Its size at a step, less that at another one."""
+    """The size of an entry at a step, less its size at another step."""
     return abs(state.W[i][j]) if state.step == step else -abs(state.W[i][j])
 
 
