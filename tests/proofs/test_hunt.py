@@ -14,16 +14,11 @@ from swingby.cli.proofs import hunt as command
 from swingby.errors import InvalidInput
 from swingby.proofs.hunt import theorem_search as theorems
 from swingby.proofs.hunt import trajectory_search as search
-from swingby.proofs.hunt.draft import Asked, Draft, draw, mutate
+from swingby.proofs.hunt.draft import Draft, Requirements, draw, mutate
 from swingby.proofs.hunt.hunt import hunt
+from swingby.proofs.hunt.shrink import Followed, follow_draft, shrink
 from swingby.proofs.hunt.theorem_search import exact_start, find_breach
-from swingby.proofs.hunt.trajectory_search import (
-    Followed,
-    closest_call,
-    show,
-    shrink,
-    still_violates,
-)
+from swingby.proofs.hunt.trajectory_search import closest_call, still_violates
 from swingby.proofs.language.claim import AlongTrajectory, Claim
 from swingby.proofs.language.claims import by_id
 from swingby.proofs.language.reader import packaged
@@ -35,7 +30,7 @@ from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
 from tests.theory.letters import ge, le, v, v_start, w
 
-PLAIN = Asked(full_rank=False, few_steps=False)
+PLAIN = Requirements(full_rank=False, few_steps=False)
 
 
 @pytest.fixture(scope="module")
@@ -324,8 +319,8 @@ def test_a_weaker_violation_is_no_gain():
 
 
 def test_what_keeps_the_claim_shows_no_violation():
-    assert show(LONG, by_id("Lemma D.3"), "euler").violation is not None
+    assert follow_draft(LONG, by_id("Lemma D.3"), "euler").violation is not None
     full = replace(LONG, matrix=whole([[2, 1, 1], [1, 2, 1], [1, 1, 2]])).feasible()
-    assert show(full, by_id("Lemma D.2"), "euler").violation is None
+    assert follow_draft(full, by_id("Lemma D.2"), "euler").violation is None
     # Rank one does not meet the hypotheses of the repair.
-    assert show(LONG, by_id("Lemma D.3").repair, "gd") is None
+    assert follow_draft(LONG, by_id("Lemma D.3").repair, "gd") is None

@@ -60,7 +60,7 @@ def ledger():
 def test_the_contents_name_every_line_of_the_package_once():
     by_file = [name for file in text.FILES for name in packaged(file)]
     assert len(by_file) == len(set(by_file))
-    assert set(text.parts()) == set(by_file)
+    assert set(text.sections()) == set(by_file)
     pattern = re.compile(r"[A-Z\d]\.\d+|.* .*|\w+'?")
     assert all(pattern.fullmatch(name) for claim in text.claims() for name in claim.rests_on)
 

@@ -124,7 +124,7 @@ def audit(
 def _audited(proof: str | Path | None) -> tuple[Mapping[str, Claim], dict[str, str], str]:
     """The claims, the part of the text that each belongs to, and the name of the text."""
     if proof is None:
-        return text.Claims(), text.parts(), AUDITED
+        return text.Claims(), text.sections(), AUDITED
     if Path(proof).suffix != ".proof":
         item = f"a line of the paper is an item: --item {Path(proof).name}"
         raise InvalidInput("proof", proof, f"must end in .proof; {item}")

@@ -330,7 +330,9 @@ def _cells(record: Record) -> list[str]:
 
 def _by_section(ledger: Ledger) -> list[tuple[str, list[Record]]]:
     """The records by part of the text."""
-    return [(section, list(group)) for section, group in groupby(ledger, key=lambda record: record.part)]
+    return [
+        (section, list(group)) for section, group in groupby(ledger, key=lambda record: record.part)
+    ]
 
 
 def standing_text(ledger: Ledger, *, width: int | None = None, color: bool = False) -> str:

@@ -38,7 +38,7 @@ def _text() -> Mapping[str, tuple[str, Proof]]:
     return holder_of
 
 
-def parts() -> dict[str, str]:
+def sections() -> dict[str, str]:
     """Part of the text of every id, in the order of the text."""
     return {name: section for name, (section, _) in _text().items()}
 
@@ -96,12 +96,9 @@ def find(text: str, ids: Sequence[str]) -> str:
     if len(begun) == 1:
         return ids_by_words[begun[0]]
     close = begun or difflib.get_close_matches(words, list(ids_by_words), 4, 0.5)
-    suggestions = ", ".join(ids_by_words[name] for name in close)
-    hint = (
-        f" (close to it: {suggestions})"
-        if suggestions
-        else ", such as D.61, Lemma D.3 or Assumption D.4"
-    )
+    hint = ", such as D.61, Lemma D.3 or Assumption D.4"
+    if close:
+        hint = f" (close to it: {', '.join(ids_by_words[name] for name in close)})"
     raise InvalidInput("item", text, f"must be the id of a line of the ledger{hint}")
 
 

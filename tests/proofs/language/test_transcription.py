@@ -22,7 +22,7 @@ FILE = Path(__file__).parents[2] / "data" / "transcription.json"
 def transcription():
     """Every claim as text, with its repairs."""
     found = {}
-    for name, part in ledger.parts().items():
+    for name, part in ledger.sections().items():
         claim = ledger.by_id(name)
         found[f"{claim.edition}: {claim.id}"] = {
             "part": part,
