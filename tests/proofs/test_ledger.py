@@ -13,7 +13,8 @@ from swingby.proofs.audit.corrections import (
     corrections_markdown,
     corrections_text,
 )
-from swingby.proofs.audit.ledger import COLUMNS, Ledger, anchors, save_picture, summary_lines
+from swingby.proofs.audit.ledger import COLUMNS, Ledger, anchors, summary_lines
+from swingby.proofs.audit.ledger_picture import save_picture
 from swingby.proofs.audit.record import AUDITED, Record
 from swingby.proofs.language import claims as text
 from swingby.proofs.language.claim import Claim, Flaw
@@ -223,7 +224,7 @@ def test_corrections_list_refuted_lines_with_a_repair_that_stands(ledger):
     ("verdict", "count"), [("proved", 1), ("tested", 1), ("undecided", 0), ("refuted", 0)]
 )
 def test_a_repair_that_does_not_stand_is_no_correction(verdict, count):
-    claim = Claim("D.9", "step", "", le(w, 1), flaw=Flaw("typo", "cosmetic", "x")).mended(
+    claim = Claim("D.9", "step", "", le(w, 1), flaw=Flaw("typo", "cosmetic", "x")).with_repair(
         conclusion=le(w, 2)
     )
     ledger = Ledger([record_of(claim, "refuted", repair=record_of(claim.repair, verdict))])

@@ -15,8 +15,9 @@ import sympy
 
 from swingby.proofs.language import claims as text
 from swingby.proofs.language.claim import Claim, Given
-from swingby.proofs.language.claims import by_id, corrected_chain, with_squared_P
+from swingby.proofs.language.claims import by_id
 from swingby.proofs.language.reader import packaged
+from swingby.proofs.language.squared_chain import corrected_chain, with_squared_P
 from swingby.proofs.prover.prove import is_scalar
 from swingby.theory.assumptions import P, beta, d
 
@@ -132,11 +133,11 @@ def test_a_line_rests_on_the_corrected_form_of_what_it_cites():
     A relation that merely names the line as its source, and is not its conclusion, stays.
     """
     x, y, z = sympy.symbols("x y z", positive=True)
-    first = Claim("X.1", "step", "", sympy.Le(x, 1)).mended(conclusion=sympy.Le(x, 2))
+    first = Claim("X.1", "step", "", sympy.Le(x, 1)).with_repair(conclusion=sympy.Le(x, 2))
     second = Claim("X.2", "step", "", sympy.Le(y, 1), first.cite())
     others = (Given(sympy.Le(x, 5), "Assumption D.4"), Given(sympy.Le(x, 7), "X.1"))
     given = (*first.cite(), *second.cite(), *others)
-    third = Claim("X.3", "step", "", sympy.Le(z, 1), given).mended(conclusion=sympy.Le(z, 3))
+    third = Claim("X.3", "step", "", sympy.Le(z, 1), given).with_repair(conclusion=sympy.Le(z, 3))
     chain = corrected_chain([first, second, third])
     assert [line.conclusion for line in chain] == [sympy.Le(x, 2), sympy.Le(y, 1), sympy.Le(z, 3)]
     mended = Given(sympy.Le(x, 2), "X.1")

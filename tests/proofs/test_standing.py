@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from swingby.errors import InvalidInput
 from swingby.proofs.audit import audit as module
 from swingby.proofs.audit.audit import audit, granted, promises
-from swingby.proofs.audit.record import FALLS, OPEN, STANDS, TESTED
+from swingby.proofs.audit.standing import FALLS, OPEN, STANDS, TESTED
 from swingby.proofs.language import claims as text
 from swingby.proofs.language.claim import AlongTrajectory, Claim, Given
 from swingby.proofs.language.reader import packaged
@@ -80,8 +80,8 @@ def test_a_line_is_as_good_as_the_worst_that_can_be_reached(drawn):
 
 
 def test_what_uses_only_the_corrected_form_rests_on_that(monkeypatch):
-    cited = line(1).mended(conclusion=sympy.Ge(x, 0, evaluate=False))
-    cited = cited.mended(conclusion=cited.repair.conclusion, given=(Given(x > 1, "D.9"),))
+    cited = line(1).with_repair(conclusion=sympy.Ge(x, 0, evaluate=False))
+    cited = cited.with_repair(conclusion=cited.repair.conclusion, given=(Given(x > 1, "D.9"),))
     relation = sympy.Ge(x, 5, evaluate=False)
     printed = Claim("D.2", "step", "", relation, (Given(cited.conclusion, "D.1"),))
     spared = Claim("D.3", "step", "", relation, (Given(cited.repair.conclusion, "D.1"),))
@@ -119,7 +119,7 @@ def test_a_promise_that_is_none_is_refused(wrong):
 
 
 def test_a_lemma_under_its_promise_has_the_verdict_of_its_repair(monkeypatch):
-    along = Claim("Lemma D.1", "lemma", "", AlongTrajectory(x > 0, "all")).mended(
+    along = Claim("Lemma D.1", "lemma", "", AlongTrajectory(x > 0, "all")).with_repair(
         given=NOT_DEGENERATE
     )
     verdicts = {

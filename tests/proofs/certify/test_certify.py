@@ -14,7 +14,8 @@ from swingby.errors import InvalidInput
 from swingby.proofs.certify import certify as verb
 from swingby.proofs.certify.ball_run import exactly_semidefinite, follow, semidefinite_in_balls
 from swingby.proofs.certify.certify import certify
-from swingby.proofs.certify.events import Doubt, Watch, neighbourhood
+from swingby.proofs.certify.events import Doubt, Watch
+from swingby.proofs.certify.neighbourhood import neighbourhood
 from swingby.simulate.run import simulate
 from swingby.theory.balls import ball
 from swingby.theory.initial import Initial, Scaled

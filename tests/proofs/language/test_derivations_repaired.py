@@ -8,8 +8,8 @@ import sympy
 
 from swingby.proofs.language import claims as ledger
 from swingby.proofs.language.claim import Claim
-from swingby.proofs.language.conclusions import ByHand, OnInterval
 from swingby.proofs.language.reader import packaged
+from swingby.proofs.language.repaired_conclusions import ByHand, OnInterval
 from swingby.proofs.prover.repaired import random_trials as theorems
 from swingby.proofs.prover.repaired.flow import judge_flow
 from swingby.proofs.prover.scalar.scalar_claims import judge_scalar

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import sympy
 
-from swingby.proofs.language import conclusions
+from swingby.proofs.language import repaired_conclusions as conclusions
 from swingby.proofs.language.claim import Claim
 from swingby.proofs.language.reader import Proof, packaged
 from swingby.proofs.prover.repaired import random_trials as theorems
