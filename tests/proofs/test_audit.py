@@ -56,7 +56,7 @@ def rule(claim, **_):
 def small(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(text, "Claims", lambda: {claim.id: claim for claim in ALL})
-    monkeypatch.setattr(text, "parts", lambda: {claim.id: "Lemma D.1" for claim in ALL})
+    monkeypatch.setattr(text, "sections", lambda: {claim.id: "Lemma D.1" for claim in ALL})
     calls = []
 
     def counted(claim, **options):

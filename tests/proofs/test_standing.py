@@ -37,7 +37,7 @@ def line(number, cites=()):
 def judged_as(monkeypatch, claims, verdicts):
     """The ledger of some claims whose verdicts, by id and edition, are given."""
     monkeypatch.setattr(text, "Claims", lambda: {claim.id: claim for claim in claims})
-    monkeypatch.setattr(text, "parts", lambda: {claim.id: "Lemma D.1" for claim in claims})
+    monkeypatch.setattr(text, "sections", lambda: {claim.id: "Lemma D.1" for claim in claims})
     found = lambda claim, **_: Judged(verdicts[claim.id, claim.edition], "rule")  # noqa: E731
     monkeypatch.setattr(module, "judge", found)
 

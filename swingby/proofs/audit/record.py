@@ -17,10 +17,9 @@ from swingby.proofs.language.claim_text import (
 from swingby.proofs.language.formula_printer import as_read, symbol_text
 from swingby.proofs.prover.evidence import Judged, Witness
 from swingby.report import Shown
-from swingby.report.files import plain
+from swingby.report.lines import USUAL, line_width, lines_text, wrapped
 from swingby.report.markup import html_text, markdown_text
 from swingby.report.number_text import short
-from swingby.report.tables import USUAL, line_width, lines_text, wrapped
 from swingby.theory.verdict import Finding
 
 #: The text that the ledger is about.
@@ -132,7 +131,9 @@ class Record(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
         values = {
-            name: plain(value) for name, value in vars(self).items() if name not in _NOT_PLAIN
+            name: plain_values(value)
+            for name, value in vars(self).items()
+            if name not in _NOT_PLAIN
         }
         return values | {
             "conclusion": statement_line(self.statement),

@@ -32,7 +32,7 @@ from swingby.proofs.certify.events import LEVELS, Doubt, Watch
 from swingby.proofs.certify.exact_inputs import ExactInputs, read_inputs
 from swingby.proofs.certify.facts import CertifiedPeak, Convergence, Passage, RunsAway
 from swingby.proofs.certify.neighbourhood import neighbourhood, squared_distance
-from swingby.theory import budget
+from swingby.theory import budget, search_time
 from swingby.theory.balls import precision
 from swingby.theory.initial import Initial, Scaled
 from swingby.theory.task import SIMTask
@@ -113,7 +113,7 @@ def certify(
         raise InvalidInput("progress", progress, "must be callable")
     inputs = read_inputs(task, W0, eta, dynamics, steps)
     seconds = inputs.last * (SECONDS_A_STEP + SECONDS_A_PRODUCT * len(inputs.signal) ** 3)
-    if seconds > _A_YEAR and math.isinf(budget.left()):
+    if seconds > _A_YEAR and math.isinf(search_time.seconds_left()):
         raise InvalidInput("steps", inputs.last, "must be fewer: these take more than a year")
     budget.expect("the certificate", seconds, partial=True)
     report = _now_and_then(progress)

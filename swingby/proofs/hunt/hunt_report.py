@@ -13,10 +13,10 @@ from swingby.proofs.language.claim_text import source_text
 from swingby.proofs.language.formula_printer import as_read
 from swingby.proofs.prover.evidence import Witness
 from swingby.report import Shown
-from swingby.report.files import plain
+from swingby.report.files import plain_values
+from swingby.report.lines import USUAL, line_width, lines_text, wrapped
 from swingby.report.markup import html_text
 from swingby.report.number_text import counted
-from swingby.report.tables import USUAL, line_width, lines_text, wrapped
 from swingby.theory.verdict import Finding
 
 #: The dynamics, as a title names them.
@@ -120,7 +120,7 @@ class Hunt(Shown):
         }
         hunts = [hunt.to_dict() for hunt in self.parts]
         seconds = round(self.seconds, 3)
-        return {**plain(fields), "found": self.found, "seconds": seconds, "parts": hunts}
+        return {**plain_values(fields), "found": self.found, "seconds": seconds, "parts": hunts}
 
 
 def _title(hunt: Hunt) -> str:
