@@ -20,7 +20,7 @@ import sympy
 
 from swingby.proofs.language.claim import Claim
 from swingby.proofs.prover.evidence import Judged, Witness
-from swingby.report.files import BROKEN, write_text
+from swingby.report.files import BROKEN, plain_values, write_text
 from swingby.report.seals import sealed, unsealed
 from swingby.report.source_hash import PACKAGE, hash_of
 from swingby.theory.verdict import Finding

@@ -17,6 +17,7 @@ from swingby.proofs.language.claim_text import (
 from swingby.proofs.language.formula_printer import as_read, symbol_text
 from swingby.proofs.prover.evidence import Judged, Witness
 from swingby.report import Shown
+from swingby.report.files import plain_values
 from swingby.report.lines import USUAL, line_width, lines_text, wrapped
 from swingby.report.markup import html_text, markdown_text
 from swingby.report.number_text import short
