@@ -47,8 +47,8 @@ def rule(claim, **_):
     if isinstance(claim.conclusion, AlongTrajectory):
         return Judged(Finding.TESTED, "runs", cases=5)
     bound = claim.conclusion.rhs
-    known = [given.relation.rhs for given in claim.given]
-    largest = max(known, default=2)
+    bounds = [hypothesis.relation.rhs for hypothesis in claim.given]
+    largest = max(bounds, default=2)
     return Judged(Finding.PROVED if bound <= largest else Finding.REFUTED, "rule")
 
 
@@ -85,7 +85,7 @@ def test_a_flaw_shows_only_where_the_machine_refutes(small, monkeypatch):
 
 
 def test_records_come_in_the_order_of_the_text_whatever_was_asked_first(small):
-    assert [one.id for one in audit(["D.3", "(d.1)"], progress=False)] == ["D.1", "D.3"]
+    assert [record.id for record in audit(["D.3", "(d.1)"], progress=False)] == ["D.1", "D.3"]
 
 
 def test_a_repair_that_uses_the_corrected_line_rests_on_nothing_refuted(small):
@@ -160,9 +160,9 @@ def test_an_interrupted_audit_keeps_what_is_done(small, monkeypatch):
 
 
 def test_progress_is_called_with_every_line(small):
-    seen = []
-    audit(progress=lambda *arguments: seen.append(arguments))
-    assert seen == [(claim.id, place + 1, 5) for place, claim in enumerate(ALL)]
+    calls = []
+    audit(progress=lambda *arguments: calls.append(arguments))
+    assert calls == [(claim.id, index + 1, 5) for index, claim in enumerate(ALL)]
 
 
 def test_on_a_terminal_one_line_has_a_bar_too(small, monkeypatch):

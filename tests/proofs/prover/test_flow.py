@@ -13,7 +13,7 @@ from swingby.proofs.prover.repaired import random_trials as theorems
 from swingby.proofs.prover.repaired.flow import judge_flow
 from swingby.proofs.prover.repaired.random_trials import TESTS
 from swingby.theory import dynamics
-from tests.theory.letters import le, lt
+from tests.proofs.letters import le, lt
 
 R = sympy.Symbol("r", positive=True)
 X, A_1, Y = conclusions.X, conclusions.A_1, conclusions.Y
