@@ -51,7 +51,7 @@ class Correction:
 
 
 def corrections(ledger: Ledger) -> tuple[Correction, ...]:
-    """The refuted lines with a proved or tested repair, fatal ones first.
+    """The refuted lines with a proved or tested repair, fatal lines first.
 
     Lines that say the same twice, such as a theorem and its display, are one.
     """

@@ -64,14 +64,14 @@ class Ledger(Sequence[Record], Drawn):
     @overload
     def __getitem__(self, key: int | str) -> Record: ...
     @overload
-    def __getitem__(self, place: slice) -> Self: ...
-    def __getitem__(self, place: int | str | slice) -> Record | Self:
-        if isinstance(place, slice):
-            return type(self)(self._records[place], self.promised)
-        if isinstance(place, int):
-            return self._records[place]
+    def __getitem__(self, key: slice) -> Self: ...
+    def __getitem__(self, key: int | str | slice) -> Record | Self:
+        if isinstance(key, slice):
+            return type(self)(self._records[key], self.promised)
+        if isinstance(key, int):
+            return self._records[key]
         names = [record.id for record in self._records]
-        return self._records[names.index(find(place, names))]
+        return self._records[names.index(find(key, names))]
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self._records)

@@ -55,14 +55,14 @@ from swingby.theory import balls
 from swingby.theory.initial import Blocks, connected_blocks
 
 #: No entry of an exact step has more bits in numerator or denominator, W(0) excepted.
-MOST_BITS = 20_000
+_MOST_BITS = 20_000
 #: A run in balls ends before an entry passes this size: it diverges faster than exponentially.
 LARGEST = 10.0**100
 
 Rows = Sequence[Sequence[Any]]
 
 
-class ExactStep(NamedTuple):
+class _ExactStep(NamedTuple):
     """W at one step as rows of flint.fmpq, and the blocks that still move."""
 
     W: list[list[Any]]
@@ -76,7 +76,7 @@ def rational(number: Fraction) -> flint.fmpq:
 
 def follow_exactly(
     signal: Sequence[Fraction], W0: Rows, eta: Fraction, dynamics: str
-) -> Iterator[ExactStep]:
+) -> Iterator[_ExactStep]:
     """W(0), W(1), ... as rationals, from a symmetric W(0); the rows are fresh at every step.
 
     The last one is at rest, nothing moving, or the last before an entry has too many bits.
@@ -100,9 +100,9 @@ def follow_exactly(
             for block in blocks
             if any(following[i, j] != W[i, j] for i in block for j in block)
         )
-        yield ExactStep(W.tolist(), blocks)
+        yield _ExactStep(W.tolist(), blocks)
         sizes = (max(x.p.bit_length(), x.q.bit_length()) for x in following.entries())
-        if not blocks or max(sizes) > MOST_BITS:
+        if not blocks or max(sizes) > _MOST_BITS:
             return
         W = following
 

@@ -232,7 +232,7 @@ class _Matrices:
         return substituted
 
     def reduced(self, x: Words, trace: bool) -> Words:
-        """The words after the rules; under a trace, one of those that have the same trace."""
+        """The words after the rules; under a trace, the least word of those with the same trace."""
         total: Words = {}
         for (summed, word), value in x.items():
             for first, second in pairwise((*word, *word[:1]) if trace else word):

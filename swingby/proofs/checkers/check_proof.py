@@ -173,7 +173,7 @@ class Exact:
         return term, value
 
     def exp(self, x: Any) -> Any:
-        """The exponential, of a sum: one letter for each product in it."""
+        """The exponential of a sum: a letter for each product in it."""
         top, below = self.quotient(x)
         if below:
             raise ValueError("an exponential of a quotient")

@@ -206,7 +206,7 @@ def _targets(statement: str | Claim | None, edition: str) -> tuple[Claim, ...]:
 
 
 def _in_edition(claim: Claim, edition: str, *, own: bool) -> Claim:
-    """The form of a claim that an edition has; of one's own, the claim itself or its repair."""
+    """The form of a claim in an edition; of a claim of the user's, itself or its repair."""
     if own and edition != "corrected":
         return claim
     for form in claim:
@@ -230,7 +230,7 @@ def _kind(claim: Claim) -> str:
 
 
 def _search_line(claim: Claim, seed: int, clock: Clock) -> SearchLog:
-    """Ask the prover for a line, one about numbers with other seeds until the time is over."""
+    """Ask the prover for a line; for a line about numbers with other seeds, until time is up."""
     log, repeats = SearchLog(), is_scalar(claim)
     for number in range(_MOST_ROUNDS if repeats else 1):
         if number and clock.over():

@@ -125,7 +125,7 @@ def _faster(draft: Draft) -> Draft:
 
 
 def _matrices(matrix: Matrix) -> Iterator[Matrix]:
-    """Simpler matrices: ones, whole numbers, then entry by entry."""
+    """Simpler matrices: all entries 1, whole numbers, then entry by entry."""
     d = len(matrix)
     yield ((Fraction(1),) * d,) * d
     yield tuple(tuple(Fraction(round(entry)) for entry in row) for row in matrix)
