@@ -129,10 +129,10 @@ def _deliver_standing(arguments: Arguments, ledger: Ledger) -> None:
     from swingby.proofs.audit.ledger import standing_text
 
     def content() -> dict[str, Any]:
-        words = {"printed": False, "corrected": True}
+        editions = {"printed": False, "corrected": True}
         return {"promised": ledger.promised} | {
-            word: [asdict(record) for record in ledger.standing(corrected=corrected)]
-            for word, corrected in words.items()
+            label: [asdict(record) for record in ledger.standing(corrected=corrected)]
+            for label, corrected in editions.items()
         }
 
     texts = SimpleNamespace(

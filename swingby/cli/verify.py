@@ -15,7 +15,7 @@ from swingby.errors import InvalidInput
 from swingby.report.files import BROKEN
 from swingby.report.seals import unsealed
 
-_UNSEALED = "must have a digest of what it says: the command that wrote it makes one that has"
+_UNSEALED = "must hold a digest of its content: write it anew with the command that made it"
 
 
 @command(click.argument("file", type=click.Path(path_type=Path)), options.JSON)
@@ -57,15 +57,20 @@ def _inspect(file: Path) -> tuple[str, list[str]]:
         from swingby.lab.sweeps.store import APPLICATION_ID, verify_store
 
         if begin[68:] != APPLICATION_ID.to_bytes(4):
-            raise InvalidInput("file", file, "must be of swingby; this database is another one's")
+            raise InvalidInput(
+                "file", file, "must be a store of swingby, not another SQLite database"
+            )
         return "store of a sweep", _refusals(lambda: verify_store(file))
     if file.suffix == ".safetensors":
         return "checkpoint", _checkpoint(file)
     if begin.startswith(b"PK"):
         return _sealed_arrays(file)
     if file.suffix != ".json":
-        requirement = "must be a .sqlite, .json, .npz or .safetensors of swingby's; tables and "
-        raise InvalidInput("file", file, f"{requirement}pictures are made again by their command")
+        requirement = (
+            "must be a .sqlite, .json, .npz or .safetensors file of swingby; tables and pictures "
+            "are made again by their command"
+        )
+        raise InvalidInput("file", file, requirement)
     from swingby.proofs.checkers.replay import read, replay
 
     text = text_of(file, "file", "JSON file")

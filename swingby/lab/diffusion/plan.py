@@ -90,7 +90,7 @@ class Plan:
     seeds: int
     first_seed: int
     #: What is predicted for runs has to come true in such a share of them
-    #: (:func:`swingby.theory.verdict.reaches`).
+    #: (:func:`swingby.theory.share.reaches`).
     share: float
     #: A predicted time, ratio of times, or signal is exact up to this factor.
     within: float

@@ -11,7 +11,8 @@ import numpy as np
 from swingby.lab.figures.figure import Criterion, Data, Measured, criterion, under_every_reading
 from swingby.lab.figures.theory_runs import SWINGS
 from swingby.simulate.outcome import Extremum, turning_points
-from swingby.theory.verdict import Share, Verdict, reaches, share_of, yes
+from swingby.theory.share import Share, reaches, share_of
+from swingby.theory.verdict import Verdict, yes
 
 #: How often.
 TIMES = {1: "once", 2: "twice", 3: "three times", 4: "four times"}

@@ -26,7 +26,8 @@ from swingby.report.files import writable, write_json
 from swingby.report.seals import unsealed
 from swingby.report.source_hash import hash_of
 from swingby.theory.input_files import json_of
-from swingby.theory.verdict import Share, Verdict, all_hold, counted, judged, share_of, within_bar
+from swingby.theory.share import Share, judged, share_of
+from swingby.theory.verdict import Verdict, all_hold, counted, within_bar
 
 #: Runs of a cell of networks, and settings of a cell of diffusion models.
 RUNS, SETTINGS = 200, 100

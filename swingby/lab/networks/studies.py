@@ -30,8 +30,8 @@ from swingby.lab.networks.survival import expect, largest_minor, make_cell, stan
 from swingby.lab.networks.training import train
 from swingby.report import Grid
 from swingby.theory import numbers
+from swingby.theory.share import Share, share_of
 from swingby.theory.task import SIMTask
-from swingby.theory.verdict import Share, share_of
 from swingby.verify.predict_swing import predict_swing_batch
 
 #: omega of the runs of :func:`laws`, and what their gradient is.

@@ -31,8 +31,9 @@ from swingby.lab.networks.training import train
 from swingby.lab.networks.training_run import TrainingRun
 from swingby.report import Framed, Grid
 from swingby.report.files import storable
+from swingby.theory.share import Share, agrees, reaches, share_of
 from swingby.theory.task import SIMTask
-from swingby.theory.verdict import Share, Verdict, agrees, reaches, share_of
+from swingby.theory.verdict import Verdict
 from swingby.verify.predict_batch import predict_batch
 from swingby.verify.predict_swing import predict_swing_batch
 

@@ -24,7 +24,7 @@ from swingby.report import Grid
 from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS
 from swingby.theory.numbers import Floats, Integers
-from swingby.theory.verdict import Share
+from swingby.theory.share import Share
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,7 +15,7 @@ import pytest
 import swingby
 from swingby.lab.figures.criteria import cut, happens, verdict_of
 from swingby.lab.figures.make import figure
-from swingby.theory.verdict import Share
+from swingby.theory.share import Share
 
 NETWORKS = ("2a", "2b", "2c", "3", "7", "11", "12", "13", "14", "15", "16")
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from swingby.errors import InvalidInput
+from swingby.theory.share import Share, agrees, reaches
 from swingby.theory.task import SIMTask
-from swingby.theory.verdict import Share, Verdict, agrees, reaches
+from swingby.theory.verdict import Verdict
 
 pytest.importorskip("torch")
 

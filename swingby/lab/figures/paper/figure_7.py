@@ -14,7 +14,7 @@ from swingby.lab.figures.network_runs import cell, code_cells, edition_of, setti
 from swingby.lab.networks import Network, train
 from swingby.lab.networks.setting import Floats, Integers
 from swingby.report.pictures import PAGE, titled
-from swingby.theory.verdict import share_of
+from swingby.theory.share import share_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -30,7 +30,8 @@ from swingby.lab.figures.network_runs import (
 )
 from swingby.lab.figures.panels import outputs_picture
 from swingby.lab.networks import Network
-from swingby.theory.verdict import all_hold, share_of, yes
+from swingby.theory.share import share_of
+from swingby.theory.verdict import all_hold, yes
 
 #: From a stronger second concept to a stronger first one.
 MUS = (("1", "2"), ("1.2", "1.8"), ("1.5", "1.5"), ("1.8", "1.2"), ("2", "1"))

@@ -30,7 +30,8 @@ from swingby.lab.figures.network_runs import (
 )
 from swingby.lab.figures.panels import losses_picture, outputs_picture
 from swingby.lab.networks import Network
-from swingby.theory.verdict import Verdict, share_of, yes
+from swingby.theory.share import share_of
+from swingby.theory.verdict import Verdict, yes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
