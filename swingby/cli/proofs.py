@@ -73,7 +73,7 @@ def audit(arguments: Arguments) -> int:
     if export is not None:
         _export(ledger, export)
     if arguments.graph is not None:
-        from swingby.proofs.audit.ledger import save_picture
+        from swingby.proofs.audit.ledger_picture import save_picture
 
         save_picture(ledger, arguments.graph)
     if arguments.graph is not None and arguments.out is None and not arguments.as_json:
