@@ -7,7 +7,7 @@ from swingby.lab.diffusion import recorded_study
 from swingby.lab.diffusion.study_pictures import circles_figure, study_figure
 from swingby.lab.networks import Data, Setting, train
 from swingby.theory.task import SIMTask
-from swingby.verify.compare import paper_settings
+from swingby.verify.paper_settings import paper_settings
 
 FOLDER = Path(__file__).parent / "pictures"
 

@@ -22,9 +22,10 @@ from studies.runner import (
 from swingby.errors import SwingbyError
 from swingby.lab.figures.evidence import Evidence, write_record
 from swingby.report import Grid
-from swingby.report.files import sealed, write_text
+from swingby.report.files import write_text
 from swingby.report.progress import PartProgress
-from swingby.theory.law.compiled import folder
+from swingby.report.seals import sealed
+from swingby.theory.compiled_text import folder
 
 
 @click.command()

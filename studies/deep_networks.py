@@ -19,8 +19,9 @@ from studies.plan import Plan, load_plan
 from studies.study import Numbers, Study, plain_numbers, plain_rows, recorded_rows, rows_of_shares
 from swingby.lab.networks.setting import Data, Floats, Network, Optimizer, Setting
 from swingby.lab.networks.training import train
+from swingby.theory.share import share_of
 from swingby.theory.task import SIMTask
-from swingby.theory.verdict import Verdict, all_hold, share_of, within_bar
+from swingby.theory.verdict import Verdict, all_hold, within_bar
 from swingby.verify.predict_network import NetworkSchedule, predict_network
 
 #: Signals fall from 1 by random factors between these.

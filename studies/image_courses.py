@@ -12,7 +12,7 @@ from studies.plan import Plan
 from studies.study import Numbers, Results, Study, plain_numbers
 from swingby.lab import diffusion
 from swingby.lab.figures.evidence import EvidenceRow
-from swingby.theory.law.compiled import folder
+from swingby.theory.compiled_text import folder
 
 
 def _image_cells(_: Plan) -> Mapping[str, Any]:

@@ -20,24 +20,17 @@ from numpy.typing import ArrayLike
 from studies.plan import Plan
 from studies.study import Numbers, Study, plain_numbers, plain_rows, recorded_rows, rows_of_shares
 from swingby.errors import InvalidInput
-from swingby.lab.networks.model import gram, initial_weights
-from swingby.lab.networks.samples import training_points
-from swingby.lab.networks.setting import (
-    Data,
-    Floats,
-    Integers,
-    Network,
-    Optimizer,
-    Setting,
-    clock,
-)
+from swingby.lab.networks.setting import Data, Floats, Integers, Network, Optimizer, Setting
 from swingby.lab.networks.training import train
+from swingby.lab.networks.training_clock import clock
+from swingby.lab.networks.training_points import training_points
 from swingby.lab.networks.training_run import TrainingRun
+from swingby.lab.networks.weights import gram, initial_weights
 from swingby.simulate.outcome import first_reach
 from swingby.theory import numbers
-from swingby.theory.lemmas import one_layer_output
+from swingby.theory.one_layer import one_layer_output
+from swingby.theory.share import Share, share_of
 from swingby.theory.task import SIMTask
-from swingby.theory.verdict import Share, share_of
 from swingby.verify.predict import predict
 from swingby.verify.predict_batch import BatchSchedule, predict_batch
 from swingby.verify.predict_swing import predict_swing_batch

@@ -26,12 +26,12 @@ from studies.plan import Plan
 from studies.study import Numbers, Results, Study
 from studies.survival import expect, largest_minor, make_cell, standard_cells, survival
 from swingby.lab.networks.forecast import Forecast, forecast
-from swingby.lab.networks.model import gram
 from swingby.lab.networks.setting import Data, Floats, Network, Optimizer, Setting
 from swingby.lab.networks.training import train
+from swingby.lab.networks.weights import gram
 from swingby.report import Grid
+from swingby.theory.share import Share, share_of
 from swingby.theory.task import SIMTask
-from swingby.theory.verdict import Share, share_of
 from swingby.verify.predict_swing import predict_swing_batch
 
 #: omega of the runs of :func:`laws`, and what their gradient is.

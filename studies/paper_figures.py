@@ -8,11 +8,12 @@ from typing import Any
 
 from studies.plan import Plan
 from studies.study import Numbers, Study, plain_numbers, plain_rows, recorded_rows
+from swingby.lab.figures.catalogue import all_figures, figure_of
 from swingby.lab.figures.evidence import EvidenceRow
-from swingby.lab.figures.make import all_figures, figure, make_figures
-from swingby.theory.law.compiled import folder
+from swingby.lab.figures.make import make_figures
+from swingby.theory.compiled_text import folder
 from swingby.theory.verdict import all_hold, within_bar
-from swingby.verify.compare import paper_settings
+from swingby.verify.paper_settings import paper_settings
 
 
 def _map_cells(_: Plan) -> Mapping[str, Any]:
@@ -69,7 +70,8 @@ def _made_figure(number: str) -> tuple[Any, ...]:
 def _figure_rows(number: str) -> list[dict[str, Any]]:
     """The criteria of a figure."""
     seeds = {
-        edition.name: int(edition.parameters.get("seeds", 1)) for edition in figure(number).editions
+        edition.name: int(edition.parameters.get("seeds", 1))
+        for edition in figure_of(number).editions
     }
     return plain_rows(
         EvidenceRow(
@@ -82,7 +84,7 @@ def _figure_rows(number: str) -> list[dict[str, Any]]:
 
 
 def _figure_canary(plan: Plan) -> Numbers:
-    chosen = figure(_figure_cells(plan)[plan["canary"]])
+    chosen = figure_of(_figure_cells(plan)[plan["canary"]])
     return {
         f"{edition.name}, {criterion.id}": [measured.value, str(measured.verdict)]
         for edition in chosen.editions

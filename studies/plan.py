@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from swingby.theory.reading import plain_toml, text_of
+from swingby.theory.input_files import plain_toml, text_of
 
 FOLDER = Path(__file__).parent
 Plan = dict[str, Any]

@@ -15,7 +15,7 @@ import numpy as np
 from studies.plan import Plan
 from swingby.lab.figures.evidence import EvidenceRow
 from swingby.report import Grid
-from swingby.theory.verdict import Share, judged
+from swingby.theory.share import Share, judged
 
 #: What is predicted for all runs has to come true in so many.
 MOST = 0.9

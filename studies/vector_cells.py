@@ -14,8 +14,9 @@ from studies.study import Numbers, Study, plain_numbers, plain_rows, recorded_ro
 from swingby.lab.diffusion.vectors import VectorComparison, VectorSetting, compare_vectors
 from swingby.lab.diffusion.vectors.vector_setting import SCHEDULE
 from swingby.lab.figures.evidence import EvidenceRow
+from swingby.theory.share import share_of
 from swingby.theory.task import SIMTask
-from swingby.theory.verdict import Verdict, share_of
+from swingby.theory.verdict import Verdict
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ import numpy as np
 import pytest
 
 import swingby
+from tests import results
 from tests.forked import FULL
-from tests.report import results
 
 TASK, W0 = swingby.SIMTask.from_signal([4, 1]), [[0.02, 0.01], [0.01, 0.02]]
 #: One call of every public function; `hunt` and `paper_tables` take longer, for no other code.
@@ -127,7 +127,7 @@ IN_PLACE = {
     "swingby.simulate.state.State",
     "swingby.proofs.certify.ball_run.BallState",
     "swingby.proofs.certify.events.Watch",
-    "swingby.proofs.hunt.trajectory_search.Hunted",
+    "swingby.proofs.hunt.search_log.SearchLog",
     "swingby.proofs.prover.scalar.branch_and_bound.Report",
     "swingby.proofs.prover.trajectories.trajectory_claims.Runs",
 }

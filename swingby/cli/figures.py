@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from swingby.cli import options
-from swingby.cli.options import PICTURES, Given, command, exit_code, refuse, say
+from swingby.cli.arguments import Arguments, exit_code, print_result, refuse
+from swingby.cli.budget_option import BUDGET
+from swingby.cli.command import command
+from swingby.cli.options import PICTURES
 from swingby.errors import InvalidInput
 from swingby.report.files import write_text
 from swingby.report.pictures import save_figure
@@ -39,7 +42,7 @@ IMAGE_SECONDS = 2.6e-6
     options.flag("--list", "List the figures, and draw nothing.", "listed"),
     options.JSON,
 )
-def figures(given: Given) -> int:
+def figures(given: Arguments) -> int:
     """Draw the paper's figures, and judge each by its criteria.
 
     The same command resumes where it was stopped. Exit code 0: every criterion holds, 1: some
@@ -48,7 +51,9 @@ def figures(given: Given) -> int:
     \b
     swingby figures --only 5,8 --quick
     """  # noqa: D301
-    from swingby.lab.figures.make import all_figures, chosen, kept, make_figures
+    from swingby.lab.figures.catalogue import all_figures, chosen
+    from swingby.lab.figures.figure_files import read_data
+    from swingby.lab.figures.make import make_figures
 
     if given.listed:
         refuse("together with list", "quick", "out", "no_resume")
@@ -56,17 +61,17 @@ def figures(given: Given) -> int:
 
         numbers = {figure.number for figure, _ in chosen(given.only, given.edition)}
         table = list_grid(tuple(figure for figure in all_figures() if figure.number in numbers))
-        say(table, table.to_dict, as_json=given.as_json)
+        print_result(table, table.to_dict, as_json=given.as_json)
         return 0
     seconds = sum(
         FIGURE_SECONDS.get(figure.number, 2)
         for figure, edition in chosen(given.only, given.edition)
-        if given.no_resume or kept(Path(given.out), figure, edition, given.quick) is None
+        if given.no_resume or read_data(Path(given.out), figure, edition, given.quick) is None
     )
     expect("drawing the figures", seconds, partial=True)
-    arguments = given.named("out", "only", "quick")
-    result = make_figures(editions=given.edition, resume=not given.no_resume, **arguments)
-    say(result.to_grid(), result.to_dict, as_json=given.as_json)
+    passed = given.named("out", "only", "quick")
+    result = make_figures(editions=given.edition, resume=not given.no_resume, **passed)
+    print_result(result.to_grid(), result.to_dict, as_json=given.as_json)
     return 5 if result.problems else exit_code([result.verdict])
 
 
@@ -85,7 +90,7 @@ def figures(given: Given) -> int:
     options.JSON,
     options.out(),
 )
-def evidence(given: Given) -> int:
+def evidence(given: Arguments) -> int:
     """Print every prediction of the theory against its observation.
 
     The rows are those of the studies in a checkout, which python -m studies runs again, or those of
@@ -108,7 +113,7 @@ def evidence(given: Given) -> int:
 
 
 @click.group()
-@options.BUDGET
+@BUDGET
 def diffusion() -> None:
     """Train image diffusion models and compare with the theory.
 
@@ -138,7 +143,7 @@ _JUDGING = (
     options.target("--data", "Draw images of the four classes, as Fig. 19", PICTURES),
     group=diffusion,
 )
-def plan(given: Given) -> int:
+def plan(given: Arguments) -> int:
     """Write the plan of a factorial study.
 
     Its factors are separation, contrast, gain and optimizer.
@@ -171,7 +176,7 @@ def plan(given: Given) -> int:
     *_JUDGING,
     group=diffusion,
 )
-def study(given: Given) -> int:
+def study(given: Arguments) -> int:
     """Train the models of a plan, and judge the theory by them.
 
     The same command resumes a study that was stopped. Exit code 0: every prediction holds, 1: some
@@ -200,7 +205,7 @@ def _seconds(plan: Plan) -> float:
 
 
 @command(click.argument("what", metavar="STUDY.json|recorded"), *_JUDGING, group=diffusion)
-def judge(given: Given) -> int:
+def judge(given: Arguments) -> int:
     """Judge the theory by the file of a study, or by the recorded study.
 
     \b
@@ -216,7 +221,7 @@ def judge(given: Given) -> int:
     return _deliver_judgement(given, ImageStudy.load(given.what), Path(given.what).parent)
 
 
-def _deliver_judgement(given: Given, study: ImageStudy, folder: Path) -> int:
+def _deliver_judgement(given: Arguments, study: ImageStudy, folder: Path) -> int:
     from swingby.lab.diffusion.judgement import judge
 
     judgement = judge(study)

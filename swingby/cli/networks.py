@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from swingby.cli import options
-from swingby.cli.options import PICTURES, Given, Tables, command, exit_code, refuse, say
+from swingby.cli.arguments import Arguments, Tables, exit_code, print_result, refuse
+from swingby.cli.command import command
+from swingby.cli.options import PICTURES
 from swingby.errors import MISSING, InvalidInput
 from swingby.report.progress import PartProgress
 from swingby.theory.budget import expect
@@ -65,7 +67,7 @@ RELU_SECONDS = (600, 7200)
     options.target("--plot", "Draw trajectories and losses", PICTURES),
     options.JSON,
 )
-def train(given: Given) -> int:
+def train(given: Arguments) -> int:
     """Train networks on a SIM task, and time their concepts.
 
     Exit code 0: every network learned every concept (its output at the test point reached half),
@@ -90,18 +92,16 @@ def train(given: Given) -> int:
     resumable = given.checkpoint is not None
     expect("the training", seconds * setting.total_steps, partial=resumable)
     start = None if given.start is None else Path(given.start)
-    where = given.named("device", "checkpoint")
+    where = given.named("device", "checkpoint", "out")
     run = run_training(settings, start=start, record=record, progress=True, **where)
-    if given.out is not None:
-        run.save(given.out)
     if given.plot is not None:
         run.save_picture(given.plot)
-    say(run.to_grid(), run.to_dict, as_json=given.as_json)
+    print_result(run.to_grid(), run.to_dict, as_json=given.as_json)
     return 0 if set(run.outcomes) == {"learned"} else 1
 
 
-def _training_setting(given: Given) -> Setting:
-    """The setting that is trained, from options as they were typed."""
+def _training_setting(given: Arguments) -> Setting:
+    """The setting of a training run, from options as they were typed."""
     from swingby.lab.networks import Data, Network, Optimizer, Setting, read_samples
     from swingby.lab.networks.samples import samples_task
     from swingby.theory import numbers
@@ -153,7 +153,7 @@ def _training_setting(given: Given) -> Setting:
     options.JSON,
     options.out(),
 )
-def vectors(given: Given) -> int:
+def vectors(given: Arguments) -> int:
     """Train diffusion models on points of a SIM task.
 
     The condition of a point is the point itself. Half-times are steps at which the diagonal
@@ -177,7 +177,7 @@ def vectors(given: Given) -> int:
     return exit_code(row.verdict for row in comparison.rows)
 
 
-def _vector_setting(given: Given) -> VectorSetting:
+def _vector_setting(given: Arguments) -> VectorSetting:
     """The setting that is trained, from options as they were typed."""
     from swingby.lab.diffusion.vectors import VectorSetting
 
@@ -196,7 +196,7 @@ def _vector_setting(given: Given) -> VectorSetting:
     options.JSON,
     options.out(),
 )
-def relu(given: Given) -> int:
+def relu(given: Arguments) -> int:
     """Study two-layer ReLU networks: alignment and threshold.
 
     The study asks when the networks align early, and past which threshold they fit no noise. Exit
@@ -217,19 +217,18 @@ def relu(given: Given) -> int:
     expect("the study", seconds, partial=given.store is not None)
     with PartProgress(1, "relu", shown=True) as progress:
         progress.start("relu")
-        measured = study(
-            workers=workers, tell=progress.tell, **given.named("quick", "seed", "store")
-        )
+        passed = given.named("quick", "seed", "store")
+        measured = study(workers=workers, tell=progress.tell, **passed)
     given.deliver(Tables(tables(measured)), measured.to_dict)
     return exit_code(row["verdict"] for row in rows(measured))
 
 
-def _look(given: Given) -> int:
+def _look(given: Arguments) -> int:
     """The extremal vectors of data in a file, and what is asked of them."""
     import numpy as np
 
     from swingby.lab.relu import check, extremal_vectors
-    from swingby.theory.reading import text_of
+    from swingby.theory.input_files import text_of
 
     path = given.data
     text = text_of(path, "data", "file of numbers")

@@ -1,9 +1,8 @@
-"""The tables over all settings of the paper: one summary line each, and Gaussian starts."""
+"""Tables over all settings of the paper: a summary line each, and Gaussian starts."""
 
 from __future__ import annotations
 
 import importlib.util
-import json
 import math
 import re
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from swingby.report import Grid
-from swingby.report.files import whole, writable, write_text
+from swingby.report.files import json_text, whole, writable, write_text
 from swingby.report.number_text import steps_text
 from swingby.simulate.batch import simulate_batch
 from swingby.simulate.initialization import gaussian_factor
@@ -76,21 +75,23 @@ def gaussian_grid(seed: int = 0) -> Grid:
         steps = int(predicted.quantile(1 - 1e-9).max() * 2)
         batch = simulate_batch(task.signal, W0, float(ETA), steps=steps, dynamics=dynamics)
         for k in task.order:
-            seen = batch.half_times[:, k]
-            seen = seen[np.isfinite(seen)]
+            observed = batch.half_times[:, k]
+            observed = observed[np.isfinite(observed)]
             low, high = predicted.quantile([0.05, 0.95])[:, k]
-            spread = seen.std(ddof=1)
+            spread = observed.std(ddof=1)
+            mean_error = spread / math.sqrt(len(observed))
+            inside = ((observed >= low) & (observed <= high)).mean()
             rows.append(
                 {
                     "dynamics": dynamics,
                     "entry": f"w_{k + 1}{k + 1}",
                     ">mean predicted": steps_text(float(predicted.mean[k])),
-                    ">mean seen": f"{seen.mean():.1f} +- {spread / math.sqrt(len(seen)):.1f}",
+                    ">mean seen": f"{observed.mean():.1f} +- {mean_error:.1f}",
                     ">sd predicted": steps_text(float(predicted.sd[k])),
                     ">sd seen": f"{spread:.1f}",
                     ">5 % to 95 %": f"{low:.0f} to {high:.0f}",
-                    ">seen inside": f"{100 * ((seen >= low) & (seen <= high)).mean():.0f} %",
-                    ">not learned": f"{RUNS - len(seen)}",
+                    ">seen inside": f"{100 * inside:.0f} %",
+                    ">not learned": f"{RUNS - len(observed)}",
                 }
             )
     above = f"U(0) = {SCALE} N(0, 1), 3 x {WIDTH}, eta = {ETA}, {RUNS} runs; half-times in steps."
@@ -113,9 +114,7 @@ def write_folder(
         "table.md": "\n\n".join(grid.to_markdown() for grid in all_grids),
         "table.tex": "\n\n".join(f"% {grid.title}\n{grid.to_latex()}" for grid in all_grids),
         "table.csv": frame.to_csv(index=False),
-        "table.json": json.dumps(
-            [comparison.to_dict() for comparison in comparisons], indent=1, allow_nan=False
-        ),
+        "table.json": json_text([comparison.to_dict() for comparison in comparisons]),
     }
     with writable(folder) as target:
         target.mkdir(parents=True, exist_ok=True)

@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 
 import swingby
 from swingby.errors import MISSING, InvalidInput, SwingbyError
-from swingby.report.files import unsealed, write_json
-from swingby.theory.reading import json_of
+from swingby.report.files import write_json
+from swingby.report.seals import unsealed
+from swingby.theory.input_files import json_of
 
 #: Seconds between two looks at what workers do.
 GLANCE = 0.5

@@ -12,8 +12,8 @@ from markdown_it import MarkdownIt
 
 from swingby import cli
 from swingby.report import Grid
-from swingby.report.tables import USUAL
-from tests.report import results
+from swingby.report.lines import USUAL
+from tests import results
 
 WIDTHS = (60, 80, 120)
 NAMES = [
@@ -193,7 +193,7 @@ COMMANDS = [
     "figures --list",
     "evidence",
     "evidence --rows",
-    "sweep grid.toml --store s.sqlite --workers 0 --disagreements --descents",
+    "sweep grid.toml --out s --workers 0 --disagreements --descents",
     "doctor",
     pytest.param(
         "vectors --mu 1,2 --sigma 0.05,0.05 --eta 0.05 --steps 60", marks=pytest.mark.torch

@@ -17,7 +17,7 @@ from studies.law_errors import draw_starts, law_errors, output_errors, own_momen
 from studies.survival import FIG8, standard_cells
 from swingby.lab.networks import Data, Network, Optimizer, Setting, train
 from swingby.lab.networks.forecast import forecast
-from swingby.lab.networks.model import initial_weights
+from swingby.lab.networks.weights import initial_weights
 from tests.forked import FULL
 
 pytestmark = pytest.mark.torch

@@ -13,7 +13,8 @@ from studies.plan import load_plan
 from studies.study import Study, recorded_rows, rows_of_shares
 from swingby.errors import InvalidInput
 from swingby.lab.figures.evidence import EvidenceRow, read_record, write_record
-from swingby.theory.verdict import Share, Verdict
+from swingby.theory.share import Share
+from swingby.theory.verdict import Verdict
 from tests.forked import FULL
 
 

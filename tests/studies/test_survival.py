@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from swingby.errors import InvalidInput
+from swingby.theory.share import Share, agrees, reaches
 from swingby.theory.task import SIMTask
-from swingby.theory.verdict import Share, Verdict, agrees, reaches
+from swingby.theory.verdict import Verdict
 
 pytest.importorskip("torch")
 
@@ -23,7 +24,7 @@ from studies.survival import (
     tail,
 )
 from swingby.lab.networks import Data, Network, Optimizer, Setting, train
-from swingby.lab.networks.model import gram, initial_weights
+from swingby.lab.networks.weights import gram, initial_weights
 from swingby.verify.predict_batch import predict_batch
 from tests.forked import FULL
 

@@ -13,10 +13,11 @@ from swingby.errors import InvalidInput
 from swingby.lab.diffusion.course import Course, ImageCell
 from swingby.lab.diffusion.plan import Plan, recorded_plan
 from swingby.lab.diffusion.preset import with_fields
-from swingby.lab.networks.setting import instance, put, several
+from swingby.lab.field_checks import instance, members_of, set_field
 from swingby.lab.study_records import recorded_file
-from swingby.report.files import sealed, unsealed, write_text
-from swingby.theory.reading import json_of
+from swingby.report.files import write_text
+from swingby.report.seals import sealed, unsealed
+from swingby.theory.input_files import json_of
 
 #: Raised whenever a file of a study means something else.
 _STUDY_VERSION = 3
@@ -41,7 +42,7 @@ class ImageStudy:
     def __post_init__(self) -> None:
         instance(self.plan, "plan", Plan)
         if self.courses != ():
-            put(self, "courses", several(self.courses, "courses", Course))
+            set_field(self, "courses", members_of(self.courses, "courses", Course))
         jobs = [(course.cell, course.seed) for course in self.courses]
         if len(set(jobs)) < len(jobs) or not set(jobs) <= set(self.plan.jobs):
             raise InvalidInput("courses", "others", "must be runs of the plan, each once")

@@ -19,7 +19,7 @@ from swingby.errors import InvalidInput
 from swingby.lab.diffusion.course import Course, ImageCell
 from swingby.lab.diffusion.image_study import ImageStudy, course_file, edited
 from swingby.lab.diffusion.plan import Plan
-from swingby.lab.networks.setting import instance
+from swingby.lab.field_checks import instance
 from swingby.lab.study_records import GLANCE, measure_side_by_side
 from swingby.report.files import write_text
 from swingby.report.progress import Progress
@@ -82,7 +82,7 @@ def run_study(
         raise InvalidInput("progress", progress, "must be True or False")
     import loky
 
-    from swingby.lab.networks.loop import usable_folder
+    from swingby.lab.networks.checkpoint import usable_folder
     from swingby.simulate.on_torch import usable_device
 
     torch, processor = usable_device("cpu" if device is None else device)

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from swingby.errors import InvalidInput
-from swingby.lab.networks.setting import some_of
+from swingby.lab.field_checks import some_of
 from swingby.lab.study_records import recorded_file
 from swingby.report import Framed, Grid
-from swingby.report.files import unsealed, write_json
-from swingby.theory.reading import json_of
+from swingby.report.files import write_json
+from swingby.report.seals import unsealed
+from swingby.theory.input_files import json_of
 from swingby.theory.verdict import Verdict, counted
 
 FORMAT = "swingby evidence 2"

@@ -23,10 +23,11 @@ from swingby.lab.relu.geometry import Floats
 from swingby.lab.relu.runs import BINS, CLOSE, MOST, SIGMA, ThresholdCell, cells, close, measure
 from swingby.lab.study_records import Tell, measure_cells, recorded_file
 from swingby.report import Drawn, Grid
-from swingby.report.files import unsealed
+from swingby.report.seals import unsealed
 from swingby.theory import numbers
-from swingby.theory.reading import json_of
-from swingby.theory.verdict import Share, counted, inside, judged, share_of
+from swingby.theory.input_files import json_of
+from swingby.theory.share import Share, judged, share_of
+from swingby.theory.verdict import counted, inside
 
 FORMAT = "swingby relu 3"
 #: Mean |cosine| of neurons with least squares, weighted by |a_j w_j|, that counts as one line.

@@ -1,7 +1,8 @@
 r"""The repaired edition: hypotheses that are met at omega of everyday size, for the flow.
 
 The theorems speak of :math:`\dot W = BW + WB` (time is eta times steps) from a positive definite
-W(0): :mod:`swingby.theory.repaired.theorem_two` on convergence and for two concepts,
+W(0): :mod:`swingby.theory.repaired.theorem_g` on convergence,
+:mod:`swingby.theory.repaired.theorem_two` for two concepts,
 :mod:`swingby.theory.repaired.theorem_r` for two or more. For one concept the flow is the
 logistic :math:`\dot w = 2aw(1-w)`, so that :math:`w(0) \le \beta\omega \le 1` is all there is to
 ask. omega_0 is a sufficient constant: above it these theorems are silent, which is not to say that
@@ -22,11 +23,12 @@ import sympy
 
 from swingby.errors import InvalidInput
 from swingby.theory import balls, numbers
-from swingby.theory.assumptions import Condition, Statement, a_k, beta, omega
+from swingby.theory.assumptions import a_k, beta, omega
 from swingby.theory.balls import precision
 from swingby.theory.repaired import theorem_r, theorem_two
+from swingby.theory.repaired.repaired_setting import LEVEL, RepairedSetting
 from swingby.theory.repaired.theorem_r import Certified
-from swingby.theory.repaired.theorem_two import Setting
+from swingby.theory.statement import Condition, Statement
 from swingby.theory.verdict import Verdict, from_sign
 
 rho, omega_0, q = sympy.symbols("rho omega_0 q", positive=True)
@@ -70,7 +72,7 @@ STATEMENTS = (D1, D3, D4)
 
 @dataclass(frozen=True)
 class RepairedFindings:
-    """What the repaired edition says at given numbers; concepts in the user's order.
+    """Findings of the repaired edition at given numbers; concepts in the user's order.
 
     `verdict`: on D.1' and D.4' together.
     `theorem`: the theorem that covers omega.
@@ -138,8 +140,8 @@ def largest_omega(
 
     def promised(log_omega: Fraction) -> bool:
         omega = _rational_below(log_omega)
-        found = limits.covered(signal, omega)
-        return found is not None and _keeps(found, signal, omega, rho, peak, extra)
+        covering = limits.covered(signal, omega)
+        return covering is not None and _keeps(covering, signal, omega, rho, peak, extra)
 
     high, step = limits.largest, Fraction(1)
     if promised(high):
@@ -160,21 +162,21 @@ def _rational_below(log_omega: Fraction) -> Fraction:
     """A short rational just below exp(log_omega)."""
     with precision(128):
         value = balls.ball(log_omega).exp().lower()
-        mantissa, exponent = (int(part) for part in value.mid().man_exp())
+        mantissa, exponent = (int(number) for number in value.mid().man_exp())
     shift = max(mantissa.bit_length() - 60, 0)
     return Fraction(mantissa >> shift) * Fraction(2) ** (exponent + shift)
 
 
 def _keeps(
-    found: RepairedFindings,
+    promise: RepairedFindings,
     signal: tuple[Fraction, ...],
     omega: Fraction,
     rho: Fraction,
     peak: Fraction | None,
     extra: Fraction | None,
 ) -> bool:
-    """Whether what is found is a promise of the size that is asked for."""
-    peaks, times = found.log_peaks or {}, found.reach_by or ()
+    """True if the promise is of the size that is asked for."""
+    peaks, times = promise.log_peaks or {}, promise.reach_by or ()
     with precision(256):
         if peak is not None and any(
             balls.ball(Fraction(x)) > balls.ball(peak).log()
@@ -184,7 +186,7 @@ def _keeps(
             return False
         if extra is None:
             return True
-        level, start = theorem_two.LEVEL, rho * omega
+        level, start = LEVEL, rho * omega
         odds = balls.ball(level / (1 - level) * (1 - start) / start).log() + balls.ball(extra)
         return all(
             bool(balls.ball(Fraction(time)) * 2 * balls.ball(a) <= odds)
@@ -195,7 +197,7 @@ def _keeps(
 def findings(
     signal: tuple[Fraction, ...], omega: Fraction, beta: Fraction, rho: Fraction
 ) -> RepairedFindings:
-    """Decide D.4' and, where it holds, evaluate what the theorem promises."""
+    """Decide D.4' and, if it holds, evaluate the promise of the theorem."""
     if omega <= 0:
         raise InvalidInput("omega", omega, "must be positive", "D.4'")
     if not _admissible(signal, beta, rho):
@@ -204,21 +206,21 @@ def findings(
     if len(signal) == 1:
         return _one_concept(signal[0], omega, beta, rho)
     limits = _Limits.of(signal, beta, rho)
-    found = limits.covered(signal, omega)
-    return found or _judged(_side(omega, limits.largest), None, omega, limits.omega_0)
+    promise = limits.covered(signal, omega)
+    return promise or _judged(_side(omega, limits.largest), None, omega, limits.omega_0)
 
 
 @dataclass(frozen=True)
 class _Limits:
     """Certified logarithms of omega_0, by theorem."""
 
-    setting: Setting
+    setting: RepairedSetting
     two: Fraction | None
     r: Certified
 
     @classmethod
     def of(cls, signal: tuple[Fraction, ...], beta: Fraction, rho: Fraction) -> _Limits:
-        setting = Setting(tuple(sorted(signal, reverse=True)), beta, rho)
+        setting = RepairedSetting(tuple(sorted(signal, reverse=True)), beta, rho)
         two = theorem_two.log_omega_0(setting) if setting.d == 2 else None
         return cls(setting, two, theorem_r.search(setting))
 
@@ -231,7 +233,7 @@ class _Limits:
         return _enclosed(lambda: balls.ball(self.largest).exp())
 
     def covered(self, signal: tuple[Fraction, ...], omega: Fraction) -> RepairedFindings | None:
-        """The promise of the theorem that covers omega, if one does."""
+        """The promise of the theorem that covers omega; None if omega is not covered."""
         ranks = [self.setting.signal.index(value) for value in signal]
         if self.two is not None and _side(omega, self.two) == Verdict.HOLDS:
             return _two_concepts(self, ranks, omega)
@@ -241,7 +243,7 @@ class _Limits:
 
 
 def _admissible(signal: tuple[Fraction, ...], beta: Fraction, rho: Fraction) -> bool:
-    """Whether D.1' holds; rho and beta are refused where no W(0) could meet D.3'."""
+    """True if D.1' holds; rho and beta are refused if no W(0) could meet D.3'."""
     if not 0 < rho <= beta:
         raise InvalidInput("rho", rho, "must be positive and at most beta", "D.3'")
     return min(signal) > 0 and len(set(signal)) == len(signal)
@@ -269,12 +271,12 @@ def _below(ball: flint.arb) -> mpmath.mpf:
 def _judged(
     verdict: Verdict, theorem: str | None, omega: Fraction, limit: flint.arb
 ) -> RepairedFindings:
-    """Findings that say where omega stands, without a promise."""
+    """Findings that compare omega with omega_0, without a promise."""
     with precision(256):
         margin = float((limit.log() - balls.ball(omega).log()) / flint.arb(10).log())
     sign = {Verdict.HOLDS: "<=", Verdict.FAILS: ">", Verdict.UNDECIDED: "?"}[verdict]
-    shown = mpmath.nstr(_below(limit), 5)
-    reason = f"omega = {numbers.scientific(omega)} {sign} omega_0 = {shown}"
+    limit_text = mpmath.nstr(_below(limit), 5)
+    reason = f"omega = {numbers.scientific(omega)} {sign} omega_0 = {limit_text}"
     if verdict == Verdict.FAILS:
         reason += ": not covered by the theorem, which does not say that it is not learned"
     return RepairedFindings(verdict, theorem, _below(limit), margin, None, None, None, reason)
@@ -285,7 +287,7 @@ def _one_concept(a: Fraction, omega: Fraction, beta: Fraction, rho: Fraction) ->
     limit = _enclosed(lambda: 1 / balls.ball(beta))
     if beta * omega > 1:
         return _judged(Verdict.FAILS, None, omega, limit)
-    start = min(rho * omega, theorem_two.LEVEL)
+    start = min(rho * omega, LEVEL)
     with precision(256):
         odds = balls.ball(4 * (1 - start) / start)
         reach = balls.float_above(odds.log() / (2 * balls.ball(a)))
@@ -298,10 +300,10 @@ def _two_concepts(limits: _Limits, ranks: list[int], omega: Fraction) -> Repaire
     with precision(256):
         L = balls.ball(omega).log()
         peak, times = theorem_two.log_peak(setting, L), theorem_two.time_bounds(setting, L)
-        found = theorem_two.constants(setting, L)
-        constants = {"k": balls.midpoint(found.log_k.exp())}
+        values = theorem_two.constants(setting, L)
+        constants = {"k": balls.midpoint(values.log_k.exp())}
         for name in ("r", "x_star", "K", "E1", "extra"):
-            constants[name] = balls.midpoint(getattr(found, name))
+            constants[name] = balls.midpoint(getattr(values, name))
     return replace(
         _judged(Verdict.HOLDS, "two concepts", omega, limits.omega_0),
         log_peaks={(0, 1): peak},
@@ -311,7 +313,7 @@ def _two_concepts(limits: _Limits, ranks: list[int], omega: Fraction) -> Repaire
 
 
 def _many_concepts(limits: _Limits, ranks: list[int], omega: Fraction) -> RepairedFindings:
-    """Theorem R, with a witness made for this omega where the search finds one."""
+    """The promise of Theorem R, with a witness for this omega if the search succeeds."""
     setting = limits.setting
     with precision(256):
         L = balls.ball(omega).log()

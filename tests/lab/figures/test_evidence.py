@@ -15,7 +15,8 @@ from swingby.lab.figures.evidence import (
     write_record,
 )
 from swingby.report import files
-from swingby.theory.verdict import Share, Verdict, needed, reaches
+from swingby.theory.share import Share, needed, reaches
+from swingby.theory.verdict import Verdict
 
 SOURCES = ("map", "autograd", "networks", "deep", "figures", "vectors", "images", "relu")
 

@@ -10,7 +10,7 @@ from swingby.errors import InvalidInput
 from swingby.lab.networks import Data, Network, Optimizer, Setting, TrainingRun, train
 from swingby.lab.networks.training_run import FORMAT
 from swingby.report.files import write_arrays
-from swingby.theory.reading import read_arrays
+from swingby.theory.input_files import read_arrays
 from swingby.theory.task import SIMTask
 from tests.lab.networks.plain_loop import assert_equal
 
@@ -37,6 +37,16 @@ def test_everything_comes_back(run, tmp_path):
     for wrong in (tmp_path, tmp_path / "none" / "run.npz"):
         with pytest.raises(InvalidInput, match="out must be writable"):
             run.save(wrong)
+
+
+def test_training_writes_its_run_and_refuses_the_place_before(run, tmp_path, monkeypatch):
+    settings = list(run.settings)
+    assert_equal(train(settings, out=tmp_path / "run.npz"), run)
+    assert_equal(TrainingRun.load(tmp_path / "run.npz"), run)
+    monkeypatch.setattr("swingby.lab.networks.training.descend", None)
+    for wrong in (tmp_path / "none" / "run.npz", tmp_path / "run.npz" / "run.npz", tmp_path, 3):
+        with pytest.raises(InvalidInput, match=r"^out must be"):
+            train(settings, out=wrong)
 
 
 @pytest.mark.parametrize(

@@ -16,12 +16,10 @@ from swingby.lab.networks import (
     Optimizer,
     Setting,
     TrainingRun,
+    batches,
     train,
 )
-from swingby.lab.networks import (
-    samples as data,
-)
-from swingby.theory import reading
+from swingby.theory import input_files
 from swingby.theory.task import SIMTask
 
 torch = pytest.importorskip("torch")
@@ -87,7 +85,7 @@ def test_initial_weights_from_a_file(workplace, refused, monkeypatch):
     np.savez(workplace / "objects.npz", np.array([{}], dtype=object))
     (workplace / "text.npz").write_text("no archive")
     np.savez_compressed(workplace / "bomb.npz", np.zeros(1 << 10))
-    monkeypatch.setattr(reading, "MOST_BYTES", 1 << 12)
+    monkeypatch.setattr(input_files, "MOST_BYTES", 1 << 12)
     for name in ("objects", "text", "bomb", "missing", "run"):
         said = refused(["train", *TASK, *options, "--start", f"{name}.npz"])
         assert said.startswith("swingby: start must")
@@ -153,7 +151,7 @@ def test_without_mu_or_torch(refused, monkeypatch):
 
 
 def test_ctrl_c_is_one_line_and_the_same_command_goes_on(capsys, monkeypatch):
-    original = data.Points.batch
+    original = batches.Points.batch
 
     def interrupted(self, step):
         if step == 100:
@@ -163,7 +161,7 @@ def test_ctrl_c_is_one_line_and_the_same_command_goes_on(capsys, monkeypatch):
     text = "--depth 2 --activation relu --batch-size 16 --epochs 40 --checkpoint kept"
     options = text.split()
     with monkeypatch.context() as patch:
-        patch.setattr(data.Points, "batch", interrupted)
+        patch.setattr(batches.Points, "batch", interrupted)
         assert run(*options) == 130
     captured = capsys.readouterr()
     (file,) = Path("kept").glob("*")

@@ -12,7 +12,7 @@ import numpy as np
 from swingby.lab.diffusion.vectors.vector_prediction import VectorPrediction, predict_vectors
 from swingby.lab.diffusion.vectors.vector_setting import VectorSetting
 from swingby.lab.diffusion.vectors.vector_training import VectorRun, train_vectors
-from swingby.lab.networks.setting import several
+from swingby.lab.field_checks import members_of
 from swingby.lab.networks.training_run import order_text
 from swingby.report import Framed, Grid
 from swingby.report.files import storable
@@ -103,7 +103,7 @@ def compare_vectors(settings: VectorSetting | Sequence[VectorSetting]) -> Vector
     4 hold, 0 fail, 0 undecided.
     Range: inside.
     """
-    chosen = several(settings, "settings", VectorSetting)
+    chosen = members_of(settings, "settings", VectorSetting)
     predictions = [predict_vectors(setting) for setting in chosen]
     kinds: dict[tuple[object, ...], list[int]] = {}
     for index, setting in enumerate(chosen):
