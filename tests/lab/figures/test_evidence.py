@@ -130,20 +130,3 @@ def test_the_command(capsys, record):
     assert cli.run(["evidence", "--record", str(record), "--verdict", "holds"]) == 0
     assert "first" in capsys.readouterr().out
     assert cli.run(["evidence", "--source", "nosuch"]) == 2
-
-
-def test_the_code_of_a_study_is_what_it_imports_and_not_its_words(tmp_path, monkeypatch):
-    """Sources of a small package of the same name: one imports the other through its folder."""
-    folder = tmp_path / "part"
-    folder.mkdir()
-    (folder / "__init__.py").write_text("from swingby.part.deep import f\n")
-    deep, top = folder / "deep.py", tmp_path / "top.py"
-    deep.write_text('"""Words."""\n\n\ndef f():\n    """More."""\n    return 1\n')
-    top.write_text("from swingby.part import f\n")
-    monkeypatch.setattr(files, "PACKAGE", tmp_path)
-    first = files.hash_of(top, words=False), files.hash_of(top)
-    deep.write_text("def f():  # a remark\n    return 1\n")
-    second = files.hash_of(top, words=False), files.hash_of(top)
-    assert (first[0] == second[0], first[1] == second[1]) == (True, False)
-    deep.write_text("def f():\n    return 2\n")
-    assert files.hash_of(top, words=False) != first[0]
