@@ -57,37 +57,41 @@ def _within_hypotheses(claim: Claim, judged: Judged) -> Judged:
     if claim.quantifier == "exists":
         reason = "a point of failure, which says nothing of others"
         return undecided("no prover", f"{judged.method}: {reason}")
-    unmet = [known for known in claim.given if not _holds(claim, judged.witness, known.relation)]
+    unmet = [
+        hypothesis
+        for hypothesis in claim.given
+        if not _holds(claim, judged.witness, hypothesis.relation)
+    ]
     if not unmet:
         return judged
     from swingby.proofs.prover.algebra.matrix import point_of_failure
 
-    under = tuple(known.relation for known in unmet)
+    under = tuple(hypothesis.relation for hypothesis in unmet)
     kinds = conclusions.MatrixIdentity | conclusions.EntryIdentity | conclusions.GradientIdentity
-    if all(isinstance(one, kinds) for one in (claim.conclusion, *under)):
+    if all(isinstance(statement, kinds) for statement in (claim.conclusion, *under)):
         witness = point_of_failure(claim.conclusion, claim.where, under)
         if witness is not None:
             return replace(judged, witness=witness)
-    sources = ", ".join(dict.fromkeys(known.source for known in unmet))
+    sources = ", ".join(dict.fromkeys(hypothesis.source for hypothesis in unmet))
     reason = f"no point of failure that is known to meet its hypotheses ({sources})"
     return undecided("no prover", f"{judged.method}: {reason}")
 
 
-def _holds(claim: Claim, witness: Witness | None, given: Any) -> bool:
+def _holds(claim: Claim, witness: Witness | None, relation: Any) -> bool:
     """Whether a hypothesis is known to hold at a witness: relations there, identities anywhere."""
-    if not isinstance(given, sympy.Basic):
-        alone = replace(claim, conclusion=given, given=())
+    if not isinstance(relation, sympy.Basic):
+        alone = replace(claim, conclusion=relation, given=())
         return judge(alone).verdict is Finding.PROVED
     values = {} if witness is None else witness.values
     for letter, value in claim.where:
-        given = given.xreplace({letter: value})
+        relation = relation.xreplace({letter: value})
     exact = {
         letter: sympy.Rational(values[letter.name])
-        for letter in given.atoms(sympy.Symbol)
+        for letter in relation.atoms(sympy.Symbol)
         if re.fullmatch(r"-?\d+(/\d+)?", values.get(letter.name, ""))
     }
     try:
-        return given.xreplace(exact) is sympy.true
+        return relation.xreplace(exact) is sympy.true
     except TypeError:  # a side has no value there
         return False
 
@@ -95,7 +99,7 @@ def _holds(claim: Claim, witness: Witness | None, given: Any) -> bool:
 def is_scalar(claim: Claim) -> bool:
     """Whether a claim is about numbers alone: relations between commuting expressions."""
     return isinstance(claim.conclusion, sympy.Basic) and all(
-        isinstance(part, sympy.core.relational.Relational)
-        and all(side.is_commutative for side in part.args)
-        for part in claim.conditions
+        isinstance(relation, sympy.core.relational.Relational)
+        and all(side.is_commutative for side in relation.args)
+        for relation in claim.conditions
     )

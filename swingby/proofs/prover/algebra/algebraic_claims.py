@@ -58,37 +58,43 @@ def _strange_indices(conclusion: Any) -> Iterator[Any]:
 
     An index that is summed over may be any letter.
     """
-    whole = [part for part in vars(conclusion).values() if isinstance(part, sympy.Basic)]
-    parts = {one for part in whole for one in part.atoms(sympy.Indexed, sympy.Function, sympy.Sum)}
-    bound = {one.args[1][0] for one in parts if isinstance(one, sympy.Sum)}
-    for one in sorted(parts, key=str):
-        word = one.func.__name__
-        indices = one.args[1:] if isinstance(one, sympy.Indexed) else ()
-        indices = one.args if word in ("KroneckerDelta", "inside") else indices
+    formulas = [
+        formula for formula in vars(conclusion).values() if isinstance(formula, sympy.Basic)
+    ]
+    nodes = {
+        node
+        for formula in formulas
+        for node in formula.atoms(sympy.Indexed, sympy.Function, sympy.Sum)
+    }
+    bound = {node.args[1][0] for node in nodes if isinstance(node, sympy.Sum)}
+    for node in sorted(nodes, key=str):
+        word = node.func.__name__
+        indices = node.args[1:] if isinstance(node, sympy.Indexed) else ()
+        indices = node.args if word in ("KroneckerDelta", "inside") else indices
         yield from (x for x in indices if not (x.is_Symbol and (x.is_integer or x in bound)))
 
 
 def _judge_both(claim: Claim) -> Judged | None:
-    parts: dict[str, Judged] = {}
+    judgements: dict[str, Judged] = {}
     for conclusion in claim.conclusion.parts:
         judged = judge_algebra(replace(claim, conclusion=conclusion))
         if judged is None:
             return None
-        parts[conclusion.lines()] = judged
+        judgements[conclusion.lines()] = judged
     for decisive in (Finding.REFUTED, Finding.UNDECIDED):
-        for part in parts.values():
-            if part.verdict is decisive:
-                return replace(part, parts=parts)
-    method = "; ".join(dict.fromkeys(part.method for part in parts.values()))
-    evidence = tuple(line for part in parts.values() for line in part.evidence)
-    return Judged(Finding.PROVED, method, evidence, parts=parts)
+        for judged in judgements.values():
+            if judged.verdict is decisive:
+                return replace(judged, parts=judgements)
+    method = "; ".join(dict.fromkeys(judged.method for judged in judgements.values()))
+    evidence = tuple(line for judged in judgements.values() for line in judged.evidence)
+    return Judged(Finding.PROVED, method, evidence, parts=judgements)
 
 
 def _judge_diagonal() -> Judged:
     u = sympy.IndexedBase("u_index")
     # (W - I) x^(v) has entry (w_ii - 1) v_i mu_i
     residual = (w[i, i] - 1) * mu[i]
-    loss_v, loss_u = (sympy.Sum((residual * one[i]) ** 2, (i, 1, d)) for one in (v, u))
+    loss_v, loss_u = (sympy.Sum((residual * point[i]) ** 2, (i, 1, d)) for point in (v, u))
     squares = sympy.Sum(residual**2 * (v[i] - u[i]) * (v[i] + u[i]), (i, 1, d))
     judged = judge_matrix(Claim("", "identity", "", EntryIdentity(loss_v - loss_u, squares)))
     if judged.verdict is not Finding.PROVED:
@@ -113,16 +119,16 @@ def _judge_order() -> Judged:
         away = residual * sympy.Matrix([mu_k * on for mu_k, on in zip(signals, index, strict=True)])
         return sum(entry**2 for entry in away) / 2
 
-    given = (Relation(cross**2, first * second, "<="),)
+    hypotheses = (Relation(cross**2, first * second, "<="),)
     corners = list(itertools.product((0, 1), repeat=2))
     for lower, upper in itertools.permutations(corners, 2):
-        if any(one > two for one, two in zip(lower, upper, strict=True)):
+        if any(low > high for low, high in zip(lower, upper, strict=True)):
             continue
         goal = Relation(loss(lower), loss(upper), "<=")
-        witness = counterexample(Search(Sequent(given, goal)))
+        witness = counterexample(Search(Sequent(hypotheses, goal)))
         if witness is not None:
-            place = {"d": "2", "s": "2", "t": "0", "u": str(lower), "v": str(upper)}
-            witness = replace(witness, values=place | witness.values)
+            setting = {"d": "2", "s": "2", "t": "0", "u": str(lower), "v": str(upper)}
+            witness = replace(witness, values=setting | witness.values)
             return Judged(Finding.REFUTED, "small rationals", (), witness)
     return undecided("search", "no witness for d = s = 2")
 
@@ -142,14 +148,18 @@ def judge_solution(claim: Claim) -> Judged:
     letters = sorted(solution.free_symbols, key=str)
     for name, case in conclusion.cases:
         positive = re.findall(r"(\S+) > 0", name)
-        known = [sympy.Eq(*pair, evaluate=False) for pair in case]
-        known += [letter > 0 for letter in letters if letter.name in positive]
+        hypotheses = [sympy.Eq(*pair, evaluate=False) for pair in case]
+        hypotheses += [letter > 0 for letter in letters if letter.name in positive]
         line = Claim(
             f"{claim.id}, {name}",
             "identity",
             "",
             sympy.Tuple(equation, start),
-            tuple(Given(one, "case") for one in known if one is not sympy.true),
+            tuple(
+                Given(hypothesis, "case")
+                for hypothesis in hypotheses
+                if hypothesis is not sympy.true
+            ),
             where=((value, solution),),
         )
         judged = judge_scalar(line)
@@ -158,8 +168,10 @@ def judge_solution(claim: Claim) -> Judged:
             return replace(judged, witness=replace(judged.witness, values=values))
         if judged.verdict is not Finding.PROVED:
             return judged
-        shown = [part.subs(case) for part in (linear, constant, conclusion.start)]
-        evidence.append("{}: dw/dt = {} w + {} and w(0) = {}, exactly".format(name, *shown))
+        coefficients = [
+            coefficient.subs(case) for coefficient in (linear, constant, conclusion.start)
+        ]
+        evidence.append("{}: dw/dt = {} w + {} and w(0) = {}, exactly".format(name, *coefficients))
     return Judged(
         Finding.PROVED,
         "derivative and initial value by sympy, case by case; uniqueness for linear equations",

@@ -65,8 +65,8 @@ def entry_of(expression: Any) -> Any:
         for letter, power in (factor.as_base_exp() for factor in factors):
             if not (power.is_Integer and power > 0 and letter in {*LETTERS, I}):
                 raise Unsupported(f"no entries for {letter**power}")
-            for one in [letter] * int(power) if letter != I else []:
-                word[-1:] = [W] if word[-1:] == [U] and one == Ut else [*word[-1:], one]
+            for factor in [letter] * int(power) if letter != I else []:
+                word[-1:] = [W] if word[-1:] == [U] and factor == Ut else [*word[-1:], factor]
         total += sympy.Mul(*scalars) * _entry(tuple(word))
     return total
 
@@ -132,16 +132,18 @@ def patterns(
     expression: Any, *, symmetric: bool = False, square: bool = False
 ) -> Iterator[Pattern]:
     """Every case that a formula in entries needs."""
-    bound = {one.args[1] for one in expression.atoms(sympy.Function) if _name(one) == "rest"}
-    free = {symbol for symbol in expression.free_symbols if symbol.is_integer} - bound - {cluster}
-    free |= {i, j} if bound else set()
-    indices = sorted(free, key=str)
+    bound = {node.args[1] for node in expression.atoms(sympy.Function) if _name(node) == "rest"}
+    unbound = (
+        {symbol for symbol in expression.free_symbols if symbol.is_integer} - bound - {cluster}
+    )
+    unbound |= {i, j} if bound else set()
+    indices = sorted(unbound, key=str)
     names = {str(base) for base in expression.atoms(sympy.IndexedBase)} & {"mu", "sigma"}
-    inside = any(_name(one) == "inside" for one in expression.atoms(sympy.Function))
+    inside = any(_name(node) == "inside" for node in expression.atoms(sympy.Function))
     located = bool(names) or inside or expression.has(s)
     options = STATES[:2] if square else STATES
     for code in itertools.product(range(len(indices)), repeat=len(indices)):
-        if any(label > max(code[:place], default=-1) + 1 for place, label in enumerate(code)):
+        if any(label > max(code[:position], default=-1) + 1 for position, label in enumerate(code)):
             continue
         labels = dict(zip(indices, map(str, code), strict=True))
         distinct = sorted(set(labels.values())) if located else []
@@ -160,7 +162,7 @@ def evaluate(expression: Any, pattern: Pattern) -> Any:
     if isinstance(expression, sympy.Indexed):
         return _atom(expression, pattern)
     if expression.is_Add or expression.is_Mul or expression.is_Pow:
-        return expression.func(*(evaluate(part, pattern) for part in expression.args))
+        return expression.func(*(evaluate(argument, pattern) for argument in expression.args))
     name, labels = _name(expression), pattern.labels
     if name == "KroneckerDelta":
         return sympy.Integer(int(labels[expression.args[0]] == labels[expression.args[1]]))
@@ -171,8 +173,8 @@ def evaluate(expression: Any, pattern: Pattern) -> Any:
         if others or lower != 1 or OTHER in labels.values() or upper not in (s, d, d_prime):
             raise Unsupported("a sum inside another, or not from 1 to a size of this kind")
         met = {s: pattern.inside, d: pattern.free, d_prime: []}[upper]
-        parts = [evaluate(expression.function, pattern.bind(index, label)) for label in met]
-        return sum(parts) + _rest(expression.function, index, upper, pattern)
+        summands = [evaluate(expression.function, pattern.bind(index, label)) for label in met]
+        return sum(summands) + _rest(expression.function, index, upper, pattern)
     if name == "rest":
         if set(labels) != set(labels) & {i, j}:
             raise Unsupported("the rest of a sum beside indices other than i and j")
@@ -222,8 +224,8 @@ def _settled(value: Any, pattern: Pattern) -> Any:
     markers = {_marker(upper): count for upper, count in counts.items()}
     total = sympy.Integer(0)
     for term in sympy.Add.make_args(sympy.expand(value)):
-        found = [symbol for symbol in markers if term.has(symbol)]
-        if len(found) > 1 or any(sympy.degree(term, symbol) != 1 for symbol in found):
+        present = [symbol for symbol in markers if term.has(symbol)]
+        if len(present) > 1 or any(sympy.degree(term, symbol) != 1 for symbol in present):
             raise Unsupported("a product of sums")
         total += term if _is_generic(term) else term.subs(markers)
     return total
@@ -236,11 +238,11 @@ def _mean(body: Any, pattern: Pattern) -> Any:
         return gaussian_mean(body, pattern)
     if not pattern.states:
         raise Unsupported("a cluster without a statement on [s]")
-    other = gaussian_mean(body, pattern.bind(cluster, OTHER))
-    if _is_generic(other):
+    other_mean = gaussian_mean(body, pattern.bind(cluster, OTHER))
+    if _is_generic(other_mean):
         raise Unsupported("a mean that depends on the other clusters one by one")
     met = [gaussian_mean(body, pattern.bind(cluster, label)) for label in pattern.inside]
-    return (sum(met) + (s - len(pattern.inside)) * other) / s
+    return (sum(met) + (s - len(pattern.inside)) * other_mean) / s
 
 
 def gaussian_mean(body: Any, pattern: Pattern) -> Any:

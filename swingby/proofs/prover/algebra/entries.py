@@ -68,15 +68,15 @@ def polynomials(write: Write) -> tuple[list[str], list[Any]]:
     write(note)
     ordered = sorted(names | {name[2:] for name in names if name.startswith("1/")}) or ["x"]
     # flint takes any names, but prints and parses only simple ones
-    context = flint.fmpq_mpoly_ctx.get([f"v{place}" for place in range(len(ordered))], "degrevlex")
+    context = flint.fmpq_mpoly_ctx.get([f"v{index}" for index in range(len(ordered))], "degrevlex")
     letters = dict(zip(ordered, context.gens(), strict=True))
-    found = [context.constant(0) + item for item in write(letters.__getitem__)]
+    expanded = [context.constant(0) + item for item in write(letters.__getitem__)]
     # the leading terms have no common letter, so one division after the other is complete
     for name in ordered:
         if name.startswith("1/"):
             relation = letters[name] * letters[name[2:]] - 1
-            found = [divmod(item, relation)[1] for item in found]
-    return ordered, found
+            expanded = [divmod(item, relation)[1] for item in expanded]
+    return ordered, expanded
 
 
 def written(polynomial: Any, names: list[str]) -> str:
@@ -115,7 +115,7 @@ def nonzero_point(polynomial: Any, names: list[str]) -> dict[str, Fraction] | No
     """
     called = polynomial.context().names()
     values: dict[str, Fraction] = {}
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         if name.startswith("1/"):
             continue
         inverse = names.index(f"1/{name}") if f"1/{name}" in names else None
@@ -123,12 +123,12 @@ def nonzero_point(polynomial: Any, names: list[str]) -> dict[str, Fraction] | No
         if name.startswith(("exp(", *POSITIVE)):
             candidates = (1,) if name.startswith("exp(") else (1, 2, 3)
         for value in candidates:
-            swap = {called[place]: flint.fmpq(value)}
+            swap = {called[index]: flint.fmpq(value)}
             if inverse is not None:
                 swap[called[inverse]] = 1 / flint.fmpq(value)
-            left = polynomial.subs(swap)
-            if left != 0:
-                polynomial, values[name] = left, Fraction(value)
+            remainder = polynomial.subs(swap)
+            if remainder != 0:
+                polynomial, values[name] = remainder, Fraction(value)
                 break
         else:
             return None
@@ -181,14 +181,14 @@ class Entries:
     @property
     def names(self) -> dict[str, str]:
         """Sizes and indices for a witness."""
-        shown = {name: str(value) for name, value in (self.sizes | self.indices).items()}
-        shown |= {f"a_{place}": "0" for place in sorted(self.zero)}
+        labels = {name: str(value) for name, value in (self.sizes | self.indices).items()}
+        labels |= {f"a_{direction}": "0" for direction in sorted(self.zero)}
         if self.sample is not None:
             if self.root == "full":
-                shown |= {"samples": "columns of sqrt(s n) A^(1/2), then zeros"}
+                labels |= {"samples": "columns of sqrt(s n) A^(1/2), then zeros"}
             group, number = self.sample
-            shown |= {"the single sample": f"p = {group}, k = {number}"}
-        return shown
+            labels |= {"the single sample": f"p = {group}, k = {number}"}
+        return labels
 
     def samples(self) -> Iterator[Entries]:
         """The same letters for each sample in turn, its cluster bound."""
@@ -258,11 +258,14 @@ class Entries:
         group = self.sizes["s"] if symbol in LAST_CLUSTER else group
         if base != "x" or self.root != "full":
             return [self.number(f"{base}_{p}^({group},{number})") for p in places]
-        count, place = self.sizes["s"] * self.sizes["n"], (group - 1) * self.sizes["n"] + number
+        count, sample_index = (
+            self.sizes["s"] * self.sizes["n"],
+            (group - 1) * self.sizes["n"] + number,
+        )
         if math.isqrt(count) ** 2 != count or count < len(places):
             raise Unsupported("the samples cannot be the columns of the root")
-        scale = math.isqrt(count) if place in places else 0
-        column = min(place, len(places))
+        scale = math.isqrt(count) if sample_index in places else 0
+        column = min(sample_index, len(places))
         return [scale * self.number(f"r_{min(p, column)},{max(p, column)}") for p in places]
 
 
@@ -307,14 +310,16 @@ def matrix(expression: Any, entries: Entries) -> Rows:
         rows = matrix(expression.args[0], entries)
         return [[sum(item * item for row in rows for item in row)]]
     if expression.func == over_samples:
-        return _summed([matrix(expression.args[0], one) for one in entries.samples()])
+        return _summed([matrix(expression.args[0], sample) for sample in entries.samples()])
     raise Unsupported(f"no entries for {expression}")
 
 
-def _summed(parts: list[Rows]) -> Rows:
-    if len({(len(part), len(part[0])) for part in parts}) > 1:
+def _summed(summands: list[Rows]) -> Rows:
+    if len({(len(summand), len(summand[0])) for summand in summands}) > 1:
         raise Unsupported("the shapes do not fit")
-    return [[sum(items) for items in zip(*rows, strict=True)] for rows in zip(*parts, strict=True)]
+    return [
+        [sum(items) for items in zip(*rows, strict=True)] for rows in zip(*summands, strict=True)
+    ]
 
 
 def scalar(expression: Any, entries: Entries) -> Any:
@@ -339,8 +344,8 @@ def scalar(expression: Any, entries: Entries) -> Any:
         return _power(expression.base, int(expression.exp), entries)
     name, arguments = expression.func.__name__, expression.args
     if name == "KroneckerDelta":
-        one, two = (entries.indices[symbol.name] for symbol in arguments)
-        return int(one == two)
+        row, column = (entries.indices[symbol.name] for symbol in arguments)
+        return int(row == column)
     if name == "inside":
         return int(entries.indices[arguments[0].name] <= entries.sizes["s"])
     if name == "rest":
@@ -359,8 +364,8 @@ def scalar(expression: Any, entries: Entries) -> Any:
         bases = {str(base) for base in body.atoms(sympy.IndexedBase)}
         if "x" not in bases and cluster not in body.free_symbols:
             return scalar(body, entries)
-        whole = sum(scalar(body, entries.bind(cluster, at)) for at in range(1, count + 1))
-        return flint.fmpq(1, count) * whole
+        total = sum(scalar(body, entries.bind(cluster, at)) for at in range(1, count + 1))
+        return flint.fmpq(1, count) * total
     raise Unsupported(f"no value for {expression}")
 
 
@@ -393,27 +398,29 @@ def is_square(where: Where) -> bool:
 
 def layouts(
     conclusion: Any,
-    parts: tuple[Any, ...],
+    sides: tuple[Any, ...],
     where: Where,
     dimensions: tuple[int, ...],
     witness: bool = False,
 ) -> Iterator[Entries]:
     """Every way to write the sides of a claim out, small sizes first."""
-    letters = frozenset().union(*(part.free_symbols for part in parts))
-    operators = {one.func.__name__ for part in parts for one in part.atoms(sympy.Function)}
-    bases = {str(base) for part in parts for base in part.atoms(sympy.IndexedBase)}
+    letters = frozenset().union(*(side.free_symbols for side in sides))
+    operators = {node.func.__name__ for side in sides for node in side.atoms(sympy.Function)}
+    bases = {str(base) for side in sides for base in side.atoms(sympy.IndexedBase)}
     sampled = any(symbol in LETTERS and LETTERS[symbol].sample for symbol in letters)
     sampled = sampled or "over_samples" in operators
     # a line that speaks of [s]: free directions matter
     located = bases & {"mu", "sigma", "exp(-a t)"} or letters & {z, zt} or "inside" in operators
-    free = bool(located) and isinstance(conclusion, EntryIdentity) and not is_square(where)
+    free_directions = (
+        bool(located) and isinstance(conclusion, EntryIdentity) and not is_square(where)
+    )
     options: dict[str, Any] = {"symmetric": is_symmetric(where), "factored": is_factored(where)}
     if root in letters:
         options["root"] = "diagonal" if is_factored(where) else "full"
     for size in dimensions:
         # U is not square in general; at larger sizes the words have to do
         columns = size + 1 if size <= 2 and not witness else size
-        indices = list(_indices(conclusion, parts, letters, size))
+        indices = list(_indices(conclusion, sides, letters, size))
         counts = _sample_counts(options.get("root") == "full", witness) if sampled else []
         for s_value, n_value, number in counts:
             sizes = {"d": size, "d'": columns, "s": s_value, "n": n_value}
@@ -423,7 +430,9 @@ def layouts(
             continue
         # a sum to n that is no sum over samples: n is then a size of its own
         numbers = range(1, size + 1) if n in letters else (1,)
-        for s_value, n_value in itertools.product(range(1, size + 1) if free else (size,), numbers):
+        for s_value, n_value in itertools.product(
+            range(1, size + 1) if free_directions else (size,), numbers
+        ):
             sizes = {"d": size, "d'": columns, "s": s_value, "n": n_value}
             outside = frozenset(range(s_value + 1, size + 1))
             zeros = [outside, outside | {s_value}] if located else [frozenset[int]()]
@@ -441,12 +450,12 @@ def _sample_counts(full: bool, witness: bool) -> list[tuple[int, int, int]]:
 
 
 def _indices(
-    conclusion: Any, parts: tuple[Any, ...], letters: frozenset[Any], size: int
+    conclusion: Any, sides: tuple[Any, ...], letters: frozenset[Any], size: int
 ) -> Iterator[dict[str, int]]:
     names = {"k"} if letters & {unit, unitt} else set()
     if isinstance(conclusion, EntryIdentity):
-        operators = [one for part in parts for one in part.atoms(sympy.Function)]
-        bound = {one.args[1] for one in operators if one.func.__name__ == "rest"}
+        operators = [node for side in sides for node in side.atoms(sympy.Function)]
+        bound = {node.args[1] for node in operators if node.func.__name__ == "rest"}
         names |= {symbol.name for symbol in letters - bound if symbol.is_integer}
         if bound or not (conclusion.left.is_commutative or conclusion.left.has(zt)):
             names |= {"i", "j"}

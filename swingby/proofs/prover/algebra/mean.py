@@ -59,9 +59,9 @@ def _judge_identity(conclusion: MeanIdentity) -> Judged:
     entrywise = f"entrywise for d, s, d' up to {LARGEST_MEAN}"
     try:
         for layout in _mean_layouts(conclusion):
-            names, found = expectations(layout, [conclusion.left, conclusion.right])
-            if found[0] != found[1]:
-                witness = _witness(conclusion, layout, names, found)
+            names, sides = expectations(layout, [conclusion.left, conclusion.right])
+            if sides[0] != sides[1]:
+                witness = _witness(conclusion, layout, names, sides)
                 if witness is not None:
                     return Judged(Finding.REFUTED, "exact moments", (), witness)
                 return undecided("moments", "no witness of small integers")
@@ -74,10 +74,12 @@ def _judge_identity(conclusion: MeanIdentity) -> Judged:
 
 def _mean_layouts(conclusion: MeanIdentity) -> Iterator[Entries]:
     """Sizes and indices at which a mean is written out, small ones first."""
-    parts = (conclusion.left, conclusion.right)
-    free = {symbol for part in parts for symbol in part.free_symbols if symbol.is_integer}
-    names = sorted(symbol.name for symbol in free - {cluster})
-    weights = any(part.has(u.label) for part in parts)
+    formulas = (conclusion.left, conclusion.right)
+    indices = {
+        symbol for formula in formulas for symbol in formula.free_symbols if symbol.is_integer
+    }
+    names = sorted(symbol.name for symbol in indices - {cluster})
+    weights = any(formula.has(u.label) for formula in formulas)
     for size in range(1, LARGEST_MEAN + 1):
         # the columns of U and the clusters vary on their own
         for second in range(1, LARGEST_MEAN + 1 if weights else size + 1):
@@ -97,20 +99,22 @@ def expectations(
 
     def write(number: Number) -> list[Any]:
         entries = layout.over(number)
-        found = [scalar(formula, entries) for formula in formulas]
+        values = [scalar(formula, entries) for formula in formulas]
         if sample is not None:
             count = layout.sizes["s"] * layout.sizes["n"]
-            whole = sum(scalar(sample, one) for one in entries.samples())
-            average = flint.fmpq(1, count) * whole
-            found = [average, average * average, *found]
+            total = sum(scalar(sample, sampled) for sampled in entries.samples())
+            average = flint.fmpq(1, count) * total
+            values = [average, average * average, *values]
         places = range(1, layout.sizes["d"] + 1)
         spreads = [entries.entry(base, (at,)) for base in ("mu", "sigma") for at in places]
-        return [number(tau.name), *spreads, *found]
+        return [number(tau.name), *spreads, *values]
 
-    names, (scale, *rest) = polynomials(write)
+    names, (scale, *columns) = polynomials(write)
     size = layout.sizes["d"]
-    normal = _laws(names, scale, rest[:size], rest[size : 2 * size])
-    return names, [_without_gaussians(one, names, normal) for one in rest[2 * size :]]
+    normal = _laws(names, scale, columns[:size], columns[size : 2 * size])
+    return names, [
+        _without_gaussians(polynomial, names, normal) for polynomial in columns[2 * size :]
+    ]
 
 
 def _laws(
@@ -124,9 +128,9 @@ def _laws(
         elif name.startswith("u_"):
             normal[name] = (0, scale * scale)
         elif name.startswith("x_"):
-            place, group = name[2:].split("|")
-            at = int(place) - 1
-            centre = centres[at] if place == group.split(",")[0] else 0
+            position, group = name[2:].split("|")
+            at = int(position) - 1
+            centre = centres[at] if position == group.split(",")[0] else 0
             normal[name] = (centre, spreads[at] * spreads[at])
     return normal
 
@@ -149,19 +153,19 @@ def _without_gaussians(
 
 
 def _witness(
-    conclusion: MeanIdentity, layout: Entries, names: list[str], found: list[Any]
+    conclusion: MeanIdentity, layout: Entries, names: list[str], sides: list[Any]
 ) -> Witness | None:
-    values = nonzero_point(found[0] - found[1], names)
+    values = nonzero_point(sides[0] - sides[1], names)
     if values is None:
         return None
-    first = [value_at(side, names, values) for side in found]
+    first = [value_at(side, names, values) for side in sides]
     second = [_discrete(side, layout, values) for side in (conclusion.left, conclusion.right)]
     if first != second or first[0] == first[1]:
         return None
     fixed = {x: value for x, value in values.items() if not x.startswith(("xi_", "x_", "u_"))}
     return Witness(
         layout.names | shown_values(fixed),
-        " = ".join(written(side, names) for side in found),
+        " = ".join(written(side, names) for side in sides),
         str(first[0]),
         str(first[1]),
         ("Isserlis' theorem over the rational numbers", "a three-point law with equal moments"),
@@ -170,10 +174,10 @@ def _witness(
 
 def _discrete(expression: Any, layout: Entries, values: dict[str, Fraction]) -> Fraction | None:
     """A mean by another road: a law on three points has the Gaussian's first five moments."""
-    known = {name: sympy.Rational(str(value)) for name, value in values.items()}
-    entries = layout.over(known.__getitem__)
+    exact = {name: sympy.Rational(str(value)) for name, value in values.items()}
+    entries = layout.over(exact.__getitem__)
     size, columns, clusters = (layout.sizes[name] for name in ("d", "d'", "s"))
-    for operator in [one for one in expression.atoms(sympy.Function) if one.func == mean]:
+    for operator in [node for node in expression.atoms(sympy.Function) if node.func == mean]:
         body = operator.args[0]
         bases = {str(base) for base in body.atoms(sympy.IndexedBase)} & {"xi", "x", "u"}
         letters: list[tuple[str, tuple[int, ...]]]
@@ -186,28 +190,28 @@ def _discrete(expression: Any, layout: Entries, values: dict[str, Fraction]) -> 
             return None
         total = sympy.Integer(0)
         for group in range(1, clusters + 1):
-            given = body.subs(cluster, group)
-            laws = [_three_points(letter, group, known, clusters) for letter in letters]
+            conditioned = body.subs(cluster, group)
+            laws = [_three_points(letter, group, exact, clusters) for letter in letters]
             for points in itertools.product(*laws):
                 weight = sympy.Mul(*(share for share, _ in points))
                 swap = dict(zip(letters, (at for _, at in points), strict=True))
-                total += weight * in_sympy(given, entries, swap)
+                total += weight * in_sympy(conditioned, entries, swap)
         expression = expression.xreplace({operator: sympy.expand(total) / clusters})
     result = sympy.expand(in_sympy(expression, entries))
     return fraction(result) if result.is_Rational else None
 
 
 def _three_points(
-    letter: tuple[str, tuple[int, ...]], group: int, known: dict[str, Any], clusters: int
+    letter: tuple[str, tuple[int, ...]], group: int, exact: dict[str, Any], clusters: int
 ) -> list[tuple[Any, Any]]:
     """Weights and places: at the mean, and at sqrt(3) standard deviations from it."""
     base, (at, *_) = letter
     centre, spread = sympy.Integer(0), sympy.Integer(1)
     if base == "x":
-        centre = known[f"mu_{group}"] * (at == group)
-        spread = known.get(f"sigma_{at}", sympy.Integer(0)) * (at <= clusters)
+        centre = exact[f"mu_{group}"] * (at == group)
+        spread = exact.get(f"sigma_{at}", sympy.Integer(0)) * (at <= clusters)
     if base == "u":
-        spread = known[tau.name]
+        spread = exact[tau.name]
     away = spread * sympy.sqrt(3)
     sixth = sympy.Rational(1, 6)
     return [(sixth, centre - away), (4 * sixth, centre), (sixth, centre + away)]
@@ -215,21 +219,23 @@ def _three_points(
 
 def _judge_law(conclusion: SameDistribution) -> Judged:
     # the cluster is given: an index like any other
-    body, place, spread = (
-        part.xreplace({cluster: k})
-        for part in (conclusion.representation, conclusion.location, conclusion.covariance)
+    body, location, spread = (
+        formula.xreplace({cluster: k})
+        for formula in (conclusion.representation, conclusion.location, conclusion.covariance)
     )
     letters = [entry for entry in body.atoms(sympy.Indexed) if entry.base == xi]
     affine = sympy.Poly(body, *letters).total_degree() <= 1 if letters else True
-    away = (body - place) * (body - place).xreplace({p: q})
-    first = _judge_identity(MeanIdentity(mean(body), place))
+    away = (body - location) * (body - location).xreplace({p: q})
+    first = _judge_identity(MeanIdentity(mean(body), location))
     second = _judge_identity(MeanIdentity(mean(away), spread))
-    parts = {"mean given the cluster": first, "covariance given the cluster": second}
-    for part in parts.values():
-        if part.verdict is not Finding.PROVED:
-            return Judged(part.verdict, part.method, part.evidence, part.witness, parts=parts)
+    judgements = {"mean given the cluster": first, "covariance given the cluster": second}
+    for judged in judgements.values():
+        if judged.verdict is not Finding.PROVED:
+            return Judged(
+                judged.verdict, judged.method, judged.evidence, judged.witness, parts=judgements
+            )
     if not affine:
-        return Judged(Finding.UNDECIDED, "moments", tried=("not affine in xi",), parts=parts)
+        return Judged(Finding.UNDECIDED, "moments", tried=("not affine in xi",), parts=judgements)
     return Judged(
         Finding.PROVED,
         f"equal mean and covariance of two Gaussians given the cluster; {first.method}",
@@ -238,7 +244,7 @@ def _judge_law(conclusion: SameDistribution) -> Judged:
             "an affine image of a Gaussian vector is Gaussian; its moment generating function is"
             " exp(<lambda, m> + <lambda, C lambda>/2), and mean m and covariance C agree",
         ),
-        parts=parts,
+        parts=judgements,
     )
 
 
@@ -268,9 +274,9 @@ def _judge_limit(conclusion: EmpiricalLimit) -> Judged:
 
 def _variance_agrees(conclusion: EmpiricalLimit, pattern: Pattern) -> bool:
     def variance(label: str) -> Any:
-        given = pattern.bind(cluster, label)
-        first = gaussian_mean(conclusion.sample, given)
-        return gaussian_mean(conclusion.sample**2, given) - first**2
+        case = pattern.bind(cluster, label)
+        first = gaussian_mean(conclusion.sample, case)
+        return gaussian_mean(conclusion.sample**2, case) - first**2
 
     met = sum(variance(label) for label in pattern.inside)
     others = (s - len(pattern.inside)) * variance(OTHER)

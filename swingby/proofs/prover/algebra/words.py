@@ -38,8 +38,8 @@ Where = tuple[tuple[Any, Any], ...]
 
 #: Every letter of a word, by its symbol: those of the text, and blocks of any size.
 KNOWN = LETTERS | {
-    one: Letter(one, other, rows, columns, "", one.name)
-    for one, other, rows, columns in (
+    symbol: Letter(symbol, transposed, rows, columns, "", symbol.name)
+    for symbol, transposed, rows, columns in (
         (A_1, A_1, "k", "k"),
         (A_2, A_2, "d - k", "d - k"),
         (X, X, "k", "k"),
@@ -65,7 +65,7 @@ def objection(conclusion: Any, where: Where = ()) -> str:
     return check_witness.judge({"id": "", "line": ""} | statement([conclusion], where))
 
 
-def statement(said: Any, where: Where) -> dict[str, Any]:
+def statement(conclusions: Any, where: Where) -> dict[str, Any]:
     """Identities of matrices of every size, and definitions, for ``check_identity.py``.
 
     Names that a proof gives to terms are put in: a file knows letters for matrices alone.
@@ -75,33 +75,37 @@ def statement(said: Any, where: Where) -> dict[str, Any]:
         (letter, substitute(value, names_of_terms)) for letter, value in where if letter in KNOWN
     )
     says, used = [], set()
-    for one in said:
-        gradient = isinstance(one, GradientIdentity)
-        given = (one.loss, one.gradient) if gradient else (one.left, one.right)
-        sides = [substitute(side, names_of_terms) for side in given]
+    for conclusion in conclusions:
+        gradient = isinstance(conclusion, GradientIdentity)
+        formulas = (
+            (conclusion.loss, conclusion.gradient)
+            if gradient
+            else (conclusion.left, conclusion.right)
+        )
+        sides = [substitute(side, names_of_terms) for side in formulas]
         along: list[Any] = []
         if gradient:
-            square = LETTERS[one.variable].columns == "d"
-            along = [one.variable, direction if square else direction_U]
-        shown = {"left": plain(sides[0]), "right": plain(sides[1])}
-        trace = gradient or isinstance(one, BlockTrace) or one.trace
-        says.append(shown | {"trace": trace, "along": list(map(str, along))})
-        used |= {letter for part in (*sides, *along) for letter in part.free_symbols}
-    used |= {letter for pair in where for part in pair for letter in part.free_symbols}
+            square = LETTERS[conclusion.variable].columns == "d"
+            along = [conclusion.variable, direction if square else direction_U]
+        entry = {"left": plain(sides[0]), "right": plain(sides[1])}
+        trace = gradient or isinstance(conclusion, BlockTrace) or conclusion.trace
+        says.append(entry | {"trace": trace, "along": list(map(str, along))})
+        used |= {letter for formula in (*sides, *along) for letter in formula.free_symbols}
+    used |= {letter for pair in where for formula in pair for letter in formula.free_symbols}
     names = {str(letter) for letter in used & KNOWN.keys()}
     rules = [
-        [str(first), str(second), list(map(str, found))]
-        for (first, second), found in RULES.items()
+        [str(first), str(second), list(map(str, replacement))]
+        for (first, second), replacement in RULES.items()
         if str(first) in names
     ]
     names |= {name for rule in rules for name in rule[2]}
     letters = {
-        str(one.symbol): [str(one.transposed), one.rows, one.columns, one.sample]
-        for one in KNOWN.values()
+        str(letter.symbol): [str(letter.transposed), letter.rows, letter.columns, letter.sample]
+        for letter in KNOWN.values()
     }
     return {
         "format": check_identity.WORDS,
-        "letters": {name: one for name, one in letters.items() if {name, one[0]} & names},
+        "letters": {name: entry for name, entry in letters.items() if {name, entry[0]} & names},
         "scalars": sorted(str(x) for x in {*used, s, n} if x.is_commutative),
         "rules": rules,
         "where": [[plain(letter), plain(value)] for letter, value in where],

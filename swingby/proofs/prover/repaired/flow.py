@@ -52,7 +52,7 @@ def judge_flow(claim: Claim, *, instances: int = 200) -> Judged | None:
     """
     conclusion, rng = claim.conclusion, np.random.default_rng(0)
     if isinstance(conclusion, FlowIdentity):
-        cases = [(d, along_flow(left, d), right) for d, left, right in conclusion.cases]
+        cases = [(d, along_flow(first, d), second) for d, first, second in conclusion.cases]
         return _identities(cases)
     if isinstance(conclusion, EntryFormula):
         return _identities(list(conclusion.cases))
@@ -68,15 +68,17 @@ def judge_flow(claim: Claim, *, instances: int = 200) -> Judged | None:
 def _identities(cases: list[tuple[int, Any, Any]]) -> Judged:
     sizes = sorted({d for d, _, _ in cases})
     within = f"d = {sizes[0]}" if len(sizes) == 1 else f"d = {sizes[0]} to {sizes[-1]}"
-    for d, left, right in cases:
-        one, other = _with_letters(sympy.Tuple(left, right))
-        if by_expansion(normal(Sequent((), Relation(one, other, "==")))).proved:
+    for d, first, second in cases:
+        lettered_first, lettered_second = _with_letters(sympy.Tuple(first, second))
+        if by_expansion(
+            normal(Sequent((), Relation(lettered_first, lettered_second, "==")))
+        ).proved:
             continue
-        witness = counterexample(Search(Sequent((), Relation(left, right, "=="))))
+        witness = counterexample(Search(Sequent((), Relation(first, second, "=="))))
         if witness is not None:
             return Judged(Finding.REFUTED, f"counterexample, d = {d}", witness=witness)
         # Logarithms of sums and the like, which are letters to sympy alone.
-        if sympy.expand(sympy.fraction(sympy.together(one - other))[0]) != 0:
+        if sympy.expand(sympy.fraction(sympy.together(lettered_first - lettered_second))[0]) != 0:
             return undecided("no prover", f"expansion, d = {d}", "search for a counterexample")
     evidence: tuple[str, ...] = (
         f"{len(cases)} identities: left - right = 0 after expansion",
@@ -94,11 +96,11 @@ def _with_letters(expression: Any) -> Any:
     The symbolic part e of all such exponents of one base must be the same up to integers.
     """
     split = expression.replace(
-        lambda part: part.is_Pow and not part.exp.is_number,
-        lambda part: sympy.expand_power_exp(part.base ** sympy.expand(part.exp)),
+        lambda power: power.is_Pow and not power.exp.is_number,
+        lambda power: sympy.expand_power_exp(power.base ** sympy.expand(power.exp)),
     )
-    powers = {part for part in split.atoms(sympy.Pow) if not part.exp.is_Integer}
-    return split.xreplace({part: sympy.Dummy(positive=True) for part in powers})
+    powers = {power for power in split.atoms(sympy.Pow) if not power.exp.is_Integer}
+    return split.xreplace({power: sympy.Dummy(positive=True) for power in powers})
 
 
 def _trace(conclusion: BlockTrace, rng: np.random.Generator) -> Judged:
@@ -154,15 +156,15 @@ def _interval(conclusion: OnInterval) -> Judged:
     if not check_witness.judge({"id": "", "line": ""} | on_interval(conclusion)):
         cover = f"pieces that cover [{conclusion.low}, {conclusion.high}]: the sides lie apart"
         return Judged(Finding.PROVED, "decimals over the whole interval", (cover,))
-    found = judge_scalar(between(Claim("", "step", "", conclusion)), seconds=SECONDS)
-    if found.verdict is Finding.UNDECIDED:
-        return replace(found, tried=("decimals over the interval", *found.tried))
-    return replace(found, method=f"{found.method}, between the ends", proof=())
+    judged = judge_scalar(between(Claim("", "step", "", conclusion)), seconds=SECONDS)
+    if judged.verdict is Finding.UNDECIDED:
+        return replace(judged, tried=("decimals over the interval", *judged.tried))
+    return replace(judged, method=f"{judged.method}, between the ends", proof=())
 
 
 def on_interval(conclusion: OnInterval) -> dict[str, Any]:
     """A relation on an interval as ``check.py`` reads it."""
-    on = [str(part) for part in (conclusion.letter, conclusion.low, conclusion.high)]
+    on = [str(expression) for expression in (conclusion.letter, conclusion.low, conclusion.high)]
     return {
         "format": check_witness.FORMAT,
         "holds": str(relation_from(conclusion.relation)),
@@ -174,8 +176,8 @@ def between(claim: Claim) -> Claim:
     """A claim on an interval as one about numbers, the ends among its hypotheses."""
     on = claim.conclusion
     ends = (on.low, on.letter), (on.letter, on.high)
-    given = (Given(sympy.Le(*pair, evaluate=False), "case") for pair in ends)
-    return replace(claim, conclusion=on.relation, given=(*claim.given, *given))
+    hypotheses = (Given(sympy.Le(*pair, evaluate=False), "case") for pair in ends)
+    return replace(claim, conclusion=on.relation, given=(*claim.given, *hypotheses))
 
 
 def _by_hand(conclusion: ByHand, instances: int, rng: np.random.Generator) -> Judged:

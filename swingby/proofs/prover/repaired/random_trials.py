@@ -85,9 +85,9 @@ def initial_matrices(
     About half of the w_ii sit at an end of their range, about half of the pivots at rho.
     """
     spread = math.log(beta / rho)
-    place = rng.choice([0.0, 1.0, math.nan], p=[0.15, 0.4, 0.45], size=(count, d))
-    place = np.where(np.isnan(place), rng.uniform(0, 1, (count, d)), place)
-    diagonal = np.clip(rho * np.exp(spread * place), rho, beta)
+    height = rng.choice([0.0, 1.0, math.nan], p=[0.15, 0.4, 0.45], size=(count, d))
+    height = np.where(np.isnan(height), rng.uniform(0, 1, (count, d)), height)
+    diagonal = np.clip(rho * np.exp(spread * height), rho, beta)
     depth = np.where(rng.random((count, d)) < 0.5, 1.0, rng.uniform(0, 1, (count, d)))
     pivots = diagonal * (rho / diagonal) ** depth
     pivots[:, 0] = diagonal[:, 0]
@@ -114,8 +114,10 @@ def draw_two(count: int, rng: np.random.Generator, dynamics: str, effective: boo
     signal = np.array([1.0, math.exp(-rng.uniform(math.log(1.2), math.log(10)))])
     eta = _eta(rng, dynamics)
     signals = _signals(signal, eta, effective)
-    own, setting = (Setting(one, Fraction(beta), Fraction(rho)) for one in signals)
-    L = min(theorem_two.log_omega_0(own), theorem_two.log_omega_0(setting)) - _depth(rng)
+    stated, setting = (
+        Setting(exact_signal, Fraction(beta), Fraction(rho)) for exact_signal in signals
+    )
+    L = min(theorem_two.log_omega_0(stated), theorem_two.log_omega_0(setting)) - _depth(rng)
     peaks = np.full((2, 2), theorem_two.log_peak(setting, L))
     peaks = peaks + (math.log1p(eta * signal[0]) if effective else 0.0)
     times = theorem_two.time_bounds(setting, L)
@@ -126,8 +128,8 @@ def draw_r(count: int, rng: np.random.Generator, dynamics: str, effective: bool)
     """Draw trials of the theorem on distinct concepts, d = 2 to 4, as :func:`draw_two`."""
     beta, rho = _spread(rng)
     d = int(rng.choice([2, 3, 4], p=[0.35, 0.4, 0.25]))
-    most = {2: 8.0, 3: 4.0, 4: 2.7}[d]
-    ratios = np.exp(-rng.uniform(math.log(1.25), math.log(most), d - 1))
+    steepest = {2: 8.0, 3: 4.0, 4: 2.7}[d]
+    ratios = np.exp(-rng.uniform(math.log(1.25), math.log(steepest), d - 1))
     signal = np.append(1.0, np.cumprod(ratios))
     eta = _eta(rng, dynamics)
     stated, promised = _signals(signal, eta, effective)
@@ -135,8 +137,8 @@ def draw_r(count: int, rng: np.random.Generator, dynamics: str, effective: bool)
     certified = theorem_r.search(setting)
     limit = certified.log_omega_0
     if effective:
-        plain = Setting(stated, setting.beta, setting.rho)
-        limit = min(limit, theorem_r.search(plain).log_omega_0)
+        stated_setting = Setting(stated, setting.beta, setting.rho)
+        limit = min(limit, theorem_r.search(stated_setting).log_omega_0)
     L = limit - _depth(rng)
     witness = theorem_r.find_witness(setting, L)
     if witness is None:
@@ -259,13 +261,13 @@ def run_trials(trials: Trials, dynamics: str) -> Runs:
     passages = np.empty((n, d), dtype=np.int64)
     peaks, ends = np.empty((n, d, d)), np.empty((n, d, d))
     paths = np.empty((n, len(steps), d, d))
-    for place in range(n):
-        state = make_state(Initial(trials.starts[place], Fraction(1)), problem.point)
+    for trial in range(n):
+        state = make_state(Initial(trials.starts[trial], Fraction(1)), problem.point)
         record = Record.at(steps, d)
         run_on(problem, state, record, last, skip=True)
-        passages[place] = state.level_steps[LEVELS.index(LEVEL)]
-        peaks[place] = np.abs(state.peak * state.weight)
-        ends[place], paths[place] = float_matrix(state.X, state.exponent), record.W
+        passages[trial] = state.level_steps[LEVELS.index(LEVEL)]
+        peaks[trial] = np.abs(state.peak * state.weight)
+        ends[trial], paths[trial] = float_matrix(state.X, state.exponent), record.W
     with np.errstate(divide="ignore"):
         log_peaks = np.log(np.maximum(peaks, np.abs(trials.starts)))
     return Runs(steps, paths, passages, log_peaks, ends)
@@ -329,22 +331,22 @@ def slacks(trials: Trials, dynamics: str) -> dict[str, Floats]:
     """
     runs = run_trials(trials, dynamics)
     d = trials.starts.shape[1]
-    found = {
+    by_bound = {
         "reach": _reach_slack(trials, runs, dynamics) + ROUNDING,
         "end": ARRIVED - np.abs(runs.ends - np.eye(d)).max(axis=(1, 2)) + ROUNDING,
     }
     if trials.keeps:
         upper = np.triu_indices(d, 1)
-        left = (trials.log_peaks - runs.log_peaks)[:, upper[0], upper[1]]
-        found["peak"] = left.min(axis=1) + ROUNDING
+        room = (trials.log_peaks - runs.log_peaks)[:, upper[0], upper[1]]
+        by_bound["peak"] = room.min(axis=1) + ROUNDING
         passages = np.where(runs.passages < 0, np.inf, runs.passages)
         later = runs.steps[None, :, None] >= passages[:, None, :]
-        kept = np.where(later, _diagonal(runs) - LEVEL, np.inf)
-        found["keep"] = kept.min(axis=(1, 2)) + ROUNDING
+        margins = np.where(later, _diagonal(runs) - LEVEL, np.inf)
+        by_bound["keep"] = margins.min(axis=(1, 2)) + ROUNDING
     else:
         thinned = runs.paths[:, :: max(1, len(runs.steps) // 20)]
-        found["det"] = np.diff(log_correlation(thinned), axis=1).min(axis=1) + ROUNDING
-    return found
+        by_bound["det"] = np.diff(log_correlation(thinned), axis=1).min(axis=1) + ROUNDING
+    return by_bound
 
 
 def log_correlation(W: Floats) -> Floats:
@@ -360,9 +362,9 @@ def _reach_slack(trials: Trials, runs: Runs, dynamics: str) -> Floats:
     else:
         # Broken only where a whole step at or after the time allowed is still below the level.
         times = np.maximum(runs.passages - 1, 0) * trials.eta
-    left = np.where(runs.passages >= 0, 2 * trials.signal * (trials.reach - times), -np.inf)
+    slack = np.where(runs.passages >= 0, 2 * trials.signal * (trials.reach - times), -np.inf)
     # What starts above the level is there at time 0, whatever is promised.
-    return np.asarray(np.where(runs.passages == 0, np.inf, left).min(axis=1))
+    return np.asarray(np.where(runs.passages == 0, np.inf, slack).min(axis=1))
 
 
 def try_step(
@@ -379,11 +381,11 @@ def try_step(
         smallest = min(smallest, float(values.min()))
         broken = ~(values >= -ROUNDING)
         if witness is None and broken.any():
-            place = int(np.argmax(broken))
+            worst = int(np.argmax(broken))
             witness = Witness(
-                {"setting": trials.text, "W(0)": repr(trials.starts[place].tolist())},
+                {"setting": trials.text, "W(0)": repr(trials.starts[worst].tolist())},
                 f"{name}: slack >= 0",
-                f"{values[place]:.17g}",
+                f"{values[worst]:.17g}",
                 "0",
                 ("compiled run in floats",),
             )
@@ -442,9 +444,9 @@ def _second(trials: Trials, rng: np.random.Generator) -> Floats:
     z = runs.paths[:, :, 1, 1]
     start = trials.rho * math.exp(trials.log_omega)
     line = math.log(start / (1 - start)) + 2 * trials.signal[1] * trials.eta * runs.steps
-    free = 1 - z > SATURATED
-    logit = np.log(np.where(free, z, 0.5) / np.where(free, 1 - z, 0.5))
-    return _smallest(np.where(free, logit - line, np.inf))
+    unsaturated = 1 - z > SATURATED
+    logit = np.log(np.where(unsaturated, z, 0.5) / np.where(unsaturated, 1 - z, 0.5))
+    return _smallest(np.where(unsaturated, logit - line, np.inf))
 
 
 def _bracket(trials: Trials, rng: np.random.Generator) -> Floats:
@@ -455,11 +457,11 @@ def _bracket(trials: Trials, rng: np.random.Generator) -> Floats:
         block, column = W[:size, :size], W[:size, size]
         root = np.sqrt(np.diag(block))
         v = np.linalg.solve(block / np.outer(root, root), column / root)
-        own = float(v @ (column / root))
+        unweighted = float(v @ (column / root))
         shifted = float(v @ ((a[:size] - (a[0] + a[size - 1]) / 2) * column / root))
         spread = np.linalg.eigvalsh(block / np.outer(root, root))
-        bound = (a[0] - a[size - 1]) / 2 * math.sqrt(spread[-1] / spread[0]) * own
-        values.append((bound - shifted) / max(own, 1e-300))
+        bound = (a[0] - a[size - 1]) / 2 * math.sqrt(spread[-1] / spread[0]) * unweighted
+        values.append((bound - shifted) / max(unweighted, 1e-300))
     return np.array(values)
 
 
@@ -472,28 +474,28 @@ def _theta_times(trials: Trials) -> Floats:
 def _block(trials: Trials, rng: np.random.Generator) -> Floats:
     """[R.6]: log det C_[i](t) > log det C_[i](0) - N_i up to T_i."""
     runs, times = run_trials(trials, "flow"), _theta_times(trials)
-    parts = []
+    margins = []
     for i in range(len(trials.signal)):
         within = runs.paths[:, trials.eta * runs.steps <= times[i], : i + 1, : i + 1]
         logs = log_correlation(within[:, ::5])
-        parts.append((logs - logs[:, :1]).min(axis=1) + float(trials.witness.N[i]))
-    return np.asarray(np.min(parts, axis=0))
+        margins.append((logs - logs[:, :1]).min(axis=1) + float(trials.witness.N[i]))
+    return np.asarray(np.min(margins, axis=0))
 
 
 def _start(trials: Trials, rng: np.random.Generator) -> Floats:
     """[R.10]: |w_ij(0)| < E_ij."""
     upper = np.triu_indices(len(trials.signal), 1)
     with np.errstate(divide="ignore"):
-        left = trials.log_peaks - np.log(np.abs(trials.starts))
-    return _smallest(left[:, upper[0], upper[1]])
+        room = trials.log_peaks - np.log(np.abs(trials.starts))
+    return _smallest(room[:, upper[0], upper[1]])
 
 
 def _theta(trials: Trials, rng: np.random.Generator) -> Floats:
     """[R.11], [R.12]: w_ii >= theta at the first step after T_i, and later."""
     runs, times = run_trials(trials, "flow"), _theta_times(trials)
     late = trials.eta * runs.steps[None, :, None] >= times
-    left = _diagonal(runs) - float(trials.witness.theta)
-    return _smallest(np.where(late, left, np.inf))
+    room = _diagonal(runs) - float(trials.witness.theta)
+    return _smallest(np.where(late, room, np.inf))
 
 
 def _scaled(trials: Trials, rng: np.random.Generator) -> Floats:
@@ -512,8 +514,8 @@ def _promise(*names: str) -> Callable[[Trials, np.random.Generator], Floats]:
     """Some bounds of a theorem, or all that it has."""
 
     def values(trials: Trials, rng: np.random.Generator) -> Floats:
-        found = slacks(trials, "flow")
-        return np.asarray(np.min([found[name] for name in names or found], axis=0)) - ROUNDING
+        by_bound = slacks(trials, "flow")
+        return np.asarray(np.min([by_bound[name] for name in names or by_bound], axis=0)) - ROUNDING
 
     return values
 

@@ -65,19 +65,19 @@ def interval(expression: Any, box: Mapping[Any, Interval]) -> Interval:
     if not expression.free_symbols:
         number = balls.evaluate(expression, {})
         return number, number
-    parts = [interval(part, box) for part in expression.args]
+    bounds = [interval(argument, box) for argument in expression.args]
     if expression.is_Add:
-        lows, highs = zip(*parts, strict=True)
+        lows, highs = zip(*bounds, strict=True)
         return sum(lows, flint.arb(0)), sum(highs, flint.arb(0))
     if expression.is_Mul:
-        return reduce(_times, parts)
+        return reduce(_times, bounds)
     if isinstance(expression, sympy.exp):
-        return parts[0][0].exp(), parts[0][1].exp()
+        return bounds[0][0].exp(), bounds[0][1].exp()
     if isinstance(expression, sympy.log):
-        low, high = parts[0]
+        low, high = bounds[0]
         return (low.log(), high.log()) if low > 0 else UNKNOWN
     if expression.is_Pow and expression.args[1].is_Rational:
-        return _power(parts[0], expression.args[1])
+        return _power(bounds[0], expression.args[1])
     raise TypeError(f"no bounds for {expression.func.__name__}")
 
 
@@ -129,20 +129,20 @@ def _ball(end: Any) -> Any:
 
 def stretch_of(sequent: Sequent, letter: Any) -> Stretch:
     """Where the hypotheses let a letter be, as far as they bound it by numbers."""
-    found = Stretch(letter)
+    stretch = Stretch(letter)
     if letter.is_nonnegative:
-        found = replace(found, low=sympy.Integer(0), low_open=bool(letter.is_positive))
+        stretch = replace(stretch, low=sympy.Integer(0), low_open=bool(letter.is_positive))
     for relation in sequent.given:
         strict = relation.kind == "<"
         bound = relation.large
-        if relation.small == letter and bound.is_Rational and bound <= found.high:
-            open_end = strict or (bound == found.high and found.high_open)
-            found = replace(found, high=bound, high_open=open_end)
+        if relation.small == letter and bound.is_Rational and bound <= stretch.high:
+            open_end = strict or (bound == stretch.high and stretch.high_open)
+            stretch = replace(stretch, high=bound, high_open=open_end)
         bound = relation.small
-        if relation.large == letter and bound.is_Rational and bound >= found.low:
-            open_end = strict or (bound == found.low and found.low_open)
-            found = replace(found, low=bound, low_open=open_end)
-    return found
+        if relation.large == letter and bound.is_Rational and bound >= stretch.low:
+            open_end = strict or (bound == stretch.low and stretch.low_open)
+            stretch = replace(stretch, low=bound, low_open=open_end)
+    return stretch
 
 
 def prove_on_boxes(sequent: Sequent) -> tuple[bool, Report]:
@@ -164,13 +164,13 @@ def _on_boxes(sequent: Sequent, letters: list[Any], report: Report) -> bool:
     f = sympy.expand(sequent.goal.difference)
     box: dict[Any, Stretch] = {}
     for letter in letters:
-        found = stretch_of(sequent, letter)
-        if found.high.is_infinite and found.low > 0:
-            f, found = _inverted(f, found, report)
-        if len(found.ends) < 2:
+        stretch = stretch_of(sequent, letter)
+        if stretch.high.is_infinite and stretch.low > 0:
+            f, stretch = _inverted(f, stretch, report)
+        if len(stretch.ends) < 2:
             report.corner = f"{letter} is not bounded on both sides"
             return False
-        box[found.letter] = found
+        box[stretch.letter] = stretch
     factors = sympy.Mul.make_args(sympy.factor_terms(f))
     f = sympy.Mul(
         *(e for e in factors if not (e.is_positive and e.as_base_exp()[0] in frozenset(box)))
@@ -179,9 +179,9 @@ def _on_boxes(sequent: Sequent, letters: list[Any], report: Report) -> bool:
     return _nonnegative(f, box, sequent.goal.kind == "<", report)
 
 
-def _inverted(f: Any, found: Stretch, report: Report) -> tuple[Any, Stretch]:
+def _inverted(f: Any, stretch: Stretch, report: Report) -> tuple[Any, Stretch]:
     """The goal in s, where the letter is 1/s or 1/s^2, times a power of s."""
-    letter = found.letter
+    letter = stretch.letter
     halves = any(
         power.args[0] == letter and not power.args[1].is_Integer for power in f.atoms(sympy.Pow)
     )
@@ -189,10 +189,10 @@ def _inverted(f: Any, found: Stretch, report: Report) -> tuple[Any, Stretch]:
     s = sympy.Symbol(f"s_{letter}", positive=True)
     changed = sympy.expand(f.xreplace({letter: s**-order}))
     changed = sympy.expand(sympy.powdenest(changed, force=False))
-    least = min(term.as_coeff_exponent(s)[1] for term in sympy.Add.make_args(changed))
-    if least < 0:
-        changed = sympy.expand(changed * s**-least)
-    edge = sympy.Rational(root_of(fraction(1 / found.low), order, below=False))
+    lowest = min(term.as_coeff_exponent(s)[1] for term in sympy.Add.make_args(changed))
+    if lowest < 0:
+        changed = sympy.expand(changed * s**-lowest)
+    edge = sympy.Rational(root_of(fraction(1 / stretch.low), order, below=False))
     report.note(f"{letter} = {s}^-{order}")
     return changed, Stretch(s, sympy.Integer(0), edge)
 
@@ -215,7 +215,7 @@ def _nonnegative(
         report.corner = report.corner or f"{plain(f)} near {_shown(box)}"
         return False
     for letter, stretch in box.items():
-        rest = {other: found for other, found in box.items() if other != letter}
+        face = {coordinate: side for coordinate, side in box.items() if coordinate != letter}
         slope = sympy.factor_terms(sympy.diff(f, letter))
         below, above = interval(slope, balled)
         if below >= 0 or above <= 0:
@@ -226,8 +226,8 @@ def _nonnegative(
             report.note(f"concave in {letter}: edges {letter} = {edges[0]} and {edges[1]}")
         else:
             continue
-        return all(_nonnegative(f.subs(letter, e), rest, strict, report, depth) for e in edges)
-    stretch = max(box.values(), key=lambda found: found.high - found.low)
+        return all(_nonnegative(f.subs(letter, e), face, strict, report, depth) for e in edges)
+    stretch = max(box.values(), key=lambda side: side.high - side.low)
     middle = (stretch.low + stretch.high) / 2
     halves = (replace(stretch, high=middle), replace(stretch, low=middle))
     return all(
@@ -250,8 +250,8 @@ def prove_on_line(sequent: Sequent) -> list[str] | None:
     steps: list[str] = []
     with precision(BITS):
         try:
-            needed = [found for side in goal.sides for found in conditions(side)]
-            proved = all(_holds_inside(found, stretch) for found in needed) and _on_line(
+            needed = [condition for side in goal.sides for condition in conditions(side)]
+            proved = all(_holds_inside(condition, stretch) for condition in needed) and _on_line(
                 goal.difference, stretch, goal.kind == "<", steps, 0
             )
         except (TypeError, ValueError, ZeroDivisionError):
@@ -334,8 +334,8 @@ def _numerator(f: Any, stretch: Stretch) -> Any:
             return f
         sign *= (-1) ** power
     factors = sympy.Mul.make_args(sympy.factor(top) if top.is_polynomial() else top)
-    kept = [e for e in factors if not _positive_inside(e.as_base_exp()[0], stretch)]
-    return sympy.expand(sign * sympy.Mul(*kept))
+    unsigned = [e for e in factors if not _positive_inside(e.as_base_exp()[0], stretch)]
+    return sympy.expand(sign * sympy.Mul(*unsigned))
 
 
 def _starts(f: Any, stretch: Stretch) -> list[Any]:

@@ -69,15 +69,15 @@ def column(
     if square is None or square == ONE:
         polynomial = laurent.shift(base.polynomial, monomial)
         return Column(factors, monomial, polynomial, base.strictly(monomial), base.free)
-    whole = laurent.multiply(base.polynomial, laurent.multiply(square, square))
-    return Column(factors, monomial, laurent.shift(whole, monomial), False, base.free, square)
+    polynomial = laurent.multiply(base.polynomial, laurent.multiply(square, square))
+    return Column(factors, monomial, laurent.shift(polynomial, monomial), False, base.free, square)
 
 
 class Product:
     """The product of the constraints at some places; `free`: it is zero, `strict`: positive."""
 
     def __init__(self, problem: PolynomialProblem, factors: tuple[int, ...]) -> None:
-        constraints = [problem.constraints[place] for place in factors]
+        constraints = [problem.constraints[index] for index in factors]
         self.atoms = problem.atoms
         self.polynomial = laurent.product(constraint.polynomial for constraint in constraints)
         self.free = any(constraint.kind == "==" for constraint in constraints)
@@ -103,14 +103,14 @@ def code_of(monomial: Monomial) -> int:
 @functools.lru_cache(maxsize=2**16)
 def monomial_of(code: int) -> Monomial:
     """The monomial with a code."""
-    half, atom, found = 1 << (_BITS - 1), 0, []
+    half, atom, powers = 1 << (_BITS - 1), 0, []
     while code:
         digit = (code + half) % (2 * half) - half
         if digit:
-            found.append((atom, digit))
+            powers.append((atom, digit))
         code = (code - digit) >> _BITS
         atom += 1
-    return tuple(found)
+    return tuple(powers)
 
 
 class Workshop:
@@ -147,55 +147,55 @@ class Workshop:
                 if len(terms) > MOST_TERMS:
                     continue
                 hits = Counter(target - term for target in targets for term in terms)
-                least = SHARE * len(terms) if count > 1 else 1
+                threshold = SHARE * len(terms) if count > 1 else 1
                 for code, met in hits.items():
-                    if met >= least:
+                    if met >= threshold:
                         self.add(factors, code)
                     if len(self.columns) >= MOST_COLUMNS:
                         return
 
     def monomials(self) -> set[Monomial]:
         """All monomials of all columns."""
-        return set[Monomial]().union(*(made.polynomial for made in self.columns))
+        return set[Monomial]().union(*(column.polynomial for column in self.columns))
 
 
 def columns_of(problem: PolynomialProblem, *, products: bool) -> list[Column]:
     """Columns that may take part in a certificate; of single constraints, or also of two."""
     workshop = Workshop(problem)
-    wanted = set(problem.goal.polynomial)
-    if not wanted:
-        wanted = {term for found in problem.constraints for term in found.polynomial}
+    targets = set(problem.goal.polynomial)
+    if not targets:
+        targets = {term for constraint in problem.constraints for term in constraint.polynomial}
     for _ in range(3 if products else 2):
-        workshop.meet(wanted, 1)
-        found = workshop.monomials() | wanted
-        if len(found) > MOST_WANTED or found == wanted:
+        workshop.meet(targets, 1)
+        reached = workshop.monomials() | targets
+        if len(reached) > MOST_WANTED or reached == targets:
             break
-        wanted = found
+        targets = reached
     if products:
-        workshop.meet(wanted, 2)
+        workshop.meet(targets, 2)
     workshop.meet(workshop.monomials(), 0)
     return useful(workshop.columns, problem.goal.polynomial)
 
 
 def useful(columns: list[Column], goal: Polynomial) -> list[Column]:
     """Columns without a term that nothing else could cancel."""
-    signed = [(made, *_signs(made)) for made in columns]
+    signed = [(column, *_signs(column)) for column in columns]
     while True:
         rising = set(goal).union(*(up for _, up, _ in signed))
         both = rising & set(goal).union(*(down for _, _, down in signed))
-        kept = [one for one in signed if both.issuperset(one[0].polynomial)]
-        if len(kept) == len(signed):
-            return [made for made, _, _ in kept]
-        signed = kept
+        survivors = [entry for entry in signed if both.issuperset(entry[0].polynomial)]
+        if len(survivors) == len(signed):
+            return [column for column, _, _ in survivors]
+        signed = survivors
 
 
-def _signs(made: Column) -> tuple[set[Monomial], set[Monomial]]:
+def _signs(column: Column) -> tuple[set[Monomial], set[Monomial]]:
     """The terms that a column can raise, and those that it can lower."""
-    if made.free:
-        return set(made.polynomial), set(made.polynomial)
+    if column.free:
+        return set(column.polynomial), set(column.polynomial)
     # A Fraction itself is slow to compare.
-    up = {term for term, value in made.polynomial.items() if value.numerator > 0}
-    return up, made.polynomial.keys() - up
+    up = {term for term, value in column.polynomial.items() if value.numerator > 0}
+    return up, column.polynomial.keys() - up
 
 
 def binomial_columns(problem: PolynomialProblem) -> list[Column]:
@@ -203,7 +203,10 @@ def binomial_columns(problem: PolynomialProblem) -> list[Column]:
 
     Sums of such squares are what inequalities between means come from.
     """
-    shapes = [problem.goal.polynomial, *(found.polynomial for found in problem.constraints)]
+    shapes = [
+        problem.goal.polynomial,
+        *(constraint.polynomial for constraint in problem.constraints),
+    ]
     unknowns = sorted(set[int]().union(*map(laurent.letters_of, shapes)))
     points = {
         tuple(dict(term).get(atom, 0) for atom in unknowns) for shape in shapes for term in shape
@@ -212,41 +215,44 @@ def binomial_columns(problem: PolynomialProblem) -> list[Column]:
         return []
     low, high = min(map(sum, points)), max(map(sum, points))
     tight = [(min(values), max(values)) for values in zip(*points, strict=True)]
-    wide = [(min(0, least), max(most, high)) for least, most in tight]
+    wide = [(min(0, bottom), max(top, high)) for bottom, top in tight]
     inside: list[tuple[int, ...]] = []
     for ends in (wide, tight):
-        if not inside and math.prod(most - least + 1 for least, most in ends) <= 40 * MOST_POINTS:
-            box = itertools.product(*(range(least, most + 1) for least, most in ends))
+        if not inside and math.prod(top - bottom + 1 for bottom, top in ends) <= 40 * MOST_POINTS:
+            box = itertools.product(*(range(bottom, top + 1) for bottom, top in ends))
             inside = [point for point in box if low <= sum(point) <= high]
             inside = inside if len(inside) <= MOST_POINTS else []
 
     def monomial(point: Iterable[int]) -> Monomial:
         return tuple((atom, n) for atom, n in zip(unknowns, point, strict=True) if n)
 
-    made: list[Column | None] = [column(problem, (), monomial(point)) for point in inside]
-    for one, two in itertools.combinations(inside, 2):
-        if any((u - v) % 2 for u, v in zip(one, two, strict=True)):
+    columns: list[Column | None] = [column(problem, (), monomial(point)) for point in inside]
+    for first, second in itertools.combinations(inside, 2):
+        if any((u - v) % 2 for u, v in zip(first, second, strict=True)):
             continue
-        least = [min(pair) for pair in zip(one, two, strict=True)]
+        common = [min(pair) for pair in zip(first, second, strict=True)]
         halves = (
-            monomial((n - m) // 2 for n, m in zip(end, least, strict=True)) for end in (one, two)
+            monomial((n - m) // 2 for n, m in zip(end, common, strict=True))
+            for end in (first, second)
         )
         square = dict(zip(halves, (Fraction(1), Fraction(-1)), strict=True))
-        made.append(column(problem, (), monomial(least), square=square))
+        columns.append(column(problem, (), monomial(common), square=square))
     terms = {monomial(point) for point in inside}
-    for place, found in enumerate(problem.constraints):
+    for index, constraint in enumerate(problem.constraints):
         left()
-        letters = laurent.letters_of(found.polynomial)
+        letters = laurent.letters_of(constraint.polynomial)
         alone = len(letters) == 1 and not problem.atoms[min(letters)].meaning.free_symbols
-        if alone and found.kind != "==":
+        if alone and constraint.kind != "==":
             continue  # both bounds of a number together are a contradiction, up to rounding
         shifts = {
-            laurent.times(one, laurent.inverse(two)) for one in terms for two in found.polynomial
+            laurent.times(term, laurent.inverse(divisor))
+            for term in terms
+            for divisor in constraint.polynomial
         }
         for by in sorted(shifts):
-            if terms.issuperset(laurent.shift(found.polynomial, by)):
-                made.append(column(problem, (place,), by))
-    return useful([one for one in made if one is not None], problem.goal.polynomial)
+            if terms.issuperset(laurent.shift(constraint.polynomial, by)):
+                columns.append(column(problem, (index,), by))
+    return useful([entry for entry in columns if entry is not None], problem.goal.polynomial)
 
 
 @dataclass(frozen=True)
@@ -264,41 +270,41 @@ def chain_columns(problem: PolynomialProblem) -> list[Column]:
     steps = _steps(problem)
     high, low = _ends(workshop, {step.place for step in steps})
     products = _products(steps)
-    most = len(workshop.columns) + MOST_STEPS
+    limit = len(workshop.columns) + MOST_STEPS
     for top, bottom in itertools.product(sorted(high), sorted(low)):
         word = products.get(top - bottom, ())
         if word:
             left()
         for step in word:
-            if len(workshop.columns) < most:
+            if len(workshop.columns) < limit:
                 workshop.add((step.place,), top - step.above)
             top += step.below - step.above
-    for made in columns_of(problem, products=False):
-        workshop.add(made.factors, code_of(made.monomial))
+    for column in columns_of(problem, products=False):
+        workshop.add(column.factors, code_of(column.monomial))
     for term in workshop.monomials():
         workshop.add((), code_of(term))
     return useful(workshop.columns, problem.goal.polynomial)
 
 
 def _steps(problem: PolynomialProblem) -> list[Step]:
-    found = []
-    for place, constraint in enumerate(problem.constraints):
+    steps = []
+    for index, constraint in enumerate(problem.constraints):
         terms = constraint.polynomial
         if len(terms) != 2 or not all(
             laurent.is_nonnegative(term, problem.atoms) for term in terms
         ):
             continue
-        one, other = sorted(terms, key=lambda term: terms[term], reverse=True)
-        if terms[one] > 0 > terms[other]:
-            found.append(Step(place, code_of(one), code_of(other)))
+        upper, lower = sorted(terms, key=lambda term: terms[term], reverse=True)
+        if terms[upper] > 0 > terms[lower]:
+            steps.append(Step(index, code_of(upper), code_of(lower)))
             if constraint.kind == "==":
-                found.append(Step(place, code_of(other), code_of(one)))
-    return found
+                steps.append(Step(index, code_of(lower), code_of(upper)))
+    return steps
 
 
 def _products(steps: list[Step]) -> dict[int, tuple[Step, ...]]:
     """Short products of steps by the quotient of monomials they bridge, the shortest of each."""
-    found: dict[int, tuple[Step, ...]] = {}
+    products: dict[int, tuple[Step, ...]] = {}
     layer: list[tuple[int, int, tuple[Step, ...]]] = [(0, 0, ())]
     for _ in range(LONGEST):
         following = []
@@ -306,14 +312,14 @@ def _products(steps: list[Step]) -> dict[int, tuple[Step, ...]]:
             for number in range(first, len(steps)):
                 step = steps[number]
                 extended = quotient + step.above - step.below
-                if extended in found or not extended:
+                if extended in products or not extended:
                     continue
-                found[extended] = (*word, step)
-                following.append((extended, number, found[extended]))
-                if len(found) >= MOST_PRODUCTS:
-                    return found
+                products[extended] = (*word, step)
+                following.append((extended, number, products[extended]))
+                if len(products) >= MOST_PRODUCTS:
+                    return products
         layer = following
-    return found
+    return products
 
 
 def _ends(workshop: Workshop, steps: set[int]) -> tuple[set[int], set[int]]:
@@ -327,22 +333,24 @@ def _ends(workshop: Workshop, steps: set[int]) -> tuple[set[int], set[int]]:
     low = {code_of(term) for term, value in goal.items() if value < 0}
     for _ in range(ROUNDS):
         size = len(workshop.columns)
-        for place, constraint in enumerate(workshop.problem.constraints):
-            if place in steps or len(high) + len(low) > MOST_MONOMIALS:
+        for index, constraint in enumerate(workshop.problem.constraints):
+            if index in steps or len(high) + len(low) > MOST_MONOMIALS:
                 continue
-            free = constraint.kind == "=="
+            equation = constraint.kind == "=="
             terms = [(code_of(term), value > 0) for term, value in constraint.polynomial.items()]
             hits: Counter[int] = Counter()
             for term, rises in terms:
-                wanted = high | low if free else high if rises else low
-                hits.update(target - term for target in wanted)
+                targets = high | low if equation else high if rises else low
+                hits.update(target - term for target in targets)
             for code, met in sorted(hits.items()):
-                known = high | (low if free else set())
-                loose = any((rises or free) and term + code not in known for term, rises in terms)
-                if (loose and 2 * met < len(terms)) or not workshop.add((place,), code):
+                ends = high | (low if equation else set())
+                loose = any(
+                    (rises or equation) and term + code not in ends for term, rises in terms
+                )
+                if (loose and 2 * met < len(terms)) or not workshop.add((index,), code):
                     continue
-                high |= {term + code for term, rises in terms if free or not rises}
-                low |= {term + code for term, rises in terms if free or rises}
+                high |= {term + code for term, rises in terms if equation or not rises}
+                low |= {term + code for term, rises in terms if equation or rises}
         if len(workshop.columns) == size:
             break
     return high, low

@@ -50,16 +50,16 @@ class Setting:
 
     def points(self, indices: str, letters: Collection[str]) -> Iterator[dict[str, Any]]:
         """The values with all of a, and a_i, a_j, a_k of the entries of a line; k is a third."""
-        whole = {f"a_{place}": a for place, a in enumerate(self.signal, 1)}
+        signals = {f"a_{index}": a for index, a in enumerate(self.signal, 1)}
         for (p, i), (q, j) in itertools.product(enumerate(self.signal), repeat=2):
             if not admissible(i, j, indices):
                 continue
-            point = self.values | whole | {"a_i": i, "a_j": j}
-            others = [a for place, a in enumerate(self.signal) if place not in (p, q)]
+            point = self.values | signals | {"a_i": i, "a_j": j}
+            thirds = [a for index, a in enumerate(self.signal) if index not in (p, q)]
             if not _WITH_K & set(letters):
                 yield point
-            elif others:
-                yield from (point | {"a_k": a} for a in others)
+            elif thirds:
+                yield from (point | {"a_k": a} for a in thirds)
             elif "a_k" not in letters:
                 yield point
 
@@ -92,8 +92,8 @@ def realised(point: Mapping[str, Any], *, semidefinite: bool) -> dict[str, Any] 
     z = point["w_ij(t)"]
     if x <= 0 or x * y <= z**2:
         return None
-    least = (y * v**2 - 2 * z * v * w + x * w**2) / (x * y - z**2)
-    power = math.ceil(float(flint.arb(least).log() / flint.arb(10).log()) + 1e-9)
+    smallest = (y * v**2 - 2 * z * v * w + x * w**2) / (x * y - z**2)
+    power = math.ceil(float(flint.arb(smallest).log() / flint.arb(10).log()) + 1e-9)
     return entries | {"w_kk(t)": flint.fmpq(10) ** power}
 
 
@@ -140,8 +140,8 @@ def settings() -> Iterator[Setting]:
     conditions = _conditions()
     for loose in (False, True):
         for signal, alpha, K, root, C, beta, digits in _SHAPES:
-            names = {"alpha": alpha, "K": K, "C": C, "beta": beta, "kappa": root}
-            values = {name: number(shown) for name, shown in names.items()}
+            rationals = {"alpha": alpha, "K": K, "C": C, "beta": beta, "kappa": root}
+            values = {name: number(rational) for name, rational in rationals.items()}
             setting = _setting(tuple(map(number, signal)), values, digits, loose=loose)
             if satisfies(setting, conditions):
                 yield setting
@@ -158,8 +158,8 @@ def _setting(
     if loose:
         P = flint.fmpq(10) ** (digits + math.floor(float(flint.arb(bound).log() / math.log(10))))
         eta /= 100
-    made = {"gamma": gamma, "d": d, "kappa": values["kappa"] ** 2, "eta": eta, "P": P}
-    return Setting(signal, values | made | {"omega": flint.fmpq(10) ** -digits})
+    derived = {"gamma": gamma, "d": d, "kappa": values["kappa"] ** 2, "eta": eta, "P": P}
+    return Setting(signal, values | derived | {"omega": flint.fmpq(10) ** -digits})
 
 
 def satisfies(setting: Setting, conditions: tuple[tuple[str, Relation], ...]) -> bool:
@@ -179,21 +179,21 @@ def satisfies(setting: Setting, conditions: tuple[tuple[str, Relation], ...]) ->
 def _conditions() -> tuple[tuple[str, Relation], ...]:
     """D.1 to D.5 as printed, but for the entries of W(0), which are a witness's own."""
     return tuple(
-        (one.over, relation_from(one.relation, statement.id))
+        (condition.over, relation_from(condition.relation, statement.id))
         for statement in text.PRINTED
-        for one in statement.conditions
-        if one.over != "entry"
+        for condition in statement.conditions
+        if condition.over != "entry"
     )
 
 
 def entry_conditions(letters: frozenset[Any]) -> tuple[Relation, ...]:
     """(D.8) for the entries of W(0) among some letters."""
     return tuple(
-        relation_from(one.relation, "Assumption D.1").substitute({text.w_ij: letter})
+        relation_from(condition.relation, "Assumption D.1").substitute({text.w_ij: letter})
         for letter in sorted(letters, key=str)
         if letter.name in ("w_ij(0)", "w_ii(0)", "w_jj(0)")
-        for one in text.D1.conditions
-        if one.over == "entry"
+        for condition in text.D1.conditions
+        if condition.over == "entry"
     )
 
 
@@ -239,14 +239,16 @@ class Search:
 
     def knowing(self, *facts: Relation) -> Search:
         """The same with more hypotheses."""
-        given = tuple(dict.fromkeys((*self.sequent.given, *facts)))
-        return replace(self, sequent=Sequent(given, self.sequent.goal))
+        hypotheses = tuple(dict.fromkeys((*self.sequent.given, *facts)))
+        return replace(self, sequent=Sequent(hypotheses, self.sequent.goal))
 
     def whole(self, point: Mapping[str, Any]) -> dict[str, Any] | None:
         """The entries of some W(t) that a point needs besides its own; None if there are none."""
         if not self.in_force:
             return {}
-        semidefinite = any("(semidefinite)" in given.label for given in self.sequent.given)
+        semidefinite = any(
+            "(semidefinite)" in hypothesis.label for hypothesis in self.sequent.given
+        )
         return realised(point, semidefinite=semidefinite)
 
     def fits(self, point: Mapping[str, Any]) -> bool:
@@ -284,17 +286,17 @@ def confirm(search: Search, point: Mapping[str, Any]) -> Witness | None:
     Letters that it does not name are those that an equation defines.
     """
     letters = search.space.letters
-    own = {name: value for name, value in point.items() if name in letters}
+    completed = {name: value for name, value in point.items() if name in letters}
     if search.in_force:
         return None
-    missing = in_order(frozenset(letters.keys() - own.keys()))
+    missing = in_order(frozenset(letters.keys() - completed.keys()))
     for name in search.space.defined_last(missing):
-        values = search.space.candidates(name, own)
+        values = search.space.candidates(name, completed)
         if not values:
             return None
-        own[name] = values[0]
-    allowed = all(may_be(value, letters[name]) for name, value in own.items())
-    return _witness(search, own) if allowed and search.refutes(own) else None
+        completed[name] = values[0]
+    allowed = all(may_be(value, letters[name]) for name, value in completed.items())
+    return _witness(search, completed) if allowed and search.refutes(completed) else None
 
 
 def _points(search: Search, effort: Effort, rng: int) -> Iterator[tuple[dict[str, Any], set[str]]]:
@@ -312,7 +314,7 @@ def _points(search: Search, effort: Effort, rng: int) -> Iterator[tuple[dict[str
     count = 0
     for start, draws, behind in starts:
         names = letters - start.keys()
-        seen = set()
+        visited = set()
         for drawn in range(draws + behind if names else 1):
             left()
             # Every other point has all entries of W on one level.
@@ -323,26 +325,26 @@ def _points(search: Search, effort: Effort, rng: int) -> Iterator[tuple[dict[str
             if point is None:
                 continue
             key = tuple(whole_numbers(point[name]) for name in sorted(names))
-            if key not in seen and search.fits(point):
+            if key not in visited and search.fits(point):
                 yield point, start.keys() & letters
-            seen.add(key)
+            visited.add(key)
 
 
 def _shrunk(search: Search, point: dict[str, Any], fixed: set[str]) -> dict[str, Any]:
     """The point with rounder values, as long as it stays a counterexample."""
     letters = search.space.letters
     names = [name for name in in_order(frozenset(letters)) if name not in fixed]
-    known = [point[name] for name in in_order(frozenset(fixed))]
+    fixed_values = [point[name] for name in in_order(frozenset(fixed))]
     for name in names:
-        for value in rounder(point[name], letters[name], known):
+        for value in rounder(point[name], letters[name], fixed_values):
             # Letters with one value stay together: a bound is often attained.
-            tied = {other: value for other in names if point[other] == point[name]}
-            if not all(may_be(value, letters[other]) for other in tied):
+            tied = {sibling: value for sibling in names if point[sibling] == point[name]}
+            if not all(may_be(value, letters[sibling]) for sibling in tied):
                 tied = {name: value}
             better = [point | changed for changed in (tied, {name: value})]
-            found = next(filter(search.refutes, better), None)
-            if found is not None:
-                point = found
+            simpler = next(filter(search.refutes, better), None)
+            if simpler is not None:
+                point = simpler
                 break
     return point
 
@@ -355,9 +357,9 @@ def _witness(search: Search, point: Mapping[str, Any]) -> Witness:
     if not mpmath_agrees(search.given, goal, point):
         raise RuntimeError(f"two evaluations disagree on {goal} at {dict(point)}")
     exact = not any(isinstance(side, flint.arb) for side in sides)
-    shown = {**point, **(search.whole(point) or {})}
+    values = {**point, **(search.whole(point) or {})}
     return Witness(
-        values={name: compact(shown[name]) for name in in_order(frozenset(shown))},
+        values={name: compact(values[name]) for name in in_order(frozenset(values))},
         relation=str(goal),
         left=_shown(sides[0]),
         right=_shown(sides[1]),

@@ -60,8 +60,8 @@ def compiled(expression: Any) -> Evaluator:
     function = expression.func.__name__
     if function not in _JOINED:
         raise TypeError(f"no evaluation for {function}")
-    joined, parts = _JOINED[function], [compiled(argument) for argument in expression.args]
-    return lambda point: joined([part(point) for part in parts])
+    joined, evaluators = _JOINED[function], [compiled(argument) for argument in expression.args]
+    return lambda point: joined([evaluator(point) for evaluator in evaluators])
 
 
 def holds(margin: Value, kind: str) -> bool | None:
@@ -93,11 +93,11 @@ def _is_ball(value: Value) -> bool:
 def _power(values: list[Value]) -> Value:
     base, exponent = values
     if _is_ball(base) or _is_ball(exponent):
-        whole = not _is_ball(exponent) and exponent.q == 1
+        is_whole = not _is_ball(exponent) and exponent.q == 1
         sign = balls.sign(base)
-        if sign is None and whole and exponent > 0:
+        if sign is None and is_whole and exponent > 0:
             return base ** flint.arb(exponent)
-        if sign is None or (sign <= 0 and not whole):
+        if sign is None or (sign <= 0 and not is_whole):
             raise Undefined("power")
         return flint.arb(base) ** flint.arb(exponent)
     if base == 0 and exponent <= 0:
@@ -184,12 +184,12 @@ def mpmath_agrees(given: Sequence[Relation], goal: Relation, point: Mapping[str,
         letters = sorted(relation.symbols, key=str)
         sides = sympy.lambdify(letters, relation.sides, "mpmath")
         rough, margin = (_margin(sides, [point[x.name] for x in letters], n) for n in (40, 60))
-        seen = abs(margin - rough) < abs(margin) / 2
-        fails = seen and (margin < 0 or relation.kind == "==")
+        significant = abs(margin - rough) < abs(margin) / 2
+        fails = significant and (margin < 0 or relation.kind == "==")
         if relation is not goal:
             if fails:
                 return False
-        elif seen and (relation.kind == "!=" or (margin > 0 and relation.kind != "==")):
+        elif significant and (relation.kind == "!=" or (margin > 0 and relation.kind != "==")):
             return False
     return True
 
@@ -220,9 +220,9 @@ class Condition:
                 except (Undefined, ZeroDivisionError, OverflowError):
                     return None
                 if not _is_ball(value) or value.is_finite():
-                    found = holds(value, self.relation.kind)
-                    if found is not None:
-                        return found
+                    verdict = holds(value, self.relation.kind)
+                    if verdict is not None:
+                        return verdict
         return None
 
 
@@ -234,33 +234,33 @@ def condition(relation: Relation) -> Condition:
 
 
 def edge_of(
-    found: Condition,
+    relation: Condition,
     name: str,
     point: Mapping[str, Any],
-    turns: tuple[str, ...] = ("plain", "inverse", "square"),
+    variables: tuple[str, ...] = ("plain", "inverse", "square"),
 ) -> tuple[Any, int] | None:
     """Where the margin of a relation vanishes, as a function of one letter; None if nowhere.
 
-    `turns`: what it may be linear in; "negative" is the letter, seen from below zero.
+    `variables`: what it may be linear in; "negative" is the letter, seen from below zero.
     Returns the edge, and 1 if the relation holds above it, -1 below.
     """
 
     def at(value: Any) -> Any:
-        return found.margin({**point, name: value})
+        return relation.margin({**point, name: value})
 
     with precision(192):
-        for turn in turns:
-            places = [_turned(turn, flint.fmpq(step)) for step in (1, 2, 3)]
+        for variable in variables:
+            samples = [_turned(variable, flint.fmpq(step)) for step in (1, 2, 3)]
             try:
-                first, second, third = (at(place) for place in places)
+                first, second, third = (at(sample) for sample in samples)
             except (Undefined, ZeroDivisionError, OverflowError, ValueError):
                 continue
             slope = second - first
             bend = third - second - slope
-            small = _is_ball(bend)
-            if not (bend.contains(0) if small else bend == 0) or slope == 0:
+            rounded = _is_ball(bend)
+            if not (bend.contains(0) if rounded else bend == 0) or slope == 0:
                 continue
-            if small and slope.contains(0):
+            if rounded and slope.contains(0):
                 continue
             root = 1 - first / slope
             rising = slope > 0
@@ -269,10 +269,10 @@ def edge_of(
                     continue
                 # A rational a little on the side where the relation holds.
                 root = (root.upper() if rising else root.lower()).mid().fmpq()
-            if turn != "plain" and root <= 0:
+            if variable != "plain" and root <= 0:
                 continue
-            edge = _turned(turn, root)
-            return edge, (1 if rising else -1) * (-1 if turn in ("inverse", "negative") else 1)
+            edge = _turned(variable, root)
+            return edge, (1 if rising else -1) * (-1 if variable in ("inverse", "negative") else 1)
     return None
 
 

@@ -102,10 +102,10 @@ def scaled(polynomial: Polynomial, factor: Fraction | int) -> Polynomial:
 def multiply(first: Polynomial, second: Polynomial) -> Polynomial:
     """The product of two polynomials."""
     total: Polynomial = {}
-    for one, factor in first.items():
-        for other, by in second.items():
-            monomial = times(one, other)
-            total[monomial] = total.get(monomial, Fraction(0)) + factor * by
+    for first_term, first_value in first.items():
+        for second_term, second_value in second.items():
+            monomial = times(first_term, second_term)
+            total[monomial] = total.get(monomial, Fraction(0)) + first_value * second_value
     return {monomial: value for monomial, value in total.items() if value}
 
 
@@ -192,8 +192,8 @@ def sum_of(first: Quotient, second: Quotient) -> Quotient:
             missing.remove(denominator)
         else:
             numerator = multiply(numerator, denominator)
-    rest = multiply(first.numerator, product(missing))
-    return Quotient(add(rest, numerator), first.denominators + tuple(missing))
+    expanded = multiply(first.numerator, product(missing))
+    return Quotient(add(expanded, numerator), first.denominators + tuple(missing))
 
 
 def product_of(first: Quotient, second: Quotient) -> Quotient:
@@ -216,7 +216,7 @@ def opinion(problem: PolynomialProblem, *, timeout: int = 3000) -> tuple[str, di
     solver = z3.Solver(ctx=context)
     solver.set("timeout", int(left(timeout / 1000) * 1000) + 1)
     solver.set("ctrl_c", False)  # z3 would take Ctrl-C for a question without an answer
-    variables = [z3.Real(f"x{place}", context) for place in range(len(problem.atoms))]
+    variables = [z3.Real(f"x{index}", context) for index in range(len(problem.atoms))]
 
     def read(constraint: Constraint) -> Any:
         """The relation with negative powers cleared; only positive atoms have them."""

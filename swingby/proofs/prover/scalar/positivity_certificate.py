@@ -52,47 +52,50 @@ class Certificate:
 
     def __str__(self) -> str:
         steps = self.steps()
-        parts = []
+        summands = []
         for number, monomial, used, square in steps["pieces"]:
-            facts = [f"({steps['facts'][place][0]})" for place in used]
+            facts = [f"({steps['facts'][index][0]})" for index in used]
             coefficient = f"({number})" if number.startswith("-") else number
             factors = [coefficient, monomial, *facts, f"({square})^2" if square != "1" else "1"]
-            parts.append(" * ".join([one for one in factors if one != "1"] or ["1"]))
+            summands.append(" * ".join([factor for factor in factors if factor != "1"] or ["1"]))
         goal = self.problem.goal
         text = laurent.text_of(goal.polynomial, self.problem.atoms)
-        return f"{text} = {' + '.join(parts) or '0'} {goal.kind.replace('==', '=')} 0"
+        return f"{text} = {' + '.join(summands) or '0'} {goal.kind.replace('==', '=')} 0"
 
     def steps(self) -> dict[str, Any]:
         """What a checker needs: the facts that take part, and the pieces."""
         atoms, constraints = self.problem.atoms, self.problem.constraints
-        places = list(dict.fromkeys(place for _, piece in self.pieces for place in piece.factors))
+        indices = list(dict.fromkeys(index for _, piece in self.pieces for index in piece.factors))
         kinds = {">=": "<=", ">": "<", "==": "="}
         # A letter that stands for a difference is a fact, and no letter of the line.
         powers = {atom: n for _, piece in self.pieces for atom, n in piece.monomial if n > 0}
-        named = [atom for atom in powers if atoms[atom].name.startswith("(")]
+        differences = [atom for atom in powers if atoms[atom].name.startswith("(")]
         facts = [
-            [laurent.text_of(one.polynomial, atoms), kinds[one.kind]]
-            for one in (constraints[place] for place in places)
+            [laurent.text_of(constraint.polynomial, atoms), kinds[constraint.kind]]
+            for constraint in (constraints[index] for index in indices)
         ]
         facts += [
-            [atoms[atom].name, "<" if atoms[atom].sign == "positive" else "<="] for atom in named
+            [atoms[atom].name, "<" if atoms[atom].sign == "positive" else "<="]
+            for atom in differences
         ]
         pieces = []
         for coefficient, piece in self.pieces:
-            outside = [(atom, n) for atom, n in piece.monomial if atom in named and n > 0]
-            used = [places.index(place) for place in piece.factors]
-            used += [len(places) + named.index(atom) for atom, n in outside for _ in range(n)]
+            outside = [(atom, n) for atom, n in piece.monomial if atom in differences and n > 0]
+            used = [indices.index(index) for index in piece.factors]
+            used += [
+                len(indices) + differences.index(atom) for atom, n in outside for _ in range(n)
+            ]
             monomial = tuple(pair for pair in piece.monomial if pair not in outside)
             factor = laurent.text_of({monomial: Fraction(1)}, atoms)
             pieces.append([str(coefficient), factor, used, laurent.text_of(piece.square, atoms)])
-        turned = self.problem.goal.label == CONTRADICTION
-        return {"turned": turned, "facts": facts, "pieces": pieces}
+        contradictory = self.problem.goal.label == CONTRADICTION
+        return {"turned": contradictory, "facts": facts, "pieces": pieces}
 
     @property
     def used(self) -> tuple[str, ...]:
         """Labels of the constraints that take part, without repetition."""
-        places = (place for _, piece in self.pieces for place in piece.factors)
-        return tuple(dict.fromkeys(self.problem.constraints[place].label for place in places))
+        indices = (index for _, piece in self.pieces for index in piece.factors)
+        return tuple(dict.fromkeys(self.problem.constraints[index].label for index in indices))
 
 
 def find(problem: PolynomialProblem, *, effort: int = 1, least: int = 0) -> Certificate | None:
@@ -106,12 +109,12 @@ def find(problem: PolynomialProblem, *, effort: int = 1, least: int = 0) -> Cert
     """
     for level in range(least, effort + 1):
         if level and problem.goal.polynomial:
-            found = _combined(problem, chain_columns(problem))
-            if found is not None:
-                return found
-        found = _combined(problem, columns_of(problem, products=bool(level)))
-        if found is not None:
-            return found
+            certificate = _combined(problem, chain_columns(problem))
+            if certificate is not None:
+                return certificate
+        certificate = _combined(problem, columns_of(problem, products=bool(level)))
+        if certificate is not None:
+            return certificate
     return None
 
 
@@ -129,26 +132,26 @@ def _combined(problem: PolynomialProblem, columns: list[Column]) -> Certificate 
     shares = [*([Fraction(0)] if goal else []), *(SHARES if strict else ())]
     for share in shares:
         polynomials = [piece.polynomial for piece in columns]
-        wanted = goal
+        target = goal
         if share:
-            wanted = goal | {STRICT: share * max(map(abs, goal.values()), default=Fraction(1))}
+            target = goal | {STRICT: share * max(map(abs, goal.values()), default=Fraction(1))}
             polynomials = [
                 piece.polynomial | {STRICT: Fraction(1)} if piece.strict else piece.polynomial
                 for piece in columns
             ]
         try:
-            proposed = _proposed(wanted, polynomials, columns)
+            proposed = _proposed(target, polynomials, columns)
         except OverflowError:  # numbers beyond floating point
             return None
         if proposed is None:
             if not share:
                 return None
             continue
-        support = [place for place, value in enumerate(proposed) if abs(value) > 1e-9]
-        found = solutions(wanted, [polynomials[place] for place in support])
-        if found is None:
+        support = [index for index, value in enumerate(proposed) if abs(value) > 1e-9]
+        solution = solutions(target, [polynomials[index] for index in support])
+        if solution is None:
             continue
-        weighed = zip(found[0], (columns[place] for place in support), strict=True)
+        weighed = zip(solution[0], (columns[index] for index in support), strict=True)
         certificate = Certificate(problem, tuple(pair for pair in weighed if pair[0]))
         if verify(certificate):
             return certificate
@@ -173,26 +176,26 @@ def _proposed(
     if not entries:
         return None
     right = np.zeros(len(rows))
-    for term, wanted in goal.items():
-        right[rows[term]] = float(wanted)
-    row, place, value = (np.array(part) for part in zip(*entries, strict=True))
-    matrix = coo_matrix((value, (row, place)), shape=(len(rows), len(columns))).tocsr()
+    for term, coefficient in goal.items():
+        right[rows[term]] = float(coefficient)
+    row, column_index, value = (np.array(axis) for axis in zip(*entries, strict=True))
+    matrix = coo_matrix((value, (row, column_index)), shape=(len(rows), len(columns))).tocsr()
     weights = [1.0 + 3 * len(piece.factors) + 0.1 * len(piece.monomial) for piece in columns]
     # A free coefficient is the difference of two, so that its size has a price too.
-    free = [number for number, piece in enumerate(columns) if piece.free]
-    whole = hstack([matrix, -matrix[:, free]]).tocsc() if free else matrix
-    costs = [*weights, *(weights[number] for number in free)]
+    free_columns = [number for number, piece in enumerate(columns) if piece.free]
+    doubled = hstack([matrix, -matrix[:, free_columns]]).tocsc() if free_columns else matrix
+    costs = [*weights, *(weights[number] for number in free_columns)]
     # The interior point method sees infeasibility at once where the simplex method cycles;
     # its crossover ends in a vertex too.
     solve: Any = linprog
     limit = {"time_limit": left(MOST_SECONDS)}
     result = solve(
-        costs, A_eq=whole, b_eq=right, bounds=(0, None), method="highs-ipm", options=limit
+        costs, A_eq=doubled, b_eq=right, bounds=(0, None), method="highs-ipm", options=limit
     )
     if result.x is None or result.status != 0:
         return None
     values = [float(x) for x in result.x]
-    for extra, number in enumerate(free):
+    for extra, number in enumerate(free_columns):
         values[number] -= values[len(columns) + extra]
     return [x / scale for x, scale in zip(values, scales, strict=False)]
 
@@ -213,22 +216,24 @@ def solutions(
     if not rows or not width:
         return None
     matrix = flint.fmpq_mat(len(rows), width + 1)
-    for place, polynomial in enumerate([*polynomials, goal]):
+    for index, polynomial in enumerate([*polynomials, goal]):
         for term, value in polynomial.items():
-            matrix[rows[term], place] = flint.fmpq(value.numerator, value.denominator)
+            matrix[rows[term], index] = flint.fmpq(value.numerator, value.denominator)
     matrix, rank = matrix.rref()
     pivots = [
-        next(place for place in range(width + 1) if matrix[row, place] != 0) for row in range(rank)
+        next(index for index in range(width + 1) if matrix[row, index] != 0) for row in range(rank)
     ]
     if width in pivots:
         return None
     loose = sorted(set(range(width)) - set(pivots))
     start = [Fraction(0)] * width
-    directions = [[Fraction(int(place == own)) for place in range(width)] for own in loose]
+    directions = [
+        [Fraction(int(index == free_index)) for index in range(width)] for free_index in loose
+    ]
     for row, pivot in enumerate(pivots):
         start[pivot] = fraction(matrix[row, width])
-        for direction, place in zip(directions, loose, strict=True):
-            direction[pivot] = -fraction(matrix[row, place])
+        for direction, index in zip(directions, loose, strict=True):
+            direction[pivot] = -fraction(matrix[row, index])
     return start, directions
 
 
@@ -266,7 +271,7 @@ def holds_in_flint(problem: PolynomialProblem, pieces: Sequence[tuple[Fraction, 
     """Whether a goal is the sum of the factors of some pieces, multiplied out by python-flint."""
     count = len(problem.atoms) + 1
     # One variable for an atom, and one for its inverse; they are cancelled at the end.
-    names = tuple(f"{kind}{place}" for kind in "xy" for place in range(count))
+    names = tuple(f"{kind}{index}" for kind in "xy" for index in range(count))
     ring = flint.fmpq_mpoly_ctx.get(names, flint.Ordering.lex)
 
     def converted(polynomial: Polynomial) -> Any:
@@ -278,14 +283,14 @@ def holds_in_flint(problem: PolynomialProblem, pieces: Sequence[tuple[Fraction, 
             terms[tuple(exponents)] = flint.fmpq(value.numerator, value.denominator)
         return ring.from_dict(terms)
 
-    rest = -converted(problem.goal.polynomial)
+    remainder = -converted(problem.goal.polynomial)
     for coefficient, piece in pieces:
         value = converted({piece.monomial: coefficient}) * converted(piece.square) ** 2
-        for place in piece.factors:
-            value *= converted(problem.constraints[place].polynomial)
-        rest += value
+        for index in piece.factors:
+            value *= converted(problem.constraints[index].polynomial)
+        remainder += value
     cancelled: Counter[tuple[int, ...]] = Counter()
-    for powers, value in rest.to_dict().items():
+    for powers, value in remainder.to_dict().items():
         pairs = zip(powers[:count], powers[count:], strict=True)
         cancelled[tuple(int(up) - int(down) for up, down in pairs)] += value
     return not any(value != 0 for value in cancelled.values())

@@ -83,8 +83,8 @@ class Sequent:
     @property
     def symbols(self) -> tuple[Any, ...]:
         """All letters, by name."""
-        found = frozenset().union(*(relation.symbols for relation in self.relations))
-        return tuple(sorted(found, key=str))
+        letters = frozenset().union(*(relation.symbols for relation in self.relations))
+        return tuple(sorted(letters, key=str))
 
     def substitute(self, values: Mapping[Any, Any]) -> Sequent:
         """The sequent with some letters replaced."""
@@ -137,24 +137,24 @@ def conditions(expression: Any) -> Iterator[Relation]:
 
 
 def side_conditions(
-    relation: Relation, given: Mapping[Any, Any], values: Mapping[Any, Any]
+    relation: Relation, written: Mapping[Any, Any], values: Mapping[Any, Any]
 ) -> tuple[Relation, ...]:
     """What a relation and all definitions it leads to need to be defined, if it is not plain.
 
-    Of a definition this is read off what is written, `given`: put into another, it may cancel.
+    Of a definition this is read off what is `written`: put into another, it may cancel.
     `values`: the definitions, each with all the others put in.
     """
     used: dict[Any, None] = {}
-    waiting = list(relation.symbols & given.keys())
+    waiting = list(relation.symbols & written.keys())
     while waiting:
         used[letter := waiting.pop()] = None
-        waiting += given[letter].free_symbols & given.keys() - used.keys()
-    found: dict[Relation, None] = {}
-    definitions = (given[letter] for letter in sorted(used, key=str))
-    for part in (*definitions, *relation.sides):
-        for needed in conditions(part):
-            found[needed.substitute(values)] = None
-    return tuple(needed for needed in found if not is_plain(needed))
+        waiting += written[letter].free_symbols & written.keys() - used.keys()
+    requirements: dict[Relation, None] = {}
+    definitions = (written[letter] for letter in sorted(used, key=str))
+    for expression in (*definitions, *relation.sides):
+        for needed in conditions(expression):
+            requirements[needed.substitute(values)] = None
+    return tuple(needed for needed in requirements if not is_plain(needed))
 
 
 def is_plain(needed: Relation) -> bool:
@@ -173,16 +173,16 @@ def as_fact(needed: Relation) -> Relation:
 
 def resolved(where: tuple[tuple[Any, Any], ...]) -> dict[Any, Any]:
     """Definitions, each with all the others put in; InvalidInput if a letter defines itself."""
-    given = dict(where)
-    if len(given) < len(where):
+    definitions = dict(where)
+    if len(definitions) < len(where):
         raise InvalidInput("where", [str(name) for name, _ in where], "must define a letter once")
     try:
-        order = in_order_of_use(given)
+        order = in_order_of_use(definitions)
     except ValueError as circle:
         raise InvalidInput("where", str(circle), "must not define a letter by itself") from None
     done: dict[Any, Any] = {}
     for letter in order:
-        done[letter] = given[letter].xreplace(done)
+        done[letter] = definitions[letter].xreplace(done)
     return done
 
 
@@ -191,35 +191,35 @@ def unknown_part(relations: tuple[Relation, ...]) -> str:
 
     Raises InvalidInput if something is no exact real number, or two letters share a name.
     """
-    named: dict[str, Any] = {}
+    letters: dict[str, Any] = {}
     for relation in relations:
         for side in relation.sides:
-            for part in sympy.preorder_traversal(side):
-                if part.is_Symbol:
-                    if named.setdefault(part.name, part) != part:
-                        raise InvalidInput("letter", part, "must mean one thing throughout")
-                    if part.is_real is False or not part.is_commutative:
-                        raise InvalidInput("letter", part, "must stand for a real number")
-                elif part.is_Float:
-                    raise InvalidInput("number", part, "must be exact, such as Rational(1, 10)")
-                elif part.is_number and part.is_extended_real is not True and not part.args:
-                    raise InvalidInput("number", part, "must be a real number")
-                elif part.is_infinite and not part.args:
-                    raise InvalidInput("number", part, "must be finite")
-                elif not part.is_Rational and part.func.__name__ not in KNOWN:
-                    return str(part)
+            for node in sympy.preorder_traversal(side):
+                if node.is_Symbol:
+                    if letters.setdefault(node.name, node) != node:
+                        raise InvalidInput("letter", node, "must mean one thing throughout")
+                    if node.is_real is False or not node.is_commutative:
+                        raise InvalidInput("letter", node, "must stand for a real number")
+                elif node.is_Float:
+                    raise InvalidInput("number", node, "must be exact, such as Rational(1, 10)")
+                elif node.is_number and node.is_extended_real is not True and not node.args:
+                    raise InvalidInput("number", node, "must be a real number")
+                elif node.is_infinite and not node.args:
+                    raise InvalidInput("number", node, "must be finite")
+                elif not node.is_Rational and node.func.__name__ not in KNOWN:
+                    return str(node)
     return ""
 
 
 def signs_of_letters(relations: tuple[Relation, ...]) -> tuple[Relation, ...]:
     """What sympy assumes of letters and the provers read off relations only."""
-    found = []
+    facts = []
     for letter in sorted(frozenset().union(*(r.symbols for r in relations)), key=str):
         if letter.is_nonpositive and not letter.is_zero:
-            found.append(Relation(letter, ZERO, "<" if letter.is_negative else "<=", "sign"))
+            facts.append(Relation(letter, ZERO, "<" if letter.is_negative else "<=", "sign"))
         elif letter.is_nonzero and not letter.is_positive:
-            found.append(Relation(ZERO, letter**2, "<", "sign"))
-    return tuple(found)
+            facts.append(Relation(ZERO, letter**2, "<", "sign"))
+    return tuple(facts)
 
 
 def signs_of_denominators(relation: Relation) -> Iterator[Relation]:
@@ -233,11 +233,11 @@ def signs_of_denominators(relation: Relation) -> Iterator[Relation]:
 def may_have(letter: Any, value: Any) -> bool:
     """Whether what sympy assumes of a letter allows a value."""
     assumed = letter.assumptions0
-    asked = [kind for kind in _KINDS if assumed.get(kind) is not None]
-    if not asked:
+    kinds = [kind for kind in _KINDS if assumed.get(kind) is not None]
+    if not kinds:
         return True
     number = sympy.Rational(int(value.p), int(value.q))
-    return all(getattr(number, f"is_{kind}") == assumed[kind] for kind in asked)
+    return all(getattr(number, f"is_{kind}") == assumed[kind] for kind in kinds)
 
 
 #: More cases than this are not looked at.
@@ -256,16 +256,20 @@ def eliminate_equations(sequent: Sequent, replaced: list[tuple[Any, Any]] | None
                 continue
             if sequent.goal.substitute({letter: expression}).difference.has(*UNDEFINED):
                 continue
-            rest = [other for other in sequent.given if other is not relation]
+            remaining = [hypothesis for hypothesis in sequent.given if hypothesis is not relation]
             if letter.is_nonnegative and not expression.is_nonnegative:
                 kind = "<" if letter.is_positive else "<="
-                rest.append(Relation(ZERO, expression, kind, relation.label))
+                remaining.append(Relation(ZERO, expression, kind, relation.label))
             if replaced is not None:
                 replaced.append((letter, expression))
-            smaller = Sequent(tuple(rest), sequent.goal).substitute({letter: expression})
+            smaller = Sequent(tuple(remaining), sequent.goal).substitute({letter: expression})
             # A hypothesis that has no value now is left out: that only weakens what is known.
-            known = (one for one in smaller.given if not one.difference.has(*UNDEFINED))
-            return eliminate_equations(replace(smaller, given=tuple(known)), replaced)
+            defined = (
+                hypothesis
+                for hypothesis in smaller.given
+                if not hypothesis.difference.has(*UNDEFINED)
+            )
+            return eliminate_equations(replace(smaller, given=tuple(defined)), replaced)
     return sequent
 
 
@@ -325,11 +329,11 @@ def relax(sequent: Sequent) -> tuple[Sequent, bool]:
         ]
         direct = [replace(bound, small=value) for bound in bounds for value in values]
         rest = [relation for relation in sequent.given if relation not in bounds]
-        kept = (*rest, *direct)
-        if any(r.small.has(piece) or r.large.has(piece) for r in (*kept, sequent.goal)):
+        hypotheses = (*rest, *direct)
+        if any(r.small.has(piece) or r.large.has(piece) for r in (*hypotheses, sequent.goal)):
             exact = False
-            kept = (*sequent.given, *direct, *facts)
-        sequent = Sequent(kept, sequent.goal).substitute({piece: letter})
+            hypotheses = (*sequent.given, *direct, *facts)
+        sequent = Sequent(hypotheses, sequent.goal).substitute({piece: letter})
     return sequent, exact
 
 
@@ -347,10 +351,14 @@ def split(sequent: Sequent) -> list[Sequent] | None:
             continue
         for value in _values(piece):
             # abs(X) is X where 0 <= X; Max(X, Y) is X where Y <= X
-            others = [other for other in _values(piece) if other is not value]
-            ends = [ZERO] if isinstance(piece, sympy.Abs) else others
-            least = isinstance(piece, sympy.Min)
-            facts = [Relation(*((value, x) if least else (x, value)), "<=", "case") for x in ends]
+            alternatives = [
+                alternative for alternative in _values(piece) if alternative is not value
+            ]
+            ends = [ZERO] if isinstance(piece, sympy.Abs) else alternatives
+            is_minimum = isinstance(piece, sympy.Min)
+            facts = [
+                Relation(*((value, x) if is_minimum else (x, value)), "<=", "case") for x in ends
+            ]
             changed = case.substitute({piece: value})
             open_cases.append(replace(changed, given=(*changed.given, *facts)))
     return done

@@ -62,9 +62,9 @@ WHOLE = frozenset({"t", "t_0", "T", "d"})
 
 def may_be(value: Any, letter: Any) -> bool:
     """Whether a letter's sign, and its being a count, allow a value."""
-    whole = letter.name not in WHOLE or value.q == 1
+    integral = letter.name not in WHOLE or value.q == 1
     return (
-        whole
+        integral
         and may_have(letter, value)
         and (value > 0 or (not letter.is_positive and (value == 0 or not letter.is_nonnegative)))
     )
@@ -96,9 +96,9 @@ class Space:
     def of(given: Iterable[Relation], goal: Relation) -> Space:
         """The space of some relations."""
         relations = (*given, goal)
-        letters = sorted(frozenset().union(*(one.symbols for one in relations)), key=str)
-        known = tuple(map(condition, relations[:-1]))
-        return Space(known, condition(goal), {letter.name: letter for letter in letters})
+        letters = sorted(frozenset().union(*(relation.symbols for relation in relations)), key=str)
+        hypotheses = tuple(map(condition, relations[:-1]))
+        return Space(hypotheses, condition(goal), {letter.name: letter for letter in letters})
 
     def meets(self, point: Mapping[str, Any], bits: tuple[int, ...] = PRECISIONS) -> bool:
         """Whether all hypotheses certainly hold at a point."""
@@ -130,57 +130,65 @@ class Space:
             if defined_last and len(values) > 1 and 0 in values and generator.random() < 1 / 3:
                 point[name] = flint.fmpq(0)
                 continue
-            wanted = levels(name, point)[level : level + 1] if level is not None else []
-            if wanted and wanted[0] in values:
-                point[name] = wanted[0]
+            on_level = levels(name, point)[level : level + 1] if level is not None else []
+            if on_level and on_level[0] in values:
+                point[name] = on_level[0]
                 continue
             # Early candidates are corners: prefer them.
-            place = min(int(generator.exponential(2.0)), len(values) - 1)
-            point[name] = values[place]
+            index = min(int(generator.exponential(2.0)), len(values) - 1)
+            point[name] = values[index]
         return point
 
     def defined_last(self, names: list[str]) -> list[str]:
         """The same letters, each behind those of an equation that it is one side of."""
         after: dict[str, frozenset[str]] = {}
-        for one in (found.relation for found in self.given):
-            for letter, value in itertools.permutations(one.sides):
-                if one.kind == "==" and letter.is_Symbol and not value.has(letter):
+        for relation in (hypothesis.relation for hypothesis in self.given):
+            for letter, value in itertools.permutations(relation.sides):
+                if relation.kind == "==" and letter.is_Symbol and not value.has(letter):
                     after.setdefault(letter.name, frozenset(map(str, value.free_symbols)))
-        found: list[str] = []
-        while waiting := [name for name in names if name not in found]:
-            ready = (one for one in waiting if not after.get(one, frozenset()) & {*waiting})
-            found.append(next(ready, waiting[0]))
-        return found
+        ordered: list[str] = []
+        while waiting := [name for name in names if name not in ordered]:
+            ready = (
+                candidate
+                for candidate in waiting
+                if not after.get(candidate, frozenset()) & {*waiting}
+            )
+            ordered.append(next(ready, waiting[0]))
+        return ordered
 
     def candidates(self, name: str, point: Mapping[str, Any]) -> list[Any]:
         """Values worth trying for a letter, corners of its range first.
 
         They depend on few of the letters, whose values most points have in common.
         """
-        alone = [one for one in (*self.given, self.goal) if one.letters - point.keys() == {name}]
-        used = LEVELED.union(*(one.letters for one in alone)) & point.keys()
-        place = (name, *((other, whole_numbers(point[other])) for other in sorted(used)))
-        if place not in self._found:
-            self._found[place] = self._candidates(name, point, alone)
-        return self._found[place]
+        alone = [
+            relation
+            for relation in (*self.given, self.goal)
+            if relation.letters - point.keys() == {name}
+        ]
+        used = LEVELED.union(*(relation.letters for relation in alone)) & point.keys()
+        key = (name, *((letter, whole_numbers(point[letter])) for letter in sorted(used)))
+        if key not in self._found:
+            self._found[key] = self._candidates(name, point, alone)
+        return self._found[key]
 
     def _candidates(self, name: str, point: Mapping[str, Any], alone: list[Condition]) -> list[Any]:
         """The candidates, by the conditions in which the letter alone has no value."""
         letter = self.letters[name]
         lower, upper = (flint.fmpq(0), None) if letter.is_nonnegative else (None, None)
         lower_open, upper_open = bool(letter.is_positive), False
-        goal = [one for one in alone if one is self.goal]
-        for found in alone[: len(alone) - len(goal)]:
-            strict = found.relation.kind == "<"
-            for value, side in _edges(found, letter, point):
-                if found.relation.kind == "==":
+        goal = [relation for relation in alone if relation is self.goal]
+        for hypothesis in alone[: len(alone) - len(goal)]:
+            strict = hypothesis.relation.kind == "<"
+            for value, side in _edges(hypothesis, letter, point):
+                if hypothesis.relation.kind == "==":
                     return [value] if may_be(value, letter) else []
                 if side > 0 and (lower is None or value > lower or (value == lower and strict)):
                     lower, lower_open = value, strict
                 if side < 0 and (upper is None or value < upper or (value == upper and strict)):
                     upper, upper_open = value, strict
         values: list[Any] = []
-        for value, side in filter(None, (edge_of(one, name, point) for one in goal)):
+        for value, side in filter(None, (edge_of(relation, name, point) for relation in goal)):
             step = abs(value) / 100 or flint.fmpq(1, 100)
             values += [value] if self.goal.relation.kind in ("<", "!=") else []
             values += [value - side * step, value - side * step / 1000, value * 2, value / 2]
@@ -209,11 +217,11 @@ class Space:
         ]
 
 
-def _edges(found: Condition, letter: Any, point: Mapping[str, Any]) -> list[tuple[Any, int]]:
+def _edges(relation: Condition, letter: Any, point: Mapping[str, Any]) -> list[tuple[Any, int]]:
     """The edges seen from positive and from negative values: Abs has two."""
-    edges = [edge_of(found, letter.name, point)]
+    edges = [edge_of(relation, letter.name, point)]
     if not letter.is_nonnegative:
-        edges.append(edge_of(found, letter.name, point, ("negative",)))
+        edges.append(edge_of(relation, letter.name, point, ("negative",)))
     return [edge for edge in edges if edge is not None]
 
 
@@ -236,10 +244,10 @@ def whole_numbers(value: Any) -> tuple[int, int]:
     return int(value.p), int(value.q)
 
 
-def rounder(value: Any, letter: Any, others: list[Any]) -> Iterator[Any]:
+def rounder(value: Any, letter: Any, preferred: list[Any]) -> Iterator[Any]:
     """Values that print shorter than a given one, the simplest first."""
     size = len(compact(value))
-    for option in [*map(flint.fmpq, (1, 2, 0, -1)), flint.fmpq(1, 2), flint.fmpq(10), *others]:
+    for option in [*map(flint.fmpq, (1, 2, 0, -1)), flint.fmpq(1, 2), flint.fmpq(10), *preferred]:
         if option == value:
             return
         if may_be(option, letter) and len(compact(option)) <= size:
@@ -251,24 +259,24 @@ def rounder(value: Any, letter: Any, others: list[Any]) -> Iterator[Any]:
     scale = flint.fmpq(10) ** (shift if abs(shift) > 4 else 0)
     scaled = Fraction(int((value / scale).p), int((value / scale).q))
     for digits in (1, 2, 10, 100, 1000):
-        for near in (
+        for approximation in (
             scaled.limit_denominator(digits),
             Fraction(math.ceil(scaled * digits), digits),
         ):
-            option = flint.fmpq(near.numerator, near.denominator) * scale
+            option = flint.fmpq(approximation.numerator, approximation.denominator) * scale
             if may_be(option, letter) and len(compact(option)) < size:
                 yield option
 
 
 def compact(value: Any) -> str:
     """A rational as short exact text: "1/720", "10^-90", "1/7040*10^90"."""
-    shown, exponent = [], 0
-    for part, sign in ((value.p, 1), (value.q, -1)):
-        text = str(part.str())
+    pieces, exponent = [], 0
+    for integer, sign in ((value.p, 1), (value.q, -1)):
+        text = str(integer.str())
         short = text.rstrip("0") if len(text) > 6 else text
         exponent += sign * (len(text) - len(short))
-        shown.append(short)
-    over, under = shown
+        pieces.append(short)
+    over, under = pieces
     body = over if under == "1" else f"{over}/{under}"
     if not exponent:
         return body
@@ -299,9 +307,9 @@ def check_translation(sequent: Sequent, problem: PolynomialProblem, *, rng: int 
             except (Undefined, ZeroDivisionError):
                 continue
             broken = [c for c in problem.constraints if _truth(c, atoms) is False]
-            found = _truth(problem.goal, atoms)
+            truth = _truth(problem.goal, atoms)
         expected = space.goal.decided(point)
-        if broken or (found is not None and expected is not None and found != expected):
+        if broken or (truth is not None and expected is not None and truth != expected):
             raise RuntimeError(f"the polynomial form of {sequent.goal} is wrong at {point}")
         compared += 1
     return compared

@@ -124,7 +124,7 @@ def by_expansion(sequent: Sequent) -> Attempt:
 def _checkable(replaced: list[tuple[Any, Any]], **steps: Any) -> dict[str, Any]:
     """A certificate as ``check.py`` reads it; without steps, that two sides are the same."""
     empty: dict[str, Any] = {"tangents": [], "turned": False, "facts": [], "pieces": []}
-    return empty | steps | {"replaced": [[str(one), plain(value)] for one, value in replaced]}
+    return empty | steps | {"replaced": [[str(letter), plain(value)] for letter, value in replaced]}
 
 
 def by_certificate(sequent: Sequent, *, quick: bool = False) -> Attempt:
@@ -133,7 +133,7 @@ def by_certificate(sequent: Sequent, *, quick: bool = False) -> Attempt:
     goal = sequent.goal
 
     def each(goals: list[Relation]) -> Attempt:
-        halves = (replace(sequent, goal=one) for one in goals)
+        halves = (replace(sequent, goal=bound) for bound in goals)
         return _together(by_certificate(half, quick=quick) for half in halves)
 
     if goal.kind == "==":
@@ -153,8 +153,8 @@ def by_certificate(sequent: Sequent, *, quick: bool = False) -> Attempt:
 
     def complete(attempt: Attempt) -> Attempt:
         tangents = sorted(map(plain, logs))
-        steps = [one | {"tangents": one["tangents"] + tangents} for one in attempt.proof]
-        return replace(attempt, proof=tuple(_checkable(replaced, **one) for one in steps))
+        steps = [step | {"tangents": step["tangents"] + tangents} for step in attempt.proof]
+        return replace(attempt, proof=tuple(_checkable(replaced, **step) for step in steps))
 
     relaxed, exact = relax(prepared)
     if relaxed != prepared:
@@ -182,10 +182,10 @@ def _together(attempts: Iterable[Attempt]) -> Attempt:
         if not attempt.proved:
             return attempt
         proved.append(attempt)
-    method = min((one.method for one in proved), key=lambda name: "agrees" in name)
-    evidence = tuple(line for one in proved for line in one.evidence)
-    complete = all(one.proof for one in proved)
-    proof = tuple(content for one in proved if complete for content in one.proof)
+    method = min((attempt.method for attempt in proved), key=lambda name: "agrees" in name)
+    evidence = tuple(line for attempt in proved for line in attempt.evidence)
+    complete = all(attempt.proof for attempt in proved)
+    proof = tuple(content for attempt in proved if complete for content in attempt.proof)
     return Attempt(True, method, evidence, proof=proof)
 
 
@@ -196,9 +196,9 @@ def _combined(case: Sequent, *, quick: bool) -> Attempt:
     case = name_roots(case)
     polynomials = _forms(tried, ("polynomials", case, False))
     for form, way in _ways(case, polynomials, quick, tried):
-        found = way(form)
-        if found is not None:
-            return found
+        attempt = way(form)
+        if attempt is not None:
+            return attempt
     for form in [] if quick else polynomials:
         answer, point = opinion(form.problem)
         tried.append(f"z3 in {form.name}: {answer}" + ", no proof by itself" * (answer == "unsat"))
@@ -215,9 +215,9 @@ def _ways(
     yield from itertools.product(forms, [_single])
     if quick:
         return
-    grouped, named = name_logarithms(case) if curved else case, name_factors(case)
-    others = [("grouped logarithms", grouped, True), ("products", named, False)]
-    more = _forms(tried, *(form for form in others if form[1] != case))
+    grouped, factored = name_logarithms(case) if curved else case, name_factors(case)
+    variants = [("grouped logarithms", grouped, True), ("products", factored, False)]
+    more = _forms(tried, *(form for form in variants if form[1] != case))
     yield from itertools.product(more, [_single])
     forms += more
     for way in (_squares, _pairs):
@@ -231,15 +231,15 @@ def _ways(
 
 def _forms(tried: list[str], *forms: tuple[str, Sequent, bool]) -> list[Form]:
     """Those of some forms that there are; why there is none of the others goes to `tried`."""
-    found = []
+    translated = []
     for name, sequent, logarithmic in forms:
         try:
             problem = polynomial_problem(sequent, logarithmic=logarithmic)
         except (Untranslatable, ValueError) as reason:
             tried.append(f"{name}: {reason}")
         else:
-            found.append(Form(name, sequent, problem))
-    return found
+            translated.append(Form(name, sequent, problem))
+    return translated
 
 
 def _single(form: Form) -> Attempt | None:
@@ -249,9 +249,9 @@ def _single(form: Form) -> Attempt | None:
 def _pairs(form: Form) -> Attempt | None:
     """Chains of hypotheses and products of two, also against the negation of the goal."""
     for problem in (form.problem, with_negated_goal(form.problem)):
-        found = _accepted(form, find(problem, least=1))
-        if found is not None:
-            return found
+        attempt = _accepted(form, find(problem, least=1))
+        if attempt is not None:
+            return attempt
     return None
 
 
@@ -277,7 +277,9 @@ def _accepted(form: Form, certificate: Certificate | None) -> Attempt | None:
         return None
     problem, case = certificate.problem, form.sequent
     points = check_translation(case, form.problem)
-    used = tuple(one for one in problem.constraints if one.label in certificate.used)
+    used = tuple(
+        constraint for constraint in problem.constraints if constraint.label in certificate.used
+    )
     answer, _ = opinion(replace(problem, constraints=used), timeout=1500)
     if answer == "sat":
         raise RuntimeError(f"z3 contradicts a certificate of {case.goal}: {certificate}")
@@ -319,15 +321,15 @@ def by_boxes(sequent: Sequent) -> Attempt:
 
 def by_whole_numbers(sequent: Sequent) -> Attempt:
     """Cases k <= 0 and k >= 1 of one whole letter, or k <= -1 and k >= 0: nothing lies between."""
-    whole = [letter for letter in sequent.symbols if letter.is_integer]
-    for at in (sympy.S.Zero, sympy.S.NegativeOne) if len(whole) == 1 else ():
-        ends = (whole[0], at), (at + 1, whole[0])
+    integers = [letter for letter in sequent.symbols if letter.is_integer]
+    for at in (sympy.S.Zero, sympy.S.NegativeOne) if len(integers) == 1 else ():
+        ends = (integers[0], at), (at + 1, integers[0])
         cases = (Relation(small, large, "<=", "case") for small, large in ends)
         halves = (replace(sequent, given=(*sequent.given, case)) for case in cases)
-        found = _together(by_certificate(half) for half in halves)
-        if found.proved:
-            line = f"{whole[0]} is a whole number: at most {at}, or at least {at + 1}"
-            return replace(found, evidence=(line, *found.evidence), proof=())
+        attempt = _together(by_certificate(half) for half in halves)
+        if attempt.proved:
+            line = f"{integers[0]} is a whole number: at most {at}, or at least {at + 1}"
+            return replace(attempt, evidence=(line, *attempt.evidence), proof=())
     return Attempt(False)
 
 
@@ -373,13 +375,15 @@ def judge_scalar(claim: Claim, *, rng: int = 0, seconds: float = BUDGET) -> Judg
         return _existence(search, questions, rng, seconds)
     with processor_time(seconds):
         point = model(search.to(questions[0].goal), rng=rng) if claim.given else None
-    parts = [_standing(search, question, rng, seconds) for question in questions]
-    judged = parts[0] if len(parts) == 1 else _chain([q.goal for q in questions], parts)
+    judgements = [_standing(search, question, rng, seconds) for question in questions]
+    judged = (
+        judgements[0] if len(judgements) == 1 else _chain([q.goal for q in questions], judgements)
+    )
     if judged.verdict is not Finding.PROVED or not claim.given:
         return judged
     if point is not None:
-        shown = ", ".join(f"{name} = {value}" for name, value in point.items())
-        return replace(judged, evidence=(*judged.evidence, f"its hypotheses hold at {shown}"))
+        coordinates = ", ".join(f"{name} = {value}" for name, value in point.items())
+        return replace(judged, evidence=(*judged.evidence, f"its hypotheses hold at {coordinates}"))
     if _judge(search, rng, seconds / 4, thorough=False).verdict is Finding.PROVED:
         reason = "the hypotheses contradict each other: anything follows from them"
         return Judged(Finding.UNDECIDED, "vacuous", judged.evidence, tried=(reason,))
@@ -398,11 +402,11 @@ def prepared(claim: Claim) -> tuple[Search, list[Question]]:
             "quantifier", claim.quantifier, "must be 'for all' or 'exists'", claim.id
         )
     definitions, where = dict(claim.where), resolved(claim.where)
-    written = [relation_from(known.relation, known.source) for known in claim.given]
+    written = [relation_from(hypothesis.relation, hypothesis.source) for hypothesis in claim.given]
     goals = [relation_from(relation, claim.id) for relation in claim.conditions]
     if not goals:
         raise InvalidInput("conclusion", claim.conclusion, "must be a relation", claim.id)
-    given = [relation.substitute(where) for relation in written]
+    hypotheses = [relation.substitute(where) for relation in written]
     questions = [
         Question(
             goal.substitute(where),
@@ -411,12 +415,12 @@ def prepared(claim: Claim) -> tuple[Search, list[Question]]:
         )
         for goal in goals
     ]
-    unknown = unknown_part((*given, *(question.goal for question in questions)))
+    unknown = unknown_part((*hypotheses, *(question.goal for question in questions)))
     if unknown:
         raise Unknown(unknown)
     try:
         for question in questions:
-            unknown_part(normal(Sequent(tuple(given), question.goal)).relations)
+            unknown_part(normal(Sequent(tuple(hypotheses), question.goal)).relations)
     except InvalidInput as error:
         if error.value != sympy.I:
             raise
@@ -425,10 +429,10 @@ def prepared(claim: Claim) -> tuple[Search, list[Question]]:
     facts = [
         needed for relation in written for needed in side_conditions(relation, definitions, where)
     ]
-    facts += signs_of_letters((*given, *(question.goal for question in questions)))
+    facts += signs_of_letters((*hypotheses, *(question.goal for question in questions)))
     facts = [needed for needed in facts if needed.label != ENOUGH]
-    known = tuple(map(as_fact, dict.fromkeys((*given, *facts))))
-    search = Search(Sequent(known, FALSUM), claim.in_force, claim.indices)
+    premises = tuple(map(as_fact, dict.fromkeys((*hypotheses, *facts))))
+    search = Search(Sequent(premises, FALSUM), claim.in_force, claim.indices)
     return search, questions
 
 
@@ -436,8 +440,10 @@ def certified(claim: Claim) -> tuple[dict[str, Any], ...]:
     """What :mod:`check_proof` accepts of a claim that boxes prove, where sums do too."""
     search, questions = prepared(claim)
     proof: list[dict[str, Any]] = []
-    for goal in (one for question in questions for one in (*question.needed, question.goal)):
-        sequents = [normal(one) for one in _readings(search.to(goal).sequent)[:2]]
+    for goal in (
+        relation for question in questions for relation in (*question.needed, question.goal)
+    ):
+        sequents = [normal(reading) for reading in _readings(search.to(goal).sequent)[:2]]
         attempt = by_expansion(sequents[0])
         with contextlib.suppress(OutOfTime), processor_time(CERTIFIED):
             for sequent in sequents:
@@ -452,7 +458,7 @@ def certified(claim: Claim) -> tuple[dict[str, Any], ...]:
 def _emptiness(goal: Relation, where: dict[Any, Any], written: list[Relation]) -> str:
     """Why a relation says nothing, as it is written; empty if it says something."""
     pairs = itertools.permutations(goal.sides)
-    defined = any(one in where and where[one] == two for one, two in pairs)
+    defined = any(letter in where and where[letter] == value for letter, value in pairs)
     if goal.kind in ("<=", "==") and (goal.small == goal.large or defined):
         return SAME
     return ASSUMED if goal in written else ""
@@ -464,12 +470,12 @@ def _standing(search: Search, question: Question, rng: int, seconds: float) -> J
     open_conditions: list[str] = []
     proof: list[dict[str, Any]] = []
     for needed in question.needed:
-        found = _judge(search.to(needed), rng, seconds / 4, thorough=False)
-        if found.verdict is Finding.REFUTED and needed.label != ENOUGH:
-            return replace(found, method=f"{found.method}: the line is not defined there")
-        if found.verdict is Finding.PROVED:
-            evidence += [f"defined, as {needed}", *found.evidence]
-            proof += found.proof
+        judged = _judge(search.to(needed), rng, seconds / 4, thorough=False)
+        if judged.verdict is Finding.REFUTED and needed.label != ENOUGH:
+            return replace(judged, method=f"{judged.method}: the line is not defined there")
+        if judged.verdict is Finding.PROVED:
+            evidence += [f"defined, as {needed}", *judged.evidence]
+            proof += judged.proof
             search = search.knowing(as_fact(needed))
         else:
             open_conditions.append(f"whether {needed}, which the line needs to be defined")
@@ -478,38 +484,44 @@ def _standing(search: Search, question: Question, rng: int, seconds: float) -> J
         fact = [f"{plain(goal.large)} - ({plain(goal.small)})", goal.kind.replace("==", "=")]
         steps = {"facts": [fact], "pieces": [["1", "1", [0], "1"]]}
         itself = _checkable([], **(steps if question.empty == ASSUMED else {}))
-        found = _proved(Attempt(True, TAUTOLOGY, (question.empty,), proof=(itself,)), goal)
+        judged = _proved(Attempt(True, TAUTOLOGY, (question.empty,), proof=(itself,)), goal)
     else:
-        found = _judge(search.to(goal), rng, seconds)
+        judged = _judge(search.to(goal), rng, seconds)
     for positive in signs_of_denominators(goal):
-        if found.verdict is not Finding.UNDECIDED:
+        if judged.verdict is not Finding.UNDECIDED:
             break
         sure = _judge(search.to(positive), rng, seconds / 4, thorough=False)
         if sure.verdict is Finding.PROVED:
             evidence += [f"as {positive}", *sure.evidence]
             proof += sure.proof
             search = search.knowing(positive)
-            found = _judge(search.to(goal), rng, seconds / 2, thorough=False)
-    if found.verdict is Finding.PROVED and open_conditions:
+            judged = _judge(search.to(goal), rng, seconds / 2, thorough=False)
+    if judged.verdict is Finding.PROVED and open_conditions:
         tried = ("proved only where it is defined", *open_conditions)
-        return Judged(Finding.UNDECIDED, found.method, found.evidence, tried=tried)
-    whole = (*proof, *found.proof) if found.proof else ()
-    return replace(found, evidence=(*evidence, *found.evidence), proof=whole)
+        return Judged(Finding.UNDECIDED, judged.method, judged.evidence, tried=tried)
+    complete = (*proof, *judged.proof) if judged.proof else ()
+    return replace(judged, evidence=(*evidence, *judged.evidence), proof=complete)
 
 
-def _chain(goals: list[Relation], parts: list[Judged]) -> Judged:
-    proof = [step for part in parts for step in part.proof] if all(p.proof for p in parts) else []
-    parts = [replace(part, proof=()) for part in parts]
-    named = {str(goal): part for goal, part in zip(goals, parts, strict=True)}
-    verdicts = {part.verdict for part in parts}
-    evidence = tuple(f"{name}: {line}" for name, part in named.items() for line in part.evidence)
-    methods = "; ".join(dict.fromkeys(part.method for part in parts))
+def _chain(goals: list[Relation], judgements: list[Judged]) -> Judged:
+    proof = (
+        [step for judged in judgements for step in judged.proof]
+        if all(p.proof for p in judgements)
+        else []
+    )
+    judgements = [replace(judged, proof=()) for judged in judgements]
+    by_goal = {str(goal): judged for goal, judged in zip(goals, judgements, strict=True)}
+    verdicts = {judged.verdict for judged in judgements}
+    evidence = tuple(
+        f"{name}: {line}" for name, judged in by_goal.items() for line in judged.evidence
+    )
+    methods = "; ".join(dict.fromkeys(judged.method for judged in judgements))
     if Finding.REFUTED in verdicts:
-        first = next(part for part in parts if part.verdict is Finding.REFUTED)
-        return replace(first, evidence=evidence, parts=named)
+        first = next(judged for judged in judgements if judged.verdict is Finding.REFUTED)
+        return replace(first, evidence=evidence, parts=by_goal)
     verdict = Finding.PROVED if verdicts == {Finding.PROVED} else Finding.UNDECIDED
-    tried = tuple(dict.fromkeys(line for part in parts for line in part.tried))
-    return Judged(verdict, methods, evidence, tried=tried, parts=named, proof=tuple(proof))
+    tried = tuple(dict.fromkeys(line for judged in judgements for line in judged.tried))
+    return Judged(verdict, methods, evidence, tried=tried, parts=by_goal, proof=tuple(proof))
 
 
 def _existence(search: Search, questions: list[Question], rng: int, seconds: float) -> Judged:
@@ -518,19 +530,24 @@ def _existence(search: Search, questions: list[Question], rng: int, seconds: flo
     last = inequalities[-1] if inequalities else None
     facts = [question.goal for question in questions if question is not last]
     # A point counts only where everything is defined.
-    facts += [one for question in questions for one in question.needed if one.label != ENOUGH]
+    facts += [
+        condition
+        for question in questions
+        for condition in question.needed
+        if condition.label != ENOUGH
+    ]
     target = FALSUM if last is None else last.goal.negation()
-    found = _judge(search.knowing(*map(as_fact, facts)).to(target), rng, seconds)
-    if found.verdict is Finding.PROVED:
-        lines = ("nothing satisfies it: its negation is proved", *found.evidence)
-        return replace(found, verdict=Finding.REFUTED, evidence=lines, proof=())
-    if found.witness is None:
-        return replace(found, evidence=("its negation is undecided", *found.evidence))
+    judged = _judge(search.knowing(*map(as_fact, facts)).to(target), rng, seconds)
+    if judged.verdict is Finding.PROVED:
+        lines = ("nothing satisfies it: its negation is proved", *judged.evidence)
+        return replace(judged, verdict=Finding.REFUTED, evidence=lines, proof=())
+    if judged.witness is None:
+        return replace(judged, evidence=("its negation is undecided", *judged.evidence))
     return Judged(
         Finding.PROVED,
-        found.method.replace("counterexample", "example"),
+        judged.method.replace("counterexample", "example"),
         ("an example satisfies it",),
-        replace(found.witness, relation=f"not ({found.witness.relation})"),
+        replace(judged.witness, relation=f"not ({judged.witness.relation})"),
     )
 
 
@@ -561,29 +578,29 @@ def _judge(search: Search, rng: int, seconds: float, *, thorough: bool = True) -
 
 def _proof_or_witness(search: Search, rng: int, tried: list[str]) -> Attempt | Witness | None:
     # Proofs are of the evaluated form; witnesses are checked against what is written.
-    sequents = [normal(one) for one in _readings(search.sequent)]
+    sequents = [normal(reading) for reading in _readings(search.sequent)]
     goal = search.sequent.goal
     attempt: Attempt = by_expansion(sequents[0])
     if attempt.proved:
         return attempt
     witness = counterexample(search, effort=QUICK, rng=rng)
     if witness is not None:
-        if any(by_certificate(one, quick=True).proved for one in sequents):
+        if any(by_certificate(reading, quick=True).proved for reading in sequents):
             raise RuntimeError(f"a proof and a counterexample of {goal}: {witness}")
         return witness
     strategies: list[Callable[..., Attempt]] = [by_certificate, by_boxes]
-    whole: list[Callable[..., Attempt]] = [by_whole_numbers]
+    last_resorts: list[Callable[..., Attempt]] = [by_whole_numbers]
     if goal.kind == "!=":
         strategies.insert(0, functools.partial(by_certificate, quick=True))
     elif len(goal.symbols) <= 2:
         strategies.reverse()
-    for strategy, sequent in itertools.product(strategies + whole, sequents):
+    for strategy, sequent in itertools.product(strategies + last_resorts, sequents):
         attempt = strategy(sequent)
         if attempt.proved:
             return replace(attempt, proof=()) if sequent.goal == FALSUM else attempt
         tried.extend(attempt.tried)
-        found = filter(None, (confirm(search, point) for point in attempt.candidates))
-        witness = next(found, None)
+        confirmed = filter(None, (confirm(search, point) for point in attempt.candidates))
+        witness = next(confirmed, None)
         if witness is not None:
             return witness
     return None

@@ -123,10 +123,10 @@ class Translator:
 
     def logarithm(self, expression: Any) -> Polynomial:
         """The logarithm of a positive monomial, as a polynomial; Untranslatable for others."""
-        found = self.quotient(expression)
-        if found.denominators or len(found.numerator) != 1:
+        quotient = self.quotient(expression)
+        if quotient.denominators or len(quotient.numerator) != 1:
             raise Untranslatable(f"log({expression})")
-        ((monomial, coefficient),) = found.numerator.items()
+        ((monomial, coefficient),) = quotient.numerator.items()
         if coefficient <= 0 or not is_positive(monomial, tuple(self.atoms)):
             raise Untranslatable(f"log({expression})")
         total: Polynomial = {}
@@ -169,31 +169,31 @@ class Translator:
         if meaning.is_Pow and meaning.args[1].is_Rational:
             base, order = meaning.args
         if base.is_Symbol:
-            place = self.atom(sympy.log(base), f"log({base.name})", "real")
-            return {((place, 1),): fraction(order)}
+            index = self.atom(sympy.log(base), f"log({base.name})", "real")
+            return {((index, 1),): fraction(order)}
         if base.is_Rational:
-            found = self.logarithm(base)
-            return scaled(found, fraction(order))
+            logarithm = self.logarithm(base)
+            return scaled(logarithm, fraction(order))
         raise Untranslatable(f"log({meaning})")
 
     def _exponential(self, exponent: Any) -> Quotient:
         terms, power = exponent_terms(exponent)
-        found = self.quotient(power)
+        quotient = self.quotient(power)
         for factor, rest in terms:
             step = self._steps.get(rest)
             if step is None or not (factor / step).is_Integer:
                 raise Untranslatable(f"exp({exponent})")
             meaning = sympy.exp(step * rest)
-            place = self.atom(meaning, str(meaning).replace("**", "^"), "positive")
-            found = product_of(found, Quotient(power_of(place, int(factor / step))))
-        return found
+            index = self.atom(meaning, str(meaning).replace("**", "^"), "positive")
+            quotient = product_of(quotient, Quotient(power_of(index, int(factor / step))))
+        return quotient
 
     def _power(self, base: Any, exponent: Any) -> Quotient:
         if exponent.is_Integer and abs(exponent) <= LARGEST_POWER:
-            found = self.quotient(base)
+            quotient = self.quotient(base)
             if exponent < 0:
-                found = self._reciprocal(found)
-            return reduce(product_of, [found] * abs(int(exponent)), Quotient(constant(1)))
+                quotient = self._reciprocal(quotient)
+            return reduce(product_of, [quotient] * abs(int(exponent)), Quotient(constant(1)))
         if exponent.is_Rational and base.is_Symbol and base.is_nonnegative:
             order = self.root_order(base)
             if (exponent * order).is_Integer and (exponent > 0 or base.is_positive):
@@ -201,19 +201,19 @@ class Translator:
         if exponent.is_Rational and base.is_Rational and base > 0:
             root = base ** sympy.Rational(1, exponent.q)
             if root.is_Pow:
-                place = self.atom(root, f"({root})", "positive")
-                return Quotient(power_of(place, int(exponent.p)))
+                index = self.atom(root, f"({root})", "positive")
+                return Quotient(power_of(index, int(exponent.p)))
         raise Untranslatable(f"{base}^({exponent})")
 
-    def _reciprocal(self, found: Quotient) -> Quotient:
-        numerator = product(found.denominators)
-        if not found.numerator:
+    def _reciprocal(self, quotient: Quotient) -> Quotient:
+        numerator = product(quotient.denominators)
+        if not quotient.numerator:
             raise Untranslatable("division by zero")
-        if len(found.numerator) == 1:
-            ((monomial, coefficient),) = found.numerator.items()
+        if len(quotient.numerator) == 1:
+            ((monomial, coefficient),) = quotient.numerator.items()
             if is_positive(monomial, tuple(self.atoms)):
                 return Quotient(shift(scaled(numerator, 1 / coefficient), inverse(monomial)))
-        return Quotient(numerator, (found.numerator,))
+        return Quotient(numerator, (quotient.numerator,))
 
 
 KINDS = {"<=": ">=", "<": ">", "==": "=="}
@@ -225,7 +225,7 @@ def polynomial_problem(sequent: Sequent, *, logarithmic: bool = False) -> Polyno
     `logarithmic`: of the logarithms of the sides, positive monomials times exponentials.
     Raises Untranslatable if the goal has no such form, or a denominator of it has no certain sign.
     """
-    translator = Translator([side for one in sequent.relations for side in one.sides])
+    translator = Translator([side for relation in sequent.relations for side in relation.sides])
     goal = sequent.goal
     if logarithmic:
         target = Quotient(translator.logarithm_of_ratio(goal))
@@ -235,13 +235,13 @@ def polynomial_problem(sequent: Sequent, *, logarithmic: bool = False) -> Polyno
     postponed: list[tuple[Relation, Quotient]] = []
     for relation in sequent.given:
         try:
-            found = translator.quotient(relation.difference)
+            quotient = translator.quotient(relation.difference)
         except Untranslatable:
             continue
-        if found.denominators:
-            postponed.append((relation, found))
+        if quotient.denominators:
+            postponed.append((relation, quotient))
         else:
-            constraints.append(_constraint(relation, found.numerator))
+            constraints.append(_constraint(relation, quotient.numerator))
     if logarithmic or any(isinstance(atom.meaning, sympy.log) for atom in translator.atoms):
         for relation in sequent.given:
             with contextlib.suppress(Untranslatable):
@@ -251,16 +251,16 @@ def polynomial_problem(sequent: Sequent, *, logarithmic: bool = False) -> Polyno
     if not logarithmic:
         constraints += list(_exponential_facts(translator, constraints))
     constraints += [*_number_facts(translator), *_root_facts(translator, constraints)]
-    for relation, found in postponed:
-        cleared = _cleared(translator, found, constraints)
+    for relation, quotient in postponed:
+        cleared = _cleared(translator, quotient, constraints)
         if cleared is not None:
             constraints.append(_constraint(relation, cleared))
     cleared = _cleared(translator, target, constraints)
     if cleared is None:
         raise Untranslatable("a denominator of the conclusion has no certain sign")
     # Clearing and taking logarithms may have brought in new atoms.
-    known = {constraint.label for constraint in constraints}
-    constraints += [fact for fact in _number_facts(translator) if fact.label not in known]
+    labels = {constraint.label for constraint in constraints}
+    constraints += [fact for fact in _number_facts(translator) if fact.label not in labels]
     unique = {
         (tuple(sorted(constraint.polynomial.items())), constraint.kind): constraint
         for constraint in constraints
@@ -285,11 +285,11 @@ def _constraint(relation: Relation, polynomial: Polynomial) -> Constraint:
 
 
 def _cleared(
-    translator: Translator, found: Quotient, constraints: list[Constraint]
+    translator: Translator, quotient: Quotient, constraints: list[Constraint]
 ) -> Polynomial | None:
     """The numerator times the sign of the denominators, if that is certain."""
-    numerator = found.numerator
-    for denominator in found.denominators:
+    numerator = quotient.numerator
+    for denominator in quotient.denominators:
         sign = _certain_sign(translator, denominator, ">", constraints)
         if not sign:
             return None
@@ -309,7 +309,9 @@ def _certain_sign(
     return 0
 
 
-def _exponential_facts(translator: Translator, known: list[Constraint]) -> Iterator[Constraint]:
+def _exponential_facts(
+    translator: Translator, constraints: list[Constraint]
+) -> Iterator[Constraint]:
     """e^y >= 1 + y and e^-y >= 1 - y, and e^y >= 1 where y >= 0 follows."""
     for exponential in translator.exponentials:
         y = exponential.exp
@@ -328,40 +330,40 @@ def _exponential_facts(translator: Translator, known: list[Constraint]) -> Itera
         below = add(add(reciprocal, constant(1), -1), argument.numerator)
         yield Constraint(above, ">=", f"exp(y) >= 1 + y at y = {name}")
         yield Constraint(below, ">=", f"exp(-y) >= 1 - y at y = {name}")
-        sign = _certain_sign(translator, argument.numerator, ">=", known)
+        sign = _certain_sign(translator, argument.numerator, ">=", constraints)
         if sign:
             yield Constraint(scaled(bound, sign), ">=", f"exp is monotone at {name}")
-    for place, atom in enumerate(translator.atoms):
+    for index, atom in enumerate(translator.atoms):
         if isinstance(atom.meaning, sympy.exp) and atom.meaning.exp.is_nonnegative:
-            bound = add(power_of(place), constant(1), -1)
+            bound = add(power_of(index), constant(1), -1)
             yield Constraint(bound, ">=", f"{atom.name} >= 1")
 
 
 def _number_facts(translator: Translator) -> Iterator[Constraint]:
     """Rational bounds of the atoms that are numbers, and the equation of a root of a number."""
-    for place, atom in enumerate(translator.atoms):
+    for index, atom in enumerate(translator.atoms):
         meaning: Any = atom.meaning
         if meaning.free_symbols:
             continue
         lower, upper = enclose(meaning)
-        one = power_of(place)
-        yield Constraint(add(one, constant(lower), -1), ">", f"{atom.name} > {lower}")
-        yield Constraint(add(constant(upper), one, -1), ">", f"{atom.name} < {upper}")
+        power = power_of(index)
+        yield Constraint(add(power, constant(lower), -1), ">", f"{atom.name} > {lower}")
+        yield Constraint(add(constant(upper), power, -1), ">", f"{atom.name} < {upper}")
         if meaning.is_Pow and meaning.args[0].is_Rational:
             base, order = fraction(meaning.args[0]), int(meaning.args[1].q)
-            equation = add(power_of(place, order), constant(base), -1)
+            equation = add(power_of(index, order), constant(base), -1)
             yield Constraint(equation, "==", f"{atom.name}^{order} = {base}")
 
 
-def _root_facts(translator: Translator, known: list[Constraint]) -> Iterator[Constraint]:
+def _root_facts(translator: Translator, constraints: list[Constraint]) -> Iterator[Constraint]:
     """Rational bounds of r that follow from bounds of r^q."""
-    for place, atom in enumerate(translator.atoms):
+    for index, atom in enumerate(translator.atoms):
         meaning: Any = atom.meaning
         if not (meaning.is_Pow and meaning.args[0].is_Symbol):
             continue
         order = int(meaning.args[1].q)
-        power = ((place, order),)
-        for constraint in known:
+        power = ((index, order),)
+        for constraint in constraints:
             terms = constraint.polynomial
             if set(terms) != {power, ()} or constraint.kind == "==":
                 continue
@@ -369,7 +371,7 @@ def _root_facts(translator: Translator, known: list[Constraint]) -> Iterator[Con
             if bound <= 0:
                 continue
             root = root_of(bound, order, below=below)
-            polynomial = scaled(add(power_of(place), constant(root), -1), 1 if below else -1)
+            polynomial = scaled(add(power_of(index), constant(root), -1), 1 if below else -1)
             label = (
                 f"{atom.name} {constraint.kind} {root}, a root of at most {bound}"
                 if below
@@ -410,10 +412,10 @@ def name_factors(sequent: Sequent) -> Sequent:
         letter = sympy.Symbol(f"({plain(factor)})", positive=True)
         changed = sequent.substitute({factor: letter})
         # The definition, and the hypotheses as they were: one may bound the factor's letters.
-        kept = tuple(r for r in sequent.given if factor not in r.sides)
+        unchanged = tuple(r for r in sequent.given if factor not in r.sides)
         definition = Relation(letter, factor, "==", "definition")
-        given = dict.fromkeys((*changed.given, *kept, definition, positive))
-        sequent = Sequent(tuple(given), changed.goal)
+        hypotheses = dict.fromkeys((*changed.given, *unchanged, definition, positive))
+        sequent = Sequent(tuple(hypotheses), changed.goal)
     return sequent
 
 
@@ -423,13 +425,13 @@ def name_logarithms(sequent: Sequent) -> Sequent:
     log(Q) with Q >= 1 becomes a nonnegative letter, with Q <= 1 the negative of one. The letter is
     tied to the logarithms of the factors of Q by an equation.
     """
-    one = sympy.Integer(1)
+    unity = sympy.Integer(1)
     flat = tuple(r for r in sequent.given if not r.difference.has(sympy.log, sympy.exp))
     for logarithm in _parts(Sequent((), sequent.goal), sympy.log):
         inside = logarithm.args[0]
         if inside.is_Symbol or not inside.free_symbols or inside.has(sympy.log, sympy.exp):
             continue
-        for sign, side in ((1, Relation(one, inside, "<=")), (-1, Relation(inside, one, "<="))):
+        for sign, side in ((1, Relation(unity, inside, "<=")), (-1, Relation(inside, unity, "<="))):
             if not _follows(flat, side):
                 continue
             letter = sympy.Symbol(f"({plain(sign * logarithm)})", nonnegative=True)
@@ -448,27 +450,27 @@ def name_tangents(sequent: Sequent) -> Sequent:
     keeps its form, with exp(y) >= 1 + y and exp(y) >= e y, and exp(y) >= (e y/2)^2 where y >= 0.
     """
     bounds: list[tuple[Any, Any]] = []
-    for found in _parts(sequent, sympy.exp):
-        y = found.exp
+    for exponential in _parts(sequent, sympy.exp):
+        y = exponential.exp
         under = [1 + y, sympy.E * y, *([(sympy.E * y / 2) ** 2] if y.is_nonnegative else [])]
-        bounds += [(one, found) for one in under]
+        bounds += [(bound, exponential) for bound in under]
     letters = {
-        found: sympy.Symbol(f"({plain(found)})", real=True)
-        for found in _parts(sequent, sympy.log)
-        if found.free_symbols and not found.args[0].has(sympy.log, sympy.exp)
+        logarithm: sympy.Symbol(f"({plain(logarithm)})", real=True)
+        for logarithm in _parts(sequent, sympy.log)
+        if logarithm.free_symbols and not logarithm.args[0].has(sympy.log, sympy.exp)
     }
     powers = [power for power in _parts(sequent, sympy.Pow) if power.exp.is_Rational]
     positive = []
-    for found, letter in letters.items():
-        inside = found.args[0]
+    for logarithm, letter in letters.items():
+        inside = logarithm.args[0]
         for order in sorted({1, *(power.exp.q for power in powers if power.base == inside)}):
             root = inside ** sympy.Rational(1, order)
             bounds += [(letter, order * (root - 1)), (letter, order * root / sympy.E)]
             bounds += [(order * (1 - 1 / root), letter), (-order / (root * sympy.E), letter)]
         bounds += [
-            (letter - other, inside / second.args[0] - 1)
-            for second, other in letters.items()
-            if second is not found and len(letters) <= MOST_LOGARITHMS
+            (letter - partner, inside / second.args[0] - 1)
+            for second, partner in letters.items()
+            if second is not logarithm and len(letters) <= MOST_LOGARITHMS
         ]
         positive.append(Relation(sympy.Integer(0), inside, "<", "tangent"))
     changed = sequent.substitute(letters)

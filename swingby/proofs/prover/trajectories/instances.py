@@ -99,20 +99,20 @@ class TrajectoryInstance:
 
     def values(self) -> dict[str, str]:
         """All numbers that are needed to run it again, exact."""
-        shown = {
+        texts = {
             "a": ", ".join(map(str, self.signal)),
             "omega": _scale(self.omega),
             "eta": str(self.eta),
         }
         if self.shape:
-            shown["W(0)"] = self.shape
+            texts["W(0)"] = self.shape
         matrix, unit = (self.W0, "") if self.shape else (self.matrix, "/omega")
         for i, row in enumerate(matrix, 1):
             for j, entry in enumerate(row[:i], 1):
-                shown[f"w_{i}{j}(0){unit}"] = _scale(entry)
+                texts[f"w_{i}{j}(0){unit}"] = _scale(entry)
         for name in ("alpha", "gamma", "beta", "K", "kappa", "C"):
-            shown[name] = str(getattr(self.constants, name))
-        return shown | {"log10 P": str(self.constants.log10_P)}
+            texts[name] = str(getattr(self.constants, name))
+        return texts | {"log10 P": str(self.constants.log10_P)}
 
     def __str__(self) -> str:
         signal = ", ".join(map(str, self.signal))
@@ -143,7 +143,7 @@ def instance(
     omega: Any,
     eta: Any,
     constants: Constants | None = None,
-    **others: Any,
+    **options: Any,
 ) -> TrajectoryInstance:
     """An instance with round constants that witness D.1 to D.5, or with these, not yet looked at.
 
@@ -161,7 +161,7 @@ def instance(
         numbers.exact(eta, "eta"),
         tuple(tuple(entry / unit for entry in row) for row in entries),
         constants or Constants(*(Fraction(1),) * 7),
-        **others,
+        **options,
     )
     if constants is not None:
         return draft
@@ -227,11 +227,11 @@ def _scale(number: Fraction) -> str:
     digits = len(str(number.denominator)) - 1
     if number.denominator != 10**digits and (number * 10 ** (2 * digits)).denominator == 1:
         digits *= 2
-    whole = number * 10**digits
-    if whole.denominator != 1:
+    integer = number * 10**digits
+    if integer.denominator != 1:
         return str(number)
-    text = str(whole.numerator).rstrip("0")
-    return f"{text}e-{digits - len(str(whole.numerator)) + len(text)}"
+    text = str(integer.numerator).rstrip("0")
+    return f"{text}e-{digits - len(str(integer.numerator)) + len(text)}"
 
 
 #: kappa of random instances, inside its range.
@@ -268,9 +268,9 @@ def random_instance(rng: np.random.Generator, d: int, *, degenerate: bool) -> Tr
         omega = Fraction(1, 10**decades)
         constants = _constants(rng, replace(problem, omega=omega * min(sizes), eta=eta))
         name = "random, nearly degenerate" if degenerate else "random"
-        found = TrajectoryInstance(name, tuple(signal), omega, eta, matrix, constants, bits=512)
-        if found.is_admissible():
-            return found
+        drawn = TrajectoryInstance(name, tuple(signal), omega, eta, matrix, constants, bits=512)
+        if drawn.is_admissible():
+            return drawn
 
 
 def _gram(rng: np.random.Generator, d: int, *, degenerate: bool) -> Matrix | None:

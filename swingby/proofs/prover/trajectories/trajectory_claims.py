@@ -117,8 +117,8 @@ class Runs:
         """Some steps of a second run, with all that the first one has: claims share it."""
         key = (instance.name, dynamics, bits)
         if key not in self._again:
-            wanted = steps.union(self.in_balls(instance, dynamics).states)
-            self._again[key] = states_at(instance, dynamics, bits, wanted)
+            needed = steps.union(self.in_balls(instance, dynamics).states)
+            self._again[key] = states_at(instance, dynamics, bits, needed)
         if not steps <= self._again[key].keys():
             self._again[key] |= states_at(instance, dynamics, bits, steps)
         return self._again[key]
@@ -135,29 +135,29 @@ def ball_run(
     instance: TrajectoryInstance, dynamics: str, stop: Callable[[], bool] | None = None
 ) -> BallRun:
     """The steps of an instance that a scan looks at, in balls, as far as these are narrow."""
-    kept: list[BallState] = []
+    states: list[BallState] = []
     with precision(instance.bits):
         for state in instance.follow(dynamics):
             if state.step % SPACING < 2 or _is_moving(state):
                 if not state.is_sound:
                     break
-                kept.append(state.copy())
+                states.append(state.copy())
             if stop is not None and state.step % 1000 == 999 and stop():
                 break
-    return BallRun(instance, dynamics, _as_logs(kept), {state.step: state for state in kept})
+    return BallRun(instance, dynamics, _as_logs(states), {state.step: state for state in states})
 
 
 def states_at(
     instance: TrajectoryInstance, dynamics: str, bits: int, steps: Iterable[int]
 ) -> dict[int, BallState]:
     """The balls at some steps, from a run of its own."""
-    wanted = set(steps)
-    found = {}
+    targets = set(steps)
+    states = {}
     with precision(bits):
-        for state in instance.follow(dynamics, max(wanted)):
-            if state.step in wanted:
-                found[state.step] = state.copy()
-    return found
+        for state in instance.follow(dynamics, max(targets)):
+            if state.step in targets:
+                states[state.step] = state.copy()
+    return states
 
 
 def float_run(instance: TrajectoryInstance, dynamics: str) -> Recorded:
@@ -169,9 +169,9 @@ def float_run(instance: TrajectoryInstance, dynamics: str) -> Recorded:
     # Under (D.2) a concept without a pivot runs away late: what it grows from is a rest of others.
     longer = 1.6 if dynamics == "euler" and not instance.pivot_share else 1.1
     last = math.ceil(longer * max(time + 9 * width for time, width in stages))
-    wanted = [np.geomspace(1, last, GRID // 3), np.linspace(0, last, GRID)]
-    wanted += [np.linspace(time - 3 * w, time + 5 * w, AROUND) for time, w in stages]
-    steps = np.concatenate(wanted).astype(np.int64)
+    grids = [np.geomspace(1, last, GRID // 3), np.linspace(0, last, GRID)]
+    grids += [np.linspace(time - 3 * w, time + 5 * w, AROUND) for time, w in stages]
+    steps = np.concatenate(grids).astype(np.int64)
     steps = np.unique(np.concatenate([steps, steps + 1]))
     steps = steps[(steps >= 0) & (steps <= last)]
     signal = np.array([float(a) for a in instance.signal])
@@ -194,13 +194,13 @@ def _stages(instance: TrajectoryInstance) -> list[tuple[float, float]]:
 
     A diagonal entry stands in for a pivot of 0.
     """
-    found = []
+    stages = []
     for k, pivot in enumerate(instances.pivots(instance.matrix)):
         rate = float(instance.eta * instance.signal[k])
         size = pivot or instance.matrix[k][k]
         time = -numbers.log_of(size * instance.omega) / math.log1p(2 * rate)
-        found.append((time, 1 / rate))
-    return found
+        stages.append((time, 1 / rate))
+    return stages
 
 
 def _is_moving(state: BallState) -> bool:
@@ -241,10 +241,10 @@ DIGITS = 50
 
 def meets(claim: Claim, instance: TrajectoryInstance) -> bool:
     """Whether the hypotheses that a claim adds certainly hold at an instance."""
-    relations = [given.relation for given in claim.given]
-    free = [relation for relation in relations if "lambda" not in letters_in(relation)]
+    relations = [hypothesis.relation for hypothesis in claim.given]
+    without_lambda = [relation for relation in relations if "lambda" not in letters_in(relation)]
     with precision(balls.PRECISIONS[1]):
-        return _all_hold(free, _fixed(instance, None))
+        return _all_hold(without_lambda, _fixed(instance, None))
 
 
 def steps_needed(claim: Claim, violation: Violation) -> range | tuple[int, ...]:
@@ -269,7 +269,7 @@ def confirm(
     fixed |= {"a_i": balls.ball(instance.signal[i]), "a_j": balls.ball(instance.signal[j])}
     fixed |= letters_at("0", flint.arb(0), lambda p, q: balls.ball(instance.W0[p][q]), i, j)
     fixed |= _seen("t_0", states[start], i, j)
-    if not _all_hold([given.relation for given in claim.given], fixed):
+    if not _all_hold([hypothesis.relation for hypothesis in claim.given], fixed):
         return None
     if not _all_hold(conclusion.when, fixed) or (not conclusion.when and start != 0):
         return None
@@ -293,9 +293,9 @@ def confirm(
         return None
     if not small > large:
         return None
-    turned = isinstance(violation.relation, sympy.Ge | sympy.Gt)
-    left, right = map(_shown, (large, small) if turned else (small, large))
-    return left, right
+    reversed_sides = isinstance(violation.relation, sympy.Ge | sympy.Gt)
+    left_text, right_text = map(_shown, (large, small) if reversed_sides else (small, large))
+    return left_text, right_text
 
 
 def witness(
@@ -327,8 +327,8 @@ def _shown(number: flint.arb) -> str:
 
 
 def _fixed(instance: TrajectoryInstance, lam: Any) -> dict[str, flint.arb]:
-    found = {name: balls.ball(value) for name, value in exact_letters(instance, lam).items()}
-    return found | {"P": flint.arb(10) ** balls.ball(instance.constants.log10_P)}
+    letters = {name: balls.ball(value) for name, value in exact_letters(instance, lam).items()}
+    return letters | {"P": flint.arb(10) ** balls.ball(instance.constants.log10_P)}
 
 
 def _seen(at: str, state: BallState, i: int, j: int) -> dict[str, flint.arb]:
@@ -368,21 +368,21 @@ def judge_trajectory(
     return _together({dynamics: _judge_under(claim, dynamics, runs) for dynamics in DYNAMICS})
 
 
-def _together(parts: dict[str, Judged]) -> Judged:
-    euler, verdicts = parts["euler"], {part.verdict for part in parts.values()}
+def _together(judgements: dict[str, Judged]) -> Judged:
+    euler, verdicts = judgements["euler"], {judged.verdict for judged in judgements.values()}
     worst, witness, cases = Finding.UNDECIDED, None, 0
     if euler.verdict == Finding.REFUTED:
         worst, witness = Finding.REFUTED, euler.witness
     elif Finding.UNDECIDED not in verdicts:
-        worst, cases = Finding.TESTED, sum(part.cases for part in parts.values())
+        worst, cases = Finding.TESTED, sum(judged.cases for judged in judgements.values())
     return Judged(
         worst,
-        "; ".join(f"{name}: {part.verdict.value}" for name, part in parts.items()),
-        tuple(f"{name}: {line}" for name, part in parts.items() for line in part.evidence),
+        "; ".join(f"{name}: {judged.verdict.value}" for name, judged in judgements.items()),
+        tuple(f"{name}: {line}" for name, judged in judgements.items() for line in judged.evidence),
         witness,
         cases,
-        tuple(f"{name}: {line}" for name, part in parts.items() for line in part.tried),
-        parts,
+        tuple(f"{name}: {line}" for name, judged in judgements.items() for line in judged.tried),
+        judgements,
     )
 
 
@@ -436,8 +436,8 @@ def decided(
         f"eta t = {float(instance.eta * violation.step):.6g}: "
         + " against ".join(flint.arb(side).str(6, radius=False) for side in second)
     )
-    shown = witness(violation, instance, run.dynamics, second, again, checked)
-    return Judged(Finding.REFUTED, "trajectory in balls", (str(instance), line), shown)
+    counterexample = witness(violation, instance, run.dynamics, second, again, checked)
+    return Judged(Finding.REFUTED, "trajectory in balls", (str(instance), line), counterexample)
 
 
 def _test(claim: Claim, dynamics: str, runs: Runs, followed: list[str]) -> Judged:

@@ -124,8 +124,8 @@ def excess(small: SignedLog, large: SignedLog) -> Floats:
     with np.errstate(invalid="ignore"):
         ratio = small_sign * (small_log - large_log)
     apart = np.where(small_sign > large_sign, np.inf, -np.inf)
-    found = np.where((small_sign == large_sign) & (small_sign != 0), ratio, apart)
-    return np.where(np.isnan(small_sign) | np.isnan(large_sign), np.nan, found)
+    excesses = np.where((small_sign == large_sign) & (small_sign != 0), ratio, apart)
+    return np.where(np.isnan(small_sign) | np.isnan(large_sign), np.nan, excesses)
 
 
 def _power(base: SignedLog, exponent: Any) -> SignedLog:
@@ -178,24 +178,26 @@ def entries(which: str, d: int) -> Iterator[tuple[int, int]]:
 
 def inequality(relation: Any) -> Relation:
     """An inequality, the smaller side first; TypeError for any other relation."""
-    found = relation_from(relation)
-    if found.kind not in ("<=", "<"):
+    ordered = relation_from(relation)
+    if ordered.kind not in ("<=", "<"):
         raise TypeError(f"not an inequality: {relation}")
-    return found
+    return ordered
 
 
 def letters_in(*expressions: Any) -> frozenset[str]:
     """The names of the letters in some expressions and relations."""
-    return frozenset(letter.name for one in expressions for letter in one.free_symbols)
+    return frozenset(
+        letter.name for expression in expressions for letter in expression.free_symbols
+    )
 
 
 def exact_letters(instance: TrajectoryInstance, lam: Fraction | None) -> dict[str, Fraction]:
     """The letters with an exact rational value, the same for every entry: all constants but P."""
     names = ("alpha", "gamma", "beta", "K", "kappa", "C")
-    found = {name: getattr(instance.constants, name) for name in names}
-    found |= {"eta": instance.eta, "d": Fraction(instance.d), "omega": instance.problem.omega}
-    found |= {"pi_k(0)/w_kk(0)": instance.pivot_share}
-    return found | ({} if lam is None else {"lambda": lam})
+    letters = {name: getattr(instance.constants, name) for name in names}
+    letters |= {"eta": instance.eta, "d": Fraction(instance.d), "omega": instance.problem.omega}
+    letters |= {"pi_k(0)/w_kk(0)": instance.pivot_share}
+    return letters | ({} if lam is None else {"lambda": lam})
 
 
 def noise(
@@ -215,8 +217,8 @@ def noise(
 
 def letters_at(at: str, time: Any, W: Callable[[int, int], Any], i: int, j: int) -> dict[str, Any]:
     """The letters of entry (i, j) at "0", "t_0", "t" or "t+1"; `W` gives an entry."""
-    named = {"ij": W(i, j), "ii": W(i, i), "jj": W(j, j)}
-    return {f"w_{name}({at})": entry for name, entry in named.items()} | {at: time}
+    by_index = {"ij": W(i, j), "ii": W(i, i), "jj": W(j, j)}
+    return {f"w_{name}({at})": entry for name, entry in by_index.items()} | {at: time}
 
 
 def letters_along(
@@ -237,13 +239,13 @@ def letters_along(
         return W[:, p, q]
 
     exact = exact_letters(instance, lam) | {"a_i": instance.signal[i], "a_j": instance.signal[j]}
-    found = {name: from_fraction(exact[name]) for name in exact.keys() & wanted}
+    letters = {name: from_fraction(exact[name]) for name in exact.keys() & wanted}
     log_P = float(instance.constants.log10_P) * float(np.log(10))
-    found["P"] = SignedLog(np.asarray(1.0), np.asarray(log_P))
-    found |= letters_at("0", time, lambda p, q: W[0, p, q], i, j)
-    found |= letters_at("t", time, entry, i, j) | letters_at("t_0", time, entry, i, j)
+    letters["P"] = SignedLog(np.asarray(1.0), np.asarray(log_P))
+    letters |= letters_at("0", time, lambda p, q: W[0, p, q], i, j)
+    letters |= letters_at("t", time, entry, i, j) | letters_at("t_0", time, entry, i, j)
     if "N_ij(t)" in wanted:
-        found["N_ij(t)"] = noise(instance, i, j, entry, from_fraction)
+        letters["N_ij(t)"] = noise(instance, i, j, entry, from_fraction)
     if wanted & LATER:
         following = np.append(np.diff(steps) == 1, False)
         after = np.minimum(np.arange(len(steps)) + 1, len(steps) - 1)
@@ -251,17 +253,17 @@ def letters_along(
         def later(p: int, q: int) -> SignedLog:
             return SignedLog(np.where(following, W.sign[after, p, q], np.nan), W.log[after, p, q])
 
-        found |= letters_at("t+1", time, later, i, j)
-    return found
+        letters |= letters_at("t+1", time, later, i, j)
+    return letters
 
 
 def all_true(relations: tuple[Any, ...], letters: dict[str, SignedLog], count: int) -> Booleans:
     """Where all of some relations hold."""
-    found = np.ones(count, dtype=np.bool_)
+    holds = np.ones(count, dtype=np.bool_)
     for relation in map(inequality, relations):
         over = excess(*(evaluate(side, letters) for side in relation.sides))
-        found &= over < 0 if relation.kind == "<" else over <= 0
-    return found
+        holds &= over < 0 if relation.kind == "<" else over <= 0
+    return holds
 
 
 #: A scan does not tell sides apart that differ by less, relatively: rounding of the logarithms.
@@ -301,16 +303,16 @@ def scan(claim: Claim, instance: TrajectoryInstance, recorded: Recorded) -> Viol
     The first by a factor of 1000; failing that, the first by a factor of 2; failing that, the
     largest.
     """
-    found = [
+    violations = [
         violation
         for measured in measure(claim, instance, recorded)
         if (violation := measured.at(_easiest(measured.excess))).excess > LEAST_EXCESS
     ]
     for factor in CLEAR:
-        clear = [violation for violation in found if violation.excess >= factor]
+        clear = [violation for violation in violations if violation.excess >= factor]
         if clear:
             return min(clear, key=lambda violation: violation.step)
-    return max(found, key=lambda violation: violation.excess, default=None)
+    return max(violations, key=lambda violation: violation.excess, default=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -348,10 +350,10 @@ def measure(
     """
     conclusion: AlongTrajectory = claim.conclusion
     until = () if conclusion.until is None else (conclusion.until,)
-    wanted = letters_in(conclusion.relation, *conclusion.when, *conclusion.during, *until)
-    for lam in LAMBDAS if "lambda" in wanted else (None,):
+    names = letters_in(conclusion.relation, *conclusion.when, *conclusion.during, *until)
+    for lam in LAMBDAS if "lambda" in names else (None,):
         for i, j in entries(conclusion.entries, instance.d):
-            letters = letters_along(wanted, instance, recorded, i, j, lam)
+            letters = letters_along(names, instance, recorded, i, j, lam)
             for relation, anchors, over in _excesses(claim, letters, recorded.steps, earlier):
                 yield Measured(relation, i, j, lam, recorded.steps, anchors, over)
 
@@ -398,9 +400,9 @@ def _tightest(
     steps: Integers,
 ) -> Integers:
     """For every recorded step the index of the tightest anchor, -1 where there is none."""
-    found = np.full(len(steps), -1)
+    anchors = np.full(len(steps), -1)
     if not begins.any():
-        return found
+        return anchors
     keys = _anchor_keys(relation, letters, steps)
     edges = np.flatnonzero(np.diff(np.concatenate(([False], continues, [False])).astype(int)))
     for start, end in zip(edges[::2], edges[1::2], strict=True):
@@ -409,29 +411,29 @@ def _tightest(
         at = np.maximum.accumulate(
             np.where((key == best) & np.isfinite(key), np.arange(end - start), -1)
         )
-        found[start:end] = np.where(at >= 0, at + start, -1)
-    return found
+        anchors[start:end] = np.where(at >= 0, at + start, -1)
+    return anchors
 
 
 def _anchor_keys(relation: Any, letters: dict[str, SignedLog], steps: Integers) -> Floats:
     """Numbers that order the anchors, the tightest lowest."""
     sides = inequality(relation).sides
     names = [letters_in(side) for side in sides]
-    anchored = [bool(ANCHORS & found) for found in names]
+    anchored = [bool(ANCHORS & side_names) for side_names in names]
     if not any(anchored):
         return np.arange(len(steps), dtype=np.float64)
     if all(anchored) or names[anchored.index(True)] & PRESENT:
         raise TypeError(f"w_ij(t) and w_ij(t_0) stand on one side: {relation}")
     bound, upper = sides[anchored.index(True)], anchored[1]
-    found = []
+    orders = []
     references = (0.0, float(steps[-1])) if "t" in letters_in(bound) else (0.0,)
     for reference in references:
         value = evaluate(bound, letters | {"t": from_floats(reference)})
         lowest = float(np.min(value.log, where=np.isfinite(value.log), initial=0.0))
         key = np.broadcast_to(value.order(lowest), steps.shape)
-        found.append(np.asarray(key if upper else -key, dtype=np.float64))
-    if np.argmin(found[0]) != np.argmin(found[-1]):
-        tie = found[0][np.argmin(found[-1])] - np.min(found[0])
-        if tie > LEAST_EXCESS * (1 + np.abs(found[0]).max()):
+        orders.append(np.asarray(key if upper else -key, dtype=np.float64))
+    if np.argmin(orders[0]) != np.argmin(orders[-1]):
+        tie = orders[0][np.argmin(orders[-1])] - np.min(orders[0])
+        if tie > LEAST_EXCESS * (1 + np.abs(orders[0]).max()):
             raise TypeError(f"the order of the anchors depends on t: {relation}")
-    return found[0]
+    return orders[0]
