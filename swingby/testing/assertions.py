@@ -36,7 +36,7 @@ from swingby.verify.schedule import Schedule
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from swingby.proofs.prover.evidence import Judged
+    from swingby.proofs.prover.evidence import ClaimVerdict
     from swingby.theory.initial import Initial
 
     Floats = NDArray[np.float64]
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 _WIDTH = 100
 
 
-def claim_message(claim: Claim, expected: str, judged: Judged) -> str:
+def claim_message(claim: Claim, expected: str, judged: ClaimVerdict) -> str:
     """A claim, the verdict expected, the one found, and what it rests on; both verdicts first."""
     from swingby.proofs.audit.record import verdict_lines
 
@@ -105,13 +105,13 @@ def assert_claim(claim: Claim | str, verdict: str = "proved") -> None:
     >>> assert_claim("D.61", "refuted")
     """
     __tracebackhide__ = True
-    from swingby.proofs.prover.prove import judge
+    from swingby.proofs.prover.prove import decide
 
     expected = finding(verdict)
     if not isinstance(claim, Claim | str):
         raise InvalidInput("claim", claim, "must be a Claim or the id of a line of the ledger")
     asked = by_id(claim) if isinstance(claim, str) else claim
-    judged = judge(asked)
+    judged = decide(asked)
     if judged.verdict != expected:
         raise AssertionError(claim_message(asked, expected, judged))
 

@@ -29,7 +29,7 @@ from swingby.proofs.language.claims import by_id
 from swingby.proofs.language.reader import packaged
 from swingby.proofs.prover.repaired.random_trials import DRAWS
 from swingby.proofs.prover.trajectories import instances
-from swingby.proofs.prover.trajectories.violation import Recorded, Violation, from_floats
+from swingby.proofs.prover.trajectories.violation import RecordedPath, Violation, from_floats
 from swingby.simulate.run import simulate
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
@@ -226,7 +226,7 @@ def test_the_closest_call_is_the_smallest_slack_off_the_start():
     W = np.zeros((7, 2, 2))
     W[:, 0, 0] = path
     W[:, 1, 1] = 0.1
-    near = closest_call(by_id("Lemma D.5"), instance, Recorded(np.arange(7), from_floats(W)))
+    near = closest_call(by_id("Lemma D.5"), instance, RecordedPath(np.arange(7), from_floats(W)))
     assert (near.i, near.step) == (0, 2)
     assert -near.excess == pytest.approx(np.log(1.1 / 1.0))
 

@@ -21,7 +21,7 @@ from swingby.proofs.language.claim_text import to_latex, to_text
 from swingby.proofs.language.formula_parser import Piece, values
 from swingby.proofs.language.formula_printer import formula
 from swingby.proofs.language.reader import packaged
-from swingby.proofs.prover.evidence import TAUTOLOGY, Judged, Witness
+from swingby.proofs.prover.evidence import TAUTOLOGY, ClaimVerdict, Witness
 from swingby.report.pictures import new_figure
 from swingby.theory.verdict import Finding
 from tests.theory.letters import NOISE, ROOT_RATE, K, a_i, a_j, eta, le, w
@@ -38,7 +38,7 @@ def record_of(claim, verdict="proved", **more):
     given = {
         **{name: getattr(claim, name) for name in words},
         **{name: getattr(flaw, name, "") for name in flaws},
-        **vars(Judged(Finding(verdict), "by a rule", ("0 = 0",), witness)),
+        **vars(ClaimVerdict(Finding(verdict), "by a rule", ("0 = 0",), witness)),
         "statement": claim,
         "repair": None if claim.repair is None else record_of(claim.repair),
         "rests_on_refuted": (),
@@ -203,7 +203,7 @@ def test_a_record_shows_all_that_is_known(ledger):
 
 
 def test_parts_of_a_verdict_are_shown_and_colour_only_where_asked(ledger):
-    part = Judged(Finding.REFUTED, "a run", witness=WITNESS)
+    part = ClaimVerdict(Finding.REFUTED, "a run", witness=WITNESS)
     shown = record_of(D61, "refuted", parts={"euler": part})
     assert "euler: refuted, by a run." in str(shown)
     for one in (shown, ledger):

@@ -16,7 +16,7 @@ from swingby.proofs.audit.record import FALLS, OPEN, STANDS, TESTED
 from swingby.proofs.language import claims as text
 from swingby.proofs.language.claim import AlongTrajectory, Claim, Given
 from swingby.proofs.language.reader import packaged
-from swingby.proofs.prover.evidence import Judged
+from swingby.proofs.prover.evidence import ClaimVerdict
 from swingby.theory.verdict import Finding
 
 x = sympy.Symbol("x", positive=True)
@@ -38,8 +38,8 @@ def judged_as(monkeypatch, claims, verdicts):
     """The ledger of some claims whose verdicts, by id and edition, are given."""
     monkeypatch.setattr(text, "Claims", lambda: {claim.id: claim for claim in claims})
     monkeypatch.setattr(text, "parts", lambda: {claim.id: "Lemma D.1" for claim in claims})
-    found = lambda claim, **_: Judged(verdicts[claim.id, claim.edition], "rule")  # noqa: E731
-    monkeypatch.setattr(module, "judge", found)
+    found = lambda claim, **_: ClaimVerdict(verdicts[claim.id, claim.edition], "rule")  # noqa: E731
+    monkeypatch.setattr(module, "decide", found)
 
 
 @st.composite

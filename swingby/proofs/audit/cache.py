@@ -19,7 +19,7 @@ from typing import Any
 import sympy
 
 from swingby.proofs.language.claim import Claim
-from swingby.proofs.prover.evidence import Judged, Witness
+from swingby.proofs.prover.evidence import ClaimVerdict, Witness
 from swingby.report.files import BROKEN, PACKAGE, hash_of, plain, sealed, unsealed, write_text
 from swingby.theory.verdict import Finding
 
@@ -82,7 +82,7 @@ def _versions() -> tuple[str, ...]:
     return tuple(f"{name} {version(name)}" for name in _LIBRARIES)
 
 
-def load(claim: Claim) -> tuple[Judged, float] | None:
+def load(claim: Claim) -> tuple[ClaimVerdict, float] | None:
     """The verdict kept for a claim and the seconds that it took; None if none can be used."""
     name = key(claim)
     try:
@@ -92,7 +92,7 @@ def load(claim: Claim) -> tuple[Judged, float] | None:
         return None
 
 
-def store(claim: Claim, judged: Judged, seconds: float) -> bool:
+def store(claim: Claim, judged: ClaimVerdict, seconds: float) -> bool:
     """Keep a verdict; False where the folder cannot be written, which is no error."""
     name = key(claim)
     kept = {"key": name, "id": claim.id, "edition": claim.edition, "seconds": round(seconds, 3)}
@@ -105,10 +105,10 @@ def store(claim: Claim, judged: Judged, seconds: float) -> bool:
     return True
 
 
-def _judged(kept: dict[str, Any]) -> Judged:
+def _judged(kept: dict[str, Any]) -> ClaimVerdict:
     """A verdict from its plain values; their digest says that nobody changed them."""
     witness = kept["witness"]
-    return Judged(
+    return ClaimVerdict(
         Finding(kept["verdict"]),
         kept["method"],
         tuple(kept["evidence"]),

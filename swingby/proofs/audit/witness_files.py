@@ -31,9 +31,9 @@ from swingby.proofs.prover.algebra import words
 from swingby.proofs.prover.evidence import Witness
 from swingby.proofs.prover.prove import is_scalar
 from swingby.proofs.prover.repaired.flow import between, on_interval
-from swingby.proofs.prover.scalar.relation import plain, relation_from
-from swingby.proofs.prover.scalar.sampling import compact
-from swingby.proofs.prover.scalar.scalar_claims import certified, prepared
+from swingby.proofs.prover.scalar.relation import expression_text, relation_from
+from swingby.proofs.prover.scalar.sampling import short_text
+from swingby.proofs.prover.scalar.scalar_claims import certificates_of, prepare_claim
 from swingby.report.files import whole, write_text
 from swingby.theory import assumptions, numbers
 from swingby.theory.verdict import Finding
@@ -92,7 +92,7 @@ def files(record: Any, line: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
             made = _about_numbers(claim, record.witness)
         elif is_scalar(claim) and "in ball arithmetic" in record.method:
             # Balls leave no sum of products; such a sum is looked for.
-            proof = certified(claim)
+            proof = certificates_of(claim)
             made = _of_proof(claim, proof) if proof else {}
         else:
             made = _of_identity(claim)
@@ -119,7 +119,7 @@ def files(record: Any, line: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _of_proof(claim: Claim, proof: tuple[dict[str, Any], ...]) -> dict[str, Any]:
-    search, questions = prepared(claim)
+    search, questions = prepare_claim(claim)
     letters = set(search.sequent.symbols).union(*(one.goal.symbols for one in questions))
     signs = {
         letter.name: "positive"
@@ -129,7 +129,7 @@ def _of_proof(claim: Claim, proof: tuple[dict[str, Any], ...]) -> dict[str, Any]
         else "real"
         for letter in sorted(letters, key=str)
     }
-    given = list(dict.fromkeys(map(str, search.sequent.given)))
+    given = list(dict.fromkeys(map(str, search.sequent.hypotheses)))
     content = {"signs": signs, "given": given, "shows": list(proof)}
     # e is no letter
     text = re.sub(r"\bE\b", "exp(1)", json.dumps(content))
@@ -147,10 +147,10 @@ def _of_identity(claim: Claim) -> dict[str, Any]:
     if isinstance(conclusion, OnInterval):
         return on_interval(conclusion)
     if isinstance(conclusion, BlockTrace):
-        return words.statement([conclusion], claim.where)
+        return words.checkable_identity([conclusion], claim.where)
     said = conclusion.parts if isinstance(conclusion, Both) else (conclusion,)
     if all(isinstance(one, MatrixIdentity | GradientIdentity) for one in said):
-        return words.statement(said, claim.where)
+        return words.checkable_identity(said, claim.where)
     return {}
 
 
@@ -166,7 +166,9 @@ def _solution(conclusion: FlowSolution) -> Iterator[tuple[Any, Any, Any]]:
 def _cases(cases: Iterable[tuple[Any, Any, Any]]) -> dict[str, Any]:
     shown, letters = [], set[str]()
     for left, right, rates in cases:
-        shown.append({"left": plain(left), "right": plain(right), "rates": rates})
+        shown.append(
+            {"left": expression_text(left), "right": expression_text(right), "rates": rates}
+        )
         letters |= {str(letter) for side in (left, right) for letter in side.free_symbols}
         letters |= check_identity.flow(rates).keys() if isinstance(rates, int) else rates.keys()
         places = range(1, rates + 1) if isinstance(rates, int) else ()
@@ -175,7 +177,7 @@ def _cases(cases: Iterable[tuple[Any, Any, Any]]) -> dict[str, Any]:
 
 
 def _about_numbers(claim: Claim, witness: Witness) -> dict[str, Any]:
-    search, questions = prepared(claim)
+    search, questions = prepare_claim(claim)
     letters = set(search.sequent.symbols).union(*(one.goal.symbols for one in questions))
     signs = [
         f"0 {'<' if one.is_positive else '<='} {one}"
@@ -183,7 +185,7 @@ def _about_numbers(claim: Claim, witness: Witness) -> dict[str, Any]:
         if one.is_nonnegative and one.name in witness.values
     ]
     signs += [f"{x}{check_witness.WHOLE}" for x in sorted(letters, key=str) if x.is_integer]
-    given = list(dict.fromkeys([*signs, *map(str, search.given)]))
+    given = list(dict.fromkeys([*signs, *map(str, search.hypotheses)]))
     if "w_kj(t)" in witness.values and "N_ij(t)" in witness.values:
         given += [_NOISE, *(_SEMIDEFINITE if "w_kk(t)" in witness.values else ())]
     assumed = _assumed(without=("entry",)) if search.in_force else []
@@ -217,7 +219,7 @@ def _along(claim: Claim, witness: Witness) -> dict[str, Any]:
         for p in range(1, len(signal) + 1)
     ]
     (broken,) = (one for one in claim.conditions if str(one) == witness.relation)
-    until = [] if conclusion.until is None else [f"t <= {plain(conclusion.until)}"]
+    until = [] if conclusion.until is None else [f"t <= {expression_text(conclusion.until)}"]
     run = {
         "dynamics": shown["dynamics"],
         "signal": [_text(a) for a in signal],
@@ -242,7 +244,7 @@ _EXACT = ("omega", "eta", "alpha", "gamma", "beta", "K", "kappa", "C", "lambda")
 
 
 def _text(value: Fraction) -> str:
-    return compact(flint.fmpq(value.numerator, value.denominator))
+    return short_text(flint.fmpq(value.numerator, value.denominator))
 
 
 def _assumed(without: tuple[str, ...] = ()) -> list[list[str]]:

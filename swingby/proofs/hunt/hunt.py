@@ -16,9 +16,9 @@ from swingby.proofs.language import claims as ledger
 from swingby.proofs.language.claim import AlongTrajectory, Claim
 from swingby.proofs.language.claim_text import source_text, to_text
 from swingby.proofs.language.formula_printer import as_read
-from swingby.proofs.prover.evidence import Judged, Witness
-from swingby.proofs.prover.prove import is_scalar, judge
-from swingby.proofs.prover.scalar.scalar_claims import judge_scalar
+from swingby.proofs.prover.evidence import ClaimVerdict, Witness
+from swingby.proofs.prover.prove import decide, is_scalar
+from swingby.proofs.prover.scalar.scalar_claims import decide_scalar
 from swingby.report import Shown
 from swingby.report.files import plain
 from swingby.report.markup import html_text
@@ -372,9 +372,9 @@ def search_line(claim: Claim, seed: int, clock: Clock) -> Hunted:
     for number in range(MOST_ROUNDS if repeats else 1):
         if number and clock.over():
             break
-        asked = partial(judge, claim)
+        asked = partial(decide, claim)
         if repeats:
-            asked = partial(judge_scalar, claim, rng=seed + number, seconds=max(clock.left, 1.0))
+            asked = partial(decide_scalar, claim, rng=seed + number, seconds=max(clock.left, 1.0))
         judged = asked()
         if judged.method == NO_PROVER:
             break
@@ -387,6 +387,6 @@ def search_line(claim: Claim, seed: int, clock: Clock) -> Hunted:
     return found
 
 
-def _still_refuted(asked: Callable[[], Judged]) -> bool:
+def _still_refuted(asked: Callable[[], ClaimVerdict]) -> bool:
     """Whether the prover refutes a line when asked again."""
     return asked().witness is not None

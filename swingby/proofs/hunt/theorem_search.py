@@ -21,7 +21,7 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.proofs.certify.ball_run import follow
 from swingby.proofs.hunt.trajectory_search import Clock, Closest, Hunted
-from swingby.proofs.prover.evidence import Judged, Witness
+from swingby.proofs.prover.evidence import ClaimVerdict, Witness
 from swingby.proofs.prover.repaired.random_trials import (
     AFTER,
     DRAWS,
@@ -151,7 +151,7 @@ def _decide(
         if second is not None and first[:2] == second[:2]:
             witness = _witness(name, dynamics, trials, W0, second)
             line = f"{second.relation} fails at step {second.step}"
-            found.judged = Judged(Finding.REFUTED, "trajectory in balls", (line,), witness)
+            found.judged = ClaimVerdict(Finding.REFUTED, "trajectory in balls", (line,), witness)
             found.again = partial(_still_breaks, search, second)
             found.unconfirmed -= 1
             return True

@@ -24,25 +24,25 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.proofs.hunt.draft import Draft, asked_by, draw, mutate
 from swingby.proofs.language.claim import Claim
-from swingby.proofs.prover.evidence import Judged, Witness
+from swingby.proofs.prover.evidence import ClaimVerdict, Witness
 from swingby.proofs.prover.trajectories import instances
 from swingby.proofs.prover.trajectories.instances import Matrix, TrajectoryInstance
 from swingby.proofs.prover.trajectories.trajectory_claims import (
     ball_run,
     confirm,
     confirm_violation,
-    decided,
     float_run,
-    meets,
+    meets_hypotheses,
+    refutation,
     states_at,
     steps_needed,
 )
 from swingby.proofs.prover.trajectories.violation import (
     ANCHORS,
     CLEAR,
-    Recorded,
+    RecordedPath,
     Violation,
-    measure,
+    excess_paths,
     scan,
 )
 from swingby.theory.balls import precision
@@ -121,7 +121,7 @@ class Hunted:
     closest: Closest | None = None
     unconfirmed: int = 0
     shrinks: int = 0
-    judged: Judged | None = None
+    judged: ClaimVerdict | None = None
     again: Callable[[], bool] | None = None
 
 
@@ -131,7 +131,7 @@ class Followed:
 
     draft: Draft
     instance: TrajectoryInstance
-    recorded: Recorded
+    recorded: RecordedPath
     violation: Violation | None
 
     @property
@@ -162,7 +162,7 @@ def _digits(number: Fraction | int) -> int:
 def show(draft: Draft | None, claim: Claim, dynamics: str) -> Followed | None:
     """What a setting shows in floats; None where it lies outside the hypotheses."""
     instance = None if draft is None else draft.instance()
-    if draft is None or instance is None or not meets(claim, instance):
+    if draft is None or instance is None or not meets_hypotheses(claim, instance):
         return None
     recorded = float_run(instance, dynamics)
     try:
@@ -257,14 +257,14 @@ def _rounded_up(number: int) -> int:
 
 
 def closest_call(
-    claim: Claim, instance: TrajectoryInstance, recorded: Recorded
+    claim: Claim, instance: TrajectoryInstance, recorded: RecordedPath
 ) -> Violation | None:
     """The place of the smallest slack along a trajectory; its excess is minus the slack.
 
     None where no slack turns, as with two sides that only move apart.
     """
     found = []
-    for measured in measure(claim, instance, recorded, earlier=True):
+    for measured in excess_paths(claim, instance, recorded, earlier=True):
         if ANCHORS & {str(symbol) for symbol in measured.relation.free_symbols}:
             continue
         turns = np.flatnonzero(_turns(measured.excess, np.asarray(measured.anchors) >= 0))
@@ -353,7 +353,7 @@ def _decide(claim: Claim, dynamics: str, seen: Followed, clock: Clock, found: Hu
 def _try_delayed(claim: Claim, clock: Clock, found: Hunted) -> bool:
     """Three concepts of rank two, the second delayed by an entry that no draw hits; in balls."""
     *_, delayed = instances.candidates()
-    if not meets(claim, delayed):
+    if not meets_hypotheses(claim, delayed):
         return False
     clock.report(f"concept 2 is delayed: {delayed}")
     run = ball_run(delayed, "gd", clock.over)
@@ -362,7 +362,7 @@ def _try_delayed(claim: Claim, clock: Clock, found: Hunted) -> bool:
     found.steps += len(run.recorded.steps)
     if violation is None:
         return False
-    judged = decided(claim, violation, run, clock.report)
+    judged = refutation(claim, violation, run, clock.report)
     if judged is None:
         found.unconfirmed += 1
         return False
@@ -370,7 +370,7 @@ def _try_delayed(claim: Claim, clock: Clock, found: Hunted) -> bool:
 
 
 def _found(
-    claim: Claim, dynamics: str, instance: TrajectoryInstance, judged: Judged, found: Hunted
+    claim: Claim, dynamics: str, instance: TrajectoryInstance, judged: ClaimVerdict, found: Hunted
 ) -> bool:
     found.judged = judged
     if judged.witness is not None:

@@ -11,42 +11,46 @@ import sympy
 
 from swingby.proofs.language import conclusions
 from swingby.proofs.language.claim import AlongTrajectory, Claim
-from swingby.proofs.prover.evidence import Judged, Witness, undecided
+from swingby.proofs.prover.evidence import ClaimVerdict, Witness, undecided
 from swingby.theory.verdict import Finding
 
 if TYPE_CHECKING:
-    from swingby.proofs.prover.trajectories.trajectory_claims import Runs
+    from swingby.proofs.prover.trajectories.trajectory_claims import TrajectoryRuns
 
 
-def judge(
+def decide(
     claim: Claim,
     *,
     progress: Callable[[str], None] | None = None,
-    runs: Runs | None = None,
-) -> Judged:
+    runs: TrajectoryRuns | None = None,
+) -> ClaimVerdict:
     """The verdict on a claim, its repair left aside.
 
     `progress`: called with one line of text per stage of a search over trajectories.
     `runs`: trajectories followed for an earlier claim, to be used again.
     """
     if isinstance(claim.conclusion, AlongTrajectory):
-        from swingby.proofs.prover.trajectories.trajectory_claims import judge_trajectory
+        from swingby.proofs.prover.trajectories.trajectory_claims import decide_trajectory
 
-        return judge_trajectory(claim, progress=progress, runs=runs)
+        return decide_trajectory(claim, progress=progress, runs=runs)
     if is_scalar(claim):
-        from swingby.proofs.prover.scalar.scalar_claims import judge_scalar
+        from swingby.proofs.prover.scalar.scalar_claims import decide_scalar
 
-        return judge_scalar(claim)
-    from swingby.proofs.prover.algebra.algebraic_claims import judge_algebra
-    from swingby.proofs.prover.repaired.flow import judge_flow
+        return decide_scalar(claim)
+    from swingby.proofs.prover.algebra.algebraic_claims import decide_algebra
+    from swingby.proofs.prover.repaired.flow import decide_flow
 
-    judged = judge_algebra(claim) or judge_flow(claim)
+    judged = decide_algebra(claim) or decide_flow(claim)
     if judged is None:
         return undecided("no prover", f"no prover takes a {type(claim.conclusion).__name__}")
     return _within_hypotheses(claim, judged)
 
 
-def _within_hypotheses(claim: Claim, judged: Judged) -> Judged:
+#: The name of :func:`decide` before, for one release.
+judge = decide
+
+
+def _within_hypotheses(claim: Claim, judged: ClaimVerdict) -> ClaimVerdict:
     """A verdict on an algebraic line: refuted only at a point that meets what is given.
 
     Proofs of such lines use no hypotheses, so that only a refutation has to look at them. Tests of
@@ -81,7 +85,7 @@ def _holds(claim: Claim, witness: Witness | None, relation: Any) -> bool:
     """Whether a hypothesis is known to hold at a witness: relations there, identities anywhere."""
     if not isinstance(relation, sympy.Basic):
         alone = replace(claim, conclusion=relation, given=())
-        return judge(alone).verdict is Finding.PROVED
+        return decide(alone).verdict is Finding.PROVED
     values = {} if witness is None else witness.values
     for letter, value in claim.where:
         relation = relation.xreplace({letter: value})

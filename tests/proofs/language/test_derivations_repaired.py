@@ -11,8 +11,8 @@ from swingby.proofs.language.claim import Claim
 from swingby.proofs.language.conclusions import ByHand, OnInterval
 from swingby.proofs.language.reader import packaged
 from swingby.proofs.prover.repaired import random_trials as theorems
-from swingby.proofs.prover.repaired.flow import judge_flow
-from swingby.proofs.prover.scalar.scalar_claims import judge_scalar
+from swingby.proofs.prover.repaired.flow import decide_flow
+from swingby.proofs.prover.scalar.scalar_claims import decide_scalar
 from swingby.theory.repaired import theorem_r, theorem_two
 
 CLAIMS = [claim for file in ledger.OWN.values() for claim in packaged(file).values()]
@@ -42,7 +42,7 @@ def test_every_reading_step_has_a_numerical_test():
 
 
 def on_four_instances(claim):
-    return judge_flow(claim, instances=4) or judge_scalar(claim)
+    return decide_flow(claim, instances=4) or decide_scalar(claim)
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
@@ -65,7 +65,7 @@ def test_changed_steps_are_not_proved(id_):
     (claim,) = (claim for claim in CLAIMS if claim.id == id_)
     relation = claim.conclusion
     changed = relation.func(*MUTATIONS[id_](*relation.args), evaluate=False)
-    judged = judge_scalar(claim.but(conclusion=changed))
+    judged = decide_scalar(claim.but(conclusion=changed))
     assert judged.verdict in ("refuted", "undecided")
 
 
@@ -77,5 +77,5 @@ def test_simpler_constants_are_close_to_the_edge():
         sympy.Lt(left, sympy.Rational(1, 10), evaluate=False),
         *list(vars(claim.conclusion).values())[1:],
     )
-    judged = judge_flow(Claim("x", "step", "", tighter))
+    judged = decide_flow(Claim("x", "step", "", tighter))
     assert judged.verdict == "refuted"

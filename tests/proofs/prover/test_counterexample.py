@@ -12,10 +12,14 @@ from swingby.proofs.prover.scalar.counterexample import (
     _conditions,
     confirm,
     counterexample,
+    exact_settings,
     satisfies,
-    settings,
 )
-from swingby.proofs.prover.scalar.exact_value import compiled, condition, holds
+from swingby.proofs.prover.scalar.exact_value import (
+    compile_expression,
+    compile_relation,
+    holds_with_margin,
+)
 from swingby.proofs.prover.scalar.relation import Relation, Sequent
 from tests.theory.letters import K, a_i, a_j, alpha, beta, d, gamma, kappa, omega, w, x
 
@@ -31,7 +35,7 @@ def below(small, large, kind="<="):
     return Relation(sympy.sympify(small), sympy.sympify(large), kind)
 
 
-ALL = list(settings())
+ALL = list(exact_settings())
 
 
 @pytest.mark.parametrize("name", ["P", "omega", "eta", "K", "kappa", "C", "gamma"])
@@ -106,13 +110,13 @@ def test_what_an_equation_defines_is_drawn_after_what_defines_it():
 
 
 def test_values_stay_exact_where_they_are_rational():
-    root = compiled(1 - kappa ** sympy.Rational(-1, 2))
+    root = compile_expression(1 - kappa ** sympy.Rational(-1, 2))
     assert root({"kappa": flint.fmpq(121, 100)}) == flint.fmpq(1, 11)
     assert isinstance(root({"kappa": flint.fmpq(2)}), flint.arb)
-    assert compiled(sympy.exp(x))({"x": flint.fmpq(0)}) == 1
+    assert compile_expression(sympy.exp(x))({"x": flint.fmpq(0)}) == 1
 
 
 def test_undefined_and_undecided_relations_do_not_hold():
-    assert condition(below(0, 1 / x)).decided({"x": flint.fmpq(0)}) is None
-    assert holds(flint.arb(0, 1), "<=") is None
-    assert condition(below(0, sympy.log(x))).decided({"x": flint.fmpq(-1)}) is None
+    assert compile_relation(below(0, 1 / x)).decided({"x": flint.fmpq(0)}) is None
+    assert holds_with_margin(flint.arb(0, 1), "<=") is None
+    assert compile_relation(below(0, sympy.log(x))).decided({"x": flint.fmpq(-1)}) is None

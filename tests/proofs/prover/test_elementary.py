@@ -10,7 +10,7 @@ import pytest
 import sympy
 
 from swingby.proofs.language.claim import Claim, Given
-from swingby.proofs.prover.scalar.scalar_claims import judge_scalar
+from swingby.proofs.prover.scalar.scalar_claims import decide_scalar
 
 CLAIMS = Path(__file__).parents[2].joinpath("data", "elementary_claims.txt").read_text("utf-8")
 TRUE, FALSE = CLAIMS.split("\nTRUE\n")[1].split("\nFALSE\n")
@@ -67,7 +67,7 @@ def lines(text):
 
 @pytest.mark.parametrize("line", lines(TRUE))
 def test_true_claims_are_proved(line):
-    judged = judge_scalar(claim(line), seconds=60)
+    judged = decide_scalar(claim(line), seconds=60)
     assert judged.verdict == "proved", judged
     if "|-" in line and not line.startswith("exists"):
         assert any("hypotheses" in one for one in judged.evidence), judged.evidence
@@ -75,7 +75,7 @@ def test_true_claims_are_proved(line):
 
 @pytest.mark.parametrize("line", lines(FALSE))
 def test_false_claims_are_not_proved(line):
-    judged = judge_scalar(claim(line), seconds=60)
+    judged = decide_scalar(claim(line), seconds=60)
     assert judged.verdict in ("refuted", "undecided"), judged
     assert (judged.verdict == "refuted") or judged.tried
 

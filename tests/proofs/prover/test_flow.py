@@ -10,7 +10,7 @@ from swingby.proofs.language import conclusions
 from swingby.proofs.language.claim import Claim
 from swingby.proofs.language.reader import Proof, packaged
 from swingby.proofs.prover.repaired import random_trials as theorems
-from swingby.proofs.prover.repaired.flow import judge_flow
+from swingby.proofs.prover.repaired.flow import decide_flow
 from swingby.proofs.prover.repaired.random_trials import TESTS
 from swingby.theory import dynamics
 from tests.theory.letters import le, lt
@@ -20,7 +20,7 @@ X, A_1, Y = conclusions.X, conclusions.A_1, conclusions.Y
 
 
 def judged(conclusion, **more):
-    return judge_flow(Claim("a claim", "step", "", conclusion, edition="repaired"), **more)
+    return decide_flow(Claim("a claim", "step", "", conclusion, edition="repaired"), **more)
 
 
 def test_wrong_derivative_is_refuted_with_exact_rationals():

@@ -21,14 +21,14 @@ from swingby.proofs.prover.scalar.exact_value import mpmath_agrees
 from swingby.proofs.prover.scalar.relation import Relation, Sequent
 from swingby.proofs.prover.trajectories import trajectory_claims as judge
 from swingby.proofs.prover.trajectories.instances import candidates
-from swingby.proofs.prover.trajectories.trajectory_claims import Runs, ball_run, confirm
+from swingby.proofs.prover.trajectories.trajectory_claims import TrajectoryRuns, ball_run, confirm
 from swingby.proofs.prover.trajectories.violation import Violation
 from tests.theory.letters import a_i, alpha, ge, given, gt, le, t, v, v_start, w, x
 
 FULL_RANK = replace(tuple(candidates())[1], steps=3)
 
 
-class Short(Runs):
+class Short(TrajectoryRuns):
     """Three steps of one instance, and none at random: what is not refuted stays undecided."""
 
     candidates = (FULL_RANK,)
@@ -45,7 +45,7 @@ SHRINKS = diagonal(le(v, v_start))
 
 def test_z3_alone_proves_nothing(monkeypatch):
     """2 alpha <= a_i is false for a_i = alpha, whatever z3 says."""
-    monkeypatch.setattr(dispatch, "opinion", lambda *_, **__: ("unsat", {}))
+    monkeypatch.setattr(dispatch, "check_with_z3", lambda *_, **__: ("unsat", {}))
     sequent = Sequent((Relation(alpha, a_i, "<="),), Relation(2 * alpha, a_i, "<="))
     attempt = dispatch.by_certificate(sequent)
     assert not attempt.proved
@@ -81,7 +81,7 @@ def test_a_box_whose_edge_touches_zero_proves_no_strict_goal():
 @pytest.mark.parametrize("dynamics", ["euler", "gd"])
 def test_a_violation_needs_the_second_ball_run(monkeypatch, dynamics):
     """W(0) in place of every later state of the second run: it shows no violation."""
-    found = judge.judge_trajectory(SHRINKS, runs=Short()).parts[dynamics]
+    found = judge.decide_trajectory(SHRINKS, runs=Short()).parts[dynamics]
     assert found.verdict == "refuted"
     states_at = judge.states_at
 
@@ -89,7 +89,7 @@ def test_a_violation_needs_the_second_ball_run(monkeypatch, dynamics):
         return dict.fromkeys(steps, states_at(instance, rule, bits, {0})[0])
 
     monkeypatch.setattr(judge, "states_at", standing_still)
-    found = judge.judge_trajectory(SHRINKS, runs=Short()).parts[dynamics]
+    found = judge.decide_trajectory(SHRINKS, runs=Short()).parts[dynamics]
     assert found.verdict == "undecided"
 
 

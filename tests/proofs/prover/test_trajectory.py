@@ -18,15 +18,15 @@ from swingby.proofs.language.claims import by_id
 from swingby.proofs.prover.trajectories import instances, violation
 from swingby.proofs.prover.trajectories.instances import random_instance
 from swingby.proofs.prover.trajectories.trajectory_claims import (
-    Runs,
+    TrajectoryRuns,
     ball_run,
     confirm,
+    decide_trajectory,
     float_run,
-    judge_trajectory,
-    meets,
+    meets_hypotheses,
     states_at,
 )
-from swingby.proofs.prover.trajectories.violation import Recorded, Violation, from_floats, scan
+from swingby.proofs.prover.trajectories.violation import RecordedPath, Violation, from_floats, scan
 from swingby.simulate.run import simulate
 from swingby.theory.assumptions import K, P
 from swingby.theory.initial import Scaled
@@ -39,7 +39,7 @@ RANK_ONE, FULL_RANK, FAR_APART, ONE_SMALL, MANY_STEPS, DELAYED = instances.candi
 
 @pytest.fixture(scope="module")
 def runs():
-    return Runs()
+    return TrajectoryRuns()
 
 
 def with_relation(claim, relation):
@@ -67,8 +67,8 @@ def test_random_instances_lie_inside_the_assumptions(d, degenerate):
     drawn = random_instance(np.random.default_rng(d), d, degenerate=degenerate)
     assert drawn.is_admissible()
     assert (drawn.pivot_share < Fraction(1, 10)) is degenerate
-    assert meets(by_id("Lemma D.5").repair, drawn) is not degenerate
-    assert meets(by_id("Lemma D.5"), drawn)
+    assert meets_hypotheses(by_id("Lemma D.5").repair, drawn) is not degenerate
+    assert meets_hypotheses(by_id("Lemma D.5"), drawn)
 
 
 def test_signed_logarithms_agree_with_floats():
@@ -130,7 +130,7 @@ def test_the_tightest_anchor_finds_what_all_pairs_find(claim):
     for _ in range(24):
         W = low + np.abs(np.cumsum(rng.normal(0.04, 0.04, size=(14, 2, 2)), axis=0))
         W = (W + W.transpose(0, 2, 1)) / 2
-        recorded = Recorded(np.arange(14) * 20, from_floats(W))
+        recorded = RecordedPath(np.arange(14) * 20, from_floats(W))
         seen = scan(claim, instance, recorded) is not None
         values = (Fraction(1, 2), Fraction(9, 10)) if claim is by_id("D.36") else (None,)
         assert seen == any(all_pairs(claim, instance, recorded, lam) for lam in values)
@@ -139,7 +139,9 @@ def test_the_tightest_anchor_finds_what_all_pairs_find(claim):
 
 
 def test_an_anchor_is_read_at_t_0_and_refused_on_the_side_of_time_t():
-    recorded = Recorded(np.arange(3), from_floats(np.multiply.outer([3, 2, 1], np.ones((2, 2)))))
+    recorded = RecordedPath(
+        np.arange(3), from_floats(np.multiply.outer([3, 2, 1], np.ones((2, 2))))
+    )
     before, now = (sympy.Symbol(f"w_jj({at})", real=True) for at in ("t_0", "t"))
     rising = AlongTrajectory(the.le(before, now), "all")
     found = scan(replace(by_id("Lemma D.6"), conclusion=rising), FULL_RANK, recorded)
@@ -181,7 +183,7 @@ def test_lemma_five_is_refuted_under_euler_and_its_witness_runs_again(runs):
     longer = ("D.36", "Lemma D.7") if FULL else ()
     claims = {name: by_id(name) for name in ("Lemma D.5", "Corollary D.1", *longer)}
     shared = RankOne()
-    found = {name: judge_trajectory(claim, runs=shared) for name, claim in claims.items()}
+    found = {name: decide_trajectory(claim, runs=shared) for name, claim in claims.items()}
     judged = found["Lemma D.5"]
     assert judged.verdict == "refuted"
     # As files, by the standard library: short trajectories are followed once more, in fixed point;
@@ -235,7 +237,7 @@ def bounds(entry):
     return tuple(middle + side * abs(middle) * Decimal("1e-20") for side in (-1, 1))
 
 
-class RankOne(Runs):
+class RankOne(TrajectoryRuns):
     """Runs of one instance, and none at random: what is not refuted stays undecided."""
 
     candidates = (RANK_ONE if FULL else replace(RANK_ONE, steps=25_000),)

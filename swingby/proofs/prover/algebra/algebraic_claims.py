@@ -27,29 +27,29 @@ from swingby.proofs.language.conclusions import (
     SameDistribution,
 )
 from swingby.proofs.language.matrices import d, i, mu, v, w
-from swingby.proofs.prover.algebra.matrix import judge_matrix
-from swingby.proofs.prover.algebra.mean import judge_mean
-from swingby.proofs.prover.evidence import Judged, undecided
+from swingby.proofs.prover.algebra.matrix import decide_matrix
+from swingby.proofs.prover.algebra.mean import decide_mean
+from swingby.proofs.prover.evidence import ClaimVerdict, undecided
 from swingby.proofs.prover.scalar.counterexample import Search, counterexample
 from swingby.proofs.prover.scalar.relation import Relation, Sequent
-from swingby.proofs.prover.scalar.scalar_claims import judge_scalar
+from swingby.proofs.prover.scalar.scalar_claims import decide_scalar
 from swingby.theory.verdict import Finding
 
 
-def judge_algebra(claim: Claim) -> Judged | None:
+def decide_algebra(claim: Claim) -> ClaimVerdict | None:
     """The verdict on a claim whose conclusion is algebraic; None where it is of another kind."""
     conclusion = claim.conclusion
     matrices = isinstance(conclusion, MatrixIdentity | EntryIdentity | GradientIdentity)
     if matrices or isinstance(conclusion, MeanIdentity | SameDistribution | EmpiricalLimit):
         for index in _strange_indices(conclusion):
             return undecided("algebra", f"the index {index} must be a letter for a whole number")
-        return judge_matrix(claim) if matrices else judge_mean(claim)
+        return decide_matrix(claim) if matrices else decide_mean(claim)
     if isinstance(conclusion, FlowSolution):
-        return judge_solution(claim)
+        return decide_solution(claim)
     if isinstance(conclusion, LossOrder):
-        return _judge_diagonal() if conclusion.jacobian == "diagonal" else _judge_order()
+        return _decide_diagonal() if conclusion.jacobian == "diagonal" else _decide_order()
     if isinstance(conclusion, Both):
-        return _judge_both(claim)
+        return _decide_all(claim)
     return None
 
 
@@ -74,10 +74,10 @@ def _strange_indices(conclusion: Any) -> Iterator[Any]:
         yield from (x for x in indices if not (x.is_Symbol and (x.is_integer or x in bound)))
 
 
-def _judge_both(claim: Claim) -> Judged | None:
-    judgements: dict[str, Judged] = {}
+def _decide_all(claim: Claim) -> ClaimVerdict | None:
+    judgements: dict[str, ClaimVerdict] = {}
     for conclusion in claim.conclusion.parts:
-        judged = judge_algebra(replace(claim, conclusion=conclusion))
+        judged = decide_algebra(replace(claim, conclusion=conclusion))
         if judged is None:
             return None
         judgements[conclusion.lines()] = judged
@@ -87,16 +87,16 @@ def _judge_both(claim: Claim) -> Judged | None:
                 return replace(judged, parts=judgements)
     method = "; ".join(dict.fromkeys(judged.method for judged in judgements.values()))
     evidence = tuple(line for judged in judgements.values() for line in judged.evidence)
-    return Judged(Finding.PROVED, method, evidence, parts=judgements)
+    return ClaimVerdict(Finding.PROVED, method, evidence, parts=judgements)
 
 
-def _judge_diagonal() -> Judged:
+def _decide_diagonal() -> ClaimVerdict:
     u = sympy.IndexedBase("u_index")
     # (W - I) x^(v) has entry (w_ii - 1) v_i mu_i
     residual = (w[i, i] - 1) * mu[i]
     loss_v, loss_u = (sympy.Sum((residual * point[i]) ** 2, (i, 1, d)) for point in (v, u))
     squares = sympy.Sum(residual**2 * (v[i] - u[i]) * (v[i] + u[i]), (i, 1, d))
-    judged = judge_matrix(Claim("", "identity", "", EntryIdentity(loss_v - loss_u, squares)))
+    judged = decide_matrix(Claim("", "identity", "", EntryIdentity(loss_v - loss_u, squares)))
     if judged.verdict is not Finding.PROVED:
         return undecided("sum of squares", "the identity does not hold")
     return replace(
@@ -109,7 +109,7 @@ def _judge_diagonal() -> Judged:
     )
 
 
-def _judge_order() -> Judged:
+def _decide_order() -> ClaimVerdict:
     """A positive semidefinite W of two concepts at which the order fails."""
     first, cross, second = sympy.symbols("w_11 w_12 w_22", nonnegative=True)
     signals = sympy.symbols("mu_1 mu_2", positive=True)
@@ -129,11 +129,11 @@ def _judge_order() -> Judged:
         if witness is not None:
             setting = {"d": "2", "s": "2", "t": "0", "u": str(lower), "v": str(upper)}
             witness = replace(witness, values=setting | witness.values)
-            return Judged(Finding.REFUTED, "small rationals", (), witness)
+            return ClaimVerdict(Finding.REFUTED, "small rationals", (), witness)
     return undecided("search", "no witness for d = s = 2")
 
 
-def judge_solution(claim: Claim) -> Judged:
+def decide_solution(claim: Claim) -> ClaimVerdict:
     """The verdict on a solution: it satisfies the equation and starts where it should.
 
     Each case is judged as two equations between numbers. *Proved* rests on the uniqueness of
@@ -162,7 +162,7 @@ def judge_solution(claim: Claim) -> Judged:
             ),
             where=((value, solution),),
         )
-        judged = judge_scalar(line)
+        judged = decide_scalar(line)
         if judged.witness is not None:
             values = {"case": name} | judged.witness.values
             return replace(judged, witness=replace(judged.witness, values=values))
@@ -172,7 +172,7 @@ def judge_solution(claim: Claim) -> Judged:
             coefficient.subs(case) for coefficient in (linear, constant, conclusion.start)
         ]
         evidence.append("{}: dw/dt = {} w + {} and w(0) = {}, exactly".format(name, *coefficients))
-    return Judged(
+    return ClaimVerdict(
         Finding.PROVED,
         "derivative and initial value by sympy, case by case; uniqueness for linear equations",
         tuple(evidence),

@@ -38,7 +38,7 @@ from swingby.proofs.language.matrices import delta as kronecker
 from swingby.proofs.prover.algebra.words import Unsupported
 
 #: Signal positive, signal zero inside [s], or a free direction.
-STATES = ("positive", "zero", "outside")
+_STATES = ("positive", "zero", "outside")
 #: Label of an index that equals no free index, and the index of a sum inside a word.
 OTHER, INNER = "other", sympy.Symbol("r", integer=True, positive=True)
 
@@ -99,11 +99,11 @@ def _entry(word: tuple[Any, ...]) -> Any:
 
 
 @dataclass(frozen=True)
-class Pattern:
+class IndexPattern:
     """One case: which indices are equal, and where they lie.
 
     `labels`: of every index that is bound; equal indices share one.
-    `states`: one of :data:`STATES` for every label; empty where no line speaks of [s].
+    `states`: one of :data:`_STATES` for every label; empty where no line speaks of [s].
     `symmetric`: w_ij = w_ji.
     `normal`: mean and variance of the Gaussian letters met so far.
     """
@@ -113,7 +113,7 @@ class Pattern:
     symmetric: bool
     normal: dict[Any, tuple[Any, Any]] = field(default_factory=dict)
 
-    def bind(self, index: Any, label: str) -> Pattern:
+    def bind(self, index: Any, label: str) -> IndexPattern:
         """The same case with one more index bound."""
         return replace(self, labels=self.labels | {index: label})
 
@@ -130,7 +130,7 @@ class Pattern:
 
 def patterns(
     expression: Any, *, symmetric: bool = False, square: bool = False
-) -> Iterator[Pattern]:
+) -> Iterator[IndexPattern]:
     """Every case that a formula in entries needs."""
     bound = {node.args[1] for node in expression.atoms(sympy.Function) if _name(node) == "rest"}
     unbound = (
@@ -141,21 +141,21 @@ def patterns(
     names = {str(base) for base in expression.atoms(sympy.IndexedBase)} & {"mu", "sigma"}
     inside = any(_name(node) == "inside" for node in expression.atoms(sympy.Function))
     located = bool(names) or inside or expression.has(s)
-    options = STATES[:2] if square else STATES
+    options = _STATES[:2] if square else _STATES
     for code in itertools.product(range(len(indices)), repeat=len(indices)):
         if any(label > max(code[:position], default=-1) + 1 for position, label in enumerate(code)):
             continue
         labels = dict(zip(indices, map(str, code), strict=True))
         distinct = sorted(set(labels.values())) if located else []
         for states in itertools.product(options, repeat=len(distinct)):
-            yield Pattern(labels, dict(zip(distinct, states, strict=True)), symmetric)
+            yield IndexPattern(labels, dict(zip(distinct, states, strict=True)), symmetric)
 
 
 def _name(operator: Any) -> str:
     return str(operator.func.__name__)
 
 
-def evaluate(expression: Any, pattern: Pattern) -> Any:
+def evaluate(expression: Any, pattern: IndexPattern) -> Any:
     """The value of a formula in one case, with a marker for generic summands."""
     if expression.is_Rational or expression.is_Symbol:
         return expression
@@ -185,7 +185,7 @@ def evaluate(expression: Any, pattern: Pattern) -> Any:
     raise Unsupported(f"no case analysis for {expression}")
 
 
-def _rest(body: Any, index: Any, upper: Any, pattern: Pattern) -> Any:
+def _rest(body: Any, index: Any, upper: Any, pattern: IndexPattern) -> Any:
     """The sum over the indices up to `upper` that equal no free index, behind a marker."""
     return _marker(upper) * evaluate(body, pattern.bind(index, OTHER))
 
@@ -194,7 +194,7 @@ def _marker(upper: Any) -> Any:
     return sympy.Symbol(f"sum_{upper}")
 
 
-def _atom(expression: Any, pattern: Pattern) -> Any:
+def _atom(expression: Any, pattern: IndexPattern) -> Any:
     base = str(expression.base)
     labels = [pattern.labels[index] for index in expression.indices]
     state = pattern.states.get(labels[0], "")
@@ -218,7 +218,7 @@ def _atom(expression: Any, pattern: Pattern) -> Any:
     return symbol
 
 
-def _settled(value: Any, pattern: Pattern) -> Any:
+def _settled(value: Any, pattern: IndexPattern) -> Any:
     """Count the summands without a generic index; the others keep their marker."""
     counts = {s: s - len(pattern.inside), d: d - len(pattern.free), d_prime: d_prime}
     markers = {_marker(upper): count for upper, count in counts.items()}
@@ -231,7 +231,7 @@ def _settled(value: Any, pattern: Pattern) -> Any:
     return total
 
 
-def _mean(body: Any, pattern: Pattern) -> Any:
+def _mean(body: Any, pattern: IndexPattern) -> Any:
     """The mean of a formula over the cluster and the Gaussian letters, in one case."""
     names = {str(base) for base in body.atoms(sympy.IndexedBase)}
     if "x" not in names and cluster not in body.free_symbols:
@@ -245,7 +245,7 @@ def _mean(body: Any, pattern: Pattern) -> Any:
     return (sum(met) + (s - len(pattern.inside)) * other_mean) / s
 
 
-def gaussian_mean(body: Any, pattern: Pattern) -> Any:
+def gaussian_mean(body: Any, pattern: IndexPattern) -> Any:
     """The mean of a formula over its Gaussian letters, the cluster given."""
     pattern = replace(pattern, normal={})
     value = sympy.expand(evaluate(body, pattern))

@@ -52,7 +52,7 @@ Write = Callable[[Number], list[Any]]
 #: Sizes by their letter.
 SIZES = {d: "d", d_prime: "d'", s: "s", n: "n"}
 #: Values that a witness may have, in the order in which they are tried.
-SMALL = (0, 1, 2, -1, 3)
+_SMALL = (0, 1, 2, -1, 3)
 #: Letters that are positive wherever they occur.
 POSITIVE = ("a_", "eta", "tau", "mu_", "sigma_", "r_", "t")
 
@@ -79,7 +79,7 @@ def polynomials(write: Write) -> tuple[list[str], list[Any]]:
     return ordered, expanded
 
 
-def written(polynomial: Any, names: list[str]) -> str:
+def polynomial_in_letters(polynomial: Any, names: list[str]) -> str:
     """A polynomial as text, in the names that a witness shows."""
 
     def shown(match: re.Match[str]) -> str:
@@ -88,20 +88,20 @@ def written(polynomial: Any, names: list[str]) -> str:
             return f"({name})"
         if name.startswith("exp("):
             return f"exp(-a_{name.rpartition('_')[2]}*t)"
-        return shown_name(name)
+        return _letter_text(name)
 
     return re.sub(r"v(\d+)", shown, str(polynomial))
 
 
-def shown_name(name: str) -> str:
+def _letter_text(name: str) -> str:
     """The name of a letter in the text."""
     return f"A^(1/2)_{name[2:]}" if name.startswith("r_") else name
 
 
-def shown_values(values: dict[str, Fraction]) -> dict[str, str]:
+def witness_values(values: dict[str, Fraction]) -> dict[str, str]:
     """The letters of a witness by the names of the text; where exponentials are 1, t is 0."""
     return {
-        "t" if name.startswith("exp(") else shown_name(name): "0"
+        "t" if name.startswith("exp(") else _letter_text(name): "0"
         if name.startswith("exp(")
         else str(value)
         for name, value in values.items()
@@ -119,7 +119,7 @@ def nonzero_point(polynomial: Any, names: list[str]) -> dict[str, Fraction] | No
         if name.startswith("1/"):
             continue
         inverse = names.index(f"1/{name}") if f"1/{name}" in names else None
-        candidates: tuple[int, ...] = SMALL if inverse is None else SMALL[1:]
+        candidates: tuple[int, ...] = _SMALL if inverse is None else _SMALL[1:]
         if name.startswith(("exp(", *POSITIVE)):
             candidates = (1,) if name.startswith("exp(") else (1, 2, 3)
         for value in candidates:
@@ -137,12 +137,12 @@ def nonzero_point(polynomial: Any, names: list[str]) -> dict[str, Fraction] | No
 
 def value_at(polynomial: Any, names: list[str], values: dict[str, Fraction]) -> Fraction:
     """A polynomial at a rational point."""
-    point = [inverted(values)(name) for name in names]
+    point = [with_inverses(values)(name) for name in names]
     result = polynomial(*(flint.fmpq(value.numerator, value.denominator) for value in point))
     return fraction(result)
 
 
-def inverted(values: dict[str, Fraction]) -> Callable[[str], Fraction]:
+def with_inverses(values: dict[str, Fraction]) -> Callable[[str], Fraction]:
     """The value of a letter or of its inverse, by name."""
     return lambda name: 1 / values[name[2:]] if name.startswith("1/") else values[name]
 
@@ -211,7 +211,7 @@ class Entries:
             return self.number(f"r_{index[0]}") * self.number(f"r_{index[0]}")
         if base == "w" and self.factored:
             rows = self.plain("u", self.sizes["d"], self.sizes["d'"])
-            return product([rows[index[0] - 1]], flip([rows[index[1] - 1]]))[0][0]
+            return product([rows[index[0] - 1]], transposed([rows[index[1] - 1]]))[0][0]
         if base == "x":
             # a sample of the mixture: its law depends on its cluster
             _, number = self.sample or (1, 1)
@@ -234,7 +234,7 @@ class Entries:
         letter = LETTERS[symbol]
         if symbol in (unit, unitt):
             row = [int(p == self.indices["k"]) for p in places]
-            return [row] if symbol == unitt else flip([row])
+            return [row] if symbol == unitt else transposed([row])
         if self.root == "full" and symbol in (root, A):
             rows = [[self.number(f"r_{min(p, q)},{max(p, q)}") for q in places] for p in places]
             return rows if symbol == root else product(rows, rows)
@@ -246,9 +246,9 @@ class Entries:
         shape = (letter.columns, letter.rows) if flipped else (letter.rows, letter.columns)
         if shape[1] == "1":
             row = self._vector(symbol, letter.entries, letter.sample)
-            return [row] if flipped else flip([row])
+            return [row] if flipped else transposed([row])
         rows = self.plain(letter.entries, self.sizes[shape[0]], self.sizes[shape[1]])
-        return flip(rows) if flipped else rows
+        return transposed(rows) if flipped else rows
 
     def _vector(self, symbol: Any, base: str, sample: bool) -> list[Any]:
         places = range(1, self.sizes["d"] + 1)
@@ -279,12 +279,12 @@ def product(left: Rows, right: Rows) -> Rows:
     if any(len(row) != len(right) for row in left):
         raise Unsupported("the shapes do not fit")
     return [
-        [sum(x * y for x, y in zip(row, column, strict=True)) for column in flip(right)]
+        [sum(x * y for x, y in zip(row, column, strict=True)) for column in transposed(right)]
         for row in left
     ]
 
 
-def flip(rows: Rows) -> Rows:
+def transposed(rows: Rows) -> Rows:
     """The transpose of a matrix given by rows."""
     return [list(column) for column in zip(*rows, strict=True)]
 

@@ -36,21 +36,21 @@ from swingby.proofs.prover.algebra.entries import (
     Entries,
     Number,
     Rows,
-    inverted,
     is_factored,
     is_square,
     is_symmetric,
     layouts,
     matrix,
     nonzero_point,
+    polynomial_in_letters,
     polynomials,
     scalar,
-    shown_values,
     value_at,
-    written,
+    with_inverses,
+    witness_values,
 )
 from swingby.proofs.prover.algebra.words import Unsupported, Where
-from swingby.proofs.prover.evidence import Judged, Witness, undecided
+from swingby.proofs.prover.evidence import ClaimVerdict, Witness, undecided
 from swingby.proofs.prover.scalar.exact_value import fraction
 from swingby.theory.verdict import Finding
 
@@ -60,7 +60,7 @@ PROOF_SIZES, WITNESS_SIZES = (1, 2, 3, 4, 5), (1, 2)
 FEW, MOST_OWN = (*map(Fraction, (0, 1, 2, -1, 3)), Fraction(1, 16)), 4
 
 
-def judge_matrix(claim: Claim) -> Judged:
+def decide_matrix(claim: Claim) -> ClaimVerdict:
     """The verdict on an identity between matrices, or between their entries."""
     conclusion, where = claim.conclusion, claim.where
     general, argument = _general(conclusion, where)
@@ -75,7 +75,7 @@ def judge_matrix(claim: Claim) -> Judged:
         failing = any(
             first != second
             for layout in every
-            for first, second in written_out(conclusion, expressions, layout)[1]
+            for first, second in entry_pairs(conclusion, expressions, layout)[1]
         )
     except Unsupported as reason:
         return undecided("algebra", argument, f"entrywise: {reason}")
@@ -83,10 +83,10 @@ def judge_matrix(claim: Claim) -> Judged:
     if failing:
         witness = point_of_failure(conclusion, where)
         if witness is not None:
-            return Judged(Finding.REFUTED, "small integers", (f"fails {entrywise}",), witness)
+            return ClaimVerdict(Finding.REFUTED, "small integers", (f"fails {entrywise}",), witness)
         return undecided("algebra", f"fails {entrywise}, no witness of small integers")
     if general:
-        return Judged(
+        return ClaimVerdict(
             Finding.PROVED,
             f"{argument}, and {entrywise}",
             (argument, f"exact polynomials in the entries: equal {entrywise}"),
@@ -123,7 +123,7 @@ def _general(conclusion: Any, where: Where) -> tuple[bool, str]:
         return False, f"general argument: {reason}"
 
 
-def written_out(
+def entry_pairs(
     conclusion: Any, expressions: tuple[Any, ...], layout: Entries
 ) -> tuple[list[str], list[tuple[Any, Any]]]:
     """The names of the letters, and both sides of every entry as polynomials in them."""
@@ -178,7 +178,7 @@ def point_of_failure(conclusion: Any, where: Where, under: tuple[Any, ...] = ())
     """Small integers at which an identity fails, and the hypotheses `under` hold; None without."""
     expressions = sides(conclusion, where)
     for layout in layouts(conclusion, expressions, where, WITNESS_SIZES, witness=True):
-        names, pairs = written_out(conclusion, expressions, layout)
+        names, pairs = entry_pairs(conclusion, expressions, layout)
         for index, (first, second) in enumerate(pairs):
             values = None if first == second else nonzero_point(first - second, names)
             if values is None:
@@ -190,16 +190,16 @@ def point_of_failure(conclusion: Any, where: Where, under: tuple[Any, ...] = ())
             if (
                 [left_value, right_value] != expected
                 or left_value == right_value
-                or not _met(under, where, layout, values)
+                or not _hypotheses_hold(under, where, layout, values)
             ):
                 continue
-            coordinates = layout.names | shown_values(values)
+            coordinates = layout.names | witness_values(values)
             if not (isinstance(conclusion, EntryIdentity) or getattr(conclusion, "trace", False)):
                 row, column = divmod(index, layout.sizes["d"])
                 coordinates["entry"] = f"({row + 1}, {column + 1})"
             return Witness(
                 coordinates,
-                f"{written(first, names)} = {written(second, names)}",
+                f"{polynomial_in_letters(first, names)} = {polynomial_in_letters(second, names)}",
                 str(left_value),
                 str(right_value),
                 ("exact polynomials of flint", "exact rationals, matrices multiplied out"),
@@ -207,7 +207,7 @@ def point_of_failure(conclusion: Any, where: Where, under: tuple[Any, ...] = ())
     return None
 
 
-def _met(
+def _hypotheses_hold(
     under: tuple[Any, ...], where: Where, layout: Entries, values: dict[str, Fraction]
 ) -> bool:
     """Whether hypotheses hold at a point, letters that stand in them alone at one of a few values.
@@ -231,7 +231,7 @@ def _met(
         if isinstance(conclusion, EntryIdentity) or sampled or rooted:
             return False
     try:
-        systems = [written_out(conclusion, expressions, layout) for conclusion, expressions in both]
+        systems = [entry_pairs(conclusion, expressions, layout) for conclusion, expressions in both]
     except Unsupported:
         return False
     extra_letters = {
@@ -262,14 +262,14 @@ def second_evaluation(
     if isinstance(conclusion, GradientIdentity):
         name = _variable(conclusion, layout, index)
         moved = exact | {name: exact[name] + step}
-        loss = in_sympy(expressions[0], layout.over(inverted(moved)))
-        entries = layout.over(inverted(exact))
+        loss = in_sympy(expressions[0], layout.over(with_inverses(moved)))
+        entries = layout.over(with_inverses(exact))
         evaluated = [
             sympy.diff(loss.trace(), step).subs(step, 0),
             in_sympy(expressions[1], entries)[index],
         ]
     else:
-        entries = layout.over(inverted(exact))
+        entries = layout.over(with_inverses(exact))
         pair = [in_sympy(side, entries) for side in expressions]
         if isinstance(conclusion, MatrixIdentity):
             evaluated = [side.trace() if conclusion.trace else side[index] for side in pair]

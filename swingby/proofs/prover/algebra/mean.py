@@ -19,56 +19,56 @@ from swingby.proofs.language.claim import Claim
 from swingby.proofs.language.conclusions import EmpiricalLimit, MeanIdentity, SameDistribution
 from swingby.proofs.language.matrices import cluster, k, mean, p, q, s, tau, u, xi
 from swingby.proofs.prover.algebra import cases
-from swingby.proofs.prover.algebra.cases import OTHER, Pattern, gaussian_mean, raw_moment
+from swingby.proofs.prover.algebra.cases import OTHER, IndexPattern, gaussian_mean, raw_moment
 from swingby.proofs.prover.algebra.entries import (
     Entries,
     Number,
     nonzero_point,
+    polynomial_in_letters,
     polynomials,
     scalar,
-    shown_values,
     value_at,
-    written,
+    witness_values,
 )
 from swingby.proofs.prover.algebra.matrix import in_sympy
 from swingby.proofs.prover.algebra.words import Unsupported
-from swingby.proofs.prover.evidence import Judged, Witness, undecided
+from swingby.proofs.prover.evidence import ClaimVerdict, Witness, undecided
 from swingby.proofs.prover.scalar.exact_value import fraction
 from swingby.theory.verdict import Finding
 
 #: Sizes of the entrywise expansion: of means; of a limit d and s, and n.
-LARGEST_MEAN, LARGEST, SAMPLES = 4, 3, 2
-ARGUMENT = "moments by cases of equal and distinct indices, every d and s"
+_LARGEST_MEAN, _LARGEST, _SAMPLES = 4, 3, 2
+_ARGUMENT = "moments by cases of equal and distinct indices, every d and s"
 
 
-def judge_mean(claim: Claim) -> Judged:
+def decide_mean(claim: Claim) -> ClaimVerdict:
     """The verdict on a statement about means over the data or over U(0)."""
     conclusion = claim.conclusion
     if isinstance(conclusion, MeanIdentity):
-        return _judge_identity(conclusion)
+        return _decide_identity(conclusion)
     if isinstance(conclusion, SameDistribution):
-        return _judge_law(conclusion)
-    return _judge_limit(conclusion)
+        return _decide_law(conclusion)
+    return _decide_limit(conclusion)
 
 
-def _judge_identity(conclusion: MeanIdentity) -> Judged:
+def _decide_identity(conclusion: MeanIdentity) -> ClaimVerdict:
     try:
-        general, argument = cases.agree(conclusion.left, conclusion.right), ARGUMENT
+        general, argument = cases.agree(conclusion.left, conclusion.right), _ARGUMENT
     except Unsupported as reason:
         general, argument = False, f"general argument: {reason}"
-    entrywise = f"entrywise for d, s, d' up to {LARGEST_MEAN}"
+    entrywise = f"entrywise for d, s, d' up to {_LARGEST_MEAN}"
     try:
         for layout in _mean_layouts(conclusion):
             names, sides = expectations(layout, [conclusion.left, conclusion.right])
             if sides[0] != sides[1]:
                 witness = _witness(conclusion, layout, names, sides)
                 if witness is not None:
-                    return Judged(Finding.REFUTED, "exact moments", (), witness)
+                    return ClaimVerdict(Finding.REFUTED, "exact moments", (), witness)
                 return undecided("moments", "no witness of small integers")
     except Unsupported as reason:
         return undecided("moments", argument, f"entrywise: {reason}")
     if general:
-        return Judged(Finding.PROVED, f"{argument}, and {entrywise}", (argument, entrywise))
+        return ClaimVerdict(Finding.PROVED, f"{argument}, and {entrywise}", (argument, entrywise))
     return undecided("moments", f"{argument}: does not close", entrywise)
 
 
@@ -80,9 +80,9 @@ def _mean_layouts(conclusion: MeanIdentity) -> Iterator[Entries]:
     }
     names = sorted(symbol.name for symbol in indices - {cluster})
     weights = any(formula.has(u.label) for formula in formulas)
-    for size in range(1, LARGEST_MEAN + 1):
+    for size in range(1, _LARGEST_MEAN + 1):
         # the columns of U and the clusters vary on their own
-        for second in range(1, LARGEST_MEAN + 1 if weights else size + 1):
+        for second in range(1, _LARGEST_MEAN + 1 if weights else size + 1):
             clusters, columns = (size, second) if weights else (second, size)
             sizes = {"d": size, "d'": columns, "s": clusters, "n": 1}
             for values in itertools.product(range(1, size + 1), repeat=len(names)):
@@ -164,8 +164,8 @@ def _witness(
         return None
     fixed = {x: value for x, value in values.items() if not x.startswith(("xi_", "x_", "u_"))}
     return Witness(
-        layout.names | shown_values(fixed),
-        " = ".join(written(side, names) for side in sides),
+        layout.names | witness_values(fixed),
+        " = ".join(polynomial_in_letters(side, names) for side in sides),
         str(first[0]),
         str(first[1]),
         ("Isserlis' theorem over the rational numbers", "a three-point law with equal moments"),
@@ -217,7 +217,7 @@ def _three_points(
     return [(sixth, centre - away), (4 * sixth, centre), (sixth, centre + away)]
 
 
-def _judge_law(conclusion: SameDistribution) -> Judged:
+def _decide_law(conclusion: SameDistribution) -> ClaimVerdict:
     # the cluster is given: an index like any other
     body, location, spread = (
         formula.xreplace({cluster: k})
@@ -226,17 +226,19 @@ def _judge_law(conclusion: SameDistribution) -> Judged:
     letters = [entry for entry in body.atoms(sympy.Indexed) if entry.base == xi]
     affine = sympy.Poly(body, *letters).total_degree() <= 1 if letters else True
     away = (body - location) * (body - location).xreplace({p: q})
-    first = _judge_identity(MeanIdentity(mean(body), location))
-    second = _judge_identity(MeanIdentity(mean(away), spread))
+    first = _decide_identity(MeanIdentity(mean(body), location))
+    second = _decide_identity(MeanIdentity(mean(away), spread))
     judgements = {"mean given the cluster": first, "covariance given the cluster": second}
     for judged in judgements.values():
         if judged.verdict is not Finding.PROVED:
-            return Judged(
+            return ClaimVerdict(
                 judged.verdict, judged.method, judged.evidence, judged.witness, parts=judgements
             )
     if not affine:
-        return Judged(Finding.UNDECIDED, "moments", tried=("not affine in xi",), parts=judgements)
-    return Judged(
+        return ClaimVerdict(
+            Finding.UNDECIDED, "moments", tried=("not affine in xi",), parts=judgements
+        )
+    return ClaimVerdict(
         Finding.PROVED,
         f"equal mean and covariance of two Gaussians given the cluster; {first.method}",
         (
@@ -248,21 +250,21 @@ def _judge_law(conclusion: SameDistribution) -> Judged:
     )
 
 
-def _judge_limit(conclusion: EmpiricalLimit) -> Judged:
+def _decide_limit(conclusion: EmpiricalLimit) -> ClaimVerdict:
     """Never *refuted*: a wrong variance would not speak against the convergence."""
     try:
         closes = cases.agree(mean(conclusion.sample), conclusion.limit) and all(
             _variance_agrees(conclusion, pattern) for pattern in cases.patterns(conclusion.constant)
         )
-        closes = closes and all(_written_out(conclusion, size) for size in range(1, LARGEST + 1))
+        closes = closes and all(_written_out(conclusion, size) for size in range(1, _LARGEST + 1))
     except Unsupported as reason:
         return undecided("moments", str(reason))
     if not closes:
         return undecided("moments", "mean or variance do not agree")
-    return Judged(
+    return ClaimVerdict(
         Finding.PROVED,
-        f"exact mean and variance, every d, s, n, and entrywise for d, s up to {LARGEST},"
-        f" n up to {SAMPLES}; Chebyshev's inequality",
+        f"exact mean and variance, every d, s, n, and entrywise for d, s up to {_LARGEST},"
+        f" n up to {_SAMPLES}; Chebyshev's inequality",
         (
             "E[A_pq] = E[x_p x_q] for every n: every cluster has n samples",
             "samples are independent, so Var[A_pq] = (sum over clusters of Var[x_p x_q]) / (s^2 n),"
@@ -272,7 +274,7 @@ def _judge_limit(conclusion: EmpiricalLimit) -> Judged:
     )
 
 
-def _variance_agrees(conclusion: EmpiricalLimit, pattern: Pattern) -> bool:
+def _variance_agrees(conclusion: EmpiricalLimit, pattern: IndexPattern) -> bool:
     def variance(label: str) -> Any:
         case = pattern.bind(cluster, label)
         first = gaussian_mean(conclusion.sample, case)
@@ -287,7 +289,7 @@ def _variance_agrees(conclusion: EmpiricalLimit, pattern: Pattern) -> bool:
 def _written_out(conclusion: EmpiricalLimit, size: int) -> bool:
     """Whether mean and variance agree at one d, for all s, n, p and q."""
     places, claimed = range(1, size + 1), [conclusion.limit, conclusion.constant]
-    every = itertools.product(places, range(1, SAMPLES + 1), places, places)
+    every = itertools.product(places, range(1, _SAMPLES + 1), places, places)
     for clusters, samples, row, column in every:
         sizes = {"d": size, "d'": size, "s": clusters, "n": samples}
         layout = Entries(sizes, {"p": row, "q": column})

@@ -32,12 +32,12 @@ from swingby.proofs.language.matrices import (
     s,
     substitute,
 )
-from swingby.proofs.prover.scalar.relation import plain
+from swingby.proofs.prover.scalar.relation import expression_text
 
 Where = tuple[tuple[Any, Any], ...]
 
 #: Every letter of a word, by its symbol: those of the text, and blocks of any size.
-KNOWN = LETTERS | {
+_WORD_LETTERS = LETTERS | {
     symbol: Letter(symbol, transposed, rows, columns, "", symbol.name)
     for symbol, transposed, rows, columns in (
         (A_1, A_1, "k", "k"),
@@ -49,7 +49,7 @@ KNOWN = LETTERS | {
     )
 }
 #: What stands for two letters side by side.
-RULES: dict[tuple[Any, ...], tuple[Any, ...]] = {
+_REWRITE_RULES: dict[tuple[Any, ...], tuple[Any, ...]] = {
     (root, root): (A,),
     (X, X_inverse): (),
     (X_inverse, X): (),
@@ -62,17 +62,19 @@ class Unsupported(Exception):
 
 def objection(conclusion: Any, where: Where = ()) -> str:
     """Why an identity does not follow word by word; nothing if it does."""
-    return check_witness.judge({"id": "", "line": ""} | statement([conclusion], where))
+    return check_witness.judge({"id": "", "line": ""} | checkable_identity([conclusion], where))
 
 
-def statement(conclusions: Any, where: Where) -> dict[str, Any]:
+def checkable_identity(conclusions: Any, where: Where) -> dict[str, Any]:
     """Identities of matrices of every size, and definitions, for ``check_identity.py``.
 
     Names that a proof gives to terms are put in: a file knows letters for matrices alone.
     """
-    names_of_terms = tuple(rule for rule in where if rule[0] not in KNOWN)
+    names_of_terms = tuple(rule for rule in where if rule[0] not in _WORD_LETTERS)
     where = tuple(
-        (letter, substitute(value, names_of_terms)) for letter, value in where if letter in KNOWN
+        (letter, substitute(value, names_of_terms))
+        for letter, value in where
+        if letter in _WORD_LETTERS
     )
     says, used = [], set()
     for conclusion in conclusions:
@@ -87,27 +89,27 @@ def statement(conclusions: Any, where: Where) -> dict[str, Any]:
         if gradient:
             square = LETTERS[conclusion.variable].columns == "d"
             along = [conclusion.variable, direction if square else direction_U]
-        entry = {"left": plain(sides[0]), "right": plain(sides[1])}
+        entry = {"left": expression_text(sides[0]), "right": expression_text(sides[1])}
         trace = gradient or isinstance(conclusion, BlockTrace) or conclusion.trace
         says.append(entry | {"trace": trace, "along": list(map(str, along))})
         used |= {letter for formula in (*sides, *along) for letter in formula.free_symbols}
     used |= {letter for pair in where for formula in pair for letter in formula.free_symbols}
-    names = {str(letter) for letter in used & KNOWN.keys()}
+    names = {str(letter) for letter in used & _WORD_LETTERS.keys()}
     rules = [
         [str(first), str(second), list(map(str, replacement))]
-        for (first, second), replacement in RULES.items()
+        for (first, second), replacement in _REWRITE_RULES.items()
         if str(first) in names
     ]
     names |= {name for rule in rules for name in rule[2]}
     letters = {
         str(letter.symbol): [str(letter.transposed), letter.rows, letter.columns, letter.sample]
-        for letter in KNOWN.values()
+        for letter in _WORD_LETTERS.values()
     }
     return {
         "format": check_identity.WORDS,
         "letters": {name: entry for name, entry in letters.items() if {name, entry[0]} & names},
         "scalars": sorted(str(x) for x in {*used, s, n} if x.is_commutative),
         "rules": rules,
-        "where": [[plain(letter), plain(value)] for letter, value in where],
+        "where": [[expression_text(letter), expression_text(value)] for letter, value in where],
         "says": says,
     }

@@ -34,18 +34,18 @@ from swingby.proofs.language.conclusions import (
     along_flow,
 )
 from swingby.proofs.prover.algebra import words
-from swingby.proofs.prover.evidence import Judged, Witness, undecided
+from swingby.proofs.prover.evidence import ClaimVerdict, Witness, undecided
 from swingby.proofs.prover.repaired.random_trials import TESTS, try_step
 from swingby.proofs.prover.scalar.counterexample import Search, counterexample
-from swingby.proofs.prover.scalar.relation import Relation, Sequent, normal, relation_from
-from swingby.proofs.prover.scalar.scalar_claims import by_expansion, judge_scalar
+from swingby.proofs.prover.scalar.relation import Relation, Sequent, normal_form, relation_from
+from swingby.proofs.prover.scalar.scalar_claims import by_expansion, decide_scalar
 from swingby.theory.verdict import Finding
 
 #: Of processor time for an inequality on an interval that its pieces do not decide.
-SECONDS = 60.0
+_SECONDS = 60.0
 
 
-def judge_flow(claim: Claim, *, instances: int = 200) -> Judged | None:
+def decide_flow(claim: Claim, *, instances: int = 200) -> ClaimVerdict | None:
     """The verdict on a claim of the repaired edition; None where it is none of this module's.
 
     `instances`: random instances for what only a person can read.
@@ -61,22 +61,22 @@ def judge_flow(claim: Claim, *, instances: int = 200) -> Judged | None:
     if isinstance(conclusion, OnInterval):
         return _interval(conclusion)
     if isinstance(conclusion, ByHand):
-        return _by_hand(conclusion, instances, rng)
+        return _test_by_hand(conclusion, instances, rng)
     return None
 
 
-def _identities(cases: list[tuple[int, Any, Any]]) -> Judged:
+def _identities(cases: list[tuple[int, Any, Any]]) -> ClaimVerdict:
     sizes = sorted({d for d, _, _ in cases})
     within = f"d = {sizes[0]}" if len(sizes) == 1 else f"d = {sizes[0]} to {sizes[-1]}"
     for d, first, second in cases:
         lettered_first, lettered_second = _with_letters(sympy.Tuple(first, second))
         if by_expansion(
-            normal(Sequent((), Relation(lettered_first, lettered_second, "==")))
+            normal_form(Sequent((), Relation(lettered_first, lettered_second, "==")))
         ).proved:
             continue
         witness = counterexample(Search(Sequent((), Relation(first, second, "=="))))
         if witness is not None:
-            return Judged(Finding.REFUTED, f"counterexample, d = {d}", witness=witness)
+            return ClaimVerdict(Finding.REFUTED, f"counterexample, d = {d}", witness=witness)
         # Logarithms of sums and the like, which are letters to sympy alone.
         if sympy.expand(sympy.fraction(sympy.together(lettered_first - lettered_second))[0]) != 0:
             return undecided("no prover", f"expansion, d = {d}", "search for a counterexample")
@@ -87,7 +87,7 @@ def _identities(cases: list[tuple[int, Any, Any]]) -> Judged:
     if any(any(needs(side)) for _, *both in cases for side in both):
         evidence += ("an identity of functions: equal where both sides are defined",)
     method = f"exact expansion, entrywise {within}; rational points agree"
-    return Judged(Finding.PROVED, method, evidence)
+    return ClaimVerdict(Finding.PROVED, method, evidence)
 
 
 def _with_letters(expression: Any) -> Any:
@@ -103,7 +103,7 @@ def _with_letters(expression: Any) -> Any:
     return split.xreplace({power: sympy.Dummy(positive=True) for power in powers})
 
 
-def _trace(conclusion: BlockTrace, rng: np.random.Generator) -> Judged:
+def _trace(conclusion: BlockTrace, rng: np.random.Generator) -> ClaimVerdict:
     for size, rest in ((1, 1), (2, 1), (2, 2), (3, 2)):
         blocks = _random_blocks(size, rest, rng)
         sides = [_evaluate(side, blocks) for side in (conclusion.left, conclusion.right)]
@@ -112,10 +112,10 @@ def _trace(conclusion: BlockTrace, rng: np.random.Generator) -> Judged:
             witness = Witness(
                 values, "left = right", str(sides[0]), str(sides[1]), ("exact rationals",)
             )
-            return Judged(Finding.REFUTED, "rational matrices", witness=witness)
+            return ClaimVerdict(Finding.REFUTED, "rational matrices", witness=witness)
     if words.objection(conclusion):
         return undecided("no prover", "words under the trace", "rational matrices")
-    return Judged(
+    return ClaimVerdict(
         Finding.PROVED,
         "words under the trace, every dimension; rational matrices agree",
         ("all words cancel after X X^-1 = 1, rotation and transposition",),
@@ -151,12 +151,12 @@ def _evaluate(expression: Any, blocks: dict[Any, Any]) -> Any:
     return total
 
 
-def _interval(conclusion: OnInterval) -> Judged:
+def _interval(conclusion: OnInterval) -> ClaimVerdict:
     """Piece by piece, as in its file; or else as a relation between numbers with two hypotheses."""
     if not check_witness.judge({"id": "", "line": ""} | on_interval(conclusion)):
         cover = f"pieces that cover [{conclusion.low}, {conclusion.high}]: the sides lie apart"
-        return Judged(Finding.PROVED, "decimals over the whole interval", (cover,))
-    judged = judge_scalar(between(Claim("", "step", "", conclusion)), seconds=SECONDS)
+        return ClaimVerdict(Finding.PROVED, "decimals over the whole interval", (cover,))
+    judged = decide_scalar(between(Claim("", "step", "", conclusion)), seconds=_SECONDS)
     if judged.verdict is Finding.UNDECIDED:
         return replace(judged, tried=("decimals over the interval", *judged.tried))
     return replace(judged, method=f"{judged.method}, between the ends", proof=())
@@ -180,12 +180,12 @@ def between(claim: Claim) -> Claim:
     return replace(claim, conclusion=on.relation, given=(*claim.given, *hypotheses))
 
 
-def _by_hand(conclusion: ByHand, instances: int, rng: np.random.Generator) -> Judged:
+def _test_by_hand(conclusion: ByHand, instances: int, rng: np.random.Generator) -> ClaimVerdict:
     derived = "derived by hand; read by a person"
     if conclusion.test not in TESTS:
         return undecided("by hand", derived)
     cases, slack, witness = try_step(conclusion.test, instances, rng)
     evidence = (derived, conclusion.why, f"smallest slack {slack:.3g}")
     if witness is not None:
-        return Judged(Finding.REFUTED, "random instances", evidence, witness, cases=cases)
-    return Judged(Finding.TESTED, "by hand; random instances", evidence, cases=cases)
+        return ClaimVerdict(Finding.REFUTED, "random instances", evidence, witness, cases=cases)
+    return ClaimVerdict(Finding.TESTED, "by hand; random instances", evidence, cases=cases)

@@ -42,7 +42,7 @@ from swingby.theory.repaired.theorem_two import Setting
 
 #: How many trials, and their runs, are kept for the next line about the same theorem: those that
 #: the lines share, and those of a line that draws some of its own.
-KEPT = 40
+_CACHED = 40
 #: The level at which a concept counts as learned, and its logit.
 LEVEL = float(theorem_two.LEVEL)
 _LOGIT = math.log(LEVEL / (1 - LEVEL))
@@ -146,8 +146,8 @@ def draw_r(count: int, rng: np.random.Generator, dynamics: str, effective: bool)
     peaks = np.array(witness.log_peaks, dtype=float)
     peaks = peaks + (math.log1p(eta * signal[0]) if effective else 0.0)
     times = theorem_r.time_bounds(setting, L, witness)
-    drawn = _small(signal, eta, (beta, rho, float(L)), peaks, times, count, rng)
-    return replace(drawn, setting=setting, witness=witness)
+    trials = _small(signal, eta, (beta, rho, float(L)), peaks, times, count, rng)
+    return replace(trials, setting=setting, witness=witness)
 
 
 def draw_g(count: int, rng: np.random.Generator, dynamics: str, effective: bool) -> Trials:
@@ -179,8 +179,8 @@ DRAWS: dict[str, Callable[[int, np.random.Generator, str, bool], Trials]] = {
 }
 
 
-@functools.lru_cache(maxsize=KEPT)
-def drawn(theorem: str, count: int, state: str) -> tuple[Trials, str]:
+@functools.lru_cache(maxsize=_CACHED)
+def draw_from_state(theorem: str, count: int, state: str) -> tuple[Trials, str]:
     """Trials of the flow that a generator in some state draws, and its state afterwards."""
     rng = np.random.default_rng()
     rng.bit_generator.state = json.loads(state)
@@ -227,13 +227,13 @@ def _small(
 
 
 #: Steps under gd between two records of W; under the flow every step is recorded.
-STRIDE = 8
+_STRIDE = 8
 #: How long a run goes on after the last time promised, in units of 1/a_d.
 AFTER = 12
 
 
 @dataclass(frozen=True, eq=False)
-class Runs:
+class TrialRuns:
     """What n runs did.
 
     `steps` (m,): steps at which W is recorded.
@@ -250,13 +250,13 @@ class Runs:
     ends: Floats
 
 
-@functools.lru_cache(maxsize=KEPT)
-def run_trials(trials: Trials, dynamics: str) -> Runs:
+@functools.lru_cache(maxsize=_CACHED)
+def run_trials(trials: Trials, dynamics: str) -> TrialRuns:
     """Run every initial matrix of the trials; once for all that is asked of them."""
     n, d = trials.starts.shape[:2]
     a, eta = trials.signal, trials.eta
     last = math.ceil((trials.reach.max() + AFTER / a[-1]) / eta)
-    steps = np.arange(0, last + 1, 1 if dynamics == "flow" else STRIDE, dtype=np.int64)
+    steps = np.arange(0, last + 1, 1 if dynamics == "flow" else _STRIDE, dtype=np.int64)
     problem = make_problem(a, eta, dynamics)
     passages = np.empty((n, d), dtype=np.int64)
     peaks, ends = np.empty((n, d, d)), np.empty((n, d, d))
@@ -270,10 +270,10 @@ def run_trials(trials: Trials, dynamics: str) -> Runs:
         ends[trial], paths[trial] = float_matrix(state.X, state.exponent), record.W
     with np.errstate(divide="ignore"):
         log_peaks = np.log(np.maximum(peaks, np.abs(trials.starts)))
-    return Runs(steps, paths, passages, log_peaks, ends)
+    return TrialRuns(steps, paths, passages, log_peaks, ends)
 
 
-def passage_times(trials: Trials, runs: Runs) -> Floats:
+def passage_times(trials: Trials, runs: TrialRuns) -> Floats:
     """When w_ii passes the level, between two steps of the flow: eta times steps, (n, d).
 
     On the cubic that has the values and slopes of logit w_ii at both steps; it is off by about
@@ -308,7 +308,7 @@ def passage_times(trials: Trials, runs: Runs) -> Floats:
 #: Allowance for the rounding of floats, relative; runs are right to about 1e-12.
 ROUNDING = 1e-9
 #: Where W(t) counts as having arrived at I.
-ARRIVED = 1e-3
+_ARRIVED = 1e-3
 #: Where 1 - w_ii is too small to be told from rounding.
 SATURATED = 1e-6
 #: Initial matrices per drawn setting.
@@ -333,7 +333,7 @@ def slacks(trials: Trials, dynamics: str) -> dict[str, Floats]:
     d = trials.starts.shape[1]
     by_bound = {
         "reach": _reach_slack(trials, runs, dynamics) + ROUNDING,
-        "end": ARRIVED - np.abs(runs.ends - np.eye(d)).max(axis=(1, 2)) + ROUNDING,
+        "end": _ARRIVED - np.abs(runs.ends - np.eye(d)).max(axis=(1, 2)) + ROUNDING,
     }
     if trials.keeps:
         upper = np.triu_indices(d, 1)
@@ -355,7 +355,7 @@ def log_correlation(W: Floats) -> Floats:
     return np.asarray(np.linalg.slogdet(W)[1] - np.log(diagonal).sum(axis=-1))
 
 
-def _reach_slack(trials: Trials, runs: Runs, dynamics: str) -> Floats:
+def _reach_slack(trials: Trials, runs: TrialRuns, dynamics: str) -> Floats:
     """The smallest 2 a_i (T_i - t_i) of each instance; minus infinity where w_ii never passed."""
     if dynamics == "flow":
         times = passage_times(trials, runs)
@@ -375,7 +375,7 @@ def try_step(
     cases, smallest, witness = 0, math.inf, None
     while cases < instances:
         state = json.dumps(rng.bit_generator.state)
-        trials, after = drawn(theorem, min(PER_SETTING, instances - cases), state)
+        trials, after = draw_from_state(theorem, min(PER_SETTING, instances - cases), state)
         rng.bit_generator.state = json.loads(after)
         values = TESTS[name](trials, rng)
         smallest = min(smallest, float(values.min()))
@@ -393,7 +393,7 @@ def try_step(
     return cases, smallest, witness
 
 
-def _diagonal(runs: Runs) -> Floats:
+def _diagonal(runs: TrialRuns) -> Floats:
     """w_ii, shape (n, m, d)."""
     return np.diagonal(runs.paths, axis1=2, axis2=3)
 

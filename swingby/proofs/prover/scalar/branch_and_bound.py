@@ -22,30 +22,30 @@ from typing import Any
 import flint
 import sympy
 
-from swingby.proofs.prover.scalar.exact_value import fraction, root_of
-from swingby.proofs.prover.scalar.relation import Sequent, conditions, plain
+from swingby.proofs.prover.scalar.exact_value import bound_root, fraction
+from swingby.proofs.prover.scalar.relation import Sequent, definedness_conditions, expression_text
 from swingby.theory import balls
 from swingby.theory.balls import precision
 from swingby.theory.budget import left
 
 #: Boxes looked at before giving up.
-MOST_BOXES = 400
+_MOST_BOXES = 400
 #: Halvings of one box before giving up: singular letters need ever smaller ones.
-DEEPEST = 60
+_DEEPEST = 60
 #: Derivatives taken one after the other.
-MOST_DERIVATIVES = 4
+_MOST_DERIVATIVES = 4
 BITS = 128
 
 #: Where functions touch zero, besides the numbers that they are written with.
-USUAL = (0, 1, -1, 2, sympy.Rational(1, 2), sympy.E, 1 / sympy.E)
+_USUAL = (0, 1, -1, 2, sympy.Rational(1, 2), sympy.E, 1 / sympy.E)
 
 Interval = tuple[Any, Any]
 #: Where nothing is known.
-UNKNOWN: Interval = (flint.arb("-inf"), flint.arb("inf"))
+_UNKNOWN: Interval = (flint.arb("-inf"), flint.arb("inf"))
 
 
 @dataclass
-class Report:
+class BoxReport:
     """What a run over boxes did, for a reader; `corner`: the first box that was left undecided."""
 
     boxes: int = 0
@@ -75,7 +75,7 @@ def interval(expression: Any, box: Mapping[Any, Interval]) -> Interval:
         return bounds[0][0].exp(), bounds[0][1].exp()
     if isinstance(expression, sympy.log):
         low, high = bounds[0]
-        return (low.log(), high.log()) if low > 0 else UNKNOWN
+        return (low.log(), high.log()) if low > 0 else _UNKNOWN
     if expression.is_Pow and expression.args[1].is_Rational:
         return _power(bounds[0], expression.args[1])
     raise TypeError(f"no bounds for {expression.func.__name__}")
@@ -91,7 +91,7 @@ def _power(base: Interval, exponent: Any) -> Interval:
     if exponent.is_Integer and exponent > 0 and not low >= 0:
         return reduce(_times, [base] * int(exponent))
     if not low >= 0 or (exponent < 0 and not low > 0):
-        return UNKNOWN
+        return _UNKNOWN
     power = balls.ball(fraction(exponent))
     ends = [end if end == 0 else end**power for end in (low, high)]
     return (ends[0], ends[1]) if exponent > 0 else (ends[1], ends[0])
@@ -132,7 +132,7 @@ def stretch_of(sequent: Sequent, letter: Any) -> Stretch:
     stretch = Stretch(letter)
     if letter.is_nonnegative:
         stretch = replace(stretch, low=sympy.Integer(0), low_open=bool(letter.is_positive))
-    for relation in sequent.given:
+    for relation in sequent.hypotheses:
         strict = relation.kind == "<"
         bound = relation.large
         if relation.small == letter and bound.is_Rational and bound <= stretch.high:
@@ -145,9 +145,9 @@ def stretch_of(sequent: Sequent, letter: Any) -> Stretch:
     return stretch
 
 
-def prove_on_boxes(sequent: Sequent) -> tuple[bool, Report]:
+def prove_on_boxes(sequent: Sequent) -> tuple[bool, BoxReport]:
     """Whether boxes prove a sequent in one or two letters; False says nothing about it."""
-    report = Report()
+    report = BoxReport()
     letters = sorted(sequent.goal.symbols, key=str)
     if sequent.goal.kind == "==" or not 1 <= len(letters) <= 2:
         report.corner = "more than two letters"
@@ -160,7 +160,7 @@ def prove_on_boxes(sequent: Sequent) -> tuple[bool, Report]:
         return False, report
 
 
-def _on_boxes(sequent: Sequent, letters: list[Any], report: Report) -> bool:
+def _on_boxes(sequent: Sequent, letters: list[Any], report: BoxReport) -> bool:
     f = sympy.expand(sequent.goal.difference)
     box: dict[Any, Stretch] = {}
     for letter in letters:
@@ -175,11 +175,11 @@ def _on_boxes(sequent: Sequent, letters: list[Any], report: Report) -> bool:
     f = sympy.Mul(
         *(e for e in factors if not (e.is_positive and e.as_base_exp()[0] in frozenset(box)))
     )
-    report.note(f"f = {plain(f)} on {_shown(box)}")
+    report.note(f"f = {expression_text(f)} on {_shown(box)}")
     return _nonnegative(f, box, sequent.goal.kind == "<", report)
 
 
-def _inverted(f: Any, stretch: Stretch, report: Report) -> tuple[Any, Stretch]:
+def _inverted(f: Any, stretch: Stretch, report: BoxReport) -> tuple[Any, Stretch]:
     """The goal in s, where the letter is 1/s or 1/s^2, times a power of s."""
     letter = stretch.letter
     halves = any(
@@ -192,13 +192,13 @@ def _inverted(f: Any, stretch: Stretch, report: Report) -> tuple[Any, Stretch]:
     lowest = min(term.as_coeff_exponent(s)[1] for term in sympy.Add.make_args(changed))
     if lowest < 0:
         changed = sympy.expand(changed * s**-lowest)
-    edge = sympy.Rational(root_of(fraction(1 / stretch.low), order, below=False))
+    edge = sympy.Rational(bound_root(fraction(1 / stretch.low), order, below=False))
     report.note(f"{letter} = {s}^-{order}")
     return changed, Stretch(s, sympy.Integer(0), edge)
 
 
 def _nonnegative(
-    f: Any, box: dict[Any, Stretch], strict: bool, report: Report, depth: int = 0
+    f: Any, box: dict[Any, Stretch], strict: bool, report: BoxReport, depth: int = 0
 ) -> bool:
     left()
     report.boxes += 1
@@ -211,8 +211,8 @@ def _nonnegative(
     low, high = interval(f, balled)
     if low > 0 or (not strict and low >= 0):
         return True
-    if high < 0 or report.boxes > MOST_BOXES or depth > DEEPEST or not box:
-        report.corner = report.corner or f"{plain(f)} near {_shown(box)}"
+    if high < 0 or report.boxes > _MOST_BOXES or depth > _DEEPEST or not box:
+        report.corner = report.corner or f"{expression_text(f)} near {_shown(box)}"
         return False
     for letter, stretch in box.items():
         face = {coordinate: side for coordinate, side in box.items() if coordinate != letter}
@@ -250,7 +250,9 @@ def prove_on_line(sequent: Sequent) -> list[str] | None:
     steps: list[str] = []
     with precision(BITS):
         try:
-            needed = [condition for side in goal.sides for condition in conditions(side)]
+            needed = [
+                condition for side in goal.sides for condition in definedness_conditions(side)
+            ]
             proved = all(_holds_inside(condition, stretch) for condition in needed) and _on_line(
                 goal.difference, stretch, goal.kind == "<", steps, 0
             )
@@ -298,7 +300,7 @@ def _on_line(f: Any, stretch: Stretch, strict: bool, steps: list[str], depth: in
     low = interval(f, {letter: stretch.balls})[0]
     if f.is_positive or low > 0 or (not strict and (f.is_nonnegative or low >= 0)):
         return True
-    if depth == MOST_DERIVATIVES:
+    if depth == _MOST_DERIVATIVES:
         return False
     slope = sympy.diff(f, letter)
     for at in stretch.ends if depth else _starts(f, stretch):
@@ -316,8 +318,10 @@ def _on_line(f: Any, stretch: Stretch, strict: bool, steps: list[str], depth: in
             continue
         if at != stretch.low and not _on_line(-slope, before, rising, [], depth + 1):
             continue
-        steps.append(f"f = {plain(f)} is {'0' if sign == 0 else 'positive'} at {letter} = {at}")
-        steps.append(f"f' = {plain(slope)} has the sign of {letter} - {at} on {stretch}")
+        steps.append(
+            f"f = {expression_text(f)} is {'0' if sign == 0 else 'positive'} at {letter} = {at}"
+        )
+        steps.append(f"f' = {expression_text(slope)} has the sign of {letter} - {at} on {stretch}")
         return True
     return False
 
@@ -341,7 +345,7 @@ def _numerator(f: Any, stretch: Stretch) -> Any:
 def _starts(f: Any, stretch: Stretch) -> list[Any]:
     """Numbers to start from: the ends, and points at which f may touch zero."""
     numbers = [abs(number) for number in f.atoms(sympy.Rational) if number]
-    tried = [*map(sympy.sympify, USUAL)]
+    tried = [*map(sympy.sympify, _USUAL)]
     tried += [value for n in numbers for value in (n, 1 / n, -n, -1 / n, sympy.log(n))]
     inside = [c for c in dict.fromkeys(tried) if stretch.low < c < stretch.high]
     return [*stretch.ends, *inside]

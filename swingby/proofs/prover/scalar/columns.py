@@ -26,22 +26,22 @@ from swingby.proofs.prover.scalar.laurent import ONE, Monomial, Polynomial, Poly
 from swingby.theory.budget import left
 
 #: The linear programs stay below this many columns, of products with this many terms.
-MOST_COLUMNS, MOST_TERMS = 6_000, 40
+_MOST_COLUMNS, _MOST_TERMS = 6_000, 40
 #: Monomials that are met by single constraints, from both ends of a chain, and by binomials.
-MOST_WANTED, MOST_MONOMIALS, MOST_POINTS = 600, 400, 150
+_MOST_TARGETS, _MOST_MONOMIALS, _MOST_POINTS = 600, 400, 150
 #: A product of two constraints is used if this share of its terms is wanted already.
-SHARE = 0.75
+_SHARE = 0.75
 #: Products of hypotheses of two terms are formed up to this length, and up to this many.
-LONGEST, MOST_PRODUCTS = 7, 20_000
+_LONGEST, _MOST_PRODUCTS = 7, 20_000
 #: How often the ends of chains are extended, and columns made of their steps.
-ROUNDS, MOST_STEPS = 4, 2_000
+_ROUNDS, _MOST_STEPS = 4, 2_000
 
 #: Exponents are digits of this many bits in a monomial's code.
 _BITS = 24
 
 
 @dataclass(frozen=True)
-class Column:
+class CertificateColumn:
     """A certainly nonnegative polynomial: a product of constraints times a monomial.
 
     `factors`: places of the constraints. `strict`: it is certainly positive. `free`: it is zero, so
@@ -56,24 +56,26 @@ class Column:
     square: Polynomial = field(default_factory=lambda: dict(ONE))
 
 
-def column(
+def make_column(
     problem: PolynomialProblem,
     factors: tuple[int, ...],
     monomial: Monomial,
     square: Polynomial | None = None,
-) -> Column | None:
+) -> CertificateColumn | None:
     """One column of its parts; None if the monomial may be negative or undefined."""
-    base = Product(problem, factors)
+    base = ConstraintProduct(problem, factors)
     if not base.allows(monomial):
         return None
     if square is None or square == ONE:
         polynomial = laurent.shift(base.polynomial, monomial)
-        return Column(factors, monomial, polynomial, base.strictly(monomial), base.free)
+        return CertificateColumn(factors, monomial, polynomial, base.strictly(monomial), base.free)
     polynomial = laurent.multiply(base.polynomial, laurent.multiply(square, square))
-    return Column(factors, monomial, laurent.shift(polynomial, monomial), False, base.free, square)
+    return CertificateColumn(
+        factors, monomial, laurent.shift(polynomial, monomial), False, base.free, square
+    )
 
 
-class Product:
+class ConstraintProduct:
     """The product of the constraints at some places; `free`: it is zero, `strict`: positive."""
 
     def __init__(self, problem: PolynomialProblem, factors: tuple[int, ...]) -> None:
@@ -101,7 +103,7 @@ def code_of(monomial: Monomial) -> int:
 
 
 @functools.lru_cache(maxsize=2**16)
-def monomial_of(code: int) -> Monomial:
+def _monomial_of(code: int) -> Monomial:
     """The monomial with a code."""
     half, atom, powers = 1 << (_BITS - 1), 0, []
     while code:
@@ -113,27 +115,27 @@ def monomial_of(code: int) -> Monomial:
     return tuple(powers)
 
 
-class Workshop:
+class ColumnBuilder:
     """Makes the columns of one problem without repeating any."""
 
     def __init__(self, problem: PolynomialProblem) -> None:
         self.problem = problem
-        self.columns: list[Column] = []
+        self.columns: list[CertificateColumn] = []
         self._seen: set[tuple[tuple[int, ...], int]] = set()
-        self.product = functools.cache(functools.partial(Product, problem))
+        self.product = functools.cache(functools.partial(ConstraintProduct, problem))
 
     def add(self, factors: tuple[int, ...], code: int) -> bool:
         """Add one column, of a product of constraints and a monomial; whether it is a new one."""
         if (factors, code) in self._seen:
             return False
         self._seen.add((factors, code))
-        base, monomial = self.product(factors), monomial_of(code)
+        base, monomial = self.product(factors), _monomial_of(code)
         if not base.allows(monomial):
             return False
-        terms = (monomial_of(term + code) for term in base.codes)
+        terms = (_monomial_of(term + code) for term in base.codes)
         polynomial = dict(zip(terms, base.polynomial.values(), strict=True))
         strict = base.strictly(monomial)
-        self.columns.append(Column(factors, monomial, polynomial, strict, base.free))
+        self.columns.append(CertificateColumn(factors, monomial, polynomial, strict, base.free))
         return True
 
     def meet(self, wanted: Iterable[Monomial], largest: int) -> None:
@@ -144,14 +146,14 @@ class Workshop:
             for factors in itertools.combinations_with_replacement(places, count):
                 left()
                 terms = self.product(factors).codes
-                if len(terms) > MOST_TERMS:
+                if len(terms) > _MOST_TERMS:
                     continue
                 hits = Counter(target - term for target in targets for term in terms)
-                threshold = SHARE * len(terms) if count > 1 else 1
+                threshold = _SHARE * len(terms) if count > 1 else 1
                 for code, met in hits.items():
                     if met >= threshold:
                         self.add(factors, code)
-                    if len(self.columns) >= MOST_COLUMNS:
+                    if len(self.columns) >= _MOST_COLUMNS:
                         return
 
     def monomials(self) -> set[Monomial]:
@@ -159,25 +161,27 @@ class Workshop:
         return set[Monomial]().union(*(column.polynomial for column in self.columns))
 
 
-def columns_of(problem: PolynomialProblem, *, products: bool) -> list[Column]:
+def product_columns(problem: PolynomialProblem, *, products: bool) -> list[CertificateColumn]:
     """Columns that may take part in a certificate; of single constraints, or also of two."""
-    workshop = Workshop(problem)
+    builder = ColumnBuilder(problem)
     targets = set(problem.goal.polynomial)
     if not targets:
         targets = {term for constraint in problem.constraints for term in constraint.polynomial}
     for _ in range(3 if products else 2):
-        workshop.meet(targets, 1)
-        reached = workshop.monomials() | targets
-        if len(reached) > MOST_WANTED or reached == targets:
+        builder.meet(targets, 1)
+        reached = builder.monomials() | targets
+        if len(reached) > _MOST_TARGETS or reached == targets:
             break
         targets = reached
     if products:
-        workshop.meet(targets, 2)
-    workshop.meet(workshop.monomials(), 0)
-    return useful(workshop.columns, problem.goal.polynomial)
+        builder.meet(targets, 2)
+    builder.meet(builder.monomials(), 0)
+    return cancellable_columns(builder.columns, problem.goal.polynomial)
 
 
-def useful(columns: list[Column], goal: Polynomial) -> list[Column]:
+def cancellable_columns(
+    columns: list[CertificateColumn], goal: Polynomial
+) -> list[CertificateColumn]:
     """Columns without a term that nothing else could cancel."""
     signed = [(column, *_signs(column)) for column in columns]
     while True:
@@ -189,7 +193,7 @@ def useful(columns: list[Column], goal: Polynomial) -> list[Column]:
         signed = survivors
 
 
-def _signs(column: Column) -> tuple[set[Monomial], set[Monomial]]:
+def _signs(column: CertificateColumn) -> tuple[set[Monomial], set[Monomial]]:
     """The terms that a column can raise, and those that it can lower."""
     if column.free:
         return set(column.polynomial), set(column.polynomial)
@@ -198,7 +202,7 @@ def _signs(column: Column) -> tuple[set[Monomial], set[Monomial]]:
     return up, column.polynomial.keys() - up
 
 
-def binomial_columns(problem: PolynomialProblem) -> list[Column]:
+def binomial_columns(problem: PolynomialProblem) -> list[CertificateColumn]:
     """Squares (x^a - x^b)^2 and constraints, times monomials, around the goal, if these are few.
 
     Sums of such squares are what inequalities between means come from.
@@ -207,7 +211,7 @@ def binomial_columns(problem: PolynomialProblem) -> list[Column]:
         problem.goal.polynomial,
         *(constraint.polynomial for constraint in problem.constraints),
     ]
-    unknowns = sorted(set[int]().union(*map(laurent.letters_of, shapes)))
+    unknowns = sorted(set[int]().union(*map(laurent.atoms_in, shapes)))
     points = {
         tuple(dict(term).get(atom, 0) for atom in unknowns) for shape in shapes for term in shape
     }
@@ -218,15 +222,17 @@ def binomial_columns(problem: PolynomialProblem) -> list[Column]:
     wide = [(min(0, bottom), max(top, high)) for bottom, top in tight]
     inside: list[tuple[int, ...]] = []
     for ends in (wide, tight):
-        if not inside and math.prod(top - bottom + 1 for bottom, top in ends) <= 40 * MOST_POINTS:
+        if not inside and math.prod(top - bottom + 1 for bottom, top in ends) <= 40 * _MOST_POINTS:
             box = itertools.product(*(range(bottom, top + 1) for bottom, top in ends))
             inside = [point for point in box if low <= sum(point) <= high]
-            inside = inside if len(inside) <= MOST_POINTS else []
+            inside = inside if len(inside) <= _MOST_POINTS else []
 
     def monomial(point: Iterable[int]) -> Monomial:
         return tuple((atom, n) for atom, n in zip(unknowns, point, strict=True) if n)
 
-    columns: list[Column | None] = [column(problem, (), monomial(point)) for point in inside]
+    columns: list[CertificateColumn | None] = [
+        make_column(problem, (), monomial(point)) for point in inside
+    ]
     for first, second in itertools.combinations(inside, 2):
         if any((u - v) % 2 for u, v in zip(first, second, strict=True)):
             continue
@@ -236,11 +242,11 @@ def binomial_columns(problem: PolynomialProblem) -> list[Column]:
             for end in (first, second)
         )
         square = dict(zip(halves, (Fraction(1), Fraction(-1)), strict=True))
-        columns.append(column(problem, (), monomial(common), square=square))
+        columns.append(make_column(problem, (), monomial(common), square=square))
     terms = {monomial(point) for point in inside}
     for index, constraint in enumerate(problem.constraints):
         left()
-        letters = laurent.letters_of(constraint.polynomial)
+        letters = laurent.atoms_in(constraint.polynomial)
         alone = len(letters) == 1 and not problem.atoms[min(letters)].meaning.free_symbols
         if alone and constraint.kind != "==":
             continue  # both bounds of a number together are a contradiction, up to rounding
@@ -251,42 +257,44 @@ def binomial_columns(problem: PolynomialProblem) -> list[Column]:
         }
         for by in sorted(shifts):
             if terms.issuperset(laurent.shift(constraint.polynomial, by)):
-                columns.append(column(problem, (index,), by))
-    return useful([entry for entry in columns if entry is not None], problem.goal.polynomial)
+                columns.append(make_column(problem, (index,), by))
+    return cancellable_columns(
+        [entry for entry in columns if entry is not None], problem.goal.polynomial
+    )
 
 
 @dataclass(frozen=True)
-class Step:
+class ChainStep:
     """A constraint by which a monomial is at least a multiple of another; both are codes."""
 
-    place: int
+    index: int
     above: int
     below: int
 
 
-def chain_columns(problem: PolynomialProblem) -> list[Column]:
+def chain_columns(problem: PolynomialProblem) -> list[CertificateColumn]:
     """Columns that connect monomials around the goal by chains, and those of single constraints."""
-    workshop = Workshop(problem)
+    builder = ColumnBuilder(problem)
     steps = _steps(problem)
-    high, low = _ends(workshop, {step.place for step in steps})
+    high, low = _ends(builder, {step.index for step in steps})
     products = _products(steps)
-    limit = len(workshop.columns) + MOST_STEPS
+    limit = len(builder.columns) + _MOST_STEPS
     for top, bottom in itertools.product(sorted(high), sorted(low)):
         word = products.get(top - bottom, ())
         if word:
             left()
         for step in word:
-            if len(workshop.columns) < limit:
-                workshop.add((step.place,), top - step.above)
+            if len(builder.columns) < limit:
+                builder.add((step.index,), top - step.above)
             top += step.below - step.above
-    for column in columns_of(problem, products=False):
-        workshop.add(column.factors, code_of(column.monomial))
-    for term in workshop.monomials():
-        workshop.add((), code_of(term))
-    return useful(workshop.columns, problem.goal.polynomial)
+    for column in product_columns(problem, products=False):
+        builder.add(column.factors, code_of(column.monomial))
+    for term in builder.monomials():
+        builder.add((), code_of(term))
+    return cancellable_columns(builder.columns, problem.goal.polynomial)
 
 
-def _steps(problem: PolynomialProblem) -> list[Step]:
+def _steps(problem: PolynomialProblem) -> list[ChainStep]:
     steps = []
     for index, constraint in enumerate(problem.constraints):
         terms = constraint.polynomial
@@ -296,17 +304,17 @@ def _steps(problem: PolynomialProblem) -> list[Step]:
             continue
         upper, lower = sorted(terms, key=lambda term: terms[term], reverse=True)
         if terms[upper] > 0 > terms[lower]:
-            steps.append(Step(index, code_of(upper), code_of(lower)))
+            steps.append(ChainStep(index, code_of(upper), code_of(lower)))
             if constraint.kind == "==":
-                steps.append(Step(index, code_of(lower), code_of(upper)))
+                steps.append(ChainStep(index, code_of(lower), code_of(upper)))
     return steps
 
 
-def _products(steps: list[Step]) -> dict[int, tuple[Step, ...]]:
+def _products(steps: list[ChainStep]) -> dict[int, tuple[ChainStep, ...]]:
     """Short products of steps by the quotient of monomials they bridge, the shortest of each."""
-    products: dict[int, tuple[Step, ...]] = {}
-    layer: list[tuple[int, int, tuple[Step, ...]]] = [(0, 0, ())]
-    for _ in range(LONGEST):
+    products: dict[int, tuple[ChainStep, ...]] = {}
+    layer: list[tuple[int, int, tuple[ChainStep, ...]]] = [(0, 0, ())]
+    for _ in range(_LONGEST):
         following = []
         for quotient, first, word in layer:
             for number in range(first, len(steps)):
@@ -316,25 +324,25 @@ def _products(steps: list[Step]) -> dict[int, tuple[Step, ...]]:
                     continue
                 products[extended] = (*word, step)
                 following.append((extended, number, products[extended]))
-                if len(products) >= MOST_PRODUCTS:
+                if len(products) >= _MOST_PRODUCTS:
                     return products
         layer = following
     return products
 
 
-def _ends(workshop: Workshop, steps: set[int]) -> tuple[set[int], set[int]]:
+def _ends(builder: ColumnBuilder, steps: set[int]) -> tuple[set[int], set[int]]:
     """Monomials at which chains may begin and end: of the goal, and of columns around it.
 
     A term with a minus sign may stay, and be the upper end of a chain; one with a plus sign needs
     something above it.
     """
-    goal = workshop.problem.goal.polynomial
+    goal = builder.problem.goal.polynomial
     high = {code_of(term) for term, value in goal.items() if value > 0}
     low = {code_of(term) for term, value in goal.items() if value < 0}
-    for _ in range(ROUNDS):
-        size = len(workshop.columns)
-        for index, constraint in enumerate(workshop.problem.constraints):
-            if index in steps or len(high) + len(low) > MOST_MONOMIALS:
+    for _ in range(_ROUNDS):
+        size = len(builder.columns)
+        for index, constraint in enumerate(builder.problem.constraints):
+            if index in steps or len(high) + len(low) > _MOST_MONOMIALS:
                 continue
             equation = constraint.kind == "=="
             terms = [(code_of(term), value > 0) for term, value in constraint.polynomial.items()]
@@ -347,10 +355,10 @@ def _ends(workshop: Workshop, steps: set[int]) -> tuple[set[int], set[int]]:
                 loose = any(
                     (rises or equation) and term + code not in ends for term, rises in terms
                 )
-                if (loose and 2 * met < len(terms)) or not workshop.add((index,), code):
+                if (loose and 2 * met < len(terms)) or not builder.add((index,), code):
                     continue
                 high |= {term + code for term, rises in terms if equation or not rises}
                 low |= {term + code for term, rises in terms if equation or rises}
-        if len(workshop.columns) == size:
+        if len(builder.columns) == size:
             break
     return high, low

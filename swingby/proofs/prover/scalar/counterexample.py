@@ -24,17 +24,21 @@ import flint
 import numpy as np
 
 from swingby.proofs.prover.evidence import Witness
-from swingby.proofs.prover.scalar.exact_value import compiled, condition, mpmath_agrees
+from swingby.proofs.prover.scalar.exact_value import (
+    compile_expression,
+    compile_relation,
+    mpmath_agrees,
+)
 from swingby.proofs.prover.scalar.relation import Relation, Sequent, relation_from
 from swingby.proofs.prover.scalar.sampling import (
     LEVELS,
     Space,
-    compact,
-    in_order,
-    may_be,
-    number,
-    rounder,
-    whole_numbers,
+    allows,
+    in_drawing_order,
+    numerator_denominator,
+    parse_rational,
+    rounder_values,
+    short_text,
 )
 from swingby.theory import assumptions as text
 from swingby.theory.balls import precision
@@ -42,7 +46,7 @@ from swingby.theory.budget import left
 
 
 @dataclass(frozen=True)
-class Setting:
+class ExactSetting:
     """Numbers and constants inside D.1 to D.5: all of a, and the values of the letters."""
 
     signal: tuple[Any, ...]
@@ -52,7 +56,7 @@ class Setting:
         """The values with all of a, and a_i, a_j, a_k of the entries of a line; k is a third."""
         signals = {f"a_{index}": a for index, a in enumerate(self.signal, 1)}
         for (p, i), (q, j) in itertools.product(enumerate(self.signal), repeat=2):
-            if not admissible(i, j, indices):
+            if not matches_indices(i, j, indices):
                 continue
             point = self.values | signals | {"a_i": i, "a_j": j}
             thirds = [a for index, a in enumerate(self.signal) if index not in (p, q)]
@@ -68,7 +72,7 @@ class Setting:
 _WITH_K = {"a_k", "N_ij(t)", "w_ki(t)", "w_kj(t)"}
 
 
-def realised(point: Mapping[str, Any], *, semidefinite: bool) -> dict[str, Any] | None:
+def completing_entries(point: Mapping[str, Any], *, semidefinite: bool) -> dict[str, Any] | None:
     """Entries that make the letters at a point those of one symmetric W(t), or None."""
     same = point.get("a_i") == point.get("a_j")
     for names in (("w_ii(t)", "w_jj(t)", "w_ij(t)"), ("w_ki(t)", "w_kj(t)")):
@@ -97,7 +101,7 @@ def realised(point: Mapping[str, Any], *, semidefinite: bool) -> dict[str, Any] 
     return entries | {"w_kk(t)": flint.fmpq(10) ** power}
 
 
-def admissible(a_i: Any, a_j: Any, indices: str) -> bool:
+def matches_indices(a_i: Any, a_j: Any, indices: str) -> bool:
     """Whether a line with these indices speaks of an entry with these signals."""
     allowed: dict[str, bool] = {
         "any": True,
@@ -132,7 +136,7 @@ _SHAPES: tuple[tuple[tuple[str, ...], str, str, str, str, str, int], ...] = (
 )
 
 
-def settings() -> Iterator[Setting]:
+def exact_settings() -> Iterator[ExactSetting]:
     """Sets that satisfy all of D.1 to D.5, simple ones first.
 
     With P and eta as large as they may be; then with a round P and a small eta.
@@ -141,15 +145,15 @@ def settings() -> Iterator[Setting]:
     for loose in (False, True):
         for signal, alpha, K, root, C, beta, digits in _SHAPES:
             rationals = {"alpha": alpha, "K": K, "C": C, "beta": beta, "kappa": root}
-            values = {name: number(rational) for name, rational in rationals.items()}
-            setting = _setting(tuple(map(number, signal)), values, digits, loose=loose)
+            values = {name: parse_rational(rational) for name, rational in rationals.items()}
+            setting = _setting(tuple(map(parse_rational, signal)), values, digits, loose=loose)
             if satisfies(setting, conditions):
                 yield setting
 
 
 def _setting(
     signal: tuple[Any, ...], values: dict[str, Any], digits: int, *, loose: bool
-) -> Setting:
+) -> ExactSetting:
     gamma, d = max(signal) / values["alpha"], flint.fmpq(len(signal))
     bound = (1 - 1 / values["kappa"]) / (values["K"] * gamma * d * values["beta"] ** 2)
     eta = 1 / (9 * values["K"] * gamma * values["alpha"])
@@ -159,10 +163,10 @@ def _setting(
         P = flint.fmpq(10) ** (digits + math.floor(float(flint.arb(bound).log() / math.log(10))))
         eta /= 100
     derived = {"gamma": gamma, "d": d, "kappa": values["kappa"] ** 2, "eta": eta, "P": P}
-    return Setting(signal, values | derived | {"omega": flint.fmpq(10) ** -digits})
+    return ExactSetting(signal, values | derived | {"omega": flint.fmpq(10) ** -digits})
 
 
-def satisfies(setting: Setting, conditions: tuple[tuple[str, Relation], ...]) -> bool:
+def satisfies(setting: ExactSetting, conditions: tuple[tuple[str, Relation], ...]) -> bool:
     """Whether every condition certainly holds, at every choice of its indices."""
     pairs = itertools.permutations(setting.signal, 2)
     choices = {
@@ -170,7 +174,7 @@ def satisfies(setting: Setting, conditions: tuple[tuple[str, Relation], ...]) ->
         "pair": [{"a_i": i, "a_j": j} for i, j in pairs if i > j],
     }
     return all(
-        condition(relation).decided(setting.values | choice)
+        compile_relation(relation).decided(setting.values | choice)
         for over, relation in conditions
         for choice in choices.get(over, [{}])
     )
@@ -211,7 +215,7 @@ class Effort(NamedTuple):
 
 QUICK, LONG = Effort(8, 6, 120, 0), Effort(60, 40, 3000, 3000)
 #: For a model of the hypotheses.
-MODEL = Effort(8, 20, 200, 0)
+_MODEL = Effort(8, 20, 200, 0)
 
 
 @dataclass(frozen=True)
@@ -223,40 +227,40 @@ class Search:
     indices: str = "any"
 
     @property
-    def given(self) -> tuple[Relation, ...]:
+    def hypotheses(self) -> tuple[Relation, ...]:
         """The hypotheses, with (D.8) where it is in force."""
         extra = entry_conditions(frozenset(self.sequent.symbols)) if self.in_force else ()
-        return self.sequent.given + extra
+        return self.sequent.hypotheses + extra
 
     @functools.cached_property
     def space(self) -> Space:
         """The points to look at."""
-        return Space.of(self.given, self.sequent.goal)
+        return Space.of(self.hypotheses, self.sequent.goal)
 
-    def to(self, goal: Relation) -> Search:
+    def with_goal(self, goal: Relation) -> Search:
         """The same hypotheses with another conclusion."""
-        return replace(self, sequent=Sequent(self.sequent.given, goal))
+        return replace(self, sequent=Sequent(self.sequent.hypotheses, goal))
 
-    def knowing(self, *facts: Relation) -> Search:
+    def with_facts(self, *facts: Relation) -> Search:
         """The same with more hypotheses."""
-        hypotheses = tuple(dict.fromkeys((*self.sequent.given, *facts)))
+        hypotheses = tuple(dict.fromkeys((*self.sequent.hypotheses, *facts)))
         return replace(self, sequent=Sequent(hypotheses, self.sequent.goal))
 
-    def whole(self, point: Mapping[str, Any]) -> dict[str, Any] | None:
+    def missing_entries(self, point: Mapping[str, Any]) -> dict[str, Any] | None:
         """The entries of some W(t) that a point needs besides its own; None if there are none."""
         if not self.in_force:
             return {}
         semidefinite = any(
-            "(semidefinite)" in hypothesis.label for hypothesis in self.sequent.given
+            "(semidefinite)" in hypothesis.label for hypothesis in self.sequent.hypotheses
         )
-        return realised(point, semidefinite=semidefinite)
+        return completing_entries(point, semidefinite=semidefinite)
 
     def fits(self, point: Mapping[str, Any]) -> bool:
         """Whether the line speaks of such an entry, and some W(t) has all of these."""
         pair = {"a_i", "a_j"} <= point.keys()
-        if pair and not admissible(point["a_i"], point["a_j"], self.indices):
+        if pair and not matches_indices(point["a_i"], point["a_j"], self.indices):
             return False
-        return self.whole(point) is not None
+        return self.missing_entries(point) is not None
 
     def refutes(self, point: Mapping[str, Any]) -> bool:
         """Whether a point breaks the line."""
@@ -273,10 +277,10 @@ def counterexample(search: Search, *, effort: Effort = QUICK, rng: int = 0) -> W
 
 def model(search: Search, *, rng: int = 0) -> dict[str, str] | None:
     """A point at which all hypotheses certainly hold, as short text, or None if none was met."""
-    for point, _ in _points(search, MODEL, rng):
+    for point, _ in _points(search, _MODEL, rng):
         if search.space.meets(point):
-            names = in_order(frozenset(search.space.letters))
-            return {name: compact(point[name]) for name in names}
+            names = in_drawing_order(frozenset(search.space.letters))
+            return {name: short_text(point[name]) for name in names}
     return None
 
 
@@ -289,13 +293,13 @@ def confirm(search: Search, point: Mapping[str, Any]) -> Witness | None:
     completed = {name: value for name, value in point.items() if name in letters}
     if search.in_force:
         return None
-    missing = in_order(frozenset(letters.keys() - completed.keys()))
+    missing = in_drawing_order(frozenset(letters.keys() - completed.keys()))
     for name in search.space.defined_last(missing):
         values = search.space.candidates(name, completed)
         if not values:
             return None
         completed[name] = values[0]
-    allowed = all(may_be(value, letters[name]) for name, value in completed.items())
+    allowed = all(allows(value, letters[name]) for name, value in completed.items())
     return _witness(search, completed) if allowed and search.refutes(completed) else None
 
 
@@ -305,7 +309,7 @@ def _points(search: Search, effort: Effort, rng: int) -> Iterator[tuple[dict[str
     letters = search.space.letters.keys()
     starts: Iterable[tuple[dict[str, Any], int, int]] = [({}, effort.draws, effort.behind)]
     if search.in_force:
-        chosen = itertools.islice(settings(), effort.settings)
+        chosen = itertools.islice(exact_settings(), effort.settings)
         starts = (
             (point, effort.at_entry, 0)
             for setting in chosen
@@ -324,7 +328,7 @@ def _points(search: Search, effort: Effort, rng: int) -> Iterator[tuple[dict[str
             point = search.space.draw(start, generator, level, defined_last=last)
             if point is None:
                 continue
-            key = tuple(whole_numbers(point[name]) for name in sorted(names))
+            key = tuple(numerator_denominator(point[name]) for name in sorted(names))
             if key not in visited and search.fits(point):
                 yield point, start.keys() & letters
             visited.add(key)
@@ -333,13 +337,13 @@ def _points(search: Search, effort: Effort, rng: int) -> Iterator[tuple[dict[str
 def _shrunk(search: Search, point: dict[str, Any], fixed: set[str]) -> dict[str, Any]:
     """The point with rounder values, as long as it stays a counterexample."""
     letters = search.space.letters
-    names = [name for name in in_order(frozenset(letters)) if name not in fixed]
-    fixed_values = [point[name] for name in in_order(frozenset(fixed))]
+    names = [name for name in in_drawing_order(frozenset(letters)) if name not in fixed]
+    fixed_values = [point[name] for name in in_drawing_order(frozenset(fixed))]
     for name in names:
-        for value in rounder(point[name], letters[name], fixed_values):
+        for value in rounder_values(point[name], letters[name], fixed_values):
             # Letters with one value stay together: a bound is often attained.
             tied = {sibling: value for sibling in names if point[sibling] == point[name]}
-            if not all(may_be(value, letters[sibling]) for sibling in tied):
+            if not all(allows(value, letters[sibling]) for sibling in tied):
                 tied = {name: value}
             better = [point | changed for changed in (tied, {name: value})]
             simpler = next(filter(search.refutes, better), None)
@@ -353,16 +357,16 @@ def _witness(search: Search, point: Mapping[str, Any]) -> Witness:
     """A point that breaks the line, evaluated a second time."""
     goal = search.sequent.goal
     with precision(256):
-        sides = [compiled(side)(point) for side in goal.sides]
-    if not mpmath_agrees(search.given, goal, point):
+        sides = [compile_expression(side)(point) for side in goal.sides]
+    if not mpmath_agrees(search.hypotheses, goal, point):
         raise RuntimeError(f"two evaluations disagree on {goal} at {dict(point)}")
     exact = not any(isinstance(side, flint.arb) for side in sides)
-    values = {**point, **(search.whole(point) or {})}
+    values = {**point, **(search.missing_entries(point) or {})}
     return Witness(
-        values={name: compact(values[name]) for name in in_order(frozenset(values))},
+        values={name: short_text(values[name]) for name in in_drawing_order(frozenset(values))},
         relation=str(goal),
-        left=_shown(sides[0]),
-        right=_shown(sides[1]),
+        left=_side_text(sides[0]),
+        right=_side_text(sides[1]),
         checked=(
             "exact rationals" if exact else "balls of 128 to 2048 bits",
             "mpmath with 60 digits",
@@ -370,8 +374,8 @@ def _witness(search: Search, point: Mapping[str, Any]) -> Witness:
     )
 
 
-def _shown(value: Any) -> str:
-    text = compact(value) if isinstance(value, flint.fmpq) else ""
+def _side_text(value: Any) -> str:
+    text = short_text(value) if isinstance(value, flint.fmpq) else ""
     if text and len(text) <= 60:
         return text
     with precision(128):

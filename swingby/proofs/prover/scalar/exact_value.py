@@ -44,7 +44,7 @@ def fraction(number: Any) -> Fraction:
     return Fraction(int(number.p), int(number.q))
 
 
-def compiled(expression: Any) -> Evaluator:
+def compile_expression(expression: Any) -> Evaluator:
     """A function from values by letter to the value, a flint.fmpq or a ball around it.
 
     Raises TypeError if the expression has a function that no claim uses.
@@ -58,13 +58,16 @@ def compiled(expression: Any) -> Evaluator:
     if expression.is_NumberSymbol:
         return lambda point: balls.evaluate(expression, {})
     function = expression.func.__name__
-    if function not in _JOINED:
+    if function not in _OPERATIONS:
         raise TypeError(f"no evaluation for {function}")
-    joined, evaluators = _JOINED[function], [compiled(argument) for argument in expression.args]
+    joined, evaluators = (
+        _OPERATIONS[function],
+        [compile_expression(argument) for argument in expression.args],
+    )
     return lambda point: joined([evaluator(point) for evaluator in evaluators])
 
 
-def holds(margin: Value, kind: str) -> bool | None:
+def holds_with_margin(margin: Value, kind: str) -> bool | None:
     """Whether a relation holds whose larger minus smaller side is `margin`."""
     sign = balls.sign(margin)
     if sign is None:
@@ -132,7 +135,7 @@ def _larger(first: Value, second: Value) -> Value:
     return first if sign >= 0 else second
 
 
-_JOINED: dict[str, Callable[[list[Value]], Value]] = {
+_OPERATIONS: dict[str, Callable[[list[Value]], Value]] = {
     "Add": _sum,
     "Mul": _product,
     "Pow": _power,
@@ -145,7 +148,7 @@ _JOINED: dict[str, Callable[[list[Value]], Value]] = {
 
 
 #: Bounds are given with this many digits after the point, relative to the number's size.
-DIGITS = 12
+_DIGITS = 12
 
 
 def enclose(expression: Any) -> tuple[Fraction, Fraction]:
@@ -154,7 +157,7 @@ def enclose(expression: Any) -> tuple[Fraction, Fraction]:
         number = balls.evaluate(expression, {})
         if not number.is_finite():
             raise ValueError(f"{expression} is not a finite number")
-        size = flint.fmpz(10) ** DIGITS
+        size = flint.fmpz(10) ** _DIGITS
         while abs(number) * flint.arb(size) < flint.arb(size) / 100 and size < 10**200:
             size *= 1000
         lower = (number * flint.arb(size)).lower().floor().unique_fmpz()
@@ -164,7 +167,7 @@ def enclose(expression: Any) -> tuple[Fraction, Fraction]:
     return Fraction(int(lower) - 1, int(size)), Fraction(int(upper) + 1, int(size))
 
 
-def root_of(number: Fraction, order: int, *, below: bool) -> Fraction:
+def bound_root(number: Fraction, order: int, *, below: bool) -> Fraction:
     """A rational just below or just above a root of a positive rational, checked exactly."""
     with precision(256):
         ball = balls.ball(number) ** (flint.arb(1) / order) * 10**6
@@ -202,7 +205,7 @@ def _margin(sides: Callable[..., Any], values: Sequence[Any], digits: int) -> An
 
 
 @dataclass(frozen=True)
-class Condition:
+class CompiledRelation:
     """A relation ready for evaluation; `margin`: of its larger minus its smaller side."""
 
     relation: Relation
@@ -220,21 +223,21 @@ class Condition:
                 except (Undefined, ZeroDivisionError, OverflowError):
                     return None
                 if not _is_ball(value) or value.is_finite():
-                    verdict = holds(value, self.relation.kind)
+                    verdict = holds_with_margin(value, self.relation.kind)
                     if verdict is not None:
                         return verdict
         return None
 
 
-def condition(relation: Relation) -> Condition:
+def compile_relation(relation: Relation) -> CompiledRelation:
     """A relation ready for evaluation."""
-    small, large = compiled(relation.small), compiled(relation.large)
+    small, large = compile_expression(relation.small), compile_expression(relation.large)
     letters = frozenset(letter.name for letter in relation.symbols)
-    return Condition(relation, lambda point: large(point) - small(point), letters)
+    return CompiledRelation(relation, lambda point: large(point) - small(point), letters)
 
 
 def edge_of(
-    relation: Condition,
+    relation: CompiledRelation,
     name: str,
     point: Mapping[str, Any],
     variables: tuple[str, ...] = ("plain", "inverse", "square"),
@@ -250,7 +253,7 @@ def edge_of(
 
     with precision(192):
         for variable in variables:
-            samples = [_turned(variable, flint.fmpq(step)) for step in (1, 2, 3)]
+            samples = [_in_variable(variable, flint.fmpq(step)) for step in (1, 2, 3)]
             try:
                 first, second, third = (at(sample) for sample in samples)
             except (Undefined, ZeroDivisionError, OverflowError, ValueError):
@@ -271,12 +274,12 @@ def edge_of(
                 root = (root.upper() if rising else root.lower()).mid().fmpq()
             if variable != "plain" and root <= 0:
                 continue
-            edge = _turned(variable, root)
+            edge = _in_variable(variable, root)
             return edge, (1 if rising else -1) * (-1 if variable in ("inverse", "negative") else 1)
     return None
 
 
-def _turned(turn: str, value: Any) -> Any:
+def _in_variable(turn: str, value: Any) -> Any:
     if turn == "inverse":
         return 1 / value
     if turn == "negative":

@@ -119,7 +119,7 @@ def shift(polynomial: Polynomial, monomial: Monomial) -> Polynomial:
     return {times(term, monomial): value for term, value in polynomial.items()}
 
 
-def letters_of(polynomial: Polynomial) -> set[int]:
+def atoms_in(polynomial: Polynomial) -> set[int]:
     """The places of the atoms that stand in a polynomial."""
     return {atom for term in polynomial for atom, _ in term}
 
@@ -149,7 +149,7 @@ def is_positive(monomial: Monomial, atoms: tuple[Atom, ...]) -> bool:
     return all(atoms[atom].sign == "positive" for atom, _ in monomial)
 
 
-def text_of(polynomial: Polynomial, atoms: tuple[Atom, ...]) -> str:
+def polynomial_text(polynomial: Polynomial, atoms: tuple[Atom, ...]) -> str:
     """A polynomial as one line of plain mathematics."""
     pieces: list[str] = []
     for term, value in polynomial.items():
@@ -183,7 +183,7 @@ class Quotient:
     denominators: tuple[Polynomial, ...] = ()
 
 
-def sum_of(first: Quotient, second: Quotient) -> Quotient:
+def quotient_sum(first: Quotient, second: Quotient) -> Quotient:
     """The sum of two quotients over their common denominator."""
     missing = list(second.denominators)
     numerator = second.numerator
@@ -196,14 +196,14 @@ def sum_of(first: Quotient, second: Quotient) -> Quotient:
     return Quotient(add(expanded, numerator), first.denominators + tuple(missing))
 
 
-def product_of(first: Quotient, second: Quotient) -> Quotient:
+def quotient_product(first: Quotient, second: Quotient) -> Quotient:
     """The product of two quotients."""
     return Quotient(
         multiply(first.numerator, second.numerator), first.denominators + second.denominators
     )
 
 
-def opinion(problem: PolynomialProblem, *, timeout: int = 3000) -> tuple[str, dict[str, Any]]:
+def check_with_z3(problem: PolynomialProblem, *, timeout: int = 3000) -> tuple[str, dict[str, Any]]:
     """Whether z3 finds a point that meets all constraints and not the goal, in milliseconds.
 
     Returns "unsat", "sat", "unknown" or "absent", and for "sat" the letters' values, as rationals.

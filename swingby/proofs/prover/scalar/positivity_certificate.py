@@ -20,35 +20,35 @@ import flint
 
 from swingby.proofs.prover.scalar import laurent
 from swingby.proofs.prover.scalar.columns import (
-    Column,
+    CertificateColumn,
     binomial_columns,
     chain_columns,
-    column,
-    columns_of,
+    make_column,
+    product_columns,
 )
 from swingby.proofs.prover.scalar.exact_value import fraction
 from swingby.proofs.prover.scalar.laurent import Constraint, Monomial, Polynomial, PolynomialProblem
 from swingby.theory.budget import left
 
 #: Seconds for one linear program.
-MOST_SECONDS = 8.0
+_MOST_SECONDS = 8.0
 
 #: Label of the goal 0 > 0, in the place of one whose negation is among the constraints.
-CONTRADICTION = "contradiction"
+_CONTRADICTION = "contradiction"
 
 #: How much of a strict piece is asked for, over the largest coefficient of the goal.
-SHARES = (Fraction(1), Fraction(1, 1000))
+_SHARES = (Fraction(1), Fraction(1, 1000))
 
 #: A term that only strict pieces have: their sum is asked for as one more equation.
-STRICT: Monomial = ((-1, 1),)
+_STRICT: Monomial = ((-1, 1),)
 
 
 @dataclass(frozen=True)
-class Certificate:
+class PositivityCertificate:
     """An identity that proves a polynomial problem."""
 
     problem: PolynomialProblem
-    pieces: tuple[tuple[Fraction, Column], ...]
+    pieces: tuple[tuple[Fraction, CertificateColumn], ...]
 
     def __str__(self) -> str:
         steps = self.steps()
@@ -59,7 +59,7 @@ class Certificate:
             factors = [coefficient, monomial, *facts, f"({square})^2" if square != "1" else "1"]
             summands.append(" * ".join([factor for factor in factors if factor != "1"] or ["1"]))
         goal = self.problem.goal
-        text = laurent.text_of(goal.polynomial, self.problem.atoms)
+        text = laurent.polynomial_text(goal.polynomial, self.problem.atoms)
         return f"{text} = {' + '.join(summands) or '0'} {goal.kind.replace('==', '=')} 0"
 
     def steps(self) -> dict[str, Any]:
@@ -71,7 +71,7 @@ class Certificate:
         powers = {atom: n for _, piece in self.pieces for atom, n in piece.monomial if n > 0}
         differences = [atom for atom in powers if atoms[atom].name.startswith("(")]
         facts = [
-            [laurent.text_of(constraint.polynomial, atoms), kinds[constraint.kind]]
+            [laurent.polynomial_text(constraint.polynomial, atoms), kinds[constraint.kind]]
             for constraint in (constraints[index] for index in indices)
         ]
         facts += [
@@ -86,9 +86,11 @@ class Certificate:
                 len(indices) + differences.index(atom) for atom, n in outside for _ in range(n)
             ]
             monomial = tuple(pair for pair in piece.monomial if pair not in outside)
-            factor = laurent.text_of({monomial: Fraction(1)}, atoms)
-            pieces.append([str(coefficient), factor, used, laurent.text_of(piece.square, atoms)])
-        contradictory = self.problem.goal.label == CONTRADICTION
+            factor = laurent.polynomial_text({monomial: Fraction(1)}, atoms)
+            pieces.append(
+                [str(coefficient), factor, used, laurent.polynomial_text(piece.square, atoms)]
+            )
+        contradictory = self.problem.goal.label == _CONTRADICTION
         return {"turned": contradictory, "facts": facts, "pieces": pieces}
 
     @property
@@ -98,7 +100,9 @@ class Certificate:
         return tuple(dict.fromkeys(self.problem.constraints[index].label for index in indices))
 
 
-def find(problem: PolynomialProblem, *, effort: int = 1, least: int = 0) -> Certificate | None:
+def find_certificate(
+    problem: PolynomialProblem, *, effort: int = 1, least: int = 0
+) -> PositivityCertificate | None:
     """A verified certificate for a polynomial problem.
 
     `problem`: its goal is ``>=`` or ``>``. A goal ``0 > 0`` asks for a contradiction between the
@@ -112,31 +116,33 @@ def find(problem: PolynomialProblem, *, effort: int = 1, least: int = 0) -> Cert
             certificate = _combined(problem, chain_columns(problem))
             if certificate is not None:
                 return certificate
-        certificate = _combined(problem, columns_of(problem, products=bool(level)))
+        certificate = _combined(problem, product_columns(problem, products=bool(level)))
         if certificate is not None:
             return certificate
     return None
 
 
-def means(problem: PolynomialProblem) -> Certificate | None:
+def certificate_of_means(problem: PolynomialProblem) -> PositivityCertificate | None:
     """A verified certificate of squares of binomials, or None."""
     return _combined(problem, binomial_columns(problem))
 
 
-def _combined(problem: PolynomialProblem, columns: list[Column]) -> Certificate | None:
+def _combined(
+    problem: PolynomialProblem, columns: list[CertificateColumn]
+) -> PositivityCertificate | None:
     """A certificate with some of these columns."""
     goal = problem.goal.polynomial
     strict = problem.goal.kind == ">"
     if not strict and not goal:
-        return Certificate(problem, ())
-    shares = [*([Fraction(0)] if goal else []), *(SHARES if strict else ())]
+        return PositivityCertificate(problem, ())
+    shares = [*([Fraction(0)] if goal else []), *(_SHARES if strict else ())]
     for share in shares:
         polynomials = [piece.polynomial for piece in columns]
         target = goal
         if share:
-            target = goal | {STRICT: share * max(map(abs, goal.values()), default=Fraction(1))}
+            target = goal | {_STRICT: share * max(map(abs, goal.values()), default=Fraction(1))}
             polynomials = [
-                piece.polynomial | {STRICT: Fraction(1)} if piece.strict else piece.polynomial
+                piece.polynomial | {_STRICT: Fraction(1)} if piece.strict else piece.polynomial
                 for piece in columns
             ]
         try:
@@ -152,14 +158,14 @@ def _combined(problem: PolynomialProblem, columns: list[Column]) -> Certificate 
         if solution is None:
             continue
         weighed = zip(solution[0], (columns[index] for index in support), strict=True)
-        certificate = Certificate(problem, tuple(pair for pair in weighed if pair[0]))
+        certificate = PositivityCertificate(problem, tuple(pair for pair in weighed if pair[0]))
         if verify(certificate):
             return certificate
     return None
 
 
 def _proposed(
-    goal: Polynomial, polynomials: list[Polynomial], columns: list[Column]
+    goal: Polynomial, polynomials: list[Polynomial], columns: list[CertificateColumn]
 ) -> list[float] | None:
     """Coefficients of a vertex solution, in floating point."""
     import numpy as np
@@ -188,7 +194,7 @@ def _proposed(
     # The interior point method sees infeasibility at once where the simplex method cycles;
     # its crossover ends in a vertex too.
     solve: Any = linprog
-    limit = {"time_limit": left(MOST_SECONDS)}
+    limit = {"time_limit": left(_MOST_SECONDS)}
     result = solve(
         costs, A_eq=doubled, b_eq=right, bounds=(0, None), method="highs-ipm", options=limit
     )
@@ -237,12 +243,12 @@ def solutions(
     return start, directions
 
 
-def verify(certificate: Certificate) -> bool:
+def verify(certificate: PositivityCertificate) -> bool:
     """Whether a certificate proves its goal: signs, pieces, and the identity by two expansions."""
     problem = certificate.problem
     rebuilt = []
     for coefficient, piece in certificate.pieces:
-        again = column(problem, piece.factors, piece.monomial, square=piece.square)
+        again = make_column(problem, piece.factors, piece.monomial, square=piece.square)
         if again is None or (coefficient <= 0 and not again.free):
             return False
         rebuilt.append((coefficient, again))
@@ -253,7 +259,7 @@ def verify(certificate: Certificate) -> bool:
     remainder = dict(problem.goal.polynomial)
     for coefficient, piece in rebuilt:
         remainder = laurent.add(remainder, piece.polynomial, -coefficient)
-    return not remainder and holds_in_flint(problem, certificate.pieces)
+    return not remainder and _holds_in_flint(problem, certificate.pieces)
 
 
 def with_negated_goal(problem: PolynomialProblem) -> PolynomialProblem:
@@ -263,11 +269,13 @@ def with_negated_goal(problem: PolynomialProblem) -> PolynomialProblem:
     kind = ">" if goal.kind == ">=" else ">="
     added = (Constraint(negated, kind, "negation of the conclusion"),) if negated else ()
     return PolynomialProblem(
-        problem.atoms, problem.constraints + added, Constraint({}, ">", CONTRADICTION)
+        problem.atoms, problem.constraints + added, Constraint({}, ">", _CONTRADICTION)
     )
 
 
-def holds_in_flint(problem: PolynomialProblem, pieces: Sequence[tuple[Fraction, Column]]) -> bool:
+def _holds_in_flint(
+    problem: PolynomialProblem, pieces: Sequence[tuple[Fraction, CertificateColumn]]
+) -> bool:
     """Whether a goal is the sum of the factors of some pieces, multiplied out by python-flint."""
     count = len(problem.atoms) + 1
     # One variable for an atom, and one for its inverse; they are cancelled at the end.

@@ -65,20 +65,20 @@ class Relation:
 
     def __str__(self) -> str:
         sign = "=" if self.kind == "==" else self.kind
-        return f"{plain(self.small)} {sign} {plain(self.large)}"
+        return f"{expression_text(self.small)} {sign} {expression_text(self.large)}"
 
 
 @dataclass(frozen=True)
 class Sequent:
-    """For all values of the letters: if all of `given`, then `goal`."""
+    """For all values of the letters: if all `hypotheses`, then `goal`."""
 
-    given: tuple[Relation, ...]
+    hypotheses: tuple[Relation, ...]
     goal: Relation
 
     @property
     def relations(self) -> tuple[Relation, ...]:
         """The hypotheses and the goal."""
-        return (*self.given, self.goal)
+        return (*self.hypotheses, self.goal)
 
     @property
     def symbols(self) -> tuple[Any, ...]:
@@ -89,7 +89,7 @@ class Sequent:
     def substitute(self, values: Mapping[Any, Any]) -> Sequent:
         """The sequent with some letters replaced."""
         return Sequent(
-            tuple(relation.substitute(values) for relation in self.given),
+            tuple(relation.substitute(values) for relation in self.hypotheses),
             self.goal.substitute(values),
         )
 
@@ -111,7 +111,7 @@ def relation_from(relational: Any, label: str = "") -> Relation:
     raise InvalidInput("relation", relational, "must be one of <=, <, >=, >, =, !=")
 
 
-def plain(expression: Any) -> str:
+def expression_text(expression: Any) -> str:
     """An expression as one line of plain mathematics."""
     return str(sympy.sstr(expression)).replace("**", "^")
 
@@ -127,7 +127,7 @@ KNOWN = frozenset({"Add", "Mul", "Pow", "exp", "log", "Abs", "Max", "Min", "Exp1
 _KINDS = ("integer", "even", "odd", "prime", "composite", "irrational", "rational")
 
 
-def conditions(expression: Any) -> Iterator[Relation]:
+def definedness_conditions(expression: Any) -> Iterator[Relation]:
     """What an expression needs to be defined, inner parts first."""
     for base, sign in needs(expression):
         if sign == "!=":
@@ -152,12 +152,12 @@ def side_conditions(
     requirements: dict[Relation, None] = {}
     definitions = (written[letter] for letter in sorted(used, key=str))
     for expression in (*definitions, *relation.sides):
-        for needed in conditions(expression):
+        for needed in definedness_conditions(expression):
             requirements[needed.substitute(values)] = None
-    return tuple(needed for needed in requirements if not is_plain(needed))
+    return tuple(needed for needed in requirements if not _is_evident(needed))
 
 
-def is_plain(needed: Relation) -> bool:
+def _is_evident(needed: Relation) -> bool:
     """Whether the signs of the letters say so by themselves."""
     if needed.kind == "!=":
         return bool(needed.small.is_nonzero)
@@ -171,7 +171,7 @@ def as_fact(needed: Relation) -> Relation:
     return needed
 
 
-def resolved(where: tuple[tuple[Any, Any], ...]) -> dict[Any, Any]:
+def resolve_definitions(where: tuple[tuple[Any, Any], ...]) -> dict[Any, Any]:
     """Definitions, each with all the others put in; InvalidInput if a letter defines itself."""
     definitions = dict(where)
     if len(definitions) < len(where):
@@ -186,7 +186,7 @@ def resolved(where: tuple[tuple[Any, Any], ...]) -> dict[Any, Any]:
     return done
 
 
-def unknown_part(relations: tuple[Relation, ...]) -> str:
+def unknown_term(relations: tuple[Relation, ...]) -> str:
     """The first thing in some relations that no prover here knows, or nothing.
 
     Raises InvalidInput if something is no exact real number, or two letters share a name.
@@ -241,7 +241,7 @@ def may_have(letter: Any, value: Any) -> bool:
 
 
 #: More cases than this are not looked at.
-MOST_CASES = 64
+_MOST_CASES = 64
 
 
 def eliminate_equations(sequent: Sequent, replaced: list[tuple[Any, Any]] | None = None) -> Sequent:
@@ -250,13 +250,15 @@ def eliminate_equations(sequent: Sequent, replaced: list[tuple[Any, Any]] | None
     That the letter was positive or nonnegative stays as a hypothesis on the expression.
     `replaced`: each letter with its expression is added to it.
     """
-    for relation in sequent.given:
+    for relation in sequent.hypotheses:
         for letter, expression in itertools.permutations(relation.sides):
             if relation.kind != "==" or not letter.is_Symbol or expression.has(letter):
                 continue
             if sequent.goal.substitute({letter: expression}).difference.has(*UNDEFINED):
                 continue
-            remaining = [hypothesis for hypothesis in sequent.given if hypothesis is not relation]
+            remaining = [
+                hypothesis for hypothesis in sequent.hypotheses if hypothesis is not relation
+            ]
             if letter.is_nonnegative and not expression.is_nonnegative:
                 kind = "<" if letter.is_positive else "<="
                 remaining.append(Relation(ZERO, expression, kind, relation.label))
@@ -266,16 +268,16 @@ def eliminate_equations(sequent: Sequent, replaced: list[tuple[Any, Any]] | None
             # A hypothesis that has no value now is left out: that only weakens what is known.
             defined = (
                 hypothesis
-                for hypothesis in smaller.given
+                for hypothesis in smaller.hypotheses
                 if not hypothesis.difference.has(*UNDEFINED)
             )
-            return eliminate_equations(replace(smaller, given=tuple(defined)), replaced)
+            return eliminate_equations(replace(smaller, hypotheses=tuple(defined)), replaced)
     return sequent
 
 
 def recognise_signs(sequent: Sequent) -> Sequent:
     """A sequent whose letters carry the signs that a hypothesis of the form e <= letter shows."""
-    for relation in sequent.given:
+    for relation in sequent.hypotheses:
         letter, bound = relation.large, relation.small
         if not letter.is_Symbol or letter.is_positive or relation.kind == "==":
             continue
@@ -289,19 +291,19 @@ def recognise_signs(sequent: Sequent) -> Sequent:
     return sequent
 
 
-def normal(sequent: Sequent) -> Sequent:
+def normal_form(sequent: Sequent) -> Sequent:
     """A sequent whose expressions are built anew, so that none is left unevaluated."""
     relations = [
-        replace(relation, small=_built(relation.small), large=_built(relation.large))
+        replace(relation, small=_rebuilt(relation.small), large=_rebuilt(relation.large))
         for relation in sequent.relations
     ]
     return Sequent(tuple(relations[:-1]), relations[-1])
 
 
-def _built(expression: Any) -> Any:
+def _rebuilt(expression: Any) -> Any:
     if not expression.args:
         return expression
-    built = expression.func(*map(_built, expression.args))
+    built = expression.func(*map(_rebuilt, expression.args))
     if built.is_Pow and built.base.is_positive and not built.exp.is_number:
         return sympy.exp(built.exp * sympy.log(built.base)) if built.base != sympy.E else built
     return built
@@ -316,43 +318,43 @@ def relax(sequent: Sequent) -> tuple[Sequent, bool]:
     exact = True
     while (piece := _innermost(sequent)) is not None:
         size = isinstance(piece, sympy.Abs)
-        letter = sympy.Symbol(plain(piece), nonnegative=True if size else None, real=True)
-        values = _values(piece)
+        letter = sympy.Symbol(expression_text(piece), nonnegative=True if size else None, real=True)
+        values = _branches(piece)
         if isinstance(piece, sympy.Min):
             facts = [Relation(letter, value, "<=", "definition") for value in values]
         else:
             facts = [Relation(value, letter, "<=", "definition") for value in values]
         bounds = [
             relation
-            for relation in sequent.given
+            for relation in sequent.hypotheses
             if size and relation.small == piece and relation.kind != "=="
         ]
         direct = [replace(bound, small=value) for bound in bounds for value in values]
-        rest = [relation for relation in sequent.given if relation not in bounds]
+        rest = [relation for relation in sequent.hypotheses if relation not in bounds]
         hypotheses = (*rest, *direct)
         if any(r.small.has(piece) or r.large.has(piece) for r in (*hypotheses, sequent.goal)):
             exact = False
-            hypotheses = (*sequent.given, *direct, *facts)
+            hypotheses = (*sequent.hypotheses, *direct, *facts)
         sequent = Sequent(hypotheses, sequent.goal).substitute({piece: letter})
     return sequent, exact
 
 
-def split(sequent: Sequent) -> list[Sequent] | None:
+def split_cases(sequent: Sequent) -> list[Sequent] | None:
     """The sequents without Abs, Max and Min, one for each pattern of signs; None if too many."""
     done: list[Sequent] = []
     open_cases = [sequent]
     while open_cases:
         case = open_cases.pop()
-        if len(done) + len(open_cases) >= MOST_CASES:
+        if len(done) + len(open_cases) >= _MOST_CASES:
             return None
         piece = _innermost(case)
         if piece is None:
             done.append(recognise_signs(case))
             continue
-        for value in _values(piece):
+        for value in _branches(piece):
             # abs(X) is X where 0 <= X; Max(X, Y) is X where Y <= X
             alternatives = [
-                alternative for alternative in _values(piece) if alternative is not value
+                alternative for alternative in _branches(piece) if alternative is not value
             ]
             ends = [ZERO] if isinstance(piece, sympy.Abs) else alternatives
             is_minimum = isinstance(piece, sympy.Min)
@@ -360,11 +362,11 @@ def split(sequent: Sequent) -> list[Sequent] | None:
                 Relation(*((value, x) if is_minimum else (x, value)), "<=", "case") for x in ends
             ]
             changed = case.substitute({piece: value})
-            open_cases.append(replace(changed, given=(*changed.given, *facts)))
+            open_cases.append(replace(changed, hypotheses=(*changed.hypotheses, *facts)))
     return done
 
 
-def _values(piece: Any) -> tuple[Any, ...]:
+def _branches(piece: Any) -> tuple[Any, ...]:
     """What Abs, Max or Min may be."""
     return (piece.args[0], -piece.args[0]) if isinstance(piece, sympy.Abs) else piece.args
 

@@ -22,10 +22,10 @@ import numpy as np
 
 from swingby.proofs.prover.scalar.exact_value import (
     PRECISIONS,
-    Condition,
+    CompiledRelation,
     Undefined,
-    compiled,
-    condition,
+    compile_expression,
+    compile_relation,
     edge_of,
 )
 from swingby.proofs.prover.scalar.laurent import Constraint, PolynomialProblem
@@ -33,13 +33,13 @@ from swingby.proofs.prover.scalar.relation import Relation, Sequent, may_have
 from swingby.theory.balls import precision
 
 #: The order in which letters get values; others follow by name.
-ORDER = (
+_ORDER = (
     "alpha", "gamma", "C", "K", "kappa", "d", "beta", "P", "a_j", "a_i", "a_k", "omega", "eta",
     "lambda", "x", "t_0", "t", "T",
 )  # fmt: skip
 
 #: Simple values by letter, for letters that are not fixed by Assumptions D.1 to D.5.
-SIMPLE: dict[str, tuple[str, ...]] = {
+_SIMPLE: dict[str, tuple[str, ...]] = {
     "kappa": ("121/100", "4", "36/25", "9", "25/16", "100", "1", "10201/10000"),
     "K": ("20", "100", "21"),
     "d": ("2", "1", "3", "5"),
@@ -54,15 +54,15 @@ _USUAL = ("1", "2", "1/2", "3", "10", "1/10", "4", "100", "1/100", "1/1000")
 #: Sizes of entries of W at which lines break: those of W(0), of the boundary, of the end.
 LEVELS = 6
 #: The letters in which these sizes are given.
-LEVELED = frozenset({"omega", "beta", "P"})
+_LEVELED = frozenset({"omega", "beta", "P"})
 
 #: Letters that count steps or dimensions.
-WHOLE = frozenset({"t", "t_0", "T", "d"})
+_COUNTS = frozenset({"t", "t_0", "T", "d"})
 
 
-def may_be(value: Any, letter: Any) -> bool:
+def allows(value: Any, letter: Any) -> bool:
     """Whether a letter's sign, and its being a count, allow a value."""
-    integral = letter.name not in WHOLE or value.q == 1
+    integral = letter.name not in _COUNTS or value.q == 1
     return (
         integral
         and may_have(letter, value)
@@ -70,13 +70,13 @@ def may_be(value: Any, letter: Any) -> bool:
     )
 
 
-def in_order(names: frozenset[str]) -> list[str]:
+def in_drawing_order(names: frozenset[str]) -> list[str]:
     """Letters in the order in which they get values."""
     late = {"w_ij(0)": 1, "w_ii(0)": 1, "w_ij(t_0)": 2, "w_ii(t_0)": 2, "w_ij(t)": 3, "w_ii(t)": 3}
 
     def place(name: str) -> tuple[int, int, str]:
-        if name in ORDER:
-            return (0, ORDER.index(name), name)
+        if name in _ORDER:
+            return (0, _ORDER.index(name), name)
         return (1, late.get(name, 5 if "t+1" in name else 4), name)
 
     return sorted(names, key=place)
@@ -86,8 +86,8 @@ def in_order(names: frozenset[str]) -> list[str]:
 class Space:
     """Hypotheses and a goal ready for evaluation, and points drawn where the hypotheses hold."""
 
-    given: tuple[Condition, ...]
-    goal: Condition
+    hypotheses: tuple[CompiledRelation, ...]
+    goal: CompiledRelation
     letters: Mapping[str, Any]
     #: Candidates so far.
     _found: dict[Any, list[Any]] = field(default_factory=dict, repr=False, compare=False)
@@ -97,12 +97,14 @@ class Space:
         """The space of some relations."""
         relations = (*given, goal)
         letters = sorted(frozenset().union(*(relation.symbols for relation in relations)), key=str)
-        hypotheses = tuple(map(condition, relations[:-1]))
-        return Space(hypotheses, condition(goal), {letter.name: letter for letter in letters})
+        hypotheses = tuple(map(compile_relation, relations[:-1]))
+        return Space(
+            hypotheses, compile_relation(goal), {letter.name: letter for letter in letters}
+        )
 
     def meets(self, point: Mapping[str, Any], bits: tuple[int, ...] = PRECISIONS) -> bool:
         """Whether all hypotheses certainly hold at a point."""
-        return all(c.decided(point, bits) is True for c in self.given)
+        return all(c.decided(point, bits) is True for c in self.hypotheses)
 
     def refutes(self, point: Mapping[str, Any], bits: tuple[int, ...] = PRECISIONS) -> bool:
         """Whether all hypotheses certainly hold at a point and the goal certainly fails."""
@@ -122,7 +124,7 @@ class Space:
         others every third one is 0, where it may be.
         """
         point = dict(start)
-        names = in_order(frozenset(self.letters) - start.keys())
+        names = in_drawing_order(frozenset(self.letters) - start.keys())
         for name in self.defined_last(names) if defined_last else names:
             values = self.candidates(name, point)
             if not values:
@@ -142,7 +144,7 @@ class Space:
     def defined_last(self, names: list[str]) -> list[str]:
         """The same letters, each behind those of an equation that it is one side of."""
         after: dict[str, frozenset[str]] = {}
-        for relation in (hypothesis.relation for hypothesis in self.given):
+        for relation in (hypothesis.relation for hypothesis in self.hypotheses):
             for letter, value in itertools.permutations(relation.sides):
                 if relation.kind == "==" and letter.is_Symbol and not value.has(letter):
                     after.setdefault(letter.name, frozenset(map(str, value.free_symbols)))
@@ -163,16 +165,18 @@ class Space:
         """
         alone = [
             relation
-            for relation in (*self.given, self.goal)
+            for relation in (*self.hypotheses, self.goal)
             if relation.letters - point.keys() == {name}
         ]
-        used = LEVELED.union(*(relation.letters for relation in alone)) & point.keys()
-        key = (name, *((letter, whole_numbers(point[letter])) for letter in sorted(used)))
+        used = _LEVELED.union(*(relation.letters for relation in alone)) & point.keys()
+        key = (name, *((letter, numerator_denominator(point[letter])) for letter in sorted(used)))
         if key not in self._found:
             self._found[key] = self._candidates(name, point, alone)
         return self._found[key]
 
-    def _candidates(self, name: str, point: Mapping[str, Any], alone: list[Condition]) -> list[Any]:
+    def _candidates(
+        self, name: str, point: Mapping[str, Any], alone: list[CompiledRelation]
+    ) -> list[Any]:
         """The candidates, by the conditions in which the letter alone has no value."""
         letter = self.letters[name]
         lower, upper = (flint.fmpq(0), None) if letter.is_nonnegative else (None, None)
@@ -182,7 +186,7 @@ class Space:
             strict = hypothesis.relation.kind == "<"
             for value, side in _edges(hypothesis, letter, point):
                 if hypothesis.relation.kind == "==":
-                    return [value] if may_be(value, letter) else []
+                    return [value] if allows(value, letter) else []
                 if side > 0 and (lower is None or value > lower or (value == lower and strict)):
                     lower, lower_open = value, strict
                 if side < 0 and (upper is None or value < upper or (value == upper and strict)):
@@ -201,23 +205,25 @@ class Space:
                 values += [lower + (abs(lower) or flint.fmpq(1)) / 1000, lower * 2]
             if upper is not None:
                 values.append((lower + upper) / 2)
-        simple = [number(text) for text in SIMPLE.get(name, _USUAL)]
+        simple = [parse_rational(text) for text in _SIMPLE.get(name, _USUAL)]
         if not letter.is_nonnegative:
             simple += [flint.fmpq(0), *(-value for value in simple)]
         elif not letter.is_positive:
             simple.insert(0, flint.fmpq(0))
         simple = [*levels(name, point), *simple]
-        values = [*simple[:1], *values, *simple[1:]] if name in SIMPLE else [*values, *simple]
+        values = [*simple[:1], *values, *simple[1:]] if name in _SIMPLE else [*values, *simple]
         return [
             value
-            for value in dict(zip(map(whole_numbers, values), values, strict=True)).values()
+            for value in dict(zip(map(numerator_denominator, values), values, strict=True)).values()
             if (lower is None or value > lower or (value == lower and not lower_open))
             and (upper is None or value < upper or (value == upper and not upper_open))
-            and may_be(value, letter)
+            and allows(value, letter)
         ]
 
 
-def _edges(relation: Condition, letter: Any, point: Mapping[str, Any]) -> list[tuple[Any, int]]:
+def _edges(
+    relation: CompiledRelation, letter: Any, point: Mapping[str, Any]
+) -> list[tuple[Any, int]]:
     """The edges seen from positive and from negative values: Abs has two."""
     edges = [edge_of(relation, letter.name, point)]
     if not letter.is_nonnegative:
@@ -227,30 +233,30 @@ def _edges(relation: Condition, letter: Any, point: Mapping[str, Any]) -> list[t
 
 def levels(name: str, point: Mapping[str, Any]) -> list[Any]:
     """The :data:`LEVELS` sizes that an entry of W takes in the proofs; none for other letters."""
-    if not name.startswith("w_") or not point.keys() >= LEVELED:
+    if not name.startswith("w_") or not point.keys() >= _LEVELED:
         return []
     omega, upper = point["omega"], point["beta"] * point["omega"]
     return [omega, omega / 1000, point["P"] * upper, upper, flint.fmpq(1, 2), flint.fmpq(1)]
 
 
-def number(text: str) -> Any:
+def parse_rational(text: str) -> Any:
     """A rational such as 121/100."""
     over, _, under = text.partition("/")
     return flint.fmpq(int(over), int(under or 1))
 
 
-def whole_numbers(value: Any) -> tuple[int, int]:
+def numerator_denominator(value: Any) -> tuple[int, int]:
     """A rational as its numerator and denominator, whose hash is quick."""
     return int(value.p), int(value.q)
 
 
-def rounder(value: Any, letter: Any, preferred: list[Any]) -> Iterator[Any]:
+def rounder_values(value: Any, letter: Any, preferred: list[Any]) -> Iterator[Any]:
     """Values that print shorter than a given one, the simplest first."""
-    size = len(compact(value))
+    size = len(short_text(value))
     for option in [*map(flint.fmpq, (1, 2, 0, -1)), flint.fmpq(1, 2), flint.fmpq(10), *preferred]:
         if option == value:
             return
-        if may_be(option, letter) and len(compact(option)) <= size:
+        if allows(option, letter) and len(short_text(option)) <= size:
             yield option
     bits = int(value.p.bit_length()) - int(value.q.bit_length())
     shift = math.floor(bits * math.log10(2))
@@ -264,11 +270,11 @@ def rounder(value: Any, letter: Any, preferred: list[Any]) -> Iterator[Any]:
             Fraction(math.ceil(scaled * digits), digits),
         ):
             option = flint.fmpq(approximation.numerator, approximation.denominator) * scale
-            if may_be(option, letter) and len(compact(option)) < size:
+            if allows(option, letter) and len(short_text(option)) < size:
                 yield option
 
 
-def compact(value: Any) -> str:
+def short_text(value: Any) -> str:
     """A rational as short exact text: "1/720", "10^-90", "1/7040*10^90"."""
     pieces, exponent = [], 0
     for integer, sign in ((value.p, 1), (value.q, -1)):
@@ -284,7 +290,7 @@ def compact(value: Any) -> str:
 
 
 #: Points that are tried in any case, and until one of them meets the hypotheses.
-DRAWS, MOST_DRAWS = 12, 200
+_DRAWS, _MOST_DRAWS = 12, 200
 
 
 def check_translation(sequent: Sequent, problem: PolynomialProblem, *, rng: int = 0) -> int:
@@ -293,21 +299,23 @@ def check_translation(sequent: Sequent, problem: PolynomialProblem, *, rng: int 
     Raises RuntimeError where a constraint fails, or the goals contradict each other.
     """
     generator = np.random.default_rng(rng)
-    space = Space.of(sequent.given, sequent.goal)
+    space = Space.of(sequent.hypotheses, sequent.goal)
     compared = 0
-    for count in range(MOST_DRAWS):
-        if count >= DRAWS and compared:
+    for count in range(_MOST_DRAWS):
+        if count >= _DRAWS and compared:
             break
         point = space.draw({}, generator)
         if point is None or not space.meets(point):
             continue
         with precision(256):
             try:
-                atoms = [flint.arb(compiled(atom.meaning)(point)) for atom in problem.atoms]
+                atoms = [
+                    flint.arb(compile_expression(atom.meaning)(point)) for atom in problem.atoms
+                ]
             except (Undefined, ZeroDivisionError):
                 continue
-            broken = [c for c in problem.constraints if _truth(c, atoms) is False]
-            truth = _truth(problem.goal, atoms)
+            broken = [c for c in problem.constraints if _constraint_holds(c, atoms) is False]
+            truth = _constraint_holds(problem.goal, atoms)
         expected = space.goal.decided(point)
         if broken or (truth is not None and expected is not None and truth != expected):
             raise RuntimeError(f"the polynomial form of {sequent.goal} is wrong at {point}")
@@ -315,7 +323,7 @@ def check_translation(sequent: Sequent, problem: PolynomialProblem, *, rng: int 
     return compared
 
 
-def _truth(constraint: Constraint, atoms: list[Any]) -> bool | None:
+def _constraint_holds(constraint: Constraint, atoms: list[Any]) -> bool | None:
     """Whether a constraint holds; None where balls do not tell it from an equation."""
     total = flint.arb(0)
     for term, value in constraint.polynomial.items():
@@ -329,7 +337,7 @@ def _truth(constraint: Constraint, atoms: list[Any]) -> bool | None:
 def identity_at_points(sequent: Sequent, *, rng: int = 0) -> int:
     """At how many random points an equation holds; RuntimeError if it fails at one."""
     generator = np.random.default_rng(rng)
-    goal = condition(sequent.goal)
+    goal = compile_relation(sequent.goal)
     points = [
         {name: flint.fmpq(*map(int, generator.integers(1, 50, 2))) for name in sorted(goal.letters)}
         for _ in range(6)

@@ -18,7 +18,7 @@ import sympy
 
 from swingby.errors import InvalidInput
 from swingby.proofs.language.claim import ENOUGH, Claim
-from swingby.proofs.prover.evidence import TAUTOLOGY, Judged, Witness, undecided
+from swingby.proofs.prover.evidence import TAUTOLOGY, ClaimVerdict, Witness, undecided
 from swingby.proofs.prover.scalar.branch_and_bound import prove_on_boxes, prove_on_line
 from swingby.proofs.prover.scalar.counterexample import (
     LONG,
@@ -28,11 +28,11 @@ from swingby.proofs.prover.scalar.counterexample import (
     counterexample,
     model,
 )
-from swingby.proofs.prover.scalar.laurent import PolynomialProblem, opinion
+from swingby.proofs.prover.scalar.laurent import PolynomialProblem, check_with_z3
 from swingby.proofs.prover.scalar.positivity_certificate import (
-    Certificate,
-    find,
-    means,
+    PositivityCertificate,
+    certificate_of_means,
+    find_certificate,
     with_negated_goal,
 )
 from swingby.proofs.prover.scalar.relation import (
@@ -41,17 +41,17 @@ from swingby.proofs.prover.scalar.relation import (
     Sequent,
     as_fact,
     eliminate_equations,
-    normal,
-    plain,
+    expression_text,
+    normal_form,
     recognise_signs,
     relation_from,
     relax,
-    resolved,
+    resolve_definitions,
     side_conditions,
     signs_of_denominators,
     signs_of_letters,
-    split,
-    unknown_part,
+    split_cases,
+    unknown_term,
 )
 from swingby.proofs.prover.scalar.sampling import check_translation, identity_at_points
 from swingby.proofs.prover.scalar.squares import sum_of_squares
@@ -89,7 +89,7 @@ class Attempt:
 
 
 @dataclass(frozen=True)
-class Form:
+class PolynomialForm:
     """A sequent as a polynomial problem, and the name of the way in which it became one."""
 
     name: str
@@ -98,7 +98,7 @@ class Form:
 
 
 #: A way to prove a form; None where it does not work.
-Way = Callable[[Form], Attempt | None]
+_Way = Callable[[PolynomialForm], Attempt | None]
 
 
 def by_expansion(sequent: Sequent) -> Attempt:
@@ -124,7 +124,11 @@ def by_expansion(sequent: Sequent) -> Attempt:
 def _checkable(replaced: list[tuple[Any, Any]], **steps: Any) -> dict[str, Any]:
     """A certificate as ``check.py`` reads it; without steps, that two sides are the same."""
     empty: dict[str, Any] = {"tangents": [], "turned": False, "facts": [], "pieces": []}
-    return empty | steps | {"replaced": [[str(letter), plain(value)] for letter, value in replaced]}
+    return (
+        empty
+        | steps
+        | {"replaced": [[str(letter), expression_text(value)] for letter, value in replaced]}
+    )
 
 
 def by_certificate(sequent: Sequent, *, quick: bool = False) -> Attempt:
@@ -152,7 +156,7 @@ def by_certificate(sequent: Sequent, *, quick: bool = False) -> Attempt:
     logs = {log for relation in prepared.relations for log in relation.difference.atoms(sympy.log)}
 
     def complete(attempt: Attempt) -> Attempt:
-        tangents = sorted(map(plain, logs))
+        tangents = sorted(map(expression_text, logs))
         steps = [step | {"tangents": step["tangents"] + tangents} for step in attempt.proof]
         return replace(attempt, proof=tuple(_checkable(replaced, **step) for step in steps))
 
@@ -161,7 +165,7 @@ def by_certificate(sequent: Sequent, *, quick: bool = False) -> Attempt:
         attempt = combined(recognise_signs(relaxed))
         if attempt.proved or exact:
             return complete(attempt)
-    cases = split(prepared)
+    cases = split_cases(prepared)
     if cases is None:
         return Attempt(False, tried=("too many cases",))
     if len(cases) == 1:
@@ -169,7 +173,7 @@ def by_certificate(sequent: Sequent, *, quick: bool = False) -> Attempt:
 
     def labelled(case: Sequent) -> Attempt:
         attempt = combined(case)
-        conditions = ", ".join(str(r) for r in case.given if r.label == "case")
+        conditions = ", ".join(str(r) for r in case.hypotheses if r.label == "case")
         return replace(attempt, evidence=(f"case {conditions}:", *attempt.evidence), proof=())
 
     return _together(map(labelled, cases))
@@ -200,15 +204,15 @@ def _combined(case: Sequent, *, quick: bool) -> Attempt:
         if attempt is not None:
             return attempt
     for form in [] if quick else polynomials:
-        answer, point = opinion(form.problem)
+        answer, point = check_with_z3(form.problem)
         tried.append(f"z3 in {form.name}: {answer}" + ", no proof by itself" * (answer == "unsat"))
         candidates += [point] if point else []
     return Attempt(False, tried=tuple(tried), candidates=tuple(candidates))
 
 
 def _ways(
-    case: Sequent, polynomials: list[Form], quick: bool, tried: list[str]
-) -> Iterator[tuple[Form, Way]]:
+    case: Sequent, polynomials: list[PolynomialForm], quick: bool, tried: list[str]
+) -> Iterator[tuple[PolynomialForm, _Way]]:
     """Forms of a sequent and ways to prove them, from cheap to dear; made when they are needed."""
     curved = any(relation.difference.has(sympy.exp, sympy.log) for relation in case.relations)
     forms = polynomials + (_forms(tried, ("logarithms", case, True)) if curved else [])
@@ -229,7 +233,7 @@ def _ways(
             yield from itertools.product(tangents, [way])
 
 
-def _forms(tried: list[str], *forms: tuple[str, Sequent, bool]) -> list[Form]:
+def _forms(tried: list[str], *forms: tuple[str, Sequent, bool]) -> list[PolynomialForm]:
     """Those of some forms that there are; why there is none of the others goes to `tried`."""
     translated = []
     for name, sequent, logarithmic in forms:
@@ -238,30 +242,30 @@ def _forms(tried: list[str], *forms: tuple[str, Sequent, bool]) -> list[Form]:
         except (Untranslatable, ValueError) as reason:
             tried.append(f"{name}: {reason}")
         else:
-            translated.append(Form(name, sequent, problem))
+            translated.append(PolynomialForm(name, sequent, problem))
     return translated
 
 
-def _single(form: Form) -> Attempt | None:
-    return _accepted(form, find(form.problem, effort=0))
+def _single(form: PolynomialForm) -> Attempt | None:
+    return _accepted(form, find_certificate(form.problem, effort=0))
 
 
-def _pairs(form: Form) -> Attempt | None:
+def _pairs(form: PolynomialForm) -> Attempt | None:
     """Chains of hypotheses and products of two, also against the negation of the goal."""
     for problem in (form.problem, with_negated_goal(form.problem)):
-        attempt = _accepted(form, find(problem, least=1))
+        attempt = _accepted(form, find_certificate(problem, least=1))
         if attempt is not None:
             return attempt
     return None
 
 
-def _squares(form: Form) -> Attempt | None:
+def _squares(form: PolynomialForm) -> Attempt | None:
     """Inequalities between means, and sums of squares."""
     if "logarithms" in form.name:
         return None
-    ways = [(form.problem, means), (form.problem, sum_of_squares)]
+    ways = [(form.problem, certificate_of_means), (form.problem, sum_of_squares)]
     if form.name == "polynomials":
-        ways.insert(1, (with_negated_goal(form.problem), means))
+        ways.insert(1, (with_negated_goal(form.problem), certificate_of_means))
     for problem, search in ways:
         certificate = None
         with contextlib.suppress(OutOfTime), processor_time(SQUARES):
@@ -271,7 +275,7 @@ def _squares(form: Form) -> Attempt | None:
     return None
 
 
-def _accepted(form: Form, certificate: Certificate | None) -> Attempt | None:
+def _accepted(form: PolynomialForm, certificate: PositivityCertificate | None) -> Attempt | None:
     """A certificate as an attempt that proves, once its translation and z3 do not contradict."""
     if certificate is None:
         return None
@@ -280,7 +284,7 @@ def _accepted(form: Form, certificate: Certificate | None) -> Attempt | None:
     used = tuple(
         constraint for constraint in problem.constraints if constraint.label in certificate.used
     )
-    answer, _ = opinion(replace(problem, constraints=used), timeout=1500)
+    answer, _ = check_with_z3(replace(problem, constraints=used), timeout=1500)
     if answer == "sat":
         raise RuntimeError(f"z3 contradicts a certificate of {case.goal}: {certificate}")
     lines = [str(certificate) if form.name == "polynomials" else f"in {form.name}: {certificate}"]
@@ -295,13 +299,13 @@ def _accepted(form: Form, certificate: Certificate | None) -> Attempt | None:
         exponential.exp for r in case.relations for exponential in r.difference.atoms(sympy.exp)
     }
     exponents |= {a.meaning.exp for a in problem.atoms if isinstance(a.meaning, sympy.exp)}
-    proof = certificate.steps() | {"tangents": sorted(map(plain, exponents))}
+    proof = certificate.steps() | {"tangents": sorted(map(expression_text, exponents))}
     return Attempt(True, f"certificate, {agrees}", tuple(lines), proof=(proof,))
 
 
 def by_boxes(sequent: Sequent) -> Attempt:
     """Boxes, for one or two letters."""
-    cases = split(recognise_signs(eliminate_equations(sequent)))
+    cases = split_cases(recognise_signs(eliminate_equations(sequent)))
     if cases is None:
         return Attempt(False, tried=("too many cases",))
     lines: list[str] = []
@@ -325,7 +329,7 @@ def by_whole_numbers(sequent: Sequent) -> Attempt:
     for at in (sympy.S.Zero, sympy.S.NegativeOne) if len(integers) == 1 else ():
         ends = (integers[0], at), (at + 1, integers[0])
         cases = (Relation(small, large, "<=", "case") for small, large in ends)
-        halves = (replace(sequent, given=(*sequent.given, case)) for case in cases)
+        halves = (replace(sequent, hypotheses=(*sequent.hypotheses, case)) for case in cases)
         attempt = _together(by_certificate(half) for half in halves)
         if attempt.proved:
             line = f"{integers[0]} is a whole number: at most {at}, or at least {at + 1}"
@@ -333,7 +337,7 @@ def by_whole_numbers(sequent: Sequent) -> Attempt:
     return Attempt(False)
 
 
-class Unknown(Exception):
+class UnknownFunction(Exception):
     """A function that no prover here knows."""
 
 
@@ -353,7 +357,7 @@ class Question:
     empty: str
 
 
-def judge_scalar(claim: Claim, *, rng: int = 0, seconds: float = BUDGET) -> Judged:
+def decide_scalar(claim: Claim, *, rng: int = 0, seconds: float = BUDGET) -> ClaimVerdict:
     """The verdict on a claim between real expressions.
 
     `claim`: its conclusion is one of <=, <, >=, >, =, !=, or an And of them. A chain is proved if
@@ -368,14 +372,14 @@ def judge_scalar(claim: Claim, *, rng: int = 0, seconds: float = BUDGET) -> Judg
     found, which only a bug can do.
     """
     try:
-        search, questions = prepared(claim)
-    except Unknown as part:
+        search, questions = prepare_claim(claim)
+    except UnknownFunction as part:
         return undecided("no prover", f"no prover knows {part}")
     if claim.quantifier == "exists":
         return _existence(search, questions, rng, seconds)
     with processor_time(seconds):
-        point = model(search.to(questions[0].goal), rng=rng) if claim.given else None
-    judgements = [_standing(search, question, rng, seconds) for question in questions]
+        point = model(search.with_goal(questions[0].goal), rng=rng) if claim.given else None
+    judgements = [_decide_question(search, question, rng, seconds) for question in questions]
     judged = (
         judgements[0] if len(judgements) == 1 else _chain([q.goal for q in questions], judgements)
     )
@@ -384,24 +388,24 @@ def judge_scalar(claim: Claim, *, rng: int = 0, seconds: float = BUDGET) -> Judg
     if point is not None:
         coordinates = ", ".join(f"{name} = {value}" for name, value in point.items())
         return replace(judged, evidence=(*judged.evidence, f"its hypotheses hold at {coordinates}"))
-    if _judge(search, rng, seconds / 4, thorough=False).verdict is Finding.PROVED:
+    if _decide(search, rng, seconds / 4, thorough=False).verdict is Finding.PROVED:
         reason = "the hypotheses contradict each other: anything follows from them"
-        return Judged(Finding.UNDECIDED, "vacuous", judged.evidence, tried=(reason,))
+        return ClaimVerdict(Finding.UNDECIDED, "vacuous", judged.evidence, tried=(reason,))
     return replace(
         judged, evidence=(*judged.evidence, "no point that meets its hypotheses is known")
     )
 
 
-def prepared(claim: Claim) -> tuple[Search, list[Question]]:
+def prepare_claim(claim: Claim) -> tuple[Search, list[Question]]:
     """The hypotheses of a claim with all that they imply by being defined, and its relations.
 
-    Raises InvalidInput as in :func:`judge_scalar`; Unknown for what no prover here knows.
+    Raises InvalidInput as in :func:`decide_scalar`; Unknown for what no prover here knows.
     """
     if claim.quantifier not in ("for all", "exists"):
         raise InvalidInput(
             "quantifier", claim.quantifier, "must be 'for all' or 'exists'", claim.id
         )
-    definitions, where = dict(claim.where), resolved(claim.where)
+    definitions, where = dict(claim.where), resolve_definitions(claim.where)
     written = [relation_from(hypothesis.relation, hypothesis.source) for hypothesis in claim.given]
     goals = [relation_from(relation, claim.id) for relation in claim.conditions]
     if not goals:
@@ -411,20 +415,20 @@ def prepared(claim: Claim) -> tuple[Search, list[Question]]:
         Question(
             goal.substitute(where),
             side_conditions(goal, definitions, where),
-            _emptiness(goal, where, written),
+            _why_empty(goal, where, written),
         )
         for goal in goals
     ]
-    unknown = unknown_part((*hypotheses, *(question.goal for question in questions)))
+    unknown = unknown_term((*hypotheses, *(question.goal for question in questions)))
     if unknown:
-        raise Unknown(unknown)
+        raise UnknownFunction(unknown)
     try:
         for question in questions:
-            unknown_part(normal(Sequent(tuple(hypotheses), question.goal)).relations)
+            unknown_term(normal_form(Sequent(tuple(hypotheses), question.goal)).relations)
     except InvalidInput as error:
         if error.value != sympy.I:
             raise
-        raise Unknown("the root of a negative number") from None
+        raise UnknownFunction("the root of a negative number") from None
     # A hypothesis holds only where it is defined.
     facts = [
         needed for relation in written for needed in side_conditions(relation, definitions, where)
@@ -436,26 +440,28 @@ def prepared(claim: Claim) -> tuple[Search, list[Question]]:
     return search, questions
 
 
-def certified(claim: Claim) -> tuple[dict[str, Any], ...]:
+def certificates_of(claim: Claim) -> tuple[dict[str, Any], ...]:
     """What :mod:`check_proof` accepts of a claim that boxes prove, where sums do too."""
-    search, questions = prepared(claim)
+    search, questions = prepare_claim(claim)
     proof: list[dict[str, Any]] = []
     for goal in (
         relation for question in questions for relation in (*question.needed, question.goal)
     ):
-        sequents = [normal(reading) for reading in _readings(search.to(goal).sequent)[:2]]
+        sequents = [
+            normal_form(reading) for reading in _readings(search.with_goal(goal).sequent)[:2]
+        ]
         attempt = by_expansion(sequents[0])
         with contextlib.suppress(OutOfTime), processor_time(CERTIFIED):
             for sequent in sequents:
                 attempt = attempt if attempt.proved else by_certificate(sequent)
         if not attempt.proof:
             return ()
-        proof += _proved(attempt, goal).proof
-        search = search.knowing(as_fact(goal))
+        proof += _proved_verdict(attempt, goal).proof
+        search = search.with_facts(as_fact(goal))
     return tuple(proof)
 
 
-def _emptiness(goal: Relation, where: dict[Any, Any], written: list[Relation]) -> str:
+def _why_empty(goal: Relation, where: dict[Any, Any], written: list[Relation]) -> str:
     """Why a relation says nothing, as it is written; empty if it says something."""
     pairs = itertools.permutations(goal.sides)
     defined = any(letter in where and where[letter] == value for letter, value in pairs)
@@ -464,46 +470,49 @@ def _emptiness(goal: Relation, where: dict[Any, Any], written: list[Relation]) -
     return ASSUMED if goal in written else ""
 
 
-def _standing(search: Search, question: Question, rng: int, seconds: float) -> Judged:
+def _decide_question(search: Search, question: Question, rng: int, seconds: float) -> ClaimVerdict:
     """The verdict on one relation: it is defined wherever the hypotheses hold, and true there."""
     evidence: list[str] = []
     open_conditions: list[str] = []
     proof: list[dict[str, Any]] = []
     for needed in question.needed:
-        judged = _judge(search.to(needed), rng, seconds / 4, thorough=False)
+        judged = _decide(search.with_goal(needed), rng, seconds / 4, thorough=False)
         if judged.verdict is Finding.REFUTED and needed.label != ENOUGH:
             return replace(judged, method=f"{judged.method}: the line is not defined there")
         if judged.verdict is Finding.PROVED:
             evidence += [f"defined, as {needed}", *judged.evidence]
             proof += judged.proof
-            search = search.knowing(as_fact(needed))
+            search = search.with_facts(as_fact(needed))
         else:
             open_conditions.append(f"whether {needed}, which the line needs to be defined")
     goal = question.goal
     if question.empty:
-        fact = [f"{plain(goal.large)} - ({plain(goal.small)})", goal.kind.replace("==", "=")]
+        fact = [
+            f"{expression_text(goal.large)} - ({expression_text(goal.small)})",
+            goal.kind.replace("==", "="),
+        ]
         steps = {"facts": [fact], "pieces": [["1", "1", [0], "1"]]}
         itself = _checkable([], **(steps if question.empty == ASSUMED else {}))
-        judged = _proved(Attempt(True, TAUTOLOGY, (question.empty,), proof=(itself,)), goal)
+        judged = _proved_verdict(Attempt(True, TAUTOLOGY, (question.empty,), proof=(itself,)), goal)
     else:
-        judged = _judge(search.to(goal), rng, seconds)
+        judged = _decide(search.with_goal(goal), rng, seconds)
     for positive in signs_of_denominators(goal):
         if judged.verdict is not Finding.UNDECIDED:
             break
-        sure = _judge(search.to(positive), rng, seconds / 4, thorough=False)
+        sure = _decide(search.with_goal(positive), rng, seconds / 4, thorough=False)
         if sure.verdict is Finding.PROVED:
             evidence += [f"as {positive}", *sure.evidence]
             proof += sure.proof
-            search = search.knowing(positive)
-            judged = _judge(search.to(goal), rng, seconds / 2, thorough=False)
+            search = search.with_facts(positive)
+            judged = _decide(search.with_goal(goal), rng, seconds / 2, thorough=False)
     if judged.verdict is Finding.PROVED and open_conditions:
         tried = ("proved only where it is defined", *open_conditions)
-        return Judged(Finding.UNDECIDED, judged.method, judged.evidence, tried=tried)
+        return ClaimVerdict(Finding.UNDECIDED, judged.method, judged.evidence, tried=tried)
     complete = (*proof, *judged.proof) if judged.proof else ()
     return replace(judged, evidence=(*evidence, *judged.evidence), proof=complete)
 
 
-def _chain(goals: list[Relation], judgements: list[Judged]) -> Judged:
+def _chain(goals: list[Relation], judgements: list[ClaimVerdict]) -> ClaimVerdict:
     proof = (
         [step for judged in judgements for step in judged.proof]
         if all(p.proof for p in judgements)
@@ -521,10 +530,10 @@ def _chain(goals: list[Relation], judgements: list[Judged]) -> Judged:
         return replace(first, evidence=evidence, parts=by_goal)
     verdict = Finding.PROVED if verdicts == {Finding.PROVED} else Finding.UNDECIDED
     tried = tuple(dict.fromkeys(line for judged in judgements for line in judged.tried))
-    return Judged(verdict, methods, evidence, tried=tried, parts=by_goal, proof=tuple(proof))
+    return ClaimVerdict(verdict, methods, evidence, tried=tried, parts=by_goal, proof=tuple(proof))
 
 
-def _existence(search: Search, questions: list[Question], rng: int, seconds: float) -> Judged:
+def _existence(search: Search, questions: list[Question], rng: int, seconds: float) -> ClaimVerdict:
     """Judge "exists" by its negation: the other relations given, the last one fails."""
     inequalities = [question for question in questions if question.goal.kind != "=="]
     last = inequalities[-1] if inequalities else None
@@ -537,13 +546,13 @@ def _existence(search: Search, questions: list[Question], rng: int, seconds: flo
         if condition.label != ENOUGH
     ]
     target = FALSUM if last is None else last.goal.negation()
-    judged = _judge(search.knowing(*map(as_fact, facts)).to(target), rng, seconds)
+    judged = _decide(search.with_facts(*map(as_fact, facts)).with_goal(target), rng, seconds)
     if judged.verdict is Finding.PROVED:
         lines = ("nothing satisfies it: its negation is proved", *judged.evidence)
         return replace(judged, verdict=Finding.REFUTED, evidence=lines, proof=())
     if judged.witness is None:
         return replace(judged, evidence=("its negation is undecided", *judged.evidence))
-    return Judged(
+    return ClaimVerdict(
         Finding.PROVED,
         judged.method.replace("counterexample", "example"),
         ("an example satisfies it",),
@@ -551,7 +560,7 @@ def _existence(search: Search, questions: list[Question], rng: int, seconds: flo
     )
 
 
-def _judge(search: Search, rng: int, seconds: float, *, thorough: bool = True) -> Judged:
+def _decide(search: Search, rng: int, seconds: float, *, thorough: bool = True) -> ClaimVerdict:
     """Proofs and searches in turn; half of the budget is for the last search, if `thorough`."""
     tried: list[str] = []
     witness = None
@@ -561,7 +570,7 @@ def _judge(search: Search, rng: int, seconds: float, *, thorough: bool = True) -
     except OutOfTime:
         tried.append(f"{seconds / 2:g} s for proofs, which ran out")
     if isinstance(witness, Attempt):
-        return _proved(witness, search.sequent.goal)
+        return _proved_verdict(witness, search.sequent.goal)
     try:
         if witness is None and thorough:
             with processor_time(seconds / 2):
@@ -573,12 +582,12 @@ def _judge(search: Search, rng: int, seconds: float, *, thorough: bool = True) -
         return undecided("", *tried)
     inside = " inside Assumptions D.1 to D.5" if search.in_force else ""
     line = f"{witness.relation} fails{inside}: {witness.left} against {witness.right}"
-    return Judged(Finding.REFUTED, f"counterexample{inside}", (line,), witness)
+    return ClaimVerdict(Finding.REFUTED, f"counterexample{inside}", (line,), witness)
 
 
 def _proof_or_witness(search: Search, rng: int, tried: list[str]) -> Attempt | Witness | None:
     # Proofs are of the evaluated form; witnesses are checked against what is written.
-    sequents = [normal(reading) for reading in _readings(search.sequent)]
+    sequents = [normal_form(reading) for reading in _readings(search.sequent)]
     goal = search.sequent.goal
     attempt: Attempt = by_expansion(sequents[0])
     if attempt.proved:
@@ -615,11 +624,11 @@ def _readings(sequent: Sequent) -> list[Sequent]:
     return [
         replace(sequent, goal=replace(goal, kind="<")),
         replace(sequent, goal=Relation(goal.large, goal.small, "<", goal.label)),
-        Sequent((*sequent.given, equal), FALSUM),
+        Sequent((*sequent.hypotheses, equal), FALSUM),
     ]
 
 
-def _proved(attempt: Attempt, goal: Relation) -> Judged:
+def _proved_verdict(attempt: Attempt, goal: Relation) -> ClaimVerdict:
     steps = {"relation": str(goal), "certificates": list(attempt.proof)}
     proof = (steps,) if attempt.proof else ()
-    return Judged(Finding.PROVED, attempt.method, attempt.evidence, proof=proof)
+    return ClaimVerdict(Finding.PROVED, attempt.method, attempt.evidence, proof=proof)

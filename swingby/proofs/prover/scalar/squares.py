@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from swingby.proofs.prover.scalar import laurent
-from swingby.proofs.prover.scalar.columns import Column, column, useful
+from swingby.proofs.prover.scalar.columns import CertificateColumn, cancellable_columns, make_column
 from swingby.proofs.prover.scalar.laurent import Monomial, Polynomial, PolynomialProblem
 from swingby.proofs.prover.scalar.positivity_certificate import (
-    Certificate,
+    PositivityCertificate,
     solutions,
     verify,
     with_negated_goal,
@@ -29,13 +29,13 @@ from swingby.proofs.prover.scalar.positivity_certificate import (
 from swingby.theory.budget import left
 
 #: Unknowns, degree and Gram entries that are still looked at.
-MOST_UNKNOWNS, MOST_DEGREE, MOST_ENTRIES = 7, 8, 450
+_MOST_UNKNOWNS, _MOST_DEGREE, _MOST_ENTRIES = 7, 8, 450
 #: Unknowns of a goal that is multiplied.
-MOST_MULTIPLIED = 3
+_MOST_MULTIPLIED = 3
 
 
 @dataclass(frozen=True)
-class Block:
+class GramBlock:
     """A multiplier, of a constraint or of letters, and the monomials of its Gram matrix.
 
     `free`: an equation: instead of a Gram matrix each monomial has any coefficient.
@@ -63,7 +63,7 @@ class Block:
         return laurent.scaled(polynomial, 1 + (row != col))
 
 
-def sum_of_squares(problem: PolynomialProblem) -> Certificate | None:
+def sum_of_squares(problem: PolynomialProblem) -> PositivityCertificate | None:
     """A verified certificate with squares, or None, which says nothing about the problem.
 
     A goal that is multiplied contradicts its negation: by 1 + sum x_k^2, or without the squares
@@ -72,8 +72,8 @@ def sum_of_squares(problem: PolynomialProblem) -> Certificate | None:
     goal = problem.goal.polynomial
     clearing = laurent.inverse(laurent.lowest_powers(goal))
     cleared = laurent.shift(goal, clearing)
-    unknowns = sorted(laurent.letters_of(cleared))
-    if not 1 <= len(unknowns) <= MOST_UNKNOWNS or _degree(cleared) > MOST_DEGREE:
+    unknowns = sorted(laurent.atoms_in(cleared))
+    if not 1 <= len(unknowns) <= _MOST_UNKNOWNS or _degree(cleared) > _MOST_DEGREE:
         return None
     for letter_count in (0, 2):
         blocks = _blocks(
@@ -84,14 +84,14 @@ def sum_of_squares(problem: PolynomialProblem) -> Certificate | None:
             return certificate
     signs = {problem.atoms[atom].sign for atom in unknowns}
     power = 2 if "real" in signs else 1
-    if not 2 <= len(unknowns) <= MOST_MULTIPLIED or _degree(cleared) + power > MOST_DEGREE:
+    if not 2 <= len(unknowns) <= _MOST_MULTIPLIED or _degree(cleared) + power > _MOST_DEGREE:
         return None
     factor: list[Monomial] = [((atom, power),) for atom in unknowns]
     if signs != {"positive"} or len({sum(n for _, n in term) for term in cleared}) > 1:
         factor.insert(0, ())
     target = laurent.multiply(cleared, dict.fromkeys(factor, Fraction(1)))
     turned = with_negated_goal(problem)
-    negated = [column(turned, (len(problem.constraints),), monomial) for monomial in factor]
+    negated = [make_column(turned, (len(problem.constraints),), monomial) for monomial in factor]
     blocks = _blocks(problem, unknowns, _degree(target), len(unknowns))
     return _certified(turned, target, clearing, blocks, negated)
 
@@ -103,7 +103,7 @@ def _blocks(
     letter_count: int,
     *,
     constraints: bool = False,
-) -> list[Block]:
+) -> list[GramBlock]:
     """Blocks of products of up to so many letters, and of constraints on the unknowns alone."""
     letters = [atom for atom in unknowns if problem.atoms[atom].sign != "real"]
     blocks = []
@@ -111,14 +111,14 @@ def _blocks(
         for chosen in itertools.combinations(letters, size):
             monomial = tuple((atom, 1) for atom in chosen)
             basis = _monomials(unknowns, (degree - size + 1) // 2)
-            blocks.append(Block((), monomial, {monomial: Fraction(1)}, basis))
+            blocks.append(GramBlock((), monomial, {monomial: Fraction(1)}, basis))
     for index, constraint in enumerate(problem.constraints if constraints else ()):
         power = laurent.inverse(laurent.lowest_powers(constraint.polynomial))
         multiplier = laurent.shift(constraint.polynomial, power)
         room, equation = degree - _degree(multiplier) + 1, constraint.kind == "=="
         basis = _monomials(unknowns, room if equation else room // 2)
-        if basis and laurent.letters_of(multiplier) <= set(unknowns):
-            blocks.append(Block((index,), power, multiplier, basis, equation))
+        if basis and laurent.atoms_in(multiplier) <= set(unknowns):
+            blocks.append(GramBlock((index,), power, multiplier, basis, equation))
     # Of a strict goal, a piece that is certainly positive.
     strict = [replace(block, basis=((),)) for block in blocks if problem.goal.kind == ">"]
     return blocks + [block for block in strict if not block.free]
@@ -128,9 +128,9 @@ def _certified(
     problem: PolynomialProblem,
     target: Polynomial,
     clearing: Monomial,
-    blocks: list[Block],
-    extras: list[Column | None],
-) -> Certificate | None:
+    blocks: list[GramBlock],
+    extras: list[CertificateColumn | None],
+) -> PositivityCertificate | None:
     """The goal, cleared, as a sum over some blocks, and other columns once each."""
     left()
     pieces = [(Fraction(1), extra) for extra in extras if extra is not None]
@@ -141,13 +141,13 @@ def _certified(
         monomial = laurent.times(block.monomial, laurent.inverse(clearing))
         if block.free:
             ((term, _),) = square.items()
-            piece = column(problem, block.factors, laurent.times(monomial, term))
+            piece = make_column(problem, block.factors, laurent.times(monomial, term))
         else:
-            piece = column(problem, block.factors, monomial, square=square)
+            piece = make_column(problem, block.factors, monomial, square=square)
         if piece is None:
             return None
         pieces.append((weight, piece))
-    certificate = Certificate(problem, tuple(pieces))
+    certificate = PositivityCertificate(problem, tuple(pieces))
     return certificate if verify(certificate) else None
 
 
@@ -164,9 +164,9 @@ def _monomials(unknowns: list[int], most: int) -> tuple[Monomial, ...]:
 
 
 def _solve(
-    goal: Polynomial, blocks: list[Block]
-) -> list[tuple[Fraction, Block, Polynomial]] | None:
-    if sum(len(block.entries) for block in blocks) > MOST_ENTRIES:
+    goal: Polynomial, blocks: list[GramBlock]
+) -> list[tuple[Fraction, GramBlock, Polynomial]] | None:
+    if sum(len(block.entries) for block in blocks) > _MOST_ENTRIES:
         return None
     blocks = _pruned(goal, blocks)
     products = [block.product(*at) for block in blocks for at in block.entries]
@@ -180,15 +180,17 @@ def _solve(
     return None if values is None else _rounded(blocks, *system, values)
 
 
-def _pruned(goal: Polynomial, blocks: list[Block]) -> list[Block]:
+def _pruned(goal: Polynomial, blocks: list[GramBlock]) -> list[GramBlock]:
     """Blocks without the squares of a term that nothing could cancel."""
     while True:
         columns = [
-            Column((number, *at), (), block.product(*at), False, block.free or at[0] != at[1])
+            CertificateColumn(
+                (number, *at), (), block.product(*at), False, block.free or at[0] != at[1]
+            )
             for number, block in enumerate(blocks)
             for at in block.entries
         ]
-        alive = {column.factors for column in useful(columns, goal)}
+        alive = {column.factors for column in cancellable_columns(columns, goal)}
         smaller = [
             replace(
                 block,
@@ -201,7 +203,7 @@ def _pruned(goal: Polynomial, blocks: list[Block]) -> list[Block]:
         blocks = smaller
 
 
-def _matrices(blocks: list[Block], values: Any, zero: Any) -> Iterator[Any]:
+def _matrices(blocks: list[GramBlock], values: Any, zero: Any) -> Iterator[Any]:
     """The Gram matrices that a list of coefficients stands for, as lists of rows."""
     at = 0
     for block in blocks:
@@ -214,7 +216,7 @@ def _matrices(blocks: list[Block], values: Any, zero: Any) -> Iterator[Any]:
             yield rows
 
 
-def _interior(blocks: list[Block], start: Any, directions: Any) -> Any:
+def _interior(blocks: list[GramBlock], start: Any, directions: Any) -> Any:
     """Parameters that make the least eigenvalue large, or None where it stays negative.
 
     Newton's method on the barrier -t/mu - log det(Q - t), with a small weight on the parameters.
@@ -276,8 +278,8 @@ def _interior(blocks: list[Block], start: Any, directions: Any) -> Any:
 
 
 def _rounded(
-    blocks: list[Block], start: Any, directions: Any, values: Any
-) -> list[tuple[Fraction, Block, Polynomial]] | None:
+    blocks: list[GramBlock], start: Any, directions: Any, values: Any
+) -> list[tuple[Fraction, GramBlock, Polynomial]] | None:
     """The squares of an exact solution near some parameters."""
     for denominator in (1, 2, 12, 120, 10**4, 10**7):
         exact = list(start)
@@ -292,10 +294,10 @@ def _rounded(
 
 
 def _pieces(
-    blocks: list[Block], exact: list[Fraction]
-) -> list[tuple[Fraction, Block, Polynomial]] | None:
+    blocks: list[GramBlock], exact: list[Fraction]
+) -> list[tuple[Fraction, GramBlock, Polynomial]] | None:
     matrices = _matrices(blocks, exact, Fraction(0))
-    pieces: list[tuple[Fraction, Block, Polynomial]] = []
+    pieces: list[tuple[Fraction, GramBlock, Polynomial]] = []
     at = 0
     for block in blocks:
         if block.free:

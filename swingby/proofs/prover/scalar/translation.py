@@ -27,7 +27,7 @@ from typing import Any
 
 import sympy
 
-from swingby.proofs.prover.scalar.exact_value import enclose, fraction, root_of
+from swingby.proofs.prover.scalar.exact_value import bound_root, enclose, fraction
 from swingby.proofs.prover.scalar.laurent import (
     Atom,
     Constraint,
@@ -40,23 +40,23 @@ from swingby.proofs.prover.scalar.laurent import (
     is_positive,
     power_of,
     product,
-    product_of,
+    quotient_product,
+    quotient_sum,
     scaled,
     shift,
-    sum_of,
 )
-from swingby.proofs.prover.scalar.positivity_certificate import find
-from swingby.proofs.prover.scalar.relation import Relation, Sequent, plain
+from swingby.proofs.prover.scalar.positivity_certificate import find_certificate
+from swingby.proofs.prover.scalar.relation import Relation, Sequent, expression_text
 
 #: Larger powers are not multiplied out; with higher ones z3 takes no notice of its time.
-LARGEST_POWER, HIGHEST_POWER = 64, 500
+_LARGEST_POWER, _HIGHEST_POWER = 64, 500
 
 
 class Untranslatable(Exception):
     """An expression that has no polynomial form."""
 
 
-def exponent_terms(exponent: Any) -> tuple[list[tuple[Any, Any]], Any]:
+def _exponent_terms(exponent: Any) -> tuple[list[tuple[Any, Any]], Any]:
     """An exponent as pairs of a rational and a monomial, and what its terms c log(x) are: x^c."""
     terms, power = [], sympy.Integer(1)
     for term in sympy.Add.make_args(sympy.expand(sympy.expand_log(exponent))):
@@ -88,7 +88,7 @@ class Translator:
                 if exponential in self.exponentials:
                     continue
                 self.exponentials.append(exponential)
-                terms, power = exponent_terms(exponential.exp)
+                terms, power = _exponent_terms(exponential.exp)
                 pending.append(power)
                 for factor, rest in terms:
                     self._steps[rest] = sympy.gcd(self._steps.get(rest, 0), factor)
@@ -110,9 +110,9 @@ class Translator:
         if expression.is_Symbol:
             return Quotient(power_of(self._letter(expression), self.root_order(expression)))
         if expression.is_Add:
-            return reduce(sum_of, map(self.quotient, expression.args))
+            return reduce(quotient_sum, map(self.quotient, expression.args))
         if expression.is_Mul:
-            return reduce(product_of, map(self.quotient, expression.args))
+            return reduce(quotient_product, map(self.quotient, expression.args))
         if isinstance(expression, sympy.exp):
             return self._exponential(expression.exp)
         if expression.is_Pow:
@@ -177,7 +177,7 @@ class Translator:
         raise Untranslatable(f"log({meaning})")
 
     def _exponential(self, exponent: Any) -> Quotient:
-        terms, power = exponent_terms(exponent)
+        terms, power = _exponent_terms(exponent)
         quotient = self.quotient(power)
         for factor, rest in terms:
             step = self._steps.get(rest)
@@ -185,15 +185,15 @@ class Translator:
                 raise Untranslatable(f"exp({exponent})")
             meaning = sympy.exp(step * rest)
             index = self.atom(meaning, str(meaning).replace("**", "^"), "positive")
-            quotient = product_of(quotient, Quotient(power_of(index, int(factor / step))))
+            quotient = quotient_product(quotient, Quotient(power_of(index, int(factor / step))))
         return quotient
 
     def _power(self, base: Any, exponent: Any) -> Quotient:
-        if exponent.is_Integer and abs(exponent) <= LARGEST_POWER:
+        if exponent.is_Integer and abs(exponent) <= _LARGEST_POWER:
             quotient = self.quotient(base)
             if exponent < 0:
                 quotient = self._reciprocal(quotient)
-            return reduce(product_of, [quotient] * abs(int(exponent)), Quotient(constant(1)))
+            return reduce(quotient_product, [quotient] * abs(int(exponent)), Quotient(constant(1)))
         if exponent.is_Rational and base.is_Symbol and base.is_nonnegative:
             order = self.root_order(base)
             if (exponent * order).is_Integer and (exponent > 0 or base.is_positive):
@@ -216,7 +216,7 @@ class Translator:
         return Quotient(numerator, (quotient.numerator,))
 
 
-KINDS = {"<=": ">=", "<": ">", "==": "=="}
+_KINDS = {"<=": ">=", "<": ">", "==": "=="}
 
 
 def polynomial_problem(sequent: Sequent, *, logarithmic: bool = False) -> PolynomialProblem:
@@ -233,7 +233,7 @@ def polynomial_problem(sequent: Sequent, *, logarithmic: bool = False) -> Polyno
         target = translator.quotient(goal.difference)
     constraints: list[Constraint] = []
     postponed: list[tuple[Relation, Quotient]] = []
-    for relation in sequent.given:
+    for relation in sequent.hypotheses:
         try:
             quotient = translator.quotient(relation.difference)
         except Untranslatable:
@@ -243,11 +243,11 @@ def polynomial_problem(sequent: Sequent, *, logarithmic: bool = False) -> Polyno
         else:
             constraints.append(_constraint(relation, quotient.numerator))
     if logarithmic or any(isinstance(atom.meaning, sympy.log) for atom in translator.atoms):
-        for relation in sequent.given:
+        for relation in sequent.hypotheses:
             with contextlib.suppress(Untranslatable):
                 difference = translator.logarithm_of_ratio(relation)
                 label = f"logarithm of {relation}"
-                constraints.append(Constraint(difference, KINDS[relation.kind], label))
+                constraints.append(Constraint(difference, _KINDS[relation.kind], label))
     if not logarithmic:
         constraints += list(_exponential_facts(translator, constraints))
     constraints += [*_number_facts(translator), *_root_facts(translator, constraints)]
@@ -267,21 +267,21 @@ def polynomial_problem(sequent: Sequent, *, logarithmic: bool = False) -> Polyno
         if constraint.polynomial and _is_low(constraint.polynomial)
     }
     if not _is_low(cleared):
-        raise Untranslatable(f"a power above {HIGHEST_POWER}")
+        raise Untranslatable(f"a power above {_HIGHEST_POWER}")
     return PolynomialProblem(
-        tuple(translator.atoms), tuple(unique.values()), Constraint(cleared, KINDS[goal.kind])
+        tuple(translator.atoms), tuple(unique.values()), Constraint(cleared, _KINDS[goal.kind])
     )
 
 
 def _is_low(polynomial: Polynomial) -> bool:
-    return all(abs(power) <= HIGHEST_POWER for term in polynomial for _, power in term)
+    return all(abs(power) <= _HIGHEST_POWER for term in polynomial for _, power in term)
 
 
 def _constraint(relation: Relation, polynomial: Polynomial) -> Constraint:
     label = f"{relation}" + (f" [{relation.label}]" if relation.label else "")
     if not polynomial and relation.kind == "<":
         return Constraint(constant(-1), ">=", label)
-    return Constraint(polynomial, KINDS[relation.kind], label)
+    return Constraint(polynomial, _KINDS[relation.kind], label)
 
 
 def _cleared(
@@ -304,7 +304,7 @@ def _certain_sign(
     for sign in (1, -1):
         goal = Constraint(scaled(polynomial, sign), kind)
         problem = PolynomialProblem(tuple(translator.atoms), tuple(constraints), goal)
-        if find(problem, effort=0) is not None:
+        if find_certificate(problem, effort=0) is not None:
             return sign
     return 0
 
@@ -323,7 +323,7 @@ def _exponential_facts(
         if argument.denominators or len(value) != 1:
             continue
         ((monomial, coefficient),) = value.items()
-        name = plain(y)
+        name = expression_text(y)
         bound = add(value, constant(1), -1)
         above = add(bound, argument.numerator, -1)
         reciprocal = {inverse(monomial): 1 / coefficient}
@@ -370,7 +370,7 @@ def _root_facts(translator: Translator, constraints: list[Constraint]) -> Iterat
             bound, below = -terms[()] / terms[power], terms[power] > 0
             if bound <= 0:
                 continue
-            root = root_of(bound, order, below=below)
+            root = bound_root(bound, order, below=below)
             polynomial = scaled(add(power_of(index), constant(root), -1), 1 if below else -1)
             label = (
                 f"{atom.name} {constraint.kind} {root}, a root of at most {bound}"
@@ -381,18 +381,18 @@ def _root_facts(translator: Translator, constraints: list[Constraint]) -> Iterat
 
 
 #: Logarithms that are compared with each other.
-MOST_LOGARITHMS = 4
+_MOST_LOGARITHMS = 4
 
 
 def _follows(given: tuple[Relation, ...], goal: Relation) -> bool:
     """Whether there is a short certificate."""
     try:
-        return find(polynomial_problem(Sequent(given, goal))) is not None
+        return find_certificate(polynomial_problem(Sequent(given, goal))) is not None
     except (Untranslatable, ValueError):
         return False
 
 
-def _parts(sequent: Sequent, *kinds: Any) -> list[Any]:
+def _subexpressions(sequent: Sequent, *kinds: Any) -> list[Any]:
     """Parts of some kinds on the sides of a sequent, by name."""
     sides = [side for relation in sequent.relations for side in relation.sides]
     return sorted(frozenset().union(*(side.atoms(*kinds) for side in sides)), key=str)
@@ -401,20 +401,20 @@ def _parts(sequent: Sequent, *kinds: Any) -> list[Any]:
 def name_factors(sequent: Sequent) -> Sequent:
     """A sequent in which differences that stand as factors are letters, if certainly positive."""
     differences: dict[Any, None] = {}
-    for piece in _parts(sequent, sympy.Mul, sympy.Pow):
+    for piece in _subexpressions(sequent, sympy.Mul, sympy.Pow):
         for factor in piece.args if piece.is_Mul else piece.args[:1]:
             if factor.is_Add and not factor.is_positive:
                 differences[factor] = None
     for factor in differences:
         positive = Relation(sympy.Integer(0), factor, "<", "factor")
-        if not _follows(sequent.given, positive):
+        if not _follows(sequent.hypotheses, positive):
             continue
-        letter = sympy.Symbol(f"({plain(factor)})", positive=True)
+        letter = sympy.Symbol(f"({expression_text(factor)})", positive=True)
         changed = sequent.substitute({factor: letter})
         # The definition, and the hypotheses as they were: one may bound the factor's letters.
-        unchanged = tuple(r for r in sequent.given if factor not in r.sides)
+        unchanged = tuple(r for r in sequent.hypotheses if factor not in r.sides)
         definition = Relation(letter, factor, "==", "definition")
-        hypotheses = dict.fromkeys((*changed.given, *unchanged, definition, positive))
+        hypotheses = dict.fromkeys((*changed.hypotheses, *unchanged, definition, positive))
         sequent = Sequent(tuple(hypotheses), changed.goal)
     return sequent
 
@@ -426,18 +426,18 @@ def name_logarithms(sequent: Sequent) -> Sequent:
     tied to the logarithms of the factors of Q by an equation.
     """
     unity = sympy.Integer(1)
-    flat = tuple(r for r in sequent.given if not r.difference.has(sympy.log, sympy.exp))
-    for logarithm in _parts(Sequent((), sequent.goal), sympy.log):
+    flat = tuple(r for r in sequent.hypotheses if not r.difference.has(sympy.log, sympy.exp))
+    for logarithm in _subexpressions(Sequent((), sequent.goal), sympy.log):
         inside = logarithm.args[0]
         if inside.is_Symbol or not inside.free_symbols or inside.has(sympy.log, sympy.exp):
             continue
         for sign, side in ((1, Relation(unity, inside, "<=")), (-1, Relation(inside, unity, "<="))):
             if not _follows(flat, side):
                 continue
-            letter = sympy.Symbol(f"({plain(sign * logarithm)})", nonnegative=True)
+            letter = sympy.Symbol(f"({expression_text(sign * logarithm)})", nonnegative=True)
             definition = Relation(sign * letter, logarithm, "==", "definition")
             changed = sequent.substitute({logarithm: sign * letter})
-            sequent = Sequent((*changed.given, definition), changed.goal)
+            sequent = Sequent((*changed.hypotheses, definition), changed.goal)
             break
     return sequent
 
@@ -450,16 +450,16 @@ def name_tangents(sequent: Sequent) -> Sequent:
     keeps its form, with exp(y) >= 1 + y and exp(y) >= e y, and exp(y) >= (e y/2)^2 where y >= 0.
     """
     bounds: list[tuple[Any, Any]] = []
-    for exponential in _parts(sequent, sympy.exp):
+    for exponential in _subexpressions(sequent, sympy.exp):
         y = exponential.exp
         under = [1 + y, sympy.E * y, *([(sympy.E * y / 2) ** 2] if y.is_nonnegative else [])]
         bounds += [(bound, exponential) for bound in under]
     letters = {
-        logarithm: sympy.Symbol(f"({plain(logarithm)})", real=True)
-        for logarithm in _parts(sequent, sympy.log)
+        logarithm: sympy.Symbol(f"({expression_text(logarithm)})", real=True)
+        for logarithm in _subexpressions(sequent, sympy.log)
         if logarithm.free_symbols and not logarithm.args[0].has(sympy.log, sympy.exp)
     }
-    powers = [power for power in _parts(sequent, sympy.Pow) if power.exp.is_Rational]
+    powers = [power for power in _subexpressions(sequent, sympy.Pow) if power.exp.is_Rational]
     positive = []
     for logarithm, letter in letters.items():
         inside = logarithm.args[0]
@@ -470,18 +470,18 @@ def name_tangents(sequent: Sequent) -> Sequent:
         bounds += [
             (letter - partner, inside / second.args[0] - 1)
             for second, partner in letters.items()
-            if second is not logarithm and len(letters) <= MOST_LOGARITHMS
+            if second is not logarithm and len(letters) <= _MOST_LOGARITHMS
         ]
         positive.append(Relation(sympy.Integer(0), inside, "<", "tangent"))
     changed = sequent.substitute(letters)
     facts = [Relation(small, large, "<=", "tangent") for small, large in bounds]
-    return Sequent((*changed.given, *facts, *positive), changed.goal)
+    return Sequent((*changed.hypotheses, *facts, *positive), changed.goal)
 
 
 def name_roots(sequent: Sequent) -> Sequent:
     """A sequent in which roots of sums are letters, tied to what they are roots of."""
     roots: dict[Any, list[Any]] = {}
-    for power in _parts(sequent, sympy.Pow):
+    for power in _subexpressions(sequent, sympy.Pow):
         if power.exp.is_Rational and not power.exp.is_Integer and power.base.free_symbols:
             roots.setdefault(power.base, []).append(power)
     facts: list[Relation] = []
@@ -491,9 +491,9 @@ def name_roots(sequent: Sequent) -> Sequent:
             continue
         order = math.lcm(*(int(power.exp.q) for power in roots[base]))
         positive = base.is_positive or any(power.exp < 0 for power in roots[base])
-        name = f"({plain(base)})^(1/{order})"
+        name = f"({expression_text(base)})^(1/{order})"
         letter = sympy.Symbol(name, positive=True if positive else None, nonnegative=True)
         letters |= {power: letter ** (power.exp * order) for power in roots[base]}
         facts.append(Relation(letter**order, base, "==", "definition"))
     changed = sequent.substitute(letters)
-    return Sequent((*changed.given, *facts), changed.goal)
+    return Sequent((*changed.hypotheses, *facts), changed.goal)

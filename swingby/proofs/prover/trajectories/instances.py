@@ -179,7 +179,7 @@ def instance(
 #: The second row of the delayed instance, W(0) = omega (1 1^T + v v^T) with v = (0, eps, 1). When
 #: concept 1 is learned it leaves a trace in the row of concept 2; this eps cancels it to 21 digits,
 #: so that concept 3 is learned first, and concept 2 later out of the same direction.
-DELAY = -Fraction(327436527254687025626, 10**121)
+_DELAY = -Fraction(327436527254687025626, 10**121)
 
 
 def candidates() -> Iterator[TrajectoryInstance]:
@@ -210,7 +210,7 @@ def candidates() -> Iterator[TrajectoryInstance]:
     yield instance(
         "rank two, concept 2 delayed",
         (10, "3.1", 1),
-        [[1, 1, 1], [1, 1 + DELAY**2, 1 + DELAY], [1, 1 + DELAY, 2]],
+        [[1, 1, 1], [1, 1 + _DELAY**2, 1 + _DELAY], [1, 1 + _DELAY, 2]],
         "1e-112",
         "1/1800",
         steps=256_000,
@@ -235,9 +235,9 @@ def _scale(number: Fraction) -> str:
 
 
 #: kappa of random instances, inside its range.
-KAPPA = Fraction(111, 100)
+_KAPPA = Fraction(111, 100)
 #: Largest ratio of two neighbouring signals of a random instance, by dimension.
-LARGEST_RATIO = {2: 8, 3: 5, 4: 4}
+_LARGEST_RATIO = {2: 8, 3: 5, 4: 4}
 
 
 def random_instance(rng: np.random.Generator, d: int, *, degenerate: bool) -> TrajectoryInstance:
@@ -257,11 +257,11 @@ def random_instance(rng: np.random.Generator, d: int, *, degenerate: bool) -> Tr
             continue
         signal = [Fraction(1)]
         for _ in range(d - 1):
-            tenths = int(rng.integers(32, 10 * LARGEST_RATIO[d] + 1))
+            tenths = int(rng.integers(32, 10 * _LARGEST_RATIO[d] + 1))
             signal.insert(0, signal[0] * Fraction(tenths, 10))
         sizes = [abs(entry) for row in matrix for entry in row]
         problem = Problem(tuple(signal), Fraction(1), Fraction(1), max(sizes) / min(sizes))
-        supremum = feasibility.threshold(problem, KAPPA)
+        supremum = feasibility.threshold(problem, _KAPPA)
         decades = math.ceil(float(supremum / flint.arb(10).log()) + float(rng.uniform(0.3, 12)))
         limit = 180 if degenerate else 2 * math.ceil(decades * math.log(10) + 1)
         eta = Fraction(1, math.ceil(float(rng.uniform(1, 2)) * limit * float(signal[0]) + 1))
@@ -292,10 +292,10 @@ def _gram(rng: np.random.Generator, d: int, *, degenerate: bool) -> Matrix | Non
 
 def _constants(rng: np.random.Generator, problem: Problem) -> Constants:
     """Values inside the windows of the feasibility question; P at a random place."""
-    window = feasibility.window(problem, KAPPA, problem.beta)
+    window = feasibility.window(problem, _KAPPA, problem.beta)
     lower, upper = (float(end / flint.arb(10).log()) for end in window)
     log10_P = Fraction(lower + (upper - lower) * float(rng.uniform(0.02, 0.98)))
-    alpha = feasibility.alpha_at(problem, KAPPA)
+    alpha = feasibility.alpha_at(problem, _KAPPA)
     gap = problem.gap or Fraction(1)
     return Constants(
         alpha,
@@ -303,6 +303,6 @@ def _constants(rng: np.random.Generator, problem: Problem) -> Constants:
         problem.beta,
         log10_P.limit_denominator(10**9),
         feasibility.K,
-        KAPPA,
+        _KAPPA,
         max(alpha / gap, Fraction(2)),
     )

@@ -1,10 +1,10 @@
 """The verdict on a claim about whole trajectories, for euler and for gd.
 
 Structured instances inside D.1 to D.5 are followed in balls, each once for all claims that share
-:class:`Runs`, and violations are looked for on them. A violation counts once two ball runs of
-different precision decide it (both sides, the anchor, and every step between) and D.1 to D.5 are
-confirmed with explicit constants. A claim that survives is looked for on random instances, followed
-in floats; if nothing is found it is *tested*. Nothing is ever proved here.
+:class:`TrajectoryRuns`, and violations are looked for on them. A violation counts once two ball
+runs of different precision decide it (both sides, the anchor, and every step between) and D.1 to
+D.5 are confirmed with explicit constants. A claim that survives is looked for on random instances,
+followed in floats; if nothing is found it is *tested*. Nothing is ever proved here.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ import sympy
 
 from swingby.proofs.certify.ball_run import BallState
 from swingby.proofs.language.claim import Claim
-from swingby.proofs.prover.evidence import Judged, Witness
+from swingby.proofs.prover.evidence import ClaimVerdict, Witness
 from swingby.proofs.prover.trajectories import instances
 from swingby.proofs.prover.trajectories.instances import TrajectoryInstance
 from swingby.proofs.prover.trajectories.violation import (
-    Recorded,
+    RecordedPath,
     SignedLog,
     Violation,
     exact_letters,
@@ -51,12 +51,12 @@ if TYPE_CHECKING:
 
 #: A ball run is recorded at every step in which some entry is on its way between 0 and 1 or
 #: outside, and otherwise at two neighbouring steps in so many.
-SPACING = 50
-SMALL, NEAR_ONE, ABOVE_ONE = 1e-3, 0.999, 1.001
+_SPACING = 50
+_SMALL, _NEAR_ONE, _ABOVE_ONE = 1e-3, 0.999, 1.001
 #: Random runs are recorded at so many pairs of steps over the whole run, and around each stage.
-GRID, AROUND = 300, 40
+_GRID, _AROUND = 300, 40
 #: Random instances: (dimension, nearly degenerate, how many).
-RANDOM = ((2, False, 110), (3, False, 85), (4, False, 15), (2, True, 25), (3, True, 25))
+_RANDOM = ((2, False, 110), (3, False, 85), (4, False, 15), (2, True, 25), (3, True, 25))
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,12 +65,12 @@ class BallRun:
 
     instance: TrajectoryInstance
     dynamics: str
-    recorded: Recorded
+    recorded: RecordedPath
     states: Mapping[int, BallState]
 
 
 @dataclass
-class Runs:
+class TrajectoryRuns:
     """Trajectories that were followed, by instance and dynamics: each is followed once.
 
     `progress`: called with one line per stage. `seed`: of the random instances.
@@ -79,7 +79,7 @@ class Runs:
     progress: Callable[[str], None] | None = None
     seed: int = 20250101
     _balls: dict[tuple[str, str], BallRun] = field(default_factory=dict)
-    _floats: dict[tuple[int, str], Recorded] = field(default_factory=dict)
+    _floats: dict[tuple[int, str], RecordedPath] = field(default_factory=dict)
     _again: dict[tuple[str, str, int], dict[int, BallState]] = field(default_factory=dict)
 
     @functools.cached_property
@@ -94,7 +94,7 @@ class Runs:
         rng = np.random.default_rng(self.seed)
         return tuple(
             instances.random_instance(rng, d, degenerate=degenerate)
-            for d, degenerate, count in RANDOM
+            for d, degenerate, count in _RANDOM
             for _ in range(count)
         )
 
@@ -123,7 +123,7 @@ class Runs:
             self._again[key] |= states_at(instance, dynamics, bits, steps)
         return self._again[key]
 
-    def in_floats(self, index: int, dynamics: str) -> Recorded:
+    def in_floats(self, index: int, dynamics: str) -> RecordedPath:
         """The trajectory of a random instance in floats."""
         key = (index, dynamics)
         if key not in self._floats:
@@ -138,7 +138,7 @@ def ball_run(
     states: list[BallState] = []
     with precision(instance.bits):
         for state in instance.follow(dynamics):
-            if state.step % SPACING < 2 or _is_moving(state):
+            if state.step % _SPACING < 2 or _is_moving(state):
                 if not state.is_sound:
                     break
                 states.append(state.copy())
@@ -160,7 +160,7 @@ def states_at(
     return states
 
 
-def float_run(instance: TrajectoryInstance, dynamics: str) -> Recorded:
+def float_run(instance: TrajectoryInstance, dynamics: str) -> RecordedPath:
     """Follow an instance in floats through all its stages, recorded around each of them.
 
     As :func:`swingby.simulate` does, but for the test loss, which no claim speaks of.
@@ -169,8 +169,8 @@ def float_run(instance: TrajectoryInstance, dynamics: str) -> Recorded:
     # Under (D.2) a concept without a pivot runs away late: what it grows from is a rest of others.
     longer = 1.6 if dynamics == "euler" and not instance.pivot_share else 1.1
     last = math.ceil(longer * max(time + 9 * width for time, width in stages))
-    grids = [np.geomspace(1, last, GRID // 3), np.linspace(0, last, GRID)]
-    grids += [np.linspace(time - 3 * w, time + 5 * w, AROUND) for time, w in stages]
+    grids = [np.geomspace(1, last, _GRID // 3), np.linspace(0, last, _GRID)]
+    grids += [np.linspace(time - 3 * w, time + 5 * w, _AROUND) for time, w in stages]
     steps = np.concatenate(grids).astype(np.int64)
     steps = np.unique(np.concatenate([steps, steps + 1]))
     steps = steps[(steps >= 0) & (steps <= last)]
@@ -186,7 +186,7 @@ def float_run(instance: TrajectoryInstance, dynamics: str) -> Recorded:
         steps = np.append(steps, state.step)
         W = np.concatenate([W, float_matrix(state.X, state.exponent)[None]])
     finite = np.isfinite(W).all(axis=(1, 2))
-    return Recorded(steps[finite], from_floats(W[finite]))
+    return RecordedPath(steps[finite], from_floats(W[finite]))
 
 
 def _stages(instance: TrajectoryInstance) -> list[tuple[float, float]]:
@@ -206,22 +206,22 @@ def _stages(instance: TrajectoryInstance) -> list[tuple[float, float]]:
 def _is_moving(state: BallState) -> bool:
     for i, row in enumerate(state.W):
         size = abs(float(row[i]))
-        if SMALL < size < NEAR_ONE or not size < ABOVE_ONE:
+        if _SMALL < size < _NEAR_ONE or not size < _ABOVE_ONE:
             return True
         for j in range(i):
-            if not abs(float(row[j])) < SMALL:
+            if not abs(float(row[j])) < _SMALL:
                 return True
     return False
 
 
-def _as_logs(states: list[BallState]) -> Recorded:
+def _as_logs(states: list[BallState]) -> RecordedPath:
     d = len(states[0].W)
     sign, log = np.zeros((2, len(states), d, d))
     for n, state in enumerate(states):
         for i in range(d):
             for j in range(i + 1):
                 sign[n, i, j], log[n, i, j] = sign[n, j, i], log[n, j, i] = _log(state.W[i][j])
-    return Recorded(np.array([state.step for state in states]), SignedLog(sign, log))
+    return RecordedPath(np.array([state.step for state in states]), SignedLog(sign, log))
 
 
 def _log(number: flint.arb) -> tuple[float, float]:
@@ -236,10 +236,10 @@ def _log(number: flint.arb) -> tuple[float, float]:
 
 
 #: Digits of a number in a witness.
-DIGITS = 50
+_DIGITS = 50
 
 
-def meets(claim: Claim, instance: TrajectoryInstance) -> bool:
+def meets_hypotheses(claim: Claim, instance: TrajectoryInstance) -> bool:
     """Whether the hypotheses that a claim adds certainly hold at an instance."""
     relations = [hypothesis.relation for hypothesis in claim.given]
     without_lambda = [relation for relation in relations if "lambda" not in letters_in(relation)]
@@ -294,7 +294,7 @@ def confirm(
     if not small > large:
         return None
     reversed_sides = isinstance(violation.relation, sympy.Ge | sympy.Gt)
-    left_text, right_text = map(_shown, (large, small) if reversed_sides else (small, large))
+    left_text, right_text = map(_digits, (large, small) if reversed_sides else (small, large))
     return left_text, right_text
 
 
@@ -315,15 +315,15 @@ def witness(
     values["eta t"] = str(instance.eta * violation.step)
     if violation.anchor:
         values["t_0"] = str(violation.anchor)
-        values[f"w_{i + 1}{j + 1}(t_0)"] = _shown(states[violation.anchor].W[i][j])
+        values[f"w_{i + 1}{j + 1}(t_0)"] = _digits(states[violation.anchor].W[i][j])
     for p in range(instance.d):
         for q in range(p + 1):
-            values[f"w_{p + 1}{q + 1}(t)"] = _shown(states[violation.step].W[p][q])
+            values[f"w_{p + 1}{q + 1}(t)"] = _digits(states[violation.step].W[p][q])
     return Witness(values, str(violation.relation), *sides, checked)
 
 
-def _shown(number: flint.arb) -> str:
-    return str(number.str(DIGITS, radius=False))
+def _digits(number: flint.arb) -> str:
+    return str(number.str(_DIGITS, radius=False))
 
 
 def _fixed(instance: TrajectoryInstance, lam: Any) -> dict[str, flint.arb]:
@@ -348,34 +348,34 @@ def _all_hold(relations: Any, values: Mapping[str, flint.arb]) -> bool:
     return True
 
 
-DYNAMICS = ("euler", "gd")
+_DYNAMICS = ("euler", "gd")
 
 
-def judge_trajectory(
+def decide_trajectory(
     claim: Claim,
     *,
     progress: Callable[[str], None] | None = None,
-    runs: Runs | None = None,
-) -> Judged:
+    runs: TrajectoryRuns | None = None,
+) -> ClaimVerdict:
     """The verdict on a claim about trajectories, in parts ``"euler"`` and ``"gd"``.
 
     It is *refuted* where it is so under euler, the map of the paper, and otherwise the weaker of
     the two. `runs`: trajectories followed for an earlier claim, to be used again.
     """
-    runs = Runs() if runs is None else runs
+    runs = TrajectoryRuns() if runs is None else runs
     if progress is not None:
         runs.progress = progress
-    return _together({dynamics: _judge_under(claim, dynamics, runs) for dynamics in DYNAMICS})
+    return _together({dynamics: _decide_under(claim, dynamics, runs) for dynamics in _DYNAMICS})
 
 
-def _together(judgements: dict[str, Judged]) -> Judged:
+def _together(judgements: dict[str, ClaimVerdict]) -> ClaimVerdict:
     euler, verdicts = judgements["euler"], {judged.verdict for judged in judgements.values()}
     worst, witness, cases = Finding.UNDECIDED, None, 0
     if euler.verdict == Finding.REFUTED:
         worst, witness = Finding.REFUTED, euler.witness
     elif Finding.UNDECIDED not in verdicts:
         worst, cases = Finding.TESTED, sum(judged.cases for judged in judgements.values())
-    return Judged(
+    return ClaimVerdict(
         worst,
         "; ".join(f"{name}: {judged.verdict.value}" for name, judged in judgements.items()),
         tuple(f"{name}: {line}" for name, judged in judgements.items() for line in judged.evidence),
@@ -386,15 +386,15 @@ def _together(judgements: dict[str, Judged]) -> Judged:
     )
 
 
-def _judge_under(claim: Claim, dynamics: str, runs: Runs) -> Judged:
+def _decide_under(claim: Claim, dynamics: str, runs: TrajectoryRuns) -> ClaimVerdict:
     followed: list[str] = []
     for instance in runs.candidates:
-        if dynamics not in instance.dynamics or not meets(claim, instance):
+        if dynamics not in instance.dynamics or not meets_hypotheses(claim, instance):
             continue
         run = runs.in_balls(instance, dynamics)
         violation = scan(claim, instance, run.recorded)
         if violation is not None:
-            judged = decided(claim, violation, run, runs.report, runs.again)
+            judged = refutation(claim, violation, run, runs.report, runs.again)
             if judged is not None:
                 return judged
         followed.append(instance.name)
@@ -402,13 +402,13 @@ def _judge_under(claim: Claim, dynamics: str, runs: Runs) -> Judged:
     return _test(claim, dynamics, runs, followed)
 
 
-def decided(
+def refutation(
     claim: Claim,
     violation: Violation,
     run: BallRun,
     report: Callable[[str], None],
     states: Callable[..., dict[int, BallState]] | None = None,
-) -> Judged | None:
+) -> ClaimVerdict | None:
     """*Refuted*, with a witness, if two ball runs decide a violation; None if they do not.
 
     `states`: what follows the second run, in place of :func:`states_at`.
@@ -437,13 +437,15 @@ def decided(
         + " against ".join(flint.arb(side).str(6, radius=False) for side in second)
     )
     counterexample = witness(violation, instance, run.dynamics, second, again, checked)
-    return Judged(Finding.REFUTED, "trajectory in balls", (str(instance), line), counterexample)
+    return ClaimVerdict(
+        Finding.REFUTED, "trajectory in balls", (str(instance), line), counterexample
+    )
 
 
-def _test(claim: Claim, dynamics: str, runs: Runs, followed: list[str]) -> Judged:
+def _test(claim: Claim, dynamics: str, runs: TrajectoryRuns, followed: list[str]) -> ClaimVerdict:
     cases = steps = doubtful = 0
     for index, instance in enumerate(runs.random):
-        if not meets(claim, instance):
+        if not meets_hypotheses(claim, instance):
             continue
         recorded = runs.in_floats(index, dynamics)
         violation = scan(claim, instance, recorded)
@@ -459,9 +461,9 @@ def _test(claim: Claim, dynamics: str, runs: Runs, followed: list[str]) -> Judge
         reason = (
             f"{doubtful} of {cases} random instances show a violation that balls do not confirm"
         )
-        return Judged(Finding.UNDECIDED, "random trajectories", lines, tried=(reason,))
+        return ClaimVerdict(Finding.UNDECIDED, "random trajectories", lines, tried=(reason,))
     summary = f"no violation on {cases} random instances, {steps} recorded steps"
-    return Judged(Finding.TESTED, "random trajectories", (*lines, summary), cases=cases)
+    return ClaimVerdict(Finding.TESTED, "random trajectories", (*lines, summary), cases=cases)
 
 
 def confirm_violation(
@@ -470,7 +472,7 @@ def confirm_violation(
     instance: TrajectoryInstance,
     dynamics: str,
     report: Callable[[str], None],
-) -> Judged | None:
+) -> ClaimVerdict | None:
     """Decide what a run in floats showed, by two ball runs and exact constants.
 
     Returns *refuted*; None where balls see no violation, or do not decide it.
@@ -479,4 +481,4 @@ def confirm_violation(
     report(f"{dynamics}, a violation of {claim.id} is looked at in balls: {instance}")
     run = ball_run(exact, dynamics)
     again = scan(claim, exact, run.recorded)
-    return None if again is None else decided(claim, again, run, report)
+    return None if again is None else refutation(claim, again, run, report)

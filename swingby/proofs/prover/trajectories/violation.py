@@ -154,11 +154,11 @@ _FOLDED: dict[str, Callable[[SignedLog, SignedLog], SignedLog]] = {
 
 
 #: Values of a lambda that a claim leaves free.
-LAMBDAS = (Fraction(1, 2), Fraction(9, 10))
+_LAMBDAS = (Fraction(1, 2), Fraction(9, 10))
 
 
 @dataclass(frozen=True, eq=False)
-class Recorded:
+class RecordedPath:
     """W at some steps of a trajectory.
 
     `steps` (n,): ascending, from 0. `W` (n, d, d).
@@ -224,7 +224,7 @@ def letters_at(at: str, time: Any, W: Callable[[int, int], Any], i: int, j: int)
 def letters_along(
     wanted: frozenset[str],
     instance: TrajectoryInstance,
-    recorded: Recorded,
+    recorded: RecordedPath,
     i: int,
     j: int,
     lam: Fraction | None,
@@ -246,7 +246,7 @@ def letters_along(
     letters |= letters_at("t", time, entry, i, j) | letters_at("t_0", time, entry, i, j)
     if "N_ij(t)" in wanted:
         letters["N_ij(t)"] = noise(instance, i, j, entry, from_fraction)
-    if wanted & LATER:
+    if wanted & _LATER:
         following = np.append(np.diff(steps) == 1, False)
         after = np.minimum(np.arange(len(steps)) + 1, len(steps) - 1)
 
@@ -267,14 +267,14 @@ def all_true(relations: tuple[Any, ...], letters: dict[str, SignedLog], count: i
 
 
 #: A scan does not tell sides apart that differ by less, relatively: rounding of the logarithms.
-LEAST_EXCESS = 1e-9
+_LEAST_EXCESS = 1e-9
 #: Preferred is the first step at which the sides differ by a factor of 1000, or else of 2.
 CLEAR = (math.log(1000), math.log(2))
 
 #: Letters that are read at t_0, at t + 1, and at t or t + 1.
 ANCHORS = frozenset({"w_ij(t_0)", "w_ii(t_0)", "w_jj(t_0)", "t_0"})
-LATER = frozenset({"w_ij(t+1)", "w_ii(t+1)", "w_jj(t+1)"})
-PRESENT = LATER | {"w_ij(t)", "w_ii(t)", "w_jj(t)", "N_ij(t)"}
+_LATER = frozenset({"w_ij(t+1)", "w_ii(t+1)", "w_jj(t+1)"})
+_PRESENT = _LATER | {"w_ij(t)", "w_ii(t)", "w_jj(t)", "N_ij(t)"}
 
 
 @dataclass(frozen=True)
@@ -297,7 +297,7 @@ class Violation:
     lam: Fraction | None
 
 
-def scan(claim: Claim, instance: TrajectoryInstance, recorded: Recorded) -> Violation | None:
+def scan(claim: Claim, instance: TrajectoryInstance, recorded: RecordedPath) -> Violation | None:
     """The violation of a claim that is easiest to see in a recorded trajectory, if any.
 
     The first by a factor of 1000; failing that, the first by a factor of 2; failing that, the
@@ -305,8 +305,8 @@ def scan(claim: Claim, instance: TrajectoryInstance, recorded: Recorded) -> Viol
     """
     violations = [
         violation
-        for measured in measure(claim, instance, recorded)
-        if (violation := measured.at(_easiest(measured.excess))).excess > LEAST_EXCESS
+        for measured in excess_paths(claim, instance, recorded)
+        if (violation := measured.at(_easiest(measured.excess))).excess > _LEAST_EXCESS
     ]
     for factor in CLEAR:
         clear = [violation for violation in violations if violation.excess >= factor]
@@ -316,7 +316,7 @@ def scan(claim: Claim, instance: TrajectoryInstance, recorded: Recorded) -> Viol
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class ExcessPath:
     """How far one relation of a claim is from being true along a trajectory.
 
     `i`, `j`: the entry, from 0.
@@ -341,9 +341,9 @@ class Measured:
         return Violation(self.relation, self.i, self.j, anchor, step, excess, self.lam)
 
 
-def measure(
-    claim: Claim, instance: TrajectoryInstance, recorded: Recorded, *, earlier: bool = False
-) -> Iterator[Measured]:
+def excess_paths(
+    claim: Claim, instance: TrajectoryInstance, recorded: RecordedPath, *, earlier: bool = False
+) -> Iterator[ExcessPath]:
     """How far each relation of a claim is from being true at every recorded step.
 
     Yields one per lambda, entry and relation. `earlier`: t_0 lies before t.
@@ -351,11 +351,11 @@ def measure(
     conclusion: AlongTrajectory = claim.conclusion
     until = () if conclusion.until is None else (conclusion.until,)
     names = letters_in(conclusion.relation, *conclusion.when, *conclusion.during, *until)
-    for lam in LAMBDAS if "lambda" in names else (None,):
+    for lam in _LAMBDAS if "lambda" in names else (None,):
         for i, j in entries(conclusion.entries, instance.d):
             letters = letters_along(names, instance, recorded, i, j, lam)
             for relation, anchors, over in _excesses(claim, letters, recorded.steps, earlier):
-                yield Measured(relation, i, j, lam, recorded.steps, anchors, over)
+                yield ExcessPath(relation, i, j, lam, recorded.steps, anchors, over)
 
 
 def _excesses(
@@ -422,7 +422,7 @@ def _anchor_keys(relation: Any, letters: dict[str, SignedLog], steps: Integers) 
     anchored = [bool(ANCHORS & side_names) for side_names in names]
     if not any(anchored):
         return np.arange(len(steps), dtype=np.float64)
-    if all(anchored) or names[anchored.index(True)] & PRESENT:
+    if all(anchored) or names[anchored.index(True)] & _PRESENT:
         raise TypeError(f"w_ij(t) and w_ij(t_0) stand on one side: {relation}")
     bound, upper = sides[anchored.index(True)], anchored[1]
     orders = []
@@ -434,6 +434,6 @@ def _anchor_keys(relation: Any, letters: dict[str, SignedLog], steps: Integers) 
         orders.append(np.asarray(key if upper else -key, dtype=np.float64))
     if np.argmin(orders[0]) != np.argmin(orders[-1]):
         tie = orders[0][np.argmin(orders[-1])] - np.min(orders[0])
-        if tie > LEAST_EXCESS * (1 + np.abs(orders[0]).max()):
+        if tie > _LEAST_EXCESS * (1 + np.abs(orders[0]).max()):
             raise TypeError(f"the order of the anchors depends on t: {relation}")
     return orders[0]
