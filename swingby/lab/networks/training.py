@@ -65,7 +65,7 @@ _STACKED = attrgetter(
 )
 GRADIENTS = ("auto", "written", "autograd")
 #: What a run computes is named by the code of these.
-_PARTS = ("setting", "data", "model", "loop", "recorder", "run")
+_PARTS = ("setting", "samples", "model", "loop", "recorder", "training")
 _CODE = tuple(f"{__package__}.{one}" for one in _PARTS)
 
 
