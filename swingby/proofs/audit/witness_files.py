@@ -31,8 +31,8 @@ from swingby.proofs.prover.algebra import words
 from swingby.proofs.prover.evidence import Witness
 from swingby.proofs.prover.prove import is_scalar
 from swingby.proofs.prover.repaired.flow import between, on_interval
+from swingby.proofs.prover.scalar.letter_values import short_text
 from swingby.proofs.prover.scalar.relation import expression_text, relation_from
-from swingby.proofs.prover.scalar.sampling import short_text
 from swingby.proofs.prover.scalar.scalar_claims import certificates_of, prepare_claim
 from swingby.report.files import whole, write_text
 from swingby.theory import assumptions, numbers

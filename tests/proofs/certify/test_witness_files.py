@@ -17,9 +17,9 @@ from swingby.proofs.checkers import check_witness
 from swingby.proofs.checkers.check_witness import judge, rational
 from swingby.proofs.language.claims import by_id
 from swingby.proofs.language.reader import Proof
-from swingby.proofs.prover.scalar.counterexample import exact_settings
+from swingby.proofs.prover.scalar.exact_settings import exact_settings
+from swingby.proofs.prover.scalar.letter_values import short_text
 from swingby.proofs.prover.scalar.relation import relation_from
-from swingby.proofs.prover.scalar.sampling import short_text
 from swingby.proofs.prover.scalar.scalar_claims import prepare_claim
 from swingby.theory import assumptions
 from tests.proofs.certify.reference import printed_step, real

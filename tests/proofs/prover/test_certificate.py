@@ -8,31 +8,25 @@ import pytest
 import sympy
 
 from swingby.proofs.prover.scalar.columns import make_column
-from swingby.proofs.prover.scalar.laurent import (
-    Atom,
-    Constraint,
-    PolynomialProblem,
-    check_with_z3,
-    multiply,
-    power_of,
-)
+from swingby.proofs.prover.scalar.laurent import multiply, power_of
+from swingby.proofs.prover.scalar.named_terms import name_logarithms
+from swingby.proofs.prover.scalar.polynomial_form import polynomial_form
+from swingby.proofs.prover.scalar.polynomial_problem import Atom, Constraint, PolynomialProblem
 from swingby.proofs.prover.scalar.positivity_certificate import (
     PositivityCertificate,
     find_certificate,
     verify,
 )
-from swingby.proofs.prover.scalar.relation import Relation, Sequent, recognise_signs, relax
-from swingby.proofs.prover.scalar.sampling import check_translation
-from swingby.proofs.prover.scalar.translation import (
-    Untranslatable,
-    name_logarithms,
-    polynomial_problem,
-)
+from swingby.proofs.prover.scalar.preparation import recognise_signs, relax
+from swingby.proofs.prover.scalar.relation import Relation, Sequent
+from swingby.proofs.prover.scalar.translation import Untranslatable
+from swingby.proofs.prover.scalar.translation_check import check_translation
+from swingby.proofs.prover.scalar.z3_check import check_with_z3
 from tests.theory.letters import K, a_i, a_j, alpha, w
 
 
 def problem(goal, *given):
-    return polynomial_problem(Sequent(tuple(given), goal))
+    return polynomial_form(Sequent(tuple(given), goal))
 
 
 def below(small, large, kind="<="):
@@ -98,7 +92,7 @@ def test_the_inverse_of_an_exponential_keeps_its_number():
     """exp(-y) at y = log(4/(5 a)) is 5 a/4, not a; below, a - 1 + y > 0 would be false at a = 1."""
     y = sympy.log(4 / (5 * alpha))
     sequent = Sequent((), below(sympy.exp(y, evaluate=False), 1 / alpha))
-    task = polynomial_problem(sequent)
+    task = polynomial_form(sequent)
     (fact,) = [c for c in task.constraints if c.label.startswith("exp(-y) >= 1 - y")]
     place = [atom.name for atom in task.atoms].index("alpha")
     assert fact.polynomial[((place, 1),)] == Fraction(5, 4)
@@ -112,12 +106,12 @@ def test_a_chain_of_hypotheses_of_two_terms_is_found():
     steps = [below(low, high) for low, high in itertools.pairwise(letters)]
     positive = below(0, w, "<")
     sequent = recognise_signs(Sequent((*steps, below(2, K), positive), below(2 * alpha, K * w)))
-    task = polynomial_problem(sequent)
+    task = polynomial_form(sequent)
     assert find_certificate(task, effort=0) is None
     certificate = find_certificate(task, effort=1, least=1)
     assert verify(certificate)
     assert len(certificate.used) == 7
-    worse = polynomial_problem(replace(sequent, goal=below(F * 2 * alpha, K * sequent.goal.large)))
+    worse = polynomial_form(replace(sequent, goal=below(F * 2 * alpha, K * sequent.goal.large)))
     assert find_certificate(worse, effort=1, least=1) is None
 
 
@@ -138,13 +132,13 @@ HIGHEST, LOWEST = sympy.Max(w, K), sympy.Min(w, K)
 )
 def test_sizes_maxima_and_minima_are_relaxed_in_one_direction_only(goal, true, given):
     relaxed, _ = relax(Sequent(given, goal))
-    assert (find_certificate(polynomial_problem(relaxed), effort=1) is not None) is true
+    assert (find_certificate(polynomial_form(relaxed), effort=1) is not None) is true
 
 
 def test_the_translation_is_checked_at_points():
     """A goal with another sign is caught."""
     sequent = Sequent((below(20, K),), below(alpha / K, alpha))
-    task = polynomial_problem(sequent)
+    task = polynomial_form(sequent)
     assert check_translation(sequent, task) > 0
     wrong = multiply(task.goal.polynomial, {(): Fraction(-1)})
     with pytest.raises(RuntimeError, match="is wrong at"):

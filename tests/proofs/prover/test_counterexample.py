@@ -6,15 +6,8 @@ import flint
 import pytest
 import sympy
 
-from swingby.proofs.prover.scalar.counterexample import (
-    LONG,
-    Search,
-    _conditions,
-    confirm,
-    counterexample,
-    exact_settings,
-    satisfies,
-)
+from swingby.proofs.prover.scalar.counterexample import LONG, Search, confirm, counterexample
+from swingby.proofs.prover.scalar.exact_settings import _conditions, exact_settings, satisfies
 from swingby.proofs.prover.scalar.exact_value import (
     compile_expression,
     compile_relation,

@@ -17,7 +17,7 @@ from swingby.proofs.language.claim import AlongTrajectory, Claim
 from swingby.proofs.prover.scalar import counterexample
 from swingby.proofs.prover.scalar import scalar_claims as dispatch
 from swingby.proofs.prover.scalar.branch_and_bound import prove_on_boxes
-from swingby.proofs.prover.scalar.exact_value import mpmath_agrees
+from swingby.proofs.prover.scalar.counterexample import mpmath_agrees
 from swingby.proofs.prover.scalar.relation import Relation, Sequent
 from swingby.proofs.prover.trajectories import trajectory_claims as judge
 from swingby.proofs.prover.trajectories.instances import candidates

@@ -17,15 +17,13 @@ from swingby.proofs.prover.algebra.algebraic_claims import decide_solution
 from swingby.proofs.prover.evidence import TAUTOLOGY
 from swingby.proofs.prover.prove import decide
 from swingby.proofs.prover.scalar import scalar_claims as dispatch
-from swingby.proofs.prover.scalar.laurent import ONE, Atom, Constraint, PolynomialProblem, multiply
+from swingby.proofs.prover.scalar.laurent import ONE, multiply
+from swingby.proofs.prover.scalar.polynomial_problem import Atom, Constraint, PolynomialProblem
 from swingby.proofs.prover.scalar.positivity_certificate import verify
-from swingby.proofs.prover.scalar.relation import (
-    Sequent,
-    definedness_conditions,
-    relation_from,
-    resolve_definitions,
-)
+from swingby.proofs.prover.scalar.preparation import resolve_definitions
+from swingby.proofs.prover.scalar.relation import Sequent, relation_from
 from swingby.proofs.prover.scalar.scalar_claims import decide_scalar
+from swingby.proofs.prover.scalar.side_conditions import definedness_conditions
 from swingby.proofs.prover.scalar.squares import sum_of_squares
 from swingby.theory.budget import OutOfTime, budget, left
 from tests.theory.letters import eq, ge, gt, le, lt

@@ -41,7 +41,7 @@ from swingby.proofs.language.matrices import (
     zt,
 )
 from swingby.proofs.prover.algebra.words import Unsupported, Where
-from swingby.proofs.prover.scalar.exact_value import fraction
+from swingby.proofs.prover.scalar.rational_bounds import fraction
 
 Rows = list[list[Any]]
 #: The elements of a ring by the names of letters; ``"1/eta"`` is the inverse of ``"eta"``.

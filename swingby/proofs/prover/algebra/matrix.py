@@ -51,7 +51,7 @@ from swingby.proofs.prover.algebra.entries import (
 )
 from swingby.proofs.prover.algebra.words import Unsupported, Where
 from swingby.proofs.prover.evidence import ClaimVerdict, Witness, undecided
-from swingby.proofs.prover.scalar.exact_value import fraction
+from swingby.proofs.prover.scalar.rational_bounds import fraction
 from swingby.theory.verdict import Finding
 
 #: Sizes d of the entrywise proofs, and of a witness.

@@ -37,8 +37,10 @@ from swingby.proofs.prover.algebra import words
 from swingby.proofs.prover.evidence import ClaimVerdict, Witness, undecided
 from swingby.proofs.prover.repaired.random_trials import TESTS, try_step
 from swingby.proofs.prover.scalar.counterexample import Search, counterexample
-from swingby.proofs.prover.scalar.relation import Relation, Sequent, normal_form, relation_from
-from swingby.proofs.prover.scalar.scalar_claims import by_expansion, decide_scalar
+from swingby.proofs.prover.scalar.preparation import normal_form
+from swingby.proofs.prover.scalar.proof_strategies import by_expansion
+from swingby.proofs.prover.scalar.relation import Relation, Sequent, relation_from
+from swingby.proofs.prover.scalar.scalar_claims import decide_scalar
 from swingby.theory.verdict import Finding
 
 #: Of processor time for an inequality on an interval that its pieces do not decide.

@@ -19,15 +19,20 @@ from typing import Any
 import flint
 
 from swingby.proofs.prover.scalar import laurent
+from swingby.proofs.prover.scalar.chains import chain_columns
 from swingby.proofs.prover.scalar.columns import (
     CertificateColumn,
     binomial_columns,
-    chain_columns,
     make_column,
     product_columns,
 )
-from swingby.proofs.prover.scalar.exact_value import fraction
-from swingby.proofs.prover.scalar.laurent import Constraint, Monomial, Polynomial, PolynomialProblem
+from swingby.proofs.prover.scalar.laurent import Monomial, Polynomial
+from swingby.proofs.prover.scalar.polynomial_problem import (
+    Constraint,
+    PolynomialProblem,
+    polynomial_text,
+)
+from swingby.proofs.prover.scalar.rational_bounds import fraction
 from swingby.theory.budget import left
 
 #: Seconds for one linear program.
@@ -59,7 +64,7 @@ class PositivityCertificate:
             factors = [coefficient, monomial, *facts, f"({square})^2" if square != "1" else "1"]
             summands.append(" * ".join([factor for factor in factors if factor != "1"] or ["1"]))
         goal = self.problem.goal
-        text = laurent.polynomial_text(goal.polynomial, self.problem.atoms)
+        text = polynomial_text(goal.polynomial, self.problem.atoms)
         return f"{text} = {' + '.join(summands) or '0'} {goal.kind.replace('==', '=')} 0"
 
     def steps(self) -> dict[str, Any]:
@@ -71,7 +76,7 @@ class PositivityCertificate:
         powers = {atom: n for _, piece in self.pieces for atom, n in piece.monomial if n > 0}
         differences = [atom for atom in powers if atoms[atom].name.startswith("(")]
         facts = [
-            [laurent.polynomial_text(constraint.polynomial, atoms), kinds[constraint.kind]]
+            [polynomial_text(constraint.polynomial, atoms), kinds[constraint.kind]]
             for constraint in (constraints[index] for index in indices)
         ]
         facts += [
@@ -86,10 +91,8 @@ class PositivityCertificate:
                 len(indices) + differences.index(atom) for atom, n in outside for _ in range(n)
             ]
             monomial = tuple(pair for pair in piece.monomial if pair not in outside)
-            factor = laurent.polynomial_text({monomial: Fraction(1)}, atoms)
-            pieces.append(
-                [str(coefficient), factor, used, laurent.polynomial_text(piece.square, atoms)]
-            )
+            factor = polynomial_text({monomial: Fraction(1)}, atoms)
+            pieces.append([str(coefficient), factor, used, polynomial_text(piece.square, atoms)])
         contradictory = self.problem.goal.label == _CONTRADICTION
         return {"turned": contradictory, "facts": facts, "pieces": pieces}
 

@@ -1,20 +1,14 @@
-"""Points that satisfy the hypotheses of a sequent, one letter after the other.
+"""Points that satisfy the hypotheses of a sequent, drawn one letter after the other.
 
 The range of a letter is read off the relations in which it is the only letter left; corners of
 the range come first, because that is where tight inequalities break.
-
-Round numbers: how a witness gets short values, and how they are printed.
-
-A second look at a translation: the polynomial problem against the sequent, at points.
 """
 
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any
 
 import flint
@@ -24,12 +18,15 @@ from swingby.proofs.prover.scalar.exact_value import (
     PRECISIONS,
     CompiledRelation,
     Undefined,
-    compile_expression,
     compile_relation,
-    edge_of,
+    is_ball,
 )
-from swingby.proofs.prover.scalar.laurent import Constraint, PolynomialProblem
-from swingby.proofs.prover.scalar.relation import Relation, Sequent, may_have
+from swingby.proofs.prover.scalar.letter_values import (
+    allows,
+    numerator_denominator,
+    parse_rational,
+)
+from swingby.proofs.prover.scalar.relation import Relation
 from swingby.theory.balls import precision
 
 #: The order in which letters get values; others follow by name.
@@ -37,6 +34,7 @@ _ORDER = (
     "alpha", "gamma", "C", "K", "kappa", "d", "beta", "P", "a_j", "a_i", "a_k", "omega", "eta",
     "lambda", "x", "t_0", "t", "T",
 )  # fmt: skip
+
 
 #: Simple values by letter, for letters that are not fixed by Assumptions D.1 to D.5.
 _SIMPLE: dict[str, tuple[str, ...]] = {
@@ -49,25 +47,15 @@ _SIMPLE: dict[str, tuple[str, ...]] = {
     "T": ("0", "1", "10"),
     "lambda": ("1/2", "4/5", "1/10"),
 }
+
 _USUAL = ("1", "2", "1/2", "3", "10", "1/10", "4", "100", "1/100", "1/1000")
+
 
 #: Sizes of entries of W at which lines break: those of W(0), of the boundary, of the end.
 LEVELS = 6
+
 #: The letters in which these sizes are given.
 _LEVELED = frozenset({"omega", "beta", "P"})
-
-#: Letters that count steps or dimensions.
-_COUNTS = frozenset({"t", "t_0", "T", "d"})
-
-
-def allows(value: Any, letter: Any) -> bool:
-    """Whether a letter's sign, and its being a count, allow a value."""
-    integral = letter.name not in _COUNTS or value.q == 1
-    return (
-        integral
-        and may_have(letter, value)
-        and (value > 0 or (not letter.is_positive and (value == 0 or not letter.is_nonnegative)))
-    )
 
 
 def in_drawing_order(names: frozenset[str]) -> list[str]:
@@ -239,110 +227,52 @@ def levels(name: str, point: Mapping[str, Any]) -> list[Any]:
     return [omega, omega / 1000, point["P"] * upper, upper, flint.fmpq(1, 2), flint.fmpq(1)]
 
 
-def parse_rational(text: str) -> Any:
-    """A rational such as 121/100."""
-    over, _, under = text.partition("/")
-    return flint.fmpq(int(over), int(under or 1))
+def edge_of(
+    relation: CompiledRelation,
+    name: str,
+    point: Mapping[str, Any],
+    variables: tuple[str, ...] = ("plain", "inverse", "square"),
+) -> tuple[Any, int] | None:
+    """Where the margin of a relation vanishes, as a function of one letter; None if nowhere.
 
-
-def numerator_denominator(value: Any) -> tuple[int, int]:
-    """A rational as its numerator and denominator, whose hash is quick."""
-    return int(value.p), int(value.q)
-
-
-def rounder_values(value: Any, letter: Any, preferred: list[Any]) -> Iterator[Any]:
-    """Values that print shorter than a given one, the simplest first."""
-    size = len(short_text(value))
-    for option in [*map(flint.fmpq, (1, 2, 0, -1)), flint.fmpq(1, 2), flint.fmpq(10), *preferred]:
-        if option == value:
-            return
-        if allows(option, letter) and len(short_text(option)) <= size:
-            yield option
-    bits = int(value.p.bit_length()) - int(value.q.bit_length())
-    shift = math.floor(bits * math.log10(2))
-    if abs(shift) >= 400:
-        return
-    scale = flint.fmpq(10) ** (shift if abs(shift) > 4 else 0)
-    scaled = Fraction(int((value / scale).p), int((value / scale).q))
-    for digits in (1, 2, 10, 100, 1000):
-        for approximation in (
-            scaled.limit_denominator(digits),
-            Fraction(math.ceil(scaled * digits), digits),
-        ):
-            option = flint.fmpq(approximation.numerator, approximation.denominator) * scale
-            if allows(option, letter) and len(short_text(option)) < size:
-                yield option
-
-
-def short_text(value: Any) -> str:
-    """A rational as short exact text: "1/720", "10^-90", "1/7040*10^90"."""
-    pieces, exponent = [], 0
-    for integer, sign in ((value.p, 1), (value.q, -1)):
-        text = str(integer.str())
-        short = text.rstrip("0") if len(text) > 6 else text
-        exponent += sign * (len(text) - len(short))
-        pieces.append(short)
-    over, under = pieces
-    body = over if under == "1" else f"{over}/{under}"
-    if not exponent:
-        return body
-    return f"10^{exponent}" if body == "1" else f"{body}*10^{exponent}"
-
-
-#: Points that are tried in any case, and until one of them meets the hypotheses.
-_DRAWS, _MOST_DRAWS = 12, 200
-
-
-def check_translation(sequent: Sequent, problem: PolynomialProblem, *, rng: int = 0) -> int:
-    """At how many points of its hypotheses a problem was compared with the sequent it stands for.
-
-    Raises RuntimeError where a constraint fails, or the goals contradict each other.
+    `variables`: what it may be linear in; "negative" is the letter, seen from below zero.
+    Returns the edge, and 1 if the relation holds above it, -1 below.
     """
-    generator = np.random.default_rng(rng)
-    space = Space.of(sequent.hypotheses, sequent.goal)
-    compared = 0
-    for count in range(_MOST_DRAWS):
-        if count >= _DRAWS and compared:
-            break
-        point = space.draw({}, generator)
-        if point is None or not space.meets(point):
-            continue
-        with precision(256):
+
+    def at(value: Any) -> Any:
+        return relation.margin({**point, name: value})
+
+    with precision(192):
+        for variable in variables:
+            samples = [_in_variable(variable, flint.fmpq(step)) for step in (1, 2, 3)]
             try:
-                atoms = [
-                    flint.arb(compile_expression(atom.meaning)(point)) for atom in problem.atoms
-                ]
-            except (Undefined, ZeroDivisionError):
+                first, second, third = (at(sample) for sample in samples)
+            except (Undefined, ZeroDivisionError, OverflowError, ValueError):
                 continue
-            broken = [c for c in problem.constraints if _constraint_holds(c, atoms) is False]
-            truth = _constraint_holds(problem.goal, atoms)
-        expected = space.goal.decided(point)
-        if broken or (truth is not None and expected is not None and truth != expected):
-            raise RuntimeError(f"the polynomial form of {sequent.goal} is wrong at {point}")
-        compared += 1
-    return compared
+            slope = second - first
+            bend = third - second - slope
+            rounded = is_ball(bend)
+            if not (bend.contains(0) if rounded else bend == 0) or slope == 0:
+                continue
+            if rounded and slope.contains(0):
+                continue
+            root = 1 - first / slope
+            rising = slope > 0
+            if is_ball(root):
+                if not root.is_finite():
+                    continue
+                # A rational a little on the side where the relation holds.
+                root = (root.upper() if rising else root.lower()).mid().fmpq()
+            if variable != "plain" and root <= 0:
+                continue
+            edge = _in_variable(variable, root)
+            return edge, (1 if rising else -1) * (-1 if variable in ("inverse", "negative") else 1)
+    return None
 
 
-def _constraint_holds(constraint: Constraint, atoms: list[Any]) -> bool | None:
-    """Whether a constraint holds; None where balls do not tell it from an equation."""
-    total = flint.arb(0)
-    for term, value in constraint.polynomial.items():
-        powers = (atoms[atom] ** exponent for atom, exponent in term)
-        total += math.prod(powers, start=flint.arb(flint.fmpq(value.numerator, value.denominator)))
-    if total > 0:
-        return constraint.kind != "=="
-    return False if total < 0 else None
-
-
-def identity_at_points(sequent: Sequent, *, rng: int = 0) -> int:
-    """At how many random points an equation holds; RuntimeError if it fails at one."""
-    generator = np.random.default_rng(rng)
-    goal = compile_relation(sequent.goal)
-    points = [
-        {name: flint.fmpq(*map(int, generator.integers(1, 50, 2))) for name in sorted(goal.letters)}
-        for _ in range(6)
-    ]
-    for point in points:
-        if goal.decided(point) is False:
-            raise RuntimeError(f"{sequent.goal} was expanded to zero but differs at {point}")
-    return len(points)
+def _in_variable(turn: str, value: Any) -> Any:
+    if turn == "inverse":
+        return 1 / value
+    if turn == "negative":
+        return -value
+    return value * value if turn == "square" else value

@@ -19,7 +19,8 @@ import numpy as np
 
 from swingby.proofs.prover.scalar import laurent
 from swingby.proofs.prover.scalar.columns import CertificateColumn, cancellable_columns, make_column
-from swingby.proofs.prover.scalar.laurent import Monomial, Polynomial, PolynomialProblem
+from swingby.proofs.prover.scalar.laurent import Monomial, Polynomial
+from swingby.proofs.prover.scalar.polynomial_problem import PolynomialProblem
 from swingby.proofs.prover.scalar.positivity_certificate import (
     PositivityCertificate,
     solutions,

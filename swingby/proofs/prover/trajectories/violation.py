@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.proofs.language.claim import AlongTrajectory, Claim
-from swingby.proofs.prover.scalar.exact_value import fraction
+from swingby.proofs.prover.scalar.rational_bounds import fraction
 from swingby.proofs.prover.scalar.relation import Relation, relation_from
 from swingby.proofs.prover.trajectories.instances import TrajectoryInstance
 from swingby.theory import numbers
