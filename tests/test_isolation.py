@@ -129,7 +129,7 @@ IN_PLACE = {
     "swingby.proofs.certify.events.Watch",
     "swingby.proofs.hunt.trajectory_search.Hunted",
     "swingby.proofs.prover.scalar.branch_and_bound.BoxReport",
-    "swingby.proofs.prover.trajectories.trajectory_claims.TrajectoryRuns",
+    "swingby.proofs.prover.trajectories.trajectory_runs.TrajectoryRuns",
 }
 
 

@@ -256,7 +256,7 @@ class ClaimItem(pytest.Item):
 
         runs = None
         if self.is_along():
-            from swingby.proofs.prover.trajectories.trajectory_claims import TrajectoryRuns
+            from swingby.proofs.prover.trajectories.trajectory_runs import TrajectoryRuns
 
             runs = self.config.stash.setdefault(_RUNS, TrajectoryRuns())
         judged = decide(self.claim, runs=runs)

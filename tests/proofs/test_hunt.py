@@ -29,7 +29,9 @@ from swingby.proofs.language.claims import by_id
 from swingby.proofs.language.reader import packaged
 from swingby.proofs.prover.repaired.random_trials import DRAWS
 from swingby.proofs.prover.trajectories import instances
-from swingby.proofs.prover.trajectories.violation import RecordedPath, Violation, from_floats
+from swingby.proofs.prover.trajectories.signed_log import from_floats
+from swingby.proofs.prover.trajectories.trajectory_letters import RecordedPath
+from swingby.proofs.prover.trajectories.violation import Violation
 from swingby.simulate.run import simulate
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask

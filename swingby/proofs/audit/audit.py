@@ -34,7 +34,7 @@ from swingby.theory.numbers import positive
 from swingby.theory.verdict import Finding
 
 if TYPE_CHECKING:
-    from swingby.proofs.prover.trajectories.trajectory_claims import TrajectoryRuns
+    from swingby.proofs.prover.trajectories.trajectory_runs import TrajectoryRuns
 
 #: Seconds that it takes to judge a line; the longest ones follow trajectories for minutes.
 SECONDS_A_LINE = 2.0
@@ -194,7 +194,7 @@ class Judgements:
     def _runs_for(self, claim: Claim) -> TrajectoryRuns | None:
         """Trajectories already followed: claims about them share them."""
         if self._runs is None and isinstance(claim.conclusion, AlongTrajectory):
-            from swingby.proofs.prover.trajectories.trajectory_claims import TrajectoryRuns
+            from swingby.proofs.prover.trajectories.trajectory_runs import TrajectoryRuns
 
             self._runs = TrajectoryRuns()
         return self._runs

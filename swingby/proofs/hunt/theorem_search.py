@@ -22,14 +22,8 @@ from swingby.errors import InvalidInput
 from swingby.proofs.certify.ball_run import follow
 from swingby.proofs.hunt.trajectory_search import Clock, Closest, Hunted
 from swingby.proofs.prover.evidence import ClaimVerdict, Witness
-from swingby.proofs.prover.repaired.random_trials import (
-    AFTER,
-    DRAWS,
-    ROUNDING,
-    Trials,
-    initial_matrices,
-    slacks,
-)
+from swingby.proofs.prover.repaired.random_trials import DRAWS, Trials, initial_matrices
+from swingby.proofs.prover.repaired.trial_runs import AFTER, ROUNDING, slacks
 from swingby.proofs.prover.trajectories import instances
 from swingby.proofs.prover.trajectories.instances import Matrix
 from swingby.theory import balls

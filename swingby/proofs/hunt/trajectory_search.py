@@ -27,23 +27,14 @@ from swingby.proofs.language.claim import Claim
 from swingby.proofs.prover.evidence import ClaimVerdict, Witness
 from swingby.proofs.prover.trajectories import instances
 from swingby.proofs.prover.trajectories.instances import Matrix, TrajectoryInstance
-from swingby.proofs.prover.trajectories.trajectory_claims import (
-    ball_run,
+from swingby.proofs.prover.trajectories.trajectory_claims import confirm_violation, refutation
+from swingby.proofs.prover.trajectories.trajectory_letters import ANCHORS, RecordedPath
+from swingby.proofs.prover.trajectories.trajectory_runs import ball_run, float_run, states_at
+from swingby.proofs.prover.trajectories.violation import CLEAR, Violation, excess_paths, scan
+from swingby.proofs.prover.trajectories.violation_check import (
     confirm,
-    confirm_violation,
-    float_run,
     meets_hypotheses,
-    refutation,
-    states_at,
     steps_needed,
-)
-from swingby.proofs.prover.trajectories.violation import (
-    ANCHORS,
-    CLEAR,
-    RecordedPath,
-    Violation,
-    excess_paths,
-    scan,
 )
 from swingby.theory.balls import precision
 from swingby.theory.numbers import Booleans, Floats
@@ -98,7 +89,7 @@ class Closest:
     """The smallest slack that a hunt saw where nothing was broken.
 
     `slack`: see the module; for the repaired theorems as in
-    :func:`swingby.proofs.prover.repaired.random_trials.slacks`. `instance`: the setting, in one
+    :func:`swingby.proofs.prover.repaired.trial_runs.slacks`. `instance`: the setting, in one
     line; `where`: what is nearly broken, and at which step. `values`: every number, exact.
     """
 

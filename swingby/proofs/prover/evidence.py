@@ -1,4 +1,4 @@
-"""What a prover brings back: the verdict, how it was reached, and a witness."""
+"""Evidence of a prover: the verdict on a claim, the method that reached it, and a witness."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Witness:
 
 @dataclass(frozen=True)
 class ClaimVerdict:
-    """The verdict on one claim.
+    """The verdict on a claim.
 
     `method`: a few words: ``"certificate, z3 agrees"``, ``"sympy, general d and entrywise d = 2 to
     5"``.

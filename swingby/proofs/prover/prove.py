@@ -1,4 +1,4 @@
-"""One verdict for any claim: which prover a conclusion goes to."""
+"""The verdict on any claim: each conclusion goes to the prover of its kind."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from swingby.proofs.prover.evidence import ClaimVerdict, Witness, undecided
 from swingby.theory.verdict import Finding
 
 if TYPE_CHECKING:
-    from swingby.proofs.prover.trajectories.trajectory_claims import TrajectoryRuns
+    from swingby.proofs.prover.trajectories.trajectory_runs import TrajectoryRuns
 
 
 def decide(

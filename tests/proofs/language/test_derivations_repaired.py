@@ -10,7 +10,7 @@ from swingby.proofs.language import claims as ledger
 from swingby.proofs.language.claim import Claim
 from swingby.proofs.language.conclusions import ByHand, OnInterval
 from swingby.proofs.language.reader import packaged
-from swingby.proofs.prover.repaired import random_trials as theorems
+from swingby.proofs.prover.repaired import step_tests
 from swingby.proofs.prover.repaired.flow import decide_flow
 from swingby.proofs.prover.scalar.scalar_claims import decide_scalar
 from swingby.theory.repaired import theorem_r, theorem_two
@@ -20,7 +20,7 @@ CLAIMS = [claim for file in ledger.OWN.values() for claim in packaged(file).valu
 
 def test_every_step_that_the_code_cites_is_a_claim():
     steps = {claim.id.rpartition(" [")[2].rstrip("]") for claim in CLAIMS}
-    for module in (theorem_r, theorem_two, theorems):
+    for module in (theorem_r, theorem_two, step_tests):
         cited = set(re.findall(r"\[((?:[GR]|\d)\.[\d.]+)\]", inspect.getsource(module)))
         assert cited
         assert cited <= steps
@@ -37,7 +37,7 @@ def test_the_edition_is_repaired_and_cited_steps_exist():
 def test_every_reading_step_has_a_numerical_test():
     for claim in CLAIMS:
         if isinstance(claim.conclusion, ByHand):
-            assert claim.conclusion.test in theorems.TESTS, claim.id
+            assert claim.conclusion.test in step_tests.TESTS, claim.id
             assert claim.conclusion.why
 
 

@@ -9,9 +9,9 @@ import sympy
 from swingby.proofs.language import conclusions
 from swingby.proofs.language.claim import Claim
 from swingby.proofs.language.reader import Proof, packaged
-from swingby.proofs.prover.repaired import random_trials as theorems
+from swingby.proofs.prover.repaired import step_tests, trial_runs
 from swingby.proofs.prover.repaired.flow import decide_flow
-from swingby.proofs.prover.repaired.random_trials import TESTS
+from swingby.proofs.prover.repaired.step_tests import TESTS
 from swingby.theory import dynamics
 from tests.theory.letters import le, lt
 
@@ -131,9 +131,9 @@ def test_a_step_that_fails_its_test_is_refuted(monkeypatch):
     assert float(found.witness.left) == -1e-3
 
 
-@pytest.mark.parametrize("name", sorted(theorems.TESTS))
+@pytest.mark.parametrize("name", sorted(step_tests.TESTS))
 def test_every_step_and_theorem_holds_under_the_flow(name):
-    instances = 40 if name in theorems.BOUNDS else 3
-    cases, slack, witness = theorems.try_step(name, instances, np.random.default_rng(1))
+    instances = 40 if name in trial_runs.BOUNDS else 3
+    cases, slack, witness = step_tests.try_step(name, instances, np.random.default_rng(1))
     assert (cases, witness) == (instances, None)
-    assert slack >= -theorems.ROUNDING
+    assert slack >= -trial_runs.ROUNDING

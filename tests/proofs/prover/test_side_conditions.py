@@ -16,7 +16,7 @@ from swingby.proofs.language.reader import Proof
 from swingby.proofs.prover.algebra.algebraic_claims import decide_solution
 from swingby.proofs.prover.evidence import TAUTOLOGY
 from swingby.proofs.prover.prove import decide
-from swingby.proofs.prover.scalar import scalar_claims as dispatch
+from swingby.proofs.prover.scalar import proof_strategies, scalar_claims
 from swingby.proofs.prover.scalar.laurent import ONE, multiply
 from swingby.proofs.prover.scalar.polynomial_problem import Atom, Constraint, PolynomialProblem
 from swingby.proofs.prover.scalar.positivity_certificate import verify
@@ -83,8 +83,8 @@ def test_a_line_that_is_not_shown_to_be_defined_is_not_proved(monkeypatch):
     """Without a verdict on x - 3 != 0, the line is left open."""
     line = claim(eq(times(1 + x**2, 1 / (1 + x**2), z), z))
     assert decide_scalar(line).verdict == "proved"
-    monkeypatch.setattr(dispatch, "counterexample", lambda *_, **__: None)
-    monkeypatch.setattr(dispatch, "confirm", lambda *_: None)
+    monkeypatch.setattr(scalar_claims, "counterexample", lambda *_, **__: None)
+    monkeypatch.setattr(scalar_claims, "confirm", lambda *_: None)
     judged = decide_scalar(claim(eq(times(x - 3, 1 / (x - 3)), 1)))
     assert judged.verdict == "undecided"
     assert "needs to be defined" in judged.tried[1]
@@ -234,7 +234,7 @@ def test_witnesses_respect_what_sympy_assumes_of_letters():
         assert (judged.verdict, judged.proof) == ("proved", ())
     wrong = ge(2 * whole**2, 3 * whole)
     assert decide_scalar(claim(wrong), seconds=10).verdict == "refuted"
-    assert not dispatch.by_whole_numbers(Sequent((), relation_from(wrong))).proved
+    assert not proof_strategies.by_whole_numbers(Sequent((), relation_from(wrong))).proved
     assert decide_scalar(claim(ge(whole, 0))).verdict == "refuted"
     below = sympy.Symbol("b", negative=True)
     assert decide_scalar(claim(lt(below, 0))).verdict == "proved"

@@ -17,16 +17,17 @@ from swingby.proofs.language.claim import AlongTrajectory
 from swingby.proofs.language.claims import by_id
 from swingby.proofs.prover.trajectories import instances, violation
 from swingby.proofs.prover.trajectories.instances import random_instance
-from swingby.proofs.prover.trajectories.trajectory_claims import (
+from swingby.proofs.prover.trajectories.signed_log import from_floats
+from swingby.proofs.prover.trajectories.trajectory_claims import decide_trajectory
+from swingby.proofs.prover.trajectories.trajectory_letters import RecordedPath
+from swingby.proofs.prover.trajectories.trajectory_runs import (
     TrajectoryRuns,
     ball_run,
-    confirm,
-    decide_trajectory,
     float_run,
-    meets_hypotheses,
     states_at,
 )
-from swingby.proofs.prover.trajectories.violation import RecordedPath, Violation, from_floats, scan
+from swingby.proofs.prover.trajectories.violation import Violation, scan
+from swingby.proofs.prover.trajectories.violation_check import confirm, meets_hypotheses
 from swingby.simulate.run import simulate
 from swingby.theory.assumptions import K, P
 from swingby.theory.initial import Scaled

@@ -1,4 +1,4 @@
-"""Verdicts on algebraic claims, and which judge a conclusion goes to.
+"""Verdicts on algebraic claims: each conclusion goes to the prover of its kind.
 
 Here are the order of the losses at the test points of (B.1) and closed forms of scalar linear
 differential equations, which become claims of other kinds, and several conclusions in one display.
@@ -37,7 +37,7 @@ from swingby.theory.verdict import Finding
 
 
 def decide_algebra(claim: Claim) -> ClaimVerdict | None:
-    """The verdict on a claim whose conclusion is algebraic; None where it is of another kind."""
+    """The verdict on a claim whose conclusion is algebraic; None if it is of another kind."""
     conclusion = claim.conclusion
     matrices = isinstance(conclusion, MatrixIdentity | EntryIdentity | GradientIdentity)
     if matrices or isinstance(conclusion, MeanIdentity | SameDistribution | EmpiricalLimit):

@@ -57,7 +57,7 @@ def agree(left: Any, right: Any, *, symmetric: bool = False, square: bool = Fals
 
 
 def entry_of(expression: Any) -> Any:
-    """Entry (i, j) of a polynomial in matrices, or its value where it is a number."""
+    """Entry (i, j) of a polynomial in matrices, or its value if it is a number."""
     total = sympy.Integer(0)
     for term in sympy.Add.make_args(sympy.expand(expression)):
         scalars, factors = term.args_cnc()
@@ -100,7 +100,7 @@ def _entry(word: tuple[Any, ...]) -> Any:
 
 @dataclass(frozen=True)
 class IndexPattern:
-    """One case: which indices are equal, and where they lie.
+    """A case of the argument: the indices that are equal, and the sets that hold them.
 
     `labels`: of every index that is bound; equal indices share one.
     `states`: one of :data:`_STATES` for every label; empty where no line speaks of [s].
@@ -114,7 +114,7 @@ class IndexPattern:
     normal: dict[Any, tuple[Any, Any]] = field(default_factory=dict)
 
     def bind(self, index: Any, label: str) -> IndexPattern:
-        """The same case with one more index bound."""
+        """The same case with a further index bound."""
         return replace(self, labels=self.labels | {index: label})
 
     @property
@@ -156,7 +156,7 @@ def _name(operator: Any) -> str:
 
 
 def evaluate(expression: Any, pattern: IndexPattern) -> Any:
-    """The value of a formula in one case, with a marker for generic summands."""
+    """The value of a formula in a case, with a marker for generic summands."""
     if expression.is_Rational or expression.is_Symbol:
         return expression
     if isinstance(expression, sympy.Indexed):
@@ -232,7 +232,7 @@ def _settled(value: Any, pattern: IndexPattern) -> Any:
 
 
 def _mean(body: Any, pattern: IndexPattern) -> Any:
-    """The mean of a formula over the cluster and the Gaussian letters, in one case."""
+    """The mean of a formula over the cluster and the Gaussian letters, in a case."""
     names = {str(base) for base in body.atoms(sympy.IndexedBase)}
     if "x" not in names and cluster not in body.free_symbols:
         return gaussian_mean(body, pattern)

@@ -1,4 +1,4 @@
-"""Algebraic claims written out at small sizes: letters as matrices of entries, sums as sums.
+"""Letters of algebraic claims written out at small sizes: matrices of entries, sums as sums.
 
 The same code runs over exact polynomials of flint in the entries (proofs at a given size) and over
 rational numbers (witnesses): what a letter is, the caller says.
@@ -8,25 +8,18 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 import flint
 import sympy
 
-from swingby.proofs.language.conclusions import EntryIdentity
 from swingby.proofs.language.matrices import (
     LAST_CLUSTER,
     LETTERS,
     A,
     I,
-    U,
-    Ut,
-    W,
-    Wt,
     cluster,
     d,
     d_prime,
@@ -37,119 +30,22 @@ from swingby.proofs.language.matrices import (
     squared_norm,
     unit,
     unitt,
-    z,
-    zt,
 )
-from swingby.proofs.prover.algebra.words import Unsupported, Where
-from swingby.proofs.prover.scalar.rational_bounds import fraction
+from swingby.proofs.prover.algebra.words import Unsupported
 
 Rows = list[list[Any]]
+
 #: The elements of a ring by the names of letters; ``"1/eta"`` is the inverse of ``"eta"``.
 Number = Callable[[str], Any]
-#: A computation over any ring, given its letters.
-Write = Callable[[Number], list[Any]]
+
 
 #: Sizes by their letter.
 SIZES = {d: "d", d_prime: "d'", s: "s", n: "n"}
-#: Values that a witness may have, in the order in which they are tried.
-_SMALL = (0, 1, 2, -1, 3)
-#: Letters that are positive wherever they occur.
-POSITIVE = ("a_", "eta", "tau", "mu_", "sigma_", "r_", "t")
-
-
-def polynomials(write: Write) -> tuple[list[str], list[Any]]:
-    """The letters that a computation asks for, and what it gives in the ring with exactly these."""
-    names: set[str] = set()
-
-    def note(name: str) -> flint.fmpq:
-        names.add(name)
-        return flint.fmpq(1)
-
-    write(note)
-    ordered = sorted(names | {name[2:] for name in names if name.startswith("1/")}) or ["x"]
-    # flint takes any names, but prints and parses only simple ones
-    context = flint.fmpq_mpoly_ctx.get([f"v{index}" for index in range(len(ordered))], "degrevlex")
-    letters = dict(zip(ordered, context.gens(), strict=True))
-    expanded = [context.constant(0) + item for item in write(letters.__getitem__)]
-    # the leading terms have no common letter, so one division after the other is complete
-    for name in ordered:
-        if name.startswith("1/"):
-            relation = letters[name] * letters[name[2:]] - 1
-            expanded = [divmod(item, relation)[1] for item in expanded]
-    return ordered, expanded
-
-
-def polynomial_in_letters(polynomial: Any, names: list[str]) -> str:
-    """A polynomial as text, in the names that a witness shows."""
-
-    def shown(match: re.Match[str]) -> str:
-        name = names[int(match[1])]
-        if name.startswith("1/"):
-            return f"({name})"
-        if name.startswith("exp("):
-            return f"exp(-a_{name.rpartition('_')[2]}*t)"
-        return _letter_text(name)
-
-    return re.sub(r"v(\d+)", shown, str(polynomial))
-
-
-def _letter_text(name: str) -> str:
-    """The name of a letter in the text."""
-    return f"A^(1/2)_{name[2:]}" if name.startswith("r_") else name
-
-
-def witness_values(values: dict[str, Fraction]) -> dict[str, str]:
-    """The letters of a witness by the names of the text; where exponentials are 1, t is 0."""
-    return {
-        "t" if name.startswith("exp(") else _letter_text(name): "0"
-        if name.startswith("exp(")
-        else str(value)
-        for name, value in values.items()
-    }
-
-
-def nonzero_point(polynomial: Any, names: list[str]) -> dict[str, Fraction] | None:
-    """Small integers at which a polynomial does not vanish, as many zeros as possible.
-
-    An inverse follows its letter, and ``exp(-a t)`` is 1, as at t = 0.
-    """
-    called = polynomial.context().names()
-    values: dict[str, Fraction] = {}
-    for index, name in enumerate(names):
-        if name.startswith("1/"):
-            continue
-        inverse = names.index(f"1/{name}") if f"1/{name}" in names else None
-        candidates: tuple[int, ...] = _SMALL if inverse is None else _SMALL[1:]
-        if name.startswith(("exp(", *POSITIVE)):
-            candidates = (1,) if name.startswith("exp(") else (1, 2, 3)
-        for value in candidates:
-            swap = {called[index]: flint.fmpq(value)}
-            if inverse is not None:
-                swap[called[inverse]] = 1 / flint.fmpq(value)
-            remainder = polynomial.subs(swap)
-            if remainder != 0:
-                polynomial, values[name] = remainder, Fraction(value)
-                break
-        else:
-            return None
-    return values
-
-
-def value_at(polynomial: Any, names: list[str], values: dict[str, Fraction]) -> Fraction:
-    """A polynomial at a rational point."""
-    point = [with_inverses(values)(name) for name in names]
-    result = polynomial(*(flint.fmpq(value.numerator, value.denominator) for value in point))
-    return fraction(result)
-
-
-def with_inverses(values: dict[str, Fraction]) -> Callable[[str], Fraction]:
-    """The value of a letter or of its inverse, by name."""
-    return lambda name: 1 / values[name[2:]] if name.startswith("1/") else values[name]
 
 
 @dataclass(frozen=True)
 class Entries:
-    """One way to write a claim out: what the letters are at one choice of sizes.
+    """The letters of a claim written out at a choice of sizes.
 
     `indices`: values of the indices that are free or bound, by name.
     `number`: the letters of the ring; an entry is a name such as ``"w_1,2"``.
@@ -175,7 +71,7 @@ class Entries:
         return replace(self, number=number)
 
     def bind(self, index: Any, at: int) -> Entries:
-        """The same letters with one more index bound."""
+        """The same letters with a further index bound."""
         return replace(self, indices=self.indices | {index.name: at})
 
     @property
@@ -379,86 +275,3 @@ def _power(base: Any, exponent: int, entries: Entries) -> Any:
     else:
         raise Unsupported(f"no value for a power of {base}")
     return math.prod([value] * abs(exponent))
-
-
-def is_symmetric(where: Where) -> bool:
-    """Whether W is symmetric by definition."""
-    return is_factored(where) or (Wt, W) in where
-
-
-def is_factored(where: Where) -> bool:
-    """Whether W is U U^T by definition."""
-    return (W, U * Ut) in where
-
-
-def is_square(where: Where) -> bool:
-    """Whether d = s by definition."""
-    return any(symbol == s for symbol, _ in where)
-
-
-def layouts(
-    conclusion: Any,
-    sides: tuple[Any, ...],
-    where: Where,
-    dimensions: tuple[int, ...],
-    witness: bool = False,
-) -> Iterator[Entries]:
-    """Every way to write the sides of a claim out, small sizes first."""
-    letters = frozenset().union(*(side.free_symbols for side in sides))
-    operators = {node.func.__name__ for side in sides for node in side.atoms(sympy.Function)}
-    bases = {str(base) for side in sides for base in side.atoms(sympy.IndexedBase)}
-    sampled = any(symbol in LETTERS and LETTERS[symbol].sample for symbol in letters)
-    sampled = sampled or "over_samples" in operators
-    # a line that speaks of [s]: free directions matter
-    located = bases & {"mu", "sigma", "exp(-a t)"} or letters & {z, zt} or "inside" in operators
-    free_directions = (
-        bool(located) and isinstance(conclusion, EntryIdentity) and not is_square(where)
-    )
-    options: dict[str, Any] = {"symmetric": is_symmetric(where), "factored": is_factored(where)}
-    if root in letters:
-        options["root"] = "diagonal" if is_factored(where) else "full"
-    for size in dimensions:
-        # U is not square in general; at larger sizes the words have to do
-        columns = size + 1 if size <= 2 and not witness else size
-        indices = list(_indices(conclusion, sides, letters, size))
-        counts = _sample_counts(options.get("root") == "full", witness) if sampled else []
-        for s_value, n_value, number in counts:
-            sizes = {"d": size, "d'": columns, "s": s_value, "n": n_value}
-            for chosen in indices:
-                yield Entries(sizes, chosen, **options, sample=(1, number))
-        if sampled:
-            continue
-        # a sum to n that is no sum over samples: n is then a size of its own
-        numbers = range(1, size + 1) if n in letters else (1,)
-        for s_value, n_value in itertools.product(
-            range(1, size + 1) if free_directions else (size,), numbers
-        ):
-            sizes = {"d": size, "d'": columns, "s": s_value, "n": n_value}
-            outside = frozenset(range(s_value + 1, size + 1))
-            zeros = [outside, outside | {s_value}] if located else [frozenset[int]()]
-            for zero, chosen in itertools.product(zeros, indices):
-                yield Entries(sizes, chosen, **options, zero=zero)
-
-
-def _sample_counts(full: bool, witness: bool) -> list[tuple[int, int, int]]:
-    """Clusters, samples of each, and the single sample."""
-    # where the samples are the columns of the root, s n has to be a square of at least d
-    counts = [(3, 3)] if full else [(2, 2)]
-    if witness:
-        counts = [(1, 1), (2, 2)] if full else [(1, 1), (1, 2), (2, 1), (2, 2)]
-    return [(s, n, number) for s, n in counts for number in range(1, min(n, 2) + 1)]
-
-
-def _indices(
-    conclusion: Any, sides: tuple[Any, ...], letters: frozenset[Any], size: int
-) -> Iterator[dict[str, int]]:
-    names = {"k"} if letters & {unit, unitt} else set()
-    if isinstance(conclusion, EntryIdentity):
-        operators = [node for side in sides for node in side.atoms(sympy.Function)]
-        bound = {node.args[1] for node in operators if node.func.__name__ == "rest"}
-        names |= {symbol.name for symbol in letters - bound if symbol.is_integer}
-        if bound or not (conclusion.left.is_commutative or conclusion.left.has(zt)):
-            names |= {"i", "j"}
-    ordered = sorted(names)
-    for values in itertools.product(range(1, size + 1), repeat=len(ordered)):
-        yield dict(zip(ordered, values, strict=True))

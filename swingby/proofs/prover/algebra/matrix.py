@@ -30,25 +30,17 @@ from swingby.proofs.language.matrices import (
     substitute,
 )
 from swingby.proofs.prover.algebra import cases, words
-from swingby.proofs.prover.algebra.entries import (
+from swingby.proofs.prover.algebra.entries import SIZES, Entries, Number, Rows, matrix, scalar
+from swingby.proofs.prover.algebra.entry_polynomials import (
     POSITIVE,
-    SIZES,
-    Entries,
-    Number,
-    Rows,
-    is_factored,
-    is_square,
-    is_symmetric,
-    layouts,
-    matrix,
     nonzero_point,
     polynomial_in_letters,
     polynomials,
-    scalar,
     value_at,
     with_inverses,
     witness_values,
 )
+from swingby.proofs.prover.algebra.layouts import is_factored, is_square, is_symmetric, layouts
 from swingby.proofs.prover.algebra.words import Unsupported, Where
 from swingby.proofs.prover.evidence import ClaimVerdict, Witness, undecided
 from swingby.proofs.prover.scalar.rational_bounds import fraction
@@ -164,7 +156,7 @@ def _entry(expression: Any, entries: Entries) -> Any:
 
 
 def _at(rows: Rows, entries: Entries) -> Any:
-    """Entry (i, j); of a 1 x 1 matrix, also for d = 1, where i = j = 1, the only one."""
+    """Entry (i, j); of a 1 x 1 matrix, also for d = 1, with i = j = 1."""
     if len(rows) == len(rows[0]) == 1:
         return rows[0][0]
     return rows[entries.indices["i"] - 1][entries.indices["j"] - 1]
@@ -210,7 +202,7 @@ def point_of_failure(conclusion: Any, where: Where, under: tuple[Any, ...] = ())
 def _hypotheses_hold(
     under: tuple[Any, ...], where: Where, layout: Entries, values: dict[str, Fraction]
 ) -> bool:
-    """Whether hypotheses hold at a point, letters that stand in them alone at one of a few values.
+    """Whether hypotheses hold at a point, with letters of their own at some of a few values.
 
     Only identities between matrices are looked at: one between entries speaks of all of them.
     """

@@ -20,13 +20,11 @@ from swingby.proofs.language.conclusions import EmpiricalLimit, MeanIdentity, Sa
 from swingby.proofs.language.matrices import cluster, k, mean, p, q, s, tau, u, xi
 from swingby.proofs.prover.algebra import cases
 from swingby.proofs.prover.algebra.cases import OTHER, IndexPattern, gaussian_mean, raw_moment
-from swingby.proofs.prover.algebra.entries import (
-    Entries,
-    Number,
+from swingby.proofs.prover.algebra.entries import Entries, Number, scalar
+from swingby.proofs.prover.algebra.entry_polynomials import (
     nonzero_point,
     polynomial_in_letters,
     polynomials,
-    scalar,
     value_at,
     witness_values,
 )
@@ -73,7 +71,7 @@ def _decide_identity(conclusion: MeanIdentity) -> ClaimVerdict:
 
 
 def _mean_layouts(conclusion: MeanIdentity) -> Iterator[Entries]:
-    """Sizes and indices at which a mean is written out, small ones first."""
+    """Sizes and indices at which a mean is written out, the small first."""
     formulas = (conclusion.left, conclusion.right)
     indices = {
         symbol for formula in formulas for symbol in formula.free_symbols if symbol.is_integer
@@ -287,7 +285,7 @@ def _variance_agrees(conclusion: EmpiricalLimit, pattern: IndexPattern) -> bool:
 
 
 def _written_out(conclusion: EmpiricalLimit, size: int) -> bool:
-    """Whether mean and variance agree at one d, for all s, n, p and q."""
+    """Whether mean and variance agree at a given d, for all s, n, p and q."""
     places, claimed = range(1, size + 1), [conclusion.limit, conclusion.constant]
     every = itertools.product(places, range(1, _SAMPLES + 1), places, places)
     for clusters, samples, row, column in every:

@@ -61,7 +61,7 @@ class Unsupported(Exception):
 
 
 def objection(conclusion: Any, where: Where = ()) -> str:
-    """Why an identity does not follow word by word; nothing if it does."""
+    """The reason why an identity does not follow word by word; empty if it does."""
     return check_witness.judge({"id": "", "line": ""} | checkable_identity([conclusion], where))
 
 

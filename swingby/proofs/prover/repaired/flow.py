@@ -1,4 +1,4 @@
-"""Steps of the repaired theorems: derivatives along the flow, traces of blocks, intervals.
+"""Steps of the repaired theorems that are decided: derivatives along the flow, traces, intervals.
 
 Identities are decided twice: by expansion, as rational functions of the entries, and at random
 rational points. A power with a symbolic exponent, such as w_ii^(-s), is one letter of its own,
@@ -35,7 +35,7 @@ from swingby.proofs.language.conclusions import (
 )
 from swingby.proofs.prover.algebra import words
 from swingby.proofs.prover.evidence import ClaimVerdict, Witness, undecided
-from swingby.proofs.prover.repaired.random_trials import TESTS, try_step
+from swingby.proofs.prover.repaired.step_tests import TESTS, try_step
 from swingby.proofs.prover.scalar.counterexample import Search, counterexample
 from swingby.proofs.prover.scalar.preparation import normal_form
 from swingby.proofs.prover.scalar.proof_strategies import by_expansion
@@ -48,7 +48,7 @@ _SECONDS = 60.0
 
 
 def decide_flow(claim: Claim, *, instances: int = 200) -> ClaimVerdict | None:
-    """The verdict on a claim of the repaired edition; None where it is none of this module's.
+    """The verdict on a claim of the repaired edition; None if it is of another kind.
 
     `instances`: random instances for what only a person can read.
     """
@@ -175,7 +175,7 @@ def on_interval(conclusion: OnInterval) -> dict[str, Any]:
 
 
 def between(claim: Claim) -> Claim:
-    """A claim on an interval as one about numbers, the ends among its hypotheses."""
+    """A claim on an interval as a claim about numbers, the ends among its hypotheses."""
     on = claim.conclusion
     ends = (on.low, on.letter), (on.letter, on.high)
     hypotheses = (Given(sympy.Le(*pair, evaluate=False), "case") for pair in ends)

@@ -40,7 +40,7 @@ _UNKNOWN: Interval = (flint.arb("-inf"), flint.arb("inf"))
 
 @dataclass
 class BoxReport:
-    """What a run over boxes did, for a reader; `corner`: the first box that was left undecided."""
+    """The log of a run over boxes; `corner`: the first box that was left undecided."""
 
     boxes: int = 0
     steps: list[str] = field(default_factory=list)
@@ -53,7 +53,7 @@ class BoxReport:
 
 
 def interval(expression: Any, box: Mapping[Any, Interval]) -> Interval:
-    """Both bounds of an expression over a box; not finite, or NaN, where nothing is known."""
+    """Both bounds of an expression over a box; not finite, or NaN, if nothing is known."""
     if expression.is_Symbol:
         return box[expression]
     if not expression.free_symbols:
@@ -93,7 +93,7 @@ def _power(base: Interval, exponent: Any) -> Interval:
 
 @dataclass(frozen=True)
 class Stretch:
-    """An interval of one letter; an end may be infinite, or left out."""
+    """An interval of a letter; an end may be infinite, or left out."""
 
     letter: Any
     low: Any = -sympy.oo
@@ -122,7 +122,7 @@ def _ball(end: Any) -> Any:
 
 
 def stretch_of(sequent: Sequent, letter: Any) -> Stretch:
-    """Where the hypotheses let a letter be, as far as they bound it by numbers."""
+    """The interval of a letter that the hypotheses leave, as far as they bound it by numbers."""
     stretch = Stretch(letter)
     if letter.is_nonnegative:
         stretch = replace(stretch, low=sympy.Integer(0), low_open=bool(letter.is_positive))
@@ -174,7 +174,7 @@ def _on_boxes(sequent: Sequent, letters: list[Any], report: BoxReport) -> bool:
 
 
 def _inverted(f: Any, stretch: Stretch, report: BoxReport) -> tuple[Any, Stretch]:
-    """The goal in s, where the letter is 1/s or 1/s^2, times a power of s."""
+    """The goal in s, with the letter as 1/s or 1/s^2, times a power of s."""
     letter = stretch.letter
     halves = any(
         power.args[0] == letter and not power.args[1].is_Integer for power in f.atoms(sympy.Pow)

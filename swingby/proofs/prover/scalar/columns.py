@@ -113,7 +113,7 @@ def _monomial_of(code: int) -> Monomial:
 
 
 class ColumnBuilder:
-    """Makes the columns of one problem without repeating any."""
+    """Makes the columns of a problem without repeating any."""
 
     def __init__(self, problem: PolynomialProblem) -> None:
         self.problem = problem
@@ -122,7 +122,7 @@ class ColumnBuilder:
         self.product = functools.cache(functools.partial(ConstraintProduct, problem))
 
     def add(self, factors: tuple[int, ...], code: int) -> bool:
-        """Add one column, of a product of constraints and a monomial; whether it is a new one."""
+        """Add the column of a product of constraints and a monomial; False if it is known."""
         if (factors, code) in self._seen:
             return False
         self._seen.add((factors, code))

@@ -39,7 +39,7 @@ from swingby.theory.budget import left
 
 
 class Effort(NamedTuple):
-    """How many settings inside D.1 to D.5 are looked at, and draws at each entry there.
+    """The effort of a search: settings inside D.1 to D.5, and draws at each entry there.
 
     draws: without them; behind: with what equations define behind the rest.
     """
@@ -58,7 +58,7 @@ _MODEL = Effort(8, 20, 200, 0)
 
 @dataclass(frozen=True)
 class Search:
-    """Where a counterexample is looked for; `in_force`: points satisfy D.1 to D.5."""
+    """The search for a counterexample of a sequent; `in_force`: points satisfy D.1 to D.5."""
 
     sequent: Sequent
     in_force: bool = False
@@ -66,7 +66,7 @@ class Search:
 
     @property
     def hypotheses(self) -> tuple[Relation, ...]:
-        """The hypotheses, with (D.8) where it is in force."""
+        """The hypotheses, with (D.8) if it is in force."""
         extra = entry_conditions(frozenset(self.sequent.symbols)) if self.in_force else ()
         return self.sequent.hypotheses + extra
 
@@ -123,7 +123,7 @@ def model(search: Search, *, rng: int = 0) -> dict[str, str] | None:
 
 
 def confirm(search: Search, point: Mapping[str, Any]) -> Witness | None:
-    """A proposed point, such as a model of z3, as a witness, if it is one.
+    """A proposed point, such as a model of z3, as a witness; None if it breaks nothing.
 
     Letters that it does not name are those that an equation defines.
     """

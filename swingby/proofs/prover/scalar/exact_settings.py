@@ -1,4 +1,4 @@
-"""Exact values of all numbers and constants that satisfy every one of Assumptions D.1 to D.5.
+"""Exact values of all numbers and constants that satisfy all of Assumptions D.1 to D.5.
 
 A witness against a line that stands under D.1 to D.5 has to satisfy them all. The sets come
 from simple ones to extreme ones; each is checked against the statements of
@@ -51,7 +51,7 @@ _WITH_K = {"a_k", "N_ij(t)", "w_ki(t)", "w_kj(t)"}
 
 
 def completing_entries(point: Mapping[str, Any], *, semidefinite: bool) -> dict[str, Any] | None:
-    """Entries that make the letters at a point those of one symmetric W(t), or None."""
+    """Entries that make the letters at a point those of a symmetric W(t), or None."""
     same = point.get("a_i") == point.get("a_j")
     for names in (("w_ii(t)", "w_jj(t)", "w_ij(t)"), ("w_ki(t)", "w_kj(t)")):
         if same and len({point[name] for name in names if name in point}) > 1:
@@ -115,7 +115,7 @@ _SHAPES: tuple[tuple[tuple[str, ...], str, str, str, str, str, int], ...] = (
 
 
 def exact_settings() -> Iterator[ExactSetting]:
-    """Sets that satisfy all of D.1 to D.5, simple ones first.
+    """Sets that satisfy all of D.1 to D.5, the simple first.
 
     With P and eta as large as they may be; then with a round P and a small eta.
     """

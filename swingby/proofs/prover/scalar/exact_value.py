@@ -150,7 +150,7 @@ class CompiledRelation:
     def decided(
         self, point: Mapping[str, Value], bits: tuple[int, ...] = PRECISIONS
     ) -> bool | None:
-        """Whether it holds at a point; None where it is undefined or undecided."""
+        """Whether it holds at a point; None if it is undefined or undecided."""
         for used in bits:
             with precision(used):
                 try:

@@ -50,7 +50,7 @@ def numerator_denominator(value: Any) -> tuple[int, int]:
 
 
 def rounder_values(value: Any, letter: Any, preferred: list[Any]) -> Iterator[Any]:
-    """Values that print shorter than a given one, the simplest first."""
+    """Values that print shorter than `value`, the simplest first."""
     size = len(short_text(value))
     for option in [*map(flint.fmpq, (1, 2, 0, -1)), flint.fmpq(1, 2), flint.fmpq(10), *preferred]:
         if option == value:

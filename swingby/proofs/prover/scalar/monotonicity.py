@@ -1,4 +1,4 @@
-"""Inequalities in one letter that touch zero, by the signs of derivatives.
+"""Inequalities in a single letter that touch zero, by the signs of derivatives.
 
 f >= 0 on an interval if f(c) >= 0 somewhere, f' >= 0 beyond c and f' <= 0 before it; the signs of
 the derivatives are shown in the same way, down to one that balls bound. The interval has to lie
@@ -115,7 +115,7 @@ def _on_line(f: Any, stretch: Stretch, strict: bool, steps: list[str], depth: in
 
 
 def _numerator(f: Any, stretch: Stretch) -> Any:
-    """What has the sign of f: without denominators and factors that are positive inside."""
+    """A function of the sign of f: without denominators and factors that are positive inside."""
     top, bottom = sympy.fraction(sympy.together(f))
     sign = sympy.Integer(1)
     for factor in sympy.Mul.make_args(sympy.factor_terms(bottom)):

@@ -134,7 +134,7 @@ def _certain_sign(
 def _exponential_facts(
     translator: Translator, constraints: list[Constraint]
 ) -> Iterator[Constraint]:
-    """e^y >= 1 + y and e^-y >= 1 - y, and e^y >= 1 where y >= 0 follows."""
+    """e^y >= 1 + y and e^-y >= 1 - y, and e^y >= 1 if y >= 0 follows."""
     for exponential in translator.exponentials:
         y = exponential.exp
         try:

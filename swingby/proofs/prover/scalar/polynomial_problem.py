@@ -35,7 +35,7 @@ class Constraint:
 
 @dataclass(frozen=True)
 class PolynomialProblem:
-    """Whether constraints on atoms imply ``goal >= 0`` (or ``> 0``, or ``= 0``)."""
+    """The question if constraints on atoms imply ``goal >= 0`` (or ``> 0``, or ``= 0``)."""
 
     atoms: tuple[Atom, ...]
     constraints: tuple[Constraint, ...]
@@ -59,7 +59,7 @@ def is_positive(monomial: Monomial, atoms: tuple[Atom, ...]) -> bool:
 
 
 def polynomial_text(polynomial: Polynomial, atoms: tuple[Atom, ...]) -> str:
-    """A polynomial as one line of plain mathematics."""
+    """A polynomial as a line of plain mathematics."""
     pieces: list[str] = []
     for term, value in polynomial.items():
         top = [_power(atoms[atom].name, exponent) for atom, exponent in term if exponent > 0]
@@ -75,7 +75,7 @@ def polynomial_text(polynomial: Polynomial, atoms: tuple[Atom, ...]) -> str:
 
 
 def _power(name: str, exponent: int) -> str:
-    """A power of a letter, where the letter may itself be the root of another."""
+    """A power of a letter, which may itself be the root of another."""
     base, power = name, Fraction(exponent)
     if name.endswith("^(1/2)"):
         base, power = name.removesuffix("^(1/2)"), Fraction(exponent, 2)

@@ -68,7 +68,7 @@ class PositivityCertificate:
         return f"{text} = {' + '.join(summands) or '0'} {goal.kind.replace('==', '=')} 0"
 
     def steps(self) -> dict[str, Any]:
-        """What a checker needs: the facts that take part, and the pieces."""
+        """The steps for a checker: the facts that take part, and the pieces."""
         atoms, constraints = self.problem.atoms, self.problem.constraints
         indices = list(dict.fromkeys(index for _, piece in self.pieces for index in piece.factors))
         kinds = {">=": "<=", ">": "<", "==": "="}

@@ -131,7 +131,7 @@ def relax(sequent: Sequent) -> tuple[Sequent, bool]:
 
 
 def split_cases(sequent: Sequent) -> list[Sequent] | None:
-    """The sequents without Abs, Max and Min, one for each pattern of signs; None if too many."""
+    """The sequents without Abs, Max and Min, for each pattern of signs; None if too many."""
     done: list[Sequent] = []
     open_cases = [sequent]
     while open_cases:
@@ -158,7 +158,7 @@ def split_cases(sequent: Sequent) -> list[Sequent] | None:
 
 
 def _branches(piece: Any) -> tuple[Any, ...]:
-    """What Abs, Max or Min may be."""
+    """The values that Abs, Max or Min may have."""
     return (piece.args[0], -piece.args[0]) if isinstance(piece, sympy.Abs) else piece.args
 
 

@@ -54,7 +54,7 @@ SQUARES = 3.0
 
 @dataclass(frozen=True)
 class Attempt:
-    """What a strategy came back with.
+    """The outcome of a strategy.
 
     `tried`: what did not work. `candidates`: points at which the goal may fail. `proof`:
     certificates, where all of it has one.
@@ -70,7 +70,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class PolynomialForm:
-    """A sequent as a polynomial problem, and the name of the way in which it became one."""
+    """A sequent as a polynomial problem, and the name of this translation."""
 
     name: str
     sequent: Sequent
@@ -160,7 +160,7 @@ def by_certificate(sequent: Sequent, *, quick: bool = False) -> Attempt:
 
 
 def join_attempts(attempts: Iterable[Attempt]) -> Attempt:
-    """All attempts as one, or the first that fails: none is made after it."""
+    """All attempts joined, or the first that fails: none is made after it."""
     proved: list[Attempt] = []
     for attempt in attempts:
         if not attempt.proved:
@@ -284,7 +284,7 @@ def _accepted(form: PolynomialForm, certificate: PositivityCertificate | None) -
 
 
 def by_boxes(sequent: Sequent) -> Attempt:
-    """Boxes, for one or two letters."""
+    """Boxes, for at most two letters."""
     cases = split_cases(recognise_signs(eliminate_equations(sequent)))
     if cases is None:
         return Attempt(False, tried=("too many cases",))
@@ -304,7 +304,7 @@ def by_boxes(sequent: Sequent) -> Attempt:
 
 
 def by_whole_numbers(sequent: Sequent) -> Attempt:
-    """Cases k <= 0 and k >= 1 of one whole letter, or k <= -1 and k >= 0: nothing lies between."""
+    """Cases k <= 0 and k >= 1 of an integer letter, or k <= -1 and k >= 0: nothing lies between."""
     integers = [letter for letter in sequent.symbols if letter.is_integer]
     for at in (sympy.S.Zero, sympy.S.NegativeOne) if len(integers) == 1 else ():
         ends = (integers[0], at), (at + 1, integers[0])

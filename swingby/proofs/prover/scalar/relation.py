@@ -25,12 +25,12 @@ class Relation:
 
     @property
     def sides(self) -> tuple[Any, Any]:
-        """The smaller and the larger one."""
+        """The smaller and the larger side."""
         return self.small, self.large
 
     @property
     def difference(self) -> Any:
-        """``large - small``: not negative where the relation holds."""
+        """``large - small``, which is not negative if the relation holds."""
         return self.large - self.small
 
     @property
@@ -39,7 +39,7 @@ class Relation:
         return frozenset(self.small.free_symbols | self.large.free_symbols)
 
     def negation(self) -> Relation:
-        """What holds where this inequality fails."""
+        """The relation that holds if this inequality fails."""
         if self.kind == "==":
             raise ValueError("the negation of an equation is no inequality")
         if self.kind == "!=":
@@ -101,7 +101,7 @@ def relation_from(relational: Any, label: str = "") -> Relation:
 
 
 def expression_text(expression: Any) -> str:
-    """An expression as one line of plain mathematics."""
+    """An expression as a line of plain mathematics."""
     return str(sympy.sstr(expression)).replace("**", "^")
 
 

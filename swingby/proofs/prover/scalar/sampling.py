@@ -72,7 +72,7 @@ def in_drawing_order(names: frozenset[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class Space:
-    """Hypotheses and a goal ready for evaluation, and points drawn where the hypotheses hold."""
+    """Hypotheses and a goal ready for evaluation, and points drawn that meet the hypotheses."""
 
     hypotheses: tuple[CompiledRelation, ...]
     goal: CompiledRelation
@@ -130,7 +130,7 @@ class Space:
         return point
 
     def defined_last(self, names: list[str]) -> list[str]:
-        """The same letters, each behind those of an equation that it is one side of."""
+        """The same letters, each behind those of an equation that defines it."""
         after: dict[str, frozenset[str]] = {}
         for relation in (hypothesis.relation for hypothesis in self.hypotheses):
             for letter, value in itertools.permutations(relation.sides):
@@ -233,7 +233,7 @@ def edge_of(
     point: Mapping[str, Any],
     variables: tuple[str, ...] = ("plain", "inverse", "square"),
 ) -> tuple[Any, int] | None:
-    """Where the margin of a relation vanishes, as a function of one letter; None if nowhere.
+    """The zero of a relation's margin, as a function of a single letter; None if there is none.
 
     `variables`: what it may be linear in; "negative" is the letter, seen from below zero.
     Returns the edge, and 1 if the relation holds above it, -1 below.

@@ -84,7 +84,7 @@ def decide_scalar(claim: Claim, *, rng: int = 0, seconds: float = BUDGET) -> Cla
     """The verdict on a claim between real expressions.
 
     `claim`: its conclusion is one of <=, <, >=, >, =, !=, or an And of them. A chain is proved if
-    every relation is, and refuted if one is. "exists" is judged through its negation.
+    every relation is, and refuted if one is. "exists" is decided through its negation.
     `rng`: seed of the search for counterexamples.
     `seconds`: of processor time for each relation; where they run out, the verdict is *undecided*
     and says so. A conclusion that is not defined wherever the hypotheses hold is not proved. One
@@ -164,7 +164,7 @@ def prepare_claim(claim: Claim) -> tuple[Search, list[Question]]:
 
 
 def certificates_of(claim: Claim) -> tuple[dict[str, Any], ...]:
-    """What :mod:`check_proof` accepts of a claim that boxes prove, where sums do too."""
+    """Certificates for :mod:`check_proof` of a claim that boxes prove, if sums prove it too."""
     search, questions = prepare_claim(claim)
     proof: list[dict[str, Any]] = []
     for goal in (
@@ -185,7 +185,7 @@ def certificates_of(claim: Claim) -> tuple[dict[str, Any], ...]:
 
 
 def _why_empty(goal: Relation, where: dict[Any, Any], written: list[Relation]) -> str:
-    """Why a relation says nothing, as it is written; empty if it says something."""
+    """The reason why a relation says nothing, as it is written; empty if it says something."""
     pairs = itertools.permutations(goal.sides)
     defined = any(letter in where and where[letter] == value for letter, value in pairs)
     if goal.kind in ("<=", "==") and (goal.small == goal.large or defined):
@@ -194,7 +194,7 @@ def _why_empty(goal: Relation, where: dict[Any, Any], written: list[Relation]) -
 
 
 def _decide_question(search: Search, question: Question, rng: int, seconds: float) -> ClaimVerdict:
-    """The verdict on one relation: it is defined wherever the hypotheses hold, and true there."""
+    """The verdict on a relation: it is defined wherever the hypotheses hold, and true there."""
     evidence: list[str] = []
     open_conditions: list[str] = []
     proof: list[dict[str, Any]] = []
@@ -257,7 +257,7 @@ def _chain(goals: list[Relation], judgements: list[ClaimVerdict]) -> ClaimVerdic
 
 
 def _existence(search: Search, questions: list[Question], rng: int, seconds: float) -> ClaimVerdict:
-    """Judge "exists" by its negation: the other relations given, the last one fails."""
+    """Decide "exists" by its negation: under the other relations, the last fails."""
     inequalities = [question for question in questions if question.goal.kind != "=="]
     last = inequalities[-1] if inequalities else None
     facts = [question.goal for question in questions if question is not last]
@@ -339,7 +339,7 @@ def _proof_or_witness(search: Search, rng: int, tried: list[str]) -> Attempt | W
 
 
 def _readings(sequent: Sequent) -> list[Sequent]:
-    """Sequents of which each proves this one: of two things that differ, one is the larger."""
+    """Sequents of which each proves this sequent: of two numbers that differ, either is larger."""
     goal = sequent.goal
     if goal.kind != "!=":
         return [sequent]

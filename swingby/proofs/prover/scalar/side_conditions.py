@@ -1,4 +1,4 @@
-"""Side conditions: where the two sides of a relation have values at all.
+"""Side conditions under which the two sides of a relation have values at all.
 
 A denominator is not zero, an even root is of nothing negative, a logarithm of something positive.
 Of a hypothesis these are facts, as it holds only where it is defined. Of a conclusion they are
@@ -22,7 +22,7 @@ KNOWN = frozenset({"Add", "Mul", "Pow", "exp", "log", "Abs", "Max", "Min", "Exp1
 
 
 def definedness_conditions(expression: Any) -> Iterator[Relation]:
-    """What an expression needs to be defined, inner parts first."""
+    """The relations that make an expression defined, inner expressions first."""
     for base, sign in needs(expression):
         if sign == "!=":
             yield Relation(base, ZERO, sign)
@@ -33,7 +33,7 @@ def definedness_conditions(expression: Any) -> Iterator[Relation]:
 def side_conditions(
     relation: Relation, written: Mapping[Any, Any], values: Mapping[Any, Any]
 ) -> tuple[Relation, ...]:
-    """What a relation and all definitions it leads to need to be defined, if it is not plain.
+    """Relations that make a relation and its definitions defined, unless they are evident.
 
     Of a definition this is read off what is `written`: put into another, it may cancel.
     `values`: the definitions, each with all the others put in.
@@ -91,7 +91,7 @@ def unknown_term(relations: tuple[Relation, ...]) -> str:
 
 
 def signs_of_letters(relations: tuple[Relation, ...]) -> tuple[Relation, ...]:
-    """What sympy assumes of letters and the provers read off relations only."""
+    """Relations for sympy's assumptions on letters, which the provers read off relations only."""
     facts = []
     for letter in sorted(frozenset().union(*(r.symbols for r in relations)), key=str):
         if letter.is_nonpositive and not letter.is_zero:
@@ -102,7 +102,7 @@ def signs_of_letters(relations: tuple[Relation, ...]) -> tuple[Relation, ...]:
 
 
 def signs_of_denominators(relation: Relation) -> Iterator[Relation]:
-    """That a denominator is positive, where its terms do not say so by themselves."""
+    """Relations that denominators are positive, unless their terms say so by themselves."""
     for side in relation.sides:
         for base in dict.fromkeys(base for base, sign in needs(side) if sign == "!="):
             if not all(term.is_nonnegative for term in sympy.Add.make_args(base.expand())):

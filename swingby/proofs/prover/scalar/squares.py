@@ -57,7 +57,7 @@ class GramBlock:
         return list(itertools.combinations_with_replacement(indices, 2))
 
     def product(self, row: int, col: int) -> Polynomial:
-        """What a coefficient stands before."""
+        """The polynomial that a coefficient stands before."""
         if self.free:
             return laurent.shift(self.multiplier, self.basis[row])
         polynomial = laurent.shift(self.multiplier, laurent.times(self.basis[row], self.basis[col]))
@@ -218,7 +218,7 @@ def _matrices(blocks: list[GramBlock], values: Any, zero: Any) -> Iterator[Any]:
 
 
 def _interior(blocks: list[GramBlock], start: Any, directions: Any) -> Any:
-    """Parameters that make the least eigenvalue large, or None where it stays negative.
+    """Parameters that make the least eigenvalue large, or None if it stays negative.
 
     Newton's method on the barrier -t/mu - log det(Q - t), with a small weight on the parameters.
     """

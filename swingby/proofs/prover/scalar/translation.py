@@ -85,7 +85,7 @@ def _exponent_terms(exponent: Any) -> tuple[list[tuple[Any, Any]], Any]:
 
 
 class Translator:
-    """Turns expressions into quotients over one list of atoms.
+    """Turns expressions into quotients over a common list of atoms.
 
     Roots and exponents are made commensurable over all that will be translated.
     """

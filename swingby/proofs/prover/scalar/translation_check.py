@@ -1,4 +1,4 @@
-"""The check of a translation: the polynomial problem against the sequent, at points."""
+"""The check of a translation: a polynomial problem against its sequent, at points."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DRAWS, _MOST_DRAWS = 12, 200
 
 
 def check_translation(sequent: Sequent, problem: PolynomialProblem, *, rng: int = 0) -> int:
-    """At how many points of its hypotheses a problem was compared with the sequent it stands for.
+    """The number of points at which a problem was compared with the sequent it stands for.
 
     Raises RuntimeError where a constraint fails, or the goals contradict each other.
     """
@@ -53,7 +53,7 @@ def check_translation(sequent: Sequent, problem: PolynomialProblem, *, rng: int 
 
 
 def _constraint_holds(constraint: Constraint, atoms: list[Any]) -> bool | None:
-    """Whether a constraint holds; None where balls do not tell it from an equation."""
+    """Whether a constraint holds; None if balls do not tell it from an equation."""
     total = flint.arb(0)
     for term, value in constraint.polynomial.items():
         powers = (atoms[atom] ** exponent for atom, exponent in term)
@@ -64,7 +64,7 @@ def _constraint_holds(constraint: Constraint, atoms: list[Any]) -> bool | None:
 
 
 def identity_at_points(sequent: Sequent, *, rng: int = 0) -> int:
-    """At how many random points an equation holds; RuntimeError if it fails at one."""
+    """The number of random points at which an equation holds; RuntimeError if it fails at any."""
     generator = np.random.default_rng(rng)
     goal = compile_relation(sequent.goal)
     points = [

@@ -1,4 +1,4 @@
-"""Instances inside D.1 to D.5 on which claims about trajectories are looked at, simplest first.
+"""Instances inside D.1 to D.5 on which claims about trajectories are tried, simplest first.
 
 All numbers are exact rationals. Every instance carries explicit values of the constants that D.1 to
 D.5 ask for, and :meth:`TrajectoryInstance.is_admissible` confirms all inequalities with them.
@@ -236,6 +236,7 @@ def _scale(number: Fraction) -> str:
 
 #: kappa of random instances, inside its range.
 _KAPPA = Fraction(111, 100)
+
 #: Largest ratio of two neighbouring signals of a random instance, by dimension.
 _LARGEST_RATIO = {2: 8, 3: 5, 4: 4}
 
