@@ -116,8 +116,10 @@ def _decide_order() -> ClaimVerdict:
     residual = sympy.Matrix([[first - 1, cross], [cross, second - 1]])
 
     def loss(index: tuple[int, ...]) -> Any:
-        away = residual * sympy.Matrix([mu_k * on for mu_k, on in zip(signals, index, strict=True)])
-        return sum(entry**2 for entry in away) / 2
+        offset = residual * sympy.Matrix(
+            [mu_k * on for mu_k, on in zip(signals, index, strict=True)]
+        )
+        return sum(entry**2 for entry in offset) / 2
 
     hypotheses = (Relation(cross**2, first * second, "<="),)
     corners = list(itertools.product((0, 1), repeat=2))

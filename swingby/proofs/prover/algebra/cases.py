@@ -50,7 +50,7 @@ def agree(left: Any, right: Any, *, symmetric: bool = False, square: bool = Fals
     """
     difference = left - right
     for pattern in patterns(difference, symmetric=symmetric, square=square):
-        value = _settled(evaluate(difference, pattern), pattern)
+        value = _count_summands(evaluate(difference, pattern), pattern)
         if sympy.cancel(sympy.together(value)) != 0:
             return False
     return True
@@ -169,8 +169,8 @@ def evaluate(expression: Any, pattern: IndexPattern) -> Any:
     if name == "inside":
         return sympy.Integer(int(labels[expression.args[0]] in pattern.inside))
     if name == "Sum":
-        (index, lower, upper), *others = expression.limits
-        if others or lower != 1 or OTHER in labels.values() or upper not in (s, d, d_prime):
+        (index, lower, upper), *extra_limits = expression.limits
+        if extra_limits or lower != 1 or OTHER in labels.values() or upper not in (s, d, d_prime):
             raise Unsupported("a sum inside another, or not from 1 to a size of this kind")
         met = {s: pattern.inside, d: pattern.free, d_prime: []}[upper]
         summands = [evaluate(expression.function, pattern.bind(index, label)) for label in met]
@@ -218,7 +218,7 @@ def _atom(expression: Any, pattern: IndexPattern) -> Any:
     return symbol
 
 
-def _settled(value: Any, pattern: IndexPattern) -> Any:
+def _count_summands(value: Any, pattern: IndexPattern) -> Any:
     """Count the summands without a generic index; the others keep their marker."""
     counts = {s: s - len(pattern.inside), d: d - len(pattern.free), d_prime: d_prime}
     markers = {_marker(upper): count for upper, count in counts.items()}

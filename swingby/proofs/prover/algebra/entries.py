@@ -106,7 +106,7 @@ class Entries:
         if base == "a" and self.root == "diagonal":
             return self.number(f"r_{index[0]}") * self.number(f"r_{index[0]}")
         if base == "w" and self.factored:
-            rows = self.plain("u", self.sizes["d"], self.sizes["d'"])
+            rows = self.entry_matrix("u", self.sizes["d"], self.sizes["d'"])
             return product([rows[index[0] - 1]], transposed([rows[index[1] - 1]]))[0][0]
         if base == "x":
             # a sample of the mixture: its law depends on its cluster
@@ -116,7 +116,7 @@ class Entries:
             index = (min(index), max(index))
         return self.number(f"{base}_{','.join(map(str, index))}")
 
-    def plain(self, base: str, rows: int, columns: int) -> Rows:
+    def entry_matrix(self, base: str, rows: int, columns: int) -> Rows:
         """A matrix of plain entries."""
         return [
             [self.entry(base, (p, q)) for q in range(1, columns + 1)] for p in range(1, rows + 1)
@@ -143,7 +143,7 @@ class Entries:
         if shape[1] == "1":
             row = self._vector(symbol, letter.entries, letter.sample)
             return [row] if flipped else transposed([row])
-        rows = self.plain(letter.entries, self.sizes[shape[0]], self.sizes[shape[1]])
+        rows = self.entry_matrix(letter.entries, self.sizes[shape[0]], self.sizes[shape[1]])
         return transposed(rows) if flipped else rows
 
     def _vector(self, symbol: Any, base: str, sample: bool) -> list[Any]:
@@ -193,18 +193,18 @@ def matrix(expression: Any, entries: Entries) -> Rows:
         return _summed([matrix(term, entries) for term in expression.args])
     if expression.is_Mul:
         scalars, factors = expression.args_cnc()
-        result = matrix(factors[0], entries)
+        multiplied = matrix(factors[0], entries)
         for factor in factors[1:]:
-            result = product(result, matrix(factor, entries))
+            multiplied = product(multiplied, matrix(factor, entries))
         for factor in scalars:
             value = scalar(factor, entries)
-            result = [[value * item for item in row] for row in result]
-        return result
+            multiplied = [[value * entry for entry in row] for row in multiplied]
+        return multiplied
     if expression.is_Pow and expression.exp.is_Integer and expression.exp > 0:
         return matrix(sympy.Mul(*[expression.base] * int(expression.exp), evaluate=False), entries)
     if expression.func == squared_norm:
         rows = matrix(expression.args[0], entries)
-        return [[sum(item * item for row in rows for item in row)]]
+        return [[sum(entry * entry for row in rows for entry in row)]]
     if expression.func == over_samples:
         return _summed([matrix(expression.args[0], sample) for sample in entries.samples()])
     raise Unsupported(f"no entries for {expression}")
@@ -214,7 +214,8 @@ def _summed(summands: list[Rows]) -> Rows:
     if len({(len(summand), len(summand[0])) for summand in summands}) > 1:
         raise Unsupported("the shapes do not fit")
     return [
-        [sum(items) for items in zip(*rows, strict=True)] for rows in zip(*summands, strict=True)
+        [sum(entries) for entries in zip(*rows, strict=True)]
+        for rows in zip(*summands, strict=True)
     ]
 
 
@@ -250,8 +251,8 @@ def scalar(expression: Any, entries: Entries) -> Any:
         values = [at for at in range(1, entries.sizes["d"] + 1) if at not in left_out]
         return sum(scalar(body, entries.bind(index, at)) for at in values)
     if name == "Sum":
-        (index, lower, upper), *others = expression.limits
-        if others or lower != 1 or upper not in SIZES:
+        (index, lower, upper), *extra_limits = expression.limits
+        if extra_limits or lower != 1 or upper not in SIZES:
             raise Unsupported("a sum over more than one index, or not from 1 to a size")
         places = range(1, entries.sizes[SIZES[upper]] + 1)
         return sum(scalar(expression.function, entries.bind(index, at)) for at in places)

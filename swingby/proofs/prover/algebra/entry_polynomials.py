@@ -35,19 +35,19 @@ def polynomials(write: Write) -> tuple[list[str], list[Any]]:
     # flint takes any names, but prints and parses only simple ones
     context = flint.fmpq_mpoly_ctx.get([f"v{index}" for index in range(len(ordered))], "degrevlex")
     letters = dict(zip(ordered, context.gens(), strict=True))
-    expanded = [context.constant(0) + item for item in write(letters.__getitem__)]
+    expanded = [context.constant(0) + polynomial for polynomial in write(letters.__getitem__)]
     # the leading terms have no common letter, so one division after the other is complete
     for name in ordered:
         if name.startswith("1/"):
             relation = letters[name] * letters[name[2:]] - 1
-            expanded = [divmod(item, relation)[1] for item in expanded]
+            expanded = [divmod(polynomial, relation)[1] for polynomial in expanded]
     return ordered, expanded
 
 
 def polynomial_in_letters(polynomial: Any, names: list[str]) -> str:
     """A polynomial as text, in the names that a witness shows."""
 
-    def shown(match: re.Match[str]) -> str:
+    def name_of(match: re.Match[str]) -> str:
         name = names[int(match[1])]
         if name.startswith("1/"):
             return f"({name})"
@@ -55,7 +55,7 @@ def polynomial_in_letters(polynomial: Any, names: list[str]) -> str:
             return f"exp(-a_{name.rpartition('_')[2]}*t)"
         return _letter_text(name)
 
-    return re.sub(r"v(\d+)", shown, str(polynomial))
+    return re.sub(r"v(\d+)", name_of, str(polynomial))
 
 
 def _letter_text(name: str) -> str:
@@ -103,8 +103,8 @@ def nonzero_point(polynomial: Any, names: list[str]) -> dict[str, Fraction] | No
 def value_at(polynomial: Any, names: list[str], values: dict[str, Fraction]) -> Fraction:
     """A polynomial at a rational point."""
     point = [with_inverses(values)(name) for name in names]
-    result = polynomial(*(flint.fmpq(value.numerator, value.denominator) for value in point))
-    return fraction(result)
+    evaluated = polynomial(*(flint.fmpq(value.numerator, value.denominator) for value in point))
+    return fraction(evaluated)
 
 
 def with_inverses(values: dict[str, Fraction]) -> Callable[[str], Fraction]:

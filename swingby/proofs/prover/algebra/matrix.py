@@ -61,12 +61,12 @@ def decide_matrix(claim: Claim) -> ClaimVerdict:
     sizes = PROOF_SIZES[:-1] if quartic else PROOF_SIZES
     expressions = sides(conclusion, where)
     try:
-        every = list(layouts(conclusion, expressions, where, sizes))
-        if not every:
+        every_layout = list(layouts(conclusion, expressions, where, sizes))
+        if not every_layout:
             raise Unsupported("no size to write the line out")
         failing = any(
             first != second
-            for layout in every
+            for layout in every_layout
             for first, second in entry_pairs(conclusion, expressions, layout)[1]
         )
     except Unsupported as reason:
@@ -131,7 +131,7 @@ def entry_pairs(
             return [_trace(first), _trace(second)]
         if (len(first), len(first[0])) != (len(second), len(second[0])):
             raise Unsupported("the shapes of the sides differ")
-        return [item for rows in (first, second) for row in rows for item in row]
+        return [entry for rows in (first, second) for row in rows for entry in row]
 
     names, values = polynomials(write)
     if not isinstance(conclusion, GradientIdentity):
@@ -206,8 +206,8 @@ def _hypotheses_hold(
 
     Only identities between matrices are looked at: one between entries speaks of all of them.
     """
-    both = [(hypothesis, sides(hypothesis, where)) for hypothesis in under]
-    for conclusion, expressions in both:
+    checks = [(hypothesis, sides(hypothesis, where)) for hypothesis in under]
+    for conclusion, expressions in checks:
         # outside of a sum, a sample is any; and A would not be the square of its root
         sums = {node: 0 for expression in expressions for node in expression.atoms(over_samples)}
         letters = {
@@ -215,15 +215,17 @@ def _hypotheses_hold(
             for expression in expressions
             for symbol in expression.xreplace(sums).free_symbols
         }
-        several = layout.sizes["s"] * layout.sizes["n"] > 1
-        sampled = several and any(
+        many_samples = layout.sizes["s"] * layout.sizes["n"] > 1
+        sampled = many_samples and any(
             symbol in LETTERS and LETTERS[symbol].sample for symbol in letters
         )
         rooted = layout.root == "none" and any(expression.has(root) for expression in expressions)
         if isinstance(conclusion, EntryIdentity) or sampled or rooted:
             return False
     try:
-        systems = [entry_pairs(conclusion, expressions, layout) for conclusion, expressions in both]
+        systems = [
+            entry_pairs(conclusion, expressions, layout) for conclusion, expressions in checks
+        ]
     except Unsupported:
         return False
     extra_letters = {
@@ -295,11 +297,13 @@ def in_sympy(
 def _summed_by_sympy(
     expression: Any, entries: Entries, letters: dict[tuple[str, tuple[int, ...]], Any]
 ) -> Any:
-    for rest in [node for node in expression.atoms(sympy.Function) if node.func.__name__ == "rest"]:
-        body, index = rest.args
+    for remainder in [
+        node for node in expression.atoms(sympy.Function) if node.func.__name__ == "rest"
+    ]:
+        body, index = remainder.args
         left_out = (1 - delta(index, i)) * (1 - delta(index, j))
-        every = sympy.Sum(left_out * body, (index, 1, sympy.Symbol("d", positive=True)))
-        expression = expression.xreplace({rest: every})
+        total = sympy.Sum(left_out * body, (index, 1, sympy.Symbol("d", positive=True)))
+        expression = expression.xreplace({remainder: total})
     sizes = {symbol: entries.sizes[name] for symbol, name in SIZES.items()}
     # sums first: their upper ends are sizes, and every index is then a number
     value = expression.subs(sizes).doit()

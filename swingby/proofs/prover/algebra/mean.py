@@ -195,8 +195,8 @@ def _discrete(expression: Any, layout: Entries, values: dict[str, Fraction]) -> 
                 swap = dict(zip(letters, (at for _, at in points), strict=True))
                 total += weight * in_sympy(conditioned, entries, swap)
         expression = expression.xreplace({operator: sympy.expand(total) / clusters})
-    result = sympy.expand(in_sympy(expression, entries))
-    return fraction(result) if result.is_Rational else None
+    expectation = sympy.expand(in_sympy(expression, entries))
+    return fraction(expectation) if expectation.is_Rational else None
 
 
 def _three_points(
@@ -210,9 +210,9 @@ def _three_points(
         spread = exact.get(f"sigma_{at}", sympy.Integer(0)) * (at <= clusters)
     if base == "u":
         spread = exact[tau.name]
-    away = spread * sympy.sqrt(3)
+    deviation = spread * sympy.sqrt(3)
     sixth = sympy.Rational(1, 6)
-    return [(sixth, centre - away), (4 * sixth, centre), (sixth, centre + away)]
+    return [(sixth, centre - deviation), (4 * sixth, centre), (sixth, centre + deviation)]
 
 
 def _decide_law(conclusion: SameDistribution) -> ClaimVerdict:
@@ -223,9 +223,9 @@ def _decide_law(conclusion: SameDistribution) -> ClaimVerdict:
     )
     letters = [entry for entry in body.atoms(sympy.Indexed) if entry.base == xi]
     affine = sympy.Poly(body, *letters).total_degree() <= 1 if letters else True
-    away = (body - location) * (body - location).xreplace({p: q})
+    deviations = (body - location) * (body - location).xreplace({p: q})
     first = _decide_identity(MeanIdentity(mean(body), location))
-    second = _decide_identity(MeanIdentity(mean(away), spread))
+    second = _decide_identity(MeanIdentity(mean(deviations), spread))
     judgements = {"mean given the cluster": first, "covariance given the cluster": second}
     for judged in judgements.values():
         if judged.verdict is not Finding.PROVED:
@@ -279,16 +279,16 @@ def _variance_agrees(conclusion: EmpiricalLimit, pattern: IndexPattern) -> bool:
         return gaussian_mean(conclusion.sample**2, case) - first**2
 
     met = sum(variance(label) for label in pattern.inside)
-    others = (s - len(pattern.inside)) * variance(OTHER)
+    other_terms = (s - len(pattern.inside)) * variance(OTHER)
     claimed = cases.evaluate(conclusion.constant, pattern)
-    return bool(sympy.cancel(sympy.together((met + others) / s**2 - claimed)) == 0)
+    return bool(sympy.cancel(sympy.together((met + other_terms) / s**2 - claimed)) == 0)
 
 
 def _written_out(conclusion: EmpiricalLimit, size: int) -> bool:
     """Whether mean and variance agree at a given d, for all s, n, p and q."""
     places, claimed = range(1, size + 1), [conclusion.limit, conclusion.constant]
-    every = itertools.product(places, range(1, _SAMPLES + 1), places, places)
-    for clusters, samples, row, column in every:
+    choices = itertools.product(places, range(1, _SAMPLES + 1), places, places)
+    for clusters, samples, row, column in choices:
         sizes = {"d": size, "d'": size, "s": clusters, "n": samples}
         layout = Entries(sizes, {"p": row, "q": column})
         _, (first, second, limit, constant) = expectations(layout, claimed, conclusion.sample)

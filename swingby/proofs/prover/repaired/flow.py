@@ -55,19 +55,19 @@ def decide_flow(claim: Claim, *, instances: int = 200) -> ClaimVerdict | None:
     conclusion, rng = claim.conclusion, np.random.default_rng(0)
     if isinstance(conclusion, FlowIdentity):
         cases = [(d, along_flow(first, d), second) for d, first, second in conclusion.cases]
-        return _identities(cases)
+        return _decide_identities(cases)
     if isinstance(conclusion, EntryFormula):
-        return _identities(list(conclusion.cases))
+        return _decide_identities(list(conclusion.cases))
     if isinstance(conclusion, BlockTrace):
-        return _trace(conclusion, rng)
+        return _decide_trace(conclusion, rng)
     if isinstance(conclusion, OnInterval):
-        return _interval(conclusion)
+        return _decide_interval(conclusion)
     if isinstance(conclusion, ByHand):
         return _test_by_hand(conclusion, instances, rng)
     return None
 
 
-def _identities(cases: list[tuple[int, Any, Any]]) -> ClaimVerdict:
+def _decide_identities(cases: list[tuple[int, Any, Any]]) -> ClaimVerdict:
     sizes = sorted({d for d, _, _ in cases})
     within = f"d = {sizes[0]}" if len(sizes) == 1 else f"d = {sizes[0]} to {sizes[-1]}"
     for d, first, second in cases:
@@ -86,7 +86,7 @@ def _identities(cases: list[tuple[int, Any, Any]]) -> ClaimVerdict:
         f"{len(cases)} identities: left - right = 0 after expansion",
         "no difference at random rational points",
     )
-    if any(any(needs(side)) for _, *both in cases for side in both):
+    if any(any(needs(side)) for _, *sides in cases for side in sides):
         evidence += ("an identity of functions: equal where both sides are defined",)
     method = f"exact expansion, entrywise {within}; rational points agree"
     return ClaimVerdict(Finding.PROVED, method, evidence)
@@ -105,9 +105,9 @@ def _with_letters(expression: Any) -> Any:
     return split.xreplace({power: sympy.Dummy(positive=True) for power in powers})
 
 
-def _trace(conclusion: BlockTrace, rng: np.random.Generator) -> ClaimVerdict:
-    for size, rest in ((1, 1), (2, 1), (2, 2), (3, 2)):
-        blocks = _random_blocks(size, rest, rng)
+def _decide_trace(conclusion: BlockTrace, rng: np.random.Generator) -> ClaimVerdict:
+    for size, other_size in ((1, 1), (2, 1), (2, 2), (3, 2)):
+        blocks = _random_blocks(size, other_size, rng)
         sides = [_evaluate(side, blocks) for side in (conclusion.left, conclusion.right)]
         if sides[0] != sides[1]:
             values = {str(letter): str(block.tolist()) for letter, block in blocks.items()}
@@ -124,16 +124,16 @@ def _trace(conclusion: BlockTrace, rng: np.random.Generator) -> ClaimVerdict:
     )
 
 
-def _random_blocks(size: int, rest: int, rng: np.random.Generator) -> dict[Any, Any]:
+def _random_blocks(size: int, other_size: int, rng: np.random.Generator) -> dict[Any, Any]:
     def entry(low: int = -9) -> Any:
         return sympy.Rational(int(rng.integers(low, 10)), int(rng.integers(1, 10)))
 
     root = sympy.Matrix(size, size, lambda i, j: entry())
     block = root * root.T + sympy.eye(size)
-    column = sympy.Matrix(size, rest, lambda i, j: entry())
+    column = sympy.Matrix(size, other_size, lambda i, j: entry())
     return {
         A_1: sympy.diag(*(entry(1) for _ in range(size))),
-        A_2: sympy.diag(*(entry(1) for _ in range(rest))),
+        A_2: sympy.diag(*(entry(1) for _ in range(other_size))),
         X: block,
         X_inverse: block.inv(),
         Y: column,
@@ -153,7 +153,7 @@ def _evaluate(expression: Any, blocks: dict[Any, Any]) -> Any:
     return total
 
 
-def _interval(conclusion: OnInterval) -> ClaimVerdict:
+def _decide_interval(conclusion: OnInterval) -> ClaimVerdict:
     """Piece by piece, as in its file; or else as a relation between numbers with two hypotheses."""
     if not check_witness.judge({"id": "", "line": ""} | on_interval(conclusion)):
         cover = f"pieces that cover [{conclusion.low}, {conclusion.high}]: the sides lie apart"

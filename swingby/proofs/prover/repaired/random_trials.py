@@ -104,7 +104,7 @@ def draw_two(count: int, rng: np.random.Generator, dynamics: str, effective: boo
     peaks = np.full((2, 2), theorem_two.log_peak(setting, L))
     peaks = peaks + (math.log1p(eta * signal[0]) if effective else 0.0)
     times = theorem_two.time_bounds(setting, L)
-    return _small(signal, eta, (beta, rho, float(L)), peaks, times, count, rng)
+    return _equal_promises(signal, eta, (beta, rho, float(L)), peaks, times, count, rng)
 
 
 def draw_r(count: int, rng: np.random.Generator, dynamics: str, effective: bool) -> Trials:
@@ -129,7 +129,7 @@ def draw_r(count: int, rng: np.random.Generator, dynamics: str, effective: bool)
     peaks = np.array(witness.log_peaks, dtype=float)
     peaks = peaks + (math.log1p(eta * signal[0]) if effective else 0.0)
     times = theorem_r.time_bounds(setting, L, witness)
-    trials = _small(signal, eta, (beta, rho, float(L)), peaks, times, count, rng)
+    trials = _equal_promises(signal, eta, (beta, rho, float(L)), peaks, times, count, rng)
     return replace(trials, setting=setting, witness=witness)
 
 
@@ -194,7 +194,7 @@ def _signals(
     return tuple(map(Fraction, signal.tolist())), tuple(map(Fraction, promised.tolist()))
 
 
-def _small(
+def _equal_promises(
     signal: Floats, eta: float, edges: Any, peaks: Floats, times: Any, count: int, rng: Any
 ) -> Trials:
     """Trials at `edges`, that is beta, rho and log omega, with the same promises for each."""

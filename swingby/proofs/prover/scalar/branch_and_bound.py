@@ -160,7 +160,7 @@ def _on_boxes(sequent: Sequent, letters: list[Any], report: BoxReport) -> bool:
     for letter in letters:
         stretch = stretch_of(sequent, letter)
         if stretch.high.is_infinite and stretch.low > 0:
-            f, stretch = _inverted(f, stretch, report)
+            f, stretch = _invert_letter(f, stretch, report)
         if len(stretch.ends) < 2:
             report.corner = f"{letter} is not bounded on both sides"
             return False
@@ -169,11 +169,11 @@ def _on_boxes(sequent: Sequent, letters: list[Any], report: BoxReport) -> bool:
     f = sympy.Mul(
         *(e for e in factors if not (e.is_positive and e.as_base_exp()[0] in frozenset(box)))
     )
-    report.note(f"f = {expression_text(f)} on {_shown(box)}")
+    report.note(f"f = {expression_text(f)} on {_box_text(box)}")
     return _nonnegative(f, box, sequent.goal.kind == "<", report)
 
 
-def _inverted(f: Any, stretch: Stretch, report: BoxReport) -> tuple[Any, Stretch]:
+def _invert_letter(f: Any, stretch: Stretch, report: BoxReport) -> tuple[Any, Stretch]:
     """The goal in s, with the letter as 1/s or 1/s^2, times a power of s."""
     letter = stretch.letter
     halves = any(
@@ -199,14 +199,14 @@ def _nonnegative(
     if f == 0:
         return not strict
     if f.has(sympy.zoo, sympy.nan, sympy.oo, sympy.S.NegativeInfinity):
-        report.corner = report.corner or f"undefined at an edge near {_shown(box)}"
+        report.corner = report.corner or f"undefined at an edge near {_box_text(box)}"
         return False
     balled = {letter: stretch.balls for letter, stretch in box.items()}
     low, high = interval(f, balled)
     if low > 0 or (not strict and low >= 0):
         return True
     if high < 0 or report.boxes > _MOST_BOXES or depth > _DEEPEST or not box:
-        report.corner = report.corner or f"{expression_text(f)} near {_shown(box)}"
+        report.corner = report.corner or f"{expression_text(f)} near {_box_text(box)}"
         return False
     for letter, stretch in box.items():
         face = {coordinate: side for coordinate, side in box.items() if coordinate != letter}
@@ -229,5 +229,5 @@ def _nonnegative(
     )
 
 
-def _shown(box: Mapping[Any, Stretch]) -> str:
+def _box_text(box: Mapping[Any, Stretch]) -> str:
     return ", ".join(f"{v} in [{s.low}, {s.high}]" for v, s in box.items()) or "a corner"

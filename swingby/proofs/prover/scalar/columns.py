@@ -135,9 +135,9 @@ class ColumnBuilder:
         self.columns.append(CertificateColumn(factors, monomial, polynomial, strict, base.free))
         return True
 
-    def meet(self, wanted: Iterable[Monomial], largest: int) -> None:
+    def meet(self, monomials: Iterable[Monomial], largest: int) -> None:
         """Add the columns of products of up to so many constraints that meet wanted monomials."""
-        targets = sorted(map(code_of, wanted))
+        targets = sorted(map(code_of, monomials))
         places = range(len(self.problem.constraints))
         for count in range(largest + 1):
             for factors in itertools.combinations_with_replacement(places, count):
@@ -183,8 +183,8 @@ def cancellable_columns(
     signed = [(column, *_signs(column)) for column in columns]
     while True:
         rising = set(goal).union(*(up for _, up, _ in signed))
-        both = rising & set(goal).union(*(down for _, _, down in signed))
-        survivors = [entry for entry in signed if both.issuperset(entry[0].polynomial)]
+        cancellable = rising & set(goal).union(*(down for _, _, down in signed))
+        survivors = [entry for entry in signed if cancellable.issuperset(entry[0].polynomial)]
         if len(survivors) == len(signed):
             return [column for column, _, _ in survivors]
         signed = survivors

@@ -109,7 +109,7 @@ def counterexample(search: Search, *, effort: Effort = QUICK, rng: int = 0) -> W
     """A point at which a sequent fails; None, which proves nothing, if none was found."""
     for point, fixed in _points(search, effort, rng):
         if search.space.refutes(point):
-            return _witness(search, _shrunk(search, point, fixed))
+            return _witness(search, _shrink(search, point, fixed))
     return None
 
 
@@ -172,7 +172,7 @@ def _points(search: Search, effort: Effort, rng: int) -> Iterator[tuple[dict[str
             visited.add(key)
 
 
-def _shrunk(search: Search, point: dict[str, Any], fixed: set[str]) -> dict[str, Any]:
+def _shrink(search: Search, point: dict[str, Any], fixed: set[str]) -> dict[str, Any]:
     """The point with rounder values, as long as it stays a counterexample."""
     letters = search.space.letters
     names = [name for name in in_drawing_order(frozenset(letters)) if name not in fixed]
@@ -220,12 +220,12 @@ def _side_text(value: Any) -> str:
         return str(flint.arb(value).str(20, radius=False))
 
 
-def mpmath_agrees(given: Sequence[Relation], goal: Relation, point: Mapping[str, Any]) -> bool:
+def mpmath_agrees(hypotheses: Sequence[Relation], goal: Relation, point: Mapping[str, Any]) -> bool:
     """Whether plain 60-digit arithmetic sees a counterexample too, up to its rounding.
 
     What 40 digits see otherwise is rounding: a side may be a difference that cancels.
     """
-    for relation in (*given, goal):
+    for relation in (*hypotheses, goal):
         letters = sorted(relation.symbols, key=str)
         sides = sympy.lambdify(letters, relation.sides, "mpmath")
         rough, margin = (_margin(sides, [point[x.name] for x in letters], n) for n in (40, 60))

@@ -124,12 +124,14 @@ def exact_settings() -> Iterator[ExactSetting]:
         for signal, alpha, K, root, C, beta, digits in _SHAPES:
             rationals = {"alpha": alpha, "K": K, "C": C, "beta": beta, "kappa": root}
             values = {name: parse_rational(rational) for name, rational in rationals.items()}
-            setting = _setting(tuple(map(parse_rational, signal)), values, digits, loose=loose)
+            setting = _build_setting(
+                tuple(map(parse_rational, signal)), values, digits, loose=loose
+            )
             if satisfies(setting, conditions):
                 yield setting
 
 
-def _setting(
+def _build_setting(
     signal: tuple[Any, ...], values: dict[str, Any], digits: int, *, loose: bool
 ) -> ExactSetting:
     gamma, d = max(signal) / values["alpha"], flint.fmpq(len(signal))

@@ -23,10 +23,10 @@ from swingby.proofs.prover.scalar.translation import (
 _MOST_LOGARITHMS = 4
 
 
-def _follows(given: tuple[Relation, ...], goal: Relation) -> bool:
+def _follows(hypotheses: tuple[Relation, ...], goal: Relation) -> bool:
     """Whether there is a short certificate."""
     try:
-        return find_certificate(polynomial_form(Sequent(given, goal))) is not None
+        return find_certificate(polynomial_form(Sequent(hypotheses, goal))) is not None
     except (Untranslatable, ValueError):
         return False
 

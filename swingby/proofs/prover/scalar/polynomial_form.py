@@ -74,10 +74,10 @@ def polynomial_form(sequent: Sequent, *, logarithmic: bool = False) -> Polynomia
         constraints += list(_exponential_facts(translator, constraints))
     constraints += [*_number_facts(translator), *_root_facts(translator, constraints)]
     for relation, quotient in postponed:
-        cleared = _cleared(translator, quotient, constraints)
+        cleared = _clear_denominators(translator, quotient, constraints)
         if cleared is not None:
             constraints.append(_constraint(relation, cleared))
-    cleared = _cleared(translator, target, constraints)
+    cleared = _clear_denominators(translator, target, constraints)
     if cleared is None:
         raise Untranslatable("a denominator of the conclusion has no certain sign")
     # Clearing and taking logarithms may have brought in new atoms.
@@ -106,7 +106,7 @@ def _constraint(relation: Relation, polynomial: Polynomial) -> Constraint:
     return Constraint(polynomial, _KINDS[relation.kind], label)
 
 
-def _cleared(
+def _clear_denominators(
     translator: Translator, quotient: Quotient, constraints: list[Constraint]
 ) -> Polynomial | None:
     """The numerator times the sign of the denominators, if that is certain."""

@@ -116,10 +116,12 @@ def find_certificate(
     """
     for level in range(least, effort + 1):
         if level and problem.goal.polynomial:
-            certificate = _combined(problem, chain_columns(problem))
+            certificate = _certificate_of_columns(problem, chain_columns(problem))
             if certificate is not None:
                 return certificate
-        certificate = _combined(problem, product_columns(problem, products=bool(level)))
+        certificate = _certificate_of_columns(
+            problem, product_columns(problem, products=bool(level))
+        )
         if certificate is not None:
             return certificate
     return None
@@ -127,10 +129,10 @@ def find_certificate(
 
 def certificate_of_means(problem: PolynomialProblem) -> PositivityCertificate | None:
     """A verified certificate of squares of binomials, or None."""
-    return _combined(problem, binomial_columns(problem))
+    return _certificate_of_columns(problem, binomial_columns(problem))
 
 
-def _combined(
+def _certificate_of_columns(
     problem: PolynomialProblem, columns: list[CertificateColumn]
 ) -> PositivityCertificate | None:
     """A certificate with some of these columns."""
@@ -149,7 +151,7 @@ def _combined(
                 for piece in columns
             ]
         try:
-            proposed = _proposed(target, polynomials, columns)
+            proposed = _propose_coefficients(target, polynomials, columns)
         except OverflowError:  # numbers beyond floating point
             return None
         if proposed is None:
@@ -167,7 +169,7 @@ def _combined(
     return None
 
 
-def _proposed(
+def _propose_coefficients(
     goal: Polynomial, polynomials: list[Polynomial], columns: list[CertificateColumn]
 ) -> list[float] | None:
     """Coefficients of a vertex solution, in floating point."""
@@ -198,12 +200,12 @@ def _proposed(
     # its crossover ends in a vertex too.
     solve: Any = linprog
     limit = {"time_limit": left(_MOST_SECONDS)}
-    result = solve(
+    solved = solve(
         costs, A_eq=doubled, b_eq=right, bounds=(0, None), method="highs-ipm", options=limit
     )
-    if result.x is None or result.status != 0:
+    if solved.x is None or solved.status != 0:
         return None
-    values = [float(x) for x in result.x]
+    values = [float(x) for x in solved.x]
     for extra, number in enumerate(free_columns):
         values[number] -= values[len(columns) + extra]
     return [x / scale for x, scale in zip(values, scales, strict=False)]

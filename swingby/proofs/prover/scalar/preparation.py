@@ -121,8 +121,8 @@ def relax(sequent: Sequent) -> tuple[Sequent, bool]:
             if size and relation.small == piece and relation.kind != "=="
         ]
         direct = [replace(bound, small=value) for bound in bounds for value in values]
-        rest = [relation for relation in sequent.hypotheses if relation not in bounds]
-        hypotheses = (*rest, *direct)
+        unbounded = [relation for relation in sequent.hypotheses if relation not in bounds]
+        hypotheses = (*unbounded, *direct)
         if any(r.small.has(piece) or r.large.has(piece) for r in (*hypotheses, sequent.goal)):
             exact = False
             hypotheses = (*sequent.hypotheses, *direct, *facts)

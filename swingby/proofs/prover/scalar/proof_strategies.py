@@ -49,7 +49,7 @@ from swingby.proofs.prover.scalar.z3_check import check_with_z3
 from swingby.theory.budget import OutOfTime, processor_time
 
 #: Seconds for one search for sums of squares.
-SQUARES = 3.0
+_SECONDS_FOR_SQUARES = 3.0
 
 
 @dataclass(frozen=True)
@@ -113,20 +113,20 @@ def checkable_steps(replaced: list[tuple[Any, Any]], **steps: Any) -> dict[str, 
 
 def by_certificate(sequent: Sequent, *, quick: bool = False) -> Attempt:
     """A positivity certificate for every case of Abs, Max and Min; `quick`: a short one only."""
-    combined = functools.partial(_combined, quick=quick)
+    combined = functools.partial(_prove_case, quick=quick)
     goal = sequent.goal
 
-    def each(goals: list[Relation]) -> Attempt:
+    def prove_all(goals: list[Relation]) -> Attempt:
         halves = (replace(sequent, goal=bound) for bound in goals)
         return join_attempts(by_certificate(half, quick=quick) for half in halves)
 
     if goal.kind == "==":
-        turned = Relation(goal.large, goal.small, "<=", goal.label)
-        return each([replace(goal, kind="<="), turned])
+        reversed_goal = Relation(goal.large, goal.small, "<=", goal.label)
+        return prove_all([replace(goal, kind="<="), reversed_goal])
     sizes = [f for f in sympy.Mul.make_args(goal.small) if isinstance(f, sympy.Abs)]
     if len(sizes) == 1 and (goal.small / sizes[0]).is_positive:
         factor, inside = goal.small / sizes[0], sizes[0].args[0]
-        attempt = each([replace(goal, small=factor * end) for end in (inside, -inside)])
+        attempt = prove_all([replace(goal, small=factor * end) for end in (inside, -inside)])
         if attempt.proved or not inside.is_Symbol:
             return attempt
     replaced: list[tuple[Any, Any]] = []
@@ -173,13 +173,13 @@ def join_attempts(attempts: Iterable[Attempt]) -> Attempt:
     return Attempt(True, method, evidence, proof=proof)
 
 
-def _combined(case: Sequent, *, quick: bool) -> Attempt:
+def _prove_case(case: Sequent, *, quick: bool) -> Attempt:
     """The first of all ways that proves a sequent without Abs, Max and Min."""
     tried: list[str] = []
     candidates: list[dict[str, Any]] = []
     case = name_roots(case)
     polynomials = _forms(tried, ("polynomials", case, False))
-    for form, way in _ways(case, polynomials, quick, tried):
+    for form, way in _forms_and_ways(case, polynomials, quick, tried):
         attempt = way(form)
         if attempt is not None:
             return attempt
@@ -190,26 +190,26 @@ def _combined(case: Sequent, *, quick: bool) -> Attempt:
     return Attempt(False, tried=tuple(tried), candidates=tuple(candidates))
 
 
-def _ways(
+def _forms_and_ways(
     case: Sequent, polynomials: list[PolynomialForm], quick: bool, tried: list[str]
 ) -> Iterator[tuple[PolynomialForm, _Way]]:
     """Forms of a sequent and ways to prove them, from cheap to dear; made when they are needed."""
     curved = any(relation.difference.has(sympy.exp, sympy.log) for relation in case.relations)
     forms = polynomials + (_forms(tried, ("logarithms", case, True)) if curved else [])
-    yield from itertools.product(forms, [_single])
+    yield from itertools.product(forms, [_by_constraints])
     if quick:
         return
     grouped, factored = name_logarithms(case) if curved else case, name_factors(case)
     variants = [("grouped logarithms", grouped, True), ("products", factored, False)]
-    more = _forms(tried, *(form for form in variants if form[1] != case))
-    yield from itertools.product(more, [_single])
-    forms += more
-    for way in (_squares, _pairs):
+    variant_forms = _forms(tried, *(form for form in variants if form[1] != case))
+    yield from itertools.product(variant_forms, [_by_constraints])
+    forms += variant_forms
+    for way in (_by_squares, _by_chains_and_pairs):
         yield from itertools.product(forms, [way])
     tried += [f"certificate in {form.name}: none found" for form in forms]
     if curved:
         tangents = _forms(tried, ("tangents", name_tangents(case), False))
-        for way in (_single, _pairs, _squares):
+        for way in (_by_constraints, _by_chains_and_pairs, _by_squares):
             yield from itertools.product(tangents, [way])
 
 
@@ -226,20 +226,20 @@ def _forms(tried: list[str], *forms: tuple[str, Sequent, bool]) -> list[Polynomi
     return translated
 
 
-def _single(form: PolynomialForm) -> Attempt | None:
-    return _accepted(form, find_certificate(form.problem, effort=0))
+def _by_constraints(form: PolynomialForm) -> Attempt | None:
+    return _accept(form, find_certificate(form.problem, effort=0))
 
 
-def _pairs(form: PolynomialForm) -> Attempt | None:
+def _by_chains_and_pairs(form: PolynomialForm) -> Attempt | None:
     """Chains of hypotheses and products of two, also against the negation of the goal."""
     for problem in (form.problem, with_negated_goal(form.problem)):
-        attempt = _accepted(form, find_certificate(problem, least=1))
+        attempt = _accept(form, find_certificate(problem, least=1))
         if attempt is not None:
             return attempt
     return None
 
 
-def _squares(form: PolynomialForm) -> Attempt | None:
+def _by_squares(form: PolynomialForm) -> Attempt | None:
     """Inequalities between means, and sums of squares."""
     if "logarithms" in form.name:
         return None
@@ -248,14 +248,14 @@ def _squares(form: PolynomialForm) -> Attempt | None:
         ways.insert(1, (with_negated_goal(form.problem), certificate_of_means))
     for problem, search in ways:
         certificate = None
-        with contextlib.suppress(OutOfTime), processor_time(SQUARES):
+        with contextlib.suppress(OutOfTime), processor_time(_SECONDS_FOR_SQUARES):
             certificate = search(problem)
         if certificate is not None:
-            return _accepted(form, certificate)
+            return _accept(form, certificate)
     return None
 
 
-def _accepted(form: PolynomialForm, certificate: PositivityCertificate | None) -> Attempt | None:
+def _accept(form: PolynomialForm, certificate: PositivityCertificate | None) -> Attempt | None:
     """A certificate as an attempt that proves, once its translation and z3 do not contradict."""
     if certificate is None:
         return None

@@ -81,9 +81,9 @@ class Space:
     _found: dict[Any, list[Any]] = field(default_factory=dict, repr=False, compare=False)
 
     @staticmethod
-    def of(given: Iterable[Relation], goal: Relation) -> Space:
+    def of(premises: Iterable[Relation], goal: Relation) -> Space:
         """The space of some relations."""
-        relations = (*given, goal)
+        relations = (*premises, goal)
         letters = sorted(frozenset().union(*(relation.symbols for relation in relations)), key=str)
         hypotheses = tuple(map(compile_relation, relations[:-1]))
         return Space(

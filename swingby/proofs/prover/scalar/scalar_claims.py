@@ -222,10 +222,10 @@ def _decide_question(search: Search, question: Question, rng: int, seconds: floa
     for positive in signs_of_denominators(goal):
         if judged.verdict is not Finding.UNDECIDED:
             break
-        sure = _decide(search.with_goal(positive), rng, seconds / 4, thorough=False)
-        if sure.verdict is Finding.PROVED:
-            evidence += [f"as {positive}", *sure.evidence]
-            proof += sure.proof
+        sign_verdict = _decide(search.with_goal(positive), rng, seconds / 4, thorough=False)
+        if sign_verdict.verdict is Finding.PROVED:
+            evidence += [f"as {positive}", *sign_verdict.evidence]
+            proof += sign_verdict.proof
             search = search.with_facts(positive)
             judged = _decide(search.with_goal(goal), rng, seconds / 2, thorough=False)
     if judged.verdict is Finding.PROVED and open_conditions:

@@ -80,7 +80,7 @@ def sum_of_squares(problem: PolynomialProblem) -> PositivityCertificate | None:
         blocks = _blocks(
             problem, unknowns, _degree(cleared), letter_count, constraints=letter_count > 0
         )
-        certificate = _certified(problem, cleared, clearing, blocks, [])
+        certificate = _certificate_from(problem, cleared, clearing, blocks, [])
         if certificate is not None:
             return certificate
     signs = {problem.atoms[atom].sign for atom in unknowns}
@@ -91,10 +91,12 @@ def sum_of_squares(problem: PolynomialProblem) -> PositivityCertificate | None:
     if signs != {"positive"} or len({sum(n for _, n in term) for term in cleared}) > 1:
         factor.insert(0, ())
     target = laurent.multiply(cleared, dict.fromkeys(factor, Fraction(1)))
-    turned = with_negated_goal(problem)
-    negated = [make_column(turned, (len(problem.constraints),), monomial) for monomial in factor]
+    negated_problem = with_negated_goal(problem)
+    negated = [
+        make_column(negated_problem, (len(problem.constraints),), monomial) for monomial in factor
+    ]
     blocks = _blocks(problem, unknowns, _degree(target), len(unknowns))
-    return _certified(turned, target, clearing, blocks, negated)
+    return _certificate_from(negated_problem, target, clearing, blocks, negated)
 
 
 def _blocks(
@@ -125,7 +127,7 @@ def _blocks(
     return blocks + [block for block in strict if not block.free]
 
 
-def _certified(
+def _certificate_from(
     problem: PolynomialProblem,
     target: Polynomial,
     clearing: Monomial,
@@ -305,7 +307,7 @@ def _pieces(
             for weight, term in zip(exact[at:], block.basis, strict=False):
                 pieces += [(weight, block, {term: Fraction(1)})] if weight else []
         else:
-            squares = _factored(next(matrices), block.basis)
+            squares = _factor_gram(next(matrices), block.basis)
             if squares is None:
                 return None
             pieces += [(weight, block, square) for weight, square in squares]
@@ -313,7 +315,7 @@ def _pieces(
     return pieces
 
 
-def _factored(
+def _factor_gram(
     rows: list[list[Fraction]], basis: tuple[Monomial, ...]
 ) -> list[tuple[Fraction, Polynomial]] | None:
     """A Gram matrix as weighed squares, or None if it is not positive semidefinite."""

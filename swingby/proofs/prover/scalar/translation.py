@@ -74,13 +74,13 @@ def _exponent_terms(exponent: Any) -> tuple[list[tuple[Any, Any]], Any]:
     """An exponent as pairs of a rational and a monomial, and what its terms c log(x) are: x^c."""
     terms, power = [], sympy.Integer(1)
     for term in sympy.Add.make_args(sympy.expand(sympy.expand_log(exponent))):
-        factor, rest = term.as_coeff_Mul()
+        factor, monomial = term.as_coeff_Mul()
         if not factor.is_Rational:
             raise Untranslatable(str(exponent))
-        if isinstance(rest, sympy.log) and rest.args[0].is_positive:
-            power *= rest.args[0] ** factor
+        if isinstance(monomial, sympy.log) and monomial.args[0].is_positive:
+            power *= monomial.args[0] ** factor
         elif factor:
-            terms.append((factor, rest))
+            terms.append((factor, monomial))
     return terms, power
 
 
@@ -104,8 +104,8 @@ class Translator:
                 self.exponentials.append(exponential)
                 terms, power = _exponent_terms(exponential.exp)
                 pending.append(power)
-                for factor, rest in terms:
-                    self._steps[rest] = sympy.gcd(self._steps.get(rest, 0), factor)
+                for factor, monomial in terms:
+                    self._steps[monomial] = sympy.gcd(self._steps.get(monomial, 0), factor)
             for piece in expression.atoms(sympy.Pow):
                 base, exponent = piece.args
                 if exponent.is_Rational and base.is_Symbol and base.is_nonnegative:
@@ -193,11 +193,11 @@ class Translator:
     def _exponential(self, exponent: Any) -> Quotient:
         terms, power = _exponent_terms(exponent)
         quotient = self.quotient(power)
-        for factor, rest in terms:
-            step = self._steps.get(rest)
+        for factor, monomial in terms:
+            step = self._steps.get(monomial)
             if step is None or not (factor / step).is_Integer:
                 raise Untranslatable(f"exp({exponent})")
-            meaning = sympy.exp(step * rest)
+            meaning = sympy.exp(step * monomial)
             index = self.atom(meaning, str(meaning).replace("**", "^"), "positive")
             quotient = quotient_product(quotient, Quotient(power_of(index, int(factor / step))))
         return quotient

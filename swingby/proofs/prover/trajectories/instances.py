@@ -123,7 +123,7 @@ class TrajectoryInstance:
 
 def pivots(matrix: Matrix) -> list[Fraction]:
     """Pivots of elimination without exchange; a pivot of 0 eliminates nothing."""
-    return [rest[k][k] for k, rest in eliminate(matrix, range(len(matrix)))]
+    return [triangle[k][k] for k, triangle in eliminate(matrix, range(len(matrix)))]
 
 
 def is_semidefinite(matrix: Matrix) -> bool:

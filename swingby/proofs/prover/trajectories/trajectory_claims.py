@@ -59,10 +59,12 @@ def decide_trajectory(
     runs = TrajectoryRuns() if runs is None else runs
     if progress is not None:
         runs.progress = progress
-    return _together({dynamics: _decide_under(claim, dynamics, runs) for dynamics in _DYNAMICS})
+    return _join_dynamics(
+        {dynamics: _decide_under(claim, dynamics, runs) for dynamics in _DYNAMICS}
+    )
 
 
-def _together(judgements: dict[str, ClaimVerdict]) -> ClaimVerdict:
+def _join_dynamics(judgements: dict[str, ClaimVerdict]) -> ClaimVerdict:
     euler, verdicts = judgements["euler"], {judged.verdict for judged in judgements.values()}
     worst, witness, cases = Finding.UNDECIDED, None, 0
     if euler.verdict == Finding.REFUTED:
@@ -88,12 +90,12 @@ def _decide_under(claim: Claim, dynamics: str, runs: TrajectoryRuns) -> ClaimVer
         run = runs.in_balls(instance, dynamics)
         violation = scan(claim, instance, run.recorded)
         if violation is not None:
-            judged = refutation(claim, violation, run, runs.report, runs.again)
+            judged = refutation(claim, violation, run, runs.report, runs.repeat)
             if judged is not None:
                 return judged
         followed.append(instance.name)
     runs.report(f"{dynamics}, random instances: {claim.id}")
-    return _test(claim, dynamics, runs, followed)
+    return _test_at_random(claim, dynamics, runs, followed)
 
 
 def refutation(
@@ -112,17 +114,17 @@ def refutation(
         first = confirm(claim, violation, instance, run.states)
     if first is None or not instance.is_admissible():
         return None
-    more = bits + max(256, bits // 8)
-    report(f"{run.dynamics}, {instance.name}: confirmed in balls of {more} bits")
+    more_bits = bits + max(256, bits // 8)
+    report(f"{run.dynamics}, {instance.name}: confirmed in balls of {more_bits} bits")
     steps = set(steps_needed(claim, violation))
-    again = (states or states_at)(instance, run.dynamics, more, steps)
-    with precision(more):
+    again = (states or states_at)(instance, run.dynamics, more_bits, steps)
+    with precision(more_bits):
         second = confirm(claim, violation, instance, again)
     if second is None:
         return None
     checked = (
         f"balls of {bits} bits",
-        f"balls of {more} bits",
+        f"balls of {more_bits} bits",
         "D.1 to D.5 with these constants, and W(0) = U U^T, exactly",
     )
     line = (
@@ -136,7 +138,9 @@ def refutation(
     )
 
 
-def _test(claim: Claim, dynamics: str, runs: TrajectoryRuns, followed: list[str]) -> ClaimVerdict:
+def _test_at_random(
+    claim: Claim, dynamics: str, runs: TrajectoryRuns, followed: list[str]
+) -> ClaimVerdict:
     cases = steps = doubtful = 0
     for index, instance in enumerate(runs.random):
         if not meets_hypotheses(claim, instance):

@@ -65,7 +65,7 @@ class TrajectoryRuns:
     seed: int = 20250101
     _balls: dict[tuple[str, str], BallRun] = field(default_factory=dict)
     _floats: dict[tuple[int, str], RecordedPath] = field(default_factory=dict)
-    _again: dict[tuple[str, str, int], dict[int, BallState]] = field(default_factory=dict)
+    _repeated: dict[tuple[str, str, int], dict[int, BallState]] = field(default_factory=dict)
 
     @functools.cached_property
     def candidates(self) -> tuple[TrajectoryInstance, ...]:
@@ -96,17 +96,17 @@ class TrajectoryRuns:
             self._balls[key] = ball_run(instance, dynamics)
         return self._balls[key]
 
-    def again(
+    def repeat(
         self, instance: TrajectoryInstance, dynamics: str, bits: int, steps: set[int]
     ) -> dict[int, BallState]:
         """Some steps of a second run, with all that the first one has: claims share it."""
         key = (instance.name, dynamics, bits)
-        if key not in self._again:
+        if key not in self._repeated:
             needed = steps.union(self.in_balls(instance, dynamics).states)
-            self._again[key] = states_at(instance, dynamics, bits, needed)
-        if not steps <= self._again[key].keys():
-            self._again[key] |= states_at(instance, dynamics, bits, steps)
-        return self._again[key]
+            self._repeated[key] = states_at(instance, dynamics, bits, needed)
+        if not steps <= self._repeated[key].keys():
+            self._repeated[key] |= states_at(instance, dynamics, bits, steps)
+        return self._repeated[key]
 
     def in_floats(self, index: int, dynamics: str) -> RecordedPath:
         """The trajectory of a random instance in floats."""

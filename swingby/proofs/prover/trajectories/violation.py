@@ -92,9 +92,9 @@ def scan(claim: Claim, instance: TrajectoryInstance, recorded: RecordedPath) -> 
         if (violation := measured.at(_easiest(measured.excess))).excess > _LEAST_EXCESS
     ]
     for factor in CLEAR:
-        clear = [violation for violation in violations if violation.excess >= factor]
-        if clear:
-            return min(clear, key=lambda violation: violation.step)
+        clear_violations = [violation for violation in violations if violation.excess >= factor]
+        if clear_violations:
+            return min(clear_violations, key=lambda violation: violation.step)
     return max(violations, key=lambda violation: violation.excess, default=None)
 
 
@@ -169,9 +169,9 @@ def _excesses(
 
 def _easiest(excess: Floats) -> int:
     for factor in CLEAR:
-        clear = np.flatnonzero(excess >= factor)
-        if len(clear):
-            return int(clear[0])
+        clear_steps = np.flatnonzero(excess >= factor)
+        if len(clear_steps):
+            return int(clear_steps[0])
     return int(np.argmax(excess))
 
 

@@ -39,7 +39,7 @@ def meets_hypotheses(claim: Claim, instance: TrajectoryInstance) -> bool:
     relations = [hypothesis.relation for hypothesis in claim.given]
     without_lambda = [relation for relation in relations if "lambda" not in letters_in(relation)]
     with precision(balls.PRECISIONS[1]):
-        return _all_hold(without_lambda, _fixed(instance, None))
+        return _all_hold(without_lambda, _constant_letters(instance, None))
 
 
 def steps_needed(claim: Claim, violation: Violation) -> range | tuple[int, ...]:
@@ -60,10 +60,10 @@ def confirm(
     if start not in states or step not in states:
         return None
     i, j = violation.i, violation.j
-    fixed = _fixed(instance, violation.lam)
+    fixed = _constant_letters(instance, violation.lam)
     fixed |= {"a_i": balls.ball(instance.signal[i]), "a_j": balls.ball(instance.signal[j])}
     fixed |= letters_at("0", flint.arb(0), lambda p, q: balls.ball(instance.W0[p][q]), i, j)
-    fixed |= _seen("t_0", states[start], i, j)
+    fixed |= _letters_of_state("t_0", states[start], i, j)
     if not _all_hold([hypothesis.relation for hypothesis in claim.given], fixed):
         return None
     if not _all_hold(conclusion.when, fixed) or (not conclusion.when and start != 0):
@@ -71,19 +71,19 @@ def confirm(
 
     def present(state: BallState) -> dict[str, flint.arb]:
         drift = noise(instance, i, j, lambda p, q: state.W[p][q], balls.ball)
-        return _seen("t", state, i, j) | {"N_ij(t)": drift}
+        return _letters_of_state("t", state, i, j) | {"N_ij(t)": drift}
 
     between = [states[n] for n in range(start, step + 1) if n in states]
     for state in between if conclusion.during else ():
         if not _all_hold(conclusion.during, fixed | present(state)):
             return None
-    if conclusion.until is not None and not flint.arb(step) <= _value(conclusion.until, fixed):
+    if conclusion.until is not None and not flint.arb(step) <= _ball_value(conclusion.until, fixed):
         return None
     values = fixed | present(states[step])
     if step + 1 in states:
-        values |= _seen("t+1", states[step + 1], i, j)
+        values |= _letters_of_state("t+1", states[step + 1], i, j)
     try:
-        small, large = (_value(side, values) for side in inequality(violation.relation).sides)
+        small, large = (_ball_value(side, values) for side in inequality(violation.relation).sides)
     except KeyError:
         return None
     if not small > large:
@@ -121,23 +121,23 @@ def _digits(number: flint.arb) -> str:
     return str(number.str(_DIGITS, radius=False))
 
 
-def _fixed(instance: TrajectoryInstance, lam: Any) -> dict[str, flint.arb]:
+def _constant_letters(instance: TrajectoryInstance, lam: Any) -> dict[str, flint.arb]:
     letters = {name: balls.ball(value) for name, value in exact_letters(instance, lam).items()}
     return letters | {"P": flint.arb(10) ** balls.ball(instance.constants.log10_P)}
 
 
-def _seen(at: str, state: BallState, i: int, j: int) -> dict[str, flint.arb]:
+def _letters_of_state(at: str, state: BallState, i: int, j: int) -> dict[str, flint.arb]:
     return letters_at(at, flint.arb(state.step), lambda p, q: state.W[p][q], i, j)
 
 
-def _value(expression: Any, values: Mapping[str, flint.arb]) -> flint.arb:
+def _ball_value(expression: Any, values: Mapping[str, flint.arb]) -> flint.arb:
     filled = {symbol: values[symbol.name] for symbol in expression.free_symbols}
     return balls.evaluate(expression, filled)
 
 
 def _all_hold(relations: Any, values: Mapping[str, flint.arb]) -> bool:
     for relation in map(inequality, relations):
-        small, large = (_value(side, values) for side in relation.sides)
+        small, large = (_ball_value(side, values) for side in relation.sides)
         if not (small < large if relation.kind == "<" else small <= large):
             return False
     return True
