@@ -34,8 +34,8 @@ from swingby.simulate.state import (
     weights,
 )
 from swingby.simulate.steps import HEADER, LANES, change, entries
+from swingby.theory.compiled_text import aligned, load
 from swingby.theory.growth import DYNAMICS, log_factors
-from swingby.theory.law.compiled import aligned, load
 from swingby.theory.numbers import Booleans, Floats, Integers
 
 #: Steps between two looks where nothing is lacking.

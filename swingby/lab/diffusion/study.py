@@ -31,11 +31,12 @@ from swingby.lab.diffusion.course import HALF, Cell, Course, responses
 from swingby.lab.diffusion.plan import Plan, recorded_plan
 from swingby.lab.diffusion.preset import with_fields
 from swingby.lab.networks.setting import instance, put, several
-from swingby.report.files import sealed, unsealed, write_text
+from swingby.report.files import write_text
 from swingby.report.pictures import shown_figure, styled
 from swingby.report.progress import Progress
+from swingby.report.seals import sealed, unsealed
 from swingby.theory import numbers
-from swingby.theory.reading import json_of
+from swingby.theory.input_files import json_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

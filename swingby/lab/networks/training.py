@@ -45,7 +45,7 @@ from swingby.report.number_text import counted
 from swingby.report.progress import Progress
 from swingby.simulate.on_torch import usable_device
 from swingby.theory import numbers
-from swingby.theory.reading import read_arrays
+from swingby.theory.input_files import read_arrays
 
 #: Entries of a hidden layer on the batches of networks that are trained together on the CPU, so
 #: that they stay in its caches; half the time per network at d = 64, measured.

@@ -11,6 +11,7 @@ from scipy.integrate import solve_ivp
 from swingby.proofs.prover.repaired import random_trials, trial_runs
 from swingby.theory.initial import exact_pivots
 from swingby.theory.repaired import theorem_two
+from swingby.theory.repaired.repaired_setting import RepairedSetting
 
 
 @pytest.mark.parametrize("d", [2, 3, 4])
@@ -31,7 +32,7 @@ def test_omega_is_at_most_omega_0_and_often_equal():
     for _ in range(30):
         drawn = random_trials.draw_two(1, rng, "flow", False)
         signal = tuple(map(Fraction, drawn.signal.tolist()))
-        setting = theorem_two.Setting(signal, Fraction(drawn.beta), Fraction(drawn.rho))
+        setting = RepairedSetting(signal, Fraction(drawn.beta), Fraction(drawn.rho))
         depths.append(float(theorem_two.log_omega_0(setting)) - drawn.log_omega)
     assert min(depths) >= 0
     assert 3 <= depths.count(0.0) <= 25

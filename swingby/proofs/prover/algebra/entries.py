@@ -21,7 +21,6 @@ from swingby.proofs.language.matrices import (
     A,
     I,
     cluster,
-    d,
     d_prime,
     n,
     over_samples,
@@ -32,6 +31,7 @@ from swingby.proofs.language.matrices import (
     unitt,
 )
 from swingby.proofs.prover.algebra.words import Unsupported
+from swingby.theory.assumptions import d
 
 Rows = list[list[Any]]
 

@@ -18,15 +18,15 @@ from typing import Any
 import numpy as np
 
 from swingby.theory.numbers import Floats
-from swingby.theory.repaired import theorem_r, theorem_two
-from swingby.theory.repaired.theorem_two import Setting
+from swingby.theory.repaired import repaired_setting, theorem_r, theorem_two
+from swingby.theory.repaired.repaired_setting import RepairedSetting
 
 #: How many trials, and their runs, are kept for the next line about the same theorem: those that
 #: the lines share, and those of a line that draws some of its own.
 CACHED = 40
 
 #: The level at which a concept counts as learned, and its logit.
-LEVEL = float(theorem_two.LEVEL)
+LEVEL = float(repaired_setting.LEVEL)
 
 LEVEL_LOGIT = math.log(LEVEL / (1 - LEVEL))
 
@@ -98,7 +98,7 @@ def draw_two(count: int, rng: np.random.Generator, dynamics: str, effective: boo
     eta = _eta(rng, dynamics)
     signals = _signals(signal, eta, effective)
     stated, setting = (
-        Setting(exact_signal, Fraction(beta), Fraction(rho)) for exact_signal in signals
+        RepairedSetting(exact_signal, Fraction(beta), Fraction(rho)) for exact_signal in signals
     )
     L = min(theorem_two.log_omega_0(stated), theorem_two.log_omega_0(setting)) - _depth(rng)
     peaks = np.full((2, 2), theorem_two.log_peak(setting, L))
@@ -116,11 +116,11 @@ def draw_r(count: int, rng: np.random.Generator, dynamics: str, effective: bool)
     signal = np.append(1.0, np.cumprod(ratios))
     eta = _eta(rng, dynamics)
     stated, promised = _signals(signal, eta, effective)
-    setting = Setting(promised, Fraction(beta), Fraction(rho))
+    setting = RepairedSetting(promised, Fraction(beta), Fraction(rho))
     certified = theorem_r.search(setting)
     limit = certified.log_omega_0
     if effective:
-        stated_setting = Setting(stated, setting.beta, setting.rho)
+        stated_setting = RepairedSetting(stated, setting.beta, setting.rho)
         limit = min(limit, theorem_r.search(stated_setting).log_omega_0)
     L = limit - _depth(rng)
     witness = theorem_r.find_witness(setting, L)

@@ -21,7 +21,7 @@ from swingby.proofs.prover.scalar.rational_bounds import bound_root, fraction
 from swingby.proofs.prover.scalar.relation import Sequent, expression_text
 from swingby.theory import balls
 from swingby.theory.balls import precision
-from swingby.theory.budget import left
+from swingby.theory.search_time import seconds_left
 
 #: Boxes looked at before giving up.
 _MOST_BOXES = 400
@@ -194,7 +194,7 @@ def _invert_letter(f: Any, stretch: Stretch, report: BoxReport) -> tuple[Any, St
 def _nonnegative(
     f: Any, box: dict[Any, Stretch], strict: bool, report: BoxReport, depth: int = 0
 ) -> bool:
-    left()
+    seconds_left()
     report.boxes += 1
     if f == 0:
         return not strict

@@ -23,7 +23,7 @@ from swingby.proofs.prover.scalar.polynomial_problem import (
     PolynomialProblem,
     is_nonnegative,
 )
-from swingby.theory.budget import left
+from swingby.theory.search_time import seconds_left
 
 #: Monomials that are met from both ends of a chain.
 _MOST_MONOMIALS = 400
@@ -54,7 +54,7 @@ def chain_columns(problem: PolynomialProblem) -> list[CertificateColumn]:
     for top, bottom in itertools.product(sorted(high), sorted(low)):
         word = products.get(top - bottom, ())
         if word:
-            left()
+            seconds_left()
         for step in word:
             if len(builder.columns) < limit:
                 builder.add((step.index,), top - step.above)

@@ -21,7 +21,7 @@ from swingby.proofs.prover.scalar.polynomial_problem import (
     is_nonnegative,
     is_positive,
 )
-from swingby.theory.budget import left
+from swingby.theory.search_time import seconds_left
 
 #: The linear programs stay below this many columns, of products with this many terms.
 _MOST_COLUMNS, _MOST_TERMS = 6_000, 40
@@ -141,7 +141,7 @@ class ColumnBuilder:
         places = range(len(self.problem.constraints))
         for count in range(largest + 1):
             for factors in itertools.combinations_with_replacement(places, count):
-                left()
+                seconds_left()
                 terms = self.product(factors).codes
                 if len(terms) > _MOST_TERMS:
                     continue
@@ -242,7 +242,7 @@ def binomial_columns(problem: PolynomialProblem) -> list[CertificateColumn]:
         columns.append(make_column(problem, (), monomial(common), square=square))
     terms = {monomial(point) for point in inside}
     for index, constraint in enumerate(problem.constraints):
-        left()
+        seconds_left()
         letters = laurent.atoms_in(constraint.polynomial)
         alone = len(letters) == 1 and not problem.atoms[min(letters)].meaning.free_symbols
         if alone and constraint.kind != "==":

@@ -35,7 +35,7 @@ from swingby.proofs.prover.scalar.letter_values import (
 from swingby.proofs.prover.scalar.relation import Relation, Sequent
 from swingby.proofs.prover.scalar.sampling import LEVELS, Space, in_drawing_order
 from swingby.theory.balls import precision
-from swingby.theory.budget import left
+from swingby.theory.search_time import seconds_left
 
 
 class Effort(NamedTuple):
@@ -158,7 +158,7 @@ def _points(search: Search, effort: Effort, rng: int) -> Iterator[tuple[dict[str
         names = letters - start.keys()
         visited = set()
         for drawn in range(draws + behind if names else 1):
-            left()
+            seconds_left()
             # Every other point has all entries of W on one level.
             count += 1
             level = (count // 2) % LEVELS if count % 2 else None

@@ -17,7 +17,7 @@ from swingby.proofs.prover.scalar.relation import Sequent, expression_text
 from swingby.proofs.prover.scalar.side_conditions import definedness_conditions
 from swingby.theory import balls
 from swingby.theory.balls import precision
-from swingby.theory.budget import left
+from swingby.theory.search_time import seconds_left
 
 #: Derivatives taken one after the other.
 _MOST_DERIVATIVES = 4
@@ -80,7 +80,7 @@ def _value_sign(f: Any, letter: Any, at: Any) -> int | None:
 
 
 def _on_line(f: Any, stretch: Stretch, strict: bool, steps: list[str], depth: int) -> bool:
-    left()
+    seconds_left()
     letter = stretch.letter
     f = _numerator(f, stretch)
     if f == 0:

@@ -33,7 +33,7 @@ from swingby.proofs.prover.scalar.polynomial_problem import (
     polynomial_text,
 )
 from swingby.proofs.prover.scalar.rational_bounds import fraction
-from swingby.theory.budget import left
+from swingby.theory.search_time import seconds_left
 
 #: Seconds for one linear program.
 _MOST_SECONDS = 8.0
@@ -199,7 +199,7 @@ def _propose_coefficients(
     # The interior point method sees infeasibility at once where the simplex method cycles;
     # its crossover ends in a vertex too.
     solve: Any = linprog
-    limit = {"time_limit": left(_MOST_SECONDS)}
+    limit = {"time_limit": seconds_left(_MOST_SECONDS)}
     solved = solve(
         costs, A_eq=doubled, b_eq=right, bounds=(0, None), method="highs-ipm", options=limit
     )

@@ -46,7 +46,7 @@ from swingby.proofs.prover.scalar.squares import sum_of_squares
 from swingby.proofs.prover.scalar.translation import Translator, Untranslatable
 from swingby.proofs.prover.scalar.translation_check import check_translation, identity_at_points
 from swingby.proofs.prover.scalar.z3_check import check_with_z3
-from swingby.theory.budget import OutOfTime, processor_time
+from swingby.theory.search_time import OutOfTime, processor_time
 
 #: Seconds for one search for sums of squares.
 _SECONDS_FOR_SQUARES = 3.0

@@ -53,7 +53,7 @@ from swingby.proofs.prover.scalar.side_conditions import (
     signs_of_letters,
     unknown_term,
 )
-from swingby.theory.budget import OutOfTime, processor_time
+from swingby.theory.search_time import OutOfTime, processor_time
 from swingby.theory.verdict import Finding
 
 #: Seconds for each relation of a claim, and for a sum in place of boxes.

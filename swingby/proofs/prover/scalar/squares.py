@@ -27,7 +27,7 @@ from swingby.proofs.prover.scalar.positivity_certificate import (
     verify,
     with_negated_goal,
 )
-from swingby.theory.budget import left
+from swingby.theory.search_time import seconds_left
 
 #: Unknowns, degree and Gram entries that are still looked at.
 _MOST_UNKNOWNS, _MOST_DEGREE, _MOST_ENTRIES = 7, 8, 450
@@ -135,7 +135,7 @@ def _certificate_from(
     extras: list[CertificateColumn | None],
 ) -> PositivityCertificate | None:
     """The goal, cleared, as a sum over some blocks, and other columns once each."""
-    left()
+    seconds_left()
     pieces = [(Fraction(1), extra) for extra in extras if extra is not None]
     solved = _solve(target, blocks)
     if solved is None or len(pieces) < len(extras):
@@ -256,7 +256,7 @@ def _interior(blocks: list[GramBlock], start: Any, directions: Any) -> Any:
     y[-1] = min(0.0, *(np.linalg.eigvalsh(matrix)[0] - 1 for matrix in first))
     mu = 1.0
     while mu > 1e-10:
-        left()
+        seconds_left()
         for _ in range(30):
             gradient, hessian = 2 * ridge * y, 2 * ridge * np.eye(count + 1)
             gradient[-1] += 1 / (1 - y[-1]) - 1 / mu

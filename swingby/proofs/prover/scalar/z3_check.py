@@ -12,7 +12,7 @@ import flint
 
 from swingby.proofs.prover.scalar.laurent import inverse, lowest_powers, shift
 from swingby.proofs.prover.scalar.polynomial_problem import Constraint, PolynomialProblem
-from swingby.theory.budget import left
+from swingby.theory.search_time import seconds_left
 
 
 def check_with_z3(problem: PolynomialProblem, *, timeout: int = 3000) -> tuple[str, dict[str, Any]]:
@@ -26,7 +26,7 @@ def check_with_z3(problem: PolynomialProblem, *, timeout: int = 3000) -> tuple[s
         return "absent", {}
     context = z3.Context()  # the one that z3 has by itself bears no second thread
     solver = z3.Solver(ctx=context)
-    solver.set("timeout", int(left(timeout / 1000) * 1000) + 1)
+    solver.set("timeout", int(seconds_left(timeout / 1000) * 1000) + 1)
     solver.set("ctrl_c", False)  # z3 would take Ctrl-C for a question without an answer
     variables = [z3.Real(f"x{index}", context) for index in range(len(problem.atoms))]
 
