@@ -47,9 +47,9 @@ def test_a_product_of_hypotheses_is_found_and_names_what_it_uses():
 
 def test_a_changed_coefficient_and_a_missing_piece_are_refused():
     pieces = find_certificate(EASY).pieces
-    for place, (coefficient, piece) in enumerate(pieces):
+    for index, (coefficient, piece) in enumerate(pieces):
         for changed in ([(coefficient + Fraction(1, 10**12), piece)], []):
-            others = (*pieces[:place], *changed, *pieces[place + 1 :])
+            others = (*pieces[:index], *changed, *pieces[index + 1 :])
             assert not verify(PositivityCertificate(EASY, others))
 
 
@@ -67,10 +67,10 @@ def test_a_strict_goal_needs_a_strict_piece():
     atoms = (Atom("x", "real", sympy.Symbol("x")),)
     x = power_of(0)
     for kind, provable in ((">=", False), (">", True)):
-        found = find_certificate(
+        certificate = find_certificate(
             PolynomialProblem(atoms, (Constraint(x, kind),), Constraint(x, ">"))
         )
-        assert (found is not None) is provable
+        assert (certificate is not None) is provable
 
 
 @pytest.mark.parametrize(("sign", "defined"), [("positive", True), ("real", False)])
@@ -94,8 +94,8 @@ def test_the_inverse_of_an_exponential_keeps_its_number():
     sequent = Sequent((), below(sympy.exp(y, evaluate=False), 1 / alpha))
     task = polynomial_form(sequent)
     (fact,) = [c for c in task.constraints if c.label.startswith("exp(-y) >= 1 - y")]
-    place = [atom.name for atom in task.atoms].index("alpha")
-    assert fact.polynomial[((place, 1),)] == Fraction(5, 4)
+    index = [atom.name for atom in task.atoms].index("alpha")
+    assert fact.polynomial[((index, 1),)] == Fraction(5, 4)
     assert check_translation(sequent, task) > 0
 
 

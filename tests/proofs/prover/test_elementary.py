@@ -42,14 +42,14 @@ def relation(text):
 def claim(text, **options):
     """A claim as the file writes it."""
     body = text.removeprefix("exists:")
-    given, _, conclusion = body.rpartition("|-")
-    goals = [relation(part) for part in conclusion.split(";")]
+    hypotheses, _, conclusion = body.rpartition("|-")
+    goals = [relation(line) for line in conclusion.split(";")]
     return Claim(
         text,
         "step",
         "",
         goals[0] if len(goals) == 1 else sympy.Tuple(*goals),
-        tuple(Given(relation(part), "case") for part in given.split(";") if part.strip()),
+        tuple(Given(relation(line), "case") for line in hypotheses.split(";") if line.strip()),
         quantifier="for all" if body == text else "exists",
         **options,
     )
@@ -57,12 +57,12 @@ def claim(text, **options):
 
 def lines(text):
     """The claims of a list as parameters of a test."""
-    found = []
-    for place, line in enumerate(text.strip().splitlines()):
+    parameters = []
+    for index, line in enumerate(text.strip().splitlines()):
         if line and not line.startswith("#"):
-            marks = [pytest.mark.full] if line.startswith("!") or place % 6 else []
-            found.append(pytest.param(line.lstrip("! "), marks=marks, id=line.lstrip("! ")))
-    return found
+            marks = [pytest.mark.full] if line.startswith("!") or index % 6 else []
+            parameters.append(pytest.param(line.lstrip("! "), marks=marks, id=line.lstrip("! ")))
+    return parameters
 
 
 @pytest.mark.parametrize("line", lines(TRUE))
@@ -70,7 +70,7 @@ def test_true_claims_are_proved(line):
     judged = decide_scalar(claim(line), seconds=60)
     assert judged.verdict == "proved", judged
     if "|-" in line and not line.startswith("exists"):
-        assert any("hypotheses" in one for one in judged.evidence), judged.evidence
+        assert any("hypotheses" in evidence for evidence in judged.evidence), judged.evidence
 
 
 @pytest.mark.parametrize("line", lines(FALSE))

@@ -58,8 +58,8 @@ def stands(name: str) -> bool:
 
 
 def opposite(claim: Claim, place: int) -> Claim:
-    one = claim.conditions[place]
-    relation = OPPOSITE[one.rel_op](one.lhs, one.rhs, evaluate=False)
+    opposed = claim.conditions[place]
+    relation = OPPOSITE[opposed.rel_op](opposed.lhs, opposed.rhs, evaluate=False)
     return claim.but(conclusion=relation, edition=claim.edition)
 
 

@@ -99,7 +99,7 @@ def test_a_chain_reports_each_relation():
     """The first relation is the hypothesis, the second is false at w = omega."""
     judged = decide_scalar(claim(sympy.Tuple(ge(w, omega), gt(w, omega)), *held))
     assert judged.verdict == "refuted"
-    assert [part.verdict.value for part in judged.parts.values()] == ["proved", "refuted"]
+    assert [decision.verdict.value for decision in judged.parts.values()] == ["proved", "refuted"]
 
 
 def test_an_entry_of_the_start_stays_inside_its_bounds_where_they_are_in_force():
@@ -115,8 +115,8 @@ def test_a_high_power_may_be_left_open_and_is_no_error(power):
     base, z = sympy.symbols("x y", positive=True)
     for more, verdict in ((0, "proved"), (1, "refuted")):
         line = claim(ge(base**power * z, 2 * z + more), *given("case", ge(base**power, 2)))
-        found = decide_scalar(line, seconds=20).verdict
-        assert found in {verdict, "undecided" if power > 500 else verdict}
+        decided = decide_scalar(line, seconds=20).verdict
+        assert decided in {verdict, "undecided" if power > 500 else verdict}
 
 
 def test_decided_relations_are_no_claims():

@@ -73,8 +73,8 @@ def test_a_side_that_cancels_is_told_from_its_rounding():
 
 def test_a_box_whose_edge_touches_zero_proves_no_strict_goal():
     """On [0, 1], x >= 0 and not x > 0."""
-    zero, one = sympy.Integer(0), sympy.Integer(1)
-    box = (Relation(zero, x, "<="), Relation(x, one, "<="))
+    zero, unity = sympy.Integer(0), sympy.Integer(1)
+    box = (Relation(zero, x, "<="), Relation(x, unity, "<="))
     assert prove_on_boxes(Sequent(box, Relation(zero, x, "<=")))[0]
     assert not prove_on_boxes(Sequent(box, Relation(zero, x, "<")))[0]
 
@@ -82,16 +82,16 @@ def test_a_box_whose_edge_touches_zero_proves_no_strict_goal():
 @pytest.mark.parametrize("dynamics", ["euler", "gd"])
 def test_a_violation_needs_the_second_ball_run(monkeypatch, dynamics):
     """W(0) in place of every later state of the second run: it shows no violation."""
-    found = decide_trajectory(SHRINKS, runs=Short()).parts[dynamics]
-    assert found.verdict == "refuted"
+    decision = decide_trajectory(SHRINKS, runs=Short()).parts[dynamics]
+    assert decision.verdict == "refuted"
     states_at = trajectory_runs.states_at
 
     def standing_still(instance, rule, bits, steps):
         return dict.fromkeys(steps, states_at(instance, rule, bits, {0})[0])
 
     monkeypatch.setattr(trajectory_runs, "states_at", standing_still)
-    found = decide_trajectory(SHRINKS, runs=Short()).parts[dynamics]
-    assert found.verdict == "undecided"
+    decision = decide_trajectory(SHRINKS, runs=Short()).parts[dynamics]
+    assert decision.verdict == "undecided"
 
 
 def test_a_violation_needs_the_hypotheses_and_disjoint_balls():
@@ -101,8 +101,8 @@ def test_a_violation_needs_the_hypotheses_and_disjoint_balls():
 
         def confirmed(claim):
             relation = claim.conclusion.relation
-            seen = Violation(relation, 0, 0, 0, 1, 1.0, None)
-            return confirm(claim, seen, FULL_RANK, run.states)
+            violation = Violation(relation, 0, 0, 0, 1, 1.0, None)
+            return confirm(claim, violation, FULL_RANK, run.states)
 
         assert confirmed(SHRINKS) is not None
         assert confirmed(diagonal(le(v, v))) is None
@@ -131,6 +131,6 @@ def test_the_key_of_a_verdict_covers_every_module_of_the_provers(monkeypatch):
     assert len(sources) > 20
     assert sources <= read
     assert {
-        root / f"{one}.py"
-        for one in ("theory/balls", "proofs/language/claim", "theory/assumptions")
+        root / f"{module}.py"
+        for module in ("theory/balls", "proofs/language/claim", "theory/assumptions")
     } <= read

@@ -36,8 +36,8 @@ ne = sympy.Ne
 
 
 def claim(conclusion, *hypotheses, **options):
-    given = tuple(Given(hypothesis, "case") for hypothesis in hypotheses)
-    return Claim("line", "step", "", conclusion, given, **options)
+    premises = tuple(Given(hypothesis, "case") for hypothesis in hypotheses)
+    return Claim("line", "step", "", conclusion, premises, **options)
 
 
 def times(*factors):
@@ -53,7 +53,7 @@ def test_what_is_cancelled_is_judged_first():
     for hypothesis in (gt(y, 0), lt(y, 0), ne(y, 0)):
         judged = decide_scalar(claim(line, hypothesis))
         assert judged.verdict == "proved", hypothesis
-        assert any("defined, as y != 0" in one for one in judged.evidence)
+        assert any("defined, as y != 0" in reason for reason in judged.evidence)
 
 
 def test_a_definition_is_cancelled_neither():
@@ -183,11 +183,11 @@ def test_a_hypothesis_without_a_value_in_a_case_is_no_hypothesis():
 )
 def test_an_algebraic_line_is_refuted_only_where_its_hypotheses_hold(hypotheses, line, verdict):
     letters = "use matrices\nletters positive: q_0\nletters integer: m\nletters real: r\n"
-    made = Proof(f"{letters}step 1: a line\n  {hypotheses}\n  then {line}")["1"]
-    judged = decide(made)
+    claim_of_file = Proof(f"{letters}step 1: a line\n  {hypotheses}\n  then {line}")["1"]
+    judged = decide(claim_of_file)
     assert judged.verdict == verdict
-    shown = {"undecided": judged.tried, "refuted": judged.witness, "proved": judged.evidence}
-    assert shown[verdict]
+    grounds = {"undecided": judged.tried, "refuted": judged.witness, "proved": judged.evidence}
+    assert grounds[verdict]
 
 
 @pytest.mark.parametrize(
@@ -266,22 +266,22 @@ ATOMS = (Atom("x", "real", x), Atom("y", "real", y))
 
 
 def problem(goal, *constraints, kind=">="):
-    made = tuple(Constraint(found, sign) for found, sign in constraints)
-    return PolynomialProblem(ATOMS, made, Constraint(goal, kind))
+    facts = tuple(Constraint(polynomial, sign) for polynomial, sign in constraints)
+    return PolynomialProblem(ATOMS, facts, Constraint(goal, kind))
 
 
 def test_squares_are_verified_exactly():
     """(x - y/2)^2 + 3/4 y^2; with another weight, or without the square, it is no certificate."""
     X, Y = ((0, 1),), ((1, 1),)
     square = {((0, 2),): Fraction(1), ((0, 1), (1, 1)): Fraction(-1), ((1, 2),): Fraction(1)}
-    found = sum_of_squares(problem(square))
-    assert found is not None
-    assert verify(found)
-    (weight, piece), *rest = found.pieces
-    assert not verify(replace(found, pieces=((weight + 1, piece), *rest)))
-    other = replace(piece, square={X: Fraction(1), Y: Fraction(1)})
-    assert not verify(replace(found, pieces=((weight, other), *rest)))
-    assert not verify(replace(found, pieces=((weight, replace(piece, square=ONE)), *rest)))
+    certificate = sum_of_squares(problem(square))
+    assert certificate is not None
+    assert verify(certificate)
+    (weight, piece), *rest = certificate.pieces
+    assert not verify(replace(certificate, pieces=((weight + 1, piece), *rest)))
+    wrong = replace(piece, square={X: Fraction(1), Y: Fraction(1)})
+    assert not verify(replace(certificate, pieces=((weight, wrong), *rest)))
+    assert not verify(replace(certificate, pieces=((weight, replace(piece, square=ONE)), *rest)))
     assert sum_of_squares(problem(multiply(square, {X: Fraction(1)}))) is None
     assert sum_of_squares(problem(square, kind=">")) is None
 
@@ -293,8 +293,10 @@ def test_squares_are_found_where_the_least_eigenvalue_is_two():
 
 
 def test_roots_and_logarithms_have_conditions():
-    found = [
-        str(one)
-        for one in definedness_conditions(sympy.sqrt(x) + sympy.log(y) + z ** sympy.Rational(-1, 2))
+    needed = [
+        str(condition)
+        for condition in definedness_conditions(
+            sympy.sqrt(x) + sympy.log(y) + z ** sympy.Rational(-1, 2)
+        )
     ]
-    assert set(found) == {"0 <= x", "0 < y", "0 < z"}
+    assert set(needed) == {"0 <= x", "0 < y", "0 < z"}

@@ -43,14 +43,14 @@ def test_passage_times_against_an_adaptive_solution(name):
     """The cubic between two steps against LSODA with events, relative tolerance 1e-11."""
     drawn = random_trials.DRAWS[name](2, np.random.default_rng(5), "flow", False)
     d, A = len(drawn.signal), np.diag(drawn.signal)
-    found = trial_runs.passage_times(drawn, trial_runs.run_trials(drawn, "flow"))
+    measured = trial_runs.passage_times(drawn, trial_runs.run_trials(drawn, "flow"))
 
     def speed(_, flat):
         W = flat.reshape(d, d)
         B = A - (A @ W + W @ A) / 2
         return (B @ W + W @ B).ravel()
 
-    for start, times in zip(drawn.starts, found, strict=True):
+    for start, times in zip(drawn.starts, measured, strict=True):
         events = [lambda _, flat, i=i: flat[i * (d + 1)] - 0.8 for i in range(d)]
         solved = solve_ivp(
             speed,
@@ -70,10 +70,10 @@ def test_times_of_the_flow_are_too_short_for_gd():
     """Under gd an entry grows at log(1 + eta a) a step, not at eta a."""
     rng = np.random.default_rng(8)
     drawn = [random_trials.DRAWS["Theorem two"](50, rng, "gd", False) for _ in range(4)]
-    assert any((trial_runs.slacks(one, "gd")["reach"] < 0).any() for one in drawn)
+    assert any((trial_runs.slacks(trials, "gd")["reach"] < 0).any() for trials in drawn)
     for name in ("Theorem G", "Theorem two"):
-        own = random_trials.DRAWS[name](50, np.random.default_rng(8), "gd", True)
-        assert all((values >= 0).all() for values in trial_runs.slacks(own, "gd").values())
+        effective = random_trials.DRAWS[name](50, np.random.default_rng(8), "gd", True)
+        assert all((values >= 0).all() for values in trial_runs.slacks(effective, "gd").values())
 
 
 def test_bounds_that_are_too_tight_are_reported():
@@ -93,15 +93,15 @@ def test_falling_below_the_level_is_seen():
     drawn = random_trials.draw_two(400, np.random.default_rng(11), "flow", False)
     starts = 0.395 * random_trials.initial_matrices(2, 2.0, 0.1, 400, np.random.default_rng(11))
     large = replace(drawn, signal=np.array([1.0, 0.25]), starts=starts)
-    found = trial_runs.slacks(large, "flow")
-    assert (found["keep"] < 0).any()
+    slacks = trial_runs.slacks(large, "flow")
+    assert (slacks["keep"] < 0).any()
 
 
 def test_end_and_determinant():
     drawn = random_trials.draw_g(10, np.random.default_rng(12), "flow", False)
-    found = trial_runs.slacks(drawn, "flow")
-    assert found["end"].min() > 0
-    assert found["det"].min() > 0
+    slacks = trial_runs.slacks(drawn, "flow")
+    assert slacks["end"].min() > 0
+    assert slacks["det"].min() > 0
     assert trial_runs.log_correlation(np.array([[4.0, 1.0], [1.0, 1.0]])) == pytest.approx(
         math.log(3 / 4)
     )
