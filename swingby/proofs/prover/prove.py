@@ -24,10 +24,35 @@ def decide(
     progress: Callable[[str], None] | None = None,
     runs: TrajectoryRuns | None = None,
 ) -> ClaimVerdict:
-    """The verdict on a claim, its repair left aside.
+    """Decide a claim: proved, refuted, tested or undecided. Its repair is left aside.
 
-    `progress`: called with one line of text per stage of a search over trajectories.
-    `runs`: trajectories followed for an earlier claim, to be used again.
+    Parameters
+    ----------
+    claim : Claim
+    progress : callable, optional
+        Called with a line of text per stage of a search over trajectories.
+    runs : TrajectoryRuns, optional
+        Trajectories followed for an earlier claim, to be used again.
+
+    Returns
+    -------
+    ClaimVerdict
+        The verdict, its method and evidence, and a witness if it is refuted.
+
+    Raises
+    ------
+    InvalidInput
+        If a relation of the claim is none between real numbers, has a number that is not exact, or
+        a definition is circular.
+
+    Examples
+    --------
+    >>> import sympy
+    >>> from swingby.proofs.language.claim import Claim
+    >>> x = sympy.Symbol("x", real=True)
+    >>> line = sympy.Le(2 * x, x**2 + 1, evaluate=False)
+    >>> decide(Claim("a square", "step", "", line)).verdict.value
+    'proved'
     """
     if isinstance(claim.conclusion, AlongTrajectory):
         from swingby.proofs.prover.trajectories.trajectory_claims import decide_trajectory

@@ -34,10 +34,8 @@ from swingby.proofs.prover.algebra.words import Unsupported
 from swingby.theory.assumptions import d
 
 Rows = list[list[Any]]
-
 #: The elements of a ring by the names of letters; ``"1/eta"`` is the inverse of ``"eta"``.
 Number = Callable[[str], Any]
-
 
 #: Sizes by their letter.
 SIZES = {d: "d", d_prime: "d'", s: "s", n: "n"}

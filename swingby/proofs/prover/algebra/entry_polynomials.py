@@ -14,10 +14,8 @@ from swingby.proofs.prover.scalar.rational_bounds import fraction
 
 #: A computation over any ring, given its letters.
 Write = Callable[[Number], list[Any]]
-
 #: Values that a witness may have, in the order in which they are tried.
 _SMALL = (0, 1, 2, -1, 3)
-
 #: Letters that are positive wherever they occur.
 POSITIVE = ("a_", "eta", "tau", "mu_", "sigma_", "r_", "t")
 

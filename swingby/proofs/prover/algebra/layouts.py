@@ -9,20 +9,7 @@ from typing import Any
 import sympy
 
 from swingby.proofs.language.conclusions import EntryIdentity
-from swingby.proofs.language.matrices import (
-    LETTERS,
-    U,
-    Ut,
-    W,
-    Wt,
-    n,
-    root,
-    s,
-    unit,
-    unitt,
-    z,
-    zt,
-)
+from swingby.proofs.language.matrices import LETTERS, U, Ut, W, Wt, n, root, s, unit, unitt, z, zt
 from swingby.proofs.prover.algebra.entries import Entries
 from swingby.proofs.prover.algebra.words import Where
 

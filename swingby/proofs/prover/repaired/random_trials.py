@@ -24,10 +24,8 @@ from swingby.theory.repaired.repaired_setting import RepairedSetting
 #: How many trials, and their runs, are kept for the next line about the same theorem: those that
 #: the lines share, and those of a line that draws some of its own.
 CACHED = 40
-
 #: The level at which a concept counts as learned, and its logit.
 LEVEL = float(repaired_setting.LEVEL)
-
 LEVEL_LOGIT = math.log(LEVEL / (1 - LEVEL))
 
 

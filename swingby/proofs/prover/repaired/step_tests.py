@@ -28,7 +28,6 @@ from swingby.theory.repaired import theorem_r
 
 #: Where 1 - w_ii is too small to be told from rounding.
 _SATURATED = 1e-6
-
 #: Initial matrices per drawn setting.
 PER_SETTING = 10
 

@@ -18,19 +18,12 @@ import numpy as np
 
 from swingby.proofs.prover.repaired.random_trials import CACHED, LEVEL, LEVEL_LOGIT, Trials
 from swingby.simulate.run import run_on
-from swingby.simulate.state import (
-    LEVELS,
-    Record,
-    float_matrix,
-    make_problem,
-    make_state,
-)
+from swingby.simulate.state import LEVELS, Record, float_matrix, make_problem, make_state
 from swingby.theory.initial import Initial
 from swingby.theory.numbers import Floats, Integers
 
 #: Steps under gd between two records of W; under the flow every step is recorded.
 _STRIDE = 8
-
 #: How long a run goes on after the last time promised, in units of 1/a_d.
 AFTER = 12
 
@@ -110,10 +103,8 @@ def passage_times(trials: Trials, runs: TrialRuns) -> Floats:
 
 #: Allowance for the rounding of floats, relative; runs are right to about 1e-12.
 ROUNDING = 1e-9
-
 #: Where W(t) counts as having arrived at I.
 _ARRIVED = 1e-3
-
 #: The bounds of each theorem, see :func:`slacks`.
 BOUNDS = {
     "Theorem two": ("reach", "end", "peak", "keep"),

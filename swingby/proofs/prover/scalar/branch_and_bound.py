@@ -25,15 +25,11 @@ from swingby.theory.search_time import seconds_left
 
 #: Boxes looked at before giving up.
 _MOST_BOXES = 400
-
 #: Halvings of one box before giving up: singular letters need ever smaller ones.
 _DEEPEST = 60
-
 BITS = 128
 
-
 Interval = tuple[Any, Any]
-
 #: Where nothing is known.
 _UNKNOWN: Interval = (flint.arb("-inf"), flint.arb("inf"))
 

@@ -19,18 +19,13 @@ from swingby.proofs.prover.scalar.columns import (
     code_of,
     product_columns,
 )
-from swingby.proofs.prover.scalar.polynomial_problem import (
-    PolynomialProblem,
-    is_nonnegative,
-)
+from swingby.proofs.prover.scalar.polynomial_problem import PolynomialProblem, is_nonnegative
 from swingby.theory.search_time import seconds_left
 
 #: Monomials that are met from both ends of a chain.
 _MOST_MONOMIALS = 400
-
 #: Products of hypotheses of two terms are formed up to this length, and up to this many.
 _LONGEST, _MOST_PRODUCTS = 7, 20_000
-
 #: How often the ends of chains are extended, and columns made of their steps.
 _ROUNDS, _MOST_STEPS = 4, 2_000
 

@@ -25,13 +25,10 @@ from swingby.theory.search_time import seconds_left
 
 #: The linear programs stay below this many columns, of products with this many terms.
 _MOST_COLUMNS, _MOST_TERMS = 6_000, 40
-
 #: Monomials that are met by single constraints, and by binomials.
 _MOST_TARGETS, _MOST_POINTS = 600, 150
-
 #: A product of two constraints is used if this share of its terms is wanted already.
 _SHARE = 0.75
-
 
 #: Exponents are digits of this many bits in a monomial's code.
 _BITS = 24

@@ -51,7 +51,6 @@ class Effort(NamedTuple):
 
 
 QUICK, LONG = Effort(8, 6, 120, 0), Effort(60, 40, 3000, 3000)
-
 #: For a model of the hypotheses.
 _MODEL = Effort(8, 20, 200, 0)
 

@@ -16,9 +16,7 @@ from typing import Any
 import flint
 
 from swingby.proofs.prover.scalar.exact_value import compile_relation
-from swingby.proofs.prover.scalar.letter_values import (
-    parse_rational,
-)
+from swingby.proofs.prover.scalar.letter_values import parse_rational
 from swingby.proofs.prover.scalar.relation import Relation, relation_from
 from swingby.theory import assumptions as text
 

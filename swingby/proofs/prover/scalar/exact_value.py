@@ -19,13 +19,10 @@ from swingby.theory.balls import precision
 
 #: flint.fmpq or flint.arb; flint takes both together, and makes a ball of them.
 Value = Any
-
 Evaluator = Callable[[Mapping[str, Value]], Value]
-
 
 #: Exponents above this are evaluated in balls only.
 LARGEST_POWER = 64
-
 
 #: Bits of the balls, one after the other until they decide.
 PRECISIONS = (128, 512, 2048)

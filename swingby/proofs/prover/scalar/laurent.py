@@ -8,9 +8,7 @@ from functools import reduce
 
 #: Exponents as (atom, exponent), sorted by atom, without zeros.
 Monomial = tuple[tuple[int, int], ...]
-
 Polynomial = dict[Monomial, Fraction]
-
 
 ONE: Polynomial = {(): Fraction(1)}
 

@@ -22,7 +22,6 @@ from swingby.theory.search_time import seconds_left
 #: Derivatives taken one after the other.
 _MOST_DERIVATIVES = 4
 
-
 #: Where functions touch zero, besides the numbers that they are written with.
 _USUAL = (0, 1, -1, 2, sympy.Rational(1, 2), sympy.E, 1 / sympy.E)
 

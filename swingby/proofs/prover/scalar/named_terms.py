@@ -15,9 +15,7 @@ import sympy
 from swingby.proofs.prover.scalar.polynomial_form import polynomial_form
 from swingby.proofs.prover.scalar.positivity_certificate import find_certificate
 from swingby.proofs.prover.scalar.relation import Relation, Sequent, expression_text
-from swingby.proofs.prover.scalar.translation import (
-    Untranslatable,
-)
+from swingby.proofs.prover.scalar.translation import Untranslatable
 
 #: Logarithms that are compared with each other.
 _MOST_LOGARITHMS = 4

@@ -37,11 +37,7 @@ from swingby.proofs.prover.scalar.preparation import (
     relax,
     split_cases,
 )
-from swingby.proofs.prover.scalar.relation import (
-    Relation,
-    Sequent,
-    expression_text,
-)
+from swingby.proofs.prover.scalar.relation import Relation, Sequent, expression_text
 from swingby.proofs.prover.scalar.squares import sum_of_squares
 from swingby.proofs.prover.scalar.translation import Translator, Untranslatable
 from swingby.proofs.prover.scalar.translation_check import check_translation, identity_at_points

@@ -21,11 +21,7 @@ from swingby.proofs.prover.scalar.exact_value import (
     compile_relation,
     is_ball,
 )
-from swingby.proofs.prover.scalar.letter_values import (
-    allows,
-    numerator_denominator,
-    parse_rational,
-)
+from swingby.proofs.prover.scalar.letter_values import allows, numerator_denominator, parse_rational
 from swingby.proofs.prover.scalar.relation import Relation
 from swingby.theory.balls import precision
 
@@ -34,7 +30,6 @@ _ORDER = (
     "alpha", "gamma", "C", "K", "kappa", "d", "beta", "P", "a_j", "a_i", "a_k", "omega", "eta",
     "lambda", "x", "t_0", "t", "T",
 )  # fmt: skip
-
 
 #: Simple values by letter, for letters that are not fixed by Assumptions D.1 to D.5.
 _SIMPLE: dict[str, tuple[str, ...]] = {
@@ -47,13 +42,10 @@ _SIMPLE: dict[str, tuple[str, ...]] = {
     "T": ("0", "1", "10"),
     "lambda": ("1/2", "4/5", "1/10"),
 }
-
 _USUAL = ("1", "2", "1/2", "3", "10", "1/10", "4", "100", "1/100", "1/1000")
-
 
 #: Sizes of entries of W at which lines break: those of W(0), of the boundary, of the end.
 LEVELS = 6
-
 #: The letters in which these sizes are given.
 _LEVELED = frozenset({"omega", "beta", "P"})
 

@@ -27,10 +27,7 @@ from swingby.proofs.prover.scalar.counterexample import (
     counterexample,
     model,
 )
-from swingby.proofs.prover.scalar.preparation import (
-    normal_form,
-    resolve_definitions,
-)
+from swingby.proofs.prover.scalar.preparation import normal_form, resolve_definitions
 from swingby.proofs.prover.scalar.proof_strategies import (
     Attempt,
     by_boxes,

@@ -26,10 +26,7 @@ from swingby.proofs.prover.scalar.laurent import (
     scaled,
     shift,
 )
-from swingby.proofs.prover.scalar.polynomial_problem import (
-    Atom,
-    is_positive,
-)
+from swingby.proofs.prover.scalar.polynomial_problem import Atom, is_positive
 from swingby.proofs.prover.scalar.rational_bounds import fraction
 from swingby.proofs.prover.scalar.relation import Relation
 

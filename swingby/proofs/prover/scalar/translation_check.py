@@ -8,11 +8,7 @@ from typing import Any
 import flint
 import numpy as np
 
-from swingby.proofs.prover.scalar.exact_value import (
-    Undefined,
-    compile_expression,
-    compile_relation,
-)
+from swingby.proofs.prover.scalar.exact_value import Undefined, compile_expression, compile_relation
 from swingby.proofs.prover.scalar.polynomial_problem import Constraint, PolynomialProblem
 from swingby.proofs.prover.scalar.relation import Sequent
 from swingby.proofs.prover.scalar.sampling import Space

@@ -11,19 +11,13 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from swingby.proofs.prover.scalar.rational_bounds import fraction
 from swingby.theory import numbers
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
-    Booleans = NDArray[np.bool_]
+from swingby.theory.numbers import Floats
 
 
 @dataclass(frozen=True, eq=False)

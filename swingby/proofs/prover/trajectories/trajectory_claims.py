@@ -11,36 +11,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import flint
-import numpy as np
 
 from swingby.proofs.certify.ball_run import BallState
 from swingby.proofs.language.claim import Claim
 from swingby.proofs.prover.evidence import ClaimVerdict
 from swingby.proofs.prover.trajectories.instances import TrajectoryInstance
-from swingby.proofs.prover.trajectories.violation import Violation, scan
-from swingby.theory.balls import precision
-from swingby.theory.verdict import Finding
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Integers = NDArray[np.int64]
-
 from swingby.proofs.prover.trajectories.trajectory_runs import (
     BallRun,
     TrajectoryRuns,
     ball_run,
     states_at,
 )
+from swingby.proofs.prover.trajectories.violation import Violation, scan
 from swingby.proofs.prover.trajectories.violation_check import (
     confirm,
     meets_hypotheses,
     steps_needed,
     witness,
 )
+from swingby.theory.balls import precision
+from swingby.theory.verdict import Finding
 
 _DYNAMICS = ("euler", "gd")
 

@@ -5,21 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from swingby.proofs.prover.scalar.relation import Relation, relation_from
 from swingby.proofs.prover.trajectories.instances import TrajectoryInstance
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
-    Booleans = NDArray[np.bool_]
-
 from swingby.proofs.prover.trajectories.signed_log import SignedLog, from_floats, from_fraction
+from swingby.theory.numbers import Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +117,5 @@ def letters_along(
 
 #: Letters that are read at t_0, at t + 1, and at t or t + 1.
 ANCHORS = frozenset({"w_ij(t_0)", "w_ii(t_0)", "w_jj(t_0)", "t_0"})
-
 _LATER = frozenset({"w_ij(t+1)", "w_ii(t+1)", "w_jj(t+1)"})
-
 PRESENT = _LATER | {"w_ij(t)", "w_ii(t)", "w_jj(t)", "N_ij(t)"}

@@ -6,7 +6,6 @@ import functools
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import flint
 import numpy as np
@@ -15,9 +14,7 @@ from swingby.proofs.certify.ball_run import BallState
 from swingby.proofs.prover.trajectories import instances
 from swingby.proofs.prover.trajectories.instances import TrajectoryInstance
 from swingby.proofs.prover.trajectories.signed_log import SignedLog, from_floats
-from swingby.proofs.prover.trajectories.trajectory_letters import (
-    RecordedPath,
-)
+from swingby.proofs.prover.trajectories.trajectory_letters import RecordedPath
 from swingby.simulate.initialization import lasting, missing_concepts
 from swingby.simulate.run import run_on
 from swingby.simulate.state import Record, float_matrix, make_problem, make_state
@@ -25,21 +22,12 @@ from swingby.theory import numbers
 from swingby.theory.balls import precision
 from swingby.theory.initial import Scaled, initial_matrix
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Integers = NDArray[np.int64]
-
-
 #: A ball run is recorded at every step in which some entry is on its way between 0 and 1 or
 #: outside, and otherwise at two neighbouring steps in so many.
 _SPACING = 50
-
 _SMALL, _NEAR_ONE, _ABOVE_ONE = 1e-3, 0.999, 1.001
-
 #: Random runs are recorded at so many pairs of steps over the whole run, and around each stage.
 _GRID, _AROUND = 300, 40
-
 #: Random instances: (dimension, nearly degenerate, how many).
 _RANDOM = ((2, False, 110), (3, False, 85), (4, False, 15), (2, True, 25), (3, True, 25))
 

@@ -15,20 +15,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from swingby.proofs.language.claim import AlongTrajectory, Claim
 from swingby.proofs.prover.trajectories.instances import TrajectoryInstance
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
-    Booleans = NDArray[np.bool_]
-
 from swingby.proofs.prover.trajectories.signed_log import SignedLog, evaluate, excess, from_floats
 from swingby.proofs.prover.trajectories.trajectory_letters import (
     ANCHORS,
@@ -39,6 +31,7 @@ from swingby.proofs.prover.trajectories.trajectory_letters import (
     letters_along,
     letters_in,
 )
+from swingby.theory.numbers import Booleans, Floats, Integers
 
 #: Values of a lambda that a claim leaves free.
 _LAMBDAS = (Fraction(1, 2), Fraction(9, 10))
@@ -55,7 +48,6 @@ def _all_true(relations: tuple[Any, ...], letters: dict[str, SignedLog], count: 
 
 #: A scan does not tell sides apart that differ by less, relatively: rounding of the logarithms.
 _LEAST_EXCESS = 1e-9
-
 #: Preferred is the first step at which the sides differ by a factor of 1000, or else of 2.
 CLEAR = (math.log(1000), math.log(2))
 

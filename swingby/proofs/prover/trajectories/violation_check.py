@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import flint
-import numpy as np
 import sympy
 
 from swingby.proofs.certify.ball_run import BallState
@@ -23,12 +22,6 @@ from swingby.proofs.prover.trajectories.trajectory_letters import (
 from swingby.proofs.prover.trajectories.violation import Violation
 from swingby.theory import balls
 from swingby.theory.balls import precision
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Integers = NDArray[np.int64]
-
 
 #: Digits of a number in a witness.
 _DIGITS = 50
