@@ -22,7 +22,7 @@ from swingby.proofs.prover.scalar.relation import Relation, Sequent
 from swingby.proofs.prover.scalar.translation import Untranslatable
 from swingby.proofs.prover.scalar.translation_check import check_translation
 from swingby.proofs.prover.scalar.z3_check import check_with_z3
-from tests.theory.letters import K, a_i, a_j, alpha, w
+from tests.proofs.letters import K, a_i, a_j, alpha, w
 
 
 def problem(goal, *given):

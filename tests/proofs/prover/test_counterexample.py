@@ -14,7 +14,7 @@ from swingby.proofs.prover.scalar.exact_value import (
     holds_with_margin,
 )
 from swingby.proofs.prover.scalar.relation import Relation, Sequent
-from tests.theory.letters import K, a_i, a_j, alpha, beta, d, gamma, kappa, omega, w, x
+from tests.proofs.letters import K, a_i, a_j, alpha, beta, d, gamma, kappa, omega, w, x
 
 
 def number(text):

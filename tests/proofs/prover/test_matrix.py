@@ -39,7 +39,7 @@ from swingby.proofs.prover.algebra import matrix, words
 from swingby.proofs.prover.algebra.matrix import decide_matrix
 from swingby.proofs.prover.prove import decide
 from tests.forked import FULL
-from tests.theory.letters import d
+from tests.proofs.letters import d
 
 SYMMETRIC = ((Wt, W),)
 

@@ -24,7 +24,7 @@ from swingby.proofs.prover.trajectories.trajectory_claims import decide_trajecto
 from swingby.proofs.prover.trajectories.trajectory_runs import TrajectoryRuns, ball_run
 from swingby.proofs.prover.trajectories.violation import Violation
 from swingby.proofs.prover.trajectories.violation_check import confirm
-from tests.theory.letters import a_i, alpha, ge, given, gt, le, t, v, v_start, w, x
+from tests.proofs.letters import a_i, alpha, ge, given, gt, le, t, v, v_start, w, x
 
 FULL_RANK = replace(tuple(candidates())[1], steps=3)
 
