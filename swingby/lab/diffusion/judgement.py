@@ -35,7 +35,7 @@ from swingby.lab.diffusion.course import Cell, Course, bend, learning_times, res
 from swingby.lab.diffusion.plan import Plan, Prediction
 from swingby.lab.diffusion.signals import REPRESENTATIONS, falls, measure, rates
 from swingby.lab.diffusion.study import Study
-from swingby.lab.networks.setting import instance
+from swingby.lab.field_checks import instance
 from swingby.report import Framed, Grid
 from swingby.report.files import storable
 from swingby.theory.share import judged, needed, reaches, share_of

@@ -14,7 +14,6 @@ pytest.importorskip("torch")
 
 from swingby.lab.networks import Data, Network, Optimizer, Setting, train
 from swingby.lab.networks.law_errors import gram
-from swingby.lab.networks.model import initial_weights
 from swingby.lab.networks.studies import transient_by_dimension
 from swingby.lab.networks.survival import (
     FIG8,
@@ -26,6 +25,7 @@ from swingby.lab.networks.survival import (
     survival,
     tail,
 )
+from swingby.lab.networks.weights import initial_weights
 from swingby.verify.predict_batch import predict_batch
 from tests.forked import FULL
 
