@@ -32,7 +32,7 @@ WORKER_DIED = "WorkerDied"
 #: How a SQLite file begins, as stores were until 0.1.
 SQLITE = b"SQLite format 3\0"
 _CHUNK_NAME = re.compile(r"rows-[0-9a-f]{64}\.jsonl")
-#: Where the key stands in the line of a row, which is not read as a whole for it.
+#: The place of the key in the line of a row: nothing else of it is read to find the latest rows.
 _KEY = slice(len('{"key":"'), len('{"key":"') + 64)
 _CHANGED, _GONE = "changed after it was written", "gone, which another file of the store names"
 
@@ -182,7 +182,7 @@ def _scan(path: Path) -> StoreContent:
         chunks[name] = replace(chunk, lines=[])
         waiting += chunk.head.after
         for line in chunk.lines:
-            key = line[_KEY].decode()
+            key = line[_KEY].decode("ascii", "replace")
             rank = (b'"results":null' not in line, chunk.head.written)
             if key not in ranks or ranks[key] < rank:
                 ranks[key], lines[key] = rank, line
