@@ -18,8 +18,8 @@ from swingby.proofs.audit.ledger import Ledger as Ledger
 from swingby.proofs.audit.record import Record as Record
 from swingby.proofs.certify.certificate import Certificate as Certificate
 from swingby.proofs.certify.certify import certify as certify
-from swingby.proofs.hunt.hunt import Hunt as Hunt
 from swingby.proofs.hunt.hunt import hunt as hunt
+from swingby.proofs.hunt.hunt_report import Hunt as Hunt
 from swingby.simulate.batch import simulate_batch as simulate_batch
 from swingby.simulate.initialization import gaussian as gaussian
 from swingby.simulate.run import simulate as simulate

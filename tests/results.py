@@ -44,7 +44,7 @@ def _sweep():
 
 def _figures():
     with tempfile.TemporaryDirectory() as folder:
-        return swingby.lab.figures.make_figures(folder, only=5, editions="code", progress=False)
+        return swingby.figures.make_figures(folder, only=5, editions="code", progress=False)
 
 
 def _training():

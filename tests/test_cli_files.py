@@ -52,15 +52,15 @@ def _training_run(path):
 
 def _checkpoint(path):
     torch = pytest.importorskip("torch")
-    from swingby.lab.networks import loop
+    from swingby.lab.networks import checkpoint
 
-    loop.write_state(path, "a run", 3, {"w": torch.arange(6.0)}, torch)
+    checkpoint.write_state(path, "a run", 3, {"w": torch.arange(6.0)}, torch)
 
 
 def _read_checkpoint(path):
-    from swingby.lab.networks import loop
+    from swingby.lab.networks import checkpoint
 
-    return loop.read_state(path, "a run")
+    return checkpoint.read_state(path, "a run")
 
 
 def _claims(content):

@@ -15,7 +15,7 @@ from swingby.errors import InvalidInput
 from swingby.report.files import BROKEN
 from swingby.report.seals import unsealed
 
-_UNSEALED = "must have a digest of what it says: the command that wrote it makes one that has"
+_UNSEALED = "must hold a digest of its content: write it anew with the command that made it"
 
 
 @command(click.argument("file", type=click.Path(path_type=Path)), options.JSON)
@@ -96,17 +96,17 @@ def _sealed_arrays(file: Path) -> tuple[str, list[str]]:
 
 def _checkpoint(file: Path) -> list[str]:
     """Faults of a checkpoint, read under the name that it gives itself."""
-    from swingby.lab.networks import loop
+    from swingby.lab.networks import checkpoint
 
-    library = loop.load_library()
+    library = checkpoint.load_library()
     try:
         with library.safe_open(file, framework="pt") as opened:
             facts = opened.metadata() or {}
     except Exception as error:  # safetensors has an error class of its own
-        raise InvalidInput("file", file, loop.foreign(file, error).requirement) from None
+        raise InvalidInput("file", file, checkpoint.foreign(file, error).requirement) from None
     if "sha256" not in facts:
         raise InvalidInput("file", file, _UNSEALED)
-    return _refusals(lambda: loop.read_state(file, facts.get("identity", "")))
+    return _refusals(lambda: checkpoint.read_state(file, facts.get("identity", "")))
 
 
 def _refusals(check: Any) -> list[str]:

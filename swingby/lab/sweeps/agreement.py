@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from swingby.lab.sweeps.label import Label
 from swingby.report import Grid
-from swingby.theory.verdict import Share
+from swingby.theory.share import Share
 
 if TYPE_CHECKING:
     import pandas as pd
