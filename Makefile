@@ -3,6 +3,7 @@
 # make quick   the core's doctests, the reference runs and the rules of the house: under a minute
 # make docs    build the documentation
 # make wheel   build a wheel and a source archive, and try each in an empty environment
+# make evidence  run every study in full, and say which recorded verdicts moved (hours)
 # make bench   measure, with baselines beside
 # make mutation  change the code in small ways and count what the suite notices (hours)
 # Each sets up what it needs, in .venv; a second call starts at once.
@@ -16,7 +17,7 @@ SETUP := pyproject.toml constraints.txt
 # Tests start hundreds of processes, each of which would read the whole source again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: table test quick test-full checks lint types layers docs wheel bench accuracy mutation clean
+.PHONY: table test quick test-full checks lint types layers docs wheel evidence bench accuracy mutation clean
 
 table: $(VENV)/core.stamp
 	@$(BIN)/swingby table --paper
@@ -33,7 +34,7 @@ test-full: $(VENV)/all.stamp checks wheel
 
 # What needs one core at a time, two at once; the tests would compile the same on every core.
 checks: $(VENV)/all.stamp
-	@$(BIN)/python -m compileall -q -j 2 swingby tests docs benchmarks
+	@$(BIN)/python -m compileall -q -j 2 swingby studies tests docs benchmarks
 	@$(MAKE) --no-print-directory --jobs=2 \
 	  $(VENV)/laws.compiled $(VENV)/runs.compiled $(VENV)/batches.compiled lint types layers
 
@@ -66,6 +67,9 @@ wheel: $(VENV)/all.stamp
 	  echo "$$one works in an empty environment"; \
 	done; rm -rf dist/empty dist/tried.txt
 
+evidence: $(VENV)/all.stamp
+	$(BIN)/python -m studies all
+
 bench: $(VENV)/core.stamp
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.engine
@@ -74,7 +78,7 @@ bench: $(VENV)/core.stamp
 	$(BIN)/python -m benchmarks.descents
 	@$(PIP) install -c constraints.txt -e ".[torch]"
 	$(BIN)/python -m benchmarks.training
-	$(BIN)/swingby studies
+	$(BIN)/python -m studies tables
 	$(BIN)/python -m benchmarks.recorded_runs
 	$(BIN)/python -m benchmarks.vectors
 	$(BIN)/python -m benchmarks.diffusion

@@ -1,7 +1,7 @@
 """How near predictions of deep linear networks are to training, against what else one could do.
 
 Run with ``python -m benchmarks.deep``. Errors are relative, of half-times, over random networks of
-the cells of :mod:`swingby.lab.networks.deep_networks`; times are processor times of one thread.
+the cells of :mod:`studies.deep_networks`; times are processor times of one thread.
 *Greedy* eliminates concepts from W(0), each growing as L a w^(2-2/L) (1 - w) on its own; *alone*
 does so without elimination. Both are undefined where an entry or a pivot is not positive.
 """
@@ -15,7 +15,7 @@ import time
 import numpy as np
 from scipy.integrate import quad
 
-from swingby.lab.networks.deep_networks import CELLS, STEP, DeepCell, Trained, draw, trained
+from studies.deep_networks import CELLS, STEP, DeepCell, DeepTraining, draw, trained
 from swingby.report import Grid
 from swingby.theory.law.deep_law import followed, leading
 from swingby.theory.law.layer_flow import product
@@ -33,7 +33,7 @@ def alone(start: float, depth: int, rate: float) -> float:
     return wait / (depth * rate)
 
 
-def baselines(one: Trained) -> dict[str, np.ndarray]:
+def baselines(one: DeepTraining) -> dict[str, np.ndarray]:
     """Half-times in steps by elimination, and by each entry alone."""
     W, depth = product(one.layers), len(one.layers)
     rates = STEP / depth * np.asarray(one.task.signal)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from studies.network_tables import transient_by_dimension
+from studies.survival import expect, fitted, standard_cells, tail
 from swingby.lab.networks import Data, Network, Optimizer, Setting, train
-from swingby.lab.networks.studies import transient_by_dimension
-from swingby.lab.networks.survival import expect, fitted, standard_cells, tail
 from swingby.report.pictures import COLORS, new_figure, styled
 from swingby.theory.task import SIMTask
 

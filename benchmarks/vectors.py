@@ -12,12 +12,12 @@ from collections import Counter
 
 import numpy as np
 
+from studies.vector_cells import CELLS, VectorCell, compare_cell
 from swingby.lab.diffusion.vectors import VectorComparison
-from swingby.lab.diffusion.vectors.vector_comparison import CELLS, Cell, compare_cell
 from swingby.theory.verdict import Verdict
 
 
-def cell_row(cell: Cell, count: int, seed: int) -> str:
+def cell_row(cell: VectorCell, count: int, seed: int) -> str:
     start = time.process_time()
     parts = compare_cell(cell, count, seed)
     seconds = time.process_time() - start

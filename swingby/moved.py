@@ -14,6 +14,7 @@ from importlib.machinery import ModuleSpec
 MOVED = {
     "simulate.result": "simulate.trajectory",
     "diffusion": "lab.diffusion",
+    "diffusion.study": "lab.diffusion.image_study",
     "diffusion.theory": "lab.diffusion.signals",
     "diffusion.train": "lab.diffusion.course_training",
     "diffusion.vectors.compare": "lab.diffusion.vectors.vector_comparison",
@@ -50,7 +51,7 @@ MOVED = {
     "testing.setting": "testing.assumption_setting",
     "training": "lab.networks",
     "training.data": "lab.networks.samples",
-    "training.laws": "lab.networks.law_errors",
+    "training.laws": "lab.networks.forecast",
     "training.model": "lab.networks.weights",
     "training.result": "lab.networks.training_run",
     "training.run": "lab.networks.training",

@@ -72,7 +72,7 @@ def _evidence():
 def small_study():
     """A study before its first run, whose signals are measured in a moment."""
     from swingby.lab.diffusion import default_plan
-    from swingby.lab.diffusion.study import Study
+    from swingby.lab.diffusion.image_study import Study
 
     plan = default_plan("tiny")
     levels = {name: getattr(plan, name)[:1] for name in ("separation", "contrast", "gain")}
@@ -87,7 +87,7 @@ def _judged():
 
 
 def _survival():
-    from swingby.lab.networks.survival import standard_cells, survival
+    from studies.survival import standard_cells, survival
 
     return survival(standard_cells(runs=40)[:1])
 

@@ -99,7 +99,7 @@ def test_what_is_sure_to_take_too_much_does_not_begin():
 
 
 LONG = ["train --mu 1,2 --depth 3 --activation relu --width 64 --epochs 400", "relu"]
-LONG += ["studies --runs 9999", "audit --no-cache", "figures --only 12 --no-resume"]
+LONG += ["audit --no-cache", "figures --only 12 --no-resume"]
 
 
 @pytest.mark.parametrize("line", LONG)

@@ -102,7 +102,7 @@ def test_the_page_of_commands_has_every_option(tmp_path):
 
 
 def test_the_help_of_evidence_names_every_source():
-    from swingby.lab.figures.evidence import STUDIES
+    from swingby.lab.figures.evidence import evidence
 
     (source,) = [one for one in COMMANDS["evidence"].params if one.name == "source"]
-    assert source.help.rstrip(".").split(", ") == list(STUDIES)
+    assert source.help.rstrip(".").split(", ") == list(evidence().about)

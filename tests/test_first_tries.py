@@ -108,7 +108,7 @@ COMMANDS = {
     "simulate --signal 4,1 --eta 0.01 --w0 '2,1;1'": (2, "got 2 row(s) of 1 and 2"),
     "simulate --signal 4,1 --eta 1e-300 --w0 '1e-2,0;0,1e-2'": (0, "about 2.3e+300"),
     "table --paper --out pyproject.toml": (2, "out must be a folder"),
-    "evidence --record no.json": (2, "record must exist; --update makes one, got no.json"),
+    "evidence --record no.json": (2, "record must be a readable file of python -m studies"),
     "chek --signal 4,1": (2, "Did you mean 'check'?"),
     "check --sigmal 4,1": (2, "--signal"),
 }

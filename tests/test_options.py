@@ -16,7 +16,15 @@ from tests.forked import sample
 GRID = "signal = [[4, 1]]\nomega = [1e-2]\neta = 0.1\nseeds = 1\n"
 POINTS = "".join(f"{x},{y},{x * y}\n" for x in (-2, -1, 1, 2) for y in (-3, 1, 2))
 PROOF = "letters real: x\ndefault place Mine\n\nstep square: a square\n  then x^2 >= 0\n"
-RECORD = json_text(sealed({"format": "swingby evidence 1", "studies": {}}))
+ROW = {
+    **dict.fromkeys(("setting", "edition", "statement", "predicted", "observed", "interval"), ""),
+    **{"verdict": "holds", "seeds": 1, "needed": None},
+}
+STUDIES = {
+    name: {"about": "a toy", "inputs": {}, "canary": {}, "rows": [{**ROW, "source": name}]}
+    for name in ("map", "deep")
+}
+RECORD = json_text(sealed({"format": "swingby evidence 2", "studies": STUDIES}))
 INPUTS = {"grid.toml": GRID, "points.csv": POINTS, "mine.proof": PROOF, "record.json": RECORD}
 MATRIX = "--signal 4,1 --eta 0.01 --w0 '2e-2,1e-2;1e-2,2e-2'"
 SCALE = "--signal 4,1 --eta 0.01 --omega 1e-3"
@@ -76,7 +84,6 @@ REFUSED = {
 NOTHING = {
     ("audit", "no_trajectories"): "a line about numbers has no search to leave out",
     ("audit", "no_cache"): "the same verdicts, judged anew",
-    ("evidence", "again"): "it runs the studies again, for hours",
     ("sweep", "chunk"): "how the work is cut",
     ("sweep", "dask"): "who does the work",
     ("sweep", "status"): "a second command beside the one above",
@@ -138,7 +145,7 @@ def test_an_option_changes_something_or_is_refused(name, capsys, tmp_path, monke
     if command in ("train", "vectors"):
         pytest.importorskip("torch")
     if command == "diffusion judge":
-        monkeypatch.setattr("swingby.lab.diffusion.study.recorded_study", results.small_study)
+        monkeypatch.setattr("swingby.lab.diffusion.image_study.recorded_study", results.small_study)
     before = outcome(base, capsys, tmp_path / "before", monkeypatch)
     ignored = []
     for option in options(command):

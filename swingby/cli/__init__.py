@@ -36,7 +36,7 @@ _MODULES = {
     "core": ("check", "predict", "simulate", "table", "certify"),
     "proofs": ("audit", "hunt"),
     "sweep": ("sweep",),
-    "networks": ("train", "vectors", "relu", "studies"),
+    "networks": ("train", "vectors", "relu"),
     "figures": ("figures", "evidence", "diffusion"),
     "verify": ("verify",),
     "doctor": ("doctor",),

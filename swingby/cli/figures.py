@@ -19,8 +19,8 @@ from swingby.report.pictures import save_figure
 from swingby.theory.budget import expect
 
 if TYPE_CHECKING:
+    from swingby.lab.diffusion.image_study import ImageStudy
     from swingby.lab.diffusion.plan import Plan
-    from swingby.lab.diffusion.study import Study
 
 #: Seconds of an edition of a figure on two cores; others take a second or two.
 FIGURE_SECONDS = {"3": 30, "7": 30, "11": 10, "12": 320, "14": 30, "15": 25, "16": 35}
@@ -86,47 +86,30 @@ def figures(given: Arguments) -> int:
         "--verdict", "holds fails undecided", "Rows of this verdict alone.", shown="all"
     ),
     options.flag("--rows", "Print every row, not only how many there are."),
-    options.text("--record", "FILE", "Your own record.", shown="in the user's cache"),
-    options.flag("--update", "Run again what other code recorded.", "again"),
-    options.flag("--force", "With --update: run everything again."),
+    options.text("--record", "FILE", "The record to read.", shown="the one of the checkout"),
     options.JSON,
     options.out(),
 )
 def evidence(given: Arguments) -> int:
     """Print every prediction of the theory against its observation.
 
-    The rows are those that the package ships, and those that you ran with --update, which also
-    prints the verdicts that changed. Exit code 0: every row holds, 1: some
-    fail, 3: none fails, but some are undecided.
+    The rows are those of the studies in a checkout, which python -m studies runs again, or those of
+    a record that you give. Exit code 0: every row holds, 1: some fail, 3: none fails, but some are
+    undecided.
 
     \b
     swingby evidence --source networks --rows
-    swingby evidence --source map,autograd --update
+    swingby evidence --record evidence.json --verdict fails
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
     from swingby.lab.figures.evidence import evidence as collect
-    from swingby.lab.figures.evidence import update
-    from swingby.report.progress import PartProgress
-    from swingby.theory.compiled_text import folder
 
-    if not given.again:
-        refuse("without --update", "force")
     if given.as_json or (given.out is not None and given.out.endswith(".json")):
         refuse("beside JSON, which has every row", "rows")
-    names = None if given.source is None else [one.strip() for one in given.source.split(",")]
-    own = Path(given.record) if given.record is not None else folder() / "evidence.json"
-    if given.record is not None and not (given.again or own.exists()):
-        raise InvalidInput("record", given.record, "must exist; --update makes one")
-    if given.again:
-        with PartProgress(1, shown=True) as said:
-            said.start("evidence")
-            moved = update(names, own, force=given.force, tell=said.tell)
-            said.finish("done")
-        for line in moved or ("no verdict moved",):
-            click.echo(line, err=True)
-    found = collect(names, record=own if own.exists() else None, verdict=given.verdict)
+    names = None if given.source is None else [name.strip() for name in given.source.split(",")]
+    table = collect(names, record=given.record, verdict=given.verdict)
     in_rows = given.rows or given.verdict is not None
-    given.deliver(found.to_grid() if in_rows else found.to_overview(), found.to_dict)
-    return exit_code(row.verdict for row in found.rows)
+    given.deliver(table.to_grid() if in_rows else table.to_overview(), table.to_dict)
+    return exit_code(row.verdict for row in table.rows)
 
 
 @click.group()
@@ -175,7 +158,7 @@ def plan(given: Arguments) -> int:
         raise InvalidInput("out", given.out, "must not be there yet")
     write_text(given.out, written.to_toml())
     if given.data is not None:
-        from swingby.lab.diffusion.study import circles_figure
+        from swingby.lab.diffusion.study_pictures import circles_figure
 
         levels = (written.contrast[-1], written.contrast[0])
         save_figure(lambda: circles_figure(levels, written.preset.pixels), given.data)
@@ -194,7 +177,7 @@ def plan(given: Arguments) -> int:
     group=diffusion,
 )
 def study(given: Arguments) -> int:
-    """Train what a plan says, and judge the theory by it.
+    """Train the models of a plan, and judge the theory by them.
 
     The same command resumes a study that was stopped. Exit code 0: every prediction holds, 1: some
     fail, 3: none fails, but some are undecided.
@@ -206,49 +189,49 @@ def study(given: Arguments) -> int:
 
     load_torch()
     from swingby.lab.diffusion.plan import Plan
-    from swingby.lab.diffusion.study import run_study
+    from swingby.lab.diffusion.study_run import run_study
 
-    made = Plan.load(given.plan)
-    expect("the study", _seconds(made) / (given.workers or os.cpu_count() or 1), partial=True)
+    written = Plan.load(given.plan)
+    expect("the study", _seconds(written) / (given.workers or os.cpu_count() or 1), partial=True)
     folder = Path(Path(given.plan).stem if given.out is None else given.out)
-    found = run_study(made, folder, workers=given.workers, device=given.device, progress=True)
-    return _tell(given, found, folder)
+    trained = run_study(written, folder, workers=given.workers, device=given.device, progress=True)
+    return _deliver_judgement(given, trained, folder)
 
 
 def _seconds(plan: Plan) -> float:
-    """Of one processor, for all runs of a plan."""
+    """Seconds of a processor for all runs of a plan."""
     preset = plan.preset
     return IMAGE_SECONDS * len(plan.jobs) * preset.steps * preset.batch * preset.pixels**2
 
 
 @command(click.argument("what", metavar="STUDY.json|recorded"), *_JUDGING, group=diffusion)
 def judge(given: Arguments) -> int:
-    """Judge a study by its file, or the one in the documentation.
+    """Judge the theory by the file of a study, or by the recorded study.
 
     \b
     swingby diffusion judge recorded --table verdicts.md
     """  # noqa: D301
-    from swingby.lab.diffusion.study import Study, recorded_study
+    from swingby.lab.diffusion.image_study import ImageStudy, recorded_study
 
     if given.what == "recorded":
         if given.film is not None:
-            wanted = "needs the folder in which the study was trained"
-            raise InvalidInput("film", given.film, wanted)
-        return _tell(given, recorded_study(), Path())
-    return _tell(given, Study.load(given.what), Path(given.what).parent)
+            required = "needs the folder in which the study was trained"
+            raise InvalidInput("film", given.film, required)
+        return _deliver_judgement(given, recorded_study(), Path())
+    return _deliver_judgement(given, ImageStudy.load(given.what), Path(given.what).parent)
 
 
-def _tell(given: Arguments, study: Study, folder: Path) -> int:
+def _deliver_judgement(given: Arguments, study: ImageStudy, folder: Path) -> int:
     from swingby.lab.diffusion.judgement import judge
 
-    found = judge(study)
+    judgement = judge(study)
     if given.plot is not None or given.film is not None:
-        from swingby.lab.diffusion.study import course_film, study_figure
+        from swingby.lab.diffusion.study_pictures import course_film, study_figure
 
         if given.plot is not None:
             save_figure(lambda: study_figure(study), given.plot)
         if given.film is not None and study.courses:
             cell, seed = study.courses[-1].cell, study.courses[-1].seed
             save_figure(lambda: course_film(study, folder, cell, seed), given.film)
-    given.deliver(found, name="table")
-    return exit_code(row.verdict for row in found.rows)
+    given.deliver(judgement, name="table")
+    return exit_code(row.verdict for row in judgement.rows)

@@ -1,4 +1,4 @@
-"""The commands train, vectors, relu and studies: networks, trained and compared with the theory."""
+"""The commands train, vectors and relu: networks, trained and compared with the theory."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import io
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import click
 
 from swingby.cli import options
 from swingby.cli.arguments import Arguments, Tables, exit_code, print_result, refuse
@@ -26,8 +24,6 @@ if TYPE_CHECKING:
 STEP_SECONDS, PRODUCT_SECONDS = (1e-4, 2e-3), 2e-10
 #: Seconds of the study of ReLU networks on one core, quick and in full.
 RELU_SECONDS = (600, 7200)
-#: Seconds of a study per network in a row of its tables.
-STUDY_SECONDS = 0.3
 
 
 @command(
@@ -176,13 +172,13 @@ def vectors(given: Arguments) -> int:
     load_torch()
     from swingby.lab.diffusion.vectors import compare_vectors
 
-    found = compare_vectors(settings)
-    given.deliver(found)
-    return exit_code(row.verdict for row in found.rows)
+    comparison = compare_vectors(settings)
+    given.deliver(comparison)
+    return exit_code(row.verdict for row in comparison.rows)
 
 
 def _vector_setting(given: Arguments) -> VectorSetting:
-    """What is trained, from options as they were typed."""
+    """The setting that is trained, from options as they were typed."""
     from swingby.lab.diffusion.vectors import VectorSetting
 
     if given.eta is None and given.lr is None:
@@ -219,11 +215,12 @@ def relu(given: Arguments) -> int:
     workers = given.workers or min(2, os.cpu_count() or 1)
     seconds = RELU_SECONDS[not given.quick] / workers
     expect("the study", seconds, partial=given.store is not None)
-    with PartProgress(1, "relu", shown=True) as said:
-        said.start("relu")
-        found = study(workers=workers, tell=said.tell, **given.named("quick", "seed", "store"))
-    given.deliver(Tables(tables(found)), found.to_dict)
-    return exit_code(row["verdict"] for row in rows(found))
+    with PartProgress(1, "relu", shown=True) as progress:
+        progress.start("relu")
+        passed = given.named("quick", "seed", "store")
+        measured = study(workers=workers, tell=progress.tell, **passed)
+    given.deliver(Tables(tables(measured)), measured.to_dict)
+    return exit_code(row["verdict"] for row in rows(measured))
 
 
 def _look(given: Arguments) -> int:
@@ -241,40 +238,8 @@ def _look(given: Arguments) -> int:
         raise InvalidInput("data", path, "must be numbers between commas, a row a point") from None
     if table.shape[1] < 3:
         raise InvalidInput("data", path, "must have two columns of x or more, and y last")
-    found = extremal_vectors(table[:, :-1], table[:, -1], seed=given.seed)
+    extremal = extremal_vectors(table[:, :-1], table[:, -1], seed=given.seed)
     report = check(table[:, :-1], table[:, -1], seed=given.seed)
-    content = report.to_dict() | {"extremal_vectors": found.to_dict()}
-    given.deliver(Tables((report.to_grid(), found.to_grid())), lambda: content)
-    return exit_code(one.verdict for one in report.statements)
-
-
-@command(
-    click.argument("names", nargs=-1, metavar="[NAME]..."),
-    options.number("--runs", "Networks in a row of a table.", 200),
-    options.seed("all data and networks", 7),
-    options.JSON,
-    options.out(),
-)
-def studies(given: Arguments) -> int:
-    """Train networks and compare with predictions from their weights.
-
-    NAME is laws, one-layer, scales, survival, forecast or dimension; all take six minutes on two
-    cores. Exit code 0 whatever comes out; the verdicts are those of swingby evidence.
-
-    \b
-    swingby studies survival --runs 50
-    swingby studies forecast dimension --out networks.md
-    """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
-    from swingby.lab.networks.studies import STUDIES
-    from swingby.lab.networks.studies import studies as make
-
-    known = [one for one in given.names or STUDIES if one in STUDIES]
-    expect("training the networks", STUDY_SECONDS * given.runs * len(known))
-    tables = make(
-        list(given.names) or None,
-        runs=given.runs,
-        seed=given.seed,
-        tell=lambda name: click.echo(f"swingby: {name} ...", err=True),
-    )
-    given.deliver(Tables(tables), lambda: {"tables": [one.to_dict() for one in tables]})
-    return 0
+    content = report.to_dict() | {"extremal_vectors": extremal.to_dict()}
+    given.deliver(Tables((report.to_grid(), extremal.to_grid())), lambda: content)
+    return exit_code(statement.verdict for statement in report.statements)

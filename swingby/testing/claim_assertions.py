@@ -40,7 +40,7 @@ def ledger_verdicts() -> dict[str, str]:
 
     For claims about whole trajectories it is that of the search on record.
     """
-    source = resources.files("swingby") / "data" / "ledger_verdicts.json"
+    source = resources.files("swingby") / "proofs/audit/ledger_verdicts.json"
     verdicts: dict[str, str] = json.loads(source.read_text(encoding="utf-8"))
     return verdicts
 

@@ -2,7 +2,7 @@
 
 ``pytest --ledger`` judges every line of the paper's proofs as a test of its own, named
 ``ledger::D.61`` or ``ledger::Lemma D.3``, and fails where the verdict is not the one on record
-(``swingby/data/ledger_verdicts.json``). Claims that a conftest.py returns from
+(``swingby/proofs/audit/ledger_verdicts.json``). Claims that a conftest.py returns from
 ``pytest_swingby_claims`` are judged too, as ``claims::<id>``, and so are the lines of a proof file
 that is named: ``pytest --ledger my.proof``. All of them carry the mark ``ledger``, so that
 ``-m ledger`` leaves out everything else.

@@ -69,7 +69,7 @@ class PaperSetting:
 
 
 def _shipped() -> dict[str, Any]:
-    source = resources.files("swingby") / "data" / "paper_initial_matrices.json"
+    source = resources.files("swingby") / "verify/paper_initial_matrices.json"
     return dict(json.loads(source.read_text(encoding="utf-8"))["cases"])
 
 

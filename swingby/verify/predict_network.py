@@ -32,7 +32,7 @@ _LONGEST = 1e15
 _LEVELS = (0.5, 2.0)
 #: Bars of the leading order at depth L, in units of what these change, stage by stage: L - 1 times
 #: this. Calibrated so that Wilson's interval of the share of networks covered lies above 95 % in
-#: every cell of lab/networks/deep_networks.py with 100 bars or more (120 runs each, of seeds 31 and
+#: every cell of studies/deep_networks.py with 100 bars or more (120 runs each, of seeds 31 and
 #: 32: 119 or all are covered). It is judged on others.
 _SPREAD = 20.0
 #: Largest norm of W(0) for bars of the leading order.

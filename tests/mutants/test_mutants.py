@@ -108,7 +108,7 @@ def test_the_place_of_every_bug_exists_once(mutant):
 def copy(tmp_path, link_tree):
     """A copy of all that tests may read, compiled code too, gone with the test."""
     target = tmp_path / "copy"
-    for name in ("swingby", "tests", "docs", "benchmarks"):
+    for name in ("swingby", "studies", "tests", "docs", "benchmarks"):
         link_tree(ROOT / name, target / name, ("_build", "generated", "mutants"))
     for path in ROOT.iterdir():
         if path.is_file():

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import swingby
+from studies.deep_networks import DeepCell, draw, trained
 from swingby import InvalidInput, SIMTask, predict_network
-from swingby.lab.networks.deep_networks import DeepCell, draw, trained
 from tests.forked import FULL
 
 TASK = SIMTask.from_signal([4, 2, 1])

@@ -9,6 +9,8 @@ from swingby.lab.diffusion.course import learning_times as learning_times
 from swingby.lab.diffusion.course import linear_response as linear_response
 from swingby.lab.diffusion.course import responses as responses
 from swingby.lab.diffusion.course_training import train_course as train_course
+from swingby.lab.diffusion.image_study import Study as Study
+from swingby.lab.diffusion.image_study import recorded_study as recorded_study
 from swingby.lab.diffusion.judgement import Judgement as Judgement
 from swingby.lab.diffusion.judgement import figure_rows as figure_rows
 from swingby.lab.diffusion.judgement import judge as judge
@@ -22,9 +24,7 @@ from swingby.lab.diffusion.preset import Preset as Preset
 from swingby.lab.diffusion.preset import preset_of as preset_of
 from swingby.lab.diffusion.signals import Signals as Signals
 from swingby.lab.diffusion.signals import measure as measure
-from swingby.lab.diffusion.study import Study as Study
-from swingby.lab.diffusion.study import recorded_study as recorded_study
-from swingby.lab.diffusion.study import run_study as run_study
+from swingby.lab.diffusion.study_run import run_study as run_study
 from swingby.lab.diffusion.unet import UNet as UNet
 from swingby.lab.diffusion.vdm import LinearSchedule as LinearSchedule
 from swingby.lab.diffusion.vdm import loss as loss

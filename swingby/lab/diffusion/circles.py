@@ -28,14 +28,14 @@ CONCEPTS = ("colour", "size")
 #: Numbers a network is told about an image: the radius and the three colour channels.
 CONDITION = 4
 #: The radius between big and small.
-MIDDLE = 0.45
+_MIDDLE = 0.45
 #: Within a class radius and colours vary by up to these parts of the separation and the contrast.
 RADIUS_JITTER, COLOUR_JITTER = 3 / 8, 1 / 8
 #: With a larger separation the smallest circles vanish between the pixels.
-LARGEST_SEPARATION = 0.5
+_LARGEST_SEPARATION = 0.5
 #: A typing error should not fill the memory.
-MOST_PIXELS = 128
-MOST_IMAGES = 2_000_000
+_MOST_PIXELS = 128
+_MOST_IMAGES = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -83,17 +83,17 @@ class Circles:
     separation: float = 0.4
 
     def __post_init__(self) -> None:
-        for name, most in (("contrast", 1), ("separation", LARGEST_SEPARATION)):
+        for name, largest in (("contrast", 1), ("separation", _LARGEST_SEPARATION)):
             value = numbers.exact(getattr(self, name), name)
-            if not 0 < value <= most:
-                requirement = f"must lie above 0 and up to {most}"
+            if not 0 < value <= largest:
+                requirement = f"must lie above 0 and up to {largest}"
                 raise InvalidInput(name, getattr(self, name), requirement, "App. G.1")
             set_field(self, name, numbers.within_float(value, name))
         noise = numbers.exact(self.noise, "noise")
         if not 0 <= noise <= 1:
             raise InvalidInput("noise", self.noise, "must lie from 0 to 1")
         set_field(self, "noise", float(noise))
-        pixels = numbers.whole(self.pixels, "pixels", 8, most=MOST_PIXELS)
+        pixels = numbers.whole(self.pixels, "pixels", 8, most=_MOST_PIXELS)
         if pixels % 8:
             raise InvalidInput(
                 "pixels", pixels, "must be a multiple of 8, to be halved three times"
@@ -112,24 +112,26 @@ class Circles:
             raise InvalidInput("label", label, "must be colour and size, 0 or 1 each")
         strong, weak = (1 + self.contrast) / 2, (1 - self.contrast) / 2
         colour = (weak, weak, strong) if label[0] else (strong, weak, weak)
-        radius = MIDDLE + (0.5 - label[1]) * self.separation
+        radius = _MIDDLE + (0.5 - label[1]) * self.separation
         return np.array([radius, *colour])
 
     def conditions(self, kind: int, n: int) -> NDArray[np.float32]:
-        """What a network is told to make n images of the middle of a class, shape (n, 4)."""
+        """Conditions for n images of the middle of a class, shape (n, 4)."""
         kind = numbers.whole(kind, "kind", most=len(CLASSES) - 1)
-        n = numbers.whole(n, "n", 1, most=MOST_IMAGES)
+        n = numbers.whole(n, "n", 1, most=_MOST_IMAGES)
         return np.tile(self.means(divmod(kind, 2)), (n, 1)).astype(np.float32)
 
     def draw(
         self, n_per_class: int, *, rng: Any = None, classes: tuple[int, ...] = TRAINING_CLASSES
     ) -> Images:
         """Random images, one class after the other; `classes` are places in ``CLASSES``."""
-        n = numbers.whole(n_per_class, "n_per_class", 1, most=MOST_IMAGES)
+        n = numbers.whole(n_per_class, "n_per_class", 1, most=_MOST_IMAGES)
         if not isinstance(classes, (tuple, list)) or not classes:
             raise InvalidInput("classes", classes, "must be one or more places in CLASSES")
-        classes = tuple(numbers.whole(one, "classes", most=len(CLASSES) - 1) for one in classes)
-        if n * len(classes) * (self.pixels / 32) ** 2 > MOST_IMAGES:
+        classes = tuple(
+            numbers.whole(number, "classes", most=len(CLASSES) - 1) for number in classes
+        )
+        if n * len(classes) * (self.pixels / 32) ** 2 > _MOST_IMAGES:
             raise InvalidInput("n_per_class", n, "is more than fits into memory")
         generator = numbers.random_source(rng)
         kinds = np.repeat(np.array(classes, dtype=np.int64), n)
@@ -151,12 +153,12 @@ class Circles:
         """
         from scipy.ndimage import gaussian_filter
 
-        given = {"conditions": conditions, "centres": centres, "grounds": grounds}
+        arguments = {"conditions": conditions, "centres": centres, "grounds": grounds}
         widths, n = (CONDITION, 2, 3), len(np.atleast_1d(conditions))
-        for (name, one), width in zip(given.items(), widths, strict=True):
-            if np.shape(one) != (n, width):
+        for (name, array), width in zip(arguments.items(), widths, strict=True):
+            if np.shape(array) != (n, width):
                 raise InvalidInput(
-                    name, f"shape {np.shape(one)}", f"must have shape ({n}, {width})"
+                    name, f"shape {np.shape(array)}", f"must have shape ({n}, {width})"
                 )
         grid = np.linspace(-1, 1, self.pixels)
         rows = (grid - centres[:, :1])[:, :, None]
@@ -178,23 +180,23 @@ KINDS = (*CLASSES, "other", "empty", "noise")
 OTHER, EMPTY, NOISE = 4, 5, 6
 #: A circle differs from its ground by this in the mean over channels (root mean square); those of
 #: the generator by 0.25 or more, at every contrast.
-FAINT = 0.1
+_FAINT = 0.1
 #: Root mean square of what the fit leaves, in units of the brightness. The generator's circles
 #: leave up to 0.06 at 16 pixels, as pixels are in or out; uniform noise leaves 0.29. What samplers
 #: add is a few hundredths.
-ROUGH = 0.1
+_ROUGH = 0.1
 #: What is left must not look like a second disc: what one explains, in pixels of a disc as bright
 #: as the first. The generator's circles stay below 0.25; of circles with a second one beside them,
 #: of a radius of 0.15 or more, all but a few lie above 0.6.
-SECOND = 0.4
+_SECOND = 0.4
 #: Colours lie from 0 to 1: their prior, 1/2 with this deviation, decides where a circle is so
 #: small that its colour and its radius cannot be told apart.
-PRIOR = 0.5
+_PRIOR = 0.5
 #: Standard errors that a measured number may lie outside the range of its class.
-ERRORS = 2.0
+_ERRORS = 2.0
 #: A disc on a square grid covers pi r^2 pixels, give or take 0.82 sqrt(r) (Kendall, 1948); so much
 #: of pitch^(3/2) / sqrt(r) is the standard error of a radius.
-LATTICE = 0.82 / (2 * math.pi)
+_LATTICE = 0.82 / (2 * math.pi)
 _STEPS, _RADII = 25, (0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 _SMALLEST, _LARGEST = 0.02, 1.2
 
@@ -256,35 +258,35 @@ def read_circles(pixels: ArrayLike, circles: Circles) -> Reading:
     fit = _disc(size)
     state, rest, errors = fit.measured(images)
     total = ((images - images.mean((2, 3), keepdims=True)) ** 2).sum((1, 2, 3))
-    left = (rest**2).sum((1, 2, 3))
-    residual = np.sqrt(left / rest[0].size)
+    squares = (rest**2).sum((1, 2, 3))
+    residual = np.sqrt(squares / rest[0].size)
     radius, centre, ground, colour = state[:, 0], state[:, 1:3], state[:, 3:6], state[:, 6:]
-    faint = np.sqrt(((colour - ground) ** 2).mean(1)) < FAINT
+    faint = np.sqrt(((colour - ground) ** 2).mean(1)) < _FAINT
     # Of many discs one fits noise by chance: what it explains must be far beyond a free fit.
-    spread = left / (rest[0].size - state.shape[1])
-    chance = total - left < 2 * math.log(fit.templates.size) * spread
+    spread = squares / (rest[0].size - state.shape[1])
+    chance = total - squares < 2 * math.log(fit.templates.size) * spread
     second = fit.explained(rest).max(1) / np.maximum(((colour - ground) ** 2).sum(1), 1e-9)
     kind = _classes(circles, state, errors)
-    kind = np.where(second > SECOND, NOISE, kind)
+    kind = np.where(second > _SECOND, NOISE, kind)
     kind = np.where(faint | chance, EMPTY, kind)
-    kind = np.where(residual > ROUGH, NOISE, kind)
+    kind = np.where(residual > _ROUGH, NOISE, kind)
     return Reading(kind, radius, errors[:, 0], colour, errors[:, 6:], centre, errors[:, 1:3])
 
 
 def _classes(circles: Circles, state: Floats, errors: Floats) -> Integers:
     """The class in whose ranges a circle lies, or OTHER."""
     numbers_, bars = state[:, [0, 6, 7, 8]], errors[:, [0, 6, 7, 8]]
-    found = np.full(len(state), OTHER)
+    kinds = np.full(len(state), OTHER)
     gaps = np.array([circles.separation, *[circles.contrast] * 3]) - 2 * circles.reach
-    decided = np.abs(state[:, 0] - MIDDLE) > errors[:, 0]
+    decided = np.abs(state[:, 0] - _MIDDLE) > errors[:, 0]
     for kind in range(len(CLASSES)):
         off = np.abs(numbers_ - circles.means(divmod(kind, 2)))
-        inside = (off <= circles.reach + gaps / 4 + ERRORS * bars).all(1)
-        side = (state[:, 0] < MIDDLE) == bool(kind % 2)
+        inside = (off <= circles.reach + gaps / 4 + _ERRORS * bars).all(1)
+        side = (state[:, 0] < _MIDDLE) == bool(kind % 2)
         # Where errors leave both colours open, neither counts.
         red_or_blue = (numbers_[:, 3] > numbers_[:, 1]) == bool(kind // 2)
-        found = np.where(inside & decided & side & red_or_blue, kind, found)
-    return found
+        kinds = np.where(inside & decided & side & red_or_blue, kind, kinds)
+    return kinds
 
 
 class _Disc:
@@ -303,9 +305,9 @@ class _Disc:
         table = chndtr((radii[None] / width) ** 2, 2.0, (away[:, None] / width) ** 2)
         #: The disc by distance and radius.
         self.profile = RectBivariateSpline(away, radii, table)
-        near = grid[np.abs(grid) <= 0.8]
+        centres = grid[np.abs(grid) <= 0.8]
         #: Radius, row and column of the templates, which are of unit length.
-        self.starts = np.array([(r, y, x) for r in _RADII for y in near for x in near])
+        self.starts = np.array([(r, y, x) for r in _RADII for y in centres for x in centres])
         distance = np.hypot(
             (grid - self.starts[:, 1:2])[:, :, None], (grid - self.starts[:, 2:])[:, None, :]
         ).reshape(len(self.starts), -1)
@@ -325,7 +327,7 @@ class _Disc:
         state[:, 3:] = self._levels(images, state)
         damping = np.full(len(images), 1e-3)
         prior = np.zeros(9)
-        prior[6:] = (0.02 / PRIOR) ** 2
+        prior[6:] = (0.02 / _PRIOR) ** 2
         cost, rest, slope = self._cost(images, state, prior)
         for _ in range(_STEPS):
             normal, pull = _normal(state, rest, slope, prior)
@@ -348,7 +350,7 @@ class _Disc:
         squares = inverse.diagonal(0, 1, 2) * spread[:, None]
         # The grid moves the radius, and what the radius is fitted together with moves along.
         along = inverse[:, :, 0] / inverse[:, :1, 0]
-        grid = LATTICE * self.pitch**1.5 / np.sqrt(state[:, :1].clip(self.pitch))
+        grid = _LATTICE * self.pitch**1.5 / np.sqrt(state[:, :1].clip(self.pitch))
         squares = squares + (along * grid) ** 2
         squares[:, 1:3] += grid**2
         return state, rest, np.sqrt(squares)
@@ -358,7 +360,7 @@ class _Disc:
         shape = (len(state), self.pixels, self.pixels)
         rows = np.broadcast_to((self.grid - state[:, 1:2])[:, :, None], shape)
         columns = np.broadcast_to((self.grid - state[:, 2:3])[:, None, :], shape)
-        rows, columns = (one.reshape(len(state), -1) for one in (rows, columns))
+        rows, columns = (index.reshape(len(state), -1) for index in (rows, columns))
         away = np.sqrt(rows**2 + columns**2)
         radius = np.broadcast_to(state[:, :1], away.shape)
         return self.profile.ev(away, radius), away, rows, columns, radius
@@ -369,8 +371,8 @@ class _Disc:
         basis = np.stack([1 - mask, mask], -1)
         normal = basis.swapaxes(1, 2) @ basis + 1e-6 * np.eye(2)
         values = images.reshape(len(images), 3, -1)
-        found = np.linalg.solve(normal[:, None], (values @ basis)[..., None])[..., 0]
-        return np.concatenate([found[..., 0], found[..., 1].clip(0, 1)], 1)
+        levels = np.linalg.solve(normal[:, None], (values @ basis)[..., None])[..., 0]
+        return np.concatenate([levels[..., 0], levels[..., 1].clip(0, 1)], 1)
 
     def _cost(self, images: Floats, state: Floats, prior: Floats) -> tuple[Floats, Floats, Floats]:
         """Sum of squares; what is left; the disc, its slopes by radius, row, column (n, P, 4)."""
@@ -378,8 +380,8 @@ class _Disc:
         outward = self.profile.ev(away, radius, dx=1) / np.maximum(away, 1e-9)
         wider = self.profile.ev(away, radius, dy=1)
         ground, colour = state[:, 3:6, None], state[:, 6:, None]
-        made = ground * (1 - mask[:, None]) + colour * mask[:, None]
-        rest = images - made.reshape(images.shape)
+        painted = ground * (1 - mask[:, None]) + colour * mask[:, None]
+        rest = images - painted.reshape(images.shape)
         cost = (rest**2).sum((1, 2, 3)) + (prior * (state - 0.5) ** 2).sum(1)
         return cost, rest, np.stack([mask, wider, -outward * rows, -outward * columns], -1)
 

@@ -1,4 +1,4 @@
-r"""One training run as it is seen: the response of each concept, linear in pixels, and the images.
+r"""Courses of training: the response of each concept, linear in pixels, and the images.
 
 The response to concept p is what a change of this concept alone in the condition does to the
 images, all else and the noise of the sampler being the same, along the concept's own direction in
@@ -35,11 +35,11 @@ PAIRS = {"trained": ((2, 0), (1, 0)), "held out": ((3, 1), (3, 2))}
 #: A concept is learned from the step on from which its response stays above this.
 HALF = 0.5
 #: A response far from 0 and 1 is no number of ours.
-LARGEST = 1e6
+_LARGEST = 1e6
 #: Images of each class that a mean image is taken of; the same places and colours for all.
 _MEANS = 4096
 #: Shares that are not of a whole number of images to this are no shares.
-ROUNDING = 1e-5
+_ROUNDING = 1e-5
 
 
 @functools.lru_cache(maxsize=64)
@@ -54,8 +54,8 @@ def directions(circles: Circles) -> Floats:
         quiet.paint(quiet.means(divmod(kind, 2)) + offsets, centres, grounds).mean(0, dtype=float)
         for kind in range(len(CLASSES))
     ]
-    found = [[2 * (means[a] - means[b]) for a, b in pairs] for pairs in PAIRS.values()]
-    return np.array(found)
+    differences = [[2 * (means[a] - means[b]) for a, b in pairs] for pairs in PAIRS.values()]
+    return np.array(differences)
 
 
 def linear_response(samples: ArrayLike, along: ArrayLike) -> Floats:
@@ -80,24 +80,24 @@ def linear_response(samples: ArrayLike, along: ArrayLike) -> Floats:
     >>> linear_response(samples, ways).tolist()
     [[0.75, 0.25], [0.75, 0.25]]
     """
-    made, ways = numbers.real_array(samples, "samples"), numbers.real_array(along, "along")
-    if made.ndim < 3 or len(made) != len(CLASSES) or ways.shape != (2, 2, *made.shape[2:]):
+    images, ways = numbers.real_array(samples, "samples"), numbers.real_array(along, "along")
+    if images.ndim < 3 or len(images) != len(CLASSES) or ways.shape != (2, 2, *images.shape[2:]):
         raise InvalidInput(
-            "samples", f"shape {made.shape}", f"must be of 4 classes, along {ways.shape}"
+            "samples", f"shape {images.shape}", f"must be of 4 classes, along {ways.shape}"
         )
     if not ways.reshape(4, -1).any(axis=1).all():
         raise InvalidInput("along", "zeros", "must have a direction for every corner and concept")
-    means = made.mean(1)
-    found = np.empty((2, 2))
+    means = images.mean(1)
+    w = np.empty((2, 2))
     for corner, pairs in enumerate(PAIRS.values()):
-        for p, (asked, other) in enumerate(pairs):
+        for p, (changed, reference) in enumerate(pairs):
             way = ways[corner, p]
-            found[corner, p] = ((means[asked] - means[other]) * way).sum() / (way**2).sum()
-    return found
+            w[corner, p] = ((means[changed] - means[reference]) * way).sum() / (way**2).sum()
+    return w
 
 
 @dataclass(frozen=True, order=True)
-class Cell:
+class ImageCell:
     """One combination of the factors: size separation, contrast, gain, optimizer."""
 
     separation: float
@@ -121,11 +121,15 @@ class Cell:
         return Circles(self.contrast, pixels, separation=self.separation)
 
 
+#: The public name.
+Cell = ImageCell
+
+
 @dataclass(frozen=True, eq=False)
 class Course:
-    """What one model was seen to make while it was trained, in some cell and with some seed."""
+    """The images that a model made while it was trained, measured: one cell, one seed."""
 
-    cell: Cell
+    cell: ImageCell
     seed: int
     #: Whole numbers, rising: training steps done when images were made, (n,).
     steps: Integers
@@ -138,7 +142,7 @@ class Course:
     loss: Floats
 
     def __post_init__(self) -> None:
-        instance(self.cell, "cell", Cell)
+        instance(self.cell, "cell", ImageCell)
         set_field(self, "seed", numbers.whole(self.seed, "seed"))
         steps = numbers.real_array(self.steps, "steps")
         if steps.ndim != 1 or (steps != np.floor(steps)).any() or steps.max() > 2**53:
@@ -151,12 +155,12 @@ class Course:
         for name, shape in shapes.items():
             arrays[name] = numbers.real_array(getattr(self, name), name)
             if arrays[name].shape != shape:
-                shown = f"shape {arrays[name].shape}"
-                raise InvalidInput(name, shown, f"must have shape {shape}")
-        if np.abs(arrays["w"]).max() > LARGEST:
-            raise InvalidInput("w", "an array", f"must lie within {LARGEST:g}")
+                shape_text = f"shape {arrays[name].shape}"
+                raise InvalidInput(name, shape_text, f"must have shape {shape}")
+        if np.abs(arrays["w"]).max() > _LARGEST:
+            raise InvalidInput("w", "an array", f"must lie within {_LARGEST:g}")
         off = np.abs(arrays["kinds"].sum(2) - 1)
-        if arrays["kinds"].min() < 0 or (off > len(KINDS) * ROUNDING).any():
+        if arrays["kinds"].min() < 0 or (off > len(KINDS) * _ROUNDING).any():
             raise InvalidInput("kinds", "an array", "must be shares of all images")
         for name, values in arrays.items():
             values.setflags(write=False)
@@ -188,13 +192,13 @@ class Course:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Course:
         """The course that :meth:`to_dict` wrote; InvalidInput for anything else."""
-        given = with_fields(cls.__dataclass_fields__, "course", values)
-        cell = with_fields(Cell.__dataclass_fields__, "cell", given["cell"])
-        return cls(**{**given, "cell": Cell(**cell)})
+        fields = with_fields(cls.__dataclass_fields__, "course", values)
+        cell = with_fields(ImageCell.__dataclass_fields__, "cell", fields["cell"])
+        return cls(**{**fields, "cell": ImageCell(**cell)})
 
 
 def responses(course: Course, corner: str = "trained") -> Floats:
-    """The responses of a course to colour and size, shape (n, 2), at one corner.
+    """Responses of a course to colour and size, shape (n, 2), at a corner.
 
     "trained": for colour, (blue, big) less (red, big), and for size, (red, small) less (red, big);
     "held out": both differences end at (blue, small) instead. Another word is refused.
@@ -214,7 +218,7 @@ def learning_times(course: Course, corner: str = "trained") -> tuple[float, floa
     --------
     >>> w, kinds = np.zeros((3, 2, 2)), np.zeros((3, 4, 7))
     >>> w[:, 0], kinds[:, :, 5] = [[0, 0], [1, 0.25], [1, 0.75]], 1.0
-    >>> cell = Cell(0.4, 0.5, 1.0, "adamw")
+    >>> cell = ImageCell(0.4, 0.5, 1.0, "adamw")
     >>> learning_times(Course(cell, 0, [0, 10, 30], w, kinds, [3.0, 2.0, 1.0]))
     (5.0, 20.0)
     """
@@ -226,8 +230,8 @@ def learning_times(course: Course, corner: str = "trained") -> tuple[float, floa
         last = int(below[-1])
         if last + 1 == len(values):
             return math.inf
-        part = (HALF - values[last]) / (values[last + 1] - values[last])
-        return float(course.steps[last] + part * (course.steps[last + 1] - course.steps[last]))
+        fraction = (HALF - values[last]) / (values[last + 1] - values[last])
+        return float(course.steps[last] + fraction * (course.steps[last + 1] - course.steps[last]))
 
     colour, size = map(time, responses(course, corner).T)
     return colour, size

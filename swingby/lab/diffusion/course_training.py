@@ -1,4 +1,4 @@
-"""One course of training: a U-Net on circles, looked at as it learns, stopped and gone on with."""
+"""Training of a course: a U-Net on circles, measured as it learns, that can be interrupted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import torch
 from swingby.errors import InvalidInput, SwingbyError
 from swingby.lab.diffusion import vdm
 from swingby.lab.diffusion.circles import CLASSES, HELD_OUT, Circles, read_circles
-from swingby.lab.diffusion.course import Cell, Course, directions, linear_response
+from swingby.lab.diffusion.course import Course, ImageCell, directions, linear_response
 from swingby.lab.diffusion.preset import Preset
 from swingby.lab.diffusion.unet import UNet
 from swingby.lab.field_checks import instance
@@ -23,30 +23,30 @@ from swingby.lab.networks.checkpoint import Checkpoint, identity, read_state
 from swingby.lab.networks.loop import Autograd, descend
 
 #: Raised whenever what a course computes, or how it lies on disk, changes.
-COURSE_VERSION = 3
+_COURSE_VERSION = 3
 #: Seconds between two checkpoints.
-EVERY = 30.0
+_EVERY = 30.0
 #: Images of the held-out class that are kept of a save; of each other class, one.
-KEPT = 4
+_KEPT = 4
 #: Circles are measured in so many images of each class at most.
-MEASURED = 16
+_MEASURED = 16
 #: Independent sources of randomness of a course.
 STREAMS = ("images", "weights", "training", "sampling")
 
 
 def train_course(
     preset: Preset,
-    cell: Cell,
+    cell: ImageCell,
     seed: int,
     file: Path,
     *,
     owner: str = "",
     device: torch.device | str = "cpu",
-    every: float = EVERY,
+    every: float = _EVERY,
     until: int | None = None,
     told: Callable[[int, Any], Any] | None = None,
 ) -> Course:
-    """Train one network and look at it at every save; go on where an earlier call stopped.
+    """Train a network and measure its images at every save; resume where an earlier call stopped.
 
     `preset` has the gains and the optimizer of the cell, see
     :meth:`swingby.lab.diffusion.Plan.preset_of`, and `owner` is the digest of the plan that asks
@@ -62,7 +62,7 @@ def train_course(
     App. G.
     """
     instance(preset, "preset", Preset)
-    instance(cell, "cell", Cell)
+    instance(cell, "cell", ImageCell)
     device = torch.device(device)
     circles = cell.circles(preset.pixels)
     model, generator = Model(preset, seed, device), torch.Generator(device)
@@ -108,18 +108,18 @@ def train_course(
     return Course(cell, seed, steps, w, kinds, loss)
 
 
-def identity_of(preset: Preset, cell: Cell, seed: int, owner: str = "") -> str:
+def identity_of(preset: Preset, cell: ImageCell, seed: int, owner: str = "") -> str:
     """The name of a course, which its checkpoint has to bear."""
-    plain = {name: value for name, value in preset.to_dict().items() if name != "name"}
-    return identity([plain, asdict(cell), seed, owner, COURSE_VERSION])
+    fields = {name: value for name, value in preset.to_dict().items() if name != "name"}
+    return identity([fields, asdict(cell), seed, owner, _COURSE_VERSION])
 
 
 def saved_images(file: Path, name: str) -> dict[int, np.ndarray[Any, np.dtype[np.uint8]]]:
     """The images of every save of a course by its step: uint8, of shape (7, 3, height, width)."""
-    found = read_state(file, name)
-    if found is None:
+    saved = read_state(file, name)
+    if saved is None:
         raise InvalidInput("folder", file, "must hold the course")
-    steps, images = found[1]["1 steps"].tolist(), found[1]["1 images"].numpy()
+    steps, images = saved[1]["1 steps"].tolist(), saved[1]["1 images"].numpy()
     return dict(zip(steps, images, strict=True))
 
 
@@ -138,24 +138,24 @@ def look(
     each training class, then four of the held-out one.
     """
     n = preset.generated_images
-    told = np.concatenate([circles.conditions(kind, n) for kind in range(len(CLASSES))])
-    made = vdm.sample(
+    conditions = np.concatenate([circles.conditions(kind, n) for kind in range(len(CLASSES))])
+    samples = vdm.sample(
         network,
         schedule,
-        torch.from_numpy(told).to(generator.device),
+        torch.from_numpy(conditions).to(generator.device),
         (3, preset.pixels, preset.pixels),
         steps=preset.sampling_steps,
         generator=generator,
         noises=n,
     )
-    images = made.double().cpu().numpy().reshape(len(CLASSES), n, *made.shape[1:])
+    images = samples.double().cpu().numpy().reshape(len(CLASSES), n, *samples.shape[1:])
     if not np.isfinite(images).all():
         raise _diverged(step)
     w = linear_response(images, directions(circles))
     bright = (1 + images.clip(-2, 2)) / 2
-    kinds = np.stack([read_circles(one, circles).shares() for one in bright[:, :MEASURED]])
-    some = bright[[0, 1, 2, *[HELD_OUT] * min(KEPT, n)], [0, 0, 0, *range(min(KEPT, n))]]
-    return w, kinds, np.round(255 * some.clip(0, 1)).astype(np.uint8)
+    kinds = np.stack([read_circles(picture, circles).shares() for picture in bright[:, :_MEASURED]])
+    chosen = bright[[0, 1, 2, *[HELD_OUT] * min(_KEPT, n)], [0, 0, 0, *range(min(_KEPT, n))]]
+    return w, kinds, np.round(255 * chosen.clip(0, 1)).astype(np.uint8)
 
 
 #: Images, conditions, times, noise, and noise of the reconstruction.
@@ -165,7 +165,7 @@ Batch = tuple[torch.Tensor, ...]
 def next_batch(
     preset: Preset, seed: int, step: int, pixels: Any, conditions: Any, generator: torch.Generator
 ) -> Batch:
-    """Images, conditions, times and both noises of one step."""
+    """Images, conditions, times and both noises of a step."""
     generator.manual_seed(torch_seed(stream(seed, "training", step)))
     device = pixels.device
     chosen = torch.randint(len(pixels), (preset.batch,), generator=generator, device=device)
@@ -233,9 +233,9 @@ class Model:
             self.optimizer = torch.optim.AdamW(groups, **common)
 
     def learner(self, batches: Callable[[int], Batch]) -> Autograd:
-        """What :func:`descend` trains, and all of it that a checkpoint holds."""
-        weights = [one for group in self.optimizer.param_groups for one in group["params"]]
-        mean = {f"mean{k}": one for k, one in enumerate(self.mean.parameters())}
+        """The state that :func:`descend` trains and a checkpoint holds."""
+        weights = [weight for group in self.optimizer.param_groups for weight in group["params"]]
+        mean = {f"mean{k}": weight for k, weight in enumerate(self.mean.parameters())}
         extra = mean if self.preset.averaging else {}
         return Autograd(torch, weights, batches, self.losses, self.optimizer, extra=extra)
 
@@ -244,18 +244,18 @@ class Model:
         x, condition, t, noise, first = batch
         called = _called(self.network, self.preset, x.device)
         noises = {"noise": noise, "first_noise": first, "data_noise": self.preset.data_noise}
-        parts = vdm.loss(called, self.schedule, x, condition, t=t, **noises)
+        terms = vdm.loss(called, self.schedule, x, condition, t=t, **noises)
         bit = x[0].numel() * math.log(2)
-        each = (parts.diffusion, parts.latent, parts.reconstruction)
-        return torch.stack([one.mean() / bit for one in each])
+        each = (terms.diffusion, terms.latent, terms.reconstruction)
+        return torch.stack([term.mean() / bit for term in each])
 
     @torch.no_grad()
     def average(self, step: int) -> None:
         """Take the weights after a step into their running mean, faster in the first steps."""
         if self.preset.averaging:
-            kept = min(self.preset.averaging, (1 + step) / (10 + step))
+            share = min(self.preset.averaging, (1 + step) / (10 + step))
             mean, now = list(self.mean.parameters()), list(self.network.parameters())
-            torch._foreach_lerp_(mean, now, 1 - kept)
+            torch._foreach_lerp_(mean, now, 1 - share)
 
 
 class Saves:
@@ -274,25 +274,25 @@ class Saves:
         return self.columns["steps"][-1:] == [step]
 
     def count(self, parts: torch.Tensor) -> None:
-        """Add the losses of one step."""
+        """Add the losses of a step."""
         self._sum += (parts[0] + parts[1] + parts[2]).double()
         self._summed += 1
 
     def add(self, step: int, w: Any, kinds: Any, images: Any) -> None:
-        """Keep a save, with the mean of the losses since the one before."""
+        """Keep a save, with the mean of the losses since the save before."""
         loss = float(self._sum) / self._summed
         if not math.isfinite(loss):
             raise _diverged(step)
         save = (step, w, kinds, loss, images)
-        for column, one in zip(self.columns.values(), save, strict=True):
-            column.append(one)
+        for column, entry in zip(self.columns.values(), save, strict=True):
+            column.append(entry)
         self._sum.zero_()
         self._summed = 0
 
     def state(self) -> dict[str, Any]:
-        """All of it, as arrays."""
-        kept = {name: np.array(column) for name, column in self.columns.items()}
-        return {**kept, "sum": self._sum, "summed": torch.tensor(self._summed)}
+        """All saves as arrays."""
+        arrays = {name: np.array(column) for name, column in self.columns.items()}
+        return {**arrays, "sum": self._sum, "summed": torch.tensor(self._summed)}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from it."""

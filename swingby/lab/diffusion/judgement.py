@@ -31,10 +31,10 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.lab.diffusion.circles import CONCEPTS, EMPTY, HELD_OUT, NOISE, Circles
-from swingby.lab.diffusion.course import Cell, Course, bend, learning_times, responses
+from swingby.lab.diffusion.course import Course, ImageCell, bend, learning_times, responses
+from swingby.lab.diffusion.image_study import ImageStudy
 from swingby.lab.diffusion.plan import Plan, Prediction
 from swingby.lab.diffusion.signals import REPRESENTATIONS, falls, measure, rates
-from swingby.lab.diffusion.study import Study
 from swingby.lab.field_checks import instance
 from swingby.report import Framed, Grid
 from swingby.report.files import storable
@@ -42,12 +42,12 @@ from swingby.theory.share import judged, needed, reaches, share_of
 from swingby.theory.verdict import Verdict, counted, inside
 
 #: Fewer values decide nothing: Student's interval of two is thirteen times their half distance.
-FEWEST = 3
+_FEWEST = 3
 
 
 @dataclass(frozen=True)
-class Row:
-    """One prediction for one optimizer, and what was seen.
+class JudgedPrediction:
+    """A prediction judged for an optimizer.
 
     `observed` with its 95 % interval `low` to `high` is a share, or of times the factor; nan where
     there is none. `runs` are pairs or runs that count, `needed` those at which the same share
@@ -70,30 +70,34 @@ class Row:
 class Judgement(Framed):
     """The theory judged by a study. Made by :func:`swingby.lab.diffusion.judge`."""
 
-    study: Study
-    rows: tuple[Row, ...]
+    study: ImageStudy
+    rows: tuple[JudgedPrediction, ...]
 
     def __repr__(self) -> str:
-        return f"<Judgement: {counted(one.verdict for one in self.rows)}>"
+        return f"<Judgement: {counted(row.verdict for row in self.rows)}>"
 
-    def of(self, kind: str, optimizer: str, **about: str) -> Row:
+    def of(self, kind: str, optimizer: str, **about: str) -> JudgedPrediction:
         """One row by the fields of its prediction; InvalidInput if there is none."""
-        for one in self.rows:
-            said = asdict(one.prediction)
-            if one.optimizer == optimizer and {"kind": kind, **about}.items() <= said.items():
-                return one
+        for row in self.rows:
+            fields = asdict(row.prediction)
+            if row.optimizer == optimizer and {"kind": kind, **about}.items() <= fields.items():
+                return row
         raise InvalidInput("kind", (kind, optimizer, about), "must be a row of this judgement")
 
     def to_grids(self) -> tuple[Grid, Grid, Grid]:
-        """What was learned when; the signals; the predictions with their verdicts."""
+        """Learning times, signals, and the predictions with their verdicts."""
         return _courses_grid(self.study), _signals_grid(self.study.plan), _verdicts_grid(self)
 
     def records(self) -> Iterator[dict[str, Any]]:
         """One row per prediction and optimizer."""
-        for one in self.rows:
-            row = {**asdict(one.prediction), **asdict(one), "verdict": one.verdict.value}
-            row.pop("prediction")
-            yield row
+        for judged_row in self.rows:
+            record = {
+                **asdict(judged_row.prediction),
+                **asdict(judged_row),
+                "verdict": judged_row.verdict.value,
+            }
+            record.pop("prediction")
+            yield record
 
     def to_dict(self) -> dict[str, Any]:
         """The rows with the digest of the plan, ready for JSON; None where there is no number."""
@@ -104,86 +108,95 @@ class Judgement(Framed):
         }
 
 
-def judge(study: Study) -> Judgement:
+def judge(study: ImageStudy) -> Judgement:
     """Judge the SIM theory by a study, prediction by prediction of its plan.
 
     The study may be unfinished; what is missing is counted as missing. InvalidInput for anything
     that is no study.
     """
-    instance(study, "study", Study)
+    instance(study, "study", ImageStudy)
     rows = []
-    for said in study.plan.predictions:
-        for one in study.plan.optimizers:
-            if said.kind == "times":
-                rows.append(_times(study, one.name, said))
+    for prediction in study.plan.predictions:
+        for optimizer in study.plan.optimizers:
+            if prediction.kind == "times":
+                rows.append(_times(study, optimizer.name, prediction))
             else:
-                rows.append(_of_share(study, one.name, said))
+                rows.append(_of_share(study, optimizer.name, prediction))
     return Judgement(study, tuple(rows))
 
 
-def _pairs(study: Study, optimizer: str, factor: str) -> Iterator[tuple[Course, Course]]:
+def _pairs(study: ImageStudy, optimizer: str, factor: str) -> Iterator[tuple[Course, Course]]:
     """Independent runs at the lowest and at the highest level of a factor."""
     levels = getattr(study.plan, factor)
-    made = {(one.cell, one.seed): one for one in study.courses}
+    courses = {(course.cell, course.seed): course for course in study.courses}
     planned = study.plan.jobs
     for cell in study.plan.cells if len(levels) > 1 else ():
         if cell.optimizer == optimizer and getattr(cell, factor) == levels[0]:
-            other = replace(cell, **{factor: levels[-1]})
+            highest = replace(cell, **{factor: levels[-1]})
             # By place in the plan: of an unfinished study, pairs lack a run rather than change.
-            jobs = [[job for job in planned if job[0] == each] for each in (cell, other)]
+            jobs = [[job for job in planned if job[0] == each] for each in (cell, highest)]
             for low, high in zip(*jobs, strict=True):
-                if low in made and high in made:
-                    yield made[low], made[high]
+                if low in courses and high in courses:
+                    yield courses[low], courses[high]
 
 
-def _of_share(study: Study, optimizer: str, said: Prediction) -> Row:
-    """Whether it came true, run by run or pair by pair; None where it is open."""
-    seen: list[bool | None] = []
+def _of_share(study: ImageStudy, optimizer: str, prediction: Prediction) -> JudgedPrediction:
+    """A prediction judged by a share of runs, or of pairs of runs."""
+    outcomes: list[bool | None] = []
     open_ = ""
-    if said.kind == "sooner":
-        p, open_ = CONCEPTS.index(said.concept), "never learned in {} pairs"
-        for pair in _pairs(study, optimizer, said.factor):
-            before, after = (learning_times(one)[p] for one in pair)
-            seen.append(after < before if min(before, after) < math.inf else None)
-    elif said.kind == "order":
+    if prediction.kind == "sooner":
+        p, open_ = CONCEPTS.index(prediction.concept), "never learned in {} pairs"
+        for pair in _pairs(study, optimizer, prediction.factor):
+            before, after = (learning_times(course)[p] for course in pair)
+            outcomes.append(after < before if min(before, after) < math.inf else None)
+    elif prediction.kind == "order":
         open_ = "no order in {} runs"
-        for course, first in _clear(study, optimizer, said.signal):
+        for course, first in _clear(study, optimizer, prediction.signal):
             colour, size = learning_times(course)
-            seen.append((colour < size) == (first == 0) if colour != size else None)
-    elif said.kind == "bend":
+            outcomes.append((colour < size) == (first == 0) if colour != size else None)
+    elif prediction.kind == "bend":
         open_ = "a concept not learned at the corner in {} runs"
-        for course, first in _clear(study, optimizer, said.signal):
+        for course, first in _clear(study, optimizer, prediction.signal):
             value = bend(responses(course, "held out"))
-            seen.append((value > 0) == (first == 0) if math.isfinite(value) else None)
+            outcomes.append((value > 0) == (first == 0) if math.isfinite(value) else None)
     else:
-        seen += [one.held_out > 0.5 for one in study.courses if one.cell.optimizer == optimizer]
-    share = share_of([one for one in seen if one is not None])
-    missing, least = len(seen) - share.total, study.plan.share
-    return Row(
-        said, optimizer, f"in {least:.0%}", share.value, share.low, share.high, share.total,
-        needed(share, least), reaches(share, least), open_.format(missing) if missing else "",
-    )  # fmt: skip
+        outcomes += [
+            course.held_out > 0.5 for course in study.courses if course.cell.optimizer == optimizer
+        ]
+    share = share_of([outcome for outcome in outcomes if outcome is not None])
+    missing, threshold = len(outcomes) - share.total, study.plan.share
+    return JudgedPrediction(
+        prediction,
+        optimizer,
+        f"in {threshold:.0%}",
+        *(share.value, share.low, share.high, share.total),
+        needed(share, threshold),
+        reaches(share, threshold),
+        open_.format(missing) if missing else "",
+    )
 
 
-def _times(study: Study, optimizer: str, said: Prediction) -> Row:
-    p, plan = CONCEPTS.index(said.concept), study.plan
+def _times(study: ImageStudy, optimizer: str, prediction: Prediction) -> JudgedPrediction:
+    p, plan = CONCEPTS.index(prediction.concept), study.plan
     off, expected = [], []
-    for low, high in _pairs(study, optimizer, said.factor):
-        slow, fast = (_rates(plan, one.cell, said.signal)[p] for one in (low, high))
-        before, after = (learning_times(one)[p] for one in (low, high))
-        known = min(before, after) > 0 and max(before, after) < math.inf
+    for low, high in _pairs(study, optimizer, prediction.factor):
+        slow, fast = (_rates(plan, course.cell, prediction.signal)[p] for course in (low, high))
+        before, after = (learning_times(course)[p] for course in (low, high))
+        learned = min(before, after) > 0 and max(before, after) < math.inf
         expected.append(math.log(fast / slow))
-        off.append(math.log(before / after) - expected[-1] if known else math.nan)
+        off.append(math.log(before / after) - expected[-1] if learned else math.nan)
     middle = float(np.mean(expected)) if expected else math.nan
-    finite = [one for one in off if math.isfinite(one)]
+    finite = [difference for difference in off if math.isfinite(difference)]
     (mean, low_, high_), missing = _student(finite), len(off) - len(finite)
     verdict, note = Verdict.UNDECIDED, f"no time in {missing} pairs" if missing else ""
-    if not missing and len(off) >= FEWEST:
+    if not missing and len(off) >= _FEWEST:
         reach = math.log(plan.within)
         verdict = inside((low_, high_), -reach, reach)
     predicted = "-" if math.isnan(middle) else f"{math.exp(middle):.3g}"
-    seen, least, most = (math.exp(middle + one) for one in (mean, low_, high_))
-    return Row(said, optimizer, predicted, seen, least, most, len(finite), None, verdict, note)
+    factor, lowest, largest = (math.exp(middle + log) for log in (mean, low_, high_))
+    return JudgedPrediction(
+        prediction, optimizer, predicted, factor, lowest, largest, len(finite), None, verdict, note
+    )
 
 
 def _student(values: Sequence[float]) -> tuple[float, float, float]:
@@ -198,8 +211,8 @@ def _student(values: Sequence[float]) -> tuple[float, float, float]:
     return mean, mean - reach, mean + reach
 
 
-def _clear(study: Study, optimizer: str, signal: str) -> Iterator[tuple[Course, int]]:
-    """Courses of cells whose signals differ clearly, with the concept that has the larger one."""
+def _clear(study: ImageStudy, optimizer: str, signal: str) -> Iterator[tuple[Course, int]]:
+    """Courses of cells whose signals differ clearly, with the concept of the larger signal."""
     for course in study.courses:
         if course.cell.optimizer == optimizer:
             colour, size = _rates(study.plan, course.cell, signal)
@@ -207,7 +220,7 @@ def _clear(study: Study, optimizer: str, signal: str) -> Iterator[tuple[Course, 
                 yield course, 0 if colour > size else 1
 
 
-def _rates(plan: Plan, cell: Cell, signal: str) -> tuple[float, float]:
+def _rates(plan: Plan, cell: ImageCell, signal: str) -> tuple[float, float]:
     preset = plan.preset_of(cell)
     return rates(cell.circles(preset.pixels), preset, signal)
 
@@ -217,7 +230,7 @@ def _rates(plan: Plan, cell: Cell, signal: str) -> tuple[float, float]:
 TURN, FALLS = 0.05, -0.5
 
 
-def figure_rows(study: Study) -> list[dict[str, Any]]:
+def figure_rows(study: ImageStudy) -> list[dict[str, Any]]:
     """Figs. 6 and 19 of the paper by a study, with the fields of a row of the evidence table.
 
     The concept space is that of the responses at the held-out corner, of which the paper reads
@@ -225,7 +238,7 @@ def figure_rows(study: Study) -> list[dict[str, Any]]:
     """
     from scipy.stats import spearmanr
 
-    instance(study, "study", Study)
+    instance(study, "study", ImageStudy)
     rows, plan = [], study.plan
     levels = {plan.contrast[-1]: ("colour", 0), plan.contrast[0]: ("size", 1)}
 
@@ -233,14 +246,14 @@ def figure_rows(study: Study) -> list[dict[str, Any]]:
         about = {"source": "images", "setting": f"Fig. {figure}", "edition": "", "needed": None}
         rows.append({**about, "statement": statement, **found})
 
-    for one in plan.optimizers:
-        courses = [each for each in study.courses if each.cell.optimizer == one.name]
-        for contrast, (concept, place) in levels.items():
+    for optimizer in plan.optimizers:
+        courses = [each for each in study.courses if each.cell.optimizer == optimizer.name]
+        for contrast, (concept, index) in levels.items():
             cells = [c for c in courses if c.cell.separation == plan.separation[-1]]
             times = [learning_times(c, "held out") for c in cells if c.cell.contrast == contrast]
-            first = [(a > b) == place for a, b in times if a != b]
+            first = [(a > b) == index for a, b in times if a != b]
             words = f"{concept} is learned first at contrast {contrast:g}"
-            row(f"6 (a), {one.name}", words, **judged(share_of(first), plan.share))
+            row(f"6 (a), {optimizer.name}", words, **judged(share_of(first), plan.share))
         turns, slower = [], []
         for course in courses:
             path = responses(course, "held out")
@@ -249,44 +262,45 @@ def figure_rows(study: Study) -> list[dict[str, Any]]:
             speed = np.linalg.norm(np.diff(path, axis=0), axis=1) / np.diff(course.steps)
             start = int(speed.argmax())
             # A path that is fastest in the end does not slow down.
-            told = len(speed) - start > FEWEST
-            trend = spearmanr(course.steps[start:-1], speed[start:])[0] if told else 1.0
+            long_enough = len(speed) - start > _FEWEST
+            trend = spearmanr(course.steps[start:-1], speed[start:])[0] if long_enough else 1.0
             slower.append(trend < FALLS)
         words = f"the concept-space error falls again after a rise of {TURN:.0%}"
-        row(f"6 (b), {one.name}", words, **judged(share_of(turns), plan.share))
+        row(f"6 (b), {optimizer.name}", words, **judged(share_of(turns), plan.share))
         words = "concept learning slows down"
-        row(f"6 (c), {one.name}", words, **judged(share_of(slower), plan.share))
-    for contrast, (concept, place) in levels.items():
+        row(f"6 (c), {optimizer.name}", words, **judged(share_of(slower), plan.share))
+    for contrast, (concept, index) in levels.items():
         circles = Circles(contrast, plan.preset.pixels, separation=plan.separation[-1])
-        found = measure(circles)
-        log, reach = found.log_ratio, 1.96 * found.error
+        signals = measure(circles)
+        log, reach = signals.log_ratio, 1.96 * signals.error
         low, high = math.exp(log - reach), math.exp(log + reach)
-        verdict = inside((low, high), most=1.0) if place else inside((low, high), least=1.0)
+        verdict = inside((low, high), most=1.0) if index else inside((low, high), least=1.0)
         words = f"the signal of {concept} is the stronger one at contrast {contrast:g}"
-        said = {"predicted": f"a colour / a size {'<' if place else '>'} 1", "seeds": 0}
-        seen = {"observed": f"{math.exp(log):.3g}", "interval": f"[{low:.3g}, {high:.3g}]"}
-        row("19", words, **said, **seen, verdict=verdict)
+        stated = {"predicted": f"a colour / a size {'<' if index else '>'} 1", "seeds": 0}
+        measured = {"observed": f"{math.exp(log):.3g}", "interval": f"[{low:.3g}, {high:.3g}]"}
+        row("19", words, **stated, **measured, verdict=verdict)
     return rows
 
 
-def _courses_grid(study: Study) -> Grid:
+def _courses_grid(study: ImageStudy) -> Grid:
     columns = (
         "optimizer", ">separation", ">contrast", ">gain", ">runs",
-        *(f">{one} learned" for one in CONCEPTS), *(f">{one} held out" for one in CONCEPTS),
+        *(f">{concept} learned" for concept in CONCEPTS),
+        *(f">{concept} held out" for concept in CONCEPTS),
         ">bend", ">right", ">empty", ">noise",
     )  # fmt: skip
     rows = []
     for cell in filter(study.at, study.plan.cells):
         courses = study.at(cell)
         factors = (cell.separation, cell.contrast, cell.gain)
-        row = [cell.optimizer, *(f"{one:g}" for one in factors), str(len(courses))]
+        row = [cell.optimizer, *(f"{level:g}" for level in factors), str(len(courses))]
         for corner in ("trained", "held out"):
-            times = np.array([learning_times(one, corner) for one in courses])
+            times = np.array([learning_times(course, corner) for course in courses])
             row += [_spread(column) for column in times.T]
-        bends = [bend(responses(one, "held out")) for one in courses]
-        known = [one for one in bends if math.isfinite(one)]
-        last = np.mean([one.kinds[-1, HELD_OUT] for one in courses], axis=0)
-        row.append(f"{np.mean(known):.2f}" if known else "-")
+        bends = [bend(responses(course, "held out")) for course in courses]
+        finite = [value for value in bends if math.isfinite(value)]
+        last = np.mean([course.kinds[-1, HELD_OUT] for course in courses], axis=0)
+        row.append(f"{np.mean(finite):.2f}" if finite else "-")
         rows.append(row + [f"{last[kind]:.3f}" for kind in (HELD_OUT, EMPTY, NOISE)])
     below = (
         "learned: step from which on the response of the trained classes, linear in pixels, stays"
@@ -312,14 +326,14 @@ def _signals_grid(plan: Plan) -> Grid:
     rows = {}
     for name, cell in itertools.product(REPRESENTATIONS, plan.cells):
         circles, gain = cell.circles(plan.preset.pixels), plan.preset_of(cell).layout.gain
-        shown = f"{cell.gain:g}" if name in ("condition", "covariance") else "any"
-        factors = (name, f"{cell.separation:g}", f"{cell.contrast:g}", shown)
+        gain_text = f"{cell.gain:g}" if name in ("condition", "covariance") else "any"
+        factors = (name, f"{cell.separation:g}", f"{cell.contrast:g}", gain_text)
         if factors not in rows:
-            one = measure(circles, name, gain=gain)
-            ratio = math.exp(one.log_ratio)
-            spread = f"{ratio:.3g} ± {1.96 * one.error * ratio:.1g}"
-            sizes = [f"{value:.4g}" for value in (*one.mu, *one.a)]
-            rows[factors] = [*factors, *sizes, spread, f"{one.overlap:.3f}"]
+            signals = measure(circles, name, gain=gain)
+            ratio = math.exp(signals.log_ratio)
+            spread = f"{ratio:.3g} ± {1.96 * signals.error * ratio:.1g}"
+            sizes = [f"{value:.4g}" for value in (*signals.mu, *signals.a)]
+            rows[factors] = [*factors, *sizes, spread, f"{signals.overlap:.3f}"]
     columns = (
         "signals", ">separation", ">contrast", ">gain", ">mu colour", ">mu size", ">a colour",
         ">a size", ">a colour / a size", ">overlap",
@@ -334,18 +348,24 @@ def _signals_grid(plan: Plan) -> Grid:
 def _verdicts_grid(judgement: Judgement) -> Grid:
     plan = judgement.study.plan
     rows = []
-    for one in judgement.rows:
-        said = one.prediction
-        seen = "-" if math.isnan(one.observed) else f"{one.observed:.3g}"
-        seen += "" if math.isnan(one.low) else f" [{one.low:.3g}, {one.high:.3g}]"
-        about = (said.kind, said.concept or "both", said.factor, said.signal, one.optimizer)
-        rows.append([*about, one.predicted, seen, str(one.runs), one.verdict.value, one.note])
+    for row in judgement.rows:
+        prediction = row.prediction
+        observed = "-" if math.isnan(row.observed) else f"{row.observed:.3g}"
+        observed += "" if math.isnan(row.low) else f" [{row.low:.3g}, {row.high:.3g}]"
+        about = (
+            prediction.kind,
+            prediction.concept or "both",
+            prediction.factor,
+            prediction.signal,
+            row.optimizer,
+        )
+        rows.append([*about, row.predicted, observed, str(row.runs), row.verdict.value, row.note])
     columns = (
         "prediction", "concept", "factor", "signal", "optimizer", ">predicted",
         ">observed [95 %]", ">runs", "verdict", "",
     )  # fmt: skip
     below = (
-        counted(one.verdict for one in judgement.rows),
+        counted(row.verdict for row in judgement.rows),
         f"shares (sooner, order, bend, composed): Wilson's interval on one side of {plan.share:g};"
         " a pair of runs, one at each level of the factor, counts once",
         f"times: of the lowest level over the highest; Student's interval within a factor"

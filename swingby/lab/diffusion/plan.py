@@ -9,13 +9,12 @@ from __future__ import annotations
 import itertools
 import json
 from dataclasses import asdict, dataclass, replace
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from swingby.errors import InvalidInput
 from swingby.lab.diffusion.circles import CONCEPTS
-from swingby.lab.diffusion.course import Cell
+from swingby.lab.diffusion.course import ImageCell
 from swingby.lab.diffusion.preset import OPTIMIZERS, TINY, Preset, preset_of, with_fields
 from swingby.lab.diffusion.signals import RATES
 from swingby.lab.field_checks import (
@@ -27,17 +26,16 @@ from swingby.lab.field_checks import (
     set_field,
 )
 from swingby.lab.networks.checkpoint import identity
+from swingby.lab.study_records import recorded_file
 from swingby.theory import numbers
 from swingby.theory.input_files import plain_toml, text_of
 
 #: Raised whenever a plan means something else.
-PLAN_VERSION = 1
-#: The plan in the package.
-PLAN_FILE = "diffusion_plan.toml"
+_PLAN_VERSION = 1
 FACTORS = ("separation", "contrast", "gain")
 #: What can be predicted, see :mod:`swingby.lab.diffusion.judgement`.
-KINDS_OF_PREDICTION = ("sooner", "times", "order", "bend", "composed")
-MOST_RUNS = 10_000
+_KINDS_OF_PREDICTION = ("sooner", "times", "order", "bend", "composed")
+_MOST_RUNS = 10_000
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ class Prediction:
     signal: str = ""
 
     def __post_init__(self) -> None:
-        one_of(self.kind, "kind", KINDS_OF_PREDICTION)
+        one_of(self.kind, "kind", _KINDS_OF_PREDICTION)
         if not isinstance(self.says, str) or not self.says.strip() or "\n" in self.says:
             raise InvalidInput("says", self.says, "must be a sentence")
         of_times = self.kind in ("sooner", "times")
@@ -60,15 +58,15 @@ class Prediction:
             "factor": FACTORS if of_times else ("",),
             "signal": RATES if self.kind in ("times", "order", "bend") else ("",),
         }
-        for name, known in about.items():
+        for name, allowed in about.items():
             value = getattr(self, name)
-            if value not in known:
-                words = ", ".join(known) if known != ("",) else "left out"
+            if value not in allowed:
+                words = ", ".join(allowed) if allowed != ("",) else "left out"
                 raise InvalidInput(name, value, f"must be {words} for {self.kind!r}")
 
 
 @dataclass(frozen=True)
-class Optimizer:
+class PlannedOptimizer:
     """An optimizer of a plan with its numbers."""
 
     name: str
@@ -92,7 +90,7 @@ class Plan:
     separation: tuple[float, ...]
     contrast: tuple[float, ...]
     gain: tuple[float, ...]
-    optimizers: tuple[Optimizer, ...]
+    optimizers: tuple[PlannedOptimizer, ...]
     #: Runs of each cell. Every run of the study has a seed of its own, so runs are independent.
     seeds: int
     first_seed: int
@@ -111,16 +109,16 @@ class Plan:
             levels = getattr(self, name)
             if not isinstance(levels, (tuple, list)) or not levels:
                 raise InvalidInput(name, levels, "must be one level or more")
-            floats = tuple(positive(one, name) for one in levels)
+            floats = tuple(positive(level, name) for level in levels)
             if any(b <= a for a, b in itertools.pairwise(floats)):
                 raise InvalidInput(name, levels, "must rise")
             set_field(self, name, floats)
-        set_field(self, "optimizers", members_of(self.optimizers, "optimizers", Optimizer))
+        set_field(self, "optimizers", members_of(self.optimizers, "optimizers", PlannedOptimizer))
         set_field(self, "predictions", members_of(self.predictions, "predictions", Prediction))
-        names = [one.name for one in self.optimizers]
+        names = [optimizer.name for optimizer in self.optimizers]
         if len(set(names)) < len(names):
             raise InvalidInput("optimizers", names, "must be one or more, each once")
-        set_field(self, "seeds", numbers.whole(self.seeds, "seeds", 1, most=MOST_RUNS))
+        set_field(self, "seeds", numbers.whole(self.seeds, "seeds", 1, most=_MOST_RUNS))
         set_field(self, "first_seed", numbers.whole(self.first_seed, "first_seed", 0, most=2**53))
         set_field(self, "share", at_least_zero(self.share, "share"))
         if not 0 < self.share < 1:
@@ -130,22 +128,23 @@ class Plan:
             raise InvalidInput("within", self.within, "must be larger than 1")
         if len(set(self.predictions)) < len(self.predictions):
             raise InvalidInput("predictions", self.predictions, "must be one or more, each once")
-        if len(self.jobs) > MOST_RUNS:
-            raise InvalidInput("seeds", self.seeds, f"make more than {MOST_RUNS} runs")
+        if len(self.jobs) > _MOST_RUNS:
+            raise InvalidInput("seeds", self.seeds, f"make more than {_MOST_RUNS} runs")
         for cell in self.cells:
             self.preset_of(cell)
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def cells(self) -> tuple[ImageCell, ...]:
         """All combinations of levels, optimizers outermost."""
-        names = [one.name for one in self.optimizers]
-        found = itertools.product(names, self.separation, self.contrast, self.gain)
+        names = [optimizer.name for optimizer in self.optimizers]
+        combinations = itertools.product(names, self.separation, self.contrast, self.gain)
         return tuple(
-            Cell(separation, contrast, gain, name) for name, separation, contrast, gain in found
+            ImageCell(separation, contrast, gain, name)
+            for name, separation, contrast, gain in combinations
         )
 
     @property
-    def jobs(self) -> tuple[tuple[Cell, int], ...]:
+    def jobs(self) -> tuple[tuple[ImageCell, int], ...]:
         """All runs, cell and seed. Seeds take turns, so that an unfinished study is balanced."""
         cells = self.cells
         return tuple(
@@ -154,13 +153,13 @@ class Plan:
             for k, cell in enumerate(cells)
         )
 
-    def preset_of(self, cell: Cell) -> Preset:
-        """What is trained in a cell."""
-        instance(cell, "cell", Cell)
-        chosen = {one.name: one for one in self.optimizers}.get(cell.optimizer)
+    def preset_of(self, cell: ImageCell) -> Preset:
+        """The preset that is trained in a cell."""
+        instance(cell, "cell", ImageCell)
+        chosen = {optimizer.name: optimizer for optimizer in self.optimizers}.get(cell.optimizer)
         if chosen is None:
             raise InvalidInput("cell", cell, "must have an optimizer of the plan")
-        gain = tuple(cell.gain * one for one in self.preset.layout.gain)
+        gain = tuple(cell.gain * factor for factor in self.preset.layout.gain)
         return replace(
             self.preset,
             layout=replace(self.preset.layout, gain=gain),
@@ -172,48 +171,49 @@ class Plan:
 
     @property
     def digest(self) -> str:
-        """Sixteen hexadecimal digits that stand for all that the plan says."""
+        """Sixteen hexadecimal digits that stand for the content of the plan."""
         return identity(self.to_dict())
 
     def to_dict(self) -> dict[str, Any]:
         """The plan as plain values that JSON and TOML can hold."""
-        plain = json.loads(json.dumps(asdict(self)))
-        plain["predictions"] = [
-            {name: value for name, value in one.items() if value} for one in plain["predictions"]
+        fields = json.loads(json.dumps(asdict(self)))
+        fields["predictions"] = [
+            {name: value for name, value in prediction.items() if value}
+            for prediction in fields["predictions"]
         ]
-        return {"swingby_plan": PLAN_VERSION, **plain}
+        return {"swingby_plan": _PLAN_VERSION, **fields}
 
     @classmethod
     def from_dict(cls, plain: object) -> Plan:
         """The plan that :meth:`to_dict` wrote; InvalidInput for anything else."""
-        given = with_fields(("swingby_plan", *cls.__dataclass_fields__), "plan", plain)
-        version = given.pop("swingby_plan")
-        if version != PLAN_VERSION:
-            raise InvalidInput("swingby_plan", version, f"must be {PLAN_VERSION}")
-        given["preset"] = Preset.from_dict(given["preset"])
+        fields = with_fields(("swingby_plan", *cls.__dataclass_fields__), "plan", plain)
+        version = fields.pop("swingby_plan")
+        if version != _PLAN_VERSION:
+            raise InvalidInput("swingby_plan", version, f"must be {_PLAN_VERSION}")
+        fields["preset"] = Preset.from_dict(fields["preset"])
         for name, kind, needed in (
-            ("optimizers", Optimizer, ("name", "learning_rate")),
+            ("optimizers", PlannedOptimizer, ("name", "learning_rate")),
             ("predictions", Prediction, ("says", "kind")),
         ):
-            if not isinstance(given[name], list):
-                raise InvalidInput(name, given[name], "must be tables")
-            given[name] = tuple(
-                kind(**with_fields(kind.__dataclass_fields__, name, one, needed))
-                for one in given[name]
+            if not isinstance(fields[name], list):
+                raise InvalidInput(name, fields[name], "must be tables")
+            fields[name] = tuple(
+                kind(**with_fields(kind.__dataclass_fields__, name, table, needed))
+                for table in fields[name]
             )
-        return cls(**given)
+        return cls(**fields)
 
     def to_toml(self) -> str:
         """The plan as text, with a comment on what it takes to change it."""
-        plain = self.to_dict()
-        preset = plain.pop("preset")
+        fields = self.to_dict()
+        preset = fields.pop("preset")
         layout = preset.pop("layout")
-        tables = {name: plain.pop(name) for name in ("optimizers", "predictions")}
+        tables = {name: fields.pop(name) for name in ("optimizers", "predictions")}
         # A JSON string, number, truth value or list of them is one in TOML.
         lines = [
             "# Write the plan before there are data: a study refuses a plan that was edited since."
         ]
-        lines += _toml(plain)
+        lines += _toml(fields)
         lines += ["", "[preset]", *_toml(preset), "", "[preset.layout]", *_toml(layout)]
         for name, rows in tables.items():
             for row in rows:
@@ -225,10 +225,10 @@ class Plan:
         """Read a plan file; InvalidInput for anything else."""
         text = text_of(path, "plan", "plan in TOML")
         try:
-            plain = plain_toml(text, float)
+            fields = plain_toml(text, float)
         except ValueError as error:
             raise InvalidInput("plan", path, f"must be TOML ({error})") from None
-        return cls.from_dict(plain)
+        return cls.from_dict(fields)
 
 
 def _toml(plain: dict[str, Any]) -> list[str]:
@@ -236,7 +236,7 @@ def _toml(plain: dict[str, Any]) -> list[str]:
 
 
 def default_plan(size: str = "small") -> Plan:
-    """The factorial study of the documentation, or one of another size.
+    """The factorial study of the documentation, or the same at another size.
 
     "small" takes an hour on two cores, "tiny" shows in a minute that everything works, and "paper"
     has the network of the paper.
@@ -253,8 +253,8 @@ def default_plan(size: str = "small") -> Plan:
         contrast=(0.3, 0.75),
         gain=(0.4, 1.0),
         optimizers=(
-            Optimizer("sgd", SGD_RATE, momentum=0.9),
-            Optimizer("adamw", preset.learning_rate, preset.weight_decay),
+            PlannedOptimizer("sgd", _SGD_RATE, momentum=0.9),
+            PlannedOptimizer("adamw", preset.learning_rate, preset.weight_decay),
         ),
         seeds=1 if size == TINY.name else 5,
         first_seed=1000,
@@ -264,35 +264,38 @@ def default_plan(size: str = "small") -> Plan:
     )
 
 
-def recorded_plan() -> Plan:
-    """The plan of the study in the documentation, as it was written before there were data."""
-    source = resources.files("swingby") / "data" / PLAN_FILE
-    return Plan.from_dict(plain_toml(source.read_text(encoding="utf-8"), float))
+def recorded_plan(path: str | Path | None = None) -> Plan:
+    """The plan of the study in the documentation, as it was written before there were data.
+
+    `path`: its file, by default the one in the folder ``studies`` of a checkout. InvalidInput
+    where there is neither.
+    """
+    return Plan.load(recorded_file("plans/diffusion.toml", path, "path"))
 
 
 #: Learning rate of gradient descent with momentum 0.9: of 0.3, 0.1, 0.03 and 0.01, a pilot with
 #: another seed diverged with the first two, and its loss fell fastest with the last.
-SGD_RATE = 0.01
+_SGD_RATE = 0.01
 
 
 def _predictions() -> tuple[Prediction, ...]:
     """Each concept by itself against its own signal, then both against each other."""
-    own = {"colour": "contrast", "size": "separation"}
-    told = {
+    factor_of = {"colour": "contrast", "size": "separation"}
+    signals = {
         "registered": "the signal of the images",
         "condition": "the second moment of the condition",
         "covariance": "the covariance of condition and image",
     }
     rows: list[tuple[str, ...]] = [
         (f"{concept} is learned sooner at the larger {factor}", "sooner", concept, factor)
-        for concept, factor in own.items()
+        for concept, factor in factor_of.items()
     ]
     for concept, factor in itertools.product(CONCEPTS, FACTORS):
-        for signal, words in told.items():
+        for signal, words in signals.items():
             says = f"times of {concept} go with the inverse of {words} as the {factor} changes"
             rows.append((says, "times", concept, factor, signal))
     first = "the concept with the larger signal is learned first"
-    rows += [(f"{first}: {signal}", "order", "", "", signal) for signal in told]
+    rows += [(f"{first}: {signal}", "order", "", "", signal) for signal in signals]
     bend = "the held-out path bends to the concept with the larger signal"
     rows.append((bend, "bend", "", "", "registered"))
     rows.append(("most images of the held-out class are circles of it in the end", "composed"))

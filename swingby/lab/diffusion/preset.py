@@ -1,4 +1,4 @@
-"""How a diffusion model of images is built, trained and looked at; three sizes of it."""
+"""Presets of image diffusion models: network, training and measurement, in three sizes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from swingby.lab.diffusion.circles import CONDITION, Circles
 from swingby.lab.field_checks import at_least_zero, booleans, instance, one_of, positive, set_field
 from swingby.theory import numbers
 
-PRECISIONS = ("float32", "tf32", "bfloat16")
+_PRECISIONS = ("float32", "tf32", "bfloat16")
 OPTIMIZERS = ("adamw", "sgd")
 _LAYOUT = {"blocks": 1, "heads": 0, "groups": 1, "embedding": 2, "patch": 1}
 _WHOLE = {
@@ -30,21 +30,23 @@ def as_float(value: object, name: str) -> float:
 def with_fields(
     known: Collection[str], name: str, given: object, needed: Collection[str] = ()
 ) -> dict[str, Any]:
-    """Values by fields, all of which are needed unless it is said; InvalidInput names the other."""
+    """Values by fields, all required unless `needed` lists fewer; InvalidInput names the field."""
     if not isinstance(given, Mapping):
         raise InvalidInput(name, given, f"must have the fields {', '.join(known)}")
-    for one in given:
-        if one not in known:
-            raise InvalidInput(name, one, f"has no such field{suggestion(str(one), known)}")
-    for one in needed or known:
-        if one not in given:
-            raise InvalidInput(name, MISSING, f"must have the field {one}")
+    for field_name in given:
+        if field_name not in known:
+            raise InvalidInput(
+                name, field_name, f"has no such field{suggestion(str(field_name), known)}"
+            )
+    for field_name in needed or known:
+        if field_name not in given:
+            raise InvalidInput(name, MISSING, f"must have the field {field_name}")
     return dict(given)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How a U-Net is built (App. G.2)."""
+    """Layers of a U-Net (App. G.2)."""
 
     #: Of each level; between levels the image is halved.
     channels: tuple[int, ...] = (64, 128, 256)
@@ -69,24 +71,24 @@ class Layout:
         if not isinstance(self.channels, (tuple, list)) or not self.channels:
             raise InvalidInput("channels", self.channels, "must be the channels of each level")
         set_field(
-            self, "channels", tuple(numbers.whole(one, "channels", 1) for one in self.channels)
+            self, "channels", tuple(numbers.whole(count, "channels", 1) for count in self.channels)
         )
-        for name, least in _LAYOUT.items():
-            set_field(self, name, numbers.whole(getattr(self, name), name, least, most=_MOST))
+        for name, lowest in _LAYOUT.items():
+            set_field(self, name, numbers.whole(getattr(self, name), name, lowest, most=_MOST))
         one_of(self.norm, "norm", ("group", "layer"))
         booleans(self, "reads_condition")
         for name in ("centre", "gain"):
             values = getattr(self, name)
             if not isinstance(values, (tuple, list)) or not values:
                 raise InvalidInput(name, values, "must be numbers, one per number of a condition")
-            set_field(self, name, tuple(as_float(one, name) for one in values))
+            set_field(self, name, tuple(as_float(value, name) for value in values))
         if len(self.gain) != len(self.centre):
             raise InvalidInput(
                 "gain", self.gain, f"must be {len(self.centre)} numbers, as centre is"
             )
         if self.embedding % 2:
             raise InvalidInput("embedding", self.embedding, "must be even")
-        if self.norm == "group" and any(one % self.groups for one in self.channels):
+        if self.norm == "group" and any(count % self.groups for count in self.channels):
             raise InvalidInput("channels", self.channels, f"must be multiples of {self.groups}")
         if self.heads and self.channels[-1] % self.heads:
             raise InvalidInput("heads", self.heads, "must divide the last of the channels")
@@ -137,11 +139,11 @@ class Preset:
         if not isinstance(self.name, str) or not self.name.isidentifier():
             raise InvalidInput("name", self.name, "must be a word")
         instance(self.layout, "layout", Layout)
-        for name, least in _WHOLE.items():
-            most = _MOST_SAVES if name == "saves" else _MOST
-            set_field(self, name, numbers.whole(getattr(self, name), name, least, most=most))
+        for name, lowest in _WHOLE.items():
+            highest = _MOST_SAVES if name == "saves" else _MOST
+            set_field(self, name, numbers.whole(getattr(self, name), name, lowest, most=highest))
         one_of(self.optimizer, "optimizer", OPTIMIZERS)
-        one_of(self.precision, "precision", PRECISIONS)
+        one_of(self.precision, "precision", _PRECISIONS)
         booleans(self, "learned_schedule")
         for name in ("learning_rate", "data_noise"):
             set_field(self, name, positive(getattr(self, name), name))
@@ -179,9 +181,9 @@ class Preset:
     @classmethod
     def from_dict(cls, plain: object) -> Preset:
         """The preset that :meth:`to_dict` wrote; InvalidInput for anything else."""
-        given = with_fields(cls.__dataclass_fields__, "preset", plain)
-        layout = with_fields(Layout.__dataclass_fields__, "layout", given["layout"])
-        return cls(**{**given, "layout": Layout(**layout)})
+        fields = with_fields(cls.__dataclass_fields__, "preset", plain)
+        layout = with_fields(Layout.__dataclass_fields__, "layout", fields["layout"])
+        return cls(**{**fields, "layout": Layout(**layout)})
 
 
 #: What a network is told, centred and of about the size of one. The numbers do not depend on the
@@ -221,7 +223,7 @@ TINY = replace(
     generated_images=8, saves=9,
 )  # fmt: skip
 
-PRESETS = {one.name: one for one in (TINY, SMALL, PAPER)}
+PRESETS = {preset.name: preset for preset in (TINY, SMALL, PAPER)}
 
 
 def preset_of(name: object) -> Preset:

@@ -1,4 +1,4 @@
-r"""What a linear denoiser learns of its condition: one theory for vectors and for images.
+r"""Signals of a linear denoiser that reads a condition: the same theory for vectors and for images.
 
 The noisy :math:`z = \alpha x + \sigma \epsilon` has :math:`\sigma^2 = 1/(1 + e^{-\gamma})`,
 :math:`\alpha^2 = 1 - \sigma^2`. A denoiser :math:`\hat\epsilon = z - \alpha V c` has the
@@ -102,11 +102,11 @@ class Noise:
         ratio = math.exp(-self.low) - math.exp(-self.high)
         by_sigma = 2 * (1 / _deviation(self.low) - 1 / _deviation(self.high))
         copied = ratio - 2 * by_sigma + self.signal
-        found = np.empty((len(signal), 2, 2))
-        found[:, 0, 0] = ratio * signal
-        found[:, 0, 1] = found[:, 1, 0] = -(ratio - by_sigma) * signal
-        found[:, 1, 1] = copied * signal + self.rest
-        return found
+        forms = np.empty((len(signal), 2, 2))
+        forms[:, 0, 0] = ratio * signal
+        forms[:, 0, 1] = forms[:, 1, 0] = -(ratio - by_sigma) * signal
+        forms[:, 1, 1] = copied * signal + self.rest
+        return forms
 
     def pull(self, signal: Floats) -> Floats:
         """Rate at which two layers that read both grow from a small start: the norm of M (1, 1)."""
@@ -129,10 +129,10 @@ class Noise:
         W, but for a part :math:`\prod (1 - \kappa) = e^{\gamma_{min} - \gamma_{max}}`.
         """
         deviation, kappa = self.sampler(steps)
-        found = np.zeros(np.broadcast_shapes(W.shape, P.shape))
+        F = np.zeros(np.broadcast_shapes(W.shape, P.shape))
         for d, k in zip(deviation.tolist(), kappa.tolist(), strict=True):
-            found = (1 - k * d) * found + k * (W - (1 - d) * (P @ found))
-        return found
+            F = (1 - k * d) * F + k * (W - (1 - d) * (P @ F))
+        return F
 
 
 def _softplus(x: float) -> float:
@@ -147,13 +147,13 @@ REPRESENTATIONS = ("registered", "pixels", "condition", "covariance")
 #: What can set the pace of learning a concept.
 RATES = (*REPRESENTATIONS, "both")
 #: Class with which 00 is compared, for colour and for size.
-OTHER_CLASS = (2, 1)
+_OTHER_CLASS = (2, 1)
 #: Images of each class in a batch: at one place if registered, else each at its own.
-JITTERS = 32
+_JITTERS = 32
 
 
 @dataclass(frozen=True)
-class Signals:
+class ImageSignals:
     """Signals of both concepts at one contrast; colour first, then size. By :func:`measure`."""
 
     circles: Circles
@@ -186,6 +186,10 @@ class Signals:
         return math.log(colour / size)
 
 
+#: The public name.
+Signals = ImageSignals
+
+
 def measure(
     circles: Circles,
     representation: str = "registered",
@@ -193,7 +197,7 @@ def measure(
     gain: Sequence[float] = (1.0,) * CONDITION,
     samples: int = 64,
     rng: Any = 0,
-) -> Signals:
+) -> ImageSignals:
     """Measure the signals of a distribution of images.
 
     Parameters
@@ -225,16 +229,16 @@ def measure(
     one_of(representation, "representation", REPRESENTATIONS)
     count = numbers.whole(samples, "samples", 4)
     factors = numbers.vector(gain, "gain")
-    if len(factors) != CONDITION or not all(one > 0 for one in factors):
+    if len(factors) != CONDITION or not all(factor > 0 for factor in factors):
         raise InvalidInput("gain", gain, f"must be {CONDITION} positive numbers")
     read = np.array(factors, dtype=np.float64)
 
     if representation == "condition":
-        ways = _told(circles, read)
+        ways = _condition_ways(circles, read)
         mu = np.linalg.norm(ways, axis=1)
         deviations = read * circles.reach / math.sqrt(3)
         sigma = np.linalg.norm(deviations * ways, axis=1) / mu
-        return Signals(circles, representation, tuple(mu.tolist()), tuple(sigma.tolist()))
+        return ImageSignals(circles, representation, tuple(mu.tolist()), tuple(sigma.tolist()))
     gains = read if representation == "covariance" else None
     fixed, generator = representation != "pixels", numbers.random_source(rng)
     squares, spreads, overlap = _of_images(circles, count, generator, gains, fixed=fixed)
@@ -245,12 +249,12 @@ def measure(
     left_out = np.log(signal[:-1, 0] / signal[:-1, 1])
     error = math.sqrt((count - 1) / count * ((left_out - left_out.mean()) ** 2).sum())
     mu, sigma = np.sqrt(squares[-1]).tolist(), np.sqrt(np.maximum(spreads[-1], 0)).tolist()
-    return Signals(circles, representation, tuple(mu), tuple(sigma), overlap, error)
+    return ImageSignals(circles, representation, tuple(mu), tuple(sigma), overlap, error)
 
 
 @functools.lru_cache(maxsize=256)
 def rates(circles: Circles, preset: Preset, name: str) -> tuple[float, float]:
-    """What is to set the pace of colour and of size, in arbitrary units, by one of ``RATES``."""
+    """Predicted rates of learning colour and size, in arbitrary units, by a name of ``RATES``."""
     one_of(name, "signal", RATES)
     image = "registered" if name == "both" else name
     a = measure(circles, image, gain=preset.layout.gain).a
@@ -261,10 +265,10 @@ def rates(circles: Circles, preset: Preset, name: str) -> tuple[float, float]:
     return colour, size
 
 
-def _told(circles: Circles, gain: Floats) -> Floats:
-    """By how much the condition of 00 differs from that of 10, and of 01, as they are read."""
+def _condition_ways(circles: Circles, gain: Floats) -> Floats:
+    """Differences of the conditions of 10 and of 01 from the condition of 00, as they are read."""
     low = circles.means((0, 0))
-    return np.stack([gain * (circles.means(one) - low) for one in ((1, 0), (0, 1))])
+    return np.stack([gain * (circles.means(kind) - low) for kind in ((1, 0), (0, 1))])
 
 
 def _batch(
@@ -275,17 +279,17 @@ def _batch(
     Only the class differs: places, grounds and offsets are the same for all; the place and the
     ground for all of the batch where they are fixed.
     """
-    drawn, repeat = (1, JITTERS) if fixed else (JITTERS, 1)
+    drawn, repeat = (1, _JITTERS) if fixed else (_JITTERS, 1)
     centres = np.repeat(rng.uniform(-0.5, 0.5, (drawn, 2)), repeat, axis=0)
     grounds = np.repeat(rng.uniform(0.8, 1.0, (drawn, 3)), repeat, axis=0)
     # One draw in each of as many strata.
-    ranks = rng.permuted(np.tile(np.arange(JITTERS), (4, 1)), axis=1).T
-    offsets = circles.reach * (2 * (ranks + rng.uniform(size=ranks.shape)) / JITTERS - 1)
+    ranks = rng.permuted(np.tile(np.arange(_JITTERS), (4, 1)), axis=1).T
+    offsets = circles.reach * (2 * (ranks + rng.uniform(size=ranks.shape)) / _JITTERS - 1)
     images = [
         circles.paint(circles.means(divmod(kind, 2)) + offsets, centres, grounds)
         for kind in TRAINING_CLASSES
     ]
-    return np.stack(images).reshape(len(images), JITTERS, -1), offsets
+    return np.stack(images).reshape(len(images), _JITTERS, -1), offsets
 
 
 def _of_images(
@@ -298,7 +302,7 @@ def _of_images(
     quiet = replace(circles, noise=0.0)
     batches = [_batch(quiet, rng, fixed=fixed) for _ in range(count)]
     means = np.stack([images.mean(1, dtype=np.float64) for images, _ in batches])
-    ways = np.stack([means[:, other] - means[:, 0] for other in OTHER_CLASS], 1)  # (count, 2, P)
+    ways = np.stack([means[:, kind] - means[:, 0] for kind in _OTHER_CLASS], 1)  # (count, 2, P)
     squares = np.einsum("bpi,bqi->bpq", ways, ways)
     if fixed:
         products, along = _without_each(squares), ways
@@ -310,18 +314,20 @@ def _of_images(
         products = np.concatenate([rest / ((count - 1) * (count - 2)), of_all[None]])
     distances = products.diagonal(0, 1, 2)
     if gain is not None:
-        told = _told(circles, gain)
-        distances = np.sqrt(np.maximum(distances, 0)) * np.linalg.norm(told, axis=1)
+        condition_ways = _condition_ways(circles, gain)
+        distances = np.sqrt(np.maximum(distances, 0)) * np.linalg.norm(condition_ways, axis=1)
     spreads = np.empty((count, 2))
-    for place, (images, offsets) in enumerate(batches):
-        seen = images.astype(np.float64) @ _unit(along[place]).T  # (class, jitter, concept)
-        seen -= seen.mean(1, keepdims=True)
-        other = seen
+    for batch, (images, offsets) in enumerate(batches):
+        projections = images.astype(np.float64) @ _unit(along[batch]).T  # (class, jitter, concept)
+        projections -= projections.mean(1, keepdims=True)
+        partner = projections
         if gain is not None:
-            read = (gain * offsets) @ _unit(told).T
-            other = read - read.mean(0)
+            read = (gain * offsets) @ _unit(condition_ways).T
+            partner = read - read.mean(0)
         # Batches that share a place vary within it; others lose a degree of freedom to the mean.
-        spreads[place] = (seen * other).sum(1).mean(0) / (JITTERS if fixed else JITTERS - 1)
+        spreads[batch] = (projections * partner).sum(1).mean(0) / (
+            _JITTERS if fixed else _JITTERS - 1
+        )
     if gain is None:
         spreads += circles.noise**2
     last = products[-1]

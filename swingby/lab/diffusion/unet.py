@@ -32,10 +32,10 @@ class _Block(nn.Module):
 
     def forward(self, x: Tensor, time: Tensor, condition: Tensor) -> Tensor:
         h = self.first(functional.gelu(self.first_norm(x)))
-        told = self.time(time)
+        bias = self.time(time)
         if self.reads_condition:
-            told = told + self.condition(condition)
-        h = h + told[:, :, None, None]
+            bias = bias + self.condition(condition)
+        h = h + bias[:, :, None, None]
         h = self.second(functional.gelu(self.second_norm(h)))
         return self.short(x) + h
 
@@ -54,12 +54,12 @@ class _Attention(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         n, channels, height, width = x.shape
-        asked = self.asked(self.norm(x)).reshape(
+        projections = self.asked(self.norm(x)).reshape(
             n, 3, self.heads, channels // self.heads, height * width
         )
-        query, key, value = asked.transpose(-1, -2).unbind(1)
-        seen = functional.scaled_dot_product_attention(query, key, value)
-        return x + self.answer(seen.transpose(-1, -2).reshape(n, channels, height, width))
+        query, key, value = projections.transpose(-1, -2).unbind(1)
+        attended = functional.scaled_dot_product_attention(query, key, value)
+        return x + self.answer(attended.transpose(-1, -2).reshape(n, channels, height, width))
 
 
 def _norm(layout: Layout, channels: int) -> nn.Module:
@@ -99,7 +99,9 @@ class UNet(nn.Module):
         before = channels[0]
         for level, wide in enumerate(channels):
             inside = [before] + [wide] * (layout.blocks - 1)
-            self.down.append(nn.ModuleList(_Block(layout, one, wide, time) for one in inside))
+            self.down.append(
+                nn.ModuleList(_Block(layout, channels, wide, time) for channels in inside)
+            )
             before = wide
             if level + 1 < len(channels):
                 self.shrink.append(nn.Conv2d(wide, wide, 3, stride=2, padding=1))
@@ -109,7 +111,9 @@ class UNet(nn.Module):
         self.up, self.enlarge = nn.ModuleList(), nn.ModuleList()
         for level, wide in reversed(list(enumerate(channels))):
             inside = [before + wide] + [wide] * (layout.blocks - 1)
-            self.up.append(nn.ModuleList(_Block(layout, one, wide, time) for one in inside))
+            self.up.append(
+                nn.ModuleList(_Block(layout, channels, wide, time) for channels in inside)
+            )
             before = wide
             if level:
                 self.enlarge.append(nn.Conv2d(wide, wide, 3, padding=1))
@@ -123,17 +127,17 @@ class UNet(nn.Module):
         time = self.time(self._waves(gamma))
         condition = (condition - self.centre) * self.gain
         x = self.enter(functional.pixel_unshuffle(z, self.layout.patch))
-        kept = []
+        skips = []
         for level, blocks in enumerate(self.down):
             for block in blocks:
                 x = block(x, time, condition)
-            kept.append(x)
+            skips.append(x)
             if level < len(self.shrink):
                 x = self.shrink[level](x)
         x = self.middle_first(x, time, condition)
         x = self.middle_second(self.attention(x), time, condition)
         for level, blocks in enumerate(self.up):
-            x = torch.cat([x, kept.pop()], dim=1)
+            x = torch.cat([x, skips.pop()], dim=1)
             for block in blocks:
                 x = block(x, time, condition)
             if level < len(self.enlarge):

@@ -7,7 +7,7 @@ over the d directions too. Layers have biases and the initial weights of ``torch
 both, as the code has and the paper does not say.
 
 Figures 2, 3, 7 and 11 to 15 have commands in ``run.sh`` of FFTYYY/ConceptDynamics-code at commit
-d26bebc; Figure 16 has none. What each sets is a row of ``swingby/data/public_commands.csv``; which
+d26bebc; Figure 16 has none. What each sets is a row of ``public_commands.csv``; which
 figure it belongs to is our reading.
 """
 
@@ -73,7 +73,7 @@ def commands() -> dict[int, dict[str, str]]:
     >>> commands()[29]["hdim"], commands()[29]["lr"]
     ('4', '0.01')
     """
-    text = resources.files("swingby").joinpath("data/public_commands.csv").read_text("utf-8")
+    text = resources.files("swingby").joinpath("lab/figures/public_commands.csv").read_text("utf-8")
     return {int(row["id"]): row for row in csv.DictReader(text.splitlines())}
 
 

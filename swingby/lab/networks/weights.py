@@ -67,3 +67,9 @@ def as_given(setting: Setting, weights: list[Floats]) -> list[Floats]:
     if setting.optimizer.kind == "adamw":
         return [np.array(weight) for weight in weights]
     return rotated(setting, weights, directions(setting).T)
+
+
+def gram(U: Floats) -> Floats:
+    """U U^T, symmetric to the last bit."""
+    W = U @ U.swapaxes(-1, -2)
+    return np.asarray((W + W.swapaxes(-1, -2)) / 2)

@@ -1,4 +1,4 @@
-"""What users call: extremal vectors, the assumptions at some data, and the alignment of neurons."""
+"""Extremal vectors of data, and the alignment of neurons with them."""
 
 from __future__ import annotations
 
@@ -34,25 +34,31 @@ class ExtremalVectors(Framed):
 
     def of(self, kind: str) -> tuple[Extremal, ...]:
         """Those of a kind: "max", "min", "saddle" or "flat"."""
-        return tuple(one for one in self.points if one.kind == kind)
+        return tuple(point for point in self.points if point.kind == kind)
 
     @property
     def euler(self) -> bool | None:
-        r"""Whether :math:`\sum (-1)^{index}` is that of the sphere, as it is of a full list.
+        r"""Whether :math:`\sum (-1)^{index}` equals the Euler characteristic of the sphere.
 
         None where the list is not meant to be full, or a cone is flat.
         """
-        if not self.complete or any(one.kind in ("flat", "degenerate") for one in self.points):
+        if not self.complete or any(point.kind in ("flat", "degenerate") for point in self.points):
             return None
-        return sum(1 - 2 * (one.index % 2) for one in self.points) == (2 if self.dim % 2 else 0)
+        return sum(1 - 2 * (point.index % 2) for point in self.points) == (2 if self.dim % 2 else 0)
 
     def to_grid(self) -> Grid:
         """A line a direction."""
         rows = []
-        for one in self.points:
-            direction = ", ".join(f"{entry:.4f}" for entry in one.direction)
+        for point in self.points:
+            direction = ", ".join(f"{entry:.4f}" for entry in point.direction)
             rows.append(
-                [one.kind, f"{one.value:.4g}", direction, str(len(one.tied)), str(one.index)]
+                [
+                    point.kind,
+                    f"{point.value:.4g}",
+                    direction,
+                    str(len(point.tied)),
+                    str(point.index),
+                ]
             )
         below = ["Those that attract, as far as found from random starts."]
         if self.complete:
@@ -62,13 +68,14 @@ class ExtremalVectors(Framed):
 
     def records(self) -> list[dict[str, Any]]:
         """One row per direction."""
-        return [vars(one) for one in self.points]
+        return [vars(point) for point in self.points]
 
     def to_dict(self) -> dict[str, Any]:
         """The directions as JSON can hold them."""
         names = ("kind", "value", "direction", "vector", "index", "tied", "balls")
         points = [
-            {name: np.asarray(getattr(one, name)).tolist() for name in names} for one in self.points
+            {name: np.asarray(getattr(point, name)).tolist() for name in names}
+            for point in self.points
         ]
         return {"complete": self.complete, "points": points}
 
@@ -148,8 +155,8 @@ class Alignment(Drawn):
     def to_grid(self) -> Grid:
         """A line a direction: neurons that turn to it, and quantiles of their times."""
         rows = []
-        for one in range(int(self.attractor.max(initial=-1)) + 1):
-            mine = self.attractor == one
+        for attractor in range(int(self.attractor.max(initial=-1)) + 1):
+            mine = self.attractor == attractor
             times = np.quantile(self.time[mine], (0.5, 0.9, 1.0))
             direction = ", ".join(f"{entry:.4f}" for entry in self.limit[mine][0])
             rows.append([direction, str(int(mine.sum())), *(f"{value:.2f}" for value in times)])
@@ -201,9 +208,9 @@ def align(X: object, y: object, w: object, a: object, *, angle: float = 0.1) -> 
     if not (size > 0).all():
         raise InvalidInput("w", "a row of zeros", "must have a direction in each row")
     if not (np.abs(outer) >= size * (1 - 1e-9)).all():
-        place = int(np.argmin(np.abs(outer) / size))
-        shown = f"{outer[place]:.3g} beside |w| = {size[place]:.3g}"
-        raise InvalidInput("a", shown, "must be at least |w_j|", "dominated start")
+        worst = int(np.argmin(np.abs(outer) / size))
+        sizes_text = f"{outer[worst]:.3g} beside |w| = {size[worst]:.3g}"
+        raise InvalidInput("a", sizes_text, "must be at least |w_j|", "dominated start")
     if not 0 < angle < math.pi / 2:
         raise InvalidInput("angle", angle, "must lie between 0 and pi/2")
     paths = follow(arrangement, inner, outer)

@@ -83,7 +83,7 @@ def rectified_half_times(first: object, second: object, signal: object) -> Float
     for q in np.argsort(-a):
         z = modes[q]
         if learned:
-            shared = np.array([(z > 0) * one for one in learned]).T
+            shared = np.array([(z > 0) * mode for mode in learned]).T
             z = z - shared @ np.linalg.lstsq(shared, z, rcond=None)[0]
         learned.append(z)
         pivot = float(z @ z)
@@ -93,7 +93,7 @@ def rectified_half_times(first: object, second: object, signal: object) -> Float
 
 
 def growing_modes(first: Floats, second: Floats) -> Floats:
-    """What grows of each concept on each neuron, (d, m); 0 outside its mask."""
+    """The growing mode of each concept on each neuron, (d, m); 0 outside its mask."""
     return np.where((first > 0) & (first + second.T > 0), (first + second.T) / 2, 0.0).T
 
 
@@ -103,7 +103,7 @@ def is_aligned(first: Floats, second: Floats) -> bool:
 
 
 def observed_half_times(first: Floats, second: Floats, signal: Floats, most: float) -> Floats:
-    """The same times of the flow itself, by an ODE solver; nan for those after `most`."""
+    """Half-times of the flow itself, by an ODE solver; nan for times after `most`."""
     from scipy.integrate import solve_ivp
 
     m, d = first.shape
@@ -132,7 +132,7 @@ def draw_start(
     signal = 4 * np.cumprod(np.concatenate([[1.0], 1 / rng.uniform(1.5, 4, d - 1)]))
     W1, W2 = scale * rng.standard_normal((m, d)), scale * rng.standard_normal((d, m))
     if aligned:
-        own = np.arange(m)[:, None] % d == np.arange(d)
-        W1 = np.where(own, np.abs(W1), -np.abs(W1))
-        W2 = np.where(own.T, np.abs(W2), W2)
+        assigned = np.arange(m)[:, None] % d == np.arange(d)
+        W1 = np.where(assigned, np.abs(W1), -np.abs(W1))
+        W2 = np.where(assigned.T, np.abs(W2), W2)
     return W1, W2, signal

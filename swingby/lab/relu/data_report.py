@@ -1,4 +1,4 @@
-r"""Noisy linear data, and what the paper asks of it, as far as a sample can tell.
+r"""Noisy linear data, and the assumptions of the paper tested on a sample.
 
 The statements are those of "Simplicity bias and optimization threshold in two-layer networks"
 (Boursier and Flammarion) as its reviews and the authors' replies tell them: x has a symmetric
@@ -25,12 +25,12 @@ from swingby.theory.verdict import Verdict, all_hold, from_sign, yes
 
 FAMILIES = ("gaussian", "gap")
 #: Directions of x this near to beta's hyperplane are left out of "gap": chosen, not fitted.
-GAP = 0.3
+_GAP = 0.3
 #: A distribution is refuted at this level; a sample never proves one.
-LEVEL = 0.01
+_LEVEL = 0.01
 _FLIPS = 400
 #: Size of numbers in data at most: their fourth powers, n of them added, are floats.
-LARGEST = 1e60
+_LARGEST = 1e60
 
 
 def draw(
@@ -44,7 +44,7 @@ def draw(
         raise InvalidInput("family", family, f"must be among {', '.join(FAMILIES)}")
     X = rng.standard_normal((n, d))
     while family == "gap":
-        outside = np.abs(X[:, 0]) < GAP * np.linalg.norm(X, axis=1)
+        outside = np.abs(X[:, 0]) < _GAP * np.linalg.norm(X, axis=1)
         if not outside.any():
             break
         X[outside] = rng.standard_normal((int(outside.sum()), d))
@@ -52,7 +52,7 @@ def draw(
 
 
 @dataclass(frozen=True)
-class Statement:
+class DataStatement:
     """One thing that is asked of data; its margin is log10 of (upper side)/(lower side)."""
 
     id: str
@@ -65,37 +65,46 @@ class Statement:
 
 @dataclass(frozen=True, eq=False)
 class DataReport(Framed):
-    """What data say about the paper's assumptions. Made by :func:`check`."""
+    """The paper's assumptions judged on data. Made by :func:`check`."""
 
-    statements: tuple[Statement, ...]
+    statements: tuple[DataStatement, ...]
     #: The extremal vectors of the data.
     points: tuple[Extremal, ...]
 
-    def __getitem__(self, id: str) -> Statement:
-        for one in self.statements:
-            if one.id == id:
-                return one
+    def __getitem__(self, id: str) -> DataStatement:
+        for statement in self.statements:
+            if statement.id == id:
+                return statement
         raise InvalidInput("id", id, f"must be among {', '.join(s.id for s in self.statements)}")
 
     @property
     def verdict(self) -> Verdict:
         """Of all statements together."""
-        return all_hold(one.verdict for one in self.statements)
+        return all_hold(statement.verdict for statement in self.statements)
 
     def to_grid(self) -> Grid:
         """A line a statement."""
         rows = []
-        for one in self.statements:
-            margin = "any" if one.margin == math.inf else f"{one.margin:.2f}"
-            margin = "-" if math.isnan(one.margin) else margin
-            rows.append([one.id, one.says, one.source, one.observed, margin, str(one.verdict)])
+        for statement in self.statements:
+            margin = "any" if statement.margin == math.inf else f"{statement.margin:.2f}"
+            margin = "-" if math.isnan(statement.margin) else margin
+            rows.append(
+                [
+                    statement.id,
+                    statement.says,
+                    statement.source,
+                    statement.observed,
+                    margin,
+                    str(statement.verdict),
+                ]
+            )
         columns = ("", "says", "source", "observed", ">margin", "verdict")
         below = ["A sample can refute a distribution, at level 1 %; it cannot prove one."]
         return Grid("What is asked of the data", columns, rows, below=below)
 
     def records(self) -> list[dict[str, Any]]:
         """One row per statement."""
-        return [vars(one) for one in self.statements]
+        return [vars(statement) for statement in self.statements]
 
     def to_dict(self) -> dict[str, Any]:
         """The statements as JSON can hold them."""
@@ -104,7 +113,7 @@ class DataReport(Framed):
 
 
 def check(X: object, y: object, *, seed: int = 0) -> DataReport:
-    r"""What some data say about the assumptions of the optimization threshold.
+    r"""Judge the assumptions of the optimization threshold on data.
 
     Symmetric x, by :math:`E|x + x'| \ge E|x - x'|`, equal only for symmetric x; noise independent
     of x, by correlations of residuals and their squares with functions of x; a second moment that
@@ -129,11 +138,16 @@ def check(X: object, y: object, *, seed: int = 0) -> DataReport:
     x, values = data(X, y)
     sizes = np.abs(x).max(axis=1)
     for name, low, high in (("X", sizes.min(), sizes.max()), ("y", 1, np.abs(values).max())):
-        if low < 1 / LARGEST or high > LARGEST:
-            shown, required = f"{low:.3g} to {high:.3g}", f"must lie within {LARGEST:g} in size"
-            raise InvalidInput(name, shown, f"{required}, and points not below {1 / LARGEST:g}")
-    found = extremal_vectors(X, y, seed=seed)
-    points = found.points
+        if low < 1 / _LARGEST or high > _LARGEST:
+            sizes_text, required = (
+                f"{low:.3g} to {high:.3g}",
+                f"must lie within {_LARGEST:g} in size",
+            )
+            raise InvalidInput(
+                name, sizes_text, f"{required}, and points not below {1 / _LARGEST:g}"
+            )
+    extremal = extremal_vectors(X, y, seed=seed)
+    points = extremal.points
     n, d = x.shape
     rng = np.random.default_rng(seed)
     beta = np.asarray(np.linalg.lstsq(x, values, rcond=None)[0], np.float64)
@@ -147,32 +161,32 @@ def check(X: object, y: object, *, seed: int = 0) -> DataReport:
     enough = math.log10(n / (2 * d))
     # The angle about beta's hyperplane without data, against that of least squares.
     cosine = np.abs(x @ beta) / np.linalg.norm(x, axis=1) / max(float(np.linalg.norm(beta)), 1e-300)
-    least, usual = float(cosine.min()), math.sqrt(d / n)
-    gap = math.log10(max(least, 1e-300) / usual)
+    smallest, usual = float(cosine.min()), math.sqrt(d / n)
+    gap = math.log10(max(smallest, 1e-300) / usual)
 
-    more = "" if found.complete else " found; there may be more"
-    count = f"{len(points)}{more}: {', '.join(one.kind for one in points)}"
-    two = from_sign(-1 if len(points) != 2 else 0 if found.complete else None)
+    more = "" if extremal.complete else " found; there may be more"
+    count = f"{len(points)}{more}: {', '.join(point.kind for point in points)}"
+    two = from_sign(-1 if len(points) != 2 else 0 if extremal.complete else None)
     spread = f"eigenvalues {eigenvalues[0]:.3g} to {eigenvalues[-1]:.3g}"
-    angles = f"least |cos(x, beta)| {least:.3g}, sqrt(d/n) {usual:.3g}"
-    near = "no data within sqrt(d/n) of the hyperplane of beta"
+    angles = f"least |cos(x, beta)| {smallest:.3g}, sqrt(d/n) {usual:.3g}"
+    clear = "no data within sqrt(d/n) of the hyperplane of beta"
     singular = "E x x^T exists and is not singular"
     size = f"n = {n}, 2 d = {2 * d}"
     rows = (
-        Statement("symmetric", "x has a symmetric distribution", "Assumption 1", *symmetric),
-        Statement("noise", "the noise is independent of x", "Assumption 1", *independent),
-        Statement("moments", singular, "least squares", spread, moment, yes(moment >= 0)),
-        Statement("n", "n > 2 d", "loss (1 - 2d/n) sigma^2", size, enough, yes(enough > 0)),
-        Statement("gap", near, "ours; see docs/relu.md", angles, gap, yes(gap >= 0)),
-        Statement("two", "exactly two extremal vectors", "G_n", count, math.nan, two),
+        DataStatement("symmetric", "x has a symmetric distribution", "Assumption 1", *symmetric),
+        DataStatement("noise", "the noise is independent of x", "Assumption 1", *independent),
+        DataStatement("moments", singular, "least squares", spread, moment, yes(moment >= 0)),
+        DataStatement("n", "n > 2 d", "loss (1 - 2d/n) sigma^2", size, enough, yes(enough > 0)),
+        DataStatement("gap", clear, "ours; see docs/relu.md", angles, gap, yes(gap >= 0)),
+        DataStatement("two", "exactly two extremal vectors", "G_n", count, math.nan, two),
     )
     return DataReport(rows, points)
 
 
 def _of_p(p: float) -> tuple[str, float, Verdict]:
-    """What a test with this p value says: it may refute, never prove."""
-    verdict = Verdict.FAILS if p < LEVEL else Verdict.UNDECIDED
-    return f"p = {p:.3g}", math.log10(p / LEVEL), verdict
+    """The verdict of a test with this p value: it may refute, never prove."""
+    verdict = Verdict.FAILS if p < _LEVEL else Verdict.UNDECIDED
+    return f"p = {p:.3g}", math.log10(p / _LEVEL), verdict
 
 
 def _symmetric(x: Floats, rng: np.random.Generator) -> float:
@@ -198,14 +212,14 @@ def _independent(x: Floats, residual: Floats, rng: np.random.Generator) -> float
 
     def largest(noise: Floats) -> float:
         best = 0.0
-        for some in (noise, noise * noise):
-            centred = some - some.mean()
+        for values in (noise, noise * noise):
+            centred = values - values.mean()
             length = float(np.linalg.norm(centred))
             best = max(best, float(np.abs(centred @ features).max()) / max(length, 1e-300))
         return best
 
     if np.linalg.norm(residual) <= 1e-12 * max(1.0, float(np.linalg.norm(x))):
         return 1.0
-    seen = largest(residual)
+    observed = largest(residual)
     null = [largest(residual[rng.permutation(len(x))]) for _ in range(_FLIPS)]
-    return (1 + sum(one >= seen for one in null)) / (1 + _FLIPS)
+    return (1 + sum(correlation >= observed for correlation in null)) / (1 + _FLIPS)

@@ -35,7 +35,7 @@ from swingby.theory.balls import precision
 Floats = NDArray[np.float64]
 
 #: What floats leave open, relative to the sizes compared: it is decided in rational numbers.
-DOUBT = 1e-9
+_DOUBT = 1e-9
 #: Faces looked at together, and at most.
 _TOGETHER, MOST_FACES = 2**15, 3 * 10**8
 
@@ -53,22 +53,22 @@ class Arrangement:
     @cached_property
     def normals(self) -> Floats:
         """The normals of length 1, (h, d)."""
-        raw = np.array([[float(entry) for entry in one] for one in self.lines])
+        raw = np.array([[float(entry) for entry in line] for line in self.lines])
         return raw / self._lengths[:, None] if len(raw) else np.zeros((0, self.dim))
 
     @cached_property
     def kinks(self) -> Floats:
         """kappa_h |u_h|: the jumps where normals have length 1, (h,)."""
-        return np.array([float(one) for one in self.jumps]) * self._lengths
+        return np.array([float(jump) for jump in self.jumps]) * self._lengths
 
     @cached_property
     def _lengths(self) -> Floats:
-        return np.array([math.hypot(*map(float, one)) for one in self.lines])
+        return np.array([math.hypot(*map(float, line)) for line in self.lines])
 
     @cached_property
     def slope(self) -> Floats:
         """L, (d,)."""
-        return np.array([float(one) for one in self.linear])
+        return np.array([float(entry) for entry in self.linear])
 
     @cached_property
     def size(self) -> float:
@@ -87,14 +87,16 @@ class Arrangement:
 
 
 def data(X: object, y: object) -> tuple[Floats, Floats]:
-    """Points (n, d) and values (n,), as arrays; wrong ones are refused."""
+    """Points (n, d) and values (n,) as arrays, validated."""
     points, values = numbers.real_array(X, "X"), numbers.real_array(y, "y")
     if points.ndim != 2 or points.shape[1] < 2:
-        shown = f"an array of shape {points.shape}"
-        raise InvalidInput("X", shown, "must have shape (n, d), d >= 2")
+        shape_text = f"an array of shape {points.shape}"
+        raise InvalidInput("X", shape_text, "must have shape (n, d), d >= 2")
     if values.shape != points.shape[:1]:
-        shown = f"an array of shape {values.shape}"
-        raise InvalidInput("y", shown, f"must have one value for each of the {len(points)} points")
+        shape_text = f"an array of shape {values.shape}"
+        raise InvalidInput(
+            "y", shape_text, f"must have one value for each of the {len(points)} points"
+        )
     empty = np.flatnonzero(~points.any(axis=1))
     if len(empty):
         requirement = "must have no point at 0: no w tells it"
@@ -103,25 +105,30 @@ def data(X: object, y: object) -> tuple[Floats, Floats]:
 
 
 def arrange(X: object, y: object) -> Arrangement:
-    """The arrangement of some data, exactly."""
+    """The arrangement of data, exactly."""
     points, values = data(X, y)
     n, d = points.shape
     linear = [Fraction(0)] * d
     jumps: dict[tuple[Fraction, ...], Fraction] = {}
-    shown: dict[tuple[Fraction, ...], tuple[Fraction, ...]] = {}
+    original: dict[tuple[Fraction, ...], tuple[Fraction, ...]] = {}
     for point, value in zip(points, values, strict=True):
         x, weight = [Fraction(float(entry)) for entry in point], Fraction(float(value)) / n
         first = next(entry for entry in x if entry)
         line = tuple(entry / first for entry in x)
-        u = shown.setdefault(line, tuple(x))
-        factor = next(mine / other for mine, other in zip(x, u, strict=True) if other)
+        u = original.setdefault(line, tuple(x))
+        factor = next(
+            mine / base_entry for mine, base_entry in zip(x, u, strict=True) if base_entry
+        )
         # y relu(c u w) is y c relu(u w) for c > 0, and y |c| (relu(u w) - u w) for c < 0.
         jumps[line] = jumps.get(line, Fraction(0)) + weight * abs(factor)
         if factor < 0:
             linear = [a + weight * factor * b for a, b in zip(linear, u, strict=True)]
-    kept = [line for line, jump in jumps.items() if jump]
+    kinked = [line for line, jump in jumps.items() if jump]
     return Arrangement(
-        d, tuple(shown[one] for one in kept), tuple(jumps[one] for one in kept), tuple(linear)
+        d,
+        tuple(original[kink] for kink in kinked),
+        tuple(jumps[kink] for kink in kinked),
+        tuple(linear),
     )
 
 
@@ -156,10 +163,10 @@ class Face:
 
 
 def enumerate_critical(arrangement: Arrangement) -> tuple[Extremal, ...]:
-    """All critical directions, one certificate each.
+    """All critical directions, each with a certificate.
 
     Every face has a ray of the arrangement in its closure, so the faces around all rays are all
-    faces. Floats dismiss a face by a margin of :data:`DOUBT`; what is left is decided exactly.
+    faces. Floats dismiss a face by a margin of :data:`_DOUBT`; what is left is decided exactly.
     """
     if not len(arrangement.lines):
         # G_n is linear, and if it is 0 every direction is critical.
@@ -169,20 +176,20 @@ def enumerate_critical(arrangement: Arrangement) -> tuple[Extremal, ...]:
         return (Extremal(np.eye(d)[0], np.zeros(d), 0.0, "flat", 0, ()),)
     rank = int(np.linalg.matrix_rank(arrangement.normals))
     if rank < arrangement.dim:
-        shown = f"lines of rank {rank}"
-        raise InvalidInput("X", shown, "must have points with a kink that span the space")
+        rank_text = f"lines of rank {rank}"
+        raise InvalidInput("X", rank_text, "must have points with a kink that span the space")
     if arrangement.faces() > MOST_FACES:
         requirement = f"must have at most {MOST_FACES:.0e} faces; method='starts' has no limit"
         raise InvalidInput("X", f"an arrangement of {arrangement.faces():.1e}", requirement)
-    found: dict[Face, list[Extremal]] = {}
+    certified: dict[Face, list[Extremal]] = {}
     for ties, others in _rays(arrangement):
         for face in _suspects(arrangement, ties, others):
-            if face not in found:
-                found[face] = certify_face(arrangement, face)
-    every = [one for some in found.values() for one in some]
-    flat = [one for one in every if one.kind == "flat"][:1]
-    points = [one for one in every if one.kind != "flat"]
-    return tuple(sorted([*points, *flat], key=lambda one: -one.value))
+            if face not in certified:
+                certified[face] = certify_face(arrangement, face)
+    every = [point for group in certified.values() for point in group]
+    flat = [point for point in every if point.kind == "flat"][:1]
+    points = [point for point in every if point.kind != "flat"]
+    return tuple(sorted([*points, *flat], key=lambda point: -point.value))
 
 
 def _rays(arrangement: Arrangement) -> Iterator[tuple[NDArray[np.int64], Floats]]:
@@ -198,8 +205,8 @@ def _rays(arrangement: Arrangement) -> Iterator[tuple[NDArray[np.int64], Floats]
 
 
 def _special(ties: Any) -> InvalidInput:
-    shown = "points on lines " + ", ".join(map(str, ties))
-    return InvalidInput("X", shown, "must lie in general position, but these are dependent")
+    ties_text = "points on lines " + ", ".join(map(str, ties))
+    return InvalidInput("X", ties_text, "must lie in general position, but these are dependent")
 
 
 def _suspects(arrangement: Arrangement, ties: NDArray[np.int64], rays: Floats) -> Iterator[Face]:
@@ -208,11 +215,11 @@ def _suspects(arrangement: Arrangement, ties: NDArray[np.int64], rays: Floats) -
     inside = rays @ normals.T
     np.put_along_axis(inside, ties, np.inf, axis=1)
     if (np.abs(inside) < 1e-12).any():
-        place = int(np.argmin(np.abs(inside).min(axis=1)))
-        raise _special([*ties[place], int(np.abs(inside[place]).argmin())])
+        worst = int(np.argmin(np.abs(inside).min(axis=1)))
+        raise _special([*ties[worst], int(np.abs(inside[worst]).argmin())])
     np.put_along_axis(inside, ties, 0.0, axis=1)
     rows, jumps = normals[ties], kinks[ties]
-    doubt = DOUBT * arrangement.size
+    doubt = _DOUBT * arrangement.size
     for side in (1, -1):
         signs = side * np.sign(inside)
         base = arrangement.gradient(signs > 0)
@@ -224,23 +231,23 @@ def _suspects(arrangement: Arrangement, ties: NDArray[np.int64], rays: Floats) -
             gram = np.einsum("bkd,bld->bkl", R, R)
             c = np.linalg.solve(gram, np.einsum("bkd,bd->bk", R, D)[..., None])[..., 0]
             eta = -c / jumps[:, zero]
-            slack = DOUBT * (1 + arrangement.size / np.abs(jumps[:, zero]))
+            slack = _DOUBT * (1 + arrangement.size / np.abs(jumps[:, zero]))
             # Of nearly dependent lines floats say nothing.
             bad = np.linalg.det(gram) < 1e-8
             open_ = ((eta > -slack) & (eta < 1 + slack)).all(axis=1) | bad
             D = D - np.einsum("bk,bkd->bd", c, R)
             on_ties = np.einsum("bkd,bd->bk", rows, D) * at
             for s in (1, -1):
-                left = open_ & ((s * on_ties > -doubt).all(axis=1) | bad)
-                places = np.flatnonzero(left)
+                remaining = open_ & ((s * on_ties > -doubt).all(axis=1) | bad)
+                places = np.flatnonzero(remaining)
                 if not len(places):
                     continue
                 same = s * (D[places] @ normals.T) * signs[places] > -doubt
-                for place in places[same.all(axis=1) | bad[places]]:
-                    active = signs[place] > 0
-                    active[ties[place][on]] = True
-                    tied = tuple(sorted(int(k) for k in ties[place][zero]))
-                    yield Face(tied, tuple(bool(one) for one in active))
+                for index in places[same.all(axis=1) | bad[places]]:
+                    active = signs[index] > 0
+                    active[ties[index][on]] = True
+                    tied = tuple(sorted(int(k) for k in ties[index][zero]))
+                    yield Face(tied, tuple(bool(flag) for flag in active))
 
 
 def certify_face(arrangement: Arrangement, face: Face) -> list[Extremal]:
@@ -251,9 +258,9 @@ def certify_face(arrangement: Arrangement, face: Face) -> list[Extremal]:
         return flint.fmpq(number.numerator, number.denominator)
 
     d, tied, special = arrangement.dim, face.tied, False
-    lines = [[rational(entry) for entry in one] for one in arrangement.lines]
-    jumps = [rational(one) for one in arrangement.jumps]
-    D = [rational(one) for one in arrangement.linear]
+    lines = [[rational(entry) for entry in line] for line in arrangement.lines]
+    jumps = [rational(jump) for jump in arrangement.jumps]
+    D = [rational(entry) for entry in arrangement.linear]
     for u, jump, active in zip(lines, jumps, face.active, strict=True):
         if active:
             D = [a + jump * b for a, b in zip(D, u, strict=True)]
@@ -262,24 +269,24 @@ def certify_face(arrangement: Arrangement, face: Face) -> list[Extremal]:
         right = flint.fmpq_mat([[_dot(lines[k], D)] for k in tied])
         solved = gram.solve(right)
         c = [solved[k, 0] for k in range(len(tied))]
-        eta = [-one / jumps[k] for one, k in zip(c, tied, strict=True)]
-        special = any(one in (0, 1) for one in eta)
-        if not all(0 <= one <= 1 for one in eta):
+        eta = [-coefficient / jumps[k] for coefficient, k in zip(c, tied, strict=True)]
+        special = any(share in (0, 1) for share in eta)
+        if not all(0 <= share <= 1 for share in eta):
             return []
-        for one, k in zip(c, tied, strict=True):
-            D = [a - one * b for a, b in zip(D, lines[k], strict=True)]
+        for coefficient, k in zip(c, tied, strict=True):
+            D = [a - coefficient * b for a, b in zip(D, lines[k], strict=True)]
     if not any(D):
         return [Extremal(np.zeros(d), np.zeros(d), 0.0, "flat", 0, tied)]
-    found = []
+    points = []
     for s in (1, -1):
-        w = [s * one for one in D]
+        w = [s * entry for entry in D]
         if all(
             _dot(u, w) * (1 if active else -1) > 0
             for k, (u, active) in enumerate(zip(lines, face.active, strict=True))
             if k not in tied
         ):
-            found.append(_extremal(w, s, [jumps[k] for k in tied], tied))
-    return [replace(one, kind="degenerate") for one in found] if special else found
+            points.append(_extremal(w, s, [jumps[k] for k in tied], tied))
+    return [replace(point, kind="degenerate") for point in points] if special else points
 
 
 def _extremal(w: list[Any], s: int, jumps: list[Any], tied: tuple[int, ...]) -> Extremal:
@@ -289,16 +296,16 @@ def _extremal(w: list[Any], s: int, jumps: list[Any], tied: tuple[int, ...]) -> 
     d = len(w)
     with precision(128):
         length = flint.arb(_dot(w, w)).sqrt()
-        balls = [flint.arb(one) / length for one in w]
-        shown = tuple(ball.str(20) for ball in balls)
+        balls = [flint.arb(entry) / length for entry in w]
+        digits = tuple(ball.str(20) for ball in balls)
     direction = np.array([float(ball.mid()) for ball in balls])
     value = s * float(length.mid())
     # Falling along the face if G > 0, by the cosine; across it at each kink that is concave.
-    index = (d - 1 - len(tied) if s > 0 else 0) + sum(one < 0 for one in jumps)
+    index = (d - 1 - len(tied) if s > 0 else 0) + sum(jump < 0 for jump in jumps)
     kind = "max" if index == d - 1 else "min" if index == 0 else "saddle"
-    return Extremal(direction, value * direction, value, kind, index, tied, shown)
+    return Extremal(direction, value * direction, value, kind, index, tied, digits)
 
 
 def _dot(a: list[Any], b: list[Any]) -> Any:
     """The product of two rational vectors."""
-    return sum((one * other for one, other in zip(a, b, strict=True)), 0 * a[0])
+    return sum((first * second for first, second in zip(a, b, strict=True)), 0 * a[0])

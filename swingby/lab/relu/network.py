@@ -1,4 +1,4 @@
-r"""A network of one hidden layer, trained on all data by small steps, as in the paper's setting.
+r"""Training of a two-layer ReLU network on all data by small steps, as in the paper's setting.
 
 .. math:: f(x) = \sum_j a_j\, \phi(w_j \cdot x), \qquad L = \frac1n \sum_k (f(x_k) - y_k)^2,
 
@@ -24,7 +24,7 @@ _STILL, _SPAN = 1e-4, 25.0
 
 
 @dataclass(frozen=True, eq=False)
-class Trained:
+class TrainedNetwork:
     """A network after training: w (m, d), a (m,), mean square error, time, whether it has ended."""
 
     w: Floats
@@ -51,7 +51,7 @@ def train(
     step: float = 0.05,
     most: float = 2000.0,
     floor: float = 0.0,
-) -> Trained:
+) -> TrainedNetwork:
     """Train until the loss no longer falls or is below `floor`, or for a time `most`."""
     if variant not in VARIANTS:
         raise InvalidInput("variant", variant, f"must be among {', '.join(VARIANTS)}")
@@ -89,7 +89,7 @@ def train(
         clock += h
         if not math.isfinite(loss):
             raise InvalidInput("step", step, "must be small enough for training to be stable")
-    return Trained(w, a, loss, clock, settled)
+    return TrainedNetwork(w, a, loss, clock, settled)
 
 
 def _activation(inside: Floats, variant: str) -> tuple[Floats, Floats]:
@@ -108,8 +108,8 @@ class _Adam:
     RATE = 1e-3
 
     def __init__(self, *weights: Floats) -> None:
-        self._first = [np.zeros_like(one) for one in weights]
-        self._second = [np.zeros_like(one) for one in weights]
+        self._first = [np.zeros_like(weight) for weight in weights]
+        self._second = [np.zeros_like(weight) for weight in weights]
         self._steps = 0
 
     def move(self, w: Floats, a: Floats, down_w: Floats, down_a: Floats) -> float:
@@ -125,7 +125,7 @@ class _Adam:
 
 
 def halves_fit(points: Floats, values: Floats) -> tuple[float, bool]:
-    """Least squares on each half, x . beta > 0 and not, with beta that of all points.
+    """Least squares on each half, x . beta > 0 and not, with beta of least squares on all points.
 
     The mean square error, and whether both solutions split the points as beta does: only then are
     the halves what two neurons along them would see.
@@ -133,9 +133,9 @@ def halves_fit(points: Floats, values: Floats) -> tuple[float, bool]:
     beta = np.linalg.lstsq(points, values, rcond=None)[0]
     on = points @ beta > 0
     total, same = 0.0, True
-    for part in (on, ~on):
-        if part.any():
-            own = np.linalg.lstsq(points[part], values[part], rcond=None)[0]
-            total += float(np.square(values[part] - points[part] @ own).sum())
-            same &= bool(((points @ own > 0) == on).all())
+    for half in (on, ~on):
+        if half.any():
+            solution = np.linalg.lstsq(points[half], values[half], rcond=None)[0]
+            total += float(np.square(values[half] - points[half] @ solution).sum())
+            same &= bool(((points @ solution > 0) == on).all())
     return total / len(values), same

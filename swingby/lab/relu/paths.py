@@ -45,9 +45,9 @@ class Paths:
     def at(self, time: float) -> Floats:
         """Directions at a time, (m, d)."""
         rows = np.arange(self.w.shape[1])
-        place = (self.t <= time).sum(axis=0) - 1
-        w, v = self.w[place, rows], self.v[place, rows]
-        rest = time - self.t[place, rows]
+        arc = (self.t <= time).sum(axis=0) - 1
+        w, v = self.w[arc, rows], self.v[arc, rows]
+        rest = time - self.t[arc, rows]
         speed = np.maximum(np.linalg.norm(v, axis=1), 1e-300)
         along, across = _parts(w, v, self.excess)
         # The inverse of :func:`duration`.
@@ -57,16 +57,16 @@ class Paths:
 
     def aligned_after(self, angle: float) -> Floats:
         """Time after which a neuron stays within an angle (radians) of its limit, (m,)."""
-        found = np.full(len(self.limit), math.nan)
+        times = np.full(len(self.limit), math.nan)
         for j, limit in enumerate(self.limit):
             if self.ended[j] and limit.any():
                 w = self.w[:, j]
                 cosine = w @ limit / np.maximum(np.linalg.norm(w, axis=1), 1e-300)
                 outside = np.flatnonzero(cosine < math.cos(angle))
-                place = int(outside[-1]) if len(outside) else 0
-                within = self._within(place, j, limit, angle) if len(outside) else 0.0
-                found[j] = self.t[place, j] + within
-        return found
+                arc = int(outside[-1]) if len(outside) else 0
+                within = self._within(arc, j, limit, angle) if len(outside) else 0.0
+                times[j] = self.t[arc, j] + within
+        return times
 
     def _within(self, place: int, j: int, limit: Floats, angle: float) -> float:
         """Time from a corner to the angle, on the piece that follows."""
@@ -84,8 +84,8 @@ class Paths:
                 low = middle
             else:
                 high = middle
-        whole = float(np.linalg.norm(end - w)) / max(speed, 1e-300)
-        return float(duration(w, v, high * whole, c))
+        length = float(np.linalg.norm(end - w)) / max(speed, 1e-300)
+        return float(duration(w, v, high * length, c))
 
 
 def duration(w: Floats, v: Floats, tau: Any, c: Any) -> Any:
@@ -112,7 +112,7 @@ def follow(arrangement: Arrangement, w: Floats, a: Floats) -> Paths:
     active = w @ normals.T > 0
     v = side[:, None] * arrangement.gradient(active)
     clock, done = np.zeros(m), np.zeros(m, bool)
-    held = np.zeros((m, h), bool)
+    on_line = np.zeros((m, h), bool)
     corners, times, speeds = [w.copy()], [clock.copy()], [v.copy()]
     for _ in range(_EVENTS * h + 10):
         inside, rate = w @ normals.T, v @ normals.T
@@ -120,29 +120,30 @@ def follow(arrangement: Arrangement, w: Floats, a: Floats) -> Paths:
         away = np.where(active, 1.0, -1.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             gap = np.maximum(away * inside, 0) / np.abs(rate)
-        tau = np.where((away * rate < 0) & ~held, gap, np.inf)
+        tau = np.where((away * rate < 0) & ~on_line, gap, np.inf)
         k = tau.argmin(axis=1) if h else np.zeros(m, int)
         step = tau[np.arange(m), k] if h else np.full(m, np.inf)
-        done |= ~np.isfinite(step) | (held.sum(axis=1) >= arrangement.dim - 1)
+        done |= ~np.isfinite(step) | (on_line.sum(axis=1) >= arrangement.dim - 1)
         if done.all():
             break
         moving = np.flatnonzero(~done)
         clock[moving] += duration(w[moving], v[moving], step[moving], excess[moving])
         w[moving] += step[moving, None] * v[moving]
         for j in moving:
-            _meet(arrangement, int(k[j]), side[j], active[j], held[j], v[j])
+            _meet(arrangement, int(k[j]), side[j], active[j], on_line[j], v[j])
         corners.append(w.copy())
         times.append(clock.copy())
         speeds.append(v.copy())
     speed = np.linalg.norm(v, axis=1)
-    ray = held.sum(axis=1) >= arrangement.dim - 1
+    ray = on_line.sum(axis=1) >= arrangement.dim - 1
     limit = np.where(
         ray[:, None],
         w / np.maximum(np.linalg.norm(w, axis=1), 1e-300)[:, None],
         np.where((speed > 0)[:, None], v / np.maximum(speed, 1e-300)[:, None], 0.0),
     )
     faces = tuple(
-        Face(tuple(np.flatnonzero(held[j]).tolist()), tuple(active[j].tolist())) for j in range(m)
+        Face(tuple(np.flatnonzero(on_line[j]).tolist()), tuple(active[j].tolist()))
+        for j in range(m)
     )
     return Paths(np.stack(corners), np.stack(times), np.stack(speeds), excess, limit, faces, done)
 
@@ -152,7 +153,7 @@ def _meet(
     k: int,
     side: float,
     active: NDArray[np.bool_],
-    held: NDArray[np.bool_],
+    on_line: NDArray[np.bool_],
     v: Floats,
 ) -> None:
     """A neuron meets line k: it crosses, or slides; what is active and held (h,), and v change.
@@ -160,7 +161,7 @@ def _meet(
     On a hyperplane that is held w is orthogonal to it, whatever rounding says.
     """
     normals, kinks = arrangement.normals, arrangement.kinks
-    lines = [int(one) for one in np.flatnonzero(held)]
+    lines = [int(line) for line in np.flatnonzero(on_line)]
     if not lines:
         jump = (-1 if active[k] else 1) * side * kinks[k] * normals[k]
         if (v @ normals[k]) * ((v + jump) @ normals[k]) > 0:
@@ -177,12 +178,12 @@ def _meet(
     base = arrangement.gradient(active)
     columns = (kinks[lines, None] * normals[lines]).T
     eta = lsq_linear(columns, -base, bounds=(0, 1), method="bvls", tol=1e-14).x
-    free = (eta > 1e-9) & (eta < 1 - 1e-9)
-    eta = np.where(free, eta, np.round(eta))
-    if free.any():
-        rest = base + columns[:, ~free] @ eta[~free]
-        eta[free] = np.linalg.lstsq(columns[:, free], -rest, rcond=None)[0]
-    active[lines], held[lines] = ~free & (eta > 0.5), free
+    inside = (eta > 1e-9) & (eta < 1 - 1e-9)
+    eta = np.where(inside, eta, np.round(eta))
+    if inside.any():
+        rest = base + columns[:, ~inside] @ eta[~inside]
+        eta[inside] = np.linalg.lstsq(columns[:, inside], -rest, rcond=None)[0]
+    active[lines], on_line[lines] = ~inside & (eta > 0.5), inside
     v[:] = side * (base + columns @ eta)
 
 
@@ -193,9 +194,11 @@ def attractors(
     w = rng.standard_normal((2 * starts, arrangement.dim))
     w /= np.linalg.norm(w, axis=1)[:, None]
     paths = follow(arrangement, w, np.repeat([1.0, -1.0], starts))
-    ended = [face for face, one in zip(paths.faces, paths.ended, strict=True) if one]
-    found = {face: certify_face(arrangement, face) for face in dict.fromkeys(ended)}
-    lost = len(w) - len(ended) + sum(not found[face] for face in ended)
-    flat = [one for some in found.values() for one in some if one.kind == "flat"][:1]
-    rest = [one for some in found.values() for one in some if one.kind in ("max", "min")]
+    ended = [face for face, complete in zip(paths.faces, paths.ended, strict=True) if complete]
+    certified = {face: certify_face(arrangement, face) for face in dict.fromkeys(ended)}
+    lost = len(w) - len(ended) + sum(not certified[face] for face in ended)
+    flat = [point for points in certified.values() for point in points if point.kind == "flat"][:1]
+    rest = [
+        point for points in certified.values() for point in points if point.kind in ("max", "min")
+    ]
     return tuple(sorted([*rest, *flat], key=lambda one: -one.value)), lost

@@ -1,4 +1,4 @@
-"""What is run: cells of data sets, each a pure function of its names and the seed."""
+"""Cells of the threshold study: data sets, each a pure function of its names and the seed."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _FIRST, _THEN = 12, 60
 
 
 @dataclass(frozen=True)
-class Cell:
-    """Some data sets of one kind, looked at in one way."""
+class ThresholdCell:
+    """Data sets of a kind, measured in the same way."""
 
     kind: str
     family: str
@@ -43,83 +43,83 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """The name under which the cell is kept."""
-        shown = f" {self.variant}" if self.variant != "relu" else ""
-        return f"{self.kind} {self.family} d={self.d} n={self.n} runs={self.runs}{shown}"
+        """The name of the cell in a file."""
+        suffix = f" {self.variant}" if self.variant != "relu" else ""
+        return f"{self.kind} {self.family} d={self.d} n={self.n} runs={self.runs}{suffix}"
 
 
-def cells(quick: bool) -> list[Cell]:
-    """The cells of the full study, or of one for five minutes."""
-    found = []
+def cells(quick: bool) -> list[ThresholdCell]:
+    """The cells of the full study, or of the quick study of five minutes."""
+    every = []
     for d in (2, 3, 4) if quick else (2, 3, 4, 5, 6):
         for n in (8, 16, 32, 64) if quick else (8, 16, 32, 64, 128):
-            found.append(Cell("two", "gap", d, n, 60 if quick else 120))
+            every.append(ThresholdCell("two", "gap", d, n, 60 if quick else 120))
         for n in (16, 64) if quick else (16, 64, 256):
-            found.append(Cell("two", "gaussian", d, n, 60 if quick else 120))
+            every.append(ThresholdCell("two", "gaussian", d, n, 60 if quick else 120))
     for d, n in ((3, 16), (3, 48)) if quick else ((3, 16), (3, 48), (3, 128), (4, 16), (4, 32)):
-        found.append(Cell("complete", "gaussian", d, n, 20 if quick else 40))
+        every.append(ThresholdCell("complete", "gaussian", d, n, 20 if quick else 40))
     for family in FAMILIES:
         for d in (2, 3) if quick else (2, 3, 4, 5):
             for times in (5, 16, 50) if quick else (5, 10, 16, 30, 50):
-                found.append(Cell("link", family, d, times * d, 10 if quick else 30))
-            found.append(Cell("align", family, d, 16 * d, 5 if quick else 20))
+                every.append(ThresholdCell("link", family, d, times * d, 10 if quick else 30))
+            every.append(ThresholdCell("align", family, d, 16 * d, 5 if quick else 20))
     for variant in VARIANTS:
         for d in (2,) if quick else (2, 3):
-            found.append(Cell("end", "gap", d, 100 * d, 5 if quick else 20, variant))
+            every.append(ThresholdCell("end", "gap", d, 100 * d, 5 if quick else 20, variant))
     for kind in ("aligned", "gaussian"):
-        found.append(Cell("concepts", kind, 3, 32, 15 if quick else 60))
-    return found
+        every.append(ThresholdCell("concepts", kind, 3, 32, 15 if quick else 60))
+    return every
 
 
-def measure(cell: Cell, seed: int) -> list[dict[str, Any]]:
+def measure(cell: ThresholdCell, seed: int) -> list[dict[str, Any]]:
     """The runs of a cell."""
     if cell.kind == "concepts":
         return [_concepts(cell, np.random.default_rng([seed, run])) for run in range(cell.runs)]
     makers = {"two": _two, "complete": _complete, "link": _link, "align": _align, "end": _end}
-    found = []
+    runs = []
     for run in range(cell.runs):
         rng = np.random.default_rng([seed, run, cell.d, cell.n, FAMILIES.index(cell.family)])
         X, y = draw(cell.n, cell.d, SIGMA, cell.family, rng)
-        found.append({"run": run} | makers[cell.kind](cell, X, y, rng))
-    return found
+        runs.append({"run": run} | makers[cell.kind](cell, X, y, rng))
+    return runs
 
 
 def extremal_count(X: Floats, y: Floats, rng: np.random.Generator) -> int:
-    """How many extremal vectors: all of them for d = 2, 3, else those that attract."""
+    """The number of extremal vectors: of all for d = 2, 3, else of the attracting."""
     arrangement = arrange(X, y)
     if arrangement.dim <= 3 and arrangement.faces() < 10**6:
         return len(enumerate_critical(arrangement))
-    found = attractors(arrangement, _FIRST, rng)[0]
-    return len(attractors(arrangement, _THEN, rng)[0]) if len(found) == 2 else len(found)
+    points = attractors(arrangement, _FIRST, rng)[0]
+    return len(attractors(arrangement, _THEN, rng)[0]) if len(points) == 2 else len(points)
 
 
-def _two(_: Cell, X: Floats, y: Floats, rng: np.random.Generator) -> dict[str, Any]:
-    """How many extremal vectors there are."""
+def _two(_: ThresholdCell, X: Floats, y: Floats, rng: np.random.Generator) -> dict[str, Any]:
+    """The number of extremal vectors."""
     return {"count": extremal_count(X, y, rng)}
 
 
-def _complete(_: Cell, X: Floats, y: Floats, rng: np.random.Generator) -> dict[str, Any]:
-    """What starts find of what there is."""
+def _complete(_: ThresholdCell, X: Floats, y: Floats, rng: np.random.Generator) -> dict[str, Any]:
+    """The extremal vectors that random starts reach, among all."""
     arrangement = arrange(X, y)
     every = enumerate_critical(arrangement)
-    some, lost = attractors(arrangement, _THEN, rng)
-    attract, seen = (
-        {(one.kind, one.tied, tuple(one.direction.round(9))) for one in points}
-        for points in (every, some)
+    started, lost = attractors(arrangement, _THEN, rng)
+    attract, reached = (
+        {(point.kind, point.tied, tuple(point.direction.round(9))) for point in points}
+        for points in (every, started)
     )
-    attract = {one for one in attract if one[0] in ("max", "min")}
+    attract = {point for point in attract if point[0] in ("max", "min")}
     return {
         "all": len(every),
         "attract": len(attract),
-        "found": len(attract & seen),
-        "wrong": len([one for one in seen - attract if one[0] != "flat"]),
+        "found": len(attract & reached),
+        "wrong": len([point for point in reached - attract if point[0] != "flat"]),
         "lost": lost,
-        "same": (len(some) == 2) == (len(every) == 2),
+        "same": (len(started) == 2) == (len(every) == 2),
     }
 
 
-def _link(cell: Cell, X: Floats, y: Floats, rng: np.random.Generator) -> dict[str, Any]:
-    """Whether there are two extremal vectors, and where training ends."""
+def _link(cell: ThresholdCell, X: Floats, y: Floats, rng: np.random.Generator) -> dict[str, Any]:
+    """The number of extremal vectors, and the loss at which training ends."""
     count = extremal_count(X, y, rng)
     halves, split = halves_fit(X, y)
     w, a = start(NEURONS, cell.d, rng, SCALE)
@@ -130,23 +130,23 @@ def _link(cell: Cell, X: Floats, y: Floats, rng: np.random.Generator) -> dict[st
     return {"count": count, "reached": len(reached), "split": split, **ended}
 
 
-def _align(cell: Cell, X: Floats, y: Floats, rng: np.random.Generator) -> dict[str, Any]:
+def _align(cell: ThresholdCell, X: Floats, y: Floats, rng: np.random.Generator) -> dict[str, Any]:
     """Neurons of a network against their exact paths, when nine in ten should be aligned."""
     w, a = start(NEURONS, cell.d, rng, SCALE**2)
     paths = follow(arrange(X, y), w, a)
     times = paths.aligned_after(ANGLE)
-    known = np.isfinite(times)
-    when = float(np.quantile(times[known], 0.9))
-    seen = train(X, y, w, a, step=0.01, most=when).w
-    seen = seen / np.maximum(np.linalg.norm(seen, axis=1), 1e-300)[:, None]
-    to_limit = np.arccos(np.clip(np.sum(seen * paths.limit, axis=1), -1, 1))
-    off = np.arccos(np.clip(np.sum(seen * paths.at(when), axis=1), -1, 1))
+    aligned = np.isfinite(times)
+    when = float(np.quantile(times[aligned], 0.9))
+    directions = train(X, y, w, a, step=0.01, most=when).w
+    directions = directions / np.maximum(np.linalg.norm(directions, axis=1), 1e-300)[:, None]
+    to_limit = np.arccos(np.clip(np.sum(directions * paths.limit, axis=1), -1, 1))
+    off = np.arccos(np.clip(np.sum(directions * paths.at(when), axis=1), -1, 1))
     return {
         "time": when,
-        "aligned": int((to_limit[known] <= ANGLE).sum()),
-        "neurons": int(known.sum()),
-        "near": int((off[known] <= math.radians(1)).sum()),
-        "histogram": np.histogram(np.degrees(to_limit[known]), BINS)[0].tolist(),
+        "aligned": int((to_limit[aligned] <= ANGLE).sum()),
+        "neurons": int(aligned.sum()),
+        "near": int((off[aligned] <= math.radians(1)).sum()),
+        "histogram": np.histogram(np.degrees(to_limit[aligned]), BINS)[0].tolist(),
         "attractors": len({face for face in paths.faces if any(face.active)}),
     }
 
@@ -157,8 +157,8 @@ START = 0.01
 BINS = np.array([0, 1, 2, 5, 10, 30, 90, 180])
 
 
-def _end(cell: Cell, X: Floats, y: Floats, rng: np.random.Generator) -> dict[str, Any]:
-    """Where a network ends that the paper's theorem may not be about."""
+def _end(cell: ThresholdCell, X: Floats, y: Floats, rng: np.random.Generator) -> dict[str, Any]:
+    """The end of training for a network that the paper's theorem may not cover."""
     points = np.column_stack([X, np.ones(len(X))]) if cell.variant == "bias" else X
     w, a = start(NEURONS, points.shape[1], rng, SCALE)
     # The plain halves: with biases too, the claim is that they do not help.
@@ -177,19 +177,19 @@ def _end(cell: Cell, X: Floats, y: Floats, rng: np.random.Generator) -> dict[str
     }
 
 
-def _concepts(cell: Cell, rng: np.random.Generator) -> dict[str, Any]:
+def _concepts(cell: ThresholdCell, rng: np.random.Generator) -> dict[str, Any]:
     """Half-times of n neurons on d concepts: predicted, of linear layers, and observed."""
     aligned = cell.family == "aligned"
     W1, W2, signal = draw_start(cell.n, cell.d, START, aligned, rng)
-    said = rectified_half_times(W1, W2, signal)
-    seen = observed_half_times(W1, W2, signal, 3 * float(said.max()))
+    predicted = rectified_half_times(W1, W2, signal)
+    observed = observed_half_times(W1, W2, signal, 3 * float(predicted.max()))
     modes = growing_modes(W1, W2)
     # The pivots of the Gram matrix of the modes, in the order of the signal.
     pivots = np.diagonal(np.linalg.cholesky(modes @ modes.T)) ** 2
     linear = np.log((1 - pivots) / pivots) / (2 * signal)
     off = {
-        name: [None if math.isnan(one) else one for one in (times / seen - 1).tolist()]
-        for name, times in (("off", said), ("linear", linear))
+        name: [None if math.isnan(entry) else entry for entry in (times / observed - 1).tolist()]
+        for name, times in (("off", predicted), ("linear", linear))
     }
     return {"aligned": is_aligned(W1, W2), **off}
 

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from swingby.lab.diffusion.course import Cell
-from swingby.lab.diffusion.plan import Optimizer, Plan, Prediction
+from swingby.lab.diffusion.plan import Plan, PlannedOptimizer, Prediction
 from swingby.lab.diffusion.preset import Layout, Preset
 
 CELL = Cell(0.4, 0.8, 1.0, "adamw")
@@ -38,7 +38,7 @@ def two_cells(quick):
         separation=(0.4,),
         contrast=(0.3, 0.8),
         gain=(1.0,),
-        optimizers=(Optimizer("adamw", 0.01, 0.01),),
+        optimizers=(PlannedOptimizer("adamw", 0.01, 0.01),),
         seeds=1,
         first_seed=3,
         share=0.75,
@@ -51,8 +51,8 @@ def two_cells(quick):
 def in_threads(monkeypatch):
     """Threads in place of the processes of a study, each of which would load torch."""
     monkeypatch.setattr(
-        "swingby.lab.diffusion.study.ProcessPoolExecutor",
-        lambda workers, mp_context, **begin: ThreadPoolExecutor(workers, **begin),
+        "swingby.lab.study_records.ProcessPoolExecutor",
+        lambda workers, context, **begin: ThreadPoolExecutor(workers, **begin),
     )
 
 

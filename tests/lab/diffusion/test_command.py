@@ -8,7 +8,7 @@ import pytest
 
 from swingby import cli
 from swingby.lab.diffusion.plan import Plan, default_plan
-from swingby.lab.diffusion.study import circles_figure, film_strip
+from swingby.lab.diffusion.study_pictures import circles_figure, film_strip
 
 NO_TORCH = importlib.util.find_spec("torch") is None
 

@@ -9,8 +9,9 @@ import pytest
 
 from swingby.errors import InvalidInput
 from swingby.lab.diffusion.course import Course
+from swingby.lab.diffusion.image_study import Study
 from swingby.lab.diffusion.plan import Plan, default_plan
-from swingby.lab.diffusion.study import Study, run_study
+from swingby.lab.diffusion.study_run import run_study
 from swingby.report.seals import sealed, unsealed
 from tests.forked import FULL
 

@@ -16,9 +16,11 @@ import pytest
 
 import swingby
 from swingby.errors import InvalidInput, SwingbyError
-from swingby.lab.diffusion import study as module
+from swingby.lab import study_records
+from swingby.lab.diffusion import study_run as module
+from swingby.lab.diffusion.image_study import Study, course_file
 from swingby.lab.diffusion.plan import Plan
-from swingby.lab.diffusion.study import Study, StudyProgress, course_file
+from swingby.lab.diffusion.study_run import StudyProgress
 from tests.lab.diffusion.conftest import step_of
 
 # --- progress, without torch
@@ -54,14 +56,14 @@ def longer(two_cells):
 def standing(seen, parent, begin=module._begin):
     """Begin of a worker whose first course stands still at step 8 until it is killed."""
     begin(seen, parent)
-    told = module._told
+    told = module._tell_step
 
     def call(k, step, w):
         told(k, step, w)
         while k == 0 and step == 8 and multiprocessing.parent_process().is_alive():
             time.sleep(0.1)
 
-    module._told = call
+    module._tell_step = call
 
 
 @pytest.mark.torch
@@ -73,7 +75,7 @@ def test_a_killed_worker_and_an_edited_plan(longer, as_undisturbed, tmp_path, mo
     cell, seed = longer.jobs[0]
     (tmp_path / "plan.toml").write_text(longer.to_toml())
     train_course(longer.preset_of(cell), cell, seed, files[0], owner=longer.digest, until=7)
-    monkeypatch.setattr(module, "_GLANCE", 0.01)
+    monkeypatch.setattr(study_records, "GLANCE", 0.01)
 
     def killing(self, seen):
         if seen[0][0] == 8:
@@ -136,19 +138,21 @@ def test_before_there_are_data_a_plan_may_change(two_cells, tmp_path, data):
 SCRIPT = """
 import json, sys, time
 from multiprocessing import parent_process
-from swingby.lab.diffusion import study
+from swingby.lab import study_records
+from swingby.lab.diffusion import study_run as study
 from swingby.lab.diffusion.plan import Plan
-study._GLANCE, study._EVERY = 0.01, 0.0
+study_records.GLANCE = study.GLANCE = 0.01
+study._EVERY = 0.0
 begin = study._begin
 def waiting(seen, parent):
     begin(seen, parent)
-    told = study._told
+    told = study._tell_step
     def call(k, step, w):
         told(k, step, w)
         # The second course stands still until the study has been stopped.
         while k == 1 and step == 8 and not seen[-1] and parent_process().is_alive():
             time.sleep(0.01)
-    study._told = call
+    study._tell_step = call
 study._begin = waiting
 if __name__ == "__main__":
     plan = Plan.from_dict(json.loads(sys.argv[1]))

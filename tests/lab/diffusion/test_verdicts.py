@@ -12,10 +12,10 @@ import pytest
 from swingby.errors import InvalidInput
 from swingby.lab.diffusion import default_plan, figure_rows, judge, recorded_plan, recorded_study
 from swingby.lab.diffusion.course import Course
-from swingby.lab.diffusion.plan import FACTORS, Optimizer, Plan
+from swingby.lab.diffusion.image_study import Study
+from swingby.lab.diffusion.plan import FACTORS, Plan, PlannedOptimizer
 from swingby.lab.diffusion.preset import PAPER, PRESETS, TINY, Preset, preset_of
 from swingby.lab.diffusion.signals import rates
-from swingby.lab.diffusion.study import Study
 from swingby.theory.verdict import Verdict
 
 PLAN = default_plan()
@@ -273,7 +273,8 @@ def test_a_misspelt_field_of_a_plan_is_named(right, wrong, words, tmp_path):
 
 CHANGES = {
     "name": "other", "preset": replace(PLAN.preset, steps=7), "separation": (0.2, 0.3),
-    "contrast": (0.3,), "gain": (0.4, 1.1), "optimizers": (Optimizer("sgd", 0.02, momentum=0.9),),
+    "contrast": (0.3,), "gain": (0.4, 1.1),
+    "optimizers": (PlannedOptimizer("sgd", 0.02, momentum=0.9),),
     "seeds": 6, "first_seed": 0, "share": 0.8, "within": 1.3,
     "predictions": (replace(PLAN.predictions[0], says="otherwise"), *PLAN.predictions[1:]),
 }  # fmt: skip

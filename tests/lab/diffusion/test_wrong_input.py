@@ -18,10 +18,10 @@ from swingby.lab.diffusion.course import (
     linear_response,
     responses,
 )
+from swingby.lab.diffusion.image_study import Study
 from swingby.lab.diffusion.plan import Prediction
 from swingby.lab.diffusion.preset import SMALL, Layout
 from swingby.lab.diffusion.signals import measure, rates
-from swingby.lab.diffusion.study import Study
 from swingby.lab.diffusion.vectors import VectorSetting
 from swingby.theory.task import SIMTask
 

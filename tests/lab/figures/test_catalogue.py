@@ -50,7 +50,7 @@ def test_what_is_asked_for_is_chosen(only, editions, expected):
 
 
 def test_seeds_are_those_of_the_shipped_matrices():
-    source = resources.files("swingby") / "data" / "paper_initial_matrices.json"
+    source = resources.files("swingby") / "verify/paper_initial_matrices.json"
     cases = json.loads(source.read_text(encoding="utf-8"))["cases"].values()
     assert {f"Fig. {case['fig'].split(',')[0]}": case["seed"] for case in cases} == SEEDS
 

@@ -85,7 +85,7 @@ COMMANDS = {
 @pytest.mark.parametrize("number", NETWORKS)
 def test_the_code_edition_trains_what_the_public_commands_train(number):
     """Every parameter of every command: a variance, a centre cluster, the mean over d."""
-    text = (Path(swingby.__file__).parent / "data" / "public_commands.csv").read_text()
+    text = (Path(swingby.__file__).parent / "lab/figures/public_commands.csv").read_text()
     rows = {row["id"]: row for row in csv.DictReader(text.splitlines())}
     labels = [one["label"] for one in figure_of(number).editions[1].parameters["cells"]]
     for (setting,), name, label in zip(

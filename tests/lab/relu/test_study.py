@@ -10,17 +10,17 @@ from swingby.cli import run as swingby
 from swingby.errors import InvalidInput
 from swingby.lab.relu import runs
 from swingby.lab.relu import threshold_study as verdicts
-from swingby.lab.relu.runs import Cell, close
+from swingby.lab.relu.runs import ThresholdCell, close
 from swingby.lab.relu.threshold_study import Study, recorded_study, rows, study, tables, threshold
 
 SMALL = [
-    *(Cell("two", "gap", d, n, 6) for d in (2, 3) for n in (6, 12, 40)),
-    Cell("two", "gaussian", 2, 10, 4),
-    Cell("complete", "gaussian", 3, 10, 2),
-    *(Cell("link", family, 2, 40, 1) for family in ("gaussian", "gap")),
-    Cell("align", "gap", 2, 12, 1),
-    Cell("end", "gap", 2, 40, 1, "bias"),
-    Cell("concepts", "aligned", 2, 6, 1),
+    *(ThresholdCell("two", "gap", d, n, 6) for d in (2, 3) for n in (6, 12, 40)),
+    ThresholdCell("two", "gaussian", 2, 10, 4),
+    ThresholdCell("complete", "gaussian", 3, 10, 2),
+    *(ThresholdCell("link", family, 2, 40, 1) for family in ("gaussian", "gap")),
+    ThresholdCell("align", "gap", 2, 12, 1),
+    ThresholdCell("end", "gap", 2, 40, 1, "bias"),
+    ThresholdCell("concepts", "aligned", 2, 6, 1),
 ]
 
 
@@ -34,7 +34,10 @@ def small(monkeypatch):
 def test_the_recorded_study_is_whole_and_what_this_code_measures():
     found = recorded_study()
     assert set(found.results) == {cell.name for cell in runs.cells(quick=True)}
-    for cell in (Cell("two", "gap", 2, 8, 60), Cell("concepts", "aligned", 3, 32, 15)):
+    for cell in (
+        ThresholdCell("two", "gap", 2, 8, 60),
+        ThresholdCell("concepts", "aligned", 3, 32, 15),
+    ):
         few = dataclasses.replace(cell, runs=4)
         measured = runs.measure(few, found.seed)
         recorded = found.results[cell.name][: few.runs]
@@ -90,7 +93,7 @@ def test_a_foreign_store_is_refused(tmp_path, content):
 
 
 def test_a_store_that_cannot_be_written_costs_no_cell(small, tmp_path, monkeypatch):
-    monkeypatch.setattr(verdicts, "measure", None)
+    monkeypatch.setattr(verdicts, "measure", pytest.fail)
     for store in (tmp_path / "none" / "relu.json", 3):
         with pytest.raises(InvalidInput, match="store must be"):
             study(store=store)
@@ -99,11 +102,11 @@ def test_a_store_that_cannot_be_written_costs_no_cell(small, tmp_path, monkeypat
 
 
 def test_rows_are_rows_of_the_table_of_evidence(small):
-    from swingby.lab.figures.evidence import Row
+    from swingby.lab.figures.evidence import EvidenceRow
 
     found = rows(study())
-    made = [Row(**row) for row in found]
-    assert {field.name for field in dataclasses.fields(Row)} == set(found[0])
+    made = [EvidenceRow(**row) for row in found]
+    assert {field.name for field in dataclasses.fields(EvidenceRow)} == set(found[0])
     assert len({(row.setting, row.statement) for row in made}) == len(made)
 
 
@@ -138,7 +141,9 @@ def test_two_percent(loss, settled, expected):
 
 def test_the_exponent_of_a_known_threshold(monkeypatch):
     rng = np.random.default_rng(0)
-    grid = [Cell("two", "gap", d, n, 500) for d in (2, 3, 4, 6) for n in (8, 16, 32, 64, 128)]
+    grid = [
+        ThresholdCell("two", "gap", d, n, 500) for d in (2, 3, 4, 6) for n in (8, 16, 32, 64, 128)
+    ]
     monkeypatch.setattr(verdicts, "cells", lambda quick: grid)
     results = {}
     for cell in grid:

@@ -1,4 +1,4 @@
-r"""What the batches of a step add to half-times: their variances, and how these grow.
+r"""Scatter of half-times by the noise of batches: variances, and their growth.
 
 A point of cluster k has :math:`c_p = \mu_p [k = p] + \sigma_p \xi_p`. Points take turns through the
 clusters and times are one grid with a random offset u, so a mean over a batch of n = s m points
@@ -15,13 +15,13 @@ from swingby.lab.networks.setting import Floats
 
 #: Offsets of the times of a batch, and midpoints of integrals over time.
 OFFSETS, TIMES = 64, 4096
-MIDDLES = (np.arange(TIMES) + 0.5) / TIMES
+_MIDDLES = (np.arange(TIMES) + 0.5) / TIMES
 
 
 def cluster_moments(setting: VectorSetting) -> tuple[Floats, Floats]:
     """Mean and variance of the squared coordinates by cluster and concept, (s, s) each."""
     mu = np.diag(setting.task.test_point) ** 2
-    spread = np.array([float(one) for one in setting.task.sigma]) ** 2
+    spread = np.array([float(deviation) for deviation in setting.task.sigma]) ** 2
     return mu + spread, 4 * mu * spread + 2 * spread**2
 
 
@@ -34,7 +34,7 @@ def _grid_times(setting: VectorSetting) -> Floats:
 
 
 def signal_variances(setting: VectorSetting) -> tuple[Floats, Floats]:
-    r"""How the weighted moment of a batch varies where only the condition is read.
+    r"""Variances of the weighted moment of a batch where only the condition is read.
 
     With pairs of noise, a step multiplies :math:`I - W` with :math:`I - \mathrm{lr}\,S`,
     :math:`S = \frac{15}{n} \sum_i \alpha_i^2 c_i c_i^\top`, of mean
@@ -61,7 +61,7 @@ def _covariance(values: Floats) -> Floats:
 
 
 def _entries(t: Floats) -> tuple[Floats, Floats]:
-    """What c^2 and epsilon^2 are multiplied with in M_WW, M_WP, M_PP; last axis 3."""
+    """Factors of c^2 and epsilon^2 in M_WW, M_WP, M_PP; last axis 3."""
     (signal, noise), (of_c, of_z) = SCHEDULE.alpha_sigma(t), SCHEDULE.gains(t)
     none = np.zeros_like(noise)
     return (
@@ -74,15 +74,15 @@ def form_covariances(setting: VectorSetting) -> Floats:
     """Covariance of M_WW, M_WP and M_PP of a batch, for each concept."""
     s, m = setting.task.s, setting.batch
     mean, variance = cluster_moments(setting)
-    data, noise = _entries(MIDDLES)
+    data, noise = _entries(_MIDDLES)
     within = np.einsum("ta,tb->ab", data, data) / TIMES
     added = 2 * np.einsum("ta,tb->ab", noise, noise) / TIMES  # epsilon^2 has variance 2
-    found = (variance.sum(0)[:, None, None] * within + s * added) / (s * s * m)
-    data, noise = (one.mean(2) for one in _entries(_grid_times(setting)))
+    covariances = (variance.sum(0)[:, None, None] * within + s * added) / (s * s * m)
+    data, noise = (entry.mean(2) for entry in _entries(_grid_times(setting)))
     for p in range(s):
         by_offset = (data * mean[None, :, p, None] + noise).mean(1)
-        found[p] += _covariance(by_offset)
-    return np.asarray(found)
+        covariances[p] += _covariance(by_offset)
+    return np.asarray(covariances)
 
 
 def beside_variances(setting: VectorSetting, direction: Floats) -> Floats:
@@ -95,16 +95,16 @@ def beside_variances(setting: VectorSetting, direction: Floats) -> Floats:
     """
     s, m = setting.task.s, setting.batch
     mean, _ = cluster_moments(setting)
-    (signal, noise), (of_c, of_z) = SCHEDULE.alpha_sigma(MIDDLES), SCHEDULE.gains(MIDDLES)
+    (signal, noise), (of_c, of_z) = SCHEDULE.alpha_sigma(_MIDDLES), SCHEDULE.gains(_MIDDLES)
     of_data = direction[:, 1:] * (of_z * signal) - direction[:, :1] * of_c
     of_noise = direction[:, 1:] * (of_z * noise)
     data = SCHEDULE.range**2 * (signal**2 * of_data**2).mean(1)
     rest = SCHEDULE.range**2 * ((1 - noise) ** 2 * of_noise**2).mean(1)
     products = np.einsum("kp,kq->pq", mean, mean) / s
     each = (products * data[None, :] + rest[None, :]) / (s * m)
-    found = (each + each.T) / 2
-    np.fill_diagonal(found, 0.0)
-    return np.asarray(found)
+    variances = (each + each.T) / 2
+    np.fill_diagonal(variances, 0.0)
+    return np.asarray(variances)
 
 
 def pivot_scatter(
@@ -124,14 +124,14 @@ def pivot_scatter(
         decay = (growth[:, None] / growth[None, :]) ** t[:, None, None]
     lower = np.where(np.tri(s, k=-1, dtype=bool), L * np.minimum(decay, 1.0), 0.0) + np.eye(s)
     inverse = np.linalg.inv(lower)
-    found = np.empty(s)
+    variances = np.empty(s)
     for k in range(s):
         until = max(1, int(np.ceil(times[k])))
         gain = inverse[:until, k, :, None] * lower[:until, None, :, k]  # of dS_ij, step by step
-        own = np.diagonal(gain, axis1=1, axis2=2)
+        along = np.diagonal(gain, axis1=1, axis2=2)
         both = np.triu(gain + gain.swapaxes(1, 2), 1) ** 2
-        found[k] = np.einsum("ti,ij,tj->", own, diagonal, own) + (both * beside).sum()
-    return 4 * found
+        variances[k] = np.einsum("ti,ij,tj->", along, diagonal, along) + (both * beside).sum()
+    return 4 * variances
 
 
 def decay_scatter(
@@ -143,10 +143,10 @@ def decay_scatter(
     :math:`\delta S_{pp}`, and takes :math:`e_q \delta S_{qp}` from the others.
     """
     s = len(decay)
-    found = np.empty(s)
+    scatter = np.empty(s)
     for p in range(s):
         t = np.arange(max(1, int(np.ceil(times[p]))))
         share = (rest[p] / rest[p, p]) ** 2 * (decay / decay[p]) ** (2 * t[:, None])
         share[:, p] = 0.0
-        found[p] = (len(t) * diagonal[p, p] + (share * beside[p]).sum()) / decay[p] ** 2
-    return found
+        scatter[p] = (len(t) * diagonal[p, p] + (share * beside[p]).sum()) / decay[p] ** 2
+    return scatter

@@ -1,4 +1,4 @@
-"""Predicted against observed, with a verdict on every row."""
+"""Vector diffusion: predicted against observed, with a verdict on every row."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ from typing import Any
 import numpy as np
 
 from swingby.lab.diffusion.vectors.vector_prediction import VectorPrediction, predict_vectors
-from swingby.lab.diffusion.vectors.vector_setting import SCHEDULE, VectorSetting
+from swingby.lab.diffusion.vectors.vector_setting import VectorSetting
 from swingby.lab.diffusion.vectors.vector_training import VectorRun, train_vectors
 from swingby.lab.field_checks import members_of
 from swingby.lab.networks.training_run import order_text
 from swingby.report import Framed, Grid
 from swingby.report.files import storable
-from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict, counted, inside, yes
 
 
 @dataclass(frozen=True)
-class Row:
-    """One prediction about one run."""
+class VectorRow:
+    """A prediction about a run."""
 
     run: int
     #: "half-time 1", "order", "plain ratio 1/2", "descents".
@@ -42,7 +41,7 @@ class VectorComparison(Framed):
     predictions: tuple[VectorPrediction, ...]
     #: One for all settings of a kind.
     runs: tuple[VectorRun, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[VectorRow, ...]
 
     def __len__(self) -> int:
         return len(self.predictions)
@@ -50,7 +49,7 @@ class VectorComparison(Framed):
     def __repr__(self) -> str:
         return f"<VectorComparison of {len(self)}: {self._summary()}>"
 
-    def of(self, quantity: str) -> tuple[Row, ...]:
+    def of(self, quantity: str) -> tuple[VectorRow, ...]:
         """Rows whose quantity begins with a word."""
         return tuple(row for row in self.rows if row.quantity.startswith(quantity))
 
@@ -62,10 +61,10 @@ class VectorComparison(Framed):
         rows = []
         for row in self.rows:
             error = "-" if math.isnan(row.error) else f"{row.error:.3g}"
-            told = (row.quantity, row.predicted, error, row.observed, row.verdict.value)
-            rows.append([str(row.run), *told])
-        ranges = sorted({one.range for one in self.predictions})
-        below = [f"{self._summary()}.", *(f"Range: {one}." for one in ranges)]
+            words = (row.quantity, row.predicted, error, row.observed, row.verdict.value)
+            rows.append([str(row.run), *words])
+        ranges = sorted({prediction.range for prediction in self.predictions})
+        below = [f"{self._summary()}.", *(f"Range: {range_}." for range_ in ranges)]
         columns = (">setting", "quantity", ">predicted", ">error", ">observed", "verdict")
         return Grid("Predicted against observed", columns, rows, below=below)
 
@@ -104,112 +103,69 @@ def compare_vectors(settings: VectorSetting | Sequence[VectorSetting]) -> Vector
     4 hold, 0 fail, 0 undecided.
     Range: inside.
     """
-    given = members_of(settings, "settings", VectorSetting)
-    predictions = [predict_vectors(one) for one in given]
+    chosen = members_of(settings, "settings", VectorSetting)
+    predictions = [predict_vectors(setting) for setting in chosen]
     kinds: dict[tuple[object, ...], list[int]] = {}
-    for place, one in enumerate(given):
-        kinds.setdefault(one.kind, []).append(place)
+    for index, setting in enumerate(chosen):
+        kinds.setdefault(setting.kind, []).append(index)
     runs: list[VectorRun] = []
-    rows: list[Row] = []
+    rows: list[VectorRow] = []
     for members in kinds.values():
-        runs.append(train_vectors([given[k] for k in members]))
-        for place, k in enumerate(members):
-            rows += _rows(k, predictions[k], runs[-1], place)
+        runs.append(train_vectors([chosen[k] for k in members]))
+        for member, k in enumerate(members):
+            rows += _rows(k, predictions[k], runs[-1], member)
     rows.sort(key=lambda row: row.run)
     return VectorComparison(tuple(predictions), tuple(runs), tuple(rows))
 
 
-def _rows(k: int, said: VectorPrediction, run: VectorRun, place: int) -> Iterator[Row]:
-    seen = run.half_times[place]
-    for p, (time, error, half) in enumerate(zip(said.half_times, said.error, seen, strict=True), 1):
+def _rows(
+    index: int, prediction: VectorPrediction, run: VectorRun, member: int
+) -> Iterator[VectorRow]:
+    half_times = run.half_times[member]
+    for p, (time, error, half) in enumerate(
+        zip(prediction.half_times, prediction.error, half_times, strict=True), 1
+    ):
         # Not yet is no contradiction while the run ends within the error bar.
         span = (run.settings[0].steps, math.inf) if math.isnan(half) else (half, half)
         verdict = inside(span, time - error, time + error)
-        told = "-" if math.isnan(time) else f"{time:.0f}"
-        found = "never" if math.isnan(half) else f"{half:.0f}"
+        predicted = "-" if math.isnan(time) else f"{time:.0f}"
+        observed = "never" if math.isnan(half) else f"{half:.0f}"
         off = float(half - time)
-        yield Row(k, f"half-time {p}", told, found, float(error), off, verdict)
-    order = tuple(run.order()[place].tolist())
+        yield VectorRow(index, f"half-time {p}", predicted, observed, float(error), off, verdict)
+    order = tuple(run.order()[member].tolist())
     verdict = Verdict.UNDECIDED
-    if said.order_decided and -1 not in order:
-        verdict = yes(order == said.order)
-    told, found = order_text(said.order) or "-", order_text(order)
-    yield Row(k, "order", told, found, math.nan, math.nan, verdict)
-    if said.setting.reads == "both" and len(seen) > 1:
-        yield _plain_ratio(k, said, seen)
+    if prediction.order_decided and -1 not in order:
+        verdict = yes(order == prediction.order)
+    predicted, observed = order_text(prediction.order) or "-", order_text(order)
+    yield VectorRow(index, "order", predicted, observed, math.nan, math.nan, verdict)
+    if prediction.setting.reads == "both" and len(half_times) > 1:
+        yield _plain_ratio(index, prediction, half_times)
     # A run that is too short may have its last descent before it.
-    falls = int(run.descents(said.turn)[place])
+    falls = int(run.descents(prediction.turn)[member])
     verdict = Verdict.UNDECIDED
-    if said.descents >= 0 and falls >= 0 and not np.isnan(seen).any():
-        verdict = yes(falls == said.descents)
-    told = "open" if said.descents < 0 else str(said.descents)
-    found = str(falls) if falls >= 0 else "diverged"
-    yield Row(k, "descents", told, found, math.nan, math.nan, verdict)
+    if prediction.descents >= 0 and falls >= 0 and not np.isnan(half_times).any():
+        verdict = yes(falls == prediction.descents)
+    predicted = "open" if prediction.descents < 0 else str(prediction.descents)
+    observed = str(falls) if falls >= 0 else "diverged"
+    yield VectorRow(index, "descents", predicted, observed, math.nan, math.nan, verdict)
 
 
-def _plain_ratio(k: int, said: VectorPrediction, seen: np.ndarray) -> Row:
+def _plain_ratio(index: int, prediction: VectorPrediction, half_times: np.ndarray) -> VectorRow:
     """The ratio of the slowest to the fastest concept as the SIM theory has it."""
-    signal = said.setting.task.signal
+    signal = prediction.setting.task.signal
     slow, fast = int(signal.argmin()), int(signal.argmax())
-    plain = float(said.plain[slow] / said.plain[fast])
-    known = seen[slow] / seen[fast] if seen[fast] > 0 else math.nan
+    plain_ratio = float(prediction.plain[slow] / prediction.plain[fast])
+    ratio = half_times[slow] / half_times[fast] if half_times[fast] > 0 else math.nan
     # The scatter of the observed ratio is that which M predicts.
-    error = said.ratio(slow, fast)[1] if math.isfinite(known - plain) and said.order else math.nan
-    verdict = inside((known, known), plain - error, plain + error)
+    error = (
+        prediction.ratio(slow, fast)[1]
+        if math.isfinite(ratio - plain_ratio) and prediction.order
+        else math.nan
+    )
+    verdict = inside((ratio, ratio), plain_ratio - error, plain_ratio + error)
     name = f"plain ratio {slow + 1}/{fast + 1}"
-    off = float(known - plain)
-    predicted, observed = ("-" if math.isnan(one) else f"{one:.3g}" for one in (plain, known))
-    return Row(k, name, predicted, observed, error, off, verdict)
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A kind of denoiser, what is read of it, the range of omega, and steps."""
-
-    name: str
-    denoiser: str
-    reads: str
-    low: float
-    high: float
-    steps: int
-
-
-CELLS = (
-    Cell("one layer", "linear", "condition", 1e-6, 0.3, 700),
-    Cell("U U^T", "symmetric", "condition", 1e-6, 1e-2, 700),
-    Cell("W2 W1", "two_layer", "condition", 1e-6, 1e-2, 700),
-    Cell("one layer, both", "linear", "both", 1e-6, 1e-2, 900),
-    Cell("W2 W1, both", "two_layer", "both", 1e-6, 1e-3, 3000),
-)
-#: Settings that are trained as one model.
-TOGETHER = 50
-
-
-def draw(cell: Cell, count: int, rng: np.random.Generator) -> list[VectorSetting]:
-    """Settings of two concepts, their signals and rates at random."""
-    found = []
-    for _ in range(count):
-        mu = rng.permutation([1.0, rng.uniform(1.15, 2.0)]) * rng.uniform(0.5, 2)
-        task = SIMTask(mu.tolist(), float(rng.uniform(0.01, 0.3) * mu.min()))
-        top = float(task.signal.max())
-        pace: dict[str, Any]
-        if cell.reads == "condition":
-            pace = {"eta": float(rng.uniform(0.05, 0.12)) / top}
-        else:
-            largest = float(np.linalg.eigvalsh(SCHEDULE.form(np.array([top]))).max())
-            pace = {"lr": float(rng.uniform(0.05, 0.15)) / largest}
-        width = None if cell.denoiser == "linear" else 6
-        omega = math.exp(rng.uniform(math.log(cell.low), math.log(cell.high)))
-        found.append(
-            VectorSetting(
-                task, cell.denoiser, cell.reads, width=width, omega=omega, batch=24,
-                steps=cell.steps, seed=int(rng.integers(2**31)), **pace,
-            )
-        )  # fmt: skip
-    return found
-
-
-def compare_cell(cell: Cell, count: int, seed: int) -> list[VectorComparison]:
-    """Train that many settings of a cell, and compare."""
-    chosen = draw(cell, count, np.random.default_rng(seed))
-    return [compare_vectors(chosen[k : k + TOGETHER]) for k in range(0, count, TOGETHER)]
+    off = float(ratio - plain_ratio)
+    predicted, observed = (
+        "-" if math.isnan(value) else f"{value:.3g}" for value in (plain_ratio, ratio)
+    )
+    return VectorRow(index, name, predicted, observed, error, off, verdict)

@@ -1,4 +1,4 @@
-"""What is said of a setting before it is trained: half-times, their error bars and their range."""
+"""Predictions of a setting before it is trained: half-times, their error bars and their range."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from swingby.lab.diffusion.vectors.scatter import (
 )
 from swingby.lab.diffusion.vectors.vector_setting import SCHEDULE, VectorSetting, initial_weights
 from swingby.lab.field_checks import members_of
-from swingby.lab.networks.law_errors import gram
 from swingby.lab.networks.setting import Floats
+from swingby.lab.networks.weights import gram
 from swingby.report import Drawn, Grid
 from swingby.theory import numbers
 from swingby.verify.predict_batch import predict_batch
 from swingby.verify.predict_swing import predict_swing_batch
 
-INSIDE = "inside"
+_INSIDE = "inside"
 #: Standard deviations of an error bar.
-DEVIATIONS = 4.0
+_DEVIATIONS = 4.0
 #: Larger steps or scatter, and signals in a smaller ratio, lie outside the range, and so do larger
 #: starts: of any setting but one layer that reads the condition, and of two layers that read both.
 LARGEST_STEP, SMALLEST_RATIO, LARGEST_SCATTER = 0.25, 1.1, 0.25
 LARGEST_OMEGA, LARGEST_OMEGA_OF_BOTH = 0.05, 1e-3
 #: Of two layers, what decays of W_1^T - W_2 moves a small pivot of W(0). Chosen after a setting
 #: with 8e-5 of w_kk(0) had been found that was off by three error bars.
-SMALLEST_PIVOT = 1e-3
+_SMALLEST_PIVOT = 1e-3
 #: Turns of so many deviations of the noise count, if that is not more than the last.
 NOISE_TURN, LARGEST_TURN = 8.0, 0.2
 #: Two layers take less of the law than U U^T: sizes of turns may be off by such a factor.
-LOOSE_TURN = 3.0
+_LOOSE_TURN = 3.0
 #: With two layers that read both, what concepts do to each other is left out: relative to a
 #: half-time, of the order of the first weights and of the entries beside the diagonal when a
 #: concept is there. The factor of the first was adjusted on random settings.
-NEXT_ORDER = 2.0
+_NEXT_ORDER = 2.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,17 +76,17 @@ class VectorPrediction(Drawn, numbers.ReadOnly):
     turn: float
 
     def __repr__(self) -> str:
-        times = ", ".join(f"{one:.0f}" for one in self.half_times)
+        times = ", ".join(f"{time:.0f}" for time in self.half_times)
         return f"<VectorPrediction: half-times {times}; {self.range}>"
 
     @property
     def inside(self) -> bool:
         """Whether the SIM theory covers the setting."""
-        return self.range == INSIDE
+        return self.range == _INSIDE
 
     @property
     def order(self) -> tuple[int, ...]:
-        """Concepts by predicted half-time, from 0; empty where one of them is not known."""
+        """Concepts by predicted half-time, from 0; empty where a half-time is not known."""
         if np.isnan(self.half_times).any():
             return ()
         return tuple(np.argsort(self.half_times, kind="stable").tolist())
@@ -109,18 +109,25 @@ class VectorPrediction(Drawn, numbers.ReadOnly):
         """Ratio of two half-times and its error bar."""
         times, bars = self.half_times, self.error
         low = (times[slow] - bars[slow]) / (times[fast] + bars[fast])
-        left = times[fast] - bars[fast]
-        high = (times[slow] + bars[slow]) / left if left > 0 else np.inf
+        earliest = times[fast] - bars[fast]
+        high = (times[slow] + bars[slow]) / earliest if earliest > 0 else np.inf
         ratio = float(times[slow] / times[fast])
         return ratio, float(max(high - ratio, ratio - low))
 
     def to_grid(self) -> Grid:
-        """What is predicted, with its range."""
+        """The prediction, with its range."""
         setting = self.setting
         columns = (setting.task.signal, self.half_times, self.error, self.deviation, self.plain)
         rows = [
-            [str(p), f"{a:.4g}", f"{half:.0f}", f"{error:.1f}", f"{deviation:.1f}", f"{plain:.0f}"]
-            for p, (a, half, error, deviation, plain) in enumerate(zip(*columns, strict=True), 1)
+            [
+                str(p),
+                f"{a:.4g}",
+                f"{half:.0f}",
+                f"{error:.1f}",
+                f"{deviation:.1f}",
+                f"{sim_time:.0f}",
+            ]
+            for p, (a, half, error, deviation, sim_time) in enumerate(zip(*columns, strict=True), 1)
         ]
         swings = {None: "open", True: "swing-by", False: "no swing-by"}[self.swings]
         return Grid(
@@ -137,7 +144,7 @@ class VectorPrediction(Drawn, numbers.ReadOnly):
         """The prediction as plain values, None where it is nan."""
         names = ("half_times", "error", "deviation", "rates", "plain")
         arrays = {
-            name: [float(one) if np.isfinite(one) else None for one in getattr(self, name)]
+            name: [float(entry) if np.isfinite(entry) else None for entry in getattr(self, name)]
             for name in names
         }
         words = {"law": self.law, "range": self.range, "descents": self.descents, "turn": self.turn}
@@ -155,7 +162,7 @@ def predict_vectors(settings: Sequence[VectorSetting]) -> list[VectorPrediction]
 def predict_vectors(
     settings: VectorSetting | Sequence[VectorSetting],
 ) -> VectorPrediction | list[VectorPrediction]:
-    r"""What the SIM theory, or where it ends the form M, says of training.
+    r"""Predict training by the SIM theory, or by the form M outside its range.
 
     Where only the condition is read, the diffusion loss is :math:`\int \alpha^2 d\gamma` times
     the SIM loss (2.1) of f and a constant. One matrix then follows Theorem 4.1, :math:`U U^\top`
@@ -183,18 +190,18 @@ def predict_vectors(
     """
     if isinstance(settings, VectorSetting):
         return _predict(settings)
-    return [_predict(one) for one in members_of(settings, "settings", VectorSetting)]
+    return [_predict(setting) for setting in members_of(settings, "settings", VectorSetting)]
 
 
 def _predict(setting: VectorSetting) -> VectorPrediction:
-    plain = _sim_law(setting)
+    sim_law = _sim_law(setting)
     if setting.reads == "condition":
-        return plain
-    found = _both_law(setting)
-    return replace(found, plain=np.where(np.isnan(found.error), np.nan, plain.half_times))
+        return sim_law
+    both_law = _both_law(setting)
+    return replace(both_law, plain=np.where(np.isnan(both_law.error), np.nan, sim_law.half_times))
 
 
-def _told(
+def _rounded_prediction(
     setting: VectorSetting, law: str, crossing: Floats, rates: Floats, deviation: Floats,
     second: Floats, *, law_error: Floats | float = 0.0, next_order: Floats | float = 0.0,
     doubt: str = "", descents: int = -1, turn: float = TURN,
@@ -207,12 +214,12 @@ def _told(
     doubt = doubt or _doubt_of(setting, deviation, crossing)
     both = "noisy data tell what the condition tells" if setting.reads == "both" else ""
     outside = "; ".join(filter(None, (both, doubt)))
-    error = law_error + DEVIATIONS * deviation + 1.0 + second + next_order
+    error = law_error + _DEVIATIONS * deviation + 1.0 + second + next_order
     half_times = np.ceil(crossing)
     if doubt:
         half_times, error, deviation = np.full((3, setting.task.s), np.nan)
     return VectorPrediction(
-        setting, law, f"outside: {outside}" if outside else INSIDE, half_times, error, deviation,
+        setting, law, f"outside: {outside}" if outside else _INSIDE, half_times, error, deviation,
         rates, half_times, -1 if doubt else descents, turn,
     )  # fmt: skip
 
@@ -230,7 +237,7 @@ def _doubt_of(setting: VectorSetting, deviation: Floats, crossing: Floats) -> st
     if not one_layer and (signal[1:] / signal[:-1]).min(initial=np.inf) < SMALLEST_RATIO:
         return f"two signals are in a ratio below {SMALLEST_RATIO:g}"
     # What takes a few steps may be off by one.
-    scatter = DEVIATIONS * deviation / np.maximum(crossing, 4.0)
+    scatter = _DEVIATIONS * deviation / np.maximum(crossing, 4.0)
     if not (np.nan_to_num(scatter, nan=np.inf) <= LARGEST_SCATTER).all():
         return f"the scatter of a half-time is above {LARGEST_SCATTER:g} of it"
     return ""
@@ -238,7 +245,7 @@ def _doubt_of(setting: VectorSetting, deviation: Floats, crossing: Floats) -> st
 
 def _no_law(setting: VectorSetting, name: str, doubt: str) -> VectorPrediction:
     nothing = np.full(setting.task.s, np.nan)
-    return _told(setting, name, nothing, nothing, nothing, nothing, doubt=doubt)
+    return _rounded_prediction(setting, name, nothing, nothing, nothing, nothing, doubt=doubt)
 
 
 def _sim_law(setting: VectorSetting) -> VectorPrediction:
@@ -257,10 +264,10 @@ def _one_layer(setting: VectorSetting) -> VectorPrediction:
     s, signal = setting.task.s, setting.task.signal
     W0 = initial_weights(setting)[0][:, :s]
     rest, decay = np.eye(s) - W0, 1 - setting.step * signal
-    own = np.diag(rest)
-    doubt = "" if (own > 0.5).all() else "a concept starts beyond its half-time"
+    gap = np.diag(rest)
+    doubt = "" if (gap > 0.5).all() else "a concept starts beyond its half-time"
     with np.errstate(invalid="ignore"):
-        crossing = np.maximum(np.log(2 * np.abs(own)) / -np.log(decay), 0.0)
+        crossing = np.maximum(np.log(2 * np.abs(gap)) / -np.log(decay), 0.0)
     diagonal, beside = signal_variances(setting)
     unit = (setting.step / SCHEDULE.signal) ** 2
     logs = decay_scatter(rest, decay, crossing, unit * diagonal, unit * beside)
@@ -270,12 +277,12 @@ def _one_layer(setting: VectorSetting) -> VectorPrediction:
     second = crossing * unit * (np.diag(diagonal) / 2 + 3 * beside.sum(1)) / decay**2 / rates
     point = setting.task.test_point
     times = np.arange(math.ceil(8 / rates.min()) + 1)
-    left = (decay ** times[:, None] * point) @ rest.T
-    loss = 0.5 * (left**2).sum(1)
+    distance = (decay ** times[:, None] * point) @ rest.T
+    loss = 0.5 * (distance**2).sum(1)
     turn = _turn(setting, unit * beside)
     counts = {falls(loss, turn * factor) for factor in (0.5, 1.0, 2.0)}
     descents = counts.pop() if len(counts) == 1 else -1
-    return _told(
+    return _rounded_prediction(
         setting, "Theorem 4.1", crossing, rates, deviation, second,
         doubt=doubt, descents=descents, turn=turn,
     )  # fmt: skip
@@ -292,21 +299,23 @@ def _stages(setting: VectorSetting) -> VectorPrediction:
     law = predict_batch(signal, W0, eta, "gd")
     crossing = law.crossing
     rates = 2 * np.log1p(eta * signal)
-    L, pivots = factorized(W0[pick])
+    L, pivots = _factorized(W0[pick])
     doubt = ""
     if (pivots <= 0).any() or law.trapped.any() or law.undecided.any():
         doubt = "a concept is trapped, or may be"
     elif not np.isfinite(law.error).all():
         doubt = "the stage law is out of its range"
-    elif setting.denoiser == "two_layer" and (pivots < SMALLEST_PIVOT * np.diag(W0)[order]).any():
-        doubt = f"a pivot of W(0) is below {SMALLEST_PIVOT:g} of its diagonal entry"
+    elif setting.denoiser == "two_layer" and (pivots < _SMALLEST_PIVOT * np.diag(W0)[order]).any():
+        doubt = f"a pivot of W(0) is below {_SMALLEST_PIVOT:g} of its diagonal entry"
     diagonal, beside = signal_variances(setting)
     unit = (eta / SCHEDULE.signal) ** 2
     waits = np.where(np.isfinite(crossing), crossing, 0.0)
     growth = 1 + eta * signal[order]
     scatter = unit / growth.min() ** 2
-    found = pivot_scatter(L, growth, waits[order], scatter * diagonal[pick], scatter * beside[pick])
-    deviation = np.sqrt(found)[back] / rates
+    variance = pivot_scatter(
+        L, growth, waits[order], scatter * diagonal[pick], scatter * beside[pick]
+    )
+    deviation = np.sqrt(variance)[back] / rates
     stronger = np.tril(beside[pick], -1).sum(1)[back]
     second = waits * (unit * (np.diag(diagonal) + 2 * stronger)) / rates
     turn = _turn(setting, unit * beside)
@@ -317,13 +326,13 @@ def _stages(setting: VectorSetting) -> VectorPrediction:
         leading = predict_batch(signal, W0, eta, "gd", accuracy="leading").crossing
         with np.errstate(invalid="ignore"):
             next_order = np.abs(crossing - leading)
-    return _told(
+    return _rounded_prediction(
         setting, "stage law", crossing, rates, deviation, second,
         law_error=law.error, next_order=next_order, doubt=doubt, descents=descents, turn=turn,
     )  # fmt: skip
 
 
-def factorized(W0: Floats) -> tuple[Floats, Floats]:
+def _factorized(W0: Floats) -> tuple[Floats, Floats]:
     """L, unit lower triangular, and pivots of L D L^T; 0 from the first that is not positive."""
     s = len(W0)
     rest, L, pivots = W0.copy(), np.eye(s), np.zeros(s)
@@ -337,7 +346,7 @@ def factorized(W0: Floats) -> tuple[Floats, Floats]:
 
 
 def _turn(setting: VectorSetting, beside: Floats) -> float:
-    r"""The smallest turn of the test loss that counts: one that noise alone does not make.
+    r"""The smallest turn of the test loss that counts: larger than noise alone makes.
 
     While concept p is waiting, every batch moves its output by concept q that is there, and
     training takes that back at a rate r: :math:`w_{pq}` has the variance :math:`V/2r`, the loss
@@ -356,15 +365,15 @@ def _turn(setting: VectorSetting, beside: Floats) -> float:
 def _descents(setting: VectorSetting, W0: Floats, logs: Floats, turn: float) -> int:
     """Descents of the test loss; -1 where the noise of batches may change their number."""
     task = setting.task
-    found = predict_swing_batch(
+    swing = predict_swing_batch(
         task.signal, W0, setting.step, "gd", test_point=task.test_point, swing=turn
     )
-    if found.undecided or turn > LARGEST_TURN:
+    if swing.undecided or turn > LARGEST_TURN:
         return -1
-    needed = float(found.needed_margin) * math.exp(min(DEVIATIONS * float(logs.max()), 50.0))
+    needed = float(swing.needed_margin) * math.exp(min(_DEVIATIONS * float(logs.max()), 50.0))
     if setting.denoiser == "two_layer":
-        needed *= LOOSE_TURN
-    return int(found.descents) if float(found.swing_margin) >= needed else -1
+        needed *= _LOOSE_TURN
+    return int(swing.descents) if float(swing.swing_margin) >= needed else -1
 
 
 #: Steps after which a concept counts as never learned, and between looks at whether all is.
@@ -390,7 +399,7 @@ def _follow(
     layer, and in two (u, v) with (W, P) = u v.
     """
     state, spread = start, np.zeros((*start.shape, start.shape[1]))
-    parts: list[tuple[Floats, Floats]] = []
+    pieces: list[tuple[Floats, Floats]] = []
     for _ in range(0, MOST_STEPS, _PIECE):
         passed = []
         for _ in range(_PIECE):
@@ -399,10 +408,10 @@ def _follow(
             spread = turn @ spread @ turn.swapaxes(1, 2) + noise
         states, spreads = map(np.stack, zip(*passed, strict=True))
         F, deviation = _sampled(states, spreads, sample_steps)
-        parts.append((F, deviation))
-        if not np.isfinite(state).all() or (F[-1] - DEVIATIONS * deviation[-1] > 0.5).all():
+        pieces.append((F, deviation))
+        if not np.isfinite(state).all() or (F[-1] - _DEVIATIONS * deviation[-1] > 0.5).all():
             break
-    F, deviation = map(np.concatenate, zip(*parts, strict=True))
+    F, deviation = map(np.concatenate, zip(*pieces, strict=True))
     return F, deviation
 
 
@@ -470,16 +479,16 @@ def _both_law(setting: VectorSetting) -> VectorPrediction:
         start, rates, cross, overlap, doubt = _growth(setting, form)
     F, scatter = _follow(form, covariance, rate, start, setting.sample_steps)
     crossing = _crossing(F)
-    early, late = (_crossing(F + sign * DEVIATIONS * scatter) for sign in (1.0, -1.0))
+    early, late = (_crossing(F + sign * _DEVIATIONS * scatter) for sign in (1.0, -1.0))
     bar = np.where(np.isnan(late), np.inf, np.fmax(crossing - early, late - crossing))
-    deviation = np.hypot(bar / DEVIATIONS, cross)
+    deviation = np.hypot(bar / _DEVIATIONS, cross)
     # What the noise of batches changes to second order: its size beside the mean.
     spread = covariance[:, 0, 0] + 2 * covariance[:, 1, 1] + covariance[:, 2, 2]
     second = crossing * (rate * spread / np.trace(form, axis1=1, axis2=2))
     next_order = np.zeros(s)
     if setting.denoiser == "two_layer":
-        next_order = (NEXT_ORDER * math.sqrt(setting.omega) + overlap) * crossing
-    return _told(
+        next_order = (_NEXT_ORDER * math.sqrt(setting.omega) + overlap) * crossing
+    return _rounded_prediction(
         setting, name, crossing, rates, deviation, second, next_order=next_order, doubt=doubt
     )
 
@@ -491,19 +500,19 @@ def _growth(setting: VectorSetting, form: Floats) -> tuple[Floats, Floats, Float
     speed = np.linalg.norm(pull, axis=1)
     direction = pull / speed[:, None]
     first, second = initial_weights(setting)
-    told = np.concatenate([np.diag(direction[:, 0]), np.diag(direction[:, 1])], 1)
-    U = (second + told @ first.T) / 2
+    readings = np.concatenate([np.diag(direction[:, 0]), np.diag(direction[:, 1])], 1)
+    U = (second + readings @ first.T) / 2
     W0 = gram(U)
     order = np.argsort(-speed, kind="stable")
     pick, back = np.ix_(order, order), np.argsort(order)
-    L, pivots = factorized(W0[pick])
+    L, pivots = _factorized(W0[pick])
     size = np.sqrt(pivots)[back]
     # Across the growing direction the first layer stays as it is, seen along the row of U that
     # is left when those of stronger concepts are taken away.
     row = np.linalg.solve(L, U[order])[back] / np.where(size > 0, size, 1.0)[:, None]
     across = np.stack([-direction[:, 1], direction[:, 0]], 1)
-    seen = first @ np.concatenate([np.diag(across[:, 0]), np.diag(across[:, 1])], 1).T
-    v = size[:, None] * direction + np.einsum("ph,hp->p", row, seen)[:, None] * across
+    stays = first @ np.concatenate([np.diag(across[:, 0]), np.diag(across[:, 1])], 1).T
+    v = size[:, None] * direction + np.einsum("ph,hp->p", row, stays)[:, None] * across
     rates = 2 * np.log1p(rate * speed)
     doubt = "" if (pivots > 0).all() else "a concept is trapped"
     with np.errstate(divide="ignore"):
@@ -512,7 +521,7 @@ def _growth(setting: VectorSetting, form: Floats) -> tuple[Floats, Floats, Float
     # Entries (j, k) when the stronger k is there.
     fallen = np.tril(np.abs(L) * (factor[:, None] / factor) ** waits, -1)
     beside = rate**2 * beside_variances(setting, direction)
-    found = pivot_scatter(L, factor, waits, np.zeros((s, s)), beside[pick])
-    cross = np.sqrt(found)[back] / rates
+    variance = pivot_scatter(L, factor, waits, np.zeros((s, s)), beside[pick])
+    cross = np.sqrt(variance)[back] / rates
     start = np.concatenate([size[:, None], v], 1)
     return start, np.asarray(rates), cross, float(fallen.max(initial=0.0)), doubt

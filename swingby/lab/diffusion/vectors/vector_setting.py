@@ -1,4 +1,4 @@
-"""A setting: a SIM task, a denoiser that is linear or nearly so, and how it is trained."""
+"""Settings of vector diffusion: a SIM task, a (nearly) linear denoiser, and its training."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from swingby.lab.networks.setting import Floats
 from swingby.theory import numbers
 from swingby.theory.task import SIMTask
 
-DENOISERS = ("linear", "two_layer", "symmetric", "mlp")
-READS = ("condition", "both")
-ACTIVATIONS = ("relu", "gelu")
+_DENOISERS = ("linear", "two_layer", "symmetric", "mlp")
+_READS = ("condition", "both")
+_ACTIVATIONS = ("relu", "gelu")
 #: Gamma runs from -5 to 10, uniformly.
 SCHEDULE = Noise()
 #: A typing error should not fill the memory.
-MOST_CONCEPTS = 16
+_MOST_CONCEPTS = 16
 _WHOLE = {
     "width": (1, 1024), "batch": (1, 100_000), "steps": (1, 1_000_000),
     "sample_steps": (1, 1_000_000), "seed": (0, 2**63),
@@ -82,11 +82,11 @@ class VectorSetting:
             raise InvalidInput("task", task, "must have one dimension per concept, and no rotation")
         if task.signal_override is not None:
             raise InvalidInput("task", task, "must have the signal of its points")
-        if task.s > MOST_CONCEPTS:
-            raise InvalidInput("task", task, f"must have at most {MOST_CONCEPTS} concepts")
-        one_of(self.denoiser, "denoiser", DENOISERS)
-        one_of(self.reads, "reads", READS)
-        one_of(self.activation, "activation", ACTIVATIONS)
+        if task.s > _MOST_CONCEPTS:
+            raise InvalidInput("task", task, f"must have at most {_MOST_CONCEPTS} concepts")
+        one_of(self.denoiser, "denoiser", _DENOISERS)
+        one_of(self.reads, "reads", _READS)
+        one_of(self.activation, "activation", _ACTIVATIONS)
         booleans(self, "antithetic")
         if self.reads == "both" and self.denoiser in ("symmetric", "mlp"):
             requirement = "must be linear or two_layer where both are read"
@@ -94,13 +94,15 @@ class VectorSetting:
         if self.width is not None and self.denoiser == "linear":
             raise InvalidInput("width", self.width, "must not be given: one matrix has none")
         if (self.lr is None) == (self.eta is None):
-            given = "neither" if self.lr is None else "both"
-            raise InvalidInput("lr and eta", given, "must be given one without the other")
-        for name in ("omega", *(one for one in ("lr", "eta") if getattr(self, one) is not None)):
+            which = "neither" if self.lr is None else "both"
+            raise InvalidInput("lr and eta", which, "must be given one without the other")
+        for name in ("omega", *(rate for rate in ("lr", "eta") if getattr(self, rate) is not None)):
             set_field(self, name, positive(getattr(self, name), name))
-        for name, (least, most) in _WHOLE.items():
+        for name, (lowest, highest) in _WHOLE.items():
             if name != "width" or self.width is not None:
-                set_field(self, name, numbers.whole(getattr(self, name), name, least, most=most))
+                set_field(
+                    self, name, numbers.whole(getattr(self, name), name, lowest, most=highest)
+                )
 
     @property
     def points(self) -> int:
@@ -131,7 +133,7 @@ class VectorSetting:
 
     @property
     def kind(self) -> tuple[object, ...]:
-        """What settings must have in common to be trained as one stacked model."""
+        """The values that settings must share to be trained as a stacked model."""
         return (
             self.task.s, self.denoiser, self.reads, self.hidden, self.batch, self.steps,
             self.antithetic, self.activation, self.sample_steps,

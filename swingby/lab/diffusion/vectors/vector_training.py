@@ -1,4 +1,4 @@
-"""Training: plain gradient descent on the diffusion loss, several settings as one model."""
+"""Training of vector denoisers: gradient descent on the diffusion loss, settings stacked."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from swingby.simulate.outcome import first_reach
 from swingby.theory import numbers
 
 #: Weights that are kept of a run, over all steps.
-MOST_NUMBERS = 200_000_000
+_MOST_NUMBERS = 200_000_000
 #: Steps that are drawn at once.
-BLOCK = 64
+_BLOCK = 64
 #: Rows of the table of a run before the rest is summed up.
 _MOST_ROWS = 24
 #: The fixed schedule; half-times are those of double precision.
@@ -65,44 +65,44 @@ def train_vectors(settings: VectorSetting | Sequence[VectorSetting]) -> VectorRu
     >>> run.half_times.tolist()
     [[14.0, 4.0]]
     """
-    given = members_of(settings, "settings", VectorSetting)
-    first = given[0]
-    for one in given:
-        if one.kind != first.kind:
-            raise InvalidInput("settings", one, "must be of one kind to be one model")
-    size = sum(one.size for one in initial_weights(first)) * len(given) * (first.steps + 1)
-    if size > MOST_NUMBERS:
+    chosen = members_of(settings, "settings", VectorSetting)
+    first = chosen[0]
+    for setting in chosen:
+        if setting.kind != first.kind:
+            raise InvalidInput("settings", setting, "must be of one kind to be one model")
+    size = sum(weight.size for weight in initial_weights(first)) * len(chosen) * (first.steps + 1)
+    if size > _MOST_NUMBERS:
         raise InvalidInput("settings", f"{size:.1e} weights to keep", "must fit into memory")
     before = torch.get_num_threads()
     torch.set_num_threads(1)  # a step is small, and threads would wait for each other
     try:
-        history = _train(given)
+        history = _train(chosen)
     finally:
         torch.set_num_threads(before)
-    return VectorRun(given, tuple(history))
+    return VectorRun(chosen, tuple(history))
 
 
 def _train(settings: tuple[VectorSetting, ...]) -> list[Floats]:
     """Weights before the first step and after each, (settings, steps + 1, ...) of every layer."""
     first, source = settings[0], batches(settings)
     weights = stacked(settings)
-    rates = torch.tensor([one.rate for one in settings], dtype=torch.float64)[:, None, None]
-    history = [np.empty((first.steps + 1, *one.shape)) for one in weights]
+    rates = torch.tensor([setting.rate for setting in settings], dtype=torch.float64)[:, None, None]
+    history = [np.empty((first.steps + 1, *weight.shape)) for weight in weights]
     for step in range(first.steps + 1):
-        for kept, one in zip(history, weights, strict=True):
-            kept[step] = one.detach().numpy()
+        for record, weight in zip(history, weights, strict=True):
+            record[step] = weight.detach().numpy()
         if step < first.steps:
-            weights = [one.detach().requires_grad_() for one in weights]
+            weights = [weight.detach().requires_grad_() for weight in weights]
             # One sum for all: a setting's loss depends on its own weights alone.
             total = losses(first, weights, *next(source)).sum()
             slopes = torch.autograd.grad(total, weights)
-            weights = [one - rates * by for one, by in zip(weights, slopes, strict=True)]
-    return [np.moveaxis(kept, 1, 0) for kept in history]
+            weights = [weight - rates * by for weight, by in zip(weights, slopes, strict=True)]
+    return [np.moveaxis(record, 1, 0) for record in history]
 
 
 def stacked(settings: Sequence[VectorSetting]) -> list[Tensor]:
-    """Initial weights of settings of one kind."""
-    starts = zip(*(initial_weights(one) for one in settings), strict=True)
+    """Initial weights of settings of a kind, stacked."""
+    starts = zip(*(initial_weights(setting) for setting in settings), strict=True)
     return [torch.from_numpy(np.stack(layer)) for layer in starts]
 
 
@@ -111,24 +111,24 @@ def _drawn(setting: VectorSetting) -> Iterator[tuple[Floats, Floats, Tensor]]:
     task = setting.task
     # Clusters take turns, so that the times of each are evenly spread, too.
     centres = np.tile(np.diag(task.test_point), (setting.batch, 1))
-    spread = np.array([float(one) for one in task.sigma])
+    spread = np.array([float(deviation) for deviation in task.sigma])
     _, points, times = setting.streams()
     generator = np.random.default_rng(points)
     clock = torch.Generator().manual_seed(int(times.generate_state(1, np.uint64)[0] >> 1))
     n, s = centres.shape
     while True:
-        normal = generator.standard_normal((BLOCK, 2, n, s))
+        normal = generator.standard_normal((_BLOCK, 2, n, s))
         for x, noise in normal:
             yield centres + spread * x, noise, spread_times(n, clock)
 
 
 def batches(settings: Sequence[VectorSetting]) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """Points, noise and times of settings of one kind, one setting after the other."""
-    sources = [_drawn(one) for one in settings]
+    """Points, noise and times of settings of a kind, setting by setting."""
+    sources = [_drawn(setting) for setting in settings]
     while True:
         drawn = [next(source) for source in sources]
-        x, noise = (torch.from_numpy(np.stack([one[k] for one in drawn])) for k in (0, 1))
-        t = torch.stack([one[2] for one in drawn]).double()
+        x, noise = (torch.from_numpy(np.stack([sample[k] for sample in drawn])) for k in (0, 1))
+        t = torch.stack([sample[2] for sample in drawn]).double()
         if settings[0].antithetic:
             x, t = torch.cat([x, x], 1), torch.cat([t, t], 1)
             noise = torch.cat([noise, -noise], 1)
@@ -138,17 +138,17 @@ def batches(settings: Sequence[VectorSetting]) -> Iterator[tuple[Tensor, Tensor,
 def losses(
     setting: VectorSetting, weights: Sequence[Tensor], x: Tensor, noise: Tensor, t: Tensor
 ) -> Tensor:
-    """Mean diffusion loss of each of some stacked settings."""
+    """Mean diffusion loss of each stacked setting."""
     # The reconstruction does not depend on the denoiser, so its noise does not matter.
     nothing = torch.zeros_like(x)
-    found = vdm.loss(
+    terms = vdm.loss(
         denoiser(setting, weights), _GAMMA, x, x, t=t, noise=noise, first_noise=nothing
     )
-    return found.diffusion.unflatten(0, (len(weights[0]), -1)).mean(1)
+    return terms.diffusion.unflatten(0, (len(weights[0]), -1)).mean(1)
 
 
 def network(setting: VectorSetting, weights: Sequence[Tensor], x: Tensor) -> Tensor:
-    """The network of some settings at points of each."""
+    """The stacked network at points of each setting."""
     if setting.denoiser == "linear":
         return x @ weights[0].mT
     if setting.denoiser == "symmetric":
@@ -160,14 +160,14 @@ def network(setting: VectorSetting, weights: Sequence[Tensor], x: Tensor) -> Ten
 
 
 def denoiser(setting: VectorSetting, weights: Sequence[Tensor]) -> Denoiser:
-    """The denoiser of some settings, for data with the settings one after the other."""
+    """The denoiser of stacked settings, for data ordered by setting."""
     runs = len(weights[0])
 
     def estimate(z: Tensor, gamma: Tensor, condition: Tensor) -> Tensor:
         signal, noise = alpha(gamma)[:, None], sigma(gamma)[:, None]
         if setting.reads == "condition":
-            made = network(setting, weights, condition.unflatten(0, (runs, -1)))
-            return z - signal * made.flatten(0, 1)
+            output = network(setting, weights, condition.unflatten(0, (runs, -1)))
+            return z - signal * output.flatten(0, 1)
         x = torch.cat([-(signal / noise) * condition, ((1 - noise) / noise) * z], dim=1)
         return z + network(setting, weights, x.unflatten(0, (runs, -1))).flatten(0, 1)
 
@@ -194,7 +194,7 @@ class Sampled:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class VectorRun(Drawn, numbers.ReadOnly):
-    """Runs of settings of one kind. Made by :func:`swingby.lab.diffusion.vectors.train_vectors`.
+    """Runs of settings of a kind. Made by :func:`swingby.lab.diffusion.vectors.train_vectors`.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ class VectorRun(Drawn, numbers.ReadOnly):
     def points(self) -> Floats:
         """The 2^s test points, (r, 2^s, s), the last that of Sec. 2.1."""
         corners = np.array([*itertools.product((0.0, 1.0), repeat=self.settings[0].task.s)])
-        return np.stack([corners * one.task.test_point for one in self.settings])
+        return np.stack([corners * setting.task.test_point for setting in self.settings])
 
     @functools.cached_property
     def product(self) -> Floats:
@@ -249,10 +249,12 @@ class VectorRun(Drawn, numbers.ReadOnly):
             return SCHEDULE.sampled_map(W, P, first.sample_steps)
 
     def _hidden(self, how: str, points: Floats) -> tuple[Floats, Floats]:
-        """What the hidden neurons of an MLP say at points, and the slope of the activation."""
+        """Activations of the hidden neurons of an MLP at points, and their slopes."""
         kind, inside = self.settings[0].activation, np.einsum(how, self.weights[0], points)
-        seen = (one(torch, kind, torch.from_numpy(inside)) for one in (activated, slope))
-        value, rise = (one.numpy() for one in seen)
+        tensors = (
+            function(torch, kind, torch.from_numpy(inside)) for function in (activated, slope)
+        )
+        value, rise = (tensor.numpy() for tensor in tensors)
         return value, rise
 
     @functools.cached_property
@@ -273,8 +275,8 @@ class VectorRun(Drawn, numbers.ReadOnly):
     @property
     def diverged(self) -> Booleans:
         """Whether the weights of each run away, shape (r,)."""
-        large = [np.abs(one).max(axis=(1, 2, 3)) for one in self.weights]
-        return np.array([not (one < 1e6).all() for one in np.stack(large, 1)])
+        large = [np.abs(weight).max(axis=(1, 2, 3)) for weight in self.weights]
+        return np.array([not (sizes < 1e6).all() for sizes in np.stack(large, 1)])
 
     @functools.cached_property
     def half_times(self) -> Floats:
@@ -288,23 +290,25 @@ class VectorRun(Drawn, numbers.ReadOnly):
         return order_of(self.half_times)
 
     def descents(self, least: float = TURN) -> Integers:
-        """How often the test loss of each fell by a part of its start; -1 where it ran away."""
-        part = numbers.within_float(numbers.positive(least, "least"), "least")
+        """Number of falls of each test loss by a part of its start; -1 where it diverged."""
+        fraction = numbers.within_float(numbers.positive(least, "least"), "least")
         runs = zip(self.test_loss, self.diverged, strict=True)
-        return np.array([-1 if ran else falls(loss, part) for loss, ran in runs], dtype=np.int64)
+        return np.array(
+            [-1 if ran else falls(loss, fraction) for loss, ran in runs], dtype=np.int64
+        )
 
     def sampled(
         self, step: int, n: int = 1000, *, seed: int = 0, steps: int | None = None
     ) -> Sampled:
         """Samples of every run after some step of training, at every test point as condition."""
         first = self.settings[0]
-        place = numbers.whole(step, "step", 0, most=first.steps)
+        index = numbers.whole(step, "step", 0, most=first.steps)
         count = numbers.whole(n, "n", 2, most=1_000_000)
-        given = first.sample_steps if steps is None else steps
-        length = numbers.whole(given, "steps", 1, most=1_000_000)
-        weights = [torch.from_numpy(one[:, place].copy()) for one in self.weights]
+        sampler_steps = first.sample_steps if steps is None else steps
+        length = numbers.whole(sampler_steps, "steps", 1, most=1_000_000)
+        weights = [torch.from_numpy(weight[:, index].copy()) for weight in self.weights]
         conditions = torch.from_numpy(self.points).repeat_interleave(count, 1)
-        found = vdm.sample(
+        samples = vdm.sample(
             denoiser(first, weights),
             _GAMMA,
             conditions.flatten(0, 1),
@@ -312,17 +316,17 @@ class VectorRun(Drawn, numbers.ReadOnly):
             steps=length,
             generator=torch.Generator().manual_seed(numbers.whole(seed, "seed", 0, most=2**63 - 1)),
         )
-        return Sampled(found.numpy().reshape(*self.points.shape[:2], count, -1))
+        return Sampled(samples.numpy().reshape(*self.points.shape[:2], count, -1))
 
     def to_grid(self) -> Grid:
         """A table of half-times, descents and losses."""
         first, order, descents = self.settings[0], self.order(), self.descents()
         rows = []
         for k in range(min(len(self), _MOST_ROWS)):
-            half = ("never" if math.isnan(one) else f"{one:.0f}" for one in self.half_times[k])
+            half = ("never" if math.isnan(time) else f"{time:.0f}" for time in self.half_times[k])
             turns = "ran away" if descents[k] < 0 else str(descents[k])
-            told = (k, self.settings[k].seed, order_text(order[k]), " ".join(half), turns)
-            rows.append([*map(str, told), f"{self.test_loss[k, -1]:.3g}"])
+            fields = (k, self.settings[k].seed, order_text(order[k]), " ".join(half), turns)
+            rows.append([*map(str, fields), f"{self.test_loss[k, -1]:.3g}"])
         below = [f"{first.steps} steps of {first.points} points."]
         if len(self) > _MOST_ROWS:
             below.insert(0, f"... and {len(self) - _MOST_ROWS} more.")

@@ -1,4 +1,4 @@
-"""The studies of trained networks: which predictions of the theory come true, as tables.
+"""Tables of trained networks: which predictions of the theory come true, and how nearly.
 
 Everything is drawn from the seed; no figure depends on the machine but for rounding.
 """
@@ -7,30 +7,29 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from swingby.lab.field_checks import some_of
-from swingby.lab.networks.law_errors import (
+from studies.law_errors import (
     SWING,
-    Forecast,
     LawErrors,
     OutputErrors,
     draw_starts,
-    forecast,
-    gram,
     join_errors,
     law_errors,
     output_errors,
 )
+from studies.plan import Plan
+from studies.study import Numbers, Results, Study
+from studies.survival import expect, largest_minor, make_cell, standard_cells, survival
+from swingby.lab.networks.forecast import Forecast, forecast
 from swingby.lab.networks.setting import Data, Floats, Network, Optimizer, Setting
-from swingby.lab.networks.survival import expect, largest_minor, make_cell, standard_cells, survival
 from swingby.lab.networks.training import train
+from swingby.lab.networks.weights import gram
 from swingby.report import Grid
-from swingby.theory import numbers
 from swingby.theory.share import Share, share_of
 from swingby.theory.task import SIMTask
 from swingby.verify.predict_swing import predict_swing_batch
@@ -56,10 +55,10 @@ def percent(values: Floats, levels: Sequence[float] = (0.5, 0.99, 1.0)) -> str:
     >>> percent(np.array([0.0, 0.001, 0.0125])), percent(np.array([]))
     ('0.1 / 1.23 / 1.25', '-')
     """
-    known = values[~np.isnan(values)]
-    if not known.size:
+    numbers = values[~np.isnan(values)]
+    if not numbers.size:
         return "-"
-    return " / ".join(f"{100 * float(np.quantile(known, level)):.3g}" for level in levels)
+    return " / ".join(f"{100 * float(np.quantile(numbers, level)):.3g}" for level in levels)
 
 
 def _grid(title: str, cells: Sequence[dict[str, str]], *below: str) -> Grid:
@@ -73,12 +72,12 @@ def laws(runs: int, seed: int) -> Iterator[Grid]:
     """U U^T by automatic differentiation, against the stage law."""
     rows, rng = [], np.random.default_rng(seed)
     for name, (low, high, gradient) in OMEGAS.items():
-        parts = []
+        errors = []
         for d in (2, 3, 4, 5):
             starts = draw_starts(max(1, runs // 4), d, rng, omega=(low, high))
-            parts.append(law_errors(starts, gradient=gradient))
-            rows.append(_law_row(f"omega {name}, d = {d}", parts[-1]))
-        rows.append(_law_row(f"omega {name}, all", join_errors(parts)))
+            errors.append(law_errors(starts, gradient=gradient))
+            rows.append(_law_row(f"omega {name}, d = {d}", errors[-1]))
+        rows.append(_law_row(f"omega {name}, all", join_errors(errors)))
     yield _grid(
         "The stage law against trained networks",
         rows,
@@ -131,8 +130,8 @@ def one_layer(runs: int, seed: int) -> Iterator[Grid]:
 
 def _output_row(label: str, found: OutputErrors) -> dict[str, str]:
     def off(values: Floats) -> str:
-        known = np.abs(values)[np.isfinite(values)]
-        return f"{np.median(known):.0f} / {np.quantile(known, 0.99):.0f}"
+        sizes = np.abs(values)[np.isfinite(values)]
+        return f"{np.median(sizes):.0f} / {np.quantile(sizes, 0.99):.0f}"
 
     return {
         "one layer": label,
@@ -154,10 +153,12 @@ def scales(runs: int, seed: int) -> Iterator[Grid]:
         cell = make_cell("", network, steps=steps, lr=0.03, runs=runs, seed=seed)
         expected = expect(cell.settings)
         run = train(cell.settings, record=max(1, steps // 800))
-        said = np.ceil(expected.half_times)
-        known = np.isfinite(said) & (said > 0)
-        seen = run.jacobian_half_times
-        error = np.where(known, np.abs(said - seen) / np.maximum(seen, 1), np.nan)
+        predicted = np.ceil(expected.half_times)
+        decided_times = np.isfinite(predicted) & (predicted > 0)
+        observed = run.jacobian_half_times
+        error = np.where(
+            decided_times, np.abs(predicted - observed) / np.maximum(observed, 1), np.nan
+        )
         decided = expected.descents >= 0
         same = (expected.descents == run.descents(SWING))[decided].mean()
         size, J = largest_minor(run), run.jacobian
@@ -182,10 +183,10 @@ def scales(runs: int, seed: int) -> Iterator[Grid]:
 
 
 def survivals(runs: int, seed: int) -> Iterator[Grid]:
-    """What holds where: a line a network, and a line a prediction."""
-    found = survival(standard_cells(seed, runs))
-    yield found.to_overview()
-    yield found.to_grid()
+    """Survival of the predictions: a line per network, and a line per prediction."""
+    survived = survival(standard_cells(seed, runs))
+    yield survived.to_overview()
+    yield survived.to_grid()
 
 
 def forecasts(runs: int, seed: int) -> Iterator[Grid]:
@@ -207,9 +208,11 @@ def forecasts(runs: int, seed: int) -> Iterator[Grid]:
 def _forecast_row(label: str, found: Forecast) -> dict[str, str]:
     judged = found.judged
     why = Counter(
-        "no positive pivot" if "pivot" in one else one.removeprefix("undecided: ").split(",")[0]
-        for one in found.reason
-        if one
+        "no positive pivot"
+        if "pivot" in reason_
+        else reason_.removeprefix("undecided: ").split(",")[0]
+        for reason_ in found.reason
+        if reason_
     )
     names = ("law", "alone", "ratio")
     return {
@@ -224,7 +227,7 @@ def _forecast_row(label: str, found: Forecast) -> dict[str, str]:
 
 
 class Dimension(NamedTuple):
-    """Networks U U^T of one dimension d and one width d'."""
+    """Networks U U^T of a dimension d and a width d'."""
 
     dim: int
     width: int
@@ -259,50 +262,54 @@ def transient_by_dimension(
     # Late enough for a pivot that is a hundred times smaller than omega.
     steps = (math.log(100 / OMEGA) + 8) / (2 * math.log1p(eta * float(signal.min())))
     optimizer = Optimizer("gd", lr=eta / 2, loss="paper")
-    found = []
-    for place, (d, width) in enumerate(shapes):
+    measured = []
+    for index, (d, width) in enumerate(shapes):
         tau = math.sqrt(OMEGA / width)
         network = Network(2, width, "linear", False, True, "gaussian", tau)
         task = SIMTask(FIG2.mu, FIG2.sigma, d)
         # Seeds of their own for every shape.
-        first = 1_000_000 * seed + max(1000, runs) * place
+        first = 1_000_000 * seed + max(1000, runs) * index
         base = Setting(
             task, Data(None), network, optimizer, steps=math.ceil(steps), precision="float64"
         )
         settings = [replace(base, seed=first + k) for k in range(runs)]
         run = train(settings, record=max(1, base.total_steps // 500))
-        rng = np.random.default_rng([seed, place, theory_runs])
+        rng = np.random.default_rng([seed, index, theory_runs])
         W0 = gram(tau * rng.standard_normal((theory_runs, FIG2.s, width)))
         point = FIG2.test_point[: FIG2.s]
         law = predict_swing_batch(signal, W0, eta, "gd", test_point=point, swing=SWING)
-        known = law.least_descents >= 0
-        least, most = (share_of(one[known] >= 2) for one in (law.least_descents, law.most_descents))
+        decided = law.least_descents >= 0
+        fewest, largest = (
+            share_of(counts[decided] >= 2) for counts in (law.least_descents, law.most_descents)
+        )
         trained = share_of(run.descents(SWING) >= 2)
         sizes, heights = largest_minor(run), law.transient[np.isfinite(law.transient)]
-        quartiles = [np.quantile(one, [0.25, 0.5, 0.75]).tolist() for one in (sizes, heights)]
-        found.append(Dimension(d, width, trained, least, most, *quartiles))
-    return found
+        quartiles = [np.quantile(values, [0.25, 0.5, 0.75]).tolist() for values in (sizes, heights)]
+        measured.append(Dimension(d, width, trained, fewest, largest, *quartiles))
+    return measured
 
 
 def dimensions(runs: int, seed: int) -> Iterator[Grid]:
     """Transients against the dimension and the width, with five times as many runs."""
-    found = transient_by_dimension(SHAPES, runs=5 * runs, seed=seed)
-    found += transient_by_dimension([(32, 32)], runs=runs, seed=seed)
+    measured = transient_by_dimension(SHAPES, runs=5 * runs, seed=seed)
+    measured += transient_by_dimension([(32, 32)], runs=runs, seed=seed)
     rows = []
-    for one in found:
-        theory = f"{one.theory.value:.3f} to {one.theory_most.value:.3f}"
+    for dimension in measured:
+        theory = f"{dimension.theory.value:.3f} to {dimension.theory_most.value:.3f}"
         spreads = [
             f"{middle:.3f} ({low:.3f} to {high:.3f})"
-            for low, middle, high in (one.sizes, one.theory_sizes)
+            for low, middle, high in (dimension.sizes, dimension.theory_sizes)
         ]
-        rows.append([str(one.dim), str(one.width), str(one.trained), theory, *spreads])
+        rows.append(
+            [str(dimension.dim), str(dimension.width), str(dimension.trained), theory, *spreads]
+        )
     columns = (">d", ">d'", ">two descents [95 %]", ">law", ">largest minor entry", ">law")
     below = ("largest minor entry: median (and quartiles) of the largest |w_ij| over time",)
     yield Grid("Transients against d and d', omega = 1e-3", columns, rows, below=below)
 
 
-#: What each study asks.
-STUDIES: dict[str, Callable[[int, int], Iterator[Grid]]] = {
+#: What each table asks.
+TABLES: dict[str, Callable[[int, int], Iterator[Grid]]] = {
     "laws": laws,
     "one-layer": one_layer,
     "scales": scales,
@@ -312,50 +319,30 @@ STUDIES: dict[str, Callable[[int, int], Iterator[Grid]]] = {
 }
 
 
-def studies(
-    names: str | Sequence[str] | None = None,
-    *,
-    runs: int = 200,
-    seed: int = 7,
-    tell: Callable[[str], None] | None = None,
-) -> list[Grid]:
-    """Train networks and compare them with what the theory says of their initial weights.
+def _table_cells(plan: Plan) -> Mapping[str, Any]:
+    return {name: (name, plan["runs"], plan["seed"]) for name in plan["tables"]}
 
-    Parameters
-    ----------
-    names : str or several, optional
-        ``laws`` (U U^T against the stage law), ``one-layer`` (against Theorem 4.1), ``scales`` (of
-        the weights), ``survival`` (which predictions hold in which networks), ``forecast`` (from
-        the first stage), ``dimension`` (of transients); all by default, six minutes on two cores.
-    runs : int
-        Networks a row.
-    seed : int
-    tell : callable, optional
-        Gets the name of each study before it is made.
 
-    Returns
-    -------
-    list of Grid
+def _table_grids(job: tuple[str, int, int]) -> list[dict[str, Any]]:
+    """The tables of a study of networks."""
+    name, runs, seed = job
+    return [asdict(grid) for grid in TABLES[name](runs, seed)]
 
-    Raises
-    ------
-    InvalidInput
 
-    Examples
-    --------
-    >>> [table.title for table in studies("scales", runs=2)]
-    ["W2 W1 on the law of its growing mode, d = 3, d' = 5"]
+def _table_canary(plan: Plan) -> Numbers:
+    job = (plan["canary"], plan["canary_runs"], plan["seed"])
+    return {"rows": [list(row) for grid in _table_grids(job) for row in grid["rows"]]}
 
-    References
-    ----------
-    docs/networks.md
-    """
-    asked = some_of(names, "names", STUDIES)
-    count = numbers.whole(runs, "runs", 1, most=10_000)
-    first = numbers.whole(seed, "seed", 0, most=2**32)
-    tables: list[Grid] = []
-    for one in asked:
-        if tell is not None:
-            tell(one)
-        tables += STUDIES[one](count, first)
-    return tables
+
+def _tables_of(results: Results) -> list[Grid]:
+    return [Grid(**grid) for grids in results.values() for grid in grids]
+
+
+STUDY = Study(
+    "networks, in the tables of the documentation",
+    _table_cells,
+    _table_grids,
+    _table_canary,
+    lambda results: [],
+    tables=_tables_of,
+)

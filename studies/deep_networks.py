@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from swingby.lab.networks.law_errors import groups
+from studies.law_errors import groups
+from studies.plan import Plan, load_plan
+from studies.study import Numbers, Study, plain_numbers, plain_rows, recorded_rows, rows_of_shares
 from swingby.lab.networks.setting import Data, Floats, Network, Optimizer, Setting
 from swingby.lab.networks.training import train
+from swingby.theory.share import share_of
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict, all_hold, within_bar
 from swingby.verify.predict_network import NetworkSchedule, predict_network
@@ -27,7 +32,7 @@ STEP = 0.2
 
 @dataclass(frozen=True)
 class DeepCell:
-    """Networks of one kind: Gaussian layers of standard deviation `scale`, or torch's default."""
+    """Networks of a kind: Gaussian layers of standard deviation `scale`, or torch's default."""
 
     depth: int
     scale: float | None
@@ -41,24 +46,14 @@ class DeepCell:
         return f"depth {self.depth}, {size}" + (f", d = {self.d}" if self.d != 3 else "")
 
 
-#: Deeper networks from smaller weights wait for millions of steps.
-CELLS = (
-    DeepCell(2, 0.03),
-    DeepCell(3, 0.1),
-    DeepCell(3, 0.03),
-    DeepCell(3, None),
-    DeepCell(4, 0.2),
-    DeepCell(4, 0.1),
-    DeepCell(4, 0.03, d=2),
-    DeepCell(4, None),
-    DeepCell(5, 0.3),
-    DeepCell(5, 0.2),
+CELLS = tuple(
+    DeepCell(row["depth"], row.get("scale"), row.get("d", 3)) for row in load_plan("deep")["cells"]
 )
 
 
 @dataclass(frozen=True)
-class Trained:
-    """A network: what is predicted, and the steps of its half-times (nan: not seen)."""
+class DeepTraining:
+    """A trained network: its predictions, and the steps of its half-times (nan: not reached)."""
 
     layers: list[Floats]
     task: SIMTask
@@ -69,7 +64,7 @@ class Trained:
 
     @property
     def off(self) -> Floats:
-        """Steps from the whole step predicted to the one observed; nan where none was seen."""
+        """Predicted less observed half-times in steps; nan where none was observed."""
         return np.asarray(self.full.half_times - self.half_times)
 
     def errors(self, accuracy: str) -> Floats:
@@ -78,21 +73,21 @@ class Trained:
         return np.asarray(schedule.crossing / np.maximum(self.half_times - 0.5, 0.5) - 1)
 
     def inside(self, accuracy: str) -> bool:
-        """Whether all half-times lie within their bars; one not seen, if it may come later."""
+        """Whether all half-times lie within their bars; a missing one does if it may come later."""
         schedule: NetworkSchedule = getattr(self, accuracy)
         bars = zip(schedule.crossing, schedule.error, self.half_times, strict=True)
-        return all_hold(within_bar(*one, self.last) for one in bars) == Verdict.HOLDS
+        return all_hold(within_bar(*bar, self.last) for bar in bars) == Verdict.HOLDS
 
     def in_order(self, accuracy: str) -> bool:
         """Whether concepts were learned in the order predicted."""
         schedule: NetworkSchedule = getattr(self, accuracy)
-        seen = np.where(np.isnan(self.half_times), np.inf, self.half_times)
-        ordered = seen[list(schedule.order)]
-        return len(ordered) == len(seen) and bool((ordered[:-1] <= ordered[1:]).all())
+        half_times = np.where(np.isnan(self.half_times), np.inf, self.half_times)
+        ordered = half_times[list(schedule.order)]
+        return len(ordered) == len(half_times) and bool((ordered[:-1] <= ordered[1:]).all())
 
 
 def draw(cell: DeepCell, rng: np.random.Generator) -> tuple[list[Floats], SIMTask, float]:
-    """Layers, task and learning rate of one network."""
+    """Layers, task and learning rate of a network."""
     falls = rng.uniform(*RATIOS, cell.d - 1)
     signal = np.concatenate([[1.0], np.cumprod(1 / falls)])
     widths = [cell.d, *[cell.width] * (cell.depth - 1), cell.d]
@@ -106,7 +101,7 @@ def draw(cell: DeepCell, rng: np.random.Generator) -> tuple[list[Floats], SIMTas
     return layers, SIMTask.from_signal(signal.tolist()), STEP / cell.depth
 
 
-def trained(cell: DeepCell, runs: int, seed: int) -> list[Trained]:
+def trained(cell: DeepCell, runs: int, seed: int) -> list[DeepTraining]:
     """Networks of a cell, predicted and trained, for a quarter longer than is predicted."""
     # By name and seed alone, so that a cell does not depend on those before it.
     rng = np.random.default_rng([seed, *cell.name.encode()])
@@ -117,11 +112,48 @@ def trained(cell: DeepCell, runs: int, seed: int) -> list[Trained]:
     )
     network = Network(cell.depth, cell.width, bias=False)
     optimizer = Optimizer("gd", lr=STEP / cell.depth, loss="paper")
-    found: dict[int, Trained] = {}
-    for chosen, steps in groups([one.half_times for one in full]):
+    trainings: dict[int, DeepTraining] = {}
+    for chosen, steps in groups([schedule.half_times for schedule in full]):
         starts, tasks, _ = zip(*(drawn[k] for k in chosen), strict=True)
         base = Setting(tasks[0], Data(None), network, optimizer, steps=steps, precision="float64")
-        run = train([replace(base, task=one) for one in tasks], start=starts, record=steps)
-        for k, seen in zip(chosen, run.jacobian_half_times, strict=True):
-            found[k] = Trained(*drawn[k][:2], full[k], leading[k], seen, steps)
-    return [found[k] for k in range(runs)]
+        run = train([replace(base, task=task) for task in tasks], start=starts, record=steps)
+        for k, observed in zip(chosen, run.jacobian_half_times, strict=True):
+            trainings[k] = DeepTraining(*drawn[k][:2], full[k], leading[k], observed, steps)
+    return [trainings[k] for k in range(runs)]
+
+
+def _deep_cells(plan: Plan) -> Mapping[str, Any]:
+    return {cell.name: (cell, plan["runs"], plan["seed"]) for cell in CELLS}
+
+
+def _deep_rows(job: Any) -> list[dict[str, Any]]:
+    """Deep linear networks, against the half-times that their first layers predict."""
+    cell = job[0]
+    runs = trained(*job)
+    barred = [run for run in runs if np.isfinite(run.leading.error).all()]
+    shares = {
+        "half-times within their bars": share_of([run.inside("full") for run in runs]),
+        "half-times to the step": share_of([(np.abs(run.off) <= 1).all() for run in runs]),
+        "order": share_of([run.in_order("full") for run in runs]),
+        "leading order within its bars": share_of([run.inside("leading") for run in barred]),
+    }
+    return plain_rows(rows_of_shares("deep", cell.name, shares))
+
+
+def _deep_canary(plan: Plan) -> Numbers:
+    cell, _, seed = _deep_cells(plan)[plan["canary"]]
+    runs = trained(cell, plan["canary_runs"], seed)
+    return {
+        "crossing": plain_numbers([run.full.crossing for run in runs]),
+        "leading": plain_numbers([run.leading.crossing for run in runs]),
+        "observed": plain_numbers([run.half_times for run in runs]),
+    }
+
+
+STUDY = Study(
+    "deep linear networks against the law of their layers",
+    _deep_cells,
+    _deep_rows,
+    _deep_canary,
+    recorded_rows,
+)

@@ -12,10 +12,8 @@ from swingby.theory.verdict import Verdict
 
 pytest.importorskip("torch")
 
-from swingby.lab.networks import Data, Network, Optimizer, Setting, train
-from swingby.lab.networks.law_errors import gram
-from swingby.lab.networks.studies import transient_by_dimension
-from swingby.lab.networks.survival import (
+from studies.network_tables import transient_by_dimension
+from studies.survival import (
     FIG8,
     expect,
     growing_mode,
@@ -25,7 +23,8 @@ from swingby.lab.networks.survival import (
     survival,
     tail,
 )
-from swingby.lab.networks.weights import initial_weights
+from swingby.lab.networks import Data, Network, Optimizer, Setting, train
+from swingby.lab.networks.weights import gram, initial_weights
 from swingby.verify.predict_batch import predict_batch
 from tests.forked import FULL
 

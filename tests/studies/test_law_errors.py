@@ -13,15 +13,10 @@ from swingby.theory.task import SIMTask
 
 pytest.importorskip("torch")
 
+from studies.law_errors import draw_starts, law_errors, output_errors, own_moment
+from studies.survival import FIG8, standard_cells
 from swingby.lab.networks import Data, Network, Optimizer, Setting, train
-from swingby.lab.networks.law_errors import (
-    draw_starts,
-    forecast,
-    law_errors,
-    output_errors,
-    own_moment,
-)
-from swingby.lab.networks.survival import FIG8, standard_cells
+from swingby.lab.networks.forecast import forecast
 from swingby.lab.networks.weights import initial_weights
 from tests.forked import FULL
 

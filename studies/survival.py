@@ -1,4 +1,4 @@
-r"""Which predictions of the theory of U U^T survive in networks it was not made for, run by run.
+r"""Survival of predictions of the theory of U U^T in networks it was not made for, run by run.
 
 Two layers are one network U U^T from :math:`U = (W_1^\top + W_2)/2` as far as W is diagonal; ReLU
 and GELU have their own U; deeper networks can only be asked what is typical of a Gaussian W(0) of
@@ -8,20 +8,30 @@ the same size. docs/networks.md derives this.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from studies.law_errors import SWING
+from studies.plan import Plan, load_plan
+from studies.study import (
+    MOST,
+    Numbers,
+    Study,
+    plain_numbers,
+    plain_rows,
+    recorded_rows,
+    rows_of_shares,
+)
 from swingby.errors import InvalidInput
-from swingby.lab.networks.law_errors import SWING, gram
 from swingby.lab.networks.setting import Data, Floats, Integers, Network, Optimizer, Setting
 from swingby.lab.networks.training import train
 from swingby.lab.networks.training_clock import rate_of
 from swingby.lab.networks.training_points import directions
 from swingby.lab.networks.training_run import TrainingRun
-from swingby.lab.networks.weights import initial_weights, rotated
+from swingby.lab.networks.weights import gram, initial_weights, rotated
 from swingby.report import Framed, Grid
 from swingby.report.files import storable
 from swingby.theory.share import Share, agrees, reaches, share_of
@@ -86,30 +96,6 @@ def make_cell(
     return Cell(name, setting, runs)
 
 
-#: Name, depth, width, activation, scale of a Gaussian start or None for torch, dim, steps, lr.
-_CELLS: tuple[tuple[str, int, int, str, float | None, int | None, int, float], ...] = (
-    ("U U^T, small", 2, 5, "linear", 0.03, None, 3000, 0.01),
-    ("W2 W1, small", 2, 5, "linear", 0.03, None, 3000, 0.02),
-    ("W2 W1, small, d = 8", 2, 8, "linear", 0.03, 8, 3000, 0.02),
-    ("W2 W1, larger", 2, 5, "linear", 0.2, None, 3000, 0.02),
-    ("W2 W1, torch", 2, 3, "linear", None, None, 3000, 0.02),
-    ("W2 W1, torch, bias", 2, 3, "linear", None, None, 3000, 0.02),
-    ("W2 W1, torch, d = 64", 2, 64, "linear", None, 64, 1000, 0.02),
-    ("depth 3, small", 3, 5, "linear", 0.1, None, 8000, 0.05),
-    ("depth 3, torch", 3, 3, "linear", None, None, 6000, 0.02),
-    ("depth 3, torch, d = 8", 3, 8, "linear", None, 8, 6000, 0.02),
-    ("depth 4, small", 4, 5, "linear", 0.2, None, 8000, 0.02),
-    ("depth 4, torch", 4, 3, "linear", None, None, 8000, 0.02),
-    ("ReLU 2, small", 2, 32, "relu", 0.01, None, 1200, 0.05),
-    ("ReLU 2, small, d = 8", 2, 32, "relu", 0.01, 8, 1200, 0.05),
-    ("ReLU 2, torch", 2, 32, "relu", None, None, 1500, 0.02),
-    ("ReLU 3, small", 3, 32, "relu", 0.1, None, 1200, 0.05),
-    ("ReLU 3, torch", 3, 32, "relu", None, None, 1500, 0.02),
-    ("GELU 2, small", 2, 32, "gelu", 0.01, None, 1200, 0.05),
-    ("GELU 2, torch", 2, 32, "gelu", None, None, 1500, 0.02),
-)
-
-
 def standard_cells(seed: int = 0, runs: int = 200) -> list[Cell]:
     """The cells of the documentation.
 
@@ -119,20 +105,37 @@ def standard_cells(seed: int = 0, runs: int = 200) -> list[Cell]:
     >>> [cell.name for cell in standard_cells()][:2]
     ['U U^T, small', 'W2 W1, small']
     """
-    found = []
-    for name, depth, width, activation, scale, dim, steps, lr in _CELLS:
-        start = ("torch", 1.0) if scale is None else ("gaussian", scale)
-        network = Network(depth, width, activation, "bias" in name, name.startswith("U U"), *start)
-        # The law of a 64 x 64 matrix takes half a second.
-        count, points = min(runs, 100) if dim == 64 else runs, None if network.linear else 20
-        same: dict[str, Any] = {"steps": steps, "lr": lr, "dim": dim, "seed": seed}
-        found.append(make_cell(name, network, n_per_class=points, runs=count, **same))
-    return found
+    cells = []
+    for row in load_plan("networks")["cells"]:
+        scale, linear = row.get("scale"), row["activation"] == "linear"
+        network = Network(
+            row["depth"],
+            row["width"],
+            row["activation"],
+            bias="bias" in row["name"],
+            symmetric=row["name"].startswith("U U"),
+            initialization="torch" if scale is None else "gaussian",
+            scale=1.0 if scale is None else scale,
+        )
+        cells.append(
+            make_cell(
+                row["name"],
+                network,
+                steps=row["steps"],
+                lr=row["lr"],
+                dim=row.get("dim"),
+                n_per_class=None if linear else 20,
+                # The law of a 64 x 64 matrix takes half a second.
+                runs=min(runs, 100) if row.get("dim") == 64 else runs,
+                seed=seed,
+            )
+        )
+    return cells
 
 
 @dataclass(frozen=True, eq=False)
 class Expected:
-    """What the theory says of some networks. Made by :func:`expect`."""
+    """Predictions of the theory for networks. Made by :func:`expect`."""
 
     #: What was taken as W(0): "own W(0)", "growing mode", "rectified mode" (ReLU), "half mode"
     #: (GELU) or "typical W(0)".
@@ -148,23 +151,26 @@ class Expected:
 
     @property
     def typical(self) -> bool:
-        """Whether descents and transients are those of other, like W(0)."""
+        """Whether descents and transients are those of typical W(0)."""
         return self.source == _TYPICAL
 
 
 def expect(settings: Sequence[Setting]) -> Expected:
-    """What the theory says of networks of one kind before they are trained, by sgd or gd."""
+    """Predict networks of a kind before they are trained, by sgd or gd."""
     network, task = settings[0].network, settings[0].task
     if network.depth < 2 or settings[0].optimizer.kind == "adamw":
-        shown = f"depth {network.depth}, {settings[0].optimizer.kind}"
-        raise InvalidInput("settings", shown, "must have two layers or more, and sgd or gd")
-    eta = np.array([rate_of(one) for one in settings])
-    signal = np.stack([one.task.signal for one in settings])
+        network_text = f"depth {network.depth}, {settings[0].optimizer.kind}"
+        raise InvalidInput("settings", network_text, "must have two layers or more, and sgd or gd")
+    eta = np.array([rate_of(setting) for setting in settings])
+    signal = np.stack([setting.task.signal for setting in settings])
     s, source = task.s, _TYPICAL
     if network.symmetric:
-        source, W0 = "own W(0)", np.stack([gram(_weights(one)[0]) for one in settings])
+        source, W0 = "own W(0)", np.stack([gram(_weights(setting)[0]) for setting in settings])
     elif network.depth == 2:
-        source, W0 = _MODES[network.activation], np.stack([growing_mode(one) for one in settings])
+        source, W0 = (
+            _MODES[network.activation],
+            np.stack([growing_mode(setting) for setting in settings]),
+        )
     else:
         W0 = _typical(settings)
         eta, signal = np.repeat(eta, TYPICAL), np.repeat(signal, TYPICAL, axis=0)
@@ -172,22 +178,22 @@ def expect(settings: Sequence[Setting]) -> Expected:
     usable = np.isfinite(law.crossing) & ~law.undecided
     half_times = np.where(usable, law.crossing, np.nan)[:, :s]
     points = np.broadcast_to(task.test_point, signal.shape)
-    found = predict_swing_batch(signal, W0, eta, "gd", test_point=points, swing=SWING)
-    descents = found.descents
+    swing = predict_swing_batch(signal, W0, eta, "gd", test_point=points, swing=SWING)
+    descents = swing.descents
     if source == _TYPICAL:
         middle = np.nanmedian(half_times.reshape(len(settings), TYPICAL, s), axis=1)
         half_times = np.broadcast_to(np.median(middle, axis=0), middle.shape)
         # Undecided counts lie at the threshold: as often the smaller number as the larger one.
-        either = np.where(np.arange(len(W0)) % 2, found.most_descents, found.least_descents)
-        descents = np.where(found.undecided, either, descents)
+        either = np.where(np.arange(len(W0)) % 2, swing.most_descents, swing.least_descents)
+        descents = np.where(swing.undecided, either, descents)
     order = np.argsort(half_times, axis=1, kind="stable")
-    return Expected(source, np.array(half_times), order, descents, found.transient)
+    return Expected(source, np.array(half_times), order, descents, swing.transient)
 
 
 def _weights(setting: Setting) -> list[Floats]:
     """Initial weights in the coordinates of the concepts, without biases."""
-    found = rotated(setting, initial_weights(setting), directions(setting))
-    return [one for one in found if one.ndim == 2]
+    weights = rotated(setting, initial_weights(setting), directions(setting))
+    return [weight for weight in weights if weight.ndim == 2]
 
 
 def growing_mode(setting: Setting) -> Floats:
@@ -207,9 +213,9 @@ def _typical(settings: Sequence[Setting]) -> Floats:
     """Gaussian U U^T whose entries are as large as those of the Jacobian at the start."""
     first = settings[0]
     squares = []
-    for one in settings:
-        product = np.eye(one.task.dim)
-        for weight in _weights(one):
+    for setting in settings:
+        product = np.eye(setting.task.dim)
+        for weight in _weights(setting):
             product = weight @ product
         squares.append(float(np.square(product).mean()))
     omega = math.sqrt(float(np.mean(squares)))
@@ -240,7 +246,7 @@ def tail(strong: float, weak: float) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One prediction in one cell."""
+    """A prediction judged in a cell."""
 
     cell: str
     #: One of :data:`PREDICTIONS`.
@@ -257,7 +263,7 @@ class Outcome:
 
     @property
     def about(self) -> bool:
-        """Whether a share is compared with that of the theory."""
+        """Whether a share is compared with the share that the theory gives."""
         return self.source == _TYPICAL and self.prediction in ("descents", "transient")
 
     @property
@@ -272,11 +278,11 @@ class Outcome:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        plain = {name: getattr(self, name) for name in ("cell", "prediction", "source")}
-        plain |= {"count": self.share.count, "runs": self.share.total, "share": self.share.value}
-        plain |= {"low": self.share.low, "high": self.share.high, "control": self.control}
-        plain |= {"verdict": str(self.verdict), "risky": self.risky, "note": self.note}
-        return storable(plain)
+        fields = {name: getattr(self, name) for name in ("cell", "prediction", "source")}
+        fields |= {"count": self.share.count, "runs": self.share.total, "share": self.share.value}
+        fields |= {"low": self.share.low, "high": self.share.high, "control": self.control}
+        fields |= {"verdict": str(self.verdict), "risky": self.risky, "note": self.note}
+        return storable(fields)
 
 
 def judge(name: str, expected: Expected, run: TrainingRun) -> list[Outcome]:
@@ -285,12 +291,12 @@ def judge(name: str, expected: Expected, run: TrainingRun) -> list[Outcome]:
     "size" only where single runs are predicted, and neither that nor "transient" with directions
     that have no concept: the Jacobian is recorded along concepts, the law's is over all d.
     """
-    seen, size, descents = run.jacobian_half_times, largest_minor(run), run.descents(SWING)
-    along_all = run.settings[0].task.dim == seen.shape[1]
+    observed, size, descents = run.jacobian_half_times, largest_minor(run), run.descents(SWING)
+    along_all = run.settings[0].task.dim == observed.shape[1]
     decided, there = expected.descents >= 0, np.isfinite(expected.transient)
-    said, heights = expected.descents[decided], expected.transient[there]
-    known = np.isfinite(expected.half_times) & (expected.half_times > 0)
-    usable = np.asarray(known.all(axis=1))
+    predicted, heights = expected.descents[decided], expected.transient[there]
+    positive = np.isfinite(expected.half_times) & (expected.half_times > 0)
+    usable = np.asarray(positive.all(axis=1))
     outcomes: list[Outcome] = []
 
     def single(what: str, good: Any, control: float, note: str = "") -> None:
@@ -299,18 +305,23 @@ def judge(name: str, expected: Expected, run: TrainingRun) -> list[Outcome]:
         outcomes.append(Outcome(name, what, expected.source, share, control, verdict, note))
 
     def typical(what: str, mine: Any, theory: Any) -> None:
-        share, other = share_of(mine), share_of(theory)
-        verdict = agrees(share, other, TOLERANCE)
-        outcomes.append(Outcome(name, what, expected.source, share, other.value, verdict))
+        share, expected_share = share_of(mine), share_of(theory)
+        verdict = agrees(share, expected_share, TOLERANCE)
+        outcomes.append(Outcome(name, what, expected.source, share, expected_share.value, verdict))
 
     single("order", *_order(expected, run, usable))
     if expected.typical:
-        typical("descents", descents >= 2, said >= 2)
+        typical("descents", descents >= 2, predicted >= 2)
         if along_all:
             typical("transient", size >= TRANSIENT, heights >= TRANSIENT)
     else:
         counted = descents[decided]
-        single("descents", said == counted, _crossed(said, counted), "; ".join(_open(decided)))
+        single(
+            "descents",
+            predicted == counted,
+            _crossed(predicted, counted),
+            "; ".join(_open(decided)),
+        )
         if along_all:
             size = size[there]
             tall, seen_tall = heights >= TRANSIENT, size >= TRANSIENT
@@ -319,54 +330,54 @@ def judge(name: str, expected: Expected, run: TrainingRun) -> list[Outcome]:
             control = float((np.abs(others - 1) <= NEAR).mean()) if ratio.size else math.nan
             note = f"observed / predicted: {_quantile(ratio, 0.5):.2f}"
             single("size", np.abs(ratio - 1) <= NEAR, control, note)
-    single("times", *_times(expected, seen, usable))
+    single("times", *_times(expected, observed, usable))
     return outcomes
 
 
 def _order(expected: Expected, run: TrainingRun, usable: Any) -> tuple[Any, float, str]:
     """The order of runs for which the law gives all half-times, none of them 0."""
-    seen = run.jacobian_half_times
-    learned = ~np.isnan(seen).any(axis=1)
-    order = np.argsort(np.where(np.isnan(seen), np.inf, seen), axis=1, kind="stable")
+    observed = run.jacobian_half_times
+    learned = ~np.isnan(observed).any(axis=1)
+    order = np.argsort(np.where(np.isnan(observed), np.inf, observed), axis=1, kind="stable")
     same = (expected.order == order).all(axis=1) & learned
     notes = []
     if not expected.typical:
-        signal = run.settings[0].task.signal[: seen.shape[1]]
-        plain = (order == np.argsort(-signal, kind="stable")).all(axis=1) & learned
-        notes.append(f"by signal alone {plain.mean():.2f}")
+        signal = run.settings[0].task.signal[: observed.shape[1]]
+        by_signal = (order == np.argsort(-signal, kind="stable")).all(axis=1) & learned
+        notes.append(f"by signal alone {by_signal.mean():.2f}")
     if not learned.all():
         notes.append(f"{int((~learned).sum())} runs leave a concept unlearned")
-    return same[usable], 1 / math.factorial(seen.shape[1]), "; ".join([*notes, *_open(usable)])
+    return same[usable], 1 / math.factorial(observed.shape[1]), "; ".join([*notes, *_open(usable)])
 
 
-def _times(expected: Expected, seen: Floats, usable: Any) -> tuple[Any, float, str]:
+def _times(expected: Expected, observed: Floats, usable: Any) -> tuple[Any, float, str]:
     """Half-times up to one factor."""
-    said, seen = expected.half_times[usable], seen[usable]
-    scale, residual = fitted(said, seen)
-    near = np.asarray((np.abs(residual - 1) <= NEAR).all(axis=1))
-    crossed = scale * said[:, None] / np.where(seen > 0, seen, np.nan)[None, :]
+    predicted, observed = expected.half_times[usable], observed[usable]
+    scale, residual = fitted(predicted, observed)
+    within = np.asarray((np.abs(residual - 1) <= NEAR).all(axis=1))
+    crossed = scale * predicted[:, None] / np.where(observed > 0, observed, np.nan)[None, :]
     control = math.nan
-    if not expected.typical and near.size:
+    if not expected.typical and within.size:
         control = float((np.abs(crossed - 1) <= NEAR).all(axis=2).mean())
     off = np.abs(residual[np.isfinite(residual)] - 1)
     middle, high = _quantile(off, 0.5), _quantile(off, 0.9)
     note = f"scale {scale:.3f}, residual {100 * middle:.1f} % (median), {100 * high:.1f} % (p90)"
-    return near, control, "; ".join([note, *_open(usable)])
+    return within, control, "; ".join([note, *_open(usable)])
 
 
-def fitted(said: Floats, seen: Floats) -> tuple[float, Floats]:
-    """One factor for all times, exp of the mean log of seen / said, and scale said / seen.
+def fitted(predicted: Floats, observed: Floats) -> tuple[float, Floats]:
+    """A factor for all times, exp of the mean log of observed / predicted, and the residuals.
 
     >>> scale, residual = fitted(np.array([[1.0, 2.0]]), np.array([[2.0, 4.0]]))
     >>> round(scale, 9), residual.round(9).tolist()
     (2.0, [[1.0, 1.0]])
     """
-    known = np.isfinite(said) & np.isfinite(seen) & (said > 0) & (seen > 0)
-    if not known.any():
-        return math.nan, np.full(said.shape, np.nan)
-    logs = np.log(np.where(known, seen, 1.0)) - np.log(np.where(known, said, 1.0))
-    scale = float(np.exp(logs[known].mean()))
-    return scale, np.where(known, scale / np.exp(logs), np.nan)
+    usable = np.isfinite(predicted) & np.isfinite(observed) & (predicted > 0) & (observed > 0)
+    if not usable.any():
+        return math.nan, np.full(predicted.shape, np.nan)
+    logs = np.log(np.where(usable, observed, 1.0)) - np.log(np.where(usable, predicted, 1.0))
+    scale = float(np.exp(logs[usable].mean()))
+    return scale, np.where(usable, scale / np.exp(logs), np.nan)
 
 
 def largest_minor(run: TrainingRun) -> Floats:
@@ -376,7 +387,7 @@ def largest_minor(run: TrainingRun) -> Floats:
 
 
 def _open(decided: Any) -> list[str]:
-    """How many runs are left open, in words."""
+    """The number of runs left open, in words."""
     return [] if decided.all() else [f"{int((~decided).sum())} runs undecided by the law"]
 
 
@@ -406,37 +417,39 @@ _DEFINITIONS = (
 
 @dataclass(frozen=True)
 class Survival(Framed):
-    """What survives where. Made by :func:`survival`."""
+    """Outcomes by network and prediction. Made by :func:`survival`."""
 
     outcomes: tuple[Outcome, ...]
 
     def __getitem__(self, key: tuple[str, str]) -> Outcome:
-        for one in self.outcomes:
-            if (one.cell, one.prediction) == key:
-                return one
+        for outcome in self.outcomes:
+            if (outcome.cell, outcome.prediction) == key:
+                return outcome
         raise InvalidInput("key", key, "must be a cell and a prediction of this table")
 
     def to_grid(self) -> Grid:
         """A row per cell and prediction, with the intervals."""
         columns = ("network", "prediction", "from", ">share [95 %]", ">control", "verdict", "")
         rows = []
-        for one in self.outcomes:
-            control = "-" if math.isnan(one.control) else f"{one.control:.2f}"
-            cells = [one.cell, one.prediction, one.source, str(one.share), control]
-            rows.append([*cells, one.word, one.note])
+        for outcome in self.outcomes:
+            control = "-" if math.isnan(outcome.control) else f"{outcome.control:.2f}"
+            cells = [outcome.cell, outcome.prediction, outcome.source, str(outcome.share), control]
+            rows.append([*cells, outcome.word, outcome.note])
         return Grid("What survives, in full", columns, rows, below=_DEFINITIONS)
 
     def to_overview(self) -> Grid:
         """A row per cell: verdicts and shares alone."""
-        known = {(one.cell, one.prediction): one for one in self.outcomes}
+        outcomes = {(outcome.cell, outcome.prediction): outcome for outcome in self.outcomes}
         rows = []
-        for cell in dict.fromkeys(one.cell for one in self.outcomes):
-            row = [cell, known[cell, "order"].source]
+        for cell in dict.fromkeys(outcome.cell for outcome in self.outcomes):
+            row = [cell, outcomes[cell, "order"].source]
             for prediction in PREDICTIONS:
-                one = known.get((cell, prediction))
-                told = "" if one is None or not one.about else f" ({one.control:.2f})"
-                row.append("-" if one is None else f"{one.word} {one.share.value:.2f}{told}")
-            rows.append([*row, known[cell, "times"].note])
+                outcome = outcomes.get((cell, prediction))
+                theory = "" if outcome is None or not outcome.about else f" ({outcome.control:.2f})"
+                row.append(
+                    "-" if outcome is None else f"{outcome.word} {outcome.share.value:.2f}{theory}"
+                )
+            rows.append([*row, outcomes[cell, "times"].note])
         columns = ("network", "from", *PREDICTIONS, "half-times")
         return Grid("What survives", columns, rows, below=_DEFINITIONS)
 
@@ -447,7 +460,7 @@ class Survival(Framed):
 
     def records(self) -> list[dict[str, Any]]:
         """One row per outcome."""
-        return [one.to_dict() for one in self.outcomes]
+        return [outcome.to_dict() for outcome in self.outcomes]
 
     def to_text(self, *, width: int | None = None, color: bool = False) -> str:
         """A row per cell: verdicts and shares alone."""
@@ -463,11 +476,47 @@ def survival(cells: Sequence[Cell]) -> Survival:
     >>> str(found["U U^T, small", "times"].verdict)
     'holds'
     """
-    found: list[Outcome] = []
+    outcomes: list[Outcome] = []
     for cell in cells:
         if not isinstance(cell, Cell):
             raise InvalidInput("cells", cell, "must be Cells")
         # A minor entry is known at recorded steps only; it is smooth.
         run = train(cell.settings, record=max(1, cell.setting.total_steps // 600))
-        found += judge(cell.name, expect(cell.settings), run)
-    return Survival(tuple(found))
+        outcomes += judge(cell.name, expect(cell.settings), run)
+    return Survival(tuple(outcomes))
+
+
+def _network_cells(plan: Plan) -> Mapping[str, Any]:
+    return {cell.name: cell for cell in standard_cells(plan["seed"], plan["runs"])}
+
+
+def _network_rows(cell: Any) -> list[dict[str, Any]]:
+    """Networks that the theory was not made for, against what it says of their weights."""
+    rows = []
+    for outcome in survival([cell]).outcomes:
+        (row,) = rows_of_shares("networks", cell.name, {outcome.prediction: outcome.share})
+        predicted = f"{outcome.control:.1%}, as in theory" if outcome.about else f"in {MOST:.0%}"
+        needed = None if outcome.about else row.needed
+        rows.append(replace(row, predicted=predicted, verdict=outcome.verdict, needed=needed))
+    return plain_rows(rows)
+
+
+def _network_canary(plan: Plan) -> Numbers:
+    cell = replace(_network_cells(plan)[plan["canary"]], runs=plan["canary_runs"])
+    expected = expect(cell.settings)
+    run = train(cell.settings, record=cell.setting.total_steps)
+    return {
+        "half-times": plain_numbers(expected.half_times),
+        "descents": plain_numbers(expected.descents),
+        "transient": plain_numbers(expected.transient),
+        "observed": plain_numbers(run.jacobian_half_times),
+    }
+
+
+STUDY = Study(
+    "networks that the theory was not made for",
+    _network_cells,
+    _network_rows,
+    _network_canary,
+    recorded_rows,
+)

@@ -1,0 +1,1 @@
+"""Experiments that were done once: their plans, their records, and how they are run again."""

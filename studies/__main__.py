@@ -1,0 +1,119 @@
+"""``python -m studies``: lists the studies, runs them, and says whether their records hold."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from studies.catalogue import STUDIES
+from studies.plan import load_plan
+from studies.runner import (
+    RECORDS,
+    inputs,
+    moved_rows,
+    record_of,
+    recorded,
+    run_study,
+    stale_reasons,
+)
+from swingby.errors import SwingbyError
+from swingby.lab.figures.evidence import Evidence, write_record
+from swingby.report import Grid
+from swingby.report.files import write_text
+from swingby.report.progress import PartProgress
+from swingby.report.seals import sealed
+from swingby.theory.compiled_text import folder
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...", type=click.Choice([*STUDIES, "all"]))
+@click.option("--plan", type=click.Path(exists=True), help="A plan of your own, for one NAME.")
+@click.option("--canary", is_flag=True, help="Run the canaries alone.")
+@click.option("--fresh", is_flag=True, help="Measure again what an interrupted run kept.")
+@click.option("--keep", is_flag=True, help="Replace the record of the checkout.")
+def main(names: tuple[str, ...], plan: str | None, canary: bool, fresh: bool, keep: bool) -> None:
+    """Run studies in full, and say which recorded verdicts moved.
+
+    Without a NAME, the studies are listed. The same command goes on where it was stopped. Exit
+    code 0: nothing moved, 1: something did.
+
+    \b
+    python -m studies networks
+    python -m studies --canary all
+    """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
+    if not names:
+        click.echo(_list().to_text())
+        return
+    chosen = tuple(STUDIES) if "all" in names else tuple(dict.fromkeys(names))
+    if plan is not None and (len(chosen) > 1 or keep or canary):
+        raise click.UsageError("--plan goes with one NAME, and neither with --keep nor --canary")
+    moved = [line for name in chosen for line in _run(name, plan, canary, fresh, keep)]
+    for line in moved or ["nothing moved"]:
+        click.echo(line, err=True)
+    sys.exit(1 if moved else 0)
+
+
+def _list() -> Grid:
+    """The studies, with their rows and whether their inputs are as recorded."""
+    records, lines = recorded(), []
+    for name, study in STUDIES.items():
+        plan, record = load_plan(name), records[name]
+        current = "yes" if inputs(name, plan) == record.inputs else "no"
+        counts = (len(record.inputs["cells"]), len(record.rows))
+        lines.append([name, study.about, *map(str, counts), plan["canary"], current])
+    columns = ("name", "about", ">cells", ">rows", "canary", "inputs as recorded")
+    below = "python -m studies NAME runs a study in full; --canary measures its canary alone"
+    return Grid("Studies", columns, lines, below=(below,))
+
+
+def _run(name: str, plan_file: str | None, canary: bool, fresh: bool, keep: bool) -> list[str]:
+    """Run a study or its canary, print its tables, and return what moved."""
+    records = recorded()
+    if canary:
+        return [f"{name}: {reason}" for reason in stale_reasons(name, records[name])]
+    study, plan = STUDIES[name], load_plan(name, plan_file)
+    unfinished = folder() / "studies"
+    unfinished.mkdir(parents=True, exist_ok=True)
+    store = unfinished / f"{name if plan_file is None else Path(plan_file).stem}.json"
+    if fresh:
+        store.unlink(missing_ok=True)
+    with PartProgress(1, "studies", shown=True) as progress:
+        progress.start(name)
+        results = run_study(name, plan, store, progress.tell)
+        progress.finish("measured")
+    record = record_of(name, plan, results)
+    tables = [Evidence(record.rows, {name: study.about}).to_grid()]
+    for table in tables if study.tables is None else study.tables(results):
+        click.echo(table.to_text())
+    if plan_file is not None:
+        return []
+    if keep:
+        write_record(RECORDS / "evidence.json", {**records, name: record})
+        if study.data_file:
+            write_text(RECORDS / study.data_file, json.dumps(_whole(name, results)), "record")
+    store.unlink()
+    moved = [*moved_rows(records[name], record), *stale_reasons(name, records[name])]
+    return [f"{name}: {line}" for line in moved]
+
+
+def _whole(name: str, results: dict[str, object]) -> object:
+    """The content of the file in which measurements are recorded whole."""
+    if name == "images":
+        (content,) = results.values()
+        return content
+    from swingby.lab.relu.threshold_study import FORMAT
+
+    plan = load_plan(name)
+    head = {"format": FORMAT, "seed": plan["seed"], "quick": plan["quick"]}
+    return sealed({**head, "results": results})
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except SwingbyError as error:
+        click.echo(f"studies: {error}", err=True)
+        sys.exit(2)
