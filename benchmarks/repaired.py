@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from swingby.proofs.prover.repaired import random_trials as theorems
+from swingby.proofs.prover.repaired import trial_runs
 from swingby.proofs.prover.repaired.random_trials import DRAWS, LEVEL, Trials, initial_matrices
 from swingby.report import Grid
 from swingby.theory.repaired import theorem_r, theorem_two
@@ -64,11 +64,11 @@ def measure(
     while tally.instances < instances:
         count = min(PER_SETTING, instances - tally.instances)
         trials = DRAWS[name](count, rng, dynamics, effective)
-        found = theorems.slacks(trials, dynamics)
+        found = trial_runs.slacks(trials, dynamics)
         for bound, values in found.items():
             wrong = int((~(values >= 0)).sum())
             tally.broken[bound] = tally.broken.get(bound, 0) + wrong
-            smallest = float(values.min()) - theorems.ROUNDING
+            smallest = float(values.min()) - trial_runs.ROUNDING
             tally.slack[bound] = min(tally.slack.get(bound, math.inf), smallest)
             share = smallest / (trials.eta * trials.signal[0])
             tally.relative[bound] = min(tally.relative.get(bound, math.inf), share)
@@ -192,7 +192,7 @@ class Beyond:
                 True,
                 "",
             )
-            slack = theorems.slacks(trials, "flow")
+            slack = trial_runs.slacks(trials, "flow")
             for bound in BOUNDS:
                 found[bound].append(~(slack[bound] >= 0))
         return {bound: float(np.concatenate(parts).mean()) for bound, parts in found.items()}

@@ -133,7 +133,7 @@ def verdict(request):
 
     held = getattr(request.config, "cache", None)
 
-    def call(claim, judge=prover.judge, folder="verdicts"):
+    def call(claim, judge=prover.decide, folder="verdicts"):
         if held is None:
             return judge(claim)
         with pytest.MonkeyPatch.context() as patch:

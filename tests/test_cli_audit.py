@@ -43,7 +43,7 @@ def test_a_prover_that_stops_is_no_verdict(capsys, monkeypatch, error, words):
     def stopped(*arguments, **options):
         raise error
 
-    monkeypatch.setattr("swingby.proofs.audit.audit.judge", stopped)
+    monkeypatch.setattr("swingby.proofs.audit.audit.decide", stopped)
     assert run(["audit", "--item", "D.61", "--no-cache"]) == 5
     last = capsys.readouterr().err.splitlines()[-1]
     assert last.startswith("swingby: something broke: ")

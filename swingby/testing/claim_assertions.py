@@ -14,13 +14,13 @@ from swingby.testing.assumption_setting import choice
 from swingby.theory.verdict import Finding
 
 if TYPE_CHECKING:
-    from swingby.proofs.prover.evidence import Judged
+    from swingby.proofs.prover.evidence import ClaimVerdict
 
 #: The width of a message.
 MESSAGE_WIDTH = 100
 
 
-def claim_message(claim: Claim, expected: str, judged: Judged) -> str:
+def claim_message(claim: Claim, expected: str, judged: ClaimVerdict) -> str:
     """A message with both verdicts on a claim, its text, and the grounds of the verdict."""
     from swingby.proofs.audit.record import verdict_lines
 
@@ -73,12 +73,12 @@ def assert_claim(claim: Claim | str, verdict: str = "proved") -> None:
     >>> assert_claim("D.61", "refuted")
     """
     __tracebackhide__ = True
-    from swingby.proofs.prover.prove import judge
+    from swingby.proofs.prover.prove import decide
 
     expected = finding(verdict)
     if not isinstance(claim, Claim | str):
         raise InvalidInput("claim", claim, "must be a Claim or the id of a line of the ledger")
     resolved = by_id(claim) if isinstance(claim, str) else claim
-    judged = judge(resolved)
+    judged = decide(resolved)
     if judged.verdict != expected:
         raise AssertionError(claim_message(resolved, expected, judged))

@@ -253,15 +253,15 @@ class ClaimItem(pytest.Item):
 
     def runtest(self) -> None:
         """Judge the claim; AssertionError if the verdict differs."""
-        from swingby.proofs.prover.prove import judge
+        from swingby.proofs.prover.prove import decide
         from swingby.testing.claim_assertions import claim_message
 
         runs = None
         if self.is_along():
-            from swingby.proofs.prover.trajectories.trajectory_claims import Runs
+            from swingby.proofs.prover.trajectories.trajectory_runs import TrajectoryRuns
 
-            runs = self.config.stash.setdefault(_RUNS, Runs())
-        judged = judge(self.claim, runs=runs)
+            runs = self.config.stash.setdefault(_RUNS, TrajectoryRuns())
+        judged = decide(self.claim, runs=runs)
         if judged.verdict != self.expected:
             raise AssertionError(claim_message(self.claim, self.expected, judged))
 

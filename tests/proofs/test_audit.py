@@ -16,7 +16,7 @@ from swingby.proofs.audit.audit import audit
 from swingby.proofs.audit.downstream import downstream, with_repaired
 from swingby.proofs.language import claims as text
 from swingby.proofs.language.claim import AlongTrajectory, Claim, Flaw, Given
-from swingby.proofs.prover.evidence import Judged
+from swingby.proofs.prover.evidence import ClaimVerdict
 from swingby.theory.verdict import Finding
 
 x, y = sympy.symbols("x y", positive=True)
@@ -45,11 +45,11 @@ ALL = (BASE, USES, ENOUGH, OTHER, LONG)
 def rule(claim, **_):
     """Bounds on x below: proved if a hypothesis gives as much, or for 2 and less."""
     if isinstance(claim.conclusion, AlongTrajectory):
-        return Judged(Finding.TESTED, "runs", cases=5)
+        return ClaimVerdict(Finding.TESTED, "runs", cases=5)
     bound = claim.conclusion.rhs
     bounds = [hypothesis.relation.rhs for hypothesis in claim.given]
     largest = max(bounds, default=2)
-    return Judged(Finding.PROVED if bound <= largest else Finding.REFUTED, "rule")
+    return ClaimVerdict(Finding.PROVED if bound <= largest else Finding.REFUTED, "rule")
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def small(monkeypatch, tmp_path):
         calls.append((claim.id, claim.edition))
         return rule(claim)
 
-    monkeypatch.setattr(module, "judge", counted)
+    monkeypatch.setattr(module, "decide", counted)
     return calls
 
 
@@ -77,8 +77,8 @@ def test_a_record_holds_the_verdict_the_flaw_and_the_repair(small):
 
 
 def test_a_flaw_shows_only_where_the_machine_refutes(small, monkeypatch):
-    proved = Judged(Finding.PROVED, "rule")
-    monkeypatch.setattr(module, "judge", lambda claim, **_: proved)
+    proved = ClaimVerdict(Finding.PROVED, "rule")
+    monkeypatch.setattr(module, "decide", lambda claim, **_: proved)
     record = audit("D.1", progress=False)[0]
     assert (record.breaks, record.severity, record.explanation) == ("", "", "")
     assert record.downstream == ()
@@ -117,7 +117,7 @@ def test_downstream_goes_on_where_a_later_line_starts_at_what_has_changed(monkey
     def judge(claim):
         judged.append(claim.conclusion)
         refuted = new in claim.conclusion.args
-        return Judged(Finding.REFUTED if refuted else Finding.PROVED, "rule")
+        return ClaimVerdict(Finding.REFUTED if refuted else Finding.PROVED, "rule")
 
     (consequence,) = downstream(ends, claims, judge)
     assert consequence == ("D.2", "goes on from (D.1): no longer follows; it has no corrected form")
@@ -196,11 +196,11 @@ def test_a_prover_that_fails_gives_no_verdict_and_leaves_nothing_behind(small, m
     def fail(claim, **_):
         raise RuntimeError("two evaluations disagree")
 
-    monkeypatch.setattr(module, "judge", fail)
+    monkeypatch.setattr(module, "decide", fail)
     record = audit("D.1", progress=False)[0]
     assert record.verdict == "undecided"
     assert record.tried == ("RuntimeError: two evaluations disagree",)
-    monkeypatch.setattr(module, "judge", rule)
+    monkeypatch.setattr(module, "decide", rule)
     assert audit("D.1", progress=False)[0].verdict == "refuted"
 
 

@@ -9,20 +9,20 @@ import pytest
 from swingby.proofs.audit import cache as audit_cache
 from swingby.proofs.language import claims as text
 from swingby.proofs.language.claim import Flaw
-from swingby.proofs.prover.evidence import Judged, Witness
+from swingby.proofs.prover.evidence import ClaimVerdict, Witness
 from swingby.theory.verdict import Finding
 from tests.proofs.letters import le, w
 
 D61, D62 = text.by_id("D.61"), text.by_id("D.62")
 WITNESS = Witness({"P": "2"}, "P <= 1", "2", "1", ("exact rationals",))
-JUDGED = Judged(
+JUDGED = ClaimVerdict(
     Finding.REFUTED,
     "a rational point",
     ("line",),
     WITNESS,
     3,
     ("other",),
-    {"gd": Judged(Finding.PROVED, "certificate")},
+    {"gd": ClaimVerdict(Finding.PROVED, "certificate")},
 )
 
 

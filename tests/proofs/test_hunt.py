@@ -24,7 +24,9 @@ from swingby.proofs.language.claims import by_id
 from swingby.proofs.language.reader import packaged
 from swingby.proofs.prover.repaired.random_trials import DRAWS
 from swingby.proofs.prover.trajectories import instances
-from swingby.proofs.prover.trajectories.violation import Recorded, Violation, from_floats
+from swingby.proofs.prover.trajectories.signed_log import from_floats
+from swingby.proofs.prover.trajectories.trajectory_letters import RecordedPath
+from swingby.proofs.prover.trajectories.violation import Violation
 from swingby.simulate.run import simulate
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
@@ -229,7 +231,7 @@ def test_the_closest_call_is_the_smallest_slack_off_the_start():
     W = np.zeros((7, 2, 2))
     W[:, 0, 0] = path
     W[:, 1, 1] = 0.1
-    call = closest_call(by_id("Lemma D.5"), instance, Recorded(np.arange(7), from_floats(W)))
+    call = closest_call(by_id("Lemma D.5"), instance, RecordedPath(np.arange(7), from_floats(W)))
     assert (call.i, call.step) == (0, 2)
     assert -call.excess == pytest.approx(np.log(1.1 / 1.0))
 

@@ -22,7 +22,7 @@ from swingby.proofs.language.claim_text import to_latex, to_text
 from swingby.proofs.language.formula_parser import Piece, values
 from swingby.proofs.language.formula_printer import formula
 from swingby.proofs.language.reader import packaged
-from swingby.proofs.prover.evidence import TAUTOLOGY, Judged, Witness
+from swingby.proofs.prover.evidence import TAUTOLOGY, ClaimVerdict, Witness
 from swingby.report.pictures import new_figure
 from swingby.theory.verdict import Finding
 from tests.proofs.letters import NOISE, ROOT_RATE, K, a_i, a_j, eta, le, w
@@ -39,7 +39,7 @@ def record_of(claim, verdict="proved", **more):
     fields = {
         **{name: getattr(claim, name) for name in words},
         **{name: getattr(flaw, name, "") for name in flaws},
-        **vars(Judged(Finding(verdict), "by a rule", ("0 = 0",), witness)),
+        **vars(ClaimVerdict(Finding(verdict), "by a rule", ("0 = 0",), witness)),
         "statement": claim,
         "repair": None if claim.repair is None else record_of(claim.repair),
         "rests_on_refuted": (),
@@ -204,7 +204,7 @@ def test_a_record_shows_all_that_is_known(ledger):
 
 
 def test_parts_of_a_verdict_are_shown_and_colour_only_where_asked(ledger):
-    euler = Judged(Finding.REFUTED, "a run", witness=WITNESS)
+    euler = ClaimVerdict(Finding.REFUTED, "a run", witness=WITNESS)
     record = record_of(D61, "refuted", parts={"euler": euler})
     assert "euler: refuted, by a run." in str(record)
     for output in (record, ledger):

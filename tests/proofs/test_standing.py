@@ -16,7 +16,7 @@ from swingby.proofs.audit.standing import FALLS, OPEN, STANDS, TESTED
 from swingby.proofs.language import claims as text
 from swingby.proofs.language.claim import AlongTrajectory, Claim, Given
 from swingby.proofs.language.reader import packaged
-from swingby.proofs.prover.evidence import Judged
+from swingby.proofs.prover.evidence import ClaimVerdict
 from swingby.theory.verdict import Finding
 
 x = sympy.Symbol("x", positive=True)
@@ -40,8 +40,8 @@ def judged_as(monkeypatch, claims, verdicts):
     """The ledger of some claims whose verdicts, by id and edition, are given."""
     monkeypatch.setattr(text, "Claims", lambda: {claim.id: claim for claim in claims})
     monkeypatch.setattr(text, "sections", lambda: {claim.id: "Lemma D.1" for claim in claims})
-    judge = lambda claim, **_: Judged(verdicts[claim.id, claim.edition], "rule")  # noqa: E731
-    monkeypatch.setattr(module, "judge", judge)
+    judge = lambda claim, **_: ClaimVerdict(verdicts[claim.id, claim.edition], "rule")  # noqa: E731
+    monkeypatch.setattr(module, "decide", judge)
 
 
 @st.composite

@@ -12,7 +12,7 @@ import pytest
 from swingby.proofs.language import claims as ledger
 from swingby.proofs.language.claim import AlongTrajectory
 from swingby.proofs.prover import prove as prover
-from swingby.proofs.prover.evidence import Judged
+from swingby.proofs.prover.evidence import ClaimVerdict
 from swingby.testing.claim_assertions import ledger_verdicts
 from swingby.theory.verdict import Finding
 from tests import hand_verdicts
@@ -104,8 +104,8 @@ def test_an_unknown_line_is_a_usage_error_that_names_close_ones(run):
 
 def test_searches_over_trajectories_are_skipped_unless_asked_for(run, monkeypatch):
     """Lemma D.3 is refuted, as this judge says of everything; Lemma D.2 is not."""
-    refuted = Judged(Finding.REFUTED, "no proof at all")
-    monkeypatch.setattr(prover, "judge", lambda claim, *, runs=None: refuted)
+    refuted = ClaimVerdict(Finding.REFUTED, "no proof at all")
+    monkeypatch.setattr(prover, "decide", lambda claim, *, runs=None: refuted)
     found = run("--ledger", "-k", "Lemma and D.3 and not T_1", "-rs")
     found.assert_outcomes(skipped=1, deselected=156)
     found.stdout.fnmatch_lines(["*--ledger-trajectories*"])
@@ -148,7 +148,7 @@ def test_a_prover_that_breaks_down_shows_its_traceback(run, monkeypatch):
     def judge(claim, *, runs=None):
         raise ArithmeticError("a certificate does not add up")
 
-    monkeypatch.setattr(prover, "judge", judge)
+    monkeypatch.setattr(prover, "decide", judge)
     found = run("--ledger-item=D.60")
     found.assert_outcomes(failed=1)
     found.stdout.fnmatch_lines(["*raise ArithmeticError*", "*does not add up*"])

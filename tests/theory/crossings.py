@@ -43,18 +43,18 @@ def steps_of(a, start, eta, dynamics):
 @np.errstate(all="ignore")
 def brute(a, start, eta, dynamics, most=200_000, dtype=np.longdouble):
     """Crossings of a map by iterating it; nan where there is none by step `most` or a runaway."""
-    seen, found = [], np.full(len(a), np.nan)
+    window, crossings = [], np.full(len(a), np.nan)
     for step, diagonal in enumerate(steps_of(a, np.asarray(start, dtype), eta, dynamics)):
-        seen = [*seen[-3:], diagonal]
-        for k in np.flatnonzero(np.isnan(found)):
-            w = np.array([row[k] for row in seen])
+        window = [*window[-3:], diagonal]
+        for k in np.flatnonzero(np.isnan(crossings)):
+            w = np.array([row[k] for row in window])
             # Two steps on either side, or the first four where the crossing is between 0 and 1.
             if len(w) == 4 and (w[1] < 0.5 <= w[2] or (step == 3 and w[0] < 0.5 <= w[1])):
-                found[k] = step - 3 + cubic_root(w)
+                crossings[k] = step - 3 + cubic_root(w)
             elif step == 0 and w[0] >= 0.5:
-                found[k] = 0.0
-        if step == most or not np.isnan(found).any() or not np.isfinite(diagonal).all():
-            return found
+                crossings[k] = 0.0
+        if step == most or not np.isnan(crossings).any() or not np.isfinite(diagonal).all():
+            return crossings
     raise AssertionError
 
 
@@ -107,23 +107,25 @@ def rank_one(a, u0, eta):
     a, u0 = np.asarray(a), np.asarray(u0)
 
     def norm_and_levels(s):
-        parts = (np.exp(np.multiply.outer(s, a)) * u0) ** 2
-        total = parts.sum(-1)
+        squares = (np.exp(np.multiply.outer(s, a)) * u0) ** 2
+        total = squares.sum(-1)
         norm = 2 / (1 + np.sqrt(1 + 4 * (1 - u0 @ u0) / total**2))
-        return norm, norm[..., None] * parts / total[..., None] - 0.5
+        return norm, norm[..., None] * squares / total[..., None] - 0.5
 
     def lag(s):
         norm, _ = norm_and_levels(s)
         return norm / (2 - norm)
 
-    grid, found = np.linspace(0, 150 / a.max(), 40_000), np.full(len(a), np.nan)
+    grid, crossings = np.linspace(0, 150 / a.max(), 40_000), np.full(len(a), np.nan)
     above = norm_and_levels(grid)[1] >= 0
     for k in np.flatnonzero(above.any(0)):
         n = int(above[:, k].argmax())
         s = brentq(lambda s, k=k: norm_and_levels(s)[1][k], grid[n - 1], grid[n], xtol=1e-14)
         edges = np.linspace(0, s, 65)
-        found[k] = s + sum(quad(lag, *part, epsabs=1e-13)[0] for part in pairwise(edges))
-    return found / eta
+        crossings[k] = s + sum(
+            quad(lag, *interval, epsabs=1e-13)[0] for interval in pairwise(edges)
+        )
+    return crossings / eta
 
 
 def left_by_drift(a_k, a_j, W0, eta):

@@ -74,9 +74,9 @@ COUNTED = {
 
 @pytest.mark.parametrize("case", COUNTED)
 def test_what_is_counted(case):
-    predicted, seen, expected = COUNTED[case]
+    predicted, observed, expected = COUNTED[case]
     tally = Tally()
-    tally.add(predicted, seen)
+    tally.add(predicted, observed)
     assert {name: getattr(tally, name) for name in expected} == expected
 
 
@@ -94,14 +94,18 @@ def test_quantiles_count_what_is_infinite():
 
 @pytest.mark.parametrize("cell", CELLS, ids=lambda cell: cell.label)
 def test_instances_are_in_the_range_that_the_row_names(cell):
-    for one, again in zip(instances(cell, 3), instances(cell, 4), strict=False):
-        assert np.array_equal(one.U0, again.U0)
-        assert cell.sizes[0] <= len(one.signal) <= cell.sizes[1]
-        assert one.signal.max() == pytest.approx(1.0, abs=1e-15)
-        assert cell.steps[0] <= one.eta <= cell.steps[1]
-        assert cell.omega[0] <= np.trace(one.W0) / len(one.W0) * (1 + 1e-9) <= cell.omega[1] * 1.01
+    for instance, again in zip(instances(cell, 3), instances(cell, 4), strict=False):
+        assert np.array_equal(instance.U0, again.U0)
+        assert cell.sizes[0] <= len(instance.signal) <= cell.sizes[1]
+        assert instance.signal.max() == pytest.approx(1.0, abs=1e-15)
+        assert cell.steps[0] <= instance.eta <= cell.steps[1]
+        assert (
+            cell.omega[0]
+            <= np.trace(instance.W0) / len(instance.W0) * (1 + 1e-9)
+            <= cell.omega[1] * 1.01
+        )
         if cell.tied:
-            assert len(set(one.signal.tolist())) < len(one.signal)
+            assert len(set(instance.signal.tolist())) < len(instance.signal)
 
 
 def test_a_miss_can_be_replayed_to_the_digit(tmp_path, capsys):
@@ -112,8 +116,8 @@ def test_a_miss_can_be_replayed_to_the_digit(tmp_path, capsys):
     misses = [json.loads(line) for line in file.read_text().splitlines()]
     for miss, instance in zip(misses, instances(cell, 2), strict=False):
         assert np.array_equal(miss["U0"], instance.U0)
-        seen = observe(instance.signal, instance.eta, instance.U0, instance.W0, "gd")
-        assert np.array_equal(miss["observed"], seen.crossing)
+        observed = observe(instance.signal, instance.eta, instance.U0, instance.W0, "gd")
+        assert np.array_equal(miss["observed"], observed.crossing)
     accuracy.replay(file)
     assert capsys.readouterr().out.count("law [") == len(misses)
 
@@ -128,10 +132,10 @@ def test_a_page_keeps_its_text(tmp_path):
     assert text.endswith("\nafter\n")
     assert "old" not in text
     assert "| one | flow | 1 (0) |" in text
-    other = Cell("other", (1e-3, 1e-2), dynamics=("flow",))
-    accuracy.write(accuracy.table(1, [cell, other]), page)
+    second_cell = Cell("other", (1e-3, 1e-2), dynamics=("flow",))
+    accuracy.write(accuracy.table(1, [cell, second_cell]), page)
     both = page.read_text().splitlines()
-    accuracy.write(accuracy.table(2, [other]), page, whole=False)
+    accuracy.write(accuracy.table(2, [second_cell]), page, whole=False)
     changed = [line for line in page.read_text().splitlines() if line not in both]
     assert [line[:22] for line in changed] == ["| other | flow | 2 (0)"]
 
@@ -144,11 +148,11 @@ def test_the_observer_of_the_accuracy_table_sees_what_the_witnesses_see(label, d
         run = observe(instance.signal, instance.eta, instance.U0, instance.W0, dynamics)
         last = np.nanmax(run.crossing) + 5
         if dynamics == "flow":
-            found = crossings.flow(instance.signal, instance.U0, instance.eta, last)
+            witnessed = crossings.flow(instance.signal, instance.U0, instance.eta, last)
         else:
             start = instance.W0 if dynamics == "euler" else instance.U0
-            found = crossings.brute(instance.signal, start, instance.eta, dynamics, int(last))
-        assert run.crossing == pytest.approx(found, abs=1e-4, nan_ok=True)
+            witnessed = crossings.brute(instance.signal, start, instance.eta, dynamics, int(last))
+        assert run.crossing == pytest.approx(witnessed, abs=1e-4, nan_ok=True)
         assert run.half_times == pytest.approx(np.ceil(run.crossing), nan_ok=True)
 
 

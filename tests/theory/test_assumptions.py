@@ -26,15 +26,19 @@ def test_the_printed_inequalities(statement):
 
 
 def test_the_corrected_edition_differs_by_one_power_of_P():
-    corrected = {one.id: shown(one) for one in statements("corrected")}
+    corrected = {statement.id: shown(statement) for statement in statements("corrected")}
     expected = PRINTED | {"D.4": PRINTED["D.4"].replace("K P beta", "K P^2 beta")}
     assert corrected == expected
 
 
 def test_what_a_condition_ranges_over_and_what_it_is_about():
-    over = {one.id: [c.over for c in one.conditions] for one in statements("printed")}
+    over = {
+        statement.id: [c.over for c in statement.conditions] for statement in statements("printed")
+    }
     assert over["D.1"] == ["concept", "concept", "entry", "entry", "", ""]
     assert over["D.5"] == ["pair", "pair", ""]
-    about = {one.id: [c.about for c in one.conditions] for one in statements("printed")}
+    about = {
+        statement.id: [c.about for c in statement.conditions] for statement in statements("printed")
+    }
     assert about["D.1"] == ["numbers"] * 4 + ["constants"] * 2
     assert about["D.4"] == ["numbers"] + ["constants"] * 3

@@ -36,7 +36,7 @@ def test_no_value_lies_outside_the_ball_of_its_box():
 
 def test_every_edition_is_looked_at():
     groups = {evaluator.group for evaluator in evaluators()}
-    assumptions = {f"D.{place}, printed" for place in range(1, 6)} | {"D.4, corrected"}
+    assumptions = {f"D.{number}, printed" for number in range(1, 6)} | {"D.4, corrected"}
     assumptions |= {"D.1', repaired", "D.3', repaired", "D.4', repaired"}
     assert assumptions | {"every function"} <= groups
 
@@ -80,6 +80,6 @@ def test_a_seeded_bug_lets_values_escape(bug, monkeypatch):
     exec(compile(source.replace(before, after), "broken_balls", "exec"), broken.__dict__)
     monkeypatch.setattr(containment, "balls", broken)
     groups = {"every function", "D.1, printed", "D.4, printed", "D.5, printed"}
-    chosen = [found for found in evaluators() if found.group in groups]
+    chosen = [evaluator for evaluator in evaluators() if evaluator.group in groups]
     tallies = containment.measure(2_000, 1, chosen)
     assert sum(tally.escapes for tally in tallies.values()) > 0

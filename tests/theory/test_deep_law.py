@@ -51,9 +51,9 @@ def test_a_step_of_gradient_descent_is_the_modified_flow_to_its_order(order):
 
     def defect(h):
         flow = LayerFlow(layers, A, h, order)
-        plain = LayerFlow(layers, A, 0.0, 0)
+        unmodified = LayerFlow(layers, A, 0.0, 0)
         end = solve_ivp(flow, (0, h), y, method="DOP853", rtol=1e-13, atol=1e-15).y[:, -1]
-        return np.linalg.norm(end - y - h * plain(0.0, y))
+        return np.linalg.norm(end - y - h * unmodified(0.0, y))
 
     slope = math.log2(defect(0.004) / defect(0.002))
     assert abs(slope - (order + 2)) < 0.15
@@ -73,8 +73,8 @@ def test_at_depth_two_the_law_is_that_of_the_pivots():
     U = 1e-3 * np.random.default_rng(5).standard_normal((3, 4))
     root = np.diagonal(np.linalg.cholesky(U @ U.T))
     for level in (0.5, 1.0, 2.0):
-        found = leading([U.T, U], A, 0.0, 1e-6, FAR, level)[0]
-        np.testing.assert_allclose(found, -np.log(root**2) / (2 * A), rtol=1e-5)
+        half_times = leading([U.T, U], A, 0.0, 1e-6, FAR, level)[0]
+        np.testing.assert_allclose(half_times, -np.log(root**2) / (2 * A), rtol=1e-5)
 
 
 @pytest.mark.parametrize("depth", [2, 3, 5])
@@ -82,10 +82,10 @@ def test_at_depth_two_the_law_is_that_of_the_pivots():
 def test_one_chain_waits_c_more_than_the_homogeneous_flow(depth, level):
     """Whatever the level at which it is cut out: from w = 2^-L, of dw/dt = L a w^(2-2/L)."""
     rate = 3.0 * depth
-    found, _ = leading([np.array([[0.5]])] * depth, np.array([3.0]), 0.0, 1e-8, FAR, level)
+    half_times, _ = leading([np.array([[0.5]])] * depth, np.array([3.0]), 0.0, 1e-8, FAR, level)
     wait = quad(lambda w: 1 / (rate * w ** (2 - 2 / depth)), 0.5**depth, 0.5)[0]
     c = quad(lambda w: w ** (2 / depth - 1) / (1 - w), 0, 0.5)[0]
-    assert found[0] == pytest.approx(wait + c / rate, rel=1e-6)
+    assert half_times[0] == pytest.approx(wait + c / rate, rel=1e-6)
 
 
 @pytest.mark.parametrize(("depth", "smallest"), [(3, 1e-9), (4, 1e-6), full(5, 1e-4)])
@@ -100,8 +100,8 @@ def test_the_leading_order_knows_no_scale_and_is_the_limit_of_small_weights(dept
     limit, full = times(smallest)
     np.testing.assert_allclose(full, limit, rtol=2e-4)
     # From larger weights the two differ, ever less.
-    far = [np.abs(times(scale)[1] / limit - 1).max() for scale in (0.05, 0.01)]
-    assert far[0] > 2 * far[1] > 2 * np.abs(full / limit - 1).max()
+    distances = [np.abs(times(scale)[1] / limit - 1).max() for scale in (0.05, 0.01)]
+    assert distances[0] > 2 * distances[1] > 2 * np.abs(full / limit - 1).max()
 
 
 @pytest.mark.parametrize("depth", [3, full(4)])
@@ -142,9 +142,11 @@ def rate_of_powers(layers):
 
     step = 1e-5 * flow(0.0, y)
     W = product(layers)
-    left, _, right = np.linalg.svd(W)
-    said = -(depth - 2) * np.trace((np.eye(3) - W) @ np.diag(A) @ right.T @ left.T)
-    return (powers(y + step) - powers(y - step)) / 2e-5, said
+    left_vectors, _, right_vectors = np.linalg.svd(W)
+    expected = -(depth - 2) * np.trace(
+        (np.eye(3) - W) @ np.diag(A) @ right_vectors.T @ left_vectors.T
+    )
+    return (powers(y + step) - powers(y - step)) / 2e-5, expected
 
 
 @pytest.mark.parametrize("depth", [3, 4, 5, 8])
@@ -153,13 +155,13 @@ def test_the_identity_of_balanced_layers_and_of_no_others(depth):
     turns = [np.linalg.qr(rng.standard_normal((3, 3)))[0] for _ in range(depth + 1)]
     size = np.diag(rng.uniform(0.6, 0.9, 3))
     layers = [high @ size @ low.T for low, high in itertools.pairwise(turns)]
-    seen, said = rate_of_powers(layers)
-    assert seen == pytest.approx(said, rel=1e-7)
+    rate, expected = rate_of_powers(layers)
+    assert rate == pytest.approx(expected, rel=1e-7)
     # The same W from layers that are not balanced: no function of W alone can have such a rate.
     layers[0], layers[1] = 2 * layers[0], layers[1] / 2
-    seen, again = rate_of_powers(layers)
-    assert again == pytest.approx(said, rel=1e-12)
-    assert abs(seen / said - 1) > 0.05
+    rate, again = rate_of_powers(layers)
+    assert again == pytest.approx(expected, rel=1e-12)
+    assert abs(rate / expected - 1) > 0.05
 
 
 @pytest.mark.parametrize("depth", [3, full(4)])
@@ -169,8 +171,8 @@ def test_the_sum_rule(depth):
     for scale in (1e-2, 1e-4):
         layers = balanced(np.random.default_rng(7), depth, scale)
         times = followed(layers, A, 0.0, 0, 1e-8, 1e14)[0]
-        said = (np.linalg.eigvalsh(product(layers)) ** -(1 - 2 / depth)).sum() / (depth - 2)
-        off.append(abs((A * times).sum() / said - 1))
+        expected = (np.linalg.eigvalsh(product(layers)) ** -(1 - 2 / depth)).sum() / (depth - 2)
+        off.append(abs((A * times).sum() / expected - 1))
     assert off[1] < 2e-3
     assert off[1] < off[0]
 
@@ -193,7 +195,7 @@ def test_transients_fall_as_the_scale_to_one_less_the_ratio(depth, ratio):
         run = solve_ivp(
             flow, (0, 1e200), y, "DOP853", events=learned, rtol=1e-9, atol=1e-14 * scale
         )
-        return max(abs(product(flow.layers(one))[0, 1]) for one in run.y.T)
+        return max(abs(product(flow.layers(weights))[0, 1]) for weights in run.y.T)
 
     # Beyond 1e14 units of time floats do not resolve the rise.
     scales = (1e-6, 1e-8) if depth == 2 else (1e-2, 1e-4)

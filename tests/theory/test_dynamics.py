@@ -23,15 +23,15 @@ def test_printed_right_side_is_B_W_plus_W_B(d):
 def test_growth_suppression_noise_add_up(d):
     # (D.3)-(D.6), entry by entry.
     A, W, _ = dynamics.symbols(d)
-    whole = dynamics.right_side(A, W)
+    right_side = dynamics.right_side(A, W)
     for i in range(d):
         for j in range(d):
-            parts = (
+            terms = (
                 dynamics.growth_term(A, W, i, j)
                 - dynamics.suppression_term(A, W, i, j)
                 - dynamics.noise_term(A, W, i, j)
             )
-            assert sympy.expand(whole[i, j] - parts) == 0
+            assert sympy.expand(right_side[i, j] - terms) == 0
 
 
 @pytest.mark.parametrize("d", [2, 3])

@@ -51,11 +51,11 @@ def test_mean_and_sd_are_those_of_log_chi_square(width, dynamics):
 def test_quantiles_are_those_of_the_chi_square(level):
     # A late half-time is a small pivot.
     tau, eta, width = 1e-3, 0.02, 4
-    found = predict_gaussian(TASK, tau, width, eta=eta).quantile(level)
+    quantiles = predict_gaussian(TASK, tau, width, eta=eta).quantile(level)
     rate = np.diag(growth_rates(TASK.signal, eta, "gd"))
     for rank, k in enumerate((2, 1, 0)):
         pivot = tau**2 * scipy.stats.chi2(width - rank).ppf(1 - level)
-        assert found[k] == pytest.approx(-math.log(pivot) / rate[k], rel=1e-10)
+        assert quantiles[k] == pytest.approx(-math.log(pivot) / rate[k], rel=1e-10)
 
 
 def test_pivots_of_sampled_matrices_have_the_predicted_times():
@@ -69,25 +69,25 @@ def test_pivots_of_sampled_matrices_have_the_predicted_times():
     times = predict_gaussian(TASK, tau, width, eta=eta)
     rate = np.diag(growth_rates(TASK.signal, eta, "gd"))
     for rank, k in enumerate(order):
-        seen = -np.log(pivots[:, rank]) / rate[k]
-        assert abs(seen.mean() - times.mean[k]) < 5 * seen.std() / math.sqrt(runs)
-        assert abs(seen.std() / times.sd[k] - 1) < 0.08
+        sampled = -np.log(pivots[:, rank]) / rate[k]
+        assert abs(sampled.mean() - times.mean[k]) < 5 * sampled.std() / math.sqrt(runs)
+        assert abs(sampled.std() / times.sd[k] - 1) < 0.08
         low, high = times.quantile([0.1, 0.9])[:, k]
-        assert abs(((seen > low) & (seen < high)).mean() - 0.8) < 5 * 0.4 / math.sqrt(runs)
+        assert abs(((sampled > low) & (sampled < high)).mean() - 0.8) < 5 * 0.4 / math.sqrt(runs)
 
 
 def test_a_scale_below_the_float_range_only_shifts():
-    near = predict_gaussian(TASK, "1e-4", 5, eta="0.01")
-    far = predict_gaussian(TASK, "1e-404", 5, eta="0.01")
+    within = predict_gaussian(TASK, "1e-4", 5, eta="0.01")
+    below = predict_gaussian(TASK, "1e-404", 5, eta="0.01")
     rate = np.diag(growth_rates(TASK.signal, 0.01, "gd"))
-    assert np.allclose(far.mean - near.mean, 800 * math.log(10) / rate, rtol=1e-12)
-    assert np.array_equal(far.sd, near.sd)
+    assert np.allclose(below.mean - within.mean, 800 * math.log(10) / rate, rtol=1e-12)
+    assert np.array_equal(below.sd, within.sd)
 
 
 def test_free_directions_are_never_learned_and_cost_no_freedom():
     task = SIMTask(["1", "3/2", "11/5"], ["1/20"] * 3, 5)
-    times, plain = (predict_gaussian(each, 1e-3, 5, eta=0.01) for each in (task, TASK))
-    assert np.array_equal(times.mean[:3], plain.mean)
+    times, expected = (predict_gaussian(each, 1e-3, 5, eta=0.01) for each in (task, TASK))
+    assert np.array_equal(times.mean[:3], expected.mean)
     assert np.isinf(times.mean[3:]).all()
     assert np.isnan(times.sd[3:]).all()
     assert np.isinf(times.quantile(0.5)[3:]).all()
@@ -96,10 +96,10 @@ def test_free_directions_are_never_learned_and_cost_no_freedom():
 @given(st.permutations(range(3)))
 def test_the_order_of_the_users_concepts_does_not_matter(order):
     signal = np.array([0.7, 3.0, 1.9])
-    plain = predict_gaussian(SIMTask.from_signal(signal), 1e-3, 4, eta=0.01)
+    sorted_times = predict_gaussian(SIMTask.from_signal(signal), 1e-3, 4, eta=0.01)
     moved = predict_gaussian(SIMTask.from_signal(signal[list(order)]), 1e-3, 4, eta=0.01)
-    assert np.array_equal(moved.mean, plain.mean[list(order)])
-    assert np.array_equal(moved.quantile(0.2), plain.quantile(0.2)[list(order)])
+    assert np.array_equal(moved.mean, sorted_times.mean[list(order)])
+    assert np.array_equal(moved.quantile(0.2), sorted_times.quantile(0.2)[list(order)])
 
 
 @pytest.mark.parametrize(
@@ -113,9 +113,9 @@ def test_the_order_of_the_users_concepts_does_not_matter(order):
     ],
 )
 def test_wrong_arguments_are_named(arguments, named):
-    given = {"task": TASK, "scale": 1e-3, "width": 5, "eta": 0.01, **arguments}
+    call = {"task": TASK, "scale": 1e-3, "width": 5, "eta": 0.01, **arguments}
     with pytest.raises(InvalidInput, match=named):
-        predict_gaussian(**given)
+        predict_gaussian(**call)
 
 
 @pytest.mark.parametrize("level", [0, 1, -0.1, float("nan"), [0.5, 0.0]])

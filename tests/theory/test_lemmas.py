@@ -49,8 +49,8 @@ def test_windows_in_closed_form(edition):
     # or inside the initial phase.
     for level in (0.5, 0.8):
         after = (math.log(level) + 59.0) * 1.25 / (2 * 0.01 * 2.0 * (1 - level))
-        found = lemmas.reach_by(ROUND, 2.0, -160.0, level, edition)
-        assert found == pytest.approx(leave + after, rel=1e-14)
+        steps = lemmas.reach_by(ROUND, 2.0, -160.0, level, edition)
+        assert steps == pytest.approx(leave + after, rel=1e-14)
     for level in (0.95, 0.99, 1.0, math.exp(-59.0), math.exp(-80.0)):
         assert math.isnan(lemmas.reach_by(ROUND, 2.0, -160.0, level, edition))
 

@@ -51,9 +51,9 @@ def test_the_field_is_the_series_over_trees(order, seed):
     series = sum((-h) ** k * pair ** (k + 1) / (k + 1) for k in range(order + 1))
     expected += (np.log1p(h * pair) / h - series) * W
     flow = make_flow(a[:, None], np.array([h]), np.array([order]), "euler")
-    one = np.ones((d, 1))
+    ones = np.ones((d, 1))
     B = flow.drive + flow.pair * W[:, :, None]
     N = (B + flow.linear)[:, :, 0]
-    found = N @ W + W @ N.T + remainder_on_entries(W[:, :, None], one, flow, B)[:, :, 0]
-    assert np.allclose(found, expected, rtol=0, atol=1e-13 * np.abs(expected).max() + 1e-14)
+    field = N @ W + W @ N.T + remainder_on_entries(W[:, :, None], ones, flow, B)[:, :, 0]
+    assert np.allclose(field, expected, rtol=0, atol=1e-13 * np.abs(expected).max() + 1e-14)
     assert set(FIELDS) == set(DYNAMICS)

@@ -135,9 +135,9 @@ def test_within_float_refuses_what_would_underflow_or_overflow(value):
 
 def read(text):
     """What Python and then swingby make of the text."""
-    made = re.fullmatch(r"Fraction\((0x[0-9a-f]+), (0x[0-9a-f]+)\)", text)
-    if made:
-        return Fraction(int(made[1], 16), int(made[2], 16))
+    match = re.fullmatch(r"Fraction\((0x[0-9a-f]+), (0x[0-9a-f]+)\)", text)
+    if match:
+        return Fraction(int(match[1], 16), int(match[2], 16))
     return numbers.exact(ast.literal_eval(text), "value")
 
 

@@ -60,27 +60,29 @@ def test_pivots_and_factors_are_those_of_LDL_in_exact_rationals(factor):
     exact = exact_ldl(matrix)
     assume(exact is not None)
     L, pivots = exact
-    found = start_of(matrix)
-    assert (found.sign == 1).all()
-    assert found.order.tolist() == list(range(len(matrix)))
+    start = start_of(matrix)
+    assert (start.sign == 1).all()
+    assert start.order.tolist() == list(range(len(matrix)))
     # A cancelled pivot keeps the digits that floats have left of it, and passes the loss on.
-    digits = 1e-13 * found.roundings.max()
-    assert np.allclose(found.log_pivots, [math.log(x) for x in pivots], rtol=0, atol=digits)
+    digits = 1e-13 * start.roundings.max()
+    assert np.allclose(start.log_pivots, [math.log(x) for x in pivots], rtol=0, atol=digits)
     # V is L with rows and columns scaled by the square roots of the pivots.
     root = np.sqrt([float(x) for x in pivots])
     expected = np.array([[float(x) for x in row] for row in L]) * root / root[:, None]
-    assert np.allclose(found.factors, expected, rtol=0, atol=digits * (1 + np.abs(expected).max()))
+    assert np.allclose(start.factors, expected, rtol=0, atol=digits * (1 + np.abs(expected).max()))
     # At another scale, and from U(0).
-    far = start_of(matrix, scale=Fraction(1, 10**400))
-    assert np.array_equal(far.factors, found.factors)
+    tiny = start_of(matrix, scale=Fraction(1, 10**400))
+    assert np.array_equal(tiny.factors, start.factors)
     root_scale = Scaled(factor, Fraction(1, 10**200))
-    own = alone(SIGNAL[: len(factor)], Initial.of_factor(root_scale, len(factor)), 0.01, "gd")
-    assert np.allclose(own.factors, found.factors, rtol=0, atol=digits)
-    for other in (far, own):
+    from_factor = alone(
+        SIGNAL[: len(factor)], Initial.of_factor(root_scale, len(factor)), 0.01, "gd"
+    )
+    assert np.allclose(from_factor.factors, start.factors, rtol=0, atol=digits)
+    for variant in (tiny, from_factor):
         shift = 400 * math.log(10)
-        assert np.allclose(other.log_pivots + shift, found.log_pivots, rtol=0, atol=1e-11)
-        assert np.allclose(other.log_sizes + shift, found.log_sizes, rtol=0, atol=1e-11)
-        assert (other.sign == 1).all()
+        assert np.allclose(variant.log_pivots + shift, start.log_pivots, rtol=0, atol=1e-11)
+        assert np.allclose(variant.log_sizes + shift, start.log_sizes, rtol=0, atol=1e-11)
+        assert (variant.sign == 1).all()
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -90,21 +92,21 @@ def test_pivots_and_factors_of_nearly_dependent_rows_are_off_by_their_roundings(
     for k in (1, 3):
         U[k] = rng.standard_normal(k) @ U[:k] + 10.0 ** -rng.integers(3, 8) * U[k]
     U *= 10.0 ** rng.integers(-3, 4, (d, 1))
-    found = alone(SIGNAL, Initial.of_factor(U, d), 0.01, "gd")
+    start = alone(SIGNAL, Initial.of_factor(U, d), 0.01, "gd")
     L, pivots = exact_ldl(gram([[Fraction(x) for x in row] for row in U.tolist()]))
-    off = found.log_pivots - [math.log(x) for x in pivots]
-    assert (np.abs(off) <= 1e-14 + 8 * 2.0**-53 * found.roundings).all()
+    off = start.log_pivots - [math.log(x) for x in pivots]
+    assert (np.abs(off) <= 1e-14 + 8 * 2.0**-53 * start.roundings).all()
     root = np.sqrt([float(x) for x in pivots])
     expected = np.array([[float(x) for x in row] for row in L]) * root / root[:, None]
-    digits = 100 * 2.0**-53 * found.roundings[:, None]
-    assert (np.abs(found.factors - expected) <= digits * np.maximum(1, np.abs(expected))).all()
+    digits = 100 * 2.0**-53 * start.roundings[:, None]
+    assert (np.abs(start.factors - expected) <= digits * np.maximum(1, np.abs(expected))).all()
 
 
 @pytest.mark.parametrize("column", [[1, 1, 1], [1, 2, -3], [0.3, 0.1, 0.7]])
 @pytest.mark.parametrize("scale", ["1", "1e-40", "1e-4000"])
 def test_a_rank_one_matrix_has_one_pivot_and_no_more(column, scale):
-    found = start_of(np.outer(column, column), scale=scale)
-    assert found.sign.tolist() == [1, 0, 0]
+    start = start_of(np.outer(column, column), scale=scale)
+    assert start.sign.tolist() == [1, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -116,16 +118,16 @@ def test_a_rank_one_matrix_has_one_pivot_and_no_more(column, scale):
     ],
 )
 def test_signs_and_order_of_pivots(matrix, order, sign, second):
-    found = start_of(matrix)
-    assert (found.order.tolist(), found.sign.tolist()) == (order, sign)
-    assert math.exp(found.log_pivots[1]) == pytest.approx(second, rel=1e-14)
+    start = start_of(matrix)
+    assert (start.order.tolist(), start.sign.tolist()) == (order, sign)
+    assert math.exp(start.log_pivots[1]) == pytest.approx(second, rel=1e-14)
 
 
 def test_roundings_measure_what_a_pivot_lost_and_it_keeps_its_exact_value():
     gap = 1e-6
-    found = start_of([[1, 1], [1, 1 + gap]])
-    assert found.roundings[1] == pytest.approx(1 / gap, rel=1e-5)
-    assert math.exp(found.log_pivots[1]) == pytest.approx(float(Fraction(1 + gap) - 1), rel=1e-14)
+    start = start_of([[1, 1], [1, 1 + gap]])
+    assert start.roundings[1] == pytest.approx(1 / gap, rel=1e-5)
+    assert math.exp(start.log_pivots[1]) == pytest.approx(float(Fraction(1 + gap) - 1), rel=1e-14)
 
 
 @cache
@@ -141,11 +143,13 @@ def law_of_four(places, name, seed):
 @settings(max_examples=max(3, settings.default.max_examples * 3 // 20))
 @given(st.permutations(range(4)), st.sampled_from(["euler", "gd", "flow"]), st.integers(0, 20))
 def test_the_order_of_the_users_concepts_does_not_matter(order, name, seed):
-    plain, moved = (law_of_four(tuple(one), name, seed) for one in (range(4), order))
-    assert np.array_equal(moved.log_pivots, plain.log_pivots[list(order)], equal_nan=True)
-    assert np.array_equal(moved.trapped, plain.trapped[list(order)])
-    assert np.allclose(moved.crossing, plain.crossing[list(order)], rtol=1e-12, equal_nan=True)
-    if np.isinf(plain.blow_up):
+    sorted_law, moved = (
+        law_of_four(tuple(permutation), name, seed) for permutation in (range(4), order)
+    )
+    assert np.array_equal(moved.log_pivots, sorted_law.log_pivots[list(order)], equal_nan=True)
+    assert np.array_equal(moved.trapped, sorted_law.trapped[list(order)])
+    assert np.allclose(moved.crossing, sorted_law.crossing[list(order)], rtol=1e-12, equal_nan=True)
+    if np.isinf(sorted_law.blow_up):
         t, places = np.linspace(0, 1500, 16), list(order)
-        here = plain.evaluate(t)[:, places][:, :, places]
+        here = sorted_law.evaluate(t)[:, places][:, :, places]
         assert np.abs(moved.evaluate(t) - here).max() < 1e-10

@@ -79,11 +79,11 @@ def test_a_promise_that_no_omega_keeps_has_none():
 
 @pytest.mark.parametrize("signal", [(4, 1), (16, 4, 1)])
 def test_omega_below_the_float_range(signal):
-    found = repaired.findings(fractions(*signal), Fraction("1e-400"), TWO, TENTH)
-    assert found.verdict == Verdict.HOLDS
-    assert found.margin == pytest.approx(400 + float(mpmath.log10(found.omega_0)), rel=1e-9)
+    findings = repaired.findings(fractions(*signal), Fraction("1e-400"), TWO, TENTH)
+    assert findings.verdict == Verdict.HOLDS
+    assert findings.margin == pytest.approx(400 + float(mpmath.log10(findings.omega_0)), rel=1e-9)
     # exponent (1 - q)/2 of omega
-    assert found.log_peaks[0, 1] == pytest.approx(-400 * math.log(10) * 3 / 8, abs=2)
+    assert findings.log_peaks[0, 1] == pytest.approx(-400 * math.log(10) * 3 / 8, abs=2)
 
 
 @pytest.mark.parametrize("large", [Fraction(11, 10), 2, 4, 30])
@@ -91,18 +91,18 @@ def test_two_concepts_take_the_larger_bound(large):
     signal = fractions(large, 1)
     setting = RepairedSetting(signal, TWO, TENTH)
     two, many = theorem_two.log_omega_0(setting), theorem_r.search(setting).log_omega_0
-    found = repaired.largest_omega(signal, TWO, TENTH)
-    assert float(mpmath.log(found)) == pytest.approx(float(max(two, many)), rel=1e-12)
+    largest = repaired.largest_omega(signal, TWO, TENTH)
+    assert float(mpmath.log(largest)) == pytest.approx(float(max(two, many)), rel=1e-12)
 
 
 def test_order_of_the_signal_is_the_users():
     descending = repaired.findings(fractions(16, 4, 1), Fraction(1, 10**6), TWO, TENTH)
-    other = repaired.findings(fractions(1, 16, 4), Fraction(1, 10**6), TWO, TENTH)
-    assert other.reach_by == tuple(descending.reach_by[rank] for rank in (2, 0, 1))
-    assert other.log_peaks[0, 1] == descending.log_peaks[0, 2]
-    assert other.log_peaks[0, 2] == descending.log_peaks[1, 2]
-    assert other.constants["E_23"] == descending.constants["E_12"]
-    assert other.constants["N_2"] == descending.constants["N_1"]
+    permuted = repaired.findings(fractions(1, 16, 4), Fraction(1, 10**6), TWO, TENTH)
+    assert permuted.reach_by == tuple(descending.reach_by[rank] for rank in (2, 0, 1))
+    assert permuted.log_peaks[0, 1] == descending.log_peaks[0, 2]
+    assert permuted.log_peaks[0, 2] == descending.log_peaks[1, 2]
+    assert permuted.constants["E_23"] == descending.constants["E_12"]
+    assert permuted.constants["N_2"] == descending.constants["N_1"]
 
 
 def test_one_concept_that_starts_at_the_level_waits_for_nothing():
@@ -115,8 +115,8 @@ def test_one_concept_that_starts_at_the_level_waits_for_nothing():
 @pytest.mark.parametrize("signal", [(4, 4), (4, 0), (0,), (4, 1, 4)])
 def test_signals_that_no_omega_mends(signal):
     assert repaired.largest_omega(fractions(*signal), TWO, TENTH) is None
-    found = repaired.findings(fractions(*signal), Fraction(1, 100), TWO, TENTH)
-    assert (found.verdict, found.omega_0, found.margin) == (Verdict.FAILS, None, -math.inf)
+    findings = repaired.findings(fractions(*signal), Fraction(1, 100), TWO, TENTH)
+    assert (findings.verdict, findings.omega_0, findings.margin) == (Verdict.FAILS, None, -math.inf)
 
 
 def test_what_is_refused():
@@ -128,10 +128,10 @@ def test_what_is_refused():
 
 def test_ten_concepts():
     signal = fractions(*(4**k for k in range(10)))
-    found = repaired.findings(signal, Fraction(1, 10**30), TWO, TENTH)
-    assert found.verdict == Verdict.HOLDS
-    assert "E_1,10" in found.constants
-    assert len(found.log_peaks) == 45
+    findings = repaired.findings(signal, Fraction(1, 10**30), TWO, TENTH)
+    assert findings.verdict == Verdict.HOLDS
+    assert "E_1,10" in findings.constants
+    assert len(findings.log_peaks) == 45
 
 
 def test_pivots_as_large_as_the_diagonal_leave_no_room_for_minor_entries():

@@ -31,11 +31,11 @@ def seen(a, U0, eta, dynamics, guess):
 
 
 def agrees(schedule, observed, close=CLOSE):
-    known = np.isfinite(schedule.crossing)
-    assert np.array_equal(known, np.isfinite(observed))
-    off = np.abs(schedule.crossing - observed)[known]
+    timed = np.isfinite(schedule.crossing)
+    assert np.array_equal(timed, np.isfinite(observed))
+    off = np.abs(schedule.crossing - observed)[timed]
     assert (off <= close).all()
-    assert (off <= schedule.error[known]).all()
+    assert (off <= schedule.error[timed]).all()
 
 
 # --- closed forms ---------------------------------------------------------------------------
@@ -79,11 +79,11 @@ def test_rank_one_under_the_flow(seed):
 def test_the_drift_under_euler_as_the_start_goes_to_zero(ratio, correlation):
     eta, scale = 0.05, 1e-40
     W0 = np.array([[1.0, correlation], [correlation, 1.0]]) * scale
-    left = crossings.left_by_drift(1.0, ratio, W0, eta)
+    remaining = crossings.left_by_drift(1.0, ratio, W0, eta)
     schedule = predict([1.0, ratio], W0, eta, "euler")
-    assert schedule.trapped.tolist() == [False, bool(left <= 0)]
-    if left > 0:
-        alone = crossings.diagonal(ratio, left, eta, "euler")
+    assert schedule.trapped.tolist() == [False, bool(remaining <= 0)]
+    if remaining > 0:
+        alone = crossings.diagonal(ratio, remaining, eta, "euler")
         assert schedule.crossing[1] == pytest.approx(alone, abs=CLOSE)
         assert abs(schedule.crossing[1] - alone) <= schedule.error[1]
 
@@ -102,8 +102,8 @@ def test_the_drift_is_in_the_bar_where_hardly_anything_of_the_pivot_is_left():
         low, high = (middle, high) if positive else (low, middle)
     for below in (1e-1, 1e-2, 1e-3):
         W0 = start(low * (1 - below))
-        left = crossings.left_by_drift(1.0, ratio, W0, eta)
-        alone = crossings.diagonal(ratio, left, eta, "euler")
+        remaining = crossings.left_by_drift(1.0, ratio, W0, eta)
+        alone = crossings.diagonal(ratio, remaining, eta, "euler")
         schedule = predict([1.0, ratio], W0, eta, "euler")
         assert abs(schedule.crossing[1] - alone) <= schedule.error[1] or schedule.undecided[1]
 
@@ -154,9 +154,9 @@ def test_rows_of_the_accuracy_table(label):
     share, bar = PROMISED[label]
     for dynamics in cell.dynamics:
         tally = Tally()
-        for one in instances(cell, 15 if forked.FULL else 2 if label == "d = 8" else 4):
-            run = observe(one.signal, one.eta, one.U0, one.W0, dynamics)
-            tally.add(Predicted.of(one, dynamics), run)
+        for instance in instances(cell, 15 if forked.FULL else 2 if label == "d = 8" else 4):
+            run = observe(instance.signal, instance.eta, instance.U0, instance.W0, dynamics)
+            tally.add(Predicted.of(instance, dynamics), run)
         assert np.mean(tally.covered) >= 0.995, dynamics
         assert np.mean(np.array(tally.distance) <= CLOSE) >= share, dynamics
         assert quantile(tally.bar, 0.5) <= bar, dynamics
@@ -186,11 +186,11 @@ def test_a_crossing_in_the_first_steps_of_the_map_is_read_off_four_of_them(level
 
 def test_the_runaway_has_a_bar_that_holds():
     cell = next(cell for cell in CELLS if cell.label == "near a runaway")
-    held = []
+    inside = []
     for instance in instances(cell, 20):
         run = observe(instance.signal, instance.eta, instance.U0, instance.W0, "euler")
         schedule = predict(instance.signal, instance.W0, instance.eta, "euler")
         if not schedule.undecided.any():
-            held.append(abs(schedule.blow_up - run.runaway) <= schedule.blow_up_error)
-    assert len(held) >= 10
-    assert all(held)
+            inside.append(abs(schedule.blow_up - run.runaway) <= schedule.blow_up_error)
+    assert len(inside) >= 10
+    assert all(inside)

@@ -96,12 +96,12 @@ def test_the_composite_passes_one_half_at_the_crossing(dynamics):
 def test_under_euler_the_predicted_trap_is_the_observed_one(correlation, omega):
     task = SIMTask.from_signal([2.0, 0.5])
     start = Scaled([[1, correlation], [correlation, 1]], omega)
-    found = law(task, start, eta=0.03, dynamics="euler")
+    stages = law(task, start, eta=0.03, dynamics="euler")
     run = simulate(task, start, 0.03, dynamics="euler", record="none")
-    assert np.array_equal(found.trapped, np.isnan(run.half_times))
-    if found.trapped.any():
+    assert np.array_equal(stages.trapped, np.isnan(run.half_times))
+    if stages.trapped.any():
         # The negative pivot runs to minus infinity where the law says so.
-        assert found.blow_up == pytest.approx(run.last_step, rel=0.03, abs=15)
+        assert stages.blow_up == pytest.approx(run.last_step, rel=0.03, abs=15)
         assert str(run.outcome) == "diverged"
     assert not law(task, start, eta=0.03, dynamics="gd").trapped.any()
 
@@ -110,14 +110,14 @@ def test_a_blow_up_cuts_off_what_would_be_learned_later():
     # Concepts 1 and 2 are perfectly correlated, concept 3 is slow and separate.
     matrix = np.eye(3)
     matrix[:2, :2] = 1
-    found = law([4.0, 2.0, 0.05], 1e-3 * matrix, dynamics="euler")
-    assert found.trapped.tolist() == [False, True, False]
-    assert math.isnan(found.crossing[2])
-    assert math.isfinite(found.blow_up)
-    run = simulate(found.task, 1e-3 * matrix, 0.01, dynamics="euler")
+    stages = law([4.0, 2.0, 0.05], 1e-3 * matrix, dynamics="euler")
+    assert stages.trapped.tolist() == [False, True, False]
+    assert math.isnan(stages.crossing[2])
+    assert math.isfinite(stages.blow_up)
+    run = simulate(stages.task, 1e-3 * matrix, 0.01, dynamics="euler")
     assert np.isnan(run.half_times).tolist() == [False, True, True]
-    assert any("minus infinity near step" in text for text in found.warnings)
-    assert any("concept 2 is trapped: its pivot is negative" in text for text in found.warnings)
+    assert any("minus infinity near step" in text for text in stages.warnings)
+    assert any("concept 2 is trapped: its pivot is negative" in text for text in stages.warnings)
 
 
 @pytest.mark.parametrize(
@@ -134,21 +134,21 @@ def test_a_blow_up_cuts_off_what_would_be_learned_later():
     ],
 )
 def test_a_pivot_of_zero_is_a_trap_and_a_free_direction_is_none(signal, W0, trapped, words):
-    found = law(signal, W0, dynamics="flow")
-    assert found.trapped.tolist() == trapped
-    assert np.isnan(found.log_pivots).tolist() == trapped
-    assert words is None or list(found.warnings) == words
-    assert sum("trapped" in text for text in found.warnings) == sum(trapped)
-    assert np.isinf(found.crossing).tolist() == [a == 0 for a in signal]
+    stages = law(signal, W0, dynamics="flow")
+    assert stages.trapped.tolist() == trapped
+    assert np.isnan(stages.log_pivots).tolist() == trapped
+    assert words is None or list(stages.warnings) == words
+    assert sum("trapped" in text for text in stages.warnings) == sum(trapped)
+    assert np.isinf(stages.crossing).tolist() == [a == 0 for a in signal]
 
 
 @pytest.mark.parametrize("dynamics", DYNAMICS)
 def test_a_start_above_the_identity_is_in_range_as_long_as_the_step_times_it_is(dynamics):
     # w_22 falls to 1; the other entry is not touched.
-    found = law([2.0, 1.0], np.diag([0.3, 3.0]), dynamics=dynamics)
-    run = simulate(found.task, np.diag([0.3, 3.0]), 0.01, dynamics=dynamics)
-    assert found.half_times.tolist() == run.half_times.tolist()
-    assert found.warnings == ()
+    stages = law([2.0, 1.0], np.diag([0.3, 3.0]), dynamics=dynamics)
+    run = simulate(stages.task, np.diag([0.3, 3.0]), 0.01, dynamics=dynamics)
+    assert stages.half_times.tolist() == run.half_times.tolist()
+    assert stages.warnings == ()
     wild = law([2.0, 1.0], np.diag([0.3, 30.0]), dynamics=dynamics)
     assert np.isinf(wild.error[0]) == (dynamics != "flow")
     assert any("out of range" in text for text in wild.warnings) == (dynamics != "flow")
@@ -159,29 +159,29 @@ def test_a_start_above_the_identity_is_in_range_as_long_as_the_step_times_it_is(
 def test_what_starts_above_one_half_is_there_at_step_zero_even_if_it_is_trapped(dynamics):
     # Rank one: concept 2 has no component of its own, and falls from 0.6.
     W0 = np.full((2, 2), 0.6)
-    found = law([1.0, 0.8], W0, dynamics=dynamics)
-    run = simulate(found.task, W0, 0.01, dynamics=dynamics)
-    assert found.half_times.tolist() == run.half_times.tolist() == [0, 0]
-    assert found.error.tolist() == [0, 0]
-    assert found.trapped.tolist() == [False, True]
-    assert math.isfinite(found.blow_up) == (dynamics == "euler")
+    stages = law([1.0, 0.8], W0, dynamics=dynamics)
+    run = simulate(stages.task, W0, 0.01, dynamics=dynamics)
+    assert stages.half_times.tolist() == run.half_times.tolist() == [0, 0]
+    assert stages.error.tolist() == [0, 0]
+    assert stages.trapped.tolist() == [False, True]
+    assert math.isfinite(stages.blow_up) == (dynamics == "euler")
     if dynamics == "euler":
-        assert abs(found.blow_up - run.last_step) <= found.blow_up_error <= 2
+        assert abs(stages.blow_up - run.last_step) <= stages.blow_up_error <= 2
 
 
 def test_out_of_range_a_runaway_has_no_bar():
     W0 = np.full((2, 2), 0.9)
-    found = law([2.0, 1.0], W0, eta="1/2", dynamics="euler")
-    assert found.warnings[0].startswith("out of range")
-    assert found.blow_up_error == math.inf
+    stages = law([2.0, 1.0], W0, eta="1/2", dynamics="euler")
+    assert stages.warnings[0].startswith("out of range")
+    assert stages.blow_up_error == math.inf
 
 
 def test_separate_blocks_do_not_see_each_other():
     # Block-diagonal W(0) decouples: each block has the times that it has alone.
     block = 1e-4 * np.array([[2.0, 1.0], [1.0, 3.0]])
-    whole = np.zeros((4, 4))
-    whole[:2, :2], whole[2:, 2:] = block, 2 * block
-    both = law([2.0, 0.5, 1.2, 0.3], whole)
+    matrix = np.zeros((4, 4))
+    matrix[:2, :2], matrix[2:, 2:] = block, 2 * block
+    both = law([2.0, 0.5, 1.2, 0.3], matrix)
     assert np.allclose(both.crossing[:2], law([2.0, 0.5], block).crossing, rtol=1e-6)
     assert np.allclose(both.crossing[2:], law([1.2, 0.3], 2 * block).crossing, rtol=1e-6)
     assert not both.evaluate(np.linspace(0, 3000, 40))[:, :2, 2:].any()

@@ -57,8 +57,8 @@ def test_from_samples_finds_task_and_rotation(center_cluster):
     assert np.allclose(np.array(found.sigma, float), [0.2, 0.05, 0.1], atol=0.01)
     assert np.allclose(found.rotation[:, :3], rotation[:, :3], atol=0.01)
     # Labels are names: any whole numbers but -1, which is the centre cluster.
-    named = np.where(labels == -1, -1, np.array([-7, 3, 9])[labels])
-    assert SIMTask.from_samples(points, named).mu == found.mu
+    renamed = np.where(labels == -1, -1, np.array([-7, 3, 9])[labels])
+    assert SIMTask.from_samples(points, renamed).mu == found.mu
     again, _ = found.sample(20_000, 5)
     assert np.allclose(
         again.T @ again, points[labels >= 0].T @ points[labels >= 0], rtol=0.1, atol=900

@@ -77,11 +77,11 @@ MEASURED = {
 @pytest.mark.parametrize("signal", MEASURED, ids=str)
 def test_search_ends_at_the_edge(signal):
     given_ = setting(*signal)
-    found = theorem_r.search(given_)
-    assert float(found.log_omega_0) / math.log(10) == pytest.approx(MEASURED[signal], abs=5e-3)
-    assert certify(given_, found.log_omega_0, found.witness)
-    assert theorem_r.find_witness(given_, found.log_omega_0 + Fraction(1, 20)) is None
-    assert theorem_r.find_witness(given_, found.log_omega_0 - 1) is not None
+    certified = theorem_r.search(given_)
+    assert float(certified.log_omega_0) / math.log(10) == pytest.approx(MEASURED[signal], abs=5e-3)
+    assert certify(given_, certified.log_omega_0, certified.witness)
+    assert theorem_r.find_witness(given_, certified.log_omega_0 + Fraction(1, 20)) is None
+    assert theorem_r.find_witness(given_, certified.log_omega_0 - 1) is not None
 
 
 def test_a_far_concept_hardly_changes_the_edge_of_close_ones():
@@ -90,9 +90,9 @@ def test_a_far_concept_hardly_changes_the_edge_of_close_ones():
     # search. Among tiny N the search has to stop at a point that balls accept.
     alone = theorem_r.search(setting(100, 99, 98)).log_omega_0
     given_ = setting(100, 99, 98, 1)
-    found = theorem_r.search(given_)
-    assert found.log_omega_0 == pytest.approx(float(alone), abs=1e-2)
-    assert certify(given_, found.log_omega_0, found.witness)
+    certified = theorem_r.search(given_)
+    assert certified.log_omega_0 == pytest.approx(float(alone), abs=1e-2)
+    assert certify(given_, certified.log_omega_0, certified.witness)
 
 
 ratios = st.lists(st.fractions(Fraction(1, 20), Fraction(9, 10)), min_size=1, max_size=4)
@@ -113,8 +113,8 @@ def test_closed_form_is_certified_and_never_above_the_search(ratios, beta, sprea
 
 def test_units_of_time_do_not_matter():
     units = (1, Fraction(1, 10**200), 10**200)
-    found = [theorem_r.search(setting(9 * unit, 5 * unit, unit)).log_omega_0 for unit in units]
-    assert list(map(float, found)) == pytest.approx([float(found[0])] * 3, abs=1e-9)
+    logs = [theorem_r.search(setting(9 * unit, 5 * unit, unit)).log_omega_0 for unit in units]
+    assert list(map(float, logs)) == pytest.approx([float(logs[0])] * 3, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -123,8 +123,8 @@ def test_units_of_time_do_not_matter():
 )
 def test_extreme_signals_have_a_certified_omega_0(signal):
     given_ = setting(*signal)
-    found = theorem_r.search(given_)
-    assert certify(given_, found.log_omega_0, found.witness)
+    certified = theorem_r.search(given_)
+    assert certify(given_, certified.log_omega_0, certified.witness)
 
 
 @pytest.mark.parametrize(
@@ -153,17 +153,17 @@ positive = st.fractions(Fraction(1, 1000), Fraction(1000))
 )
 def test_omega_0_is_certified_and_cannot_be_raised(a, ratio, beta, share):
     setting = RepairedSetting((a, a * ratio), beta, beta * max(share, Fraction(1, 10**6)))
-    found = theorem_two.log_omega_0(setting)
+    log_omega = theorem_two.log_omega_0(setting)
     with flint.ctx.workprec(256):
-        assert theorem_two.certify(setting, found)
-        assert not theorem_two.certify(setting, found + Fraction(1, 10**15))
-        assert theorem_two.certify(setting, found - 3)
+        assert theorem_two.certify(setting, log_omega)
+        assert not theorem_two.certify(setting, log_omega + Fraction(1, 10**15))
+        assert theorem_two.certify(setting, log_omega - 3)
 
 
 def test_above_one_the_first_concept_waits_at_most_the_logarithm_of_beta_over_rho():
-    found = theorem_two.constants(RepairedSetting((TWO, Fraction(1)), TWO, TENTH), Fraction(-1))
-    assert found.E1 > 1
-    assert float(found.extra) == pytest.approx(5 * math.log(20))
+    constants = theorem_two.constants(RepairedSetting((TWO, Fraction(1)), TWO, TENTH), Fraction(-1))
+    assert constants.E1 > 1
+    assert float(constants.extra) == pytest.approx(5 * math.log(20))
 
 
 def test_peak_is_sharp_for_small_omega():
@@ -202,9 +202,9 @@ def test_beta_equal_to_rho_leaves_nothing_off_the_diagonal():
 
 @pytest.mark.parametrize("excess", [Fraction(1, 10**12), Fraction(1, 10**60)])
 def test_signals_that_almost_agree(excess):
-    found = theorem_two.log_omega_0(RepairedSetting((1 + excess, Fraction(1)), TWO, TENTH))
+    log_omega = theorem_two.log_omega_0(RepairedSetting((1 + excess, Fraction(1)), TWO, TENTH))
     # r -> 1: E_1 = (beta/rho - 1) omega^(1-r) 0.8/0.2, set to 9/10.
-    assert found * excess == pytest.approx(math.log(0.9 / 4 / 19), rel=1e-3)
+    assert log_omega * excess == pytest.approx(math.log(0.9 / 4 / 19), rel=1e-3)
 
 
 def test_what_the_theorem_on_two_does_not_speak_of():

@@ -28,9 +28,9 @@ SETTINGS = {
 
 def events(schedule):
     """Times by entry and event, the end, and turning points of the loss."""
-    found = curve_events(schedule.stages)
-    times = {(one.entry, one.event): one.time for one in found}
-    turns = [(one.time, one.event[5:]) for one in found if one.event.startswith("loss")]
+    curve = curve_events(schedule.stages)
+    times = {(event.entry, event.event): event.time for event in curve}
+    turns = [(event.time, event.event[5:]) for event in curve if event.event.startswith("loss")]
     return times, times[(-1, -1), "end"], turns
 
 
@@ -44,7 +44,7 @@ def composite(name, dynamics, scale=1):
 @pytest.mark.parametrize("name", SETTINGS)
 def test_events_are_those_of_the_sampled_curve(name, dynamics):
     schedule = composite(name, dynamics)
-    found, end, turning = events(schedule)
+    times, end, turning = events(schedule)
     t = np.arange(0, 1.5 * end, 0.25)
     W = schedule.evaluate(t)
     point = schedule.task.test_point
@@ -59,10 +59,10 @@ def test_events_are_those_of_the_sampled_curve(name, dynamics):
 
     d = len(point)
     pairs = list(itertools.combinations(range(d), 2))
-    assert {entry for entry, event in found if event == "peak"} == set(pairs)
+    assert {entry for entry, event in times if event == "peak"} == set(pairs)
     for entry in pairs:
         time, height, suppressed = (
-            found[entry, name] for name in ("peak", "peak height", "suppressed")
+            times[entry, name] for name in ("peak", "peak height", "suppressed")
         )
         size = np.abs(W[:, entry[0], entry[1]])
         top = int(size.argmax())
@@ -72,9 +72,9 @@ def test_events_are_those_of_the_sampled_curve(name, dynamics):
         assert abs(suppressed - t[later[0]]) <= 1
     for k in range(d):
         reached = t[np.flatnonzero(W[:, k, k] >= 0.8)[0]]
-        assert abs(found[(k, k), "0.8"] - reached) <= 0.5
-    far = np.abs(W - np.eye(d)).max(axis=(1, 2)) > 0.01
-    assert abs(end - t[np.flatnonzero(far)[-1]]) <= 1
+        assert abs(times[(k, k), "0.8"] - reached) <= 0.5
+    unfinished = np.abs(W - np.eye(d)).max(axis=(1, 2)) > 0.01
+    assert abs(end - t[np.flatnonzero(unfinished)[-1]]) <= 1
 
 
 @pytest.mark.parametrize("name", sample(["two", "wiggle", "three"]))
@@ -83,14 +83,14 @@ def test_times_do_not_depend_on_the_unit_of_the_distances(name):
     # with eta -> eta/c^2 changes nothing, nor which swings count. Powers of two, so that floats
     # agree to rounding.
     base = curve_events(composite(name, "euler").stages)
-    assert any(one.event == "loss min" for one in base) == (name == "two")
+    assert any(event.event == "loss min" for event in base) == (name == "two")
     for scale in (2.0**-10, 2.0**12):
-        for one, same in zip(
+        for event, same in zip(
             curve_events(composite(name, "euler", scale).stages), base, strict=True
         ):
-            assert (one.entry, one.event) == (same.entry, same.event)
-            tolerance = 1e-4 if one.event == "peak" else 1e-6
-            assert one.time == pytest.approx(same.time, rel=tolerance)
+            assert (event.entry, event.event) == (same.entry, same.event)
+            tolerance = 1e-4 if event.event == "peak" else 1e-6
+            assert event.time == pytest.approx(same.time, rel=tolerance)
 
 
 def test_a_concept_without_signal_never_ends_and_a_start_above_the_level_is_at_0():
@@ -99,5 +99,5 @@ def test_a_concept_without_signal_never_ends_and_a_start_above_the_level_is_at_0
     assert math.isinf(still.half_times[1])
     # Only the concept that is there has to be learned: 1 - w_11 = 0.01.
     t = np.arange(0, 2 * end, 0.25)
-    far = np.abs(still.evaluate(t)[:, 0, 0] - 1) > 0.01
-    assert abs(end - t[np.flatnonzero(far)[-1]]) <= 1
+    unfinished = np.abs(still.evaluate(t)[:, 0, 0] - 1) > 0.01
+    assert abs(end - t[np.flatnonzero(unfinished)[-1]]) <= 1

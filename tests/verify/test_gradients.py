@@ -26,8 +26,8 @@ def crossing(a, W0, eta, dynamics):
 
 def sloped(function, step):
     """A central difference to fourth order."""
-    near, far = (function(s) - function(-s) for s in (step, 2 * step))
-    return (8 * near - far) / (12 * step)
+    narrow, wide = (function(s) - function(-s) for s in (step, 2 * step))
+    return (8 * narrow - wide) / (12 * step)
 
 
 def a_start(d, seed, size=1e-2):
@@ -44,9 +44,9 @@ def test_derivatives_are_finite_differences_of_the_law(dynamics, d, seed):
     a, W0, rng = a_start(d, seed)
     eta = 0.03
     times = crossing_function(predict(SIMTask.from_signal(a), W0, eta=eta, dynamics=dynamics))
-    given = tensors(a, W0, eta)
-    assert np.allclose(times(*given).numpy(), crossing(a, W0, eta, dynamics), rtol=1e-14)
-    by_a, by_W0, by_eta = (x.numpy() for x in torch.func.jacrev(times, argnums=(0, 1, 2))(*given))
+    point = tensors(a, W0, eta)
+    assert np.allclose(times(*point).numpy(), crossing(a, W0, eta, dynamics), rtol=1e-14)
+    by_a, by_W0, by_eta = (x.numpy() for x in torch.func.jacrev(times, argnums=(0, 1, 2))(*point))
     # Along a direction of each; the law is good to about 1e-5 of a step.
     direction = rng.standard_normal(d)
     expected = sloped(lambda s: crossing(a + s * direction, W0, eta, dynamics), 2e-3)
@@ -62,11 +62,11 @@ def test_derivatives_are_finite_differences_of_the_law(dynamics, d, seed):
 def test_backward_is_jacrev():
     a, W0, _ = a_start(2, 5)
     times = crossing_function(predict(SIMTask.from_signal(a), W0, eta=0.02, dynamics="gd"))
-    given = [x.requires_grad_() for x in tensors(a, W0, 0.02)]
-    times(*given).sum().backward()
-    for argument, found in enumerate(given):
+    point = [x.requires_grad_() for x in tensors(a, W0, 0.02)]
+    times(*point).sum().backward()
+    for argument, tensor in enumerate(point):
         expected = torch.func.jacrev(times, argnums=argument)(*tensors(a, W0, 0.02)).sum(0)
-        assert torch.allclose(found.grad, expected, rtol=1e-12)
+        assert torch.allclose(tensor.grad, expected, rtol=1e-12)
 
 
 def test_one_concept_under_the_flow_in_closed_form():
@@ -110,9 +110,9 @@ def test_what_is_not_learned_has_no_time():
     times = crossing_function(
         predict(SIMTask.from_signal([1, 0]), [[1e-3, 1e-4], [1e-4, 1e-3]], eta=0.05)
     )
-    found = times(*tensors([1.0, 0.0], [[1e-3, 1e-4], [1e-4, 1e-3]], 0.05))
-    assert math.isfinite(found[0])
-    assert found[1] == math.inf
+    crossing = times(*tensors([1.0, 0.0], [[1e-3, 1e-4], [1e-4, 1e-3]], 0.05))
+    assert math.isfinite(crossing[0])
+    assert crossing[1] == math.inf
 
 
 @pytest.mark.parametrize("W0", [np.full((2, 2), 1e-3), np.diag([1e-3, 0.0])])

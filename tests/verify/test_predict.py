@@ -91,8 +91,8 @@ def test_the_level_0_8_comes_log_4_over_the_growth_after_the_median():
     # logit(0.8) = log 4.
     schedule = predict(TASK, omega="1e-8", eta=0.01, dynamics="flow")
     for k, a in enumerate((4, 1)):
-        found = events_of(schedule, (k, k))
-        gap = found["0.8"].time - found["half"].time
+        events = events_of(schedule, (k, k))
+        gap = events["0.8"].time - events["half"].time
         assert gap == pytest.approx(math.log(4) / (0.02 * a), rel=1e-12)
 
 
@@ -102,10 +102,10 @@ def test_windows_of_the_lemmas_lie_beside_inside_the_assumptions():
     corrected = predict(TASK, INSIDE, eta="1/1000", dynamics="gd", edition="corrected")
     assert "kappa" in printed.window_reason
     for k in range(2):
-        seen = printed.half_times[k]
+        half_time = printed.half_times[k]
         early, right = (events_of(s, (k, k))["half"] for s in (printed, corrected))
-        assert early.lower < early.upper < seen
-        assert right.lower < seen < right.upper
+        assert early.lower < early.upper < half_time
+        assert right.lower < half_time < right.upper
         assert early.lower == right.lower
     height = events_of(printed, (0, 1))["peak height"]
     assert height.lower == 0 < height.time < height.upper < 1
@@ -190,8 +190,8 @@ def test_wrong_input_is_named(arguments, named):
 def test_a_step_size_however_small_has_half_times_and_bars(eta, dynamics):
     """The logit of w_kk grows by 2 a_k, so that it is 0 at log(1/w_kk(0) - 1) / (2 a_k)."""
     signal, start = [4, 2, 552], [1e-3, 1e-8, 1e-3]
-    found = predict(SIMTask.from_signal(signal), np.diag(start), eta=eta, dynamics=dynamics)
+    schedule = predict(SIMTask.from_signal(signal), np.diag(start), eta=eta, dynamics=dynamics)
     expected = np.log(1 / np.array(start) - 1) / (2 * np.array(signal)) / float(eta)
-    assert (np.abs(found.half_times - expected) <= found.error + 1).all()
-    assert (found.error <= 1e-9 * expected).all()
-    assert not found.warnings
+    assert (np.abs(schedule.half_times - expected) <= schedule.error + 1).all()
+    assert (schedule.error <= 1e-9 * expected).all()
+    assert not schedule.warnings

@@ -48,32 +48,32 @@ def alone(a, W, eta, dynamics, *, scale=Fraction(1)):
 
 def agree(batch, given, dynamics, *, scales=None):
     """Assert agreement on every instance."""
-    for place, (a, W, eta) in enumerate(zip(*given, strict=True)):
-        scale = Fraction(1) if scales is None else scales[place]
+    for number, (a, W, eta) in enumerate(zip(*given, strict=True)):
+        scale = Fraction(1) if scales is None else scales[number]
         law, back = alone(a, W, eta, dynamics, scale=scale)
-        assert batch.trapped[place].tolist() == law.trapped[back].tolist(), place
-        assert batch.undecided[place].tolist() == law.undecided[back].tolist(), place
-        mine, its = batch.crossing[place], law.crossing[back]
-        assert np.isnan(mine).tolist() == np.isnan(its).tolist(), place
-        assert np.isinf(mine).tolist() == np.isinf(its).tolist(), place
+        assert batch.trapped[number].tolist() == law.trapped[back].tolist(), number
+        assert batch.undecided[number].tolist() == law.undecided[back].tolist(), number
+        mine, its = batch.crossing[number], law.crossing[back]
+        assert np.isnan(mine).tolist() == np.isnan(its).tolist(), number
+        assert np.isinf(mine).tolist() == np.isinf(its).tolist(), number
         finite = np.isfinite(its)
-        bar, its_bar = batch.error[place], law.error[back]
-        assert np.isfinite(bar).tolist() == np.isfinite(its_bar).tolist(), place
-        assert np.isnan(bar).tolist() == np.isnan(its_bar).tolist(), place
+        bar, its_bar = batch.error[number], law.error[back]
+        assert np.isfinite(bar).tolist() == np.isfinite(its_bar).tolist(), number
+        assert np.isnan(bar).tolist() == np.isnan(its_bar).tolist(), number
         off = np.abs(mine[finite] - its[finite])
         # A pivot that the drift nearly cancels magnifies the tolerance, and has a wide bar.
         allowed = CROSSING + SHARE * np.where(np.isfinite(its_bar), its_bar, np.inf)[finite]
-        assert (off <= allowed).all(), (place, off)
+        assert (off <= allowed).all(), (number, off)
         sure = np.isfinite(its_bar)
-        assert (bar[sure] <= its_bar[sure] * 1.2 + 0.02).all(), place
-        assert (its_bar[sure] <= bar[sure] * 1.2 + 0.02).all(), place
+        assert (bar[sure] <= its_bar[sure] * 1.2 + 0.02).all(), number
+        assert (its_bar[sure] <= bar[sure] * 1.2 + 0.02).all(), number
 
 
 @pytest.mark.parametrize("d", [1, 3, *(pytest.param(d, marks=pytest.mark.full) for d in (2, 4, 8))])
 @pytest.mark.parametrize("dynamics", DYNAMICS)
 def test_random_instances_agree_with_the_law_of_each_alone(dynamics, d):
-    given = [part[: 2 * MOST[dynamics]] for part in starts(8, d, seed=d)]
-    agree(predict_batch(*given, dynamics), given, dynamics)
+    instances = [array[: 2 * MOST[dynamics]] for array in starts(8, d, seed=d)]
+    agree(predict_batch(*instances, dynamics), instances, dynamics)
 
 
 @pytest.mark.parametrize("dynamics", DYNAMICS)
@@ -81,19 +81,19 @@ def test_random_instances_agree_with_the_law_of_each_alone(dynamics, d):
 def test_agreement_from_a_large_omega_to_the_end_of_the_float_range(dynamics, low, high):
     if dynamics == "euler" and low < 1e-200 and not FULL:
         pytest.skip("takes long; test_scales_below_the_float_range is as far out")
-    given = [part[: MOST[dynamics]] for part in starts(5, 3, 7, low, high)]
-    agree(predict_batch(*given, dynamics), given, dynamics)
+    instances = [array[: MOST[dynamics]] for array in starts(5, 3, 7, low, high)]
+    agree(predict_batch(*instances, dynamics), instances, dynamics)
 
 
 def special():
     """Instances that are not like Gaussian ones, five of each name."""
     signal, W0, eta = starts(5, 4, 11)
     rng = np.random.default_rng(12)
-    free, middle, tie = np.sort(signal, axis=1)[:, ::-1].copy(), signal.copy(), signal.copy()
-    free[:, 3] = free[3:, 2] = middle[:, 1] = 0
+    unlearned, middle, tie = np.sort(signal, axis=1)[:, ::-1].copy(), signal.copy(), signal.copy()
+    unlearned[:, 3] = unlearned[3:, 2] = middle[:, 1] = 0
     tie[:, 2] = signal[:, 0]
-    for name, other in (("free direction", free), ("another", middle), ("tie", tie)):
-        yield name, other, W0, eta
+    for name, signals in (("free direction", unlearned), ("another", middle), ("tie", tie)):
+        yield name, signals, W0, eta
     yield "nearly equal signals", *starts(5, 4, 13, 1e-8, 1e-2, 1.0001, 1.05)
     yield "coarse", signal, W0, rng.uniform(0.3, 0.7, 5)
     U, V = rng.standard_normal((5, 4, 2)), rng.integers(-3, 4, (5, 4, 3)).astype(float)
@@ -103,7 +103,7 @@ def special():
     above[:, 0, 0] = rng.uniform(0.4, 0.9, 5)
     absent[:, 1, :] = absent[:, :, 1] = 0
     largest = rng.uniform(0.9, 1.0, 5) / np.linalg.eigvalsh(W0)[:, -1]
-    for name, other in {
+    for name, signals in {
         "rank two": low,
         "nearly degenerate": low + 1e-5 * 10.0 ** rng.uniform(-12, 0, (5, 1, 1)) * unit,
         "diagonal": unit * 10.0 ** rng.uniform(-12, -1, (5, 1, 4)),
@@ -114,7 +114,7 @@ def special():
         "integers of low rank": 1e-4 * (V @ V.swapaxes(1, 2)),
         "absent concept": absent,
     }.items():
-        yield name, signal, (other + other.swapaxes(1, 2)) / 2, eta
+        yield name, signal, (signals + signals.swapaxes(1, 2)) / 2, eta
 
 
 SPECIAL = {name: given for name, *given in special()}
@@ -123,8 +123,8 @@ SPECIAL = {name: given for name, *given in special()}
 @pytest.mark.parametrize("dynamics", ["euler", pytest.param("gd", marks=pytest.mark.full), "flow"])
 @pytest.mark.parametrize("name", sample(SPECIAL))
 def test_special_instances_agree_with_the_law_of_each_alone(name, dynamics):
-    given = [part[: MOST[dynamics]] for part in SPECIAL[name]]
-    agree(predict_batch(*given, dynamics), given, dynamics)
+    instances = [array[: MOST[dynamics]] for array in SPECIAL[name]]
+    agree(predict_batch(*instances, dynamics), instances, dynamics)
 
 
 @pytest.mark.parametrize("dynamics", ["gd", "flow"])
@@ -132,35 +132,35 @@ def test_the_leading_order_is_the_closed_pivot_law(dynamics):
     signal, W0, eta = starts(40, 4, 5)
     batch = predict_batch(signal, W0, eta, dynamics, accuracy="leading")
     full = predict_batch(signal, W0, eta, dynamics)
-    for place in range(40):
-        order = np.argsort(-signal[place])
-        lower = np.linalg.cholesky(W0[place][np.ix_(order, order)])
-        growth = growth_rates(signal[place], eta[place], dynamics).diagonal()[order]
+    for number in range(40):
+        order = np.argsort(-signal[number])
+        lower = np.linalg.cholesky(W0[number][np.ix_(order, order)])
+        growth = growth_rates(signal[number], eta[number], dynamics).diagonal()[order]
         expected = -2 * np.log(lower.diagonal()) / growth
-        assert batch.crossing[place][order] == pytest.approx(expected, rel=1e-9)
+        assert batch.crossing[number][order] == pytest.approx(expected, rel=1e-9)
     assert not np.array_equal(batch.crossing, full.crossing, equal_nan=True)
     assert np.array_equal(batch.trapped, full.trapped)
-    near = np.abs(batch.crossing / full.crossing - 1)
-    assert np.median(near) < 0.1
+    distance = np.abs(batch.crossing / full.crossing - 1)
+    assert np.median(distance) < 0.1
 
 
 def test_the_leading_order_of_euler_follows_the_drift():
     # Concepts 1 and 2 are correlated; the drift takes from the pivot of 2 until stage 1.
     W0, a, eta = 1e-4 * np.array([[1.0, 0.8], [0.8, 1.0]]), np.array([4.0, 2.0]), 0.02
-    found = predict_batch(a, W0, eta, "euler", accuracy="leading").crossing
+    crossing = predict_batch(a, W0, eta, "euler", accuracy="leading").crossing
     first = -math.log(1e-4) / math.log1p(2 * eta * a[0])
     rates = [math.log1p(eta * (a[i] + a[j])) for i, j in ((0, 0), (0, 1), (1, 1))]
     w = [1.0, 0.8 * 1e-4 * math.exp(first * rates[1]), 1e-4 * math.exp(first * rates[2])]
     pivot = w[2] - w[1] ** 2 / w[0]
-    assert found == pytest.approx([first, first - math.log(pivot) / rates[2]])
+    assert crossing == pytest.approx([first, first - math.log(pivot) / rates[2]])
 
 
 @pytest.mark.parametrize("dynamics", DYNAMICS)
 def test_scales_below_the_float_range(dynamics):
-    given = [part[: MOST[dynamics]] for part in starts(6, 3, 9, 0.5, 1.0)]
+    instances = [array[: MOST[dynamics]] for array in starts(6, 3, 9, 0.5, 1.0)]
     powers = np.random.default_rng(10).integers(-4000, -7, 6)[: MOST[dynamics]]
-    batch = predict_batch(*given, dynamics, log_scale=powers * math.log(2.0))
-    agree(batch, given, dynamics, scales=[Fraction(2) ** int(power) for power in powers])
+    batch = predict_batch(*instances, dynamics, log_scale=powers * math.log(2.0))
+    agree(batch, instances, dynamics, scales=[Fraction(2) ** int(power) for power in powers])
 
 
 def test_what_the_euler_drift_leaves_open_is_undecided():
@@ -168,8 +168,8 @@ def test_what_the_euler_drift_leaves_open_is_undecided():
     correlations = np.linspace(0.9, 0.9999, 200)
     W0 = np.tile(1e-3 * np.eye(3), (200, 1, 1))
     W0[:, 0, 1] = W0[:, 1, 0] = 1e-3 * correlations
-    given = (np.tile([4.0, 2.0, 0.05], (200, 1)), W0, np.full(200, 0.01))
-    batch = predict_batch(*given, "euler")
+    instances = (np.tile([4.0, 2.0, 0.05], (200, 1)), W0, np.full(200, 0.01))
+    batch = predict_batch(*instances, "euler")
     assert not batch.undecided[:, [0, 2]].any()
     # More correlation, less pivot: one change from learned to trapped, doubts at most between.
     sure = ~batch.undecided[:, 1]
@@ -178,9 +178,11 @@ def test_what_the_euler_drift_leaves_open_is_undecided():
     cut = batch.trapped[:, 1] & sure
     assert 0 < cut.sum() < 200
     assert np.isnan(batch.crossing[cut][:, 2]).all()
-    some = slice(80, 200, 30)
+    sample = slice(80, 200, 30)
     agree(
-        predict_batch(*(part[some] for part in given), "euler"), [p[some] for p in given], "euler"
+        predict_batch(*(array[sample] for array in instances), "euler"),
+        [p[sample] for p in instances],
+        "euler",
     )
 
 
@@ -201,14 +203,16 @@ def fields(batch, where=...):
 def test_an_instance_does_not_depend_on_the_others_not_in_a_bit(function):
     signal, W0, eta = starts(70, 3, 3, 1e-8, 1e-2)
     W0[5], eta[6] = 1e-3, 0.7  # a rank of one, and a step that is too coarse
-    whole = function(signal, W0, eta, "euler")
-    assert len(whole) == 70
+    together = function(signal, W0, eta, "euler")
+    assert len(together) == 70
     order = np.random.default_rng(4).permutation(70)
-    assert fields(function(signal[order], W0[order], eta[order], "euler")) == fields(whole, order)
-    for place in (0, 5, 6, 7, 8, 33, 69):
-        single = function(signal[place], W0[place], eta[place], "euler")
+    assert fields(function(signal[order], W0[order], eta[order], "euler")) == fields(
+        together, order
+    )
+    for number in (0, 5, 6, 7, 8, 33, 69):
+        single = function(signal[number], W0[number], eta[number], "euler")
         assert single.shape == ()
-        assert fields(single) == fields(whole, place)
+        assert fields(single) == fields(together, number)
     with pytest.raises(TypeError, match="no length"):
         len(single)
 
@@ -222,11 +226,11 @@ def test_leading_axes_broadcast(function):
     assert batch.shape == (2, 3)
     for i in range(2):
         for k in range(3):
-            one = {name: value[k] for name, value in more.items() if name == "swing"}
-            given = (signal[k], W0[k], eta[i, 0], "gd")
-            assert fields(function(*given, log_scale=scales[k], **{**more, **one})) == fields(
-                batch, (i, k)
-            )
+            options = {name: value[k] for name, value in more.items() if name == "swing"}
+            arguments = (signal[k], W0[k], eta[i, 0], "gd")
+            assert fields(
+                function(*arguments, log_scale=scales[k], **{**more, **options})
+            ) == fields(batch, (i, k))
     empty = function(np.empty((4, 0, 3)), np.eye(3) * 1e-3, 0.01)
     assert empty.shape == (4, 0)
     assert len(empty) == 4

@@ -23,21 +23,21 @@ def gaussian(seed, widths, scale):
 def plain_descent(layers, a, lr, steps):
     """First steps with w_kk >= 1/2 by the gradient as it is written; nan where there is none."""
     layers = [layer.copy() for layer in layers]
-    found = np.full(len(a), np.nan)
+    half_times = np.full(len(a), np.nan)
     for step in range(steps + 1):
         above = [np.eye(len(a))]
         for layer in layers[::-1]:
             above.append(above[-1] @ layer)
         above.reverse()  # above[i] is W_L ... W_(i+1), above[0] is W
-        found[np.isnan(found) & (np.diagonal(above[0]) >= 0.5)] = step
-        if not np.isnan(found).any():
+        half_times[np.isnan(half_times) & (np.diagonal(above[0]) >= 0.5)] = step
+        if not np.isnan(half_times).any():
             break
         rest, below, slopes = (np.eye(len(a)) - above[0]) * a, np.eye(len(a)), []
         for i, layer in enumerate(layers):
             slopes.append(above[i + 1].T @ rest @ below.T)
             below = layer @ below
         layers = [layer + lr * slope for layer, slope in zip(layers, slopes, strict=True)]
-    return found
+    return half_times
 
 
 @pytest.mark.parametrize(
@@ -49,33 +49,33 @@ def test_half_times_are_those_of_gradient_descent_to_the_step(widths, scale):
     a, lr = np.array([4.0, 2.0, 1.0]), 0.2 / (4 * (len(widths) - 1))
     for seed in range(4 if FULL else 2):
         layers = gaussian(seed, widths, scale)
-        seen = plain_descent(layers, a, lr, 60_000)
-        said = predict_network(layers, TASK, lr=lr)
-        assert said.verdict == "holds"
-        assert said.reasons == ()
-        assert (said.error < 1).all()
-        assert (np.ceil(said.crossing - said.error) <= seen).all()
-        assert (seen <= np.ceil(said.crossing + said.error)).all()
-        assert list(said.order) == np.argsort(seen).tolist()
+        observed = plain_descent(layers, a, lr, 60_000)
+        schedule = predict_network(layers, TASK, lr=lr)
+        assert schedule.verdict == "holds"
+        assert schedule.reasons == ()
+        assert (schedule.error < 1).all()
+        assert (np.ceil(schedule.crossing - schedule.error) <= observed).all()
+        assert (observed <= np.ceil(schedule.crossing + schedule.error)).all()
+        assert list(schedule.order) == np.argsort(observed).tolist()
         rough = predict_network(layers, TASK, lr=lr, accuracy="leading")
-        assert (rough.error > said.error).all()
-        assert (np.abs(rough.crossing - seen + 0.5) <= rough.error + 0.5).all()
+        assert (rough.error > schedule.error).all()
+        assert (np.abs(rough.crossing - observed + 0.5) <= rough.error + 0.5).all()
 
 
 def test_depth_two_is_the_law_of_two_layers():
     """W_1^T = W_2 = U runs the clock of (D.2) at eta = lr; exactly where U U^T is diagonal."""
     U = np.diag([0.02, 0.05, 0.01])
-    said = predict_network([U.T, U], TASK, lr=0.01)
+    schedule = predict_network([U.T, U], TASK, lr=0.01)
     law = swingby.predict(TASK, U0=U, eta=0.01, dynamics="gd")
-    assert (np.abs(said.crossing - law.crossing) <= said.error + law.error).all()
-    np.testing.assert_array_equal(said.half_times, law.half_times)
+    assert (np.abs(schedule.crossing - law.crossing) <= schedule.error + law.error).all()
+    np.testing.assert_array_equal(schedule.half_times, law.half_times)
     # Otherwise the layers part, by terms that vanish with the scale.
     off = []
     for scale in (1e-2, 1e-4):
         U = scale * np.random.default_rng(2).standard_normal((3, 5))
         law = swingby.predict(TASK, U0=U, eta=0.01, dynamics="gd")
-        said = predict_network([U.T, U], TASK, lr=0.01)
-        off.append(np.abs(said.crossing / law.crossing - 1).max())
+        schedule = predict_network([U.T, U], TASK, lr=0.01)
+        off.append(np.abs(schedule.crossing / law.crossing - 1).max())
     assert off[1] < 2e-3
     assert off[1] < off[0] / 2
 
@@ -83,23 +83,23 @@ def test_depth_two_is_the_law_of_two_layers():
 def test_depth_one_in_closed_form():
     for seed, lr in ((0, 0.01), (1, 0.2), (2, 0.3)):
         W = np.random.default_rng(seed).standard_normal((3, 3))
-        seen = plain_descent([W], np.array([4.0, 2.0, 1.0]), lr, 5000)
-        said = predict_network([W], TASK, lr=lr)
-        np.testing.assert_array_equal(said.half_times, seen)
-        assert (said.error <= 1e-9).all()
+        observed = plain_descent([W], np.array([4.0, 2.0, 1.0]), lr, 5000)
+        schedule = predict_network([W], TASK, lr=lr)
+        np.testing.assert_array_equal(schedule.half_times, observed)
+        assert (schedule.error <= 1e-9).all()
 
 
 def test_permuted_concepts_and_rotated_hidden_layers_change_nothing():
     layers = gaussian(4, (3, 5, 5, 3), 0.1)
-    said = predict_network(layers, TASK, lr=0.01)
+    schedule = predict_network(layers, TASK, lr=0.01)
     turn = np.linalg.qr(np.random.default_rng(0).standard_normal((5, 5)))[0]
-    other = predict_network([turn @ layers[0], layers[1] @ turn.T, layers[2]], TASK, lr=0.01)
-    np.testing.assert_allclose(other.crossing, said.crossing, rtol=2e-5)
+    changed = predict_network([turn @ layers[0], layers[1] @ turn.T, layers[2]], TASK, lr=0.01)
+    np.testing.assert_allclose(changed.crossing, schedule.crossing, rtol=2e-5)
     order = [2, 0, 1]
     mixed = [layers[0][:, order], layers[1], layers[2][order]]
-    other = predict_network(mixed, SIMTask.from_signal([1, 4, 2]), lr=0.01)
-    np.testing.assert_allclose(other.crossing, said.crossing[order], rtol=2e-5)
-    assert [order[k] for k in other.order] == list(said.order)
+    changed = predict_network(mixed, SIMTask.from_signal([1, 4, 2]), lr=0.01)
+    np.testing.assert_allclose(changed.crossing, schedule.crossing[order], rtol=2e-5)
+    assert [order[k] for k in changed.order] == list(schedule.order)
 
 
 def test_out_of_its_range_a_prediction_says_so():
@@ -129,26 +129,26 @@ def test_out_of_its_range_a_prediction_says_so():
 
 def test_equal_signals_leave_the_order_open_where_bars_overlap():
     same = [np.diag([0.1, 0.1 + 1e-9])] * 3
-    said = predict_network(same, SIMTask.from_signal([1, 1]), lr=0.01)
-    assert said.verdict == "undecided"
-    assert "order of concepts" in said.reasons[0]
+    schedule = predict_network(same, SIMTask.from_signal([1, 1]), lr=0.01)
+    assert schedule.verdict == "undecided"
+    assert "order of concepts" in schedule.reasons[0]
 
 
 def test_directions_without_a_signal_and_concepts_that_are_there_already():
     layers = [np.diag([0.9, 0.1, 0.1])] * 3
-    said = predict_network(layers, SIMTask([1, 2], dim=3), lr=0.01)
-    assert said.half_times[0] == said.error[0] == 0
-    assert said.half_times[2] == math.inf
-    assert said.order == (0, 1)
-    assert said.verdict == "holds"
+    schedule = predict_network(layers, SIMTask([1, 2], dim=3), lr=0.01)
+    assert schedule.half_times[0] == schedule.error[0] == 0
+    assert schedule.half_times[2] == math.inf
+    assert schedule.order == (0, 1)
+    assert schedule.verdict == "holds"
 
 
 def test_a_result_shows_itself():
-    said = predict_network(gaussian(1, (3, 5, 5, 3), 0.1), TASK, lr=0.01)
-    assert "depth 3, widths 3 x 5 x 5 x 3" in str(said)
-    assert f"{said.half_times[2]:.0f}" in str(said)
-    assert json.loads(json.dumps(said.to_dict()))["order"] == [0, 1, 2]
-    assert said.to_frame()["half_time"].tolist() == said.half_times.tolist()
+    schedule = predict_network(gaussian(1, (3, 5, 5, 3), 0.1), TASK, lr=0.01)
+    assert "depth 3, widths 3 x 5 x 5 x 3" in str(schedule)
+    assert f"{schedule.half_times[2]:.0f}" in str(schedule)
+    assert json.loads(json.dumps(schedule.to_dict()))["order"] == [0, 1, 2]
+    assert schedule.to_frame()["half_time"].tolist() == schedule.half_times.tolist()
 
 
 GOOD = gaussian(0, (3, 4, 3), 0.1)
@@ -174,20 +174,20 @@ GOOD = gaussian(0, (3, 4, 3), 0.1)
     ],
 )
 def test_wrong_input(change, name):
-    given = {"weights": GOOD, "task": TASK, "lr": 0.01} | change
+    arguments = {"weights": GOOD, "task": TASK, "lr": 0.01} | change
     with pytest.raises(InvalidInput, match=name):
-        predict_network(given.pop("weights"), given.pop("task"), **given)
+        predict_network(arguments.pop("weights"), arguments.pop("task"), **arguments)
 
 
 @pytest.mark.torch
 @pytest.mark.parametrize("cell", [DeepCell(1, 0.1), DeepCell(3, None), DeepCell(4, 0.3, d=2)])
 def test_networks_of_a_cell_are_trained_as_written(cell):
     pytest.importorskip("torch")
-    for one in trained(cell, 3, seed=1):
+    for network in trained(cell, 3, seed=1):
         lr = 0.2 / cell.depth
-        seen = plain_descent(one.layers, one.task.signal, lr, one.last)
-        np.testing.assert_array_equal(one.half_times, seen)
-        assert np.isfinite(seen).all()
+        observed = plain_descent(network.layers, network.task.signal, lr, network.last)
+        np.testing.assert_array_equal(network.half_times, observed)
+        assert np.isfinite(observed).all()
 
 
 def test_a_chain_that_is_not_parallel_is_not_cut_out():
@@ -196,6 +196,6 @@ def test_a_chain_that_is_not_parallel_is_not_cut_out():
     rng = np.random.default_rng([7, *cell.name.encode()])
     for _ in range(140):
         layers, task, lr = draw(cell, rng)
-    seen = plain_descent(layers, task.signal, lr, 20_000)
-    assert seen.max() == seen[2] == 10_668
-    np.testing.assert_allclose(predict_network(layers, task, lr=lr).half_times, seen, atol=1)
+    observed = plain_descent(layers, task.signal, lr, 20_000)
+    assert observed.max() == observed[2] == 10_668
+    np.testing.assert_allclose(predict_network(layers, task, lr=lr).half_times, observed, atol=1)

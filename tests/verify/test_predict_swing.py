@@ -25,58 +25,58 @@ DYNAMICS = ("euler", "gd", "flow")
 
 
 def task_of(a, point=None):
-    given = np.sqrt(len(a) * a) if point is None else point
-    return SIMTask(given.tolist()).with_signal(a.tolist(), "drawn")
+    length = np.sqrt(len(a) * a) if point is None else point
+    return SIMTask(length.tolist()).with_signal(a.tolist(), "drawn")
 
 
 def composite(a, W, eta, dynamics, scale=Fraction(1)):
     """Descents and transient of the scalar composite."""
-    found = curve_events(stage_law(task_of(a), Initial(W, scale), Fraction(float(eta)), dynamics))
-    turns = [one.event for one in found if one.event.startswith("loss")]
-    heights = {one.entry: one.time for one in found if one.event == "peak height"}
+    events = curve_events(stage_law(task_of(a), Initial(W, scale), Fraction(float(eta)), dynamics))
+    turns = [event.event for event in events if event.event.startswith("loss")]
+    heights = {event.entry: event.time for event in events if event.event == "peak height"}
     return turns.count("loss max") + (turns[:1] != ["loss max"]), heights
 
 
 @pytest.mark.parametrize("d", [3, *(pytest.param(d, marks=pytest.mark.full) for d in (2, 4, 6))])
 @pytest.mark.parametrize("dynamics", sample(DYNAMICS))
 def test_random_instances_agree_with_the_scalar_composite(dynamics, d, starts):
-    given = starts(10 if FULL else 6, d, seed=d, high=1e-3)
-    found = predict_swing_batch(*given, dynamics)
-    sure = np.flatnonzero(~found.undecided & (found.swing_margin > 1.1) & ~found.diverges)
+    instances = starts(10 if FULL else 6, d, seed=d, high=1e-3)
+    batch = predict_swing_batch(*instances, dynamics)
+    sure = np.flatnonzero(~batch.undecided & (batch.swing_margin > 1.1) & ~batch.diverges)
     assert len(sure) >= 3
-    for place in sure:
-        count, heights = composite(*(part[place] for part in given), dynamics)
-        assert found.descents[place] == count, place
-        assert found.transient[place] == pytest.approx(max(heights.values()), abs=2e-4), place
-        assert heights[tuple(found.entry[place].tolist())] > max(heights.values()) - 2e-4
+    for number in sure:
+        count, heights = composite(*(array[number] for array in instances), dynamics)
+        assert batch.descents[number] == count, number
+        assert batch.transient[number] == pytest.approx(max(heights.values()), abs=2e-4), number
+        assert heights[tuple(batch.entry[number].tolist())] > max(heights.values()) - 2e-4
 
 
 @pytest.mark.parametrize("d", [2, 3, pytest.param(5, marks=pytest.mark.full)])
 @pytest.mark.parametrize(("dynamics", "least"), [("euler", 72), ("gd", 78), ("flow", 78)])
 def test_runs_descend_as_often_as_predicted(dynamics, least, d, starts):
     signal, W0, eta = starts(80, d, seed=10 + d)
-    found = predict_swing_batch(signal, W0, eta, dynamics)
-    assert (~found.undecided).sum() >= least
+    batch = predict_swing_batch(signal, W0, eta, dynamics)
+    assert (~batch.undecided).sum() >= least
     several = 0
-    for place in range(80):
+    for number in range(80):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             run = simulate(
-                task_of(signal[place]), W0[place], eta[place], dynamics=dynamics, record="none"
+                task_of(signal[number]), W0[number], eta[number], dynamics=dynamics, record="none"
             )
         observed = run.descents()
         several += observed >= 2
-        if found.least_descents[place] >= 0:
-            assert found.least_descents[place] <= observed <= found.most_descents[place], place
-        if found.undecided[place]:
-            assert found.descents[place] == -1
+        if batch.least_descents[number] >= 0:
+            assert batch.least_descents[number] <= observed <= batch.most_descents[number], number
+        if batch.undecided[number]:
+            assert batch.descents[number] == -1
             continue
-        assert found.descents[place] == observed, place
+        assert batch.descents[number] == observed, number
         lost = str(run.outcome) not in ("converged", "trapped")
-        assert found.diverges[place] == lost, place
+        assert batch.diverges[number] == lost, number
         if not lost:
             largest = max(run.peaks, key=lambda peak: abs(peak.value))
-            assert found.transient[place] == pytest.approx(abs(largest.value), abs=1e-3), place
+            assert batch.transient[number] == pytest.approx(abs(largest.value), abs=1e-3), number
     assert several >= 8
 
 
@@ -97,20 +97,20 @@ def test_the_figures_of_the_paper():
         if not FULL and key not in expected:
             continue
         assert not isinstance(setting.W0, Scaled)
-        found = predict_swing_batch(
+        batch = predict_swing_batch(
             setting.task.signal,
             setting.W0,
             float(setting.eta),
             setting.dynamics,
             test_point=setting.task.test_point,
         )
-        descended[key] = int(found.descents)
-        if found.undecided:
+        descended[key] = int(batch.descents)
+        if batch.undecided:
             continue
         run = simulate(
             setting.task, setting.W0, setting.eta, dynamics=setting.dynamics, record="none"
         )
-        assert found.descents == run.descents(), setting.title
+        assert batch.descents == run.descents(), setting.title
     assert descended.items() >= expected.items()
     assert list(descended.values()).count(-1) <= 3
 
@@ -118,14 +118,14 @@ def test_the_figures_of_the_paper():
 def test_a_correlation_of_the_right_sign_is_a_swing_by_and_of_the_wrong_sign_is_none():
     # w_21 > 0 moves the output towards (1, 1) and is then suppressed: Sec. 4.2.2.
     W0 = np.array([[[2e-3, 1e-3], [1e-3, 2e-3]], [[2e-3, -1e-3], [-1e-3, 2e-3]]])
-    found = predict_swing_batch([4.0, 1.0], W0, 0.01, "flow")
-    assert found.descents.tolist() == [2, 1]
-    assert found.swing_by.tolist() == [True, False]
-    assert found.transient[0] == found.transient[1]
-    assert found.entry.tolist() == [[0, 1], [0, 1]]
+    batch = predict_swing_batch([4.0, 1.0], W0, 0.01, "flow")
+    assert batch.descents.tolist() == [2, 1]
+    assert batch.swing_by.tolist() == [True, False]
+    assert batch.transient[0] == batch.transient[1]
+    assert batch.entry.tolist() == [[0, 1], [0, 1]]
     # What only the direction of the test point decides: seen from (1, -1) it is the other way.
-    other = predict_swing_batch([4.0, 1.0], W0, 0.01, "flow", test_point=[2.0, -1.0])
-    assert other.descents.tolist() == [1, 2]
+    opposite = predict_swing_batch([4.0, 1.0], W0, 0.01, "flow", test_point=[2.0, -1.0])
+    assert opposite.descents.tolist() == [1, 2]
 
 
 @pytest.mark.parametrize("dynamics", ["gd", "flow"])
@@ -134,26 +134,26 @@ def test_trapped_concepts_stay_at_zero(dynamics):
     u = np.array([1.0, 0.5, 0.25])
     W0 = 2.0**-13 * np.outer(u, u)
     signal = np.array([3.0, 2.0, 1.0])
-    found = predict_swing_batch(signal, W0, 0.01, dynamics)
-    assert not found.undecided
+    batch = predict_swing_batch(signal, W0, 0.01, dynamics)
+    assert not batch.undecided
     run = simulate(task_of(signal), W0, 0.01, dynamics=dynamics, record="none")
     assert str(run.outcome) == "trapped"
-    assert found.descents == run.descents()
-    assert found.transient == pytest.approx(max(abs(peak.value) for peak in run.peaks), abs=2e-3)
+    assert batch.descents == run.descents()
+    assert batch.transient == pytest.approx(max(abs(peak.value) for peak in run.peaks), abs=2e-3)
 
 
 def test_a_negative_pivot_under_euler_diverges_after_the_predicted_descents():
     W0 = 1e-3 * np.array([[1.0, 0.999, 0.0], [0.999, 1.0, 0.0], [0.0, 0.0, 1.0]])
     signal = np.array([4.0, 2.0, 0.05])
-    found = predict_swing_batch(signal, W0, 0.02, "euler")
-    assert found.diverges
-    assert not found.undecided
-    assert found.transient == math.inf
+    batch = predict_swing_batch(signal, W0, 0.02, "euler")
+    assert batch.diverges
+    assert not batch.undecided
+    assert batch.transient == math.inf
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         run = simulate(task_of(signal), W0, 0.02, record="none")
     assert str(run.outcome) in ("diverged", "psd_lost")
-    assert found.descents == run.descents()
+    assert batch.descents == run.descents()
 
 
 @pytest.mark.parametrize(
@@ -166,24 +166,24 @@ def test_a_negative_pivot_under_euler_diverges_after_the_predicted_descents():
     ],
 )
 def test_outside_the_range_of_the_law_nothing_is_said(signal, W0, eta, dynamics):
-    found = predict_swing_batch(signal, W0, eta, dynamics)
-    assert found.undecided
-    assert found.descents == found.least_descents == found.most_descents == -1
-    assert np.isnan(found.transient)
-    assert np.isnan(found.swing_margin)
-    assert not found.swing_by
-    assert not found.diverges
+    batch = predict_swing_batch(signal, W0, eta, dynamics)
+    assert batch.undecided
+    assert batch.descents == batch.least_descents == batch.most_descents == -1
+    assert np.isnan(batch.transient)
+    assert np.isnan(batch.swing_margin)
+    assert not batch.swing_by
+    assert not batch.diverges
 
 
 def test_a_threshold_at_a_decisive_size_leaves_the_count_open(starts):
     signal, W0, eta = starts(60, 3, seed=4)
-    found = predict_swing_batch(signal, W0, eta, "flow")
-    close = np.flatnonzero((found.swing_margin < 50) & ~found.undecided)
+    batch = predict_swing_batch(signal, W0, eta, "flow")
+    close = np.flatnonzero((batch.swing_margin < 50) & ~batch.undecided)
     assert len(close) >= 5
-    for place in close:
-        given = (signal[place], W0[place], eta[place], "flow")
-        margin = found.swing_margin[place]
-        moved = [predict_swing_batch(*given, swing=1e-3 * margin**side) for side in (-1, 1)]
+    for number in close:
+        instance = (signal[number], W0[number], eta[number], "flow")
+        margin = batch.swing_margin[number]
+        moved = [predict_swing_batch(*instance, swing=1e-3 * margin**side) for side in (-1, 1)]
         at = min(moved, key=lambda one: one.swing_margin)
         assert at.swing_margin < at.needed_margin < 1.01
         assert at.undecided
@@ -191,39 +191,39 @@ def test_a_threshold_at_a_decisive_size_leaves_the_count_open(starts):
         assert at.most_descents == at.least_descents + 1
         # Well beyond it the count is the other one.
         side = -1 if at is moved[0] else 1
-        beyond = predict_swing_batch(*given, swing=1e-3 * (1.05 * margin) ** side)
-        assert beyond.descents == found.descents[place] - side
+        beyond = predict_swing_batch(*instance, swing=1e-3 * (1.05 * margin) ** side)
+        assert beyond.descents == batch.descents[number] - side
 
 
 def test_smaller_thresholds_see_smaller_swings():
     W0, signal = np.array([[2e-3, 8e-4], [8e-4, 2e-3]]), np.array([4.0, 1.0])
     swings = (1e-1, 1e-3, 1e-5)
-    found = predict_swing_batch(signal, W0, 0.01, "flow", swing=swings)
+    batch = predict_swing_batch(signal, W0, 0.01, "flow", swing=swings)
     run = simulate(task_of(signal), W0, 0.01, dynamics="flow", record="none")
-    assert found.descents.tolist() == [run.descents(swing) for swing in swings] == [1, 1, 2]
+    assert batch.descents.tolist() == [run.descents(swing) for swing in swings] == [1, 1, 2]
 
 
 def test_scales_below_the_float_range():
     W0 = [[2.0, 1.0], [1.0, 3.0]]
-    found = predict_swing_batch([2.0, 1.0], W0, 0.01, "gd", omega="1e-400")
+    batch = predict_swing_batch([2.0, 1.0], W0, 0.01, "gd", omega="1e-400")
     stages = stage_law(
         SIMTask.from_signal([2, 1]), initial_matrix(Scaled(W0, "1e-400"), 2), Fraction(0.01), "gd"
     )
-    (height,) = [one.time for one in curve_events(stages) if one.event == "peak height"]
-    assert found.transient == pytest.approx(height, rel=1e-3)
-    assert found.descents == 1
+    (height,) = [event.time for event in curve_events(stages) if event.event == "peak height"]
+    assert batch.transient == pytest.approx(height, rel=1e-3)
+    assert batch.descents == 1
     scales = predict_swing_batch([2.0, 1.0], W0, 0.01, "gd", log_scale=[-5.0, -50.0, -921.034])
     assert (np.diff(scales.transient) < 0).all()
-    assert scales.transient[-1] == pytest.approx(found.transient, rel=1e-3)
+    assert scales.transient[-1] == pytest.approx(batch.transient, rel=1e-3)
 
 
 def test_pieces_are_put_together_in_order(monkeypatch, starts):
     signal, W0, eta = starts(23, 2, seed=8)
-    whole = predict_swing_batch(signal, W0, eta, "gd")
+    together = predict_swing_batch(signal, W0, eta, "gd")
     monkeypatch.setattr("swingby.verify.predict_swing._TOGETHER", 20)
     pieces = predict_swing_batch(signal, W0, eta, "gd")
     for name in {field.name for field in dataclasses.fields(BatchSwing)} - {"dynamics"}:
-        assert np.array_equal(getattr(pieces, name), getattr(whole, name), equal_nan=True), name
+        assert np.array_equal(getattr(pieces, name), getattr(together, name), equal_nan=True), name
 
 
 GOOD = {"signal": [2.0, 1.0], "W0": [[1e-3, 0.0], [0.0, 1e-3]], "eta": 0.01}

@@ -169,8 +169,9 @@ def _table_of(rows: list[dict[str, Any]], texts: dict[str, list[Any]]) -> pd.Dat
     import pandas as pd
 
     done = [row["results"] is not None for row in rows]
+    tasks = {task: _floats_of(task) for task in {row["task"] for row in rows}}
     for row in rows:
-        row |= {name: task_vectors(row["task"])[name] for name in ("a", "mu", "sigma")}
+        row |= tasks[row["task"]]
     dimension = max((len(row["a"]) for row in rows), default=0)
     columns: dict[str, Any] = {
         name: np.array([row[name] for row in rows], dtype=np.int64) for name in _WHOLE
@@ -187,6 +188,10 @@ def _table_of(rows: list[dict[str, Any]], texts: dict[str, list[Any]]) -> pd.Dat
     for name in (*_TEXTS, "task", "record"):
         texts[name] += [row.get(name) for row in rows]
     return pd.DataFrame(columns)
+
+
+def _floats_of(task: str) -> dict[str, list[float]]:
+    return {name: list(map(float, vector)) for name, vector in task_vectors(task).items()}
 
 
 def _wide(vectors: Iterable[Any], dimension: int) -> Floats:

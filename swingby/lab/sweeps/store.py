@@ -32,6 +32,8 @@ WORKER_DIED = "WorkerDied"
 #: How a SQLite file begins, as stores were until 0.1.
 SQLITE = b"SQLite format 3\0"
 _CHUNK_NAME = re.compile(r"rows-[0-9a-f]{64}\.jsonl")
+#: The place of the key in the line of a row: nothing else of it is read to find the latest rows.
+_KEY = slice(len('{"key":"'), len('{"key":"') + 64)
 _CHANGED, _GONE = "changed after it was written", "gone, which another file of the store names"
 
 
@@ -180,10 +182,10 @@ def _scan(path: Path) -> StoreContent:
         chunks[name] = replace(chunk, lines=[])
         waiting += chunk.head.after
         for line in chunk.lines:
-            row = json.loads(line)
-            rank = (row["results"] is not None, chunk.head.written)
-            if row["key"] not in ranks or ranks[row["key"]] < rank:
-                ranks[row["key"]], lines[row["key"]] = rank, line
+            key = line[_KEY].decode("ascii", "replace")
+            rank = (b'"results":null' not in line, chunk.head.written)
+            if key not in ranks or ranks[key] < rank:
+                ranks[key], lines[key] = rank, line
     heads = sorted((chunk.head for chunk in chunks.values()), key=lambda head: head.written)
     if len({(head.swingby, head.measure) for head in heads}) > 1:
         raise _refused(path, "must hold rows of one version of swingby, it has those of several")

@@ -22,23 +22,25 @@ from swingby.proofs.language import claims as text
 from swingby.proofs.language.claim import AlongTrajectory, Claim, Given
 from swingby.proofs.language.claims import find
 from swingby.proofs.language.reader import load, packaged
-from swingby.proofs.prover.evidence import Judged
-from swingby.proofs.prover.prove import judge
+from swingby.proofs.prover.evidence import ClaimVerdict
+from swingby.proofs.prover.prove import decide
 from swingby.report.progress import Progress
 from swingby.theory import budget
 from swingby.theory.numbers import positive
 from swingby.theory.verdict import Finding
 
 if TYPE_CHECKING:
-    from swingby.proofs.prover.trajectories.trajectory_claims import Runs
+    from swingby.proofs.prover.trajectories.trajectory_runs import TrajectoryRuns
 
-#: Seconds that it takes to judge a line; the longest ones follow trajectories for minutes.
+#: Seconds that it takes to decide a line; the longest ones follow trajectories for minutes.
 _SECONDS_A_LINE = 2.0
 #: Method of a record whose prover stopped with an error: never a verdict, and never stored.
 FAILED = "the prover failed"
 
 #: The verdict on a claim about whole trajectories where the searches were left out.
-_NOT_RUN = Judged(Finding.UNDECIDED, "not run", tried=("searches over trajectories were not run",))
+_NOT_RUN = ClaimVerdict(
+    Finding.UNDECIDED, "not run", tried=("searches over trajectories were not run",)
+)
 
 _log = logging.getLogger("swingby.audit")
 
@@ -144,8 +146,8 @@ class Judgements:
         self._trajectories = trajectories
         self._cache = cache
         self._audited = audited
-        self._known: dict[str, tuple[Judged, float]] = {}
-        self._runs: Runs | None = None
+        self._known: dict[str, tuple[ClaimVerdict, float]] = {}
+        self._runs: TrajectoryRuns | None = None
 
     def missing(self, names: Sequence[str]) -> int:
         """How many lines are to be judged anew; verdicts of the others are read."""
@@ -156,11 +158,11 @@ class Judgements:
         self._known |= {name: verdict for name, verdict in verdicts.items() if verdict}
         return sum(not verdict for verdict in verdicts.values())
 
-    def judged(self, claim: Claim) -> Judged:
+    def judged(self, claim: Claim) -> ClaimVerdict:
         """The verdict on a claim, from memory, from the cache, or computed."""
         return self._timed(claim)[0]
 
-    def _timed(self, claim: Claim) -> tuple[Judged, float]:
+    def _timed(self, claim: Claim) -> tuple[ClaimVerdict, float]:
         name = audit_cache.key(claim)
         if name in self._known:
             return self._known[name]
@@ -170,7 +172,7 @@ class Judgements:
                 return _NOT_RUN, 0.0
             start = time.perf_counter()
             try:
-                verdict = judge(claim, progress=_log.info, runs=self._runs_for(claim))
+                verdict = decide(claim, progress=_log.info, runs=self._runs_for(claim))
             except MemoryError:
                 raise  # says nothing about the line
             except Exception as error:
@@ -178,19 +180,19 @@ class Judgements:
                 reason = f"{type(error).__name__}: {error}"
                 _log.warning("the prover failed on %s (%s): %s", claim.id, claim.edition, reason)
                 _log.debug("where it failed", exc_info=True)
-                verdict = Judged(Finding.UNDECIDED, FAILED, tried=(reason,))
+                verdict = ClaimVerdict(Finding.UNDECIDED, FAILED, tried=(reason,))
             timed = verdict, round(time.perf_counter() - start, 3)
             if self._cache and verdict.method != FAILED:
                 audit_cache.store(claim, *timed)
         self._known[name] = timed
         return timed
 
-    def _runs_for(self, claim: Claim) -> Runs | None:
+    def _runs_for(self, claim: Claim) -> TrajectoryRuns | None:
         """Trajectories already followed: claims about them share them."""
         if self._runs is None and isinstance(claim.conclusion, AlongTrajectory):
-            from swingby.proofs.prover.trajectories.trajectory_claims import Runs
+            from swingby.proofs.prover.trajectories.trajectory_runs import TrajectoryRuns
 
-            self._runs = Runs()
+            self._runs = TrajectoryRuns()
         return self._runs
 
     def record(self, claim: Claim, section: str = "") -> Record:

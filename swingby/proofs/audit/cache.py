@@ -19,7 +19,7 @@ from typing import Any
 import sympy
 
 from swingby.proofs.language.claim import Claim
-from swingby.proofs.prover.evidence import Judged, Witness
+from swingby.proofs.prover.evidence import ClaimVerdict, Witness
 from swingby.report.files import BROKEN, plain_values, write_text
 from swingby.report.seals import sealed, unsealed
 from swingby.report.source_hash import PACKAGE, hash_of
@@ -84,7 +84,7 @@ def _versions() -> tuple[str, ...]:
     return tuple(f"{name} {version(name)}" for name in _LIBRARIES)
 
 
-def load(claim: Claim) -> tuple[Judged, float] | None:
+def load(claim: Claim) -> tuple[ClaimVerdict, float] | None:
     """The stored verdict on a claim and the seconds that it took; None if none can be used."""
     name = key(claim)
     try:
@@ -94,7 +94,7 @@ def load(claim: Claim) -> tuple[Judged, float] | None:
         return None
 
 
-def store(claim: Claim, judged: Judged, seconds: float) -> bool:
+def store(claim: Claim, judged: ClaimVerdict, seconds: float) -> bool:
     """Store a verdict; False where the folder cannot be written, which is no error."""
     name = key(claim)
     entry = {"key": name, "id": claim.id, "edition": claim.edition, "seconds": round(seconds, 3)}
@@ -109,10 +109,10 @@ def store(claim: Claim, judged: Judged, seconds: float) -> bool:
     return True
 
 
-def _judged(content: dict[str, Any]) -> Judged:
+def _judged(content: dict[str, Any]) -> ClaimVerdict:
     """A verdict from its plain values; their digest says that nobody changed them."""
     witness = content["witness"]
-    return Judged(
+    return ClaimVerdict(
         Finding(content["verdict"]),
         content["method"],
         tuple(content["evidence"]),

@@ -14,13 +14,13 @@ import sympy
 
 from swingby.proofs.language.claim import Claim, Given
 from swingby.proofs.language.claim_text import source_text
-from swingby.proofs.prover.evidence import Judged
+from swingby.proofs.prover.evidence import ClaimVerdict
 from swingby.proofs.prover.prove import is_scalar
 from swingby.theory import assumptions
 from swingby.theory.verdict import Finding
 
 #: The verdict on a claim, which may be known already.
-Judge = Callable[[Claim], Judged]
+Judge = Callable[[Claim], ClaimVerdict]
 
 _FOLLOWS = {Finding.PROVED: "follows", Finding.TESTED: "holds in every case tested"}
 

@@ -15,7 +15,7 @@ from swingby.proofs.language.claim_text import (
     to_text,
 )
 from swingby.proofs.language.formula_printer import as_read, symbol_text
-from swingby.proofs.prover.evidence import Judged, Witness
+from swingby.proofs.prover.evidence import ClaimVerdict, Witness
 from swingby.report import Shown
 from swingby.report.files import plain_values
 from swingby.report.lines import USUAL, line_width, lines_text, wrapped
@@ -51,7 +51,7 @@ class Record(Shown):
         How many cases, for *tested*.
     tried : tuple of str
         For *undecided*.
-    parts : dict from str to Judged
+    parts : dict from str to ClaimVerdict
         Verdicts by part, where they differ.
     breaks, severity, explanation : str
         What breaks; empty unless the verdict is *refuted*.
@@ -83,7 +83,7 @@ class Record(Shown):
     witness: Witness | None
     cases: int
     tried: tuple[str, ...]
-    parts: dict[str, Judged]
+    parts: dict[str, ClaimVerdict]
     breaks: str
     severity: str
     explanation: str
@@ -165,7 +165,7 @@ def title(record: Record) -> str:
     return f"{source_text(record.id)}{reference}{edition}"
 
 
-def verdict_words(judged: Record | Judged) -> str:
+def verdict_words(judged: Record | ClaimVerdict) -> str:
     """A verdict with its method, if it has a method."""
     method = judged.method.strip("; ")
     if judged.verdict == Finding.UNDECIDED:
@@ -175,7 +175,7 @@ def verdict_words(judged: Record | Judged) -> str:
     return f"{judged.verdict}, by {method}" if method else str(judged.verdict)
 
 
-def verdict_lines(judged: Record | Judged, claim: Claim, width: int) -> list[str]:
+def verdict_lines(judged: Record | ClaimVerdict, claim: Claim, width: int) -> list[str]:
     """The verdict on a claim with its evidence, as lines."""
     lines = [f"Verdict: {verdict_words(judged)}."]
     lines += [f"  Cases: {judged.cases}."] if judged.cases else []
@@ -188,7 +188,7 @@ def verdict_lines(judged: Record | Judged, claim: Claim, width: int) -> list[str
     return lines
 
 
-def _evidence_lines(judged: Record | Judged, width: int) -> list[str]:
+def _evidence_lines(judged: Record | ClaimVerdict, width: int) -> list[str]:
     """The evidence for a reader, cut where it has many lines, and the attempts."""
     lines = [row for line in judged.evidence for row in wrapped(line, width, "  ")]
     hidden = len(lines) - _MOST_LINES
@@ -197,7 +197,9 @@ def _evidence_lines(judged: Record | Judged, width: int) -> list[str]:
     return [*lines, *(f"  tried: {line}" for line in judged.tried)]
 
 
-def _part_lines(whole: Record | Judged, name: str, part: Judged, width: int) -> list[str]:
+def _part_lines(
+    whole: Record | ClaimVerdict, name: str, part: ClaimVerdict, width: int
+) -> list[str]:
     """The verdict on a part of a line, without evidence of the whole line."""
     repeated = set(whole.evidence)
     lines = [f"  {name}: {verdict_words(part)}."]

@@ -33,9 +33,9 @@ from swingby.proofs.prover.algebra import words
 from swingby.proofs.prover.evidence import Witness
 from swingby.proofs.prover.prove import is_scalar
 from swingby.proofs.prover.repaired.flow import between, on_interval
-from swingby.proofs.prover.scalar.relation import plain, relation_from
-from swingby.proofs.prover.scalar.sampling import compact
-from swingby.proofs.prover.scalar.scalar_claims import certified, prepared
+from swingby.proofs.prover.scalar.letter_values import short_text
+from swingby.proofs.prover.scalar.relation import expression_text, relation_from
+from swingby.proofs.prover.scalar.scalar_claims import certificates_of, prepare_claim
 from swingby.report.files import whole, write_text
 from swingby.theory import assumptions, numbers
 from swingby.theory.verdict import Finding
@@ -94,7 +94,7 @@ def files(record: Any, line: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
             body = _about_numbers(claim, record.witness)
         elif is_scalar(claim) and "in ball arithmetic" in record.method:
             # Balls leave no sum of products; such a sum is looked for.
-            proof = certified(claim)
+            proof = certificates_of(claim)
             body = _of_proof(claim, proof) if proof else {}
         else:
             body = _of_identity(claim)
@@ -122,7 +122,7 @@ def files(record: Any, line: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _prepared(claim: Claim) -> tuple[Any, Any, list[Any]]:
     """The search for a claim, its questions, and their letters by name."""
-    search, questions = prepared(claim)
+    search, questions = prepare_claim(claim)
     letters = set(search.sequent.symbols).union(*(question.goal.symbols for question in questions))
     return search, questions, sorted(letters, key=str)
 
@@ -137,7 +137,7 @@ def _of_proof(claim: Claim, proof: tuple[dict[str, Any], ...]) -> dict[str, Any]
         else "real"
         for letter in letters
     }
-    hypotheses = list(dict.fromkeys(map(str, search.sequent.given)))
+    hypotheses = list(dict.fromkeys(map(str, search.sequent.hypotheses)))
     content = {"signs": signs, "given": hypotheses, "shows": list(proof)}
     # e is no letter
     text = re.sub(r"\bE\b", "exp(1)", json.dumps(content))
@@ -158,10 +158,10 @@ def _of_identity(claim: Claim) -> dict[str, Any]:
     if isinstance(conclusion, OnInterval):
         return on_interval(conclusion)
     if isinstance(conclusion, BlockTrace):
-        return words.statement([conclusion], claim.where)
+        return words.checkable_identity([conclusion], claim.where)
     statements = conclusion.parts if isinstance(conclusion, Both) else (conclusion,)
     if all(isinstance(statement, MatrixIdentity | GradientIdentity) for statement in statements):
-        return words.statement(statements, claim.where)
+        return words.checkable_identity(statements, claim.where)
     return {}
 
 
@@ -177,7 +177,13 @@ def _solution(conclusion: FlowSolution) -> Iterator[tuple[Any, Any, Any]]:
 def _cases(cases: Iterable[tuple[Any, Any, Any]]) -> dict[str, Any]:
     written, letters = [], set[str]()
     for left_side, right_side, rates in cases:
-        written.append({"left": plain(left_side), "right": plain(right_side), "rates": rates})
+        written.append(
+            {
+                "left": expression_text(left_side),
+                "right": expression_text(right_side),
+                "rates": rates,
+            }
+        )
         letters |= {str(letter) for side in (left_side, right_side) for letter in side.free_symbols}
         letters |= check_identity.flow(rates).keys() if isinstance(rates, int) else rates.keys()
         indices = range(1, rates + 1) if isinstance(rates, int) else ()
@@ -193,7 +199,7 @@ def _about_numbers(claim: Claim, witness: Witness) -> dict[str, Any]:
         if letter.is_nonnegative and letter.name in witness.values
     ]
     signs += [f"{x}{check_witness.WHOLE}" for x in letters if x.is_integer]
-    hypotheses = list(dict.fromkeys([*signs, *map(str, search.given)]))
+    hypotheses = list(dict.fromkeys([*signs, *map(str, search.hypotheses)]))
     if "w_kj(t)" in witness.values and "N_ij(t)" in witness.values:
         hypotheses += [_NOISE, *(_SEMIDEFINITE if "w_kk(t)" in witness.values else ())]
     assumed = _assumed(without=("entry",)) if search.in_force else []
@@ -227,7 +233,7 @@ def _along(claim: Claim, witness: Witness) -> dict[str, Any]:
         for p in range(1, len(signal) + 1)
     ]
     (broken,) = (relation for relation in claim.conditions if str(relation) == witness.relation)
-    until = [] if conclusion.until is None else [f"t <= {plain(conclusion.until)}"]
+    until = [] if conclusion.until is None else [f"t <= {expression_text(conclusion.until)}"]
     run = {
         "dynamics": printed["dynamics"],
         "signal": [_text(a) for a in signal],
@@ -255,7 +261,7 @@ _EXACT = ("omega", "eta", "alpha", "gamma", "beta", "K", "kappa", "C", "lambda")
 
 
 def _text(value: Fraction) -> str:
-    return compact(flint.fmpq(value.numerator, value.denominator))
+    return short_text(flint.fmpq(value.numerator, value.denominator))
 
 
 def _assumed(without: tuple[str, ...] = ()) -> list[list[str]]:

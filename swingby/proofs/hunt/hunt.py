@@ -16,9 +16,9 @@ from swingby.proofs.hunt.trajectory_search import search
 from swingby.proofs.language import claims as ledger
 from swingby.proofs.language.claim import AlongTrajectory, Claim
 from swingby.proofs.language.claim_text import to_text
-from swingby.proofs.prover.evidence import Judged
-from swingby.proofs.prover.prove import is_scalar, judge
-from swingby.proofs.prover.scalar.scalar_claims import judge_scalar
+from swingby.proofs.prover.evidence import ClaimVerdict
+from swingby.proofs.prover.prove import decide, is_scalar
+from swingby.proofs.prover.scalar.scalar_claims import decide_scalar
 from swingby.theory import numbers
 from swingby.theory.growth import require_dynamics
 from swingby.theory.verdict import Finding
@@ -235,9 +235,9 @@ def _search_line(claim: Claim, seed: int, clock: Clock) -> SearchLog:
     for number in range(_MOST_ROUNDS if repeats else 1):
         if number and clock.over():
             break
-        ask = partial(judge, claim)
+        ask = partial(decide, claim)
         if repeats:
-            ask = partial(judge_scalar, claim, rng=seed + number, seconds=max(clock.left, 1.0))
+            ask = partial(decide_scalar, claim, rng=seed + number, seconds=max(clock.left, 1.0))
         judged = ask()
         if judged.method == _NO_PROVER:
             break
@@ -250,6 +250,6 @@ def _search_line(claim: Claim, seed: int, clock: Clock) -> SearchLog:
     return log
 
 
-def _still_refuted(ask: Callable[[], Judged]) -> bool:
+def _still_refuted(ask: Callable[[], ClaimVerdict]) -> bool:
     """Whether the prover refutes a line when asked again."""
     return ask().witness is not None

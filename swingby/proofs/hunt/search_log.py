@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from swingby.proofs.prover.evidence import Judged
+from swingby.proofs.prover.evidence import ClaimVerdict
 
 
 class Clock:
@@ -46,7 +46,7 @@ class ClosestCall:
     """The smallest slack that a hunt saw where nothing was broken.
 
     `slack`: see :mod:`swingby.proofs.hunt.trajectory_search`; for the repaired theorems as in
-    :func:`swingby.proofs.prover.repaired.random_trials.slacks`. `instance`: the setting, in one
+    :func:`swingby.proofs.prover.repaired.trial_runs.slacks`. `instance`: the setting, in one
     line; `where`: what is nearly broken, and at which step. `values`: every number, exact.
     """
 
@@ -69,5 +69,5 @@ class SearchLog:
     closest: ClosestCall | None = None
     unconfirmed: int = 0
     shrinks: int = 0
-    judged: Judged | None = None
+    judged: ClaimVerdict | None = None
     again: Callable[[], bool] | None = None

@@ -11,8 +11,10 @@ from swingby.errors import InvalidInput
 from swingby.proofs.hunt.draft import Draft
 from swingby.proofs.language.claim import Claim
 from swingby.proofs.prover.trajectories.instances import Matrix, TrajectoryInstance
-from swingby.proofs.prover.trajectories.trajectory_claims import float_run, meets
-from swingby.proofs.prover.trajectories.violation import CLEAR, Recorded, Violation, scan
+from swingby.proofs.prover.trajectories.trajectory_letters import RecordedPath
+from swingby.proofs.prover.trajectories.trajectory_runs import float_run
+from swingby.proofs.prover.trajectories.violation import CLEAR, Violation, scan
+from swingby.proofs.prover.trajectories.violation_check import meets_hypotheses
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +23,7 @@ class Followed:
 
     draft: Draft
     instance: TrajectoryInstance
-    recorded: Recorded
+    recorded: RecordedPath
     violation: Violation | None
 
     @property
@@ -52,7 +54,7 @@ def _digits(number: Fraction | int) -> int:
 def follow_draft(draft: Draft | None, claim: Claim, dynamics: str) -> Followed | None:
     """The run in floats of a draft; None if it lies outside the hypotheses."""
     instance = None if draft is None else draft.instance()
-    if draft is None or instance is None or not meets(claim, instance):
+    if draft is None or instance is None or not meets_hypotheses(claim, instance):
         return None
     recorded = float_run(instance, dynamics)
     try:

@@ -21,15 +21,9 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.proofs.certify.ball_run import follow
 from swingby.proofs.hunt.search_log import Clock, ClosestCall, SearchLog
-from swingby.proofs.prover.evidence import Judged, Witness
-from swingby.proofs.prover.repaired.random_trials import (
-    AFTER,
-    DRAWS,
-    ROUNDING,
-    Trials,
-    initial_matrices,
-    slacks,
-)
+from swingby.proofs.prover.evidence import ClaimVerdict, Witness
+from swingby.proofs.prover.repaired.random_trials import DRAWS, Trials, initial_matrices
+from swingby.proofs.prover.repaired.trial_runs import AFTER, ROUNDING, slacks
 from swingby.proofs.prover.trajectories import instances
 from swingby.proofs.prover.trajectories.instances import Matrix
 from swingby.theory import balls
@@ -161,7 +155,7 @@ def _decide(
         if second is not None and first[:2] == second[:2]:
             witness = _witness(name, dynamics, trials, W0, second)
             line = f"{second.relation} fails at step {second.step}"
-            log.judged = Judged(Finding.REFUTED, "trajectory in balls", (line,), witness)
+            log.judged = ClaimVerdict(Finding.REFUTED, "trajectory in balls", (line,), witness)
             log.again = partial(_still_breaks, search, second)
             log.unconfirmed -= 1
             return True

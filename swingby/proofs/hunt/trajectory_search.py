@@ -1,7 +1,7 @@
 """The search along trajectories: draw, follow in floats, shrink, and confirm in balls.
 
 Instances are drawn inside D.1 to D.5 and the claim's own hypotheses. Every other one is a change of
-an earlier one that came close. What a run in floats shows is made simpler and then decided in
+an earlier one that came close. What a run in floats shows is made simpler and then refutation in
 balls; what balls do not decide is counted and not reported.
 
 The slack of a relation at one step is the logarithm of the larger side over the smaller one: 0.1
@@ -21,24 +21,17 @@ from swingby.proofs.hunt.draft import Draft, draw, mutate, requirements_of
 from swingby.proofs.hunt.search_log import Clock, ClosestCall, SearchLog
 from swingby.proofs.hunt.shrink import Followed, follow_draft, shrink
 from swingby.proofs.language.claim import Claim
-from swingby.proofs.prover.evidence import Judged, Witness
+from swingby.proofs.prover.evidence import ClaimVerdict, Witness
 from swingby.proofs.prover.trajectories import instances
 from swingby.proofs.prover.trajectories.instances import TrajectoryInstance
-from swingby.proofs.prover.trajectories.trajectory_claims import (
-    ball_run,
+from swingby.proofs.prover.trajectories.trajectory_claims import confirm_violation, refutation
+from swingby.proofs.prover.trajectories.trajectory_letters import ANCHORS, RecordedPath
+from swingby.proofs.prover.trajectories.trajectory_runs import ball_run, states_at
+from swingby.proofs.prover.trajectories.violation import Violation, excess_paths, scan
+from swingby.proofs.prover.trajectories.violation_check import (
     confirm,
-    confirm_violation,
-    decided,
-    meets,
-    states_at,
+    meets_hypotheses,
     steps_needed,
-)
-from swingby.proofs.prover.trajectories.violation import (
-    ANCHORS,
-    Recorded,
-    Violation,
-    measure,
-    scan,
 )
 from swingby.theory.balls import precision
 from swingby.theory.numbers import Booleans, Floats
@@ -57,14 +50,14 @@ _MOST_BALL_STEPS = 500_000
 
 
 def closest_call(
-    claim: Claim, instance: TrajectoryInstance, recorded: Recorded
+    claim: Claim, instance: TrajectoryInstance, recorded: RecordedPath
 ) -> Violation | None:
     """The smallest slack along a trajectory, as a violation with minus the slack as excess.
 
     None where no slack turns, as with two sides that only move apart.
     """
     calls = []
-    for measured in measure(claim, instance, recorded, earlier=True):
+    for measured in excess_paths(claim, instance, recorded, earlier=True):
         if ANCHORS & {str(symbol) for symbol in measured.relation.free_symbols}:
             continue
         turns = np.flatnonzero(_turns(measured.excess, np.asarray(measured.anchors) >= 0))
@@ -153,7 +146,7 @@ def _decide(claim: Claim, dynamics: str, followed: Followed, clock: Clock, log: 
 def _try_delayed(claim: Claim, clock: Clock, log: SearchLog) -> bool:
     """Three concepts of rank two, the second delayed by an entry that no draw hits; in balls."""
     *_, delayed = instances.candidates()
-    if not meets(claim, delayed):
+    if not meets_hypotheses(claim, delayed):
         return False
     clock.report(f"concept 2 is delayed: {delayed}")
     run = ball_run(delayed, "gd", clock.over)
@@ -162,7 +155,7 @@ def _try_delayed(claim: Claim, clock: Clock, log: SearchLog) -> bool:
     log.steps += len(run.recorded.steps)
     if violation is None:
         return False
-    judged = decided(claim, violation, run, clock.report)
+    judged = refutation(claim, violation, run, clock.report)
     if judged is None:
         log.unconfirmed += 1
         return False
@@ -170,7 +163,7 @@ def _try_delayed(claim: Claim, clock: Clock, log: SearchLog) -> bool:
 
 
 def _logged(
-    claim: Claim, dynamics: str, instance: TrajectoryInstance, judged: Judged, log: SearchLog
+    claim: Claim, dynamics: str, instance: TrajectoryInstance, judged: ClaimVerdict, log: SearchLog
 ) -> bool:
     log.judged = judged
     if judged.witness is not None:

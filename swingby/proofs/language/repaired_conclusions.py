@@ -92,7 +92,7 @@ class ByHand(Algebra):
     `text`: what follows.
     `why`: from what, and by which rule of calculus or linear algebra.
     `test`: name of a numerical test of exactly this, in
-    :mod:`swingby.proofs.prover.repaired.random_trials`; empty where there is none.
+    :mod:`swingby.proofs.prover.repaired.step_tests`; empty where there is none.
     """
 
     text: str

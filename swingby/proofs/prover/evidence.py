@@ -1,4 +1,4 @@
-"""What a prover brings back: the verdict, how it was reached, and a witness."""
+"""Evidence of a prover: the verdict on a claim, the method that reached it, and a witness."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Witness:
 
 
 @dataclass(frozen=True)
-class Judged:
-    """The verdict on one claim.
+class ClaimVerdict:
+    """The verdict on a claim.
 
     `method`: a few words: ``"certificate, z3 agrees"``, ``"sympy, general d and entrywise d = 2 to
     5"``.
@@ -48,10 +48,10 @@ class Judged:
     witness: Witness | None = None
     cases: int = 0
     tried: tuple[str, ...] = ()
-    parts: dict[str, Judged] = field(default_factory=dict)
+    parts: dict[str, ClaimVerdict] = field(default_factory=dict)
     proof: tuple[dict[str, Any], ...] = ()
 
 
-def undecided(method: str, *tried: str) -> Judged:
+def undecided(method: str, *tried: str) -> ClaimVerdict:
     """A claim that is left open, and what was tried."""
-    return Judged(Finding.UNDECIDED, method, tried=tried)
+    return ClaimVerdict(Finding.UNDECIDED, method, tried=tried)

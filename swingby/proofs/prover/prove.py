@@ -1,4 +1,4 @@
-"""One verdict for any claim: which prover a conclusion goes to."""
+"""The verdict on any claim: each conclusion goes to the prover of its kind."""
 
 from __future__ import annotations
 
@@ -12,42 +12,71 @@ import sympy
 from swingby.proofs.language import conclusions
 from swingby.proofs.language.claim import AlongTrajectory, Claim
 from swingby.proofs.language.repaired_conclusions import ByHand
-from swingby.proofs.prover.evidence import Judged, Witness, undecided
+from swingby.proofs.prover.evidence import ClaimVerdict, Witness, undecided
 from swingby.theory.verdict import Finding
 
 if TYPE_CHECKING:
-    from swingby.proofs.prover.trajectories.trajectory_claims import Runs
+    from swingby.proofs.prover.trajectories.trajectory_runs import TrajectoryRuns
 
 
-def judge(
+def decide(
     claim: Claim,
     *,
     progress: Callable[[str], None] | None = None,
-    runs: Runs | None = None,
-) -> Judged:
-    """The verdict on a claim, its repair left aside.
+    runs: TrajectoryRuns | None = None,
+) -> ClaimVerdict:
+    """Decide a claim: proved, refuted, tested or undecided. Its repair is left aside.
 
-    `progress`: called with one line of text per stage of a search over trajectories.
-    `runs`: trajectories followed for an earlier claim, to be used again.
+    Parameters
+    ----------
+    claim : Claim
+    progress : callable, optional
+        Called with a line of text per stage of a search over trajectories.
+    runs : TrajectoryRuns, optional
+        Trajectories followed for an earlier claim, to be used again.
+
+    Returns
+    -------
+    ClaimVerdict
+        The verdict, its method and evidence, and a witness if it is refuted.
+
+    Raises
+    ------
+    InvalidInput
+        If a relation of the claim is none between real numbers, has a number that is not exact, or
+        a definition is circular.
+
+    Examples
+    --------
+    >>> import sympy
+    >>> from swingby.proofs.language.claim import Claim
+    >>> x = sympy.Symbol("x", real=True)
+    >>> line = sympy.Le(2 * x, x**2 + 1, evaluate=False)
+    >>> decide(Claim("a square", "step", "", line)).verdict.value
+    'proved'
     """
     if isinstance(claim.conclusion, AlongTrajectory):
-        from swingby.proofs.prover.trajectories.trajectory_claims import judge_trajectory
+        from swingby.proofs.prover.trajectories.trajectory_claims import decide_trajectory
 
-        return judge_trajectory(claim, progress=progress, runs=runs)
+        return decide_trajectory(claim, progress=progress, runs=runs)
     if is_scalar(claim):
-        from swingby.proofs.prover.scalar.scalar_claims import judge_scalar
+        from swingby.proofs.prover.scalar.scalar_claims import decide_scalar
 
-        return judge_scalar(claim)
-    from swingby.proofs.prover.algebra.algebraic_claims import judge_algebra
-    from swingby.proofs.prover.repaired.flow import judge_flow
+        return decide_scalar(claim)
+    from swingby.proofs.prover.algebra.algebraic_claims import decide_algebra
+    from swingby.proofs.prover.repaired.flow import decide_flow
 
-    judged = judge_algebra(claim) or judge_flow(claim)
+    judged = decide_algebra(claim) or decide_flow(claim)
     if judged is None:
         return undecided("no prover", f"no prover takes a {type(claim.conclusion).__name__}")
     return _within_hypotheses(claim, judged)
 
 
-def _within_hypotheses(claim: Claim, judged: Judged) -> Judged:
+#: The name of :func:`decide` before, for one release.
+judge = decide
+
+
+def _within_hypotheses(claim: Claim, judged: ClaimVerdict) -> ClaimVerdict:
     """A verdict on an algebraic line: refuted only at a point that meets what is given.
 
     Proofs of such lines use no hypotheses, so that only a refutation has to look at them. Tests of
@@ -58,37 +87,41 @@ def _within_hypotheses(claim: Claim, judged: Judged) -> Judged:
     if claim.quantifier == "exists":
         reason = "a point of failure, which says nothing of others"
         return undecided("no prover", f"{judged.method}: {reason}")
-    unmet = [known for known in claim.given if not _holds(claim, judged.witness, known.relation)]
+    unmet = [
+        hypothesis
+        for hypothesis in claim.given
+        if not _holds(claim, judged.witness, hypothesis.relation)
+    ]
     if not unmet:
         return judged
     from swingby.proofs.prover.algebra.matrix import point_of_failure
 
-    under = tuple(known.relation for known in unmet)
+    under = tuple(hypothesis.relation for hypothesis in unmet)
     kinds = conclusions.MatrixIdentity | conclusions.EntryIdentity | conclusions.GradientIdentity
-    if all(isinstance(one, kinds) for one in (claim.conclusion, *under)):
+    if all(isinstance(statement, kinds) for statement in (claim.conclusion, *under)):
         witness = point_of_failure(claim.conclusion, claim.where, under)
         if witness is not None:
             return replace(judged, witness=witness)
-    sources = ", ".join(dict.fromkeys(known.source for known in unmet))
+    sources = ", ".join(dict.fromkeys(hypothesis.source for hypothesis in unmet))
     reason = f"no point of failure that is known to meet its hypotheses ({sources})"
     return undecided("no prover", f"{judged.method}: {reason}")
 
 
-def _holds(claim: Claim, witness: Witness | None, given: Any) -> bool:
+def _holds(claim: Claim, witness: Witness | None, relation: Any) -> bool:
     """Whether a hypothesis is known to hold at a witness: relations there, identities anywhere."""
-    if not isinstance(given, sympy.Basic):
-        alone = replace(claim, conclusion=given, given=())
-        return judge(alone).verdict is Finding.PROVED
+    if not isinstance(relation, sympy.Basic):
+        alone = replace(claim, conclusion=relation, given=())
+        return decide(alone).verdict is Finding.PROVED
     values = {} if witness is None else witness.values
     for letter, value in claim.where:
-        given = given.xreplace({letter: value})
+        relation = relation.xreplace({letter: value})
     exact = {
         letter: sympy.Rational(values[letter.name])
-        for letter in given.atoms(sympy.Symbol)
+        for letter in relation.atoms(sympy.Symbol)
         if re.fullmatch(r"-?\d+(/\d+)?", values.get(letter.name, ""))
     }
     try:
-        return given.xreplace(exact) is sympy.true
+        return relation.xreplace(exact) is sympy.true
     except TypeError:  # a side has no value there
         return False
 
@@ -96,7 +129,7 @@ def _holds(claim: Claim, witness: Witness | None, given: Any) -> bool:
 def is_scalar(claim: Claim) -> bool:
     """Whether a claim is about numbers alone: relations between commuting expressions."""
     return isinstance(claim.conclusion, sympy.Basic) and all(
-        isinstance(part, sympy.core.relational.Relational)
-        and all(side.is_commutative for side in part.args)
-        for part in claim.conditions
+        isinstance(relation, sympy.core.relational.Relational)
+        and all(side.is_commutative for side in relation.args)
+        for relation in claim.conditions
     )

@@ -17,10 +17,10 @@ from swingby.proofs.checkers import check_witness
 from swingby.proofs.checkers.check_witness import judge, rational
 from swingby.proofs.language.claims import by_id
 from swingby.proofs.language.reader import Proof
-from swingby.proofs.prover.scalar.counterexample import settings
+from swingby.proofs.prover.scalar.exact_settings import exact_settings
+from swingby.proofs.prover.scalar.letter_values import short_text
 from swingby.proofs.prover.scalar.relation import relation_from
-from swingby.proofs.prover.scalar.sampling import compact
-from swingby.proofs.prover.scalar.scalar_claims import prepared
+from swingby.proofs.prover.scalar.scalar_claims import prepare_claim
 from swingby.theory import assumptions
 from tests.proofs.certify.reference import printed_step, real
 
@@ -73,7 +73,7 @@ def expected(record, question, values):
         question.goal for question in questions if str(question.goal) == record.witness.relation
     )
     signal = [values[name] for name in values if name in ("a_1", "a_2", "a_3")]
-    holds = [true(hypothesis, values) for hypothesis in search.given]
+    holds = [true(hypothesis, values) for hypothesis in search.hypotheses]
     letters = set(search.sequent.symbols).union(*(question.goal.symbols for question in questions))
     holds += [values[letter.name] > 0 for letter in letters if letter.is_positive]
     holds += [values[letter.name] >= 0 for letter in letters if letter.is_nonnegative]
@@ -137,7 +137,7 @@ def test_edits_of_its_numbers_are_accepted_only_where_it_still_is_a_witness(reco
     rng, rejected = random.Random(1), 0
     for record in records[: len(LINES)]:
         content = content_of(record)
-        question = prepared(record.statement)
+        question = prepare_claim(record.statement)
         for _ in range(15):
             values = {name: rational(text) for name, text in content["values"].items()}
             name = rng.choice(sorted(values))
@@ -154,9 +154,9 @@ def test_edits_of_its_numbers_are_accepted_only_where_it_still_is_a_witness(reco
 def test_the_constants_are_inside_the_assumptions_by_the_same_program(records):
     """Every set of constants that witnesses are built on."""
     content = {**dict(files(records[0]))["D.61"], "given": [], "fails": "1 <= 0"}
-    for setting in settings():
-        texts = {name: compact(value) for name, value in setting.values.items()}
-        texts |= {f"a_{index}": compact(a) for index, a in enumerate(setting.signal, 1)}
+    for setting in exact_settings():
+        texts = {name: short_text(value) for name, value in setting.values.items()}
+        texts |= {f"a_{index}": short_text(a) for index, a in enumerate(setting.signal, 1)}
         assert judge({**content, "values": texts}) == ""
 
 

@@ -10,9 +10,9 @@ from swingby.proofs.language import claims as ledger
 from swingby.proofs.language.claim import Claim
 from swingby.proofs.language.reader import packaged
 from swingby.proofs.language.repaired_conclusions import ByHand, OnInterval
-from swingby.proofs.prover.repaired import random_trials as theorems
-from swingby.proofs.prover.repaired.flow import judge_flow
-from swingby.proofs.prover.scalar.scalar_claims import judge_scalar
+from swingby.proofs.prover.repaired import step_tests
+from swingby.proofs.prover.repaired.flow import decide_flow
+from swingby.proofs.prover.scalar.scalar_claims import decide_scalar
 from swingby.theory.repaired import theorem_r, theorem_two
 
 CLAIMS = [claim for file in ledger.OWN.values() for claim in packaged(file).values()]
@@ -20,7 +20,7 @@ CLAIMS = [claim for file in ledger.OWN.values() for claim in packaged(file).valu
 
 def test_every_step_that_the_code_cites_is_a_claim():
     steps = {claim.id.rpartition(" [")[2].rstrip("]") for claim in CLAIMS}
-    for module in (theorem_r, theorem_two, theorems):
+    for module in (theorem_r, theorem_two, step_tests):
         cited = set(re.findall(r"\[((?:[GR]|\d)\.[\d.]+)\]", inspect.getsource(module)))
         assert cited
         assert cited <= steps
@@ -37,12 +37,12 @@ def test_the_edition_is_repaired_and_cited_steps_exist():
 def test_every_reading_step_has_a_numerical_test():
     for claim in CLAIMS:
         if isinstance(claim.conclusion, ByHand):
-            assert claim.conclusion.test in theorems.TESTS, claim.id
+            assert claim.conclusion.test in step_tests.TESTS, claim.id
             assert claim.conclusion.why
 
 
 def on_four_instances(claim):
-    return judge_flow(claim, instances=4) or judge_scalar(claim)
+    return decide_flow(claim, instances=4) or decide_scalar(claim)
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.id)
@@ -65,7 +65,7 @@ def test_changed_steps_are_not_proved(id_):
     (claim,) = (claim for claim in CLAIMS if claim.id == id_)
     relation = claim.conclusion
     changed = relation.func(*MUTATIONS[id_](*relation.args), evaluate=False)
-    judged = judge_scalar(claim.but(conclusion=changed))
+    judged = decide_scalar(claim.but(conclusion=changed))
     assert judged.verdict in ("refuted", "undecided")
 
 
@@ -77,5 +77,5 @@ def test_simpler_constants_are_close_to_the_edge():
         sympy.Lt(left_side, sympy.Rational(1, 10), evaluate=False),
         *list(vars(claim.conclusion).values())[1:],
     )
-    judged = judge_flow(Claim("x", "step", "", tighter))
+    judged = decide_flow(Claim("x", "step", "", tighter))
     assert judged.verdict == "refuted"

@@ -4,7 +4,8 @@ import flint
 import pytest
 import sympy
 
-from swingby.proofs.prover.scalar.branch_and_bound import interval, prove_on_boxes, prove_on_line
+from swingby.proofs.prover.scalar.branch_and_bound import interval, prove_on_boxes
+from swingby.proofs.prover.scalar.monotonicity import prove_on_line
 from swingby.proofs.prover.scalar.relation import Relation, Sequent
 from tests.proofs.letters import x
 
@@ -29,10 +30,10 @@ def test_exp_is_above_its_tangent_on_the_whole_half_line():
 
 def test_a_touching_point_inside_is_left_open():
     """(x - 1/3)^2 >= 0 is true, but boxes around 1/3 never settle."""
-    found, report = prove_on_boxes(
+    is_proved, report = prove_on_boxes(
         Sequent(between(0, x, 1), Relation(sympy.Integer(0), x**2 - 2 * x / 3 + R(1, 9), "<="))
     )
-    assert not found
+    assert not is_proved
     assert report.corner
 
 

@@ -7,28 +7,26 @@ from fractions import Fraction
 import pytest
 import sympy
 
-from swingby.proofs.prover.scalar.columns import column
-from swingby.proofs.prover.scalar.laurent import (
-    Atom,
-    Constraint,
-    PolynomialProblem,
-    multiply,
-    opinion,
-    power_of,
+from swingby.proofs.prover.scalar.columns import make_column
+from swingby.proofs.prover.scalar.laurent import multiply, power_of
+from swingby.proofs.prover.scalar.named_terms import name_logarithms
+from swingby.proofs.prover.scalar.polynomial_form import polynomial_form
+from swingby.proofs.prover.scalar.polynomial_problem import Atom, Constraint, PolynomialProblem
+from swingby.proofs.prover.scalar.positivity_certificate import (
+    PositivityCertificate,
+    find_certificate,
+    verify,
 )
-from swingby.proofs.prover.scalar.positivity_certificate import Certificate, find, verify
-from swingby.proofs.prover.scalar.relation import Relation, Sequent, recognise_signs, relax
-from swingby.proofs.prover.scalar.sampling import check_translation
-from swingby.proofs.prover.scalar.translation import (
-    Untranslatable,
-    name_logarithms,
-    polynomial_problem,
-)
+from swingby.proofs.prover.scalar.preparation import recognise_signs, relax
+from swingby.proofs.prover.scalar.relation import Relation, Sequent
+from swingby.proofs.prover.scalar.translation import Untranslatable
+from swingby.proofs.prover.scalar.translation_check import check_translation
+from swingby.proofs.prover.scalar.z3_check import check_with_z3
 from tests.proofs.letters import K, a_i, a_j, alpha, w
 
 
 def problem(goal, *given):
-    return polynomial_problem(Sequent(tuple(given), goal))
+    return polynomial_form(Sequent(tuple(given), goal))
 
 
 def below(small, large, kind="<="):
@@ -41,27 +39,27 @@ EASY = problem(below(alpha**2, a_i * a_j), below(alpha, a_i), below(alpha, a_j))
 
 def test_a_product_of_hypotheses_is_found_and_names_what_it_uses():
     """a_i a_j - alpha^2 = a_i (a_j - alpha) + alpha (a_i - alpha)."""
-    certificate = find(EASY)
+    certificate = find_certificate(EASY)
     assert verify(certificate)
     assert set(certificate.used) == {"alpha <= a_i", "alpha <= a_j"}
     assert str(certificate).endswith(">= 0")
 
 
 def test_a_changed_coefficient_and_a_missing_piece_are_refused():
-    pieces = find(EASY).pieces
-    for place, (coefficient, piece) in enumerate(pieces):
+    pieces = find_certificate(EASY).pieces
+    for index, (coefficient, piece) in enumerate(pieces):
         for changed in ([(coefficient + Fraction(1, 10**12), piece)], []):
-            others = (*pieces[:place], *changed, *pieces[place + 1 :])
-            assert not verify(Certificate(EASY, others))
+            others = (*pieces[:index], *changed, *pieces[index + 1 :])
+            assert not verify(PositivityCertificate(EASY, others))
 
 
 def test_a_negative_coefficient_is_refused_even_in_a_true_identity():
     """-1 = (-1) * 1 is no proof of -1 >= 0, nor is a column that lies about its polynomial."""
     absurd = replace(EASY, goal=Constraint({(): Fraction(-1)}, ">="))
-    honest = column(absurd, (), ())
+    honest = make_column(absurd, (), ())
     lying = replace(honest, polynomial={(): Fraction(-1)})
     for piece in ((Fraction(-1), honest), (Fraction(1), lying)):
-        assert not verify(Certificate(absurd, (piece,)))
+        assert not verify(PositivityCertificate(absurd, (piece,)))
 
 
 def test_a_strict_goal_needs_a_strict_piece():
@@ -69,8 +67,10 @@ def test_a_strict_goal_needs_a_strict_piece():
     atoms = (Atom("x", "real", sympy.Symbol("x")),)
     x = power_of(0)
     for kind, provable in ((">=", False), (">", True)):
-        found = find(PolynomialProblem(atoms, (Constraint(x, kind),), Constraint(x, ">")))
-        assert (found is not None) is provable
+        certificate = find_certificate(
+            PolynomialProblem(atoms, (Constraint(x, kind),), Constraint(x, ">"))
+        )
+        assert (certificate is not None) is provable
 
 
 @pytest.mark.parametrize(("sign", "defined"), [("positive", True), ("real", False)])
@@ -78,24 +78,24 @@ def test_only_positive_atoms_have_odd_or_negative_powers(sign, defined):
     atoms = (Atom("x", sign, sympy.Symbol("x")),)
     task = PolynomialProblem(atoms, (), Constraint(power_of(0), ">="))
     for exponent in (1, -1):
-        assert (column(task, (), ((0, exponent),)) is not None) is defined
-    assert column(task, (), ((0, 2),)) is not None
+        assert (make_column(task, (), ((0, exponent),)) is not None) is defined
+    assert make_column(task, (), ((0, 2),)) is not None
 
 
 def test_a_denominator_of_unknown_sign_is_not_cleared():
     with pytest.raises(Untranslatable, match="no certain sign"):
         problem(below(0, 1 / (a_i - a_j)))
-    assert find(problem(below(0, 1 / (a_i - a_j)), below(a_j, a_i, "<"))) is not None
+    assert find_certificate(problem(below(0, 1 / (a_i - a_j)), below(a_j, a_i, "<"))) is not None
 
 
 def test_the_inverse_of_an_exponential_keeps_its_number():
     """exp(-y) at y = log(4/(5 a)) is 5 a/4, not a; below, a - 1 + y > 0 would be false at a = 1."""
     y = sympy.log(4 / (5 * alpha))
     sequent = Sequent((), below(sympy.exp(y, evaluate=False), 1 / alpha))
-    task = polynomial_problem(sequent)
+    task = polynomial_form(sequent)
     (fact,) = [c for c in task.constraints if c.label.startswith("exp(-y) >= 1 - y")]
-    place = [atom.name for atom in task.atoms].index("alpha")
-    assert fact.polynomial[((place, 1),)] == Fraction(5, 4)
+    index = [atom.name for atom in task.atoms].index("alpha")
+    assert fact.polynomial[((index, 1),)] == Fraction(5, 4)
     assert check_translation(sequent, task) > 0
 
 
@@ -106,13 +106,13 @@ def test_a_chain_of_hypotheses_of_two_terms_is_found():
     steps = [below(low, high) for low, high in itertools.pairwise(letters)]
     positive = below(0, w, "<")
     sequent = recognise_signs(Sequent((*steps, below(2, K), positive), below(2 * alpha, K * w)))
-    task = polynomial_problem(sequent)
-    assert find(task, effort=0) is None
-    certificate = find(task, effort=1, least=1)
+    task = polynomial_form(sequent)
+    assert find_certificate(task, effort=0) is None
+    certificate = find_certificate(task, effort=1, least=1)
     assert verify(certificate)
     assert len(certificate.used) == 7
-    worse = polynomial_problem(replace(sequent, goal=below(F * 2 * alpha, K * sequent.goal.large)))
-    assert find(worse, effort=1, least=1) is None
+    worse = polynomial_form(replace(sequent, goal=below(F * 2 * alpha, K * sequent.goal.large)))
+    assert find_certificate(worse, effort=1, least=1) is None
 
 
 SIZE = Relation(sympy.Abs(w), K, "==")
@@ -132,13 +132,13 @@ HIGHEST, LOWEST = sympy.Max(w, K), sympy.Min(w, K)
 )
 def test_sizes_maxima_and_minima_are_relaxed_in_one_direction_only(goal, true, given):
     relaxed, _ = relax(Sequent(given, goal))
-    assert (find(polynomial_problem(relaxed), effort=1) is not None) is true
+    assert (find_certificate(polynomial_form(relaxed), effort=1) is not None) is true
 
 
 def test_the_translation_is_checked_at_points():
     """A goal with another sign is caught."""
     sequent = Sequent((below(20, K),), below(alpha / K, alpha))
-    task = polynomial_problem(sequent)
+    task = polynomial_form(sequent)
     assert check_translation(sequent, task) > 0
     wrong = multiply(task.goal.polynomial, {(): Fraction(-1)})
     with pytest.raises(RuntimeError, match="is wrong at"):
@@ -147,8 +147,8 @@ def test_the_translation_is_checked_at_points():
 
 def test_z3_has_the_same_opinion_where_it_is_installed():
     pytest.importorskip("z3")
-    assert opinion(EASY)[0] == "unsat"
-    answer, point = opinion(problem(below(a_i, alpha)))
+    assert check_with_z3(EASY)[0] == "unsat"
+    answer, point = check_with_z3(problem(below(a_i, alpha)))
     assert answer == "sat"
     assert point["a_i"] > point["alpha"]
 
@@ -158,5 +158,5 @@ def test_logarithms_of_certain_sign_become_letters():
     goal = below(sympy.log(alpha / K) * a_i, a_i)
     grouped = name_logarithms(Sequent((below(alpha, K),), goal))
     assert str(grouped.goal) == "-(-log(alpha/K))*a_i <= a_i"
-    assert grouped.given[-1].kind == "=="
+    assert grouped.hypotheses[-1].kind == "=="
     assert name_logarithms(Sequent((), goal)) == Sequent((), goal)

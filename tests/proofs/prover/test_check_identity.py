@@ -29,13 +29,13 @@ NUMBERS = re.compile(r"(?<![\w(])\d+(?![\w^}])")
 @pytest.fixture(scope="module")
 def exported(record):
     """The files of the lines, or of their repairs."""
-    found = {}
-    for name in (one for names in PROVED.values() for one in names):
+    contents = {}
+    for name in (line for names in PROVED.values() for line in names):
         for claim in by_id(name):
-            one = record(claim)
-            if one.verdict == "proved":
-                ((_, found[name]),) = files(one)
-    return found
+            record_of_claim = record(claim)
+            if record_of_claim.verdict == "proved":
+                ((_, contents[name]),) = files(record_of_claim)
+    return contents
 
 
 def test_every_kind_has_a_file(exported):
@@ -48,22 +48,22 @@ def test_every_kind_has_a_file(exported):
 
 def edits(content, rng):
     """The same with one number of a formula raised, or 1 added to a side."""
-    parts = content.get("cases") or content["says"]
+    formulas = content.get("cases") or content["says"]
     for _ in range(12):
         edited = copy.deepcopy(content)
-        one = rng.choice(edited.get("cases") or edited["says"])
+        formula = rng.choice(edited.get("cases") or edited["says"])
         side = rng.choice(["left", "right"])
-        places = list(NUMBERS.finditer(one[side]))
+        places = list(NUMBERS.finditer(formula[side]))
         if places:
             at = rng.choice(places)
-            text = one[side]
-            one[side] = f"{text[: at.start()]}{int(at[0]) + 1}{text[at.end() :]}"
+            text = formula[side]
+            formula[side] = f"{text[: at.start()]}{int(at[0]) + 1}{text[at.end() :]}"
             yield edited
-    for place, _ in enumerate(parts):
+    for index, _ in enumerate(formulas):
         for sign in ("+", "-"):
             edited = copy.deepcopy(content)
-            one = (edited.get("cases") or edited["says"])[place]
-            one["right"] += f" {sign} 1"
+            formula = (edited.get("cases") or edited["says"])[index]
+            formula["right"] += f" {sign} 1"
             yield edited
 
 
@@ -72,8 +72,8 @@ def test_edits_of_its_numbers_are_rejected(exported):
     for name, content in exported.items():
         if content["format"] == "swingby witness 1":
             continue
-        some = list(edits(content, rng))
-        for edited in some[:: max(1, len(some) // 12)]:
+        edited_contents = list(edits(content, rng))
+        for edited in edited_contents[:: max(1, len(edited_contents) // 12)]:
             assert judge(edited), (name, edited)
             rejected += 1
     assert rejected > 100
@@ -81,7 +81,7 @@ def test_edits_of_its_numbers_are_rejected(exported):
 
 def test_hypotheses_that_an_identity_uses_are_needed(exported):
     """Rules, definitions, the trace, the rates, and which letter is whose transpose."""
-    words = {n: one for n, one in exported.items() if one["format"] == WORDS}
+    words = {n: file for n, file in exported.items() if file["format"] == WORDS}
     for name, content in words.items():
         if content["rules"]:
             assert judge({**content, "rules": []}), name
@@ -90,9 +90,9 @@ def test_hypotheses_that_an_identity_uses_are_needed(exported):
     untraced = copy.deepcopy(words["4.1"])
     untraced["says"][0]["trace"] = False
     assert judge(untraced)
-    other = copy.deepcopy(words["D.2"])
-    other["letters"]["U"][0] = "W"
-    assert judge(other)
+    transposed = copy.deepcopy(words["D.2"])
+    transposed["letters"]["U"][0] = "W"
+    assert judge(transposed)
     for name in ("Theorem R [0.1]", "Theorem G [G.1]", "C.17"):
         still = copy.deepcopy(exported[name])
         still["cases"][0]["rates"] = {}
@@ -112,7 +112,7 @@ def test_an_example_that_breaks_a_condition_is_rejected(exported):
             for value in ("-1", "0", "10^200"):
                 changed = content["values"] | {letter: value}
                 rejected += bool(judge({**content, "values": changed}))
-            missing = {n: one for n, one in content["values"].items() if n != letter}
+            missing = {n: text for n, text in content["values"].items() if n != letter}
             rejected += bool(judge({**content, "values": missing}))
         assert rejected > 2 * len(content["values"]), name
         assert judge({**content, "holds": ["1 <= 0"]})
@@ -149,7 +149,9 @@ def test_what_boxes_prove_has_a_sum_where_a_short_one_does_as_well(name, record)
     """Hypotheses are needed, and the relation cannot be sharpened by 1."""
     ((_, content),) = files(record((*by_id(name),)[-1]))
     assert judge(content) == ""
-    if any(one["facts"] for step in content["shows"] for one in step["certificates"]):
+    if any(
+        certificate["facts"] for step in content["shows"] for certificate in step["certificates"]
+    ):
         assert bool(judge({**content, "given": []})) == bool(content["given"])
     last = content["shows"][-1]
     assert judge({**content, "shows": [last | {"relation": f"{last['relation']} - 1"}]})
@@ -159,17 +161,17 @@ def test_the_flow_of_the_checker_is_that_of_the_paper():
     for d in (1, 2, 3, 4):
         A, W, _ = dynamics.symbols(d)
         right = dynamics.right_side(A, W)
-        letters = {str(one): one for one in (*A.free_symbols, *W.free_symbols)}
+        letters = {str(letter): letter for letter in (*A.free_symbols, *W.free_symbols)}
         rates = flow(d)
         assert len(rates) == d * (d + 1) // 2
         for i in range(d):
             for j in range(i, d):
-                found = sympy.sympify(rates[str(W[i, j])].replace("^", "**"), letters)
-                assert sympy.expand(found - right[i, j]) == 0
+                rate = sympy.sympify(rates[str(W[i, j])].replace("^", "**"), letters)
+                assert sympy.expand(rate - right[i, j]) == 0
 
 
 def test_identities_that_do_not_hold_make_no_file(record):
     for name in ("C.2", "D.1", "D.2"):
-        one = record(by_id(name).repair)
-        one.statement = by_id(name)
-        assert list(files(one)) == [], name
+        refuted = record(by_id(name).repair)
+        refuted.statement = by_id(name)
+        assert list(files(refuted)) == [], name

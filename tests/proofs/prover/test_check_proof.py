@@ -17,11 +17,11 @@ LINES = ("D.59", "D.37", "D.82", "D.61", "D.24", "D.60", "D.62", "D.48")
 @pytest.fixture(scope="module")
 def proofs(record):
     """The exported files of the lines, or of their repairs."""
-    found = {}
+    contents = {}
     for name in LINES:
         for claim in by_id(name):
-            found |= dict(files(record(claim), f"{name} {claim.edition}"))
-    return {name: content for name, content in found.items() if content["format"] == FORMAT}
+            contents |= dict(files(record(claim), f"{name} {claim.edition}"))
+    return {name: content for name, content in contents.items() if content["format"] == FORMAT}
 
 
 def test_each_line_has_a_proof_that_is_accepted(proofs):
@@ -36,17 +36,17 @@ def test_edits_that_break_the_sum_are_rejected(proofs):
         for _ in range(20):
             edited = copy.deepcopy(content)
             step = rng.choice(edited["shows"])
-            one = rng.choice(step["certificates"])
-            piece = rng.choice(one["pieces"]) if one["pieces"] else None
+            certificate = rng.choice(step["certificates"])
+            piece = rng.choice(certificate["pieces"]) if certificate["pieces"] else None
             way = rng.choice(["factor", "fact", "less", "relation"] if piece else ["relation"])
             if way == "factor":
                 piece[0] = rng.choice(["0", "-7/5"])  # a proof of one piece may have any above 0
             elif way == "less":
-                one["pieces"].remove(piece)
+                certificate["pieces"].remove(piece)
             elif way == "relation":
                 step["relation"] += rng.choice([" - 1", " + 1"])
-            elif one["facts"]:
-                fact = rng.choice(one["facts"])
+            elif certificate["facts"]:
+                fact = rng.choice(certificate["facts"])
                 fact[0] = f"{fact[0]} + 1"
             if edited != content:
                 assert judge(edited), (name, way, edited)
@@ -57,7 +57,7 @@ def test_edits_that_break_the_sum_are_rejected(proofs):
 def test_a_proof_without_a_hypothesis_that_it_uses_is_rejected(proofs):
     rejected = 0
     for content in proofs.values():
-        for certificate in (one for step in content["shows"] for one in step["certificates"]):
+        for certificate in (choice for step in content["shows"] for choice in step["certificates"]):
             if certificate["facts"] and not certificate["replaced"]:
                 rejected += bool(judge({**content, "given": []}))
     assert rejected > 3
@@ -68,7 +68,7 @@ def made(relation, *given, fact=(), pieces=None, **others):
 
     A piece: a factor, a product of letters, the places of facts, and what is squared.
     """
-    facts = [one.rsplit(" ", 1) for one in ([fact] if isinstance(fact, str) else fact)]
+    facts = [clause.rsplit(" ", 1) for clause in ([fact] if isinstance(fact, str) else fact)]
     pieces = [("1", "1", [0], "1")] * bool(facts) if pieces is None else pieces
     certificate = {"replaced": [], "tangents": [], "turned": False, "facts": facts}
     certificate |= {"pieces": list(map(list, pieces))} | others

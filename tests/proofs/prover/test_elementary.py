@@ -10,7 +10,7 @@ import pytest
 import sympy
 
 from swingby.proofs.language.claim import Claim, Given
-from swingby.proofs.prover.scalar.scalar_claims import judge_scalar
+from swingby.proofs.prover.scalar.scalar_claims import decide_scalar
 
 CLAIMS = Path(__file__).parents[2].joinpath("data", "elementary_claims.txt").read_text("utf-8")
 TRUE, FALSE = CLAIMS.split("\nTRUE\n")[1].split("\nFALSE\n")
@@ -42,14 +42,14 @@ def relation(text):
 def claim(text, **options):
     """A claim as the file writes it."""
     body = text.removeprefix("exists:")
-    given, _, conclusion = body.rpartition("|-")
-    goals = [relation(part) for part in conclusion.split(";")]
+    hypotheses, _, conclusion = body.rpartition("|-")
+    goals = [relation(line) for line in conclusion.split(";")]
     return Claim(
         text,
         "step",
         "",
         goals[0] if len(goals) == 1 else sympy.Tuple(*goals),
-        tuple(Given(relation(part), "case") for part in given.split(";") if part.strip()),
+        tuple(Given(relation(line), "case") for line in hypotheses.split(";") if line.strip()),
         quantifier="for all" if body == text else "exists",
         **options,
     )
@@ -57,25 +57,25 @@ def claim(text, **options):
 
 def lines(text):
     """The claims of a list as parameters of a test."""
-    found = []
-    for place, line in enumerate(text.strip().splitlines()):
+    parameters = []
+    for index, line in enumerate(text.strip().splitlines()):
         if line and not line.startswith("#"):
-            marks = [pytest.mark.full] if line.startswith("!") or place % 6 else []
-            found.append(pytest.param(line.lstrip("! "), marks=marks, id=line.lstrip("! ")))
-    return found
+            marks = [pytest.mark.full] if line.startswith("!") or index % 6 else []
+            parameters.append(pytest.param(line.lstrip("! "), marks=marks, id=line.lstrip("! ")))
+    return parameters
 
 
 @pytest.mark.parametrize("line", lines(TRUE))
 def test_true_claims_are_proved(line):
-    judged = judge_scalar(claim(line), seconds=60)
+    judged = decide_scalar(claim(line), seconds=60)
     assert judged.verdict == "proved", judged
     if "|-" in line and not line.startswith("exists"):
-        assert any("hypotheses" in one for one in judged.evidence), judged.evidence
+        assert any("hypotheses" in evidence for evidence in judged.evidence), judged.evidence
 
 
 @pytest.mark.parametrize("line", lines(FALSE))
 def test_false_claims_are_not_proved(line):
-    judged = judge_scalar(claim(line), seconds=60)
+    judged = decide_scalar(claim(line), seconds=60)
     assert judged.verdict in ("refuted", "undecided"), judged
     assert (judged.verdict == "refuted") or judged.tried
 

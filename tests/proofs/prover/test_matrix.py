@@ -36,8 +36,8 @@ from swingby.proofs.language.matrices import (
 )
 from swingby.proofs.language.reader import packaged
 from swingby.proofs.prover.algebra import matrix, words
-from swingby.proofs.prover.algebra.matrix import judge_matrix
-from swingby.proofs.prover.prove import judge
+from swingby.proofs.prover.algebra.matrix import decide_matrix
+from swingby.proofs.prover.prove import decide
 from tests.forked import FULL
 from tests.proofs.letters import d
 
@@ -45,7 +45,7 @@ SYMMETRIC = ((Wt, W),)
 
 
 def judged(conclusion, where=()):
-    return judge_matrix(Claim("test", "identity", "", conclusion, where=where))
+    return decide_matrix(Claim("test", "identity", "", conclusion, where=where))
 
 
 TRUE = [
@@ -191,4 +191,4 @@ def test_no_line_survives_a_doubled_side(line, verdict):
     """Twice a side that is not zero is never equal to what the side was equal to."""
     if verdict(line).verdict == "proved":
         changed = replace(line.conclusion, right=2 * line.conclusion.right)
-        assert judge(line.but(conclusion=changed)).verdict == "refuted"
+        assert decide(line.but(conclusion=changed)).verdict == "refuted"

@@ -28,12 +28,12 @@ from swingby.proofs.language.matrices import (
     xi,
 )
 from swingby.proofs.prover.algebra.cases import raw_moment
-from swingby.proofs.prover.algebra.mean import judge_mean
+from swingby.proofs.prover.algebra.mean import decide_mean
 from tests.proofs.letters import d
 
 
 def verdict(conclusion):
-    return judge_mean(Claim("test", "identity", "", conclusion)).verdict
+    return decide_mean(Claim("test", "identity", "", conclusion)).verdict
 
 
 def test_raw_moments():
@@ -82,7 +82,7 @@ def test_known_means_are_proved(conclusion):
 
 @pytest.mark.parametrize("conclusion", FALSE)
 def test_wrong_means_are_refuted(conclusion):
-    judged = judge_mean(Claim("test", "identity", "", conclusion))
+    judged = decide_mean(Claim("test", "identity", "", conclusion))
     assert judged.verdict == "refuted"
     assert judged.witness.left != judged.witness.right
     assert len(judged.witness.checked) == 2

@@ -15,7 +15,7 @@ import sympy
 from swingby.proofs.language import claims as ledger
 from swingby.proofs.language.claim import Claim
 from swingby.proofs.language.reader import packaged
-from swingby.proofs.prover.scalar.scalar_claims import judge_scalar
+from swingby.proofs.prover.scalar.scalar_claims import decide_scalar
 from swingby.testing.claim_assertions import ledger_verdicts
 from tests.forked import FULL
 
@@ -51,15 +51,15 @@ def stands(name: str) -> bool:
     """Whether the line is proved as it stands."""
     claim = CLAIMS[name]
     if claim.edition == "repaired":
-        return judge_scalar(claim).verdict == "proved"
+        return decide_scalar(claim).verdict == "proved"
     if claim.edition == "corrected":
         return claim in REPAIRS
     return ledger_verdicts()[claim.id] == "proved"
 
 
 def opposite(claim: Claim, place: int) -> Claim:
-    one = claim.conditions[place]
-    relation = OPPOSITE[one.rel_op](one.lhs, one.rhs, evaluate=False)
+    opposed = claim.conditions[place]
+    relation = OPPOSITE[opposed.rel_op](opposed.lhs, opposed.rhs, evaluate=False)
     return claim.but(conclusion=relation, edition=claim.edition)
 
 

@@ -10,7 +10,7 @@ import sympy
 from swingby.errors import InvalidInput
 from swingby.proofs.language.claim import Claim
 from swingby.proofs.language.reader import packaged
-from swingby.proofs.prover.scalar.scalar_claims import judge_scalar
+from swingby.proofs.prover.scalar.scalar_claims import decide_scalar
 from tests.proofs.letters import (
     C,
     P,
@@ -69,11 +69,11 @@ SPOILED = {
 @pytest.mark.parametrize("name", SPOILED)
 def test_spoiled_lines_are_never_proved(name):
     line, spoiled = SPOILED[name]
-    judged = judge_scalar(line)
+    judged = decide_scalar(line)
     assert judged.verdict == "proved", judged
     assert judged.evidence
     assert judged.witness is None
-    judged = judge_scalar(spoiled)
+    judged = decide_scalar(spoiled)
     assert judged.verdict == "refuted", judged
     assert len(judged.witness.checked) == 2
 
@@ -81,13 +81,13 @@ def test_spoiled_lines_are_never_proved(name):
 def test_an_existence_claim_is_refuted_by_its_negation():
     """a_i - 3 a_j >= alpha / C > 0 needs the larger signal first."""
     hypotheses = given("order", gt(a_j, a_i), gt(C, 1))
-    judged = judge_scalar(claim(ge(a_i - 3 * a_j, alpha / C), *hypotheses, quantifier="exists"))
+    judged = decide_scalar(claim(ge(a_i - 3 * a_j, alpha / C), *hypotheses, quantifier="exists"))
     assert judged.verdict == "refuted"
     assert "negation" in judged.evidence[0]
 
 
 def test_an_existence_claim_is_proved_by_a_witness():
-    judged = judge_scalar(
+    judged = decide_scalar(
         claim(ge(a_i - 3 * a_j, alpha / C), *given("D.5", gt(C, 1)), quantifier="exists")
     )
     assert judged.verdict == "proved"
@@ -97,16 +97,16 @@ def test_an_existence_claim_is_proved_by_a_witness():
 
 def test_a_chain_reports_each_relation():
     """The first relation is the hypothesis, the second is false at w = omega."""
-    judged = judge_scalar(claim(sympy.Tuple(ge(w, omega), gt(w, omega)), *held))
+    judged = decide_scalar(claim(sympy.Tuple(ge(w, omega), gt(w, omega)), *held))
     assert judged.verdict == "refuted"
-    assert [part.verdict.value for part in judged.parts.values()] == ["proved", "refuted"]
+    assert [decision.verdict.value for decision in judged.parts.values()] == ["proved", "refuted"]
 
 
 def test_an_entry_of_the_start_stays_inside_its_bounds_where_they_are_in_force():
     """w_ij(0) <= beta omega is true by (D.8), and no witness may violate it."""
     line = le(w_start, beta * omega)
-    assert judge_scalar(claim(line, in_force=True)).verdict == "undecided"
-    assert judge_scalar(claim(line, *D1_ENTRY)).verdict == "proved"
+    assert decide_scalar(claim(line, in_force=True)).verdict == "undecided"
+    assert decide_scalar(claim(line, *D1_ENTRY)).verdict == "proved"
 
 
 @pytest.mark.parametrize("power", [100, 3000])
@@ -115,10 +115,10 @@ def test_a_high_power_may_be_left_open_and_is_no_error(power):
     base, z = sympy.symbols("x y", positive=True)
     for more, verdict in ((0, "proved"), (1, "refuted")):
         line = claim(ge(base**power * z, 2 * z + more), *given("case", ge(base**power, 2)))
-        found = judge_scalar(line, seconds=20).verdict
-        assert found in {verdict, "undecided" if power > 500 else verdict}
+        decided = decide_scalar(line, seconds=20).verdict
+        assert decided in {verdict, "undecided" if power > 500 else verdict}
 
 
 def test_decided_relations_are_no_claims():
     with pytest.raises(InvalidInput, match="must be one of"):
-        judge_scalar(claim(sympy.true))
+        decide_scalar(claim(sympy.true))

@@ -14,21 +14,22 @@ import sympy
 import swingby
 from swingby.proofs.audit import cache as audit_cache
 from swingby.proofs.language.claim import AlongTrajectory, Claim
-from swingby.proofs.prover.scalar import counterexample
-from swingby.proofs.prover.scalar import scalar_claims as dispatch
+from swingby.proofs.prover.scalar import counterexample, proof_strategies
 from swingby.proofs.prover.scalar.branch_and_bound import prove_on_boxes
-from swingby.proofs.prover.scalar.exact_value import mpmath_agrees
+from swingby.proofs.prover.scalar.counterexample import mpmath_agrees
 from swingby.proofs.prover.scalar.relation import Relation, Sequent
-from swingby.proofs.prover.trajectories import trajectory_claims as judge
+from swingby.proofs.prover.trajectories import trajectory_runs
 from swingby.proofs.prover.trajectories.instances import candidates
-from swingby.proofs.prover.trajectories.trajectory_claims import Runs, ball_run, confirm
+from swingby.proofs.prover.trajectories.trajectory_claims import decide_trajectory
+from swingby.proofs.prover.trajectories.trajectory_runs import TrajectoryRuns, ball_run
 from swingby.proofs.prover.trajectories.violation import Violation
+from swingby.proofs.prover.trajectories.violation_check import confirm
 from tests.proofs.letters import a_i, alpha, ge, given, gt, le, t, v, v_start, w, x
 
 FULL_RANK = replace(tuple(candidates())[1], steps=3)
 
 
-class Short(Runs):
+class Short(TrajectoryRuns):
     """Three steps of one instance, and none at random: what is not refuted stays undecided."""
 
     candidates = (FULL_RANK,)
@@ -45,9 +46,9 @@ SHRINKS = diagonal(le(v, v_start))
 
 def test_z3_alone_proves_nothing(monkeypatch):
     """2 alpha <= a_i is false for a_i = alpha, whatever z3 says."""
-    monkeypatch.setattr(dispatch, "opinion", lambda *_, **__: ("unsat", {}))
+    monkeypatch.setattr(proof_strategies, "check_with_z3", lambda *_, **__: ("unsat", {}))
     sequent = Sequent((Relation(alpha, a_i, "<="),), Relation(2 * alpha, a_i, "<="))
-    attempt = dispatch.by_certificate(sequent)
+    attempt = proof_strategies.by_certificate(sequent)
     assert not attempt.proved
     assert any("no proof by itself" in line for line in attempt.tried)
 
@@ -72,8 +73,8 @@ def test_a_side_that_cancels_is_told_from_its_rounding():
 
 def test_a_box_whose_edge_touches_zero_proves_no_strict_goal():
     """On [0, 1], x >= 0 and not x > 0."""
-    zero, one = sympy.Integer(0), sympy.Integer(1)
-    box = (Relation(zero, x, "<="), Relation(x, one, "<="))
+    zero, unity = sympy.Integer(0), sympy.Integer(1)
+    box = (Relation(zero, x, "<="), Relation(x, unity, "<="))
     assert prove_on_boxes(Sequent(box, Relation(zero, x, "<=")))[0]
     assert not prove_on_boxes(Sequent(box, Relation(zero, x, "<")))[0]
 
@@ -81,16 +82,16 @@ def test_a_box_whose_edge_touches_zero_proves_no_strict_goal():
 @pytest.mark.parametrize("dynamics", ["euler", "gd"])
 def test_a_violation_needs_the_second_ball_run(monkeypatch, dynamics):
     """W(0) in place of every later state of the second run: it shows no violation."""
-    found = judge.judge_trajectory(SHRINKS, runs=Short()).parts[dynamics]
-    assert found.verdict == "refuted"
-    states_at = judge.states_at
+    decision = decide_trajectory(SHRINKS, runs=Short()).parts[dynamics]
+    assert decision.verdict == "refuted"
+    states_at = trajectory_runs.states_at
 
     def standing_still(instance, rule, bits, steps):
         return dict.fromkeys(steps, states_at(instance, rule, bits, {0})[0])
 
-    monkeypatch.setattr(judge, "states_at", standing_still)
-    found = judge.judge_trajectory(SHRINKS, runs=Short()).parts[dynamics]
-    assert found.verdict == "undecided"
+    monkeypatch.setattr(trajectory_runs, "states_at", standing_still)
+    decision = decide_trajectory(SHRINKS, runs=Short()).parts[dynamics]
+    assert decision.verdict == "undecided"
 
 
 def test_a_violation_needs_the_hypotheses_and_disjoint_balls():
@@ -100,8 +101,8 @@ def test_a_violation_needs_the_hypotheses_and_disjoint_balls():
 
         def confirmed(claim):
             relation = claim.conclusion.relation
-            seen = Violation(relation, 0, 0, 0, 1, 1.0, None)
-            return confirm(claim, seen, FULL_RANK, run.states)
+            violation = Violation(relation, 0, 0, 0, 1, 1.0, None)
+            return confirm(claim, violation, FULL_RANK, run.states)
 
         assert confirmed(SHRINKS) is not None
         assert confirmed(diagonal(le(v, v))) is None
@@ -130,6 +131,6 @@ def test_the_key_of_a_verdict_covers_every_module_of_the_provers(monkeypatch):
     assert len(sources) > 20
     assert sources <= read
     assert {
-        root / f"{one}.py"
-        for one in ("theory/balls", "proofs/language/claim", "theory/assumptions")
+        root / f"{module}.py"
+        for module in ("theory/balls", "proofs/language/claim", "theory/assumptions")
     } <= read

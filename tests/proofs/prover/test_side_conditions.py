@@ -13,14 +13,17 @@ from swingby.errors import InvalidInput
 from swingby.proofs.language.claim import Claim, Given
 from swingby.proofs.language.conclusions import FlowSolution
 from swingby.proofs.language.reader import Proof
-from swingby.proofs.prover.algebra.algebraic_claims import judge_solution
+from swingby.proofs.prover.algebra.algebraic_claims import decide_solution
 from swingby.proofs.prover.evidence import TAUTOLOGY
-from swingby.proofs.prover.prove import judge
-from swingby.proofs.prover.scalar import scalar_claims as dispatch
-from swingby.proofs.prover.scalar.laurent import ONE, Atom, Constraint, PolynomialProblem, multiply
+from swingby.proofs.prover.prove import decide
+from swingby.proofs.prover.scalar import proof_strategies, scalar_claims
+from swingby.proofs.prover.scalar.laurent import ONE, multiply
+from swingby.proofs.prover.scalar.polynomial_problem import Atom, Constraint, PolynomialProblem
 from swingby.proofs.prover.scalar.positivity_certificate import verify
-from swingby.proofs.prover.scalar.relation import Sequent, conditions, relation_from, resolved
-from swingby.proofs.prover.scalar.scalar_claims import judge_scalar
+from swingby.proofs.prover.scalar.preparation import resolve_definitions
+from swingby.proofs.prover.scalar.relation import Sequent, relation_from
+from swingby.proofs.prover.scalar.scalar_claims import decide_scalar
+from swingby.proofs.prover.scalar.side_conditions import definedness_conditions
 from swingby.proofs.prover.scalar.squares import sum_of_squares
 from swingby.theory.budget import budget
 from swingby.theory.search_time import OutOfTime, seconds_left
@@ -33,8 +36,8 @@ ne = sympy.Ne
 
 
 def claim(conclusion, *hypotheses, **options):
-    given = tuple(Given(hypothesis, "case") for hypothesis in hypotheses)
-    return Claim("line", "step", "", conclusion, given, **options)
+    premises = tuple(Given(hypothesis, "case") for hypothesis in hypotheses)
+    return Claim("line", "step", "", conclusion, premises, **options)
 
 
 def times(*factors):
@@ -44,18 +47,18 @@ def times(*factors):
 def test_what_is_cancelled_is_judged_first():
     """x y (1/y) = x has no left side at y = 0."""
     line = eq(times(x, y, 1 / y), x)
-    judged = judge_scalar(claim(line))
+    judged = decide_scalar(claim(line))
     assert (judged.verdict, judged.witness.values["y"]) == ("refuted", "0")
     assert "not defined" in judged.method
     for hypothesis in (gt(y, 0), lt(y, 0), ne(y, 0)):
-        judged = judge_scalar(claim(line, hypothesis))
+        judged = decide_scalar(claim(line, hypothesis))
         assert judged.verdict == "proved", hypothesis
-        assert any("defined, as y != 0" in one for one in judged.evidence)
+        assert any("defined, as y != 0" in reason for reason in judged.evidence)
 
 
 def test_a_definition_is_cancelled_neither():
     """z = y/y, in which y may be zero."""
-    judged = judge_scalar(claim(eq(z, 1), where=((z, times(y, 1 / y)),)))
+    judged = decide_scalar(claim(eq(z, 1), where=((z, times(y, 1 / y)),)))
     assert judged.verdict == "refuted"
 
 
@@ -70,20 +73,20 @@ def test_a_definition_is_cancelled_neither():
 )
 def test_a_definition_that_another_cancels_is_needed_still(definitions, line, undefined_at):
     """With y = 1/x and z = x y, z = 1 is a claim about x != 0 only."""
-    judged = judge_scalar(claim(line, where=definitions))
+    judged = decide_scalar(claim(line, where=definitions))
     assert judged.verdict == "refuted"
     assert "not defined" in judged.method
     assert judged.witness.values == {"x": undefined_at}
-    assert judge_scalar(claim(line, gt(x, 0), where=definitions)).verdict == "proved"
+    assert decide_scalar(claim(line, gt(x, 0), where=definitions)).verdict == "proved"
 
 
 def test_a_line_that_is_not_shown_to_be_defined_is_not_proved(monkeypatch):
     """Without a verdict on x - 3 != 0, the line is left open."""
     line = claim(eq(times(1 + x**2, 1 / (1 + x**2), z), z))
-    assert judge_scalar(line).verdict == "proved"
-    monkeypatch.setattr(dispatch, "counterexample", lambda *_, **__: None)
-    monkeypatch.setattr(dispatch, "confirm", lambda *_: None)
-    judged = judge_scalar(claim(eq(times(x - 3, 1 / (x - 3)), 1)))
+    assert decide_scalar(line).verdict == "proved"
+    monkeypatch.setattr(scalar_claims, "counterexample", lambda *_, **__: None)
+    monkeypatch.setattr(scalar_claims, "confirm", lambda *_: None)
+    judged = decide_scalar(claim(eq(times(x - 3, 1 / (x - 3)), 1)))
     assert judged.verdict == "undecided"
     assert "needs to be defined" in judged.tried[1]
 
@@ -91,16 +94,16 @@ def test_a_line_that_is_not_shown_to_be_defined_is_not_proved(monkeypatch):
 def test_a_power_that_has_a_value_at_zero_is_not_refuted_there():
     """x^(1/3) is 0 at 0, also where the exponent is written as 1 * 3^-1; x^y may be."""
     third = times(sympy.Integer(1), sympy.Pow(3, -1, evaluate=False))
-    judged = judge_scalar(claim(ge(sympy.Pow(x, third, evaluate=False), 0), ge(x, 0)), seconds=20)
+    judged = decide_scalar(claim(ge(sympy.Pow(x, third, evaluate=False), 0), ge(x, 0)), seconds=20)
     assert judged.verdict != "refuted"
-    judged = judge_scalar(claim(ge(x**p, 0), ge(x, 0)), seconds=4)
+    judged = decide_scalar(claim(ge(x**p, 0), ge(x, 0)), seconds=4)
     assert judged.verdict == "undecided"
 
 
 def test_a_division_by_zero_itself_is_refused():
     nothing = sympy.Pow(sympy.Integer(0), -1, evaluate=False)
     with pytest.raises(InvalidInput, match="real"):
-        judge_scalar(claim(eq(x, 1), eq(times(x, nothing), 1)))
+        decide_scalar(claim(eq(x, 1), eq(times(x, nothing), 1)))
 
 
 @pytest.mark.parametrize(
@@ -109,13 +112,13 @@ def test_a_division_by_zero_itself_is_refused():
 )
 def test_circular_definitions_are_refused(where):
     with pytest.raises(InvalidInput, match="must"):
-        judge_scalar(claim(ge(x**2, 0), where=where))
+        decide_scalar(claim(ge(x**2, 0), where=where))
 
 
 def test_definitions_are_put_in_at_any_depth():
     names = sympy.symbols("c0:20")
     where = tuple(zip(names, (*names[1:], sympy.Integer(7)), strict=True))
-    assert set(resolved(where).values()) == {sympy.Integer(7)}
+    assert set(resolve_definitions(where).values()) == {sympy.Integer(7)}
 
 
 @pytest.mark.parametrize(
@@ -124,23 +127,23 @@ def test_definitions_are_put_in_at_any_depth():
 )
 def test_numbers_have_to_be_exact_and_real(number, message):
     with pytest.raises(InvalidInput, match=message):
-        judge_scalar(claim(sympy.Le(p, number + 0 * p, evaluate=False)))
+        decide_scalar(claim(sympy.Le(p, number + 0 * p, evaluate=False)))
 
 
 def test_one_name_means_one_letter():
     with pytest.raises(InvalidInput, match="one thing"):
-        judge_scalar(claim(ge(sympy.Symbol("p"), 0), ge(p, 1)))
+        decide_scalar(claim(ge(sympy.Symbol("p"), 0), ge(p, 1)))
 
 
 @pytest.mark.parametrize("part", [sympy.sin(x), sympy.ceiling(x), sympy.Function("f")(x)])
 def test_what_no_prover_knows_is_undecided(part):
-    judged = judge_scalar(claim(le(part, part + 1)))
+    judged = decide_scalar(claim(le(part, part + 1)))
     assert judged.verdict == "undecided"
     assert str(part) in judged.tried[0]
 
 
 def test_a_root_of_a_negative_number_is_undecided():
-    judged = judge_scalar(claim(eq(sympy.Pow(-p, sympy.Rational(1, 2), evaluate=False), 0)))
+    judged = decide_scalar(claim(eq(sympy.Pow(-p, sympy.Rational(1, 2), evaluate=False), 0)))
     reason = "no prover knows the root of a negative number"
     assert (judged.verdict, judged.tried) == ("undecided", (reason,))
 
@@ -148,7 +151,7 @@ def test_a_root_of_a_negative_number_is_undecided():
 def test_a_hypothesis_without_a_value_in_a_case_is_no_hypothesis():
     """In the case y = 0, x/y = 1 has no sides; 0/z has no value at z = 0."""
     conclusion = eq(sympy.Add(x / y, times(0, 1 / z), evaluate=False), 1)
-    judged = judge_scalar(claim(conclusion, eq(x / y, 1)))
+    judged = decide_scalar(claim(conclusion, eq(x / y, 1)))
     assert (judged.verdict, judged.witness.values["z"]) == ("refuted", "0")
 
 
@@ -180,11 +183,11 @@ def test_a_hypothesis_without_a_value_in_a_case_is_no_hypothesis():
 )
 def test_an_algebraic_line_is_refuted_only_where_its_hypotheses_hold(hypotheses, line, verdict):
     letters = "use matrices\nletters positive: q_0\nletters integer: m\nletters real: r\n"
-    made = Proof(f"{letters}step 1: a line\n  {hypotheses}\n  then {line}")["1"]
-    judged = judge(made)
+    claim_of_file = Proof(f"{letters}step 1: a line\n  {hypotheses}\n  then {line}")["1"]
+    judged = decide(claim_of_file)
     assert judged.verdict == verdict
-    shown = {"undecided": judged.tried, "refuted": judged.witness, "proved": judged.evidence}
-    assert shown[verdict]
+    grounds = {"undecided": judged.tried, "refuted": judged.witness, "proved": judged.evidence}
+    assert grounds[verdict]
 
 
 @pytest.mark.parametrize(
@@ -195,29 +198,29 @@ def test_an_algebraic_line_is_refuted_only_where_its_hypotheses_hold(hypotheses,
     ],
 )
 def test_an_index_is_a_letter_of_whole_numbers(line):
-    judged = judge(Proof(f"use matrices\nletters real: h\nstep 1: a line\n  then {line}")["1"])
+    judged = decide(Proof(f"use matrices\nletters real: h\nstep 1: a line\n  then {line}")["1"])
     assert judged.verdict == "undecided"
     assert "must be a letter for a whole number" in judged.tried[0]
 
 
 def test_an_unknown_quantifier_is_refused():
     with pytest.raises(InvalidInput, match="quantifier"):
-        judge_scalar(claim(ge(x, 0), quantifier="for some"))
+        decide_scalar(claim(ge(x, 0), quantifier="for some"))
 
 
 def test_tautologies_are_called_so():
-    assert judge_scalar(claim(eq(x, x))).method == TAUTOLOGY
-    assert judge_scalar(claim(eq(sympy.S.Zero, 0))).method == TAUTOLOGY
-    assert judge_scalar(claim(le(x, y), le(x, y))).method == TAUTOLOGY
-    assert judge_scalar(claim(eq(z, x + y), where=((z, x + y),))).method == TAUTOLOGY
-    assert judge_scalar(claim(eq((x + y) ** 2, x**2 + 2 * x * y + y**2))).method != TAUTOLOGY
-    assert judge_scalar(claim(lt(x, x))).verdict == "refuted"
+    assert decide_scalar(claim(eq(x, x))).method == TAUTOLOGY
+    assert decide_scalar(claim(eq(sympy.S.Zero, 0))).method == TAUTOLOGY
+    assert decide_scalar(claim(le(x, y), le(x, y))).method == TAUTOLOGY
+    assert decide_scalar(claim(eq(z, x + y), where=((z, x + y),))).method == TAUTOLOGY
+    assert decide_scalar(claim(eq((x + y) ** 2, x**2 + 2 * x * y + y**2))).method != TAUTOLOGY
+    assert decide_scalar(claim(lt(x, x))).verdict == "refuted"
 
 
 def test_a_proved_line_shows_a_model_or_says_that_none_is_known():
-    judged = judge_scalar(claim(ge(x + y, 2), ge(x, 1), ge(y, 1)))
+    judged = decide_scalar(claim(ge(x + y, 2), ge(x, 1), ge(y, 1)))
     assert judged.evidence[-1].startswith("its hypotheses hold at x = ")
-    judged = judge_scalar(claim(gt(x, sympy.Rational(7, 5)), eq(x**2, 2), gt(x, 0)))
+    judged = decide_scalar(claim(gt(x, sympy.Rational(7, 5)), eq(x**2, 2), gt(x, 0)))
     assert judged.verdict == "proved"
     assert judged.evidence[-1] == "no point that meets its hypotheses is known"
     assert not any("at 0 points" in line for line in judged.evidence)
@@ -225,21 +228,21 @@ def test_a_proved_line_shows_a_model_or_says_that_none_is_known():
 
 def test_witnesses_respect_what_sympy_assumes_of_letters():
     """A positive letter is positive also where an equation gives it; an integer is whole."""
-    assert judge_scalar(claim(lt(p, 1), eq(p + q, 1))).verdict == "proved"
+    assert decide_scalar(claim(lt(p, 1), eq(p + q, 1))).verdict == "proved"
     for line in (ge(whole**2, whole), ge(whole**2, -whole)):
-        judged = judge_scalar(claim(line))
+        judged = decide_scalar(claim(line))
         # check.py does not know that a letter is whole
         assert (judged.verdict, judged.proof) == ("proved", ())
     wrong = ge(2 * whole**2, 3 * whole)
-    assert judge_scalar(claim(wrong), seconds=10).verdict == "refuted"
-    assert not dispatch.by_whole_numbers(Sequent((), relation_from(wrong))).proved
-    assert judge_scalar(claim(ge(whole, 0))).verdict == "refuted"
+    assert decide_scalar(claim(wrong), seconds=10).verdict == "refuted"
+    assert not proof_strategies.by_whole_numbers(Sequent((), relation_from(wrong))).proved
+    assert decide_scalar(claim(ge(whole, 0))).verdict == "refuted"
     below = sympy.Symbol("b", negative=True)
-    assert judge_scalar(claim(lt(below, 0))).verdict == "proved"
+    assert decide_scalar(claim(lt(below, 0))).verdict == "proved"
 
 
 def test_every_search_ends_with_its_budget():
-    judged = judge_scalar(claim(gt(sympy.exp(x), sympy.E * x)), seconds=0.4)
+    judged = decide_scalar(claim(gt(sympy.exp(x), sympy.E * x)), seconds=0.4)
     assert judged.verdict == "undecided"
     assert any("ran out" in line for line in judged.tried)
     with budget(-1), pytest.raises(OutOfTime):
@@ -252,7 +255,7 @@ def test_a_solution_that_divides_by_a_rate_needs_the_rate():
     body = (start + 1 / a) * sympy.exp(a * t) - 1 / a
 
     def judged(*cases):
-        return judge_solution(claim(FlowSolution(body, (a, sympy.Integer(1)), start, t, cases)))
+        return decide_solution(claim(FlowSolution(body, (a, sympy.Integer(1)), start, t, cases)))
 
     assert judged(("a > 0", ())).verdict == "proved"
     assert judged(("", ())).witness.values["a"] == "0"
@@ -263,22 +266,22 @@ ATOMS = (Atom("x", "real", x), Atom("y", "real", y))
 
 
 def problem(goal, *constraints, kind=">="):
-    made = tuple(Constraint(found, sign) for found, sign in constraints)
-    return PolynomialProblem(ATOMS, made, Constraint(goal, kind))
+    facts = tuple(Constraint(polynomial, sign) for polynomial, sign in constraints)
+    return PolynomialProblem(ATOMS, facts, Constraint(goal, kind))
 
 
 def test_squares_are_verified_exactly():
     """(x - y/2)^2 + 3/4 y^2; with another weight, or without the square, it is no certificate."""
     X, Y = ((0, 1),), ((1, 1),)
     square = {((0, 2),): Fraction(1), ((0, 1), (1, 1)): Fraction(-1), ((1, 2),): Fraction(1)}
-    found = sum_of_squares(problem(square))
-    assert found is not None
-    assert verify(found)
-    (weight, piece), *rest = found.pieces
-    assert not verify(replace(found, pieces=((weight + 1, piece), *rest)))
-    other = replace(piece, square={X: Fraction(1), Y: Fraction(1)})
-    assert not verify(replace(found, pieces=((weight, other), *rest)))
-    assert not verify(replace(found, pieces=((weight, replace(piece, square=ONE)), *rest)))
+    certificate = sum_of_squares(problem(square))
+    assert certificate is not None
+    assert verify(certificate)
+    (weight, piece), *rest = certificate.pieces
+    assert not verify(replace(certificate, pieces=((weight + 1, piece), *rest)))
+    wrong = replace(piece, square={X: Fraction(1), Y: Fraction(1)})
+    assert not verify(replace(certificate, pieces=((weight, wrong), *rest)))
+    assert not verify(replace(certificate, pieces=((weight, replace(piece, square=ONE)), *rest)))
     assert sum_of_squares(problem(multiply(square, {X: Fraction(1)}))) is None
     assert sum_of_squares(problem(square, kind=">")) is None
 
@@ -290,7 +293,10 @@ def test_squares_are_found_where_the_least_eigenvalue_is_two():
 
 
 def test_roots_and_logarithms_have_conditions():
-    found = [
-        str(one) for one in conditions(sympy.sqrt(x) + sympy.log(y) + z ** sympy.Rational(-1, 2))
+    needed = [
+        str(condition)
+        for condition in definedness_conditions(
+            sympy.sqrt(x) + sympy.log(y) + z ** sympy.Rational(-1, 2)
+        )
     ]
-    assert set(found) == {"0 <= x", "0 < y", "0 < z"}
+    assert set(needed) == {"0 <= x", "0 < y", "0 < z"}

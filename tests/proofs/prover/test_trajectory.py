@@ -17,16 +17,17 @@ from swingby.proofs.language.claim import AlongTrajectory
 from swingby.proofs.language.claims import by_id
 from swingby.proofs.prover.trajectories import instances, violation
 from swingby.proofs.prover.trajectories.instances import random_instance
-from swingby.proofs.prover.trajectories.trajectory_claims import (
-    Runs,
+from swingby.proofs.prover.trajectories.signed_log import from_floats
+from swingby.proofs.prover.trajectories.trajectory_claims import decide_trajectory
+from swingby.proofs.prover.trajectories.trajectory_letters import RecordedPath
+from swingby.proofs.prover.trajectories.trajectory_runs import (
+    TrajectoryRuns,
     ball_run,
-    confirm,
     float_run,
-    judge_trajectory,
-    meets,
     states_at,
 )
-from swingby.proofs.prover.trajectories.violation import Recorded, Violation, from_floats, scan
+from swingby.proofs.prover.trajectories.violation import Violation, scan
+from swingby.proofs.prover.trajectories.violation_check import confirm, meets_hypotheses
 from swingby.simulate.run import simulate
 from swingby.theory.assumptions import K, P
 from swingby.theory.initial import Scaled
@@ -39,7 +40,7 @@ RANK_ONE, FULL_RANK, FAR_APART, ONE_SMALL, MANY_STEPS, DELAYED = instances.candi
 
 @pytest.fixture(scope="module")
 def runs():
-    return Runs()
+    return TrajectoryRuns()
 
 
 def with_relation(claim, relation):
@@ -49,7 +50,7 @@ def with_relation(claim, relation):
 def test_every_structured_instance_satisfies_the_assumptions():
     for instance in instances.candidates():
         assert instance.is_admissible(), instance.name
-    assert [len(one.signal) for one in instances.candidates()] == [2, 2, 2, 3, 2, 3]
+    assert [len(candidate.signal) for candidate in instances.candidates()] == [2, 2, 2, 3, 2, 3]
     # Outside: eta above 1/(180 max a), and a W(0) with an entry below omega in size.
     assert not replace(RANK_ONE, eta=Fraction(1, 719)).is_admissible()
     spoiled = ((Fraction(1), Fraction(1)), (Fraction(1), Fraction(10**9)))
@@ -67,8 +68,8 @@ def test_random_instances_lie_inside_the_assumptions(d, degenerate):
     drawn = random_instance(np.random.default_rng(d), d, degenerate=degenerate)
     assert drawn.is_admissible()
     assert (drawn.pivot_share < Fraction(1, 10)) is degenerate
-    assert meets(by_id("Lemma D.5").repair, drawn) is not degenerate
-    assert meets(by_id("Lemma D.5"), drawn)
+    assert meets_hypotheses(by_id("Lemma D.5").repair, drawn) is not degenerate
+    assert meets_hypotheses(by_id("Lemma D.5"), drawn)
 
 
 def test_signed_logarithms_agree_with_floats():
@@ -76,10 +77,10 @@ def test_signed_logarithms_agree_with_floats():
     x, y = sympy.symbols("x y", real=True)
     expression = sympy.Max(sympy.Abs(x) * sympy.exp(y) - 3 * x**3, x / y) + sympy.log(y) ** 2
     values = {"x": np.array([-2.0, -0.1, 0.3, 5.0]), "y": np.array([0.2, 3.0, 1.5, 0.7])}
-    found = violation.evaluate(expression, {k: from_floats(v) for k, v in values.items()})
+    evaluated = violation.evaluate(expression, {k: from_floats(v) for k, v in values.items()})
     X, Y = values["x"], values["y"]
     expected = np.maximum(np.abs(X) * np.exp(Y) - 3 * X**3, X / Y) + np.log(Y) ** 2
-    np.testing.assert_allclose(found.floats(), expected, rtol=1e-12)
+    np.testing.assert_allclose(evaluated.floats(), expected, rtol=1e-12)
 
 
 @functools.cache
@@ -87,7 +88,7 @@ def slack(relation):
     """Names of the letters, and the larger minus the smaller side as a function of them."""
     letters = sorted(relation.free_symbols, key=str)
     more = relation.gts - relation.lts
-    return [str(one) for one in letters], sympy.lambdify(letters, more, "math")
+    return [str(letter) for letter in letters], sympy.lambdify(letters, more, "math")
 
 
 def all_pairs(claim, instance, recorded, lam=None):
@@ -108,11 +109,11 @@ def all_pairs(claim, instance, recorded, lam=None):
         for start in range(len(steps)):
             anchor = {"w_ij(t_0)": W[start, i, j], "w_ii(t_0)": W[start, i, i]}
             anchor |= {"t_0": float(steps[start]), "a_i": float(instance.signal[i])}
-            if not all(holds(one, **anchor) for one in conclusion.when):
+            if not all(holds(condition, **anchor) for condition in conclusion.when):
                 continue
             for step in range(start, len(steps)):
                 now = {"w_ij(t)": W[step, i, j], "w_ii(t)": W[step, i, i], "t": float(steps[step])}
-                if not all(holds(one, **now) for one in conclusion.during):
+                if not all(holds(condition, **now) for condition in conclusion.during):
                     break
                 if not holds(conclusion.relation, **anchor, **now):
                     return True
@@ -126,24 +127,26 @@ def test_the_tightest_anchor_finds_what_all_pairs_find(claim):
     low = 0.8 if claim is by_id("Lemma D.6") else 0.05
     instance = replace(FULL_RANK, omega=Fraction(1, 100))
     instance = replace(instance, constants=replace(instance.constants, log10_P=Fraction(1)))
-    found = set()
+    outcomes = set()
     for _ in range(24):
         W = low + np.abs(np.cumsum(rng.normal(0.04, 0.04, size=(14, 2, 2)), axis=0))
         W = (W + W.transpose(0, 2, 1)) / 2
-        recorded = Recorded(np.arange(14) * 20, from_floats(W))
-        seen = scan(claim, instance, recorded) is not None
+        recorded = RecordedPath(np.arange(14) * 20, from_floats(W))
+        violated = scan(claim, instance, recorded) is not None
         values = (Fraction(1, 2), Fraction(9, 10)) if claim is by_id("D.36") else (None,)
-        assert seen == any(all_pairs(claim, instance, recorded, lam) for lam in values)
-        found.add(seen)
-    assert found == {True, False}
+        assert violated == any(all_pairs(claim, instance, recorded, lam) for lam in values)
+        outcomes.add(violated)
+    assert outcomes == {True, False}
 
 
 def test_an_anchor_is_read_at_t_0_and_refused_on_the_side_of_time_t():
-    recorded = Recorded(np.arange(3), from_floats(np.multiply.outer([3, 2, 1], np.ones((2, 2)))))
+    recorded = RecordedPath(
+        np.arange(3), from_floats(np.multiply.outer([3, 2, 1], np.ones((2, 2))))
+    )
     before, now = (sympy.Symbol(f"w_jj({at})", real=True) for at in ("t_0", "t"))
     rising = AlongTrajectory(the.le(before, now), "all")
-    found = scan(replace(by_id("Lemma D.6"), conclusion=rising), FULL_RANK, recorded)
-    assert (found.anchor, found.step) == (0, 2)
+    violated = scan(replace(by_id("Lemma D.6"), conclusion=rising), FULL_RANK, recorded)
+    assert (violated.anchor, violated.step) == (0, 2)
     mixed = AlongTrajectory(the.le(the.w * the.w_anchor, 1), "all")
     with pytest.raises(TypeError, match="one side"):
         scan(replace(by_id("Lemma D.6"), conclusion=mixed), FULL_RANK, recorded)
@@ -162,11 +165,11 @@ def test_the_constant_of_lemma_five_decides_it():
     recorded = float_run(FULL_RANK, "gd")
     assert scan(by_id("Lemma D.5"), FULL_RANK, recorded) is None
     halved = with_relation(by_id("Lemma D.5"), the.le(the.v, (1 + 2 / K) / 2))
-    found = scan(halved, FULL_RANK, recorded)
-    assert found is not None
-    assert found.i == found.j
+    violated = scan(halved, FULL_RANK, recorded)
+    assert violated is not None
+    assert violated.i == violated.j
     # A clear violation is preferred to the first one: a factor of two is never reached here.
-    assert found.excess == pytest.approx(np.log(1 / 0.55), rel=1e-3)
+    assert violated.excess == pytest.approx(np.log(1 / 0.55), rel=1e-3)
 
 
 def test_until_ends_the_promise():
@@ -181,37 +184,37 @@ def test_lemma_five_is_refuted_under_euler_and_its_witness_runs_again(runs):
     longer = ("D.36", "Lemma D.7") if FULL else ()
     claims = {name: by_id(name) for name in ("Lemma D.5", "Corollary D.1", *longer)}
     shared = RankOne()
-    found = {name: judge_trajectory(claim, runs=shared) for name, claim in claims.items()}
-    judged = found["Lemma D.5"]
+    decisions = {name: decide_trajectory(claim, runs=shared) for name, claim in claims.items()}
+    judged = decisions["Lemma D.5"]
     assert judged.verdict == "refuted"
     # As files, by the standard library: short trajectories are followed once more, in fixed point;
     # of the long ones it is told what balls say.
-    known, told, steps = {}, {}, {}
-    made = [
+    cache, ball_states, steps = {}, {}, {}
+    contents = [
         content
         for name, claim in claims.items()
         for content in dict(
-            files(SimpleNamespace(id=name, about="", statement=claim, **vars(found[name])))
+            files(SimpleNamespace(id=name, about="", statement=claim, **vars(decisions[name])))
         ).values()
     ]
-    assert len(made) == 3 + len(longer)
-    for content in made:
+    assert len(contents) == 3 + len(longer)
+    for content in contents:
         along = check_witness.Along(content["run"])
         if along.end < 20_000:
             steps.setdefault(along.key, set()).update(along.steps)
             continue
         states = states_at(RANK_ONE, content["run"]["dynamics"], 768, along.steps)
-        entries = {t: [list(map(bounds, row)) for row in one.W] for t, one in states.items()}
-        told[along.key] = 768, along.end, entries
-        assert check_witness.judge(content, None, told) == ""
-    short = [one for one in made if one["run"]["t"] < 20_000]
-    assert [check_witness.judge(content, steps, known) for content in short] == [""] * len(short)
-    assert (len(known), len(told)) == (2, 1)
+        entries = {t: [list(map(bounds, row)) for row in state.W] for t, state in states.items()}
+        ball_states[along.key] = 768, along.end, entries
+        assert check_witness.judge(content, None, ball_states) == ""
+    short = [content for content in contents if content["run"]["t"] < 20_000]
+    assert [check_witness.judge(content, steps, cache) for content in short] == [""] * len(short)
+    assert (len(cache), len(ball_states)) == (2, 1)
     assert judged.parts["gd"].verdict == "undecided"
-    part = judged.parts["euler"]
-    values = part.witness.values
+    decision = judged.parts["euler"]
+    values = decision.witness.values
     assert values["omega"] == "1e-80"
-    assert len(part.witness.checked) == 3
+    assert len(decision.witness.checked) == 3
     # The float kernels, from the numbers of the witness alone.
     signal = [Fraction(a) for a in values["a"].split(", ")]
     entries = {name: float(Fraction(value)) for name, value in values.items() if "/omega" in name}
@@ -225,8 +228,8 @@ def test_lemma_five_is_refuted_under_euler_and_its_witness_runs_again(runs):
     )
     i = int(values["i"]) - 1
     assert run.W[-1, i, i] < 0
-    assert run.W[-1, i, i] == pytest.approx(float(part.witness.left), rel=1e-6)
-    assert float(part.witness.right) == 0
+    assert run.W[-1, i, i] == pytest.approx(float(decision.witness.left), rel=1e-6)
+    assert float(decision.witness.right) == 0
 
 
 def bounds(entry):
@@ -235,7 +238,7 @@ def bounds(entry):
     return tuple(middle + side * abs(middle) * Decimal("1e-20") for side in (-1, 1))
 
 
-class RankOne(Runs):
+class RankOne(TrajectoryRuns):
     """Runs of one instance, and none at random: what is not refuted stays undecided."""
 
     candidates = (RANK_ONE if FULL else replace(RANK_ONE, steps=25_000),)
@@ -245,17 +248,17 @@ class RankOne(Runs):
 def test_lemma_one_fails_for_a_well_conditioned_start(runs):
     # w_23(0) = omega, but w_23 - w_12 w_13 / w_11 = -7 omega takes over under both maps.
     assert ONE_SMALL.pivot_share > Fraction(1, 2)
-    found = ball_run(replace(ONE_SMALL, steps=80_000), "gd")
-    violation = scan(by_id("D.11"), ONE_SMALL, found.recorded)
+    run = ball_run(replace(ONE_SMALL, steps=80_000), "gd")
+    violation = scan(by_id("D.11"), ONE_SMALL, run.recorded)
     assert (violation.i, violation.j) == (1, 2)
-    assert scan(by_id("D.11").repair, ONE_SMALL, found.recorded) is None
+    assert scan(by_id("D.11").repair, ONE_SMALL, run.recorded) is None
     with flint.ctx.workprec(ONE_SMALL.bits):
-        assert confirm(by_id("D.11"), violation, ONE_SMALL, found.states) is not None
+        assert confirm(by_id("D.11"), violation, ONE_SMALL, run.states) is not None
         # What holds is not confirmed as broken, whatever a scan says.
         start = Violation(violation.relation, 1, 2, 0, 50, 1.0, None)
-        assert confirm(by_id("D.11"), start, ONE_SMALL, found.states) is None
+        assert confirm(by_id("D.11"), start, ONE_SMALL, run.states) is None
         # A hypothesis that the instance does not meet takes the witness away.
         pivot_share = sympy.Symbol("pi_k(0)/w_kk(0)", nonnegative=True)
         more = the.given("case", the.ge(pivot_share, sympy.Rational(3, 5)))
         claim = replace(by_id("D.11"), given=more)
-        assert confirm(claim, violation, ONE_SMALL, found.states) is None
+        assert confirm(claim, violation, ONE_SMALL, run.states) is None

@@ -1,1 +1,1 @@
-"""Identities between matrices and between expectations: words in general, entries one by one."""
+"""Identities between matrices and between expectations: words in general, entries in each case."""

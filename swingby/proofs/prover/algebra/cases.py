@@ -38,7 +38,7 @@ from swingby.proofs.prover.algebra.words import Unsupported
 from swingby.theory.assumptions import d
 
 #: Signal positive, signal zero inside [s], or a free direction.
-STATES = ("positive", "zero", "outside")
+_STATES = ("positive", "zero", "outside")
 #: Label of an index that equals no free index, and the index of a sum inside a word.
 OTHER, INNER = "other", sympy.Symbol("r", integer=True, positive=True)
 
@@ -50,14 +50,14 @@ def agree(left: Any, right: Any, *, symmetric: bool = False, square: bool = Fals
     """
     difference = left - right
     for pattern in patterns(difference, symmetric=symmetric, square=square):
-        value = _settled(evaluate(difference, pattern), pattern)
+        value = _count_summands(evaluate(difference, pattern), pattern)
         if sympy.cancel(sympy.together(value)) != 0:
             return False
     return True
 
 
 def entry_of(expression: Any) -> Any:
-    """Entry (i, j) of a polynomial in matrices, or its value where it is a number."""
+    """Entry (i, j) of a polynomial in matrices, or its value if it is a number."""
     total = sympy.Integer(0)
     for term in sympy.Add.make_args(sympy.expand(expression)):
         scalars, factors = term.args_cnc()
@@ -65,8 +65,8 @@ def entry_of(expression: Any) -> Any:
         for letter, power in (factor.as_base_exp() for factor in factors):
             if not (power.is_Integer and power > 0 and letter in {*LETTERS, I}):
                 raise Unsupported(f"no entries for {letter**power}")
-            for one in [letter] * int(power) if letter != I else []:
-                word[-1:] = [W] if word[-1:] == [U] and one == Ut else [*word[-1:], one]
+            for factor in [letter] * int(power) if letter != I else []:
+                word[-1:] = [W] if word[-1:] == [U] and factor == Ut else [*word[-1:], factor]
         total += sympy.Mul(*scalars) * _entry(tuple(word))
     return total
 
@@ -99,11 +99,11 @@ def _entry(word: tuple[Any, ...]) -> Any:
 
 
 @dataclass(frozen=True)
-class Pattern:
-    """One case: which indices are equal, and where they lie.
+class IndexPattern:
+    """A case of the argument: the indices that are equal, and the sets that hold them.
 
     `labels`: of every index that is bound; equal indices share one.
-    `states`: one of :data:`STATES` for every label; empty where no line speaks of [s].
+    `states`: one of :data:`_STATES` for every label; empty where no line speaks of [s].
     `symmetric`: w_ij = w_ji.
     `normal`: mean and variance of the Gaussian letters met so far.
     """
@@ -113,8 +113,8 @@ class Pattern:
     symmetric: bool
     normal: dict[Any, tuple[Any, Any]] = field(default_factory=dict)
 
-    def bind(self, index: Any, label: str) -> Pattern:
-        """The same case with one more index bound."""
+    def bind(self, index: Any, label: str) -> IndexPattern:
+        """The same case with a further index bound."""
         return replace(self, labels=self.labels | {index: label})
 
     @property
@@ -130,49 +130,51 @@ class Pattern:
 
 def patterns(
     expression: Any, *, symmetric: bool = False, square: bool = False
-) -> Iterator[Pattern]:
+) -> Iterator[IndexPattern]:
     """Every case that a formula in entries needs."""
-    bound = {one.args[1] for one in expression.atoms(sympy.Function) if _name(one) == "rest"}
-    free = {symbol for symbol in expression.free_symbols if symbol.is_integer} - bound - {cluster}
-    free |= {i, j} if bound else set()
-    indices = sorted(free, key=str)
+    bound = {node.args[1] for node in expression.atoms(sympy.Function) if _name(node) == "rest"}
+    unbound = (
+        {symbol for symbol in expression.free_symbols if symbol.is_integer} - bound - {cluster}
+    )
+    unbound |= {i, j} if bound else set()
+    indices = sorted(unbound, key=str)
     names = {str(base) for base in expression.atoms(sympy.IndexedBase)} & {"mu", "sigma"}
-    inside = any(_name(one) == "inside" for one in expression.atoms(sympy.Function))
+    inside = any(_name(node) == "inside" for node in expression.atoms(sympy.Function))
     located = bool(names) or inside or expression.has(s)
-    options = STATES[:2] if square else STATES
+    options = _STATES[:2] if square else _STATES
     for code in itertools.product(range(len(indices)), repeat=len(indices)):
-        if any(label > max(code[:place], default=-1) + 1 for place, label in enumerate(code)):
+        if any(label > max(code[:position], default=-1) + 1 for position, label in enumerate(code)):
             continue
         labels = dict(zip(indices, map(str, code), strict=True))
         distinct = sorted(set(labels.values())) if located else []
         for states in itertools.product(options, repeat=len(distinct)):
-            yield Pattern(labels, dict(zip(distinct, states, strict=True)), symmetric)
+            yield IndexPattern(labels, dict(zip(distinct, states, strict=True)), symmetric)
 
 
 def _name(operator: Any) -> str:
     return str(operator.func.__name__)
 
 
-def evaluate(expression: Any, pattern: Pattern) -> Any:
-    """The value of a formula in one case, with a marker for generic summands."""
+def evaluate(expression: Any, pattern: IndexPattern) -> Any:
+    """The value of a formula in a case, with a marker for generic summands."""
     if expression.is_Rational or expression.is_Symbol:
         return expression
     if isinstance(expression, sympy.Indexed):
         return _atom(expression, pattern)
     if expression.is_Add or expression.is_Mul or expression.is_Pow:
-        return expression.func(*(evaluate(part, pattern) for part in expression.args))
+        return expression.func(*(evaluate(argument, pattern) for argument in expression.args))
     name, labels = _name(expression), pattern.labels
     if name == "KroneckerDelta":
         return sympy.Integer(int(labels[expression.args[0]] == labels[expression.args[1]]))
     if name == "inside":
         return sympy.Integer(int(labels[expression.args[0]] in pattern.inside))
     if name == "Sum":
-        (index, lower, upper), *others = expression.limits
-        if others or lower != 1 or OTHER in labels.values() or upper not in (s, d, d_prime):
+        (index, lower, upper), *extra_limits = expression.limits
+        if extra_limits or lower != 1 or OTHER in labels.values() or upper not in (s, d, d_prime):
             raise Unsupported("a sum inside another, or not from 1 to a size of this kind")
         met = {s: pattern.inside, d: pattern.free, d_prime: []}[upper]
-        parts = [evaluate(expression.function, pattern.bind(index, label)) for label in met]
-        return sum(parts) + _rest(expression.function, index, upper, pattern)
+        summands = [evaluate(expression.function, pattern.bind(index, label)) for label in met]
+        return sum(summands) + _rest(expression.function, index, upper, pattern)
     if name == "rest":
         if set(labels) != set(labels) & {i, j}:
             raise Unsupported("the rest of a sum beside indices other than i and j")
@@ -183,7 +185,7 @@ def evaluate(expression: Any, pattern: Pattern) -> Any:
     raise Unsupported(f"no case analysis for {expression}")
 
 
-def _rest(body: Any, index: Any, upper: Any, pattern: Pattern) -> Any:
+def _rest(body: Any, index: Any, upper: Any, pattern: IndexPattern) -> Any:
     """The sum over the indices up to `upper` that equal no free index, behind a marker."""
     return _marker(upper) * evaluate(body, pattern.bind(index, OTHER))
 
@@ -192,7 +194,7 @@ def _marker(upper: Any) -> Any:
     return sympy.Symbol(f"sum_{upper}")
 
 
-def _atom(expression: Any, pattern: Pattern) -> Any:
+def _atom(expression: Any, pattern: IndexPattern) -> Any:
     base = str(expression.base)
     labels = [pattern.labels[index] for index in expression.indices]
     state = pattern.states.get(labels[0], "")
@@ -216,34 +218,34 @@ def _atom(expression: Any, pattern: Pattern) -> Any:
     return symbol
 
 
-def _settled(value: Any, pattern: Pattern) -> Any:
+def _count_summands(value: Any, pattern: IndexPattern) -> Any:
     """Count the summands without a generic index; the others keep their marker."""
     counts = {s: s - len(pattern.inside), d: d - len(pattern.free), d_prime: d_prime}
     markers = {_marker(upper): count for upper, count in counts.items()}
     total = sympy.Integer(0)
     for term in sympy.Add.make_args(sympy.expand(value)):
-        found = [symbol for symbol in markers if term.has(symbol)]
-        if len(found) > 1 or any(sympy.degree(term, symbol) != 1 for symbol in found):
+        present = [symbol for symbol in markers if term.has(symbol)]
+        if len(present) > 1 or any(sympy.degree(term, symbol) != 1 for symbol in present):
             raise Unsupported("a product of sums")
         total += term if _is_generic(term) else term.subs(markers)
     return total
 
 
-def _mean(body: Any, pattern: Pattern) -> Any:
-    """The mean of a formula over the cluster and the Gaussian letters, in one case."""
+def _mean(body: Any, pattern: IndexPattern) -> Any:
+    """The mean of a formula over the cluster and the Gaussian letters, in a case."""
     names = {str(base) for base in body.atoms(sympy.IndexedBase)}
     if "x" not in names and cluster not in body.free_symbols:
         return gaussian_mean(body, pattern)
     if not pattern.states:
         raise Unsupported("a cluster without a statement on [s]")
-    other = gaussian_mean(body, pattern.bind(cluster, OTHER))
-    if _is_generic(other):
+    other_mean = gaussian_mean(body, pattern.bind(cluster, OTHER))
+    if _is_generic(other_mean):
         raise Unsupported("a mean that depends on the other clusters one by one")
     met = [gaussian_mean(body, pattern.bind(cluster, label)) for label in pattern.inside]
-    return (sum(met) + (s - len(pattern.inside)) * other) / s
+    return (sum(met) + (s - len(pattern.inside)) * other_mean) / s
 
 
-def gaussian_mean(body: Any, pattern: Pattern) -> Any:
+def gaussian_mean(body: Any, pattern: IndexPattern) -> Any:
     """The mean of a formula over its Gaussian letters, the cluster given."""
     pattern = replace(pattern, normal={})
     value = sympy.expand(evaluate(body, pattern))

@@ -30,28 +30,20 @@ from swingby.proofs.language.matrices import (
     substitute,
 )
 from swingby.proofs.prover.algebra import cases, words
-from swingby.proofs.prover.algebra.entries import (
+from swingby.proofs.prover.algebra.entries import SIZES, Entries, Number, Rows, matrix, scalar
+from swingby.proofs.prover.algebra.entry_polynomials import (
     POSITIVE,
-    SIZES,
-    Entries,
-    Number,
-    Rows,
-    inverted,
-    is_factored,
-    is_square,
-    is_symmetric,
-    layouts,
-    matrix,
     nonzero_point,
+    polynomial_in_letters,
     polynomials,
-    scalar,
-    shown_values,
     value_at,
-    written,
+    with_inverses,
+    witness_values,
 )
+from swingby.proofs.prover.algebra.layouts import is_factored, is_square, is_symmetric, layouts
 from swingby.proofs.prover.algebra.words import Unsupported, Where
-from swingby.proofs.prover.evidence import Judged, Witness, undecided
-from swingby.proofs.prover.scalar.exact_value import fraction
+from swingby.proofs.prover.evidence import ClaimVerdict, Witness, undecided
+from swingby.proofs.prover.scalar.rational_bounds import fraction
 from swingby.theory.verdict import Finding
 
 #: Sizes d of the entrywise proofs, and of a witness.
@@ -60,22 +52,22 @@ PROOF_SIZES, WITNESS_SIZES = (1, 2, 3, 4, 5), (1, 2)
 FEW, MOST_OWN = (*map(Fraction, (0, 1, 2, -1, 3)), Fraction(1, 16)), 4
 
 
-def judge_matrix(claim: Claim) -> Judged:
+def decide_matrix(claim: Claim) -> ClaimVerdict:
     """The verdict on an identity between matrices, or between their entries."""
     conclusion, where = claim.conclusion, claim.where
     general, argument = _general(conclusion, where)
     # the quartic loss in U has too many terms at d = 5
     quartic = isinstance(conclusion, GradientIdentity) and is_factored(where)
     sizes = PROOF_SIZES[:-1] if quartic else PROOF_SIZES
-    parts = sides(conclusion, where)
+    expressions = sides(conclusion, where)
     try:
-        every = list(layouts(conclusion, parts, where, sizes))
-        if not every:
+        every_layout = list(layouts(conclusion, expressions, where, sizes))
+        if not every_layout:
             raise Unsupported("no size to write the line out")
         failing = any(
-            left != right
-            for layout in every
-            for left, right in written_out(conclusion, parts, layout)[1]
+            first != second
+            for layout in every_layout
+            for first, second in entry_pairs(conclusion, expressions, layout)[1]
         )
     except Unsupported as reason:
         return undecided("algebra", argument, f"entrywise: {reason}")
@@ -83,10 +75,10 @@ def judge_matrix(claim: Claim) -> Judged:
     if failing:
         witness = point_of_failure(conclusion, where)
         if witness is not None:
-            return Judged(Finding.REFUTED, "small integers", (f"fails {entrywise}",), witness)
+            return ClaimVerdict(Finding.REFUTED, "small integers", (f"fails {entrywise}",), witness)
         return undecided("algebra", f"fails {entrywise}, no witness of small integers")
     if general:
-        return Judged(
+        return ClaimVerdict(
             Finding.PROVED,
             f"{argument}, and {entrywise}",
             (argument, f"exact polynomials in the entries: equal {entrywise}"),
@@ -97,10 +89,10 @@ def judge_matrix(claim: Claim) -> Judged:
 def sides(conclusion: Any, where: Where) -> tuple[Any, ...]:
     """The two expressions of a conclusion, with definitions put in."""
     if isinstance(conclusion, GradientIdentity):
-        parts = (conclusion.loss, conclusion.gradient)
+        expressions = (conclusion.loss, conclusion.gradient)
     else:
-        parts = (conclusion.left, conclusion.right)
-    return tuple(substitute(part, where) for part in parts)
+        expressions = (conclusion.left, conclusion.right)
+    return tuple(substitute(expression, where) for expression in expressions)
 
 
 def _general(conclusion: Any, where: Where) -> tuple[bool, str]:
@@ -111,49 +103,49 @@ def _general(conclusion: Any, where: Where) -> tuple[bool, str]:
     if isinstance(conclusion, GradientIdentity):
         text = "directional derivative in words under the trace, every dimension"
         return not words.objection(conclusion, where), text
-    left, right = conclusion.left, conclusion.right
-    known = {"symmetric": is_symmetric(where), "square": is_square(where)}
+    first, second = conclusion.left, conclusion.right
+    options = {"symmetric": is_symmetric(where), "square": is_square(where)}
     try:
-        if not left.is_commutative:
-            left = cases.entry_of(substitute(left, where))
+        if not first.is_commutative:
+            first = cases.entry_of(substitute(first, where))
         sizes = tuple(rule for rule in where if rule[0] == s)
-        left, right = (substitute(side, sizes) for side in (left, right))
-        return cases.agree(left, right, **known), "indices by cases, every d and s"
+        first, second = (substitute(side, sizes) for side in (first, second))
+        return cases.agree(first, second, **options), "indices by cases, every d and s"
     except Unsupported as reason:
         return False, f"general argument: {reason}"
 
 
-def written_out(
-    conclusion: Any, parts: tuple[Any, ...], layout: Entries
+def entry_pairs(
+    conclusion: Any, expressions: tuple[Any, ...], layout: Entries
 ) -> tuple[list[str], list[tuple[Any, Any]]]:
     """The names of the letters, and both sides of every entry as polynomials in them."""
 
     def write(number: Number) -> list[Any]:
         entries = layout.over(number)
         if isinstance(conclusion, EntryIdentity):
-            return [_entry(side, entries) for side in parts]
-        one, two = (matrix(side, entries) for side in parts)
+            return [_entry(side, entries) for side in expressions]
+        first, second = (matrix(side, entries) for side in expressions)
         if isinstance(conclusion, GradientIdentity):
-            return [_trace(one), *itertools.chain(*two)]
+            return [_trace(first), *itertools.chain(*second)]
         if conclusion.trace:
-            return [_trace(one), _trace(two)]
-        if (len(one), len(one[0])) != (len(two), len(two[0])):
+            return [_trace(first), _trace(second)]
+        if (len(first), len(first[0])) != (len(second), len(second[0])):
             raise Unsupported("the shapes of the sides differ")
-        return [item for rows in (one, two) for row in rows for item in row]
+        return [entry for rows in (first, second) for row in rows for entry in row]
 
-    names, found = polynomials(write)
+    names, values = polynomials(write)
     if not isinstance(conclusion, GradientIdentity):
-        half = len(found) // 2
-        return names, list(zip(found[:half], found[half:], strict=True))
-    loss, *gradient = found
-    at = [_variable(conclusion, layout, place) for place in range(len(gradient))]
+        half = len(values) // 2
+        return names, list(zip(values[:half], values[half:], strict=True))
+    loss, *gradient = values
+    at = [_variable(conclusion, layout, index) for index in range(len(gradient))]
     slopes = [loss.derivative(names.index(name)) for name in at]
     return names, list(zip(slopes, gradient, strict=True))
 
 
-def _variable(conclusion: GradientIdentity, layout: Entries, place: int) -> str:
+def _variable(conclusion: GradientIdentity, layout: Entries, index: int) -> str:
     letter = LETTERS[conclusion.variable]
-    row, column = divmod(place, layout.sizes[letter.columns])
+    row, column = divmod(index, layout.sizes[letter.columns])
     return f"{letter.entries}_{row + 1},{column + 1}"
 
 
@@ -164,97 +156,120 @@ def _entry(expression: Any, entries: Entries) -> Any:
 
 
 def _at(rows: Rows, entries: Entries) -> Any:
-    """Entry (i, j); of a 1 x 1 matrix, also for d = 1, where i = j = 1, the only one."""
+    """Entry (i, j); of a 1 x 1 matrix, also for d = 1, with i = j = 1."""
     if len(rows) == len(rows[0]) == 1:
         return rows[0][0]
     return rows[entries.indices["i"] - 1][entries.indices["j"] - 1]
 
 
 def _trace(rows: Rows) -> Any:
-    return sum(row[place] for place, row in enumerate(rows))
+    return sum(row[index] for index, row in enumerate(rows))
 
 
 def point_of_failure(conclusion: Any, where: Where, under: tuple[Any, ...] = ()) -> Witness | None:
     """Small integers at which an identity fails, and the hypotheses `under` hold; None without."""
-    parts = sides(conclusion, where)
-    for layout in layouts(conclusion, parts, where, WITNESS_SIZES, witness=True):
-        names, pairs = written_out(conclusion, parts, layout)
-        for place, (one, two) in enumerate(pairs):
-            values = None if one == two else nonzero_point(one - two, names)
+    expressions = sides(conclusion, where)
+    for layout in layouts(conclusion, expressions, where, WITNESS_SIZES, witness=True):
+        names, pairs = entry_pairs(conclusion, expressions, layout)
+        for index, (first, second) in enumerate(pairs):
+            values = None if first == second else nonzero_point(first - second, names)
             if values is None:
                 continue
-            left, right = second_evaluation(conclusion, parts, layout, values, place)
-            expected = [value_at(side, names, values) for side in (one, two)]
-            if [left, right] != expected or left == right or not _met(under, where, layout, values):
+            left_value, right_value = second_evaluation(
+                conclusion, expressions, layout, values, index
+            )
+            expected = [value_at(side, names, values) for side in (first, second)]
+            if (
+                [left_value, right_value] != expected
+                or left_value == right_value
+                or not _hypotheses_hold(under, where, layout, values)
+            ):
                 continue
-            shown = layout.names | shown_values(values)
+            coordinates = layout.names | witness_values(values)
             if not (isinstance(conclusion, EntryIdentity) or getattr(conclusion, "trace", False)):
-                row, column = divmod(place, layout.sizes["d"])
-                shown["entry"] = f"({row + 1}, {column + 1})"
+                row, column = divmod(index, layout.sizes["d"])
+                coordinates["entry"] = f"({row + 1}, {column + 1})"
             return Witness(
-                shown,
-                f"{written(one, names)} = {written(two, names)}",
-                str(left),
-                str(right),
+                coordinates,
+                f"{polynomial_in_letters(first, names)} = {polynomial_in_letters(second, names)}",
+                str(left_value),
+                str(right_value),
                 ("exact polynomials of flint", "exact rationals, matrices multiplied out"),
             )
     return None
 
 
-def _met(
+def _hypotheses_hold(
     under: tuple[Any, ...], where: Where, layout: Entries, values: dict[str, Fraction]
 ) -> bool:
-    """Whether hypotheses hold at a point, letters that stand in them alone at one of a few values.
+    """Whether hypotheses hold at a point, with letters of their own at some of a few values.
 
     Only identities between matrices are looked at: one between entries speaks of all of them.
     """
-    both = [(one, sides(one, where)) for one in under]
-    for conclusion, parts in both:
+    checks = [(hypothesis, sides(hypothesis, where)) for hypothesis in under]
+    for conclusion, expressions in checks:
         # outside of a sum, a sample is any; and A would not be the square of its root
-        sums = {one: 0 for part in parts for one in part.atoms(over_samples)}
-        letters = {one for part in parts for one in part.xreplace(sums).free_symbols}
-        several = layout.sizes["s"] * layout.sizes["n"] > 1
-        sampled = several and any(one in LETTERS and LETTERS[one].sample for one in letters)
-        rooted = layout.root == "none" and any(part.has(root) for part in parts)
+        sums = {node: 0 for expression in expressions for node in expression.atoms(over_samples)}
+        letters = {
+            symbol
+            for expression in expressions
+            for symbol in expression.xreplace(sums).free_symbols
+        }
+        many_samples = layout.sizes["s"] * layout.sizes["n"] > 1
+        sampled = many_samples and any(
+            symbol in LETTERS and LETTERS[symbol].sample for symbol in letters
+        )
+        rooted = layout.root == "none" and any(expression.has(root) for expression in expressions)
         if isinstance(conclusion, EntryIdentity) or sampled or rooted:
             return False
     try:
-        found = [written_out(conclusion, parts, layout) for conclusion, parts in both]
+        systems = [
+            entry_pairs(conclusion, expressions, layout) for conclusion, expressions in checks
+        ]
     except Unsupported:
         return False
-    own = {name.removeprefix("1/") for names, _ in found for name in names} - values.keys()
-    choices = [[x for x in FEW if x > 0 or not name.startswith(POSITIVE)] for name in own]
-    points = itertools.product(*choices) if len(own) <= MOST_OWN else ()
+    extra_letters = {
+        name.removeprefix("1/") for names, _ in systems for name in names
+    } - values.keys()
+    choices = [[x for x in FEW if x > 0 or not name.startswith(POSITIVE)] for name in extra_letters]
+    points = itertools.product(*choices) if len(extra_letters) <= MOST_OWN else ()
     return any(
-        all(value_at(one - two, names, at) == 0 for names, pairs in found for one, two in pairs)
-        for at in (values | dict(zip(own, chosen, strict=True)) for chosen in points)
+        all(
+            value_at(first - second, names, at) == 0
+            for names, pairs in systems
+            for first, second in pairs
+        )
+        for at in (values | dict(zip(extra_letters, chosen, strict=True)) for chosen in points)
     )
 
 
 def second_evaluation(
     conclusion: Any,
-    parts: tuple[Any, ...],
+    expressions: tuple[Any, ...],
     layout: Entries,
     values: dict[str, Fraction],
-    place: int,
+    index: int,
 ) -> list[Fraction]:
     """Both sides of an identity at a rational point, by sympy."""
-    known = {name: sympy.Rational(str(value)) for name, value in values.items()}
+    exact = {name: sympy.Rational(str(value)) for name, value in values.items()}
     step = sympy.Symbol("step")
     if isinstance(conclusion, GradientIdentity):
-        name = _variable(conclusion, layout, place)
-        moved = known | {name: known[name] + step}
-        loss = in_sympy(parts[0], layout.over(inverted(moved)))
-        entries = layout.over(inverted(known))
-        found = [sympy.diff(loss.trace(), step).subs(step, 0), in_sympy(parts[1], entries)[place]]
+        name = _variable(conclusion, layout, index)
+        moved = exact | {name: exact[name] + step}
+        loss = in_sympy(expressions[0], layout.over(with_inverses(moved)))
+        entries = layout.over(with_inverses(exact))
+        evaluated = [
+            sympy.diff(loss.trace(), step).subs(step, 0),
+            in_sympy(expressions[1], entries)[index],
+        ]
     else:
-        entries = layout.over(inverted(known))
-        pair = [in_sympy(side, entries) for side in parts]
+        entries = layout.over(with_inverses(exact))
+        pair = [in_sympy(side, entries) for side in expressions]
         if isinstance(conclusion, MatrixIdentity):
-            found = [side.trace() if conclusion.trace else side[place] for side in pair]
+            evaluated = [side.trace() if conclusion.trace else side[index] for side in pair]
         else:
-            found = [_at(x.tolist(), entries) if x.is_Matrix else x for x in pair]
-    return list(map(fraction, found))
+            evaluated = [_at(x.tolist(), entries) if x.is_Matrix else x for x in pair]
+    return list(map(fraction, evaluated))
 
 
 def in_sympy(
@@ -266,40 +281,42 @@ def in_sympy(
     if expression == I or expression in LETTERS:
         return sympy.Matrix(entries.letter(expression))
     if expression.func == over_samples:
-        parts = [in_sympy(expression.args[0], one) for one in entries.samples()]
-        return functools.reduce(operator.add, parts)
+        operands = [in_sympy(expression.args[0], sample) for sample in entries.samples()]
+        return functools.reduce(operator.add, operands)
     if expression.is_Pow:
         return in_sympy(expression.base, entries) ** expression.exp
-    parts = [in_sympy(part, entries) for part in expression.args]
+    operands = [in_sympy(operand, entries) for operand in expression.args]
     if expression.is_Add or expression.is_Mul:
         combine = operator.add if expression.is_Add else operator.mul
-        return functools.reduce(combine, parts)
+        return functools.reduce(combine, operands)
     if expression.func == squared_norm:
-        return sympy.Matrix([[(parts[0].T * parts[0]).trace()]])
+        return sympy.Matrix([[(operands[0].T * operands[0]).trace()]])
     raise Unsupported(f"no second evaluation for {expression}")
 
 
 def _summed_by_sympy(
     expression: Any, entries: Entries, letters: dict[tuple[str, tuple[int, ...]], Any]
 ) -> Any:
-    for rest in [one for one in expression.atoms(sympy.Function) if one.func.__name__ == "rest"]:
-        body, index = rest.args
+    for remainder in [
+        node for node in expression.atoms(sympy.Function) if node.func.__name__ == "rest"
+    ]:
+        body, index = remainder.args
         left_out = (1 - delta(index, i)) * (1 - delta(index, j))
-        every = sympy.Sum(left_out * body, (index, 1, sympy.Symbol("d", positive=True)))
-        expression = expression.xreplace({rest: every})
+        total = sympy.Sum(left_out * body, (index, 1, sympy.Symbol("d", positive=True)))
+        expression = expression.xreplace({remainder: total})
     sizes = {symbol: entries.sizes[name] for symbol, name in SIZES.items()}
     # sums first: their upper ends are sizes, and every index is then a number
     value = expression.subs(sizes).doit()
-    free = [symbol for symbol in value.free_symbols if symbol.is_integer]
-    bound = {x: entries.indices[x.name] for x in free if x.name in entries.indices}
+    indices = [symbol for symbol in value.free_symbols if symbol.is_integer]
+    bound = {x: entries.indices[x.name] for x in indices if x.name in entries.indices}
     value = value.subs(bound).doit()
     swap = {}
-    for one in value.atoms(sympy.Function, sympy.Indexed):
-        if isinstance(one, sympy.Indexed):
-            key = (str(one.base), tuple(map(int, one.indices)))
-            known = letters.get(key)
-            swap[one] = sympy.sympify(entries.entry(*key) if known is None else known)
-        elif one.func.__name__ == "inside":
-            swap[one] = sympy.Integer(int(int(one.args[0]) <= entries.sizes["s"]))
+    for node in value.atoms(sympy.Function, sympy.Indexed):
+        if isinstance(node, sympy.Indexed):
+            key = (str(node.base), tuple(map(int, node.indices)))
+            override = letters.get(key)
+            swap[node] = sympy.sympify(entries.entry(*key) if override is None else override)
+        elif node.func.__name__ == "inside":
+            swap[node] = sympy.Integer(int(int(node.args[0]) <= entries.sizes["s"]))
     value = value.xreplace(swap)
     return value.subs({symbol: entries.number(symbol.name) for symbol in value.free_symbols})

@@ -19,68 +19,68 @@ from swingby.proofs.language.claim import Claim
 from swingby.proofs.language.conclusions import EmpiricalLimit, MeanIdentity, SameDistribution
 from swingby.proofs.language.matrices import cluster, k, mean, p, q, s, tau, u, xi
 from swingby.proofs.prover.algebra import cases
-from swingby.proofs.prover.algebra.cases import OTHER, Pattern, gaussian_mean, raw_moment
-from swingby.proofs.prover.algebra.entries import (
-    Entries,
-    Number,
+from swingby.proofs.prover.algebra.cases import OTHER, IndexPattern, gaussian_mean, raw_moment
+from swingby.proofs.prover.algebra.entries import Entries, Number, scalar
+from swingby.proofs.prover.algebra.entry_polynomials import (
     nonzero_point,
+    polynomial_in_letters,
     polynomials,
-    scalar,
-    shown_values,
     value_at,
-    written,
+    witness_values,
 )
 from swingby.proofs.prover.algebra.matrix import in_sympy
 from swingby.proofs.prover.algebra.words import Unsupported
-from swingby.proofs.prover.evidence import Judged, Witness, undecided
-from swingby.proofs.prover.scalar.exact_value import fraction
+from swingby.proofs.prover.evidence import ClaimVerdict, Witness, undecided
+from swingby.proofs.prover.scalar.rational_bounds import fraction
 from swingby.theory.verdict import Finding
 
 #: Sizes of the entrywise expansion: of means; of a limit d and s, and n.
-LARGEST_MEAN, LARGEST, SAMPLES = 4, 3, 2
-ARGUMENT = "moments by cases of equal and distinct indices, every d and s"
+_LARGEST_MEAN, _LARGEST, _SAMPLES = 4, 3, 2
+_ARGUMENT = "moments by cases of equal and distinct indices, every d and s"
 
 
-def judge_mean(claim: Claim) -> Judged:
+def decide_mean(claim: Claim) -> ClaimVerdict:
     """The verdict on a statement about means over the data or over U(0)."""
     conclusion = claim.conclusion
     if isinstance(conclusion, MeanIdentity):
-        return _judge_identity(conclusion)
+        return _decide_identity(conclusion)
     if isinstance(conclusion, SameDistribution):
-        return _judge_law(conclusion)
-    return _judge_limit(conclusion)
+        return _decide_law(conclusion)
+    return _decide_limit(conclusion)
 
 
-def _judge_identity(conclusion: MeanIdentity) -> Judged:
+def _decide_identity(conclusion: MeanIdentity) -> ClaimVerdict:
     try:
-        general, argument = cases.agree(conclusion.left, conclusion.right), ARGUMENT
+        general, argument = cases.agree(conclusion.left, conclusion.right), _ARGUMENT
     except Unsupported as reason:
         general, argument = False, f"general argument: {reason}"
-    entrywise = f"entrywise for d, s, d' up to {LARGEST_MEAN}"
+    entrywise = f"entrywise for d, s, d' up to {_LARGEST_MEAN}"
     try:
         for layout in _mean_layouts(conclusion):
-            names, found = expectations(layout, [conclusion.left, conclusion.right])
-            if found[0] != found[1]:
-                witness = _witness(conclusion, layout, names, found)
+            names, sides = expectations(layout, [conclusion.left, conclusion.right])
+            if sides[0] != sides[1]:
+                witness = _witness(conclusion, layout, names, sides)
                 if witness is not None:
-                    return Judged(Finding.REFUTED, "exact moments", (), witness)
+                    return ClaimVerdict(Finding.REFUTED, "exact moments", (), witness)
                 return undecided("moments", "no witness of small integers")
     except Unsupported as reason:
         return undecided("moments", argument, f"entrywise: {reason}")
     if general:
-        return Judged(Finding.PROVED, f"{argument}, and {entrywise}", (argument, entrywise))
+        return ClaimVerdict(Finding.PROVED, f"{argument}, and {entrywise}", (argument, entrywise))
     return undecided("moments", f"{argument}: does not close", entrywise)
 
 
 def _mean_layouts(conclusion: MeanIdentity) -> Iterator[Entries]:
-    """Sizes and indices at which a mean is written out, small ones first."""
-    parts = (conclusion.left, conclusion.right)
-    free = {symbol for part in parts for symbol in part.free_symbols if symbol.is_integer}
-    names = sorted(symbol.name for symbol in free - {cluster})
-    weights = any(part.has(u.label) for part in parts)
-    for size in range(1, LARGEST_MEAN + 1):
+    """Sizes and indices at which a mean is written out, the small first."""
+    formulas = (conclusion.left, conclusion.right)
+    indices = {
+        symbol for formula in formulas for symbol in formula.free_symbols if symbol.is_integer
+    }
+    names = sorted(symbol.name for symbol in indices - {cluster})
+    weights = any(formula.has(u.label) for formula in formulas)
+    for size in range(1, _LARGEST_MEAN + 1):
         # the columns of U and the clusters vary on their own
-        for second in range(1, LARGEST_MEAN + 1 if weights else size + 1):
+        for second in range(1, _LARGEST_MEAN + 1 if weights else size + 1):
             clusters, columns = (size, second) if weights else (second, size)
             sizes = {"d": size, "d'": columns, "s": clusters, "n": 1}
             for values in itertools.product(range(1, size + 1), repeat=len(names)):
@@ -97,20 +97,22 @@ def expectations(
 
     def write(number: Number) -> list[Any]:
         entries = layout.over(number)
-        found = [scalar(formula, entries) for formula in formulas]
+        values = [scalar(formula, entries) for formula in formulas]
         if sample is not None:
             count = layout.sizes["s"] * layout.sizes["n"]
-            whole = sum(scalar(sample, one) for one in entries.samples())
-            average = flint.fmpq(1, count) * whole
-            found = [average, average * average, *found]
+            total = sum(scalar(sample, sampled) for sampled in entries.samples())
+            average = flint.fmpq(1, count) * total
+            values = [average, average * average, *values]
         places = range(1, layout.sizes["d"] + 1)
         spreads = [entries.entry(base, (at,)) for base in ("mu", "sigma") for at in places]
-        return [number(tau.name), *spreads, *found]
+        return [number(tau.name), *spreads, *values]
 
-    names, (scale, *rest) = polynomials(write)
+    names, (scale, *columns) = polynomials(write)
     size = layout.sizes["d"]
-    normal = _laws(names, scale, rest[:size], rest[size : 2 * size])
-    return names, [_without_gaussians(one, names, normal) for one in rest[2 * size :]]
+    normal = _laws(names, scale, columns[:size], columns[size : 2 * size])
+    return names, [
+        _without_gaussians(polynomial, names, normal) for polynomial in columns[2 * size :]
+    ]
 
 
 def _laws(
@@ -124,9 +126,9 @@ def _laws(
         elif name.startswith("u_"):
             normal[name] = (0, scale * scale)
         elif name.startswith("x_"):
-            place, group = name[2:].split("|")
-            at = int(place) - 1
-            centre = centres[at] if place == group.split(",")[0] else 0
+            position, group = name[2:].split("|")
+            at = int(position) - 1
+            centre = centres[at] if position == group.split(",")[0] else 0
             normal[name] = (centre, spreads[at] * spreads[at])
     return normal
 
@@ -149,19 +151,19 @@ def _without_gaussians(
 
 
 def _witness(
-    conclusion: MeanIdentity, layout: Entries, names: list[str], found: list[Any]
+    conclusion: MeanIdentity, layout: Entries, names: list[str], sides: list[Any]
 ) -> Witness | None:
-    values = nonzero_point(found[0] - found[1], names)
+    values = nonzero_point(sides[0] - sides[1], names)
     if values is None:
         return None
-    first = [value_at(side, names, values) for side in found]
+    first = [value_at(side, names, values) for side in sides]
     second = [_discrete(side, layout, values) for side in (conclusion.left, conclusion.right)]
     if first != second or first[0] == first[1]:
         return None
     fixed = {x: value for x, value in values.items() if not x.startswith(("xi_", "x_", "u_"))}
     return Witness(
-        layout.names | shown_values(fixed),
-        " = ".join(written(side, names) for side in found),
+        layout.names | witness_values(fixed),
+        " = ".join(polynomial_in_letters(side, names) for side in sides),
         str(first[0]),
         str(first[1]),
         ("Isserlis' theorem over the rational numbers", "a three-point law with equal moments"),
@@ -170,10 +172,10 @@ def _witness(
 
 def _discrete(expression: Any, layout: Entries, values: dict[str, Fraction]) -> Fraction | None:
     """A mean by another road: a law on three points has the Gaussian's first five moments."""
-    known = {name: sympy.Rational(str(value)) for name, value in values.items()}
-    entries = layout.over(known.__getitem__)
+    exact = {name: sympy.Rational(str(value)) for name, value in values.items()}
+    entries = layout.over(exact.__getitem__)
     size, columns, clusters = (layout.sizes[name] for name in ("d", "d'", "s"))
-    for operator in [one for one in expression.atoms(sympy.Function) if one.func == mean]:
+    for operator in [node for node in expression.atoms(sympy.Function) if node.func == mean]:
         body = operator.args[0]
         bases = {str(base) for base in body.atoms(sympy.IndexedBase)} & {"xi", "x", "u"}
         letters: list[tuple[str, tuple[int, ...]]]
@@ -186,51 +188,55 @@ def _discrete(expression: Any, layout: Entries, values: dict[str, Fraction]) -> 
             return None
         total = sympy.Integer(0)
         for group in range(1, clusters + 1):
-            given = body.subs(cluster, group)
-            laws = [_three_points(letter, group, known, clusters) for letter in letters]
+            conditioned = body.subs(cluster, group)
+            laws = [_three_points(letter, group, exact, clusters) for letter in letters]
             for points in itertools.product(*laws):
                 weight = sympy.Mul(*(share for share, _ in points))
                 swap = dict(zip(letters, (at for _, at in points), strict=True))
-                total += weight * in_sympy(given, entries, swap)
+                total += weight * in_sympy(conditioned, entries, swap)
         expression = expression.xreplace({operator: sympy.expand(total) / clusters})
-    result = sympy.expand(in_sympy(expression, entries))
-    return fraction(result) if result.is_Rational else None
+    expectation = sympy.expand(in_sympy(expression, entries))
+    return fraction(expectation) if expectation.is_Rational else None
 
 
 def _three_points(
-    letter: tuple[str, tuple[int, ...]], group: int, known: dict[str, Any], clusters: int
+    letter: tuple[str, tuple[int, ...]], group: int, exact: dict[str, Any], clusters: int
 ) -> list[tuple[Any, Any]]:
     """Weights and places: at the mean, and at sqrt(3) standard deviations from it."""
     base, (at, *_) = letter
     centre, spread = sympy.Integer(0), sympy.Integer(1)
     if base == "x":
-        centre = known[f"mu_{group}"] * (at == group)
-        spread = known.get(f"sigma_{at}", sympy.Integer(0)) * (at <= clusters)
+        centre = exact[f"mu_{group}"] * (at == group)
+        spread = exact.get(f"sigma_{at}", sympy.Integer(0)) * (at <= clusters)
     if base == "u":
-        spread = known[tau.name]
-    away = spread * sympy.sqrt(3)
+        spread = exact[tau.name]
+    deviation = spread * sympy.sqrt(3)
     sixth = sympy.Rational(1, 6)
-    return [(sixth, centre - away), (4 * sixth, centre), (sixth, centre + away)]
+    return [(sixth, centre - deviation), (4 * sixth, centre), (sixth, centre + deviation)]
 
 
-def _judge_law(conclusion: SameDistribution) -> Judged:
+def _decide_law(conclusion: SameDistribution) -> ClaimVerdict:
     # the cluster is given: an index like any other
-    body, place, spread = (
-        part.xreplace({cluster: k})
-        for part in (conclusion.representation, conclusion.location, conclusion.covariance)
+    body, location, spread = (
+        formula.xreplace({cluster: k})
+        for formula in (conclusion.representation, conclusion.location, conclusion.covariance)
     )
     letters = [entry for entry in body.atoms(sympy.Indexed) if entry.base == xi]
     affine = sympy.Poly(body, *letters).total_degree() <= 1 if letters else True
-    away = (body - place) * (body - place).xreplace({p: q})
-    first = _judge_identity(MeanIdentity(mean(body), place))
-    second = _judge_identity(MeanIdentity(mean(away), spread))
-    parts = {"mean given the cluster": first, "covariance given the cluster": second}
-    for part in parts.values():
-        if part.verdict is not Finding.PROVED:
-            return Judged(part.verdict, part.method, part.evidence, part.witness, parts=parts)
+    deviations = (body - location) * (body - location).xreplace({p: q})
+    first = _decide_identity(MeanIdentity(mean(body), location))
+    second = _decide_identity(MeanIdentity(mean(deviations), spread))
+    judgements = {"mean given the cluster": first, "covariance given the cluster": second}
+    for judged in judgements.values():
+        if judged.verdict is not Finding.PROVED:
+            return ClaimVerdict(
+                judged.verdict, judged.method, judged.evidence, judged.witness, parts=judgements
+            )
     if not affine:
-        return Judged(Finding.UNDECIDED, "moments", tried=("not affine in xi",), parts=parts)
-    return Judged(
+        return ClaimVerdict(
+            Finding.UNDECIDED, "moments", tried=("not affine in xi",), parts=judgements
+        )
+    return ClaimVerdict(
         Finding.PROVED,
         f"equal mean and covariance of two Gaussians given the cluster; {first.method}",
         (
@@ -238,25 +244,25 @@ def _judge_law(conclusion: SameDistribution) -> Judged:
             "an affine image of a Gaussian vector is Gaussian; its moment generating function is"
             " exp(<lambda, m> + <lambda, C lambda>/2), and mean m and covariance C agree",
         ),
-        parts=parts,
+        parts=judgements,
     )
 
 
-def _judge_limit(conclusion: EmpiricalLimit) -> Judged:
+def _decide_limit(conclusion: EmpiricalLimit) -> ClaimVerdict:
     """Never *refuted*: a wrong variance would not speak against the convergence."""
     try:
         closes = cases.agree(mean(conclusion.sample), conclusion.limit) and all(
             _variance_agrees(conclusion, pattern) for pattern in cases.patterns(conclusion.constant)
         )
-        closes = closes and all(_written_out(conclusion, size) for size in range(1, LARGEST + 1))
+        closes = closes and all(_written_out(conclusion, size) for size in range(1, _LARGEST + 1))
     except Unsupported as reason:
         return undecided("moments", str(reason))
     if not closes:
         return undecided("moments", "mean or variance do not agree")
-    return Judged(
+    return ClaimVerdict(
         Finding.PROVED,
-        f"exact mean and variance, every d, s, n, and entrywise for d, s up to {LARGEST},"
-        f" n up to {SAMPLES}; Chebyshev's inequality",
+        f"exact mean and variance, every d, s, n, and entrywise for d, s up to {_LARGEST},"
+        f" n up to {_SAMPLES}; Chebyshev's inequality",
         (
             "E[A_pq] = E[x_p x_q] for every n: every cluster has n samples",
             "samples are independent, so Var[A_pq] = (sum over clusters of Var[x_p x_q]) / (s^2 n),"
@@ -266,23 +272,23 @@ def _judge_limit(conclusion: EmpiricalLimit) -> Judged:
     )
 
 
-def _variance_agrees(conclusion: EmpiricalLimit, pattern: Pattern) -> bool:
+def _variance_agrees(conclusion: EmpiricalLimit, pattern: IndexPattern) -> bool:
     def variance(label: str) -> Any:
-        given = pattern.bind(cluster, label)
-        first = gaussian_mean(conclusion.sample, given)
-        return gaussian_mean(conclusion.sample**2, given) - first**2
+        case = pattern.bind(cluster, label)
+        first = gaussian_mean(conclusion.sample, case)
+        return gaussian_mean(conclusion.sample**2, case) - first**2
 
     met = sum(variance(label) for label in pattern.inside)
-    others = (s - len(pattern.inside)) * variance(OTHER)
+    other_terms = (s - len(pattern.inside)) * variance(OTHER)
     claimed = cases.evaluate(conclusion.constant, pattern)
-    return bool(sympy.cancel(sympy.together((met + others) / s**2 - claimed)) == 0)
+    return bool(sympy.cancel(sympy.together((met + other_terms) / s**2 - claimed)) == 0)
 
 
 def _written_out(conclusion: EmpiricalLimit, size: int) -> bool:
-    """Whether mean and variance agree at one d, for all s, n, p and q."""
+    """Whether mean and variance agree at a given d, for all s, n, p and q."""
     places, claimed = range(1, size + 1), [conclusion.limit, conclusion.constant]
-    every = itertools.product(places, range(1, SAMPLES + 1), places, places)
-    for clusters, samples, row, column in every:
+    choices = itertools.product(places, range(1, _SAMPLES + 1), places, places)
+    for clusters, samples, row, column in choices:
         sizes = {"d": size, "d'": size, "s": clusters, "n": samples}
         layout = Entries(sizes, {"p": row, "q": column})
         _, (first, second, limit, constant) = expectations(layout, claimed, conclusion.sample)

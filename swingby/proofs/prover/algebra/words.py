@@ -32,14 +32,14 @@ from swingby.proofs.language.repaired_conclusions import (
     Y,
     Y_transposed,
 )
-from swingby.proofs.prover.scalar.relation import plain
+from swingby.proofs.prover.scalar.relation import expression_text
 
 Where = tuple[tuple[Any, Any], ...]
 
 #: Every letter of a word, by its symbol: those of the text, and blocks of any size.
-KNOWN = LETTERS | {
-    one: Letter(one, other, rows, columns, "", one.name)
-    for one, other, rows, columns in (
+_WORD_LETTERS = LETTERS | {
+    symbol: Letter(symbol, transposed, rows, columns, "", symbol.name)
+    for symbol, transposed, rows, columns in (
         (A_1, A_1, "k", "k"),
         (A_2, A_2, "d - k", "d - k"),
         (X, X, "k", "k"),
@@ -49,7 +49,7 @@ KNOWN = LETTERS | {
     )
 }
 #: What stands for two letters side by side.
-RULES: dict[tuple[Any, ...], tuple[Any, ...]] = {
+_REWRITE_RULES: dict[tuple[Any, ...], tuple[Any, ...]] = {
     (root, root): (A,),
     (X, X_inverse): (),
     (X_inverse, X): (),
@@ -61,49 +61,55 @@ class Unsupported(Exception):
 
 
 def objection(conclusion: Any, where: Where = ()) -> str:
-    """Why an identity does not follow word by word; nothing if it does."""
-    return check_witness.judge({"id": "", "line": ""} | statement([conclusion], where))
+    """The reason why an identity does not follow word by word; empty if it does."""
+    return check_witness.judge({"id": "", "line": ""} | checkable_identity([conclusion], where))
 
 
-def statement(said: Any, where: Where) -> dict[str, Any]:
+def checkable_identity(conclusions: Any, where: Where) -> dict[str, Any]:
     """Identities of matrices of every size, and definitions, for ``check_identity.py``.
 
     Names that a proof gives to terms are put in: a file knows letters for matrices alone.
     """
-    names_of_terms = tuple(rule for rule in where if rule[0] not in KNOWN)
+    names_of_terms = tuple(rule for rule in where if rule[0] not in _WORD_LETTERS)
     where = tuple(
-        (letter, substitute(value, names_of_terms)) for letter, value in where if letter in KNOWN
+        (letter, substitute(value, names_of_terms))
+        for letter, value in where
+        if letter in _WORD_LETTERS
     )
     says, used = [], set()
-    for one in said:
-        gradient = isinstance(one, GradientIdentity)
-        given = (one.loss, one.gradient) if gradient else (one.left, one.right)
-        sides = [substitute(side, names_of_terms) for side in given]
+    for conclusion in conclusions:
+        gradient = isinstance(conclusion, GradientIdentity)
+        formulas = (
+            (conclusion.loss, conclusion.gradient)
+            if gradient
+            else (conclusion.left, conclusion.right)
+        )
+        sides = [substitute(side, names_of_terms) for side in formulas]
         along: list[Any] = []
         if gradient:
-            square = LETTERS[one.variable].columns == "d"
-            along = [one.variable, direction if square else direction_U]
-        shown = {"left": plain(sides[0]), "right": plain(sides[1])}
-        trace = gradient or isinstance(one, BlockTrace) or one.trace
-        says.append(shown | {"trace": trace, "along": list(map(str, along))})
-        used |= {letter for part in (*sides, *along) for letter in part.free_symbols}
-    used |= {letter for pair in where for part in pair for letter in part.free_symbols}
-    names = {str(letter) for letter in used & KNOWN.keys()}
+            square = LETTERS[conclusion.variable].columns == "d"
+            along = [conclusion.variable, direction if square else direction_U]
+        entry = {"left": expression_text(sides[0]), "right": expression_text(sides[1])}
+        trace = gradient or isinstance(conclusion, BlockTrace) or conclusion.trace
+        says.append(entry | {"trace": trace, "along": list(map(str, along))})
+        used |= {letter for formula in (*sides, *along) for letter in formula.free_symbols}
+    used |= {letter for pair in where for formula in pair for letter in formula.free_symbols}
+    names = {str(letter) for letter in used & _WORD_LETTERS.keys()}
     rules = [
-        [str(first), str(second), list(map(str, found))]
-        for (first, second), found in RULES.items()
+        [str(first), str(second), list(map(str, replacement))]
+        for (first, second), replacement in _REWRITE_RULES.items()
         if str(first) in names
     ]
     names |= {name for rule in rules for name in rule[2]}
     letters = {
-        str(one.symbol): [str(one.transposed), one.rows, one.columns, one.sample]
-        for one in KNOWN.values()
+        str(letter.symbol): [str(letter.transposed), letter.rows, letter.columns, letter.sample]
+        for letter in _WORD_LETTERS.values()
     }
     return {
         "format": check_identity.WORDS,
-        "letters": {name: one for name, one in letters.items() if {name, one[0]} & names},
+        "letters": {name: entry for name, entry in letters.items() if {name, entry[0]} & names},
         "scalars": sorted(str(x) for x in {*used, s, n} if x.is_commutative),
         "rules": rules,
-        "where": [[plain(letter), plain(value)] for letter, value in where],
+        "where": [[expression_text(letter), expression_text(value)] for letter, value in where],
         "says": says,
     }

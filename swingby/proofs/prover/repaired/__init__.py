@@ -1,1 +1,1 @@
-"""The steps of the repaired theorems: identities along the flow, and tests of what is by hand."""
+"""The steps of the repaired theorems: identities along the flow, and tests of steps by hand."""

@@ -1,4 +1,4 @@
-"""Steps of the repaired theorems: derivatives along the flow, traces of blocks, intervals.
+"""Steps of the repaired theorems that are decided: derivatives along the flow, traces, intervals.
 
 Identities are decided twice: by expansion, as rational functions of the entries, and at random
 rational points. A power with a symbolic exponent, such as w_ii^(-s), is one letter of its own,
@@ -34,58 +34,62 @@ from swingby.proofs.language.repaired_conclusions import (
     along_flow,
 )
 from swingby.proofs.prover.algebra import words
-from swingby.proofs.prover.evidence import Judged, Witness, undecided
-from swingby.proofs.prover.repaired.random_trials import TESTS, try_step
+from swingby.proofs.prover.evidence import ClaimVerdict, Witness, undecided
+from swingby.proofs.prover.repaired.step_tests import TESTS, try_step
 from swingby.proofs.prover.scalar.counterexample import Search, counterexample
-from swingby.proofs.prover.scalar.relation import Relation, Sequent, normal, relation_from
-from swingby.proofs.prover.scalar.scalar_claims import by_expansion, judge_scalar
+from swingby.proofs.prover.scalar.preparation import normal_form
+from swingby.proofs.prover.scalar.proof_strategies import by_expansion
+from swingby.proofs.prover.scalar.relation import Relation, Sequent, relation_from
+from swingby.proofs.prover.scalar.scalar_claims import decide_scalar
 from swingby.theory.verdict import Finding
 
 #: Of processor time for an inequality on an interval that its pieces do not decide.
-SECONDS = 60.0
+_SECONDS = 60.0
 
 
-def judge_flow(claim: Claim, *, instances: int = 200) -> Judged | None:
-    """The verdict on a claim of the repaired edition; None where it is none of this module's.
+def decide_flow(claim: Claim, *, instances: int = 200) -> ClaimVerdict | None:
+    """The verdict on a claim of the repaired edition; None if it is of another kind.
 
     `instances`: random instances for what only a person can read.
     """
     conclusion, rng = claim.conclusion, np.random.default_rng(0)
     if isinstance(conclusion, FlowIdentity):
-        cases = [(d, along_flow(left, d), right) for d, left, right in conclusion.cases]
-        return _identities(cases)
+        cases = [(d, along_flow(first, d), second) for d, first, second in conclusion.cases]
+        return _decide_identities(cases)
     if isinstance(conclusion, EntryFormula):
-        return _identities(list(conclusion.cases))
+        return _decide_identities(list(conclusion.cases))
     if isinstance(conclusion, BlockTrace):
-        return _trace(conclusion, rng)
+        return _decide_trace(conclusion, rng)
     if isinstance(conclusion, OnInterval):
-        return _interval(conclusion)
+        return _decide_interval(conclusion)
     if isinstance(conclusion, ByHand):
-        return _by_hand(conclusion, instances, rng)
+        return _test_by_hand(conclusion, instances, rng)
     return None
 
 
-def _identities(cases: list[tuple[int, Any, Any]]) -> Judged:
+def _decide_identities(cases: list[tuple[int, Any, Any]]) -> ClaimVerdict:
     sizes = sorted({d for d, _, _ in cases})
     within = f"d = {sizes[0]}" if len(sizes) == 1 else f"d = {sizes[0]} to {sizes[-1]}"
-    for d, left, right in cases:
-        one, other = _with_letters(sympy.Tuple(left, right))
-        if by_expansion(normal(Sequent((), Relation(one, other, "==")))).proved:
+    for d, first, second in cases:
+        lettered_first, lettered_second = _with_letters(sympy.Tuple(first, second))
+        if by_expansion(
+            normal_form(Sequent((), Relation(lettered_first, lettered_second, "==")))
+        ).proved:
             continue
-        witness = counterexample(Search(Sequent((), Relation(left, right, "=="))))
+        witness = counterexample(Search(Sequent((), Relation(first, second, "=="))))
         if witness is not None:
-            return Judged(Finding.REFUTED, f"counterexample, d = {d}", witness=witness)
+            return ClaimVerdict(Finding.REFUTED, f"counterexample, d = {d}", witness=witness)
         # Logarithms of sums and the like, which are letters to sympy alone.
-        if sympy.expand(sympy.fraction(sympy.together(one - other))[0]) != 0:
+        if sympy.expand(sympy.fraction(sympy.together(lettered_first - lettered_second))[0]) != 0:
             return undecided("no prover", f"expansion, d = {d}", "search for a counterexample")
     evidence: tuple[str, ...] = (
         f"{len(cases)} identities: left - right = 0 after expansion",
         "no difference at random rational points",
     )
-    if any(any(needs(side)) for _, *both in cases for side in both):
+    if any(any(needs(side)) for _, *sides in cases for side in sides):
         evidence += ("an identity of functions: equal where both sides are defined",)
     method = f"exact expansion, entrywise {within}; rational points agree"
-    return Judged(Finding.PROVED, method, evidence)
+    return ClaimVerdict(Finding.PROVED, method, evidence)
 
 
 def _with_letters(expression: Any) -> Any:
@@ -94,42 +98,42 @@ def _with_letters(expression: Any) -> Any:
     The symbolic part e of all such exponents of one base must be the same up to integers.
     """
     split = expression.replace(
-        lambda part: part.is_Pow and not part.exp.is_number,
-        lambda part: sympy.expand_power_exp(part.base ** sympy.expand(part.exp)),
+        lambda power: power.is_Pow and not power.exp.is_number,
+        lambda power: sympy.expand_power_exp(power.base ** sympy.expand(power.exp)),
     )
-    powers = {part for part in split.atoms(sympy.Pow) if not part.exp.is_Integer}
-    return split.xreplace({part: sympy.Dummy(positive=True) for part in powers})
+    powers = {power for power in split.atoms(sympy.Pow) if not power.exp.is_Integer}
+    return split.xreplace({power: sympy.Dummy(positive=True) for power in powers})
 
 
-def _trace(conclusion: BlockTrace, rng: np.random.Generator) -> Judged:
-    for size, rest in ((1, 1), (2, 1), (2, 2), (3, 2)):
-        blocks = _random_blocks(size, rest, rng)
+def _decide_trace(conclusion: BlockTrace, rng: np.random.Generator) -> ClaimVerdict:
+    for size, other_size in ((1, 1), (2, 1), (2, 2), (3, 2)):
+        blocks = _random_blocks(size, other_size, rng)
         sides = [_evaluate(side, blocks) for side in (conclusion.left, conclusion.right)]
         if sides[0] != sides[1]:
             values = {str(letter): str(block.tolist()) for letter, block in blocks.items()}
             witness = Witness(
                 values, "left = right", str(sides[0]), str(sides[1]), ("exact rationals",)
             )
-            return Judged(Finding.REFUTED, "rational matrices", witness=witness)
+            return ClaimVerdict(Finding.REFUTED, "rational matrices", witness=witness)
     if words.objection(conclusion):
         return undecided("no prover", "words under the trace", "rational matrices")
-    return Judged(
+    return ClaimVerdict(
         Finding.PROVED,
         "words under the trace, every dimension; rational matrices agree",
         ("all words cancel after X X^-1 = 1, rotation and transposition",),
     )
 
 
-def _random_blocks(size: int, rest: int, rng: np.random.Generator) -> dict[Any, Any]:
+def _random_blocks(size: int, other_size: int, rng: np.random.Generator) -> dict[Any, Any]:
     def entry(low: int = -9) -> Any:
         return sympy.Rational(int(rng.integers(low, 10)), int(rng.integers(1, 10)))
 
     root = sympy.Matrix(size, size, lambda i, j: entry())
     block = root * root.T + sympy.eye(size)
-    column = sympy.Matrix(size, rest, lambda i, j: entry())
+    column = sympy.Matrix(size, other_size, lambda i, j: entry())
     return {
         A_1: sympy.diag(*(entry(1) for _ in range(size))),
-        A_2: sympy.diag(*(entry(1) for _ in range(rest))),
+        A_2: sympy.diag(*(entry(1) for _ in range(other_size))),
         X: block,
         X_inverse: block.inv(),
         Y: column,
@@ -149,20 +153,20 @@ def _evaluate(expression: Any, blocks: dict[Any, Any]) -> Any:
     return total
 
 
-def _interval(conclusion: OnInterval) -> Judged:
+def _decide_interval(conclusion: OnInterval) -> ClaimVerdict:
     """Piece by piece, as in its file; or else as a relation between numbers with two hypotheses."""
     if not check_witness.judge({"id": "", "line": ""} | on_interval(conclusion)):
         cover = f"pieces that cover [{conclusion.low}, {conclusion.high}]: the sides lie apart"
-        return Judged(Finding.PROVED, "decimals over the whole interval", (cover,))
-    found = judge_scalar(between(Claim("", "step", "", conclusion)), seconds=SECONDS)
-    if found.verdict is Finding.UNDECIDED:
-        return replace(found, tried=("decimals over the interval", *found.tried))
-    return replace(found, method=f"{found.method}, between the ends", proof=())
+        return ClaimVerdict(Finding.PROVED, "decimals over the whole interval", (cover,))
+    judged = decide_scalar(between(Claim("", "step", "", conclusion)), seconds=_SECONDS)
+    if judged.verdict is Finding.UNDECIDED:
+        return replace(judged, tried=("decimals over the interval", *judged.tried))
+    return replace(judged, method=f"{judged.method}, between the ends", proof=())
 
 
 def on_interval(conclusion: OnInterval) -> dict[str, Any]:
     """A relation on an interval as ``check.py`` reads it."""
-    on = [str(part) for part in (conclusion.letter, conclusion.low, conclusion.high)]
+    on = [str(expression) for expression in (conclusion.letter, conclusion.low, conclusion.high)]
     return {
         "format": check_witness.FORMAT,
         "holds": str(relation_from(conclusion.relation)),
@@ -171,19 +175,19 @@ def on_interval(conclusion: OnInterval) -> dict[str, Any]:
 
 
 def between(claim: Claim) -> Claim:
-    """A claim on an interval as one about numbers, the ends among its hypotheses."""
+    """A claim on an interval as a claim about numbers, the ends among its hypotheses."""
     on = claim.conclusion
     ends = (on.low, on.letter), (on.letter, on.high)
-    given = (Given(sympy.Le(*pair, evaluate=False), "case") for pair in ends)
-    return replace(claim, conclusion=on.relation, given=(*claim.given, *given))
+    hypotheses = (Given(sympy.Le(*pair, evaluate=False), "case") for pair in ends)
+    return replace(claim, conclusion=on.relation, given=(*claim.given, *hypotheses))
 
 
-def _by_hand(conclusion: ByHand, instances: int, rng: np.random.Generator) -> Judged:
+def _test_by_hand(conclusion: ByHand, instances: int, rng: np.random.Generator) -> ClaimVerdict:
     derived = "derived by hand; read by a person"
     if conclusion.test not in TESTS:
         return undecided("by hand", derived)
     cases, slack, witness = try_step(conclusion.test, instances, rng)
     evidence = (derived, conclusion.why, f"smallest slack {slack:.3g}")
     if witness is not None:
-        return Judged(Finding.REFUTED, "random instances", evidence, witness, cases=cases)
-    return Judged(Finding.TESTED, "by hand; random instances", evidence, cases=cases)
+        return ClaimVerdict(Finding.REFUTED, "random instances", evidence, witness, cases=cases)
+    return ClaimVerdict(Finding.TESTED, "by hand; random instances", evidence, cases=cases)

@@ -1,24 +1,17 @@
 """Values of expressions at rational points: exact where they are rational, balls elsewhere.
 
-Rational bounds of numbers such as log(2), exp(3/10) and sqrt(11/10), from ball arithmetic.
-
-A second evaluation of a witness, by other means than the first.
-
-Edges: where a relation with one letter left begins or ceases to hold.
+A relation is compiled once, and decided at many points.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import reduce
 from typing import Any
 
 import flint
-import mpmath
-import sympy
 
 from swingby.proofs.prover.scalar.relation import Relation
 from swingby.theory import balls
@@ -39,12 +32,7 @@ class Undefined(ArithmeticError):
     """An expression has no value at a point: a zero denominator, a log of a negative number."""
 
 
-def fraction(number: Any) -> Fraction:
-    """A rational of sympy or of flint as a Fraction."""
-    return Fraction(int(number.p), int(number.q))
-
-
-def compiled(expression: Any) -> Evaluator:
+def compile_expression(expression: Any) -> Evaluator:
     """A function from values by letter to the value, a flint.fmpq or a ball around it.
 
     Raises TypeError if the expression has a function that no claim uses.
@@ -58,13 +46,16 @@ def compiled(expression: Any) -> Evaluator:
     if expression.is_NumberSymbol:
         return lambda point: balls.evaluate(expression, {})
     function = expression.func.__name__
-    if function not in _JOINED:
+    if function not in _OPERATIONS:
         raise TypeError(f"no evaluation for {function}")
-    joined, parts = _JOINED[function], [compiled(argument) for argument in expression.args]
-    return lambda point: joined([part(point) for part in parts])
+    joined, evaluators = (
+        _OPERATIONS[function],
+        [compile_expression(argument) for argument in expression.args],
+    )
+    return lambda point: joined([evaluator(point) for evaluator in evaluators])
 
 
-def holds(margin: Value, kind: str) -> bool | None:
+def holds_with_margin(margin: Value, kind: str) -> bool | None:
     """Whether a relation holds whose larger minus smaller side is `margin`."""
     sign = balls.sign(margin)
     if sign is None:
@@ -78,26 +69,27 @@ def holds(margin: Value, kind: str) -> bool | None:
 
 def _sum(values: list[Value]) -> Value:
     """Exact parts are joined first, so that they stay exact as long as possible."""
-    return sum(sorted(values, key=_is_ball), start=flint.fmpq(0))
+    return sum(sorted(values, key=is_ball), start=flint.fmpq(0))
 
 
 def _product(values: list[Value]) -> Value:
-    exact = math.prod((value for value in values if not _is_ball(value)), start=flint.fmpq(1))
-    return math.prod(filter(_is_ball, values), start=exact) if exact else exact
+    exact = math.prod((value for value in values if not is_ball(value)), start=flint.fmpq(1))
+    return math.prod(filter(is_ball, values), start=exact) if exact else exact
 
 
-def _is_ball(value: Value) -> bool:
+def is_ball(value: Value) -> bool:
+    """Whether a value is a ball, and not exact."""
     return isinstance(value, flint.arb)
 
 
 def _power(values: list[Value]) -> Value:
     base, exponent = values
-    if _is_ball(base) or _is_ball(exponent):
-        whole = not _is_ball(exponent) and exponent.q == 1
+    if is_ball(base) or is_ball(exponent):
+        is_whole = not is_ball(exponent) and exponent.q == 1
         sign = balls.sign(base)
-        if sign is None and whole and exponent > 0:
+        if sign is None and is_whole and exponent > 0:
             return base ** flint.arb(exponent)
-        if sign is None or (sign <= 0 and not whole):
+        if sign is None or (sign <= 0 and not is_whole):
             raise Undefined("power")
         return flint.arb(base) ** flint.arb(exponent)
     if base == 0 and exponent <= 0:
@@ -115,14 +107,14 @@ def _power(values: list[Value]) -> Value:
 
 def _exponential(values: list[Value]) -> Value:
     (value,) = values
-    return flint.fmpq(1) if not _is_ball(value) and value == 0 else flint.arb(value).exp()
+    return flint.fmpq(1) if not is_ball(value) and value == 0 else flint.arb(value).exp()
 
 
 def _logarithm(values: list[Value]) -> Value:
     (value,) = values
     if balls.sign(value) != 1:
         raise Undefined("log")
-    return flint.fmpq(0) if not _is_ball(value) and value == 1 else flint.arb(value).log()
+    return flint.fmpq(0) if not is_ball(value) and value == 1 else flint.arb(value).log()
 
 
 def _larger(first: Value, second: Value) -> Value:
@@ -132,7 +124,7 @@ def _larger(first: Value, second: Value) -> Value:
     return first if sign >= 0 else second
 
 
-_JOINED: dict[str, Callable[[list[Value]], Value]] = {
+_OPERATIONS: dict[str, Callable[[list[Value]], Value]] = {
     "Add": _sum,
     "Mul": _product,
     "Pow": _power,
@@ -144,65 +136,8 @@ _JOINED: dict[str, Callable[[list[Value]], Value]] = {
 }
 
 
-#: Bounds are given with this many digits after the point, relative to the number's size.
-DIGITS = 12
-
-
-def enclose(expression: Any) -> tuple[Fraction, Fraction]:
-    """Two rationals with a number strictly between them; ValueError if it is not finite."""
-    with precision(256):
-        number = balls.evaluate(expression, {})
-        if not number.is_finite():
-            raise ValueError(f"{expression} is not a finite number")
-        size = flint.fmpz(10) ** DIGITS
-        while abs(number) * flint.arb(size) < flint.arb(size) / 100 and size < 10**200:
-            size *= 1000
-        lower = (number * flint.arb(size)).lower().floor().unique_fmpz()
-        upper = (number * flint.arb(size)).upper().ceil().unique_fmpz()
-    if lower is None or upper is None:
-        raise ValueError(f"{expression} could not be enclosed")
-    return Fraction(int(lower) - 1, int(size)), Fraction(int(upper) + 1, int(size))
-
-
-def root_of(number: Fraction, order: int, *, below: bool) -> Fraction:
-    """A rational just below or just above a root of a positive rational, checked exactly."""
-    with precision(256):
-        ball = balls.ball(number) ** (flint.arb(1) / order) * 10**6
-        edge = (ball.lower().floor() if below else ball.upper().ceil()).unique_fmpz()
-    guess = Fraction(int(edge), 10**6)
-    if not (guess**order <= number if below else guess**order >= number):
-        raise RuntimeError(f"wrong bound {guess} for root {order} of {number}")
-    return guess
-
-
-def mpmath_agrees(given: Sequence[Relation], goal: Relation, point: Mapping[str, Any]) -> bool:
-    """Whether plain 60-digit arithmetic sees a counterexample too, up to its rounding.
-
-    What 40 digits see otherwise is rounding: a side may be a difference that cancels.
-    """
-    for relation in (*given, goal):
-        letters = sorted(relation.symbols, key=str)
-        sides = sympy.lambdify(letters, relation.sides, "mpmath")
-        rough, margin = (_margin(sides, [point[x.name] for x in letters], n) for n in (40, 60))
-        seen = abs(margin - rough) < abs(margin) / 2
-        fails = seen and (margin < 0 or relation.kind == "==")
-        if relation is not goal:
-            if fails:
-                return False
-        elif seen and (relation.kind == "!=" or (margin > 0 and relation.kind != "==")):
-            return False
-    return True
-
-
-def _margin(sides: Callable[..., Any], values: Sequence[Any], digits: int) -> Any:
-    """The larger minus the smaller side in arithmetic of so many digits."""
-    with precision(53), mpmath.workdps(digits):  # mpmath's is the process's too: one thread at once
-        small, large = sides(*(mpmath.mpf(int(value.p)) / int(value.q) for value in values))
-        return large - small
-
-
 @dataclass(frozen=True)
-class Condition:
+class CompiledRelation:
     """A relation ready for evaluation; `margin`: of its larger minus its smaller side."""
 
     relation: Relation
@@ -212,73 +147,22 @@ class Condition:
     def decided(
         self, point: Mapping[str, Value], bits: tuple[int, ...] = PRECISIONS
     ) -> bool | None:
-        """Whether it holds at a point; None where it is undefined or undecided."""
+        """Whether it holds at a point; None if it is undefined or undecided."""
         for used in bits:
             with precision(used):
                 try:
                     value = self.margin(point)
                 except (Undefined, ZeroDivisionError, OverflowError):
                     return None
-                if not _is_ball(value) or value.is_finite():
-                    found = holds(value, self.relation.kind)
-                    if found is not None:
-                        return found
+                if not is_ball(value) or value.is_finite():
+                    verdict = holds_with_margin(value, self.relation.kind)
+                    if verdict is not None:
+                        return verdict
         return None
 
 
-def condition(relation: Relation) -> Condition:
+def compile_relation(relation: Relation) -> CompiledRelation:
     """A relation ready for evaluation."""
-    small, large = compiled(relation.small), compiled(relation.large)
+    small, large = compile_expression(relation.small), compile_expression(relation.large)
     letters = frozenset(letter.name for letter in relation.symbols)
-    return Condition(relation, lambda point: large(point) - small(point), letters)
-
-
-def edge_of(
-    found: Condition,
-    name: str,
-    point: Mapping[str, Any],
-    turns: tuple[str, ...] = ("plain", "inverse", "square"),
-) -> tuple[Any, int] | None:
-    """Where the margin of a relation vanishes, as a function of one letter; None if nowhere.
-
-    `turns`: what it may be linear in; "negative" is the letter, seen from below zero.
-    Returns the edge, and 1 if the relation holds above it, -1 below.
-    """
-
-    def at(value: Any) -> Any:
-        return found.margin({**point, name: value})
-
-    with precision(192):
-        for turn in turns:
-            places = [_turned(turn, flint.fmpq(step)) for step in (1, 2, 3)]
-            try:
-                first, second, third = (at(place) for place in places)
-            except (Undefined, ZeroDivisionError, OverflowError, ValueError):
-                continue
-            slope = second - first
-            bend = third - second - slope
-            small = _is_ball(bend)
-            if not (bend.contains(0) if small else bend == 0) or slope == 0:
-                continue
-            if small and slope.contains(0):
-                continue
-            root = 1 - first / slope
-            rising = slope > 0
-            if _is_ball(root):
-                if not root.is_finite():
-                    continue
-                # A rational a little on the side where the relation holds.
-                root = (root.upper() if rising else root.lower()).mid().fmpq()
-            if turn != "plain" and root <= 0:
-                continue
-            edge = _turned(turn, root)
-            return edge, (1 if rising else -1) * (-1 if turn in ("inverse", "negative") else 1)
-    return None
-
-
-def _turned(turn: str, value: Any) -> Any:
-    if turn == "inverse":
-        return 1 / value
-    if turn == "negative":
-        return -value
-    return value * value if turn == "square" else value
+    return CompiledRelation(relation, lambda point: large(point) - small(point), letters)

@@ -19,83 +19,93 @@ from typing import Any
 import flint
 
 from swingby.proofs.prover.scalar import laurent
+from swingby.proofs.prover.scalar.chains import chain_columns
 from swingby.proofs.prover.scalar.columns import (
-    Column,
+    CertificateColumn,
     binomial_columns,
-    chain_columns,
-    column,
-    columns_of,
+    make_column,
+    product_columns,
 )
-from swingby.proofs.prover.scalar.exact_value import fraction
-from swingby.proofs.prover.scalar.laurent import Constraint, Monomial, Polynomial, PolynomialProblem
+from swingby.proofs.prover.scalar.laurent import Monomial, Polynomial
+from swingby.proofs.prover.scalar.polynomial_problem import (
+    Constraint,
+    PolynomialProblem,
+    polynomial_text,
+)
+from swingby.proofs.prover.scalar.rational_bounds import fraction
 from swingby.theory.search_time import seconds_left
 
 #: Seconds for one linear program.
-MOST_SECONDS = 8.0
+_MOST_SECONDS = 8.0
 
 #: Label of the goal 0 > 0, in the place of one whose negation is among the constraints.
-CONTRADICTION = "contradiction"
+_CONTRADICTION = "contradiction"
 
 #: How much of a strict piece is asked for, over the largest coefficient of the goal.
-SHARES = (Fraction(1), Fraction(1, 1000))
+_SHARES = (Fraction(1), Fraction(1, 1000))
 
 #: A term that only strict pieces have: their sum is asked for as one more equation.
-STRICT: Monomial = ((-1, 1),)
+_STRICT: Monomial = ((-1, 1),)
 
 
 @dataclass(frozen=True)
-class Certificate:
+class PositivityCertificate:
     """An identity that proves a polynomial problem."""
 
     problem: PolynomialProblem
-    pieces: tuple[tuple[Fraction, Column], ...]
+    pieces: tuple[tuple[Fraction, CertificateColumn], ...]
 
     def __str__(self) -> str:
         steps = self.steps()
-        parts = []
+        summands = []
         for number, monomial, used, square in steps["pieces"]:
-            facts = [f"({steps['facts'][place][0]})" for place in used]
+            facts = [f"({steps['facts'][index][0]})" for index in used]
             coefficient = f"({number})" if number.startswith("-") else number
             factors = [coefficient, monomial, *facts, f"({square})^2" if square != "1" else "1"]
-            parts.append(" * ".join([one for one in factors if one != "1"] or ["1"]))
+            summands.append(" * ".join([factor for factor in factors if factor != "1"] or ["1"]))
         goal = self.problem.goal
-        text = laurent.text_of(goal.polynomial, self.problem.atoms)
-        return f"{text} = {' + '.join(parts) or '0'} {goal.kind.replace('==', '=')} 0"
+        text = polynomial_text(goal.polynomial, self.problem.atoms)
+        return f"{text} = {' + '.join(summands) or '0'} {goal.kind.replace('==', '=')} 0"
 
     def steps(self) -> dict[str, Any]:
-        """What a checker needs: the facts that take part, and the pieces."""
+        """The steps for a checker: the facts that take part, and the pieces."""
         atoms, constraints = self.problem.atoms, self.problem.constraints
-        places = list(dict.fromkeys(place for _, piece in self.pieces for place in piece.factors))
+        indices = list(dict.fromkeys(index for _, piece in self.pieces for index in piece.factors))
         kinds = {">=": "<=", ">": "<", "==": "="}
         # A letter that stands for a difference is a fact, and no letter of the line.
         powers = {atom: n for _, piece in self.pieces for atom, n in piece.monomial if n > 0}
-        named = [atom for atom in powers if atoms[atom].name.startswith("(")]
+        differences = [atom for atom in powers if atoms[atom].name.startswith("(")]
         facts = [
-            [laurent.text_of(one.polynomial, atoms), kinds[one.kind]]
-            for one in (constraints[place] for place in places)
+            [polynomial_text(constraint.polynomial, atoms), kinds[constraint.kind]]
+            for constraint in (constraints[index] for index in indices)
         ]
         facts += [
-            [atoms[atom].name, "<" if atoms[atom].sign == "positive" else "<="] for atom in named
+            [atoms[atom].name, "<" if atoms[atom].sign == "positive" else "<="]
+            for atom in differences
         ]
         pieces = []
         for coefficient, piece in self.pieces:
-            outside = [(atom, n) for atom, n in piece.monomial if atom in named and n > 0]
-            used = [places.index(place) for place in piece.factors]
-            used += [len(places) + named.index(atom) for atom, n in outside for _ in range(n)]
+            outside = [(atom, n) for atom, n in piece.monomial if atom in differences and n > 0]
+            used = [indices.index(index) for index in piece.factors]
+            used += [
+                len(indices) + differences.index(atom) for atom, n in outside for _ in range(n)
+            ]
             monomial = tuple(pair for pair in piece.monomial if pair not in outside)
-            factor = laurent.text_of({monomial: Fraction(1)}, atoms)
-            pieces.append([str(coefficient), factor, used, laurent.text_of(piece.square, atoms)])
-        turned = self.problem.goal.label == CONTRADICTION
-        return {"turned": turned, "facts": facts, "pieces": pieces}
+            factor = polynomial_text({monomial: Fraction(1)}, atoms)
+            pieces.append([str(coefficient), factor, used, polynomial_text(piece.square, atoms)])
+        contradictory = self.problem.goal.label == _CONTRADICTION
+        return {"turned": contradictory, "facts": facts, "pieces": pieces}
 
     @property
     def used(self) -> tuple[str, ...]:
         """Labels of the constraints that take part, without repetition."""
-        places = (place for _, piece in self.pieces for place in piece.factors)
-        return tuple(dict.fromkeys(self.problem.constraints[place].label for place in places))
+        indices = (index for _, piece in self.pieces for index in piece.factors)
+        return tuple(dict.fromkeys(self.problem.constraints[index].label for index in indices))
 
 
-def find(problem: PolynomialProblem, *, effort: int = 1, least: int = 0) -> Certificate | None:
+def find_certificate(
+    problem: PolynomialProblem, *, effort: int = 1, least: int = 0
+) -> PositivityCertificate | None:
     """A verified certificate for a polynomial problem.
 
     `problem`: its goal is ``>=`` or ``>``. A goal ``0 > 0`` asks for a contradiction between the
@@ -106,57 +116,61 @@ def find(problem: PolynomialProblem, *, effort: int = 1, least: int = 0) -> Cert
     """
     for level in range(least, effort + 1):
         if level and problem.goal.polynomial:
-            found = _combined(problem, chain_columns(problem))
-            if found is not None:
-                return found
-        found = _combined(problem, columns_of(problem, products=bool(level)))
-        if found is not None:
-            return found
+            certificate = _certificate_of_columns(problem, chain_columns(problem))
+            if certificate is not None:
+                return certificate
+        certificate = _certificate_of_columns(
+            problem, product_columns(problem, products=bool(level))
+        )
+        if certificate is not None:
+            return certificate
     return None
 
 
-def means(problem: PolynomialProblem) -> Certificate | None:
+def certificate_of_means(problem: PolynomialProblem) -> PositivityCertificate | None:
     """A verified certificate of squares of binomials, or None."""
-    return _combined(problem, binomial_columns(problem))
+    return _certificate_of_columns(problem, binomial_columns(problem))
 
 
-def _combined(problem: PolynomialProblem, columns: list[Column]) -> Certificate | None:
+def _certificate_of_columns(
+    problem: PolynomialProblem, columns: list[CertificateColumn]
+) -> PositivityCertificate | None:
     """A certificate with some of these columns."""
     goal = problem.goal.polynomial
     strict = problem.goal.kind == ">"
     if not strict and not goal:
-        return Certificate(problem, ())
-    shares = [*([Fraction(0)] if goal else []), *(SHARES if strict else ())]
+        return PositivityCertificate(problem, ())
+    shares = [*([Fraction(0)] if goal else []), *(_SHARES if strict else ())]
     for share in shares:
         polynomials = [piece.polynomial for piece in columns]
-        wanted = goal
+        target = goal
         if share:
-            wanted = goal | {STRICT: share * max(map(abs, goal.values()), default=Fraction(1))}
+            target = goal | {_STRICT: share * max(map(abs, goal.values()), default=Fraction(1))}
             polynomials = [
-                piece.polynomial | {STRICT: Fraction(1)} if piece.strict else piece.polynomial
+                piece.polynomial | {_STRICT: Fraction(1)} if piece.strict else piece.polynomial
                 for piece in columns
             ]
         try:
-            proposed = _proposed(wanted, polynomials, columns)
+            proposed = _propose_coefficients(target, polynomials, columns)
         except OverflowError:  # numbers beyond floating point
             return None
         if proposed is None:
             if not share:
                 return None
             continue
-        support = [place for place, value in enumerate(proposed) if abs(value) > 1e-9]
-        found = solutions(wanted, [polynomials[place] for place in support])
-        if found is None:
+        support = [index for index, value in enumerate(proposed) if abs(value) > 1e-9]
+        solution = solutions(target, [polynomials[index] for index in support])
+        if solution is None:
             continue
-        weighed = zip(found[0], (columns[place] for place in support), strict=True)
-        certificate = Certificate(problem, tuple(pair for pair in weighed if pair[0]))
+        weighed = zip(solution[0], (columns[index] for index in support), strict=True)
+        certificate = PositivityCertificate(problem, tuple(pair for pair in weighed if pair[0]))
         if verify(certificate):
             return certificate
     return None
 
 
-def _proposed(
-    goal: Polynomial, polynomials: list[Polynomial], columns: list[Column]
+def _propose_coefficients(
+    goal: Polynomial, polynomials: list[Polynomial], columns: list[CertificateColumn]
 ) -> list[float] | None:
     """Coefficients of a vertex solution, in floating point."""
     import numpy as np
@@ -173,26 +187,26 @@ def _proposed(
     if not entries:
         return None
     right = np.zeros(len(rows))
-    for term, wanted in goal.items():
-        right[rows[term]] = float(wanted)
-    row, place, value = (np.array(part) for part in zip(*entries, strict=True))
-    matrix = coo_matrix((value, (row, place)), shape=(len(rows), len(columns))).tocsr()
+    for term, coefficient in goal.items():
+        right[rows[term]] = float(coefficient)
+    row, column_index, value = (np.array(axis) for axis in zip(*entries, strict=True))
+    matrix = coo_matrix((value, (row, column_index)), shape=(len(rows), len(columns))).tocsr()
     weights = [1.0 + 3 * len(piece.factors) + 0.1 * len(piece.monomial) for piece in columns]
     # A free coefficient is the difference of two, so that its size has a price too.
-    free = [number for number, piece in enumerate(columns) if piece.free]
-    whole = hstack([matrix, -matrix[:, free]]).tocsc() if free else matrix
-    costs = [*weights, *(weights[number] for number in free)]
+    free_columns = [number for number, piece in enumerate(columns) if piece.free]
+    doubled = hstack([matrix, -matrix[:, free_columns]]).tocsc() if free_columns else matrix
+    costs = [*weights, *(weights[number] for number in free_columns)]
     # The interior point method sees infeasibility at once where the simplex method cycles;
     # its crossover ends in a vertex too.
     solve: Any = linprog
-    limit = {"time_limit": seconds_left(MOST_SECONDS)}
-    result = solve(
-        costs, A_eq=whole, b_eq=right, bounds=(0, None), method="highs-ipm", options=limit
+    limit = {"time_limit": seconds_left(_MOST_SECONDS)}
+    solved = solve(
+        costs, A_eq=doubled, b_eq=right, bounds=(0, None), method="highs-ipm", options=limit
     )
-    if result.x is None or result.status != 0:
+    if solved.x is None or solved.status != 0:
         return None
-    values = [float(x) for x in result.x]
-    for extra, number in enumerate(free):
+    values = [float(x) for x in solved.x]
+    for extra, number in enumerate(free_columns):
         values[number] -= values[len(columns) + extra]
     return [x / scale for x, scale in zip(values, scales, strict=False)]
 
@@ -213,31 +227,33 @@ def solutions(
     if not rows or not width:
         return None
     matrix = flint.fmpq_mat(len(rows), width + 1)
-    for place, polynomial in enumerate([*polynomials, goal]):
+    for index, polynomial in enumerate([*polynomials, goal]):
         for term, value in polynomial.items():
-            matrix[rows[term], place] = flint.fmpq(value.numerator, value.denominator)
+            matrix[rows[term], index] = flint.fmpq(value.numerator, value.denominator)
     matrix, rank = matrix.rref()
     pivots = [
-        next(place for place in range(width + 1) if matrix[row, place] != 0) for row in range(rank)
+        next(index for index in range(width + 1) if matrix[row, index] != 0) for row in range(rank)
     ]
     if width in pivots:
         return None
     loose = sorted(set(range(width)) - set(pivots))
     start = [Fraction(0)] * width
-    directions = [[Fraction(int(place == own)) for place in range(width)] for own in loose]
+    directions = [
+        [Fraction(int(index == free_index)) for index in range(width)] for free_index in loose
+    ]
     for row, pivot in enumerate(pivots):
         start[pivot] = fraction(matrix[row, width])
-        for direction, place in zip(directions, loose, strict=True):
-            direction[pivot] = -fraction(matrix[row, place])
+        for direction, index in zip(directions, loose, strict=True):
+            direction[pivot] = -fraction(matrix[row, index])
     return start, directions
 
 
-def verify(certificate: Certificate) -> bool:
+def verify(certificate: PositivityCertificate) -> bool:
     """Whether a certificate proves its goal: signs, pieces, and the identity by two expansions."""
     problem = certificate.problem
     rebuilt = []
     for coefficient, piece in certificate.pieces:
-        again = column(problem, piece.factors, piece.monomial, square=piece.square)
+        again = make_column(problem, piece.factors, piece.monomial, square=piece.square)
         if again is None or (coefficient <= 0 and not again.free):
             return False
         rebuilt.append((coefficient, again))
@@ -248,7 +264,7 @@ def verify(certificate: Certificate) -> bool:
     remainder = dict(problem.goal.polynomial)
     for coefficient, piece in rebuilt:
         remainder = laurent.add(remainder, piece.polynomial, -coefficient)
-    return not remainder and holds_in_flint(problem, certificate.pieces)
+    return not remainder and _holds_in_flint(problem, certificate.pieces)
 
 
 def with_negated_goal(problem: PolynomialProblem) -> PolynomialProblem:
@@ -258,15 +274,17 @@ def with_negated_goal(problem: PolynomialProblem) -> PolynomialProblem:
     kind = ">" if goal.kind == ">=" else ">="
     added = (Constraint(negated, kind, "negation of the conclusion"),) if negated else ()
     return PolynomialProblem(
-        problem.atoms, problem.constraints + added, Constraint({}, ">", CONTRADICTION)
+        problem.atoms, problem.constraints + added, Constraint({}, ">", _CONTRADICTION)
     )
 
 
-def holds_in_flint(problem: PolynomialProblem, pieces: Sequence[tuple[Fraction, Column]]) -> bool:
+def _holds_in_flint(
+    problem: PolynomialProblem, pieces: Sequence[tuple[Fraction, CertificateColumn]]
+) -> bool:
     """Whether a goal is the sum of the factors of some pieces, multiplied out by python-flint."""
     count = len(problem.atoms) + 1
     # One variable for an atom, and one for its inverse; they are cancelled at the end.
-    names = tuple(f"{kind}{place}" for kind in "xy" for place in range(count))
+    names = tuple(f"{kind}{index}" for kind in "xy" for index in range(count))
     ring = flint.fmpq_mpoly_ctx.get(names, flint.Ordering.lex)
 
     def converted(polynomial: Polynomial) -> Any:
@@ -278,14 +296,14 @@ def holds_in_flint(problem: PolynomialProblem, pieces: Sequence[tuple[Fraction, 
             terms[tuple(exponents)] = flint.fmpq(value.numerator, value.denominator)
         return ring.from_dict(terms)
 
-    rest = -converted(problem.goal.polynomial)
+    remainder = -converted(problem.goal.polynomial)
     for coefficient, piece in pieces:
         value = converted({piece.monomial: coefficient}) * converted(piece.square) ** 2
-        for place in piece.factors:
-            value *= converted(problem.constraints[place].polynomial)
-        rest += value
+        for index in piece.factors:
+            value *= converted(problem.constraints[index].polynomial)
+        remainder += value
     cancelled: Counter[tuple[int, ...]] = Counter()
-    for powers, value in rest.to_dict().items():
+    for powers, value in remainder.to_dict().items():
         pairs = zip(powers[:count], powers[count:], strict=True)
         cancelled[tuple(int(up) - int(down) for up, down in pairs)] += value
     return not any(value != 0 for value in cancelled.values())

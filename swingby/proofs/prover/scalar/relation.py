@@ -1,28 +1,17 @@
-"""A relation and a sequent: what is assumed and what is to follow.
+"""Relations between real expressions, and sequents: hypotheses and the goal that is to follow.
 
-sympy evaluates its relationals whenever they are rebuilt; these ones stay as they are written.
-
-Side conditions: where the two sides of a relation have values at all.
-
-A denominator is not zero, an even root is of nothing negative, a logarithm of something positive.
-Of a hypothesis these are facts, as it holds only where it is defined. Of a conclusion they are
-obligations: proved like any other line, or the conclusion is not proved. They are read off what is
-written, before sympy has cancelled anything.
-
-Preparation of a sequent: definitions inserted, signs recognised, Abs, Max and Min resolved.
+sympy evaluates its relationals whenever they are rebuilt; these stay as they are written.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import sympy
 
 from swingby.errors import InvalidInput
-from swingby.proofs.language.claim import ENOUGH, in_order_of_use, needs
 
 
 @dataclass(frozen=True)
@@ -36,12 +25,12 @@ class Relation:
 
     @property
     def sides(self) -> tuple[Any, Any]:
-        """The smaller and the larger one."""
+        """The smaller and the larger side."""
         return self.small, self.large
 
     @property
     def difference(self) -> Any:
-        """``large - small``: not negative where the relation holds."""
+        """``large - small``, which is not negative if the relation holds."""
         return self.large - self.small
 
     @property
@@ -50,7 +39,7 @@ class Relation:
         return frozenset(self.small.free_symbols | self.large.free_symbols)
 
     def negation(self) -> Relation:
-        """What holds where this inequality fails."""
+        """The relation that holds if this inequality fails."""
         if self.kind == "==":
             raise ValueError("the negation of an equation is no inequality")
         if self.kind == "!=":
@@ -65,31 +54,31 @@ class Relation:
 
     def __str__(self) -> str:
         sign = "=" if self.kind == "==" else self.kind
-        return f"{plain(self.small)} {sign} {plain(self.large)}"
+        return f"{expression_text(self.small)} {sign} {expression_text(self.large)}"
 
 
 @dataclass(frozen=True)
 class Sequent:
-    """For all values of the letters: if all of `given`, then `goal`."""
+    """For all values of the letters: if all `hypotheses`, then `goal`."""
 
-    given: tuple[Relation, ...]
+    hypotheses: tuple[Relation, ...]
     goal: Relation
 
     @property
     def relations(self) -> tuple[Relation, ...]:
         """The hypotheses and the goal."""
-        return (*self.given, self.goal)
+        return (*self.hypotheses, self.goal)
 
     @property
     def symbols(self) -> tuple[Any, ...]:
         """All letters, by name."""
-        found = frozenset().union(*(relation.symbols for relation in self.relations))
-        return tuple(sorted(found, key=str))
+        letters = frozenset().union(*(relation.symbols for relation in self.relations))
+        return tuple(sorted(letters, key=str))
 
     def substitute(self, values: Mapping[Any, Any]) -> Sequent:
         """The sequent with some letters replaced."""
         return Sequent(
-            tuple(relation.substitute(values) for relation in self.given),
+            tuple(relation.substitute(values) for relation in self.hypotheses),
             self.goal.substitute(values),
         )
 
@@ -111,261 +100,9 @@ def relation_from(relational: Any, label: str = "") -> Relation:
     raise InvalidInput("relation", relational, "must be one of <=, <, >=, >, =, !=")
 
 
-def plain(expression: Any) -> str:
-    """An expression as one line of plain mathematics."""
+def expression_text(expression: Any) -> str:
+    """An expression as a line of plain mathematics."""
     return str(sympy.sstr(expression)).replace("**", "^")
 
 
 ZERO = sympy.Integer(0)
-#: What sympy makes of a division by 0.
-UNDEFINED = (sympy.zoo, sympy.nan, sympy.oo)
-
-#: What a claim may be built of; anything else is undecided.
-KNOWN = frozenset({"Add", "Mul", "Pow", "exp", "log", "Abs", "Max", "Min", "Exp1", "Pi"})
-
-#: Assumptions about a letter that no relation says, and that every value of it is asked for.
-_KINDS = ("integer", "even", "odd", "prime", "composite", "irrational", "rational")
-
-
-def conditions(expression: Any) -> Iterator[Relation]:
-    """What an expression needs to be defined, inner parts first."""
-    for base, sign in needs(expression):
-        if sign == "!=":
-            yield Relation(base, ZERO, sign)
-        else:
-            yield Relation(ZERO, base, "<" if sign == ENOUGH else sign, sign * (sign == ENOUGH))
-
-
-def side_conditions(
-    relation: Relation, given: Mapping[Any, Any], values: Mapping[Any, Any]
-) -> tuple[Relation, ...]:
-    """What a relation and all definitions it leads to need to be defined, if it is not plain.
-
-    Of a definition this is read off what is written, `given`: put into another, it may cancel.
-    `values`: the definitions, each with all the others put in.
-    """
-    used: dict[Any, None] = {}
-    waiting = list(relation.symbols & given.keys())
-    while waiting:
-        used[letter := waiting.pop()] = None
-        waiting += given[letter].free_symbols & given.keys() - used.keys()
-    found: dict[Relation, None] = {}
-    definitions = (given[letter] for letter in sorted(used, key=str))
-    for part in (*definitions, *relation.sides):
-        for needed in conditions(part):
-            found[needed.substitute(values)] = None
-    return tuple(needed for needed in found if not is_plain(needed))
-
-
-def is_plain(needed: Relation) -> bool:
-    """Whether the signs of the letters say so by themselves."""
-    if needed.kind == "!=":
-        return bool(needed.small.is_nonzero)
-    return bool(needed.large.is_positive if needed.kind == "<" else needed.large.is_nonnegative)
-
-
-def as_fact(needed: Relation) -> Relation:
-    """A side condition as a hypothesis that the provers know."""
-    if needed.kind == "!=":
-        return Relation(ZERO, (needed.large - needed.small) ** 2, "<", needed.label)
-    return needed
-
-
-def resolved(where: tuple[tuple[Any, Any], ...]) -> dict[Any, Any]:
-    """Definitions, each with all the others put in; InvalidInput if a letter defines itself."""
-    given = dict(where)
-    if len(given) < len(where):
-        raise InvalidInput("where", [str(name) for name, _ in where], "must define a letter once")
-    try:
-        order = in_order_of_use(given)
-    except ValueError as circle:
-        raise InvalidInput("where", str(circle), "must not define a letter by itself") from None
-    done: dict[Any, Any] = {}
-    for letter in order:
-        done[letter] = given[letter].xreplace(done)
-    return done
-
-
-def unknown_part(relations: tuple[Relation, ...]) -> str:
-    """The first thing in some relations that no prover here knows, or nothing.
-
-    Raises InvalidInput if something is no exact real number, or two letters share a name.
-    """
-    named: dict[str, Any] = {}
-    for relation in relations:
-        for side in relation.sides:
-            for part in sympy.preorder_traversal(side):
-                if part.is_Symbol:
-                    if named.setdefault(part.name, part) != part:
-                        raise InvalidInput("letter", part, "must mean one thing throughout")
-                    if part.is_real is False or not part.is_commutative:
-                        raise InvalidInput("letter", part, "must stand for a real number")
-                elif part.is_Float:
-                    raise InvalidInput("number", part, "must be exact, such as Rational(1, 10)")
-                elif part.is_number and part.is_extended_real is not True and not part.args:
-                    raise InvalidInput("number", part, "must be a real number")
-                elif part.is_infinite and not part.args:
-                    raise InvalidInput("number", part, "must be finite")
-                elif not part.is_Rational and part.func.__name__ not in KNOWN:
-                    return str(part)
-    return ""
-
-
-def signs_of_letters(relations: tuple[Relation, ...]) -> tuple[Relation, ...]:
-    """What sympy assumes of letters and the provers read off relations only."""
-    found = []
-    for letter in sorted(frozenset().union(*(r.symbols for r in relations)), key=str):
-        if letter.is_nonpositive and not letter.is_zero:
-            found.append(Relation(letter, ZERO, "<" if letter.is_negative else "<=", "sign"))
-        elif letter.is_nonzero and not letter.is_positive:
-            found.append(Relation(ZERO, letter**2, "<", "sign"))
-    return tuple(found)
-
-
-def signs_of_denominators(relation: Relation) -> Iterator[Relation]:
-    """That a denominator is positive, where its terms do not say so by themselves."""
-    for side in relation.sides:
-        for base in dict.fromkeys(base for base, sign in needs(side) if sign == "!="):
-            if not all(term.is_nonnegative for term in sympy.Add.make_args(base.expand())):
-                yield Relation(ZERO, base, "<", "denominator")
-
-
-def may_have(letter: Any, value: Any) -> bool:
-    """Whether what sympy assumes of a letter allows a value."""
-    assumed = letter.assumptions0
-    asked = [kind for kind in _KINDS if assumed.get(kind) is not None]
-    if not asked:
-        return True
-    number = sympy.Rational(int(value.p), int(value.q))
-    return all(getattr(number, f"is_{kind}") == assumed[kind] for kind in asked)
-
-
-#: More cases than this are not looked at.
-MOST_CASES = 64
-
-
-def eliminate_equations(sequent: Sequent, replaced: list[tuple[Any, Any]] | None = None) -> Sequent:
-    """A sequent without hypotheses of the form letter = expression: that takes the letter's place.
-
-    That the letter was positive or nonnegative stays as a hypothesis on the expression.
-    `replaced`: each letter with its expression is added to it.
-    """
-    for relation in sequent.given:
-        for letter, expression in itertools.permutations(relation.sides):
-            if relation.kind != "==" or not letter.is_Symbol or expression.has(letter):
-                continue
-            if sequent.goal.substitute({letter: expression}).difference.has(*UNDEFINED):
-                continue
-            rest = [other for other in sequent.given if other is not relation]
-            if letter.is_nonnegative and not expression.is_nonnegative:
-                kind = "<" if letter.is_positive else "<="
-                rest.append(Relation(ZERO, expression, kind, relation.label))
-            if replaced is not None:
-                replaced.append((letter, expression))
-            smaller = Sequent(tuple(rest), sequent.goal).substitute({letter: expression})
-            # A hypothesis that has no value now is left out: that only weakens what is known.
-            known = (one for one in smaller.given if not one.difference.has(*UNDEFINED))
-            return eliminate_equations(replace(smaller, given=tuple(known)), replaced)
-    return sequent
-
-
-def recognise_signs(sequent: Sequent) -> Sequent:
-    """A sequent whose letters carry the signs that a hypothesis of the form e <= letter shows."""
-    for relation in sequent.given:
-        letter, bound = relation.large, relation.small
-        if not letter.is_Symbol or letter.is_positive or relation.kind == "==":
-            continue
-        if bound.is_positive or (bound.is_nonnegative and relation.kind == "<"):
-            better = sympy.Symbol(letter.name, positive=True)
-        elif bound.is_nonnegative and not letter.is_nonnegative:
-            better = sympy.Symbol(letter.name, nonnegative=True)
-        else:
-            continue
-        return recognise_signs(sequent.substitute({letter: better}))
-    return sequent
-
-
-def normal(sequent: Sequent) -> Sequent:
-    """A sequent whose expressions are built anew, so that none is left unevaluated."""
-    relations = [
-        replace(relation, small=_built(relation.small), large=_built(relation.large))
-        for relation in sequent.relations
-    ]
-    return Sequent(tuple(relations[:-1]), relations[-1])
-
-
-def _built(expression: Any) -> Any:
-    if not expression.args:
-        return expression
-    built = expression.func(*map(_built, expression.args))
-    if built.is_Pow and built.base.is_positive and not built.exp.is_number:
-        return sympy.exp(built.exp * sympy.log(built.base)) if built.base != sympy.E else built
-    return built
-
-
-def relax(sequent: Sequent) -> tuple[Sequent, bool]:
-    """A sequent without Abs, Max and Min that is at least as hard, and whether it is exactly so.
-
-    A hypothesis abs(X) <= B becomes X <= B and -X <= B. Where abs(X) stands anywhere else, a letter
-    takes its place that is at least X and -X; likewise for Max and Min.
-    """
-    exact = True
-    while (piece := _innermost(sequent)) is not None:
-        size = isinstance(piece, sympy.Abs)
-        letter = sympy.Symbol(plain(piece), nonnegative=True if size else None, real=True)
-        values = _values(piece)
-        if isinstance(piece, sympy.Min):
-            facts = [Relation(letter, value, "<=", "definition") for value in values]
-        else:
-            facts = [Relation(value, letter, "<=", "definition") for value in values]
-        bounds = [
-            relation
-            for relation in sequent.given
-            if size and relation.small == piece and relation.kind != "=="
-        ]
-        direct = [replace(bound, small=value) for bound in bounds for value in values]
-        rest = [relation for relation in sequent.given if relation not in bounds]
-        kept = (*rest, *direct)
-        if any(r.small.has(piece) or r.large.has(piece) for r in (*kept, sequent.goal)):
-            exact = False
-            kept = (*sequent.given, *direct, *facts)
-        sequent = Sequent(kept, sequent.goal).substitute({piece: letter})
-    return sequent, exact
-
-
-def split(sequent: Sequent) -> list[Sequent] | None:
-    """The sequents without Abs, Max and Min, one for each pattern of signs; None if too many."""
-    done: list[Sequent] = []
-    open_cases = [sequent]
-    while open_cases:
-        case = open_cases.pop()
-        if len(done) + len(open_cases) >= MOST_CASES:
-            return None
-        piece = _innermost(case)
-        if piece is None:
-            done.append(recognise_signs(case))
-            continue
-        for value in _values(piece):
-            # abs(X) is X where 0 <= X; Max(X, Y) is X where Y <= X
-            others = [other for other in _values(piece) if other is not value]
-            ends = [ZERO] if isinstance(piece, sympy.Abs) else others
-            least = isinstance(piece, sympy.Min)
-            facts = [Relation(*((value, x) if least else (x, value)), "<=", "case") for x in ends]
-            changed = case.substitute({piece: value})
-            open_cases.append(replace(changed, given=(*changed.given, *facts)))
-    return done
-
-
-def _values(piece: Any) -> tuple[Any, ...]:
-    """What Abs, Max or Min may be."""
-    return (piece.args[0], -piece.args[0]) if isinstance(piece, sympy.Abs) else piece.args
-
-
-def _innermost(sequent: Sequent) -> Any:
-    kinds = (sympy.Abs, sympy.Max, sympy.Min)
-    for relation in sequent.relations:
-        for side in relation.sides:
-            for piece in sorted(side.atoms(*kinds), key=str):
-                if not any(argument.has(*kinds) for argument in piece.args):
-                    return piece
-    return None

@@ -1,20 +1,14 @@
-"""Points that satisfy the hypotheses of a sequent, one letter after the other.
+"""Points that satisfy the hypotheses of a sequent, drawn one letter after the other.
 
 The range of a letter is read off the relations in which it is the only letter left; corners of
 the range come first, because that is where tight inequalities break.
-
-Round numbers: how a witness gets short values, and how they are printed.
-
-A second look at a translation: the polynomial problem against the sequent, at points.
 """
 
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any
 
 import flint
@@ -22,24 +16,23 @@ import numpy as np
 
 from swingby.proofs.prover.scalar.exact_value import (
     PRECISIONS,
-    Condition,
+    CompiledRelation,
     Undefined,
-    compiled,
-    condition,
-    edge_of,
+    compile_relation,
+    is_ball,
 )
-from swingby.proofs.prover.scalar.laurent import Constraint, PolynomialProblem
-from swingby.proofs.prover.scalar.relation import Relation, Sequent, may_have
+from swingby.proofs.prover.scalar.letter_values import allows, numerator_denominator, parse_rational
+from swingby.proofs.prover.scalar.relation import Relation
 from swingby.theory.balls import precision
 
 #: The order in which letters get values; others follow by name.
-ORDER = (
+_ORDER = (
     "alpha", "gamma", "C", "K", "kappa", "d", "beta", "P", "a_j", "a_i", "a_k", "omega", "eta",
     "lambda", "x", "t_0", "t", "T",
 )  # fmt: skip
 
 #: Simple values by letter, for letters that are not fixed by Assumptions D.1 to D.5.
-SIMPLE: dict[str, tuple[str, ...]] = {
+_SIMPLE: dict[str, tuple[str, ...]] = {
     "kappa": ("121/100", "4", "36/25", "9", "25/16", "100", "1", "10201/10000"),
     "K": ("20", "100", "21"),
     "d": ("2", "1", "3", "5"),
@@ -54,29 +47,16 @@ _USUAL = ("1", "2", "1/2", "3", "10", "1/10", "4", "100", "1/100", "1/1000")
 #: Sizes of entries of W at which lines break: those of W(0), of the boundary, of the end.
 LEVELS = 6
 #: The letters in which these sizes are given.
-LEVELED = frozenset({"omega", "beta", "P"})
-
-#: Letters that count steps or dimensions.
-WHOLE = frozenset({"t", "t_0", "T", "d"})
+_LEVELED = frozenset({"omega", "beta", "P"})
 
 
-def may_be(value: Any, letter: Any) -> bool:
-    """Whether a letter's sign, and its being a count, allow a value."""
-    whole = letter.name not in WHOLE or value.q == 1
-    return (
-        whole
-        and may_have(letter, value)
-        and (value > 0 or (not letter.is_positive and (value == 0 or not letter.is_nonnegative)))
-    )
-
-
-def in_order(names: frozenset[str]) -> list[str]:
+def in_drawing_order(names: frozenset[str]) -> list[str]:
     """Letters in the order in which they get values."""
     late = {"w_ij(0)": 1, "w_ii(0)": 1, "w_ij(t_0)": 2, "w_ii(t_0)": 2, "w_ij(t)": 3, "w_ii(t)": 3}
 
     def place(name: str) -> tuple[int, int, str]:
-        if name in ORDER:
-            return (0, ORDER.index(name), name)
+        if name in _ORDER:
+            return (0, _ORDER.index(name), name)
         return (1, late.get(name, 5 if "t+1" in name else 4), name)
 
     return sorted(names, key=place)
@@ -84,25 +64,27 @@ def in_order(names: frozenset[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class Space:
-    """Hypotheses and a goal ready for evaluation, and points drawn where the hypotheses hold."""
+    """Hypotheses and a goal ready for evaluation, and points drawn that meet the hypotheses."""
 
-    given: tuple[Condition, ...]
-    goal: Condition
+    hypotheses: tuple[CompiledRelation, ...]
+    goal: CompiledRelation
     letters: Mapping[str, Any]
     #: Candidates so far.
     _found: dict[Any, list[Any]] = field(default_factory=dict, repr=False, compare=False)
 
     @staticmethod
-    def of(given: Iterable[Relation], goal: Relation) -> Space:
+    def of(premises: Iterable[Relation], goal: Relation) -> Space:
         """The space of some relations."""
-        relations = (*given, goal)
-        letters = sorted(frozenset().union(*(one.symbols for one in relations)), key=str)
-        known = tuple(map(condition, relations[:-1]))
-        return Space(known, condition(goal), {letter.name: letter for letter in letters})
+        relations = (*premises, goal)
+        letters = sorted(frozenset().union(*(relation.symbols for relation in relations)), key=str)
+        hypotheses = tuple(map(compile_relation, relations[:-1]))
+        return Space(
+            hypotheses, compile_relation(goal), {letter.name: letter for letter in letters}
+        )
 
     def meets(self, point: Mapping[str, Any], bits: tuple[int, ...] = PRECISIONS) -> bool:
         """Whether all hypotheses certainly hold at a point."""
-        return all(c.decided(point, bits) is True for c in self.given)
+        return all(c.decided(point, bits) is True for c in self.hypotheses)
 
     def refutes(self, point: Mapping[str, Any], bits: tuple[int, ...] = PRECISIONS) -> bool:
         """Whether all hypotheses certainly hold at a point and the goal certainly fails."""
@@ -122,7 +104,7 @@ class Space:
         others every third one is 0, where it may be.
         """
         point = dict(start)
-        names = in_order(frozenset(self.letters) - start.keys())
+        names = in_drawing_order(frozenset(self.letters) - start.keys())
         for name in self.defined_last(names) if defined_last else names:
             values = self.candidates(name, point)
             if not values:
@@ -130,57 +112,67 @@ class Space:
             if defined_last and len(values) > 1 and 0 in values and generator.random() < 1 / 3:
                 point[name] = flint.fmpq(0)
                 continue
-            wanted = levels(name, point)[level : level + 1] if level is not None else []
-            if wanted and wanted[0] in values:
-                point[name] = wanted[0]
+            on_level = levels(name, point)[level : level + 1] if level is not None else []
+            if on_level and on_level[0] in values:
+                point[name] = on_level[0]
                 continue
             # Early candidates are corners: prefer them.
-            place = min(int(generator.exponential(2.0)), len(values) - 1)
-            point[name] = values[place]
+            index = min(int(generator.exponential(2.0)), len(values) - 1)
+            point[name] = values[index]
         return point
 
     def defined_last(self, names: list[str]) -> list[str]:
-        """The same letters, each behind those of an equation that it is one side of."""
+        """The same letters, each behind those of an equation that defines it."""
         after: dict[str, frozenset[str]] = {}
-        for one in (found.relation for found in self.given):
-            for letter, value in itertools.permutations(one.sides):
-                if one.kind == "==" and letter.is_Symbol and not value.has(letter):
+        for relation in (hypothesis.relation for hypothesis in self.hypotheses):
+            for letter, value in itertools.permutations(relation.sides):
+                if relation.kind == "==" and letter.is_Symbol and not value.has(letter):
                     after.setdefault(letter.name, frozenset(map(str, value.free_symbols)))
-        found: list[str] = []
-        while waiting := [name for name in names if name not in found]:
-            ready = (one for one in waiting if not after.get(one, frozenset()) & {*waiting})
-            found.append(next(ready, waiting[0]))
-        return found
+        ordered: list[str] = []
+        while waiting := [name for name in names if name not in ordered]:
+            ready = (
+                candidate
+                for candidate in waiting
+                if not after.get(candidate, frozenset()) & {*waiting}
+            )
+            ordered.append(next(ready, waiting[0]))
+        return ordered
 
     def candidates(self, name: str, point: Mapping[str, Any]) -> list[Any]:
         """Values worth trying for a letter, corners of its range first.
 
         They depend on few of the letters, whose values most points have in common.
         """
-        alone = [one for one in (*self.given, self.goal) if one.letters - point.keys() == {name}]
-        used = LEVELED.union(*(one.letters for one in alone)) & point.keys()
-        place = (name, *((other, whole_numbers(point[other])) for other in sorted(used)))
-        if place not in self._found:
-            self._found[place] = self._candidates(name, point, alone)
-        return self._found[place]
+        alone = [
+            relation
+            for relation in (*self.hypotheses, self.goal)
+            if relation.letters - point.keys() == {name}
+        ]
+        used = _LEVELED.union(*(relation.letters for relation in alone)) & point.keys()
+        key = (name, *((letter, numerator_denominator(point[letter])) for letter in sorted(used)))
+        if key not in self._found:
+            self._found[key] = self._candidates(name, point, alone)
+        return self._found[key]
 
-    def _candidates(self, name: str, point: Mapping[str, Any], alone: list[Condition]) -> list[Any]:
+    def _candidates(
+        self, name: str, point: Mapping[str, Any], alone: list[CompiledRelation]
+    ) -> list[Any]:
         """The candidates, by the conditions in which the letter alone has no value."""
         letter = self.letters[name]
         lower, upper = (flint.fmpq(0), None) if letter.is_nonnegative else (None, None)
         lower_open, upper_open = bool(letter.is_positive), False
-        goal = [one for one in alone if one is self.goal]
-        for found in alone[: len(alone) - len(goal)]:
-            strict = found.relation.kind == "<"
-            for value, side in _edges(found, letter, point):
-                if found.relation.kind == "==":
-                    return [value] if may_be(value, letter) else []
+        goal = [relation for relation in alone if relation is self.goal]
+        for hypothesis in alone[: len(alone) - len(goal)]:
+            strict = hypothesis.relation.kind == "<"
+            for value, side in _edges(hypothesis, letter, point):
+                if hypothesis.relation.kind == "==":
+                    return [value] if allows(value, letter) else []
                 if side > 0 and (lower is None or value > lower or (value == lower and strict)):
                     lower, lower_open = value, strict
                 if side < 0 and (upper is None or value < upper or (value == upper and strict)):
                     upper, upper_open = value, strict
         values: list[Any] = []
-        for value, side in filter(None, (edge_of(one, name, point) for one in goal)):
+        for value, side in filter(None, (edge_of(relation, name, point) for relation in goal)):
             step = abs(value) / 100 or flint.fmpq(1, 100)
             values += [value] if self.goal.relation.kind in ("<", "!=") else []
             values += [value - side * step, value - side * step / 1000, value * 2, value / 2]
@@ -193,140 +185,86 @@ class Space:
                 values += [lower + (abs(lower) or flint.fmpq(1)) / 1000, lower * 2]
             if upper is not None:
                 values.append((lower + upper) / 2)
-        simple = [number(text) for text in SIMPLE.get(name, _USUAL)]
+        simple = [parse_rational(text) for text in _SIMPLE.get(name, _USUAL)]
         if not letter.is_nonnegative:
             simple += [flint.fmpq(0), *(-value for value in simple)]
         elif not letter.is_positive:
             simple.insert(0, flint.fmpq(0))
         simple = [*levels(name, point), *simple]
-        values = [*simple[:1], *values, *simple[1:]] if name in SIMPLE else [*values, *simple]
+        values = [*simple[:1], *values, *simple[1:]] if name in _SIMPLE else [*values, *simple]
         return [
             value
-            for value in dict(zip(map(whole_numbers, values), values, strict=True)).values()
+            for value in dict(zip(map(numerator_denominator, values), values, strict=True)).values()
             if (lower is None or value > lower or (value == lower and not lower_open))
             and (upper is None or value < upper or (value == upper and not upper_open))
-            and may_be(value, letter)
+            and allows(value, letter)
         ]
 
 
-def _edges(found: Condition, letter: Any, point: Mapping[str, Any]) -> list[tuple[Any, int]]:
+def _edges(
+    relation: CompiledRelation, letter: Any, point: Mapping[str, Any]
+) -> list[tuple[Any, int]]:
     """The edges seen from positive and from negative values: Abs has two."""
-    edges = [edge_of(found, letter.name, point)]
+    edges = [edge_of(relation, letter.name, point)]
     if not letter.is_nonnegative:
-        edges.append(edge_of(found, letter.name, point, ("negative",)))
+        edges.append(edge_of(relation, letter.name, point, ("negative",)))
     return [edge for edge in edges if edge is not None]
 
 
 def levels(name: str, point: Mapping[str, Any]) -> list[Any]:
     """The :data:`LEVELS` sizes that an entry of W takes in the proofs; none for other letters."""
-    if not name.startswith("w_") or not point.keys() >= LEVELED:
+    if not name.startswith("w_") or not point.keys() >= _LEVELED:
         return []
     omega, upper = point["omega"], point["beta"] * point["omega"]
     return [omega, omega / 1000, point["P"] * upper, upper, flint.fmpq(1, 2), flint.fmpq(1)]
 
 
-def number(text: str) -> Any:
-    """A rational such as 121/100."""
-    over, _, under = text.partition("/")
-    return flint.fmpq(int(over), int(under or 1))
+def edge_of(
+    relation: CompiledRelation,
+    name: str,
+    point: Mapping[str, Any],
+    variables: tuple[str, ...] = ("plain", "inverse", "square"),
+) -> tuple[Any, int] | None:
+    """The zero of a relation's margin, as a function of a single letter; None if there is none.
 
-
-def whole_numbers(value: Any) -> tuple[int, int]:
-    """A rational as its numerator and denominator, whose hash is quick."""
-    return int(value.p), int(value.q)
-
-
-def rounder(value: Any, letter: Any, others: list[Any]) -> Iterator[Any]:
-    """Values that print shorter than a given one, the simplest first."""
-    size = len(compact(value))
-    for option in [*map(flint.fmpq, (1, 2, 0, -1)), flint.fmpq(1, 2), flint.fmpq(10), *others]:
-        if option == value:
-            return
-        if may_be(option, letter) and len(compact(option)) <= size:
-            yield option
-    bits = int(value.p.bit_length()) - int(value.q.bit_length())
-    shift = math.floor(bits * math.log10(2))
-    if abs(shift) >= 400:
-        return
-    scale = flint.fmpq(10) ** (shift if abs(shift) > 4 else 0)
-    scaled = Fraction(int((value / scale).p), int((value / scale).q))
-    for digits in (1, 2, 10, 100, 1000):
-        for near in (
-            scaled.limit_denominator(digits),
-            Fraction(math.ceil(scaled * digits), digits),
-        ):
-            option = flint.fmpq(near.numerator, near.denominator) * scale
-            if may_be(option, letter) and len(compact(option)) < size:
-                yield option
-
-
-def compact(value: Any) -> str:
-    """A rational as short exact text: "1/720", "10^-90", "1/7040*10^90"."""
-    shown, exponent = [], 0
-    for part, sign in ((value.p, 1), (value.q, -1)):
-        text = str(part.str())
-        short = text.rstrip("0") if len(text) > 6 else text
-        exponent += sign * (len(text) - len(short))
-        shown.append(short)
-    over, under = shown
-    body = over if under == "1" else f"{over}/{under}"
-    if not exponent:
-        return body
-    return f"10^{exponent}" if body == "1" else f"{body}*10^{exponent}"
-
-
-#: Points that are tried in any case, and until one of them meets the hypotheses.
-DRAWS, MOST_DRAWS = 12, 200
-
-
-def check_translation(sequent: Sequent, problem: PolynomialProblem, *, rng: int = 0) -> int:
-    """At how many points of its hypotheses a problem was compared with the sequent it stands for.
-
-    Raises RuntimeError where a constraint fails, or the goals contradict each other.
+    `variables`: what it may be linear in; "negative" is the letter, seen from below zero.
+    Returns the edge, and 1 if the relation holds above it, -1 below.
     """
-    generator = np.random.default_rng(rng)
-    space = Space.of(sequent.given, sequent.goal)
-    compared = 0
-    for count in range(MOST_DRAWS):
-        if count >= DRAWS and compared:
-            break
-        point = space.draw({}, generator)
-        if point is None or not space.meets(point):
-            continue
-        with precision(256):
+
+    def at(value: Any) -> Any:
+        return relation.margin({**point, name: value})
+
+    with precision(192):
+        for variable in variables:
+            samples = [_in_variable(variable, flint.fmpq(step)) for step in (1, 2, 3)]
             try:
-                atoms = [flint.arb(compiled(atom.meaning)(point)) for atom in problem.atoms]
-            except (Undefined, ZeroDivisionError):
+                first, second, third = (at(sample) for sample in samples)
+            except (Undefined, ZeroDivisionError, OverflowError, ValueError):
                 continue
-            broken = [c for c in problem.constraints if _truth(c, atoms) is False]
-            found = _truth(problem.goal, atoms)
-        expected = space.goal.decided(point)
-        if broken or (found is not None and expected is not None and found != expected):
-            raise RuntimeError(f"the polynomial form of {sequent.goal} is wrong at {point}")
-        compared += 1
-    return compared
+            slope = second - first
+            bend = third - second - slope
+            rounded = is_ball(bend)
+            if not (bend.contains(0) if rounded else bend == 0) or slope == 0:
+                continue
+            if rounded and slope.contains(0):
+                continue
+            root = 1 - first / slope
+            rising = slope > 0
+            if is_ball(root):
+                if not root.is_finite():
+                    continue
+                # A rational a little on the side where the relation holds.
+                root = (root.upper() if rising else root.lower()).mid().fmpq()
+            if variable != "plain" and root <= 0:
+                continue
+            edge = _in_variable(variable, root)
+            return edge, (1 if rising else -1) * (-1 if variable in ("inverse", "negative") else 1)
+    return None
 
 
-def _truth(constraint: Constraint, atoms: list[Any]) -> bool | None:
-    """Whether a constraint holds; None where balls do not tell it from an equation."""
-    total = flint.arb(0)
-    for term, value in constraint.polynomial.items():
-        powers = (atoms[atom] ** exponent for atom, exponent in term)
-        total += math.prod(powers, start=flint.arb(flint.fmpq(value.numerator, value.denominator)))
-    if total > 0:
-        return constraint.kind != "=="
-    return False if total < 0 else None
-
-
-def identity_at_points(sequent: Sequent, *, rng: int = 0) -> int:
-    """At how many random points an equation holds; RuntimeError if it fails at one."""
-    generator = np.random.default_rng(rng)
-    goal = condition(sequent.goal)
-    points = [
-        {name: flint.fmpq(*map(int, generator.integers(1, 50, 2))) for name in sorted(goal.letters)}
-        for _ in range(6)
-    ]
-    for point in points:
-        if goal.decided(point) is False:
-            raise RuntimeError(f"{sequent.goal} was expanded to zero but differs at {point}")
-    return len(points)
+def _in_variable(turn: str, value: Any) -> Any:
+    if turn == "inverse":
+        return 1 / value
+    if turn == "negative":
+        return -value
+    return value * value if turn == "square" else value

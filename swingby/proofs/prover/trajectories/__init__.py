@@ -1,1 +1,1 @@
-"""Claims about whole trajectories: candidates, runs in balls, and where a claim fails."""
+"""Claims about whole trajectories: instances, runs in balls, and violations of a claim."""

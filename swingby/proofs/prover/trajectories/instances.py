@@ -1,4 +1,4 @@
-"""Instances inside D.1 to D.5 on which claims about trajectories are looked at, simplest first.
+"""Instances inside D.1 to D.5 on which claims about trajectories are tried, simplest first.
 
 All numbers are exact rationals. Every instance carries explicit values of the constants that D.1 to
 D.5 ask for, and :meth:`TrajectoryInstance.is_admissible` confirms all inequalities with them.
@@ -100,20 +100,20 @@ class TrajectoryInstance:
 
     def values(self) -> dict[str, str]:
         """All numbers that are needed to run it again, exact."""
-        shown = {
+        texts = {
             "a": ", ".join(map(str, self.signal)),
             "omega": _scale(self.omega),
             "eta": str(self.eta),
         }
         if self.shape:
-            shown["W(0)"] = self.shape
+            texts["W(0)"] = self.shape
         matrix, unit = (self.W0, "") if self.shape else (self.matrix, "/omega")
         for i, row in enumerate(matrix, 1):
             for j, entry in enumerate(row[:i], 1):
-                shown[f"w_{i}{j}(0){unit}"] = _scale(entry)
+                texts[f"w_{i}{j}(0){unit}"] = _scale(entry)
         for name in ("alpha", "gamma", "beta", "K", "kappa", "C"):
-            shown[name] = str(getattr(self.constants, name))
-        return shown | {"log10 P": str(self.constants.log10_P)}
+            texts[name] = str(getattr(self.constants, name))
+        return texts | {"log10 P": str(self.constants.log10_P)}
 
     def __str__(self) -> str:
         signal = ", ".join(map(str, self.signal))
@@ -124,7 +124,7 @@ class TrajectoryInstance:
 
 def pivots(matrix: Matrix) -> list[Fraction]:
     """Pivots of elimination without exchange; a pivot of 0 eliminates nothing."""
-    return [rest[k][k] for k, rest in eliminate(matrix, range(len(matrix)))]
+    return [triangle[k][k] for k, triangle in eliminate(matrix, range(len(matrix)))]
 
 
 def is_semidefinite(matrix: Matrix) -> bool:
@@ -144,7 +144,7 @@ def instance(
     omega: Any,
     eta: Any,
     constants: AssumptionConstants | None = None,
-    **others: Any,
+    **options: Any,
 ) -> TrajectoryInstance:
     """An instance with round constants that witness D.1 to D.5, or with these, not yet looked at.
 
@@ -162,7 +162,7 @@ def instance(
         numbers.exact(eta, "eta"),
         tuple(tuple(entry / unit for entry in row) for row in entries),
         constants or AssumptionConstants(*(Fraction(1),) * 7),
-        **others,
+        **options,
     )
     if constants is not None:
         return draft
@@ -180,7 +180,7 @@ def instance(
 #: The second row of the delayed instance, W(0) = omega (1 1^T + v v^T) with v = (0, eps, 1). When
 #: concept 1 is learned it leaves a trace in the row of concept 2; this eps cancels it to 21 digits,
 #: so that concept 3 is learned first, and concept 2 later out of the same direction.
-DELAY = -Fraction(327436527254687025626, 10**121)
+_DELAY = -Fraction(327436527254687025626, 10**121)
 
 
 def candidates() -> Iterator[TrajectoryInstance]:
@@ -211,7 +211,7 @@ def candidates() -> Iterator[TrajectoryInstance]:
     yield instance(
         "rank two, concept 2 delayed",
         (10, "3.1", 1),
-        [[1, 1, 1], [1, 1 + DELAY**2, 1 + DELAY], [1, 1 + DELAY, 2]],
+        [[1, 1, 1], [1, 1 + _DELAY**2, 1 + _DELAY], [1, 1 + _DELAY, 2]],
         "1e-112",
         "1/1800",
         steps=256_000,
@@ -228,17 +228,18 @@ def _scale(number: Fraction) -> str:
     digits = len(str(number.denominator)) - 1
     if number.denominator != 10**digits and (number * 10 ** (2 * digits)).denominator == 1:
         digits *= 2
-    whole = number * 10**digits
-    if whole.denominator != 1:
+    integer = number * 10**digits
+    if integer.denominator != 1:
         return str(number)
-    text = str(whole.numerator).rstrip("0")
-    return f"{text}e-{digits - len(str(whole.numerator)) + len(text)}"
+    text = str(integer.numerator).rstrip("0")
+    return f"{text}e-{digits - len(str(integer.numerator)) + len(text)}"
 
 
 #: kappa of random instances, inside its range.
-KAPPA = Fraction(111, 100)
+_KAPPA = Fraction(111, 100)
+
 #: Largest ratio of two neighbouring signals of a random instance, by dimension.
-LARGEST_RATIO = {2: 8, 3: 5, 4: 4}
+_LARGEST_RATIO = {2: 8, 3: 5, 4: 4}
 
 
 def random_instance(rng: np.random.Generator, d: int, *, degenerate: bool) -> TrajectoryInstance:
@@ -258,22 +259,22 @@ def random_instance(rng: np.random.Generator, d: int, *, degenerate: bool) -> Tr
             continue
         signal = [Fraction(1)]
         for _ in range(d - 1):
-            tenths = int(rng.integers(32, 10 * LARGEST_RATIO[d] + 1))
+            tenths = int(rng.integers(32, 10 * _LARGEST_RATIO[d] + 1))
             signal.insert(0, signal[0] * Fraction(tenths, 10))
         sizes = [abs(entry) for row in matrix for entry in row]
         problem = FeasibilityProblem(
             tuple(signal), Fraction(1), Fraction(1), max(sizes) / min(sizes)
         )
-        supremum = feasibility.threshold(problem, KAPPA)
+        supremum = feasibility.threshold(problem, _KAPPA)
         decades = math.ceil(float(supremum / flint.arb(10).log()) + float(rng.uniform(0.3, 12)))
         limit = 180 if degenerate else 2 * math.ceil(decades * math.log(10) + 1)
         eta = Fraction(1, math.ceil(float(rng.uniform(1, 2)) * limit * float(signal[0]) + 1))
         omega = Fraction(1, 10**decades)
         constants = _constants(rng, replace(problem, omega=omega * min(sizes), eta=eta))
         name = "random, nearly degenerate" if degenerate else "random"
-        found = TrajectoryInstance(name, tuple(signal), omega, eta, matrix, constants, bits=512)
-        if found.is_admissible():
-            return found
+        drawn = TrajectoryInstance(name, tuple(signal), omega, eta, matrix, constants, bits=512)
+        if drawn.is_admissible():
+            return drawn
 
 
 def _gram(rng: np.random.Generator, d: int, *, degenerate: bool) -> Matrix | None:
@@ -295,10 +296,10 @@ def _gram(rng: np.random.Generator, d: int, *, degenerate: bool) -> Matrix | Non
 
 def _constants(rng: np.random.Generator, problem: FeasibilityProblem) -> AssumptionConstants:
     """Values inside the windows of the feasibility question; P at a random place."""
-    window = feasibility.window(problem, KAPPA, problem.beta)
+    window = feasibility.window(problem, _KAPPA, problem.beta)
     lower, upper = (float(end / flint.arb(10).log()) for end in window)
     log10_P = Fraction(lower + (upper - lower) * float(rng.uniform(0.02, 0.98)))
-    alpha = feasibility.alpha_at(problem, KAPPA)
+    alpha = feasibility.alpha_at(problem, _KAPPA)
     gap = problem.gap or Fraction(1)
     return AssumptionConstants(
         alpha,
@@ -306,6 +307,6 @@ def _constants(rng: np.random.Generator, problem: FeasibilityProblem) -> Assumpt
         problem.beta,
         log10_P.limit_denominator(10**9),
         feasibility.K,
-        KAPPA,
+        _KAPPA,
         max(alpha / gap, Fraction(2)),
     )

@@ -1,0 +1,194 @@
+"""The polynomial problem that stands for a sequent without Abs, Max and Min.
+
+Every constraint of the problem holds wherever the hypotheses do: it is a hypothesis with its
+denominators cleared, the logarithm of one, or a fact about an atom. Denominators are cleared only
+where their sign is certain; a hypothesis with any other is left out, which only weakens it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import sympy
+
+from swingby.proofs.prover.scalar.laurent import (
+    Polynomial,
+    add,
+    constant,
+    inverse,
+    power_of,
+    scaled,
+)
+from swingby.proofs.prover.scalar.polynomial_problem import Constraint, PolynomialProblem
+from swingby.proofs.prover.scalar.positivity_certificate import find_certificate
+from swingby.proofs.prover.scalar.rational_bounds import bound_root, enclose, fraction
+from swingby.proofs.prover.scalar.relation import Relation, Sequent, expression_text
+from swingby.proofs.prover.scalar.translation import Quotient, Translator, Untranslatable
+
+#: With a higher power z3 takes no notice of its time.
+_HIGHEST_POWER = 500
+
+_KINDS = {"<=": ">=", "<": ">", "==": "=="}
+
+
+def polynomial_form(sequent: Sequent, *, logarithmic: bool = False) -> PolynomialProblem:
+    """The polynomial form of a sequent without Abs, Max and Min.
+
+    `logarithmic`: of the logarithms of the sides, positive monomials times exponentials.
+    Raises Untranslatable if the goal has no such form, or a denominator of it has no certain sign.
+    """
+    translator = Translator([side for relation in sequent.relations for side in relation.sides])
+    goal = sequent.goal
+    if logarithmic:
+        target = Quotient(translator.logarithm_of_ratio(goal))
+    else:
+        target = translator.quotient(goal.difference)
+    constraints: list[Constraint] = []
+    postponed: list[tuple[Relation, Quotient]] = []
+    for relation in sequent.hypotheses:
+        try:
+            quotient = translator.quotient(relation.difference)
+        except Untranslatable:
+            continue
+        if quotient.denominators:
+            postponed.append((relation, quotient))
+        else:
+            constraints.append(_constraint(relation, quotient.numerator))
+    if logarithmic or any(isinstance(atom.meaning, sympy.log) for atom in translator.atoms):
+        for relation in sequent.hypotheses:
+            with contextlib.suppress(Untranslatable):
+                difference = translator.logarithm_of_ratio(relation)
+                label = f"logarithm of {relation}"
+                constraints.append(Constraint(difference, _KINDS[relation.kind], label))
+    if not logarithmic:
+        constraints += list(_exponential_facts(translator, constraints))
+    constraints += [*_number_facts(translator), *_root_facts(translator, constraints)]
+    for relation, quotient in postponed:
+        cleared = _clear_denominators(translator, quotient, constraints)
+        if cleared is not None:
+            constraints.append(_constraint(relation, cleared))
+    cleared = _clear_denominators(translator, target, constraints)
+    if cleared is None:
+        raise Untranslatable("a denominator of the conclusion has no certain sign")
+    # Clearing and taking logarithms may have brought in new atoms.
+    labels = {constraint.label for constraint in constraints}
+    constraints += [fact for fact in _number_facts(translator) if fact.label not in labels]
+    unique = {
+        (tuple(sorted(constraint.polynomial.items())), constraint.kind): constraint
+        for constraint in constraints
+        if constraint.polynomial and _is_low(constraint.polynomial)
+    }
+    if not _is_low(cleared):
+        raise Untranslatable(f"a power above {_HIGHEST_POWER}")
+    return PolynomialProblem(
+        tuple(translator.atoms), tuple(unique.values()), Constraint(cleared, _KINDS[goal.kind])
+    )
+
+
+def _is_low(polynomial: Polynomial) -> bool:
+    return all(abs(power) <= _HIGHEST_POWER for term in polynomial for _, power in term)
+
+
+def _constraint(relation: Relation, polynomial: Polynomial) -> Constraint:
+    label = f"{relation}" + (f" [{relation.label}]" if relation.label else "")
+    if not polynomial and relation.kind == "<":
+        return Constraint(constant(-1), ">=", label)
+    return Constraint(polynomial, _KINDS[relation.kind], label)
+
+
+def _clear_denominators(
+    translator: Translator, quotient: Quotient, constraints: list[Constraint]
+) -> Polynomial | None:
+    """The numerator times the sign of the denominators, if that is certain."""
+    numerator = quotient.numerator
+    for denominator in quotient.denominators:
+        sign = _certain_sign(translator, denominator, ">", constraints)
+        if not sign:
+            return None
+        numerator = scaled(numerator, sign)
+    return numerator
+
+
+def _certain_sign(
+    translator: Translator, polynomial: Polynomial, kind: str, constraints: list[Constraint]
+) -> int:
+    """1 or -1, the certain sign of a polynomial that is not 0 (for `kind` ">"), or 0."""
+    for sign in (1, -1):
+        goal = Constraint(scaled(polynomial, sign), kind)
+        problem = PolynomialProblem(tuple(translator.atoms), tuple(constraints), goal)
+        if find_certificate(problem, effort=0) is not None:
+            return sign
+    return 0
+
+
+def _exponential_facts(
+    translator: Translator, constraints: list[Constraint]
+) -> Iterator[Constraint]:
+    """e^y >= 1 + y and e^-y >= 1 - y, and e^y >= 1 if y >= 0 follows."""
+    for exponential in translator.exponentials:
+        y = exponential.exp
+        try:
+            value = translator.quotient(exponential).numerator
+            argument = translator.quotient(y)
+        except Untranslatable:
+            continue
+        if argument.denominators or len(value) != 1:
+            continue
+        ((monomial, coefficient),) = value.items()
+        name = expression_text(y)
+        bound = add(value, constant(1), -1)
+        above = add(bound, argument.numerator, -1)
+        reciprocal = {inverse(monomial): 1 / coefficient}
+        below = add(add(reciprocal, constant(1), -1), argument.numerator)
+        yield Constraint(above, ">=", f"exp(y) >= 1 + y at y = {name}")
+        yield Constraint(below, ">=", f"exp(-y) >= 1 - y at y = {name}")
+        sign = _certain_sign(translator, argument.numerator, ">=", constraints)
+        if sign:
+            yield Constraint(scaled(bound, sign), ">=", f"exp is monotone at {name}")
+    for index, atom in enumerate(translator.atoms):
+        if isinstance(atom.meaning, sympy.exp) and atom.meaning.exp.is_nonnegative:
+            bound = add(power_of(index), constant(1), -1)
+            yield Constraint(bound, ">=", f"{atom.name} >= 1")
+
+
+def _number_facts(translator: Translator) -> Iterator[Constraint]:
+    """Rational bounds of the atoms that are numbers, and the equation of a root of a number."""
+    for index, atom in enumerate(translator.atoms):
+        meaning: Any = atom.meaning
+        if meaning.free_symbols:
+            continue
+        lower, upper = enclose(meaning)
+        power = power_of(index)
+        yield Constraint(add(power, constant(lower), -1), ">", f"{atom.name} > {lower}")
+        yield Constraint(add(constant(upper), power, -1), ">", f"{atom.name} < {upper}")
+        if meaning.is_Pow and meaning.args[0].is_Rational:
+            base, order = fraction(meaning.args[0]), int(meaning.args[1].q)
+            equation = add(power_of(index, order), constant(base), -1)
+            yield Constraint(equation, "==", f"{atom.name}^{order} = {base}")
+
+
+def _root_facts(translator: Translator, constraints: list[Constraint]) -> Iterator[Constraint]:
+    """Rational bounds of r that follow from bounds of r^q."""
+    for index, atom in enumerate(translator.atoms):
+        meaning: Any = atom.meaning
+        if not (meaning.is_Pow and meaning.args[0].is_Symbol):
+            continue
+        order = int(meaning.args[1].q)
+        power = ((index, order),)
+        for constraint in constraints:
+            terms = constraint.polynomial
+            if set(terms) != {power, ()} or constraint.kind == "==":
+                continue
+            bound, below = -terms[()] / terms[power], terms[power] > 0
+            if bound <= 0:
+                continue
+            root = bound_root(bound, order, below=below)
+            polynomial = scaled(add(power_of(index), constant(root), -1), 1 if below else -1)
+            label = (
+                f"{atom.name} {constraint.kind} {root}, a root of at most {bound}"
+                if below
+                else f"{root} {constraint.kind} {atom.name}, a root of at least {bound}"
+            )
+            yield Constraint(polynomial, constraint.kind, label)

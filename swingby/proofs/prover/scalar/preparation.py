@@ -1,0 +1,172 @@
+"""Preparation of a sequent: definitions inserted, signs recognised, Abs, Max and Min resolved."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import Any
+
+import sympy
+
+from swingby.errors import InvalidInput
+from swingby.proofs.language.claim import in_order_of_use
+from swingby.proofs.prover.scalar.relation import ZERO, Relation, Sequent, expression_text
+
+#: What sympy makes of a division by 0.
+UNDEFINED = (sympy.zoo, sympy.nan, sympy.oo)
+
+
+def resolve_definitions(where: tuple[tuple[Any, Any], ...]) -> dict[Any, Any]:
+    """Definitions, each with all the others put in; InvalidInput if a letter defines itself."""
+    definitions = dict(where)
+    if len(definitions) < len(where):
+        raise InvalidInput("where", [str(name) for name, _ in where], "must define a letter once")
+    try:
+        order = in_order_of_use(definitions)
+    except ValueError as circle:
+        raise InvalidInput("where", str(circle), "must not define a letter by itself") from None
+    done: dict[Any, Any] = {}
+    for letter in order:
+        done[letter] = definitions[letter].xreplace(done)
+    return done
+
+
+#: More cases than this are not looked at.
+_MOST_CASES = 64
+
+
+def eliminate_equations(sequent: Sequent, replaced: list[tuple[Any, Any]] | None = None) -> Sequent:
+    """A sequent without hypotheses of the form letter = expression: that takes the letter's place.
+
+    That the letter was positive or nonnegative stays as a hypothesis on the expression.
+    `replaced`: each letter with its expression is added to it.
+    """
+    for relation in sequent.hypotheses:
+        for letter, expression in itertools.permutations(relation.sides):
+            if relation.kind != "==" or not letter.is_Symbol or expression.has(letter):
+                continue
+            if sequent.goal.substitute({letter: expression}).difference.has(*UNDEFINED):
+                continue
+            remaining = [
+                hypothesis for hypothesis in sequent.hypotheses if hypothesis is not relation
+            ]
+            if letter.is_nonnegative and not expression.is_nonnegative:
+                kind = "<" if letter.is_positive else "<="
+                remaining.append(Relation(ZERO, expression, kind, relation.label))
+            if replaced is not None:
+                replaced.append((letter, expression))
+            smaller = Sequent(tuple(remaining), sequent.goal).substitute({letter: expression})
+            # A hypothesis that has no value now is left out: that only weakens what is known.
+            defined = (
+                hypothesis
+                for hypothesis in smaller.hypotheses
+                if not hypothesis.difference.has(*UNDEFINED)
+            )
+            return eliminate_equations(replace(smaller, hypotheses=tuple(defined)), replaced)
+    return sequent
+
+
+def recognise_signs(sequent: Sequent) -> Sequent:
+    """A sequent whose letters carry the signs that a hypothesis of the form e <= letter shows."""
+    for relation in sequent.hypotheses:
+        letter, bound = relation.large, relation.small
+        if not letter.is_Symbol or letter.is_positive or relation.kind == "==":
+            continue
+        if bound.is_positive or (bound.is_nonnegative and relation.kind == "<"):
+            better = sympy.Symbol(letter.name, positive=True)
+        elif bound.is_nonnegative and not letter.is_nonnegative:
+            better = sympy.Symbol(letter.name, nonnegative=True)
+        else:
+            continue
+        return recognise_signs(sequent.substitute({letter: better}))
+    return sequent
+
+
+def normal_form(sequent: Sequent) -> Sequent:
+    """A sequent whose expressions are built anew, so that none is left unevaluated."""
+    relations = [
+        replace(relation, small=_rebuilt(relation.small), large=_rebuilt(relation.large))
+        for relation in sequent.relations
+    ]
+    return Sequent(tuple(relations[:-1]), relations[-1])
+
+
+def _rebuilt(expression: Any) -> Any:
+    if not expression.args:
+        return expression
+    built = expression.func(*map(_rebuilt, expression.args))
+    if built.is_Pow and built.base.is_positive and not built.exp.is_number:
+        return sympy.exp(built.exp * sympy.log(built.base)) if built.base != sympy.E else built
+    return built
+
+
+def relax(sequent: Sequent) -> tuple[Sequent, bool]:
+    """A sequent without Abs, Max and Min that is at least as hard, and whether it is exactly so.
+
+    A hypothesis abs(X) <= B becomes X <= B and -X <= B. Where abs(X) stands anywhere else, a letter
+    takes its place that is at least X and -X; likewise for Max and Min.
+    """
+    exact = True
+    while (piece := _innermost(sequent)) is not None:
+        size = isinstance(piece, sympy.Abs)
+        letter = sympy.Symbol(expression_text(piece), nonnegative=True if size else None, real=True)
+        values = _branches(piece)
+        if isinstance(piece, sympy.Min):
+            facts = [Relation(letter, value, "<=", "definition") for value in values]
+        else:
+            facts = [Relation(value, letter, "<=", "definition") for value in values]
+        bounds = [
+            relation
+            for relation in sequent.hypotheses
+            if size and relation.small == piece and relation.kind != "=="
+        ]
+        direct = [replace(bound, small=value) for bound in bounds for value in values]
+        unbounded = [relation for relation in sequent.hypotheses if relation not in bounds]
+        hypotheses = (*unbounded, *direct)
+        if any(r.small.has(piece) or r.large.has(piece) for r in (*hypotheses, sequent.goal)):
+            exact = False
+            hypotheses = (*sequent.hypotheses, *direct, *facts)
+        sequent = Sequent(hypotheses, sequent.goal).substitute({piece: letter})
+    return sequent, exact
+
+
+def split_cases(sequent: Sequent) -> list[Sequent] | None:
+    """The sequents without Abs, Max and Min, for each pattern of signs; None if too many."""
+    done: list[Sequent] = []
+    open_cases = [sequent]
+    while open_cases:
+        case = open_cases.pop()
+        if len(done) + len(open_cases) >= _MOST_CASES:
+            return None
+        piece = _innermost(case)
+        if piece is None:
+            done.append(recognise_signs(case))
+            continue
+        for value in _branches(piece):
+            # abs(X) is X where 0 <= X; Max(X, Y) is X where Y <= X
+            alternatives = [
+                alternative for alternative in _branches(piece) if alternative is not value
+            ]
+            ends = [ZERO] if isinstance(piece, sympy.Abs) else alternatives
+            is_minimum = isinstance(piece, sympy.Min)
+            facts = [
+                Relation(*((value, x) if is_minimum else (x, value)), "<=", "case") for x in ends
+            ]
+            changed = case.substitute({piece: value})
+            open_cases.append(replace(changed, hypotheses=(*changed.hypotheses, *facts)))
+    return done
+
+
+def _branches(piece: Any) -> tuple[Any, ...]:
+    """The values that Abs, Max or Min may have."""
+    return (piece.args[0], -piece.args[0]) if isinstance(piece, sympy.Abs) else piece.args
+
+
+def _innermost(sequent: Sequent) -> Any:
+    kinds = (sympy.Abs, sympy.Max, sympy.Min)
+    for relation in sequent.relations:
+        for side in relation.sides:
+            for piece in sorted(side.atoms(*kinds), key=str):
+                if not any(argument.has(*kinds) for argument in piece.args):
+                    return piece
+    return None
