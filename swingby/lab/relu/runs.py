@@ -151,7 +151,7 @@ def _align(cell: ThresholdCell, X: Floats, y: Floats, rng: np.random.Generator) 
     }
 
 
-#: Entries of the weights at the start of networks that learn concepts, as in the studies of networks.
+#: Entries of the weights at the start of networks that learn concepts, as in `studies`.
 START = 0.01
 #: Degrees, of a histogram.
 BINS = np.array([0, 1, 2, 5, 10, 30, 90, 180])
