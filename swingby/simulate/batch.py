@@ -16,15 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from swingby.errors import InvalidInput
 from swingby.simulate import outcome
-from swingby.simulate.initialization import (
-    SLICE,
-    Arguments,
-    lasting,
-    missing_concepts,
-    quiet_steps,
-    read_array,
-    refuse_first,
-)
+from swingby.simulate.arguments import SLICE, Arguments, read_test_point, refuse_first
 from swingby.simulate.lanes import (
     LONG_BLOCK,
     Arranged,
@@ -36,30 +28,29 @@ from swingby.simulate.lanes import (
     largest_between,
     rows,
 )
-from swingby.simulate.observe import judge, level_array, peaks
 from swingby.simulate.on_torch import Tensors, size_on, usable_device
 from swingby.simulate.outcome import SMALLEST_SWING, Outcome, least_swing
-from swingby.simulate.run import run_on
+from swingby.simulate.run import judge, run_on
 from swingby.simulate.state import (
     END,
     LEVELS,
     Record,
-    binary,
-    choose_exponents,
-    clear_pivots,
     float_matrix,
     in_order,
     make_problem,
     make_state,
     most_steps,
     most_steps_of,
+    peaks,
     power_of_two,
+    quiet_steps,
 )
 from swingby.simulate.steps import IN_LANES, WRITTEN_OUT
 from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS, log_factors, require_dynamics
-from swingby.theory.initial import Initial
+from swingby.theory.initial import Initial, binary, choose_exponents, clear_pivots
 from swingby.theory.numbers import Booleans, Floats, Integers
+from swingby.theory.task import SIMTask
 
 #: What `BatchRun.outcome` says of runs that were not finished.
 NOT_RUN = "not_run"
@@ -114,7 +105,7 @@ class BatchRun(numbers.ReadOnly):
 
 
 def simulate_batch(
-    signal: ArrayLike,
+    signal: SIMTask | ArrayLike,
     W0: ArrayLike,
     eta: ArrayLike,
     steps: int | None = 10_000,
@@ -137,8 +128,8 @@ def simulate_batch(
 
     Parameters
     ----------
-    signal : array_like of shape (..., d)
-        The signal a of each run; at least 0. Leading axes broadcast.
+    signal : SIMTask or array_like of shape (..., d)
+        The task, or the signal a of each run; at least 0. Leading axes broadcast.
     W0 : array_like of shape (..., d, d)
         Symmetric; positive semidefinite for gd and flow.
     eta : array_like of shape (...)
@@ -150,7 +141,8 @@ def simulate_batch(
     omega : number, text, or array of them of shape (...), optional
         W(0) is ``omega * W0``; may lie below the float range (``"1e-400"``).
     test_point : array_like of shape (..., d), optional
-        Asks for `descents` and `transient`: the point x of the test loss ``1/2 |W x - x|^2``.
+        Asks for `descents` and `transient`: the point x of the test loss ``1/2 |W x - x|^2``; that
+        of the task where one is given.
     swing : float
         By what fraction of its initial value the test loss has to fall for a descent, and to rise
         between two of them; at least 1e-9.
@@ -188,7 +180,7 @@ def simulate_batch(
     """
     require_dynamics(dynamics)
     asked = _read(signal, W0, eta, dynamics, omega, test_point)
-    least = 0.0 if test_point is None else least_swing(swing)
+    least = least_swing(swing) if "test_point" in asked.given else 0.0
     count = None if steps is None else numbers.whole(steps, "steps", 1, most=2**53)
     if count is None and not (asked.given["signal"] > 0).any(axis=-1).all():
         raise InvalidInput("steps", None, "must be given where no signal is positive")
@@ -283,13 +275,11 @@ class Batch(NamedTuple):
 
 
 def _read(
-    signal: ArrayLike, W0: ArrayLike, eta: ArrayLike, dynamics: str, omega: Any, test_point: Any
+    signal: object, W0: ArrayLike, eta: ArrayLike, dynamics: str, omega: Any, test_point: Any
 ) -> Arguments:
     """Check and broadcast the arguments of a batch."""
     scales = _scales(omega)
-    point = {}
-    if test_point is not None:
-        point["test_point"] = read_array(test_point, "test_point", "Sec. 4")
+    point = read_test_point(test_point, signal, "Sec. 4")
     found = Arguments.of(signal, W0, eta, omega=scales, **point)
     if found.total:
         found.check_matrices(np.log(scales[..., 0]) + scales[..., 1] * math.log(2), "omega")
@@ -335,9 +325,7 @@ def missing_of(batch: Batch, unclear: Booleans, dynamics: str) -> Booleans:
     """Concepts that W(0) has no component for and that the dynamics do not create."""
     missing = np.zeros(batch.signal.shape, dtype=np.bool_)
     for run in np.flatnonzero(unclear):
-        initial = batch.initial(int(run))
-        found = missing_concepts(initial, batch.signal[run])
-        missing[run] = lasting(found, initial.matrix, dynamics)
+        missing[run] = batch.initial(int(run)).missing(batch.signal[run], dynamics)
     return missing
 
 
@@ -451,7 +439,7 @@ def outcomes(
     counted: Booleans,
     missing: Booleans,
 ) -> NDArray[np.str_]:
-    """The rules of :func:`swingby.simulate.observe.judge`, for all runs together."""
+    """The rules of :func:`swingby.simulate.run.judge`, for all runs together."""
     pairs = counted[:, :, None] & counted[:, None, :]
     off = np.abs(W - np.eye(W.shape[-1]))
     # In the order in which they are decided.
@@ -488,9 +476,9 @@ def _one_by_one(
         run_on(problem, state, Record.at([], d), last, skip=skip, rest=steps is None, stop=stop)
         if stop():
             raise Stopped
-        kept.half_times[k] = level_array(state)[LEVELS.index(0.5)]
-        kept.outcome[k], _ = judge(problem, state, kept.half_times[k], missing[k], "the steps")
-        kept.W[k] = float_matrix(state.X, state.exponent)
+        kept.half_times[k] = state.passages[LEVELS.index(0.5)]
+        kept.outcome[k], _ = judge(problem, state, missing[k], "the steps")
+        kept.W[k] = state.W
         kept.last_step[k], kept.executed_steps[k] = state.step, state.executed
         if swing > 0 and state.turns.swing > 0:
             unit = state.turns.swing / SMALLEST_SWING

@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from swingby.simulate.initialization import without_null_many
 from swingby.simulate.jump import LEARNED, NEGLIGIBLE, STALLED, is_learned, land, plan
 from swingby.simulate.state import (
     LARGE,
@@ -32,6 +31,7 @@ from swingby.simulate.state import (
     places,
     power_of_two,
     weights,
+    without_null_many,
 )
 from swingby.simulate.steps import HEADER, LANES, change, entries
 from swingby.theory.growth import DYNAMICS, log_factors

@@ -30,8 +30,9 @@ import numpy as np
 from swingby.errors import InvalidInput, MissingExtra
 from swingby.simulate.jump import LEARNED, NEGLIGIBLE, STALLED
 from swingby.simulate.lanes import AT_REST, TINY, Fleet, Rows
-from swingby.simulate.state import LARGE, PIVOT_ROUNDING, clear_pivots
+from swingby.simulate.state import LARGE, PIVOT_ROUNDING
 from swingby.theory.growth import DYNAMICS
+from swingby.theory.initial import clear_pivots
 from swingby.theory.numbers import Booleans, Floats, Integers
 
 Tensor = Any

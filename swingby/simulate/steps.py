@@ -290,7 +290,7 @@ def _chain(factors: Iterable[tuple[str, str]], fused: bool) -> str:
 def plain_steps(problem: Problem, X: Floats, square: Floats, parts: int, count: int) -> Floats:
     """A block of `count` steps from X in NumPy."""
     d = len(X)
-    rows, columns = pairs(d)
+    rows, columns = problem.entries
     out = np.empty((count, d, d))
     step, squares = MAPS[problem.dynamics], square[:, None]
     for n in range(count):
@@ -302,7 +302,7 @@ def run_kernel(
     kernel: Any, problem: Problem, X: Floats, square: Floats, parts: int, count: int
 ) -> Floats:
     """A block by a compiled text."""
-    start, rates = X[pairs(len(X))], 0.5 * np.ascontiguousarray(problem.sums.diagonal())
+    start, rates = X[problem.entries], 0.5 * np.ascontiguousarray(problem.sums.diagonal())
     block = _room(len(start), count)
     kernel(start, rates, square, parts, block, count)
     return block

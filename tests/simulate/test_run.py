@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 from swingby.errors import InvalidInput, SwingbyWarning
-from swingby.simulate.initialization import gaussian, gaussian_factor, missing_concepts, uniform
+from swingby.simulate.initialization import gaussian, gaussian_factor, uniform
 from swingby.simulate.outcome import Turns, descents, first_reach, turning_points
 from swingby.simulate.run import simulate
 from swingby.simulate.trajectory import Run
@@ -137,9 +137,9 @@ def test_foreign_files_are_refused(tmp_path: Path, content: bytes) -> None:
 
 def test_missing_concepts_are_decided_exactly() -> None:
     signal = np.array([1.0, 4.0])
-    assert missing_concepts(Initial(ONES, 1), signal).tolist() == [True, False]
+    assert Initial(ONES, 1).missing(signal, "gd").tolist() == [True, False]
     nearly = ONES * np.array([[1 + 2**-52, 1], [1, 1]])
-    assert missing_concepts(Initial(nearly, 1), signal).tolist() == [False, False]
+    assert Initial(nearly, 1).missing(signal, "gd").tolist() == [False, False]
 
 
 def test_initial_matrices_have_the_scale_asked_for() -> None:

@@ -5,9 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from swingby.simulate.observe import extremes, first_negative_pivot, observe
 from swingby.simulate.run import run_on
-from swingby.simulate.state import Record, make_problem, make_state, negative_pivots, pairs
+from swingby.simulate.state import (
+    Record,
+    extremes,
+    first_negative_pivot,
+    make_problem,
+    make_state,
+    negative_pivots,
+    observe,
+    pairs,
+)
 from swingby.simulate.steps import compiled_steps, parts_of_a_step, plain_steps, run_kernel
 from swingby.theory.initial import initial_matrix
 from tests.simulate.witnesses import numpy_run

@@ -36,7 +36,6 @@ from swingby.proofs.prover.trajectories.violation import (
     noise,
     scan,
 )
-from swingby.simulate.initialization import lasting, missing_concepts
 from swingby.simulate.run import run_on
 from swingby.simulate.state import Record, float_matrix, make_problem, make_state
 from swingby.theory import balls, numbers
@@ -177,7 +176,7 @@ def float_run(instance: TrajectoryInstance, dynamics: str) -> Recorded:
     signal = np.array([float(a) for a in instance.signal])
     W0 = Scaled([[float(entry) for entry in row] for row in instance.matrix], instance.omega)
     initial = initial_matrix(W0, instance.d)
-    missing = lasting(missing_concepts(initial, signal), initial.matrix, dynamics)
+    missing = initial.missing(signal, dynamics)
     problem = make_problem(signal, float(instance.eta), dynamics, missing=missing)
     state, record = make_state(initial, problem.point), Record.at(steps, instance.d)
     run_on(problem, state, record, last, skip=True)
