@@ -231,6 +231,18 @@ def test_descents_and_transients_are_those_of_single_runs(d, dynamics):
     assert (batch.descents >= 2).any(), "no swing to count"
 
 
+def test_a_task_gives_its_signal_and_its_test_point():
+    task = SIMTask([1, 2], [1, 0.5])
+    W0, etas = 1e-3 * (np.eye(2) + 0.3), [0.02, 0.01]
+    batch = simulate_batch(task, W0, etas, 900, "gd")
+    same = simulate_batch(task.signal, W0, etas, 900, "gd", test_point=task.test_point)
+    for name in ("half_times", "W", "descents", "transient"):
+        assert np.array_equal(getattr(batch, name), getattr(same, name))
+    unwatched = simulate_batch(list(task.signal), W0, etas, 900, "gd")
+    assert unwatched.descents is None
+    assert np.array_equal(unwatched.W, batch.W)
+
+
 def test_the_swing_decides_what_is_a_descent():
     # Of this start the loss descends, rises a little, and descends again.
     W0 = 1e-2 * np.array([[1.0, 0.9], [0.9, 1.0]])
