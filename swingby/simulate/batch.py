@@ -17,17 +17,17 @@ from numpy.typing import ArrayLike, NDArray
 from swingby.errors import InvalidInput
 from swingby.simulate import outcome
 from swingby.simulate.arguments import SLICE, Arguments, read_test_point, refuse_first
-from swingby.simulate.lanes import (
+from swingby.simulate.lanes.fleet import (
     LONG_BLOCK,
     Arranged,
     Fleet,
     Rows,
     Stopped,
-    Tiles,
     is_indefinite,
     largest_between,
     rows,
 )
+from swingby.simulate.lanes.tiles import Tiles
 from swingby.simulate.on_torch import Tensors, size_on, usable_device
 from swingby.simulate.outcome import SMALLEST_SWING, Outcome, least_swing
 from swingby.simulate.run import judge, run_on
@@ -354,7 +354,7 @@ def run_piece(
     """Run a piece of a batch, on a device of torch where one is given.
 
     `steps`: of every run, or None until it is at rest. `stop` is asked a few times a second;
-    :class:`swingby.simulate.lanes.Stopped` is raised when it says so.
+    :class:`swingby.simulate.lanes.fleet.Stopped` is raised when it says so.
     """
     compiled = dynamics in IN_LANES and batch.signal.shape[1] <= WRITTEN_OUT
     if device is None and not compiled:

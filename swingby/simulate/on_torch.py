@@ -1,8 +1,8 @@
 r"""Batches as one tensor state of torch, on the CPU or a CUDA device.
 
-The numbers of a run are those of a lane (:func:`swingby.simulate.lanes.rows`), with all entries of
-X: steps and looks change them on the device, and what is due is done by the functions of lanes. W
-is held as D X D, D = diag(2^m). With
+The numbers of a run are those of a lane (:func:`swingby.simulate.lanes.fleet.rows`), with all
+entries of X: steps and looks change them on the device, and what is due is done by the functions of
+lanes. W is held as D X D, D = diag(2^m). With
 :math:`g_{ij} = \eta (a_i + a_j) x_{ij}` and :math:`Y = G D^2 X` the next X is
 
 .. math:: \text{euler:} \quad X + \bigl(G - \tfrac12 (Y + Y^T)\bigr), \qquad
@@ -29,7 +29,7 @@ import numpy as np
 
 from swingby.errors import InvalidInput, MissingExtra
 from swingby.simulate.jump import LEARNED, NEGLIGIBLE, STALLED
-from swingby.simulate.lanes import AT_REST, TINY, Fleet, Rows
+from swingby.simulate.lanes.fleet import AT_REST, TINY, Fleet, Rows
 from swingby.simulate.state import LARGE, PIVOT_ROUNDING
 from swingby.theory.growth import DYNAMICS
 from swingby.theory.initial import clear_pivots

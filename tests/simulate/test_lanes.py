@@ -12,7 +12,8 @@ import pytest
 from swingby.errors import InvalidInput
 from swingby.simulate import batch as module
 from swingby.simulate.batch import Interrupted, simulate_batch
-from swingby.simulate.lanes import rows, steps_source, tile_module
+from swingby.simulate.lanes.fleet import rows
+from swingby.simulate.lanes.tiles import steps_source, tile_module
 from swingby.simulate.run import simulate
 from swingby.simulate.state import places
 from swingby.simulate.steps import LANES
