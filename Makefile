@@ -1,5 +1,6 @@
 # make table   set up the core (no torch) and print predicted against observed
 # make test    set up everything and run the whole suite
+# make quick   the core's doctests, the reference runs and the rules of the house: under a minute
 # make docs    build the documentation
 # make wheel   build a wheel and a source archive, and try each in an empty environment
 # make bench   measure, with baselines beside
@@ -15,13 +16,17 @@ SETUP := pyproject.toml constraints.txt
 # Tests start hundreds of processes, each of which would read the whole source again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: table test test-full checks lint types layers docs wheel bench accuracy mutation clean
+.PHONY: table test quick test-full checks lint types layers docs wheel bench accuracy mutation clean
 
 table: $(VENV)/core.stamp
 	@$(BIN)/swingby table --paper
 
 test: $(VENV)/all.stamp checks
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+quick: $(VENV)/all.stamp
+	$(BIN)/python -m pytest -q -n auto swingby/theory swingby/simulate swingby/verify swingby/report \
+	  tests/simulate/test_golden.py tests/test_house.py
 
 test-full: $(VENV)/all.stamp checks wheel
 	SWINGBY_HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest -n auto --dist worksteal

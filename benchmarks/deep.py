@@ -17,7 +17,8 @@ from scipy.integrate import quad
 
 from swingby.lab.networks.deep_networks import CELLS, STEP, DeepCell, Trained, draw, trained
 from swingby.report import Grid
-from swingby.theory.law.deep import followed, leading, product
+from swingby.theory.law.deep_law import followed, leading
+from swingby.theory.law.layer_flow import product
 from swingby.verify.predict_network import predict_network
 
 

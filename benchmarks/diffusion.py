@@ -22,8 +22,8 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from swingby.lab.diffusion.circles import Circles
+from swingby.lab.diffusion.course_training import Batch, Model, next_batch
 from swingby.lab.diffusion.preset import PRESETS, Preset, preset_of
-from swingby.lab.diffusion.train_course import Batch, Model, next_batch
 from swingby.report import Grid
 
 #: Steps before the clock runs.

@@ -19,7 +19,7 @@ from swingby.simulate.lanes.fleet import rows
 from swingby.simulate.lanes.tiles import tile_module
 from swingby.simulate.state import pairs
 from swingby.simulate.steps import LANES
-from swingby.theory.law.compiled import aligned
+from swingby.theory.compiled_text import aligned
 
 
 def closure(d: int, *, gd: bool) -> Callable[..., None]:

@@ -25,7 +25,7 @@ from swingby.proofs.prover.repaired import random_trials as theorems
 from swingby.proofs.prover.repaired.random_trials import DRAWS, LEVEL, Trials, initial_matrices
 from swingby.report import Grid
 from swingby.theory.repaired import theorem_r, theorem_two
-from swingby.theory.repaired.theorem_two import Setting
+from swingby.theory.repaired.repaired_setting import RepairedSetting
 
 SHARES = {"Theorem two": 0.4, "Theorem R": 0.3, "Theorem G": 0.3}
 PASSES = (("flow", False, "flow"), ("gd", False, "gd"), ("gd", True, "gd, own form"))
@@ -148,7 +148,7 @@ class Beyond:
     """
 
     theorem: str
-    setting: Setting
+    setting: RepairedSetting
     log_omega_0: float
 
     def promises(self, log_omega: float) -> tuple[np.ndarray, np.ndarray]:
@@ -200,7 +200,7 @@ class Beyond:
 
 def beyond(signal: tuple[int, ...]) -> Beyond:
     """The theorem with the larger omega_0 for a signal, beta = 2, rho = 1/10."""
-    setting = Setting(tuple(map(Fraction, signal)), BETA, RHO)
+    setting = RepairedSetting(tuple(map(Fraction, signal)), BETA, RHO)
     if len(signal) == 2:
         return Beyond("Theorem two", setting, float(theorem_two.log_omega_0(setting)))
     return Beyond("Theorem R", setting, float(theorem_r.search(setting).log_omega_0))

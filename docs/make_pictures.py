@@ -6,7 +6,7 @@ from pathlib import Path
 from swingby.lab.diffusion.study import circles_figure, recorded_study, study_figure
 from swingby.lab.networks import Data, Setting, train
 from swingby.theory.task import SIMTask
-from swingby.verify.compare import paper_settings
+from swingby.verify.paper_settings import paper_settings
 
 FOLDER = Path(__file__).parent / "pictures"
 

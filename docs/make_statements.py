@@ -6,7 +6,7 @@ Run by ``conf.py`` at every build; writes ``docs/generated/statements.md``.
 from pathlib import Path
 
 from swingby.theory import assumptions, repaired
-from swingby.theory.assumptions import Statement
+from swingby.theory.statement import Statement
 
 EDITIONS = {
     "printed": ("As printed", assumptions.PRINTED),

@@ -1,4 +1,4 @@
-"""What swingby raises and warns with.
+"""Errors and warnings of swingby.
 
 Every message names the argument, the value given, the requirement, and the statement the
 requirement comes from.
@@ -25,7 +25,7 @@ MISSING = "nothing"
 
 
 class InvalidInput(SwingbyError, ValueError):
-    """An argument that no statement of the theory can be applied to.
+    """An argument to which no statement of the theory can be applied.
 
     Parameters
     ----------
@@ -52,15 +52,15 @@ class InvalidInput(SwingbyError, ValueError):
         self.requirement = requirement
         self.source = source
         try:
-            shown = " ".join(str(value).split())
+            value_text = " ".join(str(value).split())
         except ValueError:  # Python refuses to print whole numbers of more than 4300 digits
-            shown = "a number of thousands of digits"
-        if len(shown) > 60:
-            shown = shown[:57] + "..."
-        if not shown:
-            shown = repr(value)
+            value_text = "a number of thousands of digits"
+        if len(value_text) > 60:
+            value_text = value_text[:57] + "..."
+        if not value_text:
+            value_text = repr(value)
         tail = f" ({source.strip('()')})" if source else ""
-        got = "" if value is MISSING else f", got {shown}"
+        got = "" if value is MISSING else f", got {value_text}"
         super().__init__(f"{argument} {requirement}{got}{tail}")
 
     def __reduce__(self) -> tuple[type[InvalidInput], tuple[str, object, str, str]]:
@@ -111,10 +111,10 @@ ELSEWHERE = {
 }
 
 
-def suggestion(name: str, known: Iterable[str]) -> str:
-    """The known names close to one that is not known, as the end of a sentence."""
-    near = difflib.get_close_matches(name, list(known), 2, 0.6)
-    return f"; did you mean {' or '.join(near)}?" if near else ""
+def suggestion(name: str, names: Iterable[str]) -> str:
+    """The known names close to an unknown name, as the end of a sentence."""
+    matches = difflib.get_close_matches(name, list(names), 2, 0.6)
+    return f"; did you mean {' or '.join(matches)}?" if matches else ""
 
 
 def named(function: Callable[P, R]) -> Callable[P, R]:
@@ -122,17 +122,17 @@ def named(function: Callable[P, R]) -> Callable[P, R]:
     parameters = inspect.signature(function).parameters
     required = [
         name
-        for name, one in parameters.items()
-        if one.kind is one.KEYWORD_ONLY and one.default is one.empty
+        for name, parameter in parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY and parameter.default is parameter.empty
     ]
 
     @functools.wraps(function)
     def called(*positional: P.args, **keywords: P.kwargs) -> R:
         for name, value in keywords.items():
             if name not in parameters:
-                other = ELSEWHERE.get(name, "")
-                fits = " = " in other or other.split(",")[0] in parameters
-                hint = f"; give {other}" if fits else suggestion(name, parameters)
+                equivalent = ELSEWHERE.get(name, "")
+                applies = " = " in equivalent or equivalent.split(",")[0] in parameters
+                hint = f"; give {equivalent}" if applies else suggestion(name, parameters)
                 raise InvalidInput(name, value, f"is no argument of {function.__name__}{hint}")
         for name in required:
             if name not in keywords:

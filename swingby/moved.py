@@ -15,11 +15,11 @@ MOVED = {
     "simulate.result": "simulate.trajectory",
     "diffusion": "lab.diffusion",
     "diffusion.theory": "lab.diffusion.signals",
-    "diffusion.train": "lab.diffusion.train_course",
+    "diffusion.train": "lab.diffusion.course_training",
     "diffusion.vectors.compare": "lab.diffusion.vectors.vector_comparison",
     "diffusion.vectors.laws": "lab.diffusion.vectors.vector_prediction",
     "diffusion.vectors.setting": "lab.diffusion.vectors.vector_setting",
-    "diffusion.vectors.train": "lab.diffusion.vectors.train_vectors",
+    "diffusion.vectors.train": "lab.diffusion.vectors.vector_training",
     "diffusion.verdicts": "lab.diffusion.judgement",
     "figures": "lab.figures",
     "figures.paper.stages": "lab.figures.paper.loss_stages",
@@ -40,9 +40,14 @@ MOVED = {
     "theory.claims.ledger": "proofs.language.claims",
     "theory.claims.text": "proofs.language.claim_text",
     "theory.claims.verdict": "theory.verdict",
+    "theory.law.compiled": "theory.compiled_text",
+    "theory.law.deep": "theory.law.deep_law",
     "theory.law.lanes": "theory.law.walk_lanes",
     "theory.proofs": "proofs.language",
     "theory.proofs.formulas": "proofs.language.formula_parser",
+    "theory.reading": "theory.input_files",
+    "testing.assertions": "testing.run_assertions",
+    "testing.setting": "testing.assumption_setting",
     "training": "lab.networks",
     "training.data": "lab.networks.samples",
     "training.laws": "lab.networks.law_errors",
@@ -87,6 +92,8 @@ def new_path(name: str) -> str | None:
     return None
 
 
+#: Public names that are paths as well: their old paths stay, and need no warning.
+PUBLIC = ("swingby.diffusion.vectors",)
 #: Folders that are public names still: what moved is below them.
 FACES = ("swingby.training", "swingby.diffusion", "swingby.relu", "swingby.figures")
 
@@ -111,11 +118,12 @@ class MovedModules(MetaPathFinder, Loader):
     def exec_module(self, module: types.ModuleType) -> None:
         """Import the module under its new path in place of `module`."""
         path = str(new_path(module.__name__))
-        warnings.warn(
-            f"{module.__name__} is {path} now; the old path goes with the next release",
-            DeprecationWarning,
-            stacklevel=2,
-        )
+        if module.__name__ not in PUBLIC:
+            warnings.warn(
+                f"{module.__name__} is {path} now; the old path goes with the next release",
+                DeprecationWarning,
+                stacklevel=2,
+            )
         sys.modules[module.__name__] = importlib.import_module(path)
 
 

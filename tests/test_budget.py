@@ -18,10 +18,11 @@ from hypothesis import strategies as st
 
 import swingby
 from swingby import cli
-from swingby.cli import options
+from swingby.cli import budget_option
 from swingby.errors import BudgetSpent
-from swingby.theory import reading
-from swingby.theory.budget import OutOfTime, budget, expect, left, processor_time, read_budget
+from swingby.theory import input_files
+from swingby.theory.budget import budget, expect, read_budget
+from swingby.theory.search_time import OutOfTime, processor_time, seconds_left
 
 START = ["--signal", "4,1", "--w0", "2e-3,1e-3;1e-3,2e-3"]
 SLOW = [*START, "--eta", "1e-12"]
@@ -43,7 +44,7 @@ def test_what_is_no_budget_is_refused(text, refused):
 
 def test_a_run_within_its_budget_keeps_what_it_has(monkeypatch, capsys):
     """The run stops by itself, says so, and is no run that has ended."""
-    monkeypatch.setattr(options, "GRACE", 600.0)
+    monkeypatch.setattr(budget_option, "GRACE", 600.0)
     assert cli.run(["simulate", *SLOW, "--budget", "1ms", "--json"]) == 4
     found = json.loads(capsys.readouterr().out)
     assert found["outcome"] == "stopped_early"
@@ -51,7 +52,7 @@ def test_a_run_within_its_budget_keeps_what_it_has(monkeypatch, capsys):
 
 
 def test_a_certificate_says_until_where_it_came(monkeypatch, capsys):
-    monkeypatch.setattr(options, "GRACE", 600.0)
+    monkeypatch.setattr(budget_option, "GRACE", 600.0)
     assert cli.run(["certify", *SLOW, "--budget", "1ms"]) == 4
     out, err = capsys.readouterr()
     assert not out
@@ -61,8 +62,8 @@ def test_a_certificate_says_until_where_it_came(monkeypatch, capsys):
 @pytest.mark.parametrize("budget", ["1ms", "1MB"])
 def test_what_cannot_stop_by_itself_is_stopped(budget, monkeypatch, capsys):
     """Work that asks nobody, and swallows one error, ends all the same; and it prints one line."""
-    monkeypatch.setattr(options, "GRACE", 0.0)
-    monkeypatch.setattr(options, "AGAIN", 0.2)
+    monkeypatch.setattr(budget_option, "GRACE", 0.0)
+    monkeypatch.setattr(budget_option, "AGAIN", 0.2)
 
     def forever(*_, **__):
         with contextlib.suppress(BudgetSpent):
@@ -109,8 +110,8 @@ def test_what_takes_long_says_so_before_it_begins(line, monkeypatch, capsys):
     def stopped(seconds, size, tell):
         return budget(seconds, size, lambda cost: (tell(cost), signal.raise_signal(signal.SIGUSR1)))
 
-    monkeypatch.setattr(options, "GRACE", 600.0)
-    monkeypatch.setattr(options, "budget", stopped)
+    monkeypatch.setattr(budget_option, "GRACE", 600.0)
+    monkeypatch.setattr(budget_option, "budget", stopped)
     assert cli.run([*line.split(), "--budget", "1ms"]) == 4
     assert re.search(r"takes up to about [\d.]+ (s|min|h|days)", capsys.readouterr().err)
 
@@ -118,35 +119,35 @@ def test_what_takes_long_says_so_before_it_begins(line, monkeypatch, capsys):
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no /proc")
 def test_the_memory_of_workers_counts():
     """A process of 300 MB, seen from its parent."""
-    before = options._in_use()
+    before = budget_option._memory_in_use()
     code = "x = bytearray(300 << 20); print(flush=True); input()"
     with subprocess.Popen([sys.executable, "-c", code], stdin=-1, stdout=-1) as worker:
         worker.stdout.readline()
-        assert options._in_use() - before > 300 << 20
+        assert budget_option._memory_in_use() - before > 300 << 20
         worker.communicate(b"\n")
-    assert options._in_use() - before < 100 << 20
+    assert budget_option._memory_in_use() - before < 100 << 20
 
 
 def test_the_tighter_budget_counts_and_ends_with_its_block():
     with budget(100.0):
         with budget(1000.0):
-            assert left() <= 100.0
+            assert seconds_left() <= 100.0
         with budget(-1.0), pytest.raises(OutOfTime):
-            left()
-        assert left() > 1.0
-    assert left() == float("inf")
+            seconds_left()
+        assert seconds_left() > 1.0
+    assert seconds_left() == float("inf")
 
 
 def test_a_search_is_given_processor_time():
     """Waiting costs nothing, work does."""
     with processor_time(0.05):
         time.sleep(0.1)
-        assert left() > 0
+        assert seconds_left() > 0
         end = time.thread_time() + 0.06
         while time.thread_time() < end:
             pass
         with pytest.raises(OutOfTime):
-            left()
+            seconds_left()
 
 
 def _archive(path):
@@ -197,8 +198,8 @@ FILES = {
     ],
 )
 def test_what_has_no_end_or_no_room_is_refused(line, words, tmp_path, monkeypatch, refused):
-    assert reading.MOST_BYTES <= 1 << 30
-    monkeypatch.setattr(reading, "MOST_BYTES", 32 << 20)
+    assert input_files.MOST_BYTES <= 1 << 30
+    monkeypatch.setattr(input_files, "MOST_BYTES", 32 << 20)
     monkeypatch.chdir(tmp_path)
     for name in {*line.split()} & {*FILES}:
         FILES[name](Path(name))

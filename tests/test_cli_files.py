@@ -12,7 +12,7 @@ import swingby
 from swingby import cli
 from swingby.errors import InvalidInput
 from swingby.report.files import write_arrays, write_json
-from swingby.theory.reading import read_arrays
+from swingby.theory.input_files import read_arrays
 
 W0 = [[2e-3, 1e-3], [1e-3, 2e-3]]
 START = ["--signal", "4,1", "--w0", "2e-3,1e-3;1e-3,2e-3", "--eta", "1/100"]
@@ -180,8 +180,8 @@ def test_the_doctor_names_versions_places_and_what_is_missing(monkeypatch, capsy
     found = json.loads(capsys.readouterr().out)
     assert found["swingby"] == swingby.__version__
     assert all(found["core"].values())
-    monkeypatch.setattr("swingby.cli.files.CORE", ("numpy", "no-such-package"))
-    monkeypatch.setattr("swingby.cli.files.EXTRAS", {"prove": "no-such-package"})
+    monkeypatch.setattr("swingby.cli.doctor.CORE", ("numpy", "no-such-package"))
+    monkeypatch.setattr("swingby.cli.doctor.EXTRAS", {"prove": "no-such-package"})
     assert cli.run(["doctor"]) == 5
     shown = capsys.readouterr().out
     assert "missing" in shown

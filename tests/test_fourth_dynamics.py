@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import factorial
 from pathlib import Path
 
-from tests.theory.test_modified import modified_field
+from tests.rooted_trees import modified_field
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "howto.md").read_text(encoding="utf-8")
@@ -30,7 +30,7 @@ for step in range(1, run.last_step):
     assert np.abs(U @ U.T - run.W[step]).max() < 1e-12
 
 # The field is the series over trees; f is cubic, so four points give its derivatives.
-from swingby.theory.law.coordinates import make_flow, midpoint_on_factors
+from swingby.theory.law.modified_flow import make_flow, midpoint_on_factors
 
 def along(V, order):
     values = [f(U + s * V).ravel() for s in (-1, 0, 1, 2)]

@@ -20,8 +20,8 @@ import numpy as np
 import pytest
 
 import swingby
+from tests import results
 from tests.forked import FULL
-from tests.report import results
 
 TASK, W0 = swingby.SIMTask.from_signal([4, 1]), [[0.02, 0.01], [0.01, 0.02]]
 #: One call of every public function; `hunt` and `paper_tables` take longer, for no other code.

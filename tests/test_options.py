@@ -8,9 +8,10 @@ import pytest
 
 from swingby import cli
 from swingby.cli import cli as group
-from swingby.report.files import json_text, sealed
+from swingby.report.files import json_text
+from swingby.report.seals import sealed
+from tests import results
 from tests.forked import sample
-from tests.report import results
 
 GRID = "signal = [[4, 1]]\nomega = [1e-2]\neta = 0.1\nseeds = 1\n"
 POINTS = "".join(f"{x},{y},{x * y}\n" for x in (-2, -1, 1, 2) for y in (-3, 1, 2))

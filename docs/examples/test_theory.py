@@ -30,7 +30,8 @@ from swingby.testing import (
 )
 from swingby.theory import assumptions, dynamics, growth, initial, repaired
 from swingby.theory.law import pivots
-from swingby.theory.repaired import theorem_r, theorem_two
+from swingby.theory.repaired import theorem_g, theorem_r, theorem_two
+from swingby.theory.repaired.repaired_setting import RepairedSetting
 
 DYNAMICS = ("euler", "gd", "flow")
 MAPS = ("euler", "gd")
@@ -293,7 +294,7 @@ def test_theorem_on_two_concepts(numbers):
         bracket = min(1 / r, math.log(theta / (rho * omega)))
         bracket += ((1 - theta) ** (-(3 + r) / 2) - 1) / (1 + r)
         extra = min(extra, (1 + r) / 2 * k * theta**r / (1 - E1) * bracket)
-    setting = theorem_two.Setting((exact[0], exact[1]), exact[2], exact[3])
+    setting = RepairedSetting((exact[0], exact[1]), exact[2], exact[3])
     log_omega = Fraction(math.log(omega))
     found = theorem_two.constants(setting, log_omega, exact[5])
     for letter, expected in {"r": r, "x_star": x_star, "K": K, "E1": E1, "extra": extra}.items():
@@ -351,8 +352,8 @@ def test_conditions_of_theorem_R(a, theta):
     N[0] = 0.9  # breaks C6
     log_peaks, *bounds = (tuple(map(Fraction, row)) for row in (peaks.ravel(), N, M))
     rows = tuple(log_peaks[i * d : i * d + d] for i in range(d))
-    witness = theorem_r.Witness(theta, rows, *bounds)
-    setting = theorem_two.Setting(tuple(map(Fraction, a)), beta, rho)
+    witness = theorem_r.TheoremWitness(theta, rows, *bounds)
+    setting = RepairedSetting(tuple(map(Fraction, a)), beta, rho)
     log_omega = Fraction(math.log(omega))
     slacks = [(n, middle(x)) for n, x in theorem_r.conditions(setting, log_omega, witness)]
     found = sorted((name, x) for name, x in slacks if name not in ("range", "C6"))
@@ -383,14 +384,14 @@ def test_conditions_of_theorem_R(a, theta):
 def test_theorem_G():
     # [G.6]: [logit level - logit w(0) + Lambda/(1 - level)]/(2 a).
     expected = (math.log(4) - logit(1e-3) + 2.5 / 0.2) / 6
-    same("Theorem G, [G.6]", theorem_two.reach_by(3.0, math.log(1e-3), -2.5), expected)
+    same("Theorem G, [G.6]", theorem_g.reach_by(3.0, math.log(1e-3), -2.5), expected)
 
 
 def test_theorem_R_refuses_what_is_no_witness():
-    setting = theorem_two.Setting((Fraction(4), Fraction(1)), Fraction(2), Fraction(1))
+    setting = RepairedSetting((Fraction(4), Fraction(1)), Fraction(2), Fraction(1))
     rows, half = ((Fraction(-3),) * 2,) * 2, (Fraction(1, 2),) * 2
     for theta, bounds in ((Fraction(1), half), (Fraction(1, 2), (-half[0], half[1]))):
-        witness = theorem_r.Witness(theta, rows, half, bounds)
+        witness = theorem_r.TheoremWitness(theta, rows, half, bounds)
         found = theorem_r.failing(setting, Fraction(-20), witness)
         assert found == ("range",), "Theorem R: theta in (0, 1), N and M at least 0"
 
@@ -406,7 +407,7 @@ def test_omega_0(a, limit):
 
 def test_corollary_R1():
     # Pinned: log omega_0 of the closed form.
-    setting = theorem_two.Setting(tuple(map(Fraction, (9, 3, 1))), Fraction(2), Fraction(1, 10))
+    setting = RepairedSetting(tuple(map(Fraction, (9, 3, 1))), Fraction(2), Fraction(1, 10))
     found = theorem_r.closed_form(setting).log_omega_0
     same("Corollary R1, log omega_0", float(found), -18.8902106483)
 
@@ -442,7 +443,7 @@ def test_pivots(name, d):
     expected, L = ldl(M)
     same("stage law, exact pivots", [float(x) for x in initial.exact_pivots(M)], expected)
     task, W0 = SIMTask.from_signal(a[::-1]), Scaled(M[::-1, ::-1], "1e-60")
-    start = pivots.Given.of(task.signal, initial.initial_matrix(W0, d), 0.01, name)
+    start = pivots.Starts.of(task.signal, initial.initial_matrix(W0, d), 0.01, name)
     found = start.by_concept(start.log_pivots)[0]
     same("stage law, pivots by concept", found, np.log(expected[::-1]) - 60 * math.log(10))
     size = np.exp((start.log_sizes[0] + 60 * math.log(10)) / 2)

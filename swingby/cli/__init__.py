@@ -19,17 +19,17 @@ from typing import Any, TextIO
 import click
 
 from swingby import __version__
-from swingby.cli.options import budget_spent
+from swingby.cli.budget_option import budget_spent
 from swingby.errors import SwingbyError, SwingbyWarning
 
 
 class _Commands(UserDict[str, Any]):
-    """Commands by name; the module of one is imported when it is asked for."""
+    """Commands by name; the module of a command is imported when it is asked for."""
 
     def __getitem__(self, name: str) -> click.Command:
         module = importlib.import_module(f"swingby.cli.{self.data[name]}")
-        found: click.Command = getattr(module, name)
-        return found
+        command: click.Command = getattr(module, name)
+        return command
 
 
 _MODULES = {
@@ -38,7 +38,8 @@ _MODULES = {
     "sweep": ("sweep",),
     "networks": ("train", "vectors", "relu", "studies"),
     "figures": ("figures", "evidence", "diffusion"),
-    "files": ("verify", "doctor"),
+    "verify": ("verify",),
+    "doctor": ("doctor",),
 }
 
 
@@ -61,20 +62,20 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _said(error: BaseException, limit_met: BaseException | None) -> list[str]:
-    """What an interrupted call says of what it kept; click raises an Abort from the interrupt."""
+def _interruption_lines(error: BaseException, limit_met: BaseException | None) -> list[str]:
+    """Lines of an interrupted call about its results; click raises Abort from the interrupt."""
     inner = error.__cause__ if isinstance(error, click.Abort) and error.__cause__ else error
-    own = "" if inner is limit_met else str(inner)
-    return [*filter(None, [own]), *getattr(inner, "__notes__", [])]
+    message = "" if inner is limit_met else str(inner)
+    return [*filter(None, [message]), *getattr(inner, "__notes__", [])]
 
 
-def _give_up(stream: TextIO) -> None:
-    """Let what waits in a stream go nowhere: Python would complain at its end."""
+def _discard_output(stream: TextIO) -> None:
+    """Discard the output that waits in a stream: Python would complain at its end."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def _broke(error: Exception) -> None:
+def _report_failure(error: Exception) -> None:
     """One line on stderr, if it can still be written."""
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     with contextlib.suppress(OSError, ValueError):
@@ -83,7 +84,7 @@ def _broke(error: Exception) -> None:
         if sys.stdout is not None:
             sys.stdout.flush()
     except (OSError, ValueError):
-        _give_up(sys.stdout)
+        _discard_output(sys.stdout)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -100,7 +101,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     Returns the exit code.
     """
     if sys.stdout is None:  # closed before Python began
-        _broke(OSError("the standard output is closed"))
+        _report_failure(OSError("the standard output is closed"))
         return 5
     try:
         with warnings.catch_warnings(record=True) as caught:
@@ -123,13 +124,16 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort) as error:
         limit_met = budget_spent(error)
         line = "interrupted" if limit_met is None else f"undecided within the budget: {limit_met}"
-        click.echo(f"swingby: {_one_line('; '.join([line, *_said(error, limit_met)]))}", err=True)
+        click.echo(
+            f"swingby: {_one_line('; '.join([line, *_interruption_lines(error, limit_met)]))}",
+            err=True,
+        )
         return 130 if limit_met is None else 4
     except BrokenPipeError:
         # The reader went away (``swingby ... | head``): no line, and the shell's code for it.
-        _give_up(sys.stdout)
+        _discard_output(sys.stdout)
         return 141
     except Exception as error:  # whatever it is, it must not look like a verdict
-        _broke(error)
+        _report_failure(error)
         return 5
     return int(code) if isinstance(code, int) else 0

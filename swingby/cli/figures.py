@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from swingby.cli import options
-from swingby.cli.options import PICTURES, Given, command, exit_code, refuse, say
+from swingby.cli.arguments import Arguments, exit_code, print_result, refuse
+from swingby.cli.budget_option import BUDGET
+from swingby.cli.command import command
+from swingby.cli.options import PICTURES
 from swingby.errors import InvalidInput
 from swingby.report.files import write_text
 from swingby.report.pictures import save_figure
@@ -39,7 +42,7 @@ IMAGE_SECONDS = 2.6e-6
     options.flag("--list", "List the figures, and draw nothing.", "listed"),
     options.JSON,
 )
-def figures(given: Given) -> int:
+def figures(given: Arguments) -> int:
     """Draw the paper's figures, and judge each by its criteria.
 
     The same command resumes where it was stopped. Exit code 0: every criterion holds, 1: some
@@ -56,7 +59,7 @@ def figures(given: Given) -> int:
 
         numbers = {one.number for one, _ in chosen(given.only, given.edition)}
         table = list_grid(tuple(one for one in all_figures() if one.number in numbers))
-        say(table, table.to_dict, as_json=given.as_json)
+        print_result(table, table.to_dict, as_json=given.as_json)
         return 0
     seconds = sum(
         FIGURE_SECONDS.get(one.number, 2)
@@ -66,7 +69,7 @@ def figures(given: Given) -> int:
     expect("drawing the figures", seconds, partial=True)
     asked = given.named("out", "only", "quick")
     result = make_figures(editions=given.edition, resume=not given.no_resume, **asked)
-    say(result.to_grid(), result.to_dict, as_json=given.as_json)
+    print_result(result.to_grid(), result.to_dict, as_json=given.as_json)
     return 5 if result.problems else exit_code([result.verdict])
 
 
@@ -87,7 +90,7 @@ def figures(given: Given) -> int:
     options.JSON,
     options.out(),
 )
-def evidence(given: Given) -> int:
+def evidence(given: Arguments) -> int:
     """Print every prediction of the theory against its observation.
 
     The rows are those that the package ships, and those that you ran with --update, which also
@@ -101,7 +104,7 @@ def evidence(given: Given) -> int:
     from swingby.lab.figures.evidence import evidence as collect
     from swingby.lab.figures.evidence import update
     from swingby.report.progress import PartProgress
-    from swingby.theory.law.compiled import folder
+    from swingby.theory.compiled_text import folder
 
     if not given.again:
         refuse("without --update", "force")
@@ -125,7 +128,7 @@ def evidence(given: Given) -> int:
 
 
 @click.group()
-@options.BUDGET
+@BUDGET
 def diffusion() -> None:
     """Train image diffusion models and compare with the theory.
 
@@ -155,7 +158,7 @@ _JUDGING = (
     options.target("--data", "Draw images of the four classes, as Fig. 19", PICTURES),
     group=diffusion,
 )
-def plan(given: Given) -> int:
+def plan(given: Arguments) -> int:
     """Write the plan of a factorial study.
 
     Its factors are separation, contrast, gain and optimizer.
@@ -188,7 +191,7 @@ def plan(given: Given) -> int:
     *_JUDGING,
     group=diffusion,
 )
-def study(given: Given) -> int:
+def study(given: Arguments) -> int:
     """Train what a plan says, and judge the theory by it.
 
     The same command resumes a study that was stopped. Exit code 0: every prediction holds, 1: some
@@ -217,7 +220,7 @@ def _seconds(plan: Plan) -> float:
 
 
 @command(click.argument("what", metavar="STUDY.json|recorded"), *_JUDGING, group=diffusion)
-def judge(given: Given) -> int:
+def judge(given: Arguments) -> int:
     """Judge a study by its file, or the one in the documentation.
 
     \b
@@ -233,7 +236,7 @@ def judge(given: Given) -> int:
     return _tell(given, Study.load(given.what), Path(given.what).parent)
 
 
-def _tell(given: Given, study: Study, folder: Path) -> int:
+def _tell(given: Arguments, study: Study, folder: Path) -> int:
     from swingby.lab.diffusion.judgement import judge
 
     found = judge(study)

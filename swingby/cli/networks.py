@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from swingby.cli import options
-from swingby.cli.options import PICTURES, Given, Tables, command, exit_code, refuse, say
+from swingby.cli.arguments import Arguments, Tables, exit_code, print_result, refuse
+from swingby.cli.command import command
+from swingby.cli.options import PICTURES
 from swingby.errors import MISSING, InvalidInput
 from swingby.report.progress import PartProgress
 from swingby.theory.budget import expect
@@ -69,7 +71,7 @@ STUDY_SECONDS = 0.3
     options.target("--plot", "Draw trajectories and losses", PICTURES),
     options.JSON,
 )
-def train(given: Given) -> int:
+def train(given: Arguments) -> int:
     """Train networks on a SIM task, and time their concepts.
 
     Exit code 0: every network learned every concept (its output at the test point reached half),
@@ -100,11 +102,11 @@ def train(given: Given) -> int:
         run.save(given.out)
     if given.plot is not None:
         run.save_picture(given.plot)
-    say(run.to_grid(), run.to_dict, as_json=given.as_json)
+    print_result(run.to_grid(), run.to_dict, as_json=given.as_json)
     return 0 if set(run.outcomes) == {"learned"} else 1
 
 
-def _training_setting(given: Given) -> Setting:
+def _training_setting(given: Arguments) -> Setting:
     """What is trained, from options as they were typed."""
     from swingby.lab.networks import Data, Network, Optimizer, Setting, read_samples
     from swingby.lab.networks.samples import samples_task
@@ -157,7 +159,7 @@ def _training_setting(given: Given) -> Setting:
     options.JSON,
     options.out(),
 )
-def vectors(given: Given) -> int:
+def vectors(given: Arguments) -> int:
     """Train diffusion models on points of a SIM task.
 
     The condition of a point is the point itself. Half-times are steps at which the diagonal
@@ -181,7 +183,7 @@ def vectors(given: Given) -> int:
     return exit_code(row.verdict for row in found.rows)
 
 
-def _vector_setting(given: Given) -> VectorSetting:
+def _vector_setting(given: Arguments) -> VectorSetting:
     """What is trained, from options as they were typed."""
     from swingby.lab.diffusion.vectors import VectorSetting
 
@@ -200,7 +202,7 @@ def _vector_setting(given: Given) -> VectorSetting:
     options.JSON,
     options.out(),
 )
-def relu(given: Given) -> int:
+def relu(given: Arguments) -> int:
     """Study two-layer ReLU networks: alignment and threshold.
 
     The study asks when the networks align early, and past which threshold they fit no noise. Exit
@@ -226,12 +228,12 @@ def relu(given: Given) -> int:
     return exit_code(row["verdict"] for row in rows(found))
 
 
-def _look(given: Given) -> int:
+def _look(given: Arguments) -> int:
     """The extremal vectors of data in a file, and what is asked of them."""
     import numpy as np
 
     from swingby.lab.relu import check, extremal_vectors
-    from swingby.theory.reading import text_of
+    from swingby.theory.input_files import text_of
 
     path = given.data
     text = text_of(path, "data", "file of numbers")
@@ -255,7 +257,7 @@ def _look(given: Given) -> int:
     options.JSON,
     options.out(),
 )
-def studies(given: Given) -> int:
+def studies(given: Arguments) -> int:
     """Train networks and compare with predictions from their weights.
 
     NAME is laws, one-layer, scales, survival, forecast or dimension; all take six minutes on two

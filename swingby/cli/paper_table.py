@@ -1,4 +1,4 @@
-"""The tables over all settings of the paper: one summary line each, and Gaussian starts."""
+"""Tables over all settings of the paper: a summary line each, and Gaussian starts."""
 
 from __future__ import annotations
 
@@ -76,21 +76,23 @@ def gaussian_grid(seed: int = 0) -> Grid:
         steps = int(predicted.quantile(1 - 1e-9).max() * 2)
         batch = simulate_batch(task.signal, W0, float(ETA), steps=steps, dynamics=dynamics)
         for k in task.order:
-            seen = batch.half_times[:, k]
-            seen = seen[np.isfinite(seen)]
+            observed = batch.half_times[:, k]
+            observed = observed[np.isfinite(observed)]
             low, high = predicted.quantile([0.05, 0.95])[:, k]
-            spread = seen.std(ddof=1)
+            spread = observed.std(ddof=1)
+            mean_error = spread / math.sqrt(len(observed))
+            inside = ((observed >= low) & (observed <= high)).mean()
             rows.append(
                 {
                     "dynamics": dynamics,
                     "entry": f"w_{k + 1}{k + 1}",
                     ">mean predicted": steps_text(float(predicted.mean[k])),
-                    ">mean seen": f"{seen.mean():.1f} +- {spread / math.sqrt(len(seen)):.1f}",
+                    ">mean seen": f"{observed.mean():.1f} +- {mean_error:.1f}",
                     ">sd predicted": steps_text(float(predicted.sd[k])),
                     ">sd seen": f"{spread:.1f}",
                     ">5 % to 95 %": f"{low:.0f} to {high:.0f}",
-                    ">seen inside": f"{100 * ((seen >= low) & (seen <= high)).mean():.0f} %",
-                    ">not learned": f"{RUNS - len(seen)}",
+                    ">seen inside": f"{100 * inside:.0f} %",
+                    ">not learned": f"{RUNS - len(observed)}",
                 }
             )
     above = f"U(0) = {SCALE} N(0, 1), 3 x {WIDTH}, eta = {ETA}, {RUNS} runs; half-times in steps."

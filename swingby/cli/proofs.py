@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from swingby.cli import options
-from swingby.cli.options import PICTURES, Given, command, refuse
+from swingby.cli.arguments import Arguments, refuse
+from swingby.cli.command import command
+from swingby.cli.options import PICTURES
 from swingby.errors import InvalidInput
 from swingby.report.files import write_text
-from swingby.report.tables import USUAL, line_width, refilled
+from swingby.report.lines import USUAL, line_width, refilled
 from swingby.theory.verdict import Finding
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ _ENDINGS = (".md", ".txt", ".json", ".tex", ".html", ".csv")
     options.text("--export", "DIR", "Write witnesses and proofs, and a check.py for them."),
     options.flag("--no-cache", "Judge everything anew, and store nothing."),
 )
-def audit(given: Given) -> int:
+def audit(arguments: Arguments) -> int:
     """Judge each line of the paper's proofs, or of a file PROOF.
 
     A line is proved, refuted, tested or undecided. PROOF ends in .proof. A single --item prints all
@@ -51,49 +53,49 @@ def audit(given: Given) -> int:
     swingby audit --item D.27
     swingby audit my.proof --out ledger.html
     """  # noqa: D301
-    corrections, assume, export = given.corrections, given.assume, given.export
+    corrections, assume, export = arguments.corrections, arguments.assume, arguments.export
     if corrections:
         refuse("together with corrections", "assume")
     endings = _ENDINGS[:3] if assume is not None else _ENDINGS[: 4 if corrections else None]
-    if given.out is not None:
-        options.check_target("out", given.out, endings)
+    if arguments.out is not None:
+        options.check_target("out", arguments.out, endings)
     if export is not None and Path(export).exists() and not Path(export).is_dir():
         raise InvalidInput("export", export, "must be a folder")
     from swingby.proofs.audit.audit import audit as run_audit
 
     ledger = run_audit(
-        list(given.item) or None,
-        proof=given.proof,
-        trajectories=not given.no_trajectories,
-        cache=not given.no_cache,
+        list(arguments.item) or None,
+        proof=arguments.proof,
+        trajectories=not arguments.no_trajectories,
+        cache=not arguments.no_cache,
         assume=assume,
     )
     if export is not None:
         _export(ledger, export)
-    if given.graph is not None:
+    if arguments.graph is not None:
         from swingby.proofs.audit.ledger import save_picture
 
-        save_picture(ledger, given.graph)
-    if given.graph is not None and given.out is None and not given.as_json:
-        return _broke(ledger)
+        save_picture(ledger, arguments.graph)
+    if arguments.graph is not None and arguments.out is None and not arguments.as_json:
+        return _exit_code(ledger)
     if corrections:
-        _deliver_corrections(given, ledger)
+        _deliver_corrections(arguments, ledger)
     elif assume is not None:
-        _deliver_standing(given, ledger)
+        _deliver_standing(arguments, ledger)
     else:
         # Of a line alone all that is known about it is printed.
-        alone = len(ledger) == 1 and (given.out is None or given.out.endswith(".txt"))
+        alone = len(ledger) == 1 and (arguments.out is None or arguments.out.endswith(".txt"))
         writers = {".csv": lambda path: write_text(path, ledger.to_frame().to_csv(index=False))}
-        given.deliver(ledger[0] if alone else ledger, ledger.to_dict, writers=writers)
-    return _broke(ledger)
+        arguments.deliver(ledger[0] if alone else ledger, ledger.to_dict, writers=writers)
+    return _exit_code(ledger)
 
 
-def _broke(ledger: Ledger) -> int:
+def _exit_code(ledger: Ledger) -> int:
     """0; 5, and a line, where a prover stopped with an error: *undecided* is no verdict then."""
     from swingby.proofs.audit.audit import FAILED
     from swingby.proofs.audit.record import by_name
 
-    failed = (one.id for _, one in by_name(ledger) if one.method == FAILED)
+    failed = (record.id for _, record in by_name(ledger) if record.method == FAILED)
     broken = ", ".join(dict.fromkeys(failed))
     if broken:
         click.echo(f"swingby: something broke: {FAILED} on {broken}", err=True)
@@ -104,44 +106,44 @@ def _export(ledger: Ledger, folder: str) -> None:
     """Write witnesses and proofs into a folder, and say how many have a file."""
     from swingby.proofs.audit.record import by_name
 
-    written, left = ledger.export(folder)
+    written, unwritten = ledger.export(folder)
     click.echo(f"to judge the files: python {folder}/check.py {folder}", err=True)
-    refuted = [one.id for one in ledger if one.verdict == Finding.REFUTED]
-    for name, ids in (("written", written), ("without a file", left)):
-        witnesses = [one for one in ids if one in refuted]
-        shown = f": {', '.join(witnesses)}" if ids is left and witnesses else ""
-        counts = f"{len(witnesses)} witnesses{shown}; {len(ids) - len(witnesses)} proofs"
+    refuted = [line.id for line in ledger if line.verdict == Finding.REFUTED]
+    for name, ids in (("written", written), ("without a file", unwritten)):
+        witnesses = [identifier for identifier in ids if identifier in refuted]
+        listing = f": {', '.join(witnesses)}" if ids is unwritten and witnesses else ""
+        counts = f"{len(witnesses)} witnesses{listing}; {len(ids) - len(witnesses)} proofs"
         click.echo(f"{name}: {counts}", err=True)
     methods = Counter(
-        one.method.partition(",")[0]
-        for name, one in by_name(ledger)
-        if one.verdict == Finding.PROVED and name in left
+        record.method.partition(",")[0]
+        for name, record in by_name(ledger)
+        if record.verdict == Finding.PROVED and name in unwritten
     )
     if methods:
         why = "; ".join(f"{method} ({number})" for method, number in methods.most_common())
         click.echo(f"methods that print nothing for check.py to read: {why}", err=True)
 
 
-def _deliver_standing(given: Given, ledger: Ledger) -> None:
-    """Which lines stand if others are granted."""
+def _deliver_standing(arguments: Arguments, ledger: Ledger) -> None:
+    """Deliver which lines stand if others are granted."""
     from swingby.proofs.audit.ledger import standing_text
 
     def content() -> dict[str, Any]:
         words = {"printed": False, "corrected": True}
         return {"promised": ledger.promised} | {
-            word: [asdict(one) for one in ledger.standing(corrected=corrected)]
+            word: [asdict(record) for record in ledger.standing(corrected=corrected)]
             for word, corrected in words.items()
         }
 
-    shown = SimpleNamespace(
+    texts = SimpleNamespace(
         to_text=functools.partial(standing_text, ledger),
         to_markdown=lambda: f"```text\n{standing_text(ledger, width=USUAL)}\n```",
     )
-    given.deliver(shown, content)
+    arguments.deliver(texts, content)
 
 
-def _deliver_corrections(given: Given, ledger: Ledger) -> None:
-    """What a corrected paper would say."""
+def _deliver_corrections(arguments: Arguments, ledger: Ledger) -> None:
+    """Deliver the corrections of the paper."""
     from swingby.proofs.audit import corrections as report
 
     def content() -> dict[str, Any]:
@@ -153,12 +155,12 @@ def _deliver_corrections(given: Given, ledger: Ledger) -> None:
     def text(*, width: int | None = None, color: bool = False) -> str:
         return refilled(report.corrections_text(ledger, width=width or line_width() or USUAL))
 
-    shown = SimpleNamespace(
+    texts = SimpleNamespace(
         to_text=text,
         to_markdown=lambda: report.corrections_markdown(ledger, level=1),
         to_latex=lambda: report.corrections_latex(ledger),
     )
-    given.deliver(shown, content)
+    arguments.deliver(texts, content)
 
 
 @command(
@@ -173,7 +175,7 @@ def _deliver_corrections(given: Given, ledger: Ledger) -> None:
     options.JSON,
     options.out(".json", ".html", ".txt"),
 )
-def hunt(given: Given) -> int:
+def hunt(arguments: Arguments) -> int:
     """Look for a counterexample to STATEMENT.
 
     STATEMENT is 'Lemma D.3', D.61, 'Theorem R'. Exit code 0 where no counterexample was found, 1
@@ -184,14 +186,14 @@ def hunt(given: Given) -> int:
     """  # noqa: D301
     from swingby.proofs.hunt.hunt import hunt as run_hunt
 
-    found = run_hunt(
-        given.statement,
-        given.edition,
-        given.dynamics,
-        given.seconds,
-        rng=given.seed,
+    search = run_hunt(
+        arguments.statement,
+        arguments.edition,
+        arguments.dynamics,
+        arguments.seconds,
+        rng=arguments.seed,
         progress=(lambda line: click.echo(line, err=True)) if sys.stderr.isatty() else None,
-        dim=given.dim,
+        dim=arguments.dim,
     )
-    given.deliver(found)
-    return int(found.found)
+    arguments.deliver(search)
+    return int(search.found)

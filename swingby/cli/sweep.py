@@ -7,9 +7,11 @@ from pathlib import Path
 import click
 
 from swingby.cli import options
-from swingby.cli.options import PICTURES, Given, Tables, command, refuse, say
+from swingby.cli.arguments import Arguments, Tables, print_result, refuse
+from swingby.cli.command import command
+from swingby.cli.options import PICTURES
 from swingby.errors import InvalidInput
-from swingby.report.tables import has_color
+from swingby.report.lines import has_color
 
 
 @command(
@@ -29,7 +31,7 @@ from swingby.report.tables import has_color
     options.flag("--restart", "Measure every point again; rows are replaced."),
     options.JSON,
 )
-def sweep(given: Given) -> int:
+def sweep(given: Arguments) -> int:
     """Predict and run every point of a grid, and store the rows.
 
     GRID is a TOML file or the name of a built-in grid: atlas (a million points), dimension,
@@ -80,7 +82,7 @@ def sweep(given: Given) -> int:
         found = result.disagreements(where=where)
         grids.append(found.to_grid())
         plain["disagreements"] = found.to_dict()
-    say(Tables(grids), lambda: plain, as_json=given.as_json)
+    print_result(Tables(grids), lambda: plain, as_json=given.as_json)
     if given.descents:
         click.echo("\n" + result.descents().to_text(color=has_color()))
     return 1 if status.failed else 0

@@ -1,18 +1,13 @@
-"""Files that appear whole or not at all, and say whether they are as they were written.
+"""Files that appear whole or not at all: text, strict JSON and arrays.
 
-What the file system refuses names the path. A digest is against damage and careless editing; it
-is no signature.
+What the file system refuses names the path.
 """
 
 from __future__ import annotations
 
-import ast
-import functools
-import hashlib
 import json
 import math
 import os
-import re
 import shutil
 import threading
 from collections.abc import Iterator, Mapping
@@ -22,20 +17,15 @@ from pathlib import Path
 from typing import Any
 
 from swingby.errors import InvalidInput
+from swingby.report.seals import sealed
 
-#: Parsing the sources for their imports would take most of the time of an audit of one line.
-_IMPORT = re.compile(
-    r"^\s*(?:from (swingby[\w.]*) import (\([^)]*\)|.*)|import (swingby[\w.]*))", re.MULTILINE
-)
-#: Where the sources of the package lie.
-PACKAGE = Path(__file__).parents[1]
-#: What reading a broken file can raise.
+#: Errors that reading a broken file can raise.
 BROKEN = (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, RecursionError)
 
 
 @contextmanager
 def writable(path: str | Path, argument: str = "out") -> Iterator[Path]:
-    """A path to write to; what the file system refuses is an InvalidInput."""
+    """A path to write to; a refusal of the file system becomes an InvalidInput."""
     if not isinstance(path, (str, os.PathLike)):
         raise InvalidInput(argument, path, "must be the path of a file")
     try:
@@ -52,7 +42,7 @@ def writable(path: str | Path, argument: str = "out") -> Iterator[Path]:
 
 @contextmanager
 def whole(path: str | Path, argument: str = "out") -> Iterator[Path]:
-    """A path beside `path`, with its ending; what is written there becomes `path` at the end.
+    """A path beside `path`, with its ending; the file written there becomes `path` at the end.
 
     After an error the file is as it was before. Devices and pipes are written to as they are.
     """
@@ -62,16 +52,16 @@ def whole(path: str | Path, argument: str = "out") -> Iterator[Path]:
             yield target
             return
         name = f".{target.stem}.{os.getpid()}-{threading.get_ident()}{target.suffix}"
-        part = target.with_name(name)
+        unfinished = target.with_name(name)
         try:
-            yield part
+            yield unfinished
             if target.exists():
-                shutil.copymode(target, part)
-            with open(part, "rb") as written:  # on the disk before the older file is gone
+                shutil.copymode(target, unfinished)
+            with open(unfinished, "rb") as written:  # on the disk before the older file is gone
                 os.fsync(written.fileno())
-            part.replace(target)
+            unfinished.replace(target)
         finally:
-            part.unlink(missing_ok=True)
+            unfinished.unlink(missing_ok=True)
 
 
 def write_text(path: str | Path, text: str, argument: str = "out") -> Path:
@@ -86,15 +76,15 @@ def json_text(content: Any) -> str:
     return json.dumps(content, indent=1, allow_nan=False)
 
 
-def plain(value: Any) -> Any:
+def plain_values(value: Any) -> Any:
     """A record, with all that is in it, as plain values ready for JSON; no empty proofs."""
     if is_dataclass(value):
-        parts = {field.name: plain(getattr(value, field.name)) for field in fields(value)}
-        return {name: part for name, part in parts.items() if part or name != "proof"}
+        by_field = {field.name: plain_values(getattr(value, field.name)) for field in fields(value)}
+        return {name: element for name, element in by_field.items() if element or name != "proof"}
     if isinstance(value, Mapping):
-        return {name: plain(part) for name, part in value.items()}
+        return {name: plain_values(element) for name, element in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(part) for part in value]
+        return [plain_values(element) for element in value]
     if isinstance(value, str):
         return str(value)
     return value.item() if hasattr(value, "item") else value
@@ -113,40 +103,6 @@ def write_json(path: str | Path, content: Mapping[str, Any], argument: str = "ou
     return write_text(path, json_text(sealed(content)), argument)
 
 
-def sealed(content: Mapping[str, Any], arrays: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Plain values, with a digest of all they and some arrays say under the name sha256.
-
-    >>> unsealed(sealed({"steps": 3}))
-    {'steps': 3}
-    >>> unsealed({**sealed({"steps": 3}), "steps": 4})
-    Traceback (most recent call last):
-        ...
-    ValueError: it was changed after it was written
-    """
-    return {**content, "sha256": _digest(content, arrays or {})}
-
-
-def unsealed(content: Any, arrays: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """What was sealed; ValueError where it, or an array, is not what it was then."""
-    if not isinstance(content, dict) or "sha256" not in content:
-        raise ValueError("it has no digest of what it says")
-    plain = {name: value for name, value in content.items() if name != "sha256"}
-    if content["sha256"] != _digest(plain, arrays or {}):
-        raise ValueError("it was changed after it was written")
-    return plain
-
-
-def _digest(content: Mapping[str, Any], arrays: Mapping[str, Any]) -> str:
-    # Once through JSON: what is read from it has texts as keys, and lists.
-    plain = json.loads(json.dumps(content))
-    found = hashlib.sha256(json.dumps(plain, sort_keys=True).encode())
-    for name in sorted(arrays):
-        one = arrays[name]
-        found.update(json.dumps([name, one.dtype.str, list(one.shape)]).encode())
-        found.update(one.tobytes())
-    return found.hexdigest()
-
-
 def write_arrays(
     path: str | Path, facts: Mapping[str, Any], arrays: Mapping[str, Any], argument: str = "out"
 ) -> None:
@@ -158,44 +114,3 @@ def write_arrays(
     with whole(path, argument) as target, open(target, "wb") as stream:
         np.savez_compressed(stream, allow_pickle=False, facts=text, **arrays)
         stream.flush()
-
-
-def hash_of(*sources: Path, words: bool = True) -> str:
-    """Hash of some sources of the package and of all they import, with or without their words."""
-    waiting = list(sources)
-    seen: dict[str, bytes] = {}
-    while waiting:
-        path = waiting.pop()
-        if PACKAGE not in path.parents or not path.is_file():
-            continue
-        name = path.relative_to(PACKAGE).as_posix()
-        if name in seen:
-            continue
-        seen[name] = path.read_bytes()
-        waiting += [PACKAGE / relative for relative in _imported(seen[name])]
-    digest = hashlib.sha256()
-    for name in sorted(seen):
-        code = seen[name] if words else _without_words(seen[name])
-        digest.update(f"{name}\0{hashlib.sha256(code).hexdigest()}\n".encode())
-    return digest.hexdigest()
-
-
-@functools.cache
-def _without_words(source: bytes) -> bytes:
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
-            node, clean=False
-        ):
-            node.body = node.body[1:]
-    return ast.dump(tree).encode()
-
-
-def _imported(source: bytes) -> set[str]:
-    """Modules of the package that a source imports, as paths relative to it."""
-    names = set()
-    for module, listed, alone in _IMPORT.findall(source.decode()):
-        names |= {alone or module, *(f"{module}.{name}" for name in re.findall(r"\w+", listed))}
-    inside = (name.split(".")[1:] for name in names if name.startswith("swingby."))
-    places = {"/".join(parts) for parts in inside if parts}
-    return {f"{place}{end}" for place in places for end in (".py", "/__init__.py")}

@@ -1,4 +1,4 @@
-"""Tables and prose as Markdown, LaTeX and HTML, with what each of them reads as a sign escaped."""
+"""Tables and prose as Markdown, LaTeX and HTML, with the signs of each language escaped."""
 
 from __future__ import annotations
 
@@ -75,29 +75,29 @@ def markdown_table(
     """A table as GitHub reads it; `raw` where the cells are Markdown already."""
 
     def line(cells: Sequence[str]) -> str:
-        found = cells if raw else [markdown_text(cell) for cell in cells]
-        if len(found) == 1 < len(heads):
-            found = [f"**{found[0]}**", *[""] * (len(heads) - 1)]
-        return f"| {' | '.join(found)} |"
+        texts = cells if raw else [markdown_text(cell) for cell in cells]
+        if len(texts) == 1 < len(heads):
+            texts = [f"**{texts[0]}**", *[""] * (len(heads) - 1)]
+        return f"| {' | '.join(texts)} |"
 
-    rule = f"| {' | '.join('---:' if one else '---' for one in right)} |"
+    rule = f"| {' | '.join('---:' if is_right else '---' for is_right in right)} |"
     return "\n".join([line(heads), rule, *map(line, rows)])
 
 
 def latex_text(text: str) -> str:
     """Prose for LaTeX: signs escaped, Greek letters and signs of mathematics as commands."""
-    for plain, sign in (("<=", "≤"), (">=", "≥"), ("!=", "≠"), ("+-", "±")):
-        text = text.replace(plain, sign)
+    for digraph, sign in (("<=", "≤"), (">=", "≥"), ("!=", "≠"), ("+-", "±")):
+        text = text.replace(digraph, sign)
     text = re.sub(r"(?<![\w.)-])-(?=\d)", "−", text)
     return "".join(_LATEX.get(sign) or _greek(sign) or sign for sign in text)
 
 
 def _greek(sign: str) -> str | None:
-    found = re.fullmatch(r"GREEK (SMALL|CAPITAL) LETTER (\w+)", unicodedata.name(sign, ""))
-    if found is None:
+    letter = re.fullmatch(r"GREEK (SMALL|CAPITAL) LETTER (\w+)", unicodedata.name(sign, ""))
+    if letter is None:
         return None
-    name = found[2].lower().replace("lamda", "lambda")
-    return rf"$\{name if found[1] == 'SMALL' else name.title()}$"
+    name = letter[2].lower().replace("lamda", "lambda")
+    return rf"$\{name if letter[1] == 'SMALL' else name.title()}$"
 
 
 def latex_table(
@@ -116,21 +116,21 @@ def latex_table(
     ]
     share = f"p{{{_SHARE / max(1, sum(long)):.2f}\\linewidth}}"
     layout = "".join(
-        share if prose else "S" if number else "r" if one else "l"
-        for prose, number, one in zip(long, numbers, right, strict=True)
+        share if prose else "S" if number else "r" if is_right else "l"
+        for prose, number, is_right in zip(long, numbers, right, strict=True)
     )
 
     def line(cells: Sequence[str], *, head: bool = False) -> str:
         if len(cells) == 1 < len(heads):
             text = latex_text(cells[0])
             return rf"\multicolumn{{{len(heads)}}}{{l}}{{\textbf{{{text}}}}} \\"
-        found = [
+        texts = [
             (f"{{{latex_text(cell)}}}" if head else cell) if number else latex_text(cell)
             for cell, number in zip(cells, numbers, strict=True)
         ]
         # A bracket after the end of a row would be its argument.
-        guard = "{}" if found[0].startswith("[") else ""
-        return guard + " & ".join(found) + r" \\"
+        guard = "{}" if texts[0].startswith("[") else ""
+        return guard + " & ".join(texts) + r" \\"
 
     return "\n".join(
         [
@@ -152,8 +152,8 @@ def html_lines(lines: Iterable[str]) -> str:
 
 def html_cell(text: str) -> str:
     """Text of a cell; verdicts are bold, and coloured."""
-    shown = html.escape(text)
-    return f'<b style="color:{_COLORS[STYLES[text]]}">{shown}</b>' if text in STYLES else shown
+    escaped = html.escape(text)
+    return f'<b style="color:{_COLORS[STYLES[text]]}">{escaped}</b>' if text in STYLES else escaped
 
 
 def html_table(heads: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[bool]) -> str:
@@ -163,12 +163,12 @@ def html_table(heads: Sequence[str], rows: Iterable[Sequence[str]], right: Seque
         if len(cells) == 1 < len(heads):
             start = f'<th colspan="{len(heads)}" style="text-align:left">'
             return f"<tr>{start}{html.escape(cells[0])}</th></tr>"
-        sides = ("right" if one else "left" for one in right)
-        found = (
+        sides = ("right" if is_right else "left" for is_right in right)
+        tags = (
             f'<{tag} style="text-align:{side}">{html_cell(cell)}</{tag}>'
             for cell, side in zip(cells, sides, strict=True)
         )
-        return f"<tr>{''.join(found)}</tr>"
+        return f"<tr>{''.join(tags)}</tr>"
 
     body = "".join(map(line, rows))
     return f"<table><thead>{line(heads, 'th')}</thead><tbody>{body}</tbody></table>"

@@ -1,4 +1,4 @@
-"""Numbers as short text."""
+"""Numbers as short text: steps, percentages, counts, and values of any size."""
 
 from __future__ import annotations
 

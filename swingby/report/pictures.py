@@ -1,4 +1,4 @@
-"""Pictures: one style, one way to show them, one way to write them.
+"""Pictures: the common style, and how a figure is shown and written.
 
 ``plot()`` without axes draws into a figure of pyplot, as pandas and seaborn do: a notebook shows it
 once at the end of the cell, a script at ``plt.show()``. What goes to a file is a figure outside
@@ -8,10 +8,8 @@ pyplot. Colours are distinguishable for colour-blind readers, and lines also dif
 from __future__ import annotations
 
 import importlib
-import itertools
 import logging
-import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
@@ -19,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from swingby.errors import InvalidInput
 from swingby.report.files import whole
-from swingby.report.tables import Drawn
+from swingby.report.result_formats import Drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,17 +30,13 @@ DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)))
 PAGE = 7.0
 ENDINGS = (".png", ".pdf", ".svg")
 #: Figures of a paper, in inches: as wide as a column, or as the text.
-SIZES = {"column": (3.3, 2.4), "text": (6.75, 3.0)}
+_SIZES = {"column": (3.3, 2.4), "text": (6.75, 3.0)}
 #: Below this width a legend beside the axes would leave them no room.
 _NARROW = 5.0
-#: Up to so many concepts each entry of W has a name and a colour; past them only major ones do.
-_NAMED = 5
-#: Names past which a legend beside the axes is written in two columns.
-_TALL = 14
 #: How ``plot()`` is given a size.
 Size = str | tuple[float, float] | None
 
-STYLE: dict[str, Any] = {
+_STYLE: dict[str, Any] = {
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -64,12 +58,12 @@ def styled() -> Iterator[None]:
 
     # Not mpl.rc_context: pyplot may be imported inside, and what its backend sets has to stay.
     settings: Any = mpl.rcParams
-    before = {name: settings[name] for name in STYLE}
+    before = {name: settings[name] for name in _STYLE}
     # It warns of the dates in the fonts that it embeds.
     fonts = logging.getLogger("fontTools")
     level = fonts.level
     fonts.setLevel(logging.ERROR)
-    settings.update(STYLE)
+    settings.update(_STYLE)
     try:
         yield
     finally:
@@ -85,7 +79,7 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def shown_figure(width: float, height: float) -> Figure:
-    """A figure of pyplot, in inches: what ``plot()`` draws into where it is given no axes."""
+    """A figure of pyplot, in inches, into which ``plot()`` draws without axes."""
     import matplotlib.pyplot as plt
     from matplotlib.figure import Figure
 
@@ -100,13 +94,13 @@ def shown_figure(width: float, height: float) -> Figure:
             # Else the end of the cell would show what its last line has shown.
             plt.close(self)
             notebook = importlib.import_module("IPython.display")
-            image = encoded(self, "png", 200)  # for a fine screen
+            image = _encoded(self, "png", 200)  # for a fine screen
             notebook.display(notebook.Image(data=image, format="png", retina=True))
 
     return plt.figure(figsize=(width, height), layout="constrained", FigureClass=Picture)
 
 
-def encoded(figure: Figure, kind: str, dpi: int) -> bytes:
+def _encoded(figure: Figure, kind: str, dpi: int) -> bytes:
     """The bytes of a figure as a file of some kind."""
     stream = BytesIO()
     figure.savefig(stream, format=kind, dpi=dpi)
@@ -119,7 +113,7 @@ def drawn(
     size: Size = None,
     usual: tuple[float, float] = (6.4, 3.6),
 ) -> Axes:
-    """What `draw` draws into the axes given, or those of a new figure that is shown.
+    """The axes given, or those of a new figure that is shown, after `draw` has drawn into them.
 
     A figure with a `size` is for a paper: it has no title.
     """
@@ -162,61 +156,14 @@ def inches(size: Size, usual: tuple[float, float] = (6.4, 3.6)) -> tuple[float, 
     """Width and height of a figure, in inches."""
     if size is None:
         return usual
-    if isinstance(size, str) and size in SIZES:
-        return SIZES[size]
+    if isinstance(size, str) and size in _SIZES:
+        return _SIZES[size]
     with suppress(TypeError, ValueError):
         width, height = map(float, size)
         if 1 <= width <= 100 and 1 <= height <= 100:
             return width, height
-    wanted = 'must be "column", "text" or (width, height) in inches, from 1 to 100'
-    raise InvalidInput("size", size, wanted)
-
-
-def entry_label(i: int, j: int) -> str:
-    """The name of an entry of W in a legend."""
-    return f"$w_{{{i + 1}{',' if max(i, j) > 8 else ''}{j + 1}}}$"
-
-
-def draw_entries(
-    ax: Axes, steps: Any, W: Any, order: Sequence[int], loss: Any, *, faint: bool = False
-) -> None:
-    """Entries of W (n, d, d) over steps (n,), and the test loss in units of its start.
-
-    Major entries in the `order` of learning are solid, minor ones dashed, the loss is black. Of
-    many concepts the minor entries are grey and share a name.
-    `faint`: wide and pale and without a name, for what is predicted.
-    """
-    wide: dict[str, Any] = {"linewidth": 3.2, "alpha": 0.25, "zorder": 1}
-    colors, dashes = itertools.cycle(COLORS), itertools.cycle(DASHES[1:])
-    for i, j in [(k, k) for k in order] + list(itertools.combinations(sorted(order), 2)):
-        name = {"linestyle": "-" if i == j else next(dashes), "label": entry_label(i, j)}
-        color = next(colors)
-        if i != j and len(order) > _NAMED:
-            first = [i, j] == sorted(order)[:2]
-            name["label"], color = "$w_{ij}$, $i \\neq j$" if first else "_", "0.6"
-        ax.plot(steps, W[:, i, j], color=color, **(wide if faint else name))
-    black = wide | {"alpha": 0.18} if faint else {"linewidth": 1.1, "label": "test loss / start"}
-    ax.plot(steps, loss, color="black", **black)
-
-
-def finish_entries(ax: Axes, first: float, last: float, title: str = "", low: float = 0.0) -> None:
-    """Axes, title and legend of a picture of entries, between two steps."""
-    from matplotlib.ticker import LogFormatterSciNotation, LogLocator
-
-    ax.set_xscale("log")
-    if last > 8 * first and math.log10(last) // 1 <= -(-math.log10(first) // 1):
-        # One decade alone would be one number, which is no scale.
-        ax.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
-        ax.xaxis.set_major_formatter(LogFormatterSciNotation(minor_thresholds=(math.inf,) * 2))
-    if last > 8 * first:  # else the ticks between decades are all there are
-        ax.minorticks_on()
-        ax.xaxis.set_minor_formatter("")
-    ax.set(xlim=(first, last), xlabel="step", title=title.replace("^2", "\N{SUPERSCRIPT TWO}"))
-    ax.set(ylim=(min(-0.05, low - 0.03), 1.12), ylabel="entry of W, loss / start")
-    if not legend_above(ax):
-        columns = 1 + (len(ax.get_legend_handles_labels()[1]) > _TALL)
-        place: dict[str, Any] = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
-        ax.legend(**place, handlelength=2.6, ncols=columns)
+    requirement = 'must be "column", "text" or (width, height) in inches, from 1 to 100'
+    raise InvalidInput("size", size, requirement)
 
 
 def legend_above(ax: Axes, narrow: float = _NARROW, **legend: Any) -> bool:
@@ -237,16 +184,16 @@ def titled(title: str, width: float, height: float) -> Figure:
 
 
 def save_figure(draw: Callable[[], Figure], path: str | Path, argument: str = "out") -> None:
-    """Write what `draw` makes to a .png, .pdf or .svg; a path that is refused costs no drawing."""
+    """Write the figure of `draw` to a .png, .pdf or .svg; a refused path costs no drawing."""
     if Path(path).suffix not in ENDINGS:
         raise InvalidInput(argument, path, "must end in .png, .pdf or .svg")
     with styled(), whole(path) as target:
         figure = draw()
         try:
             # In memory first: where a PDF cannot be written, matplotlib breaks with other words.
-            target.write_bytes(encoded(figure, Path(path).suffix[1:], 160))
+            target.write_bytes(_encoded(figure, Path(path).suffix[1:], 160))
         finally:
-            # One that was made to be shown is not shown as well.
+            # A figure that was made to be shown is not shown as well.
             if hasattr(figure, "number"):
                 import matplotlib.pyplot as plt
 

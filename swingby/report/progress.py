@@ -1,4 +1,4 @@
-"""How long work says where it stands: a bar on a terminal, lines now and then elsewhere."""
+"""Progress of long work: a bar on a terminal, lines now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ EVERY = 5.0
 
 
 class Progress:
-    """What is said on stderr while something runs; a context manager.
+    """Progress of one piece of work on stderr; a context manager.
 
     `columns` are what stands beside the bar: "count", "share", "elapsed", "remaining", or "what"
     for words that change.
     """
 
     def __init__(self, title: str, total: int, columns: str, *, shown: bool) -> None:
-        self._title, self._parts, self._columns = title, total, columns.split()
+        self._title, self._total, self._columns = title, total, columns.split()
         self._shown = shown
         self._bar: Any = None
         self._task: Any = None
-        self._said = time.monotonic()
+        self._last_line = time.monotonic()
 
     def __enter__(self) -> Self:
         if self._shown and sys.stderr.isatty():
             from rich import progress
             from rich.console import Console
 
-            made: dict[str, Callable[[], progress.ProgressColumn]] = {
+            column_kinds: dict[str, Callable[[], progress.ProgressColumn]] = {
                 "count": progress.MofNCompleteColumn,
                 "share": progress.TaskProgressColumn,
                 "elapsed": progress.TimeElapsedColumn,
@@ -40,11 +40,11 @@ class Progress:
             self._bar = progress.Progress(
                 progress.TextColumn(self._title),
                 progress.BarColumn(),
-                *(made[one]() for one in self._columns),
+                *(column_kinds[name]() for name in self._columns),
                 console=Console(stderr=True, force_jupyter=False),
             )
             self._bar.start()
-            self._task = self._bar.add_task(self._title, total=self._parts, what="")
+            self._task = self._bar.add_task(self._title, total=self._total, what="")
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -54,20 +54,20 @@ class Progress:
 
     def _is_due(self, seconds: float) -> bool:
         """Whether a line may be written, so long after the last one."""
-        return self._shown and time.monotonic() - self._said >= seconds
+        return self._shown and time.monotonic() - self._last_line >= seconds
 
     def say(self, line: str, *, due: bool = False, **on_bar: object) -> None:
         """Show something on the bar, ``completed`` or ``what``; else write a line now and then."""
         if self._bar is not None:
             self._bar.update(self._task, **on_bar)
         elif self._is_due(0.0 if due else EVERY):
-            self._said = time.monotonic()
+            self._last_line = time.monotonic()
             sys.stderr.write(f"swingby: {line}\n")
             sys.stderr.flush()
 
 
 class PartProgress(Progress):
-    """Progress of work that has named parts, each of which says how far it is."""
+    """Progress of work in named steps, each of which reports how far it is."""
 
     def __init__(self, total: int, title: str = "figures", *, shown: bool) -> None:
         self.total, self.done = total, 0
@@ -82,8 +82,8 @@ class PartProgress(Progress):
 
     def tell(self, share: float, text: str) -> None:
         """Say how far the part is, from 0 to 1."""
-        told = f"{self._name}, {share:.0%}: {text}"
-        self.say(told, what=told)
+        line = f"{self._name}, {share:.0%}: {text}"
+        self.say(line, what=line)
 
     def finish(self, text: str) -> None:
         """Count a part as made, and say how it went."""

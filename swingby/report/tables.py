@@ -1,94 +1,23 @@
-"""Tables and other text of a given width, and the mixin by which results are drawn from theirs.
+"""Tables of text, laid out to a width, and as Markdown, LaTeX and HTML.
 
 Words are always whole; columns or records give way instead.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
-import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 from swingby.report import markup
+from swingby.report.lines import USUAL, line_width, painted, refilled, wrapped
 from swingby.report.markup import STYLES
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-_CODES = {"bold": 1, "red": 31, "green": 32, "yellow": 33, "cyan": 36}
-#: Characters per line where no width is asked for and there is no terminal.
-USUAL = 100
-#: A terminal narrower or wider than this is treated as if it were not.
-_LEAST, _MOST = 40, 140
 #: What is tried to fit a table: gap between columns, width below which no cell is wrapped, and
 #: lines that a record may have then.
 _PASSES = ((3, 20, 99), (2, 14, 6))
 
 
-def line_width() -> int | None:
-    """Characters per line: those of $COLUMNS or of the terminal, None for a pipe or a file."""
-    if not (os.environ.get("COLUMNS", "").isdigit() or sys.stdout.isatty()):
-        return None
-    width = shutil.get_terminal_size((USUAL, 40)).columns
-    return max(_LEAST, width if "COLUMNS" in os.environ else min(_MOST, width))
-
-
-def has_color() -> bool:
-    """Whether standard output is a terminal that may be coloured (https://no-color.org)."""
-    return sys.stdout.isatty() and "NO_COLOR" not in os.environ
-
-
-def painted(text: str, style: str | None, *, color: bool = True) -> str:
-    """Text between terminal codes."""
-    return f"\x1b[{_CODES[style]}m{text}\x1b[0m" if color and style and text.strip() else text
-
-
-def wrapped(text: str, width: int, indent: str = "", hang: str = "    ") -> list[str]:
-    """Lines of whole words; a word wider than a line stands alone, and can be copied whole."""
-    if len(indent) + len(text) <= width:
-        return [indent + text]
-    return textwrap.wrap(
-        text,
-        max(width, len(indent + hang) + 1),
-        initial_indent=indent,
-        subsequent_indent=indent + hang,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-
-
-def lines_text(title: str, lines: Iterable[str], width: int | None, *, color: bool) -> str:
-    """A title, with its verdict in colour, and lines that keep their indentation."""
-    width = width or line_width() or USUAL
-    first = wrapped(title, width, hang="")
-    if color:
-        first = [_title_in_color(line) for line in first]
-    return "\n".join([*first, refilled("\n".join(lines), width)]).rstrip()
-
-
-def refilled(text: str, width: int | None = None) -> str:
-    """Lines as lines of whole words, each with its own indentation."""
-    width = width or line_width() or USUAL
-    found: list[str] = []
-    for line in text.split("\n"):
-        bare = line.lstrip(" ")
-        indent = line[: len(line) - len(bare)]
-        found += wrapped(bare, width, indent, "    " if indent else "")
-    return "\n".join(line.rstrip() for line in found)
-
-
-def _title_in_color(line: str) -> str:
-    name, colon, verdict = line.rpartition(": ")
-    if verdict in STYLES:
-        return painted(name, "bold") + colon + painted(verdict, STYLES[verdict])
-    return painted(line, "bold")
-
-
-def table_text(
+def _table_text(
     heads: Sequence[str],
     rows: Sequence[Sequence[str]],
     right: Sequence[bool],
@@ -102,20 +31,20 @@ def table_text(
     Prose is wrapped between words. Where that is not enough, columns named by `minor` are left out,
     first to last, and in the end every record becomes a few lines of its own.
     """
-    kept = list(range(len(heads)))
-    for place in (None, *minor):
-        if place is not None:
-            kept.remove(place)
-        for gap, least, most in _PASSES:
-            whole = [row for row in rows if len(row) == len(heads)]
-            columns = [[heads[k], *(row[k] for row in whole)] for k in kept]
-            widths = _widths(columns, width, gap, least)
-            body = widths and _wrapped_rows([heads, *rows], kept, widths)
-            if not body or any(len(cell) > most for row in body for cell in row):
+    remaining = list(range(len(heads)))
+    for dropped in (None, *minor):
+        if dropped is not None:
+            remaining.remove(dropped)
+        for gap, shortest, tallest in _PASSES:
+            full_rows = [row for row in rows if len(row) == len(heads)]
+            columns = [[heads[k], *(row[k] for row in full_rows)] for k in remaining]
+            widths = _widths(columns, width, gap, shortest)
+            body = widths and _wrapped_rows([heads, *rows], remaining, widths)
+            if not body or any(len(cell) > tallest for row in body for cell in row):
                 continue
-            lines = _drawn(body, [right[k] for k in kept], gap, color=color)
-            if len(kept) < len(heads):
-                gone = ", ".join(heads[k] for k in minor if k not in kept)
+            lines = _drawn(body, [right[k] for k in remaining], gap, color=color)
+            if len(remaining) < len(heads):
+                gone = ", ".join(heads[k] for k in minor if k not in remaining)
                 note = f"Left out for want of width: {gone}. JSON, files and pipes have all."
                 lines += wrapped(note, width or USUAL, hang="")
             return lines
@@ -126,28 +55,28 @@ def _widths(
     columns: Sequence[Sequence[str]], room: int | None, gap: int, short: int
 ) -> list[int] | None:
     """Width of each column, or None where they have no room: the widest gives way first."""
-    widths, least = [], []
+    widths, minimal = [], []
     for column in columns:
         body = max(map(len, column[1:]), default=0)
         words = max(len(word) for cell in ("-", *column) for word in cell.split())
         widths.append(max(body, len(column[0])))
-        least.append(max(words, min(body, short)))
+        minimal.append(max(words, min(body, short)))
     gaps = gap * (len(widths) - 1)
-    free = max(USUAL, sum(least) + gaps) - gaps if room is None else room - gaps
-    if sum(least) > free:
+    available = max(USUAL, sum(minimal) + gaps) - gaps if room is None else room - gaps
+    if sum(minimal) > available:
         return None
-    while sum(widths) > free:
-        wider = [k for k in range(len(widths)) if widths[k] > least[k]]
+    while sum(widths) > available:
+        wider = [k for k in range(len(widths)) if widths[k] > minimal[k]]
         widths[max(wider, key=widths.__getitem__)] -= 1
     return widths
 
 
 def _wrapped_rows(
-    rows: Sequence[Sequence[str]], kept: Sequence[int], widths: Sequence[int]
+    rows: Sequence[Sequence[str]], remaining: Sequence[int], widths: Sequence[int]
 ) -> list[list[list[str]]]:
     """Lines of every cell; a heading over rows stays one cell."""
     return [
-        [wrapped(row[k], size, hang="") for k, size in zip(kept, widths, strict=True)]
+        [wrapped(row[k], size, hang="") for k, size in zip(remaining, widths, strict=True)]
         if len(row) == len(rows[0])
         else [[row[0]]]
         for row in rows
@@ -158,48 +87,48 @@ def _drawn(
     rows: Sequence[list[list[str]]], right: Sequence[bool], gap: int, *, color: bool
 ) -> list[str]:
     # What was wrapped is often narrower than it might be.
-    whole = [row for row in rows if len(row) == len(right)]
-    sizes = [max(len(line) for row in whole for line in row[k]) for k in range(len(right))]
-    found: list[str] = []
-    for place, row in enumerate(rows):
+    full_rows = [row for row in rows if len(row) == len(right)]
+    sizes = [max(len(line) for row in full_rows for line in row[k]) for k in range(len(right))]
+    output: list[str] = []
+    for index, row in enumerate(rows):
         if len(row) < len(right):
-            found += [*[""][: place > 1], painted(row[0][0], "bold", color=color)]
+            output += [*[""][: index > 1], painted(row[0][0], "bold", color=color)]
             continue
         for number in range(max(map(len, row))):
-            parts = []
+            cells = []
             for lines, size, side in zip(row, sizes, right, strict=True):
                 text = lines[number] if number < len(lines) else ""
-                shown = painted(text, STYLES.get(text), color=color and place > 0)
+                colored = painted(text, STYLES.get(text), color=color and index > 0)
                 pad = " " * (size - len(text))
-                parts.append(pad + shown if side else shown + pad)
-            found.append((" " * gap).join(parts).rstrip())
-        if not place:
-            found.append("─" * (sum(sizes) + gap * (len(sizes) - 1)))
-    return found
+                cells.append(pad + colored if side else colored + pad)
+            output.append((" " * gap).join(cells).rstrip())
+        if not index:
+            output.append("─" * (sum(sizes) + gap * (len(sizes) - 1)))
+    return output
 
 
 def _stacked(
     heads: Sequence[str], rows: Sequence[Sequence[str]], width: int, *, color: bool
 ) -> list[str]:
-    """Every record as its first column, and a line for each other one below it."""
-    left = max(map(len, heads[1:]), default=0) + 4
-    found: list[str] = []
+    """Every record as its first column, and a line for each further column below it."""
+    indent = max(map(len, heads[1:]), default=0) + 4
+    output: list[str] = []
     for row in rows:
         first = row[0] if len(row) == 1 else f"{heads[0]} {row[0] or '-'}".strip()
-        found += [painted(line, "bold", color=color) for line in wrapped(first, width)]
+        output += [painted(line, "bold", color=color) for line in wrapped(first, width)]
         for head, cell in zip(heads[1:], row[1:], strict=False):
             if not cell:
                 continue
-            lines = wrapped(cell, width - left, hang="")
-            if max(map(len, lines)) > width - left:  # a word that needs the whole line
-                found += [f"  {head}", *wrapped(cell, width, "    ", "")]
+            lines = wrapped(cell, width - indent, hang="")
+            if max(map(len, lines)) > width - indent:  # a word that needs the whole line
+                output += [f"  {head}", *wrapped(cell, width, "    ", "")]
                 continue
-            shown = [painted(line, STYLES.get(line), color=color) for line in lines]
-            found += [f"  {head:<{left - 2}}{shown[0]}", *(" " * left + line for line in shown[1:])]
-    return found
-
-
-# Tables
+            colored = [painted(line, STYLES.get(line), color=color) for line in lines]
+            output += [
+                f"  {head:<{indent - 2}}{colored[0]}",
+                *(" " * indent + line for line in colored[1:]),
+            ]
+    return output
 
 
 @dataclass(frozen=True)
@@ -242,7 +171,7 @@ class Grid:
 
     @property
     def right(self) -> list[bool]:
-        """Which columns are aligned to the right."""
+        """For each column, whether it is aligned to the right."""
         return [head.startswith(">") for head in self.columns]
 
     def to_text(self, *, width: int | None = None, color: bool = False) -> str:
@@ -258,14 +187,14 @@ class Grid:
             Colour verdicts with terminal codes.
         """
         width = width or line_width()
-        parts = [painted(refilled(self.title, width), "bold", color=color)][: bool(self.title)]
-        parts += [refilled(line, width) for line in self.above]
+        blocks = [painted(refilled(self.title, width), "bold", color=color)][: bool(self.title)]
+        blocks += [refilled(line, width) for line in self.above]
         if self.rows:
             minor = [self.heads.index(name) for name in self.minor if name in self.heads]
             cells = self.heads, self.rows, self.right
-            parts += table_text(*cells, width, minor, color=color)
-        parts += [refilled(line, width) for line in self.below]
-        return "\n".join(parts).rstrip()
+            blocks += _table_text(*cells, width, minor, color=color)
+        blocks += [refilled(line, width) for line in self.below]
+        return "\n".join(blocks).rstrip()
 
     def to_dict(self) -> dict[str, object]:
         """Title, head, cells and lines as plain values."""
@@ -278,11 +207,11 @@ class Grid:
 
     def to_markdown(self) -> str:
         """The table as GitHub Markdown."""
-        parts = [f"**{markup.markdown_text(self.title)}**"] if self.title else []
-        parts.append(markup.markdown_lines(self.above))
-        parts.append(markup.markdown_table(self.heads, self.rows, self.right))
-        parts.append(markup.markdown_lines(self.below))
-        return "\n\n".join(part for part in parts if part)
+        blocks = [f"**{markup.markdown_text(self.title)}**"] if self.title else []
+        blocks.append(markup.markdown_lines(self.above))
+        blocks.append(markup.markdown_table(self.heads, self.rows, self.right))
+        blocks.append(markup.markdown_lines(self.below))
+        return "\n\n".join(block for block in blocks if block)
 
     def to_latex(self, *, siunitx: bool = False) -> str:
         r"""The table as LaTeX; needs the booktabs package.
@@ -299,60 +228,3 @@ class Grid:
         above = markup.html_lines((self.title, *self.above))
         table = markup.html_table(self.heads, self.rows, self.right)
         return f"<div>{above}{table}{markup.html_lines(self.below)}</div>"
-
-
-class Shown:
-    """A result with a ``to_text`` and a ``to_html``, printed as these say."""
-
-    def __str__(self) -> str:
-        text: str = self.to_text()  # type: ignore[attr-defined]
-        return text
-
-    def _repr_html_(self) -> str:
-        html: str = self.to_html()  # type: ignore[attr-defined]
-        return html
-
-
-class Drawn(Shown):
-    """A result that says what its tables are, and is shown in every format from them.
-
-    A class gives :meth:`to_grid`, or :meth:`to_grids` where there are several tables.
-    """
-
-    def to_grid(self) -> Grid:
-        """The result as a table."""
-        raise NotImplementedError
-
-    def to_grids(self) -> Sequence[Grid]:
-        """All tables of the result."""
-        return (self.to_grid(),)
-
-    def to_text(self, *, width: int | None = None, color: bool = False) -> str:
-        """Plain text; `width` and `color` as in :meth:`Grid.to_text`."""
-        return "\n\n".join(grid.to_text(width=width, color=color) for grid in self.to_grids())
-
-    def to_markdown(self) -> str:
-        """GitHub Markdown."""
-        return "\n\n".join(grid.to_markdown() for grid in self.to_grids())
-
-    def to_latex(self, *, siunitx: bool = False) -> str:
-        """LaTeX (booktabs; numbers in columns of siunitx if asked for)."""
-        return "\n\n".join(grid.to_latex(siunitx=siunitx) for grid in self.to_grids())
-
-    def to_html(self) -> str:
-        """An HTML fragment."""
-        return "\n".join(grid.to_html() for grid in self.to_grids())
-
-
-class Framed(Drawn):
-    """A result of many records, which is also a table of pandas. A class gives :meth:`records`."""
-
-    def records(self) -> Iterable[Mapping[str, Any]]:
-        """What the rows of :meth:`to_frame` say, by column."""
-        raise NotImplementedError
-
-    def to_frame(self) -> pd.DataFrame:
-        """A table of pandas, with a row for each of :meth:`records`."""
-        import pandas as pd
-
-        return pd.DataFrame(list(self.records()))

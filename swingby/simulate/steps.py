@@ -14,7 +14,7 @@ text of loops and BLAS serves every d, to rounding. A tile holds :data:`LANES` t
 row of it one number of each; its texts have the loop over lanes innermost and no branch in it, so
 that it becomes vector instructions.
 
-Texts have every number written into them (see :mod:`swingby.theory.law.compiled`). numba takes
+Texts have every number written into them (see :mod:`swingby.theory.compiled_text`). numba takes
 0.4 s to import and a text 0.3 to 5 s to compile; both are done where a call is predicted to pay.
 """
 
@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from swingby.simulate.state import Problem, State, pairs
-from swingby.theory.law.compiled import file_of, load
+from swingby.theory.compiled_text import file_of, load
 from swingby.theory.numbers import Floats
 
 #: One step: X, ``sums[i, j] = eta (a_i + a_j)``, the squares as a column, parts of a step.
@@ -92,7 +92,7 @@ def flow(X: Floats, sums: Floats, squares: Floats, parts: int) -> Floats:
 def stages() -> Floats:
     """Weights of the formula of order 8 by Dormand and Prince: later stages, then the step."""
     # SciPy's integrators take a while to load, and euler and gd do without.
-    from swingby.theory.law.coordinates import STAGES
+    from swingby.theory.law.runge_kutta import STAGES
 
     return STAGES
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.report import Grid, pictures
+from swingby.report import Grid, entry_pictures, pictures
 from swingby.report.files import BROKEN, write_arrays
 from swingby.simulate import outcome
 from swingby.simulate.outcome import Extremum, Outcome, Peak
-from swingby.theory import numbers, reading
+from swingby.theory import input_files, numbers
 from swingby.theory.initial import Initial
 from swingby.theory.numbers import Floats, Integers
 from swingby.theory.task import SIMTask
@@ -174,14 +174,14 @@ class Run(pictures.Pictured, numbers.ReadOnly):
         early = [time for time in self.half_times.tolist() if time > 0]
         first = max(1.0, min(early, default=8.0) / 8)
         low = self.draw_steps(ax, first, last)
-        pictures.finish_entries(ax, first, last, f"observed, {self.dynamics}", low)
+        entry_pictures.finish_entries(ax, first, last, f"observed, {self.dynamics}", low)
 
     def draw_steps(self, ax: Axes, first: float, last: float) -> float:
         """Draw the entries and the test loss of some steps, and say how far below 0 they go."""
         order = [k for k in self.task.order if self.task.exact_signal[k] > 0]
         shown = (self.steps >= first) & (self.steps <= last)
         loss = self.test_loss[shown] / self.test_loss[0]
-        pictures.draw_entries(ax, self.steps[shown], self.W[shown], order, loss)
+        entry_pictures.draw_entries(ax, self.steps[shown], self.W[shown], order, loss)
         return float(np.nanmin(np.clip(self.W[shown], -0.4, 0)))
 
     def to_dict(self) -> dict[str, Any]:
@@ -239,7 +239,7 @@ class Run(pictures.Pictured, numbers.ReadOnly):
     def load(cls, path: str | Path) -> Run:
         """Read a run that :meth:`save` wrote; InvalidInput if the file is missing or broken."""
         what = "a file written by Run.save, or by swingby simulate --out FILE.npz"
-        facts, found = reading.read_sealed(path, "path", what)
+        facts, found = input_files.read_sealed(path, "path", what)
         try:
             steps, W, rotation = found["steps"], found["W"], found["rotation"]
             if facts["format"] != FORMAT or W.shape != (len(steps), *np.shape(facts["W0"])):

@@ -1,4 +1,4 @@
-"""For tests of a theory: Hypothesis strategies, and assertions that name the lemma.
+"""Tests of a theory: Hypothesis strategies, and assertions that name the lemma.
 
 The strategies need Hypothesis: ``pip install "swingby[testing]"``. Names load on first use.
 """

@@ -21,7 +21,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from swingby.errors import InvalidInput
-from swingby.testing.setting import choice
+from swingby.testing.assumption_setting import choice
 from swingby.theory import numbers
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
@@ -39,13 +39,13 @@ USUAL_DIRECTIONS = 4
 MOST_DIRECTIONS = 32
 #: A nearly degenerate pivot is 4^-k with k in this range: below 1e-3, and above 1e-12 of its
 #: diagonal entry.
-SMALL_PIVOTS = (5, 15)
+_SMALL_PIVOTS = (5, 15)
 #: With a smaller beta - 1 than this, 1 + u^2 would not be exact in a float.
 _FINEST = Fraction(1, 4**17)
 
 #: Those that can be kept between omega and beta omega, and that one direction does not have.
-BOUNDED_KINDS = ("rank-deficient", "nearly degenerate")
-KINDS = (*BOUNDED_KINDS, "uniform", "gaussian")
+_BOUNDED_KINDS = ("rank-deficient", "nearly degenerate")
+KINDS = (*_BOUNDED_KINDS, "uniform", "gaussian")
 
 
 def readable(task: Any) -> SIMTask:
@@ -58,7 +58,7 @@ def readable(task: Any) -> SIMTask:
 
 def _quantiles() -> tuple[float, ...]:
     """40 quantiles of N(0, 1), rounded away from 0 to sixteenths, simplest first."""
-    values = [NormalDist().inv_cdf((place + 0.5) / 40) for place in range(40)]
+    values = [NormalDist().inv_cdf((k + 0.5) / 40) for k in range(40)]
     rounded = [math.copysign(math.ceil(abs(value) * 16) / 16, value) for value in values]
     return tuple(sorted(rounded, key=lambda value: (abs(math.log(abs(value))), value < 0)))
 
@@ -67,26 +67,26 @@ def _quantiles() -> tuple[float, ...]:
 _GAUSSIAN = _quantiles()
 _UNIFORM = tuple(sorted((k / 16 for k in range(1, 17)), key=lambda x: x.as_integer_ratio()[1]))
 _SIGNED, _DIGITS = (0, 1, -1, 2, -2), (0, 1, 2, 3)
-_NONZERO, _SIZE = st.sampled_from(_SIGNED[1:]), st.integers(*SMALL_PIVOTS)
+_NONZERO, _SIZE = st.sampled_from(_SIGNED[1:]), st.integers(*_SMALL_PIVOTS)
 #: Square roots of pivots.
 _ROOTS = st.sampled_from((1.0, 2.0, 0.5, 4.0, 2.0**-2, 2.0**-4, 2.0**-6, 2.0**-10))
 _KINDS = st.sampled_from(("spread", "spread", "nearly degenerate"))
 
 
-def several(draw: st.DrawFn, values: st.SearchStrategy[T], count: int) -> list[T]:
+def draw_list(draw: st.DrawFn, values: st.SearchStrategy[T], count: int) -> list[T]:
     """Draw some values, as many as for the largest of the usual dimensions, or more."""
     return [draw(values) for _ in range(max(count, USUAL_DIRECTIONS))][:count]
 
 
 def _table(draw: st.DrawFn, rows: int, columns: int, entries: Sequence[float]) -> Floats:
-    """A matrix of such entries; one whole number has four of them for its digits."""
+    """A matrix of such entries; each whole number drawn holds four of them as digits."""
     base, count = len(entries), rows * columns
-    codes = several(draw, st.integers(0, base**4 - 1), -(-count // 4))
+    codes = draw_list(draw, st.integers(0, base**4 - 1), -(-count // 4))
     digits = (np.array(codes)[:, None] // base ** np.arange(4) % base).ravel()[:count]
     return np.array(entries, dtype=float)[digits].reshape(rows, columns)
 
 
-def _in_place(ordered: Floats, order: Sequence[int]) -> Floats:
+def _in_task_order(ordered: Floats, order: Sequence[int]) -> Floats:
     """Put rows and columns in descending order of the signal where they belong."""
     matrix = np.empty_like(ordered)
     matrix[np.ix_(order, order)] = ordered
@@ -98,15 +98,15 @@ def _triangular(draw: st.DrawFn, order: Sequence[int], roots: Floats) -> Floats:
     d = len(order)
     L = np.tril(_table(draw, d, d, _SIGNED), -1) + np.eye(d)
     # A row of zeros would make a small pivot all of its diagonal entry.
-    place, entry = int(roots.argmin()), draw(_NONZERO)
-    L[place, 0] = entry if place else 1
+    weakest, entry = int(roots.argmin()), draw(_NONZERO)
+    L[weakest, 0] = entry if weakest else 1
     factor = L * roots
-    return _in_place(factor @ factor.T, order)
+    return _in_task_order(factor @ factor.T, order)
 
 
 def definite(draw: st.DrawFn, order: Sequence[int]) -> tuple[Floats, Fraction]:
     """A positive definite matrix whose first pivot is 1, and its smallest pivot."""
-    roots = np.array([1.0, *several(draw, _ROOTS, len(order) - 1)])
+    roots = np.array([1.0, *draw_list(draw, _ROOTS, len(order) - 1)])
     return _triangular(draw, order, roots), Fraction(float(roots.min())) ** 2
 
 
@@ -119,30 +119,30 @@ def bounded(
     """
     d, room = len(order), beta - 1
     U, drawn = _table(draw, d, d, _DIGITS), draw(_KINDS)
-    columns, place, size = draw(st.integers(0, d)), draw(st.integers(0, d - 1)), draw(_SIZE)
+    columns, pivot, size = draw(st.integers(0, d)), draw(st.integers(0, d - 1)), draw(_SIZE)
     code = draw(st.integers(0, 2 ** (d - 1) - 1))
-    if d > 1 and is_wide(beta) and (kind or drawn) == "nearly degenerate":
-        place = max(place, 1)
+    if d > 1 and _is_wide(beta) and (kind or drawn) == "nearly degenerate":
+        pivot = max(pivot, 1)
         while 4 * Fraction(1, 4**size) > room:
             size += 1
         # The first row is made of ones: the other pivots are the squares of the diagonal.
         U = np.tril(U, -1) + np.eye(d)
-        U[0] = U[:, 0] = U[place, place] = 0
+        U[0] = U[:, 0] = U[pivot, pivot] = 0
         for k, row in enumerate(U):
-            row *= _fitting(row, room - (Fraction(1, 4**size) if k == place else 0))
-        U[place, place] = 2.0**-size
+            row *= _fitting(row, room - (Fraction(1, 4**size) if k == pivot else 0))
+        U[pivot, pivot] = 2.0**-size
     else:
         U[:, min(columns, d - 2) if kind else columns :] = 0
-        U[place] = 0
+        U[pivot] = 0
         for row in U:
             row *= _fitting(row, room)
     signs = np.array([-1.0 if code >> k & 1 else 1.0 for k in range(d)])
-    return _in_place(1 + U @ U.T, order) * np.outer(signs, signs)
+    return _in_task_order(1 + U @ U.T, order) * np.outer(signs, signs)
 
 
-def is_wide(beta: Fraction) -> bool:
+def _is_wide(beta: Fraction) -> bool:
     """Whether beta leaves room for a small pivot inside [1, beta]."""
-    return beta - 1 >= Fraction(1, 4 ** (SMALL_PIVOTS[1] - 1))
+    return beta - 1 >= Fraction(1, 4 ** (_SMALL_PIVOTS[1] - 1))
 
 
 def _fitting(row: Floats, room: Fraction) -> float:
@@ -215,7 +215,7 @@ def initializations(
     readable(task)
     if kind is not None:
         choice(kind, "kind", KINDS)
-        if kind in BOUNDED_KINDS and task.dim == 1:
+        if kind in _BOUNDED_KINDS and task.dim == 1:
             raise InvalidInput("kind", kind, "must not be this for one direction: it has one pivot")
     columns = task.dim if width is None else numbers.whole(width, "width", 1, most=256)
     scale = None if omega is None else numbers.positive(omega, "omega", "Assumption D.4")
@@ -226,11 +226,11 @@ def initializations(
         raise InvalidInput("beta", beta, "must come with omega", "(D.8)")
     if spread < 1:
         raise InvalidInput("beta", beta, "must be at least 1", "Assumption D.1")
-    if kind is not None and kind not in BOUNDED_KINDS:
-        raise InvalidInput("kind", kind, f"must be one of {', '.join(BOUNDED_KINDS)} with beta")
+    if kind is not None and kind not in _BOUNDED_KINDS:
+        raise InvalidInput("kind", kind, f"must be one of {', '.join(_BOUNDED_KINDS)} with beta")
     if width is not None:
         raise InvalidInput("width", width, "must be left out with beta")
-    if kind == "nearly degenerate" and not is_wide(spread):
+    if kind == "nearly degenerate" and not _is_wide(spread):
         raise InvalidInput("beta", beta, "must be at least 1 + 4^-14 for a nearly degenerate W(0)")
     return _initial(task, kind, scale, spread, columns)
 
@@ -251,10 +251,10 @@ def _initial(
         return Scaled(bounded(draw, order, beta, kind), scale)
     kind = kind or draw(st.sampled_from(KINDS if d > 1 else KINDS[2:]))
     columns = draw(st.integers(1, max(min(width, d - 1), 1)))
-    place = draw(st.integers(1, max(d - 1, 1)))
+    pivot = draw(st.integers(1, max(d - 1, 1)))
     if kind == "nearly degenerate":
         roots = np.ones(d)
-        roots[place] = 2.0 ** -draw(_SIZE)
+        roots[pivot] = 2.0 ** -draw(_SIZE)
         return Scaled(_triangular(draw, order, roots), scale)
     width = columns if kind == "rank-deficient" else width
     U = _table(draw, d, width, _UNIFORM if kind == "uniform" else _GAUSSIAN)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Expected = tuple[Claim, str]
 
 #: Examples per property, by Hypothesis profile.
-PROFILES = {"swingby": 100, "swingby-full": 10_000}
+_PROFILES = {"swingby": 100, "swingby-full": 10_000}
 
 _FLAGS = {
     "--ledger": "judge the lines of the paper's proofs, and claims of pytest_swingby_claims, as "
@@ -71,7 +71,7 @@ def register_profiles() -> None:
         from swingby.errors import MissingExtra
 
         raise MissingExtra("hypothesis", "testing") from None
-    for name, examples in PROFILES.items():
+    for name, examples in _PROFILES.items():
         try:
             settings.get_profile(name)
         except InvalidArgument:
@@ -86,7 +86,7 @@ class Hooks:
 
     @pytest.hookspec
     def pytest_swingby_claims(self, config: pytest.Config) -> Iterable[Expected] | None:
-        """Claims of one's own for ``pytest --ledger``, each with the verdict expected of it.
+        """Claims of a user for ``pytest --ledger``, each with the verdict expected of it.
 
         Implemented in a conftest.py. The claims become tests ``claims::<id>``, so ids must differ.
         A verdict is ``"proved"``, ``"refuted"``, ``"tested"`` or ``"undecided"``.
@@ -112,74 +112,76 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the mark, and the profiles before Hypothesis looks for the one asked for."""
+    """Register the mark, and the profiles before Hypothesis looks for them."""
     config.addinivalue_line("markers", "ledger: a claim that swingby judges, see --ledger")
-    if config.getoption("--hypothesis-profile", default=None) in PROFILES:
+    if config.getoption("--hypothesis-profile", default=None) in _PROFILES:
         register_profiles()
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """The lines of a proof file that the command line names."""
-    named = file_path.suffix == ".proof" and parent.session.isinitpath(file_path)
-    if not named or not parent.config.option.ledger:
+    on_command_line = file_path.suffix == ".proof" and parent.session.isinitpath(file_path)
+    if not on_command_line or not parent.config.option.ledger:
         return None
     return ProofFile.from_parent(parent, path=file_path)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
-    """Append the claims to what was collected, before -k and -m choose."""
+    """Append the claims to the tests collected, before -k and -m choose."""
     option = session.config.option
     # A proof file that is named stands in place of the paper's lines.
-    asked = option.ledger and not any(item.path.suffix == ".proof" for item in items)
-    if not (asked or option.ledger_item or option.ledger_trajectories or option.ledger_repaired):
+    judge_paper = option.ledger and not any(item.path.suffix == ".proof" for item in items)
+    if not (
+        judge_paper or option.ledger_item or option.ledger_trajectories or option.ledger_repaired
+    ):
         return
-    lines, own = paper_lines(), _own_claims(session.config)
-    named = _named(session.config, [claim.id for claim, _ in (*lines, *own)])
-    if named is None and not option.ledger_repaired:
+    lines, user_claims = _paper_lines(), _user_claims(session.config)
+    chosen_ids = _chosen_ids(session.config, [claim.id for claim, _ in (*lines, *user_claims)])
+    if chosen_ids is None and not option.ledger_repaired:
         lines = [(claim, expected) for claim, expected in lines if claim.edition != "repaired"]
-    for name, group in (("ledger", lines), ("claims", own)):
-        chosen = [pair for pair in group if named is None or pair[0].id in named]
+    for name, group in (("ledger", lines), ("claims", user_claims)):
+        chosen = [pair for pair in group if chosen_ids is None or pair[0].id in chosen_ids]
         if chosen:
             collector = ClaimCollector.from_parent(session, name=name, nodeid=name)
-            collector.claims, collector.searched = chosen, named or frozenset()
+            collector.claims, collector.searched = chosen, chosen_ids or frozenset()
             items.extend(session.genitems(collector))
 
 
-def paper_lines() -> list[Expected]:
+def _paper_lines() -> list[Expected]:
     """The lines of the ledger with the verdicts on record."""
     from swingby.proofs.language import claims as ledger
-    from swingby.testing.assertions import ledger_verdicts
+    from swingby.testing.claim_assertions import ledger_verdicts
 
-    known = ledger_verdicts()
+    verdicts = ledger_verdicts()
     # A line without a verdict on record is one that nobody has looked at: it must not pass.
-    return [(claim, known.get(claim.id, "a verdict on record")) for claim in ledger.claims()]
+    return [(claim, verdicts.get(claim.id, "a verdict on record")) for claim in ledger.claims()]
 
 
-def _own_claims(config: pytest.Config) -> list[Expected]:
-    """What the hook returns, checked."""
+def _user_claims(config: pytest.Config) -> list[Expected]:
+    """The claims that the hook returns, checked."""
     from swingby.errors import InvalidInput
     from swingby.proofs.language.claim import Claim
-    from swingby.testing.assertions import finding
+    from swingby.testing.claim_assertions import finding
 
-    found: dict[str, Expected] = {}
+    claims: dict[str, Expected] = {}
     for returned in config.hook.pytest_swingby_claims(config=config):
         try:
             for claim, expected in returned:
                 if not isinstance(claim, Claim):
                     raise InvalidInput("claim", claim, "must be a Claim")
-                if claim.id in found:
+                if claim.id in claims:
                     raise InvalidInput("claim", claim.id, "must have an id of its own")
-                found[claim.id] = claim, str(finding(expected))
+                claims[claim.id] = claim, str(finding(expected))
         except InvalidInput as error:
             raise pytest.UsageError(f"pytest_swingby_claims: {error}") from None
         except (TypeError, ValueError):
-            wanted = "must return (claim, verdict)"
-            raise pytest.UsageError(f"pytest_swingby_claims: {wanted}") from None
-    return list(found.values())
+            requirement = "must return (claim, verdict)"
+            raise pytest.UsageError(f"pytest_swingby_claims: {requirement}") from None
+    return list(claims.values())
 
 
-def _named(config: pytest.Config, ids: list[str]) -> frozenset[str] | None:
+def _chosen_ids(config: pytest.Config, ids: list[str]) -> frozenset[str] | None:
     """The ids that ``--ledger-item`` names; None where it was not given."""
     from swingby.errors import InvalidInput
     from swingby.proofs.language.claims import find
@@ -187,11 +189,11 @@ def _named(config: pytest.Config, ids: list[str]) -> frozenset[str] | None:
     def named_by(text: str) -> set[str]:
         with contextlib.suppress(InvalidInput):  # one id has a comma of its own
             return {find(text, ids)}
-        return {find(part, ids) for part in text.split(",") if part.strip()}
+        return {find(name, ids) for name in text.split(",") if name.strip()}
 
-    given: list[str] = config.option.ledger_item
+    entries: list[str] = config.option.ledger_item
     try:
-        return frozenset().union(*map(named_by, given)) if given else None
+        return frozenset().union(*map(named_by, entries)) if entries else None
     except InvalidInput as error:
         raise pytest.UsageError(f"--ledger-item: {error}") from None
 
@@ -238,7 +240,7 @@ class ProofFile(ClaimCollector, pytest.File):
 
 
 class ClaimItem(pytest.Item):
-    """A claim, judged: passes where the verdict is the one expected."""
+    """A claim, judged: passes where the verdict is as expected."""
 
     claim: Claim
     expected: str
@@ -250,9 +252,9 @@ class ClaimItem(pytest.Item):
         return isinstance(self.claim.conclusion, AlongTrajectory)
 
     def runtest(self) -> None:
-        """Judge the claim; AssertionError if the verdict is another one."""
+        """Judge the claim; AssertionError if the verdict differs."""
         from swingby.proofs.prover.prove import judge
-        from swingby.testing.assertions import claim_message
+        from swingby.testing.claim_assertions import claim_message
 
         runs = None
         if self.is_along():

@@ -21,24 +21,26 @@ import numpy as np
 from hypothesis import strategies as st
 
 from swingby.errors import MISSING, InvalidInput
+from swingby.testing.assumption_setting import Setting, choice
 from swingby.testing.matrices import (
     MOST_DIRECTIONS,
     USUAL_DIRECTIONS,
     bounded,
     definite,
+    draw_list,
     readable,
-    several,
 )
-from swingby.testing.setting import Setting, choice
 from swingby.theory import balls, numbers
 from swingby.theory.initial import Scaled
 from swingby.theory.repaired import largest_omega, theorem_r, theorem_two
+from swingby.theory.repaired.repaired_setting import RepairedSetting
 from swingby.theory.task import SIMTask
 from swingby.verify.check import EDITIONS
 from swingby.verify.checking import feasibility
-from swingby.verify.checking.feasibility import ATTEMPT, INFEASIBILITY_CERTIFICATE, K, Problem
+from swingby.verify.checking.box import FeasibilityProblem
+from swingby.verify.checking.feasibility import ATTEMPT, INFEASIBILITY_CERTIFICATE, K
 
-Dimensions = int | st.SearchStrategy[int] | None
+_Dimensions = int | st.SearchStrategy[int] | None
 
 
 def _table(text: str) -> tuple[Fraction, ...]:
@@ -52,7 +54,12 @@ def _sampled(text: str) -> st.SearchStrategy[Fraction]:
 
 
 def _dimensions(
-    dim: Any, least: int, most: int = MOST_DIRECTIONS, *, argument: str = "dim", wanted: str = ""
+    dim: Any,
+    least: int,
+    most: int = MOST_DIRECTIONS,
+    *,
+    argument: str = "dim",
+    requirement: str = "",
 ) -> st.SearchStrategy[int]:
     """Read a dimension: none, a whole number, or a strategy of them, checked as it is drawn."""
     if dim is None:
@@ -61,7 +68,7 @@ def _dimensions(
     def checked(value: Any) -> int:
         size = numbers.whole(value, argument)
         if not least <= size <= most:
-            raise InvalidInput(argument, value, wanted or f"must be from {least} to {most}")
+            raise InvalidInput(argument, value, requirement or f"must be from {least} to {most}")
         return size
 
     return dim.map(checked) if isinstance(dim, st.SearchStrategy) else st.just(checked(dim))
@@ -81,7 +88,7 @@ _SPAN = 100
 
 
 def tasks(
-    dim: Dimensions = None,
+    dim: _Dimensions = None,
     ratio: Any = None,
     *,
     free: int | st.SearchStrategy[int] | bool = False,
@@ -139,21 +146,21 @@ def _tasks(
     *,
     on_top: bool,
 ) -> SIMTask:
-    size, free = draw(sizes), draw(empty)
-    s = size if on_top else max(size - free, 1)
+    size, free_directions = draw(sizes), draw(empty)
+    s = size if on_top else max(size - free_directions, 1)
     # First, so that the user's order is the last thing to be given up for simplicity.
     order = draw(_orders(s))
     if roots is None:
         # Counted from p on, so that the simplest task has distinct signals.
-        mu = [_MU[(k + p) % len(_MU)] for p, k in enumerate(several(draw, _MU_PLACES, s))]
-        sigma = several(draw, _SIGMAS, s)
+        mu = [_MU[(k + p) % len(_MU)] for p, k in enumerate(draw_list(draw, _MU_PLACES, s))]
+        sigma = draw_list(draw, _SIGMAS, s)
     else:
         # With sigma a fixed share of mu, signals go like mu^2.
-        steps = several(draw, roots, s - 1)
+        steps = draw_list(draw, roots, s - 1)
         mu = list(itertools.accumulate(steps, operator.mul, initial=draw(_UNITS)))
         share = draw(_SHARES)
         sigma = [share * centre for centre in mu]
-    dim = min(size + free, MOST_DIRECTIONS) if on_top else size
+    dim = min(size + free_directions, MOST_DIRECTIONS) if on_top else size
     return SIMTask([mu[p] for p in order], [sigma[p] for p in order], dim)
 
 
@@ -173,32 +180,32 @@ _DENOMINATORS = 10_000
 
 def _roots(ratio: Any) -> st.SearchStrategy[Fraction]:
     """Read bounds of a ratio of signals: draws round numbers whose squares lie within them."""
-    given = numbers.vector(ratio, "ratio")
-    if len(given) > 2:
+    bounds = numbers.vector(ratio, "ratio")
+    if len(bounds) > 2:
         raise InvalidInput("ratio", ratio, "must be one number, or the smallest and the largest")
-    low, high = given[0], given[1] if len(given) == 2 else _SPAN * given[0]
+    low, high = bounds[0], bounds[1] if len(bounds) == 2 else _SPAN * bounds[0]
     if not 1 <= low <= high:
         raise InvalidInput("ratio", ratio, "must be at least 1, the smallest first", "Sec. 4")
     if high > 10**6:
         raise InvalidInput("ratio", ratio, "must be at most a million")
-    found = _round_roots(low, high)
-    if not found:
-        wanted = "must leave room for a square of a round number, as mu is rational"
-        raise InvalidInput("ratio", ratio, wanted)
-    return st.sampled_from(found)
+    roots = _round_roots(low, high)
+    if not roots:
+        requirement = "must leave room for a square of a round number, as mu is rational"
+        raise InvalidInput("ratio", ratio, requirement)
+    return st.sampled_from(roots)
 
 
 @functools.lru_cache(maxsize=256)
 def _round_roots(low: Fraction, high: Fraction) -> tuple[Fraction, ...]:
     """Round numbers whose squares lie between, those of the smallest denominators first."""
-    found: dict[Fraction, None] = {}
+    roots: dict[Fraction, None] = {}
     for n in range(1, _DENOMINATORS + 1):
-        least = math.isqrt(math.ceil(low * n * n) - 1) + 1
-        most = math.isqrt(math.floor(high * n * n))
-        found |= dict.fromkeys(Fraction(k, n) for k in range(least, most + 1))
-        if len(found) >= _ENOUGH:
+        first = math.isqrt(math.ceil(low * n * n) - 1) + 1
+        last = math.isqrt(math.floor(high * n * n))
+        roots |= dict.fromkeys(Fraction(k, n) for k in range(first, last + 1))
+        if len(roots) >= _ENOUGH:
             break
-    return tuple(found)
+    return tuple(roots)
 
 
 # Round numbers.
@@ -216,7 +223,7 @@ def rounded(number: Fraction, digits: int = 0, *, up: bool = False) -> Fraction:
 
 
 #: eta max(a) by default: far below 1/2, where the discrete maps leave [0, 1].
-LARGEST_STEP = Fraction(1, 10)
+_LARGEST_STEP = Fraction(1, 10)
 
 #: First digits of a step size and the decades it stays below the largest, simplest first; 0
 #: stands for the largest itself.
@@ -251,7 +258,7 @@ def step_sizes(task: SIMTask, most: Any = None) -> st.SearchStrategy[Fraction]:
     Fraction(1, 100)
     """
     largest_signal = max(readable(task).exact_signal)
-    largest = LARGEST_STEP / largest_signal if most is None else numbers.positive(most, "most")
+    largest = _LARGEST_STEP / largest_signal if most is None else numbers.positive(most, "most")
     return _below(largest)
 
 
@@ -267,7 +274,7 @@ def _below(largest: Fraction) -> st.SearchStrategy[Fraction]:
 
 # Where omega has to lie.
 
-Signal = tuple[Fraction, ...]
+_Signal = tuple[Fraction, ...]
 
 #: Relative distance from an edge that is decided by the constants tried.
 _OFF = Fraction(999, 1000)
@@ -276,7 +283,7 @@ _ONE = Fraction(1)
 
 @functools.lru_cache(maxsize=4096)
 def largest(
-    signal: Signal, beta: Fraction, power: int = 1, step: Fraction = Fraction(0)
+    signal: _Signal, beta: Fraction, power: int = 1, step: Fraction = Fraction(0)
 ) -> tuple[Fraction, Fraction]:
     """Both sides of the supremum of omega, off by less than 1e-40 of its size.
 
@@ -284,7 +291,7 @@ def largest(
     `step`: with two concepts or more, of which the last may be 0, kappa and beta are so far off
     their corner.
     """
-    problem = Problem(signal, _ONE, _ONE, max(beta, 1 + step) if step else beta, power)
+    problem = FeasibilityProblem(signal, _ONE, _ONE, max(beta, 1 + step) if step else beta, power)
 
     def supremum() -> Any:
         if not step:
@@ -295,7 +302,7 @@ def largest(
     return _exact(ball.lower()), _exact(ball.upper())
 
 
-def _limit(signal: Signal, beta: Fraction, power: int, broken: str | None) -> Fraction:
+def _limit(signal: _Signal, beta: Fraction, power: int, broken: str | None) -> Fraction:
     """An omega up to which an assumption fails alone, or, but for D.1, D.4 and D.5, none does."""
     if broken == "D.5":  # signals are too close: P = 2 in D.4
         room = Fraction(465, 10**4)  # below 1 - kappa^(-1/2) at kappa = 1.1
@@ -308,12 +315,12 @@ def _limit(signal: Signal, beta: Fraction, power: int, broken: str | None) -> Fr
 
 
 @functools.lru_cache(maxsize=4096)
-def _repaired_limit(signal: Signal, beta: Fraction, rho: Fraction) -> Fraction:
+def _repaired_limit(signal: _Signal, beta: Fraction, rho: Fraction) -> Fraction:
     """An omega that the repaired edition covers for all such W(0), without a search."""
     # W(0) has beta omega and rho omega only: omega goes like 1/beta at a fixed rho/beta.
     if len(signal) == 1:
         return 1 / beta
-    setting = theorem_two.Setting(signal, _ONE, rho / beta)
+    setting = RepairedSetting(signal, _ONE, rho / beta)
     if len(signal) == 2:
         log = theorem_two.log_omega_0(setting) - Fraction(1, 2**50)
     else:
@@ -323,16 +330,18 @@ def _repaired_limit(signal: Signal, beta: Fraction, rho: Fraction) -> Fraction:
 
 
 @functools.lru_cache(maxsize=256)
-def _repaired_by_search(signal: Signal, beta: Fraction, rho: Fraction) -> tuple[Fraction, Fraction]:
+def _repaired_by_search(
+    signal: _Signal, beta: Fraction, rho: Fraction
+) -> tuple[Fraction, Fraction]:
     """Both sides of the largest omega that a check of the repaired edition accepts.
 
     The search is decided by floats at its edge, so a check with W(0), which has beta = 1, may find
     another value than one with omega and beta. Both lie in between.
     """
     scaled = numbers.exact(largest_omega(signal, _ONE, rho / beta), "omega") / beta
-    plain = numbers.exact(largest_omega(signal, beta, rho), "omega")
+    unscaled = numbers.exact(largest_omega(signal, beta, rho), "omega")
     tiny = Fraction(1, 10**6)
-    return min(scaled, plain) * (1 - tiny), max(scaled, plain) * (1 + tiny)
+    return min(scaled, unscaled) * (1 - tiny), max(scaled, unscaled) * (1 + tiny)
 
 
 def _exact(number: flint.arb) -> Fraction:
@@ -373,7 +382,7 @@ _NO_OMEGA_0 = (
 _NEVER_MET = f"must be another: D.4 fails besides. {INFEASIBILITY_CERTIFICATE}"
 
 
-def satisfying(edition: str = "printed", dim: Dimensions = None) -> st.SearchStrategy[Setting]:
+def satisfying(edition: str = "printed", dim: _Dimensions = None) -> st.SearchStrategy[Setting]:
     r"""Draw settings in which every assumption of an edition holds.
 
     Signals are products of round ratios in any order (above 3 as printed, from 1.1 as repaired),
@@ -414,11 +423,11 @@ def satisfying(edition: str = "printed", dim: Dimensions = None) -> st.SearchStr
         return _printed(None, _dimensions(dim, 1), 1)
     if dim is None:
         raise InvalidInput("dim", MISSING, _NO_SETTING)
-    return _printed(None, _dimensions(dim, 1, most=1, wanted=_NO_SETTING), 2)
+    return _printed(None, _dimensions(dim, 1, most=1, requirement=_NO_SETTING), 2)
 
 
 def violating(
-    assumption: str, edition: str = "printed", dim: Dimensions = None
+    assumption: str, edition: str = "printed", dim: _Dimensions = None
 ) -> st.SearchStrategy[Setting]:
     r"""Draw settings in which exactly one assumption of an edition fails.
 
@@ -463,8 +472,8 @@ def violating(
     """
     choice(edition, "edition", EDITIONS)
     repaired = edition == "repaired"
-    known = ("D.1'", "D.3'", "D.4'") if repaired else ("D.1", "D.2", "D.3", "D.4", "D.5")
-    choice(assumption, "assumption", known)
+    ids = ("D.1'", "D.3'", "D.4'") if repaired else ("D.1", "D.2", "D.3", "D.4", "D.5")
+    choice(assumption, "assumption", ids)
     if assumption == "D.4'":
         return _repaired(_dimensions(dim, 1), outside=True)
     never = _NO_OMEGA_0 if repaired else _D3_FOLLOWS if assumption == "D.3" else ""
@@ -472,9 +481,11 @@ def violating(
         never = _NEVER_MET
     if never:
         raise InvalidInput("assumption", assumption, never)
-    least = 2 if assumption in ("D.1", "D.5") else 1
-    most = 1 if edition == "corrected" and assumption == "D.2" else MOST_DIRECTIONS
-    sizes = _dimensions(dim, least, most, wanted=_NO_SETTING if most == 1 else "")
+    fewest = 2 if assumption in ("D.1", "D.5") else 1
+    largest_dim = 1 if edition == "corrected" and assumption == "D.2" else MOST_DIRECTIONS
+    sizes = _dimensions(
+        dim, fewest, largest_dim, requirement=_NO_SETTING if largest_dim == 1 else ""
+    )
     return _printed(assumption, sizes, 1 if edition == "printed" else 2)
 
 
@@ -485,12 +496,18 @@ def _printed(
     """A setting as printed or, with P^2, as corrected, in which at most one assumption fails."""
     d = draw(sizes)
     # The simplest draw of a failing D.1 is the one of fewest choices, a free direction.
-    free = broken == "D.1" and not draw(st.booleans())
-    task, shape = _task(draw, d - free, _ANY if broken == "D.5" else _APART, broken, free=free)
+    has_free_direction = broken == "D.1" and not draw(st.booleans())
+    task, shape = _task(
+        draw,
+        d - has_free_direction,
+        _ANY if broken == "D.5" else _APART,
+        broken,
+        free=has_free_direction,
+    )
     beta = draw(_BETAS)
     matrix = bounded(draw, task.order, beta)
     alone = draw(st.integers(0, d - 1))
-    if broken == "D.1" and not free:
+    if broken == "D.1" and not has_free_direction:
         apart = np.equal.outer(np.arange(d) == alone, np.arange(d) == alone)
         matrix = np.where(apart, matrix, 0.0)
     if broken == "D.4":  # with W(0), beta is what its entries say
@@ -517,13 +534,13 @@ def _task(
     broken: str | None = None,
     *,
     free: bool = False,
-) -> tuple[SIMTask, Signal]:
+) -> tuple[SIMTask, _Signal]:
     """Concepts with drawn ratios of neighbours, in any order, and perhaps a free direction last.
 
     And the signal as the limits of omega have it.
     """
     order = draw(_orders(learned))
-    steps = several(draw, ratios, learned - 1)
+    steps = draw_list(draw, ratios, learned - 1)
     if broken == "D.5":
         steps[draw(st.integers(0, learned - 2))] = draw(_CLOSE)
     shape = tuple(itertools.accumulate(steps, operator.mul, initial=_ONE))[::-1]
@@ -549,6 +566,6 @@ def _repaired(draw: st.DrawFn, sizes: st.SearchStrategy[int], *, outside: bool) 
         low, high = _repaired_limit(shape, beta, rho), Fraction(1001, 1000) / beta
     below = rounded(low, digits) * Fraction(1, 10**decades)
     omega = rounded(high, digits, up=True) if outside else below
-    eta = draw(_below(LARGEST_STEP / max(task.exact_signal)))
+    eta = draw(_below(_LARGEST_STEP / max(task.exact_signal)))
     W0 = Scaled(matrix, omega)
     return Setting(task, omega, eta, beta, rho, W0=W0, edition="repaired", dynamics="flow")

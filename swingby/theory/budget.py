@@ -19,13 +19,8 @@ WORTH_SAYING = (10.0, 1 << 30)
 _UNITS = {"ms": 1e-3, "s": 1, "min": 60, "h": 3600, "mb": 1 << 20, "gb": 1 << 30}
 
 _END: ContextVar[float] = ContextVar("end of the budget", default=float("inf"))
-_WORK: ContextVar[float] = ContextVar("end of a search", default=float("inf"))
 _BYTES: ContextVar[float] = ContextVar("bytes of the budget", default=float("inf"))
 _TELL: ContextVar[Callable[[str], None] | None] = ContextVar("who is told", default=None)
-
-
-class OutOfTime(Exception):
-    """The budget of a search is spent."""
 
 
 @contextlib.contextmanager
@@ -50,30 +45,14 @@ def budget(
             variable.reset(token)  # type: ignore[arg-type]
 
 
-@contextlib.contextmanager
-def processor_time(seconds: float) -> Iterator[None]:
-    """A limit for a search, in seconds of processor time: other processes do not change its end.
-
-    It is of the calling thread, and nests; the tighter one counts.
-    """
-    token = _WORK.set(min(_WORK.get(), time.thread_time() + seconds))
-    try:
-        yield
-    finally:
-        _WORK.reset(token)
-
-
-def left(most: float = float("inf")) -> float:
-    """Seconds left, at most `most`. Raises OutOfTime if there are none."""
-    seconds = min(_END.get() - time.monotonic(), _WORK.get() - time.thread_time())
-    if seconds <= 0:
-        raise OutOfTime
-    return min(seconds, most)
+def remaining() -> float:
+    """Seconds to the end of the budget, negative after it."""
+    return _END.get() - time.monotonic()
 
 
 def spent() -> bool:
     """Whether the time is over: what can stop by itself asks, and keeps what it has."""
-    return _END.get() <= time.monotonic()
+    return remaining() <= 0
 
 
 def expect(
@@ -91,7 +70,7 @@ def expect(
         raise InvalidInput(what, f"about {_size(size)}", f"must fit into {_size(has)} of memory")
     memory = f" and {_size(size)} of memory" if size > min(WORTH_SAYING[1], _BYTES.get()) else ""
     cost = f"{what} takes {bound} about {_time(seconds)}{memory}"
-    hopeless = seconds > 10 * max(0.0, _END.get() - time.monotonic()) and not partial
+    hopeless = seconds > 10 * max(0.0, remaining()) and not partial
     if size > _BYTES.get() or hopeless:
         raise BudgetSpent(cost)
     tell = _TELL.get()

@@ -29,7 +29,8 @@ class Dynamics(NamedTuple):
     logarithm of the factor in a step of what grows at x = eta times its rate; divisors:
     log_factor(x)/x is 1 plus the sum of x^n over the n-th; orders: orders in the step size, that
     of the law and the one below it for the error bar. Its field is in
-    :data:`swingby.theory.law.coordinates.FIELDS`, its step in :data:`swingby.simulate.steps.MAPS`.
+    :data:`swingby.theory.law.modified_flow.FIELDS`, its step in
+    :data:`swingby.simulate.steps.MAPS`.
     """
 
     of: str

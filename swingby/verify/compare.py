@@ -1,25 +1,15 @@
-"""Predicted against observed: one row per event of learning.
+"""Predicted against observed: a row for every event of learning.
 
 The prediction is made before the run and knows nothing of it; the run is the discrete dynamics
 (or the flow) itself, with events found step by step. A row that only one side has is shown with
 a gap on the other.
-
-The paper's own theory figures as settings: caption and code, a and a^2, euler and gd.
-
-The captions of Figs. 5, 8, 9 and 10 and the authors' public scripts differ in places, and all
-scripts run with a^2 where the paper has a. Every combination is kept and labelled. W(0) is the
-scripts' own, shipped with the package.
 """
 
 from __future__ import annotations
 
 import itertools
-import json
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from importlib import resources
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,7 +20,6 @@ from swingby.simulate.outcome import turning_points
 from swingby.simulate.run import read_steps, run_from
 from swingby.simulate.trajectory import Run
 from swingby.theory.initial import Initial, Scaled, initial_state
-from swingby.theory.numbers import Floats
 from swingby.theory.task import SIMTask, as_task
 from swingby.verify.comparing.comparison import Comparison, Row
 from swingby.verify.comparing.observed import observed_run, read_trajectory
@@ -39,7 +28,7 @@ from swingby.verify.schedule import LEVELS, LOSS_SWING, Event, Schedule
 
 #: No entry of a positive semidefinite W on its way to I is larger. A "peak" beyond it is a
 #: run that diverges, which is its outcome and not an event of learning.
-LARGEST_MINOR = 2.0
+_LARGEST_MINOR = 2.0
 
 
 @named
@@ -56,7 +45,7 @@ def compare(
     U0: ArrayLike | Scaled | None = None,
     observed: Any = None,
 ) -> Comparison:
-    """Predict, run, and put both side by side; or a trajectory of one's own in place of the run.
+    """Predict, run, and compare both; a recorded trajectory may stand in place of the run.
 
     Parameters
     ----------
@@ -113,43 +102,51 @@ def compare(
 
 
 def _rows(schedule: Schedule, run: Run) -> tuple[Row, ...]:
-    seen = _observed(run)
+    observed_times = _observed_events(run)
     turns = [event for event in schedule.events if event.event.startswith("loss")]
     pairs = [
-        (event, seen.get((event.entry, event.event), math.nan))
+        (event, observed_times.get((event.entry, event.event), math.nan))
         for event in schedule.events
         if event not in turns
     ]
     reached = [event for event in turns if event.time <= run.last_step]
-    pairs[-1:-1] = pair_turning_points(reached, _observed_loss(run))
+    pairs[-1:-1] = pair_turning_points(reached, _observed_turning_points(run))
     return tuple(
-        Row(one.label, one.event, one.time, step, one.lower, one.upper, one.error)
-        for one, step in pairs
+        Row(
+            prediction.label,
+            prediction.event,
+            prediction.time,
+            step,
+            prediction.lower,
+            prediction.upper,
+            prediction.error,
+        )
+        for prediction, step in pairs
     )
 
 
-def _observed(run: Run) -> dict[tuple[tuple[int, int], str], float]:
+def _observed_events(run: Run) -> dict[tuple[tuple[int, int], str], float]:
     """The run's own numbers for predicted events, by entry and event."""
-    found = {((-1, -1), "end"): math.nan if run.end is None else float(run.end)}
+    observations = {((-1, -1), "end"): math.nan if run.end is None else float(run.end)}
     for name, level in LEVELS.items():
         for k, time in enumerate(run.first_reach(level).tolist()):
             # A concept with no signal that was not learned is observed as never.
             never = math.isnan(time) and run.task.exact_signal[k] == 0
-            found[(k, k), name] = math.inf if never else time
+            observations[(k, k), name] = math.inf if never else time
     for peak in run.peaks:
-        if abs(peak.value) > LARGEST_MINOR:
+        if abs(peak.value) > _LARGEST_MINOR:
             continue
         suppressed = math.nan if peak.suppressed is None else float(peak.suppressed)
         entry = (peak.i, peak.j)
-        found |= {
+        observations |= {
             (entry, "peak"): float(peak.step),
             (entry, "peak height"): abs(peak.value),
             (entry, "suppressed"): suppressed,
         }
-    return found
+    return observations
 
 
-def _observed_loss(run: Run) -> list[tuple[float, str]]:
+def _observed_turning_points(run: Run) -> list[tuple[float, str]]:
     """Interior turning points of the test loss with a swing of LOSS_SWING of its start."""
     if not run.extrema:
         return []
@@ -175,127 +172,27 @@ def pair_turning_points(
     """
 
     def shifted(by: int) -> list[tuple[Event | None, tuple[float, str] | None]]:
-        left, right = [None] * max(by, 0), [None] * max(-by, 0)
-        return list(itertools.zip_longest([*left, *predicted], [*right, *observed]))
+        before_predicted, before_observed = [None] * max(by, 0), [None] * max(-by, 0)
+        return list(
+            itertools.zip_longest([*before_predicted, *predicted], [*before_observed, *observed])
+        )
 
     def cost(pairs: list[tuple[Event | None, tuple[float, str] | None]]) -> float:
         total = 0.0
-        for event, seen in pairs:
-            if event is None or seen is None:
+        for event, point in pairs:
+            if event is None or point is None:
                 total += 1.0
-            elif event.event != f"loss {seen[1]}":
+            elif event.event != f"loss {point[1]}":
                 return math.inf
             else:
-                total += abs(math.log(max(event.time, 1) / max(seen[0], 1)))
+                total += abs(math.log(max(event.time, 1) / max(point[0], 1)))
         return total
 
     shifts = range(-len(predicted), len(observed) + 1)
     return [
         (
-            event or Event((-1, -1), f"loss {seen[1] if seen else ''}", math.nan),
-            seen[0] if seen else math.nan,
+            event or Event((-1, -1), f"loss {point[1] if point else ''}", math.nan),
+            point[0] if point else math.nan,
         )
-        for event, seen in min(map(shifted, shifts), key=cost)
+        for event, point in min(map(shifted, shifts), key=cost)
     ]
-
-
-#: Label of each shipped case: figure, and whose parameters they are.
-_CASES = {
-    "fig5_stages": ("Fig. 5", "caption and code"),
-    "fig8_triple_caption": ("Fig. 8", "caption"),
-    "fig8_triple_as_coded": ("Fig. 8", "code"),
-    "fig9_multiple_caption": ("Fig. 9", "caption"),
-    "fig9_multiple_as_coded": ("Fig. 9", "code"),
-    "fig10_fail": ("Fig. 10", "caption and code"),
-}
-
-SQUARED = "a^2, as in the authors' public code"
-
-
-@dataclass(frozen=True)
-class Setting:
-    """One setting of the paper's theory figures.
-
-    `parameters`: whose mu and sigma: ``caption``, ``code`` or both. `rates` in {"a", "a^2"}.
-    `dynamics` in {"euler", "gd"}. `W0` (d, d).
-    """
-
-    figure: str
-    parameters: str
-    rates: str
-    dynamics: str
-    task: SIMTask
-    W0: Floats | Scaled
-    eta: str
-    steps: int | None
-
-    @property
-    def title(self) -> str:
-        """``Fig. 8 (caption), rates a^2, euler``."""
-        return f"{self.figure} ({self.parameters}), rates {self.rates}, {self.dynamics}"
-
-    def compare(self) -> Comparison:
-        """Predicted against observed in this setting."""
-        return compare(
-            self.task,
-            self.W0,
-            eta=self.eta,
-            dynamics=self.dynamics,
-            steps=self.steps,
-            title=self.title,
-        )
-
-
-def _shipped() -> dict[str, Any]:
-    source = resources.files("swingby") / "data" / "paper_initial_matrices.json"
-    return dict(json.loads(source.read_text(encoding="utf-8"))["cases"])
-
-
-def _task(case: dict[str, Any]) -> SIMTask:
-    """The case's task; Fig. 5 has two concepts in three dimensions."""
-    mu = [value for value in case["mu"] if Fraction(value) > 0]
-    task = SIMTask(mu, case["sigma"][: len(mu)], len(case["mu"]))
-    if len(mu) == len(case["mu"]):
-        return task
-    spread = [Fraction(value) ** 2 for value in case["sigma"][len(mu) :]]
-    note = "a_p = sigma^2 also on free directions, as in the authors' public code"
-    return task.with_signal([*task.exact_signal[: len(mu)], *spread], note)
-
-
-def figure_settings() -> Iterator[Setting]:
-    """Figs. 5, 8, 9 and 10 in all their editions."""
-    shipped = _shipped()
-    for name, (figure, parameters) in _CASES.items():
-        case = shipped[name]
-        task = _task(case)
-        squared = task.with_signal([value**2 for value in task.exact_signal], SQUARED)
-        for rates, rated in (("a", task), ("a^2", squared)):
-            for dynamics in ("euler", "gd"):
-                yield Setting(
-                    figure,
-                    parameters,
-                    rates,
-                    dynamics,
-                    rated,
-                    np.array(case["W0"]),
-                    case["eta"],
-                    case["steps"],
-                )
-
-
-def paper_settings() -> Iterator[Setting]:
-    """All settings of ``swingby table --paper``.
-
-    After the figures an instance inside the printed assumptions.
-    """
-    yield from figure_settings()
-    task, start = SIMTask.from_signal([4, 1]), Scaled([[2, 1], [1, 2]], "1e-90")
-    given = ("Inside D.1-D.5", "omega = 1e-90, beta = 2", "a")
-    for dynamics in ("euler", "gd"):
-        yield Setting(*given, dynamics, task, start, "1/1000", None)
-
-
-def paper_tables() -> Iterator[Comparison]:
-    """Predicted against observed for every setting of the paper, one after the other."""
-    for setting in paper_settings():
-        yield setting.compare()

@@ -16,7 +16,9 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.simulate.on_torch import load_torch
 from swingby.theory.growth import DYNAMICS
-from swingby.theory.law.coordinates import attempt, make_flow, slope
+from swingby.theory.law.coordinates import slope
+from swingby.theory.law.modified_flow import make_flow
+from swingby.theory.law.runge_kutta import attempt
 from swingby.theory.law.stages import Stages
 from swingby.verify.schedule import Schedule
 

@@ -23,7 +23,8 @@ from swingby.theory.growth import require_dynamics
 from swingby.theory.initial import FACTORED, Initial, Scaled, initial_state
 from swingby.theory.task import SIMTask, as_task
 from swingby.theory.verdict import Verdict
-from swingby.verify.checking.feasibility import Problem, largest_eta, omega_verdict, witness
+from swingby.verify.checking.box import FeasibilityProblem
+from swingby.verify.checking.feasibility import largest_eta, omega_verdict, witness
 from swingby.verify.schedule import Schedule, Windows
 
 
@@ -40,7 +41,7 @@ def lemma_windows(
         omega, beta = start
         low = numbers.log_of(omega)
         starts = ((low, low + numbers.log_of(beta)),) * task.dim
-    problem = Problem(task.exact_signal, omega, step, beta)
+    problem = FeasibilityProblem(task.exact_signal, omega, step, beta)
     failing = _failing(problem)
     if failing:
         reason = f"no lemma windows: Assumption {failing}"
@@ -52,7 +53,7 @@ def lemma_windows(
     return Windows(scale, starts, task.signal, edition, reason)
 
 
-def _failing(problem: Problem) -> str:
+def _failing(problem: FeasibilityProblem) -> str:
     """An assumption that fails, and why; empty where all hold."""
     if problem.omega == 0:
         return "D.1 fails: W(0) has a zero entry"

@@ -13,36 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from swingby.errors import InvalidInput
-from swingby.simulate.arguments import Arguments, read_array, refuse_first
-from swingby.theory import numbers
 from swingby.theory.growth import require_dynamics
 from swingby.theory.law.stages import stage_laws
 from swingby.theory.numbers import Booleans, Floats
 from swingby.theory.task import SIMTask
+from swingby.verify.instances import Instances, read_instances
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-#: Signals and step sizes lie between these, so that their products stay in the float range.
-SMALLEST, LARGEST = 1e-150, 1e150
-#: Logarithms of scales lie within this, as those of texts do.
-LARGEST_LOG_SCALE = numbers.LARGEST_EXPONENT * math.log(10)
-
-
-class Instances(numbers.ReadOnly):
-    """Results of many instances, in arrays with their axes in front."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Leading axes: those of the instances."""
-        raise NotImplementedError
-
-    def __len__(self) -> int:
-        """Length of the first leading axis."""
-        if not self.shape:
-            raise TypeError("one instance has no length")
-        return self.shape[0]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -172,37 +150,3 @@ def predict_batch(
     arrays = {name: getattr(verdict, name) for name in names}
     found = {name: array.reshape(shape + array.shape[1:]) for name, array in arrays.items()}
     return BatchSchedule(dynamics=dynamics, **found)
-
-
-def read_instances(
-    signal: object,
-    W0: object,
-    eta: object,
-    omega: Any,
-    log_scale: object,
-    **more: Floats,
-) -> tuple[dict[str, Floats], tuple[int, ...]]:
-    """Arrays by name, each checked, with the instances along one axis; and their leading axes."""
-    if omega is not None and log_scale is not None:
-        raise InvalidInput("omega and log_scale", "both", "must be given one at a time")
-    scales = np.zeros(())
-    if omega is not None:
-        scales = np.array(numbers.log_of(numbers.positive(omega, "omega", "Assumption D.4")))
-    if log_scale is not None:
-        scales = read_array(log_scale, "log_scale")
-        if (np.abs(scales) > LARGEST_LOG_SCALE).any():
-            requirement = f"must lie within {LARGEST_LOG_SCALE:.0f} of 0"
-            raise InvalidInput("log_scale", float(np.abs(scales).max()), requirement)
-    found = Arguments.of(signal, W0, eta, log_scale=scales, **more)
-    for name, source in (("signal", "Sec. 4"), ("eta", "Assumption D.2")):
-        values = found.given[name]
-        outside = (values != 0) & ~((values >= SMALLEST) & (values <= LARGEST))
-        if outside.any():
-            requirement = f"must lie between {SMALLEST} and {LARGEST}"
-            raise InvalidInput(name, float(values[outside].flat[0]), requirement, source)
-    if found.total:
-        signals = found.given["signal"]
-        nowhere = ("zeros only", "must have a positive entry", "Sec. 4")
-        refuse_first(signals.max(axis=-1) == 0, "signal", signals.shape[:-1], *nowhere)
-        found.check_matrices(scales, "omega" if log_scale is None else "log_scale")
-    return found.piece(0, found.total), found.shape

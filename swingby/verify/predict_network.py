@@ -124,7 +124,7 @@ def predict_network(
     :math:`\tfrac12 \lVert (W - I) A^{1/2} \rVert_F^2`, with the exact gradient. (The mean square
     over the d outputs is 2/d times that loss: there, pass 2/d times the learning rate.) Half-times
     are those of the modified flow of the layers, integrated to second order in lr
-    (:mod:`swingby.theory.law.deep`). Depth 1 has a closed form.
+    (:mod:`swingby.theory.law.deep_law`). Depth 1 has a closed form.
 
     Parameters
     ----------
@@ -243,14 +243,14 @@ def _deep(
     layers: list[Floats], signal: Floats, h: float, accuracy: str
 ) -> tuple[Floats, Floats, list[str]]:
     """Crossings and bars in steps, and what is undecided."""
-    from swingby.theory.law import deep
+    from swingby.theory.law import deep_law, layer_flow
 
     tight, loose = TOLERANCES
-    x, end = h * deep.sharpness(layers, signal), LONGEST * h
+    x, end = h * layer_flow.sharpness(layers, signal), LONGEST * h
     if accuracy == "leading":
-        times, reason = deep.leading(layers, signal, h, tight, end)
+        times, reason = deep_law.leading(layers, signal, h, tight, end)
         times = times / h
-        others = [deep.leading(layers, signal, h, tight, end, one)[0] / h for one in LEVELS]
+        others = [deep_law.leading(layers, signal, h, tight, end, one)[0] / h for one in LEVELS]
         part = np.abs(np.array(others) / times - 1).sum(axis=0)
         # What one stage gets wrong, the later ones inherit.
         by_time = np.argsort(times)
@@ -259,8 +259,8 @@ def _deep(
         error[by_time] = spread * np.cumsum(part[by_time]) * times[by_time] + 1
         error += 20 * tight * times
     else:
-        times, reason = deep.followed(layers, signal, h, 2, tight, end)
-        rough, _ = deep.followed(layers, signal, h, 1, loose, end)
+        times, reason = deep_law.followed(layers, signal, h, 2, tight, end)
+        rough, _ = deep_law.followed(layers, signal, h, 1, loose, end)
         times, rough = times / h, rough / h
         # What the second order leaves out is of third: x^3/4 of the rate, for the time 1/rate.
         error = np.abs(times - rough) + 20 * tight * times + x**2 / 4
@@ -270,7 +270,7 @@ def _deep(
     if unknown.any():
         reasons.append(f"half-time of concept {_shown(unknown)}: {reason}")
     faint = min(float(np.linalg.norm(layer, 2)) for layer in layers)
-    size = float(np.linalg.norm(deep.product(layers), 2))
+    size = float(np.linalg.norm(layer_flow.product(layers), 2))
     outside = []
     if x > LARGEST_STEP:
         outside.append(f"lr times the fastest rate is {x:.3g}, above {LARGEST_STEP}")

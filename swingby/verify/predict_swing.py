@@ -18,12 +18,12 @@ from swingby.errors import InvalidInput
 from swingby.simulate.arguments import read_array, read_test_point
 from swingby.simulate.outcome import SMALLEST_SWING, turning_points
 from swingby.theory.growth import DYNAMICS, require_dynamics
-from swingby.theory.law.coordinates import between
-from swingby.theory.law.pivots import Given, allowed_errors, prepare
-from swingby.theory.law.stages import SURE, TOLERANCES, Path, Verdict, paths
+from swingby.theory.law.pivots import Starts, allowed_errors, prepare
+from swingby.theory.law.runge_kutta import interpolated
+from swingby.theory.law.stages import SURE, TOLERANCES, StageVerdict, WalkedSteps, paths
 from swingby.theory.numbers import Booleans, Floats, Integers
 from swingby.theory.task import SIMTask
-from swingby.verify.predict_batch import Instances, read_instances
+from swingby.verify.instances import Instances, read_instances
 from swingby.verify.schedule import LOSS_SWING
 
 #: The largest margin: smaller swings of the loss are not kept.
@@ -239,7 +239,7 @@ def _foresee(
     return {**found, "transient": transient, "diverges": diverges & ~outside}
 
 
-def _outside(given: Given, verdict: Verdict, dynamics: str) -> Booleans:
+def _outside(given: Starts, verdict: StageVerdict, dynamics: str) -> Booleans:
     """Where the law says nothing."""
     outside = verdict.coarse | (verdict.doubt != SURE).any(axis=1)
     if DYNAMICS[dynamics].keeps_psd:
@@ -281,11 +281,11 @@ class _Curve(NamedTuple):
         return np.sort(found[found > 1 / LARGEST_MARGIN])[::-1]
 
 
-def _look(given: Given, point: Floats, path: Path, *, entries: bool) -> _Curve:
+def _look(given: Starts, point: Floats, path: WalkedSteps, *, entries: bool) -> _Curve:
     """Test loss and largest entries along a path."""
     n, d = given.signal.shape
     share = np.arange(_LOOKS + 1) / _LOOKS
-    y = between(path.forms, share).reshape(-1, d, d + 2)
+    y = interpolated(path.forms, share).reshape(-1, d, d + 2)
     instance = np.repeat(path.instance, _LOOKS + 1)
     concept = np.repeat(path.concept, _LOOKS + 1, axis=0)
     times = (path.time[:, None] + path.size[:, None] * share).ravel()

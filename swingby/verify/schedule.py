@@ -22,8 +22,9 @@ from numpy.typing import ArrayLike
 
 from swingby.errors import MISSING, InvalidInput
 from swingby.report import Grid
+from swingby.report.entry_pictures import draw_entries, entry_label, finish_entries
 from swingby.report.number_text import steps_text
-from swingby.report.pictures import COLORS, Pictured, draw_entries, entry_label, finish_entries
+from swingby.report.pictures import COLORS, Pictured
 from swingby.simulate.outcome import loss_at, turning_points
 from swingby.simulate.state import END
 from swingby.theory import lemmas, numbers

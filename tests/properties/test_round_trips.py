@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import swingby
 from swingby.testing import initializations, step_sizes, tasks
 from swingby.theory import numbers
-from swingby.theory.reading import read_matrix
+from swingby.theory.matrix_files import read_matrix
 
 fractions = st.fractions(Fraction(-(10**12)), Fraction(10**12), max_denominator=10**12)
 

@@ -16,8 +16,8 @@ from matplotlib.text import Text
 
 import swingby
 from swingby import InvalidInput
+from tests import results
 from tests.forked import FULL, sample
-from tests.report import results
 
 NAMES = ("check", "check that fails", "check, repaired", "schedule", "schedule from omega")
 NAMES += ("run", "comparison", "training run", "ledger", "phase diagram")

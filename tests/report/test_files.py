@@ -8,7 +8,7 @@ import pytest
 
 from swingby.errors import InvalidInput
 from swingby.report.files import whole, write_arrays, write_text
-from swingby.theory.reading import read_sealed
+from swingby.theory.input_files import read_sealed
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError, OSError("disk full")])

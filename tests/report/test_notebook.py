@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from tests import results
 from tests.forked import FULL, sample
-from tests.report import results
 
 pytest.importorskip("ipykernel")
 manager = pytest.importorskip("jupyter_client.manager")
 
 LOAD = f"""
 import json, sys, warnings
-sys.path.insert(0, {str(Path(__file__).parent)!r})
+sys.path.insert(0, {str(Path(__file__).parents[1])!r})
 import results
 """
 #: Of every kind of text one, as all others are written by the same code.

@@ -12,8 +12,8 @@ from markdown_it import MarkdownIt
 
 from swingby import cli
 from swingby.report import Grid
-from swingby.report.tables import USUAL
-from tests.report import results
+from swingby.report.lines import USUAL
+from tests import results
 
 WIDTHS = (60, 80, 120)
 NAMES = [

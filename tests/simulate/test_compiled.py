@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from swingby.simulate import lanes, steps
-from swingby.theory.law import compiled
+from swingby.theory import compiled_text
 
 PACKAGE = Path(steps.__file__).parents[1]
 
@@ -42,25 +42,25 @@ def test_every_number_stands_in_the_text(monkeypatch):
     names = set()
     for reach in (1e-12, 1e-13):
         monkeypatch.setattr(lanes, "NEGLIGIBLE", reach)
-        names.add(compiled.file_of(lanes.tile_text(2, "gd", scaled=False, watched=False)).name)
+        names.add(compiled_text.file_of(lanes.tile_text(2, "gd", scaled=False, watched=False)).name)
     assert len(names) == 2
 
 
 def test_a_broken_folder_is_passed_by(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "here"))
-    assert compiled.folder() == tmp_path / "here"
+    assert compiled_text.folder() == tmp_path / "here"
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    assert compiled.folder() == tmp_path / "cache" / "swingby"
+    assert compiled_text.folder() == tmp_path / "cache" / "swingby"
 
 
 @pytest.mark.parametrize("terminal", [True, False])
 def test_what_takes_long_is_said_on_a_terminal(terminal, monkeypatch, capsys):
-    monkeypatch.setattr(compiled, "SILENT", 0.0)
+    monkeypatch.setattr(compiled_text, "SILENT", 0.0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
     begun = set(threading.enumerate())
-    with compiled.announced("steps of gd for d = 2"):
+    with compiled_text.announced("steps of gd for d = 2"):
         for timer in set(threading.enumerate()) - begun:
             timer.join()
     assert bool(capsys.readouterr().err) == terminal

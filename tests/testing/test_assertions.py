@@ -9,13 +9,13 @@ import sympy
 import swingby
 from swingby.errors import InvalidInput
 from swingby.proofs.language.claim import Claim
-from swingby.testing.assertions import (
-    assert_claim,
+from swingby.testing.assumption_setting import Setting
+from swingby.testing.claim_assertions import assert_claim
+from swingby.testing.run_assertions import (
     assert_lemmas,
     assert_stages,
     assert_windows_match_statements,
 )
-from swingby.testing.setting import Setting
 from swingby.theory import lemmas
 
 PAIR = swingby.SIMTask.from_signal([4, 1])

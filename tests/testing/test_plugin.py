@@ -13,9 +13,9 @@ from swingby.proofs.language import claims as ledger
 from swingby.proofs.language.claim import AlongTrajectory
 from swingby.proofs.prover import prove as prover
 from swingby.proofs.prover.evidence import Judged
-from swingby.testing.assertions import ledger_verdicts
+from swingby.testing.claim_assertions import ledger_verdicts
 from swingby.theory.verdict import Finding
-from tests.proofs import test_verdicts as by_hand
+from tests import hand_verdicts
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAVY = ("numpy", "sympy", "scipy", "hypothesis", "torch", "flint", "numba", "pandas", "mpmath")
@@ -138,7 +138,7 @@ def test_claims_of_ones_own_are_judged_and_a_failure_can_be_read(run):
 
 def test_a_line_without_a_verdict_on_record_fails(run, monkeypatch):
     some = {name: one for name, one in ledger_verdicts().items() if name != "D.60"}
-    monkeypatch.setattr("swingby.testing.assertions.ledger_verdicts", lambda: some)
+    monkeypatch.setattr("swingby.testing.claim_assertions.ledger_verdicts", lambda: some)
     found = run("--ledger-item=D.60")
     found.assert_outcomes(failed=1)
     found.stdout.fnmatch_lines(["D.60: expected a verdict on record, found proved"])
@@ -203,8 +203,8 @@ def test_the_profile_is_there_when_it_is_asked_for(forked_pytest, tmp_path, name
 def test_the_verdicts_on_record_are_those_reached_by_hand():
     record, lines = ledger_verdicts(), ledger.claims()
     assert list(record) == [claim.id for claim in lines]
-    for claim in by_hand.LINES:
-        assert record[claim.id] == ("refuted" if claim.id in by_hand.AS_REFUTED else "proved")
+    for claim in hand_verdicts.LINES:
+        assert record[claim.id] == ("refuted" if claim.id in hand_verdicts.AS_REFUTED else "proved")
     for claim in lines:
         if isinstance(claim.conclusion, AlongTrajectory):
             # A search proves nothing; a person has said what is wrong where it refutes.

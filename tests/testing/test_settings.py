@@ -6,19 +6,18 @@ from itertools import pairwise
 
 import mpmath
 import pytest
-from hypothesis import Phase, find, given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from swingby.errors import InvalidInput
 from swingby.testing import Setting, satisfying, violating
 from swingby.testing.strategies import rounded
-from swingby.theory.initial import Scaled, exact_pivots
+from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
 from swingby.verify.check import check
 from swingby.verify.checking.feasibility import INFEASIBILITY_CERTIFICATE
 from tests.forked import FULL, sample
 
-SEARCH = settings(database=None, max_examples=2000, phases=(Phase.generate,))
 INSIDE = [("printed", None), ("corrected", 1), ("repaired", None)]
 ALONE = [
     *(("printed", name) for name in ("D.1", "D.2", "D.4", "D.5")),
@@ -31,10 +30,6 @@ def examples(edition):
     """A check of the repaired edition takes a third of a second."""
     most = settings.default.max_examples
     return settings(max_examples=max(3, most // 400) if edition == "repaired" else most)
-
-
-def simplest(strategy, condition=lambda value: True):
-    return find(strategy, condition, settings=settings(database=None))
 
 
 def distance(setting, report):
@@ -80,16 +75,6 @@ def ratio(setting):
     return large / small
 
 
-def smallest_pivot(task, W0):
-    """Over its diagonal entry, with the concepts in the order of learning."""
-    rows = W0.matrix[list(task.order)][:, list(task.order)]
-    return min(p / Fraction(float(rows[k, k])) for k, p in enumerate(exact_pivots(rows)))
-
-
-def share(setting):
-    return smallest_pivot(setting.task, setting.W0)
-
-
 def steps(setting):
     """Eta over the largest that D.2 admits."""
     return setting.eta * 180 * max(setting.task.exact_signal)
@@ -111,9 +96,6 @@ REACHED = {
     ),
     "omega next to omega_0, d = 2": (satisfying("repaired", 2), hugging_omega_0),
     "the largest eta": (satisfying(), lambda one: steps(one) == 1),
-    "a zero pivot": (satisfying(dim=3), lambda one: share(one) == 0),
-    "a small pivot": (satisfying(dim=3), lambda one: 0 < share(one) < Fraction(1, 1000)),
-    "large pivots": (satisfying(dim=3), lambda one: share(one) > Fraction(1, 3)),
     "equal signals": (violating("D.5", dim=2), lambda one: ratio(one) == 1),
     "a ratio of 3": (violating("D.5", dim=2), lambda one: ratio(one) == 3),
     "eta just above": (violating("D.2"), lambda one: steps(one) < 1 + Fraction(1, 10**8)),
@@ -127,8 +109,22 @@ REACHED = {
     "name",
     [*sample([*REACHED][:-1]), pytest.param([*REACHED][-1], marks=pytest.mark.full)],
 )
-def test_every_edge_is_reached(name):
-    find(*REACHED[name], settings=SEARCH)
+def test_every_edge_is_reached(name, find_some):
+    find_some(*REACHED[name])
+
+
+#: Pivots of W(0), as a share of their diagonal entry: some draw has the smallest of them there.
+PIVOTS = {
+    "zero": lambda share: share == 0,
+    "small": lambda share: 0 < share < Fraction(1, 1000),
+    "large": lambda share: share > Fraction(1, 3),
+}
+
+
+@pytest.mark.parametrize("size", sample([*PIVOTS]))
+def test_pivots_of_every_size_are_drawn(size, find_some, smallest_pivot):
+    inside = PIVOTS[size]
+    find_some(satisfying(dim=3), lambda setting: inside(smallest_pivot(setting.task, setting.W0)))
 
 
 def text(signal, omega, *, eta="0.001", beta=2, W0="[[1.0, 1.0], [1.0, 1.0]]", rest=""):
@@ -138,7 +134,7 @@ def text(signal, omega, *, eta="0.001", beta=2, W0="[[1.0, 1.0], [1.0, 1.0]]", r
     )
 
 
-def test_settings_shrink_to_round_numbers_one_at_a_time():
+def test_settings_shrink_to_round_numbers_one_at_a_time(simplest):
     signs = "[[1.0, -1.0], [-1.0, 1.0]]"
     found = simplest(satisfying(dim=2), lambda setting: setting.W0.matrix.min() < 0)
     assert repr(found) == text([4, 1], "1e-83", W0=signs)
@@ -146,7 +142,7 @@ def test_settings_shrink_to_round_numbers_one_at_a_time():
 
 
 @pytest.mark.full
-def test_more_settings_shrink_to_round_numbers():
+def test_more_settings_shrink_to_round_numbers(simplest):
     rest, one = ', edition="repaired", dynamics="flow"', "[[1.0, 0.0], [0.0, 1.0]]"
     expected = text([4, 1], "0.1", eta="0.01", beta="1, rho=1", W0=one, rest=rest)
     assert repr(simplest(satisfying("repaired", 2))) == expected
@@ -157,7 +153,7 @@ def test_more_settings_shrink_to_round_numbers():
     assert repr(simplest(violating("D.5", dim=2))) == text([2, 1], "1e-5")
 
 
-def test_a_strategy_of_dimensions_is_refused_when_drawn():
+def test_a_strategy_of_dimensions_is_refused_when_drawn(simplest):
     with pytest.raises(InvalidInput, match="No omega, eta or signal"):
         simplest(satisfying("corrected", st.just(2)))
 

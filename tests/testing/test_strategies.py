@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 import pytest
-from hypothesis import HealthCheck, Phase, find, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from swingby.errors import InvalidInput
@@ -15,7 +15,6 @@ from swingby.testing import initializations, satisfying, step_sizes, tasks, viol
 from swingby.theory.initial import Scaled, exact_pivots
 from swingby.theory.task import SIMTask
 from tests.forked import FULL
-from tests.testing.test_settings import SEARCH, simplest, smallest_pivot
 
 TASK = SIMTask([1, 3, 2], "1/10")
 
@@ -59,7 +58,7 @@ def test_free_directions(fixed, some, held):
     assert held.s in (1, 2)
 
 
-def test_tasks_shrink_to_whole_numbers():
+def test_tasks_shrink_to_whole_numbers(simplest):
     assert simplest(tasks(dim=2)) == SIMTask([1, 2])
     assert simplest(tasks(dim=2, ratio=(2, 3))) == SIMTask([1, "3/2"])
     found = simplest(tasks(dim=2), lambda task: task.sigma[0] > 0)
@@ -70,7 +69,7 @@ BETAS = (None, "1", "1.0000001", "3/2", "2", "7/3", "100", "1e9", "1e300")
 WIDE_TASK = SIMTask(range(1, 33))
 
 
-def check_matrix(data, task, kind, beta):
+def check_matrix(data, task, kind, beta, smallest_pivot):
     """Exactly semidefinite, with the pivots of its kind, and its entries in [1, beta]."""
     W0 = data.draw(initializations(task, kind, "3e-400", beta))
     assert isinstance(W0, Scaled)
@@ -87,17 +86,17 @@ def check_matrix(data, task, kind, beta):
 
 @pytest.mark.parametrize("kind", [None, "rank-deficient", "nearly degenerate"])
 @given(st.data(), tasks(dim=st.integers(1, 4)), st.sampled_from(BETAS))
-def test_initial_matrices_are_of_their_kind(kind, data, task, beta):
+def test_initial_matrices_are_of_their_kind(kind, smallest_pivot, data, task, beta):
     kind = kind if task.dim > 1 else None
     narrow = kind == "nearly degenerate" and beta in ("1", "1.0000001")
-    check_matrix(data, task, kind, 1 + Fraction(1, 4**14) if narrow else beta)
+    check_matrix(data, task, kind, 1 + Fraction(1, 4**14) if narrow else beta, smallest_pivot)
 
 
 @pytest.mark.parametrize("beta", [None, 100])
 @settings(max_examples=5, suppress_health_check=list(HealthCheck))
 @given(st.data())
-def test_nearly_degenerate_matrices_of_the_largest_size(beta, data):
-    check_matrix(data, WIDE_TASK, "nearly degenerate", beta)
+def test_nearly_degenerate_matrices_of_the_largest_size(beta, smallest_pivot, data):
+    check_matrix(data, WIDE_TASK, "nearly degenerate", beta, smallest_pivot)
 
 
 BOUNDED, ORDERED = initializations(TASK, omega=1, beta=2), tasks(dim=3, ratio=2)
@@ -110,8 +109,8 @@ REACHED = (
 
 
 @pytest.mark.parametrize("place", range(len(REACHED)))
-def test_what_some_draw_has(place):
-    find(*REACHED[place], settings=SEARCH)
+def test_what_some_draw_has(place, find_some):
+    find_some(*REACHED[place])
 
 
 @given(initializations(TASK, "gaussian", width=1), initializations(TASK, "uniform", "1/3"))
@@ -122,7 +121,7 @@ def test_gaussian_and_uniform_matrices(narrow, uniform):
     assert uniform.matrix.max() <= 3
 
 
-def test_initial_matrices_shrink_to_small_whole_numbers():
+def test_initial_matrices_shrink_to_small_whole_numbers(simplest):
     within = initializations(SIMTask([1, 2]), omega=1, beta=3)
     full_rank = simplest(within, lambda W0: min(exact_pivots(W0.matrix)) > Fraction(1, 2))
     assert full_rank.matrix.tolist() in ([[1, 1], [1, 2]], [[2, 1], [1, 1]], [[2, 1], [1, 2]])

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.integrate import quad, solve_ivp
 
-from swingby.theory.law.deep import TABLEAUX, Flow, deflate, followed, leading, packed, product
+from swingby.theory.law.deep_law import followed, leading
+from swingby.theory.law.layer_flow import TABLEAUX, LayerFlow, deflate, packed, product
 
 A = np.array([4.0, 2.0, 1.0])
 FAR = 1e12
@@ -33,7 +34,7 @@ def loss(layers, a):
 @pytest.mark.parametrize("widths", [(3, 3), (3, 4, 3), (3, 5, 4, 3), (3, 3, 6, 4, 3)])
 def test_the_field_is_the_negative_gradient_and_its_jacobian_the_hessian(widths):
     layers = gaussian(np.random.default_rng(3), widths, 0.5)
-    flow, y = Flow(layers, A, 0.0, 0), packed(layers)
+    flow, y = LayerFlow(layers, A, 0.0, 0), packed(layers)
     # The loss is a polynomial; a step of 1e-4 leaves 1e-8 of curvature of third order.
     steps = 1e-4 * np.eye(flow.size)
     slope = [(loss(flow.layers(y - s), A) - loss(flow.layers(y + s), A)) / 2e-4 for s in steps]
@@ -49,8 +50,8 @@ def test_a_step_of_gradient_descent_is_the_modified_flow_to_its_order(order):
     y = packed(layers)
 
     def defect(h):
-        flow = Flow(layers, A, h, order)
-        plain = Flow(layers, A, 0.0, 0)
+        flow = LayerFlow(layers, A, h, order)
+        plain = LayerFlow(layers, A, 0.0, 0)
         end = solve_ivp(flow, (0, h), y, method="DOP853", rtol=1e-13, atol=1e-15).y[:, -1]
         return np.linalg.norm(end - y - h * plain(0.0, y))
 
@@ -134,7 +135,7 @@ def test_greedy_elimination_is_wrong_at_every_scale(depth):
 def rate_of_powers(layers):
     """d/dt of sum sigma^-(1-2/L), by differences, and -(L - 2) tr[(I - W) A O]."""
     depth = len(layers)
-    flow, y = Flow(layers, A, 0.0, 0), packed(layers)
+    flow, y = LayerFlow(layers, A, 0.0, 0), packed(layers)
 
     def powers(y):
         return (np.linalg.svd(product(flow.layers(y)))[1] ** -(1 - 2 / depth)).sum()
@@ -182,7 +183,7 @@ def test_transients_fall_as_the_scale_to_one_less_the_ratio(depth, ratio):
 
     def peak(scale):
         layers = [scale * layer for layer in start]
-        flow = Flow(layers, a, 0.0, 0)
+        flow = LayerFlow(layers, a, 0.0, 0)
 
         def learned(t, y):
             return product(flow.layers(y))[0, 0] - 0.999

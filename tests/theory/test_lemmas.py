@@ -15,7 +15,8 @@ from swingby.simulate.run import simulate
 from swingby.testing import assert_lemmas
 from swingby.theory import lemmas
 from swingby.theory.initial import Scaled
-from swingby.theory.lemmas import Scale, one_layer_output
+from swingby.theory.lemmas import Scale
+from swingby.theory.one_layer import one_layer_output
 from swingby.theory.task import SIMTask
 from swingby.verify.check import check
 

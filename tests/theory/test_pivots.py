@@ -10,7 +10,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from swingby.theory.initial import Initial, Scaled, initial_matrix
-from swingby.theory.law.pivots import Given
+from swingby.theory.law.pivots import Starts
 from swingby.theory.law.stages import stage_law
 from swingby.theory.task import SIMTask
 
@@ -25,7 +25,7 @@ def start_of(matrix, name="gd", *, scale=1, signal=SIGNAL, eta=0.01):
 
 def alone(*arguments):
     """One instance, without the axis of instances."""
-    return Given(*(values[0] for values in Given.of(*arguments)))
+    return Starts(*(values[0] for values in Starts.of(*arguments)))
 
 
 def exact_ldl(matrix):

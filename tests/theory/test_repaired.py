@@ -13,7 +13,8 @@ import pytest
 import swingby
 from swingby.errors import InvalidInput
 from swingby.theory import numbers, repaired
-from swingby.theory.repaired import theorem_r, theorem_two
+from swingby.theory.repaired import theorem_g, theorem_r, theorem_two
+from swingby.theory.repaired.repaired_setting import RepairedSetting
 from swingby.theory.verdict import Verdict
 
 TWO, TENTH = Fraction(2), Fraction(1, 10)
@@ -25,9 +26,9 @@ def fractions(*values):
 
 def test_theorem_G_refuses_what_it_does_not_speak_of():
     with pytest.raises(InvalidInput, match="log_start"):
-        theorem_two.reach_by(1.0, -0.1, 0.0)
+        theorem_g.reach_by(1.0, -0.1, 0.0)
     with pytest.raises(InvalidInput, match="log_det"):
-        theorem_two.reach_by(1.0, -3.0, 0.1)
+        theorem_g.reach_by(1.0, -3.0, 0.1)
 
 
 def test_statements_print_and_have_no_assumption_on_eta():
@@ -88,7 +89,7 @@ def test_omega_below_the_float_range(signal):
 @pytest.mark.parametrize("large", [Fraction(11, 10), 2, 4, 30])
 def test_two_concepts_take_the_larger_bound(large):
     signal = fractions(large, 1)
-    setting = theorem_two.Setting(signal, TWO, TENTH)
+    setting = RepairedSetting(signal, TWO, TENTH)
     two, many = theorem_two.log_omega_0(setting), theorem_r.search(setting).log_omega_0
     found = repaired.largest_omega(signal, TWO, TENTH)
     assert float(mpmath.log(found)) == pytest.approx(float(max(two, many)), rel=1e-12)

@@ -18,15 +18,15 @@ from scipy.integrate import solve_ivp
 
 from swingby.errors import InvalidInput
 from swingby.theory.repaired import theorem_r, theorem_two
+from swingby.theory.repaired.repaired_setting import RepairedSetting
 from swingby.theory.repaired.theorem_r import certify, failing
-from swingby.theory.repaired.theorem_two import Setting
 from tests.forked import FULL
 
 TWO, TENTH = Fraction(2), Fraction(1, 10)
 
 
 def setting(*signal):
-    return Setting(tuple(map(Fraction, signal)), TWO, TENTH)
+    return RepairedSetting(tuple(map(Fraction, signal)), TWO, TENTH)
 
 
 # The certificate.
@@ -103,7 +103,7 @@ spreads = st.fractions(Fraction(1, 100), 1)
 @given(ratios=ratios, beta=st.fractions(Fraction(1, 2), 10), spread=spreads)
 def test_closed_form_is_certified_and_never_above_the_search(ratios, beta, spread):
     signal = tuple(itertools.accumulate([Fraction(3), *ratios], lambda x, y: x * y))
-    given_ = Setting(signal, beta, beta * spread)
+    given_ = RepairedSetting(signal, beta, beta * spread)
     closed = theorem_r.closed_form(given_)
     searched = theorem_r.search(given_)
     assert certify(given_, closed.log_omega_0, closed.witness)
@@ -136,7 +136,7 @@ def test_extreme_signals_have_a_certified_omega_0(signal):
 )
 def test_what_the_theorem_does_not_speak_of_is_refused(signal, beta, rho, name):
     with pytest.raises(InvalidInput, match=name):
-        Setting(tuple(map(Fraction, signal)), beta, rho)
+        RepairedSetting(tuple(map(Fraction, signal)), beta, rho)
 
 
 # Two concepts.
@@ -152,7 +152,7 @@ positive = st.fractions(Fraction(1, 1000), Fraction(1000))
     share=st.fractions(Fraction(1, 10**6), 1),
 )
 def test_omega_0_is_certified_and_cannot_be_raised(a, ratio, beta, share):
-    setting = Setting((a, a * ratio), beta, beta * max(share, Fraction(1, 10**6)))
+    setting = RepairedSetting((a, a * ratio), beta, beta * max(share, Fraction(1, 10**6)))
     found = theorem_two.log_omega_0(setting)
     with flint.ctx.workprec(256):
         assert theorem_two.certify(setting, found)
@@ -161,7 +161,7 @@ def test_omega_0_is_certified_and_cannot_be_raised(a, ratio, beta, share):
 
 
 def test_above_one_the_first_concept_waits_at_most_the_logarithm_of_beta_over_rho():
-    found = theorem_two.constants(Setting((TWO, Fraction(1)), TWO, TENTH), Fraction(-1))
+    found = theorem_two.constants(RepairedSetting((TWO, Fraction(1)), TWO, TENTH), Fraction(-1))
     assert found.E1 > 1
     assert float(found.extra) == pytest.approx(5 * math.log(20))
 
@@ -180,7 +180,7 @@ def test_peak_is_sharp_for_small_omega():
 
     solved = solve_ivp(flow, (0, 5), start, rtol=1e-10, atol=1e-13, max_step=0.01)
     highest = (np.log(np.abs(solved.y[2])) + solved.y[:2].sum(axis=0) / 2).max()
-    setting = Setting((Fraction(a), Fraction(b)), Fraction(beta), TENTH)
+    setting = RepairedSetting((Fraction(a), Fraction(b)), Fraction(beta), TENTH)
     bound = theorem_two.log_peak(setting, Fraction(L))
     assert bound - 1e-3 < highest <= bound + 1e-9
 
@@ -194,7 +194,7 @@ def test_bounds_grow_with_omega():
 
 
 def test_beta_equal_to_rho_leaves_nothing_off_the_diagonal():
-    setting = Setting(GOOD.signal, TWO, TWO)
+    setting = RepairedSetting(GOOD.signal, TWO, TWO)
     assert theorem_two.log_peak(setting, Fraction(-3)) == -math.inf
     assert math.exp(theorem_two.log_omega_0(setting)) == pytest.approx(1 / 4)
     assert theorem_two.constants(setting, Fraction(-3)).extra == 0
@@ -202,7 +202,7 @@ def test_beta_equal_to_rho_leaves_nothing_off_the_diagonal():
 
 @pytest.mark.parametrize("excess", [Fraction(1, 10**12), Fraction(1, 10**60)])
 def test_signals_that_almost_agree(excess):
-    found = theorem_two.log_omega_0(Setting((1 + excess, Fraction(1)), TWO, TENTH))
+    found = theorem_two.log_omega_0(RepairedSetting((1 + excess, Fraction(1)), TWO, TENTH))
     # r -> 1: E_1 = (beta/rho - 1) omega^(1-r) 0.8/0.2, set to 9/10.
     assert found * excess == pytest.approx(math.log(0.9 / 4 / 19), rel=1e-3)
 
@@ -213,4 +213,6 @@ def test_what_the_theorem_on_two_does_not_speak_of():
     with pytest.raises(InvalidInput, match="beta omega < theta"):
         theorem_two.time_bounds(GOOD, -Fraction(7, 10))
     with pytest.raises(InvalidInput, match="2048 bits"):
-        theorem_two.log_omega_0(Setting((1 + Fraction(1, 10**700), Fraction(1)), TWO, TENTH))
+        theorem_two.log_omega_0(
+            RepairedSetting((1 + Fraction(1, 10**700), Fraction(1)), TWO, TENTH)
+        )

@@ -22,11 +22,13 @@ from swingby.theory.assumptions import statements
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict
-from swingby.verify.check import certify_assumptions, check
-from swingby.verify.checking.box import interval
+from swingby.verify.certify_assumptions import certify_assumptions
+from swingby.verify.check import check
+from swingby.verify.checking.box import Box
+from swingby.verify.checking.certified import CertifiedAssumption, CertifiedAssumptions
 from swingby.verify.checking.evaluation import MARGIN_BITS
-from swingby.verify.checking.feasibility import Box, hull
-from swingby.verify.checking.report import CertifiedAssumption, CertifiedAssumptions
+from swingby.verify.checking.feasibility import hull
+from swingby.verify.checking.intervals import interval
 from tests.forked import FULL
 
 FOUR_ONE = SIMTask.from_signal([4, 1])

@@ -17,9 +17,10 @@ from swingby.theory import assumptions
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict
-from swingby.verify.check import certify_assumptions, check
+from swingby.verify.certify_assumptions import certify_assumptions
+from swingby.verify.check import check
 from swingby.verify.checking import evaluation, feasibility
-from swingby.verify.checking.feasibility import Problem
+from swingby.verify.checking.box import FeasibilityProblem
 from swingby.verify.predict import predict
 
 FOUR_ONE = SIMTask.from_signal([4, 1])
@@ -277,7 +278,7 @@ SETS = min(10_000, 25 * settings.default.max_examples)
 
 
 def problem(signal, omega, eta="1/100000", beta=1, power=1):
-    return Problem(
+    return FeasibilityProblem(
         tuple(Fraction(a) for a in signal), Fraction(omega), Fraction(eta), Fraction(beta), power
     )
 

@@ -16,7 +16,7 @@ from swingby.simulate.run import simulate
 from swingby.theory.initial import Initial, Scaled, initial_matrix
 from swingby.theory.law.stages import stage_law
 from swingby.theory.task import SIMTask
-from swingby.verify.compare import figure_settings
+from swingby.verify.paper_settings import figure_settings
 from swingby.verify.predict_swing import BatchSwing, predict_swing_batch
 from swingby.verify.schedule import curve_events
 from tests.forked import FULL, sample

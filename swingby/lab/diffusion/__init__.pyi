@@ -8,6 +8,7 @@ from swingby.lab.diffusion.course import directions as directions
 from swingby.lab.diffusion.course import learning_times as learning_times
 from swingby.lab.diffusion.course import linear_response as linear_response
 from swingby.lab.diffusion.course import responses as responses
+from swingby.lab.diffusion.course_training import train_course as train_course
 from swingby.lab.diffusion.judgement import Judgement as Judgement
 from swingby.lab.diffusion.judgement import figure_rows as figure_rows
 from swingby.lab.diffusion.judgement import judge as judge
@@ -24,12 +25,11 @@ from swingby.lab.diffusion.signals import measure as measure
 from swingby.lab.diffusion.study import Study as Study
 from swingby.lab.diffusion.study import recorded_study as recorded_study
 from swingby.lab.diffusion.study import run_study as run_study
-from swingby.lab.diffusion.train_course import train_course as train_course
 from swingby.lab.diffusion.unet import UNet as UNet
 from swingby.lab.diffusion.vdm import LinearSchedule as LinearSchedule
 from swingby.lab.diffusion.vdm import loss as loss
 from swingby.lab.diffusion.vdm import sample as sample
-from swingby.lab.diffusion.vectors.train_vectors import train_vectors as train_vectors
 from swingby.lab.diffusion.vectors.vector_comparison import compare_vectors as compare_vectors
 from swingby.lab.diffusion.vectors.vector_prediction import predict_vectors as predict_vectors
 from swingby.lab.diffusion.vectors.vector_setting import VectorSetting as VectorSetting
+from swingby.lab.diffusion.vectors.vector_training import train_vectors as train_vectors

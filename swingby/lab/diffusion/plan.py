@@ -21,7 +21,7 @@ from swingby.lab.diffusion.signals import RATES
 from swingby.lab.networks.loop import identity
 from swingby.lab.networks.setting import at_least_zero, instance, one_of, positive, put, several
 from swingby.theory import numbers
-from swingby.theory.reading import plain_toml, text_of
+from swingby.theory.input_files import plain_toml, text_of
 
 #: Raised whenever a plan means something else.
 PLAN_VERSION = 1

@@ -31,11 +31,12 @@ from swingby.lab.diffusion.course import HALF, Cell, Course, responses
 from swingby.lab.diffusion.plan import Plan, recorded_plan
 from swingby.lab.diffusion.preset import with_fields
 from swingby.lab.networks.setting import instance, put, several
-from swingby.report.files import sealed, unsealed, write_text
+from swingby.report.files import write_text
 from swingby.report.pictures import shown_figure, styled
 from swingby.report.progress import Progress
+from swingby.report.seals import sealed, unsealed
 from swingby.theory import numbers
-from swingby.theory.reading import json_of
+from swingby.theory.input_files import json_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -348,7 +349,7 @@ def _work(k: int, plan: Plan, cell: Cell, seed: int, root: Path, device: str) ->
     """One course, in a worker."""
     import torch
 
-    from swingby.lab.diffusion.train_course import train_course
+    from swingby.lab.diffusion.course_training import train_course
 
     place, preset = torch.device(device), plan.preset_of(cell)
     if place.type == "cuda" and preset.precision != "float32":
@@ -423,7 +424,7 @@ def circles_figure(
 
 def course_film(study: Study, folder: Path, cell: Cell, seed: int, frames: int = 13) -> Figure:
     """A film strip of one course of a study, from the folder in which it was trained."""
-    from swingby.lab.diffusion.train_course import identity_of, saved_images
+    from swingby.lab.diffusion.course_training import identity_of, saved_images
 
     name = identity_of(study.plan.preset_of(cell), cell, seed, study.plan.digest)
     images = saved_images(course_file(Path(folder), cell, seed), name)

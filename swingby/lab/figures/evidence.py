@@ -22,8 +22,10 @@ from swingby.errors import InvalidInput
 from swingby.lab.figures.figure import Tell
 from swingby.lab.networks.setting import some_of
 from swingby.report import Framed, Grid
-from swingby.report.files import hash_of, unsealed, writable, write_json
-from swingby.theory.reading import json_of
+from swingby.report.files import writable, write_json
+from swingby.report.seals import unsealed
+from swingby.report.source_hash import hash_of
+from swingby.theory.input_files import json_of
 from swingby.theory.verdict import Share, Verdict, all_hold, counted, judged, share_of, within_bar
 
 #: Runs of a cell of networks, and settings of a cell of diffusion models.
@@ -69,7 +71,7 @@ def _told(parts: Mapping[str, Any], tell: Tell) -> Iterator[tuple[str, Any]]:
 
 def map_rows(tell: Tell) -> Iterator[Row]:
     """The half-times of the iterated map against the stage law, in the settings of the figures."""
-    from swingby.verify.compare import paper_settings
+    from swingby.verify.paper_settings import paper_settings
 
     for title, setting in _told({one.title: one for one in paper_settings()}, tell):
         compared = setting.compare()
@@ -141,7 +143,7 @@ def deep_rows(tell: Tell) -> Iterator[Row]:
 def figure_rows(tell: Tell) -> Iterator[Row]:
     """The criteria of the paper's figures."""
     from swingby.lab.figures.make import all_figures, make_figures
-    from swingby.theory.law.compiled import folder
+    from swingby.theory.compiled_text import folder
 
     for name, figure in _told({f"Fig. {one.number}": one for one in all_figures()}, tell):
         seeds = {one.name: int(one.parameters.get("seeds", 1)) for one in figure.editions}

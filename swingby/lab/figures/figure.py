@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import swingby
-from swingby.report.files import hash_of
+from swingby.report.source_hash import hash_of
 from swingby.theory.verdict import Verdict, yes
 
 if TYPE_CHECKING:

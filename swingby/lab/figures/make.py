@@ -22,17 +22,10 @@ import swingby
 from swingby.errors import InvalidInput
 from swingby.lab.figures.figure import EDITIONS, Data, Edition, Figure
 from swingby.lab.figures.figures_result import FiguresResult, Made, Problem
-from swingby.report.files import (
-    BROKEN,
-    json_text,
-    unsealed,
-    whole,
-    writable,
-    write_arrays,
-    write_json,
-)
+from swingby.report.files import BROKEN, json_text, whole, writable, write_arrays, write_json
 from swingby.report.progress import PartProgress
-from swingby.theory.reading import read_sealed, text_of
+from swingby.report.seals import unsealed
+from swingby.theory.input_files import read_sealed, text_of
 
 #: Raised when the layout of the files changes.
 FORMAT = "swingby figure 2"

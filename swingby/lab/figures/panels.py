@@ -16,7 +16,8 @@ import numpy as np
 
 from swingby.lab.figures.criteria import cut, legs
 from swingby.lab.figures.figure import Data
-from swingby.report.pictures import COLORS, DASHES, PAGE, entry_label, titled
+from swingby.report.entry_pictures import entry_label
+from swingby.report.pictures import COLORS, DASHES, PAGE, titled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,7 +14,7 @@ import numpy as np
 
 from swingby.lab.figures.figure import Edition, Tell
 from swingby.theory import numbers
-from swingby.verify.compare import Setting, figure_settings
+from swingby.verify.paper_settings import PaperSetting, figure_settings
 
 if TYPE_CHECKING:
     from swingby.simulate.trajectory import Run
@@ -34,7 +34,7 @@ def editions(figure: str) -> tuple[Edition, ...]:
     return tuple(_edition(setting_of(figure, name), name) for name in RATES)
 
 
-def setting_of(figure: str, edition: str, rates: str = "", dynamics: str = "euler") -> Setting:
+def setting_of(figure: str, edition: str, rates: str = "", dynamics: str = "euler") -> PaperSetting:
     """A setting of the paper; its rates are those of the edition if no others are asked for."""
     wanted = rates or RATES[edition]
     return next(
@@ -45,7 +45,7 @@ def setting_of(figure: str, edition: str, rates: str = "", dynamics: str = "eule
     )
 
 
-def _edition(setting: Setting, name: str) -> Edition:
+def _edition(setting: PaperSetting, name: str) -> Edition:
     task = setting.task
     parameters = {
         "figure": setting.figure,
@@ -74,13 +74,13 @@ def _listed(values: Any) -> str:
     return ", ".join(numbers.scientific(value) for value in values)
 
 
-def setting_in(parameters: Mapping[str, Any], **other: str) -> Setting:
+def setting_in(parameters: Mapping[str, Any], **other: str) -> PaperSetting:
     """The setting of an edition, or the same with other rates or dynamics, for a control run."""
     asked = {name: parameters[name] for name in ("figure", "edition", "rates", "dynamics")}
     return setting_of(**asked | other)
 
 
-def run_of(setting: Setting, **changes: Any) -> Run:
+def run_of(setting: PaperSetting, **changes: Any) -> Run:
     """One run of a setting, every step recorded; `changes`: of the arguments of simulate()."""
     from swingby.simulate.run import simulate
 
@@ -120,7 +120,7 @@ def theory_data(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     }
 
 
-def control(setting: Setting) -> dict[str, Any]:
+def control(setting: PaperSetting) -> dict[str, Any]:
     """The events of another run, for the reasons of verdicts."""
     events = events_of(run_of(setting, record="none"))
     return {"rates": setting.rates, "dynamics": setting.dynamics, **events}

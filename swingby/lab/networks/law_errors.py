@@ -37,7 +37,7 @@ from swingby.lab.networks.training import train
 from swingby.lab.networks.training_run import TrainingRun
 from swingby.simulate.outcome import first_reach
 from swingby.theory import numbers
-from swingby.theory.lemmas import one_layer_output
+from swingby.theory.one_layer import one_layer_output
 from swingby.theory.task import SIMTask
 from swingby.verify.predict import predict
 from swingby.verify.predict_batch import BatchSchedule, predict_batch

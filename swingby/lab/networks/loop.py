@@ -22,7 +22,8 @@ from typing import Any, NamedTuple, Protocol, Self
 
 import swingby
 from swingby.errors import InvalidInput, MissingExtra
-from swingby.report.files import sealed, unsealed, whole
+from swingby.report.files import whole
+from swingby.report.seals import sealed, unsealed
 
 
 class Stateful(Protocol):

@@ -20,7 +20,7 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.lab.networks.setting import Floats, Integers, Samples, Setting
 from swingby.theory import numbers
-from swingby.theory.reading import MOST_BYTES, read_arrays, text_of
+from swingby.theory.input_files import MOST_BYTES, read_arrays, text_of
 from swingby.theory.task import SIMTask
 
 #: Independent sources of randomness of a run.

@@ -45,7 +45,7 @@ from swingby.report.number_text import counted
 from swingby.report.progress import Progress
 from swingby.simulate.on_torch import usable_device
 from swingby.theory import numbers
-from swingby.theory.reading import read_arrays
+from swingby.theory.input_files import read_arrays
 
 #: Entries of a hidden layer on the batches of networks that are trained together on the CPU, so
 #: that they stay in its caches; half the time per network at d = 64, measured.
@@ -65,7 +65,7 @@ _STACKED = attrgetter(
 )
 GRADIENTS = ("auto", "written", "autograd")
 #: What a run computes is named by the code of these.
-_PARTS = ("setting", "data", "model", "loop", "recorder", "run")
+_PARTS = ("setting", "samples", "model", "loop", "recorder", "training")
 _CODE = tuple(f"{__package__}.{one}" for one in _PARTS)
 
 

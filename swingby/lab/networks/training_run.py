@@ -17,7 +17,7 @@ from swingby.report import Framed, Grid
 from swingby.report.files import BROKEN, storable, write_arrays
 from swingby.report.number_text import counted
 from swingby.simulate.outcome import Extremum, turning_points
-from swingby.theory import numbers, reading
+from swingby.theory import input_files, numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -263,7 +263,7 @@ class TrainingRun(Framed, numbers.ReadOnly):
     def load(cls, path: str | Path) -> TrainingRun:
         """Read what :meth:`save` wrote; InvalidInput for anything else."""
         what = "a file of TrainingRun.save, or of swingby train --out FILE.npz"
-        header, held = reading.read_sealed(path, "path", what)
+        header, held = input_files.read_sealed(path, "path", what)
         try:
             if header["format"] != FORMAT:
                 raise ValueError(f"format {header['format']}")

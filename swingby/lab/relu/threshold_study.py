@@ -24,9 +24,10 @@ from swingby.lab.relu.data_report import FAMILIES
 from swingby.lab.relu.geometry import Floats
 from swingby.lab.relu.runs import BINS, CLOSE, MOST, SIGMA, Cell, cells, close, measure
 from swingby.report import Drawn, Grid
-from swingby.report.files import unsealed, write_json
+from swingby.report.files import write_json
+from swingby.report.seals import unsealed
 from swingby.theory import numbers
-from swingby.theory.reading import json_of
+from swingby.theory.input_files import json_of
 from swingby.theory.verdict import Share, counted, inside, judged, share_of
 
 Tell = Callable[[float, str], None]
@@ -153,7 +154,7 @@ def _measured(
 
 def _code() -> str:
     """A hash of the code that measures."""
-    from swingby.report.files import hash_of
+    from swingby.report.source_hash import hash_of
 
     names = ("geometry", "paths", "network", "data", "concepts", "runs")
     return hash_of(*(Path(__file__).with_name(f"{name}.py") for name in names), words=False)

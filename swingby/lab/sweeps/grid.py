@@ -24,7 +24,7 @@ from swingby.lab.sweeps.point import Point
 from swingby.simulate.initialization import LARGEST_WIDTH
 from swingby.theory import numbers
 from swingby.theory.growth import require_dynamics
-from swingby.theory.reading import plain_toml, text_of
+from swingby.theory.input_files import plain_toml, text_of
 from swingby.theory.task import LARGEST_DIMENSION, SIMTask
 
 #: What stands for "as many columns as concepts" on the axis `width`.

@@ -24,7 +24,7 @@ import swingby
 from swingby.errors import InvalidInput
 from swingby.lab.sweeps.point import MEASURE_VERSION, Point, canonical
 from swingby.report.files import whole
-from swingby.theory.reading import opened, read_arrays
+from swingby.theory.input_files import opened, read_arrays
 
 #: Raised when the tables change.
 FORMAT = 2

@@ -20,7 +20,9 @@ import sympy
 
 from swingby.proofs.language.claim import Claim
 from swingby.proofs.prover.evidence import Judged, Witness
-from swingby.report.files import BROKEN, PACKAGE, hash_of, plain, sealed, unsealed, write_text
+from swingby.report.files import BROKEN, plain_values, write_text
+from swingby.report.seals import sealed, unsealed
+from swingby.report.source_hash import PACKAGE, hash_of
 from swingby.theory.verdict import Finding
 
 #: Fields of a claim that no prover reads: words for people, and the repair, a statement of its own.
@@ -96,7 +98,7 @@ def store(claim: Claim, judged: Judged, seconds: float) -> bool:
     """Keep a verdict; False where the folder cannot be written, which is no error."""
     name = key(claim)
     kept = {"key": name, "id": claim.id, "edition": claim.edition, "seconds": round(seconds, 3)}
-    text = json.dumps(sealed(kept | {"judged": plain(judged)}), indent=1, ensure_ascii=False)
+    text = json.dumps(sealed(kept | {"judged": plain_values(judged)}), indent=1, ensure_ascii=False)
     try:
         folder().mkdir(parents=True, exist_ok=True)
         write_text(folder() / f"{name}.json", text)

@@ -30,7 +30,7 @@ from swingby.proofs.language.claim_text import source_text, statement_line
 from swingby.proofs.language.claims import find
 from swingby.proofs.prover.evidence import TAUTOLOGY
 from swingby.report import Drawn, Grid
-from swingby.report.files import plain, write_text
+from swingby.report.files import plain_values, write_text
 from swingby.report.markup import html_cell, latex_text, markdown_table, markdown_text
 from swingby.report.number_text import counted
 from swingby.report.pictures import Size, drawn, legend_above, new_figure, save_figure
@@ -156,7 +156,7 @@ class Ledger(Sequence[Record], Drawn):
                 return ", ".join(f"{letter}={number}" for letter, number in value.values.items())
             if name == "repair":
                 return str(value.verdict)
-            return ", ".join(value) if isinstance(value, tuple) else plain(value)
+            return ", ".join(value) if isinstance(value, tuple) else plain_values(value)
 
         rows = [[cell(record, name) for name in COLUMNS] for record in self]
         return pandas.DataFrame(rows, columns=list(COLUMNS))

@@ -23,10 +23,10 @@ from swingby.proofs.language.claim_text import (
 from swingby.proofs.language.formula_printer import as_read, symbol_text
 from swingby.proofs.prover.evidence import Judged, Witness
 from swingby.report import Shown
-from swingby.report.files import plain
+from swingby.report.files import plain_values
+from swingby.report.lines import USUAL, line_width, lines_text, wrapped
 from swingby.report.markup import html_text, markdown_text
 from swingby.report.number_text import short
-from swingby.report.tables import USUAL, line_width, lines_text, wrapped
 from swingby.theory.verdict import Finding
 
 #: The text that the ledger is about.
@@ -135,7 +135,9 @@ class Record(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
-        known = {name: plain(part) for name, part in vars(self).items() if name not in _NOT_PLAIN}
+        known = {
+            name: plain_values(part) for name, part in vars(self).items() if name not in _NOT_PLAIN
+        }
         return known | {
             "conclusion": statement_line(self.statement),
             "statement": to_text(self.statement),

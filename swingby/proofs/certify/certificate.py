@@ -21,7 +21,7 @@ from swingby.proofs.checkers.replay import KEYS, canonical, compare, rational, r
 from swingby.report import Drawn, Grid
 from swingby.report.files import json_text, write_text
 from swingby.theory import numbers
-from swingby.theory.reading import text_of
+from swingby.theory.input_files import text_of
 
 if TYPE_CHECKING:
     from swingby.simulate.trajectory import Run

@@ -40,7 +40,7 @@ from swingby.proofs.certify.enclosure import (
     enclose,
 )
 from swingby.proofs.certify.events import LEVELS, Doubt, Watch, neighbourhood, squared_distance
-from swingby.theory import budget, numbers
+from swingby.theory import budget, numbers, search_time
 from swingby.theory.balls import precision
 from swingby.theory.growth import require_dynamics
 from swingby.theory.initial import (
@@ -137,7 +137,7 @@ def certify(
         raise InvalidInput("progress", progress, "must be callable")
     given = read_given(task, W0, eta, dynamics, steps)
     seconds = given.last * (SECONDS_A_STEP + SECONDS_A_PRODUCT * len(given.signal) ** 3)
-    if seconds > A_YEAR and math.isinf(budget.left()):
+    if seconds > A_YEAR and math.isinf(search_time.seconds_left()):
         raise InvalidInput("steps", given.last, "must be fewer: these take more than a year")
     budget.expect("the certificate", seconds, partial=True)
     tell = _now_and_then(progress)

@@ -14,7 +14,7 @@ from swingby.proofs.prover.trajectories import instances
 from swingby.proofs.prover.trajectories.instances import Matrix, TrajectoryInstance, pivot_share
 from swingby.theory.balls import precision
 from swingby.verify.checking import feasibility
-from swingby.verify.checking.feasibility import Problem
+from swingby.verify.checking.box import FeasibilityProblem
 
 #: D.2 admits eta up to 1/(180 max a).
 LEAST_STEPS = 9 * feasibility.K
@@ -59,11 +59,13 @@ class Draft:
         return "nearly degenerate" if nearly else "full rank"
 
     @property
-    def problem(self) -> Problem:
+    def problem(self) -> FeasibilityProblem:
         """The numbers of the feasibility question."""
         largest = max(abs(entry) for row in self.matrix for entry in row)
         omega = Fraction(1, 10**self.decades) * self.smallest
-        return Problem(self.signal, omega, Fraction(1, self.inverse_eta), largest / self.smallest)
+        return FeasibilityProblem(
+            self.signal, omega, Fraction(1, self.inverse_eta), largest / self.smallest
+        )
 
     def instance(self) -> TrajectoryInstance | None:
         """The instance, if D.1 to D.5 certainly hold with round constants."""

@@ -20,10 +20,10 @@ from swingby.proofs.prover.evidence import Judged, Witness
 from swingby.proofs.prover.prove import is_scalar, judge
 from swingby.proofs.prover.scalar.scalar_claims import judge_scalar
 from swingby.report import Shown
-from swingby.report.files import plain
+from swingby.report.files import plain_values
+from swingby.report.lines import USUAL, line_width, lines_text, wrapped
 from swingby.report.markup import html_text
 from swingby.report.number_text import counted
-from swingby.report.tables import USUAL, line_width, lines_text, wrapped
 from swingby.theory import numbers
 from swingby.theory.growth import require_dynamics
 from swingby.theory.verdict import Finding
@@ -139,7 +139,7 @@ class Hunt(Shown):
         shown = {name: part for name, part in vars(self).items() if name not in ("again", "parts")}
         parts = [part.to_dict() for part in self.parts]
         seconds = round(self.seconds, 3)
-        return {**plain(shown), "found": self.found, "seconds": seconds, "parts": parts}
+        return {**plain_values(shown), "found": self.found, "seconds": seconds, "parts": parts}
 
 
 def _title(hunt: Hunt) -> str:

@@ -35,7 +35,7 @@ from swingby.proofs.language.formula_parser import (
     relations,
     values,
 )
-from swingby.theory.reading import text_of
+from swingby.theory.input_files import text_of
 
 #: Keywords of the fields of a line; "repair" holds fields of its own.
 FIELDS = (

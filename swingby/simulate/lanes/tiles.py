@@ -16,8 +16,8 @@ from swingby.simulate.jump import LEARNED, NEGLIGIBLE, STALLED
 from swingby.simulate.lanes.fleet import AT_REST, TINY, Fleet, rows
 from swingby.simulate.state import LARGE, PIVOT_ROUNDING, places
 from swingby.simulate.steps import HEADER, LANES, change, entries
+from swingby.theory.compiled_text import aligned, load
 from swingby.theory.growth import DYNAMICS
-from swingby.theory.law.compiled import aligned, load
 from swingby.theory.numbers import Booleans, Floats, Integers
 
 #: Blocks of all tiles in one call of compiled code: about a tenth of a second.

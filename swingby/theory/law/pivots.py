@@ -20,7 +20,7 @@ import numpy as np
 
 from swingby.theory.growth import DYNAMICS, growth_rates
 from swingby.theory.initial import Initial, exact_pivots
-from swingby.theory.law.coordinates import make_flow
+from swingby.theory.law.modified_flow import make_flow
 from swingby.theory.law.walk import (
     ACTIVE,
     ALLOWED,
@@ -49,7 +49,7 @@ MANY_ROUNDINGS = 1e5
 LEAST_ALLOWED, LARGEST_ALLOWED = 1e-11, 1e-5
 
 
-class Given(NamedTuple):
+class Starts(NamedTuple):
     """n instances at their starts; n is the first axis of every array.
 
     `signal`, `levels` (n, d): by concept: a, and w_kk(0).
@@ -80,7 +80,7 @@ class Given(NamedTuple):
     steps: Any
 
     @classmethod
-    def of(cls, signal: Floats, initial: Initial, eta: float, dynamics: str) -> Given:
+    def of(cls, signal: Floats, initial: Initial, eta: float, dynamics: str) -> Starts:
         """One instance; from U(0) its pivots are more certain than from W(0)."""
         pivots = None
         if initial.factor is not None:
@@ -88,9 +88,9 @@ class Given(NamedTuple):
         step, log_scale = np.array([eta]), np.array([initial.log_scale])
         return prepare(signal[None], initial.matrix[None], step, log_scale, dynamics, pivots)
 
-    def some(self, which: Any) -> Given:
+    def some(self, which: Any) -> Starts:
         """Those of some instances, which may come more than once."""
-        return Given(*(values[which] for values in self))
+        return Starts(*(values[which] for values in self))
 
     def by_concept(self, values: Any) -> Any:
         """From the order of elimination to the user's order."""
@@ -98,7 +98,7 @@ class Given(NamedTuple):
 
 
 class _Pivots(NamedTuple):
-    """An elimination, with `order`, `sign`, `roundings` and `unresolved` as in :class:`Given`.
+    """An elimination, with `order`, `sign`, `roundings` and `unresolved` as in :class:`Starts`.
 
     pivots (n, d), lower (n, d, d): of W(0) with rows and columns over `size` (n, d); L is unit
     lower triangular.
@@ -120,7 +120,7 @@ def prepare(
     log_scale: Floats,
     dynamics: str,
     pivots: _Pivots | None = None,
-) -> Given:
+) -> Starts:
     """Factorize n matrices exp(log_scale) W0, unless their first pivots are known."""
     n, d = signal.shape
     start = matrix = (W0 + W0.swapaxes(1, 2)) / 2
@@ -150,7 +150,7 @@ def prepare(
     reach = eta * signal.max(axis=1) * np.maximum(1.0, largest)
     levels = start.diagonal(axis1=1, axis2=2) * scale[:, None]
     by_pivot = order, sign, np.where(sign != 0, logs, -np.inf), roundings, logs, V
-    return Given(signal, levels, start, log_scale, eta, reach, *by_pivot, unresolved, steps)
+    return Starts(signal, levels, start, log_scale, eta, reach, *by_pivot, unresolved, steps)
 
 
 def _by_concept(order: Any, values: Any) -> Any:
@@ -282,7 +282,7 @@ def allowed_errors(signal: Any, eta: Any, share: Any) -> Any:
     return np.clip(share * rate, LEAST_ALLOWED, LARGEST_ALLOWED)
 
 
-def lanes_of(given: Given, dynamics: str, orders: Any, share: Any, *, whole: Any = 0.0) -> Walk:
+def lanes_of(given: Starts, dynamics: str, orders: Any, share: Any, *, whole: Any = 0.0) -> Walk:
     """Lanes at their starts, not looked at yet, each to its order in the step size."""
     a = np.take_along_axis(given.signal, given.order, axis=1).T
     d, n = a.shape

@@ -1,7 +1,7 @@
 r"""The stage law: when each w_kk reaches 1/2, and W(t) in between.
 
-The steps follow the modified flow (:mod:`swingby.theory.law.coordinates`). It is integrated to two
-orders in the step size; their difference is the error bar of what is left out, to which the
+The steps follow the modified flow (:mod:`swingby.theory.law.modified_flow`). It is integrated to
+two orders in the step size; their difference is the error bar of what is left out, to which the
 tolerance of the integration and the rounding of W(0) are added. Nothing is fitted. The law is ours,
 not the paper's; its accuracy is measured in ``benchmarks/accuracy.py``.
 
@@ -23,14 +23,15 @@ import numpy as np
 from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS
 from swingby.theory.initial import Initial
-from swingby.theory.law.coordinates import Flow, attempt
+from swingby.theory.law.modified_flow import FieldConstants
 from swingby.theory.law.pivots import (
-    Given,
+    Starts,
     allowed_errors,
     closed_law,
     lanes_of,
     prepare,
 )
+from swingby.theory.law.runge_kutta import attempt
 from swingby.theory.law.walk import (
     ACTIVE,
     ATTEMPTS,
@@ -73,7 +74,7 @@ INSTANCES, MOMENTS = 1024, 4096
 SURE, DRIFTS, UNRESOLVED, PASSES, TURNS, AFTER, TURNING, GIVEN_UP = range(8)
 
 
-class End(NamedTuple):
+class LaneEnds(NamedTuple):
     """The ends of lanes of one order, n first: times in steps, the rest as in ``walk.Walk``."""
 
     crossing: Floats
@@ -83,7 +84,7 @@ class End(NamedTuple):
     last: Floats
 
     @classmethod
-    def of(cls, walk: Walk, eta: Floats, lanes: slice = slice(None)) -> End:
+    def of(cls, walk: Walk, eta: Floats, lanes: slice = slice(None)) -> LaneEnds:
         """Those of some lanes of a walk, with their step sizes."""
         places, numbers = walk.places[..., lanes], walk.numbers[:, lanes]
         return cls(
@@ -95,7 +96,7 @@ class End(NamedTuple):
         )
 
 
-class Verdict(NamedTuple):
+class StageVerdict(NamedTuple):
     """The law of n instances, by concept and, the last three, by instance.
 
     doubt: a reason above, or SURE; coarse: whether the step size is out of range; the rest as in
@@ -118,15 +119,15 @@ class Verdict(NamedTuple):
 
 
 def decide(
-    given: Given,
-    end: End,
-    late: End,
+    given: Starts,
+    end: LaneEnds,
+    late: LaneEnds,
     share: float | Floats,
     dynamics: str,
     *,
     tolerances: float = TOLERANCES,
     mapped: bool = False,
-) -> Verdict:
+) -> StageVerdict:
     """Out of lanes of the highest order and of that below, which differ by the error.
 
     share, tolerances: of the integration, and how many of them half-times are wrong by; mapped:
@@ -188,10 +189,10 @@ def decide(
     lost = -np.maximum(np.abs(part), 2.0**-53)
     part = np.where(np.isfinite(blow_up)[:, None] & trapped, lost, part)
     blow_up = np.asarray(np.round(blow_up), dtype=np.float64)
-    return Verdict(crossing, error, trapped, part, doubt, coarse, blow_up, blow_up_error)
+    return StageVerdict(crossing, error, trapped, part, doubt, coarse, blow_up, blow_up_error)
 
 
-def _turns(given: Given, trapped: Booleans) -> tuple[Booleans, Booleans]:
+def _turns(given: Starts, trapped: Booleans) -> tuple[Booleans, Booleans]:
     """Whether one without component may be turned into, and which concept may turn into such.
 
     Pairs (k, j): k has no component, j of smaller signal has one, in the same block of W(0).
@@ -206,14 +207,14 @@ def _turns(given: Given, trapped: Booleans) -> tuple[Booleans, Booleans]:
 
 
 def verdict_of(
-    given: Given, ends: Sequence[End], dynamics: str, follow: Callable[[Walk], None]
-) -> Verdict:
+    given: Starts, ends: Sequence[LaneEnds], dynamics: str, follow: Callable[[Walk], None]
+) -> StageVerdict:
     """The law of n instances out of the ends of their lanes in every order that is walked."""
     verdict = decide(given, ends[0], ends[-1], TOLERANCE, dynamics)
     return verdict if DYNAMICS[dynamics].keeps_psd else _settle(given, verdict, follow)
 
 
-def _settle(given: Given, verdict: Verdict, follow: Callable[[Walk], None]) -> Verdict:
+def _settle(given: Starts, verdict: StageVerdict, follow: Callable[[Walk], None]) -> StageVerdict:
     """What the map of (D.2) itself decides where its modified flow is not close enough.
 
     Where the drift nearly cancels a pivot, what is left after it magnifies whatever an expansion
@@ -232,7 +233,7 @@ def _settle(given: Given, verdict: Verdict, follow: Callable[[Walk], None]) -> V
     part = given.some(some)
     walk = lanes_of(part, "euler", np.zeros(len(some)), TOLERANCE)
     follow(walk)
-    end = End.of(walk, part.eta)
+    end = LaneEnds.of(walk, part.eta)
     exact = decide(part, end, end, TOLERANCE, "euler", mapped=True)
     done = (exact.doubt != GIVEN_UP).all(axis=1)
     for values, new in zip(verdict, exact, strict=True):
@@ -240,7 +241,7 @@ def _settle(given: Given, verdict: Verdict, follow: Callable[[Walk], None]) -> V
     return verdict
 
 
-def most_mapped(given: Given) -> Floats:
+def most_mapped(given: Starts) -> Floats:
     """Steps of (D.2) that :func:`swingby.theory.law.walk.run_map` follows, at most."""
     fastest = np.log1p(2 * given.eta * given.signal.max(axis=1))
     size = np.log(np.abs(given.matrix).max(axis=(1, 2))) + given.log_scale
@@ -250,7 +251,7 @@ def most_mapped(given: Given) -> Floats:
 
 def stage_laws(
     signal: Floats, W0: Floats, eta: Floats, log_scale: Floats, dynamics: str, *, full: bool = True
-) -> Verdict:
+) -> StageVerdict:
     """The law of n instances exp(log_scale) W0, side by side in compiled lanes.
 
     Where not `full`, that of the closed law, without the overlap of the stages.
@@ -261,10 +262,10 @@ def stage_laws(
             some = slice(first, first + INSTANCES)
             given = prepare(signal[some], W0[some], eta[some], log_scale[some], dynamics)
             parts.append(_walked(given, dynamics) if full else _closed(given, dynamics))
-    return Verdict(*(np.concatenate(field) for field in zip(*parts, strict=True)))
+    return StageVerdict(*(np.concatenate(field) for field in zip(*parts, strict=True)))
 
 
-def _walked(given: Given, dynamics: str) -> Verdict:
+def _walked(given: Starts, dynamics: str) -> StageVerdict:
     # numba takes 0.4 s to import, so only a call pays for it.
     from swingby.theory.law.walk_lanes import follow_all, walk_all
 
@@ -272,20 +273,20 @@ def _walked(given: Given, dynamics: str) -> Verdict:
     for order in DYNAMICS[dynamics].orders:
         walk = lanes_of(given, dynamics, np.full(len(given.eta), order), TOLERANCE)
         walk_all(walk, dynamics, order)
-        ends.append(End.of(walk, given.eta))
+        ends.append(LaneEnds.of(walk, given.eta))
     return verdict_of(given, ends, dynamics, follow_all)
 
 
-def _closed(given: Given, dynamics: str) -> Verdict:
+def _closed(given: Starts, dynamics: str) -> StageVerdict:
     crossing = closed_law(given.signal, given.matrix, given.log_scale, given.eta, dynamics)
     lost = np.isnan(crossing) | given.by_concept(given.sign <= 0)
     never = np.full(len(crossing), np.inf)
     nowhere = np.full(crossing.shape, -np.inf)
-    end = End(np.where(lost, np.nan, crossing), nowhere, lost, never, never)
+    end = LaneEnds(np.where(lost, np.nan, crossing), nowhere, lost, never, never)
     return decide(given, end, end, 0.0, dynamics, tolerances=0.0)
 
 
-class Path(NamedTuple):
+class WalkedSteps(NamedTuple):
     """The steps of all lanes, m rows by instance and time: see ``lanes.walk_all``."""
 
     instance: Integers
@@ -295,7 +296,9 @@ class Path(NamedTuple):
     forms: Floats
 
 
-def paths(given: Given, share: Floats, least: Floats, dynamics: str) -> tuple[Verdict, list[Path]]:
+def paths(
+    given: Starts, share: Floats, least: Floats, dynamics: str
+) -> tuple[StageVerdict, list[WalkedSteps]]:
     """Walk n instances until W is at rest to within `least`, in every order that is walked."""
     from swingby.theory.law.walk_lanes import walk_all
 
@@ -310,8 +313,8 @@ def paths(given: Given, share: Floats, least: Floats, dynamics: str) -> tuple[Ve
         first = np.argsort(steps[:, 0], kind="stable")
         steps, forms = steps[first], forms[first]
         whole = (steps[:, 0].astype(np.int64), steps[:, 3:].astype(np.int64))
-        found.append(Path(whole[0], steps[:, 1], steps[:, 2], whole[1], forms))
-        ends.append(End.of(walk, given.eta))
+        found.append(WalkedSteps(whole[0], steps[:, 1], steps[:, 2], whole[1], forms))
+        ends.append(LaneEnds.of(walk, given.eta))
     return decide(given, ends[0], ends[-1], share, dynamics), found
 
 
@@ -352,7 +355,7 @@ class Stages(numbers.ReadOnly):
     blow_up_error: float
     share: Floats
     warnings: tuple[str, ...]
-    start: Given = field(repr=False)
+    start: Starts = field(repr=False)
 
     @property
     def log_pivots(self) -> Floats:
@@ -387,14 +390,14 @@ def stage_law(task: SIMTask, initial: Initial, eta: Fraction, dynamics: str) -> 
     `initial`: W(0), at any scale. `eta`: step size in the clock of (D.2). `dynamics` in {"euler",
     "gd", "flow"}.
     """
-    given = Given.of(task.signal, initial, float(eta), dynamics)
+    given = Starts.of(task.signal, initial, float(eta), dynamics)
     # One lane for each order in the step size.
     orders = np.array(DYNAMICS[dynamics].orders)
     walk = lanes_of(given.some(0 * orders), dynamics, orders, TOLERANCE)
     begin(walk, dynamics)
     while walk.numbers[ACTIVE].any():
         advance(walk, dynamics)
-    ends = [End.of(walk, given.eta, lane) for lane in (slice(1), slice(-1, None))]
+    ends = [LaneEnds.of(walk, given.eta, lane) for lane in (slice(1), slice(-1, None))]
     verdict = verdict_of(given, ends, dynamics, follow_all)
     by_concept = ("crossing", "error", "trapped", "undecided", "share")
     return Stages(
@@ -427,7 +430,7 @@ _REASONS = {
 }
 
 
-def _warnings(given: Given, verdict: Verdict) -> tuple[str, ...]:
+def _warnings(given: Starts, verdict: StageVerdict) -> tuple[str, ...]:
     """Where the law of one instance is undecided or out of range, in words."""
     found = []
     sign, roundings = (given.by_concept(x)[0] for x in (given.sign, given.roundings))
@@ -465,7 +468,7 @@ class Curve:
     speed: Floats
     free: Floats
     concept: Integers
-    flow: Flow
+    flow: FieldConstants
     runs_away: bool
 
     def evaluate(self, times: Floats) -> Floats:
@@ -480,7 +483,7 @@ class Curve:
     def _evaluate(self, times: Floats) -> Floats:
         place = np.clip(np.searchsorted(self.times, times, side="right") - 1, 0, None)
         ahead = np.where(times > self.times[-1], 0.0, times - self.times[place])
-        flow = Flow(*(values[..., place] for values in self.flow))
+        flow = FieldConstants(*(values[..., place] for values in self.flow))
         given = (self.y[..., place], self.speed[..., place], ahead, self.free[..., place], flow)
         y, _ = attempt(*given, self.dynamics)
         V, root = y[:, 2:], np.exp(y[:, 0] / 2)
@@ -507,7 +510,9 @@ def trace(walk: Walk, dynamics: str) -> Curve:
     )
     end = walk.numbers[:, 0]
     far = bool(np.isfinite(end[BLOW_UP]) or end[ATTEMPTS] > MOST_ATTEMPTS)
-    return Curve(dynamics, time[0], y, speed, free, concept.astype(np.int64), Flow(*flow), far)
+    return Curve(
+        dynamics, time[0], y, speed, free, concept.astype(np.int64), FieldConstants(*flow), far
+    )
 
 
 def _state(walk: Walk) -> tuple[Any, ...]:

@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 
 from swingby.theory.law import coordinates
-from swingby.theory.law.coordinates import FIELDS, Flow
+from swingby.theory.law.modified_flow import FIELDS, FieldConstants
 
 #: Instructions: what is done with registers `a` and `b`. A vector is a matrix of equal rows.
-ADD, MULTIPLY, DOT, DOT_TURNED, TURN, SYMMETRIC, SOLVE, EXP, DIAGONAL, INVERT = range(10)
+ADD, MULTIPLY, DOT, DOT_TRANSPOSE, TRANSPOSE, SYMMETRIC, SOLVE, EXP, DIAGONAL, INVERT = range(10)
 #: Arguments that belong to the orders 1 to 4.
 TERMS = ("first", "second", "third", "fourth")
 #: Registers of the arguments, in this order; the three results come after them.
-ARGUMENTS = ("u", "z", "V", "free", *Flow._fields)
+ARGUMENTS = ("u", "z", "V", "free", *FieldConstants._fields)
 RESULT, OTHERS = len(ARGUMENTS), len(ARGUMENTS) + 3
 
 
@@ -76,8 +76,8 @@ def _operation(number: int) -> Any:
     return lambda a, b=None: a.tape.write(number, a, b)
 
 
-#: The products of :mod:`swingby.theory.law.coordinates` in the order of their numbers.
-_NAMES = "dot dot_turned turned symmetric solve_lower exponential diagonal positive_part"
+#: The products of :mod:`swingby.theory.law.lane_products` in the order of their numbers.
+_NAMES = "dot dot_transpose transpose symmetric solve_lower exponential diagonal inverse_or_zero"
 _SYMBOLIC = {name: _operation(number) for number, name in enumerate(_NAMES.split(), DOT)}
 
 
@@ -91,7 +91,7 @@ def tape_of(dynamics: str, order: int) -> tuple[Any, Any, int]:
         _Symbol(tape, place, float(name not in TERMS[order:]))
         for place, name in enumerate(ARGUMENTS)
     ]
-    results = derivative(*given[:4], Flow(*given[4:]), dynamics)
+    results = derivative(*given[:4], FieldConstants(*given[4:]), dynamics)
     for register, result in enumerate(results, RESULT):
         tape.write(ADD, result, 0.0 * result, register)
     count = OTHERS + len(tape.code)

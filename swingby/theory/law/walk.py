@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from swingby.theory.growth import DYNAMICS
-from swingby.theory.law.coordinates import FIFTH, THIRD, Flow, attempt, slope, weighted
+from swingby.theory.law.coordinates import slope
+from swingby.theory.law.modified_flow import FieldConstants
+from swingby.theory.law.runge_kutta import FIFTH, THIRD, attempt, weighted
 
 #: A crossing of w_kk = 1/2 is read off a state where the curvature moves it by less: in steps.
 LANDING = 1e-4
@@ -74,9 +76,9 @@ class Walk(NamedTuple):
     numbers: Any
 
     @property
-    def flow(self) -> Flow:
+    def flow(self) -> FieldConstants:
         """Constants of the field."""
-        return Flow(*self.fields)
+        return FieldConstants(*self.fields)
 
 
 def begin(walk: Walk, dynamics: str) -> None:

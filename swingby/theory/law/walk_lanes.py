@@ -28,10 +28,12 @@ from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
 from swingby.theory import growth
+from swingby.theory.compiled_text import aligned, announced
+from swingby.theory.compiled_text import load as load_text
 from swingby.theory.growth import DYNAMICS
-from swingby.theory.law import compiled as kept
 from swingby.theory.law import tape, walk
-from swingby.theory.law.coordinates import DENSE, EXTRA, FIFTH, STAGES, THIRD, Flow
+from swingby.theory.law.modified_flow import FieldConstants
+from swingby.theory.law.runge_kutta import DENSE, EXTRA, FIFTH, STAGES, THIRD
 from swingby.theory.law.walk import ACTIVE, CONCEPT, FREE, TIME, Walk
 
 #: Lanes in a vector: one register of AVX-512, two of AVX.
@@ -199,11 +201,11 @@ def carry_out(code: Any, factors: Any, R: Any, d: int) -> None:
         elif operation == tape.MULTIPLY:
             for i in range(0, size, L):
                 store(R, c + i, times(both, times(load(R, a + i), load(R, b + i))))
-        elif operation in (tape.DOT, tape.DOT_TURNED):
+        elif operation in (tape.DOT, tape.DOT_TRANSPOSE):
             down, across = (row, L) if operation == tape.DOT else (L, row)
             for i in range(0, size, row):
                 _product(R, c + i, a + i, b, down, across, d, both)
-        elif operation == tape.TURN:
+        elif operation == tape.TRANSPOSE:
             for i in range(d):
                 for j in range(d):
                     store(R, c + i * row + j * L, times(fa, load(R, a + j * row + i * L)))
@@ -462,14 +464,14 @@ def _kept() -> Any:
     texts = [*sorted(Path(__file__).parent.glob("*.py")), Path(growth.__file__)]
     digest = hashlib.sha256(b"\0".join(text.read_bytes() for text in texts)).hexdigest()
     text = _KEPT.format(digest=digest, run=", ".join(inspect.signature(_run.py_func).parameters))
-    return kept.load(text, "the stage law in lanes")
+    return load_text(text, "the stage law in lanes")
 
 
 def _call(name: str, *given: Any) -> Any:
     function = getattr(_kept(), name)
     if function.signatures:
         return function(*given)
-    with kept.announced("the stage law in lanes"):
+    with announced("the stage law in lanes"):
         return function(*given)
 
 
@@ -486,10 +488,13 @@ def walk_all(given: Walk, dynamics: str, order: int, room: int = 0) -> tuple[Any
     """
     d, keeps_psd = given.y.shape[0], DYNAMICS[dynamics].keeps_psd
     code, factors, count = tape.tape_of(dynamics, order)
-    shapes = ((d, d + 2), (d, d + 2), (len(Flow._fields), d, d), (3, d, d), (10, d), (8,))
-    now = Walk(*(kept.aligned(*shape, LANES) for shape in shapes))
-    registers = kept.aligned(count * d * d * LANES)
-    slopes, new = kept.aligned(_SLOPES + 1, d, d + 2, LANES), kept.aligned(d, d + 2, LANES)
+    shapes = ((d, d + 2), (d, d + 2), (len(FieldConstants._fields), d, d), (3, d, d), (10, d), (8,))
+    now = Walk(*(aligned(*shape, LANES) for shape in shapes))
+    registers = aligned(count * d * d * LANES)
+    slopes, new = (
+        aligned(_SLOPES + 1, d, d + 2, LANES),
+        aligned(d, d + 2, LANES),
+    )
     steps, forms = np.empty((room, 3 + d)), np.empty((room, 8, d * (d + 2)))
     noted = _call("run", given, now, keeps_psd, code, factors, registers, slopes, new, steps, forms)
     return None if noted < 0 else (steps[:noted], forms[:noted])

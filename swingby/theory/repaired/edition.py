@@ -1,7 +1,8 @@
 r"""The repaired edition: hypotheses that are met at omega of everyday size, for the flow.
 
 The theorems speak of :math:`\dot W = BW + WB` (time is eta times steps) from a positive definite
-W(0): :mod:`swingby.theory.repaired.theorem_two` on convergence and for two concepts,
+W(0): :mod:`swingby.theory.repaired.theorem_g` on convergence,
+:mod:`swingby.theory.repaired.theorem_two` for two concepts,
 :mod:`swingby.theory.repaired.theorem_r` for two or more. For one concept the flow is the
 logistic :math:`\dot w = 2aw(1-w)`, so that :math:`w(0) \le \beta\omega \le 1` is all there is to
 ask. omega_0 is a sufficient constant: above it these theorems are silent, which is not to say that
@@ -22,11 +23,12 @@ import sympy
 
 from swingby.errors import InvalidInput
 from swingby.theory import balls, numbers
-from swingby.theory.assumptions import Condition, Statement, a_k, beta, omega
+from swingby.theory.assumptions import a_k, beta, omega
 from swingby.theory.balls import precision
 from swingby.theory.repaired import theorem_r, theorem_two
+from swingby.theory.repaired.repaired_setting import LEVEL, RepairedSetting
 from swingby.theory.repaired.theorem_r import Certified
-from swingby.theory.repaired.theorem_two import Setting
+from swingby.theory.statement import Condition, Statement
 from swingby.theory.verdict import Verdict, from_sign
 
 rho, omega_0, q = sympy.symbols("rho omega_0 q", positive=True)
@@ -184,7 +186,7 @@ def _keeps(
             return False
         if extra is None:
             return True
-        level, start = theorem_two.LEVEL, rho * omega
+        level, start = LEVEL, rho * omega
         odds = balls.ball(level / (1 - level) * (1 - start) / start).log() + balls.ball(extra)
         return all(
             bool(balls.ball(Fraction(time)) * 2 * balls.ball(a) <= odds)
@@ -212,13 +214,13 @@ def findings(
 class _Limits:
     """Certified logarithms of omega_0, by theorem."""
 
-    setting: Setting
+    setting: RepairedSetting
     two: Fraction | None
     r: Certified
 
     @classmethod
     def of(cls, signal: tuple[Fraction, ...], beta: Fraction, rho: Fraction) -> _Limits:
-        setting = Setting(tuple(sorted(signal, reverse=True)), beta, rho)
+        setting = RepairedSetting(tuple(sorted(signal, reverse=True)), beta, rho)
         two = theorem_two.log_omega_0(setting) if setting.d == 2 else None
         return cls(setting, two, theorem_r.search(setting))
 
@@ -285,7 +287,7 @@ def _one_concept(a: Fraction, omega: Fraction, beta: Fraction, rho: Fraction) ->
     limit = _enclosed(lambda: 1 / balls.ball(beta))
     if beta * omega > 1:
         return _judged(Verdict.FAILS, None, omega, limit)
-    start = min(rho * omega, theorem_two.LEVEL)
+    start = min(rho * omega, LEVEL)
     with precision(256):
         odds = balls.ball(4 * (1 - start) / start)
         reach = balls.float_above(odds.log() / (2 * balls.ball(a)))

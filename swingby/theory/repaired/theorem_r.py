@@ -51,14 +51,14 @@ from swingby.errors import InvalidInput
 from swingby.theory import balls, numbers
 from swingby.theory.balls import precision
 from swingby.theory.numbers import Booleans, Floats
-from swingby.theory.repaired.theorem_two import LEVEL, Setting, found_in_balls
+from swingby.theory.repaired.repaired_setting import LEVEL, RepairedSetting, found_in_balls
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
-class Witness:
+class TheoremWitness:
     """Constants of the statement, exact.
 
     `log_peaks` (d, d): natural logarithms of E_ij, symmetric; the diagonal means nothing.
@@ -140,7 +140,7 @@ def _balls(values: Iterable[Fraction]) -> NDArray[np.object_]:
 
 
 def conditions(
-    setting: Setting, log_omega: Fraction | flint.arb, witness: Witness
+    setting: RepairedSetting, log_omega: Fraction | flint.arb, witness: TheoremWitness
 ) -> Iterator[tuple[str, flint.arb]]:
     """C0 to C6 at the current working precision: names, and slacks that are positive inside.
 
@@ -181,7 +181,9 @@ def conditions(
             yield "C4", E[i, j] - P - noise
 
 
-def failing(setting: Setting, log_omega: Fraction | flint.arb, witness: Witness) -> tuple[str, ...]:
+def failing(
+    setting: RepairedSetting, log_omega: Fraction | flint.arb, witness: TheoremWitness
+) -> tuple[str, ...]:
     """Names of the conditions that do not certainly hold at the highest precision tried."""
 
     def signs() -> dict[str, list[int | None]]:
@@ -196,15 +198,17 @@ def failing(setting: Setting, log_omega: Fraction | flint.arb, witness: Witness)
     return tuple(name for name, values in final.items() if any(value != 1 for value in values))
 
 
-def certify(setting: Setting, log_omega: Fraction | flint.arb, witness: Witness) -> bool:
+def certify(
+    setting: RepairedSetting, log_omega: Fraction | flint.arb, witness: TheoremWitness
+) -> bool:
     """Decide whether C0 to C6 certainly hold, hence the statement at every omega up to this one."""
     return not failing(setting, log_omega, witness)
 
 
 def time_bounds(
-    setting: Setting,
+    setting: RepairedSetting,
     log_omega: Fraction | flint.arb,
-    witness: Witness,
+    witness: TheoremWitness,
     level: Fraction = LEVEL,
 ) -> tuple[float, ...]:
     """Bound the times by which w_11, ..., w_dd have reached a level for good, by (c).
@@ -234,10 +238,10 @@ class Certified:
     """An omega with a certified witness: the theorem holds there and below."""
 
     log_omega_0: Fraction
-    witness: Witness
+    witness: TheoremWitness
 
 
-def closed_form(setting: Setting) -> Certified:
+def closed_form(setting: RepairedSetting) -> Certified:
     """An omega_0 in closed form (Corollary R1), certified.
 
     It takes theta = 4/5, E_ij = e and N_i = M_i = 1/4, with e just below the smallest of, over
@@ -268,7 +272,7 @@ def closed_form(setting: Setting) -> Certified:
             return None
         row = (balls.round_down(log_e),) * setting.d
         quarter = (Fraction(1, 4),) * setting.d
-        witness = Witness(Fraction(4, 5), (row,) * setting.d, quarter, quarter)
+        witness = TheoremWitness(Fraction(4, 5), (row,) * setting.d, quarter, quarter)
         # Off the edge, where C0 would be an equality.
         found = Certified(balls.round_down(L) - Fraction(1, 2**30), witness)
         return found if certify(setting, found.log_omega_0, witness) else None
@@ -276,7 +280,7 @@ def closed_form(setting: Setting) -> Certified:
     return found_in_balls(attempt, setting)
 
 
-def _log_entry(setting: Setting) -> flint.arb:
+def _log_entry(setting: RepairedSetting) -> flint.arb:
     """Log e of the closed form, a little below its bound."""
     d, a = setting.d, [balls.ball(value) for value in setting.signal]
     log_theta = balls.ball(Fraction(4, 5)).log()
@@ -300,7 +304,7 @@ def _log_entry(setting: Setting) -> flint.arb:
     return functools.reduce(flint.arb.min, bounds) - balls.ball(Fraction(1, 10**6))
 
 
-def _log_limit(setting: Setting, log_e: flint.arb) -> flint.arb:
+def _log_limit(setting: RepairedSetting, log_e: flint.arb) -> flint.arb:
     """Log omega_0 of the closed form."""
     a, d = _balls(setting.signal), setting.d
     theta, quarters = balls.ball(Fraction(4, 5)), _balls([Fraction(1, 4)] * d)
@@ -333,7 +337,7 @@ SECTIONS = 12
 ITERATIONS = 200
 
 
-def search(setting: Setting, thetas: tuple[Fraction, ...] = THETAS) -> Certified:
+def search(setting: RepairedSetting, thetas: tuple[Fraction, ...] = THETAS) -> Certified:
     """The largest omega with a certified witness, to about :data:`TOLERANCE`.
 
     For a given theta and omega, the right sides of C2, C2' and C4 grow with (E, N, M). So if a
@@ -373,8 +377,8 @@ def search(setting: Setting, thetas: tuple[Fraction, ...] = THETAS) -> Certified
 
 
 def find_witness(
-    setting: Setting, log_omega: Fraction, thetas: tuple[Fraction, ...] = THETAS
-) -> Witness | None:
+    setting: RepairedSetting, log_omega: Fraction, thetas: tuple[Fraction, ...] = THETAS
+) -> TheoremWitness | None:
     """The certified witness with the smallest peak that the search finds at one omega."""
     L = float(log_omega)
     if not _in_float_range(setting) or math.isinf(L):
@@ -384,7 +388,7 @@ def find_witness(
     for place in np.argsort(log_E.max(axis=(1, 2)), kind="stable"):
         if solved[place]:
             rows = np.where(np.eye(setting.d), 0, log_E[place]).tolist()
-            witness = Witness(
+            witness = TheoremWitness(
                 thetas[place],
                 tuple(tuple(map(Fraction, row)) for row in rows),
                 tuple(map(Fraction, N[place].tolist())),
@@ -395,7 +399,7 @@ def find_witness(
     return None
 
 
-def scaled(setting: Setting, log_omega: Fraction, certified: Certified) -> Witness:
+def scaled(setting: RepairedSetting, log_omega: Fraction, certified: Certified) -> TheoremWitness:
     """Scale the entries of a witness down to a smaller omega, by [R.17]."""
     neighbours = zip(setting.signal, setting.signal[1:], strict=False)
     q = max(small / large for large, small in neighbours)
@@ -406,13 +410,13 @@ def scaled(setting: Setting, log_omega: Fraction, certified: Certified) -> Witne
     )
 
 
-def _in_float_range(setting: Setting) -> bool:
+def _in_float_range(setting: RepairedSetting) -> bool:
     """Whether ratios of signals and of beta to rho survive in floats, with room for squares."""
     smallest = setting.signal[-1] / setting.signal[0]
     return min(smallest, setting.rho / setting.beta) > Fraction(1, 10**100)
 
 
-def _solve(setting: Setting, theta: Floats, log_omega: Floats) -> tuple[Booleans, _State]:
+def _solve(setting: RepairedSetting, theta: Floats, log_omega: Floats) -> tuple[Booleans, _State]:
     """Iterate the raised right sides at n points; tell which points reach a fixed point."""
     n, d = theta.size, setting.d
     raised = _raised(setting)
@@ -436,7 +440,9 @@ def _solve(setting: Setting, theta: Floats, log_omega: Floats) -> tuple[Booleans
     return solved, (everything[0], everything[1], everything[2])
 
 
-def _raised(setting: Setting) -> Callable[[Floats, Floats, _State], tuple[_State, Booleans]]:
+def _raised(
+    setting: RepairedSetting,
+) -> Callable[[Floats, Floats, _State], tuple[_State, Booleans]]:
     """The map (E, N, M) -> raised right sides of C4, C2, C2', with C1, C3, C5, C6 checked.
 
     Signals are measured in units of a_1, which changes no condition.

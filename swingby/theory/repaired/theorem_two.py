@@ -1,13 +1,4 @@
-r"""Theorem G: the flow converges from any positive definite W(0); and two concepts with constants.
-
-**Theorem G.** Let a_i > 0, and let W solve :math:`\dot W = BW + WB`, :math:`B = A - (AW + WA)/2`,
-from a positive definite W(0); time is eta times steps. Then W(t) -> I. With C the correlation
-matrix of W, Lambda = -log det C(0) and f_i = sum_(k != i) (a_i+a_k) w_ik^2/w_ii: det C never
-falls; the integrals of the f_i over all time add up to at most Lambda; and a w_ii that starts
-below a level in (0, 1) reaches it by
-[logit level - logit w_ii(0) + Lambda/(1 - level)]/(2 a_i).
-
-Two concepts: the repaired theorem with its constants.
+r"""Two concepts: the repaired theorem with its constants.
 
 **Statement.** Let :math:`a_1 > a_2 > 0`, :math:`r = a_2/a_1`, and let W solve the flow
 :math:`\dot W = BW + WB`, :math:`B = A - (AW + WA)/2`, from a positive definite W(0) with
@@ -36,83 +27,30 @@ For beta >= 1 >= rho there are simpler constants: where
 E = ((1+r)/(2r)) beta (4/rho)^r e^(r/2) omega^(1-r) is at most 0.1,
 |w_12|^2 <= 0.8 beta (4/rho)^r e^(r/2) omega^(1-r), and e <= 1/2 at theta = 0.8.
 
-The proofs are ``proofs/theorem_g.proof`` and ``proofs/theorem_two.proof``, step by step, each step
-judged like a line of the paper; a step in brackets, such as [1.4], is one of theirs.
-Nothing is proved for the discrete dynamics.
+The proof is ``proofs/theorem_two.proof``, step by step, each step judged like a line of the paper;
+a step in brackets, such as [1.4], is a step of it. That W goes to I is Theorem G
+(:mod:`swingby.theory.repaired.theorem_g`). Nothing is proved for the discrete dynamics.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeVar
 
 import flint
 
 from swingby.errors import InvalidInput
 from swingby.theory import balls
 from swingby.theory.balls import precision
-
-Found = TypeVar("Found")
-
-#: The level at which a concept counts as learned.
-LEVEL = Fraction(4, 5)
+from swingby.theory.repaired.repaired_setting import LEVEL, RepairedSetting, found_in_balls
 
 #: The proof needs E_1(0.8) < 1. Close to 1 the extra time e of (c) grows to its cap.
 LARGEST_E1 = Fraction(9, 10)
 
 
 @dataclass(frozen=True)
-class Setting:
-    """What both theorems are about: a_1 > ... > a_d > 0, d >= 2, and 0 < rho <= beta.
-
-    The signal is per unit of eta times steps.
-    """
-
-    signal: tuple[Fraction, ...]
-    beta: Fraction
-    rho: Fraction
-
-    def __post_init__(self) -> None:
-        pairs = zip(self.signal, self.signal[1:], strict=False)
-        if self.d < 2 or self.signal[-1] <= 0 or any(large <= small for large, small in pairs):
-            shown = ", ".join(map(str, self.signal))
-            raise InvalidInput("signal", shown, "must be descending, distinct, positive", "D.1'")
-        if not 0 < self.rho <= self.beta:
-            raise InvalidInput("rho", self.rho, "must be positive and at most beta", "D.3'")
-
-    @property
-    def d(self) -> int:
-        """Number of concepts."""
-        return len(self.signal)
-
-
-def found_in_balls(attempt: Callable[[], Found | None], setting: Setting) -> Found:
-    """What is certified at rising precision."""
-    found = balls.with_rising_precision(attempt, lambda value: value is not None)
-    if found is None:
-        shown = tuple(map(str, setting.signal))
-        raise InvalidInput("signal", shown, "must be distinct enough for 2048 bits", "D.1'")
-    return found
-
-
-def reach_by(a_i: float, log_start: float, log_det: float, level: float = 0.8) -> float:
-    """Bound the time (eta times steps) by which w_ii first reaches a level, by [G.6].
-
-    `log_start`: log w_ii(0), below log level. `log_det`: log det C(0), at most 0.
-    """
-    if not log_start < math.log(level) < 0:
-        raise InvalidInput("log_start", log_start, "must lie below log level < 0", "Theorem G")
-    if log_det > 0:
-        raise InvalidInput("log_det", log_det, "must not be positive", "Theorem G")
-    start = log_start - math.log1p(-math.exp(log_start))
-    return (math.log(level / (1 - level)) - start - log_det / (1 - level)) / (2 * a_i)
-
-
-@dataclass(frozen=True)
-class Constants:
+class TwoConceptConstants:
     """The constants of the statement at one omega and theta, as balls.
 
     `log_k`: minus infinity when beta = rho, where W(0) is diagonal. `E1`: E_1(theta). `extra`: e
@@ -128,8 +66,8 @@ class Constants:
 
 
 def constants(
-    setting: Setting, log_omega: Fraction | flint.arb, theta: Fraction = LEVEL
-) -> Constants:
+    setting: RepairedSetting, log_omega: Fraction | flint.arb, theta: Fraction = LEVEL
+) -> TwoConceptConstants:
     """The constants for two concepts, at the current working precision of python-flint.
 
     Raises InvalidInput if beta omega is not certainly below 1. Times are in eta times steps,
@@ -145,7 +83,7 @@ def constants(
     K = x_star ** (1 + r) * (1 - x_star) ** ((1 - r) / 2)
     if beta == rho:
         zero = flint.arb(0)
-        return Constants(r, x_star, K, flint.arb.neg_inf(), zero, zero)
+        return TwoConceptConstants(r, x_star, K, flint.arb.neg_inf(), zero, zero)
     log_rho = balls.ball(rho).log()
     log_k = balls.ball(beta - rho).log() - r * log_rho + (1 - r) * (L - (-b).log1p() / 2)
     log_scale = ((1 + r) / 2).log() + log_k + r * level.log()
@@ -155,17 +93,17 @@ def constants(
         near = (1 / r).min(level.log() - log_rho - L)
         far = ((1 - level) ** (-(3 + r) / 2) - 1) / (1 + r)
         extra = extra.min(log_scale.exp() * (near + far) / (1 - E1))
-    return Constants(r, x_star, K, log_k, E1, extra)
+    return TwoConceptConstants(r, x_star, K, log_k, E1, extra)
 
 
-def certify(setting: Setting, log_omega: Fraction) -> bool:
+def certify(setting: RepairedSetting, log_omega: Fraction) -> bool:
     """Whether beta omega <= 1/2 and E_1(0.8) <= 9/10 certainly hold at the working precision."""
     if not balls.ball(2 * setting.beta).log() + balls.ball(log_omega) <= 0:
         return False
     return bool(balls.ball(LARGEST_E1) >= constants(setting, log_omega).E1)
 
 
-def log_omega_0(setting: Setting) -> Fraction:
+def log_omega_0(setting: RepairedSetting) -> Fraction:
     """A certified lower value of log omega_0, within 1e-18 of it; a dyadic number.
 
     Raises InvalidInput if signals agree to more than 500 digits.
@@ -198,7 +136,7 @@ def log_omega_0(setting: Setting) -> Fraction:
     return found_in_balls(attempt, setting)
 
 
-def log_peak(setting: Setting, log_omega: Fraction | flint.arb) -> float:
+def log_peak(setting: RepairedSetting, log_omega: Fraction | flint.arb) -> float:
     """Bound log |w_12(t)| from above for all t, by (a); minus infinity when beta = rho."""
     with precision(256):
         found = constants(setting, log_omega)
@@ -208,7 +146,7 @@ def log_peak(setting: Setting, log_omega: Fraction | flint.arb) -> float:
 
 
 def time_bounds(
-    setting: Setting, log_omega: Fraction | flint.arb, theta: Fraction = LEVEL
+    setting: RepairedSetting, log_omega: Fraction | flint.arb, theta: Fraction = LEVEL
 ) -> tuple[float, float]:
     """Bound the times by which w_11 and w_22 have reached theta, by (c) and (b)."""
     with precision(256):

@@ -1,268 +1,194 @@
-"""D.1 to D.5 over a box of numbers: a verdict that is right everywhere, and where margins lie.
-
-The parts of a box in which other constants are tried are enclosed one by one with the letters of
-:mod:`swingby.verify.checking.feasibility`. Ends of intervals and of margins are exact.
-"""
+"""The numbers of a question about D.1 to D.5, exact at a point or as intervals over a box."""
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import flint
+from numpy.typing import ArrayLike
 
-from swingby.errors import InvalidInput
-from swingby.theory import balls, numbers
-from swingby.theory.verdict import Verdict
-from swingby.verify.checking.feasibility import (
-    ATTEMPT,
-    LOG10_TWO,
-    Box,
-    Ends,
-    Interval,
-    K,
-    Letters,
-    hull,
-    witness_steps,
-)
-
-ANY: Ends = (math.inf, math.inf)
-NONE: Ends = (-math.inf, -math.inf)
-
-#: Verdicts met somewhere in a part of the box, and the ends of the margin there.
-Met = tuple[frozenset[Verdict], Ends]
-_HOLDS, _FAILS = frozenset({Verdict.HOLDS}), frozenset({Verdict.FAILS})
+from swingby.errors import MISSING, InvalidInput
+from swingby.theory.initial import Initial, Scaled, initial_state
+from swingby.theory.task import SIMTask
+from swingby.verify.checking.intervals import Ends, Interval, interval
 
 
-def ends(ball: flint.arb) -> Ends:
-    """The ends of a ball, exactly; infinite where the ball does not bound its number."""
-    if not ball.is_finite():
-        return (-math.inf, math.inf)
-    middle, radius = _dyadic(ball.mid()), _dyadic(ball.rad())
-    return middle - radius, middle + radius
+@dataclass(frozen=True)
+class FeasibilityProblem:
+    """The numbers of one feasibility question, exact.
+
+    `signal`: a, length d, any order; at least 0.
+    `omega`, `eta`: positive. omega is ``min |w_ij(0)|`` over the entries that are not zero.
+    `beta`: at least 1: ``max |w_ij(0)| <= beta omega``.
+    `power`: power of P in D.4: 1 as printed, 2 as corrected.
+    `has_zero`: W(0) has a zero entry, so that no omega > 0 satisfies (D.8).
+    """
+
+    signal: tuple[Fraction, ...]
+    omega: Fraction
+    eta: Fraction
+    beta: Fraction
+    power: int = 1
+    has_zero: bool = False
+
+    @property
+    def d(self) -> int:
+        """Dimension."""
+        return len(self.signal)
+
+    @property
+    def descending(self) -> tuple[Fraction, ...]:
+        """The signal from largest to smallest."""
+        return tuple(sorted(self.signal, reverse=True))
+
+    @property
+    def gap(self) -> Fraction | None:
+        """M = min(a_i - 3 a_j), None for one concept."""
+        neighbours = itertools.pairwise(self.descending)
+        return min((large - 3 * small for large, small in neighbours), default=None)
+
+    @property
+    def separated(self) -> bool:
+        """Whether D.5's second inequality can hold for some C > 1."""
+        return self.gap is None or self.gap > 0
 
 
-def _dyadic(number: flint.arb) -> Fraction:
-    mantissa, exponent = (int(part) for part in number.man_exp())
-    if abs(exponent) > 4 * numbers.LARGEST_EXPONENT:
-        word = f"must have an exponent of at most {numbers.LARGEST_EXPONENT} in size"
-        raise InvalidInput("a ball", number.str(5), word)
-    return Fraction(mantissa) * Fraction(2) ** exponent
+@dataclass(frozen=True)
+class Box:
+    """Intervals for the numbers of a :class:`FeasibilityProblem`; a point is a box of width 0."""
+
+    signal: tuple[Interval, ...]
+    omega: Interval
+    eta: Interval
+    beta: Interval
+    power: int = 1
+    has_zero: bool = False
+
+    @classmethod
+    def at(cls, problem: FeasibilityProblem) -> Box:
+        """The box of width 0 at a point."""
+        omega, eta, beta = ((x, x) for x in (problem.omega, problem.eta, problem.beta))
+        signal = tuple((a, a) for a in problem.signal)
+        return cls(signal, omega, eta, beta, problem.power, problem.has_zero)
+
+    def corner(self, end: int) -> FeasibilityProblem:
+        """All numbers at their lower (0) or upper (1) ends."""
+        omega, eta, beta = self.omega[end], self.eta[end], self.beta[end]
+        signal = tuple(a[end] for a in self.signal)
+        return FeasibilityProblem(signal, omega, eta, beta, self.power, self.has_zero)
+
+    @property
+    def is_point(self) -> bool:
+        """Whether every interval is one number."""
+        return self.corner(0) == self.corner(1)
+
+    @functools.cached_property
+    def descending(self) -> list[Interval]:
+        """Intervals of the largest, the second largest, ... signal."""
+        return list(zip(self.corner(0).descending, self.corner(1).descending, strict=True))
+
+    @functools.cached_property
+    def ratio(self) -> Interval:
+        """q, the largest ratio of a smaller to a larger signal; 0 for one concept."""
+        low, high = Fraction(0), Fraction(0)
+        for large, small in itertools.pairwise(self.descending):
+            low = max(low, small[0] / large[1]) if large[1] else low
+            if small[1]:
+                high = max(high, min(Fraction(1), small[1] / large[0]) if large[0] else Fraction(1))
+        return low, high
+
+    @property
+    def rho(self) -> Interval:
+        """(1 + q)/2, the largest left side of (D.10)."""
+        low, high = self.ratio
+        return (1 + low) / 2, (1 + high) / 2
+
+    @functools.cached_property
+    def gaps(self) -> list[Interval]:
+        """a_i - 3 a_j of neighbours."""
+        neighbours = itertools.pairwise(self.descending)
+        return [(large[0] - 3 * small[1], large[1] - 3 * small[0]) for large, small in neighbours]
+
+    @property
+    def gap(self) -> Interval:
+        """The smallest of the gaps; 1 for one concept."""
+        unit = Fraction(1)
+        lows, highs = zip(*self.gaps, strict=True) if self.gaps else ((unit,), (unit,))
+        return min(lows), min(highs)
+
+    @functools.cached_property
+    def relative_gap(self) -> Interval:
+        """The smallest gap over the largest signal; (0, 1) if that may be 0."""
+        low_top, high_top = self.descending[0]
+        if not low_top:
+            return Fraction(0), Fraction(1)
+        lows, highs = [], []
+        for rank, (low, high) in enumerate(self.gaps):
+            # Of the first pair the larger signal is the largest itself.
+            lows.append(low / (low_top if rank == 0 or low < 0 else high_top))
+            highs.append(high / (high_top if rank == 0 or high < 0 else low_top))
+        return min(lows), min(highs)
+
+    @functools.cached_property
+    def spread(self) -> Ends:
+        """The largest signal over the smallest that is not 0."""
+        order = self.descending
+        certain = [high for low, high in order if low]
+        low = max(Fraction(1), order[0][0] / min(certain)) if certain else Fraction(1)
+        smallest = min(low for low, high in order if high)
+        return low, max(low, order[0][1] / smallest) if smallest else math.inf
 
 
-def interval(
-    value: Any,
-    argument: str,
-    source: str = "",
-    least: int | None = None,
+def read_box(
+    task: SIMTask,
+    omega: Any,
+    eta: Any,
+    beta: Any,
+    edition: str,
+    W0: ArrayLike | Scaled | Initial | None,
+    U0: ArrayLike | Scaled | None = None,
     *,
-    strict: bool = False,
+    signal: Sequence[Any] | None = None,
     point: bool = False,
-) -> Interval:
-    """An exact number, a pair (lower, upper) or a ball as an interval; only a number at a `point`.
-
-    `least`: what none of its points may lie below. Raises InvalidInput for what is not a number,
-    ends in the wrong order, or a ball that is not finite.
-    """
-    shown = value
-    if isinstance(value, flint.arb) and not point:
-        if not value.is_finite():
-            raise InvalidInput(argument, value, "must be a finite ball", source)
-        low, high = (Fraction(end) for end in ends(value))
-        shown = numbers.scientific(low)
-    elif isinstance(value, Sequence) and not isinstance(value, str | bytes) and not point:
-        if len(value) != 2:
-            raise InvalidInput(argument, value, "must be a number or a pair", source)
-        low, high = (numbers.exact(end, argument, source) for end in value)
-        if low > high:
-            raise InvalidInput(argument, value, "must have its lower end first", source)
-        shown = numbers.scientific(low)
+) -> tuple[Box, Initial | None]:
+    """The numbers to judge, a box of width 0 at a `point`, and W(0) where it is given."""
+    if eta is None:
+        raise InvalidInput("eta", MISSING, "must be given", "Assumption D.2")
+    step = interval(eta, "eta", "Assumption D.2", 0, strict=True, point=point)
+    initial = None
+    if W0 is not None or U0 is not None:
+        if omega is not None:
+            start_name = "W0" if U0 is None else "U0"
+            raise InvalidInput("omega", omega, f"must not be given together with {start_name}")
+        initial = initial_state(W0, U0, task.dim)
+        smallest = (initial.smallest_nonzero,) * 2
+        spread = (initial.largest / initial.smallest_nonzero,) * 2
     else:
-        low = high = numbers.exact(value, argument, source)
-    if least is not None and (low < least or (strict and low == least)):
-        word = "must be positive" if strict else f"must be at least {least}"
-        raise InvalidInput(argument, shown, word, source)
-    return low, high
+        if omega is None:
+            starts = "W0 or U0" if point else "W0"
+            raise InvalidInput("omega", MISSING, f"must be given, or {starts}", "Assumption D.4")
+        smallest = interval(omega, "omega", "Assumption D.4", 0, strict=True, point=point)
+        spread = interval(beta, "beta", "Assumption D.1", 1, point=point)
+    power, has_zero = 2 if edition == "corrected" else 1, initial is not None and not initial.omega
+    return Box(_read_signal(task, signal), smallest, step, spread, power, has_zero), initial
 
 
-def log10(natural: flint.arb) -> flint.arb:
-    """The decimal logarithm of a number given by its natural one."""
-    return natural / flint.arb(10).log()
-
-
-def log10_ends(low: Fraction, high: Fraction) -> Ends:
-    """Ends of log10 over an interval of numbers that are at least 0, or of infinite ones."""
-    return (
-        ends(log10(balls.ball(low).log()))[0] if low else -math.inf,
-        ends(log10(balls.ball(high).log()))[1] if high else -math.inf,
+def _read_signal(task: SIMTask, signal: Sequence[Any] | None) -> tuple[Interval, ...]:
+    if signal is None:
+        return tuple((value, value) for value in task.exact_signal)
+    if isinstance(signal, str | bytes) or not isinstance(signal, Iterable):
+        raise InvalidInput("signal", signal, "must be a sequence of numbers or pairs", "Sec. 4")
+    intervals = tuple(
+        interval(value, f"signal[{position}]", "Sec. 4", 0)
+        for position, value in enumerate(signal, 1)
     )
-
-
-def opposite(margin: Ends) -> Ends:
-    """The ends of minus a number."""
-    return -margin[1], -margin[0]
-
-
-def enclose(box: Box) -> dict[str, tuple[Verdict, Ends]]:
-    """Decide D.1 to D.5 over a box at the current working precision.
-
-    A verdict is *holds* or *fails* only if it is the same at every point.
-    """
-    order, d = box.descending, len(box.signal)
-    positive = order[-1][0] > 0 and not box.has_zero
-    maybe = order[-1][1] > 0 and not box.has_zero
-    gap = box.gap
-    room = _room(box)
-    parts = [_signal_and_step(box)]
-    may_exist = maybe and gap[1] > 0 and (d == 1 or box.power == 1) and room[1] > 0
-    certain = may_exist and positive and gap[0] > 0 and room[0] > 0
-    if may_exist:
-        parts.append(_with_witness(box, room))
-    if not certain:
-        beta = [max(end, 1 + ATTEMPT) for end in box.beta]
-        if d > 1 and gap[1] > 0 and box.omega[0] * beta[0] < 1:
-            parts.append(_with_smallest_P(box, positive=positive))
-        if d == 1 or (gap[1] > 0 and box.omega[1] * beta[1] >= 1):
-            parts.append(_with_P_two(box, apart=True))
-        if gap[0] <= 0:
-            parts.append(_with_P_two(box, apart=False))
-    found = {}
-    for label in ("D.1", "D.2", "D.3", "D.4", "D.5"):
-        met = [part[label] for part in parts if label in part]
-        verdicts = frozenset[Verdict]().union(*(verdict for verdict, _ in met))
-        verdict = next(iter(verdicts)) if len(verdicts) == 1 else Verdict.UNDECIDED
-        found[label] = verdict, (min(end[0] for _, end in met), max(end[1] for _, end in met))
-    return found
-
-
-def _signal_and_step(box: Box) -> dict[str, Met]:
-    """D.1 and D.2, which no choice of the constants changes."""
-    smallest, largest = box.descending[-1], box.descending[0]
-    may_hold = smallest[1] > 0 and not box.has_zero
-    may_fail = smallest[0] == 0 or box.has_zero
-    signal = (_HOLDS if may_hold else frozenset()) | (_FAILS if may_fail else frozenset())
-    margin = (-math.inf if may_fail else math.inf), (math.inf if may_hold else -math.inf)
-    steps = 9 * K * box.eta[0] * largest[0], 9 * K * box.eta[1] * largest[1]
-    fits = frozenset(Verdict.HOLDS if step <= 1 else Verdict.FAILS for step in steps)
-    return {"D.1": (signal, margin), "D.2": (fits, opposite(log10_ends(*steps)))}
-
-
-def _room(box: Box) -> Ends:
-    """Ends of n (p_+ - p_-) at the corner of kappa.
-
-    It falls as omega and beta grow, so that their ends decide; a ball around both ends would reach
-    beyond them, because its radius has 30 bits.
-    """
-    found = []
-    for place in (1, 0):
-        omega, beta = (box.omega[place],) * 2, (box.beta[place],) * 2
-        at = Letters.off_corner(replace(box, omega=omega, beta=beta), 0, 0)
-        found.append(ends(at.slack())[1 - place])
-    return found[0], found[1]
-
-
-def _with_witness(box: Box, most: Ends) -> dict[str, Met]:
-    """D.3 to D.5 at the points where the constants exist: they hold, with these margins."""
-    at = Letters.off_corner(box, *witness_steps(box))
-    n = at.n
-    here = ends(at.slack() / n)
-    least = max(Fraction(0), most[0] / (2 * n), here[0])
-    largest = max(least, min(most[1] / n, here[1]))
-    if math.isinf(largest) or not at.D.is_finite():
-        unknown: Met = (_HOLDS, (Fraction(0), math.inf))
-        return {"D.3": unknown, "D.4": unknown, "D.5": unknown}
-    above, below = (
-        hull(Fraction(least) * low, Fraction(largest) * high)
-        for low, high in ((Fraction(1, 2), Fraction(3, 5)), (Fraction(2, 5), Fraction(1, 2)))
-    )
-    X = at.u * (1 - flint.arb(1) / n) + (at.D + 2 * at.b) / n - at.b + above
-    ratio = ANY
-    if at.d > 1:
-        p = at.p_low + below
-        beyond = (10 * at.kappa**2 * X + at.b) / p
-        ratio = _smaller(ends(log10(-(at.rho * (1 + beyond)).log())), gap_margin(box))
-    sizes = {"D.3": _phase(X), "D.4": _size(at, n * above), "D.5": ratio}
-    return {label: (_HOLDS, (max(low, 0), high)) for label, (low, high) in sizes.items()}
-
-
-def _with_smallest_P(box: Box, *, positive: bool) -> dict[str, Met]:
-    """D.3 to D.5 where P is the smallest that (D.10) admits, rounded up by at most 5e-9."""
-    at = Letters.off_corner(box, ATTEMPT, ATTEMPT)
-    two, n = flint.arb(2).log(), at.n
-    rounded = hull(Fraction(0), Fraction(5, 10**9)) * flint.arb(10).log()
-    lead = at.s * (at.u - at.b) - at.b / (1 / at.rho + at.c)
-    phase = _phase((at.u - at.b - two).min(lead) - rounded)
-    size = _size(at, at.above(two).min(at.slack()) - n * rounded)
-    p = two.max(at.p_low) + rounded
-    # The right side of (D.10) is rho p/(p - lost): at least rho, unless P = 2 is far above p_-.
-    lost = (1 + at.rho * at.c) * ((two - at.p_low).max(flint.arb(0)) + rounded)
-    # With positive signals there are constants wherever D.4 holds at this P.
-    fails = (_FAILS, (size[0], min(size[1], 0)))
-    return {
-        "D.3": (_by_sign(phase), phase),
-        "D.4": fails if positive else (_by_sign(size), size),
-        "D.5": _ratio(1 - lost / p, gap_margin(box), least=Fraction(0)),
-    }
-
-
-def _with_P_two(box: Box, *, apart: bool) -> dict[str, Met]:
-    """D.3 to D.5 where P is 2: one concept, signals too close, or beta omega at least 1."""
-    at = Letters.off_corner(box, ATTEMPT, ATTEMPT, apart=apart)
-    p = balls.ball(LOG10_TWO) * flint.arb(10).log()
-    X = at.u - at.b - p
-    phase, size = _phase(X), _size(at, at.above(p))
-    verdict = _by_sign(size)
-    if at.d == 1 and not box.has_zero:
-        verdict, size = _FAILS, (size[0], min(size[1], 0))
-        ratio: Met = (_HOLDS, ANY)
-    elif apart:
-        below = at.rho * (10 * at.kappa**2 * X + p + at.b)
-        ratio = _ratio(below / p, gap_margin(box))
-    else:
-        gap = gap_margin(box)
-        ratio = (_FAILS, (gap[0], min(gap[1], 0)))
-    return {"D.3": (_by_sign(phase), phase), "D.4": (verdict, size), "D.5": ratio}
-
-
-def _ratio(share: flint.arb, gap: Ends, least: Fraction | float = -math.inf) -> Met:
-    """D.5 with (D.10) as share <= 1; where share is not positive (D.10) has no right side.
-
-    `least` is what the margin is at least where share is positive.
-    """
-    margin: Ends = (-math.inf, math.inf)
-    if share > 0:
-        margin = ends(log10(-share.log()))
-        margin = (max(margin[0], least), margin[1])
-    elif share <= 0:
-        margin = NONE
-    return _by_sign(margin), _smaller(margin, gap)
-
-
-def gap_margin(box: Box) -> Ends:
-    """log10 of a_i/(3 a_j), for the closest neighbours."""
-    low, high = box.ratio
-    return opposite(log10_ends(3 * low, 3 * high))
-
-
-def _phase(X: flint.arb) -> Ends:
-    """The margin of D.3."""
-    return ends(log10(balls.ball(Fraction(2, 5)).log() + X))
-
-
-def _size(at: Letters, slack: flint.arb) -> Ends:
-    """The margin of D.4, where the first bound of (D.9) leaves n (p_+ - p)."""
-    root = at.u - (flint.arb(2).log() + at.b) / 2
-    return _smaller(ends(log10(slack - at.cost)), ends(log10(root)))
-
-
-def _smaller(one: Ends, other: Ends) -> Ends:
-    return min(one[0], other[0]), min(one[1], other[1])
-
-
-def _by_sign(margin: Ends) -> frozenset[Verdict]:
-    if margin[0] >= 0:
-        return _HOLDS
-    return _FAILS if margin[1] < 0 else _HOLDS | _FAILS
+    if len(intervals) != task.dim:
+        raise InvalidInput("signal", f"{len(intervals)} values", f"must have {task.dim} values")
+    if not any(high for _, high in intervals):
+        raise InvalidInput("signal", "all zeros", "must have a positive entry", "Sec. 4")
+    return intervals

@@ -67,8 +67,6 @@ between half of what it is at the corner and all of it.
 
 from __future__ import annotations
 
-import functools
-import itertools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -79,6 +77,8 @@ from swingby.theory import balls, numbers
 from swingby.theory.balls import precision
 from swingby.theory.lemmas import Scale
 from swingby.theory.verdict import Verdict
+from swingby.verify.checking.box import Box, FeasibilityProblem
+from swingby.verify.checking.intervals import Interval
 
 #: kappa > 1.1 (below 11 with one concept), K >= 20: the corner that every optimum sits in.
 KAPPA, KAPPA_ALONE = Fraction(11, 10), Fraction(11)
@@ -90,144 +90,13 @@ INFEASIBILITY_CERTIFICATE = (
     "which is false for P >= 2. No omega, eta or signal satisfies the corrected set when d >= 2."
 )
 
-# Lower and upper end, both included.
-Interval = tuple[Fraction, Fraction]
-# Ends of an enclosure, each exact or infinite.
-Ends = tuple[Fraction | float, Fraction | float]
-
-
-@dataclass(frozen=True)
-class Problem:
-    """The numbers of one feasibility question, exact.
-
-    `signal`: a, length d, any order; at least 0.
-    `omega`, `eta`: positive. omega is ``min |w_ij(0)|`` over the entries that are not zero.
-    `beta`: at least 1: ``max |w_ij(0)| <= beta omega``.
-    `power`: power of P in D.4: 1 as printed, 2 as corrected.
-    `has_zero`: W(0) has a zero entry, so that no omega > 0 satisfies (D.8).
-    """
-
-    signal: tuple[Fraction, ...]
-    omega: Fraction
-    eta: Fraction
-    beta: Fraction
-    power: int = 1
-    has_zero: bool = False
-
-    @property
-    def d(self) -> int:
-        """Dimension."""
-        return len(self.signal)
-
-    @property
-    def descending(self) -> tuple[Fraction, ...]:
-        """The signal from largest to smallest."""
-        return tuple(sorted(self.signal, reverse=True))
-
-    @property
-    def gap(self) -> Fraction | None:
-        """M = min(a_i - 3 a_j), None for one concept."""
-        neighbours = itertools.pairwise(self.descending)
-        return min((large - 3 * small for large, small in neighbours), default=None)
-
-    @property
-    def separated(self) -> bool:
-        """Whether D.5's second inequality can hold for some C > 1."""
-        return self.gap is None or self.gap > 0
-
-
-@dataclass(frozen=True)
-class Box:
-    """Intervals for the numbers of a :class:`Problem`; a point is a box of width 0."""
-
-    signal: tuple[Interval, ...]
-    omega: Interval
-    eta: Interval
-    beta: Interval
-    power: int = 1
-    has_zero: bool = False
-
-    @classmethod
-    def at(cls, problem: Problem) -> Box:
-        """The box that is one point."""
-        omega, eta, beta = ((x, x) for x in (problem.omega, problem.eta, problem.beta))
-        signal = tuple((a, a) for a in problem.signal)
-        return cls(signal, omega, eta, beta, problem.power, problem.has_zero)
-
-    def corner(self, end: int) -> Problem:
-        """All numbers at their lower (0) or upper (1) ends."""
-        omega, eta, beta = self.omega[end], self.eta[end], self.beta[end]
-        signal = tuple(a[end] for a in self.signal)
-        return Problem(signal, omega, eta, beta, self.power, self.has_zero)
-
-    @property
-    def is_point(self) -> bool:
-        """Whether every interval is one number."""
-        return self.corner(0) == self.corner(1)
-
-    @functools.cached_property
-    def descending(self) -> list[Interval]:
-        """What the largest, the second largest, ... signal can be."""
-        return list(zip(self.corner(0).descending, self.corner(1).descending, strict=True))
-
-    @functools.cached_property
-    def ratio(self) -> Interval:
-        """q, the largest ratio of a smaller to a larger signal; 0 for one concept."""
-        low, high = Fraction(0), Fraction(0)
-        for large, small in itertools.pairwise(self.descending):
-            low = max(low, small[0] / large[1]) if large[1] else low
-            if small[1]:
-                high = max(high, min(Fraction(1), small[1] / large[0]) if large[0] else Fraction(1))
-        return low, high
-
-    @property
-    def rho(self) -> Interval:
-        """(1 + q)/2, the largest left side of (D.10)."""
-        low, high = self.ratio
-        return (1 + low) / 2, (1 + high) / 2
-
-    @functools.cached_property
-    def gaps(self) -> list[Interval]:
-        """a_i - 3 a_j of neighbours."""
-        neighbours = itertools.pairwise(self.descending)
-        return [(large[0] - 3 * small[1], large[1] - 3 * small[0]) for large, small in neighbours]
-
-    @property
-    def gap(self) -> Interval:
-        """The smallest of the gaps; 1 for one concept."""
-        one = Fraction(1)
-        lows, highs = zip(*self.gaps, strict=True) if self.gaps else ((one,), (one,))
-        return min(lows), min(highs)
-
-    @functools.cached_property
-    def relative_gap(self) -> Interval:
-        """The smallest gap over the largest signal; (0, 1) if that may be 0."""
-        low_top, high_top = self.descending[0]
-        if not low_top:
-            return Fraction(0), Fraction(1)
-        lows, highs = [], []
-        for place, (low, high) in enumerate(self.gaps):
-            # Of the first pair the larger signal is the largest itself.
-            lows.append(low / (low_top if place == 0 or low < 0 else high_top))
-            highs.append(high / (high_top if place == 0 or high < 0 else low_top))
-        return min(lows), min(highs)
-
-    @functools.cached_property
-    def spread(self) -> Ends:
-        """The largest signal over the smallest that is not 0."""
-        order = self.descending
-        certain = [high for low, high in order if low]
-        low = max(Fraction(1), order[0][0] / min(certain)) if certain else Fraction(1)
-        least = min(low for low, high in order if high)
-        return low, max(low, order[0][1] / least) if least else math.inf
-
 
 def hull(low: Fraction, high: Fraction) -> flint.arb:
     """The ball around an interval, at the current working precision."""
     return balls.ball(low) if low == high else balls.ball(low).union(balls.ball(high))
 
 
-def log_hull(low: Fraction, high: Fraction) -> flint.arb:
+def _log_hull(low: Fraction, high: Fraction) -> flint.arb:
     """The ball around the natural logarithms of a positive interval, of any width.
 
     The radius of a ball has 30 bits, so that a ball from 1e-90 to 1e-80 would reach below 0.
@@ -247,7 +116,7 @@ class Letters:
     ) -> None:
         self.n, self.d = box.power, len(box.signal)
         self.kappa, self.rho = hull(*kappa), hull(*box.rho)
-        self.u, self.b = -log_hull(*box.omega), log_hull(*(beta or box.beta))
+        self.u, self.b = -_log_hull(*box.omega), _log_hull(*(beta or box.beta))
         self.c = 10 * self.kappa**2 - 1
         self.s = hull(Fraction(0), Fraction(1))
         q = box.ratio
@@ -260,8 +129,8 @@ class Letters:
             narrow, wide = box.relative_gap
             if wide > 0:
                 low = low.max((self.kappa - 1).lower() / balls.ball(10 * wide))
-            least = (self.kappa - 1).upper() / balls.ball(10 * narrow) if narrow > 0 else infinite
-            high = high.max(least)
+            largest = (self.kappa - 1).upper() / balls.ball(10 * narrow) if narrow > 0 else infinite
+            high = high.max(largest)
         low, high = ((balls.ball(K * self.d) * gamma).log() for gamma in (low, high))
         self.D = low.union(high) - (1 - 1 / self.kappa.sqrt()).log()
         #: What gamma > 1 costs where all signals are equal.
@@ -292,8 +161,8 @@ class Letters:
             return self.above(flint.arb(2).log())
         if self.n == 1:
             return self.s * self.u - self.D - self.b - self.b / (1 + self.rho * self.c)
-        kept = self.s + 1 / (1 / self.rho + self.c)
-        return (2 * self.s - 1) * self.u - self.D - 2 * self.b * kept
+        coefficient = self.s + 1 / (1 / self.rho + self.c)
+        return (2 * self.s - 1) * self.u - self.D - 2 * self.b * coefficient
 
     def above(self, p: flint.arb) -> flint.arb:
         """N (p_+ - p)."""
@@ -301,7 +170,7 @@ class Letters:
 
 
 @dataclass(frozen=True)
-class Constants:
+class AssumptionConstants:
     """Values for the constants of D.1 to D.5, exact rationals except log P.
 
     `log10_P`: decimal logarithm of P; P itself would not fit a rational of reasonable size.
@@ -323,7 +192,7 @@ class Constants:
         return values
 
     def scale(self, omega: Fraction, eta: Fraction) -> Scale:
-        """What the lemma windows need of them."""
+        """The constants as the lemma windows need them."""
         return Scale(
             log_P=float(self.log10_P) * math.log(10),
             log_beta=numbers.log_of(self.beta),
@@ -333,15 +202,15 @@ class Constants:
         )
 
 
-def alpha_at(problem: Problem, kappa: Fraction) -> Fraction:
+def alpha_at(problem: FeasibilityProblem, kappa: Fraction) -> Fraction:
     """The best alpha at a kappa above 1 (step 2); zero signals, which break D.1, are left out."""
-    least = min(value for value in problem.signal if value)
+    smallest = min(value for value in problem.signal if value)
     if problem.gap is None or problem.gap <= 0:
-        return least
-    return min(least, 10 * problem.gap / (kappa - 1))
+        return smallest
+    return min(smallest, 10 * problem.gap / (kappa - 1))
 
 
-def threshold(problem: Problem, kappa: Fraction = KAPPA) -> flint.arb:
+def threshold(problem: FeasibilityProblem, kappa: Fraction = KAPPA) -> flint.arb:
     """F(kappa): the constants exist with this kappa exactly when log(1/omega) is at least this.
 
     `problem`: with power 1, at least two concepts, all signals positive and separated.
@@ -352,7 +221,9 @@ def threshold(problem: Problem, kappa: Fraction = KAPPA) -> flint.arb:
     return (at.D * (1 - rho + Q) + b * (2 - rho + Q)) / (1 - rho)
 
 
-def window(problem: Problem, kappa: Fraction, beta: Fraction) -> tuple[flint.arb, flint.arb]:
+def window(
+    problem: FeasibilityProblem, kappa: Fraction, beta: Fraction
+) -> tuple[flint.arb, flint.arb]:
     """The ends p_- and p_+ between which log P has to lie (step 3); p_- is log 2 if d is 1."""
     at = Letters(Box.at(problem), (kappa, kappa), (beta, beta))
     lower = flint.arb(2).log()
@@ -361,7 +232,7 @@ def window(problem: Problem, kappa: Fraction, beta: Fraction) -> tuple[flint.arb
     return lower, at.above(flint.arb(0)) / problem.power
 
 
-def largest_omega(problem: Problem) -> flint.arb | None:
+def largest_omega(problem: FeasibilityProblem) -> flint.arb | None:
     """Supremum of omega for which D.1 and D.3 to D.5 can hold; D.2 does not involve omega.
 
     `problem`: its own omega and eta play no part. None when no omega exists.
@@ -376,12 +247,12 @@ def largest_omega(problem: Problem) -> flint.arb | None:
     return (-threshold(problem)).exp()
 
 
-def largest_eta(problem: Problem) -> Fraction:
+def largest_eta(problem: FeasibilityProblem) -> Fraction:
     """Largest eta that D.2 admits: 1/(180 max a)."""
     return 1 / (9 * K * max(problem.signal))
 
 
-def omega_verdict(problem: Problem, bits: int | None = None) -> Verdict:
+def omega_verdict(problem: FeasibilityProblem, bits: int | None = None) -> Verdict:
     """Whether the constants of D.1 and D.3 to D.5 exist at this omega.
 
     `bits`: the only precision to try; by default it rises up to 2048 bits.
@@ -410,11 +281,11 @@ def witness_steps(box: Box) -> Interval:
 
     It is the largest that leaves half of the room for log P, and four steps.
     """
-    most, high = Letters.off_corner(box, 0, 0).slack() / box.power, None
+    full_room, high = Letters.off_corner(box, 0, 0).slack() / box.power, None
     for places in range(1, 600):
         step = Fraction(1, 10**places)
         room = Letters.off_corner(box, step, step).slack() / box.power
-        need = (4 * balls.ball(step)).max(most / 2)
+        need = (4 * balls.ball(step)).max(full_room / 2)
         if high is None and not room < need:
             high = step
         if room > need:
@@ -424,7 +295,7 @@ def witness_steps(box: Box) -> Interval:
     return Fraction(0), high or Fraction(1, 10)
 
 
-def witness(problem: Problem) -> Constants:
+def witness(problem: FeasibilityProblem) -> AssumptionConstants:
     """Round constants that satisfy D.1 and D.3 to D.5, when :func:`omega_verdict` says *holds*.
 
     kappa, beta and (for one concept) C sit just off the corner of the reduction, near enough
@@ -443,10 +314,10 @@ def witness(problem: Problem) -> Constants:
             digits += 3
         middle = ((lower + upper) / 2 / ten * flint.arb(10) ** digits).mid()
         log10_P = Fraction(int(middle.floor().unique_fmpz()), 10**digits)
-    return filled(problem, kappa, beta, log10_P, step)
+    return _filled(problem, kappa, beta, log10_P, step)
 
 
-def _off_corner(problem: Problem, step: Fraction) -> tuple[Fraction, Fraction]:
+def _off_corner(problem: FeasibilityProblem, step: Fraction) -> tuple[Fraction, Fraction]:
     """Kappa and beta a step off their corner."""
     kappa = KAPPA + step if problem.d > 1 else KAPPA_ALONE - step
     return kappa, max(problem.beta, 1 + step)
@@ -458,7 +329,7 @@ ATTEMPT = Fraction(1, 10**6)
 LOG10_TWO = Fraction(30103, 100000)
 
 
-def nearest_attempt(problem: Problem) -> Constants:
+def nearest_attempt(problem: FeasibilityProblem) -> AssumptionConstants:
     """The constants at which a failing set is judged.
 
     P is the smallest that (D.10) admits, rounded up by at most 2e-9 in log10, so that an omega
@@ -472,12 +343,12 @@ def nearest_attempt(problem: Problem) -> Constants:
             lower, _ = window(problem, kappa, beta)
             raised = (lower / flint.arb(10).log() * 10**9).mid().floor().unique_fmpz()
         log10_P = max(LOG10_TWO, Fraction(int(raised) + 2, 10**9))
-    return filled(problem, kappa, beta, log10_P, ATTEMPT)
+    return _filled(problem, kappa, beta, log10_P, ATTEMPT)
 
 
-def filled(
-    problem: Problem, kappa: Fraction, beta: Fraction, log10_P: Fraction, step: Fraction
-) -> Constants:
+def _filled(
+    problem: FeasibilityProblem, kappa: Fraction, beta: Fraction, log10_P: Fraction, step: Fraction
+) -> AssumptionConstants:
     """Steps 1 and 2 of the reduction; `step` is how far gamma > 1 stays off 1 if it must."""
     largest = max(problem.signal)
     alpha = alpha_at(problem, kappa)
@@ -485,4 +356,4 @@ def filled(
         alpha = largest / (1 + step)
     least_C = alpha / problem.gap if problem.gap is not None and problem.gap > 0 else Fraction(0)
     C = least_C if least_C > 1 else min(Fraction(2), (1 + 10 / (kappa - 1)) / 2)
-    return Constants(alpha, largest / alpha, beta, log10_P, K, kappa, C)
+    return AssumptionConstants(alpha, largest / alpha, beta, log10_P, K, kappa, C)

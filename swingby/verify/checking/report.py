@@ -1,28 +1,27 @@
-"""What a check and a certificate are: a verdict and a margin per assumption, and what shows it."""
+"""The report of a check: verdict, margin and reason of each assumption, as table and picture."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
-import flint
 import mpmath
 
 from swingby.errors import InvalidInput
-from swingby.report import Drawn, Grid
+from swingby.report import Grid
 from swingby.report.number_text import rounded, steps_text
 from swingby.report.pictures import COLORS, Size, drawn
 from swingby.theory import balls, numbers
-from swingby.theory.assumptions import Statement
 from swingby.theory.balls import precision
 from swingby.theory.initial import Initial
+from swingby.theory.statement import Statement
 from swingby.theory.task import SIMTask
-from swingby.theory.verdict import Verdict, all_hold
-from swingby.verify.checking.feasibility import Box, Constants, Ends, Interval
+from swingby.theory.verdict import Verdict
+from swingby.verify.checking.feasibility import AssumptionConstants
+from swingby.verify.checking.verdicts import AssumptionVerdicts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Result:
+class AssumptionResult:
     """One assumption at the given numbers.
 
     `id`: ``"D.4"``, or ``"D.4'"`` in the repaired edition.
@@ -48,13 +47,15 @@ class Result:
     statement: Statement
 
 
-class Witness(Mapping[str, mpmath.mpf]):
+class ConstantsWitness(Mapping[str, mpmath.mpf]):
     """The constants as mpmath numbers, by name: ``constants.P`` or ``constants["P"]``.
 
     `exact`: the same as exact rationals (P by its decimal logarithm).
     """
 
-    def __init__(self, values: dict[str, mpmath.mpf], exact: Constants | None = None) -> None:
+    def __init__(
+        self, values: dict[str, mpmath.mpf], exact: AssumptionConstants | None = None
+    ) -> None:
         self._values = values
         self.exact = exact
 
@@ -76,66 +77,8 @@ class Witness(Mapping[str, mpmath.mpf]):
         return len(self._values)
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={mpmath.nstr(value, 6)}" for name, value in self.items())
-        return f"Witness({shown})"
-
-
-Row = TypeVar("Row", "Result", "CertifiedAssumption")
-
-
-class Verdicts(Drawn, Generic[Row]):
-    """One record an assumption, by id and in the order of the paper."""
-
-    edition: str
-
-    @property
-    def _all(self) -> tuple[Row, ...]:
-        raise NotImplementedError
-
-    @property
-    def verdict(self) -> Verdict:
-        """The verdict on all assumptions together."""
-        return all_hold(one.verdict for one in self._all)
-
-    @property
-    def holds(self) -> bool:
-        """True or False; raises :class:`swingby.errors.Undecided` when the verdict is undecided."""
-        return self.verdict.decided()
-
-    def __bool__(self) -> bool:
-        return self.holds
-
-    @property
-    def failing(self) -> tuple[str, ...]:
-        """Ids of the assumptions that fail."""
-        return tuple(one.id for one in self._all if one.verdict == Verdict.FAILS)
-
-    def _word(self, doubt: str) -> str:
-        """The verdict as a sentence; `doubt` says why nothing is decided."""
-        if self.verdict == Verdict.UNDECIDED:
-            return f"Undecided: {doubt}."
-        return f"Fails: {', '.join(self.failing)}." if self.failing else "All hold."
-
-    def __getitem__(self, id: str) -> Row:
-        for one in self._all:
-            if one.id == id:
-                return one
-        known = ", ".join(one.id for one in self._all)
-        raise KeyError(f"{id!r} is not an assumption of the {self.edition} edition ({known})")
-
-    def __iter__(self) -> Iterator[Row]:
-        return iter(self._all)
-
-    def __len__(self) -> int:
-        return len(self._all)
-
-    def _frame(self, columns: list[str]) -> Any:
-        import pandas
-
-        rows = [[getattr(one, name) for name in columns] for one in self._all]
-        frame = pandas.DataFrame(rows, columns=columns)
-        frame["verdict"] = frame["verdict"].map(str)
-        return frame
+        constants = ", ".join(f"{name}={mpmath.nstr(value, 6)}" for name, value in self.items())
+        return f"ConstantsWitness({constants})"
 
 
 _EDITION_LINE = {
@@ -146,8 +89,8 @@ _EDITION_LINE = {
 
 
 @dataclass(frozen=True)
-class Report(Verdicts[Result]):
-    """What :func:`check` found.
+class Report(AssumptionVerdicts[AssumptionResult]):
+    """The verdict of :func:`swingby.check` on each assumption, with margins and limits.
 
     Parameters
     ----------
@@ -165,7 +108,7 @@ class Report(Verdicts[Result]):
         Id of the assumption that binds: the worst failing one or, inside, the one that a
         growing omega or eta breaks first.
     notes : tuple of str
-        What a reader has to know besides, such as the certificate that no omega exists.
+        Further facts for the reader, such as the certificate that no omega exists.
     """
 
     task: SIMTask
@@ -175,19 +118,19 @@ class Report(Verdicts[Result]):
     beta: Fraction
     dynamics: str
     initial: Initial | None
-    results: tuple[Result, ...]
-    tried: Witness
+    results: tuple[AssumptionResult, ...]
+    tried: ConstantsWitness
     omega_limit: mpmath.mpf | None
     largest_eta: mpmath.mpf
     binding: str
     notes: tuple[str, ...] = ()
 
     @property
-    def _all(self) -> tuple[Result, ...]:
+    def _all(self) -> tuple[AssumptionResult, ...]:
         return self.results
 
     @property
-    def constants(self) -> Witness | None:
+    def constants(self) -> ConstantsWitness | None:
         """Values that make every inequality true, confirmed by plain evaluation; None otherwise."""
         return self.tried if self.verdict == Verdict.HOLDS else None
 
@@ -202,7 +145,7 @@ class Report(Verdicts[Result]):
         if self.omega_limit is None:
             return None
         with precision(256):
-            omega, eta = (balls.midpoint(balls.ball(one)) for one in (self.omega, self.eta))
+            omega, eta = (balls.midpoint(balls.ball(number)) for number in (self.omega, self.eta))
         bounded = mpmath.isfinite(self.largest_eta)
         return min(self.omega_limit, omega), min(self.largest_eta, eta) if bounded else mpmath.inf
 
@@ -276,12 +219,12 @@ class Report(Verdicts[Result]):
         finite = [abs(row.margin) for row in rows if math.isfinite(row.margin)]
         edge = 1.25 * max([1.0, *finite])
         colors = {"holds": COLORS[2], "fails": COLORS[1], "undecided": COLORS[5]}
-        for place, row in enumerate(rows):
-            shown = 0.0 if math.isnan(row.margin) else max(-edge, min(edge, row.margin))
-            ax.barh(place, shown, color=colors[str(row.verdict)], height=0.6)
-            if not math.isfinite(row.margin) or abs(shown) < 0.02 * edge:
-                side = "left" if shown <= 0 else "right"
-                ax.text(0, place, f"  {row.verdict}  ", ha=side, va="center")
+        for position, row in enumerate(rows):
+            length = 0.0 if math.isnan(row.margin) else max(-edge, min(edge, row.margin))
+            ax.barh(position, length, color=colors[str(row.verdict)], height=0.6)
+            if not math.isfinite(row.margin) or abs(length) < 0.02 * edge:
+                side = "left" if length <= 0 else "right"
+                ax.text(0, position, f"  {row.verdict}  ", ha=side, va="center")
         ax.axvline(0, color="black", linewidth=0.8)
         ax.set_yticks(range(len(rows)), [row.id for row in rows])
         ax.set_xlim(-edge, edge)
@@ -290,39 +233,47 @@ class Report(Verdicts[Result]):
 
     def to_grid(self) -> Grid:
         """Every assumption with its margin, and the predicted half-times below."""
-        given = [f"a = ({', '.join(map(numbers.scientific, self.task.exact_signal))})"]
+        quantities = [f"a = ({', '.join(map(numbers.scientific, self.task.exact_signal))})"]
         for name in ("omega", "beta", "eta"):
-            given.append(f"{name} = {numbers.scientific(getattr(self, name))}")
+            quantities.append(f"{name} = {numbers.scientific(getattr(self, name))}")
         if self.initial is not None:
-            given.append("omega and beta from W(0)")
+            quantities.append("omega and beta from W(0)")
         return Grid(
             title=_EDITION_LINE[self.edition],
             columns=["", "assumption", "verdict", ">margin", "why"],
             rows=[
-                [one.id, one.title, str(one.verdict), _margin_text(one.margin), one.reason]
-                for one in self.results
+                [
+                    result.id,
+                    result.title,
+                    str(result.verdict),
+                    _margin_text(result.margin),
+                    result.reason,
+                ]
+                for result in self.results
             ],
-            above=[", ".join(given)],
+            above=[", ".join(quantities)],
             below=[*self._summary_lines(), *self._schedule_lines()],
         )
 
     def _summary_lines(self) -> list[str]:
         word = self._word("the numbers lie on the boundary to within the precision")
-        parts = [word, f"Binding: {self.binding}."]
+        sentences = [word, f"Binding: {self.binding}."]
         if self.largest_omega is not None:
-            parts.append(f"Largest omega: {rounded(self.largest_omega)}.")
+            sentences.append(f"Largest omega: {rounded(self.largest_omega)}.")
         elif self.omega_limit is not None:
-            parts.append(f"Largest omega once eta is small enough: {rounded(self.omega_limit)}.")
+            sentences.append(
+                f"Largest omega once eta is small enough: {rounded(self.omega_limit)}."
+            )
         else:
-            parts.append("No omega is small enough.")
+            sentences.append("No omega is small enough.")
         if mpmath.isfinite(self.largest_eta):
-            parts.append(f"Largest eta: {rounded(self.largest_eta)}.")
-        lines = ["", " ".join(parts), "Margins are log10 of the slack, positive inside."]
+            sentences.append(f"Largest eta: {rounded(self.largest_eta)}.")
+        lines = ["", " ".join(sentences), "Margins are log10 of the slack, positive inside."]
         if self.constants is not None and len(self.constants):
-            shown = ", ".join(
+            constants = ", ".join(
                 f"{name} = {rounded(value)}" for name, value in self.constants.items()
             )
-            lines.append(f"Witness: {shown}.")
+            lines.append(f"Witness: {constants}.")
         return lines + list(self.notes)
 
     def _schedule_lines(self) -> list[str]:
@@ -356,153 +307,3 @@ def _margin_text(margin: float) -> str:
     if math.isinf(margin):
         return "any" if margin > 0 else "none"
     return f"{margin:+.3f}" if abs(margin) < 100 else f"{margin:+.1f}"
-
-
-#: Margins are widened by this, relative to 1 + |margin|, so that floats of them lie inside.
-_FLOAT_ROUNDING = Fraction(1, 2**49)
-_CERTIFIED_LINE = {
-    "printed": "Assumptions D.1-D.5 as printed, certified",
-    "corrected": "Assumptions D.1-D.5 corrected, certified",
-    "repaired": "Assumptions of the repaired theorem, certified",
-}
-
-
-@dataclass(frozen=True)
-class CertifiedAssumption:
-    """One assumption with its proved verdict.
-
-    `margin`: ends between which the log10 slack lies, positive inside. `lower`, `upper`: the same
-    ends as decimals, rounded outwards.
-    """
-
-    id: str
-    title: str
-    verdict: Verdict
-    margin: Ends
-    lower: str
-    upper: str
-
-    @classmethod
-    def of(cls, text: Statement, verdict: Verdict, margin: Ends) -> CertifiedAssumption:
-        """The row of a statement, its margin widened so that a float of it lies inside."""
-        low, high = _widened(margin[0], -1), _widened(margin[1], 1)
-        shown = decimal_text(low, up=False), decimal_text(high, up=True)
-        return cls(text.id, text.title, verdict, (low, high), *shown)
-
-
-@dataclass(frozen=True)
-class CertifiedAssumptions(Verdicts[CertifiedAssumption]):
-    """What :func:`swingby.certify_assumptions` found.
-
-    `rows`: in the order of the paper. `box`: the intervals judged; omega and beta come from W(0)
-    when one was given. `bits`: working precision that decided.
-    """
-
-    edition: str
-    rows: tuple[CertifiedAssumption, ...]
-    box: Box
-    bits: int
-
-    @property
-    def _all(self) -> tuple[CertifiedAssumption, ...]:
-        return self.rows
-
-    def __repr__(self) -> str:
-        failing = f", failing {', '.join(self.failing)}" if self.failing else ""
-        return f"<CertifiedAssumptions {self.edition}: {self.verdict}{failing}>"
-
-    def to_grid(self) -> Grid:
-        """The rows as a table with the numbers above it."""
-        box = self.box
-        given = [f"a = ({', '.join(map(_interval_text, box.signal))})"]
-        for name in ("omega", "beta", "eta"):
-            given.append(f"{name} = {_interval_text(getattr(box, name))}")
-        word = self._word("an edge lies within the numbers given")
-        word += f" Margins are log10 of the slack, positive inside ({self.bits} bits)."
-        return Grid(
-            title=_CERTIFIED_LINE[self.edition],
-            columns=["", "assumption", "verdict", ">margin, proved"],
-            rows=[
-                [row.id, row.title, str(row.verdict), _ends_text(row.margin)] for row in self.rows
-            ],
-            above=[", ".join(given)],
-            below=["", word],
-        )
-
-    def to_frame(self) -> Any:
-        """One row per assumption: id, title, verdict, lower, upper (text, rounded outwards)."""
-        return self._frame(["id", "title", "verdict", "lower", "upper"])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain text and numbers, ready for JSON: intervals as pairs of exact quotients."""
-
-        def pair(given: Interval) -> list[str]:
-            return [_quotient(given[0]), _quotient(given[1])]
-
-        return {
-            "edition": self.edition,
-            "verdict": str(self.verdict),
-            "bits": self.bits,
-            "signal": [pair(given) for given in self.box.signal],
-            "omega": pair(self.box.omega),
-            "beta": pair(self.box.beta),
-            "eta": pair(self.box.eta),
-            "assumptions": [
-                {
-                    "id": row.id,
-                    "title": row.title,
-                    "verdict": str(row.verdict),
-                    "margin": [row.lower, row.upper],
-                }
-                for row in self.rows
-            ],
-        }
-
-
-def decimal_text(end: Fraction | float, *, up: bool) -> str:
-    """An end as a decimal of 17 significant digits, rounded outwards; ``"inf"`` where infinite."""
-    if isinstance(end, float):
-        return str(end)
-    context = Context(prec=17, rounding=ROUND_CEILING if up else ROUND_FLOOR)
-    number = context.divide(Decimal(end.numerator), Decimal(end.denominator))
-    return str(number.normalize() if number else Decimal(0))
-
-
-def _widened(end: Fraction | float, direction: int) -> Fraction | float:
-    if isinstance(end, float) and math.isinf(end):
-        return end
-    exact = Fraction(end)
-    return exact + direction * (1 + abs(exact)) * _FLOAT_ROUNDING
-
-
-def _quotient(number: Fraction) -> str:
-    """Exact text, of any length: Python refuses to write long whole numbers."""
-    return str(flint.fmpq(number.numerator, number.denominator))
-
-
-def _interval_text(given: Interval) -> str:
-    low, high = (numbers.scientific(end) for end in given)
-    return low if given[0] == given[1] else f"[{low}, {high}]"
-
-
-def _ends_text(margin: Ends) -> str:
-    """Both ends to as many digits as it takes to tell them apart, rounded outwards."""
-    low, high = margin
-    if isinstance(low, float) and isinstance(high, float):
-        if low == high:
-            return "any" if low > 0 else "none"
-        return "unknown"
-    digits = 3
-    if not (isinstance(low, float) or isinstance(high, float)):
-        while high - low < Fraction(2, 10**digits) and digits < 9:
-            digits += 3
-
-    def rounded(end: Fraction | float, direction: int) -> str:
-        if isinstance(end, float):
-            return "inf" if end > 0 else "-inf"
-        # The widening for floats is taken back: a proved margin of at least 0 is not below 0.
-        scaled = _widened(end, -direction) * 10**digits
-        whole = math.floor(scaled) if direction < 0 else math.ceil(scaled)
-        return f"{whole / 10**digits:+.{digits}f}"
-
-    return f"[{rounded(low, -1)}, {rounded(high, 1)}]"

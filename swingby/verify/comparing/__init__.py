@@ -1,1 +1,1 @@
-"""What the comparison of predicted and observed is made of."""
+"""The comparison of predicted and observed: its result, and trajectories of a user."""

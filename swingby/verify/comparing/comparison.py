@@ -1,4 +1,4 @@
-"""What a comparison is: rows of predicted against observed, as a table, a file and a picture."""
+"""The result of a comparison: rows of predicted against observed, as table, file and picture."""
 
 from __future__ import annotations
 
@@ -11,16 +11,10 @@ import numpy as np
 
 from swingby.errors import MissingExtra
 from swingby.report import Grid
+from swingby.report.entry_pictures import finish_entries
 from swingby.report.files import whole
 from swingby.report.number_text import percent_text
-from swingby.report.pictures import (
-    COLORS,
-    Pictured,
-    finish_entries,
-    new_figure,
-    save_figure,
-    styled,
-)
+from swingby.report.pictures import COLORS, Pictured, new_figure, save_figure, styled
 from swingby.simulate.trajectory import Run
 from swingby.theory import numbers
 from swingby.verify.schedule import (
@@ -91,7 +85,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison(Pictured):
-    """Predicted against observed for one setting.
+    """Predicted against observed in a setting.
 
     Parameters
     ----------
@@ -133,20 +127,22 @@ class Comparison(Pictured):
         windows = any(not math.isnan(row.lower) for row in self.rows)
         columns = ["entry", "event", ">predicted", ">+-", ">observed", ">error"]
         eta = f"eta = {numbers.scientific(self.schedule.eta)}"
-        given = given_text(run.task.exact_signal, eta, run.dynamics, f"{run.last_step} steps")
+        setting_line = given_text(
+            run.task.exact_signal, eta, run.dynamics, f"{run.last_step} steps"
+        )
         notes = [f"Signal: {run.task.note}"] if run.task.note else []
         notes += [] if unit == "step" else [f"Times in {unit}."]
         return Grid(
             title=self.title or "Predicted against observed",
             columns=columns + ([">lower", ">upper", "inside"] if windows else []),
             rows=[row.cells(number, windows=windows) for row in self.rows],
-            above=[given, *notes],
+            above=[setting_line, *notes],
             below=["", *self._summary_lines()],
             minor=["lower", "upper", "inside"],
         )
 
     def _summary_lines(self) -> list[str]:
-        """What the comparison says, in a few lines."""
+        """The comparison in a few lines."""
         run = self.run
         rows = [row for row in self.rows if row.event == "half"]
         learned = sum(math.isfinite(row.observed) for row in rows)
@@ -252,8 +248,8 @@ class Comparison(Pictured):
         ax.plot([], [], color="0.5", linewidth=3.2, alpha=0.4, label="predicted curve")
         ax.plot([], [], "v", color="0.35", markersize=6, label="predicted half-time")
         turns = [row.predicted for row in self.rows if row.event.startswith("loss")]
-        for place, turn in enumerate(filter(math.isfinite, turns)):
-            name = "_" if place else "predicted turn of the loss"
+        for rank, turn in enumerate(filter(math.isfinite, turns)):
+            name = "_" if rank else "predicted turn of the loss"
             ax.axvline(turn, color="black", linewidth=0.6, linestyle=":", zorder=0, label=name)
         finish_entries(ax, first, last, self.title, low)
 
@@ -276,11 +272,11 @@ class Comparison(Pictured):
 
         def figure() -> Figure:
             with styled():
-                made = new_figure(10.4, 3.6)
-                left, right = made.subplots(1, 2, width_ratios=[1.75, 1])
-                self.draw(left)
-                self._draw_output(right)
-            return made
+                picture = new_figure(10.4, 3.6)
+                entries_axes, output_axes = picture.subplots(1, 2, width_ratios=[1.75, 1])
+                self.draw(entries_axes)
+                self._draw_output(output_axes)
+            return picture
 
         save_figure(figure, path)
 

@@ -1,4 +1,4 @@
-"""A trajectory of one's own as a run: what was recorded of a network, with its events."""
+"""The recorded trajectory of a network as a run, with its events."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ _undisturbed = {}
 def as_undisturbed(tmp_path_factory):
     """``as_undisturbed(found, path, preset, ...)``: a course and its file are bit for bit what
     one in one go makes, which is trained once and returned."""
-    from swingby.lab.diffusion.train_course import train_course
+    from swingby.lab.diffusion.course_training import train_course
 
     def check(found, path, preset, cell=CELL, seed=3, owner=""):
         key = (preset, cell, seed, owner)

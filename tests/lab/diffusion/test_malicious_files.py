@@ -11,7 +11,7 @@ from swingby.errors import InvalidInput
 from swingby.lab.diffusion.course import Course
 from swingby.lab.diffusion.plan import Plan, default_plan
 from swingby.lab.diffusion.study import Study, run_study
-from swingby.report.files import sealed, unsealed
+from swingby.report.seals import sealed, unsealed
 from tests.forked import FULL
 
 #: What takes the place of every value in turn; MISSING: it is not there at all.

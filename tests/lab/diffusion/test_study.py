@@ -67,7 +67,7 @@ def standing(seen, parent, begin=module._begin):
 @pytest.mark.torch
 def test_a_killed_worker_and_an_edited_plan(longer, as_undisturbed, tmp_path, monkeypatch, capsys):
     # One worker, then two; the reference is one course after the other in this process.
-    from swingby.lab.diffusion.train_course import train_course
+    from swingby.lab.diffusion.course_training import train_course
 
     files = [course_file(tmp_path, *job) for job in longer.jobs]
     cell, seed = longer.jobs[0]
@@ -159,7 +159,7 @@ if __name__ == "__main__":
 @pytest.mark.torch
 def test_ctrl_c_for_all_processes(longer, as_undisturbed, tmp_path):
     # One worker: the first course is whole by the time the second says its first step.
-    from swingby.lab.diffusion.train_course import train_course
+    from swingby.lab.diffusion.course_training import train_course
 
     root, script = tmp_path / "study", tmp_path / "script.py"
     script.write_text(SCRIPT)

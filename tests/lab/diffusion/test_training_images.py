@@ -10,11 +10,11 @@ from swingby.errors import InvalidInput, SwingbyError
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
-from swingby.lab.diffusion import train_course as train  # noqa: E402
+from swingby.lab.diffusion import course_training as train  # noqa: E402
 from swingby.lab.diffusion import vdm  # noqa: E402
 from swingby.lab.diffusion.circles import Circles, read_circles  # noqa: E402
 from swingby.lab.diffusion.course import Cell, directions, linear_response  # noqa: E402
-from swingby.lab.diffusion.train_course import (  # noqa: E402
+from swingby.lab.diffusion.course_training import (  # noqa: E402
     STREAMS,
     Model,
     Saves,

@@ -11,9 +11,9 @@ from swingby import cli
 from swingby.errors import InvalidInput
 from swingby.lab.figures import evidence as module
 from swingby.lab.figures.evidence import Row, Study, evidence, rows_of_shares, update
-from swingby.report import files
+from swingby.report import source_hash
 from swingby.theory.verdict import Share, Verdict, needed, reaches
-from swingby.verify import compare
+from swingby.verify import paper_settings
 from tests.forked import FULL
 
 STUDIES = ("map", "autograd", "networks", "deep", "figures", "vectors", "images", "relu")
@@ -52,8 +52,8 @@ def test_what_the_package_ships():
 @pytest.mark.parametrize("name", ["map", "images"])
 def test_rows_are_made_again_as_recorded(name, monkeypatch):
     step = 8 if name == "map" and not FULL else 1  # the map has 26 settings
-    some = tuple(compare.paper_settings())[::step]
-    monkeypatch.setattr(compare, "paper_settings", lambda: some)
+    some = tuple(paper_settings.paper_settings())[::step]
+    monkeypatch.setattr(paper_settings, "paper_settings", lambda: some)
     made = list(module.STUDIES[name].rows(lambda share, words: None))
     assert made == list(evidence(name).rows)[::step]
 
@@ -207,10 +207,10 @@ def test_the_code_of_a_study_is_what_it_imports_and_not_its_words(tmp_path, monk
     deep, top = folder / "deep.py", tmp_path / "top.py"
     deep.write_text('"""Words."""\n\n\ndef f():\n    """More."""\n    return 1\n')
     top.write_text("from swingby.part import f\n")
-    monkeypatch.setattr(files, "PACKAGE", tmp_path)
-    first = files.hash_of(top, words=False), files.hash_of(top)
+    monkeypatch.setattr(source_hash, "PACKAGE", tmp_path)
+    first = source_hash.hash_of(top, words=False), source_hash.hash_of(top)
     deep.write_text("def f():  # a remark\n    return 1\n")
-    second = files.hash_of(top, words=False), files.hash_of(top)
+    second = source_hash.hash_of(top, words=False), source_hash.hash_of(top)
     assert (first[0] == second[0], first[1] == second[1]) == (True, False)
     deep.write_text("def f():\n    return 2\n")
-    assert files.hash_of(top, words=False) != first[0]
+    assert source_hash.hash_of(top, words=False) != first[0]

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from swingby import cli
-from swingby.report.files import unsealed
+from swingby.report.seals import unsealed
 
 
 @pytest.fixture(autouse=True)

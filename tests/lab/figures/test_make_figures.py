@@ -10,7 +10,7 @@ import pytest
 import swingby
 from swingby.errors import InvalidInput
 from swingby.lab.figures import Measured, make_figures
-from swingby.report.files import unsealed
+from swingby.report.seals import unsealed
 from swingby.theory.verdict import Verdict
 
 ALL = [("1", "caption"), ("1", "code"), ("2", "caption"), ("2", "code")]

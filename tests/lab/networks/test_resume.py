@@ -114,15 +114,15 @@ def test_a_handler_of_one_s_own_may_let_training_go_on(tmp_path, at_batch):
 
 SCRIPT = """
 import sys, json
-from swingby.lab.networks import Setting, data, train
+from swingby.lab.networks import Setting, samples, train
 
-def stopped(self, step, original=data.Moments.batch):
+def stopped(self, step, original=samples.Moments.batch):
     if step == 200:
         print("here", flush=True)
         sys.stdin.readline()
     return original(self, step)
 
-data.Moments.batch = stopped
+samples.Moments.batch = stopped
 train([Setting.from_dict(one) for one in json.loads(sys.argv[1])], checkpoint=sys.argv[2], every=0)
 """
 

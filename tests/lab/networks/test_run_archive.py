@@ -10,7 +10,7 @@ from swingby.errors import InvalidInput
 from swingby.lab.networks import Data, Network, Optimizer, Setting, TrainingRun, train
 from swingby.lab.networks.training_run import FORMAT
 from swingby.report.files import write_arrays
-from swingby.theory.reading import read_arrays
+from swingby.theory.input_files import read_arrays
 from swingby.theory.task import SIMTask
 from tests.lab.networks.plain_loop import assert_equal
 

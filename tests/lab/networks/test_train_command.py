@@ -21,7 +21,7 @@ from swingby.lab.networks import (
 from swingby.lab.networks import (
     samples as data,
 )
-from swingby.theory import reading
+from swingby.theory import input_files
 from swingby.theory.task import SIMTask
 
 torch = pytest.importorskip("torch")
@@ -87,7 +87,7 @@ def test_initial_weights_from_a_file(workplace, refused, monkeypatch):
     np.savez(workplace / "objects.npz", np.array([{}], dtype=object))
     (workplace / "text.npz").write_text("no archive")
     np.savez_compressed(workplace / "bomb.npz", np.zeros(1 << 10))
-    monkeypatch.setattr(reading, "MOST_BYTES", 1 << 12)
+    monkeypatch.setattr(input_files, "MOST_BYTES", 1 << 12)
     for name in ("objects", "text", "bomb", "missing", "run"):
         said = refused(["train", *TASK, *options, "--start", f"{name}.npz"])
         assert said.startswith("swingby: start must")

@@ -13,8 +13,9 @@ from swingby.proofs.language import conclusions, matrices
 from swingby.proofs.language.claim_text import to_latex
 from swingby.proofs.language.formula_parser import Piece, values
 from swingby.proofs.language.formula_printer import formula
-from swingby.proofs.language.matrices import A, I, U, Ut, W, W_start, eta, n, s
+from swingby.proofs.language.matrices import A, I, U, Ut, W, W_start, n, s
 from swingby.proofs.language.reader import Proof
+from swingby.theory.assumptions import eta
 
 x, y = sympy.symbols("x y", positive=True)
 NAMES = {str(letter): letter for letter in (A, I, U, Ut, W, W_start, eta, n, s, x, y)}

@@ -16,7 +16,7 @@ from swingby.proofs.language import claims as ledger
 from swingby.proofs.language.claim import Claim
 from swingby.proofs.language.reader import packaged
 from swingby.proofs.prover.scalar.scalar_claims import judge_scalar
-from swingby.testing.assertions import ledger_verdicts
+from swingby.testing.claim_assertions import ledger_verdicts
 from tests.forked import FULL
 
 FILES = (

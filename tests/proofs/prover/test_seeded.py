@@ -114,7 +114,7 @@ def test_a_violation_needs_the_hypotheses_and_disjoint_balls():
 
 
 def test_the_key_of_a_verdict_covers_every_module_of_the_provers(monkeypatch):
-    """Every file below verify/prover, and what the witnesses and balls come from."""
+    """Every file below proofs/prover, and what the witnesses and balls come from."""
     read, read_bytes = set(), Path.read_bytes
 
     def noted(path):
@@ -129,4 +129,7 @@ def test_the_key_of_a_verdict_covers_every_module_of_the_provers(monkeypatch):
     }
     assert len(sources) > 20
     assert sources <= read
-    assert {root / f"theory/{one}.py" for one in ("balls", "claims/claim", "assumptions")} <= read
+    assert {
+        root / f"{one}.py"
+        for one in ("theory/balls", "proofs/language/claim", "theory/assumptions")
+    } <= read

@@ -22,7 +22,8 @@ from swingby.proofs.prover.scalar.positivity_certificate import verify
 from swingby.proofs.prover.scalar.relation import Sequent, conditions, relation_from, resolved
 from swingby.proofs.prover.scalar.scalar_claims import judge_scalar
 from swingby.proofs.prover.scalar.squares import sum_of_squares
-from swingby.theory.budget import OutOfTime, budget, left
+from swingby.theory.budget import budget
+from swingby.theory.search_time import OutOfTime, seconds_left
 from tests.theory.letters import eq, ge, gt, le, lt
 
 x, y, z = sympy.symbols("x y z", real=True)
@@ -242,7 +243,7 @@ def test_every_search_ends_with_its_budget():
     assert judged.verdict == "undecided"
     assert any("ran out" in line for line in judged.tried)
     with budget(-1), pytest.raises(OutOfTime):
-        left()
+        seconds_left()
 
 
 def test_a_solution_that_divides_by_a_rate_needs_the_rate():

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from swingby.lab.diffusion.vectors.train_vectors import VectorRun, train_vectors
 from swingby.lab.diffusion.vectors.vector_prediction import VectorPrediction, predict_vectors
 from swingby.lab.diffusion.vectors.vector_setting import SCHEDULE, VectorSetting
+from swingby.lab.diffusion.vectors.vector_training import VectorRun, train_vectors
 from swingby.lab.networks.setting import several
 from swingby.lab.networks.training_run import order_text
 from swingby.report import Framed, Grid

@@ -8,7 +8,8 @@ import numpy as np
 
 from swingby.lab.figures.figure import Data, Figure, Measured, criterion, under_every_reading
 from swingby.lab.figures.theory_runs import editions, theory_data
-from swingby.report.pictures import COLORS, entry_label, titled
+from swingby.report.entry_pictures import entry_label
+from swingby.report.pictures import COLORS, titled
 from swingby.theory.verdict import yes
 
 if TYPE_CHECKING:

@@ -26,13 +26,14 @@ from swingby.proofs.language.conclusions import (
     MeanIdentity,
     SameDistribution,
 )
-from swingby.proofs.language.matrices import d, i, mu, v, w
+from swingby.proofs.language.matrices import i, mu, v, w
 from swingby.proofs.prover.algebra.matrix import judge_matrix
 from swingby.proofs.prover.algebra.mean import judge_mean
 from swingby.proofs.prover.evidence import Judged, undecided
 from swingby.proofs.prover.scalar.counterexample import Search, counterexample
 from swingby.proofs.prover.scalar.relation import Relation, Sequent
 from swingby.proofs.prover.scalar.scalar_claims import judge_scalar
+from swingby.theory.assumptions import d
 from swingby.theory.verdict import Finding
 
 

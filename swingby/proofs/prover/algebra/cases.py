@@ -23,7 +23,6 @@ from swingby.proofs.language.matrices import (
     Ut,
     W,
     cluster,
-    d,
     d_prime,
     i,
     j,
@@ -36,6 +35,7 @@ from swingby.proofs.language.matrices import (
 )
 from swingby.proofs.language.matrices import delta as kronecker
 from swingby.proofs.prover.algebra.words import Unsupported
+from swingby.theory.assumptions import d
 
 #: Signal positive, signal zero inside [s], or a free direction.
 STATES = ("positive", "zero", "outside")

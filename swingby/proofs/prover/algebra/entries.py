@@ -28,7 +28,6 @@ from swingby.proofs.language.matrices import (
     W,
     Wt,
     cluster,
-    d,
     d_prime,
     n,
     over_samples,
@@ -42,6 +41,7 @@ from swingby.proofs.language.matrices import (
 )
 from swingby.proofs.prover.algebra.words import Unsupported, Where
 from swingby.proofs.prover.scalar.exact_value import fraction
+from swingby.theory.assumptions import d
 
 Rows = list[list[Any]]
 #: The elements of a ring by the names of letters; ``"1/eta"`` is the inverse of ``"eta"``.

@@ -37,14 +37,14 @@ from swingby.simulate.state import (
 )
 from swingby.theory.initial import Initial
 from swingby.theory.numbers import Floats, Integers
-from swingby.theory.repaired import theorem_r, theorem_two
-from swingby.theory.repaired.theorem_two import Setting
+from swingby.theory.repaired import repaired_setting, theorem_r, theorem_two
+from swingby.theory.repaired.repaired_setting import RepairedSetting
 
 #: How many trials, and their runs, are kept for the next line about the same theorem: those that
 #: the lines share, and those of a line that draws some of its own.
 KEPT = 40
 #: The level at which a concept counts as learned, and its logit.
-LEVEL = float(theorem_two.LEVEL)
+LEVEL = float(repaired_setting.LEVEL)
 _LOGIT = math.log(LEVEL / (1 - LEVEL))
 
 
@@ -114,7 +114,7 @@ def draw_two(count: int, rng: np.random.Generator, dynamics: str, effective: boo
     signal = np.array([1.0, math.exp(-rng.uniform(math.log(1.2), math.log(10)))])
     eta = _eta(rng, dynamics)
     signals = _signals(signal, eta, effective)
-    own, setting = (Setting(one, Fraction(beta), Fraction(rho)) for one in signals)
+    own, setting = (RepairedSetting(one, Fraction(beta), Fraction(rho)) for one in signals)
     L = min(theorem_two.log_omega_0(own), theorem_two.log_omega_0(setting)) - _depth(rng)
     peaks = np.full((2, 2), theorem_two.log_peak(setting, L))
     peaks = peaks + (math.log1p(eta * signal[0]) if effective else 0.0)
@@ -131,11 +131,11 @@ def draw_r(count: int, rng: np.random.Generator, dynamics: str, effective: bool)
     signal = np.append(1.0, np.cumprod(ratios))
     eta = _eta(rng, dynamics)
     stated, promised = _signals(signal, eta, effective)
-    setting = Setting(promised, Fraction(beta), Fraction(rho))
+    setting = RepairedSetting(promised, Fraction(beta), Fraction(rho))
     certified = theorem_r.search(setting)
     limit = certified.log_omega_0
     if effective:
-        plain = Setting(stated, setting.beta, setting.rho)
+        plain = RepairedSetting(stated, setting.beta, setting.rho)
         limit = min(limit, theorem_r.search(plain).log_omega_0)
     L = limit - _depth(rng)
     witness = theorem_r.find_witness(setting, L)

@@ -26,7 +26,7 @@ from swingby.proofs.prover.scalar.exact_value import fraction, root_of
 from swingby.proofs.prover.scalar.relation import Sequent, conditions, plain
 from swingby.theory import balls
 from swingby.theory.balls import precision
-from swingby.theory.budget import left
+from swingby.theory.search_time import seconds_left
 
 #: Boxes looked at before giving up.
 MOST_BOXES = 400
@@ -200,7 +200,7 @@ def _inverted(f: Any, found: Stretch, report: Report) -> tuple[Any, Stretch]:
 def _nonnegative(
     f: Any, box: dict[Any, Stretch], strict: bool, report: Report, depth: int = 0
 ) -> bool:
-    left()
+    seconds_left()
     report.boxes += 1
     if f == 0:
         return not strict
@@ -290,7 +290,7 @@ def _value_sign(f: Any, letter: Any, at: Any) -> int | None:
 
 
 def _on_line(f: Any, stretch: Stretch, strict: bool, steps: list[str], depth: int) -> bool:
-    left()
+    seconds_left()
     letter = stretch.letter
     f = _numerator(f, stretch)
     if f == 0:

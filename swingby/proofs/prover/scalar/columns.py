@@ -23,7 +23,7 @@ from fractions import Fraction
 
 from swingby.proofs.prover.scalar import laurent
 from swingby.proofs.prover.scalar.laurent import ONE, Monomial, Polynomial, PolynomialProblem
-from swingby.theory.budget import left
+from swingby.theory.search_time import seconds_left
 
 #: The linear programs stay below this many columns, of products with this many terms.
 MOST_COLUMNS, MOST_TERMS = 6_000, 40
@@ -142,7 +142,7 @@ class Workshop:
         places = range(len(self.problem.constraints))
         for count in range(largest + 1):
             for factors in itertools.combinations_with_replacement(places, count):
-                left()
+                seconds_left()
                 terms = self.product(factors).codes
                 if len(terms) > MOST_TERMS:
                     continue
@@ -235,7 +235,7 @@ def binomial_columns(problem: PolynomialProblem) -> list[Column]:
         made.append(column(problem, (), monomial(least), square=square))
     terms = {monomial(point) for point in inside}
     for place, found in enumerate(problem.constraints):
-        left()
+        seconds_left()
         letters = laurent.letters_of(found.polynomial)
         alone = len(letters) == 1 and not problem.atoms[min(letters)].meaning.free_symbols
         if alone and found.kind != "==":
@@ -268,7 +268,7 @@ def chain_columns(problem: PolynomialProblem) -> list[Column]:
     for top, bottom in itertools.product(sorted(high), sorted(low)):
         word = products.get(top - bottom, ())
         if word:
-            left()
+            seconds_left()
         for step in word:
             if len(workshop.columns) < most:
                 workshop.add((step.place,), top - step.above)

@@ -38,7 +38,7 @@ from swingby.proofs.prover.scalar.sampling import (
 )
 from swingby.theory import assumptions as text
 from swingby.theory.balls import precision
-from swingby.theory.budget import left
+from swingby.theory.search_time import seconds_left
 
 
 @dataclass(frozen=True)
@@ -314,7 +314,7 @@ def _points(search: Search, effort: Effort, rng: int) -> Iterator[tuple[dict[str
         names = letters - start.keys()
         seen = set()
         for drawn in range(draws + behind if names else 1):
-            left()
+            seconds_left()
             # Every other point has all entries of W on one level.
             count += 1
             level = (count // 2) % LEVELS if count % 2 else None

@@ -18,7 +18,7 @@ from typing import Any
 
 import flint
 
-from swingby.theory.budget import left
+from swingby.theory.search_time import seconds_left
 
 #: Exponents as (atom, exponent), sorted by atom, without zeros.
 Monomial = tuple[tuple[int, int], ...]
@@ -214,7 +214,7 @@ def opinion(problem: PolynomialProblem, *, timeout: int = 3000) -> tuple[str, di
         return "absent", {}
     context = z3.Context()  # the one that z3 has by itself bears no second thread
     solver = z3.Solver(ctx=context)
-    solver.set("timeout", int(left(timeout / 1000) * 1000) + 1)
+    solver.set("timeout", int(seconds_left(timeout / 1000) * 1000) + 1)
     solver.set("ctrl_c", False)  # z3 would take Ctrl-C for a question without an answer
     variables = [z3.Real(f"x{place}", context) for place in range(len(problem.atoms))]
 

@@ -28,7 +28,7 @@ from swingby.proofs.prover.scalar.columns import (
 )
 from swingby.proofs.prover.scalar.exact_value import fraction
 from swingby.proofs.prover.scalar.laurent import Constraint, Monomial, Polynomial, PolynomialProblem
-from swingby.theory.budget import left
+from swingby.theory.search_time import seconds_left
 
 #: Seconds for one linear program.
 MOST_SECONDS = 8.0
@@ -185,7 +185,7 @@ def _proposed(
     # The interior point method sees infeasibility at once where the simplex method cycles;
     # its crossover ends in a vertex too.
     solve: Any = linprog
-    limit = {"time_limit": left(MOST_SECONDS)}
+    limit = {"time_limit": seconds_left(MOST_SECONDS)}
     result = solve(
         costs, A_eq=whole, b_eq=right, bounds=(0, None), method="highs-ipm", options=limit
     )

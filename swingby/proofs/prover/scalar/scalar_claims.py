@@ -64,7 +64,7 @@ from swingby.proofs.prover.scalar.translation import (
     name_tangents,
     polynomial_problem,
 )
-from swingby.theory.budget import OutOfTime, processor_time
+from swingby.theory.search_time import OutOfTime, processor_time
 from swingby.theory.verdict import Finding
 
 #: Seconds for each relation of a claim, for one search for sums of squares, and for a sum in place

@@ -26,7 +26,7 @@ from swingby.proofs.prover.scalar.positivity_certificate import (
     verify,
     with_negated_goal,
 )
-from swingby.theory.budget import left
+from swingby.theory.search_time import seconds_left
 
 #: Unknowns, degree and Gram entries that are still looked at.
 MOST_UNKNOWNS, MOST_DEGREE, MOST_ENTRIES = 7, 8, 450
@@ -130,7 +130,7 @@ def _certified(
     others: list[Column | None],
 ) -> Certificate | None:
     """The goal, cleared, as a sum over some blocks, and other columns once each."""
-    left()
+    seconds_left()
     made = [(Fraction(1), other) for other in others if other is not None]
     solved = _solve(target, blocks)
     if solved is None or len(made) < len(others):
@@ -245,7 +245,7 @@ def _interior(blocks: list[Block], start: Any, directions: Any) -> Any:
     y[-1] = min(0.0, *(np.linalg.eigvalsh(one)[0] - 1 for one in first))
     mu = 1.0
     while mu > 1e-10:
-        left()
+        seconds_left()
         for _ in range(30):
             gradient, hessian = 2 * ridge * y, 2 * ridge * np.eye(count + 1)
             gradient[-1] += 1 / (1 - y[-1]) - 1 / mu

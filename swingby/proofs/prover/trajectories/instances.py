@@ -21,7 +21,8 @@ from swingby.proofs.certify.ball_run import BallState, eliminate, exactly_semide
 from swingby.theory import assumptions as text
 from swingby.theory import numbers
 from swingby.verify.checking import evaluation, feasibility
-from swingby.verify.checking.feasibility import Constants, Problem
+from swingby.verify.checking.box import FeasibilityProblem
+from swingby.verify.checking.feasibility import AssumptionConstants
 
 Matrix = tuple[tuple[Fraction, ...], ...]
 
@@ -45,7 +46,7 @@ class TrajectoryInstance:
     omega: Fraction
     eta: Fraction
     matrix: Matrix
-    constants: Constants
+    constants: AssumptionConstants
     steps: int = 0
     bits: int = 256
     dynamics: tuple[str, ...] = ("euler", "gd")
@@ -62,10 +63,10 @@ class TrajectoryInstance:
         return tuple(tuple(self.omega * entry for entry in row) for row in self.matrix)
 
     @functools.cached_property
-    def problem(self) -> Problem:
+    def problem(self) -> FeasibilityProblem:
         """The numbers of the feasibility question."""
         largest = max(abs(entry) for row in self.matrix for entry in row)
-        return Problem(self.signal, self.omega, self.eta, largest, has_zero=False)
+        return FeasibilityProblem(self.signal, self.omega, self.eta, largest, has_zero=False)
 
     @functools.cached_property
     def pivot_share(self) -> Fraction:
@@ -142,7 +143,7 @@ def instance(
     matrix: Any,
     omega: Any,
     eta: Any,
-    constants: Constants | None = None,
+    constants: AssumptionConstants | None = None,
     **others: Any,
 ) -> TrajectoryInstance:
     """An instance with round constants that witness D.1 to D.5, or with these, not yet looked at.
@@ -160,7 +161,7 @@ def instance(
         numbers.exact(omega, "omega") * unit,
         numbers.exact(eta, "eta"),
         tuple(tuple(entry / unit for entry in row) for row in entries),
-        constants or Constants(*(Fraction(1),) * 7),
+        constants or AssumptionConstants(*(Fraction(1),) * 7),
         **others,
     )
     if constants is not None:
@@ -260,7 +261,9 @@ def random_instance(rng: np.random.Generator, d: int, *, degenerate: bool) -> Tr
             tenths = int(rng.integers(32, 10 * LARGEST_RATIO[d] + 1))
             signal.insert(0, signal[0] * Fraction(tenths, 10))
         sizes = [abs(entry) for row in matrix for entry in row]
-        problem = Problem(tuple(signal), Fraction(1), Fraction(1), max(sizes) / min(sizes))
+        problem = FeasibilityProblem(
+            tuple(signal), Fraction(1), Fraction(1), max(sizes) / min(sizes)
+        )
         supremum = feasibility.threshold(problem, KAPPA)
         decades = math.ceil(float(supremum / flint.arb(10).log()) + float(rng.uniform(0.3, 12)))
         limit = 180 if degenerate else 2 * math.ceil(decades * math.log(10) + 1)
@@ -290,14 +293,14 @@ def _gram(rng: np.random.Generator, d: int, *, degenerate: bool) -> Matrix | Non
     return matrix if pivot_share(matrix) >= Fraction(1, 2) else None
 
 
-def _constants(rng: np.random.Generator, problem: Problem) -> Constants:
+def _constants(rng: np.random.Generator, problem: FeasibilityProblem) -> AssumptionConstants:
     """Values inside the windows of the feasibility question; P at a random place."""
     window = feasibility.window(problem, KAPPA, problem.beta)
     lower, upper = (float(end / flint.arb(10).log()) for end in window)
     log10_P = Fraction(lower + (upper - lower) * float(rng.uniform(0.02, 0.98)))
     alpha = feasibility.alpha_at(problem, KAPPA)
     gap = problem.gap or Fraction(1)
-    return Constants(
+    return AssumptionConstants(
         alpha,
         max(problem.signal) / alpha,
         problem.beta,

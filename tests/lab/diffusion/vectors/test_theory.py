@@ -15,8 +15,8 @@ import torch
 
 from swingby.lab.diffusion.signals import Noise
 from swingby.lab.diffusion.vectors import VectorSetting, scatter
-from swingby.lab.diffusion.vectors.train_vectors import batches, losses, stacked, train_vectors
 from swingby.lab.diffusion.vectors.vector_setting import SCHEDULE
+from swingby.lab.diffusion.vectors.vector_training import batches, losses, stacked, train_vectors
 
 pytestmark = pytest.mark.torch
 

@@ -12,8 +12,8 @@ pytest.importorskip("torch")
 import torch
 
 from swingby.lab.diffusion.vectors import VectorSetting, train_vectors
-from swingby.lab.diffusion.vectors.train_vectors import batches, network, stacked
 from swingby.lab.diffusion.vectors.vector_setting import SCHEDULE
+from swingby.lab.diffusion.vectors.vector_training import batches, network, stacked
 
 pytestmark = pytest.mark.torch
 

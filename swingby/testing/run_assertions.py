@@ -1,4 +1,4 @@
-"""Assertions for ordinary tests: a claim has its verdict, a run keeps to the law and the lemmas.
+"""Assertions on runs: half-times are those of the stage law, and the lemmas are kept.
 
 On failure the first line names the statement that does not hold. They need neither ``assert`` nor
 pytest. The windows of Lemmas D.1 to D.8 are the functions of :mod:`swingby.theory.lemmas`; their
@@ -7,28 +7,24 @@ text is ``swingby/proofs/language/texts/trajectories.proof``, which the prover j
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sympy
 
 from swingby.errors import InvalidInput
-from swingby.proofs.language.claim import Claim
-from swingby.proofs.language.claim_text import to_text
 from swingby.proofs.language.claims import by_id
 from swingby.simulate.outcome import Peak
 from swingby.simulate.trajectory import Run
-from swingby.testing.setting import Setting, choice
+from swingby.testing.assumption_setting import Setting, choice
+from swingby.testing.claim_assertions import MESSAGE_WIDTH
 from swingby.theory import lemmas, numbers
 from swingby.theory.assumptions import P, beta, omega
 from swingby.theory.initial import exact_pivots
 from swingby.theory.lemmas import Scale
-from swingby.theory.verdict import Finding
 from swingby.verify.check import check
 from swingby.verify.checking.report import Report
 from swingby.verify.schedule import Schedule
@@ -36,96 +32,28 @@ from swingby.verify.schedule import Schedule
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from swingby.proofs.prover.evidence import Judged
     from swingby.theory.initial import Initial
 
     Floats = NDArray[np.float64]
 
-#: How wide a message is.
-_WIDTH = 100
-
-
-def claim_message(claim: Claim, expected: str, judged: Judged) -> str:
-    """A claim, the verdict expected, the one found, and what it rests on; both verdicts first."""
-    from swingby.proofs.audit.record import verdict_lines
-
-    place = f" ({claim.reference})" if claim.reference not in ("", claim.id) else ""
-    edition = "" if claim.edition == "printed" else f", {claim.edition} edition"
-    lines = [
-        f"{claim.id}: expected {expected}, found {judged.verdict}",
-        f"{claim.id}{place}{edition} says: {claim.about}.",
-        *(f"  {line}" for line in to_text(claim).splitlines()),
-        *verdict_lines(judged, claim, _WIDTH),
-    ]
-    return "\n".join(lines)
-
-
-def ledger_verdicts() -> dict[str, str]:
-    """The verdict on record of every line of the ledger, by id: from a reading by hand.
-
-    For claims about whole trajectories it is that of the search on record.
-    """
-    source = resources.files("swingby") / "data" / "ledger_verdicts.json"
-    found: dict[str, str] = json.loads(source.read_text(encoding="utf-8"))
-    return found
-
-
-def finding(word: object) -> Finding:
-    """A verdict by its word; InvalidInput where it is none."""
-    return Finding(choice(word, "verdict", tuple(map(str, Finding))))
-
 
 #: Largest relative error of a half-time by default. The law is far better inside its range (see
 #: the page on accuracy); this is what a reader of a figure would call the same.
-RTOL = 0.02
+_RTOL = 0.02
 #: Half-times are whole steps, rounded up on both sides.
-ATOL = 1.0
-
-
-def assert_claim(claim: Claim | str, verdict: str = "proved") -> None:
-    """Assert that a claim has the verdict expected of it.
-
-    Parameters
-    ----------
-    claim : Claim or str
-        A claim of one's own, or the id of a line of the ledger, such as ``"D.61"``. A claim about
-        whole trajectories is searched for up to a minute.
-    verdict : {"proved", "refuted", "tested", "undecided"}
-
-    Raises
-    ------
-    AssertionError
-        If the verdict is another one; the message names the claim.
-    InvalidInput
-        If the claim or the verdict is unknown.
-
-    Examples
-    --------
-    >>> assert_claim("D.62")
-    >>> assert_claim("D.61", "refuted")
-    """
-    __tracebackhide__ = True
-    from swingby.proofs.prover.prove import judge
-
-    expected = finding(verdict)
-    if not isinstance(claim, Claim | str):
-        raise InvalidInput("claim", claim, "must be a Claim or the id of a line of the ledger")
-    asked = by_id(claim) if isinstance(claim, str) else claim
-    judged = judge(asked)
-    if judged.verdict != expected:
-        raise AssertionError(claim_message(asked, expected, judged))
+_ATOL = 1.0
 
 
 def assert_stages(
     run: Run,
     schedule: Schedule,
-    rtol: float = RTOL,
-    atol: float = ATOL,
+    rtol: float = _RTOL,
+    atol: float = _ATOL,
     *,
     windows: bool = False,
     in_range_only: bool = False,
 ) -> None:
-    """Assert that every half-time of a run is the one predicted.
+    """Assert that every half-time of a run is as predicted.
 
     A half-time may be off by ``atol + rtol * observed`` steps. A concept that is predicted to be
     trapped, or to stay at rest for want of a signal, has to stay below 1/2 to the end of the run.
@@ -181,33 +109,41 @@ def assert_stages(
 def _judged_stage(
     run: Run, schedule: Schedule, k: int, rtol: float, atol: float
 ) -> tuple[str, list[str]]:
-    """What is wrong with a half-time, empty where nothing is, and its line of the table."""
+    """The fault of a half-time, empty where there is none, and its row of the table."""
     from swingby.report.number_text import percent_text, steps_text
 
     predicted, observed = float(schedule.half_times[k]), float(run.half_times[k])
-    a, seen, said = run.task.signal[k], not math.isnan(observed), math.isfinite(predicted)
-    off, allowed = abs(predicted - observed), atol + rtol * observed
-    fate = f"{predicted:g}" if said else "trapped" if math.isnan(predicted) else "never"
-    wrong = ""
-    if said and seen:
-        if off > allowed:
-            wrong = f"observed {observed:g}: off by {off:g} steps, {allowed:.3g} allowed"
-    elif seen:
-        wrong = f"observed {observed:g}"
-    elif said:
-        wrong = f"not observed: the run ends at step {run.last_step} ({run.outcome})"
-    elif (fate == "never") != (run.task.exact_signal[k] == 0):
-        wrong = f"with a_{k + 1} = {a:g}"
+    a, is_observed, is_predicted = (
+        run.task.signal[k],
+        not math.isnan(observed),
+        math.isfinite(predicted),
+    )
+    distance, allowed = abs(predicted - observed), atol + rtol * observed
+    prediction = (
+        f"{predicted:g}" if is_predicted else "trapped" if math.isnan(predicted) else "never"
+    )
+    mismatch = ""
+    if is_predicted and is_observed:
+        if distance > allowed:
+            mismatch = f"observed {observed:g}: off by {distance:g} steps, {allowed:.3g} allowed"
+    elif is_observed:
+        mismatch = f"observed {observed:g}"
+    elif is_predicted:
+        mismatch = f"not observed: the run ends at step {run.last_step} ({run.outcome})"
+    elif (prediction == "never") != (run.task.exact_signal[k] == 0):
+        mismatch = f"with a_{k + 1} = {a:g}"
     cells = [
         str(k + 1),
         f"{a:.4g}",
         "trapped" if math.isnan(predicted) else steps_text(predicted, 0),
-        steps_text(observed, 0) if seen else "not learned",
-        percent_text(predicted / observed - 1) if said and seen and observed else "-",
-        f"{allowed:.3g}" if said and seen else "-",
+        steps_text(observed, 0) if is_observed else "not learned",
+        percent_text(predicted / observed - 1)
+        if is_predicted and is_observed and observed
+        else "-",
+        f"{allowed:.3g}" if is_predicted and is_observed else "-",
     ]
-    name = f"stage law: half-time of concept {k + 1} predicted {fate}, "
-    return wrong and name + wrong, cells
+    name = f"stage law: half-time of concept {k + 1} predicted {prediction}, "
+    return mismatch and name + mismatch, cells
 
 
 def _outside_windows(run: Run, schedule: Schedule) -> Iterator[str]:
@@ -244,7 +180,7 @@ def _stage_table(run: Run, schedule: Schedule, rows: list[list[str]], broken: li
         below=[f"the law warns: {warning}" for warning in schedule.warnings],
     )
     # A line is not broken here: a summary shows the first one alone.
-    return grid.to_text(width=max(_WIDTH, *(len(line) for line in (*broken, *grid.above))))
+    return grid.to_text(width=max(MESSAGE_WIDTH, *(len(line) for line in (*broken, *grid.above))))
 
 
 def _require_prediction_of(run: Any, schedule: Any) -> None:
@@ -259,16 +195,16 @@ def _require_prediction_of(run: Any, schedule: Any) -> None:
     _require_same("schedule.dynamics", schedule.dynamics, run.dynamics)
 
 
-def _require_same(argument: str, given: Any, of_run: Any) -> None:
-    """Refuse what a run has otherwise."""
+def _require_same(argument: str, actual: Any, expected: Any) -> None:
+    """Refuse a value that is not that of the run."""
 
     def shown(value: Any) -> str:
         if isinstance(value, tuple):
             return f"({', '.join(map(shown, value))})"
         return value if isinstance(value, str) else numbers.scientific(value)
 
-    if given != of_run:
-        raise InvalidInput(argument, shown(given), f"must be that of the run, {shown(of_run)}")
+    if actual != expected:
+        raise InvalidInput(argument, shown(actual), f"must be that of the run, {shown(expected)}")
 
 
 def _tolerance(value: Any, name: str) -> float:
@@ -279,7 +215,7 @@ def _tolerance(value: Any, name: str) -> float:
 
 
 #: Below this a recorded entry is no more than the edge of the float range.
-LOG_SMALLEST = math.log(1e-290)
+_LOG_SMALLEST = math.log(1e-290)
 
 
 def _log_diagonal(initial: Initial) -> Floats:
@@ -289,7 +225,7 @@ def _log_diagonal(initial: Initial) -> Floats:
 
 
 def _violations(run: Run, scale: Scale, edition: str) -> Iterator[str]:
-    """What a run does that the lemmas exclude: lines that begin with the lemma."""
+    """Events of a run that the lemmas exclude: lines that begin with the lemma."""
     phase, end = scale.log_initial_phase, lemmas.initial_phase_end(scale)
     with np.errstate(divide="ignore", invalid="ignore"):
         log_size = np.log(np.abs(run.W))
@@ -326,16 +262,16 @@ def _violations(run: Run, scale: Scale, edition: str) -> Iterator[str]:
 def _outside_passage(
     run: Run, k: int, level: float, lower: float, upper: float, edition: str
 ) -> Iterator[str]:
-    """What is wrong with the step at which w_kk reaches a level; a window of nan asks nothing."""
+    """Faults of the step at which w_kk reaches a level; a window of nan excludes nothing."""
     observed = float(run.first_reach(level)[k])
-    found = f"reaches {level} at step {observed:g}"
+    passage = f"reaches {level} at step {observed:g}"
     if observed < lower:
-        yield f"Lemma D.1: {_entry(k, k)} {found}, not before {lower:.6g}"
+        yield f"Lemma D.1: {_entry(k, k)} {passage}, not before {lower:.6g}"
     if math.isnan(observed):
         observed = float(run.last_step)
-        found = f"has not reached {level} at step {observed:g}"
+        passage = f"has not reached {level} at step {observed:g}"
     if observed > upper:
-        yield f"Lemma D.4 ({edition}, with D.3): {_entry(k, k)} {found}, by {upper:.6g} expected"
+        yield f"Lemma D.4 ({edition}, with D.3): {_entry(k, k)} {passage}, by {upper:.6g} expected"
 
 
 def _outside_bound(peak: Peak, log_bound: float) -> Iterator[str]:
@@ -352,28 +288,28 @@ def _bands(run: Run, scale: Scale, k: int) -> Iterator[str]:
     w = run.W[:, k, k]
     outside = ~((w >= 0) & (w <= high))
     if outside.any():
-        place = outside.argmax()
+        index = outside.argmax()
         yield (
-            f"Lemma D.5: {_entry(k, k)} is {w[place]:.4g} at step {run.steps[place]}, from 0 "
+            f"Lemma D.5: {_entry(k, k)} is {w[index]:.4g} at step {run.steps[index]}, from 0 "
             f"to {high:g} expected"
         )
     fallen = np.logical_or.accumulate(w >= low) & ~(w >= low)
     if fallen.any():
-        place = fallen.argmax()
+        index = fallen.argmax()
         yield (
-            f"Lemma D.6: {_entry(k, k)} is {w[place]:.4g} at step {run.steps[place]}, expected "
+            f"Lemma D.6: {_entry(k, k)} is {w[index]:.4g} at step {run.steps[index]}, expected "
             f"to stay above {low:g}"
         )
 
 
 def _suppression(run: Run, log_size: Floats) -> Iterator[str]:
     """Once w_ii > 4/5, |w_ij| is at most the larger of omega and any earlier |w_ij| since."""
-    smallest = max(numbers.log_of(run.initial.omega), LOG_SMALLEST)
-    for place, i in enumerate(run.task.order):
+    smallest = max(numbers.log_of(run.initial.omega), _LOG_SMALLEST)
+    for rank, i in enumerate(run.task.order):
         learned = run.W[:, i, i] > 0.8
         if not learned.any():
             continue
-        for j in run.task.order[place + 1 :]:
+        for j in run.task.order[rank + 1 :]:
             size = log_size[:, i, j]
             anchored = np.minimum.accumulate(np.where(learned, size, np.inf))
             # Rounding of the floats that a run is recorded in.
@@ -417,20 +353,20 @@ _LEVELS = (0.5, 0.8)
 
 
 def _differences(scale: Scale, signal: float, log_start: float, rtol: float) -> Iterator[str]:
-    """Where a window is not what the text of its lemma says, for one diagonal entry."""
+    """Differences between the windows and the text of their lemmas, for one diagonal entry."""
     letters = _letters(scale, signal, log_start)
-    for name, window, said in _pairs(scale, signal, log_start, letters):
+    for name, window, stated in _pairs(scale, signal, log_start, letters):
         # A window that is nan, where the text says something, differs too.
-        if not abs(window - said) <= rtol * max(1.0, abs(said)):
-            yield f"{name}: the window gives {window:.12g}, the text {said:.12g}"
+        if not abs(window - stated) <= rtol * max(1.0, abs(stated)):
+            yield f"{name}: the window gives {window:.12g}, the text {stated:.12g}"
     # At the edges of what Lemma D.4 speaks of, P beta omega and 1 - 1/K, and beyond.
-    edges = (_bound(given.relation, letters) for given in by_id("Lemma D.4").given)
+    edges = (_bound(hypothesis.relation, letters) for hypothesis in by_id("Lemma D.4").given)
     low, high = sorted(map(float, edges))
     for level in (low * (1 - 1e-9), high * (1 + 1e-9), 1.0):
-        found = lemmas.reach_by(scale, signal, log_start, level) if level > 0 else math.nan
-        if not math.isnan(found):
+        step = lemmas.reach_by(scale, signal, log_start, level) if level > 0 else math.nan
+        if not math.isnan(step):
             yield (
-                f"Lemma D.4: the window gives step {found:.6g} for the level {level:.6g}, of "
+                f"Lemma D.4: the window gives step {step:.6g} for the level {level:.6g}, of "
                 "which the text says nothing"
             )
 
@@ -438,10 +374,10 @@ def _differences(scale: Scale, signal: float, log_start: float, rtol: float) -> 
 def _pairs(
     scale: Scale, a: float, start: float, letters: dict[str, Any]
 ) -> Iterator[tuple[str, float, float]]:
-    """Name of a lemma, its window, and what the text says."""
+    """Name of a lemma, its window, and the bound of the text."""
 
-    def bound(line: str, place: int = 0, **values: Any) -> float:
-        return float(sympy.log(_bound(by_id(line).conditions[place], letters | values)))
+    def bound(line: str, index: int = 0, **values: Any) -> float:
+        return float(sympy.log(_bound(by_id(line).conditions[index], letters | values)))
 
     def until(line: str) -> float:
         conclusion: Any = by_id(line).conclusion
@@ -458,14 +394,14 @@ def _pairs(
         for edition in ("printed", "corrected")
     )
     yield "Lemma D.3 (T_1 as printed)", printed, until("Lemma D.3")
-    for shown, line, place in (("Lemma D.3", "Lemma D.3", 1), ("(D.35)", "D.35", 0)):
-        name = f"{shown} (log of P beta omega, reached by the corrected T_1)"
-        yield name, bound("Lemma D.3"), bound(line, place, t=corrected)
-    for edition, left in (("printed", printed), ("corrected", corrected)):
+    for title, line, index in (("Lemma D.3", "Lemma D.3", 1), ("(D.35)", "D.35", 0)):
+        name = f"{title} (log of P beta omega, reached by the corrected T_1)"
+        yield name, bound("Lemma D.3"), bound(line, index, t=corrected)
+    for edition, leave_by in (("printed", printed), ("corrected", corrected)):
         for level in _LEVELS:
             values = {
                 "t": lemmas.reach_by(scale, a, start, level, edition),
-                "t_0": left,
+                "t_0": leave_by,
                 "w_ii(t_0)": _value(P * beta * omega, letters),
                 "lambda": level,
             }
@@ -482,13 +418,13 @@ def _letters(scale: Scale, signal: float, log_start: float) -> dict[str, Any]:
     """The letters of the text as numbers of many digits."""
     logs = {"P": scale.log_P, "beta": scale.log_beta, "omega": scale.log_omega}
     logs |= dict.fromkeys(("w_ij(0)", "w_ii(0)"), log_start)
-    found = {name: sympy.exp(sympy.Float(log, _DIGITS)) for name, log in logs.items()}
-    found |= {name: getattr(scale, name) for name in ("kappa", "K", "alpha", "gamma", "eta")}
-    return found | dict.fromkeys(("a_i", "a_j"), signal)
+    values = {name: sympy.exp(sympy.Float(log, _DIGITS)) for name, log in logs.items()}
+    values |= {name: getattr(scale, name) for name in ("kappa", "K", "alpha", "gamma", "eta")}
+    return values | dict.fromkeys(("a_i", "a_j"), signal)
 
 
 def _bound(relation: Any, letters: dict[str, Any]) -> Any:
-    """The side of a relation that has a number: the other one is the entry at time t, or lambda."""
+    """The side of a relation with a number: the other side is the entry at time t, or lambda."""
     sides = [side for side in relation.args if _names(side) <= set(letters)]
     return _value(max(sides, key=lambda side: len(_names(side))), letters)
 
@@ -563,7 +499,7 @@ def assert_lemmas(
 
 
 def assert_windows_match_statements(setting: Setting | Report, *, rtol: float = 1e-9) -> None:
-    """Assert that the lemma windows are what the text of the lemmas says, at a setting.
+    """Assert that the lemma windows agree with the text of the lemmas at a setting.
 
     Two encodings of Lemmas D.1 to D.6 and D.8, written apart, are evaluated at the constants of the
     setting, for every concept: closed forms in logarithms on one side, relations between letters
@@ -597,13 +533,15 @@ def assert_windows_match_statements(setting: Setting | Report, *, rtol: float = 
         if report.initial is not None
         else [scale.log_omega] * report.task.dim
     )
-    found: list[str] = []
+    differences: list[str] = []
     for k in report.task.order:
         # The sign of w_kk(0) is not settled by D.1; the windows are about positive entries.
         if math.isfinite(starts[k]):
-            found += _differences(scale, float(report.task.signal[k]), float(starts[k]), tolerance)
-    if found:
-        raise AssertionError("\n".join(dict.fromkeys(found)))
+            differences += _differences(
+                scale, float(report.task.signal[k]), float(starts[k]), tolerance
+            )
+    if differences:
+        raise AssertionError("\n".join(dict.fromkeys(differences)))
 
 
 def _report_of(setting: Any) -> Report:
@@ -629,6 +567,6 @@ def _require_fits(run: Run, report: Report) -> None:
     _require_same("setting.eta", report.eta, run.eta)
     sizes = run.initial.omega, run.initial.largest
     if not report.omega <= sizes[0] <= sizes[1] <= report.beta * report.omega:
-        wanted = "must fit the entries of the run's W(0), of size {} to {}"
-        omega, *shown = map(numbers.scientific, (report.omega, *sizes))
-        raise InvalidInput("setting.omega", omega, wanted.format(*shown), "(D.8)")
+        requirement = "must fit the entries of the run's W(0), of size {} to {}"
+        omega, *bounds = map(numbers.scientific, (report.omega, *sizes))
+        raise InvalidInput("setting.omega", omega, requirement.format(*bounds), "(D.8)")

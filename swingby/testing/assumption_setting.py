@@ -15,10 +15,10 @@ from swingby.verify.check import EDITIONS, check
 from swingby.verify.checking.report import Report
 
 
-def choice(value: Any, argument: str, known: tuple[str, ...]) -> str:
-    """Read a word that has to be one of a few."""
-    if not isinstance(value, str) or value not in known:
-        raise InvalidInput(argument, value, f"must be one of {', '.join(known)}")
+def choice(value: Any, argument: str, words: tuple[str, ...]) -> str:
+    """Read a word from a short list."""
+    if not isinstance(value, str) or value not in words:
+        raise InvalidInput(argument, value, f"must be one of {', '.join(words)}")
     return value
 
 
@@ -80,38 +80,38 @@ class Setting:
             raise InvalidInput("task", self.task, "must be a SIMTask")
         if not isinstance(self.W0, Scaled):
             raise InvalidInput("W0", self.W0, "must be a swingby.Scaled")
-        shape, found = (self.task.dim, self.task.dim), self.W0.matrix.shape
-        if found != shape:
-            raise InvalidInput("W0", f"shape {found}", f"must have shape {shape}")
+        shape, actual = (self.task.dim, self.task.dim), self.W0.matrix.shape
+        if actual != shape:
+            raise InvalidInput("W0", f"shape {actual}", f"must have shape {shape}")
         choice(self.edition, "edition", EDITIONS)
-        repaired, given = self.edition == "repaired", self.rho is not None
-        if repaired != given:
-            shown = self.rho if given else MISSING
-            wanted = "must be given for the repaired edition, and for it alone"
-            raise InvalidInput("rho", shown, wanted, "D.3'")
+        repaired, has_rho = self.edition == "repaired", self.rho is not None
+        if repaired != has_rho:
+            reported = self.rho if has_rho else MISSING
+            requirement = "must be given for the repaired edition, and for it alone"
+            raise InvalidInput("rho", reported, requirement, "D.3'")
         require_dynamics(self.dynamics)
-        for name, source in (_NUMBERS | ({"rho": "D.3'"} if given else {})).items():
+        for name, source in (_NUMBERS | ({"rho": "D.3'"} if has_rho else {})).items():
             self.__dict__[name] = numbers.positive(getattr(self, name), name, source)
 
     def check(self) -> Report:
-        """Check the assumptions with W(0), which says itself what omega and beta are."""
+        """Check the assumptions with W(0), which gives omega and beta itself."""
         edition, dynamics = self.edition, self.dynamics
         return check(self.task, None, self.eta, 1, edition, W0=self.W0, dynamics=dynamics)
 
     def check_numbers(self) -> Report:
         """Check the assumptions with omega and beta (and rho), without W(0)."""
-        given = (self.task, self.omega, self.eta, self.beta, self.edition)
-        return check(*given, rho=self.rho or Fraction(1), dynamics=self.dynamics)
+        arguments = (self.task, self.omega, self.eta, self.beta, self.edition)
+        return check(*arguments, rho=self.rho or Fraction(1), dynamics=self.dynamics)
 
     def __repr__(self) -> str:
-        shown = [repr(self.task)]
-        for one in fields(self)[1:]:
-            value = getattr(self, one.name)
-            if isinstance(value, Scaled) or value != one.default:
+        arguments = [repr(self.task)]
+        for attribute in fields(self)[1:]:
+            value = getattr(self, attribute.name)
+            if isinstance(value, Scaled) or value != attribute.default:
                 number = isinstance(value, Fraction)
                 text = numbers.python_text(value) if number else repr(value).replace("'", '"')
-                shown.append(f"{one.name}={text}")
-        return f"Setting({', '.join(shown)})"
+                arguments.append(f"{attribute.name}={text}")
+        return f"Setting({', '.join(arguments)})"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         # Hypothesis shows a failing example through this; field by field it would lose digits.

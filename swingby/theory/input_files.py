@@ -17,8 +17,8 @@ from typing import Any, BinaryIO, TypeVar
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.report.files import BROKEN, unsealed
-from swingby.theory import numbers
+from swingby.report.files import BROKEN
+from swingby.report.seals import unsealed
 
 #: Bytes of a file of text, and of arrays once they are unpacked.
 MOST_TEXT, MOST_BYTES = 1 << 25, 1 << 30
@@ -130,75 +130,3 @@ def read_sealed(
     except BROKEN as error:
         reason = "it has no digest of what it says" if isinstance(error, KeyError) else error
         raise InvalidInput(argument, path, f"must be {what} ({reason})") from None
-
-
-def read_matrix(
-    given: str, shape: tuple[int, int | None], *, exact: bool = False, argument: str = "w0"
-) -> Any:
-    """A matrix from a .json, .toml, .csv, .txt, .npy or .npz file, or from text such as "2,1;1,2".
-
-    A row without a comma is divided at its blanks, as numpy.savetxt writes it.
-
-    In JSON and TOML ``{"matrix": ..., "omega": "1e-400"}`` is one below the float range. `shape`:
-    what it has to be, before a digit is read; None for any number of columns. `exact`: keep text as
-    the exact numbers it denotes. Whether it is symmetric is not checked.
-    """
-    from swingby.theory.initial import Scaled  # no other reader needs starts
-
-    suffix = Path(given).suffix.lower()
-    if suffix in (".npy", ".npz"):
-        arrays = read_arrays(given, argument)
-        if len(arrays) != 1:
-            held = ", ".join(arrays) or "none"
-            raise InvalidInput(argument, f"{given} ({held})", "must hold one array")
-        (matrix,) = arrays.values()
-        _require_shape(list(matrix) if matrix.ndim == 2 else None, shape, argument)
-        return matrix
-    if suffix in (".json", ".toml"):
-        text = text_of(given, argument, "matrix file")
-        try:
-            content = (plain_json if suffix == ".json" else plain_toml)(text)
-            if isinstance(content, dict):
-                # A file of TOML is a table; one of JSON is a table only for the sake of omega.
-                keys = set(content) | ({"omega"} if suffix == ".toml" else set())
-                if keys != {"matrix", "omega"}:
-                    raise ValueError("its keys must be matrix and omega")
-                rows = _entries(content["matrix"], shape, exact, argument)
-                return Scaled(rows, content["omega"]) if "omega" in content else rows
-        except InvalidInput:
-            raise
-        except ValueError as error:
-            reason = " ".join(str(error).split())[:80]
-            raise InvalidInput(argument, given, f"must be a matrix file ({reason})") from None
-        return _entries(content, shape, exact, argument)
-    if suffix in (".csv", ".txt"):
-        given = text_of(given, argument, "matrix file").strip().replace("\n", ";")
-    elif not re.search(r"[,;\s]", given) and shape[0] > 1:
-        wanted = "must be a matrix such as 2,1;1,2 or a file: .json, .toml, .csv, .txt, .npy, .npz"
-        raise InvalidInput(argument, given, wanted)
-    rows = [row.split("," if "," in row else None) for row in given.split(";") if row.strip()]
-    return _entries(rows, shape, exact, argument)
-
-
-def _require_shape(rows: Any, shape: tuple[int, int | None], argument: str) -> None:
-    widths = {len(row) for row in rows} if isinstance(rows, list) else set()
-    wanted = {shape[1]} if shape[1] is not None else widths
-    if not isinstance(rows, list) or len(rows) != shape[0] or widths != wanted or len(widths) != 1:
-        lengths = " and ".join(map(str, sorted(widths)))
-        found = f"{len(rows)} row(s) of {lengths}" if widths else "no rows of numbers"
-        columns = "m" if shape[1] is None else shape[1]
-        raise InvalidInput(argument, found, f"must have shape ({shape[0]}, {columns})", "(D.2)")
-
-
-def _entries(
-    rows: Any, shape: tuple[int, int | None], exact: bool, argument: str
-) -> list[list[Any]]:
-    """Each entry digit by digit, from whatever file: a blank is no number, and none becomes 0."""
-    if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
-        raise InvalidInput(argument, rows, "must be rows of numbers")
-    _require_shape(rows, shape, argument)
-    entry = f"an entry of {argument}"
-    found = [[numbers.exact(one, entry) for one in row] for row in rows]
-    if exact:
-        return found
-    return [[numbers.within_float(one, entry) for one in row] for row in found]

@@ -1,0 +1,84 @@
+"""The command doctor: packages installed and missing, and the folders of caches."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import sys
+from typing import TYPE_CHECKING, Any
+
+import swingby
+from swingby.cli import options
+from swingby.cli.arguments import Arguments, print_result
+from swingby.cli.command import command
+
+if TYPE_CHECKING:
+    from swingby.report import Grid
+
+#: Packages that swingby cannot do without, and the first package of each extra.
+CORE = (
+    *("numpy", "scipy", "sympy", "mpmath", "python-flint", "numba", "pandas", "matplotlib"),
+    "loky",
+)
+EXTRAS = {
+    "torch": "torch",
+    "testing": "hypothesis",
+    "prove": "z3-solver",
+    "report": "pyarrow",
+    "cluster": "distributed",
+}
+
+
+@command(options.JSON)
+def doctor(arguments: Arguments) -> int:
+    """Print what is installed, what is missing, and the caches.
+
+    Exit code 0: the core is there; 5: something of it is missing.
+    """
+    facts = _facts()
+    print_result(_table(facts), lambda: facts, as_json=arguments.as_json)
+    return 0 if all(facts["core"].values()) else 5
+
+
+def _facts() -> dict[str, Any]:
+    from swingby.proofs.audit.cache import folder as verdicts
+    from swingby.theory.compiled_text import folder
+
+    def version(name: str) -> str | None:
+        try:
+            return importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            return None
+
+    device = "no torch"
+    if importlib.util.find_spec("torch"):
+        import torch
+
+        cuda = torch.cuda.is_available()
+        device = torch.cuda.get_device_name() if cuda else "none that torch can use"
+    return {
+        "swingby": swingby.__version__,
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "threads": os.cpu_count(),
+        "gpu": device,
+        "encoding": sys.stdout.encoding,
+        "compiled code": str(folder()),
+        "verdicts": str(verdicts()),
+        "core": {name: version(name) for name in CORE},
+        "extras": {extra: version(name) for extra, name in EXTRAS.items()},
+    }
+
+
+def _table(facts: dict[str, Any]) -> Grid:
+    from swingby.report import Grid
+
+    rows = [[name, str(value)] for name, value in facts.items() if not isinstance(value, dict)]
+    rows += [["The core"]] + [[name, value or "missing"] for name, value in facts["core"].items()]
+    rows += [["Extras"]]
+    for extra, value in facts["extras"].items():
+        install = f'missing: pip install "swingby[{extra}]"'
+        rows.append([extra, f"{EXTRAS[extra]} {value}" if value else install])
+    return Grid("swingby on this machine", ["what", "found"], rows)

@@ -1,0 +1,67 @@
+"""Mixins of results: every format, and a frame of pandas, from the tables that a result gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+from swingby.report.tables import Grid
+
+
+class Shown:
+    """A result that is printed by its ``to_text``, and in notebooks by its ``to_html``."""
+
+    def __str__(self) -> str:
+        text: str = self.to_text()  # type: ignore[attr-defined]
+        return text
+
+    def _repr_html_(self) -> str:
+        html: str = self.to_html()  # type: ignore[attr-defined]
+        return html
+
+
+class Drawn(Shown):
+    """A result that gives its tables, and is shown in every format from them.
+
+    A class gives :meth:`to_grid`, or :meth:`to_grids` where there are several tables.
+    """
+
+    def to_grid(self) -> Grid:
+        """The result as a table."""
+        raise NotImplementedError
+
+    def to_grids(self) -> Sequence[Grid]:
+        """All tables of the result."""
+        return (self.to_grid(),)
+
+    def to_text(self, *, width: int | None = None, color: bool = False) -> str:
+        """Plain text; `width` and `color` as in :meth:`Grid.to_text`."""
+        return "\n\n".join(grid.to_text(width=width, color=color) for grid in self.to_grids())
+
+    def to_markdown(self) -> str:
+        """GitHub Markdown."""
+        return "\n\n".join(grid.to_markdown() for grid in self.to_grids())
+
+    def to_latex(self, *, siunitx: bool = False) -> str:
+        """LaTeX (booktabs; numbers in columns of siunitx if asked for)."""
+        return "\n\n".join(grid.to_latex(siunitx=siunitx) for grid in self.to_grids())
+
+    def to_html(self) -> str:
+        """An HTML fragment."""
+        return "\n".join(grid.to_html() for grid in self.to_grids())
+
+
+class Framed(Drawn):
+    """A result of many records, which is also a table of pandas. A class gives :meth:`records`."""
+
+    def records(self) -> Iterable[Mapping[str, Any]]:
+        """The rows of :meth:`to_frame`, by column."""
+        raise NotImplementedError
+
+    def to_frame(self) -> pd.DataFrame:
+        """A table of pandas, with a row for each of :meth:`records`."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self.records()))

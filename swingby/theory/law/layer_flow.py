@@ -1,0 +1,152 @@
+r"""The flow of the layers of a deep linear network :math:`W = W_L \cdots W_1`.
+
+Gradient descent on the loss (4.1), with rate h = lr, is explicit Euler on the layers of
+
+.. math:: \dot W_i = W_{>i}^\top (I - W) A\, W_{<i}^\top, \qquad
+          W_{>i} = W_L \cdots W_{i+1}, \quad W_{<i} = W_{i-1} \cdots W_1 .
+
+The steps of size h are taken into account: backward error analysis gives the field whose exact flow
+over h is one Euler step. It has the elementary differentials of
+:mod:`swingby.theory.law.modified_flow`; here its values are combined from a few values of the field
+alone, as a Runge-Kutta method that looks back (:data:`TABLEAUX`).
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from swingby.theory.numbers import Floats
+
+Layers = list[Floats]
+
+#: Rows of stages, then weights, by the power of h up to which the modified field is right:
+#: sum_i b_i f(Y_i), Y_i = y + h sum_j a_ij f(Y_j). The order conditions are those of Runge-Kutta
+#: methods with the coefficients of Euler's modified field on the right, in place of 1/gamma.
+TABLEAUX: dict[int, tuple[tuple[tuple[float, ...], ...], tuple[float, ...]]] = {
+    0: ((), (1.0,)),
+    1: (((-1 / 2,),), (0.0, 1.0)),
+    2: (((-1.0,), (-1 / 4, -1 / 4)), (-1 / 6, -1 / 6, 4 / 3)),
+}
+
+
+def product(layers: Sequence[Floats]) -> Floats:
+    """W, the layers applied one after the other."""
+    return functools.reduce(lambda done, layer: layer @ done, layers)
+
+
+def packed(layers: Sequence[Floats]) -> Floats:
+    """All weights as one vector."""
+    return np.concatenate([layer.ravel() for layer in layers])
+
+
+class LayerFlow:
+    """The flow of the layers, for weights as one vector.
+
+    Its shape, its signals, the size h of steps it is modified for, and whether it saturates.
+    """
+
+    def __init__(self, layers: Sequence[Floats], a: Floats, h: float, order: int) -> None:
+        self.shapes = [layer.shape for layer in layers]
+        ends = np.cumsum([layer.size for layer in layers]).tolist()
+        self._parts = [
+            slice(end - p * q, end) for end, (p, q) in zip(ends, self.shapes, strict=True)
+        ]
+        self.size, self.a, self.h = ends[-1], a, h
+        self.stages, self.weights = TABLEAUX[order if h > 0 else 0]
+        self.saturates = True
+
+    def layers(self, y: Floats) -> Layers:
+        """The layers in a vector of weights; views."""
+        pairs = zip(self._parts, self.shapes, strict=True)
+        return [y[part].reshape(shape) for part, shape in pairs]
+
+    def _plain(self, y: Floats) -> Floats:
+        """The field of the flow itself."""
+        layers, found = self.layers(y), []
+        before = [*itertools.accumulate(layers, lambda done, layer: layer.dot(done))]
+        back = self.rest(before[-1])
+        for i in range(len(layers) - 1, 0, -1):
+            found.append(back.dot(before[i - 1].T))
+            back = layers[i].T.dot(back)
+        return packed([*found, back][::-1])
+
+    def rest(self, W: Floats) -> Floats:
+        """(I - W) A, or A for the homogeneous flow."""
+        if not self.saturates:
+            return np.diag(self.a)
+        rest = W * -self.a
+        rest.flat[:: len(self.a) + 1] += self.a
+        return rest
+
+    def __call__(self, t: float, y: Floats) -> Floats:
+        """The modified field."""
+        slopes = [self._plain(y)]
+        for row in self.stages:
+            slopes.append(self._plain(y + np.dot(np.multiply(self.h, row), slopes)))
+        return np.asarray(np.dot(self.weights, slopes))
+
+    def jacobian(self, t: float, y: Floats) -> Floats:
+        """Of the plain field: near enough for Newton's method on the modified one."""
+        layers, one = self.layers(y), np.eye(len(self.a))
+        L = len(layers)
+        before = [*itertools.accumulate(layers[:-1], lambda done, W: W @ done, initial=one)]
+        after = [*itertools.accumulate(layers[:0:-1], np.matmul, initial=one)][::-1]
+        rest = self.rest(layers[-1] @ before[-1])
+        found = np.empty((self.size, self.size))
+        for j in range(L):
+            between = np.eye(self.shapes[j][1])
+            pulled = after[j].T @ rest
+            for i in range(j, -1, -1):
+                left, right = after[i].T @ after[j], (before[i] * self.a) @ before[j].T
+                block = -np.einsum("ac,bd->abcd", left, right)
+                if i < j:
+                    # W_>i holds layer j: its transpose comes between.
+                    block += np.einsum("da,cb->abcd", between, pulled @ before[i].T)
+                    between = between @ layers[i]
+                else:
+                    between = np.eye(self.shapes[j][1])
+                block = block.reshape(layers[i].size, layers[j].size)
+                found[self._parts[i], self._parts[j]] = block
+                found[self._parts[j], self._parts[i]] = block.T
+        return found
+
+
+def chains(layers: Sequence[Floats], k: int) -> tuple[Layers, Layers]:
+    """Between all layers: the image of the unit vector e_k from below, and from above."""
+    e = np.eye(layers[0].shape[1])[k]
+    up = itertools.accumulate(layers, lambda v, layer: layer @ v, initial=e)
+    down = itertools.accumulate(layers[::-1], lambda v, layer: layer.T @ v, initial=e)
+    return [*up], [*down][::-1]
+
+
+def deflate(layers: Sequence[Floats], k: int) -> Layers:
+    r"""The network without concept k.
+
+    Between two layers the chain of k is cut out by the oblique projector along the image of e_k
+    from below, onto what its image from above does not see. Products commute with that:
+    the product of the new layers is the Schur complement :math:`W - W e_k e_k^\top W/w_{kk}`, at
+    every depth, and an aligned chain leaves the others as they are.
+    """
+    up, down = chains(layers, k)
+    found = []
+    for i, layer in enumerate(layers):
+        if i:
+            layer = layer - np.outer(layer @ up[i], down[i]) / (down[i] @ up[i])
+        if i + 1 < len(layers):
+            layer = layer - np.outer(up[i + 1], down[i + 1] @ layer) / (down[i + 1] @ up[i + 1])
+        found.append(layer)
+    found[0], found[-1] = np.delete(found[0], k, 1), np.delete(found[-1], k, 0)
+    return found
+
+
+def sharpness(layers: Sequence[Floats], a: Floats) -> float:
+    """Bound of the fastest rate of the flow, L a_max where the network is learned and balanced."""
+    L = len(layers)
+    norms = [float(np.linalg.norm(layer, 2)) for layer in layers]
+    start = sum((math.prod(norms) / one) ** 2 for one in norms) if min(norms) > 0 else 0.0
+    return float(a.max()) * max(L, start)

@@ -1,0 +1,47 @@
+"""One step along the coordinates: the explicit Runge-Kutta pair of order 8 by Dormand and Prince.
+
+It comes with two error estimates and an interpolation of order 7 (Hairer, Norsett, Wanner, Solving
+Ordinary Differential Equations I, 2nd edition, Secs. II.5-6).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.integrate import DOP853
+
+from swingby.theory.law.coordinates import slope
+from swingby.theory.law.modified_flow import FieldConstants
+
+#: Weights of the stages so far: for each later stage, and in the last row for the step.
+STAGES = np.vstack([DOP853.A[1:12, :12], DOP853.B])
+#: The same for the three stages after the step, and the coefficients of the interpolation.
+EXTRA, DENSE = DOP853.A_EXTRA, DOP853.D
+#: Weights of the two error estimates.
+FIFTH, THIRD = DOP853.E5[:12], DOP853.E3[:12]
+
+
+def weighted(weights: Any, slopes: Any) -> Any:
+    """Sum of the slopes so far, each with its weight."""
+    if isinstance(slopes[0], np.ndarray):
+        # Not by BLAS, whose last bit depends on where arrays lie in memory.
+        known = np.asarray(slopes)
+        return (weights[: len(slopes), None, None, None] * known).sum(axis=0)
+    return sum(weight * slope for weight, slope in zip(weights, slopes, strict=False) if weight)
+
+
+def attempt(y: Any, first: Any, dt: Any, free: Any, flow: FieldConstants, dynamics: str) -> Any:
+    """One step of size dt (n,) from y with slope `first`: the new y and the stages' slopes."""
+    slopes = [first]
+    for stage in range(11):
+        slopes.append(slope(y + dt * weighted(STAGES[stage], slopes), free, flow, dynamics))
+    return y + dt * weighted(STAGES[11], slopes), slopes
+
+
+def interpolated(forms: Any, shares: Any) -> Any:
+    """Y at shares (n,) of steps, (m, n, ...), from their starts and the seven forms (m, 8, ...)."""
+    weights = np.ones((len(shares), 8))
+    for number in range(1, 8):
+        weights[:, number] = weights[:, number - 1] * (shares if number % 2 else 1.0 - shares)
+    return weights @ forms

@@ -1,0 +1,52 @@
+"""The numbers that the repaired theorems speak of: distinct signals, and bounds of W(0)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeVar
+
+from swingby.errors import InvalidInput
+from swingby.theory import balls
+
+Certificate = TypeVar("Certificate")
+
+#: The level at which a concept counts as learned.
+LEVEL = Fraction(4, 5)
+
+
+@dataclass(frozen=True)
+class RepairedSetting:
+    """What both theorems are about: a_1 > ... > a_d > 0, d >= 2, and 0 < rho <= beta.
+
+    The signal is per unit of eta times steps.
+    """
+
+    signal: tuple[Fraction, ...]
+    beta: Fraction
+    rho: Fraction
+
+    def __post_init__(self) -> None:
+        pairs = zip(self.signal, self.signal[1:], strict=False)
+        if self.d < 2 or self.signal[-1] <= 0 or any(large <= small for large, small in pairs):
+            shown = ", ".join(map(str, self.signal))
+            raise InvalidInput("signal", shown, "must be descending, distinct, positive", "D.1'")
+        if not 0 < self.rho <= self.beta:
+            raise InvalidInput("rho", self.rho, "must be positive and at most beta", "D.3'")
+
+    @property
+    def d(self) -> int:
+        """Number of concepts."""
+        return len(self.signal)
+
+
+def found_in_balls(
+    attempt: Callable[[], Certificate | None], setting: RepairedSetting
+) -> Certificate:
+    """What is certified at rising precision."""
+    found = balls.with_rising_precision(attempt, lambda value: value is not None)
+    if found is None:
+        shown = tuple(map(str, setting.signal))
+        raise InvalidInput("signal", shown, "must be distinct enough for 2048 bits", "D.1'")
+    return found
