@@ -19,44 +19,44 @@ SLICE = 65536
 
 
 @dataclass(frozen=True, eq=False)
-class Arguments:
-    """Arrays by name whose leading axes broadcast to one shape."""
+class BatchArguments:
+    """Arrays by name whose leading axes broadcast to a common shape."""
 
-    given: dict[str, Floats]
+    arrays: dict[str, Floats]
     shape: tuple[int, ...]
 
     @classmethod
-    def of(cls, signal: object, W0: object, eta: object, **more: Floats) -> Arguments:
+    def of(cls, signal: object, W0: object, eta: object, **more: Floats) -> BatchArguments:
         """Read signal (..., d), or a task, W0 (..., d, d), eta (...); `more` are read already."""
-        given = {
-            "signal": read_signal(signal),
+        arrays = {
+            "signal": _read_signal(signal),
             "W0": read_array(W0, "W0", "(D.2)"),
             "eta": read_array(eta, "eta", "(D.2)"),
             **more,
         }
-        signals, rates = given["signal"], given["eta"]
+        signals, rates = arrays["signal"], arrays["eta"]
         if signals.ndim < 1 or signals.shape[-1] < 1:
-            shown = f"shape {signals.shape}"
-            raise InvalidInput("signal", shown, "must have shape (..., d), d at least 1", "Sec. 4")
-        own = _own_axes(signals.shape[-1])
+            got = f"shape {signals.shape}"
+            raise InvalidInput("signal", got, "must have shape (..., d), d at least 1", "Sec. 4")
+        own_axes = _own_axes(signals.shape[-1])
         for name, source in (("W0", "(D.2)"), ("test_point", "Sec. 2.1")):
-            if name in given and given[name].shape[-len(own[name]) :] != own[name]:
-                requirement = f"must have shape (..., {', '.join(map(str, own[name]))})"
-                raise InvalidInput(name, f"shape {given[name].shape}", requirement, source)
+            if name in arrays and arrays[name].shape[-len(own_axes[name]) :] != own_axes[name]:
+                requirement = f"must have shape (..., {', '.join(map(str, own_axes[name]))})"
+                raise InvalidInput(name, f"shape {arrays[name].shape}", requirement, source)
         if (signals < 0).any():
             raise InvalidInput("signal", float(signals.min()), "must not be negative", "Sec. 4")
         if (rates <= 0).any():
             raise InvalidInput("eta", float(rates.min()), "must be positive", "(D.2)")
         leading = {
-            name: array.shape[: array.ndim - len(own.get(name, ()))]
-            for name, array in given.items()
+            name: array.shape[: array.ndim - len(own_axes.get(name, ()))]
+            for name, array in arrays.items()
         }
         try:
-            return cls(given, np.broadcast_shapes(*leading.values()))
+            return cls(arrays, np.broadcast_shapes(*leading.values()))
         except ValueError:
-            several = {name: str(shape) for name, shape in leading.items() if shape}
-            shown = ", ".join(several.values())
-            raise InvalidInput(", ".join(several), shown, "must broadcast") from None
+            varying = {name: str(shape) for name, shape in leading.items() if shape}
+            got = ", ".join(varying.values())
+            raise InvalidInput(", ".join(varying), got, "must broadcast") from None
 
     @property
     def total(self) -> int:
@@ -65,28 +65,28 @@ class Arguments:
 
     def piece(self, first: int, last: int) -> dict[str, Floats]:
         """Instances number `first` to `last` - 1, in the order of a flattened array."""
-        own, found = _own_axes(self.given["signal"].shape[-1]), {}
-        some: Any = ...
+        own_axes, pieces = _own_axes(self.arrays["signal"].shape[-1]), {}
+        chosen: Any = ...
         if last - first < self.total:
-            some = np.unravel_index(np.arange(first, last), self.shape)
-        for name, values in self.given.items():
-            axes = own.get(name, ())
+            chosen = np.unravel_index(np.arange(first, last), self.shape)
+        for name, values in self.arrays.items():
+            axes = own_axes.get(name, ())
             if values.shape == (*self.shape, *axes) and values.flags.c_contiguous:
-                found[name] = values.reshape(self.total, *axes)[first:last]
+                pieces[name] = values.reshape(self.total, *axes)[first:last]
             else:
-                taken = np.broadcast_to(values, (*self.shape, *axes))[some]
-                found[name] = np.ascontiguousarray(taken).reshape(last - first, *axes)
-        return found
+                spread = np.broadcast_to(values, (*self.shape, *axes))[chosen]
+                pieces[name] = np.ascontiguousarray(spread).reshape(last - first, *axes)
+        return pieces
 
     def check_matrices(self, log_scale: Floats, scale: str) -> None:
-        """Refuse the first W0 that is no W(0), and a `scale` that makes one too large."""
-        W0 = self.given["W0"]
+        """Refuse the first W0 that is no W(0), and a `scale` that makes it too large."""
+        W0 = self.arrays["W0"]
         flat = W0.reshape(-1, *W0.shape[-2:])
         sizes = np.empty(len(flat))
         for first in range(0, len(flat), SLICE):
-            part = flat[first : first + SLICE]
-            sizes[first : first + SLICE] = largest = np.abs(part).max(axis=(1, 2))
-            apart = np.abs(part - part.swapaxes(1, 2)).max(axis=(1, 2))
+            matrices = flat[first : first + SLICE]
+            sizes[first : first + SLICE] = largest = np.abs(matrices).max(axis=(1, 2))
+            apart = np.abs(matrices - matrices.swapaxes(1, 2)).max(axis=(1, 2))
             zero = ("the zero matrix", "must not be zero", "Assumption D.1")
             refuse_first(largest == 0, "W0", W0.shape[:-2], *zero, first=first)
             crooked = ("this matrix", "must be symmetric, as W = U U^T is", "(D.2)")
@@ -96,17 +96,17 @@ class Arguments:
         if (total > math.log(LARGEST_ENTRY)).any():
             if log_scale.any():
                 size = numbers.scientific_log10(float(total.max()) / math.log(10), 3)
-                shown = f"an entry of {size}"
-                raise InvalidInput(scale, shown, "must leave W(0) below 1e300", "(D.2)")
+                got = f"an entry of {size}"
+                raise InvalidInput(scale, got, "must leave W(0) below 1e300", "(D.2)")
             raise InvalidInput("W0", f"{sizes.max():.3g}", "must be below 1e300", "(D.2)")
 
 
 def _own_axes(d: int) -> dict[str, tuple[int, ...]]:
-    """Axes of an argument that belong to one instance; of all others, none."""
+    """Axes of each argument that belong to an instance; other arguments have none."""
     return {"signal": (d,), "W0": (d, d), "test_point": (d,), "omega": (2,)}
 
 
-def read_signal(signal: object) -> Floats:
+def _read_signal(signal: object) -> Floats:
     """Signals (..., d), or that of a task."""
     return signal.signal if isinstance(signal, SIMTask) else read_array(signal, "signal", "Sec. 4")
 
@@ -119,7 +119,7 @@ def read_test_point(test_point: object, signal: object, source: str) -> dict[str
 
 
 def read_array(values: object, argument: str, source: str = "") -> Floats:
-    """A finite float64 array, which may be empty. Not copied where it is one already."""
+    """A finite float64 array, which may be empty; not copied where it is of that type already."""
     if values is None:
         raise InvalidInput(argument, values, "must be an array of real numbers", source)
     if type(values) is np.ndarray:
@@ -135,6 +135,6 @@ def refuse_first(
 ) -> None:
     """Refuse the first instance that is wrong, by its place; they begin with number `first`."""
     if wrong.any():
-        place = np.unravel_index(first + int(wrong.argmax()), shape)
-        index = ", ".join(str(int(one)) for one in place)
+        position = np.unravel_index(first + int(wrong.argmax()), shape)
+        index = ", ".join(str(int(coordinate)) for coordinate in position)
         raise InvalidInput(f"{argument}[{index}]" if index else argument, *words)

@@ -14,16 +14,16 @@ from swingby.theory.initial import Scaled
 from swingby.theory.numbers import Floats
 from swingby.theory.task import LARGEST_DIMENSION, SIMTask
 
-Source = np.random.Generator | int | None
+_Source = np.random.Generator | int | None
 
 #: U(0) is drawn in full, so its width has to fit the memory.
 LARGEST_WIDTH = 100_000
 #: Below this, omega is kept apart from the matrix, because W would leave the float range.
-SMALLEST_FLOAT_OMEGA = Fraction(1, 10**290)
+_SMALLEST_FLOAT_OMEGA = Fraction(1, 10**290)
 
 
 def gaussian_factor(
-    dim: int | SIMTask, scale: Any, width: int | None = None, rng: Source = None
+    dim: int | SIMTask, scale: Any, width: int | None = None, rng: _Source = None
 ) -> Floats:
     """U(0) with independent entries ``scale * N(0, 1)``.
 
@@ -43,7 +43,7 @@ def gaussian_factor(
 
 @named
 def gaussian(
-    dim: int | SIMTask, omega: Any, width: int | None = None, rng: Source = None
+    dim: int | SIMTask, omega: Any, width: int | None = None, rng: _Source = None
 ) -> Floats | Scaled:
     r"""W(0) = U U^T for Gaussian U, scaled so that the expected diagonal entry is omega.
 
@@ -77,12 +77,12 @@ def gaussian(
     scale = numbers.positive(omega, "omega", "Assumption D.1")
     U = numbers.random_source(rng).standard_normal((rows, columns)) / math.sqrt(columns)
     matrix: Floats = _symmetric(U)
-    if scale < SMALLEST_FLOAT_OMEGA:
+    if scale < _SMALLEST_FLOAT_OMEGA:
         return Scaled(matrix, scale)
     return matrix * numbers.within_float(scale, "omega")
 
 
-def uniform(dim: int | SIMTask, scale: Any, rng: Source = None) -> Floats:
+def uniform(dim: int | SIMTask, scale: Any, rng: _Source = None) -> Floats:
     """W(0) = U U^T with the entries of U uniform on [0, scale], as in the authors' public code.
 
     All entries of U are positive, so W(0) is close to rank one and all its entries are positive.

@@ -1,4 +1,4 @@
-"""simulate: one trajectory of W, with its events."""
+"""A run: one trajectory of W from its W(0) to its outcome, with all events."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from swingby.simulate.jump import NEGLIGIBLE, is_learned, jump_alone
 from swingby.simulate.outcome import Outcome
 from swingby.simulate.state import (
     LEVELS,
-    Problem,
-    Record,
-    State,
+    RunProblem,
+    RunRecord,
+    RunState,
     begin,
     follow,
     look,
@@ -40,12 +40,12 @@ from swingby.theory.numbers import Booleans, Floats
 from swingby.theory.task import SIMTask, as_task
 
 #: Steps until a jump is tried again, at least; most steps in a block.
-SHORTEST_WAIT, LONGEST_BLOCK = 128, 32768
+_SHORTEST_WAIT, _LONGEST_BLOCK = 128, 32768
 #: Entries that a block of steps holds, about: what fits into the second cache.
-BLOCK_ENTRIES = 2**17
+_BLOCK_ENTRIES = 2**17
 #: From this |w_kk| on a concept that is not learned keeps W from jumping; the largest does
 #: where a jump has ended.
-UNDER_WAY = 2.0**-60
+_UNDER_WAY = 2.0**-60
 #: The recorded trajectory has at most this many steps by default.
 _MOST_RECORDS = 10_001
 #: Steps that record="log" keeps, about.
@@ -53,7 +53,7 @@ _LOG_RECORDS = 200
 _RECORD_HELP = 'must be None, "none", "log", a whole number of steps, or a sequence of steps'
 
 #: A computed step takes about this, and this for each of the d^3 products of W with itself.
-SECONDS_A_STEP, SECONDS_A_PRODUCT = 3e-6, 1.3e-9
+_SECONDS_A_STEP, _SECONDS_A_PRODUCT = 3e-6, 1.3e-9
 
 
 @named
@@ -147,7 +147,8 @@ def run_from(
 ) -> Run:
     """The run of :func:`simulate`, from a W(0) and numbers that are checked."""
     signal, point = task.signal, task.test_point
-    pivots = initial.pivots(signal)
+    pivots, missing = initial.pivots(signal), initial.missing(signal, dynamics)
+    displaceable = initial.displaceable(signal, dynamics)
     # The pivots take a tenth of the time of eigenvalues, which only doubt asks for.
     if not pivots.clear:
         initial.require_psd(dynamics)
@@ -164,14 +165,12 @@ def run_from(
         )
     if steps is None and not (signal > 0).any():
         raise InvalidInput("steps", None, "must be given when no signal is positive")
-    displaceable = initial.displaceable(signal, dynamics)
     _warn_of(
         displaceable,
         "W0 has deficient rank, and no component for",
         " but one for a concept of smaller signal, which may turn into it later: this run holds"
         " only until then, and floats cannot tell when; swingby.certify does",
     )
-    missing = initial.missing(signal, dynamics)
     problem = make_problem(signal, float(eta), dynamics, point, missing)
     state = make_state(initial, point)
     rest = steps is None
@@ -180,9 +179,9 @@ def run_from(
     marks = [0] if unknown else _record_steps(record, last)
     ahead = min(last, _steps_ahead(problem)) if skip else last
     computed = min(ahead, most_executed(task.dim)) if rest else ahead
-    seconds = computed * (SECONDS_A_STEP + SECONDS_A_PRODUCT * task.dim**3)
+    seconds = computed * (_SECONDS_A_STEP + _SECONDS_A_PRODUCT * task.dim**3)
     budget.expect("the run", seconds, 8.0 * len(marks) * task.dim**2, partial=True)
-    records = Record.at(marks, task.dim)
+    records = RunRecord.at(marks, task.dim)
     finished = run_on(problem, state, records, last, skip=skip, rest=rest, stop=budget.spent)
     if unknown and not budget.spent():
         # The spacing of the records depends on where the run ends: once more, now knowing it.
@@ -190,7 +189,7 @@ def run_from(
         reached = state.step + int(state.diverged >= 0)
         ahead, state = state.ahead, make_state(initial, point)
         state.ahead = ahead
-        records = Record.at(_record_steps(record, max(reached, 1)), task.dim)
+        records = RunRecord.at(_record_steps(record, max(reached, 1)), task.dim)
         run_on(problem, state, records, reached, skip=skip, stop=budget.spent)
     spent = "the steps asked for" if steps is not None else "the most steps allowed"
     if not finished:
@@ -211,9 +210,9 @@ def _warn(sentence: str, deeper: int = 0) -> None:
 
 
 def run_on(
-    problem: Problem,
-    state: State,
-    record: Record,
+    problem: RunProblem,
+    state: RunState,
+    record: RunRecord,
     last: int,
     *,
     skip: bool,
@@ -224,8 +223,8 @@ def run_on(
 
     `skip` allows jumps; `rest` ends the run once W no longer changes; `stop` is asked now and then.
     """
-    most = most_executed(len(problem.signal)) if rest else math.inf
-    while state.executed < most:
+    limit = most_executed(len(problem.signal)) if rest else math.inf
+    while state.executed < limit:
         if not advance(problem, state, record, last, skip=skip, rest=rest):
             return True
         if stop():
@@ -235,9 +234,9 @@ def run_on(
 
 @np.errstate(all="ignore")
 def advance(
-    problem: Problem, state: State, record: Record, last: int, *, skip: bool, rest: bool
+    problem: RunProblem, state: RunState, record: RunRecord, last: int, *, skip: bool, rest: bool
 ) -> bool:
-    """One jump or one block of steps, and all that is to be seen in it; whether the run goes on.
+    """Take a jump or a block of steps with all its events; False where the run has ended.
 
     Blocks end where they do whatever takes the steps.
     """
@@ -260,7 +259,7 @@ def advance(
         state.wait = _wait(problem, state)
         if jumped:
             return True
-    longest = min(max(8, BLOCK_ENTRIES // len(problem.entries[0])), LONGEST_BLOCK)
+    longest = min(max(8, _BLOCK_ENTRIES // len(problem.entries[0])), _LONGEST_BLOCK)
     if skip:
         longest = min(longest, state.wait)
     block = _steps(problem, state, min(longest, last - before))
@@ -268,25 +267,27 @@ def advance(
     return goes_on and state.step < last
 
 
-def _steps(problem: Problem, state: State, count: int) -> Floats:
+def _steps(problem: RunProblem, state: RunState, count: int) -> Floats:
     """A block of steps; pivots of concepts that are lacking are put back to zero on the way."""
-    parts = parts_of_a_step(problem, state)
+    substeps = parts_of_a_step(problem, state)
     if state.exponent.any():
         # What grows at most so fast stays in the float range until factors of two are moved.
         count = min(count, max(16, int(300 / max(1e-300, float(problem.growth[0].max())))))
     if not problem.null.any():
-        return block_of_steps(problem, state.X, state.square, parts, count, state.ahead)
+        return block_of_steps(problem, state.X, state.square, substeps, count, state.ahead)
     quiet = quiet_steps(float(problem.sums.max()) / 2)
     blocks, X = [], state.X
     for first in range(0, count, quiet):
         X = without_null(problem, X) if first else X
-        some = min(quiet, count - first)
-        blocks.append(block_of_steps(problem, X, state.square, parts, some, state.ahead).copy())
-        X = blocks[-1][:, -1][problem.places]
+        length = min(quiet, count - first)
+        blocks.append(
+            block_of_steps(problem, X, state.square, substeps, length, state.ahead).copy()
+        )
+        X = blocks[-1][:, -1][problem.entry_rows]
     return np.concatenate(blocks, axis=1)
 
 
-def _wait(problem: Problem, state: State) -> int:
+def _wait(problem: RunProblem, state: RunState) -> int:
     """Steps until a jump is tried again: until the concepts under way are learned, or longer."""
     rates, w = problem.rates, state.levels
     since = float(state.step - state.landed)
@@ -294,28 +295,28 @@ def _wait(problem: Problem, state: State) -> int:
     bits = -np.log2(NEGLIGIBLE) + np.log2(np.minimum(np.abs(w - 1.0), 1.0))
     moving = (rates > 0.0) & ~is_learned(w, rates)
     size = np.abs(w)
-    moving &= size >= (UNDER_WAY if since else size.max(initial=0.0, where=moving))
+    moving &= size >= (_UNDER_WAY if since else size.max(initial=0.0, where=moving))
     # A sixteenth more, for a growth that slows down on the way.
     until = 17 / 16 * (bits / -down - np.log2(np.minimum(size, 1.0)) / up)
     # What is displaced by others is never learned, so that is looked at after a while.
     growth = up[np.where(moving, size, 0.0).argmax()] if moving.any() else up.max()
-    most = max(since, -3 * np.log2(NEGLIGIBLE) / growth)
-    return int(max(SHORTEST_WAIT, since / 8, min(until.max(initial=0.0, where=moving), most)))
+    longest = max(since, -3 * np.log2(NEGLIGIBLE) / growth)
+    return int(max(_SHORTEST_WAIT, since / 8, min(until.max(initial=0.0, where=moving), longest)))
 
 
-def _steps_ahead(problem: Problem) -> float:
+def _steps_ahead(problem: RunProblem) -> float:
     """About the steps that a run with jumps computes: up and down once for every concept."""
     rates = np.diag(problem.growth[0]).astype(np.float64)
-    return float((100.0 / rates[rates > 0]).sum()) if (rates > 0).any() else float(LONGEST_BLOCK)
+    return float((100.0 / rates[rates > 0]).sum()) if (rates > 0).any() else float(_LONGEST_BLOCK)
 
 
 def _collect(
     task: SIMTask,
     initial: Initial,
     eta: Fraction,
-    problem: Problem,
-    state: State,
-    record: Record,
+    problem: RunProblem,
+    state: RunState,
+    record: RunRecord,
     outcome: tuple[Outcome, str],
 ) -> Run:
     last = state.step
@@ -332,7 +333,7 @@ def _collect(
         W=W,
         level_times=dict(zip(LEVELS, state.passages, strict=True)),
         peaks=peaks(state),
-        extrema=state.turns.found(),
+        extrema=state.turns.extrema(),
         extrema_complete=state.turns.complete,
         psd_lost=state.psd_lost if state.psd_lost >= 0 else None,
         end=state.exceeded + 1 if state.exceeded < last else None,
@@ -344,13 +345,13 @@ def _collect(
 
 
 def judge(
-    problem: Problem,
-    state: State,
+    problem: RunProblem,
+    state: RunState,
     missing: Booleans,
     spent: str,
     displaceable: Booleans | None = None,
 ) -> tuple[Outcome, str]:
-    """Name the outcome of a run and say what happened, what is missing and what to change."""
+    """The outcome of a run, with a sentence on its cause and on the setting to change."""
     last, half_times = state.step, state.passages[LEVELS.index(0.5)]
     waiting = problem.counted & np.isnan(half_times)
     pivot = f"pivot of concept {state.psd_concept + 1}"
@@ -407,19 +408,19 @@ def _names(which: Booleans) -> str:
     return f"concepts {', '.join(numbers_from_one)} stay"
 
 
-def _waiting_clause(problem: Problem, state: State, waiting: Booleans) -> str:
+def _waiting_clause(problem: RunProblem, state: RunState, waiting: Booleans) -> str:
     logs = state.log_diagonal
-    parts = []
+    sizes = []
     needed = 0.0
     for k in np.flatnonzero(waiting):
         if math.isnan(logs[k]):
-            parts.append(f"w_{k + 1}{k + 1} = {state.X[k, k] * state.weight[k, k]:.3g}")
+            sizes.append(f"w_{k + 1}{k + 1} = {state.X[k, k] * state.weight[k, k]:.3g}")
             continue
-        shown = numbers.scientific_log10(logs[k] / math.log(10), 3)
-        parts.append(f"w_{k + 1}{k + 1} = {shown}")
+        size = numbers.scientific_log10(logs[k] / math.log(10), 3)
+        sizes.append(f"w_{k + 1}{k + 1} = {size}")
         rate = float(problem.growth[NEITHER, k, k]) * math.log(2)
         needed = max(needed, -logs[k] / rate if rate > 0 else math.inf)
-    clause = f"{', '.join(parts)} below 1/2"
+    clause = f"{', '.join(sizes)} below 1/2"
     if 0 < needed < math.inf:
         more = math.ceil(needed) if needed < 1e15 else f"{needed:.3g}"
         clause += f"; at the present growth about {more} more steps are needed"
@@ -427,7 +428,7 @@ def _waiting_clause(problem: Problem, state: State, waiting: Booleans) -> str:
 
 
 def _needs_last_step(record: object) -> bool:
-    """Whether the steps to record depend on where the run ends."""
+    """True where the steps to record depend on the last step of the run."""
     return record is None or (isinstance(record, str) and record == "log")
 
 

@@ -33,7 +33,7 @@ LEVELS = (0.1, 0.5, 0.8, 0.99)
 #: |W - I| at most this on the concepts with a > 0 is the end of learning.
 END = 0.01
 #: Extrema of the test loss that are kept.
-MOST_EXTREMA = 512
+_MOST_EXTREMA = 512
 #: x_kk from which on factors of two go to m_k.
 LARGE = 2.0**200
 
@@ -45,36 +45,37 @@ LARGE = 2.0**200
 PIVOT_ROUNDING = 8 * 2.0**-52
 
 #: W does not change any more when every update is at most one unit in the last place of 1.
-REST = 2.0**-52
+_REST = 2.0**-52
 #: Steps that are looked at together: what their extremes settle is not looked for one by one.
-CHUNK = 256
+_CHUNK = 256
 #: Products in a call of BLAS for which it takes no second thread.
-BLAS_ALONE = 2**17
+_BLAS_ALONE = 2**17
 #: Entries of matrices that are eliminated together, so that they stay in the cache; and the d up
 #: to which that is faster than Cholesky's method one by one.
-ELIMINATED, ALL_TOGETHER = 2**15, 16
+_ELIMINATED, _ALL_TOGETHER = 2**15, 16
 
 #: Entries between two learned concepts below this are held as 0, and a coupling of two concepts
 #: this close to 1 has no event left.
-SMALLEST, LEARNED = 1e-300, 1e-6
+_SMALLEST, _LEARNED = 1e-300, 1e-6
 
 #: Between two projections rounding of 1e-16 may grow to 1e-12.
-NOISE_GROWTH = 1e4
+_NOISE_GROWTH = 1e4
 #: Most steps between two projections.
-MOST_QUIET = 256
+_MOST_QUIET = 256
 
 #: A run without a number of steps computes at most this many for d up to 8, and fewer in
 #: proportion to 1/d^3 above; jumps are free.
-MOST_EXECUTED = 50_000_000
+_MOST_EXECUTED = 50_000_000
 
 
-class Problem(NamedTuple):
-    """What does not change during a run.
+class RunProblem(NamedTuple):
+    """The constants of a run.
 
     signal (d,); rates: eta a (d,); sums[i, j] = eta a_i + eta a_j; point: the test point (d,);
     goal (d,): the value w_kk tends to; counted (d,): concepts with a > 0; null (d,): concepts whose
     pivot is kept at zero; order (d,): concepts by descending a; growth (3, d, d): see
-    :func:`swingby.theory.growth.log_factors`; entries and places: :func:`pairs` and :func:`places`.
+    :func:`swingby.theory.growth.log_factors`; entries, entry_rows: those of :func:`pairs` and
+    :func:`entry_rows`.
     """
 
     signal: Floats
@@ -89,17 +90,17 @@ class Problem(NamedTuple):
     order: Integers
     growth: NDArray[np.longdouble]
     entries: tuple[Integers, Integers]
-    places: Integers
+    entry_rows: Integers
 
     @property
     def keeps_psd(self) -> bool:
-        """Whether W stays positive semidefinite."""
+        """True where W stays positive semidefinite."""
         return DYNAMICS[self.dynamics].keeps_psd
 
 
 @dataclass(eq=False)
-class State:
-    """What changes; steps are -1 where not yet.
+class RunState:
+    """The numbers that steps change; steps of events are -1 before them.
 
     X (d, d); exponent: m (d,); weight[i, j] = 2^(m_i + m_j); square[k] = 2^(2 m_k);
     level_steps (levels, d); peak (d, d): largest |x_ij| with its sign; peak_step, suppressed
@@ -173,14 +174,14 @@ class State:
             self.raise_exponents(np.where(large, shift, 0))
 
 
-class Record(NamedTuple):
+class RunRecord(NamedTuple):
     """Steps to record, ascending, and room for W at each of them."""
 
     steps: Integers
     W: Floats
 
     @classmethod
-    def at(cls, steps: Sequence[int] | Integers, d: int) -> Record:
+    def at(cls, steps: Sequence[int] | Integers, d: int) -> RunRecord:
         """Room for W at the given steps."""
         marks = np.asarray(steps, dtype=np.int64)
         return cls(marks, np.zeros((len(marks), d, d)))
@@ -195,12 +196,12 @@ def pairs(d: int) -> tuple[Integers, Integers]:
 
 
 @functools.cache
-def places(d: int) -> Integers:
+def entry_rows(d: int) -> Integers:
     """The row of every entry (i, j) in a block, shape (d, d)."""
     rows, columns = pairs(d)
-    found = np.empty((d, d), dtype=np.int64)
-    found[rows, columns] = found[columns, rows] = np.arange(len(rows))
-    return found
+    row_of = np.empty((d, d), dtype=np.int64)
+    row_of[rows, columns] = row_of[columns, rows] = np.arange(len(rows))
+    return row_of
 
 
 # Overflow is an outcome of the run, not a warning; so in make_state.
@@ -212,12 +213,12 @@ def make_problem(
     point: Floats | None = None,
     missing: Booleans | None = None,
     growth: NDArray[np.longdouble] | None = None,
-) -> Problem:
+) -> RunProblem:
     """Arrange the constants of a run; `missing`: concepts that tend to 0 rather than 1."""
     d = len(signal)
     absent = np.zeros(d, dtype=np.bool_) if missing is None else missing
     rates = eta * signal
-    return Problem(
+    return RunProblem(
         signal=np.ascontiguousarray(signal),
         rates=rates,
         sums=rates[:, None] + rates[None, :],
@@ -231,16 +232,16 @@ def make_problem(
         order=np.argsort(-signal, kind="stable").astype(np.int64),
         growth=log_factors(signal, eta, dynamics) if growth is None else growth,
         entries=pairs(d),
-        places=places(d),
+        entry_rows=entry_rows(d),
     )
 
 
 @np.errstate(all="ignore")
-def make_state(initial: Initial, point: Floats) -> State:
+def make_state(initial: Initial, point: Floats) -> RunState:
     """The state of a run at step 0."""
     residual = float_matrix(initial.held, initial.exponents) @ point - point
     swing = SMALLEST_SWING * 0.5 * float((residual**2).sum())
-    return State(initial.held, initial.exponents, Turns(swing, MOST_EXTREMA))
+    return RunState(initial.held, initial.exponents, Turns(swing, _MOST_EXTREMA))
 
 
 def power_of_two(exponent: Integers) -> Floats:
@@ -268,7 +269,7 @@ def float_matrix(X: Floats, exponent: Integers) -> Floats:
 
 def most_executed(d: int) -> float:
     """Most computed steps of a run that was given no number of steps."""
-    return MOST_EXECUTED * min(1.0, (8 / d) ** 3)
+    return _MOST_EXECUTED * min(1.0, (8 / d) ** 3)
 
 
 def most_steps(signal: Floats, eta: Floats, log_smallest: Floats, dynamics: str) -> Integers:
@@ -279,12 +280,12 @@ def most_steps(signal: Floats, eta: Floats, log_smallest: Floats, dynamics: str)
     slowest = np.where(signal > 0, signal, np.inf).min(axis=-1)
     growth = growth_rates(slowest[..., None], eta, dynamics)[..., 0, 0]
     with np.errstate(divide="ignore", over="ignore"):
-        most: Floats = np.minimum(3 * (60 - log_smallest) / growth, 2.0**52)
-    return np.maximum(1, np.ceil(most)).astype(np.int64)
+        steps: Floats = np.minimum(3 * (60 - log_smallest) / growth, 2.0**52)
+    return np.maximum(1, np.ceil(steps)).astype(np.int64)
 
 
-def most_steps_of(problem: Problem, state: State) -> int:
-    """The same of one run at its start."""
+def most_steps_of(problem: RunProblem, state: RunState) -> int:
+    """The most steps of a run, from its state at the start."""
     smallest = np.asarray(np.nanmin(state.log_diagonal, initial=0.0))
     return int(most_steps(problem.signal, np.asarray(problem.eta), smallest, problem.dynamics))
 
@@ -302,39 +303,39 @@ def negative_pivots(M: Floats) -> Integers:
     offending concept is negative.
     """
     d = len(M)
-    work, found = M.copy(), np.full(M.shape[2], -1, dtype=np.int64)
+    schur, first = M.copy(), np.full(M.shape[2], -1, dtype=np.int64)
     rounding = PIVOT_ROUNDING * d * np.abs(M[np.arange(d), np.arange(d)])
     with np.errstate(all="ignore"):
         for k in range(d):
-            pivot, row = work[k, k], work[k, k + 1 :].copy()
-            found[(found < 0) & ~(pivot >= -rounding[k])] = k
+            pivot, row = schur[k, k], schur[k, k + 1 :].copy()
+            first[(first < 0) & ~(pivot >= -rounding[k])] = k
             zero = pivot <= rounding[k]
             factor = row / pivot
             if zero.any():
-                slack = (work[range(k + 1, d), range(k + 1, d)] + rounding[k + 1 :]) * (
+                slack = (schur[range(k + 1, d), range(k + 1, d)] + rounding[k + 1 :]) * (
                     pivot + rounding[k]
                 )
-                wrong = zero & (found < 0) & (row * row > slack)
+                wrong = zero & (first < 0) & (row * row > slack)
                 if wrong.any():
-                    found = np.where(wrong.any(axis=0), k + 1 + wrong.argmax(axis=0), found)
+                    first = np.where(wrong.any(axis=0), k + 1 + wrong.argmax(axis=0), first)
                 factor = np.where(zero | (row == 0.0), 0.0, factor)
-            work[k + 1 :, k + 1 :] -= factor[:, None] * row[None]
-    return found
+            schur[k + 1 :, k + 1 :] -= factor[:, None] * row[None]
+    return first
 
 
 def quiet_steps(fastest: float) -> int:
-    """How many steps may lie between two projections: a power of two.
+    """The number of steps between two projections: a power of two.
 
     `fastest` is the largest eta a. What rounding makes of an absent component grows by at most
     (1 + eta a)^2 a step; it is not to grow by more than NOISE_GROWTH.
     """
-    steps = MOST_QUIET
-    while steps > 1 and 2.0 * steps * math.log1p(fastest) > math.log(NOISE_GROWTH):
+    steps = _MOST_QUIET
+    while steps > 1 and 2.0 * steps * math.log1p(fastest) > math.log(_NOISE_GROWTH):
         steps //= 2
     return steps
 
 
-def without_null(problem: Problem, X: Floats) -> Floats:
+def without_null(problem: RunProblem, X: Floats) -> Floats:
     """X with the pivots of the null concepts back at exactly zero."""
     if not problem.null.any():
         return X
@@ -348,41 +349,45 @@ def without_null_many(X: Floats, null: Booleans, order: Integers) -> Floats:
     then grow like a concept. Only the Schur complement rows of null concepts are removed, and they
     are nothing but that noise. Concepts are eliminated in `order` (m, d).
     """
-    kept = in_order(X, order)
-    rest, absent = kept.copy(), np.take_along_axis(null, order, axis=1)
+    ordered = in_order(X, order)
+    schur, absent = ordered.copy(), np.take_along_axis(null, order, axis=1)
     with np.errstate(all="ignore"):
         for k in range(X.shape[1]):
-            row = np.where(absent[:, k, None], kept[:, k, k:] - rest[:, k, k:], kept[:, k, k:])
-            kept[:, k, k:], kept[:, k:, k] = row, row
-            pivot = rest[:, k, k]
-            taken = (~absent[:, k] & (pivot > 0.0))[:, None]
-            factor = np.where(taken, rest[:, k, k + 1 :] / pivot[:, None], 0.0)
-            rest[:, k + 1 :, k + 1 :] -= factor[:, :, None] * rest[:, k, None, k + 1 :]
-    return in_order(kept, np.argsort(order, axis=1))
+            row = np.where(
+                absent[:, k, None], ordered[:, k, k:] - schur[:, k, k:], ordered[:, k, k:]
+            )
+            ordered[:, k, k:], ordered[:, k:, k] = row, row
+            pivot = schur[:, k, k]
+            eliminated = (~absent[:, k] & (pivot > 0.0))[:, None]
+            factor = np.where(eliminated, schur[:, k, k + 1 :] / pivot[:, None], 0.0)
+            schur[:, k + 1 :, k + 1 :] -= factor[:, :, None] * schur[:, k, None, k + 1 :]
+    return in_order(ordered, np.argsort(order, axis=1))
 
 
-def begin(problem: Problem, state: State, record: Record) -> None:
+def begin(problem: RunProblem, state: RunState, record: RunRecord) -> None:
     """Look at step 0 and record it."""
     look(problem, state)
     _write(state, record, state.X[problem.entries][:, None], -1)
 
 
-def look(problem: Problem, state: State) -> None:
+def look(problem: RunProblem, state: RunState) -> None:
     """Update every event with the present step, with null concepts back at zero."""
     state.X = without_null(problem, state.X)
     observe(problem, state, state.X[problem.entries][:, None], state.step - 1)
 
 
-def follow(problem: Problem, state: State, record: Record, block: Floats, *, rest: bool) -> bool:
+def follow(
+    problem: RunProblem, state: RunState, record: RunRecord, block: Floats, *, rest: bool
+) -> bool:
     """Go to the end of a block with all its events and records; False where the run ends in it.
 
     It ends where W leaves the float range, and with `rest` where nothing changes any more.
     """
-    goes_on, count = True, finite_steps(state, block)
+    goes_on, count = True, _finite_steps(state, block)
     if count < block.shape[1]:
         goes_on, state.diverged = False, state.step + count + 1
     if rest and count:
-        still = first_at_rest(problem, state, block[:, :count])
+        still = _first_at_rest(problem, state, block[:, :count])
         if still < count:
             goes_on, count = False, still + 1
     block = block[:, :count]
@@ -396,29 +401,29 @@ def follow(problem: Problem, state: State, record: Record, block: Floats, *, res
     return goes_on
 
 
-def _write(state: State, record: Record, block: Floats, before: int) -> None:
+def _write(state: RunState, record: RunRecord, block: Floats, before: int) -> None:
     """Record W at those steps of the block that are to be recorded."""
     first = state.recorded
     last = int(np.searchsorted(record.steps, before + block.shape[1], side="right"))
     if last > first:
         columns = block[:, record.steps[first:last] - before - 1]
-        record.W[first:last] = columns.T[:, places(len(state.X))] * state.weight
+        record.W[first:last] = columns.T[:, entry_rows(len(state.X))] * state.weight
         state.recorded = last
 
 
-def _take_over(state: State, last: Floats) -> None:
-    """Make the last step of a block the present one.
+def _take_over(state: RunState, last: Floats) -> None:
+    """Make the last step of a block the present step.
 
     An entry between two learned concepts that has decayed below SMALLEST becomes zero: it would
     come to rest as a subnormal number, of which every step takes twice as long.
     """
-    X = last[places(len(state.X))]
-    learned = np.abs(np.diag(X) * np.diag(state.weight) - 1.0) < LEARNED
-    tiny = (np.abs(X) < SMALLEST) & learned[:, None] & learned[None, :]
+    X = last[entry_rows(len(state.X))]
+    learned = np.abs(np.diag(X) * np.diag(state.weight) - 1.0) < _LEARNED
+    tiny = (np.abs(X) < _SMALLEST) & learned[:, None] & learned[None, :]
     state.X = np.where(tiny, 0.0, X)
 
 
-def observe(problem: Problem, state: State, block: Floats, before: int) -> None:
+def observe(problem: RunProblem, state: RunState, block: Floats, before: int) -> None:
     """Update every event with the steps after `before`."""
     count, order = block.shape[1], problem.order
     if not count:
@@ -430,9 +435,9 @@ def observe(problem: Problem, state: State, block: Floats, before: int) -> None:
     if problem.point.any():
         # So few that BLAS uses one thread.
         d = len(problem.signal)
-        size = max(16, BLAS_ALONE // (len(block) * d) if d <= 8 else BLAS_ALONE // (16 * d))
-        parts = [losses(problem, state, block[:, n : n + size]) for n in range(0, count, size)]
-        loss = np.concatenate(parts)
+        size = max(16, _BLAS_ALONE // (len(block) * d) if d <= 8 else _BLAS_ALONE // (16 * d))
+        pieces = [_losses(problem, state, block[:, n : n + size]) for n in range(0, count, size)]
+        loss = np.concatenate(pieces)
         if not np.isfinite(loss[-1]):
             # What is not finite stays so.
             loss = loss[: _first(~np.isfinite(loss))]
@@ -444,26 +449,26 @@ def observe(problem: Problem, state: State, block: Floats, before: int) -> None:
             state.psd_lost, state.psd_concept = before + 1 + at, concept
 
 
-def extremes(block: Floats, span: int = CHUNK) -> tuple[Floats, Floats]:
+def extremes(block: Floats, span: int = _CHUNK) -> tuple[Floats, Floats]:
     """The largest and smallest number of every row in every `span` steps."""
     at = np.arange(0, block.shape[1], span)
     return np.maximum.reduceat(block, at, axis=1), np.minimum.reduceat(block, at, axis=1)
 
 
-def _levels(state: State, block: Floats, high: Floats, before: int) -> None:
+def _levels(state: RunState, block: Floats, high: Floats, before: int) -> None:
     """First passages."""
     d = len(state.X)
     tops = high[:d].max(axis=1) * state.weight.diagonal()
     for k in np.flatnonzero((state.level_steps[-1] < 0) & (tops >= LEVELS[0])).tolist():
         for row, level in enumerate(LEVELS):
             if tops[k] >= level and state.level_steps[row, k] < 0:
-                begin = CHUNK * _first(high[k] * state.weight[k, k] >= level)
-                reached = block[k, begin : begin + CHUNK] * state.weight[k, k] >= level
+                begin = _CHUNK * _first(high[k] * state.weight[k, k] >= level)
+                reached = block[k, begin : begin + _CHUNK] * state.weight[k, k] >= level
                 state.level_steps[row, k] = before + 1 + begin + _first(reached)
 
 
-def _distance(problem: Problem, state: State, block: Floats, goal: Floats) -> Floats:
-    """How far entries are from their limits where a > 0, at each step."""
+def _distance(problem: RunProblem, state: RunState, block: Floats, goal: Floats) -> Floats:
+    """The largest distance of entries from their limits where a > 0, at each step."""
     d = len(problem.signal)
     rows, columns = pairs(d)
     chosen = np.flatnonzero(problem.counted[rows] & problem.counted[columns])
@@ -473,23 +478,23 @@ def _distance(problem: Problem, state: State, block: Floats, goal: Floats) -> Fl
 
 
 def _end(
-    problem: Problem, state: State, block: Floats, high: Floats, low: Floats, before: int
+    problem: RunProblem, state: RunState, block: Floats, high: Floats, low: Floats, before: int
 ) -> None:
     """The last step at which W is not within END of the identity."""
-    one, d = np.ones(len(problem.signal)), len(problem.signal)
+    ones, d = np.ones(len(problem.signal)), len(problem.signal)
     last = block[:d, -1] * state.weight.diagonal()
     if (np.abs(last - 1.0) > END)[problem.counted].any():
         state.exceeded = before + block.shape[1]
         return
-    beyond = _distance(problem, state, high, one) > END
-    beyond |= _distance(problem, state, low, one) > END
+    beyond = _distance(problem, state, high, ones) > END
+    beyond |= _distance(problem, state, low, ones) > END
     if beyond.any():
-        begin = CHUNK * int(np.flatnonzero(beyond)[-1])
-        away = _distance(problem, state, block[:, begin : begin + CHUNK], one) > END
+        begin = _CHUNK * int(np.flatnonzero(beyond)[-1])
+        away = _distance(problem, state, block[:, begin : begin + _CHUNK], ones) > END
         state.exceeded = before + 1 + begin + int(np.flatnonzero(away)[-1])
 
 
-def _peaks(state: State, block: Floats, high: Floats, low: Floats, before: int) -> None:
+def _peaks(state: RunState, block: Floats, high: Floats, low: Floats, before: int) -> None:
     """Peaks of the entries off the diagonal, and when they have fallen to half of them."""
     d, last = len(state.X), block.shape[1] - 1
     rows, columns = (index[d:] for index in pairs(d))
@@ -505,54 +510,54 @@ def _peaks(state: State, block: Floats, high: Floats, low: Floats, before: int) 
         state.suppressed[i, j] = -1
     half = 0.5 * np.maximum(best, size)[:, None]
     # Where all are of one sign, the smallest size says whether one has fallen to half.
-    least = np.maximum(0.0, np.maximum(low[d:], -high[d:]))
-    least[first[:, None] // CHUNK > np.arange(least.shape[1])] = np.inf
+    smallest = np.maximum(0.0, np.maximum(low[d:], -high[d:]))
+    smallest[first[:, None] // _CHUNK > np.arange(smallest.shape[1])] = np.inf
     waiting = (state.suppressed[rows, columns] < 0) & (half[:, 0] > 0)
     waiting &= (size <= best) | (first < last)
-    due = waiting[:, None] & (least <= half)
+    due = waiting[:, None] & (smallest <= half)
     while due.any():
         e = np.flatnonzero(due.any(axis=1))
         chunk = due[e].argmax(axis=1)
         at, sizes = _of_a_chunk(block, d + e, chunk)
         fallen = (sizes <= half[e]) & (at >= first[e, None])
-        found, where = fallen.any(axis=1), fallen.argmax(axis=1)
-        i, j = rows[e[found]], columns[e[found]]
-        state.suppressed[i, j] = before + 1 + at[found, where[found]]
-        due[e, chunk] = due[e[found]] = False
+        has_fallen, fell_at = fallen.any(axis=1), fallen.argmax(axis=1)
+        i, j = rows[e[has_fallen]], columns[e[has_fallen]]
+        state.suppressed[i, j] = before + 1 + at[has_fallen, fell_at[has_fallen]]
+        due[e, chunk] = due[e[has_fallen]] = False
 
 
 def _of_a_chunk(block: Floats, rows: Integers, chunk: Integers) -> tuple[Integers, Floats]:
     """The steps of a chunk for each of some rows, and the sizes of their entries there."""
     count = block.shape[1]
-    at = np.minimum(CHUNK * chunk[:, None] + np.arange(min(CHUNK, count)), count - 1)
+    at = np.minimum(_CHUNK * chunk[:, None] + np.arange(min(_CHUNK, count)), count - 1)
     return at, np.abs(block[rows[:, None], at])
 
 
-def losses(problem: Problem, state: State, block: Floats) -> Floats:
+def _losses(problem: RunProblem, state: RunState, block: Floats) -> Floats:
     """The test loss 1/2 |W x - x|^2 at each step of a block."""
     d = len(problem.signal)
     rows, columns = pairs(d)
     values = problem.point[:, None] * state.weight
     if d > 8:
-        residual = (values.T[:, None] @ block[places(d)])[:, 0]
+        residual = (values.T[:, None] @ block[entry_rows(d)])[:, 0]
     else:
-        given = np.zeros((d, len(block)))
-        given[columns, np.arange(len(block))] = values[rows, columns]
-        given[rows, np.arange(len(block))] = values[columns, rows]
-        residual = given @ block
+        weighted = np.zeros((d, len(block)))
+        weighted[columns, np.arange(len(block))] = values[rows, columns]
+        weighted[rows, np.arange(len(block))] = values[columns, rows]
+        residual = weighted @ block
     residual -= problem.point[:, None]
     np.square(residual, out=residual)
     return np.asarray(0.5 * residual.sum(axis=0))
 
 
-def _first(found: Booleans) -> int:
+def _first(marks: Booleans) -> int:
     """The first place that is true, or the length."""
-    at = int(found.argmax()) if len(found) else 0
-    return at if len(found) and found[at] else len(found)
+    at = int(marks.argmax()) if len(marks) else 0
+    return at if len(marks) and marks[at] else len(marks)
 
 
-def finite_steps(state: State, block: Floats) -> int:
-    """How many of the steps in a block have finite entries only; what is not finite stays so."""
+def _finite_steps(state: RunState, block: Floats) -> int:
+    """The number of steps in a block whose entries are finite; what is not finite stays so."""
     weight = state.weight[pairs(len(state.X))]
     if np.isfinite(block[:, -1] * weight).all():
         return int(block.shape[1])
@@ -561,21 +566,21 @@ def finite_steps(state: State, block: Floats) -> int:
     return _first(np.asarray(~fine))
 
 
-def first_at_rest(problem: Problem, state: State, block: Floats) -> int:
+def _first_at_rest(problem: RunProblem, state: RunState, block: Floats) -> int:
     """The first step of the block that changes nothing among concepts with a > 0, or its length."""
-    near = _distance(problem, state, block[:, -1:], problem.goal)[0] <= END
-    if not near:
+    is_close = _distance(problem, state, block[:, -1:], problem.goal)[0] <= END
+    if not is_close:
         return int(block.shape[1])
     rows, columns = pairs(len(state.X))
     chosen = np.flatnonzero(problem.counted[rows] & problem.counted[columns])
     moving = np.diff(block[chosen], axis=1, prepend=state.X[rows, columns][chosen, None])
     moving *= state.weight[rows, columns][chosen, None]
-    still = np.abs(moving).max(axis=0, initial=0.0) <= REST
+    still = np.abs(moving).max(axis=0, initial=0.0) <= _REST
     return _first(still & (_distance(problem, state, block, problem.goal) <= END))
 
 
 def _are_clear(matrices: Floats) -> Booleans:
-    """Whether all pivots are clearly positive, of each of the matrices (d, d, n)."""
+    """The matrices (d, d, n) of which all pivots are clearly positive."""
     stacked = np.ascontiguousarray(matrices.T)
     try:
         np.linalg.cholesky(stacked)
@@ -593,27 +598,27 @@ def first_negative_pivot(
     pivot is below that of the smallest diagonal with the largest entries beside it, below zero.
     """
     d, doubtful = len(order), np.arange(block.shape[1])
-    place, size = places(d)[np.ix_(order, order)], max(CHUNK, ELIMINATED // d**2)
+    row_of, size = entry_rows(d)[np.ix_(order, order)], max(_CHUNK, _ELIMINATED // d**2)
     worst = np.concatenate([low[:d], -np.maximum(high[d:], -low[d:])])
-    doubtful = doubtful[np.repeat(~_are_clear(worst[place]), CHUNK)[: len(doubtful)]]
+    doubtful = doubtful[np.repeat(~_are_clear(worst[row_of]), _CHUNK)[: len(doubtful)]]
     values = block if len(doubtful) == block.shape[1] else block[:, doubtful]
-    parts = (values[:, n : n + size][place] for n in range(0, len(doubtful), size))
-    if d > ALL_TOGETHER or any((negative_pivots(part) >= 0).any() for part in parts):
+    pieces = (values[:, n : n + size][row_of] for n in range(0, len(doubtful), size))
+    if d > _ALL_TOGETHER or any((negative_pivots(piece) >= 0).any() for piece in pieces):
         # The rounding of the second pass decides, which takes several times as long.
-        doubtful = doubtful[~_are_clear(values[place])]
-        found = negative_pivots(block[:, doubtful][place])
-        if (found >= 0).any():
-            at = _first(found >= 0)
-            return int(doubtful[at]), int(order[found[at]])
+        doubtful = doubtful[~_are_clear(values[row_of])]
+        negative = negative_pivots(block[:, doubtful][row_of])
+        if (negative >= 0).any():
+            at = _first(negative >= 0)
+            return int(doubtful[at]), int(order[negative[at]])
     return block.shape[1], -1
 
 
-def peaks(state: State) -> tuple[Peak, ...]:
+def peaks(state: RunState) -> tuple[Peak, ...]:
     """The peaks of all off-diagonal entries so far."""
-    found = []
+    events = []
     for i, j in itertools.combinations(range(len(state.X)), 2):
         later = int(state.suppressed[i, j])
         shift = int(max(-3000, state.exponent[i] + state.exponent[j]))
         value = math.ldexp(float(state.peak[i, j]), shift)
-        found.append(Peak(i, j, int(state.peak_step[i, j]), value, later if later >= 0 else None))
-    return tuple(found)
+        events.append(Peak(i, j, int(state.peak_step[i, j]), value, later if later >= 0 else None))
+    return tuple(events)

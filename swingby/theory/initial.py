@@ -36,20 +36,20 @@ Blocks = tuple[tuple[int, ...], ...]
 LARGEST_ENTRY = Fraction(10) ** 300
 
 #: Entries of U(0) further apart would leave the float range in W(0).
-LARGEST_RATIO = 1e150
+_LARGEST_RATIO = 1e150
 
 #: Where U(0) comes from.
 FACTORED = "W(0) = U(0) U(0)^T, Sec. 4.2"
 
 #: A float pivot above this fraction of its diagonal entry is positive beyond doubt (the rounding
 #: of elimination is about d 2^-53); only below it are exact rationals needed.
-CLEARLY_POSITIVE = 1e-9
+_CLEARLY_POSITIVE = 1e-9
 #: Rounding W(0) moves a positive pivot below this fraction by more than 1e-4 of itself.
-LOST = Fraction(1, 10**12)
+_LOST = Fraction(1, 10**12)
 
 #: W(0) with a diagonal entry below 2^-400 is held as D X D from the start: squares of its
 #: entries would underflow.
-PLAIN_RANGE = -400
+_PLAIN_RANGE = -400
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Scaled:
         return f"Scaled({self.matrix.tolist()}, {numbers.python_text(self.omega)})"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """What IPython and Hypothesis show: Python that makes it again."""
+        """Show Python that makes it again, to IPython and Hypothesis."""
         printer.text(repr(self))
 
     def __eq__(self, other: object) -> bool:
@@ -142,24 +142,24 @@ class Initial(numbers.ReadOnly):
         else:
             U, omega = numbers.real_array(U0, "U0", FACTORED), Fraction(1)
         if U.ndim != 2 or len(U) != dim:
-            asked = f"must have shape ({dim}, m)"
-            raise InvalidInput("U0", f"shape {U.shape}", asked, FACTORED)
+            requirement = f"must have shape ({dim}, m)"
+            raise InvalidInput("U0", f"shape {U.shape}", requirement, FACTORED)
         sizes = np.abs(U)
         if not (largest := sizes.max()):
             raise InvalidInput("U0", f"zeros of shape {U.shape}", "must not be zero", FACTORED)
-        if (smallest := sizes[sizes > 0].min()) < largest / LARGEST_RATIO:
+        if (smallest := sizes[sizes > 0].min()) < largest / _LARGEST_RATIO:
             raise InvalidInput(
                 "U0",
                 f"{smallest:.3g} beside {largest:.3g} in shape {U.shape}",
-                f"must have entries within a factor {LARGEST_RATIO:g} of the largest, or zero",
+                f"must have entries within a factor {_LARGEST_RATIO:g} of the largest, or zero",
                 FACTORED,
             )
         power = int(np.frexp(largest)[1])
         factor = np.ldexp(U, -power)
         scale, exact = Fraction(4) ** power * omega**2, _gram(factor)
         if exact.max() * scale > LARGEST_ENTRY:
-            given = f"{largest:.3g} in shape {U.shape}"
-            raise InvalidInput("U0", given, "must have U0 U0^T below 1e300", FACTORED)
+            got = f"{largest:.3g} in shape {U.shape}"
+            raise InvalidInput("U0", got, "must have U0 U0^T below 1e300", FACTORED)
         return cls(exact.astype(np.float64), scale, factor)
 
     @functools.cached_property
@@ -238,7 +238,7 @@ class Initial(numbers.ReadOnly):
         return missing if DYNAMICS[dynamics].keeps_psd else missing & ~self.matrix.any(axis=1)
 
     def displaceable(self, signal: Floats, dynamics: str) -> Booleans:
-        """Missing concepts (d,) that may be learned yet, in place of one with a smaller signal.
+        """Missing concepts (d,) that may be learned yet, in place of a concept of smaller signal.
 
         gd and the flow keep the rank of W, but not which pivot is zero. A W(0) of rank r whose r
         components are not those of the r largest signals learns others first and may then turn:
@@ -280,9 +280,9 @@ def _eliminate(initial: Initial, signal: Floats) -> Pivots:
     order = np.argsort(-signal, kind="stable")
     matrix = initial.matrix[np.ix_(order, order)]
     with np.errstate(all="ignore"):
-        pivots = np.concatenate(list(float_pivots(matrix[None])))
+        pivots = np.concatenate(list(_float_pivots(matrix[None])))
     # As in clear_pivots.
-    if (pivots > CLEARLY_POSITIVE * np.abs(matrix.diagonal())).all():
+    if (pivots > _CLEARLY_POSITIVE * np.abs(matrix.diagonal())).all():
         shares, nowhere = np.empty(len(signal)), np.zeros(len(signal), dtype=np.bool_)
         shares[order] = pivots / matrix.diagonal()
         return Pivots(shares, True, nowhere, nowhere)
@@ -290,17 +290,17 @@ def _eliminate(initial: Initial, signal: Floats) -> Pivots:
     for k, pivot in zip(order, exact_pivots(initial.exact[np.ix_(order, order)]), strict=True):
         exact[k] = pivot / entry if (entry := initial.exact[k, k]) > 0 else pivot
     missing = np.asarray((exact <= 0) & (signal > 0))
-    lost = (exact > 0) & (exact < LOST) & (signal > 0) & (initial.factor is not None)
+    lost = (exact > 0) & (exact < _LOST) & (signal > 0) & (initial.factor is not None)
     return Pivots(exact, False, missing, np.asarray(lost))
 
 
 def _gram(factor: NDArray[np.float64]) -> NDArray[np.object_]:
-    """U U^T as rationals: products of whole numbers over one power of two, so nothing rounds."""
+    """U U^T as rationals: products of whole numbers over a power of two, so nothing rounds."""
     mantissa, exponent = np.frexp(factor)
-    least = int(exponent[factor != 0].min())
-    shifts = np.where(factor != 0, exponent - least, 0).astype(object)
-    whole = np.ldexp(mantissa, 53).astype(np.int64).astype(object) << shifts
-    return np.asarray((whole @ whole.T) * Fraction(4) ** (least - 53))
+    smallest = int(exponent[factor != 0].min())
+    shifts = np.where(factor != 0, exponent - smallest, 0).astype(object)
+    integers = np.ldexp(mantissa, 53).astype(np.int64).astype(object) << shifts
+    return np.asarray((integers @ integers.T) * Fraction(4) ** (smallest - 53))
 
 
 def initial_state(
@@ -350,7 +350,7 @@ def connected_blocks(W0: Sequence[Sequence[Any]]) -> Blocks:
 
     A is diagonal, so all dynamics keep the entries between two blocks at 0.
     """
-    found = []
+    blocks = []
     waiting = list(range(len(W0)))
     while waiting:
         block = [waiting.pop(0)]
@@ -358,8 +358,8 @@ def connected_blocks(W0: Sequence[Sequence[Any]]) -> Blocks:
             reached = [j for j in waiting if W0[i][j]]
             block += reached
             waiting = [j for j in waiting if j not in reached]
-        found.append(tuple(sorted(block)))
-    return tuple(found)
+        blocks.append(tuple(sorted(block)))
+    return tuple(blocks)
 
 
 def exact_pivots(matrix: NDArray[Any]) -> list[Fraction]:
@@ -374,8 +374,8 @@ def exact_pivots(matrix: NDArray[Any]) -> list[Fraction]:
     return [row[k] for k, row in enumerate(schur)]
 
 
-def float_pivots(matrices: Any) -> Iterator[Any]:
-    """Pivots of LDL^T in the given order, one after the other, each for all matrices (m, d, d).
+def _float_pivots(matrices: Any) -> Iterator[Any]:
+    """Yield the pivots of LDL^T in the given order, each for all matrices (m, d, d).
 
     Of NumPy or of torch.
     """
@@ -387,13 +387,13 @@ def float_pivots(matrices: Any) -> Iterator[Any]:
 
 
 @np.errstate(all="ignore")
-def clear_pivots(matrices: Any, share: float = CLEARLY_POSITIVE) -> Any:
+def clear_pivots(matrices: Any, share: float = _CLEARLY_POSITIVE) -> Any:
     """The matrices (m, d, d) of which all pivots are above a share of their diagonal entries.
 
     Of NumPy or of torch.
     """
     clear = matrices[:, 0, 0] > 0.0
-    for k, pivot in enumerate(float_pivots(matrices)):
+    for k, pivot in enumerate(_float_pivots(matrices)):
         clear = clear & (pivot > share * abs(matrices[:, k, k]))
     return clear
 
@@ -412,6 +412,6 @@ def choose_exponents(diagonal: Floats, power: Integers) -> Integers:
     positive = diagonal != 0
     smallest = np.where(positive, size, np.iinfo(np.int64).max).min(axis=1)
     smallest = np.where(positive.any(axis=1), smallest, 0)
-    needed = (smallest < PLAIN_RANGE) | (power < -900)
+    needed = (smallest < _PLAIN_RANGE) | (power < -900)
     halves = np.minimum(0, np.where(positive, size, smallest[:, None]) // 2)
     return np.where(needed[:, None], halves, 0)

@@ -45,8 +45,8 @@ def test_what_is_no_initial_matrix_is_refused(W0, message):
 
 def test_rounding_of_symmetry_is_taken_out():
     off = np.nextafter(0.25, 1)
-    found = initial_matrix([[1.0, 0.25], [off, 1.0]], 2)
-    assert np.array_equal(found.matrix, found.matrix.T)
+    initial = initial_matrix([[1.0, 0.25], [off, 1.0]], 2)
+    assert np.array_equal(initial.matrix, initial.matrix.T)
 
 
 def test_blocks_are_connected_components_in_the_users_order():

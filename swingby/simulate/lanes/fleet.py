@@ -1,4 +1,4 @@
-"""Many trajectories under way together, each in a lane: who is where, and what is due in which.
+"""A fleet: many trajectories under way together, each in a lane, and the events due in lanes.
 
 Subclasses hold the numbers and take the steps: :class:`swingby.simulate.lanes.tiles.Tiles` in the
 lanes of the vector unit, :class:`swingby.simulate.on_torch.Tensors` on a device. What is due (a
@@ -22,12 +22,12 @@ import numpy as np
 from swingby.simulate.jump import is_learned, land, plan
 from swingby.simulate.state import (
     LARGE,
+    entry_rows,
     float_matrix,
     in_order,
     most_executed,
     negative_pivots,
     pairs,
-    places,
     power_of_two,
     weights,
     without_null_many,
@@ -51,7 +51,7 @@ class Stopped(Exception):
 
 @functools.cache
 def rows(d: int, *, watched: bool = False, full: bool = False) -> SimpleNamespace:
-    r"""Where the rows of a tile begin; a row has one number for each lane.
+    r"""The first index of every row of a tile; a row has a number for each lane.
 
     What steps change: X, the entries as in a block of a single run, or all d^2 where it is `full`;
     below (d): 1 as long as w_kk has not reached 1/2, then 0; waited (d): steps for which it has
@@ -80,7 +80,7 @@ def rows(d: int, *, watched: bool = False, full: bool = False) -> SimpleNamespac
     begins = dict(zip([*sizes, "end"], itertools.accumulate([0, *sizes.values()]), strict=True))
     vectors = ("below", "waited", "past", "rates", "square", "bar", "point", "root")
     spans = {name: slice(at, at + d) if name in vectors else at for name, at in begins.items()}
-    entries = np.arange(d * d).reshape(d, d) if full else places(d)
+    entries = np.arange(d * d).reshape(d, d) if full else entry_rows(d)
     which = np.divmod(np.arange(d * d), d) if full else pairs(d)
     return SimpleNamespace(**begins, spans=spans, entries=entries, pairs=which)
 
@@ -93,7 +93,7 @@ class Rows:
     at: SimpleNamespace
 
     def __getitem__(self, name: str) -> Any:
-        """The column or columns of one name, to write to: of shape (m,) or (m, d)."""
+        """The column or columns of a name, to write to: of shape (m,) or (m, d)."""
         return self.values[:, self.at.spans[name]]
 
     def __setitem__(self, name: str, new: Any) -> None:
@@ -120,7 +120,7 @@ class Arranged:
 
 
 def is_indefinite(X: Floats, order: Integers) -> Booleans:
-    """Whether a pivot is negative, the concepts of each matrix in their order."""
+    """Matrices with a negative pivot, the concepts of each in their order."""
     return negative_pivots(np.moveaxis(in_order(X, order), 0, 2)) >= 0
 
 
@@ -153,7 +153,7 @@ class Fleet(abc.ABC):
         rest: bool,
         device: Any = None,
     ) -> None:
-        self.given, self.null, self.goal, self.stop = arranged, null, goal, stop
+        self.arranged, self.null, self.goal, self.stop = arranged, null, goal, stop
         self.ends, self.dynamics, self.block = ends, dynamics, block
         self.skip, self.rest, self.at = skip, rest, arranged.rows.at
         self.d, self.device = arranged.signal.shape[1], device
@@ -172,7 +172,7 @@ class Fleet(abc.ABC):
 
     @abc.abstractmethod
     def room_for(self, count: int) -> int:
-        """How many lanes are held for so many trajectories."""
+        """The number of lanes that are held for so many trajectories."""
 
     @abc.abstractmethod
     def hold(self, numbers: Floats) -> None:
@@ -198,16 +198,16 @@ class Fleet(abc.ABC):
 
     @abc.abstractmethod
     def trial(self, numbers: Floats, count: int, *, scaled: bool) -> Floats:
-        """What steps change, after so many of them from numbers like those of :meth:`read`."""
+        """The columns that steps change, so many steps after numbers like those of :meth:`read`."""
 
     def _lay_out(self, members: Integers, numbers: Floats) -> None:
         """Put runs into as few lanes as they need."""
         self.owner = np.full(self.room_for(len(members)), -1, dtype=np.int64)
         self.owner[: len(members)] = members
-        held = Rows(np.zeros((len(self.owner), self.at.loaded)), self.at)
-        held["wait"] = np.inf
-        held.values[: len(members)] = numbers
-        self.hold(held.values)
+        columns = Rows(np.zeros((len(self.owner), self.at.loaded)), self.at)
+        columns["wait"] = np.inf
+        columns.values[: len(members)] = numbers
+        self.hold(columns.values)
 
     def run(self, first: int, halt: Callable[[], bool]) -> None:
         """Run all to their ends; `first`: steps before whole blocks begin."""
@@ -223,14 +223,14 @@ class Fleet(abc.ABC):
 
     def _advance(self, count: int, *, whole: bool) -> None:
         lanes = self.owner >= 0
-        own = self.owner[lanes]
-        left = np.full(len(self.owner), np.iinfo(np.int64).max)
-        end = np.minimum(self.stop[own] - self.step[own], self.most - self.executed[own])
-        left[lanes] = -(-end // self.block)
-        scaled = bool(self.exponent[own].any())
-        taken, due_in = self.take(left, count, whole=whole, scaled=scaled)
-        self.step[own] += taken[lanes] * count
-        self.executed[own] += taken[lanes] * count
+        runs = self.owner[lanes]
+        blocks_left = np.full(len(self.owner), np.iinfo(np.int64).max)
+        end = np.minimum(self.stop[runs] - self.step[runs], self.most - self.executed[runs])
+        blocks_left[lanes] = -(-end // self.block)
+        scaled = bool(self.exponent[runs].any())
+        taken, due_in = self.take(blocks_left, count, whole=whole, scaled=scaled)
+        self.step[runs] += taken[lanes] * count
+        self.executed[runs] += taken[lanes] * count
         due = np.flatnonzero(due_in & lanes & (taken > 0))
         if due.size:
             infinite = Rows(self.read(due), self.at)["infinite"] != 0.0
@@ -244,24 +244,28 @@ class Fleet(abc.ABC):
         """Do what is due in some lanes."""
         if not lanes.size:
             return
-        at, own, every = self.at, self.owner[lanes], np.arange(self.d)
-        held = Rows(self.read(lanes), at)
-        X, exponent, order = held.values[:, at.entries], self.exponent[own], self.given.order[own]
-        ready = held["ready"] != 0.0
+        at, runs, every = self.at, self.owner[lanes], np.arange(self.d)
+        columns = Rows(self.read(lanes), at)
+        X, exponent, order = (
+            columns.values[:, at.entries],
+            self.exponent[runs],
+            self.arranged.order[runs],
+        )
+        ready = columns["ready"] != 0.0
         if begins:
             w = np.abs(X[:, every, every]) * power_of_two(2 * exponent)
             ready = (w <= 1e-12).all(axis=1)
-        which = np.flatnonzero(held["doubtful"])
+        which = np.flatnonzero(columns["doubtful"])
         if which.size:
-            held["lost"][which] = is_indefinite(X[which], order[which])
-        which = np.flatnonzero(held["null"])
+            columns["lost"][which] = is_indefinite(X[which], order[which])
+        which = np.flatnonzero(columns["null"])
         if which.size:
-            X[which] = without_null_many(X[which], self.null[own[which]], order[which])
+            X[which] = without_null_many(X[which], self.null[runs[which]], order[which])
         if self.rest and not begins:
-            over = (held["settled"] != 0.0) & self._at_rest(X, exponent, own)
-            self.stop[own[over]] = self.step[own[over]]
-        goes_on = self.step[own] < self.stop[own]
-        if held["large"].any():
+            over = (columns["settled"] != 0.0) & self._at_rest(X, exponent, runs)
+            self.stop[runs[over]] = self.step[runs[over]]
+        goes_on = self.step[runs] < self.stop[runs]
+        if columns["large"].any():
             diagonal = X[:, every, every]
             large = (exponent < 0) & (np.abs(diagonal) > LARGE) & goes_on[:, None]
             shift = np.where(large, np.minimum(np.frexp(diagonal)[1] // 2, -exponent), 0)
@@ -269,48 +273,52 @@ class Fleet(abc.ABC):
             exponent = exponent + shift
         which = np.flatnonzero(ready & goes_on)
         if self.skip and which.size:
-            some = Rows(held.values[which], at)
-            X[which], exponent[which] = self._jump(some, X[which], exponent[which], own[which])
-            held.values[which] = some.values
-        self.exponent[own] = exponent
-        held.values[:, : at.below] = X[:, *at.pairs]
-        held["square"] = square = power_of_two(2 * exponent)
-        held["bar"] = 0.5 / square
-        if self.given.watched:
-            held["root"] = power_of_two(exponent)
-        self.write(lanes, held.values[:, : at.loaded])
+            jumping = Rows(columns.values[which], at)
+            X[which], exponent[which] = self._jump(jumping, X[which], exponent[which], runs[which])
+            columns.values[which] = jumping.values
+        self.exponent[runs] = exponent
+        columns.values[:, : at.below] = X[:, *at.pairs]
+        columns["square"] = square = power_of_two(2 * exponent)
+        columns["bar"] = 0.5 / square
+        if self.arranged.watched:
+            columns["root"] = power_of_two(exponent)
+        self.write(lanes, columns.values[:, : at.loaded])
 
     def _jump(
-        self, held: Rows, X: Floats, exponent: Integers, own: Integers
+        self, columns: Rows, X: Floats, exponent: Integers, runs: Integers
     ) -> tuple[Floats, Integers]:
         """Jump over what is linear to rounding as far as it goes."""
-        left, rates, every = self.stop[own] - self.step[own], held["rates"], np.arange(self.d)
+        remaining, rates, every = (
+            self.stop[runs] - self.step[runs],
+            columns["rates"],
+            np.arange(self.d),
+        )
         w = X[:, every, every] * power_of_two(2 * exponent)
-        waits = (self.goal[own] == 1.0) & ~is_learned(w, rates)
-        settling = ~waits.any(axis=1) if self.rest else np.zeros(len(own), dtype=np.bool_)
-        least = LEAST * self.block
-        factors = self.growth[:, self.grown_by[own]]
-        jump = plan(X, exponent, rates, factors, left, least, settling, self.dynamics)
+        waits = (self.goal[runs] == 1.0) & ~is_learned(w, rates)
+        settling = ~waits.any(axis=1) if self.rest else np.zeros(len(runs), dtype=np.bool_)
+        shortest = LEAST * self.block
+        factors = self.growth[:, self.grown_by[runs]]
+        jump = plan(X, exponent, rates, factors, remaining, shortest, settling, self.dynamics)
         # Whole blocks, or all that is left.
-        n = np.where(jump.steps >= left, jump.steps, jump.steps - jump.steps % self.block)
+        n = np.where(jump.steps >= remaining, jump.steps, jump.steps - jump.steps % self.block)
         X, exponent = land(jump._replace(steps=n), X)
         jumped = n > 0
-        self.step[own] += n
-        held["waited"] += held["below"] * n[:, None]
-        held["wait"] = np.where(jumped, 0.0, WAIT)
-        held["past"][jumped] = np.nan
+        self.step[runs] += n
+        columns["waited"] += columns["below"] * n[:, None]
+        columns["wait"] = np.where(jumped, 0.0, WAIT)
+        columns["past"][jumped] = np.nan
         if not DYNAMICS[self.dynamics].keeps_psd:
-            found = is_indefinite(X, self.given.order[own])
-            held["lost"] = np.maximum(held["lost"], found & jumped)
-        if self.given.watched:
+            lost = is_indefinite(X, self.arranged.order[runs])
+            columns["lost"] = np.maximum(columns["lost"], lost & jumped)
+        if self.arranged.watched:
             # Entries move one way in a jump, so its end is enough.
             largest = largest_between(np.abs(X) * weights(exponent))
-            held["transient"] = np.maximum(held["transient"], largest)
+            columns["transient"] = np.maximum(columns["transient"], largest)
         return X, exponent
 
-    def _at_rest(self, X: Floats, exponent: Integers, own: Integers) -> Booleans:
-        """Whether lanes in which nothing moves any more are where they tend to."""
-        goal, d = self.goal[own], self.d
+    def _at_rest(self, X: Floats, exponent: Integers, runs: Integers) -> Booleans:
+        """Lanes whose W is at its limit, of those in which nothing moves any more."""
+        goal, d = self.goal[runs], self.d
         matters = ~(np.isnan(goal)[:, :, None] | np.isnan(goal)[:, None, :])
         aim = np.where(np.eye(d, dtype=np.bool_), goal[:, :, None], 0.0)
         bar = np.where(np.eye(d, dtype=np.bool_), AT_REST, NOTHING)
@@ -318,11 +326,11 @@ class Fleet(abc.ABC):
         return np.asarray((~matters | (off <= bar)).all(axis=(1, 2)))
 
     def _diverge(self, lanes: Integers, count: int, *, scaled: bool) -> None:
-        """Take the steps of a block again, up to the last finite one, where these lanes end.
+        """Take a block again up to its last finite step, at which these lanes end.
 
         What is not finite stays so: half of the steps that may be left are tried at a time.
         """
-        at, own = self.at, self.owner[lanes]
+        at, runs = self.at, self.owner[lanes]
         numbers = self.read(lanes)[:, : at.loaded]
         numbers[:, : at.changing] = self.read(lanes, before=True)
         taken = np.zeros(len(lanes), dtype=np.int64)
@@ -332,29 +340,29 @@ class Fleet(abc.ABC):
             numbers[finite, : at.changing] = now[finite]
             taken[finite] += size
         self.write(lanes, numbers)
-        self.step[own] -= count - taken
-        self.executed[own] -= count - taken
-        self.ends.diverged[own] = True
-        self.stop[own] = self.step[own]
+        self.step[runs] -= count - taken
+        self.executed[runs] -= count - taken
+        self.ends.diverged[runs] = True
+        self.stop[runs] = self.step[runs]
 
     def _release(self) -> None:
         """Keep the ends of those that are over; their lanes stand at W = 0."""
         lanes, ends = np.flatnonzero(self.owner >= 0), self.ends
-        own = self.owner[lanes]
-        over = (self.step[own] >= self.stop[own]) | (self.executed[own] >= self.most)
-        lanes, own = lanes[over], own[over]
+        runs = self.owner[lanes]
+        over = (self.step[runs] >= self.stop[runs]) | (self.executed[runs] >= self.most)
+        lanes, runs = lanes[over], runs[over]
         if not lanes.size:
             return
-        held = Rows(self.read(lanes), self.at)
-        ends.half_times[own] = np.where(held["below"] == 0.0, held["waited"] + 1.0, np.nan)
-        ends.W[own] = float_matrix(held.values[:, self.at.entries], self.exponent[own])
-        ends.last_step[own], ends.executed_steps[own] = self.step[own], self.executed[own]
-        ends.lost[own] = held["lost"] != 0.0
-        if self.given.watched:
-            ends.descents[own], ends.transient[own] = held["descents"], held["transient"]
-        held.values[:] = 0.0
-        held["wait"] = np.inf
-        self.write(lanes, held.values)
+        columns = Rows(self.read(lanes), self.at)
+        ends.half_times[runs] = np.where(columns["below"] == 0.0, columns["waited"] + 1.0, np.nan)
+        ends.W[runs] = float_matrix(columns.values[:, self.at.entries], self.exponent[runs])
+        ends.last_step[runs], ends.executed_steps[runs] = self.step[runs], self.executed[runs]
+        ends.lost[runs] = columns["lost"] != 0.0
+        if self.arranged.watched:
+            ends.descents[runs], ends.transient[runs] = columns["descents"], columns["transient"]
+        columns.values[:] = 0.0
+        columns["wait"] = np.inf
+        self.write(lanes, columns.values)
         self.owner[lanes] = -1
 
     def _gather(self) -> None:

@@ -14,14 +14,14 @@ import numpy as np
 
 from swingby.simulate.jump import LEARNED, NEGLIGIBLE, STALLED
 from swingby.simulate.lanes.fleet import AT_REST, TINY, Fleet, rows
-from swingby.simulate.state import LARGE, PIVOT_ROUNDING, places
+from swingby.simulate.state import LARGE, PIVOT_ROUNDING, entry_rows
 from swingby.simulate.steps import HEADER, LANES, change, entries
 from swingby.theory.compiled_text import aligned, load
 from swingby.theory.growth import DYNAMICS
 from swingby.theory.numbers import Booleans, Floats, Integers
 
 #: Blocks of all tiles in one call of compiled code: about a tenth of a second.
-STRETCH = 4096
+_STRETCH = 4096
 
 
 def _row(number: int) -> str:
@@ -32,12 +32,12 @@ def steps_source(d: int, dynamics: str, *, scaled: bool, watched: bool) -> str:
     """The text of ``steps(tile, count)``: steps of all lanes of a flat tile."""
     at = rows(d, watched=watched)
     body = [f"r{i} = {_row(at.rates + i)}" for i in range(d)]
-    body += [f"w{i}_{j} = {_row(places(d)[i, j])}" for i, j in entries(d)]
+    body += [f"w{i}_{j} = {_row(entry_rows(d)[i, j])}" for i, j in entries(d)]
     if scaled:
         body += [f"s{i} = {_row(at.square + i)}" for i in range(d)]
     body += change(d, dynamics, scaled=scaled, fused=True)
     for i, j in entries(d):
-        body.append(f"{_row(places(d)[i, j])} = v{i}_{j}")
+        body.append(f"{_row(entry_rows(d)[i, j])} = v{i}_{j}")
         if i == j:
             body.append(f"b = 0.0 if v{i}_{i} >= {_row(at.bar + i)} else {_row(at.below + i)}")
             body += [f"{_row(at.below + i)} = b", f"{_row(at.waited + i)} += b"]
@@ -47,7 +47,7 @@ def steps_source(d: int, dynamics: str, *, scaled: bool, watched: bool) -> str:
 
 
 def _watch(d: int, at: SimpleNamespace, *, scaled: bool) -> list[str]:
-    """The test loss of W = v, one step of its zigzag filter, and the largest entry i < j."""
+    """The test loss of W = v, a step of its zigzag filter, and the largest entry i < j."""
     lines = [f"x{i} = {_row(at.point + i)}" for i in range(d)]
     lines += [f"m{i} = {_row(at.root + i)}" for i in range(d) if scaled]
     lines += [f"y{i} = {f'm{i} * x{i}' if scaled else f'x{i}'}" for i in range(d)]
@@ -80,7 +80,7 @@ def _watch(d: int, at: SimpleNamespace, *, scaled: bool) -> list[str]:
     return [*lines, f"{_row(at.transient)} = t"]
 
 
-def look_source(d: int, dynamics: str, *, watched: bool) -> str:
+def _look_source(d: int, dynamics: str, *, watched: bool) -> str:
     """The text of ``look(tile, skip, rest)``, which says what is due in each lane.
 
     `skip` is 1.0 where lanes may jump and else 0.0, `rest` where they end once they have settled.
@@ -89,7 +89,7 @@ def look_source(d: int, dynamics: str, *, watched: bool) -> str:
     """
     at = rows(d, watched=watched)
     every = entries(d)
-    body = [f"p{i}_{j} = {_row(places(d)[i, j])}" for i, j in every]
+    body = [f"p{i}_{j} = {_row(entry_rows(d)[i, j])}" for i, j in every]
     # 0 for a finite number, nan for any other.
     body.append("f = " + " + ".join(f"p{i}_{j} * 0.0" for i, j in every))
     body += ["infinite = 0.0 if f == 0.0 else 1.0", "large = 0.0"]
@@ -159,12 +159,12 @@ def tile_text(d: int, dynamics: str, *, scaled: bool, watched: bool) -> str:
     """The module that advances tiles (m, numbers) until something is due in each."""
     at = rows(d, watched=watched)
     arrays = "types.float64[:, ::1]"
-    whole = "types.int64"
-    counts = f"{whole}[::1], {whole}[::1], {whole}, {whole}"
+    integer = "types.int64"
+    counts = f"{integer}[::1], {integer}[::1], {integer}, {integer}"
     typed = f"({arrays}, {arrays}, {counts}, types.float64, types.float64)"
     return f"""{HEADER}{steps_source(d, dynamics, scaled=scaled, watched=watched)}
-{look_source(d, dynamics, watched=watched)}
-@njit((types.float64[::1], {whole}), cache=True, nogil=True, error_model="numpy")
+{_look_source(d, dynamics, watched=watched)}
+@njit((types.float64[::1], {integer}), cache=True, nogil=True, error_model="numpy")
 def one(tile, count):
  steps(tile, count)
 
@@ -211,24 +211,24 @@ class Tiles(Fleet):
         self.start = aligned(len(self.numbers), self.at.changing * LANES)
 
     def _tiles(self, numbers: Floats) -> Floats:
-        held = aligned(len(numbers) // LANES, self.at.end * LANES)
-        given = numbers.reshape(len(held), LANES, -1).swapaxes(1, 2)
-        held.reshape(len(held), -1, LANES)[:, : given.shape[1]] = given
-        return held
+        tiles = aligned(len(numbers) // LANES, self.at.end * LANES)
+        columns = numbers.reshape(len(tiles), LANES, -1).swapaxes(1, 2)
+        tiles.reshape(len(tiles), -1, LANES)[:, : columns.shape[1]] = columns
+        return tiles
 
     def read(self, lanes: Integers, *, before: bool = False) -> Floats:
         """A copy."""
-        held = self.start if before else self.numbers
-        found = held.reshape(len(held), -1, LANES)[lanes // LANES, :, lanes % LANES]
-        return np.asarray(found)
+        tiles = self.start if before else self.numbers
+        columns = tiles.reshape(len(tiles), -1, LANES)[lanes // LANES, :, lanes % LANES]
+        return np.asarray(columns)
 
     def write(self, lanes: Integers, numbers: Floats) -> None:
         """Put back some columns."""
-        held = self.numbers.reshape(len(self.numbers), -1, LANES)
-        held[lanes // LANES, : numbers.shape[1], lanes % LANES] = numbers
+        tiles = self.numbers.reshape(len(self.numbers), -1, LANES)
+        tiles[lanes // LANES, : numbers.shape[1], lanes % LANES] = numbers
 
     def _module(self, *, scaled: bool) -> Any:
-        return tile_module(self.d, self.dynamics, scaled=scaled, watched=self.given.watched)
+        return tile_module(self.d, self.dynamics, scaled=scaled, watched=self.arranged.watched)
 
     def take(
         self, left: Integers, count: int, *, whole: bool, scaled: bool
@@ -236,11 +236,18 @@ class Tiles(Fleet):
         """A tile is left alone once something is due in it."""
         blocks = left.reshape(-1, LANES).min(axis=1)
         blocks[blocks == np.iinfo(np.int64).max] = 0
-        taken, most = np.zeros(len(blocks), dtype=np.int64), max(1, STRETCH // len(blocks))
-        given = blocks, taken, most if whole else 1, count, float(self.skip), float(self.rest)
-        self._module(scaled=scaled).advance(self.numbers, self.start, *given)
-        held = self.numbers.reshape(len(self.numbers), -1, LANES)
-        return np.repeat(taken, LANES), np.asarray(held[:, self.at.due] != 0.0).ravel()
+        taken, most_blocks = np.zeros(len(blocks), dtype=np.int64), max(1, _STRETCH // len(blocks))
+        arguments = (
+            blocks,
+            taken,
+            most_blocks if whole else 1,
+            count,
+            float(self.skip),
+            float(self.rest),
+        )
+        self._module(scaled=scaled).advance(self.numbers, self.start, *arguments)
+        tiles = self.numbers.reshape(len(self.numbers), -1, LANES)
+        return np.repeat(taken, LANES), np.asarray(tiles[:, self.at.due] != 0.0).ravel()
 
     def trial(self, numbers: Floats, count: int, *, scaled: bool) -> Floats:
         """In tiles of their own."""
@@ -249,5 +256,5 @@ class Tiles(Fleet):
         tiles = self._tiles(padded)
         for tile in tiles:
             self._module(scaled=scaled).one(tile, count)
-        found = tiles.reshape(len(tiles), -1, LANES)[:, : self.at.changing].swapaxes(1, 2)
-        return found.reshape(-1, self.at.changing)[: len(numbers)]
+        changed = tiles.reshape(len(tiles), -1, LANES)[:, : self.at.changing].swapaxes(1, 2)
+        return changed.reshape(-1, self.at.changing)[: len(numbers)]

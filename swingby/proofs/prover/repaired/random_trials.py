@@ -30,7 +30,7 @@ from swingby.proofs.prover.evidence import Witness
 from swingby.simulate.run import run_on
 from swingby.simulate.state import (
     LEVELS,
-    Record,
+    RunRecord,
     float_matrix,
     make_problem,
     make_state,
@@ -261,7 +261,7 @@ def run_trials(trials: Trials, dynamics: str) -> Runs:
     paths = np.empty((n, len(steps), d, d))
     for place in range(n):
         state = make_state(Initial(trials.starts[place], Fraction(1)), problem.point)
-        record = Record.at(steps, d)
+        record = RunRecord.at(steps, d)
         run_on(problem, state, record, last, skip=True)
         passages[place] = state.level_steps[LEVELS.index(LEVEL)]
         peaks[place] = np.abs(state.peak * state.weight)

@@ -37,7 +37,7 @@ from swingby.proofs.prover.trajectories.violation import (
     scan,
 )
 from swingby.simulate.run import run_on
-from swingby.simulate.state import Record, float_matrix, make_problem, make_state
+from swingby.simulate.state import RunRecord, float_matrix, make_problem, make_state
 from swingby.theory import balls, numbers
 from swingby.theory.balls import precision
 from swingby.theory.initial import Scaled, initial_matrix
@@ -178,7 +178,7 @@ def float_run(instance: TrajectoryInstance, dynamics: str) -> Recorded:
     initial = initial_matrix(W0, instance.d)
     missing = initial.missing(signal, dynamics)
     problem = make_problem(signal, float(instance.eta), dynamics, missing=missing)
-    state, record = make_state(initial, problem.point), Record.at(steps, instance.d)
+    state, record = make_state(initial, problem.point), RunRecord.at(steps, instance.d)
     run_on(problem, state, record, last, skip=True)
     steps, W = steps[: state.recorded], record.W[: state.recorded]
     if steps[-1] != state.step:  # the last one before W left the float range
