@@ -21,8 +21,8 @@ import numpy as np
 
 from swingby import SIMTask
 from swingby.lab.networks import Data, Network, Setting, TrainingRun, train
-from swingby.lab.networks.model import initial_weights
-from swingby.lab.networks.samples import directions
+from swingby.lab.networks.training_points import directions
+from swingby.lab.networks.weights import initial_weights
 from swingby.report import Grid
 
 #: Of commands 2 and 6, before the first step.

@@ -23,8 +23,8 @@ import numpy as np
 import torch
 
 from swingby.lab.networks import Data, Network, Optimizer, Setting, train
-from swingby.lab.networks.model import initial_weights
-from swingby.lab.networks.samples import batch_order, directions, training_points
+from swingby.lab.networks.training_points import batch_order, directions, training_points
+from swingby.lab.networks.weights import initial_weights
 from swingby.report import Grid
 from swingby.theory.task import SIMTask
 

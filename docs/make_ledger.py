@@ -11,7 +11,8 @@ from pathlib import Path
 
 import swingby
 from swingby.proofs.audit.corrections import corrections_markdown
-from swingby.proofs.audit.ledger import save_picture, summary_markdown
+from swingby.proofs.audit.ledger import summary_markdown
+from swingby.proofs.audit.ledger_picture import save_picture
 from swingby.proofs.audit.record import record_markdown
 
 #: As seen from ``docs/ledger.md``, which includes what is written here.

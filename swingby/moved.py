@@ -51,6 +51,7 @@ MOVED = {
     "training": "lab.networks",
     "training.data": "lab.networks.samples",
     "training.laws": "lab.networks.law_errors",
+    "training.model": "lab.networks.weights",
     "training.result": "lab.networks.training_run",
     "training.run": "lab.networks.training",
     "verify.audit": "proofs.audit.audit",

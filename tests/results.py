@@ -38,13 +38,13 @@ def _audit(items):
 
 @functools.cache
 def _sweep():
-    store = Path(tempfile.mkdtemp()) / "out.sqlite"
-    return swingby.sweep(swingby.SweepGrid(**TINY), store=store, workers=0, progress=False)
+    store = Path(tempfile.mkdtemp()) / "out"
+    return swingby.sweep(swingby.SweepGrid(**TINY), out=store, workers=0, progress=False)
 
 
 def _figures():
     with tempfile.TemporaryDirectory() as folder:
-        return swingby.lab.figures.make_figures(folder, only=5, editions="code", progress=False)
+        return swingby.figures.make_figures(folder, only=5, editions="code", progress=False)
 
 
 def _training():

@@ -184,13 +184,13 @@ FILES = {
     ("line", "words"),
     [
         *((f"predict --w0 {name}", "swingby: w0 must") for name in [*FILES][:6]),
-        ("sweep large --store x.sqlite", "must fit on the disk"),
-        ("sweep deep --store x.sqlite", "500 characters"),
+        ("sweep large --out x", "must fit on the disk"),
+        ("sweep deep --out x", "500 characters"),
         ("predict --w0 pipe.csv", "it is a pipe"),
         ("verify pipe.csv", "it is a pipe"),
-        ("sweep pipe.csv --store x.sqlite", "it is a pipe"),
+        ("sweep pipe.csv --out x", "it is a pipe"),
         ("train --data pipe.csv --steps 3", "it is a pipe"),
-        ("sweep grid --store pipe.csv", "it is a pipe"),
+        ("sweep grid --out pipe.csv", "it is a pipe"),
         ("evidence --record pipe.csv", "it is a pipe"),
         (f"certify {' '.join(START)} --eta 0.01 --steps 1000000000000000", "more than a year"),
         ("certify --replay /dev/zero", "it is a device"),
@@ -205,7 +205,7 @@ def test_what_has_no_end_or_no_room_is_refused(line, words, tmp_path, monkeypatc
         FILES[name](Path(name))
     more = ["--signal", "4,1", "--eta", "0.01"] if line.startswith("predict") else []
     assert words in refused([*line.split(), *more]).replace("W0", "w0")
-    assert not Path("x.sqlite").exists()
+    assert not Path("x").exists()
 
 
 def test_many_concepts_are_checked():

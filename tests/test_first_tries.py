@@ -84,7 +84,7 @@ SENTENCES = {
     ),
     "no labels": (lambda: SIMTask.from_samples([[1, 0]], label=[0]), "did you mean labels?"),
     "unit misspelt": (lambda: RUN.to_frame(unit="seconds"), "unit must be one of step, eta t"),
-    "no store": (lambda: swingby.sweep({"signal": [A]}), "store must be given"),
+    "no store": (lambda: swingby.sweep({"signal": [A]}), "out must be given"),
     "a picture of unknown kind": (lambda: compare(A, W0, eta=ETA).save_picture("a.jpg"), ".pdf"),
     "a seed as text": (
         lambda: gaussian(2, 1e-3, rng="x"),

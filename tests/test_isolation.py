@@ -127,7 +127,7 @@ IN_PLACE = {
     "swingby.simulate.state.RunState",
     "swingby.proofs.certify.ball_run.BallState",
     "swingby.proofs.certify.events.Watch",
-    "swingby.proofs.hunt.trajectory_search.Hunted",
+    "swingby.proofs.hunt.search_log.SearchLog",
     "swingby.proofs.prover.scalar.branch_and_bound.Report",
     "swingby.proofs.prover.trajectories.trajectory_claims.Runs",
 }

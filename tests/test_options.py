@@ -28,6 +28,7 @@ VALUES = {
     "seed": "3", "width": "5", "edition": "corrected", "rho": "0.2", "item": "D.64",
     "assume": "PSD", "source": "map", "verdict": "fails", "record": "none.json", "only": "5",
     "x": "omega", "y": "eta", "where": "omega=1e-2", "workers": "1", "chunk": "3", "dask": "local",
+    "export_old": "old.sqlite",
     "size": "tiny", "seconds": "0.5", "replay": "none.json", "lr": "0.3", "depth": "2",
     "activation": "relu", "initialization": "gaussian", "scale": "0.5", "optimizer": "gd",
     "batch_size": "5", "loss": "paper", "shuffle": "epoch", "weight_decay": "0.5", "epochs": "2",
@@ -52,7 +53,7 @@ TYPED = {
     "figures": "figures --list",
     "evidence": "evidence --record record.json",
     "evidence, json": "evidence --record record.json --json",
-    "sweep": "sweep grid.toml --store s.sqlite --workers 0",
+    "sweep": "sweep grid.toml --out s --workers 0",
     "train": "train --mu 1,2 --sigma 0.1,0.1 --dim 3 --points-per-class 8 --steps 60 --json",
     "train, deep": "train --mu 1,2 --dim 3 --points-per-class 8 --steps 60 --json --depth 2",
     "vectors": "vectors --mu 1,2 --sigma 0.05,0.05 --eta 0.05 --steps 5",
@@ -67,7 +68,7 @@ TYPED = {
 REFUSED = {
     "table --paper": {"as_json", "out"},
     "certify --replay none.json": {"as_json"},
-    "sweep grid.toml --store s.sqlite --status": {
+    "sweep grid.toml --out s --status": {
         *("as_json", "export", "diagram", "x", "y", "where", "disagreements", "descents")
     },
 }

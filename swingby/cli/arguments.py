@@ -111,19 +111,19 @@ class Arguments(SimpleNamespace):
 
     def deliver(
         self,
-        shown: Any,
+        result: Any,
         content: Callable[[], dict[str, Any]] | None = None,
         name: str = "out",
         writers: Writers | None = None,
     ) -> None:
         """Print a result, or write it in the format that the ending of a path names.
 
-        `shown`: a result with texts; `content`: its plain values, by default its own; `writers`:
+        `result`: with texts; `content`: its plain values, by default its own; `writers`:
         by their endings, what writes other files.
         """
-        path, content = getattr(self, name), content or shown.to_dict
+        path, content = getattr(self, name), content or result.to_dict
         if path is None:
-            print_result(shown, content, as_json=self.as_json)
+            print_result(result, content, as_json=self.as_json)
             return
         ending = Path(path).suffix
         if writers and ending in writers:
@@ -131,10 +131,10 @@ class Arguments(SimpleNamespace):
         elif ending == ".json":
             write_json(path, content())
         elif ending == ".txt":
-            write_text(path, shown.to_text(width=USUAL))
+            write_text(path, result.to_text(width=USUAL))
         else:
             method = {".md": "to_markdown", ".tex": "to_latex", ".html": "to_html"}[ending]
-            write_text(path, getattr(shown, method)())
+            write_text(path, getattr(result, method)())
 
 
 def exit_code(verdicts: Iterable[Verdict]) -> int:
@@ -142,9 +142,9 @@ def exit_code(verdicts: Iterable[Verdict]) -> int:
     return {Verdict.HOLDS: 0, Verdict.FAILS: 1, Verdict.UNDECIDED: 3}[all_hold(verdicts)]
 
 
-def print_result(shown: Any, content: Callable[[], Any], *, as_json: bool = False) -> None:
+def print_result(result: Any, content: Callable[[], Any], *, as_json: bool = False) -> None:
     """Print a result: JSON, or text as wide as the terminal, in colour on one."""
-    click.echo(json_text(content()) if as_json else shown.to_text(color=has_color()))
+    click.echo(json_text(content()) if as_json else result.to_text(color=has_color()))
 
 
 def _split(values: Sequence[str]) -> list[str]:

@@ -26,10 +26,10 @@ _LOOK = 0.05
 def _set_budget(context: click.Context, _: click.Parameter, text: str | None) -> None:
     seconds, size = (float("inf"),) * 2 if text is None else read_budget(text)
 
-    def tell(line: str) -> None:
+    def report(line: str) -> None:
         click.echo(f"swingby: {line}", err=True)
 
-    context.with_resource(budget(seconds, size, tell))
+    context.with_resource(budget(seconds, size, report))
     if text is not None and threading.current_thread() is threading.main_thread():
         context.with_resource(_watched(seconds, size))
 

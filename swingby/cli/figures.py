@@ -51,24 +51,26 @@ def figures(given: Arguments) -> int:
     \b
     swingby figures --only 5,8 --quick
     """  # noqa: D301
-    from swingby.lab.figures.make import all_figures, chosen, kept, make_figures
+    from swingby.lab.figures.catalogue import all_figures, chosen
+    from swingby.lab.figures.figure_files import read_data
+    from swingby.lab.figures.make import make_figures
 
     if given.listed:
         refuse("together with list", "quick", "out", "no_resume")
         from swingby.lab.figures.figures_result import list_grid
 
-        numbers = {one.number for one, _ in chosen(given.only, given.edition)}
-        table = list_grid(tuple(one for one in all_figures() if one.number in numbers))
+        numbers = {figure.number for figure, _ in chosen(given.only, given.edition)}
+        table = list_grid(tuple(figure for figure in all_figures() if figure.number in numbers))
         print_result(table, table.to_dict, as_json=given.as_json)
         return 0
     seconds = sum(
-        FIGURE_SECONDS.get(one.number, 2)
-        for one, edition in chosen(given.only, given.edition)
-        if given.no_resume or kept(Path(given.out), one, edition, given.quick) is None
+        FIGURE_SECONDS.get(figure.number, 2)
+        for figure, edition in chosen(given.only, given.edition)
+        if given.no_resume or read_data(Path(given.out), figure, edition, given.quick) is None
     )
     expect("drawing the figures", seconds, partial=True)
-    asked = given.named("out", "only", "quick")
-    result = make_figures(editions=given.edition, resume=not given.no_resume, **asked)
+    passed = given.named("out", "only", "quick")
+    result = make_figures(editions=given.edition, resume=not given.no_resume, **passed)
     print_result(result.to_grid(), result.to_dict, as_json=given.as_json)
     return 5 if result.problems else exit_code([result.verdict])
 

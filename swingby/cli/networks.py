@@ -93,13 +93,11 @@ def train(given: Arguments) -> int:
     settings = given.seeds_of(setting, 100_000)
     products = len(settings) * setting.batch * setting.network.depth * setting.width**2
     seconds = STEP_SECONDS[not setting.network.linear] + PRODUCT_SECONDS * products
-    kept = given.checkpoint is not None
-    expect("the training", seconds * setting.total_steps, partial=kept)
+    resumable = given.checkpoint is not None
+    expect("the training", seconds * setting.total_steps, partial=resumable)
     start = None if given.start is None else Path(given.start)
-    where = given.named("device", "checkpoint")
+    where = given.named("device", "checkpoint", "out")
     run = run_training(settings, start=start, record=record, progress=True, **where)
-    if given.out is not None:
-        run.save(given.out)
     if given.plot is not None:
         run.save_picture(given.plot)
     print_result(run.to_grid(), run.to_dict, as_json=given.as_json)
@@ -107,7 +105,7 @@ def train(given: Arguments) -> int:
 
 
 def _training_setting(given: Arguments) -> Setting:
-    """What is trained, from options as they were typed."""
+    """The setting of a training run, from options as they were typed."""
     from swingby.lab.networks import Data, Network, Optimizer, Setting, read_samples
     from swingby.lab.networks.samples import samples_task
     from swingby.theory import numbers

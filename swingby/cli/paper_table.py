@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import math
 import re
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from swingby.report import Grid
-from swingby.report.files import whole, writable, write_text
+from swingby.report.files import json_text, whole, writable, write_text
 from swingby.report.number_text import steps_text
 from swingby.simulate.batch import simulate_batch
 from swingby.simulate.initialization import gaussian_factor
@@ -115,9 +114,7 @@ def write_folder(
         "table.md": "\n\n".join(grid.to_markdown() for grid in all_grids),
         "table.tex": "\n\n".join(f"% {grid.title}\n{grid.to_latex()}" for grid in all_grids),
         "table.csv": frame.to_csv(index=False),
-        "table.json": json.dumps(
-            [comparison.to_dict() for comparison in comparisons], indent=1, allow_nan=False
-        ),
+        "table.json": json_text([comparison.to_dict() for comparison in comparisons]),
     }
     with writable(folder) as target:
         target.mkdir(parents=True, exist_ok=True)

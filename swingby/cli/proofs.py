@@ -73,7 +73,7 @@ def audit(arguments: Arguments) -> int:
     if export is not None:
         _export(ledger, export)
     if arguments.graph is not None:
-        from swingby.proofs.audit.ledger import save_picture
+        from swingby.proofs.audit.ledger_picture import save_picture
 
         save_picture(ledger, arguments.graph)
     if arguments.graph is not None and arguments.out is None and not arguments.as_json:
@@ -129,10 +129,10 @@ def _deliver_standing(arguments: Arguments, ledger: Ledger) -> None:
     from swingby.proofs.audit.ledger import standing_text
 
     def content() -> dict[str, Any]:
-        words = {"printed": False, "corrected": True}
+        editions = {"printed": False, "corrected": True}
         return {"promised": ledger.promised} | {
-            word: [asdict(record) for record in ledger.standing(corrected=corrected)]
-            for word, corrected in words.items()
+            label: [asdict(record) for record in ledger.standing(corrected=corrected)]
+            for label, corrected in editions.items()
         }
 
     texts = SimpleNamespace(

@@ -1,4 +1,4 @@
-"""The command sweep: a grid of points measured into a file, watched, and exported."""
+"""The command sweep: a grid of points measured into a store, watched, and exported."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from swingby.cli import options
 from swingby.cli.arguments import Arguments, Tables, print_result, refuse
 from swingby.cli.command import command
 from swingby.cli.options import PICTURES
-from swingby.errors import InvalidInput
+from swingby.errors import MISSING, InvalidInput
 from swingby.report.lines import has_color
 
 
 @command(
-    click.argument("grid"),
-    options.text("--store", "FILE", "SQLite file, new or of this sweep.", required=True),
+    click.argument("grid", required=False),
+    options.text("--out", "FOLDER", "Folder of the rows, new or of earlier sweeps."),
+    options.text("--store", "FOLDER", "The same as --out."),
     options.number("--workers", "Number of processes; 0: only this one.", shown="cores", least=0),
     options.number("--chunk", "Points per chunk.", shown="a second of work"),
     options.text("--dask", "ADDRESS", "Dask scheduler: tcp://host:8786 or local."),
@@ -29,6 +30,7 @@ from swingby.report.lines import has_color
     options.flag("--disagreements", "List points not observed as predicted."),
     options.flag("--descents", "Count descents of the test loss by dimension."),
     options.flag("--restart", "Measure every point again; rows are replaced."),
+    options.text("--export-old", "FILE", "Copy a SQLite store of swingby 0.1 to --out."),
     options.JSON,
 )
 def sweep(given: Arguments) -> int:
@@ -39,17 +41,26 @@ def sweep(given: Arguments) -> int:
     --status: none failed), 1: some points failed.
 
     \b
-    swingby sweep grid.toml --store sweep.sqlite --diagram phases.png
+    swingby sweep grid.toml --out phases --diagram phases.png
     """  # noqa: D301
+    if given.out is not None:
+        refuse("together with out, which means it", "store")
     if given.status:
-        refuse("together with status", "restart", "workers", "chunk", "dask")
+        refuse("together with status", "restart", "workers", "chunk", "dask", "export_old")
+    folder = given.out or given.store
+    if folder is None:
+        raise InvalidInput("out", MISSING, "must be given: the folder of the rows")
+    if given.export_old is not None:
+        return _export_old(given, folder)
+    if given.grid is None:
+        raise InvalidInput("grid", MISSING, "must be given: a TOML file, or the name of a grid")
     if given.descents:
         refuse("together with descents", "as_json")
     from swingby.lab.sweeps.grid import as_grid
     from swingby.lab.sweeps.sweep_result import SweepResult
 
     points = as_grid(given.grid)
-    where = _asked(given.where)
+    where = _fixed_values(given.where)
     if given.diagram is None:
         refuse("without diagram", "x", "y")
         if not given.disagreements:
@@ -59,12 +70,13 @@ def sweep(given: Arguments) -> int:
 
         check_names(points, given.x, given.y, where)
     if given.status:
-        result = SweepResult(given.store, points)
+        result = SweepResult(folder, points)
     else:
         from swingby.lab.sweeps.sweep import sweep as run_sweep
 
         result = run_sweep(
             points,
+            out=given.out,
             store=given.store,
             executor="dask" if given.dask == "local" else given.dask,
             resume=not given.restart,
@@ -77,22 +89,33 @@ def sweep(given: Arguments) -> int:
     if given.diagram is not None:
         result.phase_diagram(given.x, given.y, where=where).save_picture(given.diagram)
     status = result.status()
-    grids, plain = [status.to_grid(result.store)], status.to_dict()
+    grids, content = [status.to_grid(result.store)], status.to_dict()
     if given.disagreements:
-        found = result.disagreements(where=where)
-        grids.append(found.to_grid())
-        plain["disagreements"] = found.to_dict()
-    print_result(Tables(grids), lambda: plain, as_json=given.as_json)
+        disagreements = result.disagreements(where=where)
+        grids.append(disagreements.to_grid())
+        content["disagreements"] = disagreements.to_dict()
+    print_result(Tables(grids), lambda: content, as_json=given.as_json)
     if given.descents:
         click.echo("\n" + result.descents().to_text(color=has_color()))
     return 1 if status.failed else 0
 
 
-def _asked(where: tuple[str, ...]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for one in where:
-        name, sign, value = one.partition("=")
-        if not sign or name in found:
-            raise InvalidInput("where", one, "must be NAME=VALUE, every name once")
-        found[name] = value
-    return found
+def _export_old(given: Arguments, folder: str) -> int:
+    refuse("together with export_old", "grid", "workers", "chunk", "dask", "export", "diagram", "x")
+    refuse("together with export_old", "y", "where", "disagreements", "descents", "restart")
+    refuse("together with export_old", "as_json")
+    from swingby.lab.sweeps.old_store import export_old_store
+
+    rows = export_old_store(given.export_old, folder)
+    click.echo(f"{given.export_old}: {rows} rows exported to {folder}")
+    return 0
+
+
+def _fixed_values(where: tuple[str, ...]) -> dict[str, str]:
+    values: dict[str, str] = {}
+    for text in where:
+        name, sign, value = text.partition("=")
+        if not sign or name in values:
+            raise InvalidInput("where", text, "must be NAME=VALUE, every name once")
+        values[name] = value
+    return values

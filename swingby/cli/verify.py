@@ -15,19 +15,19 @@ from swingby.errors import InvalidInput
 from swingby.report.files import BROKEN
 from swingby.report.seals import unsealed
 
-_UNSEALED = "must have a digest of what it says: the command that wrote it makes one that has"
+_UNSEALED = "must hold a digest of its content: write it anew with the command that made it"
 
 
 @command(click.argument("file", type=click.Path(path_type=Path)), options.JSON)
 def verify(arguments: Arguments) -> int:
     """Check that a file still says what swingby wrote.
 
-    Stores of sweeps (.sqlite), runs and trained networks (.npz), results and studies (.json),
+    Stores of sweeps (folders), runs and trained networks (.npz), results and studies (.json),
     certificates, which are replayed, and checkpoints of training (.safetensors). Exit code 0: it
     does; 1: it was changed; 2: it cannot be verified.
 
     \b
-    swingby verify sweep.sqlite
+    swingby verify phases
     swingby verify run.npz
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
     kind, reasons = _inspect(arguments.file)
@@ -48,23 +48,25 @@ def _inspect(file: Path) -> tuple[str, list[str]]:
     """The kind of a file, and its faults."""
     from swingby.theory.input_files import opened, text_of
 
+    if file.is_dir():
+        from swingby.lab.sweeps.store import existing_store, verify_store
+
+        existing_store(file, "file")
+        return "store of a sweep", _refusals(lambda: verify_store(file))
     try:
         with opened(file) as stream:
             begin = stream.read(72)
     except OSError as error:
         raise InvalidInput("file", file, f"must be readable ({error.strerror})") from None
     if begin.startswith(b"SQLite format 3"):
-        from swingby.lab.sweeps.store import APPLICATION_ID, verify_store
-
-        if begin[68:] != APPLICATION_ID.to_bytes(4):
-            raise InvalidInput("file", file, "must be of swingby; this database is another one's")
-        return "store of a sweep", _refusals(lambda: verify_store(file))
+        advice = "a sweep of swingby 0.1 is read by swingby sweep --export-old FILE --out FOLDER"
+        raise InvalidInput("file", file, f"must be no database; {advice}")
     if file.suffix == ".safetensors":
         return "checkpoint", _checkpoint(file)
     if begin.startswith(b"PK"):
         return _sealed_arrays(file)
     if file.suffix != ".json":
-        requirement = "must be a .sqlite, .json, .npz or .safetensors of swingby's; tables and "
+        requirement = "must be a store, or a .json, .npz or .safetensors of swingby's; tables and "
         raise InvalidInput("file", file, f"{requirement}pictures are made again by their command")
     from swingby.proofs.checkers.replay import read, replay
 
@@ -94,17 +96,17 @@ def _sealed_arrays(file: Path) -> tuple[str, list[str]]:
 
 def _checkpoint(file: Path) -> list[str]:
     """Faults of a checkpoint, read under the name that it gives itself."""
-    from swingby.lab.networks import loop
+    from swingby.lab.networks import checkpoint
 
-    library = loop.load_library()
+    library = checkpoint.load_library()
     try:
         with library.safe_open(file, framework="pt") as opened:
             facts = opened.metadata() or {}
     except Exception as error:  # safetensors has an error class of its own
-        raise InvalidInput("file", file, loop.foreign(file, error).requirement) from None
+        raise InvalidInput("file", file, checkpoint.foreign(file, error).requirement) from None
     if "sha256" not in facts:
         raise InvalidInput("file", file, _UNSEALED)
-    return _refusals(lambda: loop.read_state(file, facts.get("identity", "")))
+    return _refusals(lambda: checkpoint.read_state(file, facts.get("identity", "")))
 
 
 def _refusals(check: Any) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 
 def sealed(content: Mapping[str, Any], arrays: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Plain values, with a digest of all they and some arrays say under the name sha256.
+    """Plain values, with a digest of them and of some arrays under the name sha256.
 
     >>> unsealed(sealed({"steps": 3}))
     {'steps': 3}

@@ -58,9 +58,9 @@ def _widths(
     widths, minimal = [], []
     for column in columns:
         body = max(map(len, column[1:]), default=0)
-        words = max(len(word) for cell in ("-", *column) for word in cell.split())
+        longest_word = max(len(word) for cell in ("-", *column) for word in cell.split())
         widths.append(max(body, len(column[0])))
-        minimal.append(max(words, min(body, short)))
+        minimal.append(max(longest_word, min(body, short)))
     gaps = gap * (len(widths) - 1)
     available = max(USUAL, sum(minimal) + gaps) - gaps if room is None else room - gaps
     if sum(minimal) > available:

@@ -45,9 +45,9 @@ def ledger_verdicts() -> dict[str, str]:
     return verdicts
 
 
-def finding(word: object) -> Finding:
+def finding(name: object) -> Finding:
     """A verdict by its word; InvalidInput where it is none."""
-    return Finding(choice(word, "verdict", tuple(map(str, Finding))))
+    return Finding(choice(name, "verdict", tuple(map(str, Finding))))
 
 
 def assert_claim(claim: Claim | str, verdict: str = "proved") -> None:

@@ -96,13 +96,13 @@ class Hooks:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options to the command line."""
     group = parser.getgroup("swingby", "swingby: ledgers of claims")
-    for name, words in _FLAGS.items():
-        group.addoption(name, action="store_true", help=words)
-    words = (
+    for name, help_text in _FLAGS.items():
+        group.addoption(name, action="store_true", help=help_text)
+    help_text = (
         "only this line, such as D.61 or 'Lemma D.3'; may be repeated, or list several with "
         "commas; implies --ledger, and runs a search over trajectories where one is named"
     )
-    group.addoption("--ledger-item", action="append", default=[], metavar="ID", help=words)
+    group.addoption("--ledger-item", action="append", default=[], metavar="ID", help=help_text)
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:

@@ -198,13 +198,15 @@ def _require_prediction_of(run: Any, schedule: Any) -> None:
 def _require_same(argument: str, actual: Any, expected: Any) -> None:
     """Refuse a value that is not that of the run."""
 
-    def shown(value: Any) -> str:
+    def scalar_text(value: Any) -> str:
         if isinstance(value, tuple):
-            return f"({', '.join(map(shown, value))})"
+            return f"({', '.join(map(scalar_text, value))})"
         return value if isinstance(value, str) else numbers.scientific(value)
 
     if actual != expected:
-        raise InvalidInput(argument, shown(actual), f"must be that of the run, {shown(expected)}")
+        raise InvalidInput(
+            argument, scalar_text(actual), f"must be that of the run, {scalar_text(expected)}"
+        )
 
 
 def _tolerance(value: Any, name: str) -> float:

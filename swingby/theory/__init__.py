@@ -1,1 +1,1 @@
-"""What the paper says. Knows nothing of simulation, checking or printing."""
+"""The theory of the paper and our additions. Knows nothing of simulation, checks or printing."""

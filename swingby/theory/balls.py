@@ -43,7 +43,7 @@ _ALONE = threading.RLock()
 
 @contextlib.contextmanager
 def precision(bits: int) -> Iterator[None]:
-    """A working precision for what runs inside: one thread at a time, and put back at the end."""
+    """Set the working precision of a block: one thread at a time, restored at the end."""
     with _ALONE, flint.ctx.workprec(bits):
         yield
 
@@ -83,7 +83,7 @@ def evaluate(expression: Any, values: Mapping[Any, flint.arb]) -> flint.arb:
 
 
 def _whole_power(base: flint.arb, exponent: int) -> flint.arb:
-    """A positive whole power, also of a ball with 0 inside, where flint answers nan or too much."""
+    """A positive whole power, also of a ball around 0, for which flint gives nan or too much."""
     if not base.contains(0):
         return base**exponent
     size = abs(base)
@@ -99,10 +99,10 @@ def rational(expression: Any, values: Mapping[Any, Fraction]) -> Fraction | None
         return values.get(expression)
     if expression.is_Rational:
         return Fraction(int(expression.p), int(expression.q))
-    found = [rational(argument, values) for argument in expression.args]
-    arguments = [argument for argument in found if argument is not None]
+    evaluated = [rational(argument, values) for argument in expression.args]
+    arguments = [argument for argument in evaluated if argument is not None]
     name = expression.func.__name__
-    if len(arguments) < len(found) or (name == "Pow" and arguments[1].denominator != 1):
+    if len(arguments) < len(evaluated) or (name == "Pow" and arguments[1].denominator != 1):
         return None
     if name == "Add":
         return sum(arguments, Fraction(0))
@@ -148,7 +148,7 @@ def round_down(number: flint.arb) -> Fraction:
 
 
 def is_narrow(number: flint.arb) -> bool:
-    """Whether rounding down loses next to nothing."""
+    """True where rounding down loses next to nothing."""
     return bool(number.rad() < flint.arb(2) ** -70)
 
 

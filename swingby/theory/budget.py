@@ -1,4 +1,4 @@
-"""What a computation may cost: seconds and bytes, set by the user and seen by whatever takes long.
+"""Budgets of seconds and bytes for computations, set by the user and heeded by long computations.
 
 Limits are of the calling context alone: other threads and tasks have their own.
 """
@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from swingby.errors import BudgetSpent, InvalidInput
 
 #: Beyond these, a computation says what it expects before it starts.
-WORTH_SAYING = (10.0, 1 << 30)
+_LONG_OR_LARGE = (10.0, 1 << 30)
 _UNITS = {"ms": 1e-3, "s": 1, "min": 60, "h": 3600, "mb": 1 << 20, "gb": 1 << 30}
 
 _END: ContextVar[float] = ContextVar("end of the budget", default=float("inf"))
@@ -29,7 +29,7 @@ def budget(
     size: float = float("inf"),
     tell: Callable[[str], None] | None = None,
 ) -> Iterator[None]:
-    """Limits for what runs inside; they nest, and the tighter one counts.
+    """Limit the seconds and bytes of a block; budgets nest, and the tighter limit counts.
 
     `size`: bytes. `tell`: called with what a long computation expects to cost.
     """
@@ -51,14 +51,14 @@ def remaining() -> float:
 
 
 def spent() -> bool:
-    """Whether the time is over: what can stop by itself asks, and keeps what it has."""
+    """True when the time is over, for computations that can stop early with what they have."""
     return remaining() <= 0
 
 
 def expect(
     what: str, seconds: float, size: float = 0.0, *, partial: bool = False, bound: str = "up to"
 ) -> None:
-    """Say what a computation costs, before it starts; seconds and bytes are rough.
+    """Announce the rough cost of a computation before it starts.
 
     `partial`: what it has when the time is over is worth having. `bound`: on which side of it the
     time may lie, "up to" or "at least".
@@ -68,26 +68,26 @@ def expect(
     has = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if size > has:
         raise InvalidInput(what, f"about {_size(size)}", f"must fit into {_size(has)} of memory")
-    memory = f" and {_size(size)} of memory" if size > min(WORTH_SAYING[1], _BYTES.get()) else ""
+    memory = f" and {_size(size)} of memory" if size > min(_LONG_OR_LARGE[1], _BYTES.get()) else ""
     cost = f"{what} takes {bound} about {_time(seconds)}{memory}"
     hopeless = seconds > 10 * max(0.0, remaining()) and not partial
     if size > _BYTES.get() or hopeless:
         raise BudgetSpent(cost)
     tell = _TELL.get()
-    if tell is not None and (seconds > WORTH_SAYING[0] or memory):
+    if tell is not None and (seconds > _LONG_OR_LARGE[0] or memory):
         tell(cost)
 
 
 def read_budget(text: str) -> tuple[float, float]:
     """Seconds and bytes of a text such as ``"60s,2GB"``; infinite where it does not limit them."""
     limits = [float("inf"), float("inf")]
-    for part in text.lower().split(","):
-        found = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*(ms|s|min|h|mb|gb)\s*", part)
-        place = 1 if found and found[2] in ("mb", "gb") else 0
-        if found is None or limits[place] < float("inf"):
-            asked = "must be seconds, bytes or both, such as 60s,2GB (units ms s min h MB GB)"
-            raise InvalidInput("budget", text, asked)
-        limits[place] = float(found[1]) * _UNITS[found[2]]
+    for limit in text.lower().split(","):
+        match = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*(ms|s|min|h|mb|gb)\s*", limit)
+        kind = 1 if match and match[2] in ("mb", "gb") else 0
+        if match is None or limits[kind] < float("inf"):
+            requirement = "must be seconds, bytes or both, such as 60s,2GB (units ms s min h MB GB)"
+            raise InvalidInput("budget", text, requirement)
+        limits[kind] = float(match[1]) * _UNITS[match[2]]
     return limits[0], limits[1]
 
 

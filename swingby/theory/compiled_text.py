@@ -1,4 +1,4 @@
-"""Compiled code that cannot go stale: a text by itself, kept under the hash of what it says.
+"""Compiled code that cannot go stale: each text is a file of its own, named by its hash.
 
 numba's cache beside a file that is named by the hash of its content serves exactly this text.
 """
@@ -33,19 +33,19 @@ def _temporary() -> Path:
 
 
 def folder() -> Path:
-    """Where compiled texts are kept: NUMBA_CACHE_DIR, the user's cache, or for this process.
+    """The folder of compiled texts: NUMBA_CACHE_DIR, the user's cache, or a temporary one.
 
     Every copy of the package may use the same, since a text is known by its content.
     """
-    named = os.environ.get("NUMBA_CACHE_DIR")
+    configured = os.environ.get("NUMBA_CACHE_DIR")
     user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "swingby"
-    for place in (Path(named) if named else user, user):
+    for candidate in (Path(configured) if configured else user, user):
         try:
-            place.mkdir(parents=True, exist_ok=True)
+            candidate.mkdir(parents=True, exist_ok=True)
         except OSError:
             continue
-        if os.access(place, os.W_OK):
-            return place
+        if os.access(candidate, os.W_OK):
+            return candidate
     return _temporary()
 
 
@@ -57,16 +57,16 @@ def file_of(text: str) -> Path:
 
 
 def load(text: str, what: str) -> Any:
-    """The module that a text defines; a function in it is compiled when it is first called."""
+    """The module that a text defines; each function is compiled at its first call."""
     path = file_of(text)
     if not path.exists():
         write_text(path, text)
     loader = importlib.machinery.SourceFileLoader(path.stem, str(path))
-    found = importlib.util.spec_from_loader(path.stem, loader)
-    if found is None:
+    spec = importlib.util.spec_from_loader(path.stem, loader)
+    if spec is None:
         raise ImportError(f"no module in {path}")
     with announced(what):
-        module = importlib.util.module_from_spec(found)
+        module = importlib.util.module_from_spec(spec)
         sys.modules[path.stem] = module
         loader.exec_module(module)
     return module
@@ -82,7 +82,7 @@ def aligned(*shape: int) -> Floats:
 
 @contextmanager
 def announced(what: str) -> Iterator[None]:
-    """Say on the terminal what takes longer than a moment."""
+    """Announce on the terminal any compilation that takes longer than a moment."""
 
     def tell() -> None:
         if sys.stderr.isatty():

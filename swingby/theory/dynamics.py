@@ -53,8 +53,8 @@ def growth_term(A: sympy.Matrix, W: sympy.Matrix, i: int, j: int) -> sympy.Expr:
 
 def suppression_term(A: sympy.Matrix, W: sympy.Matrix, i: int, j: int) -> sympy.Expr:
     """S_ij = w_ij [w_ii (3 a_i + a_j) + 1{i != j} w_jj (3 a_j + a_i)] / 2 (D.5)."""
-    other = W[j, j] * (3 * A[j, j] + A[i, i]) if i != j else 0
-    return W[i, j] * (W[i, i] * (3 * A[i, i] + A[j, j]) + other) / 2
+    second = W[j, j] * (3 * A[j, j] + A[i, i]) if i != j else 0
+    return W[i, j] * (W[i, i] * (3 * A[i, i] + A[j, j]) + second) / 2
 
 
 def noise_term(A: sympy.Matrix, W: sympy.Matrix, i: int, j: int) -> sympy.Expr:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 LARGEST_WIDTH = 10**9
 #: Of more concepts, only neighbours in the order of a have their peak predicted: the first such
 #: entries to appear, out of d (d - 1)/2.
-MOST_PEAKS = 64
+_MOST_PEAKS = 64
 #: Points per independent factor in the quantiles of products.
 _GRID = 200
 #: The quantiles shown beside a median: 90 % of initializations lie between the outer two.
@@ -105,7 +105,7 @@ class GaussianTimes(numbers.ReadOnly):
                   x^{(1+r)/2} (1 + x)^{-(3+r)/4}, \qquad x = \frac{2(1+r)}{1-r},\ r = a_j/a_k .
 
         By (i, j), user indices with i < j, sizes |w_ij| of shape (n,), 0 below the float range.
-        Pairs with equal or zero signals are left out, and beyond :data:`MOST_PEAKS` concepts all
+        Pairs with equal or zero signals are left out, and beyond :data:`_MOST_PEAKS` concepts all
         but neighbours in the order of a.
         """
         from scipy.special import gammaincinv, ndtri
@@ -114,9 +114,9 @@ class GaussianTimes(numbers.ReadOnly):
         log_normal = np.log(ndtri(0.5 + shares / 2))
         rates = growth_rates(self.task.signal, float(self.eta), self.dynamics)
         signal, order = self.task.signal, self.task.order
-        found = {}
+        heights = {}
         for rank, k in enumerate(order):
-            for j in order[rank + 1 : rank + 2 if len(order) > MOST_PEAKS else None]:
+            for j in order[rank + 1 : rank + 2 if len(order) > _MOST_PEAKS else None]:
                 if not signal[k] > signal[j] > 0:
                     continue
                 r = signal[j] / signal[k]
@@ -128,8 +128,8 @@ class GaussianTimes(numbers.ReadOnly):
                     shape + self.log_tau_squared / 2 + np.add.outer(power * pivot, log_normal)
                 )
                 quantiles = np.quantile(log_size, level)
-                found[min(k, j), max(k, j)] = np.exp(np.maximum(quantiles, -800.0))
-        return found
+                heights[min(k, j), max(k, j)] = np.exp(np.maximum(quantiles, -800.0))
+        return heights
 
     def to_frame(self) -> Any:
         """One row per concept: signal, mean, sd and quantiles of its half-time in steps."""
@@ -149,9 +149,9 @@ class GaussianTimes(numbers.ReadOnly):
         )
 
     def __str__(self) -> str:
-        shown = self.to_frame()
-        shown["a"] = [f"{value:.4g}" for value in shown["a"]]
-        return str(shown.to_string(index=False, float_format=lambda value: f"{value:.1f}"))
+        frame = self.to_frame()
+        frame["a"] = [f"{value:.4g}" for value in frame["a"]]
+        return str(frame.to_string(index=False, float_format=lambda value: f"{value:.1f}"))
 
 
 def gaussian_times(

@@ -1,4 +1,4 @@
-r"""How fast a small entry grows: the linear part of the three dynamics.
+r"""Growth rates of small entries: the linear part of the three dynamics.
 
 While W is small, (D.2) is :math:`w_{ij} \mapsto (1 + \eta(a_i + a_j)) w_{ij}`; gradient descent
 on U is :math:`w_{ij} \mapsto (1 + \eta a_i)(1 + \eta a_j) w_{ij}`; the flow is exponential.
@@ -23,7 +23,7 @@ def log1p(x: Any) -> Any:
 
 
 class Dynamics(NamedTuple):
-    """What sets a dynamics apart.
+    """The row of a dynamics: its growth, and the orders of its law.
 
     of: what a step is one of, ``"W"`` or ``"U"``, or ``""`` for the flow itself; log_factor: the
     logarithm of the factor in a step of what grows at x = eta times its rate; divisors:
@@ -40,7 +40,7 @@ class Dynamics(NamedTuple):
 
     @property
     def keeps_psd(self) -> bool:
-        """Whether W stays U U^T, of its rank: only steps of W leave it."""
+        """True where W stays U U^T, of its rank; only steps of W leave it."""
         return self.of != "W"
 
 
@@ -53,7 +53,7 @@ DYNAMICS = {
 
 
 def require_dynamics(dynamics: object) -> None:
-    """Refuse what is not the name of a dynamics.
+    """Refuse an unknown name of a dynamics.
 
     Raises InvalidInput unless it is one of ``euler``, ``gd`` and ``flow``.
     """
@@ -85,8 +85,8 @@ def growth_rates(
     step: Any = eta if hasattr(eta, "log1p") else np.asarray(eta)
     if of == "U":
         single = log_factor(step[..., None] * signal)
-        found: NDArray[np.float64] = single[..., :, None] + single[..., None, :]
-        return found
+        rates: NDArray[np.float64] = single[..., :, None] + single[..., None, :]
+        return rates
     together = step[..., None, None] * (signal[..., :, None] + signal[..., None, :])
     return log_factor(together)  # type: ignore[no-any-return]
 

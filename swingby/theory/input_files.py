@@ -1,4 +1,4 @@
-"""Files from outside: read with bounds, digit by digit; nothing is unpickled or evaluated."""
+"""Files from outside, read within bounds and digit by digit; nothing is unpickled or evaluated."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ MOST_TEXT, MOST_BYTES = 1 << 25, 1 << 30
 #: Characters of a key of TOML: its reader takes time quadratic in the parts of one.
 _LONG_KEY = re.compile(r"^[\s\[]*[\w.\-\"']{500}", re.MULTILINE)
 #: What a check makes of a file.
-Found = TypeVar("Found")
+Parsed = TypeVar("Parsed")
 
 
 def opened(path: str | Path) -> BinaryIO:
-    """A file to read bytes from. OSError also for what may never begin or end: a pipe, a device."""
+    """Open a regular file to read bytes; OSError for a pipe or a device, which may never end."""
     mode = Path(path).stat().st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         kind = "a pipe" if stat.S_ISFIFO(mode) else "a device"
@@ -38,7 +38,7 @@ def opened(path: str | Path) -> BinaryIO:
 
 
 def content_of(path: str | Path, argument: str, what: str, most: int = MOST_TEXT) -> bytes:
-    """The bytes of a file. `what`: of which kind it is."""
+    """The bytes of a file. `what`: its kind, for errors."""
     try:
         with opened(path) as stream:
             content = stream.read(most + 1)
@@ -60,9 +60,13 @@ def text_of(path: str | Path, argument: str, what: str, most: int = MOST_TEXT) -
 
 
 def json_of(
-    path: str | Path, argument: str, what: str, check: Callable[[Any], Found], most: int = MOST_TEXT
-) -> Found:
-    """What `check` makes of a JSON file; what breaks it is an InvalidInput with the reason."""
+    path: str | Path,
+    argument: str,
+    what: str,
+    check: Callable[[Any], Parsed],
+    most: int = MOST_TEXT,
+) -> Parsed:
+    """Read a JSON file through `check`; a failure is an InvalidInput with the reason."""
     text = text_of(path, argument, what, most)
     try:
         return check(json.loads(text))
@@ -73,7 +77,7 @@ def json_of(
 
 
 def plain_json(text: str) -> Any:
-    """JSON with its decimals as text, no NaN and no key twice. ValueError where it is none."""
+    """JSON with its decimals as text; ValueError for NaN, a repeated key or broken text."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len(dict(pairs)) < len(pairs):
@@ -90,7 +94,7 @@ def plain_json(text: str) -> Any:
 
 
 def plain_toml(text: str, parse_float: Callable[[str], Any] = str) -> dict[str, Any]:
-    """TOML with its decimals as text, unless told otherwise. ValueError where it is none."""
+    """TOML with its decimals as text by default; ValueError for broken text."""
     if _LONG_KEY.search(text):
         raise ValueError("a key of 500 characters")
     try:
@@ -100,7 +104,7 @@ def plain_toml(text: str, parse_float: Callable[[str], Any] = str) -> dict[str, 
 
 
 def read_arrays(path: str | Path, argument: str) -> dict[str, Any]:
-    """The arrays of an npz file in its order, or the one of an npy file under an empty name.
+    """The arrays of an npz file in its order, or the array of an npy file under an empty name.
 
     Raises InvalidInput if it cannot be read, would fill the memory, or holds Python objects.
     """
@@ -110,7 +114,7 @@ def read_arrays(path: str | Path, argument: str) -> dict[str, Any]:
         if content[:2] != b"PK":
             return {"": np.load(io.BytesIO(content), allow_pickle=False)}
         with zipfile.ZipFile(io.BytesIO(content)) as packed:
-            if sum(one.file_size for one in packed.infolist()) > MOST_BYTES:
+            if sum(member.file_size for member in packed.infolist()) > MOST_BYTES:
                 raise InvalidInput(argument, path, f"must unpack to at most {MOST_BYTES} bytes")
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
@@ -123,7 +127,7 @@ def read_arrays(path: str | Path, argument: str) -> dict[str, Any]:
 def read_sealed(
     path: str | Path, argument: str, what: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Facts and arrays of a sealed npz file. `what`: which kind it must be, and what makes it."""
+    """Facts and arrays of a sealed npz file. `what`: the kind that is required, and its maker."""
     arrays = read_arrays(path, argument)
     try:
         return unsealed(json.loads(str(arrays.pop("facts"))), arrays), arrays

@@ -12,7 +12,7 @@ from swingby.theory.input_files import plain_json, plain_toml, read_arrays, text
 
 
 def read_matrix(
-    given: str, shape: tuple[int, int | None], *, exact: bool = False, argument: str = "w0"
+    source: str, shape: tuple[int, int | None], *, exact: bool = False, argument: str = "w0"
 ) -> Any:
     """A matrix from a .json, .toml, .csv, .txt, .npy or .npz file, or from text such as "2,1;1,2".
 
@@ -24,17 +24,17 @@ def read_matrix(
     """
     from swingby.theory.initial import Scaled  # no other reader needs starts
 
-    suffix = Path(given).suffix.lower()
+    suffix = Path(source).suffix.lower()
     if suffix in (".npy", ".npz"):
-        arrays = read_arrays(given, argument)
+        arrays = read_arrays(source, argument)
         if len(arrays) != 1:
-            held = ", ".join(arrays) or "none"
-            raise InvalidInput(argument, f"{given} ({held})", "must hold one array")
+            names = ", ".join(arrays) or "none"
+            raise InvalidInput(argument, f"{source} ({names})", "must hold one array")
         (matrix,) = arrays.values()
         _require_shape(list(matrix) if matrix.ndim == 2 else None, shape, argument)
         return matrix
     if suffix in (".json", ".toml"):
-        text = text_of(given, argument, "matrix file")
+        text = text_of(source, argument, "matrix file")
         try:
             content = (plain_json if suffix == ".json" else plain_toml)(text)
             if isinstance(content, dict):
@@ -48,25 +48,34 @@ def read_matrix(
             raise
         except ValueError as error:
             reason = " ".join(str(error).split())[:80]
-            raise InvalidInput(argument, given, f"must be a matrix file ({reason})") from None
+            raise InvalidInput(argument, source, f"must be a matrix file ({reason})") from None
         return _entries(content, shape, exact, argument)
     if suffix in (".csv", ".txt"):
-        given = text_of(given, argument, "matrix file").strip().replace("\n", ";")
-    elif not re.search(r"[,;\s]", given) and shape[0] > 1:
-        wanted = "must be a matrix such as 2,1;1,2 or a file: .json, .toml, .csv, .txt, .npy, .npz"
-        raise InvalidInput(argument, given, wanted)
-    rows = [row.split("," if "," in row else None) for row in given.split(";") if row.strip()]
+        source = text_of(source, argument, "matrix file").strip().replace("\n", ";")
+    elif not re.search(r"[,;\s]", source) and shape[0] > 1:
+        requirement = (
+            "must be a matrix such as 2,1;1,2 or a file: .json, .toml, .csv, .txt, .npy, .npz"
+        )
+        raise InvalidInput(argument, source, requirement)
+    rows = [row.split("," if "," in row else None) for row in source.split(";") if row.strip()]
     return _entries(rows, shape, exact, argument)
 
 
 def _require_shape(rows: Any, shape: tuple[int, int | None], argument: str) -> None:
     widths = {len(row) for row in rows} if isinstance(rows, list) else set()
-    wanted = {shape[1]} if shape[1] is not None else widths
-    if not isinstance(rows, list) or len(rows) != shape[0] or widths != wanted or len(widths) != 1:
+    expected = {shape[1]} if shape[1] is not None else widths
+    if (
+        not isinstance(rows, list)
+        or len(rows) != shape[0]
+        or widths != expected
+        or len(widths) != 1
+    ):
         lengths = " and ".join(map(str, sorted(widths)))
-        found = f"{len(rows)} row(s) of {lengths}" if widths else "no rows of numbers"
+        description = f"{len(rows)} row(s) of {lengths}" if widths else "no rows of numbers"
         columns = "m" if shape[1] is None else shape[1]
-        raise InvalidInput(argument, found, f"must have shape ({shape[0]}, {columns})", "(D.2)")
+        raise InvalidInput(
+            argument, description, f"must have shape ({shape[0]}, {columns})", "(D.2)"
+        )
 
 
 def _entries(
@@ -77,7 +86,7 @@ def _entries(
         raise InvalidInput(argument, rows, "must be rows of numbers")
     _require_shape(rows, shape, argument)
     entry = f"an entry of {argument}"
-    found = [[numbers.exact(one, entry) for one in row] for row in rows]
+    matrix = [[numbers.exact(number, entry) for number in row] for row in rows]
     if exact:
-        return found
-    return [[numbers.within_float(one, entry) for one in row] for row in found]
+        return matrix
+    return [[numbers.within_float(number, entry) for number in row] for row in matrix]

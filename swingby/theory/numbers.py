@@ -1,4 +1,4 @@
-"""Numbers in and out: exact where the user is exact, refused where they make no sense.
+"""Numbers from the user and back: exact if the user is exact, refused if they make no sense.
 
 Every number a user hands over passes through this module once. A float is taken as the exact
 binary number it is; text such as ``"1e-400"`` or ``"1/3"`` as the exact rational it denotes.
@@ -154,16 +154,16 @@ def vector(
         )
     if not isinstance(values, Iterable) or (isinstance(values, np.ndarray) and not values.ndim):
         values = (values,)
-    found = tuple(
-        exact(value, f"{argument}[{place}]", source) for place, value in enumerate(values, 1)
+    parsed = tuple(
+        exact(value, f"{argument}[{position}]", source) for position, value in enumerate(values, 1)
     )
-    if not found:
+    if not parsed:
         raise InvalidInput(argument, "an empty sequence", "must not be empty", source)
-    for place, value in enumerate(found, 1):
+    for position, value in enumerate(parsed, 1):
         if sign and (value < 0 or (sign == "positive" and not value)):
             requirement = "must be positive" if sign == "positive" else "must not be negative"
-            raise InvalidInput(f"{argument}[{place}]", value, requirement, source)
-    return found
+            raise InvalidInput(f"{argument}[{position}]", value, requirement, source)
+    return parsed
 
 
 def whole(
@@ -181,7 +181,7 @@ def whole(
 
 
 def entries(values: object, argument: str, source: str = "") -> NDArray[Any]:
-    """The entries of whatever holds numbers, none of them changed: one door for all containers.
+    """The entries of any container of numbers, none of them changed.
 
     Nested sequences, arrays of NumPy, pandas and torch (also with gradients, on a device, or in
     bfloat16), matrices of sympy and mpmath. Returns an array of floats or whole numbers, or of
@@ -205,7 +205,7 @@ def entries(values: object, argument: str, source: str = "") -> NDArray[Any]:
 
 
 def _unwrapped(values: Any, argument: str, source: str) -> Any:
-    """What NumPy can read of a container of another library, without importing that library."""
+    """A container of another library as NumPy can read it, without importing that library."""
     if np.ma.is_masked(values):
         raise InvalidInput(argument, values, "must have no masked entry", source)
     if isinstance(values, (list, tuple)):
@@ -241,22 +241,22 @@ def real_array(values: object, argument: str, source: str = "") -> NDArray[np.fl
 
 
 class ReadOnly:
-    """A result whose arrays nobody can change: what was found stays what was found."""
+    """A result whose arrays are read-only."""
 
     def __post_init__(self) -> None:
         for value in vars(self).values():
-            parts = tuple(value.values()) if isinstance(value, dict) else value
-            for one in parts if isinstance(parts, tuple) else (parts,):
-                if isinstance(one, np.ndarray):
-                    one.setflags(write=False)
+            members = tuple(value.values()) if isinstance(value, dict) else value
+            for member in members if isinstance(members, tuple) else (members,):
+                if isinstance(member, np.ndarray):
+                    member.setflags(write=False)
 
 
 #: What times are given in.
-UNITS = ("step", "eta t")
+_UNITS = ("step", "eta t")
 
 
 def random_source(rng: Any) -> np.random.Generator:
-    """The generator that `rng` is, or is the seed of; None: one of its own."""
+    """The generator `rng`, or the generator seeded by it; a fresh one for None."""
     try:
         return np.random.default_rng(rng)
     except (TypeError, ValueError):
@@ -266,8 +266,8 @@ def random_source(rng: Any) -> np.random.Generator:
 
 def per_step(unit: str, eta: Fraction) -> float:
     """The length of a step in a unit of time."""
-    if unit not in UNITS:
-        raise InvalidInput("unit", unit, f"must be one of {', '.join(UNITS)}", "(D.2)")
+    if unit not in _UNITS:
+        raise InvalidInput("unit", unit, f"must be one of {', '.join(_UNITS)}", "(D.2)")
     return 1.0 if unit == "step" else float(eta)
 
 
@@ -280,7 +280,7 @@ def log_of(number: Fraction) -> float:
 
 
 def scientific(number: Fraction, digits: int = 4) -> str:
-    """`number` for a person: plain where short, otherwise scientific, at any size."""
+    """`number` for a person: plain if short, otherwise scientific, at any size."""
     if not number:
         return "0"
     if Fraction(1, 10**4) <= abs(number) < 10**6:
@@ -306,9 +306,9 @@ def python_text(value: Fraction) -> str:
     """
     if value.denominator == 1 and value < 10**15:
         return str(value.numerator)
-    shown = _decimal_text(value)
-    if shown is not None:
-        return f'"{shown}"'
+    text = _decimal_text(value)
+    if text is not None:
+        return f'"{text}"'
     if value < 2**1023 and Fraction(float(value)) == value:
         return repr(float(value))
     if max(value.numerator, value.denominator) < 10**_MOST_TEXT_DIGITS:
@@ -329,15 +329,15 @@ def _decimal_text(value: Fraction) -> str | None:
     )
     with decimal.localcontext(limits):
         try:
-            found = (Decimal(value.numerator) / Decimal(value.denominator)).normalize()
+            quotient = (Decimal(value.numerator) / Decimal(value.denominator)).normalize()
         except decimal.Inexact:
             return None
-    exponent, digits = found.adjusted(), len(found.as_tuple().digits)
+    exponent, digits = quotient.adjusted(), len(quotient.as_tuple().digits)
     if abs(exponent) > LARGEST_EXPONENT:
         return None
     if -5 < exponent <= 0 or (0 < exponent < 6 and digits <= 12):
-        return f"{found:f}"
-    return f"{found:e}".replace("+", "")
+        return f"{quotient:f}"
+    return f"{quotient:e}".replace("+", "")
 
 
 def scientific_log10(log10: float, digits: int = 4, *, negative: bool = False) -> str:

@@ -1,4 +1,4 @@
-"""The time of a search: processor time of its own, within what the budget leaves.
+"""Processor time of a search, within the time that the budget leaves.
 
 A limit is of the calling context alone: other threads and tasks have their own.
 """
@@ -21,7 +21,7 @@ class OutOfTime(Exception):
 
 @contextlib.contextmanager
 def processor_time(seconds: float) -> Iterator[None]:
-    """A limit for a search, in seconds of processor time: other processes do not change its end.
+    """Limit a search in seconds of processor time, so that other processes do not change its end.
 
     It is of the calling thread, and nests; the tighter one counts.
     """

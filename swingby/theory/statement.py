@@ -92,6 +92,6 @@ def _initial_name(match: re.Match[str]) -> str:
 def _plain(relation: Any) -> str:
     """One line of plain mathematics: ``omega <= min(...)``."""
     text = sympy.sstr(relation, order="none")
-    for name, shown in _PLAIN_NAMES.items():
-        text = text.replace(name + "(", shown + "(")
+    for name, plain_name in _PLAIN_NAMES.items():
+        text = text.replace(name + "(", plain_name + "(")
     return text.replace("**", "^").replace("*", " ")

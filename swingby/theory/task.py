@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 #: 2^16 test points are the most that test_points() makes.
-MOST_TEST_POINT_CONCEPTS = 16
+_MOST_TEST_POINT_CONCEPTS = 16
 #: Nothing here is meant for more directions; a typing error should not fill the memory.
 LARGEST_DIMENSION = 1024
 
@@ -98,8 +98,8 @@ class SIMTask:
         centres = numbers.vector(mu, "mu", source, sign="positive")
         scalar_array = isinstance(sigma, np.ndarray) and sigma.ndim == 0
         shared = scalar_array or isinstance(sigma, str) or not isinstance(sigma, Iterable)
-        given = (sigma,) if shared else sigma
-        spreads = numbers.vector(given, "sigma", source, sign="not negative")
+        spread_values = (sigma,) if shared else sigma
+        spreads = numbers.vector(spread_values, "sigma", source, sign="not negative")
         spreads = spreads * len(centres) if shared else spreads
         if len(spreads) != len(centres):
             requirement = f"must have as many values as mu, which has {len(centres)}"
@@ -119,20 +119,20 @@ class SIMTask:
             ("a[{}] = sigma^2 + mu^2/s", self.exact_signal),
         )
         for name, values in named_values:
-            for place, value in enumerate(values, 1):
-                numbers.within_float(value, name.format(place), source)
+            for position, value in enumerate(values, 1):
+                numbers.within_float(value, name.format(position), source)
 
     def __repr__(self) -> str:
         """Python that makes the same task again, but for the rotation of its data."""
         signal = "" if self.signal_override is None else numbers.python_list(self.signal_override)
         if signal and not self.note and self == SIMTask.from_signal(self.exact_signal):
             return f"SIMTask.from_signal({signal})"
-        plain = f"SIMTask({numbers.python_list(self.mu)}, {numbers.python_list(self.sigma)}"
-        plain += ")" if self.dim == self.s else f", {self.dim})"
-        return f"{plain}.with_signal({signal}, {self.note!r})" if signal else plain
+        text = f"SIMTask({numbers.python_list(self.mu)}, {numbers.python_list(self.sigma)}"
+        text += ")" if self.dim == self.s else f", {self.dim})"
+        return f"{text}.with_signal({signal}, {self.note!r})" if signal else text
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """What IPython and Hypothesis show."""
+        """Text for IPython and Hypothesis."""
         printer.text(repr(self))
 
     @property
@@ -192,8 +192,8 @@ class SIMTask:
         >>> points[0, 1], len(points)
         (array([0., 2.]), 4)
         """
-        if self.s > MOST_TEST_POINT_CONCEPTS:
-            requirement = f"must be at most {MOST_TEST_POINT_CONCEPTS} for test_points"
+        if self.s > _MOST_TEST_POINT_CONCEPTS:
+            requirement = f"must be at most {_MOST_TEST_POINT_CONCEPTS} for test_points"
             raise InvalidInput("the number of concepts", self.s, requirement, "(B.1)")
         full = self.test_point
         points = {}
@@ -307,11 +307,11 @@ class SIMTask:
         values = numbers.vector(a, "a", "Sec. 4", sign="not negative")
         s = sum(value > 0 for value in values)
         if not s or not all(values[:s]):
-            asked = "have its zeros (free directions) last" if s else "have a positive entry"
-            raise InvalidInput("a", list(map(str, values)), f"must {asked}", "Sec. 4")
+            requirement = "have its zeros (free directions) last" if s else "have a positive entry"
+            raise InvalidInput("a", list(map(str, values)), f"must {requirement}", "Sec. 4")
         mu = [
-            math.sqrt(numbers.within_float(s * value, f"s a[{place}]", "Sec. 4"))
-            for place, value in enumerate(values[:s], 1)
+            math.sqrt(numbers.within_float(s * value, f"s a[{position}]", "Sec. 4"))
+            for position, value in enumerate(values[:s], 1)
         ]
         return cls(mu, [0] * s, len(values), signal_override=values)
 
@@ -383,9 +383,9 @@ def _estimate(
     lengths = np.linalg.norm(means, axis=0)
     if not (lengths > 0).all() or np.linalg.matrix_rank(means / lengths) < len(classes):
         raise InvalidInput("X", "these class means", "must span one direction per class")
-    left, _, right = np.linalg.svd(means / lengths, full_matrices=True)
-    frame = left[:, : len(classes)] @ right
-    rotation = np.concatenate([frame, left[:, len(classes) :]], axis=1)
+    left_vectors, _, right_vectors = np.linalg.svd(means / lengths, full_matrices=True)
+    frame = left_vectors[:, : len(classes)] @ right_vectors
+    rotation = np.concatenate([frame, left_vectors[:, len(classes) :]], axis=1)
     centred = points.copy()
     for mark in np.unique(marks):
         centred[marks == mark] -= points[marks == mark].mean(axis=0)
@@ -396,7 +396,7 @@ def _estimate(
 
 
 def as_task(task: SIMTask | Sequence[Any]) -> SIMTask:
-    """The task, or the one of a signal a: what every function takes in its place."""
+    """The task itself, or the task of a signal a, which every function takes in its place."""
     if isinstance(task, SIMTask):
         return task
     if isinstance(task, (str, bytes, dict, set)) or not hasattr(task, "__len__"):

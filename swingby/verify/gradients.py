@@ -77,28 +77,28 @@ def crossing_function(schedule: Schedule) -> Callable[[Any, Any, Any], Any]:
         raise InvalidInput(
             "schedule", f"one whose W(0) has the pivots {pivots}", "needs positive ones", "Sec. 4.2"
         )
-    there = _Replay(stages)
-    given = (start.signal[0], start.matrix[0], stages.eta)
-    found = there(*(torch.tensor(x, dtype=torch.float64) for x in given)).numpy()
+    replay = _Replay(stages)
+    point = (start.signal[0], start.matrix[0], stages.eta)
+    replayed = replay(*(torch.tensor(x, dtype=torch.float64) for x in point)).numpy()
     # What is never learned has no time, in both: inf - inf.
     with np.errstate(invalid="ignore"):
-        offset = np.where(np.isfinite(stages.crossing), stages.crossing - found, 0.0)
+        offset = np.where(np.isfinite(stages.crossing), stages.crossing - replayed, 0.0)
     shift = torch.as_tensor(offset)
 
     def times(signal: Any, W0: Any, eta: Any) -> Any:
-        return there(signal, W0, eta) + shift
+        return replay(signal, W0, eta) + shift
 
     return times
 
 
 class _Replay:
-    """The steps of one walk, as tensors."""
+    """The steps of a walk, taken again on tensors."""
 
     def __init__(self, stages: Stages) -> None:
         self.start, self.dynamics = stages.start, stages.dynamics
         self.crossing = stages.crossing * stages.eta
         curve = self.curve = stages.curve
-        self.known = np.isfinite(self.crossing) & (self.crossing > curve.times[0])
+        self.awaited = np.isfinite(self.crossing) & (self.crossing > curve.times[0])
         # The state before each crossing.
         before = np.searchsorted(curve.times, self.crossing, side="left") - 1
         self.before = np.clip(before, 0, len(curve.times) - 1)
@@ -108,36 +108,36 @@ class _Replay:
         dynamics, order = self.dynamics, curve.concept[:, 0]
         h, orders = eta.reshape(1), np.array([DYNAMICS[dynamics].orders[0]])
         y = self._begin(torch, W0[order][:, order])
-        found = [torch.as_tensor(time / 1.0) for time in self.crossing]
-        last = int(self.before[self.known].max(initial=-1))
+        times = [torch.as_tensor(time / 1.0) for time in self.crossing]
+        last = int(self.before[self.awaited].max(initial=-1))
         for step in range(last + 1):
             if (curve.concept[:, step] != order).any():
                 moved = [order.tolist().index(k) for k in curve.concept[:, step]]
                 y, order = _reordered(torch, y, moved), curve.concept[:, step]
-            free = torch.as_tensor(curve.free[:, step : step + 1])
-            y = _at_rest(torch, y, curve.free[:, step])
+            moving = torch.as_tensor(curve.moving[:, step : step + 1])
+            y = _at_rest(torch, y, curve.moving[:, step])
             flow = make_flow(signal[order][:, None], h, orders, dynamics)
-            first = slope(y, free, flow, dynamics)
-            for k in np.flatnonzero(self.known & (self.before == step)):
+            first = slope(y, moving, flow, dynamics)
+            for k in np.flatnonzero(self.awaited & (self.before == step)):
                 ahead = torch.as_tensor(self.crossing[k : k + 1] - curve.times[step])
-                near, _ = attempt(y, first, ahead, free, flow, dynamics)
-                place = order.tolist().index(k)
-                level, rate = _level(near, slope(near, free, flow, dynamics), place)
+                landed, _ = attempt(y, first, ahead, moving, flow, dynamics)
+                index = order.tolist().index(k)
+                level, rate = _level(landed, slope(landed, moving, flow, dynamics), index)
                 logit = (level / (1.0 - level)).log()
-                found[k] = found[k] - logit * level * (1.0 - level) / rate
+                times[k] = times[k] - logit * level * (1.0 - level) / rate
             if step < last:
                 dt = torch.as_tensor(curve.times[step + 1 : step + 2] - curve.times[step])
-                y, _ = attempt(y, first, dt, free, flow, dynamics)
-        return torch.stack(found) / eta
+                y, _ = attempt(y, first, dt, moving, flow, dynamics)
+        return torch.stack(times) / eta
 
     def _begin(self, torch: Any, W: Any) -> Any:
         """The coordinates of W(0), by Cholesky: W = L L^T, V_ij = L_ij / L_ii, u_i = 2 log L_ii."""
         size = W.diagonal().abs().sqrt()
         L = torch.linalg.cholesky(W / size[:, None] / size)
-        own = L.diagonal()
-        u = 2.0 * (own * size).log() + float(self.start.log_scale[0])
-        parts = (u[:, None], torch.ones_like(u)[:, None], L / own[:, None])
-        return torch.cat(parts, dim=1)[:, :, None]
+        diagonal = L.diagonal()
+        u = 2.0 * (diagonal * size).log() + float(self.start.log_scale[0])
+        columns = (u[:, None], torch.ones_like(u)[:, None], L / diagonal[:, None])
+        return torch.cat(columns, dim=1)[:, :, None]
 
 
 def _level(y: Any, speed: Any, k: int) -> tuple[Any, Any]:
@@ -148,9 +148,9 @@ def _level(y: Any, speed: Any, k: int) -> tuple[Any, Any]:
     return e * total, e * rate
 
 
-def _at_rest(torch: Any, y: Any, free: Any) -> Any:
+def _at_rest(torch: Any, y: Any, moving: Any) -> Any:
     """Learned concepts are 1, and their other entries 0."""
-    rest = torch.as_tensor(free == 0.0)
+    rest = torch.as_tensor(moving == 0.0)
     both = (rest[:, None] | rest) & ~torch.eye(len(rest), dtype=torch.bool)
     u = torch.where(rest, 0.0, y[:, 0, 0])
     z = torch.where(rest, 1.0, y[:, 1, 0])
@@ -169,7 +169,7 @@ def _reordered(torch: Any, y: Any, order: list[int]) -> Any:
         rest = rest - column[:, None] * column * pivot
         columns.append(column)
         pivots.append(pivot)
-    found, root = torch.stack(columns, dim=1), torch.stack(pivots).abs().sqrt()
+    lower, root = torch.stack(columns, dim=1), torch.stack(pivots).abs().sqrt()
     sign = torch.stack(pivots).sign()
-    parts = ((u + 2.0 * root.log())[:, None], sign[:, None], found * root / root[:, None])
-    return torch.cat(parts, dim=1)[:, :, None]
+    blocks = ((u + 2.0 * root.log())[:, None], sign[:, None], lower * root / root[:, None])
+    return torch.cat(blocks, dim=1)[:, :, None]

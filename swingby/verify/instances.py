@@ -13,9 +13,9 @@ from swingby.theory import numbers
 from swingby.theory.numbers import Floats
 
 #: Signals and step sizes lie between these, so that their products stay in the float range.
-SMALLEST, LARGEST = 1e-150, 1e150
+_SMALLEST, _LARGEST = 1e-150, 1e150
 #: Logarithms of scales lie within this, as those of texts do.
-LARGEST_LOG_SCALE = numbers.LARGEST_EXPONENT * math.log(10)
+_LARGEST_LOG_SCALE = numbers.LARGEST_EXPONENT * math.log(10)
 
 
 class Instances(numbers.ReadOnly):
@@ -23,7 +23,7 @@ class Instances(numbers.ReadOnly):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Leading axes: those of the instances."""
+        """Leading axes, those of the instances."""
         raise NotImplementedError
 
     def __len__(self) -> int:
@@ -41,7 +41,7 @@ def read_instances(
     log_scale: object,
     **more: Floats,
 ) -> tuple[dict[str, Floats], tuple[int, ...]]:
-    """Arrays by name, each checked, with the instances along one axis; and their leading axes."""
+    """Checked arrays by name, with all instances along the first axis; and their leading axes."""
     if omega is not None and log_scale is not None:
         raise InvalidInput("omega and log_scale", "both", "must be given one at a time")
     scales = np.zeros(())
@@ -49,19 +49,19 @@ def read_instances(
         scales = np.array(numbers.log_of(numbers.positive(omega, "omega", "Assumption D.4")))
     if log_scale is not None:
         scales = read_array(log_scale, "log_scale")
-        if (np.abs(scales) > LARGEST_LOG_SCALE).any():
-            requirement = f"must lie within {LARGEST_LOG_SCALE:.0f} of 0"
+        if (np.abs(scales) > _LARGEST_LOG_SCALE).any():
+            requirement = f"must lie within {_LARGEST_LOG_SCALE:.0f} of 0"
             raise InvalidInput("log_scale", float(np.abs(scales).max()), requirement)
-    found = BatchArguments.of(signal, W0, eta, log_scale=scales, **more)
+    arguments = BatchArguments.of(signal, W0, eta, log_scale=scales, **more)
     for name, source in (("signal", "Sec. 4"), ("eta", "Assumption D.2")):
-        values = found.arrays[name]
-        outside = (values != 0) & ~((values >= SMALLEST) & (values <= LARGEST))
+        values = arguments.arrays[name]
+        outside = (values != 0) & ~((values >= _SMALLEST) & (values <= _LARGEST))
         if outside.any():
-            requirement = f"must lie between {SMALLEST} and {LARGEST}"
+            requirement = f"must lie between {_SMALLEST} and {_LARGEST}"
             raise InvalidInput(name, float(values[outside].flat[0]), requirement, source)
-    if found.total:
-        signals = found.arrays["signal"]
+    if arguments.total:
+        signals = arguments.arrays["signal"]
         nowhere = ("zeros only", "must have a positive entry", "Sec. 4")
         refuse_first(signals.max(axis=-1) == 0, "signal", signals.shape[:-1], *nowhere)
-        found.check_matrices(scales, "omega" if log_scale is None else "log_scale")
-    return found.piece(0, found.total), found.shape
+        arguments.check_matrices(scales, "omega" if log_scale is None else "log_scale")
+    return arguments.piece(0, arguments.total), arguments.shape

@@ -1,4 +1,4 @@
-"""When every stage of learning happens, predicted before anything is run.
+"""Prediction of every stage of learning, before anything is run.
 
 ``predict`` applies the sharp stage-time law of :mod:`swingby.theory.law.stages` to a W(0), or its
 distribution over Gaussian initializations to (omega, width), and puts the windows of the
@@ -31,11 +31,11 @@ from swingby.verify.schedule import Schedule, Windows
 def lemma_windows(
     task: SIMTask, start: Initial | tuple[Fraction, Fraction], step: Fraction, edition: str
 ) -> Windows:
-    """Windows for a W(0), or for one with entries between omega and beta omega."""
+    """Lemma windows for a W(0), or for entries between omega and beta omega."""
     if isinstance(start, Initial):
         omega, beta = start.omega, start.largest / start.omega if start.omega else Fraction(1)
         sizes = np.diag(start.matrix).tolist()
-        logs = [math.log(one) + start.log_scale if one > 0 else math.nan for one in sizes]
+        logs = [math.log(size) + start.log_scale if size > 0 else math.nan for size in sizes]
         starts = tuple((log, log) for log in logs)
     else:
         omega, beta = start
@@ -48,13 +48,13 @@ def lemma_windows(
         return Windows(None, starts, task.signal, edition, reason)
     constants = witness(problem)
     scale = constants.scale(problem.omega, problem.eta)
-    shown = f"P = 1e{float(constants.log10_P):.3f}, kappa = {scale.kappa:g}"
-    reason = f"lemma windows of the {edition} edition with {shown}"
+    text = f"P = 1e{float(constants.log10_P):.3f}, kappa = {scale.kappa:g}"
+    reason = f"lemma windows of the {edition} edition with {text}"
     return Windows(scale, starts, task.signal, edition, reason)
 
 
 def _failing(problem: FeasibilityProblem) -> str:
-    """An assumption that fails, and why; empty where all hold."""
+    """An assumption that fails, with the reason; empty if all hold."""
     if problem.omega == 0:
         return "D.1 fails: W(0) has a zero entry"
     if min(problem.signal) == 0:
@@ -86,7 +86,7 @@ def predict(
     edition: str = "printed",
     U0: ArrayLike | Scaled | None = None,
 ) -> Schedule:
-    r"""When every stage of learning happens.
+    r"""Predict when every stage of learning happens.
 
     Parameters
     ----------
@@ -139,10 +139,10 @@ def predict(
     task = as_task(task)
     step = read_step(eta, dynamics, edition)
     values = {"W0": W0, "U0": U0, "omega": omega}
-    given = [name for name, value in values.items() if value is not None]
-    if len(given) != 1:
-        shown = " and ".join(given) or MISSING
-        raise InvalidInput("one of W0, U0 and omega", shown, "must be given", FACTORED)
+    present = [name for name, value in values.items() if value is not None]
+    if len(present) != 1:
+        text = " and ".join(present) or MISSING
+        raise InvalidInput("one of W0, U0 and omega", text, "must be given", FACTORED)
     if omega is None:
         initial = initial_state(W0, U0, task.dim)
         initial.require_psd(dynamics)
@@ -160,9 +160,7 @@ def read_step(eta: object, dynamics: str, edition: str = "printed") -> Fraction:
     require_dynamics(dynamics)
     if edition not in ("printed", "corrected"):
         raise InvalidInput("edition", edition, "must be printed or corrected for the windows")
-    step = numbers.positive(eta, "eta", "Assumption D.2")
-    numbers.within_float(step, "eta", "Assumption D.2")
-    return step
+    return _step_size(eta)
 
 
 @named
@@ -207,9 +205,15 @@ def predict_gaussian(
     task = as_task(task)
     tau = numbers.positive(scale, "scale", "App. E.2")
     columns = numbers.whole(width, "width", 1, "App. E.2")
+    step = _step_size(eta)
+    return gaussian_times(task, tau**2, columns, step, dynamics)
+
+
+def _step_size(eta: Any) -> Fraction:
+    """The step size, exactly: positive and in the float range."""
     step = numbers.positive(eta, "eta", "Assumption D.2")
     numbers.within_float(step, "eta", "Assumption D.2")
-    return gaussian_times(task, tau**2, columns, step, dynamics)
+    return step
 
 
 def predict_from(

@@ -1,4 +1,4 @@
-"""predict_batch: the half-times of many W(0) at once.
+"""Half-times of many W(0) at once.
 
 The stage law (:mod:`swingby.theory.law.stages`), on many instances side by side in compiled lanes.
 """
@@ -60,7 +60,7 @@ class BatchSchedule(Instances):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Leading axes: those of the instances."""
+        """Leading axes, those of the instances."""
         return self.crossing.shape[:-1]
 
     def __repr__(self) -> str:
@@ -84,7 +84,7 @@ class BatchSchedule(Instances):
         names = {"half_times": "half_time"} | {
             name: name for name in ("crossing", "error", "trapped", "undecided")
         }
-        columns = {shown: getattr(self, name).ravel() for name, shown in names.items()}
+        columns = {column: getattr(self, name).ravel() for name, column in names.items()}
         instance, concept = np.repeat(np.arange(count), d), np.tile(np.arange(1, d + 1), count)
         return pd.DataFrame({"instance": instance, "concept": concept} | columns)
 
@@ -99,7 +99,7 @@ def predict_batch(
     log_scale: ArrayLike | None = None,
     accuracy: str = "full",
 ) -> BatchSchedule:
-    r"""Half-times of many instances; each is what the law gives for it alone.
+    r"""Predict the half-times of many instances, each as the law gives it alone.
 
     Parameters
     ----------
@@ -148,5 +148,5 @@ def predict_batch(
     verdict = stage_laws(**flat, dynamics=dynamics, full=accuracy == "full")
     names = ("crossing", "error", "trapped", "undecided", "share", "blow_up")
     arrays = {name: getattr(verdict, name) for name in names}
-    found = {name: array.reshape(shape + array.shape[1:]) for name, array in arrays.items()}
-    return BatchSchedule(dynamics=dynamics, **found)
+    fields = {name: array.reshape(shape + array.shape[1:]) for name, array in arrays.items()}
+    return BatchSchedule(dynamics=dynamics, **fields)

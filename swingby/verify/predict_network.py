@@ -1,4 +1,4 @@
-"""When a deep linear network learns each concept, predicted from its layers at the start."""
+"""Prediction of the half-times of a deep linear network from its layers at the start."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ from swingby.theory import numbers
 from swingby.theory.numbers import Floats
 from swingby.theory.task import SIMTask, as_task
 from swingby.theory.verdict import Verdict
-from swingby.verify.schedule import plain
+from swingby.verify.schedule import given_text, json_ready
 
-ACCURACIES = ("full", "leading")
+_ACCURACIES = ("full", "leading")
 #: lr times the fastest rate of the flow (its `sharpness`) up to which bars are given.
-LARGEST_STEP = 0.5
+_LARGEST_STEP = 0.5
 #: Tolerance of the integration that is reported, and of the one that it is compared with.
-TOLERANCES = (1e-6, 1e-5)
+_TOLERANCES = (1e-6, 1e-5)
 #: A wait of so many steps is not predicted: floats hardly count them.
-LONGEST = 1e15
+_LONGEST = 1e15
 #: Levels at which the leading order cuts chains, to see how much that matters: the law says 1.
-LEVELS = (0.5, 2.0)
+_LEVELS = (0.5, 2.0)
 #: Bars of the leading order at depth L, in units of what these change, stage by stage: L - 1 times
 #: this. Calibrated so that Wilson's interval of the share of networks covered lies above 95 % in
 #: every cell of lab/networks/deep_networks.py with 100 bars or more (120 runs each, of seeds 31 and
 #: 32: 119 or all are covered). It is judged on others.
-SPREAD = 20.0
+_SPREAD = 20.0
 #: Largest norm of W(0) for bars of the leading order.
-SMALL = 0.1
+_SMALL = 0.1
 #: Layers below this are lost in the roundings of a chain of size 1.
-FAINT = 1e-8
+_FAINT = 1e-8
 
 
 @dataclass(frozen=True)
@@ -76,19 +76,18 @@ class NetworkSchedule(Drawn, numbers.ReadOnly):
 
     def to_grid(self) -> Grid:
         """A row for each concept, in the order of learning."""
-        signal = ", ".join(numbers.scientific(value) for value in self.task.exact_signal)
         widths = " x ".join(map(str, self.widths))
-        given = f"a = ({signal}), lr = {numbers.scientific(self.lr)}, depth {self.depth}, "
-        given += f"widths {widths}, {self.accuracy} accuracy"
+        facts = [f"lr = {numbers.scientific(self.lr)}", f"depth {self.depth}", f"widths {widths}"]
+        line = given_text(self.task.exact_signal, *facts, f"{self.accuracy} accuracy")
         rows = []
         for k in (*self.order, *(k for k in range(self.task.dim) if k not in self.order)):
             time, error = self.half_times[k], self.error[k]
             bar = "out of range" if math.isinf(error) else steps_text(error, 2)
-            shown = "undecided" if math.isnan(time) else steps_text(time, 0)
-            rows.append([f"w_{k + 1}{k + 1}", shown, bar if math.isfinite(time) else "-"])
+            time_text = "undecided" if math.isnan(time) else steps_text(time, 0)
+            rows.append([f"w_{k + 1}{k + 1}", time_text, bar if math.isfinite(time) else "-"])
         below = [f"{self.verdict}{': ' if self.reasons else ''}{'; '.join(self.reasons)}"]
         columns = ("entry", ">half at step", ">+-")
-        return Grid("Predicted half-times", columns, rows, above=[given], below=below)
+        return Grid("Predicted half-times", columns, rows, above=[line], below=below)
 
     def to_frame(self) -> Any:
         """One row per concept: signal, half_time, crossing, error."""
@@ -105,7 +104,7 @@ class NetworkSchedule(Drawn, numbers.ReadOnly):
             "widths": list(self.widths),
             "accuracy": self.accuracy,
             **{
-                name: [*map(plain, getattr(self, name))]
+                name: [*map(json_ready, getattr(self, name))]
                 for name in ("half_times", "crossing", "error")
             },
             "order": list(self.order),
@@ -118,7 +117,7 @@ class NetworkSchedule(Drawn, numbers.ReadOnly):
 def predict_network(
     weights: Sequence[ArrayLike], task: SIMTask | Sequence[Any], *, lr: Any, accuracy: str = "full"
 ) -> NetworkSchedule:
-    r"""When a linear network :math:`W = W_L \cdots W_1` learns each concept.
+    r"""Predict when a linear network :math:`W = W_L \cdots W_1` learns each concept.
 
     The training is gradient descent with rate lr on the loss (4.1),
     :math:`\tfrac12 \lVert (W - I) A^{1/2} \rVert_F^2`, with the exact gradient. (The mean square
@@ -167,8 +166,8 @@ def predict_network(
     True
     """
     task = as_task(task)
-    if accuracy not in ACCURACIES:
-        raise InvalidInput("accuracy", accuracy, f"must be among {', '.join(ACCURACIES)}")
+    if accuracy not in _ACCURACIES:
+        raise InvalidInput("accuracy", accuracy, f"must be among {', '.join(_ACCURACIES)}")
     step = numbers.positive(lr, "lr", "(4.1)")
     h = numbers.within_float(step, "lr", "(4.1)")
     layers = _layers(weights, task.dim)
@@ -196,7 +195,7 @@ def predict_network(
 
 
 def _layers(weights: Any, dim: int) -> list[Floats]:
-    """The layers as arrays; InvalidInput where they do not make a network."""
+    """The layers as arrays; InvalidInput if they do not make a network."""
     if hasattr(weights, "parameters"):
         listed = "must be a list of matrices: [layer.weight for layer in model]"
         raise InvalidInput("weights", type(weights).__name__, listed)
@@ -206,14 +205,14 @@ def _layers(weights: Any, dim: int) -> list[Floats]:
     if not len(weights):
         raise InvalidInput("weights", "no layer", listed)
     layers, wide = [], dim
-    for place, given in enumerate(weights):
-        name = f"weights[{place}]"
-        layer = numbers.real_array(given, name)
+    for index, weight in enumerate(weights):
+        name = f"weights[{index}]"
+        layer = numbers.real_array(weight, name)
         if layer.ndim != 2 or layer.shape[1] != wide:
             requirement = f"must be a matrix of {wide} columns"
             raise InvalidInput(name, f"shape {layer.shape}", requirement)
         wide = layer.shape[0]
-        if place == len(weights) - 1 and wide != dim:
+        if index == len(weights) - 1 and wide != dim:
             raise InvalidInput(name, f"{wide} rows", f"must have {dim} rows, as the last layer")
         if wide < dim:
             need = f"must have at least {dim} rows: a narrower network cannot learn all concepts"
@@ -229,34 +228,36 @@ def _layers(weights: Any, dim: int) -> list[Floats]:
 
 def _one_layer(W: Floats, signal: Floats, h: float) -> tuple[Floats, Floats, list[str]]:
     """1 - w_kk shrinks by 1 - lr a_k a step."""
-    left = 1 - np.diagonal(W)
+    remaining = 1 - np.diagonal(W)
     rate = h * signal
     with np.errstate(divide="ignore", invalid="ignore"):
-        steps = np.log(2 * left) / -np.log1p(-np.minimum(rate, 1.0))
+        steps = np.log(2 * remaining) / -np.log1p(-np.minimum(rate, 1.0))
     # A step with lr a_k = 1 or more ends above 1/2, whatever is left.
     steps = np.where(rate < 1, steps, 1.0)
-    steps = np.where(left <= 0.5, 0.0, np.where(rate > 0, steps, np.inf))
+    steps = np.where(remaining <= 0.5, 0.0, np.where(rate > 0, steps, np.inf))
     return steps, np.where(np.isfinite(steps), 1e-12 * steps, 0.0), []
 
 
 def _deep(
     layers: list[Floats], signal: Floats, h: float, accuracy: str
 ) -> tuple[Floats, Floats, list[str]]:
-    """Crossings and bars in steps, and what is undecided."""
+    """Crossings and bars in steps, and reasons for what is undecided."""
     from swingby.theory.law import deep_law, layer_flow
 
-    tight, loose = TOLERANCES
-    x, end = h * layer_flow.sharpness(layers, signal), LONGEST * h
+    tight, loose = _TOLERANCES
+    x, end = h * layer_flow.sharpness(layers, signal), _LONGEST * h
     if accuracy == "leading":
         times, reason = deep_law.leading(layers, signal, h, tight, end)
         times = times / h
-        others = [deep_law.leading(layers, signal, h, tight, end, one)[0] / h for one in LEVELS]
-        part = np.abs(np.array(others) / times - 1).sum(axis=0)
+        at_levels = [
+            deep_law.leading(layers, signal, h, tight, end, level)[0] / h for level in _LEVELS
+        ]
+        changes = np.abs(np.array(at_levels) / times - 1).sum(axis=0)
         # What one stage gets wrong, the later ones inherit.
         by_time = np.argsort(times)
         error = np.empty(len(times))
-        spread = SPREAD * (len(layers) - 1)
-        error[by_time] = spread * np.cumsum(part[by_time]) * times[by_time] + 1
+        spread = _SPREAD * (len(layers) - 1)
+        error[by_time] = spread * np.cumsum(changes[by_time]) * times[by_time] + 1
         error += 20 * tight * times
     else:
         times, reason = deep_law.followed(layers, signal, h, 2, tight, end)
@@ -268,27 +269,27 @@ def _deep(
     times = np.where(learned | (times == 0), times, np.inf)
     unknown, reasons = np.isnan(times), []
     if unknown.any():
-        reasons.append(f"half-time of concept {_shown(unknown)}: {reason}")
+        reasons.append(f"half-time of concept {_concept_numbers(unknown)}: {reason}")
     faint = min(float(np.linalg.norm(layer, 2)) for layer in layers)
     size = float(np.linalg.norm(layer_flow.product(layers), 2))
     outside = []
-    if x > LARGEST_STEP:
-        outside.append(f"lr times the fastest rate is {x:.3g}, above {LARGEST_STEP}")
-    if 0 < faint < FAINT:
-        outside.append(f"a layer has the norm {faint:.3g}, below {FAINT}")
-    if accuracy == "leading" and size > SMALL:
-        outside.append(f"the norm of W(0) is {size:.3g}, above {SMALL}")
-    reasons += [f"out of range: {one}" for one in outside]
+    if x > _LARGEST_STEP:
+        outside.append(f"lr times the fastest rate is {x:.3g}, above {_LARGEST_STEP}")
+    if 0 < faint < _FAINT:
+        outside.append(f"a layer has the norm {faint:.3g}, below {_FAINT}")
+    if accuracy == "leading" and size > _SMALL:
+        outside.append(f"the norm of W(0) is {size:.3g}, above {_SMALL}")
+    reasons += [f"out of range: {cause}" for cause in outside]
     if outside:
         error = np.full(len(signal), np.inf)
     open_ = np.isnan(error) & learned
     if open_.any() and not unknown.any():
         words = "the coarser integration was given up"
-        reasons.append(f"no bar for concept {_shown(open_)}: {words}")
+        reasons.append(f"no bar for concept {_concept_numbers(open_)}: {words}")
     error = np.where(np.isnan(error), np.inf, error)
     # What starts above 1/2, and what has no signal, is no matter of the law.
     return times, np.where(np.isinf(times) | (times == 0), 0.0, error), reasons
 
 
-def _shown(which: Any) -> str:
+def _concept_numbers(which: Any) -> str:
     return ", ".join(str(k + 1) for k in np.flatnonzero(which))

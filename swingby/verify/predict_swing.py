@@ -1,4 +1,4 @@
-"""predict_swing_batch: descents of the test loss and transient entries of many W(0) at once.
+"""Descents of the test loss and transient entries of many W(0) at once.
 
 W(t) of the stage law (:mod:`swingby.theory.law.stages`) is followed in compiled lanes until it is
 at rest, and looked at between any two steps of the integration; nothing is run.
@@ -48,7 +48,7 @@ _TOGETHER = 4096
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BatchSwing(Instances):
-    r"""What the test loss of many instances does. Made by :func:`predict_swing_batch`.
+    r"""Descents of the test loss of many instances. Made by :func:`predict_swing_batch`.
 
     A *decisive size* is a size of rise or fall at which the number of descents changes: with the
     threshold s, the loss has as many descents as there are decisive sizes of at least s.
@@ -94,12 +94,12 @@ class BatchSwing(Instances):
 
     @property
     def descents(self) -> Integers:
-        """How often the test loss descends by the threshold; -1 where undecided."""
+        """Number of descents of the test loss by the threshold; -1 where undecided."""
         return np.where(self.undecided, -1, self.least_descents)
 
     @property
     def swing_by(self) -> Booleans:
-        """Where the test loss is predicted to descend at least twice, however it is decided."""
+        """True where the test loss is certain to descend at least twice."""
         return np.asarray(self.least_descents >= 2)
 
     @property
@@ -125,7 +125,7 @@ def predict_swing_batch(
     log_scale: ArrayLike | None = None,
     swing: ArrayLike = LOSS_SWING,
 ) -> BatchSwing:
-    r"""Descents of the test loss, and the largest transient entry, of many instances.
+    r"""Predict descents of the test loss, and the largest transient entry, of many instances.
 
     Parameters
     ----------
@@ -178,14 +178,14 @@ def predict_swing_batch(
         raise InvalidInput("test_point", "the zero vector", "must not be zero", "Sec. 2.1")
     d = point.shape[-1]
     together, count = max(_TOGETHER // d**2, 1), math.prod(shape)
-    parts = []
+    chunks = []
     with np.errstate(all="ignore"):
         for first in range(0, max(count, 1), together):
             piece = {name: array[first : first + together] for name, array in flat.items()}
-            parts.append(_foresee(**piece, dynamics=dynamics))
+            chunks.append(_foresee(**piece, dynamics=dynamics))
     fields = {
-        name: np.concatenate([part[name] for part in parts]).reshape(shape + array.shape[1:])
-        for name, array in parts[0].items()
+        name: np.concatenate([chunk[name] for chunk in chunks]).reshape(shape + array.shape[1:])
+        for name, array in chunks[0].items()
     }
     return BatchSwing(dynamics=dynamics, **fields)
 
@@ -200,19 +200,19 @@ def _foresee(
     dynamics: str,
 ) -> dict[str, NDArray[Any]]:
     """The fields of some instances."""
-    given = prepare(signal, W0, eta, log_scale, dynamics)
+    starts = prepare(signal, W0, eta, log_scale, dynamics)
     point = test_point / np.abs(test_point).max(axis=1, keepdims=True)
     # So that logarithms of pivots are wrong by less than what counts of the loss.
     share = np.minimum(_TOLERANCE, 2e-5 * swing / (eta * signal.max(axis=1)))
-    verdict, walked = paths(given, share, _AT_REST * swing, dynamics)
-    curves = [_look(given, point, path, entries=path is walked[0]) for path in walked]
+    verdict, walked = paths(starts, share, _AT_REST * swing, dynamics)
+    curves = [_loss_along(starts, point, path, entries=path is walked[0]) for path in walked]
     threshold = swing * curves[0].first
     # The curve is off by the tolerance, and a run sees it at whole steps only.
     blur = TOLERANCES * allowed_errors(signal.T, eta, share).max(axis=0) / swing + _AT_REST
     miss = 0.5 * (eta * signal.max(axis=1)) ** 2
     n = len(eta)
-    outside, diverges = _outside(given, verdict, dynamics), np.isfinite(verdict.blow_up)
-    found = {
+    outside, diverges = _outside(starts, verdict, dynamics), np.isfinite(verdict.blow_up)
+    fields = {
         "least_descents": np.full(n, -1),
         "most_descents": np.full(n, -1),
         "swing_margin": np.full(n, np.nan),
@@ -229,34 +229,34 @@ def _foresee(
         # Vertices of parabolas at half the distance are wrong by at least seven times less.
         error = error + _apart(sizes, curves[0].sizes(k, threshold[k], 2)) / 7
         error, logs = np.minimum(error, _LARGEST_ERROR), np.log(sizes)
-        found["least_descents"][k] = (logs - error >= 0).sum()
-        found["most_descents"][k] = (logs + error >= 0).sum()
-        found["swing_margin"][k] = min(math.exp(np.abs(logs).min(initial=50.0)), LARGEST_MARGIN)
-        near = np.abs(logs) <= math.log(_NEAR)
-        found["needed_margin"][k] = math.exp(error[near].max(initial=0.0))
+        fields["least_descents"][k] = (logs - error >= 0).sum()
+        fields["most_descents"][k] = (logs + error >= 0).sum()
+        fields["swing_margin"][k] = min(math.exp(np.abs(logs).min(initial=50.0)), LARGEST_MARGIN)
+        close = np.abs(logs) <= math.log(_NEAR)
+        fields["needed_margin"][k] = math.exp(error[close].max(initial=0.0))
     transient = np.where(diverges, math.inf, curves[0].transient)
     transient[outside] = np.nan
-    return {**found, "transient": transient, "diverges": diverges & ~outside}
+    return {**fields, "transient": transient, "diverges": diverges & ~outside}
 
 
-def _outside(given: Starts, verdict: StageVerdict, dynamics: str) -> Booleans:
+def _outside(starts: Starts, verdict: StageVerdict, dynamics: str) -> Booleans:
     """Where the law says nothing."""
     outside = verdict.coarse | (verdict.doubt != SURE).any(axis=1)
     if DYNAMICS[dynamics].keeps_psd:
-        outside = outside | (given.sign < 0).any(axis=1)
+        outside = outside | (starts.sign < 0).any(axis=1)
     return np.asarray(outside)
 
 
 def _apart(sizes: Floats, others: Floats) -> Floats:
-    """Differences of logarithms of descending decisive sizes; what is missing is small."""
+    """Differences of logarithms of descending decisive sizes; missing sizes count as small."""
     filled = np.full(len(sizes), 1 / LARGEST_MARGIN)
     filled[: len(others)] = others[: len(sizes)]
-    found: Floats = np.abs(np.log(sizes / filled))
-    return found
+    differences: Floats = np.abs(np.log(sizes / filled))
+    return differences
 
 
-class _Curve(NamedTuple):
-    """The loss of n instances at all looks, one instance after the other from `begins` on.
+class _LossCurve(NamedTuple):
+    """The loss of n instances at all looks, instance after instance from `begins` on.
 
     first: the loss of W(0); transient and entry as in :class:`BatchSwing`.
     """
@@ -269,21 +269,21 @@ class _Curve(NamedTuple):
     entry: Integers
 
     def sizes(self, k: int, threshold: float, every: int = 1) -> Floats:
-        """Decisive sizes of one instance in units of the threshold, the larger ones, descending."""
-        part = slice(self.begins[k], self.begins[k + 1])
-        loss, times = self.loss[part][::every], self.times[part][::every]
+        """The larger decisive sizes of an instance in units of the threshold, descending."""
+        span = slice(self.begins[k], self.begins[k + 1])
+        loss, times = self.loss[span][::every], self.times[span][::every]
         gone = np.flatnonzero(~(loss < _GONE * self.first[k]))
         loss = loss[: gone[0]] if len(gone) else loss
-        seen = turning_points(_extrema(times[: len(loss)], loss), threshold / LARGEST_MARGIN)
-        if len(seen) > 2 * _MOST:
+        turns = turning_points(_extrema(times[: len(loss)], loss), threshold / LARGEST_MARGIN)
+        if len(turns) > 2 * _MOST:
             return np.ones(_MOST + 1)
-        found = np.array(decisive([point.value for point in seen])) / threshold
-        return np.sort(found[found > 1 / LARGEST_MARGIN])[::-1]
+        sizes = np.array(decisive([point.value for point in turns])) / threshold
+        return np.sort(sizes[sizes > 1 / LARGEST_MARGIN])[::-1]
 
 
-def _look(given: Starts, point: Floats, path: WalkedSteps, *, entries: bool) -> _Curve:
+def _loss_along(starts: Starts, point: Floats, path: WalkedSteps, *, entries: bool) -> _LossCurve:
     """Test loss and largest entries along a path."""
-    n, d = given.signal.shape
+    n, d = starts.signal.shape
     share = np.arange(_LOOKS + 1) / _LOOKS
     y = interpolated(path.forms, share).reshape(-1, d, d + 2)
     instance = np.repeat(path.instance, _LOOKS + 1)
@@ -293,24 +293,24 @@ def _look(given: Starts, point: Floats, path: WalkedSteps, *, entries: bool) -> 
     W = (root * y[:, None, :, 1]) @ root.swapaxes(1, 2)
     x = np.take_along_axis(point[instance], concept, axis=1)
     loss = ((np.einsum("nij,nj->ni", W, x) - x) ** 2).sum(axis=1) / 2
-    start = given.matrix * np.exp(np.minimum(given.log_scale, 700.0))[:, None, None]
+    start = starts.matrix * np.exp(np.minimum(starts.log_scale, 700.0))[:, None, None]
     first = ((np.einsum("nij,nj->ni", start, point) - point) ** 2).sum(axis=1) / 2
     begins = np.searchsorted(instance, np.arange(n + 1))
     transient, entry = np.zeros(n), np.full((n, 2), -1)
     if not entries:
-        return _Curve(begins, times, loss, first, transient, entry)
+        return _LossCurve(begins, times, loss, first, transient, entry)
     W[:, range(d), range(d)] = 0
     size = np.abs(W).reshape(len(W), d * d)
     for k in range(n):
-        part = slice(begins[k], begins[k + 1])
-        if begins[k] == begins[k + 1] or not size[part].any():
+        span = slice(begins[k], begins[k + 1])
+        if begins[k] == begins[k + 1] or not size[span].any():
             continue
-        look, pair = divmod(int(np.nanargmax(size[part])), d * d)
-        near = slice(begins[k] + max(look - 2, 0), min(begins[k] + look + 3, begins[k + 1]))
-        levels = _extrema(times[near], size[near, pair])
+        look, pair = divmod(int(np.nanargmax(size[span])), d * d)
+        window = slice(begins[k] + max(look - 2, 0), min(begins[k] + look + 3, begins[k + 1]))
+        levels = _extrema(times[window], size[window, pair])
         transient[k] = max(max(levels), size[begins[k] + look, pair])
         entry[k] = sorted(concept[begins[k] + look][list(divmod(pair, d))])
-    return _Curve(begins, times, loss, first, transient, entry)
+    return _LossCurve(begins, times, loss, first, transient, entry)
 
 
 def _extrema(times: Floats, values: Floats) -> list[float]:
@@ -327,8 +327,8 @@ def _extrema(times: Floats, values: Floats) -> list[float]:
     bend = (down / after - up / before) / (before + after)
     limit = np.maximum(np.abs(up), np.abs(down))
     vertex = values[turn + 1] + np.clip(-0.25 * slope * slope / bend, -limit, limit)
-    found: list[float] = [values[0], *vertex.tolist(), values[-1]]
-    return found
+    extrema: list[float] = [values[0], *vertex.tolist(), values[-1]]
+    return extrema
 
 
 def decisive(extrema: list[float]) -> list[float]:
@@ -337,15 +337,15 @@ def decisive(extrema: list[float]) -> list[float]:
     Taking away the smallest leg, again and again, lowers the number of descents by one at these:
     at a threshold s the series has as many descents as there are decisive sizes of at least s.
     """
-    left, found = list(extrema), []
-    while len(left) > 1:
-        legs = [abs(b - a) for a, b in pairwise(left)]
+    remaining, sizes = list(extrema), []
+    while len(remaining) > 1:
+        legs = [abs(b - a) for a, b in pairwise(remaining)]
         at = legs.index(min(legs))
         inner = 0 < at < len(legs) - 1
-        if inner or left[at] > left[at + 1]:
-            found.append(legs[at])
+        if inner or remaining[at] > remaining[at + 1]:
+            sizes.append(legs[at])
         if inner:
-            del left[at : at + 2]
+            del remaining[at : at + 2]
         else:
-            del left[at + 1 if at else 0]
-    return found
+            del remaining[at + 1 if at else 0]
+    return sizes

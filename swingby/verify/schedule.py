@@ -1,4 +1,4 @@
-"""What a prediction is: half-times, W(t) in closed form, and events.
+"""The schedule of a prediction: half-times, W(t) in closed form, and events.
 
 For events that are not stage times (peaks, suppression, loss, end) the composite W(t) is sampled
 where it moves, around every stage and along the decay after it, and each is refined on a second,
@@ -120,7 +120,7 @@ class Windows:
         return replace(event, lower=lower, upper=upper, reason=self.reason)
 
 
-def plain(value: Any) -> Any:
+def json_ready(value: Any) -> Any:
     """Ready for JSON: inf and nan as text."""
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else str(float(value))
@@ -169,21 +169,21 @@ class Schedule(Pictured, numbers.ReadOnly):
 
     @functools.cached_property
     def windows(self) -> Windows:
-        """The lemma windows; found on first use, because half-times alone are cheaper."""
+        """The lemma windows, computed on first use, because half-times alone are cheaper."""
         return self.make_windows()
 
     @functools.cached_property
     def events(self) -> tuple[Event, ...]:
         """All predicted events, each with its lemma window."""
         if self.stages is None:
-            found = _median_events(self)
+            events = _median_events(self)
         else:
-            found = [event.in_whole_steps() for event in curve_events(self.stages)]
-        return tuple(map(self.windows.beside, found))
+            events = [event.in_whole_steps() for event in curve_events(self.stages)]
+        return tuple(map(self.windows.beside, events))
 
     @property
     def window_reason(self) -> str:
-        """Why the lemma windows are empty, or which constants they use."""
+        """Reason for empty lemma windows, or the constants that they use."""
         return self.windows.reason
 
     @property
@@ -247,11 +247,12 @@ class Schedule(Pictured, numbers.ReadOnly):
             "dynamics": self.dynamics,
             "eta": numbers.scientific(self.eta, 15),
             "signal": [str(value) for value in self.task.exact_signal],
-            "half_times": [plain(value) for value in self.half_times],
-            "error": [plain(value) for value in self.error],
+            "half_times": [json_ready(value) for value in self.half_times],
+            "error": [json_ready(value) for value in self.error],
             "trapped": [bool(value) for value in self.trapped],
             "events": [
-                {name: plain(value) for name, value in event.row.items()} for event in self.events
+                {name: json_ready(value) for name, value in event.row.items()}
+                for event in self.events
             ],
             "warnings": list(self.warnings),
             "windows": self.window_reason,
@@ -271,7 +272,7 @@ class Schedule(Pictured, numbers.ReadOnly):
         finish_entries(ax, first, last, f"predicted, {self.dynamics}")
 
     def draw_curves(self, ax: Axes, first: float, last: float, start: float) -> list[int]:
-        """Draw the composite, its loss over `start` and half-times; returns what concepts."""
+        """Draw the composite, its loss over `start` and half-times; returns the concepts drawn."""
         order = [k for k in self.task.order if self.task.exact_signal[k] > 0]
         if self.stages is not None:
             grid = np.unique(np.geomspace(first, last, 400))
@@ -299,23 +300,25 @@ class Schedule(Pictured, numbers.ReadOnly):
     def to_grid(self, unit: str = "step") -> Grid:
         """The predicted events, with their bars and the lemma windows; `unit`: step or eta t."""
         number = number_in(unit, self.eta)
-        given = [f"eta = {numbers.scientific(self.eta)}", self.dynamics]
+        facts = [f"eta = {numbers.scientific(self.eta)}", self.dynamics]
         columns = ["entry", "event", f">{unit}", ">+-", ">lemma from", ">lemma to"]
         if self.gaussian is not None:
-            given.append(f"median over Gaussian U(0) of width {self.gaussian.width}")
+            facts.append(f"median over Gaussian U(0) of width {self.gaussian.width}")
             columns[3] = ">5 % to 95 %"
         below = [*self.warnings, self.window_reason]
         return Grid(
             title="Predicted stages",
             columns=columns,
             rows=[self._cells(event, number) for event in self.events],
-            above=[given_text(self.task.exact_signal, *given)],
+            above=[given_text(self.task.exact_signal, *facts)],
             below=["", *(line for line in below if line)],
             minor=["lemma from", "lemma to"],
         )
 
     def _cells(self, event: Event, number: NumberText) -> list[str]:
-        time, *window = (number(event.event, one) for one in (event.time, event.lower, event.upper))
+        time, *window = (
+            number(event.event, value) for value in (event.time, event.lower, event.upper)
+        )
         bar = bar_text(event.event, event.time, event.error, number)
         if self.gaussian is not None:
             low, high = event.spread
@@ -329,7 +332,7 @@ class Schedule(Pictured, numbers.ReadOnly):
 
 
 def given_text(signal: Iterable[Any], *more: str) -> str:
-    """The signal, and what else was given, in the line above a table."""
+    """The signal and the other arguments, in the line above a table."""
     return ", ".join([f"a = ({', '.join(map(numbers.scientific, signal))})", *more])
 
 
@@ -342,8 +345,8 @@ def number_in(unit: str, eta: Fraction) -> NumberText:
     length = numbers.per_step(unit, eta)
 
     def number(event: str, value: float, digits: int = 0) -> str:
-        plain = event == "peak height" or unit != "step"
-        if plain and math.isfinite(value):
+        in_eta_t = event == "peak height" or unit != "step"
+        if in_eta_t and math.isfinite(value):
             return f"{value * (1.0 if event == 'peak height' else length):.4g}"
         return steps_text(value, digits)
 
@@ -351,7 +354,7 @@ def number_in(unit: str, eta: Fraction) -> NumberText:
 
 
 def bar_text(event: str, value: float, error: float, number: NumberText) -> str:
-    """The error bar of a predicted number."""
+    """The error bar of a predicted number, as text."""
     if not math.isfinite(value):
         return "-"
     return "out of range" if math.isinf(error) else number(event, error, 1)
@@ -375,18 +378,18 @@ def _major_events(
     task: SIMTask, half_times: Floats, high: Floats, error: Floats, spread: Floats
 ) -> list[Event]:
     """Every w_kk at 1/2 and at 0.8, by descending signal."""
-    found = []
+    events = []
     for k in task.order:
         entry, half = (k, k), float(half_times[k])
         early, late = spread[:, k].tolist()
         if task.exact_signal[k] == 0:
             reason = "a free direction is not learned"
-            found.append(Event(entry, "half", half, reason=reason, spread=(early, late)))
+            events.append(Event(entry, "half", half, reason=reason, spread=(early, late)))
             continue
         bar = float(error[k])
-        found.append(Event(entry, "half", half, error=bar, spread=(early, late)))
-        found.append(Event(entry, f"{SUPPRESSION_LEVEL}", float(high[k]), error=bar))
-    return found
+        events.append(Event(entry, "half", half, error=bar, spread=(early, late)))
+        events.append(Event(entry, f"{SUPPRESSION_LEVEL}", float(high[k]), error=bar))
+    return events
 
 
 def _median_events(schedule: Schedule) -> list[Event]:
@@ -396,17 +399,17 @@ def _median_events(schedule: Schedule) -> list[Event]:
     with np.errstate(divide="ignore"):
         high = median + math.log(SUPPRESSION_LEVEL / (1 - SUPPRESSION_LEVEL)) / times.growth
     none = np.full(len(median), np.nan)
-    found = _major_events(schedule.task, median, high, none, schedule.spread)
+    events = _major_events(schedule.task, median, high, none, schedule.spread)
     if np.isnan(median).any():  # entries start above their half
-        return found
+        return events
     for entry, quantiles in times.peak_heights(QUANTILES).items():
         low, height, top = quantiles.tolist()
-        found.append(Event(entry, "peak height", height, spread=(low, top)))
-    return found
+        events.append(Event(entry, "peak height", height, spread=(low, top)))
+    return events
 
 
 class _Series:
-    """A number of W(t) at the looks t, and between them where it is asked for."""
+    """A number of W(t) at the looks t, and between them on request."""
 
     def __init__(
         self, stages: Stages, t: Floats, W: Floats, number: Callable[[Floats], Floats]
@@ -418,19 +421,19 @@ class _Series:
         t = np.linspace(start, end, _FINE)
         return t, self.number(self.stages.evaluate(t))
 
-    def turn(self, place: int, *, top: bool) -> tuple[float, float]:
+    def turn(self, index: int, *, top: bool) -> tuple[float, float]:
         """Time and value of the extremum near a look."""
-        fine, near = self.near(self.t[max(place - 1, 0)], self.t[min(place + 1, len(self.t) - 1)])
-        return vertex(fine, near, int(near.argmax() if top else near.argmin()))
+        fine, values = self.near(self.t[max(index - 1, 0)], self.t[min(index + 1, len(self.t) - 1)])
+        return vertex(fine, values, int(values.argmax() if top else values.argmin()))
 
     def passage(self, there: Booleans, level: float, never: float, start: float = 0.0) -> float:
-        """When a level is reached before the first look that is there, linear in the logarithm."""
+        """Time at which a level is reached before the first look beyond it, linear in the log."""
         if not there.any():
             return never
-        place = int(there.argmax())
-        if place == 0:
+        index = int(there.argmax())
+        if index == 0:
             return float(self.t[0])
-        t, values = self.near(max(self.t[place - 1], start), self.t[place])
+        t, values = self.near(max(self.t[index - 1], start), self.t[index])
         beyond = values <= level if values[0] > level else values >= level
         after = int(beyond.argmax()) if beyond.any() else len(t) - 1
         if after == 0 or not (beyond.any() and (values[after - 1 : after + 1] > 0).all()):
@@ -450,26 +453,26 @@ def curve_events(stages: Stages) -> list[Event]:
     task, d = stages.task, stages.task.dim
     t = _sample(stages)
     W = stages.evaluate(t)
-    seen = np.isfinite(loss_at(task.test_point, W)) & np.isfinite(W).all(axis=(1, 2))
-    series = functools.partial(_Series, stages, t[seen], W[seen])
-    high, others, end = stages.crossing.copy(), [], math.nan
-    if seen.sum() >= 3:
+    finite = np.isfinite(loss_at(task.test_point, W)) & np.isfinite(W).all(axis=(1, 2))
+    series = functools.partial(_Series, stages, t[finite], W[finite])
+    high, minor, end = stages.crossing.copy(), [], math.nan
+    if finite.sum() >= 3:
         for k in np.flatnonzero(np.isfinite(high)).tolist():
             entry = series(operator.itemgetter(np.s_[:, k, k]))
             high[k] = entry.passage(entry.values >= SUPPRESSION_LEVEL, SUPPRESSION_LEVEL, math.nan)
-        rank = {k: place for place, k in enumerate(task.order)}
+        rank = {k: position for position, k in enumerate(task.order)}
         grow = [k for k in range(d) if task.exact_signal[k] > 0]
         pairs = [pair for pair in itertools.combinations(range(d), 2) if {*pair} & {*grow}]
         for i, j in sorted(pairs, key=lambda pair: sorted((rank[pair[0]], rank[pair[1]]))):
-            others += _minor_events(series, i, j)
-        others += _loss_events(series(lambda W: loss_at(task.test_point, W)))
+            minor += _minor_events(series, i, j)
+        minor += _loss_events(series(lambda W: loss_at(task.test_point, W)))
         if np.isfinite(stages.crossing[grow]).all():
             away = series(lambda W: np.abs(W - np.eye(d))[:, grow][:, :, grow].max(axis=(1, 2)))
-            near = np.logical_and.accumulate(away.values[::-1] <= END)[::-1]
-            end = away.passage(near, END, math.nan)
+            close = np.logical_and.accumulate(away.values[::-1] <= END)[::-1]
+            end = away.passage(close, END, math.nan)
     none = np.full((2, d), np.nan)
     major = _major_events(task, stages.crossing, high, stages.error, none)
-    return [*major, *others, Event((-1, -1), "end", end)]
+    return [*major, *minor, Event((-1, -1), "end", end)]
 
 
 def _sample(stages: Stages) -> Floats:
@@ -481,16 +484,16 @@ def _sample(stages: Stages) -> Floats:
 
 
 def _minor_events(series: Callable[..., _Series], i: int, j: int) -> list[Event]:
-    """The peak of a minor entry, and when it is suppressed."""
+    """The peak of a minor entry, and its suppression."""
     size = series(lambda W: np.abs(W[:, i, j]))
-    place = int(size.values.argmax())
+    index = int(size.values.argmax())
     time, height, suppressed = math.nan, 0.0, math.nan
-    if size.values[place] > 0:
-        time, height = size.turn(place, top=True) if place else (0.0, float(size.values[0]))
+    if size.values[index] > 0:
+        time, height = size.turn(index, top=True) if index else (0.0, float(size.values[0]))
         fallen = (size.t > time) & (size.values <= height / 2)
         suppressed = size.passage(fallen, height / 2, math.inf, time)
-    found = {"peak": time, "peak height": height, "suppressed": suppressed}
-    return [Event((i, j), name, value) for name, value in found.items()]
+    values = {"peak": time, "peak height": height, "suppressed": suppressed}
+    return [Event((i, j), name, value) for name, value in values.items()]
 
 
 def _loss_events(loss: _Series) -> list[Event]:
@@ -504,11 +507,11 @@ def _loss_events(loss: _Series) -> list[Event]:
     ]
 
 
-def vertex(t: Floats, values: Floats, place: int) -> tuple[float, float]:
+def vertex(t: Floats, values: Floats, index: int) -> tuple[float, float]:
     """Vertex of the parabola through three neighbouring points on an even sample."""
-    if not 0 < place < len(t) - 1:
-        return float(t[place]), float(values[place])
-    left, top, right = values[place - 1 : place + 2].tolist()
-    bend = left - 2 * top + right
-    move = 0.5 * (left - right) / bend if bend else 0.0
-    return float(t[place] + move * (t[1] - t[0])), float(top - 0.25 * (left - right) * move)
+    if not 0 < index < len(t) - 1:
+        return float(t[index]), float(values[index])
+    before, top, behind = values[index - 1 : index + 2].tolist()
+    bend = before - 2 * top + behind
+    move = 0.5 * (before - behind) / bend if bend else 0.0
+    return float(t[index] + move * (t[1] - t[0])), float(top - 0.25 * (before - behind) * move)

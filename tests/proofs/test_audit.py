@@ -12,7 +12,8 @@ import sympy
 
 from docs import make_ledger
 from swingby.proofs.audit import audit as module
-from swingby.proofs.audit.audit import audit, downstream, with_repaired
+from swingby.proofs.audit.audit import audit
+from swingby.proofs.audit.downstream import downstream, with_repaired
 from swingby.proofs.language import claims as text
 from swingby.proofs.language.claim import AlongTrajectory, Claim, Flaw, Given
 from swingby.proofs.prover.evidence import Judged
@@ -31,8 +32,8 @@ BASE = Claim(
     "a line that is too strong",
     at_least(x, 3),
     flaw=Flaw("wrong constant", "local", "It is 2."),
-).mended(conclusion=at_least(x, 2))
-USES = Claim("D.2", "step", "needs all of it", at_least(x, 3), BASE.cite()).mended(
+).with_repair(conclusion=at_least(x, 2))
+USES = Claim("D.2", "step", "needs all of it", at_least(x, 3), BASE.cite()).with_repair(
     conclusion=at_least(x, 2), given=(Given(at_least(x, 2), "D.1"),)
 )
 ENOUGH = Claim("D.3", "step", "needs less", at_least(x, 1), BASE.cite())
@@ -46,8 +47,8 @@ def rule(claim, **_):
     if isinstance(claim.conclusion, AlongTrajectory):
         return Judged(Finding.TESTED, "runs", cases=5)
     bound = claim.conclusion.rhs
-    known = [given.relation.rhs for given in claim.given]
-    largest = max(known, default=2)
+    bounds = [hypothesis.relation.rhs for hypothesis in claim.given]
+    largest = max(bounds, default=2)
     return Judged(Finding.PROVED if bound <= largest else Finding.REFUTED, "rule")
 
 
@@ -55,7 +56,7 @@ def rule(claim, **_):
 def small(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(text, "Claims", lambda: {claim.id: claim for claim in ALL})
-    monkeypatch.setattr(text, "parts", lambda: {claim.id: "Lemma D.1" for claim in ALL})
+    monkeypatch.setattr(text, "sections", lambda: {claim.id: "Lemma D.1" for claim in ALL})
     calls = []
 
     def counted(claim, **options):
@@ -84,7 +85,7 @@ def test_a_flaw_shows_only_where_the_machine_refutes(small, monkeypatch):
 
 
 def test_records_come_in_the_order_of_the_text_whatever_was_asked_first(small):
-    assert [one.id for one in audit(["D.3", "(d.1)"], progress=False)] == ["D.1", "D.3"]
+    assert [record.id for record in audit(["D.3", "(d.1)"], progress=False)] == ["D.1", "D.3"]
 
 
 def test_a_repair_that_uses_the_corrected_line_rests_on_nothing_refuted(small):
@@ -104,29 +105,27 @@ def test_downstream_is_judged_with_the_repaired_hypothesis(small):
 def test_downstream_goes_on_where_a_later_line_starts_at_what_has_changed(monkeypatch):
     """y = 5 x + 1 <= 9 as corrected: the next line may no longer start at 4 x + 1."""
     old, new = 4 * x + 1, 5 * x + 1
-    ends = Claim("D.1", "step", "", sympy.Le(y, old, evaluate=False)).mended(
+    ends = Claim("D.1", "step", "", sympy.Le(y, old, evaluate=False)).with_repair(
         conclusion=sympy.Le(y, new, evaluate=False)
     )
     goes_on = Claim("D.2", "step", "", sympy.Le(old, 9, evaluate=False))
     elsewhere = Claim("D.3", "step", "", sympy.Le(y, 9, evaluate=False))
     judged = []
 
-    class Judges:
-        def __init__(self):
-            self.claims = {claim.id: claim for claim in (ends, goes_on, elsewhere)}
+    claims = {claim.id: claim for claim in (ends, goes_on, elsewhere)}
 
-        def judged(self, claim):
-            judged.append(claim.conclusion)
-            refuted = new in claim.conclusion.args
-            return Judged(Finding.REFUTED if refuted else Finding.PROVED, "rule")
+    def judge(claim):
+        judged.append(claim.conclusion)
+        refuted = new in claim.conclusion.args
+        return Judged(Finding.REFUTED if refuted else Finding.PROVED, "rule")
 
-    (found,) = downstream(ends, Judges())
-    assert found == ("D.2", "goes on from (D.1): no longer follows; it has no corrected form")
+    (consequence,) = downstream(ends, claims, judge)
+    assert consequence == ("D.2", "goes on from (D.1): no longer follows; it has no corrected form")
     assert judged == [sympy.Le(new, 9, evaluate=False)]
 
 
 def test_a_repair_in_other_letters_is_not_put_in():
-    foreign = BASE.mended(conclusion=at_least(y, 2))
+    foreign = BASE.with_repair(conclusion=at_least(y, 2))
     assert with_repaired(ENOUGH, foreign) is None
     assert with_repaired(ENOUGH, BASE).given == (Given(at_least(x, 2), "D.1"),)
 
@@ -161,9 +160,9 @@ def test_an_interrupted_audit_keeps_what_is_done(small, monkeypatch):
 
 
 def test_progress_is_called_with_every_line(small):
-    seen = []
-    audit(progress=lambda *arguments: seen.append(arguments))
-    assert seen == [(claim.id, place + 1, 5) for place, claim in enumerate(ALL)]
+    calls = []
+    audit(progress=lambda *arguments: calls.append(arguments))
+    assert calls == [(claim.id, index + 1, 5) for index, claim in enumerate(ALL)]
 
 
 def test_on_a_terminal_one_line_has_a_bar_too(small, monkeypatch):

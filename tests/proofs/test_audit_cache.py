@@ -11,7 +11,7 @@ from swingby.proofs.language import claims as text
 from swingby.proofs.language.claim import Flaw
 from swingby.proofs.prover.evidence import Judged, Witness
 from swingby.theory.verdict import Finding
-from tests.theory.letters import le, w
+from tests.proofs.letters import le, w
 
 D61, D62 = text.by_id("D.61"), text.by_id("D.62")
 WITNESS = Witness({"P": "2"}, "P <= 1", "2", "1", ("exact rationals",))

@@ -14,16 +14,11 @@ from swingby.cli.proofs import hunt as command
 from swingby.errors import InvalidInput
 from swingby.proofs.hunt import theorem_search as theorems
 from swingby.proofs.hunt import trajectory_search as search
-from swingby.proofs.hunt.draft import Asked, Draft, draw, mutate
+from swingby.proofs.hunt.draft import Draft, Requirements, draw, mutate
 from swingby.proofs.hunt.hunt import hunt
+from swingby.proofs.hunt.shrink import Followed, follow_draft, shrink
 from swingby.proofs.hunt.theorem_search import exact_start, find_breach
-from swingby.proofs.hunt.trajectory_search import (
-    Followed,
-    closest_call,
-    show,
-    shrink,
-    still_violates,
-)
+from swingby.proofs.hunt.trajectory_search import closest_call, still_violates
 from swingby.proofs.language.claim import AlongTrajectory, Claim
 from swingby.proofs.language.claims import by_id
 from swingby.proofs.language.reader import packaged
@@ -33,9 +28,9 @@ from swingby.proofs.prover.trajectories.violation import Recorded, Violation, fr
 from swingby.simulate.run import simulate
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
-from tests.theory.letters import ge, le, v, v_start, w
+from tests.proofs.letters import ge, le, v, v_start, w
 
-PLAIN = Asked(full_rank=False, few_steps=False)
+PLAIN = Requirements(full_rank=False, few_steps=False)
 
 
 @pytest.fixture(scope="module")
@@ -56,15 +51,15 @@ def rebuilt(values):
 
 def test_a_counterexample_to_lemma_three_holds_in_floats_too(lemma_three):
     """(D.35) from the printed numbers alone, by the kernels and numpy."""
-    found = lemma_three
-    assert found.found
-    assert found.verdict == "refuted"
-    assert len(found.checked) == 3
-    values = found.violation.values
+    report = lemma_three
+    assert report.found
+    assert report.verdict == "refuted"
+    assert len(report.checked) == 3
+    values = report.violation.values
     signal, entries, eta = rebuilt(values)
     assert all(a > 3 * b for a, b in pairwise(signal))
     # It breaks on any W(0) of rank one: ones are the simplest.
-    assert (entries, found.shrinks > 0) == ([[1, 1], [1, 1]], True)
+    assert (entries, report.shrinks > 0) == ([[1, 1], [1, 1]], True)
     i, step = int(values["i"]) - 1, int(values["t"])
     start = Scaled(entries, values["omega"])
     run = simulate(SIMTask.from_signal(signal), start, eta, step, "gd", "none")
@@ -76,8 +71,8 @@ def test_a_counterexample_to_lemma_three_holds_in_floats_too(lemma_three):
     until = np.log(phase / w_0) / (2 * float(eta * signal[i]) * kappa)
     assert step <= until
     assert run.W[-1, i, i] < bound / 2
-    assert float(found.violation.left) == pytest.approx(run.W[-1, i, i], rel=1e-6)
-    assert float(found.violation.right) == pytest.approx(bound, rel=1e-9)
+    assert float(report.violation.left) == pytest.approx(run.W[-1, i, i], rel=1e-6)
+    assert float(report.violation.right) == pytest.approx(bound, rel=1e-9)
 
 
 def test_a_rerun_follows_the_witness(lemma_three):
@@ -95,26 +90,26 @@ def test_what_holds_is_not_refuted(monkeypatch):
     """Lemma D.2 is proved for (D.2) by other means; the repaired lemma has survived searches."""
     monkeypatch.setattr(search, "MOST_INSTANCES", 6)
     for name, edition in (("Lemma D.2", "printed"), ("Lemma D.3", "corrected")):
-        found, again, other = (
+        report, again, reseeded = (
             hunt(name, edition, seconds=600, dim=2, rng=seed) for seed in (0, 0, 1)
         )
-        assert not found.found
-        assert (found.verdict, found.instances) == ("tested", 6)
-        assert found.closest.slack > 0
-        assert "in 6 instances" in str(found)
+        assert not report.found
+        assert (report.verdict, report.instances) == ("tested", 6)
+        assert report.closest.slack > 0
+        assert "in 6 instances" in str(report)
         with pytest.raises(InvalidInput, match="counterexample"):
-            found.rerun()
+            report.rerun()
         # One seed gives one hunt.
-        assert (found.closest, found.steps) == (again.closest, again.steps)
-        assert found.closest != other.closest
+        assert (report.closest, report.steps) == (again.closest, again.steps)
+        assert report.closest != reseeded.closest
 
 
 def test_a_claim_of_ones_own(monkeypatch):
     """w_ii grows from the first step on: it exceeds its start, and never 3."""
     shrinks = Claim("mine", "lemma", "", AlongTrajectory(le(v, v_start), "diagonal"))
-    found = hunt(shrinks, seconds=10, dim=2)
-    assert found.found
-    assert float(found.violation.left) > float(found.violation.right)
+    report = hunt(shrinks, seconds=10, dim=2)
+    assert report.found
+    assert float(report.violation.left) > float(report.violation.right)
     monkeypatch.setattr(search, "MOST_INSTANCES", 3)
     bounded = Claim("mine", "lemma", "", AlongTrajectory(le(v, 3), "diagonal"))
     assert not hunt(bounded, dynamics="gd", seconds=600, dim=2).found
@@ -126,11 +121,11 @@ def test_a_claim_of_ones_own(monkeypatch):
 def test_what_balls_do_not_confirm_is_not_reported(monkeypatch):
     monkeypatch.setattr(search, "confirm_violation", lambda *_: None)
     monkeypatch.setattr(search, "MOST_INSTANCES", 2)
-    found = hunt("Corollary D.1", seconds=600, dim=2)
-    assert not found.found
-    assert found.unconfirmed > 0
-    assert found.verdict == "undecided"
-    assert "not confirmed" in str(found)
+    report = hunt("Corollary D.1", seconds=600, dim=2)
+    assert not report.found
+    assert report.unconfirmed > 0
+    assert report.verdict == "undecided"
+    assert "not confirmed" in str(report)
 
 
 @pytest.mark.parametrize(
@@ -160,44 +155,48 @@ def test_wrong_arguments_are_named(arguments, word):
 
 def test_lines_about_numbers():
     """(D.61) is wrong by a factor of 5; with it, the line is proved."""
-    found = hunt("(D.61)", seconds=20)
-    assert found.found
-    assert found.dynamics == ""
-    assert found.rerun()
+    report = hunt("(D.61)", seconds=20)
+    assert report.found
+    assert report.dynamics == ""
+    assert report.rerun()
     mended = hunt("D.61", "corrected", seconds=20)
     assert (mended.found, str(mended.verdict)) == (False, "proved")
 
 
 def test_the_repaired_theorems_keep_their_promises(monkeypatch):
     monkeypatch.setattr(theorems, "MOST_TRIALS", 3)
-    found = hunt("theorem", "repaired", seconds=600)
-    assert [part.statement for part in found.parts] == ["Theorem G", "Theorem two", "Theorem R"]
-    assert found.verdict == "tested"
-    assert found.instances == sum(part.instances for part in found.parts)
-    assert found.instances == 9 * theorems.PER_SETTING
-    assert found.dynamics == "flow"
+    report = hunt("theorem", "repaired", seconds=600)
+    assert [single.statement for single in report.parts] == [
+        "Theorem G",
+        "Theorem two",
+        "Theorem R",
+    ]
+    assert report.verdict == "tested"
+    assert report.instances == sum(single.instances for single in report.parts)
+    assert report.instances == 9 * theorems.PER_SETTING
+    assert report.dynamics == "flow"
 
 
 def test_a_theorem_about_the_flow_is_not_one_about_steps():
     """Under euler an entry grows by log(1 + 2 eta a) per step, less than 2 eta a: it comes late."""
-    found = hunt("Theorem two", "repaired", "euler", 10)
-    assert found.found
-    assert "speaks of the flow" in found.note
-    assert found.rerun()
-    values = found.violation.values
+    report = hunt("Theorem two", "repaired", "euler", 10)
+    assert report.found
+    assert "speaks of the flow" in report.note
+    assert report.rerun()
+    values = report.violation.values
     signal, eta = [float(a) for a in values["a"].split(", ")], float(values["eta"])
     W0 = [[float(values[f"w_{max(i, j)}{min(i, j)}(0)"]) for j in (1, 2)] for i in (1, 2)]
     task = SIMTask.from_signal(signal)
     run = simulate(task, W0, eta, int(values["t"]), "euler", "none")
-    assert np.abs(run.W[-1] - float(found.violation.left)).min() < 1e-9
+    assert np.abs(run.W[-1] - float(report.violation.left)).min() < 1e-9
 
 
 def test_no_promise_is_broken_that_is_not_made():
     """With twice the time and any peak, nothing is broken; with no time, everything is."""
     trials = DRAWS["Theorem two"](3, np.random.default_rng(1), "gd", False)
     W0 = exact_start(trials, 0)
-    free = np.full_like(trials.log_peaks, np.inf)
-    generous = replace(trials, log_peaks=free, reach=2 * trials.reach)
+    unbounded = np.full_like(trials.log_peaks, np.inf)
+    generous = replace(trials, log_peaks=unbounded, reach=2 * trials.reach)
     assert find_breach(generous, 0, "gd", W0, 192) is None
     breach = find_breach(replace(generous, reach=0 * trials.reach), 0, "gd", W0, 192)
     assert (breach.relation, breach.step) == ("w_11 >= 4/5 by eta t = 0", 0)
@@ -206,16 +205,20 @@ def test_no_promise_is_broken_that_is_not_made():
 def test_drawn_settings_lie_inside_the_assumptions_and_vary():
     rng = np.random.default_rng(2)
     drawn = [draft for _ in range(80) if (draft := draw(rng, None, PLAIN)) is not None]
-    made = [one for draft in drawn if (one := draft.instance()) is not None]
-    assert len(made) > 40
-    assert all(one.is_admissible() for one in made)
-    assert {one.d for one in made} == {2, 3, 4}
-    assert {"rank one", "full rank", "nearly degenerate"} <= {one.name for one in made}
-    entries = {entry > 0 for one in made for row in one.matrix for entry in row}
+    candidates = [candidate for draft in drawn if (candidate := draft.instance()) is not None]
+    assert len(candidates) > 40
+    assert all(candidate.is_admissible() for candidate in candidates)
+    assert {candidate.d for candidate in candidates} == {2, 3, 4}
+    assert {"rank one", "full rank", "nearly degenerate"} <= {
+        candidate.name for candidate in candidates
+    }
+    entries = {entry > 0 for candidate in candidates for row in candidate.matrix for entry in row}
     assert entries == {True, False}
-    assert min(one.omega for one in made) < Fraction(1, 10**200)
+    assert min(candidate.omega for candidate in candidates) < Fraction(1, 10**200)
     changed = [mutate(draft, rng, PLAIN) for draft in drawn]
-    usable = [one for draft in changed if draft is not None and (one := draft.instance())]
+    usable = [
+        candidate for draft in changed if draft is not None and (candidate := draft.instance())
+    ]
     assert len(usable) > len(drawn) / 3
 
 
@@ -226,15 +229,15 @@ def test_the_closest_call_is_the_smallest_slack_off_the_start():
     W = np.zeros((7, 2, 2))
     W[:, 0, 0] = path
     W[:, 1, 1] = 0.1
-    near = closest_call(by_id("Lemma D.5"), instance, Recorded(np.arange(7), from_floats(W)))
-    assert (near.i, near.step) == (0, 2)
-    assert -near.excess == pytest.approx(np.log(1.1 / 1.0))
+    call = closest_call(by_id("Lemma D.5"), instance, Recorded(np.arange(7), from_floats(W)))
+    assert (call.i, call.step) == (0, 2)
+    assert -call.excess == pytest.approx(np.log(1.1 / 1.0))
 
 
 def test_a_hunt_as_plain_values(lemma_three):
-    plain = json.loads(json.dumps(lemma_three.to_dict(), allow_nan=False))
-    assert plain["found"] is True
-    assert plain["violation"]["left"] == lemma_three.violation.left
+    values = json.loads(json.dumps(lemma_three.to_dict(), allow_nan=False))
+    assert values["found"] is True
+    assert values["violation"]["left"] == lemma_three.violation.left
     assert repr(lemma_three) == (
         f"<Hunt Lemma D.3, printed, gd: refuted, {lemma_three.instances} instances>"
     )
@@ -257,9 +260,13 @@ def test_the_command(tmp_path, monkeypatch):
         command, ["Lemma D.2", "--dynamics", "gd", "--dim", "2", "--json"], standalone_mode=False
     )
     assert result.return_value == 0
-    said = json.loads(result.output)
-    assert (said["statement"], said["dynamics"], said["instances"]) == ("Lemma D.2", "gd", 2)
-    assert said["closest"]["instance"].count(", ") == 3  # a = (a_1, a_2), omega, eta
+    printed = json.loads(result.output)
+    assert (printed["statement"], printed["dynamics"], printed["instances"]) == (
+        "Lemma D.2",
+        "gd",
+        2,
+    )
+    assert printed["closest"]["instance"].count(", ") == 3  # a = (a_1, a_2), omega, eta
     for arguments in (["D.61", "--out", "x.png"], ["D.61", "--edition", "x"]):
         with pytest.raises((InvalidInput, click.ClickException)):
             run(*arguments)
@@ -324,8 +331,8 @@ def test_a_weaker_violation_is_no_gain():
 
 
 def test_what_keeps_the_claim_shows_no_violation():
-    assert show(LONG, by_id("Lemma D.3"), "euler").violation is not None
+    assert follow_draft(LONG, by_id("Lemma D.3"), "euler").violation is not None
     full = replace(LONG, matrix=whole([[2, 1, 1], [1, 2, 1], [1, 1, 2]])).feasible()
-    assert show(full, by_id("Lemma D.2"), "euler").violation is None
+    assert follow_draft(full, by_id("Lemma D.2"), "euler").violation is None
     # Rank one does not meet the hypotheses of the repair.
-    assert show(LONG, by_id("Lemma D.3").repair, "gd") is None
+    assert follow_draft(LONG, by_id("Lemma D.3").repair, "gd") is None

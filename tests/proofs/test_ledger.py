@@ -13,7 +13,8 @@ from swingby.proofs.audit.corrections import (
     corrections_markdown,
     corrections_text,
 )
-from swingby.proofs.audit.ledger import COLUMNS, Ledger, anchors, save_picture, summary_lines
+from swingby.proofs.audit.ledger import COLUMNS, Ledger, anchors, summary_lines
+from swingby.proofs.audit.ledger_picture import save_picture
 from swingby.proofs.audit.record import AUDITED, Record
 from swingby.proofs.language import claims as text
 from swingby.proofs.language.claim import Claim, Flaw
@@ -24,7 +25,7 @@ from swingby.proofs.language.reader import packaged
 from swingby.proofs.prover.evidence import TAUTOLOGY, Judged, Witness
 from swingby.report.pictures import new_figure
 from swingby.theory.verdict import Finding
-from tests.theory.letters import NOISE, ROOT_RATE, K, a_i, a_j, eta, le, w
+from tests.proofs.letters import NOISE, ROOT_RATE, K, a_i, a_j, eta, le, w
 
 D61 = text.by_id("D.61")
 WITNESS = Witness({"a_i": "7/2", "omega": "1e-80"}, "a_i <= omega", "7/2", "1e-80", ("exact",))
@@ -35,7 +36,7 @@ def record_of(claim, verdict="proved", **more):
     words = ("id", "kind", "edition", "reference", "about", "reading", "rests_on")
     flaws = ("breaks", "severity", "explanation")
     witness = WITNESS if verdict == "refuted" else None
-    given = {
+    fields = {
         **{name: getattr(claim, name) for name in words},
         **{name: getattr(flaw, name, "") for name in flaws},
         **vars(Judged(Finding(verdict), "by a rule", ("0 = 0",), witness)),
@@ -46,20 +47,20 @@ def record_of(claim, verdict="proved", **more):
         "seconds": 0.0,
         "part": "Lemma D.7",
     }
-    return Record(**(given | more))
+    return Record(**(fields | more))
 
 
 @pytest.fixture
 def ledger():
-    one = record_of(D61, "refuted", downstream=(("D.63", "still follows"),))
-    plain = Claim("D.62", "step", "a | b_c", le(w, 1), D61.cite())
-    return Ledger([one, record_of(plain, "tested", rests_on_refuted=("D.61",), cases=7)])
+    refuted = record_of(D61, "refuted", downstream=(("D.63", "still follows"),))
+    unrepaired = Claim("D.62", "step", "a | b_c", le(w, 1), D61.cite())
+    return Ledger([refuted, record_of(unrepaired, "tested", rests_on_refuted=("D.61",), cases=7)])
 
 
 def test_the_contents_name_every_line_of_the_package_once():
     by_file = [name for file in text.FILES for name in packaged(file)]
     assert len(by_file) == len(set(by_file))
-    assert set(text.parts()) == set(by_file)
+    assert set(text.sections()) == set(by_file)
     pattern = re.compile(r"[A-Z\d]\.\d+|.* .*|\w+'?")
     assert all(pattern.fullmatch(name) for claim in text.claims() for name in claim.rests_on)
 
@@ -106,10 +107,10 @@ def test_formulas_evaluate_to_what_they_show():
 
 
 def test_a_claim_names_hypotheses_sources_entries_and_what_is_in_force():
-    shown = to_text(D61)
+    text = to_text(D61)
     for piece in ("given", "Assumption D.5", "D.1 to D.5 are in force", "i ≠ j with a_i > a_j"):
-        assert " ".join(piece.split()) in shown
-    assert shown.splitlines()[-1] == "  3 a_j w_ij(t)/5 − a_i w_ij(t)/5 ≤ −α ω/C"
+        assert " ".join(piece.split()) in text
+    assert text.splitlines()[-1] == "  3 a_j w_ij(t)/5 − a_i w_ij(t)/5 ≤ −α ω/C"
     latex = to_latex(D61)
     assert latex.count("{") == latex.count("}")
     assert r"\text{Assumption D.5}" in latex
@@ -133,9 +134,9 @@ def test_the_summary_does_not_count_tautologies_as_proved():
     """kappa = kappa is true, and no result."""
     true = record_of(Claim("D.62", "step", "", le(w, 1)))
     empty = record_of(Claim("D.63", "step", "", le(w, w)), method=TAUTOLOGY)
-    found = Ledger([true, empty])
-    assert found.counts()["proved"] == 2
-    assert "1 proved, 1 tautological" in summary_lines(found)[0]
+    both = Ledger([true, empty])
+    assert both.counts()["proved"] == 2
+    assert "1 proved, 1 tautological" in summary_lines(both)[0]
 
 
 def test_the_frame_has_a_row_per_record(ledger):
@@ -163,10 +164,10 @@ def test_json_is_strict_and_complete(ledger, tmp_path):
 
 @pytest.mark.parametrize("make", [str, Ledger.to_markdown, Ledger.to_latex, Ledger.to_html])
 def test_every_output_names_the_text_and_every_line(ledger, make):
-    shown = make(ledger)
-    assert re.sub(r"\s+", " ", AUDITED) in re.sub(r"\s+", " ", shown)
+    output = make(ledger)
+    assert re.sub(r"\s+", " ", AUDITED) in re.sub(r"\s+", " ", output)
     for name in ("D.61", "D.62", "refuted", "tested", "wrong constant", "local"):
-        assert name in shown
+        assert name in output
 
 
 def test_outputs_survive_their_own_markup(ledger):
@@ -180,15 +181,15 @@ def test_outputs_survive_their_own_markup(ledger):
 
 
 def test_links_of_the_markdown_lead_to_its_headings(ledger):
-    shown = ledger.to_markdown()
-    headings = re.findall(r"^## (.+)$", shown, re.MULTILINE)
-    made = anchors(name.replace("\\", "") for name in headings)
+    text = ledger.to_markdown()
+    headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    expected = anchors(name.replace("\\", "") for name in headings)
     assert anchors(["R [1.1]", "R [11]"]) == {"R [1.1]": "r-11", "R [11]": "r-11-1"}
-    assert set(made.values()) == set(re.findall(r"\]\(#([^)]+)\)", shown))
+    assert set(expected.values()) == set(re.findall(r"\]\(#([^)]+)\)", text))
 
 
 def test_a_record_shows_all_that_is_known(ledger):
-    shown = " ".join(str(ledger["D.61"]).split())
+    words = " ".join(str(ledger["D.61"]).split())
     for piece in (
         "a_i = 7/2,  ω = 1e-80",
         "left  = 7/2",
@@ -197,23 +198,23 @@ def test_a_record_shows_all_that_is_known(ledger):
         "(D.63): still follows",
         AUDITED,
     ):
-        assert " ".join(piece.split()) in shown
+        assert " ".join(piece.split()) in words
     assert "Rests on (D.61), refuted." in str(ledger["D.62"])
     assert "Cases: 7." in str(ledger["D.62"])
 
 
 def test_parts_of_a_verdict_are_shown_and_colour_only_where_asked(ledger):
-    part = Judged(Finding.REFUTED, "a run", witness=WITNESS)
-    shown = record_of(D61, "refuted", parts={"euler": part})
-    assert "euler: refuted, by a run." in str(shown)
-    for one in (shown, ledger):
-        assert "\x1b[" in one.to_text(color=True)
-        assert "\x1b[" not in str(one)
+    euler = Judged(Finding.REFUTED, "a run", witness=WITNESS)
+    record = record_of(D61, "refuted", parts={"euler": euler})
+    assert "euler: refuted, by a run." in str(record)
+    for output in (record, ledger):
+        assert "\x1b[" in output.to_text(color=True)
+        assert "\x1b[" not in str(output)
 
 
 def test_corrections_list_refuted_lines_with_a_repair_that_stands(ledger):
-    (one,) = corrections(ledger)
-    assert (one.id, one.severity, one.verdict) == ("(D.61)", "local", "proved")
+    (correction,) = corrections(ledger)
+    assert (correction.id, correction.severity, correction.verdict) == ("(D.61)", "local", "proved")
     for make in (corrections_text, corrections_markdown, corrections_latex):
         assert "D.61" in make(ledger)
         assert "Nothing to correct" in make(ledger[1:]) or make is corrections_latex
@@ -223,24 +224,24 @@ def test_corrections_list_refuted_lines_with_a_repair_that_stands(ledger):
     ("verdict", "count"), [("proved", 1), ("tested", 1), ("undecided", 0), ("refuted", 0)]
 )
 def test_a_repair_that_does_not_stand_is_no_correction(verdict, count):
-    claim = Claim("D.9", "step", "", le(w, 1), flaw=Flaw("typo", "cosmetic", "x")).mended(
+    claim = Claim("D.9", "step", "", le(w, 1), flaw=Flaw("typo", "cosmetic", "x")).with_repair(
         conclusion=le(w, 2)
     )
     ledger = Ledger([record_of(claim, "refuted", repair=record_of(claim.repair, verdict))])
     assert len(corrections(ledger)) == count
-    left = "without a correction that stands: (D.9)" in corrections_text(ledger)
-    assert left == (count == 0)
+    remarked = "without a correction that stands: (D.9)" in corrections_text(ledger)
+    assert remarked == (count == 0)
 
 
 def test_the_picture_has_a_sign_per_line_and_an_arrow_per_use(ledger, tmp_path):
     from matplotlib.patches import FancyArrowPatch
 
     ax = ledger.plot()
-    arrows = [one for one in ax.patches if isinstance(one, FancyArrowPatch)]
+    arrows = [artist for artist in ax.patches if isinstance(artist, FancyArrowPatch)]
     assert len(arrows) == 1
-    texts = {one.get_text() for one in ax.texts}
+    texts = {artist.get_text() for artist in ax.texts}
     assert {"D.61", "D.62", "R", "T", "Lemma D.7"} <= texts
-    assert "R: refuted (1)" in {one.get_text() for one in ax.get_legend().get_texts()}
+    assert "R: refuted (1)" in {artist.get_text() for artist in ax.get_legend().get_texts()}
     again = new_figure(14, 9).add_subplot()
     assert ledger.plot(again) is again
     save_picture(ledger, tmp_path / "graph.png")

@@ -15,8 +15,9 @@ import sympy
 
 from swingby.proofs.language import claims as text
 from swingby.proofs.language.claim import Claim, Given
-from swingby.proofs.language.claims import by_id, corrected_chain, with_squared_P
+from swingby.proofs.language.claims import by_id
 from swingby.proofs.language.reader import packaged
+from swingby.proofs.language.squared_chain import corrected_chain, with_squared_P
 from swingby.proofs.prover.prove import is_scalar
 from swingby.theory.assumptions import P, beta, d
 
@@ -43,13 +44,13 @@ def sampled(place):
 
 
 def entries(names, repaired):
-    for place, entry in enumerate(names.replace("\n", " ").split(";"), 1):
-        name, _, part = entry.strip().partition(" part ")
+    for number, entry in enumerate(names.replace("\n", " ").split(";"), 1):
+        name, _, index = entry.strip().partition(" part ")
         claim = CLAIMS[name]
         yield pytest.param(
             claim.repair if repaired else claim,
-            int(part or 1) - 1,
-            marks=sampled(place),
+            int(index or 1) - 1,
+            marks=sampled(number),
             id=f"{entry.strip()}{', repaired' if repaired else ''}",
         )
 
@@ -59,12 +60,12 @@ CASES = [*entries(PRINTED, repaired=False), *entries(REPAIRED, repaired=True)]
 
 def tightened(relation):
     """The relation with a thousandth of its larger side, or of its right side, taken away."""
-    left, right = relation.lhs, relation.rhs
+    left_side, right_side = relation.lhs, relation.rhs
     if isinstance(relation, sympy.Eq):
-        return relation.func(left, right * sympy.Rational(1000, 1001), evaluate=False)
+        return relation.func(left_side, right_side * sympy.Rational(1000, 1001), evaluate=False)
     if relation.rel_op in ("<=", "<"):
-        return relation.func(left, right - sympy.Abs(right) / 1000, evaluate=False)
-    return relation.func(left - sympy.Abs(left) / 1000, right, evaluate=False)
+        return relation.func(left_side, right_side - sympy.Abs(right_side) / 1000, evaluate=False)
+    return relation.func(left_side - sympy.Abs(left_side) / 1000, right_side, evaluate=False)
 
 
 @pytest.mark.parametrize(("claim", "part"), CASES)
@@ -113,7 +114,7 @@ assert len(NOISY) >= 20
 
 @pytest.mark.parametrize(
     "claim",
-    [pytest.param(one, marks=sampled(place), id=one.id) for place, one in enumerate(NOISY, 1)],
+    [pytest.param(line, marks=sampled(number), id=line.id) for number, line in enumerate(NOISY, 1)],
 )
 def test_line_stands_with_squared_P(claim, verdict):
     assert verdict(claim).verdict == "proved"
@@ -132,11 +133,13 @@ def test_a_line_rests_on_the_corrected_form_of_what_it_cites():
     A relation that merely names the line as its source, and is not its conclusion, stays.
     """
     x, y, z = sympy.symbols("x y z", positive=True)
-    first = Claim("X.1", "step", "", sympy.Le(x, 1)).mended(conclusion=sympy.Le(x, 2))
+    first = Claim("X.1", "step", "", sympy.Le(x, 1)).with_repair(conclusion=sympy.Le(x, 2))
     second = Claim("X.2", "step", "", sympy.Le(y, 1), first.cite())
     others = (Given(sympy.Le(x, 5), "Assumption D.4"), Given(sympy.Le(x, 7), "X.1"))
-    given = (*first.cite(), *second.cite(), *others)
-    third = Claim("X.3", "step", "", sympy.Le(z, 1), given).mended(conclusion=sympy.Le(z, 3))
+    hypotheses = (*first.cite(), *second.cite(), *others)
+    third = Claim("X.3", "step", "", sympy.Le(z, 1), hypotheses).with_repair(
+        conclusion=sympy.Le(z, 3)
+    )
     chain = corrected_chain([first, second, third])
     assert [line.conclusion for line in chain] == [sympy.Le(x, 2), sympy.Le(y, 1), sympy.Le(z, 3)]
     mended = Given(sympy.Le(x, 2), "X.1")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from swingby.errors import InvalidInput
 from swingby.proofs.audit import audit as module
 from swingby.proofs.audit.audit import audit, granted, promises
-from swingby.proofs.audit.record import FALLS, OPEN, STANDS, TESTED
+from swingby.proofs.audit.standing import FALLS, OPEN, STANDS, TESTED
 from swingby.proofs.language import claims as text
 from swingby.proofs.language.claim import AlongTrajectory, Claim, Given
 from swingby.proofs.language.reader import packaged
@@ -31,15 +31,17 @@ OWN = dict(
 
 def line(number, cites=()):
     relation = sympy.Ge(x, number, evaluate=False)
-    return Claim(f"D.{number}", "step", "", relation, tuple(Given(x > 0, one) for one in cites))
+    return Claim(
+        f"D.{number}", "step", "", relation, tuple(Given(x > 0, source) for source in cites)
+    )
 
 
 def judged_as(monkeypatch, claims, verdicts):
     """The ledger of some claims whose verdicts, by id and edition, are given."""
     monkeypatch.setattr(text, "Claims", lambda: {claim.id: claim for claim in claims})
-    monkeypatch.setattr(text, "parts", lambda: {claim.id: "Lemma D.1" for claim in claims})
-    found = lambda claim, **_: Judged(verdicts[claim.id, claim.edition], "rule")  # noqa: E731
-    monkeypatch.setattr(module, "judge", found)
+    monkeypatch.setattr(text, "sections", lambda: {claim.id: "Lemma D.1" for claim in claims})
+    judge = lambda claim, **_: Judged(verdicts[claim.id, claim.edition], "rule")  # noqa: E731
+    monkeypatch.setattr(module, "judge", judge)
 
 
 @st.composite
@@ -63,25 +65,25 @@ def test_a_line_is_as_good_as_the_worst_that_can_be_reached(drawn):
         arrows[i, j] = i not in promised and verdicts[i] != Finding.REFUTED
     reached = np.linalg.matrix_power(arrows.astype(int) + np.eye(size, dtype=int), size) > 0
     with pytest.MonkeyPatch.context() as patch:
-        by_id = {(f"D.{i + 1}", "printed"): one for i, one in enumerate(verdicts)}
+        by_id = {(f"D.{i + 1}", "printed"): verdict for i, verdict in enumerate(verdicts)}
         judged_as(patch, claims, by_id)
         ledger = audit(cache=False, progress=False, assume=[f"D.{i + 1}" for i in promised])
-        for i, found in enumerate(ledger.standing()):
+        for i, standing in enumerate(ledger.standing()):
             states = {
                 j: STANDS if j in promised else OWN[verdicts[j]]
                 for j in range(size)
                 if reached[i, j]
             }
             worst = max(states.values(), key=ORDER.index)
-            assert found.state == worst
-            named = {f"D.{j + 1}" for j, state in states.items() if state == worst}
-            assert set(found.because) == (named if worst != STANDS else set())
-            assert {f"D.{j + 1}" for j in states if j in promised} <= set(found.assumes)
+            assert standing.state == worst
+            worst_lines = {f"D.{j + 1}" for j, state in states.items() if state == worst}
+            assert set(standing.because) == (worst_lines if worst != STANDS else set())
+            assert {f"D.{j + 1}" for j in states if j in promised} <= set(standing.assumes)
 
 
 def test_what_uses_only_the_corrected_form_rests_on_that(monkeypatch):
-    cited = line(1).mended(conclusion=sympy.Ge(x, 0, evaluate=False))
-    cited = cited.mended(conclusion=cited.repair.conclusion, given=(Given(x > 1, "D.9"),))
+    cited = line(1).with_repair(conclusion=sympy.Ge(x, 0, evaluate=False))
+    cited = cited.with_repair(conclusion=cited.repair.conclusion, given=(Given(x > 1, "D.9"),))
     relation = sympy.Ge(x, 5, evaluate=False)
     printed = Claim("D.2", "step", "", relation, (Given(cited.conclusion, "D.1"),))
     spared = Claim("D.3", "step", "", relation, (Given(cited.repair.conclusion, "D.1"),))
@@ -89,26 +91,32 @@ def test_what_uses_only_the_corrected_form_rests_on_that(monkeypatch):
     verdicts |= {(f"D.{n}", "printed"): Finding.PROVED for n in (2, 3)}
     judged_as(monkeypatch, [cited, printed, spared], verdicts)
     ledger = audit(cache=False, progress=False)
-    assert [one.state for one in ledger.standing()] == [FALLS, FALLS, STANDS]
+    assert [standing.state for standing in ledger.standing()] == [FALLS, FALLS, STANDS]
     assert ledger.standing()[2].assumes == ("D.9",)
     # As corrected, the first line stands; the second still follows when it is judged again.
-    states = [one.state for one in ledger.standing(corrected=True)]
+    states = [standing.state for standing in ledger.standing(corrected=True)]
     assert states == [STANDS, STANDS, STANDS]
     verdicts["D.2", "printed"] = Finding.REFUTED
     ledger = audit(cache=False, progress=False)
-    assert [one.state for one in ledger.standing(corrected=True)] == [STANDS, FALLS, STANDS]
+    assert [standing.state for standing in ledger.standing(corrected=True)] == [
+        STANDS,
+        FALLS,
+        STANDS,
+    ]
 
 
 def test_a_promise_that_a_repair_asks_for_is_the_repair():
     promised = promises("pivots >= 3/4, few steps", [])[1]
     assert granted(ASSERTION, promised) is ASSERTION.repair
     weaker = promises("pivots >= 1/4, few steps", [])[1]
-    asked = granted(ASSERTION, weaker)
-    assert asked.conclusion == ASSERTION.conclusion
-    assert [one.relation for one in asked.given] == [one.relation for one in weaker]
+    with_promise = granted(ASSERTION, weaker)
+    assert with_promise.conclusion == ASSERTION.conclusion
+    assert [hypothesis.relation for hypothesis in with_promise.given] == [
+        hypothesis.relation for hypothesis in weaker
+    ]
     assert granted(line(1), promised) == line(1)
-    assert {one.relation for one in (*NOT_DEGENERATE, *FEW_STEPS)} == {
-        one.relation for one in promises("pivots >= 1/2, few steps", [])[1]
+    assert {hypothesis.relation for hypothesis in (*NOT_DEGENERATE, *FEW_STEPS)} == {
+        hypothesis.relation for hypothesis in promises("pivots >= 1/2, few steps", [])[1]
     }
 
 
@@ -119,7 +127,7 @@ def test_a_promise_that_is_none_is_refused(wrong):
 
 
 def test_a_lemma_under_its_promise_has_the_verdict_of_its_repair(monkeypatch):
-    along = Claim("Lemma D.1", "lemma", "", AlongTrajectory(x > 0, "all")).mended(
+    along = Claim("Lemma D.1", "lemma", "", AlongTrajectory(x > 0, "all")).with_repair(
         given=NOT_DEGENERATE
     )
     verdicts = {

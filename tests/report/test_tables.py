@@ -193,7 +193,7 @@ COMMANDS = [
     "figures --list",
     "evidence",
     "evidence --rows",
-    "sweep grid.toml --store s.sqlite --workers 0 --disagreements --descents",
+    "sweep grid.toml --out s --workers 0 --disagreements --descents",
     "doctor",
     pytest.param(
         "vectors --mu 1,2 --sigma 0.05,0.05 --eta 0.05 --steps 60", marks=pytest.mark.torch

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.lab.networks.setting import Floats, Integers, instance, put
+from swingby.lab.field_checks import instance, set_field
+from swingby.lab.networks.setting import Floats, Integers
 from swingby.theory import numbers
 
 if TYPE_CHECKING:
@@ -87,17 +88,17 @@ class Circles:
             if not 0 < value <= most:
                 requirement = f"must lie above 0 and up to {most}"
                 raise InvalidInput(name, getattr(self, name), requirement, "App. G.1")
-            put(self, name, numbers.within_float(value, name))
+            set_field(self, name, numbers.within_float(value, name))
         noise = numbers.exact(self.noise, "noise")
         if not 0 <= noise <= 1:
             raise InvalidInput("noise", self.noise, "must lie from 0 to 1")
-        put(self, "noise", float(noise))
+        set_field(self, "noise", float(noise))
         pixels = numbers.whole(self.pixels, "pixels", 8, most=MOST_PIXELS)
         if pixels % 8:
             raise InvalidInput(
                 "pixels", pixels, "must be a multiple of 8, to be halved three times"
             )
-        put(self, "pixels", pixels)
+        set_field(self, "pixels", pixels)
 
     @property
     def reach(self) -> Floats:

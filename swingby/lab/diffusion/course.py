@@ -23,7 +23,8 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.lab.diffusion.circles import CLASSES, CONCEPTS, HELD_OUT, KINDS, Circles
 from swingby.lab.diffusion.preset import OPTIMIZERS, with_fields
-from swingby.lab.networks.setting import Floats, Integers, instance, one_of, positive, put
+from swingby.lab.field_checks import instance, one_of, positive, set_field
+from swingby.lab.networks.setting import Floats, Integers
 from swingby.theory import numbers
 
 if TYPE_CHECKING:
@@ -106,9 +107,9 @@ class Cell:
 
     def __post_init__(self) -> None:
         circles = Circles(self.contrast, separation=self.separation)
-        put(self, "contrast", circles.contrast)
-        put(self, "separation", circles.separation)
-        put(self, "gain", positive(self.gain, "gain"))
+        set_field(self, "contrast", circles.contrast)
+        set_field(self, "separation", circles.separation)
+        set_field(self, "gain", positive(self.gain, "gain"))
         one_of(self.optimizer, "optimizer", OPTIMIZERS)
 
     def __str__(self) -> str:
@@ -138,7 +139,7 @@ class Course:
 
     def __post_init__(self) -> None:
         instance(self.cell, "cell", Cell)
-        put(self, "seed", numbers.whole(self.seed, "seed"))
+        set_field(self, "seed", numbers.whole(self.seed, "seed"))
         steps = numbers.real_array(self.steps, "steps")
         if steps.ndim != 1 or (steps != np.floor(steps)).any() or steps.max() > 2**53:
             raise InvalidInput("steps", self.steps, "must be whole numbers")
@@ -159,7 +160,7 @@ class Course:
             raise InvalidInput("kinds", "an array", "must be shares of all images")
         for name, values in arrays.items():
             values.setflags(write=False)
-            put(self, name, values)
+            set_field(self, name, values)
 
     def __repr__(self) -> str:
         return f"<Course: {self.cell}, seed {self.seed}, {int(self.steps[-1])} steps>"

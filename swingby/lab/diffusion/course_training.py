@@ -18,8 +18,9 @@ from swingby.lab.diffusion.circles import CLASSES, HELD_OUT, Circles, read_circl
 from swingby.lab.diffusion.course import Cell, Course, directions, linear_response
 from swingby.lab.diffusion.preset import Preset
 from swingby.lab.diffusion.unet import UNet
-from swingby.lab.networks.loop import Autograd, Checkpoint, descend, identity, read_state
-from swingby.lab.networks.setting import instance
+from swingby.lab.field_checks import instance
+from swingby.lab.networks.checkpoint import Checkpoint, identity, read_state
+from swingby.lab.networks.loop import Autograd, descend
 
 #: Raised whenever what a course computes, or how it lies on disk, changes.
 COURSE_VERSION = 3

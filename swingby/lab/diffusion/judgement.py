@@ -16,7 +16,7 @@ factor and run k of its highest, all other factors being the same: no run is in 
   images asked for in the end.
 
 Shares have Wilson's interval and are held against ``share`` of the plan
-(:func:`swingby.theory.verdict.reaches`).
+(:func:`swingby.theory.share.reaches`).
 """
 
 from __future__ import annotations
@@ -35,10 +35,11 @@ from swingby.lab.diffusion.course import Cell, Course, bend, learning_times, res
 from swingby.lab.diffusion.plan import Plan, Prediction
 from swingby.lab.diffusion.signals import REPRESENTATIONS, falls, measure, rates
 from swingby.lab.diffusion.study import Study
-from swingby.lab.networks.setting import instance
+from swingby.lab.field_checks import instance
 from swingby.report import Framed, Grid
 from swingby.report.files import storable
-from swingby.theory.verdict import Verdict, counted, inside, judged, needed, reaches, share_of
+from swingby.theory.share import judged, needed, reaches, share_of
+from swingby.theory.verdict import Verdict, counted, inside
 
 #: Fewer values decide nothing: Student's interval of two is thirteen times their half distance.
 FEWEST = 3

@@ -18,8 +18,15 @@ from swingby.lab.diffusion.circles import CONCEPTS
 from swingby.lab.diffusion.course import Cell
 from swingby.lab.diffusion.preset import OPTIMIZERS, TINY, Preset, preset_of, with_fields
 from swingby.lab.diffusion.signals import RATES
-from swingby.lab.networks.loop import identity
-from swingby.lab.networks.setting import at_least_zero, instance, one_of, positive, put, several
+from swingby.lab.field_checks import (
+    at_least_zero,
+    instance,
+    members_of,
+    one_of,
+    positive,
+    set_field,
+)
+from swingby.lab.networks.checkpoint import identity
 from swingby.theory import numbers
 from swingby.theory.input_files import plain_toml, text_of
 
@@ -90,7 +97,7 @@ class Plan:
     seeds: int
     first_seed: int
     #: What is predicted for runs has to come true in such a share of them
-    #: (:func:`swingby.theory.verdict.reaches`).
+    #: (:func:`swingby.theory.share.reaches`).
     share: float
     #: A predicted time, ratio of times, or signal is exact up to this factor.
     within: float
@@ -107,18 +114,18 @@ class Plan:
             floats = tuple(positive(one, name) for one in levels)
             if any(b <= a for a, b in itertools.pairwise(floats)):
                 raise InvalidInput(name, levels, "must rise")
-            put(self, name, floats)
-        put(self, "optimizers", several(self.optimizers, "optimizers", Optimizer))
-        put(self, "predictions", several(self.predictions, "predictions", Prediction))
+            set_field(self, name, floats)
+        set_field(self, "optimizers", members_of(self.optimizers, "optimizers", Optimizer))
+        set_field(self, "predictions", members_of(self.predictions, "predictions", Prediction))
         names = [one.name for one in self.optimizers]
         if len(set(names)) < len(names):
             raise InvalidInput("optimizers", names, "must be one or more, each once")
-        put(self, "seeds", numbers.whole(self.seeds, "seeds", 1, most=MOST_RUNS))
-        put(self, "first_seed", numbers.whole(self.first_seed, "first_seed", 0, most=2**53))
-        put(self, "share", at_least_zero(self.share, "share"))
+        set_field(self, "seeds", numbers.whole(self.seeds, "seeds", 1, most=MOST_RUNS))
+        set_field(self, "first_seed", numbers.whole(self.first_seed, "first_seed", 0, most=2**53))
+        set_field(self, "share", at_least_zero(self.share, "share"))
         if not 0 < self.share < 1:
             raise InvalidInput("share", self.share, "must lie between 0 and 1")
-        put(self, "within", positive(self.within, "within"))
+        set_field(self, "within", positive(self.within, "within"))
         if not self.within > 1:
             raise InvalidInput("within", self.within, "must be larger than 1")
         if len(set(self.predictions)) < len(self.predictions):

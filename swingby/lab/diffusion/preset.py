@@ -8,7 +8,7 @@ from typing import Any
 
 from swingby.errors import MISSING, InvalidInput, suggestion
 from swingby.lab.diffusion.circles import CONDITION, Circles
-from swingby.lab.networks.setting import at_least_zero, booleans, instance, one_of, positive, put
+from swingby.lab.field_checks import at_least_zero, booleans, instance, one_of, positive, set_field
 from swingby.theory import numbers
 
 PRECISIONS = ("float32", "tf32", "bfloat16")
@@ -68,16 +68,18 @@ class Layout:
     def __post_init__(self) -> None:
         if not isinstance(self.channels, (tuple, list)) or not self.channels:
             raise InvalidInput("channels", self.channels, "must be the channels of each level")
-        put(self, "channels", tuple(numbers.whole(one, "channels", 1) for one in self.channels))
+        set_field(
+            self, "channels", tuple(numbers.whole(one, "channels", 1) for one in self.channels)
+        )
         for name, least in _LAYOUT.items():
-            put(self, name, numbers.whole(getattr(self, name), name, least, most=_MOST))
+            set_field(self, name, numbers.whole(getattr(self, name), name, least, most=_MOST))
         one_of(self.norm, "norm", ("group", "layer"))
         booleans(self, "reads_condition")
         for name in ("centre", "gain"):
             values = getattr(self, name)
             if not isinstance(values, (tuple, list)) or not values:
                 raise InvalidInput(name, values, "must be numbers, one per number of a condition")
-            put(self, name, tuple(as_float(one, name) for one in values))
+            set_field(self, name, tuple(as_float(one, name) for one in values))
         if len(self.gain) != len(self.centre):
             raise InvalidInput(
                 "gain", self.gain, f"must be {len(self.centre)} numbers, as centre is"
@@ -137,22 +139,22 @@ class Preset:
         instance(self.layout, "layout", Layout)
         for name, least in _WHOLE.items():
             most = _MOST_SAVES if name == "saves" else _MOST
-            put(self, name, numbers.whole(getattr(self, name), name, least, most=most))
+            set_field(self, name, numbers.whole(getattr(self, name), name, least, most=most))
         one_of(self.optimizer, "optimizer", OPTIMIZERS)
         one_of(self.precision, "precision", PRECISIONS)
         booleans(self, "learned_schedule")
         for name in ("learning_rate", "data_noise"):
-            put(self, name, positive(getattr(self, name), name))
-        put(self, "weight_decay", at_least_zero(self.weight_decay, "weight_decay"))
+            set_field(self, name, positive(getattr(self, name), name))
+        set_field(self, "weight_decay", at_least_zero(self.weight_decay, "weight_decay"))
         for name in ("averaging", "momentum"):
             share = at_least_zero(getattr(self, name), name)
             if not share < 1:
                 raise InvalidInput(name, getattr(self, name), "must lie from 0 up to 1, excluded")
-            put(self, name, share)
+            set_field(self, name, share)
         if self.momentum and self.optimizer != "sgd":
             raise InvalidInput("momentum", self.momentum, "belongs to sgd")
         for name in ("gamma_min", "gamma_max"):
-            put(self, name, as_float(getattr(self, name), name))
+            set_field(self, name, as_float(getattr(self, name), name))
         if not self.gamma_min < self.gamma_max:
             raise InvalidInput("gamma_max", self.gamma_max, "must be larger than gamma_min")
         Circles(1.0, self.pixels)

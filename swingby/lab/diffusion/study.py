@@ -30,7 +30,7 @@ from swingby.lab.diffusion.circles import CLASS_NAMES, CONCEPTS, Circles
 from swingby.lab.diffusion.course import HALF, Cell, Course, responses
 from swingby.lab.diffusion.plan import Plan, recorded_plan
 from swingby.lab.diffusion.preset import with_fields
-from swingby.lab.networks.setting import instance, put, several
+from swingby.lab.field_checks import instance, members_of, set_field
 from swingby.report.files import write_text
 from swingby.report.pictures import shown_figure, styled
 from swingby.report.progress import Progress
@@ -72,7 +72,7 @@ class Study:
     def __post_init__(self) -> None:
         instance(self.plan, "plan", Plan)
         if self.courses != ():
-            put(self, "courses", several(self.courses, "courses", Course))
+            set_field(self, "courses", members_of(self.courses, "courses", Course))
         jobs = [(one.cell, one.seed) for one in self.courses]
         if len(set(jobs)) < len(jobs) or not set(jobs) <= set(self.plan.jobs):
             raise InvalidInput("courses", "others", "must be runs of the plan, each once")
@@ -192,7 +192,7 @@ def run_study(
         raise InvalidInput("progress", progress, "must be True or False")
     import loky
 
-    from swingby.lab.networks.loop import usable_folder
+    from swingby.lab.networks.checkpoint import usable_folder
     from swingby.simulate.on_torch import usable_device
 
     torch, place = usable_device("cpu" if device is None else device)

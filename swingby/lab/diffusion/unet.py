@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from swingby.lab.diffusion.preset import Layout
-from swingby.lab.networks.setting import instance
+from swingby.lab.field_checks import instance
 
 
 class _Block(nn.Module):

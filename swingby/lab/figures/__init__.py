@@ -4,9 +4,10 @@
 one file of :mod:`swingby.lab.figures.paper`.
 """
 
+from swingby.lab.figures.catalogue import all_figures
 from swingby.lab.figures.figure import Criterion, Edition, Figure, Measured
 from swingby.lab.figures.figures_result import FiguresResult
-from swingby.lab.figures.make import all_figures, make_figures
+from swingby.lab.figures.make import make_figures
 
 __all__ = [
     "Criterion",

@@ -19,14 +19,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from swingby.errors import InvalidInput
+from swingby.lab.field_checks import some_of
 from swingby.lab.figures.figure import Tell
-from swingby.lab.networks.setting import some_of
 from swingby.report import Framed, Grid
 from swingby.report.files import writable, write_json
 from swingby.report.seals import unsealed
 from swingby.report.source_hash import hash_of
 from swingby.theory.input_files import json_of
-from swingby.theory.verdict import Share, Verdict, all_hold, counted, judged, share_of, within_bar
+from swingby.theory.share import Share, judged, share_of
+from swingby.theory.verdict import Verdict, all_hold, counted, within_bar
 
 #: Runs of a cell of networks, and settings of a cell of diffusion models.
 RUNS, SETTINGS = 200, 100
@@ -142,7 +143,8 @@ def deep_rows(tell: Tell) -> Iterator[Row]:
 
 def figure_rows(tell: Tell) -> Iterator[Row]:
     """The criteria of the paper's figures."""
-    from swingby.lab.figures.make import all_figures, make_figures
+    from swingby.lab.figures.catalogue import all_figures
+    from swingby.lab.figures.make import make_figures
     from swingby.theory.compiled_text import folder
 
     for name, figure in _told({f"Fig. {one.number}": one for one in all_figures()}, tell):

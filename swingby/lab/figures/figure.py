@@ -1,17 +1,14 @@
-"""What a figure is: editions, data, criteria, a picture."""
+"""Figure: a figure of the paper, with its editions, its data, its criteria and its picture."""
 
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import swingby
-from swingby.report.source_hash import hash_of
 from swingby.theory.verdict import Verdict, yes
 
 if TYPE_CHECKING:
@@ -29,7 +26,7 @@ EDITIONS = ("caption", "code")
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured for a criterion, and the verdict on it."""
+    """The measurement for a criterion, and the verdict on it."""
 
     #: In a few words, as the table shows it.
     value: str
@@ -42,7 +39,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Criterion:
-    """One thing that the paper's figure shows, as a test of the data."""
+    """A statement about the paper's figure, as a test of the data."""
 
     #: One word, unique within the figure.
     id: str
@@ -57,7 +54,7 @@ class Criterion:
 
 @dataclass(frozen=True)
 class Edition:
-    """One reading of a figure: its caption, or the authors' public code."""
+    """A reading of a figure: by its caption, or by the authors' public code."""
 
     #: One of :data:`EDITIONS`.
     name: str
@@ -75,7 +72,7 @@ class Edition:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of the paper: what it shows, what is claimed of it and where, how it is made."""
+    """A figure of the paper: its claim and source, its editions, its criteria and its picture."""
 
     #: ``"5"``, ``"2a"``.
     number: str
@@ -92,11 +89,10 @@ class Figure:
     draw: Callable[[Data, str], Picture]
 
     def inputs(self, edition: Edition, *, quick: bool = False) -> dict[str, Any]:
-        """Everything that the data of an edition depends on, as plain values."""
+        """The version, edition and parameters that the data depends on, as plain values."""
         return {
             "swingby": swingby.__version__,
             "figure": self.number,
-            "code": hash_of(Path(inspect.getfile(self.compute)), words=False),
             "edition": edition.name,
             "parameters": edition.given(quick=quick),
         }
@@ -119,10 +115,10 @@ def criterion(
 
 
 def under_every_reading(verdicts: Mapping[str, bool]) -> Verdict:
-    """The verdict on words that can be read in several ways; *undecided* where these differ.
+    """The verdict on words that can be read in several ways; *undecided* if these differ.
 
     >>> str(under_every_reading({"swing 0.001": True, "swing 0.01": False}))
     'undecided'
     """
-    seen = set(verdicts.values())
-    return yes(seen == {True}) if len(seen) == 1 else Verdict.UNDECIDED
+    outcomes = set(verdicts.values())
+    return yes(outcomes == {True}) if len(outcomes) == 1 else Verdict.UNDECIDED

@@ -1,4 +1,4 @@
-"""What making figures returns: a verdict per figure, edition and criterion."""
+"""FiguresResult: the verdicts on figures, by edition and criterion."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from swingby.report import Framed, Grid
 from swingby.theory.verdict import Verdict, all_hold
 
 
-class Made(NamedTuple):
-    """An edition of a figure that was made, as its numbers and names say."""
+class JudgedEdition(NamedTuple):
+    """An edition of a figure that was made, with its verdicts."""
 
     figure: str
     edition: str
@@ -45,7 +45,7 @@ class Made(NamedTuple):
         ]
 
 
-class Problem(NamedTuple):
+class FailedEdition(NamedTuple):
     """An edition that could not be made."""
 
     figure: str
@@ -60,21 +60,21 @@ class FiguresResult(Framed):
     Parameters
     ----------
     folder : Path
-    made : tuple of Made
-    problems : tuple of Problem
+    made : tuple of JudgedEdition
+    problems : tuple of FailedEdition
     """
 
     folder: Path
-    made: tuple[Made, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    made: tuple[JudgedEdition, ...] = ()
+    problems: tuple[FailedEdition, ...] = ()
 
     @property
     def rows(self) -> list[dict[str, Any]]:
         """Every criterion of every edition made, as plain values."""
         return [
-            {"figure": one.figure, "edition": one.edition, **row}
-            for one in self.made
-            for row in one.criteria()
+            {"figure": edition.figure, "edition": edition.edition, **row}
+            for edition in self.made
+            for row in edition.criteria()
         ]
 
     @property
@@ -85,22 +85,26 @@ class FiguresResult(Framed):
         return all_hold(Verdict(row["verdict"]) for row in self.rows)
 
     def __getitem__(self, name: tuple[str | int, str, str]) -> Measured:
-        """What was measured, or a KeyError: ``result[5, "code", "descents"]``."""
-        for one in self.made:
-            for criterion, measured in one.judged:
-                if (one.figure, one.edition, criterion.id) == (str(name[0]), *name[1:]):
+        """The measurement of a criterion, or a KeyError: ``result[5, "code", "descents"]``."""
+        for edition in self.made:
+            for criterion, measured in edition.judged:
+                if (edition.figure, edition.edition, criterion.id) == (str(name[0]), *name[1:]):
                     return measured
         raise KeyError(name)
 
     def __repr__(self) -> str:
         verdicts = [row["verdict"] for row in self.rows]
-        counts = [f"{verdicts.count(one)} {one.rstrip('s')}" for one in Verdict if one in verdicts]
+        counts = [
+            f"{verdicts.count(verdict)} {verdict.rstrip('s')}"
+            for verdict in Verdict
+            if verdict in verdicts
+        ]
         failed = f", {len(self.problems)} not made" if self.problems else ""
         judged = ", ".join(counts) or "nothing judged"
         return f"<FiguresResult {len(self.made)} editions{failed}: {judged}>"
 
     def to_grid(self) -> Grid:
-        """The table: one line per figure and criterion, the editions side by side."""
+        """The table: a line per figure and criterion, the editions side by side."""
         lines: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
         below = [""]
         for row in self.rows:
@@ -111,7 +115,8 @@ class FiguresResult(Framed):
                     f"{row['verdict']}. {row['reason']} ({row['threshold']})"
                 )
         below += [
-            f"Fig. {one.figure}, {one.edition}: not made. {one.error}" for one in self.problems
+            f"Fig. {problem.figure}, {problem.edition}: not made. {problem.error}"
+            for problem in self.problems
         ]
         editions = [name for name in EDITIONS if any(name in same for same in lines.values())]
         rows = []
@@ -119,49 +124,49 @@ class FiguresResult(Framed):
             first = next(iter(same.values()))
             cells = [number, first["statement"], first["paper"]]
             for name in editions:
-                one = same.get(name, {})
-                cells += [one.get("measured", "-"), one.get("verdict", "-")]
+                entry = same.get(name, {})
+                cells += [entry.get("measured", "-"), entry.get("verdict", "-")]
             rows.append(cells)
         columns = ["fig.", "criterion", "paper"]
         columns += [head for name in editions for head in (f"{name} edition", "verdict")]
         above = [
             "caption: parameters and rates as printed; code: as the authors' public code runs."
         ]
-        if any(one.quick for one in self.made):
+        if any(edition.quick for edition in self.made):
             above.append("Some of the runs are quick ones: see figures.json.")
         return Grid("The paper's figures and their criteria", columns, rows, above, below)
 
     def records(self) -> list[dict[str, Any]]:
-        """One row per figure, edition and criterion: its words."""
+        """A row per figure, edition and criterion: its words."""
         return [{k: value for k, value in row.items() if k != "numbers"} for row in self.rows]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values, ready for JSON; this is what ``figures.json`` holds."""
+        """Verdicts as plain values, ready for JSON: the content of ``figures.json``."""
         figures = [
             {
-                "figure": one.figure,
-                "edition": one.edition,
-                "key": one.key,
-                "quick": one.quick,
-                "files": list(one.files),
-                "criteria": one.criteria(),
+                "figure": edition.figure,
+                "edition": edition.edition,
+                "key": edition.key,
+                "quick": edition.quick,
+                "files": list(edition.files),
+                "criteria": edition.criteria(),
             }
-            for one in self.made
+            for edition in self.made
         ]
         return {
             "swingby": swingby.__version__,
             "verdict": str(self.verdict),
             "figures": figures,
-            "problems": [one._asdict() for one in self.problems],
+            "problems": [problem._asdict() for problem in self.problems],
         }
 
 
 def list_grid(figures: Iterable[Figure]) -> Grid:
-    """The figures that there are, with what the paper says about them."""
+    """The table of figures, with the claims of the paper about them."""
     rows = []
-    for one in figures:
-        editions = ", ".join(edition.name for edition in one.editions)
-        about = [one.number, one.title, one.claim, one.source]
-        rows.append([*about, editions, str(len(one.criteria))])
+    for figure in figures:
+        editions = ", ".join(edition.name for edition in figure.editions)
+        about = [figure.number, figure.title, figure.claim, figure.source]
+        rows.append([*about, editions, str(len(figure.criteria))])
     columns = ["fig.", "shows", "claim", "in", "editions", ">criteria"]
     return Grid("The paper's figures", columns, rows)

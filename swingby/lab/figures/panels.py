@@ -1,4 +1,4 @@
-"""Panels of the pictures, in one style that reads in grey.
+"""Panels of the pictures of figures, in a style that reads in grey.
 
 Of the theory figures: loss above entries, output trajectories beside them. Major entries are solid
 and labelled at the curve; minor entries are dashed with a sign of their own at the peak; descents
@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swingby.lab.figures.criteria import cut, legs
 from swingby.lab.figures.figure import Data
+from swingby.lab.figures.run_criteria import cut
+from swingby.lab.figures.stage_criteria import legs
 from swingby.report.entry_pictures import entry_label
 from swingby.report.pictures import COLORS, DASHES, PAGE, titled
 
@@ -45,7 +46,7 @@ def draw_loss(ax: Axes, data: Data, *, train: bool = False) -> None:
 
 
 def draw_turns(ax: Axes, data: Data, across: Any, up: Any) -> None:
-    """Signs on a curve where the test loss turns: down for a minimum, up for a maximum.
+    """Signs on a curve at turns of the test loss: down for a minimum, up for a maximum.
 
     `across`, `up` (n,): the curve, one point per step.
     """
@@ -156,9 +157,9 @@ def _outputs(ax: Axes, data: Data, *, points: bool) -> None:
     edge: dict[str, Any] = {"markeredgecolor": "white", "markeredgewidth": 0.3}
     styles = map(itertools.cycle, (COLORS, DASHES, _MARKERS[:5]))
     cells = zip(*(data[name] for name in ("labels", "output", "paths", "mu")), strict=True)
-    for (label, path, others, mu), color, dash, sign in zip(cells, *styles, strict=False):
-        for other in others:
-            ax.plot(*other.T, color=color, linewidth=0.5, alpha=0.25, zorder=1)
+    for (label, path, faint_paths, mu), color, dash, sign in zip(cells, *styles, strict=False):
+        for faint_path in faint_paths:
+            ax.plot(*faint_path.T, color=color, linewidth=0.5, alpha=0.25, zorder=1)
         ax.plot(*path.T, color=color, linestyle=dash, linewidth=1.1)
         marked = path[every[every < len(path)]]
         ax.plot(*marked.T, sign, color=color, markersize=3.2, **edge)
@@ -178,13 +179,13 @@ def losses_picture(data: Data, title: str) -> Picture:
     """Test losses against epochs, both axes logarithmic: a typical run, and a band of all."""
     picture = titled(title, 0.75 * PAGE, 3.2)
     ax = picture.subplots()
-    shown = data["epochs"] > 0
-    epochs = data["epochs"][shown]
+    after_start = data["epochs"] > 0
+    epochs = data["epochs"][after_start]
     styles = map(itertools.cycle, (COLORS, DASHES))
     cells = zip(data["labels"], data["loss"], data["loss_band"], strict=True)
     for (label, loss, band), color, dash in zip(cells, *styles, strict=False):
-        share = loss[shown] / loss[0]
-        ax.fill_between(epochs, *band[:, shown], color=color, alpha=0.15, linewidth=0)
+        share = loss[after_start] / loss[0]
+        ax.fill_between(epochs, *band[:, after_start], color=color, alpha=0.15, linewidth=0)
         ax.plot(epochs, share, color=color, linestyle=dash, lw=1.1, label=label)
     ax.fill_between([], [], color="0.85", linewidth=0, label="10 % to 90 % of the runs")
     low = min(float(np.min(loss / loss[0])) for loss in data["loss"])
@@ -213,8 +214,8 @@ def stages_picture(
     ratios = [1.75, 1] if planes else [1]
     # matplotlib types the array as a single panel.
     sides: Any = picture.subfigures(1, len(ratios), width_ratios=ratios, squeeze=False)
-    left = sides[0, 0]
-    above, below = left.subplots(2, 1, sharex=True, height_ratios=[1.1, 1.25])
+    left_side = sides[0, 0]
+    above, below = left_side.subplots(2, 1, sharex=True, height_ratios=[1.1, 1.25])
     for ax, leg in itertools.product((above, below), legs(data)):
         if leg.change < 0:
             ax.axvspan(leg.start, leg.end, color=SHADE, linewidth=0, zorder=0)
@@ -223,19 +224,21 @@ def stages_picture(
     first = 0
     if logarithmic:
         # Well before the first half-time.
-        halves = [one for one in data["half_times"] if one is not None]
+        halves = [half for half in data["half_times"] if half is not None]
         first = max(1, min(halves, default=8) // 8)
         below.set_xscale("log")
     below.set_xlim(first, data["last_step"])
     handles, labels = below.get_legend_handles_labels()
     handles, labels = [*handles, Patch(facecolor=SHADE)], [*labels, "test loss falls"]
-    columns, place = 4 if len(handles) > 4 else 5, "outside lower center"
-    left.legend(handles, labels, loc=place, ncols=columns, handlelength=2.6, columnspacing=1.4)
+    columns, position = 4 if len(handles) > 4 else 5, "outside lower center"
+    left_side.legend(
+        handles, labels, loc=position, ncols=columns, handlelength=2.6, columnspacing=1.4
+    )
     if planes:
-        right = sides[0, 1]
-        panels = np.atleast_1d(right.subplots(len(planes), 1))
+        right_side = sides[0, 1]
+        panels = np.atleast_1d(right_side.subplots(len(planes), 1))
         for ax, (across, up) in zip(panels, planes, strict=True):
             draw_outputs(ax, data, across, up)
-        named = panels[0].get_legend_handles_labels()
-        right.legend(*named, loc=place, ncols=2, handlelength=1.6, columnspacing=1.0)
+        entries = panels[0].get_legend_handles_labels()
+        right_side.legend(*entries, loc=position, ncols=2, handlelength=1.6, columnspacing=1.0)
     return picture

@@ -1,4 +1,4 @@
-"""The runs behind the theory figures: their editions, and what is kept of a run.
+"""Runs of the map for the theory figures: their editions, their events and control runs.
 
 The caption edition takes the parameters as printed and the rates a of (4.3); the code edition
 takes the parameters of the authors' public scripts and their rates a^2. Both step W as the
@@ -36,12 +36,12 @@ def editions(figure: str) -> tuple[Edition, ...]:
 
 def setting_of(figure: str, edition: str, rates: str = "", dynamics: str = "euler") -> PaperSetting:
     """A setting of the paper; its rates are those of the edition if no others are asked for."""
-    wanted = rates or RATES[edition]
+    chosen_rates = rates or RATES[edition]
     return next(
-        one
-        for one in figure_settings()
-        if (one.figure, one.rates, one.dynamics) == (figure, wanted, dynamics)
-        and edition in one.parameters
+        setting
+        for setting in figure_settings()
+        if (setting.figure, setting.rates, setting.dynamics) == (figure, chosen_rates, dynamics)
+        and edition in setting.parameters
     )
 
 
@@ -74,18 +74,20 @@ def _listed(values: Any) -> str:
     return ", ".join(numbers.scientific(value) for value in values)
 
 
-def setting_in(parameters: Mapping[str, Any], **other: str) -> PaperSetting:
+def setting_in(parameters: Mapping[str, Any], **changes: str) -> PaperSetting:
     """The setting of an edition, or the same with other rates or dynamics, for a control run."""
-    asked = {name: parameters[name] for name in ("figure", "edition", "rates", "dynamics")}
-    return setting_of(**asked | other)
+    fields = {name: parameters[name] for name in ("figure", "edition", "rates", "dynamics")}
+    return setting_of(**fields | changes)
 
 
 def run_of(setting: PaperSetting, **changes: Any) -> Run:
-    """One run of a setting, every step recorded; `changes`: of the arguments of simulate()."""
+    """The run of a setting, every step recorded; `changes` of the arguments of simulate()."""
     from swingby.simulate.run import simulate
 
-    given: dict[str, Any] = {name: getattr(setting, name) for name in ("eta", "steps", "dynamics")}
-    return simulate(setting.task, setting.W0, **given | {"record": 1} | changes)
+    arguments: dict[str, Any] = {
+        name: getattr(setting, name) for name in ("eta", "steps", "dynamics")
+    }
+    return simulate(setting.task, setting.W0, **arguments | {"record": 1} | changes)
 
 
 def theory_data(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
@@ -98,19 +100,20 @@ def theory_data(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     del tell  # it takes no time
     setting = setting_in(parameters)
     run = run_of(setting)
-    other = "a" if setting.rates == "a^2" else "a^2"
+    other_rates = "a" if setting.rates == "a^2" else "a^2"
     controls = {
-        "other_rates": control(setting_in(parameters, rates=other)),
+        "other_rates": control(setting_in(parameters, rates=other_rates)),
         "gd": control(setting_in(parameters, dynamics="gd")),
     }
-    plain = setting_in(parameters, rates="a").task
+    data_task = setting_in(parameters, rates="a").task
     return {
         "steps": run.steps,
         "W": run.W,
         "output": run.output,
         "test_loss": run.test_loss,
         # The loss on the data has the weights a, whatever the rates of the scripts are.
-        "train_loss": 0.5 * ((run.W - np.eye(plain.dim)) ** 2 * plain.signal).sum(axis=(-2, -1)),
+        "train_loss": 0.5
+        * ((run.W - np.eye(data_task.dim)) ** 2 * data_task.signal).sum(axis=(-2, -1)),
         "test_point": run.task.test_point,
         "concepts": run.task.s,
         "rates": setting.rates,
@@ -130,11 +133,13 @@ def events_of(run: Run) -> dict[str, Any]:
     """Events of a run as plain values, concepts counted from 1; None for never."""
     return {
         "order": [k + 1 for k in run.task.order if k < run.task.s],
-        "half_times": [None if np.isnan(one) else int(one) for one in run.half_times],
-        "turns": [[one.step, one.value, one.kind] for one in run.extrema],
+        "half_times": [None if np.isnan(half) else int(half) for half in run.half_times],
+        "turns": [[extremum.step, extremum.value, extremum.kind] for extremum in run.extrema],
         "start_loss": float(run.test_loss[0]),
         "descents": {str(swing): run.descents(swing) for swing in SWINGS},
-        "peaks": [[one.i + 1, one.j + 1, one.step, one.value, one.suppressed] for one in run.peaks],
+        "peaks": [
+            [peak.i + 1, peak.j + 1, peak.step, peak.value, peak.suppressed] for peak in run.peaks
+        ],
         "psd_lost": run.psd_lost,
         "last_step": run.last_step,
         "outcome": str(run.outcome),

@@ -6,8 +6,9 @@ one's own come in through :func:`read_samples`. torch is loaded when something i
 """
 
 from swingby.lab.networks.samples import read_samples
-from swingby.lab.networks.setting import Data, Network, Optimizer, Setting, clock, loss_factor
+from swingby.lab.networks.setting import Data, Network, Optimizer, Setting
 from swingby.lab.networks.training import train
+from swingby.lab.networks.training_clock import clock, loss_factor
 from swingby.lab.networks.training_run import TrainingRun
 
 __all__ = [

@@ -21,8 +21,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from swingby.errors import InvalidInput
-from swingby.lab.networks.model import initial_weights
-from swingby.lab.networks.samples import training_points
 from swingby.lab.networks.setting import (
     Booleans,
     Data,
@@ -31,10 +29,12 @@ from swingby.lab.networks.setting import (
     Network,
     Optimizer,
     Setting,
-    clock,
 )
 from swingby.lab.networks.training import train
+from swingby.lab.networks.training_clock import clock
+from swingby.lab.networks.training_points import training_points
 from swingby.lab.networks.training_run import TrainingRun
+from swingby.lab.networks.weights import initial_weights
 from swingby.simulate.outcome import first_reach
 from swingby.theory import numbers
 from swingby.theory.one_layer import one_layer_output

@@ -1,55 +1,37 @@
-"""The one training loop: a source of batches, a model and a loss; stopped anywhere, and gone on.
+"""The training loop: steps of a learner, which may be stopped anywhere and resumed.
 
 What is trained is a :class:`Learner`: it takes some steps, and its state is a dictionary of
 tensors. :class:`Autograd` makes one of parameters, a loss, an optimizer of torch and a function
-from a step to its batch; a gradient written by hand is another. :func:`descend` runs either. On
-disk a state is one safetensors file, with a digest of all that it says.
+from a step to its batch; a gradient written by hand is another. :func:`descend` runs either.
 """
 
 from __future__ import annotations
 
 import bisect
-import hashlib
-import importlib
-import json
 import signal
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, Protocol, Self
 
-import swingby
-from swingby.errors import InvalidInput, MissingExtra
-from swingby.report.files import whole
-from swingby.report.seals import sealed, unsealed
+from swingby.lab.networks.checkpoint import Checkpoint, foreign, read_state, write_state
 
 
 class Stateful(Protocol):
-    """Whatever training changes, as tensors or arrays by name."""
+    """An object that training changes, with its state as tensors or arrays by name."""
 
     def state(self) -> dict[str, Any]:
-        """All that is needed to go on."""
+        """The tensors that a restart needs."""
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from there; a KeyError, ValueError or RuntimeError for what does not fit."""
+        """Take the values of a state; KeyError, ValueError or RuntimeError if it does not fit."""
 
 
 class Learner(Stateful, Protocol):
-    """What is trained, with its source of batches and its loss."""
+    """A model in training, with its source of batches and its loss."""
 
     def advance(self, first: int, count: int) -> Any:
-        """Take so many steps, the first of them from step `first`; what they showed."""
-
-
-class Checkpoint(NamedTuple):
-    """Where a state is kept, under which identity, and after how many seconds again."""
-
-    path: Path
-    identity: str
-    every: float
-    torch: Any
+        """Take `count` steps, the first of them from step `first`; return what was observed."""
 
 
 def descend(
@@ -65,20 +47,20 @@ def descend(
     chunk: int = 1,
     progress: Callable[[int], Any] | None = None,
 ) -> int:
-    """Train from the start, or from a checkpoint, up to step `total`; the step that was reached.
+    """Train from the start, or from a checkpoint, up to step `total`; return the step reached.
 
-    After every chunk of at most `chunk` steps, `take` gets its first step and what it showed, and
+    After every chunk of at most `chunk` steps, `take` gets its first step and its observation, and
     `progress` the step reached. `look` is called at the steps `at`, before the step is taken, and
-    once more after a restart there; what both keep is saved and restored if it stands `beside`.
-    With a checkpoint, SIGINT and SIGTERM wait until the chunk is done and the state is written; a
-    second one of them does not wait. `until` is where to stop early.
+    once more after a restart there. The records of both are saved and restored if their objects
+    are among `beside`. With a checkpoint, SIGINT and SIGTERM wait until the chunk is done and the
+    state is written; a second signal does not wait. `until` is a step to stop at early.
     """
-    parts = (learner, *beside)
-    step = 0 if checkpoint is None else _resume(checkpoint, parts, total)
+    owners = (learner, *beside)
+    step = 0 if checkpoint is None else _resume(checkpoint, owners, total)
     end = total if until is None else max(step, min(until, total))
-    looks = {int(one) for one in at} if look is not None else set()
+    looks = {int(number) for number in at} if look is not None else set()
     stops = sorted(looks | {end})
-    with Signals(catch=checkpoint is not None) as signals:
+    with HeldSignals(catch=checkpoint is not None) as signals:
         saved = time.monotonic()
         while True:
             if look is not None and step in looks:
@@ -86,7 +68,7 @@ def descend(
             if checkpoint is not None and (
                 signals.waiting or step >= end or time.monotonic() - saved >= checkpoint.every
             ):
-                _save(checkpoint, parts, step)
+                _save(checkpoint, owners, step)
                 saved = time.monotonic()
                 where = f"the same call goes on from {checkpoint.path}"
                 signals.deliver(f"stopped at step {step}; {where}")
@@ -96,124 +78,52 @@ def descend(
                 return step
             due = stops[bisect.bisect_right(stops, step)]
             count = min(chunk - step % chunk, due - step)
-            shown = learner.advance(step, count)
+            observation = learner.advance(step, count)
             if take is not None:
-                take(step, shown)
+                take(step, observation)
             step += count
 
 
-def _save(checkpoint: Checkpoint, parts: Sequence[Stateful], step: int) -> None:
-    named = {
-        f"{k} {name}": one for k, part in enumerate(parts) for name, one in part.state().items()
+def _save(checkpoint: Checkpoint, owners: Sequence[Stateful], step: int) -> None:
+    tensors = {
+        f"{k} {name}": tensor
+        for k, owner in enumerate(owners)
+        for name, tensor in owner.state().items()
     }
-    write_state(checkpoint.path, checkpoint.identity, step, named, checkpoint.torch)
+    write_state(checkpoint.path, checkpoint.identity, step, tensors, checkpoint.torch)
 
 
-def _resume(checkpoint: Checkpoint, parts: Sequence[Stateful], total: int) -> int:
-    found = read_state(checkpoint.path, checkpoint.identity)
-    if found is None:
+def _resume(checkpoint: Checkpoint, owners: Sequence[Stateful], total: int) -> int:
+    saved = read_state(checkpoint.path, checkpoint.identity)
+    if saved is None:
         return 0
-    step, tensors = found
+    step, tensors = saved
     try:
         if not 0 <= step <= total:
             raise ValueError(f"step {step} of {total}")
-        for k, part in enumerate(parts):
-            part.restore(_below(f"{k} ", tensors))
+        for k, owner in enumerate(owners):
+            owner.restore(_below(f"{k} ", tensors))
     except (LookupError, ValueError, RuntimeError) as error:
         raise foreign(checkpoint.path, error) from None
     return step
 
 
 def _below(head: str, state: Mapping[str, Any]) -> dict[str, Any]:
-    """What has a name that begins so, by the rest of its name."""
-    return {name.removeprefix(head): one for name, one in state.items() if name.startswith(head)}
-
-
-def identity(inputs: Any, modules: Sequence[str] = ()) -> str:
-    """Sixteen hexadecimal digits that name what depends on some inputs and on the code of modules.
-
-    >>> identity({"seed": 0}) == identity({"seed": 0}), identity({"seed": 0}) == identity({})
-    (True, False)
-    """
-    found = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode())
-    for name in modules:
-        found.update(Path(str(importlib.import_module(name).__file__)).read_bytes())
-    return found.hexdigest()[:16]
-
-
-def write_state(path: Path, name: str, step: int, tensors: dict[str, Any], torch: Any) -> None:
-    """Put a state on disk whole, in place of an older one, which a failure leaves as it was."""
-    library = load_library()
-    plain = {key: torch.as_tensor(value).cpu().contiguous() for key, value in tensors.items()}
-    header = {"identity": name, "step": str(step), "swingby": swingby.__version__}
-    header = sealed(header, {key: one.numpy() for key, one in plain.items()})
-    with whole(path, "checkpoint") as target:
-        try:
-            library.save_file(plain, target, metadata=header)
-        except importlib.import_module("safetensors").SafetensorError as error:
-            raise OSError(str(error)) from None
-
-
-def read_state(path: Path, name: str) -> tuple[int, dict[str, Any]] | None:
-    """The step and the tensors that :func:`write_state` put there by this name; None without file.
-
-    InvalidInput if a bit of the file has changed, or it holds something else.
-    """
-    if not path.exists():
-        return None
-    library = load_library()
-    try:
-        with library.safe_open(path, framework="pt") as file:
-            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-            arrays = {key: one.numpy() for key, one in tensors.items()}
-            header = unsealed(dict(file.metadata() or {}), arrays)
-        step = int(header["step"])
-    except Exception as error:
-        # safetensors raises an error class of its own for what is not its format.
-        raise foreign(path, error) from None
-    if header.get("identity") != name:
-        raise InvalidInput("checkpoint", path, "must belong to these settings")
-    return step, tensors
-
-
-def usable_folder(checkpoint: object, name: str = "checkpoint") -> Path:
-    """A folder that can be written to, before hours of training are spent."""
-    if not isinstance(checkpoint, (str, Path)) or not str(checkpoint).strip():
-        raise InvalidInput(name, checkpoint, "must be the path of a folder")
-    load_library()
-    folder = Path(checkpoint)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return folder
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InvalidInput(name, folder, f"must be a folder to write to ({reason})") from None
-
-
-def foreign(path: Path, error: Exception) -> InvalidInput:
-    """The error for a file that is something else, as reading it showed."""
-    shown = f"{type(error).__name__}: {error}"
-    return InvalidInput("checkpoint", path, f"must hold a checkpoint of swingby ({shown})")
-
-
-def load_library() -> Any:
-    """safetensors, as it is used with torch."""
-    try:
-        return importlib.import_module("safetensors.torch")
-    except ImportError:
-        raise MissingExtra("safetensors", "torch") from None
+    """Entries under a prefix, which their names lose."""
+    return {
+        name.removeprefix(head): tensor for name, tensor in state.items() if name.startswith(head)
+    }
 
 
 def set_to(tensors: Mapping[str, Any], state: Mapping[str, Any]) -> None:
     """Give tensors the values of a state; a ValueError for other shapes."""
-    for name, one in tensors.items():
-        if state[name].shape != one.shape:
+    for name, tensor in tensors.items():
+        if state[name].shape != tensor.shape:
             raise ValueError(f"{name} of shape {tuple(state[name].shape)}")
-        one.copy_(state[name])
+        tensor.copy_(state[name])
 
 
-class Signals:
+class HeldSignals:
     """Holds SIGINT and SIGTERM back until they are delivered; a context manager."""
 
     def __init__(self, *, catch: bool) -> None:
@@ -223,10 +133,10 @@ class Signals:
         self.waiting = 0
 
     def __enter__(self) -> Self:
-        for one in (signal.SIGINT, signal.SIGTERM) if self._catch else ():
-            before = signal.getsignal(one)
+        for number in (signal.SIGINT, signal.SIGTERM) if self._catch else ():
+            before = signal.getsignal(number)
             if before not in (signal.SIG_IGN, None):
-                self._before[one] = signal.signal(one, self._note)
+                self._before[number] = signal.signal(number, self._note)
         return self
 
     def _note(self, number: int, frame: Any) -> None:
@@ -277,40 +187,42 @@ class Autograd:
         self._extra = dict(extra or {})
 
     def advance(self, first: int, count: int) -> Any:
-        """Look, then take a step; so many times."""
-        torch, seen = self.torch, []
+        """Read off tensors and take a step, `count` times."""
+        torch, observations = self.torch, []
         for step in range(first, first + count):
             if self._look is not None:
                 with torch.no_grad():
-                    seen.append(self._look())
+                    observations.append(self._look())
             losses = self._loss(self._batches(step))
             self.optimizer.zero_grad(set_to_none=True)
             losses.sum().backward()
             self.optimizer.step()
             if self._look is None:
-                seen.append((losses.detach(),))
-        return tuple(torch.stack(same) for same in zip(*seen, strict=True))
+                observations.append((losses.detach(),))
+        return tuple(torch.stack(same) for same in zip(*observations, strict=True))
 
     def _tensors(self) -> dict[str, Any]:
-        """What is always there; the optimizer knows nothing before its first step."""
-        return {f"weight{k}": one for k, one in enumerate(self.parameters)} | self._extra
+        """Parameters and extras, which are there before the optimizer has a state."""
+        return {
+            f"weight{k}": parameter for k, parameter in enumerate(self.parameters)
+        } | self._extra
 
     def state(self) -> dict[str, Any]:
-        """Weights, extras, and what the optimizer knows of each weight."""
-        found = {name: one.detach() for name, one in self._tensors().items()}
-        for k, one in enumerate(self.parameters):
-            for name, value in self.optimizer.state.get(one, {}).items():
+        """Parameters, extras, and the state of the optimizer for each parameter."""
+        tensors = {name: tensor.detach() for name, tensor in self._tensors().items()}
+        for k, parameter in enumerate(self.parameters):
+            for name, value in self.optimizer.state.get(parameter, {}).items():
                 if self.torch.is_tensor(value):
-                    found[f"optimizer{k} {name}"] = value
-        return found
+                    tensors[f"optimizer{k} {name}"] = value
+        return tensors
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from them."""
+        """Take the values of a state, of the optimizer too."""
         with self.torch.no_grad():
             set_to(self._tensors(), state)
-        for k, one in enumerate(self.parameters):
-            self.optimizer.state.pop(one, None)
+        for k, parameter in enumerate(self.parameters):
+            self.optimizer.state.pop(parameter, None)
             for name, value in _below(f"optimizer{k} ", state).items():
                 # The number of steps stays on the CPU, where torch counts it.
-                where = one.device if value.ndim else "cpu"
-                self.optimizer.state[one][name] = value.to(where, copy=True)
+                device = parameter.device if value.ndim else "cpu"
+                self.optimizer.state[parameter][name] = value.to(device, copy=True)

@@ -1,4 +1,4 @@
-"""What runs showed: which steps are kept, half-times and turns of the loss at every step."""
+"""Recorder: the recorded steps of runs, and half-times and turns of the loss at every step."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.lab.networks.samples import Coordinates
+from swingby.lab.networks.batches import Coordinates
 from swingby.lab.networks.setting import MOST_STEPS, Floats, Integers, Setting
 from swingby.simulate.outcome import turning_points
 from swingby.theory import numbers
 
-#: Runs of up to so many steps are kept whole by default.
+#: Runs of up to so many steps are recorded at every step by default.
 MOST_WHOLE = 10_000
 #: Ratio of steps, and of losses, kept one after the other when they are spaced geometrically.
 _RATIO, _LOSS_RATIO = 1.02, 1.25
-#: Turns of the loss by less than this part of its first value are not kept.
+#: Turns of the loss by less than this part of its first value are not recorded.
 LEAST_TURN = 1e-3
 
 
@@ -45,8 +45,8 @@ def recorded_steps(record: object, total: int) -> Integers:
 def loss_steps(setting: Setting) -> Integers:
     """Ends of epochs, all of the first four and then 25 % apart, and the end of the run."""
     epochs = setting.total_steps // setting.steps_per_epoch
-    found = _geometric(epochs, _LOSS_RATIO) * setting.steps_per_epoch
-    return np.unique(np.append(found, setting.total_steps))
+    ends = _geometric(epochs, _LOSS_RATIO) * setting.steps_per_epoch
+    return np.unique(np.append(ends, setting.total_steps))
 
 
 def _geometric(total: int, ratio: float) -> Integers:
@@ -54,44 +54,45 @@ def _geometric(total: int, ratio: float) -> Integers:
     if total <= dense:
         return np.arange(total + 1)
     count = math.ceil(math.log(total / dense) / math.log(ratio)) + 1
-    rest = np.geomspace(dense, total, count).round()
-    return np.unique(np.append(np.arange(dense), rest)).astype(np.int64)
+    spaced = np.geomspace(dense, total, count).round()
+    return np.unique(np.append(np.arange(dense), spaced)).astype(np.int64)
 
 
-class Seen(NamedTuple):
-    """What n steps showed."""
+class Observation(NamedTuple):
+    """Outputs, losses and Jacobians of n steps."""
 
     output: Floats
     loss: Floats
     jacobian: Floats
 
 
-def read_points(away: Any, slope: Any, place: Coordinates) -> Seen:
-    """What networks showed, by output less target at each test point, (r, n, p, d).
+def read_points(away: Any, slope: Any, coords: Coordinates) -> Observation:
+    """Observation of networks from output less target at each test point, (r, n, p, d).
 
     `slope`, (r, n, s, d), is its derivative at the last of them, along each concept.
     """
-    s = place.points.shape[2]
-    frames = away.new_tensor(place.frames[:, None, :, :s])
-    shown, along = (
-        (one[..., :s] if place.rotated else one @ frames).cpu().numpy() for one in (away, slope)
+    s = coords.points.shape[2]
+    frames = away.new_tensor(coords.frames[:, None, :, :s])
+    outputs, along = (
+        (tensor[..., :s] if coords.rotated else tensor @ frames).cpu().numpy()
+        for tensor in (away, slope)
     )
-    return Seen(
-        shown + place.points[:, None].astype(shown.dtype),
+    return Observation(
+        outputs + coords.points[:, None].astype(outputs.dtype),
         0.5 * away.square().sum(3).cpu().numpy(),
         along.swapaxes(2, 3) + np.eye(s, dtype=along.dtype),
     )
 
 
 class Recorder:
-    """What some runs showed so far, in the precision in which they are trained."""
+    """Records of runs up to the present step, in the precision in which they are trained."""
 
     def __init__(self, steps: Integers, losses: int, points: Floats, precision: str) -> None:
         runs, count, s = points.shape
         n = len(steps)
         self._steps, self._points = steps, points
         #: Fields of a TrainingRun.
-        self.kept: dict[str, Any] = {
+        self.fields: dict[str, Any] = {
             "output": np.empty((runs, n, count, s), dtype=precision),
             "point_loss": np.empty((runs, n, count), dtype=precision),
             "jacobian": np.empty((runs, n, s, s), dtype=precision),
@@ -103,39 +104,39 @@ class Recorder:
         #: Of each run: step, loss and kind of its turning points; the last is the extreme since.
         self._turns: list[list[tuple[int, float, int]]] = [[] for _ in range(runs)]
 
-    def take(self, start: int, seen: Seen) -> None:
-        """Take note of some steps."""
-        n = seen.loss.shape[1]
+    def take(self, start: int, observation: Observation) -> None:
+        """Record the steps from `start` on."""
+        n = observation.loss.shape[1]
         first, last = np.searchsorted(self._steps, [start, start + n])
         chosen = self._steps[first:last] - start
-        for name, values in zip(("output", "point_loss", "jacobian"), seen, strict=True):
-            self.kept[name][:, first:last] = values[:, chosen]
-        share = seen.output[:, :, -1] / self._points[:, None, -1]
-        slope = np.diagonal(seen.jacobian, axis1=2, axis2=3)
+        for name, values in zip(("output", "point_loss", "jacobian"), observation, strict=True):
+            self.fields[name][:, first:last] = values[:, chosen]
+        share = observation.output[:, :, -1] / self._points[:, None, -1]
+        slope = np.diagonal(observation.jacobian, axis1=2, axis2=3)
         for name, values in (("half_times", share), ("jacobian_half_times", slope)):
-            found, reached = self.kept[name], values >= 0.5
-            new = np.isnan(found) & reached.any(axis=1)
-            found[new] = start + reached.argmax(axis=1)[new]
-        fresh = np.isnan(self.kept["first_loss"])
-        self.kept["first_loss"][fresh] = seen.loss[fresh, 0, -1]
-        for run, loss in enumerate(seen.loss[:, :, -1]):
-            # What is not finite stays so.
+            times, reached = self.fields[name], values >= 0.5
+            new = np.isnan(times) & reached.any(axis=1)
+            times[new] = start + reached.argmax(axis=1)[new]
+        fresh = np.isnan(self.fields["first_loss"])
+        self.fields["first_loss"][fresh] = observation.loss[fresh, 0, -1]
+        for run, loss in enumerate(observation.loss[:, :, -1]):
+            # A loss that is not finite stays so.
             finite = np.flatnonzero(np.isfinite(loss))
             self._follow(run, start + finite, loss[finite])
 
     def _follow(self, run: int, steps: Integers, loss: Floats) -> None:
-        """Go on with the turning points of a run: the last two points stand for all before."""
+        """Extend the turning points of a run: its last two points stand for all before."""
         before = self._turns[run][-2:]
         steps = np.append([step for step, _, _ in before], steps).astype(np.int64)
         loss = np.append([value for _, value, _ in before], loss)
         if not loss.size:
             return
-        least = LEAST_TURN * self.kept["first_loss"][run]
+        threshold = LEAST_TURN * self.fields["first_loss"][run]
         kinds = {"max": 1, "min": -1}
-        found = [(*one[:2], kinds[one.kind]) for one in turning_points(loss, least, steps)]
+        turns = [(*turn[:2], kinds[turn.kind]) for turn in turning_points(loss, threshold, steps)]
         # Before it has moved by so much, its lowest and its highest point are what counts.
         ends = sorted({int(loss.argmin()), int(loss.argmax())})
-        self._turns[run][-2:] = found or [(int(steps[k]), float(loss[k]), 0) for k in ends]
+        self._turns[run][-2:] = turns or [(int(steps[k]), float(loss[k]), 0) for k in ends]
 
     def _rows(self) -> Floats:
         rows = [(run, *turn) for run, turns in enumerate(self._turns) for turn in turns]
@@ -147,12 +148,12 @@ class Recorder:
         return np.asarray(rows[rows[:, 3] != 0])
 
     def state(self) -> dict[str, Any]:
-        """Everything that is not known beforehand, as arrays."""
-        return {**self.kept, "turns": self._rows()}
+        """The records so far, as arrays."""
+        return {**self.fields, "turns": self._rows()}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from there."""
-        for name, own in self.kept.items():
-            own[:] = np.asarray(state[name])
+        """Take the records of a state."""
+        for name, array in self.fields.items():
+            array[:] = np.asarray(state[name])
         for run, step, loss, kind in np.asarray(state["turns"]).tolist():
             self._turns[int(run)].append((int(step), loss, int(kind)))

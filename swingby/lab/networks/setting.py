@@ -1,110 +1,32 @@
-"""What is trained on what, and how: one frozen description of a training run, and its clock."""
+"""Setting: a frozen description of a training run, with its Data, Network and Optimizer."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from swingby.errors import MISSING, InvalidInput
+from swingby.lab.field_checks import at_least_zero, booleans, instance, one_of, positive, set_field
+from swingby.lab.networks.samples import Samples
 from swingby.theory import numbers
 from swingby.theory.task import SIMTask, orthogonal
 
 Floats = numbers.Floats
 Integers = numbers.Integers
 Booleans = numbers.Booleans
-Kind = TypeVar("Kind")
 
-ACTIVATIONS = ("linear", "relu", "gelu")
-INITIALIZATIONS = ("torch", "gaussian", "uniform")
-KINDS = ("sgd", "gd", "adamw")
-LOSSES = ("paper", "torch")
-SHUFFLES = ("once", "epoch")
-PRECISIONS = ("float32", "float64")
+_ACTIVATIONS = ("linear", "relu", "gelu")
+_INITIALIZATIONS = ("torch", "gaussian", "uniform")
+_KINDS = ("sgd", "gd", "adamw")
+_LOSSES = ("paper", "torch")
+_SHUFFLES = ("once", "epoch")
+_PRECISIONS = ("float32", "float64")
 #: A typing error should not fill the memory, or run for days.
-MOST_LAYERS, WIDEST, MOST_POINTS, MOST_STEPS = 64, 8192, 10_000_000, 100_000_000
-
-
-def put(to: object, name: str, value: object) -> None:
-    """Set a field of a frozen dataclass while it is made."""
-    object.__setattr__(to, name, value)
-
-
-def one_of(value: object, name: str, known: tuple[str, ...]) -> None:
-    """Refuse what is not one of some words."""
-    if not isinstance(value, str) or value not in known:
-        raise InvalidInput(name, value, f"must be {', '.join(known[:-1])} or {known[-1]}")
-
-
-def instance(value: object, name: str, kind: type) -> None:
-    """Refuse what is not of a class."""
-    if not isinstance(value, kind):
-        word = kind.__name__ if kind.__name__.endswith("s") else f"a {kind.__name__}"
-        raise InvalidInput(name, value, f"must be {word}")
-
-
-def several(values: object, name: str, kind: type[Kind]) -> tuple[Kind, ...]:
-    """One member of a class, or some of them, as a tuple."""
-    if isinstance(values, kind):
-        return (values,)
-    if isinstance(values, (str, bytes, dict)) or not isinstance(values, Iterable):
-        raise InvalidInput(name, values, f"must be a {kind.__name__} or a sequence of them")
-    found = tuple(values)
-    if not found:
-        raise InvalidInput(name, "nothing", f"must be at least one {kind.__name__}")
-    for one in found:
-        instance(one, name, kind)
-    return found
-
-
-def some_of(given: object, name: str, known: Collection[str]) -> list[str]:
-    """Some of the known words, each once: all for None, or one, or those of a sequence."""
-    asked: list[Any] = list(known) if given is None else [given]
-    if isinstance(given, Iterable) and not isinstance(given, str):
-        asked = list(given)
-    for one in asked:
-        if not isinstance(one, str) or one not in known:
-            raise InvalidInput(name, one, f"must be among {', '.join(known)}")
-    return list(dict.fromkeys(asked))
-
-
-def booleans(of: object, *names: str) -> None:
-    """Refuse fields that are neither True nor False."""
-    for name in names:
-        if not isinstance(getattr(of, name), bool):
-            raise InvalidInput(name, getattr(of, name), "must be True or False")
-
-
-def positive(value: object, name: str, source: str = "") -> float:
-    """A positive number as a float."""
-    return numbers.within_float(numbers.positive(value, name, source), name, source)
-
-
-def at_least_zero(value: object, name: str) -> float:
-    """A number that is not negative, as a float."""
-    given = numbers.exact(value, name)
-    if given < 0:
-        raise InvalidInput(name, value, "must not be negative")
-    return numbers.within_float(given, name)
-
-
-@dataclass(frozen=True)
-class Samples:
-    """Points that a user gives: two are equal where their digest is."""
-
-    count: int
-    dim: int
-    digest: str
-    #: Of shapes (N, d), (N, d) and (N,); None where there are none, or only the record was kept.
-    X: Floats | None = field(default=None, compare=False, repr=False)
-    Y: Floats | None = field(default=None, compare=False, repr=False)
-    labels: Integers | None = field(default=None, compare=False, repr=False)
-    #: Mean of |y|^2, or of |x|^2 without targets.
-    square: float = field(default=math.nan, compare=False, repr=False)
+_MOST_LAYERS, _WIDEST, MOST_POINTS, MOST_STEPS = 64, 8192, 10_000_000, 100_000_000
 
 
 @dataclass(frozen=True)
@@ -127,6 +49,11 @@ class Data:
         Standard deviation along the directions without a concept; 0 in the paper.
     samples : Samples, optional
         Points of one's own in place of all that; see :func:`swingby.lab.networks.read_samples`.
+
+    Raises
+    ------
+    InvalidInput
+        For values that make no sense alone or together.
     """
 
     n_per_class: int | None = 5000
@@ -139,14 +66,14 @@ class Data:
     def __post_init__(self) -> None:
         if self.n_per_class is not None:
             count = numbers.whole(self.n_per_class, "n_per_class", 1, "Sec. 2.1", most=MOST_POINTS)
-            put(self, "n_per_class", count)
+            set_field(self, "n_per_class", count)
         booleans(self, "center_cluster", "rotation")
         if self.truncation is not None:
-            put(self, "truncation", positive(self.truncation, "truncation", "App. F.3"))
+            set_field(self, "truncation", positive(self.truncation, "truncation", "App. F.3"))
             if self.infinite:
                 needed = "needs training points: n_per_class"
                 raise InvalidInput("truncation", self.truncation, needed, "App. F.3")
-        put(self, "free_sigma", at_least_zero(self.free_sigma, "free_sigma"))
+        set_field(self, "free_sigma", at_least_zero(self.free_sigma, "free_sigma"))
         if self.samples is not None:
             if not isinstance(self.samples, Samples):
                 raise InvalidInput("samples", self.samples, "must come from read_samples")
@@ -155,7 +82,7 @@ class Data:
 
     @property
     def infinite(self) -> bool:
-        """Whether only moments are trained on."""
+        """True if networks are trained on moments alone."""
         return self.n_per_class is None
 
 
@@ -179,7 +106,12 @@ class Network:
         Of every weight: uniform on plus or minus 1/sqrt(columns), as ``torch.nn.Linear`` does
         and with biases alike; normal with standard deviation 1; uniform on [0, 1].
     scale : number
-        All of that times this. With "gaussian" it is the standard deviation.
+        Factor of all initial parameters. With "gaussian" it is the standard deviation.
+
+    Raises
+    ------
+    InvalidInput
+        For values that make no sense alone or together.
     """
 
     depth: int = 1
@@ -191,27 +123,27 @@ class Network:
     scale: float = 1.0
 
     def __post_init__(self) -> None:
-        put(self, "depth", numbers.whole(self.depth, "depth", 1, most=MOST_LAYERS))
+        set_field(self, "depth", numbers.whole(self.depth, "depth", 1, most=_MOST_LAYERS))
         if self.width is not None:
-            put(self, "width", numbers.whole(self.width, "width", 1, most=WIDEST))
-        one_of(self.activation, "activation", ACTIVATIONS)
-        one_of(self.initialization, "initialization", INITIALIZATIONS)
+            set_field(self, "width", numbers.whole(self.width, "width", 1, most=_WIDEST))
+        one_of(self.activation, "activation", _ACTIVATIONS)
+        one_of(self.initialization, "initialization", _INITIALIZATIONS)
         booleans(self, "bias", "symmetric")
-        put(self, "scale", at_least_zero(self.scale, "scale"))
+        set_field(self, "scale", at_least_zero(self.scale, "scale"))
         if self.symmetric and (self.depth != 2 or self.bias or self.activation != "linear"):
-            shown = f"depth {self.depth}, bias {self.bias}, {self.activation}"
+            summary = f"depth {self.depth}, bias {self.bias}, {self.activation}"
             required = "is f(x) = U U^T x: depth 2, bias=False, linear"
-            raise InvalidInput("symmetric", shown, required, "Sec. 4.2")
+            raise InvalidInput("symmetric", summary, required, "Sec. 4.2")
 
     @property
     def linear(self) -> bool:
-        """Whether f is an affine function of its input."""
+        """True if f is an affine function of its input."""
         return self.activation == "linear" or self.depth == 1
 
 
 @dataclass(frozen=True)
 class Optimizer:
-    r"""How the parameters move.
+    r"""The optimizer that moves the parameters, and the loss that it takes.
 
     Parameters
     ----------
@@ -230,6 +162,11 @@ class Optimizer:
         One order for all epochs, as in the authors' public code, or a new one for each.
     weight_decay : number
         Of "adamw".
+
+    Raises
+    ------
+    InvalidInput
+        For values that make no sense alone or together.
     """
 
     kind: str = "sgd"
@@ -240,20 +177,20 @@ class Optimizer:
     weight_decay: float = 0.0
 
     def __post_init__(self) -> None:
-        one_of(self.kind, "kind", KINDS)
-        put(self, "lr", positive(self.lr, "lr"))
+        one_of(self.kind, "kind", _KINDS)
+        set_field(self, "lr", positive(self.lr, "lr"))
         size = numbers.whole(self.batch_size, "batch_size", 1, most=MOST_POINTS)
-        put(self, "batch_size", size)
-        one_of(self.loss, "loss", LOSSES)
-        one_of(self.shuffle, "shuffle", SHUFFLES)
-        put(self, "weight_decay", at_least_zero(self.weight_decay, "weight_decay"))
+        set_field(self, "batch_size", size)
+        one_of(self.loss, "loss", _LOSSES)
+        one_of(self.shuffle, "shuffle", _SHUFFLES)
+        set_field(self, "weight_decay", at_least_zero(self.weight_decay, "weight_decay"))
         if self.weight_decay and self.kind != "adamw":
             raise InvalidInput("weight_decay", self.weight_decay, f"must be 0 for {self.kind}")
 
 
 @dataclass(frozen=True)
 class Setting:
-    """One training run.
+    """A training run: task, data, network and optimizer, its length and its seed.
 
     Parameters
     ----------
@@ -294,8 +231,8 @@ class Setting:
         for name, kind in _PARTS.items():
             instance(getattr(self, name), name, kind)
         data, network = self.data, self.network
-        one_of(self.precision, "precision", PRECISIONS)
-        put(self, "seed", numbers.whole(self.seed, "seed", 0, most=2**63))
+        one_of(self.precision, "precision", _PRECISIONS)
+        set_field(self, "seed", numbers.whole(self.seed, "seed", 0, most=2**63))
         if self.epochs is not None and self.steps is not None:
             raise InvalidInput("steps", self.steps, "and epochs exclude each other")
         unknown = self.epochs is None and self.steps is None
@@ -303,8 +240,8 @@ class Setting:
             reason = "infinite data" if data.infinite else "gd"
             raise InvalidInput("steps", MISSING, f"must be given for {reason}")
         name = "epochs" if self.steps is None else "steps"
-        given = 40 if unknown else getattr(self, name)
-        put(self, name, numbers.whole(given, name, 0, most=MOST_STEPS))
+        length = 40 if unknown else getattr(self, name)
+        set_field(self, name, numbers.whole(length, name, 0, most=MOST_STEPS))
         if self.total_steps > MOST_STEPS:
             raise InvalidInput("epochs", self.epochs, f"must make at most {MOST_STEPS} steps")
         if data.infinite and not network.linear:
@@ -314,8 +251,8 @@ class Setting:
             raise InvalidInput("kind", "sgd", "must be gd or adamw for infinite data")
         if data.samples is not None:
             if data.samples.dim != self.task.dim:
-                shown = f"d = {self.task.dim} and points in {data.samples.dim} dimensions"
-                raise InvalidInput("data", shown, "must have as many columns as the task has")
+                dimensions = f"d = {self.task.dim} and points in {data.samples.dim} dimensions"
+                raise InvalidInput("data", dimensions, "must have as many columns as the task has")
         elif not data.infinite and self.task.signal_override is not None:
             required = "must be None: points cannot be drawn from a signal that mu and sigma do not"
             raise InvalidInput("n_per_class", data.n_per_class, f"{required} give")
@@ -358,8 +295,8 @@ class Setting:
     @property
     def batch(self) -> int:
         """Points per step; 0 for infinite data."""
-        whole = self.optimizer.kind == "gd"
-        return self.points if whole else min(self.optimizer.batch_size, self.points)
+        full = self.optimizer.kind == "gd"
+        return self.points if full else min(self.optimizer.batch_size, self.points)
 
     @property
     def steps_per_epoch(self) -> int:
@@ -373,24 +310,24 @@ class Setting:
 
     @property
     def width(self) -> int:
-        """Of the hidden layers."""
+        """Width of the hidden layers."""
         return self.network.width or self.task.dim
 
     def to_dict(self) -> dict[str, Any]:
-        """The setting as plain values that JSON can hold; of given points their digest."""
-        task, override, turn = self.task, self.task.signal_override, self.task.rotation
+        """The setting as plain values that JSON can hold; samples as their digest."""
+        task, override, rotation = self.task, self.task.signal_override, self.task.rotation
         data, samples = asdict(replace(self.data, samples=None)), self.data.samples
         del data["samples"]
         if samples is not None:
             data["samples"] = {name: getattr(samples, name) for name in _RECORDED}
         return {
             "task": {
-                "mu": [str(one) for one in task.mu],
-                "sigma": [str(one) for one in task.sigma],
+                "mu": [str(value) for value in task.mu],
+                "sigma": [str(value) for value in task.sigma],
                 "dim": task.dim,
-                "signal": None if override is None else [str(one) for one in override],
+                "signal": None if override is None else [str(value) for value in override],
                 "note": task.note,
-                "rotation": None if turn is None else turn.tolist(),
+                "rotation": None if rotation is None else rotation.tolist(),
             },
             "data": data,
             "network": asdict(self.network),
@@ -400,15 +337,15 @@ class Setting:
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Setting:
-        """The setting that :meth:`to_dict` wrote; given points have to be given again."""
+        """The setting that :meth:`to_dict` wrote; the points of samples must be passed again."""
         try:
-            given, data = dict(plain["task"]), dict(plain["data"])
-            turn = given["rotation"]
-            if turn is not None:
-                turn = orthogonal(turn, numbers.whole(given["dim"], "dim"))
-            task = SIMTask(given["mu"], given["sigma"], given["dim"], rotation=turn)
-            if given["signal"] is not None:
-                task = task.with_signal(given["signal"], str(given["note"]))
+            facts, data = dict(plain["task"]), dict(plain["data"])
+            rotation = facts["rotation"]
+            if rotation is not None:
+                rotation = orthogonal(rotation, numbers.whole(facts["dim"], "dim"))
+            task = SIMTask(facts["mu"], facts["sigma"], facts["dim"], rotation=rotation)
+            if facts["signal"] is not None:
+                task = task.with_signal(facts["signal"], str(facts["note"]))
             if data.get("samples") is not None:
                 count, dim, digest, square = (data["samples"][name] for name in _RECORDED)
                 size = numbers.whole(count, "count", 1, most=MOST_POINTS)
@@ -431,7 +368,7 @@ _RECORDED = ("count", "dim", "digest", "square")
 
 
 def shapes(setting: Setting) -> list[tuple[int, ...]]:
-    """Shapes of the parameters: every weight, followed by its bias where there is one.
+    """Shapes of the parameters: every weight, followed by its bias if it has a bias.
 
     >>> shapes(Setting(SIMTask([1, 2]), network=Network(depth=2, width=5)))
     [(5, 2), (5,), (2, 5), (2,)]
@@ -440,74 +377,7 @@ def shapes(setting: Setting) -> list[tuple[int, ...]]:
     if network.symmetric:
         return [(d, setting.width)]
     sizes = [d, *[setting.width] * (network.depth - 1), d]
-    found: list[tuple[int, ...]] = []
+    parameters: list[tuple[int, ...]] = []
     for columns, rows in itertools.pairwise(sizes):
-        found += [(rows, columns), (rows,)] if network.bias else [(rows, columns)]
-    return found
-
-
-def loss_factor(setting: Setting) -> float:
-    r"""The loss that is trained, in units of (2.1): ``mse_loss`` is 2/d times as large.
-
-    Examples
-    --------
-    >>> loss_factor(Setting(SIMTask([1, 2], dim=64)))
-    0.03125
-    """
-    instance(setting, "setting", Setting)
-    return 1.0 if setting.optimizer.loss == "paper" else 2.0 / setting.task.dim
-
-
-def clock(setting: Setting) -> float:
-    r"""Time of the theory that passes in one step of gradient descent.
-
-    With the factor c of :func:`loss_factor`, gradient descent is an Euler step of
-
-    * one layer: :math:`\dot W = (I - W) A`, the time of Theorem 4.1, at c lr;
-    * :math:`U U^\top`: (D.2), in which :math:`\dot U = B U`, at eta = 2 c lr, since the loss
-      depends on U twice;
-    * :math:`W_2 W_1` with :math:`W_1^\top = W_2 = U`: again :math:`\dot U = B U`, at eta = c lr,
-      if :math:`U U^\top` is diagonal. Otherwise :math:`W_1^\top` and :math:`W_2` part by terms of
-      order :math:`(U U^\top)^2`, and the clock is that of their growth while they are small.
-
-    Deeper networks have no such clock: while small they grow by powers of themselves.
-
-    Returns
-    -------
-    float
-        eta of one step.
-
-    Raises
-    ------
-    InvalidInput
-        For a network of depth 3 or more, an activation, or an optimizer other than plain
-        gradient descent.
-
-    References
-    ----------
-    (2.1), (4.1), Theorem 4.1, (D.2).
-
-    Examples
-    --------
-    >>> U = Network(depth=2, bias=False, symmetric=True)
-    >>> task, steps = SIMTask([1, 2], dim=64), Optimizer(lr=0.5, loss="paper")
-    >>> [clock(Setting(task, network=one, optimizer=steps)) for one in (Network(), U, Network(2))]
-    [0.5, 1.0, 0.5]
-    >>> clock(Setting(task, optimizer=Optimizer(lr=0.5, loss="torch")))
-    0.015625
-    """
-    instance(setting, "setting", Setting)
-    network = setting.network
-    if network.depth > 2 or not network.linear:
-        shown = f"depth {network.depth}, {network.activation}"
-        required = "must be linear with one or two layers to run on the clock of the theory"
-        raise InvalidInput("network", shown, required, "(D.2)")
-    if setting.optimizer.kind == "adamw":
-        raise InvalidInput("kind", "adamw", "must be sgd or gd to run on the clock of the theory")
-    return rate_of(setting)
-
-
-def rate_of(setting: Setting) -> float:
-    """:func:`clock`, whatever the network: that of two layers for deeper ones."""
-    rate = setting.optimizer.lr * loss_factor(setting)
-    return 2.0 * rate if setting.network.symmetric else rate
+        parameters += [(rows, columns), (rows,)] if network.bias else [(rows, columns)]
+    return parameters

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from swingby.lab.field_checks import some_of
 from swingby.lab.networks.law_errors import (
     SWING,
     Forecast,
@@ -25,13 +26,13 @@ from swingby.lab.networks.law_errors import (
     law_errors,
     output_errors,
 )
-from swingby.lab.networks.setting import Data, Floats, Network, Optimizer, Setting, some_of
+from swingby.lab.networks.setting import Data, Floats, Network, Optimizer, Setting
 from swingby.lab.networks.survival import expect, largest_minor, make_cell, standard_cells, survival
 from swingby.lab.networks.training import train
 from swingby.report import Grid
 from swingby.theory import numbers
+from swingby.theory.share import Share, share_of
 from swingby.theory.task import SIMTask
-from swingby.theory.verdict import Share, share_of
 from swingby.verify.predict_swing import predict_swing_batch
 
 #: omega of the runs of :func:`laws`, and what their gradient is.

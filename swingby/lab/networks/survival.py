@@ -16,23 +16,17 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.lab.networks.law_errors import SWING, gram
-from swingby.lab.networks.model import initial_weights, rotated
-from swingby.lab.networks.samples import directions
-from swingby.lab.networks.setting import (
-    Data,
-    Floats,
-    Integers,
-    Network,
-    Optimizer,
-    Setting,
-    rate_of,
-)
+from swingby.lab.networks.setting import Data, Floats, Integers, Network, Optimizer, Setting
 from swingby.lab.networks.training import train
+from swingby.lab.networks.training_clock import rate_of
+from swingby.lab.networks.training_points import directions
 from swingby.lab.networks.training_run import TrainingRun
+from swingby.lab.networks.weights import initial_weights, rotated
 from swingby.report import Framed, Grid
 from swingby.report.files import storable
+from swingby.theory.share import Share, agrees, reaches, share_of
 from swingby.theory.task import SIMTask
-from swingby.theory.verdict import Share, Verdict, agrees, reaches, share_of
+from swingby.theory.verdict import Verdict
 from swingby.verify.predict_batch import predict_batch
 from swingby.verify.predict_swing import predict_swing_batch
 

@@ -1,4 +1,4 @@
-"""TrainingRun: what some networks did while they were trained; its table, pictures and file."""
+"""TrainingRun: the record of networks while they were trained; its table, pictures and file."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.lab.networks.model import as_given
 from swingby.lab.networks.recorder import LEAST_TURN
 from swingby.lab.networks.setting import Booleans, Floats, Integers, Setting
+from swingby.lab.networks.weights import as_given
 from swingby.report import Framed, Grid
 from swingby.report.files import BROKEN, storable, write_arrays
 from swingby.report.number_text import counted
@@ -50,7 +50,7 @@ _ARRAYS = {
 
 @dataclass(frozen=True, repr=False)
 class TrainingRun(Framed, numbers.ReadOnly):
-    """Some networks while they were trained, in the coordinates of the concepts.
+    """The record of networks in training, in the coordinates of the concepts.
 
     What is kept of every step (output, Jacobian, losses) is in the precision of the settings.
 
@@ -126,7 +126,7 @@ class TrainingRun(Framed, numbers.ReadOnly):
 
     @property
     def outcomes(self) -> tuple[str, ...]:
-        """What became of each network: ``"learned"``, ``"not learned"`` or ``"diverged"``.
+        """The outcome of each network: ``"learned"``, ``"not learned"`` or ``"diverged"``.
 
         A network diverged if the last loss on its training set is not finite, or above both its
         first and that of the answer 0. It learned if its output at the test point reached half
@@ -137,69 +137,69 @@ class TrainingRun(Framed, numbers.ReadOnly):
         return tuple(np.where(lost, "diverged", late).tolist())
 
     def extrema(self, run: int, least: float = 0.01) -> list[Extremum]:
-        """Turns of the test loss of one network, the start and the last extreme included.
+        """Turns of the test loss of a network, with the start and the last extreme.
 
         `least`: smallest rise or fall that counts, as a part of the loss before the first step; at
         least a thousandth. Returns a list of (step, loss, "max" or "min").
         """
-        place = numbers.whole(run, "run", 0, most=len(self) - 1)
-        part = numbers.within_float(numbers.positive(least, "least"), "least")
-        if part < LEAST_TURN:
+        index = numbers.whole(run, "run", 0, most=len(self) - 1)
+        share = numbers.within_float(numbers.positive(least, "least"), "least")
+        if share < LEAST_TURN:
             raise InvalidInput("least", least, f"must be at least {LEAST_TURN}: what was followed")
-        steps, loss = self.turns[self.turns[:, 0] == place][:, 1:3].T
-        swing = part * float(self.first_loss[place])
+        steps, loss = self.turns[self.turns[:, 0] == index][:, 1:3].T
+        swing = share * float(self.first_loss[index])
         return list(turning_points(loss, swing, steps.astype(int))) if len(loss) else []
 
     def descents(self, least: float = 0.01) -> Integers:
         """How often the test loss of each network fell, shape (r,); `least` as for extrema()."""
         kinds = [[kind for _, _, kind in self.extrema(run, least)] for run in range(len(self))]
-        return np.array([one[:-1].count("max") for one in kinds], dtype=np.int64)
+        return np.array([turns[:-1].count("max") for turns in kinds], dtype=np.int64)
 
     def order(self) -> Integers:
-        """Concepts of each network as they are learned, shape (r, s), from 0; -1 where never."""
+        """Concepts of each network as they are learned, shape (r, s), from 0; -1 for never."""
         return order_of(self.half_times)
 
     def records(self) -> list[dict[str, Any]]:
-        """One row per network and concept: half-times in steps and epochs, descents, losses."""
+        """A row per network and concept: half-times in steps and epochs, descents, losses."""
         descents, outcomes = self.descents().tolist(), self.outcomes
         return [
             {
-                "network": place,
+                "network": index,
                 "seed": setting.seed,
-                "outcome": outcomes[place],
+                "outcome": outcomes[index],
                 "concept": concept + 1,
                 "mu": float(setting.task.mu[concept]),
                 "sigma": float(setting.task.sigma[concept]),
                 "half_time": half,
                 "half_time_epochs": half / setting.steps_per_epoch,
-                "descents": descents[place],
-                "test_loss": float(self.test_loss[place, -1]),
-                "train_loss": float(self.train_loss[place, -1]),
+                "descents": descents[index],
+                "test_loss": float(self.test_loss[index, -1]),
+                "train_loss": float(self.train_loss[index, -1]),
             }
-            for place, setting in enumerate(self.settings)
-            for concept, half in enumerate(self.half_times[place].tolist())
+            for index, setting in enumerate(self.settings)
+            for concept, half in enumerate(self.half_times[index].tolist())
         ]
 
     def to_dict(self) -> dict[str, Any]:
         """The rows of :meth:`to_frame` and the settings, as JSON can hold them."""
         rows = [storable(row) for row in self.records()]
-        return {"settings": [one.to_dict() for one in self.settings], "concepts": rows}
+        return {"settings": [setting.to_dict() for setting in self.settings], "concepts": rows}
 
     def parameters(self, run: int) -> list[Floats]:
-        """Parameters of one network at the end, in the coordinates in which its data is given.
+        """Parameters of a network at the end, in the coordinates of its data.
 
         Returns a list of arrays, a weight or bias each, first layer first, as `start` of
         :func:`swingby.lab.networks.train` takes them.
         """
-        place = numbers.whole(run, "run", 0, most=len(self) - 1)
+        index = numbers.whole(run, "run", 0, most=len(self) - 1)
         if not self.weights:
             raise InvalidInput("run", run, "has no weights kept: its networks differ in shape")
-        return as_given(self.settings[place], [one[place] for one in self.weights])
+        return as_given(self.settings[index], [weight[index] for weight in self.weights])
 
     def to_grid(self) -> Grid:
         """The table that is printed: half-times, descents and losses."""
         order, descents, outcomes = self.order(), self.descents(), self.outcomes
-        per_epoch = np.array([one.steps_per_epoch for one in self.settings])[:, None]
+        per_epoch = np.array([setting.steps_per_epoch for setting in self.settings])[:, None]
         times = self.half_times / per_epoch
         rows = [
             [
@@ -207,7 +207,7 @@ class TrainingRun(Framed, numbers.ReadOnly):
                 str(setting.seed),
                 outcomes[k],
                 order_text(order[k]),
-                " ".join("never" if np.isnan(one) else f"{one:.3f}" for one in times[k]),
+                " ".join("never" if np.isnan(time) else f"{time:.3f}" for time in times[k]),
                 str(descents[k]),
                 f"{self.test_loss[k, -1]:.3g}",
                 f"{self.train_loss[k, -1]:.3g}",
@@ -251,33 +251,33 @@ class TrainingRun(Framed, numbers.ReadOnly):
         """Write an npz file; nothing in it is pickled."""
         header = {
             "format": FORMAT,
-            "settings": [one.to_dict() for one in self.settings],
+            "settings": [setting.to_dict() for setting in self.settings],
             "index": self.index,
             "weights": len(self.weights),
         }
         arrays = {name: getattr(self, name) for name in _ARRAYS}
-        arrays |= {f"weights{place}": one for place, one in enumerate(self.weights)}
+        arrays |= {f"weights{index}": weight for index, weight in enumerate(self.weights)}
         write_arrays(path, header, arrays)
 
     @classmethod
     def load(cls, path: str | Path) -> TrainingRun:
         """Read what :meth:`save` wrote; InvalidInput for anything else."""
-        what = "a file of TrainingRun.save, or of swingby train --out FILE.npz"
-        header, held = input_files.read_sealed(path, "path", what)
+        expected = "a file of TrainingRun.save, or of swingby train --out FILE.npz"
+        header, arrays = input_files.read_sealed(path, "path", expected)
         try:
             if header["format"] != FORMAT:
                 raise ValueError(f"format {header['format']}")
             run = cls(
-                settings=tuple(Setting.from_dict(one) for one in header["settings"]),
-                index=tuple(tuple(one) for one in header["index"]),
-                weights=tuple(held.pop(f"weights{k}") for k in range(header["weights"])),
-                **held,
+                settings=tuple(Setting.from_dict(fields) for fields in header["settings"]),
+                index=tuple(tuple(bits) for bits in header["index"]),
+                weights=tuple(arrays.pop(f"weights{k}") for k in range(header["weights"])),
+                **arrays,
             )
             _require_shapes(run)
             return run
         except BROKEN as error:
-            shown = f"must be {what} ({type(error).__name__}: {error})"
-            raise InvalidInput("path", path, shown) from None
+            requirement = f"must be {expected} ({type(error).__name__}: {error})"
+            raise InvalidInput("path", path, requirement) from None
 
 
 def _require_shapes(run: TrainingRun) -> None:
@@ -285,72 +285,76 @@ def _require_shapes(run: TrainingRun) -> None:
     sizes = dict(zip("rnps", run.output.shape, strict=True)) | {"4": 4}
     sizes |= {"e": len(run.train_loss_steps), "k": len(run.turns)}
     for name, letters in _ARRAYS.items():
-        array, shape = getattr(run, name), tuple(sizes[one] for one in letters)
+        array, shape = getattr(run, name), tuple(sizes[letter] for letter in letters)
         if array.shape != shape or array.dtype.kind not in "fi":
             raise ValueError(f"{name} of shape {array.shape}, not {shape}")
-    r, p, s = (sizes[one] for one in "rps")
-    if np.shape(run.index) != (p, s) or [one.task.s for one in run.settings] != [s] * r:
+    r, p, s = (sizes[letter] for letter in "rps")
+    if np.shape(run.index) != (p, s) or [setting.task.s for setting in run.settings] != [s] * r:
         raise ValueError("settings or test points of other networks")
-    if any(len(one) != r for one in run.weights):
+    if any(len(weight) != r for weight in run.weights):
         raise ValueError("weights of other networks")
 
 
 def diverged(settings: Sequence[Setting], train_loss: Floats) -> Booleans:
-    """Which networks end with a training loss that is no number, or above all that is sensible."""
+    """True for networks whose loss ends not finite, or above its start and that of the answer 0."""
     last = train_loss[:, -1]
-    zero = np.array([0.5 * one.second_moment for one in settings])
+    zero = np.array([0.5 * setting.second_moment for setting in settings])
     return np.asarray(~np.isfinite(last) | (last > np.maximum(train_loss[:, 0], zero)))
 
 
-def join(parts: Sequence[TrainingRun], places: Sequence[Sequence[int]]) -> TrainingRun:
-    """One run of all groups, networks in the order in which their settings were given.
+def join(runs: Sequence[TrainingRun], members: Sequence[Sequence[int]]) -> TrainingRun:
+    """The runs of all groups as a run, in the order of `members`, the indices of each group.
 
     Its weights are empty where the groups have other shapes.
     """
-    if len(parts) == 1 and list(places[0]) == sorted(places[0]):
-        return parts[0]
-    order = np.argsort(np.concatenate([np.asarray(one) for one in places]), kind="stable")
+    if len(runs) == 1 and list(members[0]) == sorted(members[0]):
+        return runs[0]
+    order = np.argsort(np.concatenate([np.asarray(group) for group in members]), kind="stable")
     turns = []
-    for part, mine in zip(parts, places, strict=True):
-        moved = part.turns.copy()
+    for run, mine in zip(runs, members, strict=True):
+        moved = run.turns.copy()
         moved[:, 0] = np.asarray(mine)[moved[:, 0].astype(np.int64)]
         turns.append(moved)
     weights: tuple[Any, ...] = ()
-    if len({tuple(one.shape[1:] for one in part.weights) for part in parts}) == 1:
-        groups = zip(*(part.weights for part in parts), strict=True)
+    if len({tuple(weight.shape[1:] for weight in run.weights) for run in runs}) == 1:
+        groups = zip(*(run.weights for run in runs), strict=True)
         weights = tuple(np.concatenate(same)[order] for same in groups)
-    settings = [one for part in parts for one in part.settings]
+    settings = [setting for run in runs for setting in run.settings]
     stacked: dict[str, Any] = {
-        name: np.concatenate([getattr(one, name) for one in parts])[order]
+        name: np.concatenate([getattr(run, name) for run in runs])[order]
         for name, shape in _ARRAYS.items()
         if shape[0] == "r"
     }
     chosen = tuple(settings[k] for k in order)
     return replace(
-        parts[0], settings=chosen, turns=np.concatenate(turns), weights=weights, **stacked
+        runs[0], settings=chosen, turns=np.concatenate(turns), weights=weights, **stacked
     )
 
 
 def order_of(half_times: Floats) -> Integers:
-    """Concepts as they are learned, (r, s), from 0; -1 where never."""
-    found = np.argsort(half_times, axis=1, kind="stable")
-    times = np.take_along_axis(half_times, found, axis=1)
-    return np.where(np.isnan(times), -1, found)
+    """Concepts as they are learned, (r, s), from 0; -1 for never."""
+    order = np.argsort(half_times, axis=1, kind="stable")
+    times = np.take_along_axis(half_times, order, axis=1)
+    return np.where(np.isnan(times), -1, order)
 
 
 def order_text(order: Iterable[int]) -> str:
-    """The concepts of an order by their numbers from 1; "-" for one that is never learned."""
-    return " ".join("-" if one < 0 else str(one + 1) for one in order)
+    """The concepts of an order by their numbers from 1; "-" if it is never learned."""
+    return " ".join("-" if concept < 0 else str(concept + 1) for concept in order)
 
 
 def _networks(run: TrainingRun) -> str:
     return counted(len(run), "network")
 
 
-def _shared(run: TrainingRun, words: Callable[[Setting], str]) -> str:
-    """What is said of all networks, or that they differ."""
-    found = sorted({words(one) for one in run.settings})
-    return found[0] if len(found) == 1 else f"{len(found)} kinds, first {words(run.settings[0])}"
+def _shared(run: TrainingRun, phrase: Callable[[Setting], str]) -> str:
+    """The phrase that describes all networks, or that they differ."""
+    phrases = sorted({phrase(setting) for setting in run.settings})
+    return (
+        phrases[0]
+        if len(phrases) == 1
+        else f"{len(phrases)} kinds, first {phrase(run.settings[0])}"
+    )
 
 
 def _shape(setting: Setting) -> str:
@@ -361,25 +365,27 @@ def _shape(setting: Setting) -> str:
 
 
 def _steps(setting: Setting) -> str:
-    chosen = setting.optimizer
-    return f"{chosen.kind}, lr {chosen.lr:g}, {chosen.loss} loss"
+    optimizer = setting.optimizer
+    return f"{optimizer.kind}, lr {optimizer.lr:g}, {optimizer.loss} loss"
 
 
 def _summary(times: Floats) -> str:
     """Mean half-times over the networks that have them, from those in epochs."""
-    shown = []
+    entries = []
     for concept, column in enumerate(times.T, 1):
-        known = column[~np.isnan(column)]
-        spread = f" \N{PLUS-MINUS SIGN} {known.std(ddof=1):.3f}" if known.size > 1 else ""
-        share = f"{spread} ({known.size} of {len(times)})"
-        shown.append(f"{concept}: {known.mean():.3f}{share}" if known.size else f"{concept}: never")
-    return f"Half-times by concept, mean and spread: {'; '.join(shown)}."
+        learned = column[~np.isnan(column)]
+        spread = f" \N{PLUS-MINUS SIGN} {learned.std(ddof=1):.3f}" if learned.size > 1 else ""
+        share = f"{spread} ({learned.size} of {len(times)})"
+        entries.append(
+            f"{concept}: {learned.mean():.3f}{share}" if learned.size else f"{concept}: never"
+        )
+    return f"Half-times by concept, mean and spread: {'; '.join(entries)}."
 
 
 def _draw_trajectories(run: TrainingRun, ax: Axes) -> None:
     # At about equal intervals of time, whatever was kept.
-    wanted = np.searchsorted(run.steps, np.linspace(0, run.steps[-1], _MARKS))
-    marks = np.unique(wanted.clip(max=len(run.steps) - 1))
+    nearest = np.searchsorted(run.steps, np.linspace(0, run.steps[-1], _MARKS))
+    marks = np.unique(nearest.clip(max=len(run.steps) - 1))
     for k in range(len(run)):
         path = run.output[k, :, -1, :2]
         color, strength, name = _line(run, k)
@@ -389,7 +395,7 @@ def _draw_trajectories(run: TrainingRun, ax: Axes) -> None:
         if not _bundled(run):
             ax.plot(*path[marks].T, ls="none", marker="o", ms=2.4, color=color)
     points = np.unique(run.points[:, -1, :2], axis=0)
-    corners = [one * np.eye(2) for one in points]
+    corners = [point * np.eye(2) for point in points]
     corners += [np.zeros((1, 2))] if run.settings[0].data.center_cluster else []
     ring: dict[str, Any] = {"marker": "o", "ms": 7, "mfc": "none", "mec": "0.35"}
     clusters = np.concatenate(corners).T
@@ -433,7 +439,7 @@ def _draw_legend(ax: Axes) -> None:
 
 
 def _figure(run: TrainingRun) -> Figure:
-    """Trajectories on the left where there is a plane to draw them in, losses on the right."""
+    """Trajectories on the left, with two concepts or more, and losses on the right."""
     from swingby.report.pictures import new_figure
 
     plane = run.points.shape[2] > 1
@@ -446,7 +452,7 @@ def _figure(run: TrainingRun) -> Figure:
 
 
 def _bundled(run: TrainingRun) -> bool:
-    """Whether there are so many networks that they are drawn alike."""
+    """True for so many networks that they are drawn alike."""
     from swingby.report.pictures import COLORS
 
     return len(run) > len(COLORS)
@@ -458,6 +464,6 @@ def _line(run: TrainingRun, k: int) -> tuple[str, float, str | None]:
 
     if _bundled(run):
         return COLORS[0], max(0.12, 3.0 / len(run)), f"{len(run)} networks" if k == 0 else None
-    seeds = {one.seed for one in run.settings}
+    seeds = {setting.seed for setting in run.settings}
     alone = len(seeds) == len(run)
     return COLORS[k], 1.0, f"seed {run.settings[k].seed}" if alone else f"network {k}"

@@ -28,7 +28,8 @@ from swingby.report.files import write_json
 from swingby.report.seals import unsealed
 from swingby.theory import numbers
 from swingby.theory.input_files import json_of
-from swingby.theory.verdict import Share, counted, inside, judged, share_of
+from swingby.theory.share import Share, judged, share_of
+from swingby.theory.verdict import counted, inside
 
 Tell = Callable[[float, str], None]
 FORMAT = "swingby relu 2"

@@ -1,1 +1,1 @@
-"""Many trajectories: a grid of points, measured by many workers, kept in one file."""
+"""Sweeps: a grid of points, measured by many workers, its rows in a folder."""

@@ -1,6 +1,6 @@
-"""SweepGrid: the points of a phase diagram, enumerated one by one and never all held.
+"""SweepGrid: the points of a phase diagram, enumerated and never all held.
 
-Numbers are kept as the one text that stands for them. A float is read as the decimal that it prints
+Numbers are kept as the text that stands for them. A float is read as the decimal that it prints
 as, so that a TOML file, a dict and the command line describe the same points; text stays exact at
 any size: ``"1e-400"``, ``"1/3"``.
 """
@@ -28,21 +28,21 @@ from swingby.theory.input_files import plain_toml, text_of
 from swingby.theory.task import LARGEST_DIMENSION, SIMTask
 
 #: What stands for "as many columns as concepts" on the axis `width`.
-AS_DIM = "d"
+_AS_DIM = "d"
 #: Digits of a number drawn from a range: short to read, and the same on every machine.
-DRAWN_DIGITS = 6
-#: Whole numbers that a column of a store can hold.
-LARGEST_SEED = 2**63 - 1
+_DRAWN_DIGITS = 6
+#: The largest number of a draw.
+_LARGEST_SEED = 2**63 - 1
 
 _AXES = ("signal", "mu", "sigma", "omega", "eta", "width")
 #: Names of keys where they differ from the field: `points` is a method.
 _KEY = {"points_drawn": "points"}
 
-Vector = tuple[str, ...]
+_Vector = tuple[str, ...]
 
 
 def written_number(value: Fraction, argument: str = "a number") -> str:
-    """The one text that stands for an exact number of at least 0 in keys and files."""
+    """The text that stands for an exact number of at least 0 in keys and files."""
     text = numbers.python_text(value).strip('"')
     if text.startswith("Fraction"):
         raise InvalidInput(argument, "a number of hundreds of digits", "must be shorter")
@@ -63,8 +63,8 @@ def number_text(value: Any, argument: str, *, positive: bool = True) -> str:
     """
     exact = read_number(value, argument)
     if exact < 0 or (positive and not exact):
-        wanted = "must be positive" if positive else "must not be negative"
-        raise InvalidInput(argument, value, wanted)
+        requirement = "must be positive" if positive else "must not be negative"
+        raise InvalidInput(argument, value, requirement)
     return written_number(exact, argument)
 
 
@@ -89,7 +89,7 @@ class Range:
     dim: int | None = None
 
     def draw(self, rng: np.random.Generator, *, whole: bool = False) -> Any:
-        """A number of six digits, or a whole one, ends included; a tuple where there is a `dim`."""
+        """A number of six digits, or a whole number, ends included; a tuple if there is a `dim`."""
         if self.dim is not None:
             return tuple(
                 Range(self.low, self.high, self.spacing).draw(rng) for _ in range(self.dim)
@@ -103,9 +103,9 @@ class Range:
         if self.spacing == "log":
             start = numbers.log_of(low)
             log = (start + share * (numbers.log_of(high) - start)) / float(np.log(10))
-            text = numbers.scientific_log10(log, DRAWN_DIGITS)
+            text = numbers.scientific_log10(log, _DRAWN_DIGITS)
         else:
-            text = numbers.scientific(low + Fraction(share) * (high - low), DRAWN_DIGITS)
+            text = numbers.scientific(low + Fraction(share) * (high - low), _DRAWN_DIGITS)
         # Rounding must not lead out of the range.
         return written_number(min(max(Fraction(text), low), high))
 
@@ -126,8 +126,8 @@ def _read_range(
     needed = ["dim", "high", "low"] if vector else ["high", "low"]
     for name in table:
         if name not in (*needed, "spacing"):
-            known = ", ".join([*needed, "spacing"])
-            raise InvalidInput(f"{argument}.{name}", table[name], f"is no key of a range: {known}")
+            names = ", ".join([*needed, "spacing"])
+            raise InvalidInput(f"{argument}.{name}", table[name], f"is no key of a range: {names}")
     for name in needed:
         if name not in table:
             raise InvalidInput(f"{argument}.{name}", MISSING, "must be given for a range")
@@ -146,7 +146,7 @@ def _read_range(
 
 
 def _listed(value: Any, argument: str) -> list[Any]:
-    """The values of an axis as a list; one value alone is a list of one."""
+    """The values of an axis as a list, also a value that stands alone."""
     if hasattr(value, "to_numpy"):  # a DataFrame iterates over the names of its columns
         value = value.to_numpy()
     if hasattr(value, "tolist"):
@@ -154,40 +154,40 @@ def _listed(value: Any, argument: str) -> list[Any]:
     if isinstance(value, (dict, set, bytes)):
         raise InvalidInput(argument, value, "must be a list of values")
     many = isinstance(value, Iterable) and not isinstance(value, str)
-    found = list(value) if many else [value]
-    if not found:
+    values = list(value) if many else [value]
+    if not values:
         raise InvalidInput(argument, "an empty list", "must not be empty")
-    return found
+    return values
 
 
 def _each(value: Any, argument: str, read: Callable[[Any, str], Any]) -> tuple[Any, ...]:
     """The values of a list, read under the name of their place; every point is met once."""
     listed = enumerate(_listed(value, argument), 1)
-    found = tuple(read(one, f"{argument}[{place}]") for place, one in listed)
-    for one, count in Counter(found).items():
+    entries = tuple(read(entry, f"{argument}[{number}]") for number, entry in listed)
+    for entry, count in Counter(entries).items():
         if count > 1:
-            shown = f"({', '.join(one)})" if isinstance(one, tuple) else one
-            raise InvalidInput(argument, f"{shown} twice", "must not repeat a value")
-    return found
+            text = f"({', '.join(entry)})" if isinstance(entry, tuple) else entry
+            raise InvalidInput(argument, f"{text} twice", "must not repeat a value")
+    return entries
 
 
 def _vector_axis(
     value: Any, argument: str, *, positive: bool, shared: bool = False
-) -> tuple[Vector, ...] | Range:
-    """Vectors: a list of them, one, or a range; `shared`: a number stands for all entries."""
+) -> tuple[_Vector, ...] | Range:
+    """Vectors: a list, a single vector, or a range; `shared`: a number stands for all entries."""
     read = functools.partial(number_text, positive=positive)
     if isinstance(value, (dict, Range)):
         return _read_range(value, argument, read, vector=True)
-    found = _listed(value, argument)
-    if not shared and not any(_is_vector(one) for one in found):
-        found = [found]
+    listed = _listed(value, argument)
+    if not shared and not any(_is_vector(entries) for entries in listed):
+        listed = [listed]
 
-    def vector(one: Any, name: str) -> Vector:
-        if not (_is_vector(one) or shared):
-            raise InvalidInput(name, one, "must be a list of numbers")
-        return tuple(read(entry, f"{name}[{k}]") for k, entry in enumerate(_listed(one, name), 1))
+    def vector(row: Any, name: str) -> _Vector:
+        if not (_is_vector(row) or shared):
+            raise InvalidInput(name, row, "must be a list of numbers")
+        return tuple(read(entry, f"{name}[{k}]") for k, entry in enumerate(_listed(row, name), 1))
 
-    return _each(found, argument, vector)
+    return _each(listed, argument, vector)
 
 
 def _is_vector(value: Any) -> bool:
@@ -195,15 +195,15 @@ def _is_vector(value: Any) -> bool:
 
 
 def _axis(value: Any, argument: str, read: Callable[[Any, str], Any]) -> tuple[Any, ...] | Range:
-    """Numbers, or other values that are read one by one: a list, one of them, or a range."""
+    """Numbers, or other values that `read` reads: a list, a single value, or a range."""
     if isinstance(value, (dict, Range)):
-        return _read_range(value, argument, lambda one, name: number_text(read(one, name), name))
+        return _read_range(value, argument, lambda end, name: number_text(read(end, name), name))
     return _each(value, argument, read)
 
 
 def _width(value: Any, argument: str) -> int | str:
     """A width d' of U(0)."""
-    return value if value == AS_DIM else numbers.whole(value, argument, 1, most=LARGEST_WIDTH)
+    return value if value == _AS_DIM else numbers.whole(value, argument, 1, most=LARGEST_WIDTH)
 
 
 def _seed_numbers(value: Any) -> tuple[int, ...] | range:
@@ -216,8 +216,10 @@ def _seed_numbers(value: Any) -> tuple[int, ...] | range:
         return value
     if not _is_vector(value) or getattr(value, "ndim", 1) == 0:
         return range(numbers.whole(value, "seeds", 1, most=2**53))
-    found = _each(value, "seeds", lambda one, name: numbers.whole(one, name, 0, most=LARGEST_SEED))
-    return range(len(found)) if found == tuple(range(len(found))) else found
+    seeds = _each(
+        value, "seeds", lambda seed, name: numbers.whole(seed, name, 0, most=_LARGEST_SEED)
+    )
+    return range(len(seeds)) if seeds == tuple(range(len(seeds))) else seeds
 
 
 def _dynamics(value: Any, argument: str) -> str:
@@ -235,19 +237,19 @@ def _record_rule(value: Any) -> str | int | None:
 
 
 def _axis_values(axis: Any) -> tuple[Any, ...]:
-    """The values of an axis; of one that is not given None alone, of a range nothing."""
+    """The values of an axis: None alone if it was left out, and nothing for a range."""
     if axis is None:
         return (None,)
     return () if isinstance(axis, Range) else axis
 
 
-def _vectors(axis: tuple[Vector, ...] | Range | None) -> tuple[Vector, ...]:
-    """The vectors of an axis; of a range the largest one, which stands for all."""
+def _vectors(axis: tuple[_Vector, ...] | Range | None) -> tuple[_Vector, ...]:
+    """The vectors of an axis; the largest vector of a range stands for all."""
     return ((axis.high,) * (axis.dim or 1),) if isinstance(axis, Range) else axis or ()
 
 
-def _spread(sigma: Vector, mu: Vector) -> Vector:
-    """Sigma with one entry per entry of mu, where one stands for all."""
+def _spread(sigma: _Vector, mu: _Vector) -> _Vector:
+    """Sigma with an entry per entry of mu, also if a single entry stands for all."""
     return sigma * len(mu) if len(sigma) == 1 else sigma
 
 
@@ -302,9 +304,9 @@ class SweepGrid:
     (6, '0.01')
     """
 
-    signal: tuple[Vector, ...] | Range | None
-    mu: tuple[Vector, ...] | Range | None
-    sigma: tuple[Vector, ...] | Range | None
+    signal: tuple[_Vector, ...] | Range | None
+    mu: tuple[_Vector, ...] | Range | None
+    sigma: tuple[_Vector, ...] | Range | None
     omega: tuple[str, ...] | Range
     eta: tuple[str, ...] | Range
     width: tuple[int | str, ...] | Range
@@ -324,7 +326,7 @@ class SweepGrid:
         signal: Any = None,
         mu: Any = None,
         sigma: Any = None,
-        width: Any = AS_DIM,
+        width: Any = _AS_DIM,
         seeds: Any = 1,
         dynamics: Any = "euler",
         steps: Any = None,
@@ -336,8 +338,8 @@ class SweepGrid:
         if not isinstance(design, str) or design not in ("grid", "random"):
             raise InvalidInput("design", design, "must be grid or random")
         if (signal is None) == (mu is None):
-            given = "neither" if signal is None else "both"
-            raise InvalidInput("signal and mu", given, "must be given one at a time")
+            count = "neither" if signal is None else "both"
+            raise InvalidInput("signal and mu", count, "must be given one at a time")
         if signal is not None and sigma is not None:
             raise InvalidInput("sigma", sigma, "must not be given together with signal")
         if mu is None:
@@ -352,7 +354,7 @@ class SweepGrid:
             sigma=sigma,
             omega=_axis(omega, "omega", number_text),
             eta=_axis(eta, "eta", number_text),
-            width=_axis(AS_DIM if width is None else width, "width", _width),
+            width=_axis(_AS_DIM if width is None else width, "width", _width),
             seeds=_seed_numbers(seeds),
             dynamics=_each(dynamics, "dynamics", _dynamics),
             steps=optional_whole(steps, "steps", 1, 2**53),
@@ -361,13 +363,13 @@ class SweepGrid:
             points_drawn=optional_whole(points, "points", 1),
             rng=optional_whole(0 if design == "random" and rng is None else rng, "rng", 0),
         )
-        for one in (self.eta.low, self.eta.high) if isinstance(self.eta, Range) else self.eta:
-            numbers.within_float(Fraction(one), "eta", "(D.2)")
+        for rate in (self.eta.low, self.eta.high) if isinstance(self.eta, Range) else self.eta:
+            numbers.within_float(Fraction(rate), "eta", "(D.2)")
         self._check_design()
         self._check_tasks()
 
     def _check_design(self) -> None:
-        """Whether ranges, the number of draws and their seed go with the design."""
+        """Refuse ranges, a number of draws or a seed that do not go with the design."""
         if self.design == "random":
             if self.points_drawn is None:
                 raise InvalidInput("points", MISSING, "must be given for design = random")
@@ -380,16 +382,16 @@ class SweepGrid:
                 raise InvalidInput(name, value, "is for design = random")
 
     def _check_tasks(self) -> None:
-        """Every task of the lists, and the largest of a range, is one; no width is named twice."""
-        for place, one in enumerate(_vectors(self.signal), 1):
-            _check_task(f"signal[{place}]", SIMTask.from_signal, one)
-        for place, one in enumerate(_vectors(self.mu), 1):
-            for number, other in enumerate(_vectors(self.sigma), 1):
-                _check_task(f"mu[{place}] with sigma[{number}]", SIMTask, one, _spread(other, one))
+        """Refuse lists and ranges that are no task, and widths that are named twice."""
+        for k, vector in enumerate(_vectors(self.signal), 1):
+            _check_task(f"signal[{k}]", SIMTask.from_signal, vector)
+        for k, vector in enumerate(_vectors(self.mu), 1):
+            for n, spread in enumerate(_vectors(self.sigma), 1):
+                _check_task(f"mu[{k}] with sigma[{n}]", SIMTask, vector, _spread(spread, vector))
         twice = set(self.dims) & set(_axis_values(self.width))
-        if AS_DIM in _axis_values(self.width) and twice:
-            shown = f'{min(twice)} and "{AS_DIM}"'
-            raise InvalidInput("width", shown, "must not name the same width twice")
+        if _AS_DIM in _axis_values(self.width) and twice:
+            widths = f'{min(twice)} and "{_AS_DIM}"'
+            raise InvalidInput("width", widths, "must not name the same width twice")
 
     @property
     def dims(self) -> tuple[int, ...]:
@@ -414,7 +416,7 @@ class SweepGrid:
             else itertools.product(*map(_axis_values, axes))
         )
         for signal, mu, sigma, omega, eta, width in drawn:
-            columns = len(signal or mu) if width == AS_DIM else width
+            columns = len(signal or mu) if width == _AS_DIM else width
             spread = None if mu is None else _spread(sigma, mu)
             for dynamics in self.dynamics:
                 for seed in self.seeds:  # no product, which would hold all of them
@@ -424,9 +426,9 @@ class SweepGrid:
                     )  # fmt: skip
 
     def _draws(self) -> Iterator[tuple[Any, ...]]:
-        for place in range(self.points_drawn or 0):
+        for draw in range(self.points_drawn or 0):
             # One generator per point: a point does not depend on the ones before it.
-            rng = np.random.default_rng([self.rng or 0, place])
+            rng = np.random.default_rng([self.rng or 0, draw])
             yield tuple(
                 axis.draw(rng, whole=name == "width")
                 if isinstance(axis := getattr(self, name), Range)
@@ -436,12 +438,12 @@ class SweepGrid:
 
     def to_dict(self) -> dict[str, Any]:
         """The grid as plain values that :meth:`from_dict` reads; defaults are left out."""
-        found: dict[str, Any] = {}
+        content: dict[str, Any] = {}
         for field in fields(self):
             value = getattr(self, field.name)
             if value is not None and (field.name, value) != ("design", "grid"):
-                found[_KEY.get(field.name, field.name)] = _plain(value)
-        return found
+                content[_KEY.get(field.name, field.name)] = _plain(value)
+        return content
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> SweepGrid:
@@ -456,10 +458,10 @@ class SweepGrid:
         """
         if not isinstance(content, dict):
             raise InvalidInput("grid", content, "must be a dict, a SweepGrid or a TOML file")
-        known = [_KEY.get(field.name, field.name) for field in fields(cls)]
+        keys = [_KEY.get(field.name, field.name) for field in fields(cls)]
         for name, value in content.items():
-            if name not in known:
-                raise InvalidInput(str(name), value, f"is no key of a grid: {', '.join(known)}")
+            if name not in keys:
+                raise InvalidInput(str(name), value, f"is no key of a grid: {', '.join(keys)}")
         for name in ("omega", "eta"):
             if name not in content:
                 raise InvalidInput(name, MISSING, "must be given")
@@ -476,13 +478,13 @@ class SweepGrid:
         return cls.from_dict(content)
 
 
-def _check_task(name: str, make: Any, *arguments: Vector) -> None:
+def _check_task(name: str, make: Any, *arguments: _Vector) -> None:
     try:
         make(*arguments)
     except InvalidInput as error:
-        shown = "; ".join(f"({', '.join(one)})" for one in arguments)
+        vectors = "; ".join(f"({', '.join(vector)})" for vector in arguments)
         requirement = f"is no task ({error.argument} {error.requirement})"
-        raise InvalidInput(name, shown, requirement, error.source) from None
+        raise InvalidInput(name, vectors, requirement, error.source) from None
 
 
 def _plain(value: Any) -> Any:
@@ -492,7 +494,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, range):
         return len(value)
     if isinstance(value, tuple):
-        return [list(one) if isinstance(one, tuple) else one for one in value]
+        return [list(entry) if isinstance(entry, tuple) else entry for entry in value]
     return value
 
 

@@ -6,21 +6,19 @@ Labels differ in lightness and in hatch (or in the shape of a sign), so that a g
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.lab.sweeps.frame import quantity
-from swingby.lab.sweeps.phases import Axis, Diagram, pooled_text
-from swingby.lab.sweeps.point import Label
+from swingby.lab.sweeps.axis import Axis, tick_text, ticks
+from swingby.lab.sweeps.label import Label
+from swingby.lab.sweeps.phases import Diagram, pooled_text
+from swingby.lab.sweeps.quantity import quantity
 from swingby.report.pictures import Size, inches, save_figure, shown_figure, styled
-from swingby.theory import numbers
 from swingby.theory.numbers import Booleans, Floats
 
 if TYPE_CHECKING:
@@ -28,22 +26,22 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: Inches of a panel, and of an entry of the legend.
-WIDTH, HEIGHT, ENTRY = 2.75, 2.45, 1.3
+_WIDTH, _HEIGHT, _ENTRY = 2.75, 2.45, 1.3
 #: Least inches of a panel in a figure whose size is given.
-LEAST = (1.6, 1.9)
+_LEAST = (1.6, 1.9)
 #: More pixels are drawn as an image also in a vector format; more have no room for a number.
-MOST_VECTORS, MOST_NUMBERS = 2_500, 144
+_MOST_VECTORS, _MOST_NUMBERS = 2_500, 144
 #: Ends of the colours of a margin.
-MARGINS = (0.01, 1e4)
+_MARGINS = (0.01, 1e4)
 #: How much of its colour a pixel keeps whose points all differ; up to which share it counts as
 #: pale.
-PALEST, PALE = 0.42, 0.7
+PALEST, _PALE = 0.42, 0.7
 #: Of numbers over one quantity.
-BLUE = "#00699E"
+_BLUE = "#00699E"
 
 
 class PhaseDiagram(Diagram):
-    """What was predicted and observed per pixel. Made by ``SweepResult.phase_diagram``.
+    """Predictions and observations per pixel. Made by ``SweepResult.phase_diagram``.
 
     `x` and `y` are the axes; `y` is None for a diagram over one quantity. Where `scattered`, every
     draw of a random design is a pixel of its own, and the axes have one value per draw; otherwise
@@ -105,33 +103,33 @@ class PhaseDiagram(Diagram):
 # Styles
 
 #: A name of matplotlib, or red, green and blue from 0 to 1.
-Color = Any
+_Color = Any
 
 
 @dataclass(frozen=True)
 class Style:
     """How a label looks: colour of the pixel, lines over it and their ink, sign of a draw."""
 
-    color: Color
+    color: _Color
     hatch: str
-    ink: Color
+    ink: _Color
     marker: str
 
     @property
-    def dark(self) -> Color:
+    def dark(self) -> _Color:
         """Colour of the lines on a pale pixel: that of the label, if it is darker than them."""
         return min(self.color, self.ink, key=lightness)
 
 
-def mixed(color: Color, keep: Any = 1.0) -> Any:
+def mixed(color: _Color, keep: Any = 1.0) -> Any:
     """A colour mixed with white; `keep` is its share, of any shape."""
     from matplotlib.colors import to_rgb
 
-    kept = np.asarray(keep)[..., None]
-    return kept * np.array(to_rgb(color)) + (1 - kept)
+    share = np.asarray(keep)[..., None]
+    return share * np.array(to_rgb(color)) + (1 - share)
 
 
-def lightness(color: Color) -> float:
+def lightness(color: _Color) -> float:
     """How light a colour prints in grey, from 0 to 1 (Rec. 601)."""
     return float(np.dot([0.299, 0.587, 0.114], mixed(color)))
 
@@ -147,11 +145,11 @@ STYLES = {
 }
 FAILED = Style("#9B9B9B", "", "#4D4D4D", "P")
 #: Pixels that have points, of which none says anything.
-NOTHING = Style("#E4E4E4", "", "#E4E4E4", ".")
+_NOTHING = Style("#E4E4E4", "", "#E4E4E4", ".")
 #: Pixels without points.
-NO_RUN = Style("#FFFFFF", "", "#808080", ".")
-#: For labels of one's own, in turn.
-OWN = (
+_NO_RUN = Style("#FFFFFF", "", "#808080", ".")
+#: For labels of the user, in turn.
+_OWN = (
     Style("#D8C58F", "++", "#605030", "*"),
     Style("#7FA6D6", "", "#1F4E8C", "p"),
     Style("#C76B8F", "oo", "#6B1F3E", "h"),
@@ -160,16 +158,16 @@ OWN = (
 
 
 def _styles(diagram: Diagram) -> dict[str, Style]:
-    """How the labels of a diagram look; of one's own labels, each has its own look in turn."""
+    """The styles of the labels of a diagram; labels of the user get a style in turn."""
     labels = diagram.cells.labels
-    own = [one for one in labels if one not in STYLES]
-    return {one: STYLES.get(one) or OWN[own.index(one) % len(OWN)] for one in labels}
+    added = [label for label in labels if label not in STYLES]
+    return {label: STYLES.get(label) or _OWN[added.index(label) % len(_OWN)] for label in labels}
 
 
 # Panels: labels, or a number per pixel with its title, its kind, and its colours
 
-LABELS = {"predicted": "predicted label", "observed": "observed label"}
-MEASURES = {
+_LABELS = {"predicted": "predicted label", "observed": "observed label"}
+_MEASURES = {
     "disagreement": ("disagreement, share of decided", "share", "OrRd"),
     "margin": ("predicted margin, median", "margin", "YlGnBu"),
     "least_margin": ("predicted margin, least", "margin", "YlGnBu"),
@@ -180,19 +178,19 @@ MEASURES = {
     "trapped": ("trapped, share", "share", "PuBu"),
     "diverged": ("diverged, share", "share", "RdPu"),
 }
-PANELS = (*LABELS, *MEASURES)
+PANELS = (*_LABELS, *_MEASURES)
 
 
 def _measure(name: str) -> tuple[str, str, str]:
     """Title, kind and colours of a number; of any other column it is the median."""
-    return MEASURES.get(name, (f"{name.replace('_', ' ')}, median", "number", "YlGnBu"))
+    return _MEASURES.get(name, (f"{name.replace('_', ' ')}, median", "number", "YlGnBu"))
 
 
 def _values(diagram: Diagram, name: str) -> Floats:
     if name in ("trapped", "diverged"):
         return diagram.cells.share("observed", name)
-    found: Floats = getattr(diagram.cells, name) if name in MEASURES else diagram.median(name)
-    return found
+    values: Floats = getattr(diagram.cells, name) if name in _MEASURES else diagram.median(name)
+    return values
 
 
 def default_panels(diagram: Diagram) -> tuple[str, ...]:
@@ -206,15 +204,15 @@ def default_panels(diagram: Diagram) -> tuple[str, ...]:
 def _checked(diagram: Diagram, panels: Sequence[str]) -> list[str]:
     if not isinstance(panels, Iterable):
         raise InvalidInput("panels", panels, "must be a list of names")
-    found = [panels] if isinstance(panels, str) else list(panels)
-    if not found:
+    names = [panels] if isinstance(panels, str) else list(panels)
+    if not names:
         raise InvalidInput("panels", "an empty list", "must not be empty")
     columns = diagram.frame.select_dtypes(["number", "bool"]).columns
-    for name in found:
+    for name in names:
         if name not in PANELS and name not in list(columns):
-            wanted = f"must be of {', '.join(PANELS)}, or a column of numbers"
-            raise InvalidInput("panels", name, wanted)
-    return found
+            requirement = f"must be of {', '.join(PANELS)}, or a column of numbers"
+            raise InvalidInput("panels", name, requirement)
+    return names
 
 
 def _figure(diagram: Diagram, panels: Sequence[str] | None, size: Size) -> Figure:
@@ -222,29 +220,30 @@ def _figure(diagram: Diagram, panels: Sequence[str] | None, size: Size) -> Figur
     chosen = default_panels(diagram) if panels is None else _checked(diagram, panels)
     across = {1: 1, 2: 2, 3: 3, 4: 2}.get(len(chosen), 4 if len(chosen) > 6 else 3)
     if size is not None:
-        room = [max(1, int(one / least)) for one, least in zip(inches(size), LEAST, strict=True)]
+        sides = zip(inches(size), _LEAST, strict=True)
+        room = [max(1, int(inch / smallest)) for inch, smallest in sides]
         if panels is not None and len(chosen) > math.prod(room):
-            wanted = f"must be at most {math.prod(room)} where size is {size!r}"
-            raise InvalidInput("panels", len(chosen), wanted)
+            requirement = f"must be at most {math.prod(room)} where size is {size!r}"
+            raise InvalidInput("panels", len(chosen), requirement)
         chosen = chosen[: math.prod(room)]
         across = min(room[0], len(chosen))
     down = -(-len(chosen) // across)
     with styled():
-        figure = shown_figure(*inches(size, (WIDTH * across + 0.4, HEIGHT * down + 0.75)))
+        figure = shown_figure(*inches(size, (_WIDTH * across + 0.4, _HEIGHT * down + 0.75)))
         grid = figure.subplots(
             down, across, squeeze=False, sharex=True, sharey=diagram.y is not None
         )
         axes = list(grid.ravel())
         for ax in axes[len(chosen) :]:
             ax.remove()
-        for place, (ax, name) in enumerate(zip(axes, chosen, strict=False)):
+        for number, (ax, name) in enumerate(zip(axes, chosen, strict=False)):
             _draw(diagram, name, ax)
             if size is not None:
                 ax.set_title(ax.get_title(loc="left").replace(", ", ",\n"), loc="left", fontsize=7)
-            last = place + across >= len(chosen)
-            ax.tick_params(labelbottom=last, labelleft=place % across == 0 or diagram.y is None)
+            last = number + across >= len(chosen)
+            ax.tick_params(labelbottom=last, labelleft=number % across == 0 or diagram.y is None)
             ax.set_xlabel(ax.get_xlabel() if last else "")
-            if place % across and (diagram.y is not None or name in LABELS):
+            if number % across and (diagram.y is not None or name in _LABELS):
                 ax.set_ylabel("")
         text = _caption(diagram)
         if text and size is None:
@@ -254,8 +253,8 @@ def _figure(diagram: Diagram, panels: Sequence[str] | None, size: Size) -> Figur
 
 
 def _draw(diagram: Diagram, name: str, ax: Axes) -> None:
-    labels = name in LABELS
-    ax.set_title(LABELS[name] if labels else _measure(name)[0], loc="left")
+    labels = name in _LABELS
+    ax.set_title(_LABELS[name] if labels else _measure(name)[0], loc="left")
     if diagram.y is None:
         (_stack_labels if labels else _draw_points)(diagram, name, ax)
     else:
@@ -268,7 +267,7 @@ def _draw(diagram: Diagram, name: str, ax: Axes) -> None:
 
 
 def _dress_axis(ax: Axes, axis: Axis, side: str) -> None:
-    """Ticks, label and ends of one axis of a panel."""
+    """Set the ticks, the label and the ends of an axis of a panel."""
     if len(axis.edges) > 1:
         low, high = axis.edges[0], axis.edges[-1]
     else:
@@ -281,88 +280,20 @@ def _dress_axis(ax: Axes, axis: Axis, side: str) -> None:
 
 
 def _caption(diagram: Diagram) -> str:
-    """What is fixed and what is pooled, in one line with the symbols of the paper."""
-    parts: list[str] = []
+    """The fixed and the pooled quantities in a line, with the symbols of the paper."""
+    words: list[str] = []
     for name, value in diagram.fixed.items():
-        one = quantity(name, diagram.frame)
-        symbol = name if one is None else one.symbol
+        fixed = quantity(name, diagram.frame)
+        symbol = name if fixed is None else fixed.symbol
         if name == "dynamics":
-            parts.insert(0, value)
+            words.insert(0, value)
         else:
-            parts.append(f"{symbol} = {tick_text(value)}")
+            words.append(f"{symbol} = {tick_text(value)}")
     if diagram.pooled:
-        symbols = {name: one.symbol for name in diagram.pooled if (one := quantity(name))}
+        symbols = {name: fixed.symbol for name in diagram.pooled if (fixed := quantity(name))}
         each = "draw" if diagram.scattered else "pixel"
-        parts.append(f"each {each}: {pooled_text(diagram.pooled, symbols)}")
-    return ",  ".join(parts)
-
-
-# Ticks: few, exact, and never on top of each other
-
-#: As many values as all get a tick, if there is room; others get about so many round ones.
-FEW, TICKS = 8, 5
-#: Decades above which only powers of ten are ticks, and above which 2 and 5 of them are as well.
-DECADES, NEAR = 2.5, 0.7
-#: Decades on either side of 1 that floats reach.
-FLOATS = 300
-#: Room of a character, and between ticks, as shares of an axis across; of a line, of one up.
-CHARACTER, GAP, LINE = 0.034, 0.03, 0.07
-#: Characters of a tick at most.
-LONGEST = 24
-
-
-def ticks(axis: Axis, low: float, high: float, *, across: bool) -> dict[float, str]:
-    """Where an axis has ticks between two places, and what they say.
-
-    The values themselves where they are few or names, otherwise round numbers; none that would
-    touch the one before.
-    """
-    span, binned = high - low, any(" to " in one for one in axis.values)
-    offered = sorted(zip(axis.places, map(tick_text, axis.values), strict=True))
-    if axis.scale != "ordered" and (not axis.edges or len(axis) > FEW or binned):
-        some = _round_ones(axis.scale, low, high)
-        inside = [(place, text) for place, text in some if low <= place <= high]
-        offered = inside if len(inside) > 1 else offered
-    marks, free = dict[float, str](), low
-    for place, text in offered:
-        half = span * (CHARACTER * len(text) if across else LINE) / 2
-        if place - half >= free or not marks:
-            marks[place] = re.sub(r"^1e(-?\d+)$", r"$\\mathdefault{10^{\1}}$", text)
-            free = place + half + (span * GAP if across else 0)
-    return marks
-
-
-def _round_ones(scale: str, low: float, high: float) -> list[tuple[float, str]]:
-    """Round numbers about two places and between them: where they stand, and their text."""
-    from matplotlib.ticker import MaxNLocator
-
-    if scale == "linear":
-        some = MaxNLocator(TICKS, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
-        return [(float(one), tick_text(f"{one:.10g}")) for one in some]
-    if high - low > DECADES or low < -FLOATS or high > FLOATS:
-        some = MaxNLocator(TICKS, integer=True).tick_values(low, high)
-        return [(float(power), f"1e{power}") for power in sorted({*map(round, some)})]
-    leading = (1, 2, 5) if high - low > NEAR else (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
-    powers = range(math.floor(low), math.ceil(high))
-    every = [one * 10.0**power for power in powers for one in leading]
-    return [(math.log10(one), tick_text(f"{one:.10g}")) for one in every]
-
-
-def tick_text(text: str) -> str:
-    """An exact number, to four digits where it has many, or a name, as a tick.
-
-    >>> tick_text("0.001"), tick_text("4/3"), tick_text("0.123456789"), tick_text("gd")
-    ('0.001', '4/3', '0.1235', 'gd')
-    """
-    try:
-        value = Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
-    if len(text) <= 6:
-        return text
-    if not value or Fraction(1, 1000) <= abs(value) < 10_000:
-        return f"{float(value):.4g}"
-    return numbers.scientific(value)
+        words.append(f"each {each}: {pooled_text(diagram.pooled, symbols)}")
+    return ",  ".join(words)
 
 
 # Over two quantities: pixels, or a sign for every draw
@@ -374,13 +305,13 @@ def _draw_labels(diagram: Diagram, which: str, ax: Axes) -> None:
     colors = np.ones((*diagram.shape, 3))
     # A share of one in two of two labels is as mixed as can be.
     keep = PALEST + (1 - PALEST) * np.clip(2 * share - 1, 0, 1)
-    kinds = [(label == place, style) for place, style in enumerate(_styles(diagram).values())]
+    kinds = [(label == number, style) for number, style in enumerate(_styles(diagram).values())]
     for here, style in kinds:
         colors[here] = mixed(style.color, keep[here])
     _paint(diagram, ax, colors, kinds)
     for here, style in kinds:
-        _hatch(diagram, ax, here & (share > PALE), style.hatch, style.ink)
-        _hatch(diagram, ax, here & (share <= PALE), style.hatch, style.dark)
+        _hatch(diagram, ax, here & (share > _PALE), style.hatch, style.ink)
+        _hatch(diagram, ax, here & (share <= _PALE), style.hatch, style.dark)
 
 
 def _draw_measure(diagram: Diagram, name: str, ax: Axes) -> None:
@@ -392,22 +323,25 @@ def _draw_measure(diagram: Diagram, name: str, ax: Axes) -> None:
     _, kind, map_of = _measure(name)
     values = _values(diagram, name)
     # Predicted and observed numbers of one kind share a colour bar.
-    plain = name.removeprefix("predicted_")
-    names = {name, *(other for other in MEASURES if other.removeprefix("predicted_") == plain)}
-    norm = _norm(kind, np.concatenate([_values(diagram, other).ravel() for other in names]))
+    quantity = name.removeprefix("predicted_")
+    names = {
+        name,
+        *(measure for measure in _MEASURES if measure.removeprefix("predicted_") == quantity),
+    }
+    norm = _norm(kind, np.concatenate([_values(diagram, measure).ravel() for measure in names]))
     shades = mpl.colormaps[map_of]
-    some = ~np.isnan(values)
-    nothing = ~some & (diagram.cells.done > 0)
+    defined = ~np.isnan(values)
+    nothing = ~defined & (diagram.cells.done > 0)
     colors = np.ones((*diagram.shape, 3))
-    colors[some] = shades(norm(np.clip(values[some], norm.vmin, norm.vmax)))[..., :3]
-    colors[nothing] = mixed(NOTHING.color)
-    _paint(diagram, ax, colors, [(some, STYLES["in_order"]), (nothing, NOTHING)])
-    shown: dict[str, Any] = {"pad": 0.02, "aspect": 22}
+    colors[defined] = shades(norm(np.clip(values[defined], norm.vmin, norm.vmax)))[..., :3]
+    colors[nothing] = mixed(_NOTHING.color)
+    _paint(diagram, ax, colors, [(defined, STYLES["in_order"]), (nothing, _NOTHING)])
+    options: dict[str, Any] = {"pad": 0.02, "aspect": 22}
     if kind == "margin":
-        shown["extend"] = "both"
+        options["extend"] = "both"
     elif kind == "count":
-        shown["ticks"] = MaxNLocator(6, integer=True)
-    bar = ax.figure.colorbar(ScalarMappable(norm, shades), ax=ax, **shown)
+        options["ticks"] = MaxNLocator(6, integer=True)
+    bar = ax.figure.colorbar(ScalarMappable(norm, shades), ax=ax, **options)
     bar.outline.set_linewidth(0.5)
     bar.ax.tick_params(length=2, labelsize=8)
     bar.ax.minorticks_off()
@@ -423,9 +357,9 @@ def _norm(kind: str, values: Floats) -> Any:
     finite = values[np.isfinite(values)]
     if kind == "margin":
         low, high = finite[finite > 0].min(initial=0.1), finite.max(initial=10)
-        return LogNorm(max(low, MARGINS[0]), min(high, MARGINS[1]))
-    least, most = {"share": (0, 1), "count": (1, 2)}.get(kind, (math.inf, -math.inf))
-    low, high = finite.min(initial=least), finite.max(initial=most)
+        return LogNorm(max(low, _MARGINS[0]), min(high, _MARGINS[1]))
+    floor, ceiling = {"share": (0, 1), "count": (1, 2)}.get(kind, (math.inf, -math.inf))
+    low, high = finite.min(initial=floor), finite.max(initial=ceiling)
     return Normalize(*((float(low), float(high)) if low < high else (0, 1)))
 
 
@@ -436,7 +370,7 @@ def _paint(
     cells, x, y = diagram.cells, diagram.x, diagram.y
     failed = (cells.done == 0) & (cells.failed > 0)
     colors[failed] = mixed(FAILED.color)
-    look: dict[str, Any] = {"rasterized": failed.size > MOST_VECTORS}
+    look: dict[str, Any] = {"rasterized": failed.size > _MOST_VECTORS}
     if y is None or not failed.size:
         return
     across, up = np.array(x.places), np.array(y.places)
@@ -450,7 +384,7 @@ def _paint(
     look |= {"antialiased": False, "linewidth": 0, "zorder": 1}
     ax.pcolormesh(x.edges, y.edges, colors, shading="flat", **look)
     middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 7, "zorder": 4}
-    for row, column in np.argwhere(failed & (failed.size <= MOST_NUMBERS)):
+    for row, column in np.argwhere(failed & (failed.size <= _MOST_NUMBERS)):
         ax.text(across[column], up[row], str(cells.failed[row, column]), **middle)
 
 
@@ -463,15 +397,15 @@ def _hatch(diagram: Diagram, ax: Axes, here: Booleans, hatch: str, ink: str) -> 
         return
     across, up = np.array(diagram.x.edges), np.array(diagram.y.edges)
     row, column = np.nonzero(here)
-    left, right, low, high = across[column], across[column + 1], up[row], up[row + 1]
-    corners = np.stack([left, low, right, low, right, high, left, high], axis=-1)
+    west, east, south, north = across[column], across[column + 1], up[row], up[row + 1]
+    corners = np.stack([west, south, east, south, east, north, west, north], axis=-1)
     area = Path.make_compound_path_from_polys(corners.reshape(-1, 4, 2))
     look: dict[str, Any] = {"edgecolor": ink, "hatch": hatch, "linewidth": 0}
     ax.add_patch(PathPatch(area, facecolor="none", zorder=2, **look))
 
 
 def _outline(diagram: Diagram, ax: Axes, values: Floats) -> None:
-    """A line between pixels whose values lie on the two sides of 1; none to one without any."""
+    """Draw a line between pixels with values on both sides of 1, never to a pixel without any."""
     if diagram.y is None or diagram.scattered:
         return
     x, y = np.array(diagram.x.edges), np.array(diagram.y.edges)
@@ -482,15 +416,15 @@ def _outline(diagram: Diagram, ax: Axes, values: Floats) -> None:
     ax.hlines(y[row + 1], x[k], x[k + 1], zorder=3, **look)
 
 
-def _parted(one: Floats, other: Floats) -> Booleans:
-    return ((one > 1) & (other <= 1)) | ((one <= 1) & (other > 1))
+def _parted(first: Floats, second: Floats) -> Booleans:
+    return ((first > 1) & (second <= 1)) | ((first <= 1) & (second > 1))
 
 
 # Over one quantity
 
 
 def _stack_labels(diagram: Diagram, which: str, ax: Axes) -> None:
-    """Shares of the labels on top of each other; failed points grey, missing ones left open."""
+    """Stack the shares of the labels; failed points are grey, missing points left open."""
     cells = diagram.cells
     total = np.maximum(cells.done + cells.failed + cells.missing, 1)
     edges = np.array(diagram.x.edges)
@@ -510,7 +444,7 @@ def _stack_labels(diagram: Diagram, which: str, ax: Axes) -> None:
 
 
 def _draw_points(diagram: Diagram, name: str, ax: Axes) -> None:
-    """A number per value of the quantity, a bar as wide as its pixel; what is beyond at the end."""
+    """Draw a bar as wide as its pixel per value of the quantity, at most at the end of the axis."""
     from matplotlib.ticker import MaxNLocator
 
     kind, values = _measure(name)[1], _values(diagram, name)
@@ -522,8 +456,8 @@ def _draw_points(diagram: Diagram, name: str, ax: Axes) -> None:
         ax.axhline(1, color="black", linewidth=1.0)
     elif kind == "count":
         ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
-    shown = np.clip(values, norm.vmin, norm.vmax)
-    ax.hlines(shown, edges[:-1], edges[1:], color=BLUE, linewidth=3, clip_on=False)
+    heights = np.clip(values, norm.vmin, norm.vmax)
+    ax.hlines(heights, edges[:-1], edges[1:], color=_BLUE, linewidth=3, clip_on=False)
     ax.set_ylim(norm.vmin - room, norm.vmax + room)
 
 
@@ -532,32 +466,32 @@ def _draw_points(diagram: Diagram, name: str, ax: Axes) -> None:
 
 def _draw_legend(diagram: Diagram, chosen: Sequence[str], figure: Figure) -> None:
     cells, flat, styles = diagram.cells, diagram.y is None, _styles(diagram)
-    shown = [which for which in LABELS if which in chosen]
+    panels = [which for which in _LABELS if which in chosen]
     # Labels that are seen: the majority of some pixel, or any share of a stack.
-    seen = set[int]()
-    for which in shown:
+    visible = set[int]()
+    for which in panels:
         any_of = np.flatnonzero(cells.counts(which).any(axis=0))
-        seen.update((any_of if flat else cells.majority(which)[0]).ravel().tolist())
+        visible.update((any_of if flat else cells.majority(which)[0]).ravel().tolist())
     entries = {
         name.replace("_", " "): style
-        for place, (name, style) in enumerate(styles.items())
-        if place in seen
+        for number, (name, style) in enumerate(styles.items())
+        if number in visible
     }
     # A stack of shares says more than a pale pixel.
-    if not flat and any((cells.majority(which)[1] <= PALE).any() for which in shown):
-        style = min(entries.values(), key=lambda one: lightness(one.color))
+    if not flat and any((cells.majority(which)[1] <= _PALE).any() for which in panels):
+        style = min(entries.values(), key=lambda style: lightness(style.color))
         paled = Style(mixed(style.color, PALEST), style.hatch, style.dark, style.marker)
         entries["pale: points differ"] = paled
-    failed, some = cells.failed > 0, cells.done > 0
-    measured = [_values(diagram, name) for name in chosen if name not in LABELS]
-    if not flat and any((np.isnan(values) & some).any() for values in measured):
-        entries["no number"] = NOTHING
-    if (failed if flat else failed & ~some).any():
+    failed, done = cells.failed > 0, cells.done > 0
+    measured = [_values(diagram, name) for name in chosen if name not in _LABELS]
+    if not flat and any((np.isnan(values) & done).any() for values in measured):
+        entries["no number"] = _NOTHING
+    if (failed if flat else failed & ~done).any():
         entries["failed"] = FAILED
-    if not flat and not diagram.scattered and (~failed & ~some).any():
-        entries["no run"] = NO_RUN
+    if not flat and not diagram.scattered and (~failed & ~done).any():
+        entries["no run"] = _NO_RUN
     if entries:
-        lines = -(-len(entries) // max(2, int(figure.get_figwidth() / ENTRY)))
+        lines = -(-len(entries) // max(2, int(figure.get_figwidth() / _ENTRY)))
         figure.legend(
             handles=[_entry(style, text, diagram) for text, style in entries.items()],
             loc="outside lower center",
@@ -574,5 +508,5 @@ def _entry(style: Style, text: str, diagram: Diagram) -> Any:
     if diagram.scattered:
         look = {"markerfacecolor": style.color, "markeredgecolor": "0.2", "markeredgewidth": 0.5}
         return Line2D([], [], ls="", marker=style.marker, label=text, markersize=7, **look)
-    width = 0.5 * (style is NO_RUN)
+    width = 0.5 * (style is _NO_RUN)
     return Patch(fc=style.color, ec=style.ink, hatch=style.hatch, linewidth=width, label=text)

@@ -1,70 +1,47 @@
-"""The file of a sweep: one SQLite database of typed columns, written by one driver at a time.
+"""The store of a sweep: a folder of chunk files, each named by the SHA-256 digest of its bytes.
 
-Every row carries a digest over all its columns, its point included, and the head of the file one
-over the versions, the grid, the number of rows and the exclusive-or of their digests. Whoever reads
-checks all of them first, so what is shown is what a sweep wrote, or nothing is shown.
+A chunk appears whole or not at all and never changes. So a driver may be killed at any moment,
+several drivers may write into one folder, and a copy of the folder is a store. A byte that changes
+makes the name of its file wrong. Every chunk names the one that its driver wrote before, so that a
+file that is gone is noticed, unless it was the last.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import re
-import sqlite3
 import time
-from collections.abc import Iterable, Iterator
-from dataclasses import astuple, dataclass, fields, replace
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 import swingby
 from swingby.errors import InvalidInput
-from swingby.lab.sweeps.point import MEASURE_VERSION, Point, canonical
-from swingby.report.files import whole
-from swingby.theory.input_files import opened, read_arrays
+from swingby.lab.sweeps.point import MEASURE_VERSION, Point
+from swingby.lab.sweeps.recorded_arrays import arrays_path, load_arrays, sweep_command
+from swingby.report.files import BROKEN, whole
+from swingby.theory.input_files import MOST_BYTES, content_of, opened
 
-#: Raised when the tables change.
-FORMAT = 2
-#: "swby": tells our databases from those of other programs.
-APPLICATION_ID = 0x73776279
-#: Above this size the trees of a file are not checked before it is written, which reads all of it.
-QUICK_CHECK_BYTES = 64 * 2**20
-#: Seconds to wait for a reader or writer of the same file.
-BUSY_SECONDS = 30.0
+#: Raised when the lines of a chunk change.
+_FORMAT = 3
 #: Begin of the reason of a point whose worker process died; a resume tries these again.
 WORKER_DIED = "WorkerDied"
-
-_COLUMNS = (
-    "key BLOB NOT NULL, place INTEGER NOT NULL, signal TEXT, mu TEXT, sigma TEXT,"
-    " omega TEXT NOT NULL, width INTEGER NOT NULL, seed INTEGER NOT NULL, eta TEXT NOT NULL,"
-    " dynamics TEXT NOT NULL, steps INTEGER, record TEXT, status TEXT NOT NULL, reason TEXT,"
-    " predicted TEXT, observed TEXT, outcome TEXT, margin REAL, smallest_pivot REAL,"
-    " predicted_descents INTEGER, swing_margin REAL, predicted_transient REAL, descents INTEGER,"
-    " transient REAL, last_step INTEGER, predicted_half_times BLOB, error BLOB, half_times BLOB,"
-    " trapped BLOB, undecided BLOB, arrays TEXT"
-)
-#: All columns of a row but its digest, with their SQL types. A vector is exact text between commas;
-#: one of results is a BLOB of float64 (little-endian), one per concept, nan for nothing.
-COLUMNS = {name: kind for name, kind, *_ in map(str.split, _COLUMNS.split(","))}
-_NAMES = [*COLUMNS]
-#: The columns that hold results of a point.
-RESULTS = {name: COLUMNS[name] for name in _NAMES[_NAMES.index("reason") + 1 : -1]}
-#: Fields of a row that are columns as they are.
-_FIELDS = ("key", "place", "reason", "arrays")
-
-Values = tuple[Any, ...]
-Arrays = dict[str, NDArray[Any]]
+#: How a SQLite file begins, as stores were until 0.1.
+SQLITE = b"SQLite format 3\0"
+_CHUNK_NAME = re.compile(r"rows-[0-9a-f]{64}\.jsonl")
+_CHANGED, _GONE = "changed after it was written", "gone, which another file of the store names"
 
 
 @dataclass(frozen=True)
-class Kept:
+class StoredRow:
     """One row of a store: a point with its results, or the reason why it failed.
 
-    `place` is that of the point in the grid that it was first measured for, `arrays` the name of
-    the npz file where W was recorded, `results` as in :class:`swingby.lab.sweeps.point.Row`.
+    `place` is that of the point in the grid that it was measured for, `arrays` the digest of the
+    npz file that W was recorded in, `results` as in
+    :class:`swingby.lab.sweeps.measurement.Measurement`.
     """
 
     key: bytes
@@ -74,528 +51,297 @@ class Kept:
     reason: str | None = None
     arrays: str | None = None
 
-    def values(self, status: str | None = None) -> Values:
-        """The row as values of :data:`COLUMNS`, in the types that SQLite gives back."""
-        plain = self.point.to_plain() | (self.results or {})
-        plain |= {name: getattr(self, name) for name in _FIELDS}
-        plain["status"] = status or ("failed" if self.results is None else "done")
-        return tuple(_typed(plain.get(name), kind) for name, kind in COLUMNS.items())
+    def to_line(self) -> str:
+        """The row as a line of JSON; an infinite number is ``Infinity``."""
+        content = {**vars(self), "key": self.key.hex(), "point": self.point.to_plain()}
+        return json.dumps(content, separators=(",", ":"))
 
     @classmethod
-    def of(cls, values: Values) -> Kept:
-        """The row that :meth:`values` wrote."""
-        plain = dict(zip(COLUMNS, values, strict=True))
-        done = plain["status"] == "done"
-        results = {name: _read(plain[name]) for name in RESULTS} if done else None
-        parts = {name: plain[name] for name in _FIELDS}
-        return cls(point=point_of(plain), results=results, **parts)
-
-
-def point_of(plain: Any) -> Point:
-    """The point of a row, from a mapping of its columns."""
-    named = {name: plain[name] for name in ("omega", "width", "seed", "eta", "dynamics", "steps")}
-    for name in ("signal", "mu", "sigma"):
-        named[name] = None if plain[name] is None else tuple(plain[name].split(","))
-    record = plain["record"]
-    return Point(**named, record=int(record) if record and record.isdigit() else record)
-
-
-def _typed(value: Any, kind: str) -> Any:
-    if value is None or isinstance(value, bytes):
-        return value
-    if kind == "BLOB":
-        return np.array(value, dtype="<f8").tobytes()
-    if kind == "REAL":
-        return float(value) + 0.0  # SQLite has no minus zero
-    if kind == "INTEGER":
-        return int(value)
-    return ",".join(value) if isinstance(value, list) else str(value)
-
-
-def _read(value: Any) -> Any:
-    if not isinstance(value, bytes):
-        return value
-    return [None if one != one else one for one in np.frombuffer(value, "<f8").tolist()]
-
-
-def digest_of(values: Values) -> bytes:
-    """SHA-256 over the values of a row, as text that tells every bit and every type apart."""
-    return hashlib.sha256(ascii(values).encode()).digest()
-
-
-def _combined(one: bytes, other: bytes) -> bytes:
-    """Exclusive-or: the checksum of rows does not depend on their order."""
-    return (int.from_bytes(one) ^ int.from_bytes(other)).to_bytes(32)
+    def from_line(cls, line: str | bytes) -> StoredRow:
+        """The row that :meth:`to_line` wrote."""
+        content = json.loads(line)
+        point = Point.from_plain(content.pop("point"))
+        return cls(key=bytes.fromhex(content.pop("key")), point=point, **content)
 
 
 @dataclass(frozen=True)
-class Head:
-    """The single row of the table `head`: who wrote the file, for which grid, and all its rows.
+class ChunkHead:
+    """The first line of a chunk: its writer, its time, and the chunks before it.
 
-    `started`, `updated` (seconds since 1970) and `points` are of the last driver; `checksum` is the
-    exclusive-or of the digests of the rows.
+    `started` is when its driver began, in seconds since 1970. `after` has the names of the chunks
+    that were the last before it, `rows` is how many rows it has. The first chunk of a driver has
+    none, but the `grid`, and under `lost` the names of chunks that were changed or are gone.
     """
 
     swingby: str
     measure: int
-    created: float
-    grid: str | None = None
-    started: float = 0.0
-    updated: float = 0.0
-    points: int = 0
+    started: float
+    written: float
     rows: int = 0
-    checksum: bytes = bytes(32)
+    after: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    grid: dict[str, Any] | None = None
+    format: int = _FORMAT
+
+
+@dataclass(frozen=True)
+class _Chunk:
+    """A chunk file that is as it was written: its name, its head, and a line per row."""
+
+    name: str
+    head: ChunkHead
+    lines: list[bytes]
+
+
+@dataclass(frozen=True)
+class StoreContent:
+    """The content of a store: the heads of its chunks, oldest first, and a line per point by key.
+
+    `ends` are the names of chunks that no other one follows. `broken` has the names of files that
+    are not what was written, or are gone, and why.
+    """
+
+    heads: list[ChunkHead]
+    lines: dict[str, bytes]
+    ends: tuple[str, ...]
+    broken: dict[str, str]
+
+    @property
+    def versions(self) -> tuple[str, int]:
+        """The versions of swingby and of the measurement that wrote the rows."""
+        return self.heads[0].swingby, self.heads[0].measure
+
+    @property
+    def grid(self) -> dict[str, Any] | None:
+        """The grid of the last driver."""
+        return next((head.grid for head in reversed(self.heads) if head.grid is not None), None)
 
     @property
     def per_second(self) -> float | None:
         """Points per second in the last driver; None if it kept none yet."""
-        seconds = self.updated - self.started
-        return self.points / seconds if self.points and seconds > 0 else None
+        started = max(head.started for head in self.heads)
+        last = [head for head in self.heads if head.started == started]
+        seconds, rows = last[-1].written - started, sum(head.rows for head in last)
+        return rows / seconds if rows and seconds > 0 else None
 
 
-_TABLES = {
-    "head": "CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), swingby TEXT NOT NULL,"
-    " measure INTEGER NOT NULL, created REAL NOT NULL, grid TEXT, started REAL NOT NULL,"
-    " updated REAL NOT NULL, points INTEGER NOT NULL, rows INTEGER NOT NULL,"
-    " checksum BLOB NOT NULL, digest BLOB NOT NULL) STRICT",
-    "points": f"CREATE TABLE points ({_COLUMNS}, digest BLOB NOT NULL, PRIMARY KEY (key))"
-    " STRICT, WITHOUT ROWID",
-}
-_HEAD = ", ".join(field.name for field in fields(Head))
-_ALL = ", ".join(COLUMNS)
+# Reading
 
 
-class Store:
-    """An open store. Made by :func:`writing` and :func:`reading`."""
-
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
-        self.path = path
-        self._connection = connection
-        with refusing(path):
-            rows = connection.execute(f"SELECT {_HEAD}, digest FROM head").fetchall()  # noqa: S608
-        if len(rows) != 1 or digest_of(rows[0][:-1]) != rows[0][-1]:
-            raise damaged(path, "its head was changed after it was written")
-        self.head = Head(*rows[0][:-1])
-
-    @property
-    def arrays(self) -> Path:
-        """Folder of the npz files beside the store."""
-        return arrays_of(self.path)
-
-    def key(self, point: Point) -> bytes:
-        """The key of a point in this store, with the versions that wrote it."""
-        return point.key(self.head.swingby, self.head.measure)
-
-    def values(self) -> Iterator[Values]:
-        """All rows, checked one by one and, at the end, as a whole."""
-        count, checksum = 0, bytes(32)
-        for values, digest, sound in self._scan():
-            if not sound:
-                raise self.changed(values)
-            count, checksum = count + 1, _combined(checksum, digest)
-            yield values
-        if (count, checksum) != (self.head.rows, self.head.checksum):
-            raise _refused(
-                self.path,
-                f"must hold the {self.head.rows} rows that were written, it has {count}, or others:"
-                f" {self._command()} measures what is missing",
-            )
-
-    def rows(self) -> Iterator[Kept]:
-        """All rows, by key."""
-        return map(Kept.of, self.values())
-
-    def _scan(self) -> Iterator[tuple[Values, bytes, bool]]:
-        """All rows with their digests, and whether these are theirs."""
-        with refusing(self.path):
-            for found in self._connection.execute(f"SELECT {_ALL}, digest FROM points"):  # noqa: S608
-                values, digest = found[:-1], found[-1]
-                yield values, digest, digest_of(values) == digest
-
-    def changed(self, values: Values) -> InvalidInput:
-        """The error for a row that is not what was written."""
-        named = dict(zip(COLUMNS, values, strict=True))
-        try:
-            shown = str(point_of(named))
-        except (ValueError, TypeError, AttributeError):
-            shown = "its point cannot be read"
-        return _refused(
-            self.path,
-            f"has row {named['place']} ({shown}) changed after it was written: {self._command()}"
-            " measures it again",
+def read_store(path: Path) -> StoreContent:
+    """The content of a store; an InvalidInput names a file that was changed or is gone."""
+    content = _scan(path)
+    for name, why in content.broken.items():
+        raise _refused(
+            path, f"has a file that is {why}, {name}: {sweep_command(path)} measures its rows again"
         )
-
-    def _command(self) -> str:
-        return f'"swingby sweep GRID --store {self.path.name}"'
-
-    def check_trees(self, how: str) -> None:
-        """Refuse a file whose pages do not fit together, by SQLite's own check."""
-        with refusing(self.path):
-            verdict = self._connection.execute(f"PRAGMA {how}(1)").fetchone()[0]
-        if verdict != "ok":
-            raise damaged(self.path, verdict)
-
-    def mend(self) -> tuple[int, set[bytes]]:
-        """Drop rows that were changed after they were written.
-
-        How many are to be measured again, and the keys of those that need no more work: done, with
-        their arrays, or failed for a reason of their own.
-        """
-        dropped, settled, count, checksum = [], set(), 0, bytes(32)
-        for values, digest, sound in self._scan():
-            named = dict(zip(COLUMNS, values, strict=True))
-            if not sound:
-                dropped.append((named["key"],))
-                continue
-            count, checksum = count + 1, _combined(checksum, digest)
-            # The folder of arrays may have stayed behind when the store was copied.
-            lacks = named["arrays"] and not _array_file(self.arrays, named["arrays"]).exists()
-            if not lacks and not (named["reason"] or "").startswith(WORKER_DIED):
-                settled.add(named["key"])
-        if not dropped and (count, checksum) == (self.head.rows, self.head.checksum):
-            return 0, settled
-        self.check_trees("quick_check")  # a row is found again by its key alone
-        lost = max(len(dropped), abs(self.head.rows - count), 1)
-        with self._writing():
-            self._connection.executemany("DELETE FROM points WHERE key = ?", dropped)
-            self.head = replace(self.head, rows=count, checksum=checksum)
-        return lost, settled
-
-    def put(self, rows: Iterable[Kept]) -> None:
-        """Keep rows, all or none of them.
-
-        A row that is there already is replaced, but never a measured one by a failed one. If the
-        disk is full, what was kept before stays.
-        """
-        query = "SELECT place, status, digest FROM points WHERE key = ?"
-        marks = ", ".join("?" * (len(COLUMNS) + 1))
-        insert = f"INSERT OR REPLACE INTO points ({_ALL}, digest) VALUES ({marks})"  # noqa: S608
-        with self._writing():
-            for row in rows:
-                count, checksum = self.head.rows, self.head.checksum
-                named = dict(zip(COLUMNS, row.values(), strict=True))
-                old = self._connection.execute(query, (row.key,)).fetchone()
-                if old is not None and (old[1], named["status"]) == ("done", "failed"):
-                    continue
-                if old is not None:
-                    named["place"] = min(named["place"], old[0])
-                    checksum = _combined(checksum, old[2])
-                values = tuple(named.values())
-                digest = digest_of(values)
-                self._connection.execute(insert, (*values, digest))
-                self.head = replace(
-                    self.head,
-                    rows=count + (old is None),
-                    checksum=_combined(checksum, digest),
-                    points=self.head.points + 1,
-                )
-            self.head = replace(self.head, updated=time.time())
-
-    def note_driver(self, grid: dict[str, Any]) -> None:
-        """Note that a driver begins, and on which grid."""
-        now = time.time()
-        with self._writing():
-            text = canonical(grid)
-            self.head = replace(self.head, grid=text, started=now, updated=now, points=0)
-
-    @contextlib.contextmanager
-    def _writing(self) -> Iterator[None]:
-        """A transaction: the rows and the head that the block leaves, or what was before."""
-        before = self.head
-        with refusing(self.path):
-            try:
-                self._connection.execute("BEGIN IMMEDIATE")
-                yield
-                _write_head(self._connection, self.head)
-                self._connection.execute("COMMIT")
-            except BaseException:
-                self.head = before
-                # A full disk may have rolled back already.
-                with contextlib.suppress(sqlite3.Error):
-                    self._connection.execute("ROLLBACK")
-                raise
-
-
-def _write_head(connection: sqlite3.Connection, head: Head) -> None:
-    values = astuple(head)
-    marks = ", ".join("?" * (len(values) + 2))
-    connection.execute(
-        f"INSERT OR REPLACE INTO head (one, {_HEAD}, digest) VALUES ({marks})",  # noqa: S608
-        (1, *values, digest_of(values)),
-    )
-
-
-@contextlib.contextmanager
-def writing(path: str | Path, wait: float = 5.0) -> Iterator[Store]:
-    """Open a store for the one driver that writes it, made where there is none.
-
-    Refused, and left as it is, if another driver holds it for longer than `wait` seconds, or the
-    file is no store, is damaged, belongs to another version, or cannot be written.
-    """
-    target = checked_path(path)
-    with _locked(target, wait), _connected(target, target) as connection:
-        with refusing(target):
-            if _is_empty(connection):
-                _make(connection)
-            _check(target, connection)
-            store = Store(target, connection)
-            if target.stat().st_size <= QUICK_CHECK_BYTES:
-                store.check_trees("quick_check")
-            for name, value, held in (
-                ("swingby", swingby.__version__, store.head.swingby),
-                ("measure", MEASURE_VERSION, store.head.measure),
-            ):
-                if value != held:
-                    raise _refused(
-                        target,
-                        f"must have been written by this version ({name} {value}, it is {held}):"
-                        " rows of two versions are not mixed; use another store",
-                    )
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
-            # A file that cannot be written is found out now, not after the first points.
-            with store._writing():
-                connection.execute("UPDATE head SET rows = rows")
-        try:
-            yield store
-        finally:
-            # One file, without a log beside it; where somebody reads it, the log stays.
-            with contextlib.suppress(sqlite3.Error):
-                connection.execute("PRAGMA busy_timeout = 0")
-                connection.execute("PRAGMA journal_mode = DELETE")
-
-
-@contextlib.contextmanager
-def reading(path: str | Path) -> Iterator[Store]:
-    """Open a store to read, as it is now, also while a driver writes it."""
-    target = checked_path(path)
-    if not target.exists():
-        raise _refused(target, "must be a sweep store that exists")
-    with _connected(target, f"{target.as_uri()}?mode=ro") as connection:
-        with refusing(target):
-            connection.execute("BEGIN")
-            _check(target, connection)
-        yield Store(target, connection)
+    if not content.heads:
+        raise _refused(path, "must be a sweep store; this folder has no rows")
+    return content
 
 
 def verify_store(path: str | Path) -> int:
-    """Check every byte of a store that means something: its schema, its rows, and its arrays.
+    """Check every byte of a store: its chunks, the keys of its points, and its arrays.
 
-    The number of rows; an :class:`InvalidInput` names in one sentence what was changed, and the
-    command that measures it again. Each row has the digest of its columns and the key of its
-    point; together they are the rows that were written; recorded arrays are those that the rows
-    name.
+    The number of rows; an :class:`InvalidInput` names the file that was changed, and the
+    command that measures it again.
     """
-    with reading(path) as store:
-        store.check_trees("integrity_check")
-        for row in store.rows():
-            if row.key != store.key(row.point):
-                raise store.changed(row.values())
-            if row.arrays is not None:
-                load_arrays(store.arrays, row.arrays)
-        return store.head.rows
+    folder = existing_store(path)
+    content = read_store(folder)
+    for line in content.lines.values():
+        row = StoredRow.from_line(line)
+        if row.key != row.point.key(*content.versions):
+            requirement = (
+                f"has a row under the key of another point, {row.point}: {sweep_command(folder)}"
+            )
+            raise _refused(folder, f"{requirement} into another folder measures it again")
+        if row.arrays is not None:
+            load_arrays(folder, row.arrays)
+    return len(content.lines)
 
 
-# The file
+def _scan(path: Path) -> StoreContent:
+    """Read all chunks, also those that are named by others and came after the look at the folder.
+
+    Of two rows of a point, a measured one goes before a failed one, and a later one before an
+    earlier one.
+    """
+    chunks, broken = dict[str, _Chunk](), dict[str, str]()
+    lines, ranks = dict[str, bytes](), dict[str, tuple[bool, float]]()
+    waiting = [file.name for file in path.glob("rows-*.jsonl")]
+    while waiting:
+        name = waiting.pop()
+        if name in chunks or name in broken:
+            continue
+        chunk = _read_chunk(path, name)
+        if isinstance(chunk, str):
+            broken[name] = chunk
+            continue
+        chunks[name] = replace(chunk, lines=[])
+        waiting += chunk.head.after
+        for line in chunk.lines:
+            row = json.loads(line)
+            rank = (row["results"] is not None, chunk.head.written)
+            if row["key"] not in ranks or ranks[row["key"]] < rank:
+                ranks[row["key"]], lines[row["key"]] = rank, line
+    heads = sorted((chunk.head for chunk in chunks.values()), key=lambda head: head.written)
+    if len({(head.swingby, head.measure) for head in heads}) > 1:
+        raise _refused(path, "must hold rows of one version of swingby, it has those of several")
+    lost = {name for head in heads for name in head.lost}
+    followed = {name for head in heads for name in head.after}
+    return StoreContent(
+        heads=heads,
+        lines=lines,
+        ends=tuple(sorted(chunks.keys() - followed)),
+        broken={name: why for name, why in sorted(broken.items()) if name not in lost},
+    )
 
 
-def checked_path(path: str | Path) -> Path:
-    """A path at which a store can be: one name for one file, as the lock goes by the name."""
-    if not isinstance(path, (str, Path)) or not str(path):
-        raise _refused(path, "must be the path of a file")
+def _read_chunk(folder: Path, name: str) -> _Chunk | str:
+    """A chunk, or the fault of its file in words."""
+    path = folder / name
+    if not path.exists():
+        return _GONE
+    content = content_of(path, "store", "chunk of a sweep", MOST_BYTES)
+    if name != _chunk_name(content):
+        return _CHANGED
+    first, *lines = content.splitlines()
     try:
-        target = Path(path).resolve()
-        folder, inside = target.is_dir(), target.parent.is_dir()
-    except (OSError, ValueError, RuntimeError) as error:
-        raise _refused(repr(path), f"must be the path of a file ({error})") from None
-    if folder:
-        raise _refused(path, "must be a file, not a folder")
-    if not inside:
-        raise _refused(path, "must lie in a folder that exists")
-    return target
-
-
-@contextlib.contextmanager
-def _connected(path: Path, address: Path | str) -> Iterator[sqlite3.Connection]:
-    """A connection that runs nothing that a file may hold, without implicit transactions."""
-    try:
-        begin = b""
-        if path.exists():
-            with opened(path) as stream:
-                begin = stream.read(16)
-    except OSError as error:
-        raise _refused(path, f"must be readable ({error.strerror})") from None
-    if begin and begin != b"SQLite format 3\0":  # an empty file may become one
-        raise _refused(path, "must be a sweep store; this file is no database")
-    uri = isinstance(address, str)
-    with refusing(path):
-        connection = sqlite3.connect(address, uri=uri, timeout=BUSY_SECONDS, isolation_level=None)
-    with contextlib.closing(connection):
-        with refusing(path):
-            for pragma in ("trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0"):
-                connection.execute(f"PRAGMA {pragma}")
-        yield connection
-
-
-def _pragma(connection: sqlite3.Connection, name: str) -> int:
-    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
-
-
-def _schema(connection: sqlite3.Connection) -> list[tuple[Any, ...]]:
-    query = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name"
-    return connection.execute(query).fetchall()
-
-
-def _is_empty(connection: sqlite3.Connection) -> bool:
-    """No tables and no owner: new, or left by a driver that was killed while making it."""
-    owner, version = _pragma(connection, "application_id"), _pragma(connection, "user_version")
-    return not owner and not version and not _schema(connection)
-
-
-def _make(connection: sqlite3.Connection) -> None:
-    """Create the tables of an empty database, in one transaction."""
-    connection.execute("BEGIN IMMEDIATE")
-    for table in _TABLES.values():
-        connection.execute(table)
-    _write_head(connection, Head(swingby.__version__, MEASURE_VERSION, time.time()))
-    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    connection.execute(f"PRAGMA user_version = {FORMAT}")
-    connection.execute("COMMIT")
-
-
-def _check(path: Path, connection: sqlite3.Connection) -> None:
-    """Refuse a database that is not a store of this format, with exactly its tables, in full."""
-    if _is_empty(connection):
-        raise _refused(path, "must be a sweep store; this file is empty")
-    if _pragma(connection, "application_id") != APPLICATION_ID:
-        raise _refused(path, "must be a sweep store; this database belongs to another program")
-    version = _pragma(connection, "user_version")
-    if version != FORMAT:
+        facts = json.loads(first)
+        form = facts["format"]
+        names = {field: tuple(facts[field]) for field in ("after", "lost")}
+        head = ChunkHead(**{**facts, **names})
+    except BROKEN:
+        return _CHANGED
+    if form != _FORMAT:
+        required = f"must have files of format {_FORMAT}, {name} has format {form}: read it with"
         raise _refused(
-            path,
-            f"must have tables of format {FORMAT}, these have format {version}: read it with the"
-            " swingby that wrote it, or sweep into another file",
+            folder, f"{required} the swingby that wrote it, or sweep into another folder"
         )
-    if _schema(connection) != [("table", name, name, sql) for name, sql in _TABLES.items()]:
-        raise damaged(path, "its tables are not those of a sweep store, or not these alone")
-    size = path.stat().st_size
-    whole = _pragma(connection, "page_count") * _pragma(connection, "page_size")
-    log = path.with_name(path.name + "-wal")
-    # A log may hold pages that the file does not have yet.
-    if size < whole and not (log.exists() and log.stat().st_size):
-        raise damaged(path, f"{size} bytes are left of {whole}")
+    # A name is the path of a file that a driver may delete.
+    if len(lines) != head.rows or not all(map(_CHUNK_NAME.fullmatch, head.after)):
+        return _CHANGED
+    return _Chunk(name, head, lines)
 
 
-@contextlib.contextmanager
-def _locked(store: Path, wait: float) -> Iterator[None]:
-    """Hold the lock of a store: an exclusive transaction on the empty database ``<store>.lock``.
+def _chunk_name(content: bytes) -> str:
+    return f"rows-{hashlib.sha256(content).hexdigest()}.jsonl"
 
-    SQLite takes a lock of the operating system for it, which also excludes a second thread, and
-    which a killed process cannot leave behind. The file itself stays and means nothing.
+
+# Writing
+
+
+class StoreWriter:
+    """A driver of a sweep at its store, which it makes if there is none.
+
+    Refused if the path holds something else, or a store of another version, or cannot be written.
+    `settled` are the keys of points that need no more work: measured, with their arrays, or failed
+    for a reason of their own. `broken` are files that were changed, or are gone.
     """
-    end = time.monotonic() + wait
+
+    def __init__(self, path: str | Path, argument: str = "store") -> None:
+        self.path = _store_path(path, argument)
+        content = _scan(self.path) if self.path.is_dir() else None
+        self.versions = (swingby.__version__, MEASURE_VERSION)
+        self.settled = set[bytes]()
+        self.broken: dict[str, str] = {}
+        self._ends: tuple[str, ...] = ()
+        self._started = time.time()
+        if content is None:
+            return
+        if content.heads:
+            names = ("swingby", "measure")
+            for name, ours, theirs in zip(names, self.versions, content.versions, strict=True):
+                if ours != theirs:
+                    required = f"must have been written by this version ({name} {ours}, it is"
+                    advice = f"{theirs}): rows of two versions are not mixed; use another store"
+                    raise InvalidInput(argument, path, f"{required} {advice}")
+        elif not content.broken and not all(map(_is_unfinished, self.path.iterdir())):
+            required = "must be a sweep store, an empty folder, or no folder yet"
+            raise InvalidInput(argument, path, f"{required}; this one holds other files")
+        self.broken, self._ends = content.broken, content.ends
+        for key, line in content.lines.items():
+            row = json.loads(line)
+            lacks = row["arrays"] and not arrays_path(self.path, row["arrays"]).exists()
+            if not lacks and not (row["reason"] or "").startswith(WORKER_DIED):
+                self.settled.add(bytes.fromhex(key))
+
+    def key(self, point: Point) -> bytes:
+        """The key of a point in this store, with the versions that write it."""
+        return point.key(*self.versions)
+
+    def begin(self, grid: dict[str, Any]) -> None:
+        """Write the first chunk of a driver, with its grid, and delete broken files."""
+        try:
+            self.path.mkdir(exist_ok=True)
+        except OSError as error:
+            raise _refused(self.path, f"must be writable ({error.strerror})") from None
+        self._write([], lost=tuple(self.broken), grid=grid)
+        for name in self.broken:
+            with contextlib.suppress(OSError):
+                (self.path / name).unlink()
+
+    def keep(self, rows: Iterable[StoredRow]) -> None:
+        """Keep all of some rows or none of them. If the disk is full, earlier rows stay."""
+        self._write([row.to_line() for row in rows])
+
+    def _write(self, lines: list[str], **more: Any) -> None:
+        now = time.time()
+        head = ChunkHead(*self.versions, self._started, now, len(lines), self._ends, **more)
+        content = "\n".join([json.dumps(asdict(head)), *lines, ""]).encode()
+        name = _chunk_name(content)
+        try:
+            with whole(self.path / name, "store") as beside:
+                beside.write_bytes(content)
+        except InvalidInput as error:
+            advice = "what was kept stays, and the same call goes on from there"
+            raise _refused(self.path, f"{error.requirement}; {advice}") from error
+        self._ends = (name,)
+
+
+def _is_unfinished(file: Path) -> bool:
+    """True for a file that a driver was killed at while it wrote."""
+    return file.name.startswith((".rows-", ".arrays-"))
+
+
+# The path of a store
+
+
+def _store_path(path: str | Path, argument: str = "store") -> Path:
+    """A path at which a store is or can be made."""
+    if not isinstance(path, (str, Path)) or not str(path):
+        raise InvalidInput(argument, path, "must be the path of a folder")
     try:
-        place = store.with_name(store.name + ".lock")
-        lock = sqlite3.connect(place, timeout=0, isolation_level=None)
-    except sqlite3.Error as error:
-        raise _no_lock(store, error) from None
-    with contextlib.closing(lock):
-        while True:
-            try:
-                lock.execute("BEGIN EXCLUSIVE")
-                break
-            except sqlite3.Error as error:
-                if "locked" not in str(error):
-                    raise _no_lock(store, error) from None
-            if time.monotonic() >= end:
-                shown = f"is being written by another sweep (waited {wait:g} s for it)"
-                raise _refused(store, shown)
-            time.sleep(0.1)  # short enough for Ctrl-C
-        yield
+        folder = Path(path).resolve()
+        if folder.is_dir():
+            return folder
+        if folder.exists():
+            with opened(folder) as stream:
+                begin = stream.read(len(SQLITE))
+            if begin == SQLITE:
+                command = f'"swingby sweep --export-old {folder.name} --out FOLDER"'
+                required = f"must be a folder; {command} makes one of a store of swingby 0.1"
+                raise InvalidInput(argument, path, required)
+            raise InvalidInput(argument, path, "must be a folder, not a file")
+        inside = folder.parent.is_dir()
+    except InvalidInput:
+        raise
+    except (OSError, ValueError, RuntimeError) as error:
+        raise InvalidInput(argument, path, f"must be the path of a folder ({error})") from None
+    if not inside:
+        raise InvalidInput(argument, path, "must lie in a folder that exists")
+    return folder
 
 
-def _no_lock(store: Path, error: Exception) -> InvalidInput:
-    return _refused(store, f"must lie in a folder that is writable, {store.parent} ({error})")
-
-
-@contextlib.contextmanager
-def refusing(path: Path) -> Iterator[None]:
-    """Say in words what SQLite says about a file."""
-    try:
-        yield
-    except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:
-        text = str(error)
-        said = next(said for words, said in _SAYS.items() if re.search(words, text))
-        raise _refused(path, said.format(text)) from error
-
-
-_SAYS = {
-    "full|disk I/O": "must have room on its disk ({}); what was kept stays, and the same call goes"
-    " on from there once there is room",
-    "readonly": "must be writable ({}); nothing was changed",
-    "unable to open": "must be a file that can be opened ({})",
-    "locked|busy": "is held by another program ({})",
-    "not a database": "must be a sweep store ({})",
-    "": "is damaged ({}) and was left as it is: take a sound copy, or sweep into another file",
-}
+def existing_store(path: str | Path, argument: str = "store") -> Path:
+    """The path of a store that is there."""
+    folder = _store_path(path, argument)
+    if not folder.exists():
+        raise InvalidInput(argument, path, "must be a sweep store that exists")
+    if not any(folder.glob("rows-*.jsonl")):
+        raise InvalidInput(argument, path, "must be a sweep store; this folder has no rows")
+    return folder
 
 
 def _refused(path: object, requirement: str) -> InvalidInput:
     return InvalidInput("store", path, requirement)
-
-
-def damaged(path: Path, why: str) -> InvalidInput:
-    """The error for a store that cannot be read."""
-    return _refused(path, _SAYS[""].format(why))
-
-
-# Arrays that belong to rows: npz files without pickled objects, named by their content
-
-
-def arrays_of(store: Path) -> Path:
-    """Where the arrays of a store lie."""
-    return store.with_name(store.name + ".arrays")
-
-
-def _name_of(arrays: Arrays) -> str:
-    """SHA-256 over names, types, shapes and numbers."""
-    digest = hashlib.sha256()
-    for name in sorted(arrays):
-        array = np.ascontiguousarray(arrays[name])
-        digest.update(f"{name}\0{array.dtype.str}\0{array.shape}\0".encode())
-        digest.update(array.tobytes())
-    return digest.hexdigest()
-
-
-def _array_file(folder: Path, name: str) -> Path:
-    return folder / f"{Path(name).name}.npz"
-
-
-def keep_arrays(folder: Path, arrays: Arrays) -> str:
-    """Write arrays, complete or not at all, unless they are there; the name to load them by."""
-    name = _name_of(arrays)
-    with contextlib.suppress(InvalidInput):
-        load_arrays(folder, name)
-        return name
-    with whole(_array_file(folder, name), "store") as temporary:
-        folder.mkdir(exist_ok=True)
-        with open(temporary, "wb") as stream:
-            np.savez_compressed(stream, allow_pickle=False, **arrays)
-    return name
-
-
-def load_arrays(folder: Path, name: str) -> Arrays:
-    """Read arrays that :func:`keep_arrays` wrote; nothing is unpickled."""
-    path = _array_file(folder, name)
-    again = f'"swingby sweep GRID --store {folder.name.removesuffix(".arrays")}" writes it again'
-    if path.exists():
-        again = f"delete it, and {again}"
-    try:
-        arrays = read_arrays(path, "arrays")
-    except InvalidInput as error:
-        wanted = f"must be an npz file of this store ({error.requirement}): {again}"
-        raise InvalidInput("arrays", path, wanted) from None
-    if _name_of(arrays) != name:
-        wanted = f"must hold what its name says; it was changed: {again}"
-        raise InvalidInput("arrays", path, wanted)
-    return arrays

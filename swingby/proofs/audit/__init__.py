@@ -1,1 +1,1 @@
-"""What an audit returns: its records, what stands, every output, and the corrections."""
+"""The audit of a proof: verdicts and their cache, records, ledger, corrections and exports."""

@@ -1,4 +1,4 @@
-"""Verdicts kept as JSON files, one per statement, until the statement or a prover changes.
+"""The cache of verdicts: a JSON file for each statement, until it or a prover changes.
 
 A file is used only if the statement, every line of code that the provers run on and the versions
 of the libraries behind them are the same. Anything else (damage, other versions, a folder that
@@ -32,27 +32,27 @@ _LIBRARIES = ("sympy", "python-flint", "z3-solver")
 
 
 def folder() -> Path:
-    """Where verdicts are kept: ``swingby/ledger`` under ``$XDG_CACHE_HOME`` or ``~/.cache``."""
+    """The folder of verdicts: ``swingby/ledger`` under ``$XDG_CACHE_HOME`` or ``~/.cache``."""
     home = os.environ.get("XDG_CACHE_HOME")
     base = Path(home) if home and Path(home).is_absolute() else Path("~/.cache").expanduser()
     return base / "swingby" / "ledger"
 
 
-def content(part: Any) -> str:
+def content(value: Any) -> str:
     """A text that is equal for equal statements, the same in every process."""
-    if isinstance(part, sympy.Basic):
-        return str(sympy.srepr(part))
-    if isinstance(part, tuple):
-        return f"({', '.join(content(item) for item in part)})"
-    if is_dataclass(part):
-        skipped = WORDS if isinstance(part, Claim) else frozenset()
+    if isinstance(value, sympy.Basic):
+        return str(sympy.srepr(value))
+    if isinstance(value, tuple):
+        return f"({', '.join(content(item) for item in value)})"
+    if is_dataclass(value):
+        skipped = WORDS if isinstance(value, Claim) else frozenset()
         inner = (
-            f"{field.name}={content(getattr(part, field.name))}"
-            for field in fields(part)
+            f"{field.name}={content(getattr(value, field.name))}"
+            for field in fields(value)
             if field.name not in skipped
         )
-        return f"{type(part).__name__}({', '.join(inner)})"
-    return repr(part)
+        return f"{type(value).__name__}({', '.join(inner)})"
+    return repr(value)
 
 
 def key(claim: Claim) -> str:
@@ -85,20 +85,22 @@ def _versions() -> tuple[str, ...]:
 
 
 def load(claim: Claim) -> tuple[Judged, float] | None:
-    """The verdict kept for a claim and the seconds that it took; None if none can be used."""
+    """The stored verdict on a claim and the seconds that it took; None if none can be used."""
     name = key(claim)
     try:
-        kept = unsealed(json.loads((folder() / f"{name}.json").read_text(encoding="utf-8")))
-        return (_judged(kept["judged"]), float(kept["seconds"])) if kept["key"] == name else None
+        file = unsealed(json.loads((folder() / f"{name}.json").read_text(encoding="utf-8")))
+        return (_judged(file["judged"]), float(file["seconds"])) if file["key"] == name else None
     except BROKEN:
         return None
 
 
 def store(claim: Claim, judged: Judged, seconds: float) -> bool:
-    """Keep a verdict; False where the folder cannot be written, which is no error."""
+    """Store a verdict; False where the folder cannot be written, which is no error."""
     name = key(claim)
-    kept = {"key": name, "id": claim.id, "edition": claim.edition, "seconds": round(seconds, 3)}
-    text = json.dumps(sealed(kept | {"judged": plain_values(judged)}), indent=1, ensure_ascii=False)
+    entry = {"key": name, "id": claim.id, "edition": claim.edition, "seconds": round(seconds, 3)}
+    text = json.dumps(
+        sealed(entry | {"judged": plain_values(judged)}), indent=1, ensure_ascii=False
+    )
     try:
         folder().mkdir(parents=True, exist_ok=True)
         write_text(folder() / f"{name}.json", text)
@@ -107,16 +109,16 @@ def store(claim: Claim, judged: Judged, seconds: float) -> bool:
     return True
 
 
-def _judged(kept: dict[str, Any]) -> Judged:
+def _judged(content: dict[str, Any]) -> Judged:
     """A verdict from its plain values; their digest says that nobody changed them."""
-    witness = kept["witness"]
+    witness = content["witness"]
     return Judged(
-        Finding(kept["verdict"]),
-        kept["method"],
-        tuple(kept["evidence"]),
+        Finding(content["verdict"]),
+        content["method"],
+        tuple(content["evidence"]),
         None if witness is None else Witness(**witness | {"checked": tuple(witness["checked"])}),
-        kept["cases"],
-        tuple(kept["tried"]),
-        {name: _judged(part) for name, part in kept["parts"].items()},
-        tuple(kept.get("proof", ())),
+        content["cases"],
+        tuple(content["tried"]),
+        {name: _judged(judged) for name, judged in content["parts"].items()},
+        tuple(content.get("proof", ())),
     )

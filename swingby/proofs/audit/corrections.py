@@ -1,4 +1,4 @@
-"""What a corrected paper would say: the refuted lines with a repair that stands."""
+"""The corrections that a paper needs: the refuted lines with a repair that stands."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TITLES = {
 
 @dataclass(frozen=True)
 class Correction:
-    """One line of the list, as text and as LaTeX, and why the printed line is refuted.
+    """A refuted line and its corrected form, as text and as LaTeX, with the evidence.
 
     `id`: as a reference, ``"(D.61)"``; several where the text says the same twice.
     `verdict`, `method`: on the corrected line.
@@ -51,25 +51,25 @@ class Correction:
 
 
 def corrections(ledger: Ledger) -> tuple[Correction, ...]:
-    """The refuted lines with a proved or tested repair, fatal ones first.
+    """The refuted lines with a proved or tested repair, fatal lines first.
 
     Lines that say the same twice, such as a theorem and its display, are one.
     """
-    found: dict[tuple[str, str], Correction] = {}
+    by_change: dict[tuple[str, str], Correction] = {}
     order = [*SEVERITIES, ""]
-    for record in sorted(ledger, key=lambda one: order.index(one.severity)):
+    for record in sorted(ledger, key=lambda line: order.index(line.severity)):
         repair = standing_repair(record)
         if record.verdict != Finding.REFUTED or repair is None:
             continue
         both = record.statement, repair.statement
         pair, latex = difference(*both), difference(*both, latex=True)
         name = source_text(record.id)
-        if pair in found:
-            found[pair] = replace(found[pair], id=f"{found[pair].id}, {name}")
+        if pair in by_change:
+            by_change[pair] = replace(by_change[pair], id=f"{by_change[pair].id}, {name}")
             continue
         words = evidence_words(record), str(repair.verdict), repair.method
-        found[pair] = Correction(name, record.severity, record.breaks, *pair, *latex, *words)
-    return tuple(found.values())
+        by_change[pair] = Correction(name, record.severity, record.breaks, *pair, *latex, *words)
+    return tuple(by_change.values())
 
 
 def standing_repair(record: Record) -> Record | None:
@@ -81,7 +81,7 @@ def standing_repair(record: Record) -> Record | None:
 
 
 def _remarks(ledger: Ledger) -> list[str]:
-    """What else has to change, and what has no correction."""
+    """Further lines that have to change, and refuted lines without a correction."""
 
     def listed(*verdicts: Finding, repaired: bool) -> str:
         return ", ".join(
@@ -90,32 +90,35 @@ def _remarks(ledger: Ledger) -> list[str]:
             if record.verdict in verdicts and (standing_repair(record) is not None) == repaired
         )
 
-    parts = (
+    remarks = (
         (
             "Lines that carry a correction on, right as they are printed",
             listed(*_STANDING, repaired=True),
         ),
-        ("To follow in their corrected form, lines ask of the assumptions", _asked(ledger)),
+        ("To follow in their corrected form, lines ask of the assumptions", _new_demands(ledger)),
         ("Refuted, without a correction that stands", listed(Finding.REFUTED, repaired=False)),
     )
-    return [f"{words}: {names}." for words, names in parts if names]
+    return [f"{words}: {names}." for words, names in remarks if names]
 
 
-def _asked(ledger: Ledger) -> str:
-    """What standing repairs cite from an assumption that the assumption does not say as printed."""
-    printed = {known.relation for group in hypotheses().values() for known in group}
+def _new_demands(ledger: Ledger) -> str:
+    """Relations that standing repairs cite from an assumption and the printed one lacks."""
+    printed = {hypothesis.relation for group in hypotheses().values() for hypothesis in group}
     return "; ".join(
-        f"{Condition(known.relation)} ({known.source}, for {source_text(record.id)})"
+        f"{Condition(hypothesis.relation)} ({hypothesis.source}, for {source_text(record.id)})"
         for record in ledger
         if (repair := standing_repair(record)) is not None
-        for known in repair.statement.given
-        if known.source.startswith("Assumption") and known.relation not in printed
+        for hypothesis in repair.statement.given
+        if hypothesis.source.startswith("Assumption") and hypothesis.relation not in printed
     )
 
 
 def _grouped(ledger: Ledger) -> list[tuple[str, list[Correction]]]:
     listed = corrections(ledger)
-    groups = [(name, [one for one in listed if one.severity == name]) for name in _TITLES]
+    groups = [
+        (name, [correction for correction in listed if correction.severity == name])
+        for name in _TITLES
+    ]
     return [(_TITLES[name], group) for name, group in groups if group]
 
 
@@ -128,12 +131,12 @@ def corrections_text(ledger: Ledger, *, width: int = USUAL) -> str:
     lines = [_CORRECTED, header(ledger.audited)]
     for name, group in _grouped(ledger):
         lines += ["", f"{name} ({len(group)})"]
-        for one in group:
-            lines.append(f"  {one.id}  {one.breaks}")
+        for correction in group:
+            lines.append(f"  {correction.id}  {correction.breaks}")
             for head, text in (
-                ("printed    ", one.printed),
-                ("corrected  ", one.corrected),
-                ("because    ", one.because),
+                ("printed    ", correction.printed),
+                ("corrected  ", correction.corrected),
+                ("because    ", correction.because),
             ):
                 lines += textwrap.wrap(
                     head + text, width, initial_indent="    ", subsequent_indent="        "
@@ -147,22 +150,22 @@ def corrections_text(ledger: Ledger, *, width: int = USUAL) -> str:
 def corrections_markdown(ledger: Ledger, *, level: int = 2) -> str:
     """The corrections as Markdown; `level` of the topmost heading."""
     heads = ["line", "what breaks", "printed", "corrected", "evidence"]
-    parts = ["#" * level + f" {_CORRECTED}", header(ledger.audited)]
+    blocks = ["#" * level + f" {_CORRECTED}", header(ledger.audited)]
     for name, group in _grouped(ledger):
         rows = [
             [
-                markdown_text(one.id),
-                one.breaks,
-                f"${_cell(one.printed_latex)}$",
-                f"${_cell(one.corrected_latex)}$",
-                markdown_text(one.because),
+                markdown_text(correction.id),
+                correction.breaks,
+                f"${_cell(correction.printed_latex)}$",
+                f"${_cell(correction.corrected_latex)}$",
+                markdown_text(correction.because),
             ]
-            for one in group
+            for correction in group
         ]
         table = markdown_table(heads, rows, [False] * len(heads), raw=True)
-        parts += [f"**{name}** ({len(group)})", table]
-    parts += [] if len(parts) > 2 else [_NOTHING]
-    return "\n\n".join([*parts, *map(markdown_text, _remarks(ledger))])
+        blocks += [f"**{name}** ({len(group)})", table]
+    blocks += [] if len(blocks) > 2 else [_NOTHING]
+    return "\n\n".join([*blocks, *map(markdown_text, _remarks(ledger))])
 
 
 def _cell(latex: str) -> str:
@@ -186,11 +189,12 @@ def corrections_latex(ledger: Ledger) -> str:
             r"\begin{list}{}{\leftmargin=1em \itemindent=-1em \itemsep=0pt \parsep=1pt}"
             r"\scriptsize\raggedright",
         ]
-        for one in group:
+        for correction in group:
             lines.append(
-                rf"\item \textbf{{{latex_text(one.id)}}} {latex_text(one.breaks)}: "
-                rf"$ {one.printed_latex} $ $\longrightarrow$ $ {one.corrected_latex} $ "
-                rf"({latex_text(one.because)})"
+                rf"\item \textbf{{{latex_text(correction.id)}}} {latex_text(correction.breaks)}: "
+                rf"$ {correction.printed_latex} $ $\longrightarrow$ "
+                rf"$ {correction.corrected_latex} $ "
+                rf"({latex_text(correction.because)})"
             )
         lines.append(r"\end{list}")
     lines += [latex_text(text) + "\n" for text in _remarks(ledger)]

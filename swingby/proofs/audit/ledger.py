@@ -1,9 +1,4 @@
-"""The ledger that an audit returns: the records in the order of the text, in every format.
-
-Its picture has one sign per line, in columns by section and lemma. Colour, shape and letter all
-carry the verdict. An arrow leads from a line to one that uses it; it is thick and red where the
-line used is refuted.
-"""
+"""The ledger that an audit returns: the records in the order of the text, in every format."""
 
 from __future__ import annotations
 
@@ -16,15 +11,15 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, overload
 
+from swingby.proofs.audit.ledger_picture import SIZE, draw
 from swingby.proofs.audit.record import (
     AUDITED,
     Record,
-    Standing,
     header,
     record_markdown,
-    standings,
     title,
 )
+from swingby.proofs.audit.standing import Standing, standings
 from swingby.proofs.language.claim import SEVERITIES
 from swingby.proofs.language.claim_text import source_text, statement_line
 from swingby.proofs.language.claims import find
@@ -33,12 +28,11 @@ from swingby.report import Drawn, Grid
 from swingby.report.files import plain_values, write_text
 from swingby.report.markup import html_cell, latex_text, markdown_table, markdown_text
 from swingby.report.number_text import counted
-from swingby.report.pictures import Size, drawn, legend_above, new_figure, save_figure
+from swingby.report.pictures import Size, drawn
 from swingby.theory.verdict import Finding
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 COLUMNS = (
     *("id", "part", "kind", "about", "verdict", "method", "witness", "breaks", "severity"),
@@ -68,16 +62,16 @@ class Ledger(Sequence[Record], Drawn):
         self.promised = tuple(promised)
 
     @overload
-    def __getitem__(self, place: int | str) -> Record: ...
+    def __getitem__(self, key: int | str) -> Record: ...
     @overload
-    def __getitem__(self, place: slice) -> Self: ...
-    def __getitem__(self, place: int | str | slice) -> Record | Self:
-        if isinstance(place, slice):
-            return type(self)(self._records[place], self.promised)
-        if isinstance(place, int):
-            return self._records[place]
+    def __getitem__(self, key: slice) -> Self: ...
+    def __getitem__(self, key: int | str | slice) -> Record | Self:
+        if isinstance(key, slice):
+            return type(self)(self._records[key], self.promised)
+        if isinstance(key, int):
+            return self._records[key]
         names = [record.id for record in self._records]
-        return self._records[names.index(find(place, names))]
+        return self._records[names.index(find(key, names))]
 
     def __iter__(self) -> Iterator[Record]:
         return iter(self._records)
@@ -97,12 +91,12 @@ class Ledger(Sequence[Record], Drawn):
         return self._records[0].audited if self._records else AUDITED
 
     def counts(self) -> dict[str, int]:
-        """How many records are proved, refuted, tested and undecided, also where none is."""
-        found = [record.verdict for record in self]
-        return {str(one): found.count(one) for one in Finding}
+        """The numbers of records that are proved, refuted, tested and undecided, zeros included."""
+        verdicts = [record.verdict for record in self]
+        return {str(verdict): verdicts.count(verdict) for verdict in Finding}
 
     def standing(self, *, corrected: bool = False) -> tuple[Standing, ...]:
-        """Which lines stand, once all that they rest on is followed to its end.
+        """The standing of every line, once all that it rests on is followed to its end.
 
         Parameters
         ----------
@@ -124,25 +118,29 @@ class Ledger(Sequence[Record], Drawn):
         return standings(self, self.promised, corrected=corrected)
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{number} {name}" for name, number in self.counts().items() if number)
-        return f"<Ledger: {len(self)} lines; {shown or 'none'}>"
+        tally = ", ".join(f"{number} {name}" for name, number in self.counts().items() if number)
+        return f"<Ledger: {len(self)} lines; {tally or 'none'}>"
 
     def to_grids(self) -> Sequence[Grid]:
-        """Counts by verdict; and one row per line, with the summary."""
-        parts = _halves(self)
+        """Counts by verdict; and a row for each line, with the summary."""
+        halves = _by_edition(self)
         tally = Grid(
             "Ledger of the proofs",
-            ["verdict", *(f">lines {name}" for name, _ in parts)],
-            [[name, *(str(part.counts()[name]) for _, part in parts)] for name in self.counts()],
+            ["verdict", *(f">lines {name}" for name, _ in halves)],
+            [[name, *(str(half.counts()[name]) for _, half in halves)] for name in self.counts()],
             above=[header(self.audited), ""],
         )
         rows: list[list[str]] = []
-        for part, group in _parts(self):
-            rows += [[part], *(_cells(record) for record in group)] if part else map(_cells, group)
+        for section, group in _by_section(self):
+            rows += (
+                [[section], *(_cells(record) for record in group)]
+                if section
+                else map(_cells, group)
+            )
         return tally, Grid("", _HEADS, rows, below=["", *summary_lines(self)])
 
     def to_frame(self) -> Any:
-        """One row of pandas per record, its columns :data:`COLUMNS`.
+        """A data frame with a row per record, its columns :data:`COLUMNS`.
 
         ``repair`` is the verdict on the repaired line; ids and constants are joined by commas.
         """
@@ -170,7 +168,7 @@ class Ledger(Sequence[Record], Drawn):
         }
 
     def to_json(self, path: str | Path | None = None) -> str | None:
-        """The ledger as JSON, written to `path`, or returned as text without one.
+        """The ledger as JSON, written to `path`, or returned as text where `path` is None.
 
         Raises InvalidInput if the path cannot be written.
         """
@@ -224,8 +222,8 @@ class Ledger(Sequence[Record], Drawn):
         )
         heads = r"line & verdict & statement & what breaks; repair \\"
         rows = []
-        for part, group in _parts(self):
-            rows.append(rf"\multicolumn{{4}}{{@{{}}l}}{{\textbf{{{latex_text(part)}}}}} \\*")
+        for section, group in _by_section(self):
+            rows.append(rf"\multicolumn{{4}}{{@{{}}l}}{{\textbf{{{latex_text(section)}}}}} \\*")
             for record in group:
                 statement = statement_line(record.statement, latex=True)
                 broken = [f"{record.breaks} ({record.severity})"] if record.breaks else []
@@ -270,24 +268,24 @@ class Ledger(Sequence[Record], Drawn):
         size : str or (float, float), optional
             ``"column"`` or ``"text"`` of a paper, or width and height in inches; for few lines.
         """
-        return drawn(lambda ax: _draw(self, ax), ax, size, SIZE)
+        return drawn(lambda ax: draw(self, ax), ax, size, SIZE)
 
 
 def summary_lines(ledger: Ledger) -> list[str]:
-    """What the ledger says, in a few lines."""
+    """The verdicts of a ledger, in a few lines."""
     lines = []
-    for of, part in _halves(ledger):
-        # what says nothing is proved, and counts for nothing
-        empty = sum(record.method == TAUTOLOGY for record in part)
-        tally = part.counts() | {"tautological": empty}
+    for of, half in _by_edition(ledger):
+        # a tautology is proved, and counts for nothing
+        empty = sum(record.method == TAUTOLOGY for record in half)
+        tally = half.counts() | {"tautological": empty}
         tally["proved"] -= empty
-        shown = ", ".join(f"{number} {name}" for name, number in tally.items() if number)
-        lines.append(f"{counted(len(part), 'line')} {of}: {shown}.")
+        words = ", ".join(f"{number} {name}" for name, number in tally.items() if number)
+        lines.append(f"{counted(len(half), 'line')} {of}: {words}.")
     refuted = [record for record in ledger if record.verdict == Finding.REFUTED]
     if refuted:
-        repairs = [one.repair for one in refuted if one.repair is not None]
-        classes = _tally(SEVERITIES, [one.severity for one in refuted])
-        verdicts = _tally(Finding, [one.verdict for one in repairs])
+        repairs = [repaired.repair for repaired in refuted if repaired.repair is not None]
+        classes = _tally(SEVERITIES, [refutation.severity for refutation in refuted])
+        verdicts = _tally(Finding, [repair.verdict for repair in repairs])
         tail = f"; repairs: {verdicts}" if repairs else "; none has a repair"
         lines.append(f"Refuted: {classes or 'not classed'}{tail}.")
     resting = sum(bool(record.rests_on_refuted) for record in ledger)
@@ -303,18 +301,18 @@ def summary_lines(ledger: Ledger) -> list[str]:
     return lines
 
 
-def _halves(ledger: Ledger) -> list[tuple[str, Ledger]]:
-    """The lines of the paper, and those of the repaired edition; only what is not empty."""
-    own = [record for record in ledger if record.edition == "repaired"]
+def _by_edition(ledger: Ledger) -> list[tuple[str, Ledger]]:
+    """The lines of the paper and those of the repaired edition, without an empty group."""
+    ours = [record for record in ledger if record.edition == "repaired"]
     paper = [record for record in ledger if record.edition != "repaired"]
-    of = "of the paper" if ledger.audited == AUDITED else "of the proof"
-    both = ((of, Ledger(paper)), ("of the repaired edition (ours)", Ledger(own)))
-    return [(name, part) for name, part in both if len(part)]
+    origin = "of the paper" if ledger.audited == AUDITED else "of the proof"
+    both = ((origin, Ledger(paper)), ("of the repaired edition (ours)", Ledger(ours)))
+    return [(name, half) for name, half in both if len(half)]
 
 
-def _tally(names: Iterable[str], found: list[str]) -> str:
-    """How often each name occurs, where it does."""
-    return ", ".join(f"{found.count(name)} {name}" for name in names if name in found)
+def _tally(names: Iterable[str], words: list[str]) -> str:
+    """The number of times that each name occurs, if it does."""
+    return ", ".join(f"{words.count(name)} {name}" for name in names if name in words)
 
 
 def _repair_word(record: Record) -> str:
@@ -330,20 +328,22 @@ def _cells(record: Record) -> list[str]:
     return [record.id, str(record.verdict), record.about, breaks, _repair_word(record)]
 
 
-def _parts(ledger: Ledger) -> list[tuple[str, list[Record]]]:
+def _by_section(ledger: Ledger) -> list[tuple[str, list[Record]]]:
     """The records by part of the text."""
-    return [(part, list(group)) for part, group in groupby(ledger, key=lambda one: one.part)]
+    return [
+        (section, list(group)) for section, group in groupby(ledger, key=lambda record: record.part)
+    ]
 
 
 def standing_text(ledger: Ledger, *, width: int | None = None, color: bool = False) -> str:
-    """Which lines stand with all that they rest on, as printed and as corrected, and why not."""
+    """The standing of every line as printed and as corrected, with its reasons, as a table."""
     both = [ledger.standing(corrected=corrected) for corrected in (False, True)]
     rows = []
     for line, corrected in zip(*both, strict=True):
         because = dict.fromkeys([*line.because, *corrected.because])
         cells = (", ".join(names) for names in (because, corrected.assumes))
         rows.append([line.id, line.state, corrected.state, *cells])
-    given = f"Taken for granted: {', '.join(ledger.promised) or 'nothing'}."
+    granted = f"Taken for granted: {', '.join(ledger.promised) or 'nothing'}."
     tallies = []
     for word, lines in zip(("As printed", "As corrected"), both, strict=True):
         tally = Counter(line.state for line in lines)
@@ -353,7 +353,7 @@ def standing_text(ledger: Ledger, *, width: int | None = None, color: bool = Fal
         ["line", "as printed", "as corrected", "because of", "in the end rests on"],
         rows,
         above=[header(ledger.audited), ""],
-        below=["", given, *tallies],
+        below=["", granted, *tallies],
     ).to_text(width=width, color=color)
 
 
@@ -361,178 +361,36 @@ def _counts_grid(ledger: Ledger) -> Grid:
     """How many lines have each verdict, by part of the text."""
     names = list(ledger.counts())
     rows = []
-    for part, group in _parts(ledger):
+    for section, group in _by_section(ledger):
         tally = Ledger(group).counts()
-        rows.append([part, *(str(tally[name] or "") for name in names), str(len(group))])
+        rows.append([section, *(str(tally[name] or "") for name in names), str(len(group))])
     total = ledger.counts()
     rows.append(["all", *(str(total[name]) for name in names), str(len(ledger))])
     return Grid("", ["part", *(f">{name}" for name in names), ">lines"], rows)
 
 
 def anchors(ids: Iterable[str]) -> dict[str, str]:
-    """Anchors that GitHub and MyST give headings: the second of two equal ones ends in ``-1``."""
+    """Anchors of headings in GitHub and MyST: the second of two equal anchors ends in ``-1``."""
     used: Counter[str] = Counter()
-    found = {}
+    by_name = {}
     for name in ids:
-        plain = re.sub(r"[^\w\-]", "", name.lower().replace(" ", "-"))
-        found[name] = f"{plain}-{used[plain]}" if used[plain] else plain
-        used[plain] += 1
-    return found
+        anchor = re.sub(r"[^\w\-]", "", name.lower().replace(" ", "-"))
+        by_name[name] = f"{anchor}-{used[anchor]}" if used[anchor] else anchor
+        used[anchor] += 1
+    return by_name
 
 
 def summary_markdown(ledger: Ledger) -> str:
-    """Counts and one row per line, each with a link to its record."""
+    """Counts and a table row for each line, with a link to its record."""
     targets = anchors(record.id for record in ledger)
     heads = [header(ledger.audited), *summary_lines(ledger)]
-    parts = [*map(markdown_text, heads), _counts_grid(ledger).to_markdown()]
-    for part, group in _parts(ledger):
+    blocks = [*map(markdown_text, heads), _counts_grid(ledger).to_markdown()]
+    for section, group in _by_section(ledger):
         rows = []
         for record in group:
             first, verdict, *rest = map(markdown_text, _cells(record))
             verdict = f"**{verdict}**" if verdict == "refuted" else verdict
             rows.append([f"[{first}](#{targets[record.id]})", verdict, *rest])
         table = markdown_table(_HEADS, rows, [False] * len(_HEADS), raw=True)
-        parts += [f"**{markdown_text(part)}**", table]
-    return "\n\n".join(parts)
-
-
-#: Colour (Okabe-Ito), shape and letter of each verdict.
-SIGNS = {
-    "proved": ("#009E73", "o", "P"),
-    "refuted": ("#D55E00", "X", "R"),
-    "tested": ("#56B4E9", "s", "T"),
-    "undecided": ("#F0E442", "D", "U"),
-}
-
-#: Inches of the picture.
-SIZE = (14.0, 9.0)
-#: Rows per column, and what a heading takes of them.
-_ROWS, _HEAD = 19, 1.4
-_RED = "#D55E00"
-
-_HEADING: dict[str, Any] = {"va": "bottom", "fontsize": 9.5, "fontweight": "bold", "zorder": 6}
-_LETTER: dict[str, Any] = {"fontsize": 6.5, "fontweight": "bold", "zorder": 5}
-_BOX = {"facecolor": "white", "edgecolor": "none", "pad": 0.3, "alpha": 0.75}
-_LABEL: dict[str, Any] = {"ha": "left", "va": "center", "fontsize": 8, "zorder": 6, "bbox": _BOX}
-_EDGE: dict[str, Any] = {"edgecolors": "black", "linewidths": 0.6, "zorder": 4}
-#: What a label shortens, and its characters.
-_SHORTER = {"Assumption": "Ass.", "Definition": "Def.", "Corollary": "Cor.", "Theorem": "Thm."}
-_SHORTER |= {"before ": "< ", "after ": "> "}
-_LONGEST = 12
-
-
-def _short(text: str) -> str:
-    """A label of a few characters, which matplotlib does not read as mathematics."""
-    for word, short in _SHORTER.items():
-        text = text.replace(word, short)
-    text = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-    return text.replace("$", r"\$")
-
-
-def _columns(ledger: Ledger) -> list[list[tuple[str, list[Record]]]]:
-    """Parts packed into columns; a part longer than a column goes on in the next one."""
-    columns: list[list[tuple[str, list[Record]]]] = []
-    used: float = _ROWS
-    for part in dict.fromkeys(record.part for record in ledger):
-        members = [record for record in ledger if record.part == part]
-        pieces = -(-len(members) // int(_ROWS - _HEAD))
-        height = -(-len(members) // pieces)
-        for piece in range(pieces):
-            name = part if piece == 0 else f"{part} (cont.)"
-            block = (name, members[piece * height : (piece + 1) * height])
-            if used + _HEAD + len(block[1]) > _ROWS:
-                columns.append([])
-                used = 0
-            columns[-1].append(block)
-            used += _HEAD + len(block[1])
-    return columns
-
-
-def _draw(ledger: Ledger, ax: Axes) -> None:
-    """The lines of the paper, or all where there are none of it."""
-    paper = [record for record in ledger if record.edition != "repaired"]
-    ledger = Ledger(paper or list(ledger))
-    places: dict[str, tuple[float, float]] = {}
-    columns = _columns(ledger)
-    deepest = 0.0
-    for across, column in enumerate(columns):
-        down = 0.0
-        for name, members in column:
-            down += _HEAD
-            ax.text(across - 0.09, 0.75 - down, name, **_HEADING)
-            for record in members:
-                places[record.id] = (float(across), -down)
-                down += 1
-        deepest = max(deepest, down)
-    _draw_arrows(ledger, places, ax)
-    for verdict, number in ledger.counts().items():
-        color, marker, letter = SIGNS[verdict]
-        found = [one for one in ledger if one.verdict == verdict]
-        spots = [places[one.id] for one in found]
-        label = f"{letter}: {verdict} ({number})"
-        if number:
-            xs, ys = zip(*spots, strict=True)
-            ax.scatter(xs, ys, 120, color, marker=marker, label=label, **_EDGE)
-        for one, (x, y) in zip(found, spots, strict=True):
-            ax.text(x, y, letter, ha="center", va="center_baseline", **_LETTER)
-            ax.text(x + 0.13, y, _short(one.id), **_LABEL)
-    ax.set_xlim(-0.32, len(columns) - 0.25)
-    ax.set_ylim(-deepest, -_HEAD + 1.4)
-    ax.set_axis_off()
-    title = "Lines of the proofs and what they rest on (< before, > after a display). "
-    ax.set_title(f"{title}Text audited: {ledger.audited}", loc="left")
-    _draw_legend(ax)
-
-
-def _draw_arrows(ledger: Ledger, places: dict[str, tuple[float, float]], ax: Axes) -> None:
-    from matplotlib.patches import FancyArrowPatch
-
-    uses = {
-        (name, record.id): name in record.rests_on_refuted
-        for record in ledger
-        for name in record.rests_on
-        if name in places
-    }
-    for (name, user), refuted in uses.items():
-        start, end = places[name], places[user]
-        # Assumptions feed almost every line; drawn as strongly as the rest they hide it.
-        faint = name.startswith("Assumption") and not refuted
-        arrow = FancyArrowPatch(
-            start,
-            end,
-            arrowstyle="-|>",
-            mutation_scale=9 if refuted else 6,
-            connectionstyle=f"arc3,rad={0.25 if start[0] == end[0] else 0.12}",
-            shrinkA=7,
-            shrinkB=7,
-            linewidth=1.3 if refuted else 0.5,
-            color=_RED if refuted else "0.45",
-            alpha=0.75 if refuted else 0.18 if faint else 0.6,
-            zorder=3 if refuted else 1,
-        )
-        ax.add_patch(arrow)
-    for refuted, color, words in (
-        (False, "0.45", "used by"),
-        (True, _RED, "refuted, and cited by"),
-    ):
-        if number := list(uses.values()).count(refuted):
-            ax.plot([], [], color=color, label=f"{words} ({number})")
-
-
-def _draw_legend(ax: Axes) -> None:
-    """What occurs, and how often."""
-    handles = ax.get_legend_handles_labels()[0]
-    if not legend_above(ax, 10.0, handles=handles, handletextpad=0.4):
-        place: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0.0)}
-        ax.legend(handles=handles, ncols=len(handles), fontsize=9, handletextpad=0.4, **place)
-
-
-def save_picture(ledger: Ledger, path: str | Path) -> None:
-    """Write the picture to a .png, .pdf or .svg; raises InvalidInput for any other path."""
-
-    def figure() -> Figure:
-        made = new_figure(*SIZE)
-        _draw(ledger, made.add_subplot())
-        return made
-
-    save_figure(figure, path, "graph")
+        blocks += [f"**{markdown_text(section)}**", table]
+    return "\n\n".join(blocks)

@@ -1,14 +1,8 @@
-"""A record of an audit: one line of the text and the verdict on it, and whether the line stands.
-
-A verdict is about one step: it follows from its hypotheses. A line *stands* if its step does and
-every line that it cites stands; it *falls* with the first refuted lines below it; it is *open*
-where something below is undecided. A line that uses of a refuted one only what the corrected form
-says as well rests on that form.
-"""
+"""A record of an audit: a line of the text, the verdict on it, and both as text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +25,7 @@ from swingby.theory.verdict import Finding
 
 #: The text that the ledger is about.
 AUDITED = "the anonymous ICLR submission of arXiv 2410.08309; later versions may differ"
-#: Of a record, what is no plain value or is said elsewhere.
+#: Fields of a record that are no plain values or stand elsewhere in its dictionary.
 _NOT_PLAIN = {"statement", "repair", "downstream", "audited", "proof"}
 #: Lines of evidence on a terminal, and characters of a line of evidence in a document.
 _MOST_LINES = 24
@@ -40,7 +34,7 @@ _WIDTH = 96
 
 @dataclass(frozen=True)
 class Record(Shown):
-    """One line of the text and the verdict on it.
+    """A line of the text and the verdict on it.
 
     Parameters
     ----------
@@ -108,7 +102,7 @@ class Record(Shown):
         return f"<Record {self.id}: {self.verdict}{tail}>"
 
     def to_text(self, *, width: int | None = None, color: bool = False) -> str:
-        """Everything that is known about the line, for a terminal."""
+        """The record for a terminal, in full."""
         width = width or line_width() or USUAL
         body = [header(self.audited), "", f"{self.about}.", ""]
         body += [f"  {line}" for line in to_text(self.statement).splitlines()]
@@ -122,7 +116,9 @@ class Record(Shown):
             body += ["", *_repair_lines(self, self.repair, width)]
         if self.rests_on:
             refuted = self.rests_on_refuted
-            names = (source_text(one) + ", refuted" * (one in refuted) for one in self.rests_on)
+            names = (
+                source_text(source) + ", refuted" * (source in refuted) for source in self.rests_on
+            )
             body += ["", f"Rests on {'; '.join(names)}."]
         if self.downstream:
             body += ["", "With the repair, downstream:"]
@@ -135,10 +131,12 @@ class Record(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
-        known = {
-            name: plain_values(part) for name, part in vars(self).items() if name not in _NOT_PLAIN
+        values = {
+            name: plain_values(value)
+            for name, value in vars(self).items()
+            if name not in _NOT_PLAIN
         }
-        return known | {
+        return values | {
             "conclusion": statement_line(self.statement),
             "statement": to_text(self.statement),
             "latex": to_latex(self.statement),
@@ -149,10 +147,10 @@ class Record(Shown):
 
 def by_name(records: Iterable[Record]) -> Iterator[tuple[str, Record]]:
     """Records and their repairs, by names such as D.61 and D.61 (corrected)."""
-    for one in records:
-        yield one.id, one
-        if one.repair is not None:
-            yield f"{one.repair.id} ({one.repair.edition})", one.repair
+    for record in records:
+        yield record.id, record
+        if record.repair is not None:
+            yield f"{record.repair.id} ({record.repair.edition})", record.repair
 
 
 def header(audited: str = AUDITED) -> str:
@@ -162,13 +160,13 @@ def header(audited: str = AUDITED) -> str:
 
 def title(record: Record) -> str:
     """Name and place of a line."""
-    place = f", {record.reference}" if record.reference not in ("", record.id) else ""
+    reference = f", {record.reference}" if record.reference not in ("", record.id) else ""
     edition = "" if record.edition == "printed" else f", {record.edition}"
-    return f"{source_text(record.id)}{place}{edition}"
+    return f"{source_text(record.id)}{reference}{edition}"
 
 
 def verdict_words(judged: Record | Judged) -> str:
-    """A verdict with its method, where there is one."""
+    """A verdict with its method, if it has a method."""
     method = judged.method.strip("; ")
     if judged.verdict == Finding.UNDECIDED:
         return f"undecided ({method})" if method else "undecided"
@@ -178,32 +176,32 @@ def verdict_words(judged: Record | Judged) -> str:
 
 
 def verdict_lines(judged: Record | Judged, claim: Claim, width: int) -> list[str]:
-    """The verdict on a claim, and what it rests on."""
+    """The verdict on a claim with its evidence, as lines."""
     lines = [f"Verdict: {verdict_words(judged)}."]
     lines += [f"  Cases: {judged.cases}."] if judged.cases else []
     lines += _evidence_lines(judged, width)
     if judged.witness is not None:
         word = "Witness" if claim.quantifier == "exists" else "Counterexample"
         lines += ["", f"{word}:", *witness_lines(judged.witness, width)]
-    for name, part in judged.parts.items():
-        lines += _part_lines(judged, name, part, width)
+    for name, judged_part in judged.parts.items():
+        lines += _part_lines(judged, name, judged_part, width)
     return lines
 
 
 def _evidence_lines(judged: Record | Judged, width: int) -> list[str]:
-    """What a reader can check, cut where a certificate has many cases, and what was tried."""
+    """The evidence for a reader, cut where it has many lines, and the attempts."""
     lines = [row for line in judged.evidence for row in wrapped(line, width, "  ")]
-    left = len(lines) - _MOST_LINES
-    if left > 0:
-        lines[_MOST_LINES:] = [f"  ... {left} more lines of evidence: to_dict() has them all"]
+    hidden = len(lines) - _MOST_LINES
+    if hidden > 0:
+        lines[_MOST_LINES:] = [f"  ... {hidden} more lines of evidence: to_dict() has them all"]
     return [*lines, *(f"  tried: {line}" for line in judged.tried)]
 
 
 def _part_lines(whole: Record | Judged, name: str, part: Judged, width: int) -> list[str]:
-    """The verdict on a part of a line, without what the whole has said already."""
-    said = set(whole.evidence)
+    """The verdict on a part of a line, without evidence of the whole line."""
+    repeated = set(whole.evidence)
     lines = [f"  {name}: {verdict_words(part)}."]
-    lines += [f"    {one}" for one in part.evidence if not said & {one, f"{name}: {one}"}]
+    lines += [f"    {text}" for text in part.evidence if not repeated & {text, f"{name}: {text}"}]
     if part.witness not in (None, whole.witness):
         lines += [f"  {line}" for line in witness_lines(part.witness, width - 2)]
     return lines
@@ -219,11 +217,11 @@ def witness_lines(witness: Witness, width: int) -> list[str]:
         else:
             lines += wrapped(text, width, "  ")
     relation = as_read(witness.relation)
-    rest = [f"there: {relation.replace('<=', '≤').replace('>=', '≥')}"]
-    rest += [f"left  = {witness.left}", f"right = {witness.right}"]
+    tail = [f"there: {relation.replace('<=', '≤').replace('>=', '≥')}"]
+    tail += [f"left  = {witness.left}", f"right = {witness.right}"]
     if witness.checked:
-        rest.append(f"checked by {', '.join(witness.checked)}")
-    return [*lines, *(row for line in rest for row in wrapped(line, width, "  "))]
+        tail.append(f"checked by {', '.join(witness.checked)}")
+    return [*lines, *(row for line in tail for row in wrapped(line, width, "  "))]
 
 
 def _repair_lines(record: Record, repair: Record, width: int) -> list[str]:
@@ -240,51 +238,51 @@ def _repair_lines(record: Record, repair: Record, width: int) -> list[str]:
 
 
 def evidence_words(record: Record) -> str:
-    """Why a line is refuted, in a few words: both sides at the counterexample."""
-    for witness in (record.witness, *(part.witness for part in record.parts.values())):
+    """The evidence against a line in a few words: both sides at the counterexample."""
+    for witness in (record.witness, *(judged.witness for judged in record.parts.values())):
         if witness is not None:
             return f"left {short(witness.left)}, right {short(witness.right)}"
     return record.method
 
 
 def record_markdown(record: Record, *, level: int = 2) -> str:
-    """One record with everything that is known about it; `level` of its heading."""
-    place = f" ({record.reference})" if record.reference not in ("", record.id) else ""
-    parts = [
+    """A record as Markdown, in full; `level` of its heading."""
+    reference = f" ({record.reference})" if record.reference not in ("", record.id) else ""
+    blocks = [
         f"{'#' * level} {markdown_text(record.id)}",
-        f"**{record.verdict}**: {markdown_text(record.about)}{markdown_text(place)}.",
+        f"**{record.verdict}**: {markdown_text(record.about)}{markdown_text(reference)}.",
         f"$$\n{to_latex(record.statement)}\n$$",
     ]
     if record.reading:
-        parts.append(f"*Read as:* {markdown_text(record.reading)}")
-    parts.append(_verdict_markdown(record))
+        blocks.append(f"*Read as:* {markdown_text(record.reading)}")
+    blocks.append(_verdict_markdown(record))
     if record.breaks:
-        parts.append(
+        blocks.append(
             f"*What breaks:* {record.breaks} ({record.severity}). "
             f"{markdown_text(record.explanation)}"
         )
     repair = record.repair
     if repair is not None:
         old, new = difference(record.statement, repair.statement, latex=True)
-        parts.append(f"*Repair:* **{repair.verdict}**.")
-        parts.append(
+        blocks.append(f"*Repair:* **{repair.verdict}**.")
+        blocks.append(
             "$$\n\\begin{aligned}\n"
             f"\\text{{printed}}\\quad & {old} \\\\\n\\text{{corrected}}\\quad & {new}\n"
             "\\end{aligned}\n$$"
         )
-        parts.append(_verdict_markdown(repair))
+        blocks.append(_verdict_markdown(repair))
     if record.rests_on:
         refuted = record.rests_on_refuted
         names = (
-            markdown_text(source_text(one)) + " (refuted)" * (one in refuted)
-            for one in record.rests_on
+            markdown_text(source_text(source)) + " (refuted)" * (source in refuted)
+            for source in record.rests_on
         )
-        parts.append(f"*Rests on:* {', '.join(names)}.")
+        blocks.append(f"*Rests on:* {', '.join(names)}.")
     if record.downstream:
-        found = (f"{source_text(name)}: {text}." for name, text in record.downstream)
-        listed = "\n".join(f"- {markdown_text(line)}" for line in found)
-        parts.append(f"*With the repair, downstream:*\n\n{listed}")
-    return "\n\n".join(parts)
+        sentences = (f"{source_text(name)}: {text}." for name, text in record.downstream)
+        listed = "\n".join(f"- {markdown_text(line)}" for line in sentences)
+        blocks.append(f"*With the repair, downstream:*\n\n{listed}")
+    return "\n\n".join(blocks)
 
 
 def _verdict_markdown(record: Record) -> str:
@@ -293,88 +291,7 @@ def _verdict_markdown(record: Record) -> str:
     lines += [*record.evidence, *(f"tried: {text}" for text in record.tried)]
     if record.witness is not None:
         lines += witness_lines(record.witness, _WIDTH)
-    for name, part in record.parts.items():
-        for line in _part_lines(record, name, part, _WIDTH):
+    for name, judged in record.parts.items():
+        for line in _part_lines(record, name, judged, _WIDTH):
             lines += wrapped(line.lstrip(), _WIDTH, line[: len(line) - len(line.lstrip())])
     return "```text\n" + "\n".join(lines) + "\n```"
-
-
-STANDS, TESTED, OPEN, FALLS = "stands", "tested", "open", "falls"
-#: How a line stands by its own verdict, the worst last.
-_OWN = {
-    Finding.PROVED: STANDS,
-    Finding.TESTED: TESTED,
-    Finding.UNDECIDED: OPEN,
-    Finding.REFUTED: FALLS,
-}
-
-
-@dataclass(frozen=True)
-class Standing:
-    """Whether a line stands.
-
-    `state`: *tested*: it stands if what was only tested holds.
-    `because`: the lines that decide it: refuted, undecided or only tested; empty where it stands.
-    `assumes`: what it rests on in the end and no line proves: assumptions, promises, cases, names
-    of lines that were not judged.
-    """
-
-    id: str
-    state: str
-    because: tuple[str, ...] = ()
-    assumes: tuple[str, ...] = ()
-
-
-def standings(
-    records: Sequence[Record], promised: Sequence[str] = (), *, corrected: bool = False
-) -> tuple[Standing, ...]:
-    """Of every record, in their order.
-
-    `promised`: ids of lines that are taken for granted as printed. `corrected`: every refuted line
-    reads as its repair says, and those that need it as theirs say.
-    """
-    known = {record.id: record for record in records}
-    found: dict[str, Standing] = {}
-
-    def read(record: Record) -> Record:
-        """The last of its repairs where it is refuted or uses what a repair takes back."""
-        needs = record.verdict == Finding.REFUTED or record.rests_on_refuted
-        kept = not corrected or record.id in promised or not needs or record.repair is None
-        return record if kept or record.repair is None else read(record.repair)
-
-    def below(record: Record, source: str, users: tuple[str, ...]) -> Standing:
-        """How what a record takes from a source stands."""
-        cited = known.get(source)
-        if cited is None or source in users:
-            return Standing(source, STANDS, assumes=(source,))
-        if cited.verdict == Finding.REFUTED and cited.repair is not None and source not in promised:
-            # A line that needs the printed form goes with it, unless it follows when judged again.
-            again = dict(cited.downstream).get(record.id, "") if corrected else "no"
-            if source in record.rests_on_refuted and not again.startswith("still"):
-                return Standing(source, FALLS if again else OPEN, (source,))
-            cited = cited.repair
-        return standing(read(cited), users)
-
-    def standing(record: Record, users: tuple[str, ...] = ()) -> Standing:
-        """Of one record of any edition; `users` are the lines that lead to it."""
-        name = f"{record.id} {record.edition}"
-        if name in found:
-            return found[name]
-        proved = record.verdict == Finding.PROVED
-        if record.id in promised or (record.kind == "assumption" and proved):
-            return Standing(record.id, STANDS, assumes=(record.id,))
-        parts = [] if proved else [Standing(record.id, _OWN[record.verdict], (record.id,))]
-        # What is refuted falls by itself, whatever it rests on.
-        if record.verdict != Finding.REFUTED:
-            sources = dict.fromkeys(given.source for given in record.statement.given)
-            parts += [below(record, source, (*users, record.id)) for source in sources]
-        order = tuple(_OWN.values())
-        worst = max((part.state for part in parts), key=order.index, default=STANDS)
-        because = (name for part in parts if part.state == worst for name in part.because)
-        assumes = (name for part in parts for name in part.assumes)
-        found[name] = Standing(
-            record.id, worst, tuple(dict.fromkeys(because)), tuple(dict.fromkeys(assumes))
-        )
-        return found[name]
-
-    return tuple(standing(read(one)) for one in records)

@@ -1,4 +1,4 @@
-"""Counterexamples and proofs as files, with the program that checks them."""
+"""The export of counterexamples and proofs as files, with the programs that check them."""
 
 from __future__ import annotations
 
@@ -17,14 +17,16 @@ from swingby.proofs.audit.record import by_name
 from swingby.proofs.checkers import check_identity, check_proof, check_witness, replay
 from swingby.proofs.language.claim import AlongTrajectory, Claim
 from swingby.proofs.language.conclusions import (
-    BlockTrace,
     Both,
-    EntryFormula,
-    FlowIdentity,
     FlowSolution,
     GradientIdentity,
     LossOrder,
     MatrixIdentity,
+)
+from swingby.proofs.language.repaired_conclusions import (
+    BlockTrace,
+    EntryFormula,
+    FlowIdentity,
     OnInterval,
 )
 from swingby.proofs.prover.algebra import words
@@ -38,7 +40,7 @@ from swingby.report.files import whole, write_text
 from swingby.theory import assumptions, numbers
 from swingby.theory.verdict import Finding
 
-#: What N_ij(t) is once a witness names the third concept, and that W(t) is U U^T.
+#: N_ij(t) once a witness names the third concept, and that W(t) is U U^T.
 _NOISE = "N_ij(t) = (a_i + a_j + 2*a_k)*w_ki(t)*w_kj(t)/2"
 _SEMIDEFINITE = (
     "w_ki(t)^2 <= w_kk(t)*w_ii(t)",
@@ -58,56 +60,56 @@ _ENTRIES = {
 
 def export(records: Iterable[Any], folder: str | Path) -> tuple[list[str], list[str]]:
     """Write the witnesses of refuted lines and the proofs of others: see `Ledger.export`."""
-    place = Path(folder)
+    target_folder = Path(folder)
     try:
-        place.mkdir(parents=True, exist_ok=True)
+        target_folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         reason = f"must be a folder that can be made ({error.strerror})"
         raise InvalidInput("export", folder, reason) from None
-    written, left = list[str](), list[str]()
+    written, without = list[str](), list[str]()
     for line, record in by_name(records):
         if record.verdict not in (Finding.REFUTED, Finding.PROVED):
             continue
         contents = dict(files(record, line))
         for name, content in contents.items():
             text = json.dumps(content, indent=1, ensure_ascii=False)
-            write_text(place / f"{name}.json", text)
-        (written if contents else left).append(line)
+            write_text(target_folder / f"{name}.json", text)
+        (written if contents else without).append(line)
     modules = {"check": check_witness, "check_proof": check_proof, "check_identity": check_identity}
     modules["replay"] = replay
     for name, module in modules.items():
-        with whole(place / f"{name}.py") as target:
+        with whole(target_folder / f"{name}.py") as target:
             shutil.copyfile(str(module.__file__), target)
-    return written, left
+    return written, without
 
 
 def files(record: Any, line: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """What is judged of each witness or proof of a record, by the name of its file."""
+    """The content of each file of a record, a witness or a proof, by the name of the file."""
     claim, line = record.statement, line or record.id
     name = re.sub(r"[^A-Za-z0-9._]+", "_", line).strip("_")
     if record.verdict == Finding.PROVED:
         if record.proof:
-            made = _of_proof(claim, record.proof)
+            body = _of_proof(claim, record.proof)
         elif claim.quantifier == "exists" and record.witness is not None:
-            made = _about_numbers(claim, record.witness)
+            body = _about_numbers(claim, record.witness)
         elif is_scalar(claim) and "in ball arithmetic" in record.method:
             # Balls leave no sum of products; such a sum is looked for.
             proof = certified(claim)
-            made = _of_proof(claim, proof) if proof else {}
+            body = _of_proof(claim, proof) if proof else {}
         else:
-            made = _of_identity(claim)
-        content = {"id": line, "line": record.about} | made
+            body = _of_identity(claim)
+        content = {"id": line, "line": record.about} | body
         # A step that the checker does not know makes no file.
-        if made and not check_witness.judge(content):
+        if body and not check_witness.judge(content):
             yield name, content
         return
     if claim.quantifier != "for all":
         return
     if isinstance(claim.conclusion, AlongTrajectory):
-        for dynamics, part in record.parts.items():
-            if part.witness is not None:
-                shown = {"id": f"{line} ({dynamics})", "line": record.about}
-                yield f"{name}_{dynamics}", shown | _along(claim, part.witness)
+        for dynamics, judged in record.parts.items():
+            if judged.witness is not None:
+                head = {"id": f"{line} ({dynamics})", "line": record.about}
+                yield f"{name}_{dynamics}", head | _along(claim, judged.witness)
     elif record.witness is not None:
         if isinstance(claim.conclusion, OnInterval):
             claim = between(claim)
@@ -118,39 +120,48 @@ def files(record: Any, line: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
             yield name, content
 
 
-def _of_proof(claim: Claim, proof: tuple[dict[str, Any], ...]) -> dict[str, Any]:
+def _prepared(claim: Claim) -> tuple[Any, Any, list[Any]]:
+    """The search for a claim, its questions, and their letters by name."""
     search, questions = prepared(claim)
-    letters = set(search.sequent.symbols).union(*(one.goal.symbols for one in questions))
+    letters = set(search.sequent.symbols).union(*(question.goal.symbols for question in questions))
+    return search, questions, sorted(letters, key=str)
+
+
+def _of_proof(claim: Claim, proof: tuple[dict[str, Any], ...]) -> dict[str, Any]:
+    search, _, letters = _prepared(claim)
     signs = {
         letter.name: "positive"
         if letter.is_positive
         else "nonnegative"
         if letter.is_nonnegative
         else "real"
-        for letter in sorted(letters, key=str)
+        for letter in letters
     }
-    given = list(dict.fromkeys(map(str, search.sequent.given)))
-    content = {"signs": signs, "given": given, "shows": list(proof)}
+    hypotheses = list(dict.fromkeys(map(str, search.sequent.given)))
+    content = {"signs": signs, "given": hypotheses, "shows": list(proof)}
     # e is no letter
     text = re.sub(r"\bE\b", "exp(1)", json.dumps(content))
     return {"format": check_proof.FORMAT, **json.loads(text)}
 
 
 def _of_identity(claim: Claim) -> dict[str, Any]:
-    """An identity, or several, as `check_identity.py` reads them; nothing of other conclusions."""
+    """An identity, or several, for `check_identity.py`; nothing of other conclusions."""
     conclusion = claim.conclusion
     if isinstance(conclusion, FlowIdentity | EntryFormula):
         along = isinstance(conclusion, FlowIdentity)
-        return _cases((left, right, d if along else {}) for d, left, right in conclusion.cases)
+        return _cases(
+            (left_side, right_side, d if along else {})
+            for d, left_side, right_side in conclusion.cases
+        )
     if isinstance(conclusion, FlowSolution):
         return _cases(_solution(conclusion))
     if isinstance(conclusion, OnInterval):
         return on_interval(conclusion)
     if isinstance(conclusion, BlockTrace):
         return words.statement([conclusion], claim.where)
-    said = conclusion.parts if isinstance(conclusion, Both) else (conclusion,)
-    if all(isinstance(one, MatrixIdentity | GradientIdentity) for one in said):
-        return words.statement(said, claim.where)
+    statements = conclusion.parts if isinstance(conclusion, Both) else (conclusion,)
+    if all(isinstance(statement, MatrixIdentity | GradientIdentity) for statement in statements):
+        return words.statement(statements, claim.where)
     return {}
 
 
@@ -158,36 +169,35 @@ def _solution(conclusion: FlowSolution) -> Iterator[tuple[Any, Any, Any]]:
     """The equation and the start, in each case."""
     for _, case in conclusion.cases:
         written = (conclusion.solution, *conclusion.rate, conclusion.start)
-        solution, linear, constant, start = (part.subs(case) for part in written)
+        solution, linear, constant, start = (field.subs(case) for field in written)
         yield solution, linear * solution + constant, {str(conclusion.time): "1"}
         yield solution.subs(conclusion.time, 0), start, {}
 
 
 def _cases(cases: Iterable[tuple[Any, Any, Any]]) -> dict[str, Any]:
-    shown, letters = [], set[str]()
-    for left, right, rates in cases:
-        shown.append({"left": plain(left), "right": plain(right), "rates": rates})
-        letters |= {str(letter) for side in (left, right) for letter in side.free_symbols}
+    written, letters = [], set[str]()
+    for left_side, right_side, rates in cases:
+        written.append({"left": plain(left_side), "right": plain(right_side), "rates": rates})
+        letters |= {str(letter) for side in (left_side, right_side) for letter in side.free_symbols}
         letters |= check_identity.flow(rates).keys() if isinstance(rates, int) else rates.keys()
-        places = range(1, rates + 1) if isinstance(rates, int) else ()
-        letters |= {f"a_{place}" for place in places}
-    return {"format": check_identity.FORMAT, "letters": sorted(letters), "cases": shown}
+        indices = range(1, rates + 1) if isinstance(rates, int) else ()
+        letters |= {f"a_{index}" for index in indices}
+    return {"format": check_identity.FORMAT, "letters": sorted(letters), "cases": written}
 
 
 def _about_numbers(claim: Claim, witness: Witness) -> dict[str, Any]:
-    search, questions = prepared(claim)
-    letters = set(search.sequent.symbols).union(*(one.goal.symbols for one in questions))
+    search, questions, letters = _prepared(claim)
     signs = [
-        f"0 {'<' if one.is_positive else '<='} {one}"
-        for one in sorted(letters, key=str)
-        if one.is_nonnegative and one.name in witness.values
+        f"0 {'<' if letter.is_positive else '<='} {letter}"
+        for letter in letters
+        if letter.is_nonnegative and letter.name in witness.values
     ]
-    signs += [f"{x}{check_witness.WHOLE}" for x in sorted(letters, key=str) if x.is_integer]
-    given = list(dict.fromkeys([*signs, *map(str, search.given)]))
+    signs += [f"{x}{check_witness.WHOLE}" for x in letters if x.is_integer]
+    hypotheses = list(dict.fromkeys([*signs, *map(str, search.given)]))
     if "w_kj(t)" in witness.values and "N_ij(t)" in witness.values:
-        given += [_NOISE, *(_SEMIDEFINITE if "w_kk(t)" in witness.values else ())]
+        hypotheses += [_NOISE, *(_SEMIDEFINITE if "w_kk(t)" in witness.values else ())]
     assumed = _assumed(without=("entry",)) if search.in_force else []
-    content = _content(given, assumed, witness.relation, witness.values)
+    content = _content(hypotheses, assumed, witness.relation, witness.values)
     if claim.quantifier == "exists":
         del content["fails"]
         content["holds"] = [str(question.goal) for question in questions]
@@ -196,45 +206,48 @@ def _about_numbers(claim: Claim, witness: Witness) -> dict[str, Any]:
 
 def _about_matrices(claim: Claim, witness: Witness) -> dict[str, Any]:
     order = isinstance(claim.conclusion, LossOrder)
-    given = ["0 <= w_11", "w_12^2 <= w_11*w_22"] if order else []
+    hypotheses = ["0 <= w_11", "w_12^2 <= w_11*w_22"] if order else []
     values = {
         name: text for name, text in witness.values.items() if re.fullmatch(r"-?\d+(/\d+)?", text)
     }
-    return _content(given, [], witness.relation, values)
+    return _content(hypotheses, [], witness.relation, values)
 
 
 def _along(claim: Claim, witness: Witness) -> dict[str, Any]:
-    conclusion, shown = claim.conclusion, witness.values
-    exact = {name: numbers.exact(shown[name], name) for name in _EXACT if name in shown}
+    conclusion, printed = claim.conclusion, witness.values
+    exact = {name: numbers.exact(printed[name], name) for name in _EXACT if name in printed}
     values = {name: _text(value) for name, value in exact.items() if name != "eta"}
-    signal = [Fraction(a) for a in shown["a"].split(", ")]
-    unit, omega = ("/omega", exact["omega"]) if "w_11(0)/omega" in shown else ("", Fraction(1))
+    signal = [Fraction(a) for a in printed["a"].split(", ")]
+    unit, omega = ("/omega", exact["omega"]) if "w_11(0)/omega" in printed else ("", Fraction(1))
     W0 = [
         [
-            _text(omega * numbers.exact(shown[f"w_{max(p, q)}{min(p, q)}(0){unit}"], "W(0)"))
+            _text(omega * numbers.exact(printed[f"w_{max(p, q)}{min(p, q)}(0){unit}"], "W(0)"))
             for q in range(1, len(signal) + 1)
         ]
         for p in range(1, len(signal) + 1)
     ]
-    (broken,) = (one for one in claim.conditions if str(one) == witness.relation)
+    (broken,) = (relation for relation in claim.conditions if str(relation) == witness.relation)
     until = [] if conclusion.until is None else [f"t <= {plain(conclusion.until)}"]
     run = {
-        "dynamics": shown["dynamics"],
+        "dynamics": printed["dynamics"],
         "signal": [_text(a) for a in signal],
         "eta": _text(exact["eta"]),
         "W0": W0,
-        "i": int(shown["i"]),
-        "j": int(shown["j"]),
-        "t_0": int(shown.get("t_0", "0")),
-        "t": int(shown["t"]),
-        "when": [str(relation_from(one)) for one in conclusion.when],
-        "during": [str(relation_from(one)) for one in conclusion.during],
+        "i": int(printed["i"]),
+        "j": int(printed["j"]),
+        "t_0": int(printed.get("t_0", "0")),
+        "t": int(printed["t"]),
+        "when": [str(relation_from(relation)) for relation in conclusion.when],
+        "during": [str(relation_from(relation)) for relation in conclusion.during],
         "until": until,
     }
-    given = [*_ENTRIES[conclusion.entries], *(str(relation_from(x.relation)) for x in claim.given)]
-    power = shown["log10 P"]
+    hypotheses = [
+        *_ENTRIES[conclusion.entries],
+        *(str(relation_from(x.relation)) for x in claim.given),
+    ]
+    power = printed["log10 P"]
     values["P"] = f"10^({power})" if "/" in power else f"10^{power}"
-    return _content(given, _assumed(), str(relation_from(broken)), values) | {"run": run}
+    return _content(hypotheses, _assumed(), str(relation_from(broken)), values) | {"run": run}
 
 
 #: Letters of an instance with an exact value.
@@ -247,15 +260,15 @@ def _text(value: Fraction) -> str:
 
 def _assumed(without: tuple[str, ...] = ()) -> list[list[str]]:
     return [
-        [one.over, str(relation_from(one.relation))]
+        [condition.over, str(relation_from(condition.relation))]
         for statement in assumptions.PRINTED
-        for one in statement.conditions
-        if one.over not in without
+        for condition in statement.conditions
+        if condition.over not in without
     ]
 
 
 def _content(
-    given: list[str], assumed: list[list[str]], fails: str, values: dict[str, str]
+    hypotheses: list[str], assumed: list[list[str]], fails: str, values: dict[str, str]
 ) -> dict[str, Any]:
-    shown = {"given": given, "assumed": assumed, "fails": fails, "values": values}
-    return {"format": check_witness.FORMAT} | shown
+    content = {"given": hypotheses, "assumed": assumed, "fails": fails, "values": values}
+    return {"format": check_witness.FORMAT} | content

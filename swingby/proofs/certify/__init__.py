@@ -1,1 +1,1 @@
-"""Proofs about one run: balls along it, a certificate to file, and a checker of its own."""
+"""Proofs about a single run: balls along it, its events, and a certificate to file."""

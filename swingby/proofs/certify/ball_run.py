@@ -55,14 +55,14 @@ from swingby.theory import balls
 from swingby.theory.initial import Blocks, connected_blocks
 
 #: No entry of an exact step has more bits in numerator or denominator, W(0) excepted.
-MOST_BITS = 20_000
+_MOST_BITS = 20_000
 #: A run in balls ends before an entry passes this size: it diverges faster than exponentially.
 LARGEST = 10.0**100
 
 Rows = Sequence[Sequence[Any]]
 
 
-class ExactStep(NamedTuple):
+class _ExactStep(NamedTuple):
     """W at one step as rows of flint.fmpq, and the blocks that still move."""
 
     W: list[list[Any]]
@@ -76,7 +76,7 @@ def rational(number: Fraction) -> flint.fmpq:
 
 def follow_exactly(
     signal: Sequence[Fraction], W0: Rows, eta: Fraction, dynamics: str
-) -> Iterator[ExactStep]:
+) -> Iterator[_ExactStep]:
     """W(0), W(1), ... as rationals, from a symmetric W(0); the rows are fresh at every step.
 
     The last one is at rest, nothing moving, or the last before an entry has too many bits.
@@ -100,9 +100,9 @@ def follow_exactly(
             for block in blocks
             if any(following[i, j] != W[i, j] for i in block for j in block)
         )
-        yield ExactStep(W.tolist(), blocks)
+        yield _ExactStep(W.tolist(), blocks)
         sizes = (max(x.p.bit_length(), x.q.bit_length()) for x in following.entries())
-        if not blocks or max(sizes) > MOST_BITS:
+        if not blocks or max(sizes) > _MOST_BITS:
             return
         W = following
 
@@ -112,7 +112,7 @@ def eliminate(W: Rows, concepts: Sequence[int]) -> Iterator[tuple[int, list[list
 
     It stops at every pivot before it divides by it; a pivot of 0 eliminates nothing.
     """
-    rest = [[W[i][j] for j in concepts[: place + 1]] for place, i in enumerate(concepts)]
+    rest = [[W[i][j] for j in concepts[: last + 1]] for last, i in enumerate(concepts)]
     for k, pivot_row in enumerate(rest):
         yield k, rest
         for i in range(k + 1, len(rest)):
@@ -125,7 +125,7 @@ def eliminate(W: Rows, concepts: Sequence[int]) -> Iterator[tuple[int, list[list
 
 
 def exact_pivots(W: Rows, concepts: Sequence[int]) -> list[Any]:
-    """Pivots of LDL^T in the given order, up to the first negative one.
+    """Pivots of LDL^T in the given order, up to the first negative pivot.
 
     A pivot of 0 beside a nonzero entry counts as -1: their 2 x 2 minor is negative.
     """
@@ -161,7 +161,7 @@ def independent_concepts(signal: Sequence[Fraction], W: Rows, concepts: Sequence
 
     That is the order in which the entries of W are largest.
     """
-    kept = []
+    independent = []
     for value in sorted({signal[k] for k in concepts}, reverse=True):
         group = [k for k in concepts if signal[k] == value]
         columns = flint.fmpq_mat(len(W), len(group), [row[k] for row in W for k in group])
@@ -169,8 +169,8 @@ def independent_concepts(signal: Sequence[Fraction], W: Rows, concepts: Sequence
         # Column k leads a row of the reduced form, or it is a combination of those that do and
         # gives one vector of the kernel with a 1 in place k.
         leads = [next(c for c in range(len(group)) if reduced[r, c] != 0) for r in range(rank)]
-        kept += [group[c] for c in leads]
-    return kept
+        independent += [group[c] for c in leads]
+    return independent
 
 
 @dataclass
@@ -262,12 +262,12 @@ class _Step:
         bend = self._bend(W, rest) if self.is_gd else None
         lost: list[flint.arb] = [flint.arb(0)] * len(W)
         changed = []
-        for i, j, double, base, left, right, others in self.pairs:
+        for i, j, double, base, row_factor, column_factor, inner_terms in self.pairs:
             w = W[i][j]
             square = double * w * w
             lost[i], lost[j] = lost[i] + square, lost[j] + square
-            new = w * (base - left * W[i][i] - right * W[j][j])
-            for k, coefficient in others:
+            new = w * (base - row_factor * W[i][i] - column_factor * W[j][j])
+            for k, coefficient in inner_terms:
                 new -= coefficient * W[i][k] * W[k][j]
             changed.append(new if bend is None else new + bend[i, j])
         for i, growth in self.concepts:

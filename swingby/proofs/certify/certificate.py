@@ -1,4 +1,4 @@
-"""What is certified of one run: the certificate as values, as a file, and as tables."""
+"""The certificate of one run: its facts as values, as a file, and as tables."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin, get_type_hints
 import flint
 
 from swingby.errors import InvalidInput
-from swingby.proofs.certify.enclosure import Enclosure, Facts, Passage, is_enclosure
+from swingby.proofs.certify.enclosure import Enclosure, is_enclosure
 from swingby.proofs.certify.events import LEVELS
+from swingby.proofs.certify.facts import Facts, Passage
 from swingby.proofs.certify.float_differences import Difference, differences
 from swingby.proofs.checkers.replay import KEYS, canonical, compare, rational, read, replay
 from swingby.report import Drawn, Grid
@@ -31,14 +32,14 @@ FORMAT = "swingby certificate 1"
 #: Concepts of a certificate: a step costs about d^3.
 MOST_CONCEPTS = 6
 #: Digits of a number that is read.
-MOST_DIGITS = 10**6
-#: What a certificate says, in the order of its file.
-_SAID = (
+_MOST_DIGITS = 10**6
+#: The entries of a certificate, in the order of its file.
+_ENTRIES = (
     *("format", "made_by", "dynamics", "signal", "eta", "W0", "steps", "passages", "peaks", "psd"),
     *("runs_away", "converges", "end", "undecided"),
 )
 #: Levels beside the half-time, and the head of their columns.
-_OTHERS = {"1/10": "0.1", "4/5": "0.8", "99/100": "0.99"}
+_LEVEL_HEADS = {"1/10": "0.1", "4/5": "0.8", "99/100": "0.99"}
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class Certificate(Facts, Drawn):
         return replay(self.to_dict())
 
     def differences(self, run: Run) -> tuple[Difference, ...]:
-        """Where a float64 run of the same task, W(0), eta and dynamics differs.
+        """The differences of a float64 run of the same task, W(0), eta and dynamics.
 
         Each with whether rounding explains it, see :mod:`.float_differences`; empty where the run
         agrees in every step that both speak of. Raises InvalidInput if it is of something else.
@@ -103,12 +104,12 @@ class Certificate(Facts, Drawn):
         decided = "psd" not in self.undecided
         psd = {"first_loss": self.first_loss} if decided else None
         special = {"format": FORMAT, "psd": psd}
-        plain = {
+        content = {
             name: special[name] if name in special else _plain(getattr(self, name))
-            for name in _SAID
+            for name in _ENTRIES
         }
-        digest = hashlib.sha256(canonical(plain).encode()).hexdigest()
-        return {**plain, "digest": digest}
+        digest = hashlib.sha256(canonical(content).encode()).hexdigest()
+        return {**content, "digest": digest}
 
     def to_json(self) -> str:
         """The certificate as JSON."""
@@ -137,16 +138,17 @@ class Certificate(Facts, Drawn):
     def _events(self) -> Iterator[tuple[str, str, int | None, Enclosure | None]]:
         """Event, entry, step and value; no step where an event does not happen or is open."""
         for level, row in self.passages.items():
-            for k, one in enumerate(row, 1):
-                known = one or Passage(None)
-                yield level, f"w_{k}{k}", known.step, known.at
+            for k, passage in enumerate(row, 1):
+                reached = passage or Passage(None)
+                yield level, f"w_{k}{k}", reached.step, reached.at
         for peak in filter(None, self.peaks):
             yield "peak", f"w_{peak.i}{peak.j}", peak.step, peak.value
         yield "psd lost", "W", self.first_loss, None
         for away in filter(None, self.runs_away):
             yield "runs away", f"w_{away.k}{away.k}", away.step, None
-        found, event = self.converges, ("converges", "|W - I|_F")
-        yield (*event, found.step, found.distance) if found else (*event, None, None)
+        limit = self.converges
+        step, distance = (limit.step, limit.distance) if limit else (None, None)
+        yield "converges", "|W - I|_F", step, distance
 
     def __repr__(self) -> str:
         times = ", ".join("-" if time is None else str(time) for time in self.half_times)
@@ -157,18 +159,18 @@ class Certificate(Facts, Drawn):
         )
 
     def to_grids(self) -> tuple[Grid, ...]:
-        """Passages, and peaks where there are several concepts; the last one has the foot."""
+        """Passages, and peaks of several concepts; the last table has the foot."""
         signal = ", ".join(map(numbers.scientific, self.signal))
         rows = []
         for k, a in enumerate(self.signal):
             half = self.passages["1/2"][k]
             at = "-" if half is None or half.at is None else str(half.at)
             cells = [str(k + 1), numbers.scientific(a), _time(half), at]
-            rows.append([*cells, *(_time(self.passages[level][k]) for level in _OTHERS)])
+            rows.append([*cells, *(_time(self.passages[level][k]) for level in _LEVEL_HEADS)])
         heads = ("concept", ">a", ">half-time", "w_kk there")
         passages = Grid(
             title="Certified run",
-            columns=[*heads, *(f">{name}" for name in _OTHERS.values())],
+            columns=[*heads, *(f">{name}" for name in _LEVEL_HEADS.values())],
             rows=rows,
             above=[f"a = ({signal}), eta = {numbers.scientific(self.eta)}, {self.dynamics}"],
             below=self._foot() if self.dim == 1 else (),
@@ -204,12 +206,12 @@ class Certificate(Facts, Drawn):
         for away in filter(None, self.runs_away):
             name = f"w_{away.k}{away.k}"
             lines.append(f"{name} is negative at step {away.step} and tends to minus infinity")
-        found = self.converges
-        if found is not None:
+        convergence = self.converges
+        if convergence is not None:
             lines.append(
-                f"converges: |W - I|_F = {found.distance} at step {found.step}, and from there"
-                f" on every step shrinks it at least by the factor"
-                f" {numbers.scientific(found.rate, 6)}"
+                f"converges: |W - I|_F = {convergence.distance} at step {convergence.step},"
+                f" and from there on every step shrinks it at least by the factor"
+                f" {numbers.scientific(convergence.rate, 6)}"
             )
         elif "converges" in self.undecided:
             lines.append("convergence to I: undecided")
@@ -234,11 +236,11 @@ def _plain(value: Any) -> Any:
         # str of an int refuses more than 4300 digits; flint does not.
         return str(flint.fmpq(value.numerator, value.denominator))
     if isinstance(value, tuple):
-        return [_plain(one) for one in value]
+        return [_plain(element) for element in value]
     if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
+        return {key: _plain(element) for key, element in value.items()}
     if is_dataclass(value):
-        return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
     return value
 
 
@@ -250,63 +252,65 @@ def parse(text: str) -> Any:
         raise InvalidInput("certificate", "this text", "must be valid JSON") from None
 
 
-def from_plain(plain: Any) -> Certificate:
+def from_plain(content: Any) -> Certificate:
     """The certificate that plain values stand for, every part of them checked.
 
     Raises InvalidInput if a key or a type is wrong, or the digest is not that of the rest.
     """
-    _need(isinstance(plain, dict) and set(plain) == KEYS, "certificate", "have exactly its keys")
-    _need(plain["format"] == FORMAT, "format", f"be {FORMAT!r}")
-    _need(plain["dynamics"] in ("euler", "gd"), "dynamics", "be euler or gd")
-    psd = plain["psd"]
+    _need(
+        isinstance(content, dict) and set(content) == KEYS, "certificate", "have exactly its keys"
+    )
+    _need(content["format"] == FORMAT, "format", f"be {FORMAT!r}")
+    _need(content["dynamics"] in ("euler", "gd"), "dynamics", "be euler or gd")
+    psd = content["psd"]
     _need(psd is None or (isinstance(psd, dict) and len(psd) == 1), "psd", "have its key")
-    given = {**plain, "first_loss": psd and psd.get("first_loss")}
+    values = {**content, "first_loss": psd and psd.get("first_loss")}
     hints = get_type_hints(Facts)
-    known = {name: _read(hints[name], given[name], name) for name in hints if name != "bits"}
-    certificate = Certificate(**known)
+    facts = {name: _read(hints[name], values[name], name) for name in hints if name != "bits"}
+    certificate = Certificate(**facts)
     d, rows = certificate.dim, (certificate.W0, certificate.end)
     _need(1 <= d <= MOST_CONCEPTS, "signal", f"have 1 to {MOST_CONCEPTS} values")
     _need(certificate.passages.keys() == LEVELS.keys(), "passages", "have the levels")
-    sizes = [len(row) for part in (*rows, certificate.passages.values()) for row in part]
+    sizes = [len(row) for table in (*rows, certificate.passages.values()) for row in table]
     sizes += map(len, rows)
     _need(set(sizes) == {d}, "W0, end and passages", f"have {d} concepts")
     _need(len(certificate.peaks) == math.comb(d, 2), "peaks", "have one entry per pair")
     # Whatever else stands in it, or is written in another way, does not come back.
-    if different := compare("", plain, certificate.to_dict(), set()):
+    if different := compare("", content, certificate.to_dict(), set()):
         raise InvalidInput("certificate", different[0], "must be as certify writes it")
     return certificate
 
 
-def _need(condition: bool, part: str, requirement: str) -> None:
+def _need(condition: bool, path: str, requirement: str) -> None:
     if not condition:
-        raise InvalidInput(f"{part} of the certificate", "another value", f"must {requirement}")
+        raise InvalidInput(f"{path} of the certificate", "another value", f"must {requirement}")
 
 
-def _read(kind: Any, value: Any, part: str) -> Any:
-    """A plain value as one of the types that a certificate is made of."""
+def _read(kind: Any, value: Any, path: str) -> Any:
+    """A plain value as a type that a certificate is made of."""
     inner = get_args(kind)
     if type(None) in inner:
-        return None if value is None else _read(inner[0], value, part)
+        return None if value is None else _read(inner[0], value, path)
     if isinstance(kind, type) and is_dataclass(kind):
         hints = get_type_hints(kind)
-        _need(isinstance(value, dict) and value.keys() == hints.keys(), part, "have its keys")
-        return kind(**{name: _read(hint, value[name], part) for name, hint in hints.items()})
+        _need(isinstance(value, dict) and value.keys() == hints.keys(), path, "have its keys")
+        return kind(**{name: _read(hint, value[name], path) for name, hint in hints.items()})
     if get_origin(kind) is tuple:
-        _need(isinstance(value, list), part, "be a list")
-        return tuple(_read(inner[0], one, part) for one in value)
+        _need(isinstance(value, list), path, "be a list")
+        return tuple(_read(inner[0], element, path) for element in value)
     if get_origin(kind) is Mapping:
-        _need(isinstance(value, dict), part, "have keys")
-        return {key: _read(inner[1], one, part) for key, one in value.items()}
+        _need(isinstance(value, dict), path, "have keys")
+        return {key: _read(inner[1], element, path) for key, element in value.items()}
     if kind is Enclosure:
-        _need(is_enclosure(value), part, "be an enclosure")
+        _need(is_enclosure(value), path, "be an enclosure")
         return Enclosure(*value)
     if kind is Fraction:
         try:
-            return rational(value, part, MOST_DIGITS)
+            return rational(value, path, _MOST_DIGITS)
         except ValueError:
-            _need(False, part, "be p/q in lowest terms")
+            _need(False, path, "be p/q in lowest terms")
     # isinstance(True, int) holds in Python.
-    _need(type(value) is kind and (kind is not int or value >= 0), part, f"be {_KINDS[kind]}")
+    _need(type(value) is kind and (kind is not int or value >= 0), path, f"be {_KINDS[kind]}")
     return value
 
 

@@ -1,4 +1,4 @@
-r"""Where a run in float64 differs from its certificate, and whether rounding explains it.
+r"""Differences between a run in float64 and its certificate, explained by rounding or not.
 
 The run is followed once more in balls that contain what float64 computes. A difference is
 *explained* when they leave room for it:
@@ -36,8 +36,8 @@ import flint
 
 from swingby.errors import InvalidInput
 from swingby.proofs.certify.ball_run import BallState, eliminate, follow
-from swingby.proofs.certify.enclosure import Facts
 from swingby.proofs.certify.events import LEVELS
+from swingby.proofs.certify.facts import Facts
 from swingby.simulate.state import PIVOT_ROUNDING
 from swingby.theory.balls import ball, precision
 
@@ -49,7 +49,7 @@ FLOAT_BITS = 48
 #: An entry at the end that agrees to this, relative or absolute, is not looked at any closer.
 SAME_RELATIVE, SAME_ABSOLUTE = Fraction(1e-9), Fraction(1e-12)
 #: The kernels hold an entry as 0 below this, relative to sqrt(w_ii w_jj).
-HELD_AS_ZERO = Fraction(1, 10**299)
+_HELD_AS_ZERO = Fraction(1, 10**299)
 
 
 @dataclass(frozen=True)
@@ -73,32 +73,33 @@ class Difference:
         return f"{self.what}: certified {self.certified}, float64 {self.found}: {self.explanation}"
 
 
-class Suspect(NamedTuple):
+class _Suspect(NamedTuple):
     """A difference before it is explained.
 
     `gap`: a number of the balls at each of `steps`; their sum is above 0 where the balls leave no
-    room for the difference. `said`: what is so to within what float64 resolves, where they do.
+    room for the difference. `statement`: true to within what float64 resolves, where they do.
     """
 
     what: str
     certified: int | str | None
-    found: int | str | None
+    observed: int | str | None
     steps: Collection[int]
     gap: Callable[[BallState], Any]
-    said: str
+    statement: str
 
     def explained(self, gaps: list[Any]) -> Difference:
-        """From the gaps, in the order of the steps; fewer than steps where the balls ended."""
-        ended = len(gaps) < len(self.steps)
+        """The difference explained by the gaps at the steps, fewer than steps where balls ended."""
+        stopped = len(gaps) < len(self.steps)
         # Pivots that are clear at one step are enough; an entry is compared at all of its steps.
-        clear = sum(gaps) > 0 and not (ended and isinstance(self.steps, tuple))
+        clear = sum(gaps) > 0 and not (stopped and isinstance(self.steps, tuple))
         size = float(gaps[0].rad()) if gaps and isinstance(gaps[0], flint.arb) else 0.0
-        text = f"{self.said} to within what float64 resolves" + (f", {size:.2g}" if size else "")
+        text = f"{self.statement} to within what float64 resolves"
+        text += f", {size:.2g}" if size else ""
         if clear:
             text = "unexplained"
-        elif ended or not size <= 0.01:
+        elif stopped or not size <= 0.01:
             text = "float64 resolves nothing there: rounding has grown to the size of W"
-        return Difference(self.what, self.certified, self.found, not clear, text)
+        return Difference(self.what, self.certified, self.observed, not clear, text)
 
 
 def differences(certificate: Facts, run: Run) -> tuple[Difference, ...]:
@@ -115,16 +116,17 @@ def differences(certificate: Facts, run: Run) -> tuple[Difference, ...]:
         return ()
     notes: list[list[Any]] = [[] for _ in suspects]
     with precision(FLOAT_BITS):
-        for state in float_states(certificate, max(max(one.steps) for one in suspects)):
-            for suspect, seen in zip(suspects, notes, strict=True):
+        for state in float_states(certificate, max(max(suspect.steps) for suspect in suspects)):
+            for suspect, gaps in zip(suspects, notes, strict=True):
                 if state.step in suspect.steps:
-                    seen.append(suspect.gap(state))
-        return tuple(one.explained(seen) for one, seen in zip(suspects, notes, strict=True))
+                    gaps.append(suspect.gap(state))
+        explained = zip(suspects, notes, strict=True)
+        return tuple(suspect.explained(gaps) for suspect, gaps in explained)
 
 
 def _require_same(certificate: Facts, run: Run) -> None:
     def alike(first: Sequence[Fraction], second: Sequence[Fraction]) -> bool:
-        """Whether all are the same numbers to within the rounding of float64."""
+        """Whether two rows of numbers are equal to within the rounding of float64."""
         pairs = list(zip(first, second, strict=False))
         return len(first) == len(second) and all(abs(x - y) <= abs(y) / 2**51 for x, y in pairs)
 
@@ -139,87 +141,89 @@ def _require_same(certificate: Facts, run: Run) -> None:
             raise InvalidInput("run", f"another {name}", f"must have the {name} of the certificate")
 
 
-def _passages(certificate: Facts, run: Run) -> Iterator[Suspect]:
-    """Levels passed at another step: at the earlier one the float is on the other side."""
+def _passages(certificate: Facts, run: Run) -> Iterator[_Suspect]:
+    """Levels passed at another step: at the earlier step the float is on the other side."""
     common = min(certificate.steps, run.last_step)
     for name, level in LEVELS.items():
         reached = run.first_reach(float(level))
-        for k, one in enumerate(certificate.passages[name]):
-            if one is None:
+        for k, passage in enumerate(certificate.passages[name]):
+            if passage is None:
                 continue
-            found = None if math.isnan(reached[k]) else int(reached[k])
+            observed = None if math.isnan(reached[k]) else int(reached[k])
             # A step that only one of them reached says nothing about the other.
-            certified = one.step if one.step is None or one.step <= common else None
-            found = found if found is None or found <= common or one.never else None
-            if certified != found:
-                step = min(step for step in (certified, found) if step is not None)
+            certified = passage.step if passage.step is None or passage.step <= common else None
+            observed = observed if observed is None or observed <= common or passage.never else None
+            if certified != observed:
+                step = min(step for step in (certified, observed) if step is not None)
                 gap = partial(_above, k, level, 1 if step == certified else -1)
                 w = f"w_{k + 1}{k + 1}"
-                said = f"{w} at step {step} is {name}"
-                yield Suspect(f"{w} reaches {name}", certified, found, (step,), gap, said)
+                statement = f"{w} at step {step} is {name}"
+                yield _Suspect(f"{w} reaches {name}", certified, observed, (step,), gap, statement)
 
 
 def _above(k: int, level: Fraction, sign: int, state: BallState) -> flint.arb:
     return sign * (state.W[k][k] - ball(level))
 
 
-def _peaks(certificate: Facts, run: Run) -> Iterator[Suspect]:
+def _peaks(certificate: Facts, run: Run) -> Iterator[_Suspect]:
     """Peaks at another step, at which the entry is about as large."""
     times, W0 = {(peak.i, peak.j): peak.step for peak in run.peaks}, certificate.W0
     for peak in filter(None, certificate.peaks):
         i, j, step, name = peak.i - 1, peak.j - 1, peak.step, f"w_{peak.i}{peak.j}"
         if step > run.last_step:
             continue
-        found = times[i, j]
+        observed = times[i, j]
         # The largest of a longer time is also that of a shorter one that it lies in.
-        if step == found or (found > certificate.steps and not peak.for_all_time):
+        if step == observed or (observed > certificate.steps and not peak.for_all_time):
             continue
         gap: Callable[[BallState], Any] = partial(_larger, i, j, step)
-        said = f"|{name}| at step {found} is as large"
-        if 0 < W0[i][j] ** 2 < HELD_AS_ZERO**2 * W0[i][i] * W0[j][j]:
-            gap, said = lambda state: 0, f"{name}(0), below 1e-299 sqrt(w_ii w_jj), is 0"
-        yield Suspect(f"peak of {name}", step, found, (step, found), gap, said)
+        statement = f"|{name}| at step {observed} is as large"
+        if 0 < W0[i][j] ** 2 < _HELD_AS_ZERO**2 * W0[i][i] * W0[j][j]:
+            gap, statement = lambda state: 0, f"{name}(0), below 1e-299 sqrt(w_ii w_jj), is 0"
+        yield _Suspect(f"peak of {name}", step, observed, (step, observed), gap, statement)
 
 
 def _larger(i: int, j: int, step: int, state: BallState) -> flint.arb:
-    """Its size at a step, less that at another one."""
+    """The size of an entry at a step, less its size at another step."""
     return abs(state.W[i][j]) if state.step == step else -abs(state.W[i][j])
 
 
-def _losses(certificate: Facts, run: Run) -> Iterator[Suspect]:
+def _losses(certificate: Facts, run: Run) -> Iterator[_Suspect]:
     """Semidefiniteness lost at another step: clear pivots in between contradict it."""
     common = min(certificate.steps, run.last_step)
-    certified, found = (
+    certified, observed = (
         None if step is None or step > common else step
         for step in (certificate.first_loss, run.psd_lost)
     )
-    if "psd" in certificate.undecided or certified == found:
+    if "psd" in certificate.undecided or certified == observed:
         return
-    first = min(step for step in (certified, found) if step is not None)
+    first = min(step for step in (certified, observed) if step is not None)
     is_late = first == certified
-    end = first + 1 if not is_late else common + 1 if found is None else found
+    end = first + 1 if not is_late else common + 1 if observed is None else observed
 
     def contradicts(state: BallState) -> int:
         return int(negative_pivot(certificate.signal, state) is is_late)
 
-    said = "the pivots of LDL^T are 0"
+    statement = "the pivots of LDL^T are 0"
     steps = range(first, end)
-    yield Suspect("loss of semidefiniteness", certified, found, steps, contradicts, said)
+    yield _Suspect("loss of semidefiniteness", certified, observed, steps, contradicts, statement)
 
 
-def _ends(certificate: Facts, run: Run) -> Iterator[Suspect]:
+def _ends(certificate: Facts, run: Run) -> Iterator[_Suspect]:
     """Entries of the run that are not plainly the same at the last certified step."""
     last = certificate.steps
     if last not in run.steps:
         return
     W = run.W[list(run.steps).index(last)]
     for i, row in enumerate(certificate.end):
-        for j, one in enumerate(row[i:], i):
+        for j, enclosure in enumerate(row[i:], i):
             number = float(W[i, j])
-            if one is None or _is_same(number, one.middle):
+            if enclosure is None or _is_same(number, enclosure.middle):
                 continue
-            what, texts = f"w_{i + 1}{j + 1} at step {last}", (str(one), f"{number:.10g}")
-            yield Suspect(what, *texts, (last,), partial(_distance, i, j, number), "it is the same")
+            what, texts = f"w_{i + 1}{j + 1} at step {last}", (str(enclosure), f"{number:.10g}")
+            yield _Suspect(
+                what, *texts, (last,), partial(_distance, i, j, number), "it is the same"
+            )
 
 
 def _distance(i: int, j: int, number: float, state: BallState) -> flint.arb:
@@ -240,9 +244,9 @@ def float_states(certificate: Facts, last: int) -> Iterator[BallState]:
 
     Yields the same object at every step.
     """
-    given = (certificate.signal, certificate.W0, certificate.eta, certificate.dynamics)
+    inputs = (certificate.signal, certificate.W0, certificate.eta, certificate.dynamics)
     error = flint.arb(0, 2.0**-FLOAT_BITS)
-    for state in follow(*given, last):
+    for state in follow(*inputs, last):
         for i, row in enumerate(state.W):
             for j in range(i):
                 row[j] = state.W[j][i] = row[j] + row[j] * error

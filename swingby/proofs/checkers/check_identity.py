@@ -17,11 +17,11 @@ from typing import Any
 FORMAT, WORDS = "swingby identity 1", "swingby words 1"
 KEYS = {"format", "id", "line", "letters", "cases"}
 #: What a case has: both sides, and how letters change where the left side is differentiated.
-CASE = {"left", "right", "rates"}
-WORDS_KEYS = {"format", "id", "line", "letters", "scalars", "rules", "where", "says"}
+_CASE = {"left", "right", "rates"}
+_WORDS_KEYS = {"format", "id", "line", "letters", "scalars", "rules", "where", "says"}
 #: What an identity of matrices has: whether its sides stand under a trace; and a letter with the
 #: direction in which the left side is differentiated, or nothing.
-SAYS = {"left", "right", "trace", "along"}
+_SAYS = {"left", "right", "trace", "along"}
 #: Flows of more concepts, and higher powers of matrices, are refused.
 MOST_CONCEPTS, MOST_POWER = 6, 9
 
@@ -55,8 +55,10 @@ class _Slopes:
 
     def inverse(self, x: Any) -> Any:
         a, da = self.pair(x)
-        one = self.exact.inverse(a)
-        return one, self._scaled(da, self.exact.negative(self.exact.times(one, one)))
+        reciprocal = self.exact.inverse(a)
+        return reciprocal, self._scaled(
+            da, self.exact.negative(self.exact.times(reciprocal, reciprocal))
+        )
 
     def power(self, x: Any, y: Any) -> Any:
         """x^y, for a y that does not change."""
@@ -64,17 +66,20 @@ class _Slopes:
         if db[0]:
             raise ValueError("an exponent that changes")
         top, below = b
-        whole = self.exact.quotient(0 if below else top.get((), Fraction(0)).__floor__())
-        found, rest = self.exact.power(a, whole), self.exact.plus(b, self.exact.negative(whole))
-        if rest[0]:
-            found = self.exact.times(found, self._letter("power", a, rest))
-        rate = self.exact.times(self.exact.times(b, found), self.exact.inverse(a))
-        return found, self._scaled(da, rate)
+        floor = self.exact.quotient(0 if below else top.get((), Fraction(0)).__floor__())
+        value, remainder = (
+            self.exact.power(a, floor),
+            self.exact.plus(b, self.exact.negative(floor)),
+        )
+        if remainder[0]:
+            value = self.exact.times(value, self._letter("power", a, remainder))
+        rate = self.exact.times(self.exact.times(b, value), self.exact.inverse(a))
+        return value, self._scaled(da, rate)
 
     def exp(self, x: Any) -> Any:
         a, da = self.pair(x)
-        found = self.exact.exp(a)
-        return found, self._scaled(da, found)
+        value = self.exact.exp(a)
+        return value, self._scaled(da, value)
 
     def log(self, x: Any) -> Any:
         a, da = self.pair(x)
@@ -83,11 +88,13 @@ class _Slopes:
     def _scaled(self, rate: Any, factor: Any) -> Any:
         return self.exact.times(rate, factor) if rate[0] else self.zero
 
-    def _letter(self, *parts: Any) -> Any:
-        """What is no quotient is a letter of its own, the same for the same parts."""
+    def _letter(self, *pieces: Any) -> Any:
+        """A letter of its own for a number that is no quotient, the same for the same pieces."""
         name = " ".join(
-            one if isinstance(one, str) else str([sorted(x.items()) for x in (one[0], *one[1])])
-            for one in parts
+            piece
+            if isinstance(piece, str)
+            else str([sorted(x.items()) for x in (piece[0], *piece[1])])
+            for piece in pieces
         )
         self.exact.signs[name] = "positive"
         return {((name, Fraction(1)),): Fraction(1)}, ()
@@ -116,19 +123,19 @@ def judge(content: Any, formula: Any, proofs: ModuleType) -> str:
     if content.keys() != KEYS or not content["cases"]:
         raise ValueError(f"the keys are not those of {FORMAT}")
     for case in content["cases"]:
-        if case.keys() != CASE:
+        if case.keys() != _CASE:
             raise ValueError("the keys are not those of a case")
         exact = proofs.Exact(dict.fromkeys(content["letters"], "positive"), [])
-        made, rates = _Slopes(exact), case["rates"]
+        slopes, rates = _Slopes(exact), case["rates"]
         texts = flow(rates) if isinstance(rates, int) else dict(rates)
-        still = {name: ((proofs.letter(name), ()), made.zero) for name in content["letters"]}
+        still = {name: ((proofs.letter(name), ()), slopes.zero) for name in content["letters"]}
         moving = {
-            name: (still[name][0], made.pair(formula(text, still, made))[0])
+            name: (still[name][0], slopes.pair(formula(text, still, slopes))[0])
             for name, text in texts.items()
         }
-        left = made.pair(formula(case["left"], still | moving, made))[bool(texts)]
-        right = made.pair(formula(case["right"], still, made))[0]
-        if exact.plus(left, exact.negative(right))[0]:
+        left_side = slopes.pair(formula(case["left"], still | moving, slopes))[bool(texts)]
+        right_side = slopes.pair(formula(case["right"], still, slopes))[0]
+        if exact.plus(left_side, exact.negative(right_side))[0]:
             return f"the sides differ: {case['left']:.60}"
     return ""
 
@@ -142,7 +149,7 @@ class _Matrices:
 
     def __init__(self, letters: Mapping[str, Any], rules: Any, proofs: ModuleType) -> None:
         self.letters, self.proofs = letters, proofs
-        self.rules = {(first, second): tuple(found) for first, second, found in rules}
+        self.rules = {(first, second): tuple(replacement) for first, second, replacement in rules}
 
     def words(self, x: Any) -> Words:
         return x if isinstance(x, dict) else {(False, ()): {(): x}} if x else {}
@@ -151,21 +158,27 @@ class _Matrices:
         return self.times(x, Fraction(-1))
 
     def plus(self, x: Any, y: Any) -> Words:
-        found = dict(self.words(x))
+        total = dict(self.words(x))
         for key, value in self.words(y).items():
-            found[key] = self.proofs.add(found.get(key, {}), value)
-        return {key: value for key, value in found.items() if value}
+            total[key] = self.proofs.add(total.get(key, {}), value)
+        return {key: value for key, value in total.items() if value}
 
     def times(self, x: Any, y: Any) -> Words:
-        found: Words = {}
-        for (key, value), (other, factor) in product(self.words(x).items(), self.words(y).items()):
-            if (key[0] and (other[0] or self._sampled(other[1]))) or (
-                other[0] and self._sampled(key[1])
+        total: Words = {}
+        for (left_key, value), (right_key, factor) in product(
+            self.words(x).items(), self.words(y).items()
+        ):
+            if (left_key[0] and (right_key[0] or self._sampled(right_key[1]))) or (
+                right_key[0] and self._sampled(left_key[1])
             ):
                 raise ValueError("a sample, or a sum over samples, beside another")
-            term = {(key[0] or other[0], key[1] + other[1]): self.proofs.times(value, factor)}
-            found = self.plus(found, term)
-        return found
+            term = {
+                (left_key[0] or right_key[0], left_key[1] + right_key[1]): self.proofs.times(
+                    value, factor
+                )
+            }
+            total = self.plus(total, term)
+        return total
 
     def inverse(self, x: Any) -> Words:
         ((key, value),) = self.words(x).items()
@@ -177,22 +190,22 @@ class _Matrices:
     def power(self, x: Any, y: Any) -> Words:
         if not isinstance(y, Fraction) or y.denominator != 1 or not 0 < y <= MOST_POWER:
             raise ValueError("a power that is not small and whole")
-        found = self.words(Fraction(1))
+        raised = self.words(Fraction(1))
         for _ in range(int(y)):
-            found = self.times(found, x)
-        return found
+            raised = self.times(raised, x)
+        return raised
 
     def over_samples(self, x: Any) -> Words:
         """The sum over s clusters of n samples."""
-        found: Words = {}
+        total: Words = {}
         for (summed, word), value in self.words(x).items():
             if summed:
                 raise ValueError("a sum over samples inside another")
             inside = self._sampled(word)
             count = self.proofs.times(self.proofs.letter("s"), self.proofs.letter("n"))
             term = value if inside else self.proofs.times(value, count)
-            found = self.plus(found, {(inside, word): term})
-        return found
+            total = self.plus(total, {(inside, word): term})
+        return total
 
     def squared_norm(self, x: Any) -> Words:
         """x^T x, of which the trace is meant."""
@@ -209,39 +222,39 @@ class _Matrices:
 
     def put_in(self, x: Words, letter: str, value: Words) -> Words:
         """The words with a definition in place of a letter."""
-        found: Words = {}
+        substituted: Words = {}
         for (summed, word), factor in x.items():
             total: Words = {(False, ()): factor}
-            for one in word:
-                term = value if one == letter else {(False, (one,)): self.proofs.ONE}
+            for symbol in word:
+                term = value if symbol == letter else {(False, (symbol,)): self.proofs.ONE}
                 total = self.times(total, term)
-            found = self.plus(found, self.over_samples(total) if summed else total)
-        return found
+            substituted = self.plus(substituted, self.over_samples(total) if summed else total)
+        return substituted
 
     def reduced(self, x: Words, trace: bool) -> Words:
-        """The words after the rules; under a trace, one of those that have the same trace."""
-        found: Words = {}
+        """The words after the rules; under a trace, the least word of those with the same trace."""
+        total: Words = {}
         for (summed, word), value in x.items():
             for first, second in pairwise((*word, *word[:1]) if trace else word):
                 if self.letters[first][2] != self.letters[second][1]:
                     raise ValueError(f"{first} {second}: the shapes do not fit")
             short = self._short(word, trace)
             if trace:
-                every = (
-                    self._rotated(one, n)
-                    for one in (short, self._flipped(short))
-                    for n in range(len(one))
+                rotations = (
+                    self._rotated(reading, n)
+                    for reading in (short, self._flipped(short))
+                    for n in range(len(reading))
                 )
-                short = min(every, default=())
-            found = self.plus(found, {(summed, short): value})
-        return found
+                short = min(rotations, default=())
+            total = self.plus(total, {(summed, short): value})
+        return total
 
     def _short(self, word: Word, trace: bool) -> Word:
-        for place in range(len(word) if trace else 1):
-            turned = self._rotated(word, place)
-            for at, pair in enumerate(pairwise(turned)):
+        for shift in range(len(word) if trace else 1):
+            rotated = self._rotated(word, shift)
+            for at, pair in enumerate(pairwise(rotated)):
                 if pair in self.rules:
-                    return self._short(turned[:at] + self.rules[pair] + turned[at + 2 :], trace)
+                    return self._short(rotated[:at] + self.rules[pair] + rotated[at + 2 :], trace)
         return word
 
     @staticmethod
@@ -251,51 +264,56 @@ class _Matrices:
     def derivative(self, x: Words, of: str, along: str) -> Words:
         """The derivative in the direction of a matrix."""
         swap = {of: along, self.letters[of][0]: self.letters[along][0]}
-        found: Words = {}
+        total: Words = {}
         for (summed, word), value in x.items():
-            for place, letter in enumerate(word):
+            for position, letter in enumerate(word):
                 if letter in swap:
-                    moved = (*word[:place], swap[letter], *word[place + 1 :])
-                    found = self.plus(found, {(summed, moved): value})
-        return found
+                    moved = (*word[:position], swap[letter], *word[position + 1 :])
+                    total = self.plus(total, {(summed, moved): value})
+        return total
 
 
 def _judge_words(content: Any, formula: Any, proofs: ModuleType) -> str:
-    if content.keys() != WORDS_KEYS or not content["says"]:
+    if content.keys() != _WORDS_KEYS or not content["says"]:
         raise ValueError(f"the keys are not those of {WORDS}")
-    made = _Matrices(content["letters"], content["rules"], proofs)
-    for letter, (other, rows, columns, sample) in made.letters.items():
-        if made.letters[other] != [letter, columns, rows, sample]:
+    matrices = _Matrices(content["letters"], content["rules"], proofs)
+    for letter, (transpose, rows, columns, sample) in matrices.letters.items():
+        if matrices.letters[transpose] != [letter, columns, rows, sample]:
             raise ValueError(f"{letter} is not the transpose of its transpose")
-    values: dict[str, Words] = {"I": made.words(Fraction(1))}
-    values |= {name: {(False, (name,)): proofs.ONE} for name in made.letters}
+    values: dict[str, Words] = {"I": matrices.words(Fraction(1))}
+    values |= {name: {(False, (name,)): proofs.ONE} for name in matrices.letters}
     values |= {name: {(False, ()): proofs.letter(name)} for name in content["scalars"]}
     # What a rule gives is put in once the rules are used up.
-    given = {one for _, _, found in content["rules"] for one in found}
-    late = [(name, text) for name, text in content["where"] if name in given]
-    for name, text in reversed([one for one in content["where"] if one not in late]):
-        values[name] = made.words(formula(text, values, made))
-        values[made.letters[name][0]] = made.transposed(values[name])
+    produced = {letter for _, _, replacement in content["rules"] for letter in replacement}
+    late = [(name, text) for name, text in content["where"] if name in produced]
+    for name, text in reversed(
+        [definition for definition in content["where"] if definition not in late]
+    ):
+        values[name] = matrices.words(formula(text, values, matrices))
+        values[matrices.letters[name][0]] = matrices.transposed(values[name])
 
     def read(text: str, trace: bool) -> Words:
-        found = made.reduced(made.words(formula(text, values, made)), trace)
+        words = matrices.reduced(matrices.words(formula(text, values, matrices)), trace)
         for name, definition in late:
-            value = made.words(formula(definition, values, made))
-            found = made.reduced(made.put_in(found, name, value), trace)
-        return found
+            value = matrices.words(formula(definition, values, matrices))
+            words = matrices.reduced(matrices.put_in(words, name, value), trace)
+        return words
 
-    for one in content["says"]:
-        if one.keys() != SAYS or type(one["trace"]) is not bool:
+    for identity in content["says"]:
+        if identity.keys() != _SAYS or type(identity["trace"]) is not bool:
             raise ValueError("the keys are not those of an identity of matrices")
-        of, along = one["along"] or ("", "")
-        left, right = read(one["left"], one["trace"]), read(one["right"], one["trace"] and not of)
+        of, along = identity["along"] or ("", "")
+        left_side, right_side = (
+            read(identity["left"], identity["trace"]),
+            read(identity["right"], identity["trace"] and not of),
+        )
         if of:
-            occurs = any(along in word for _, word in (*left, *right))
-            if occurs or made.letters[of][1:] != made.letters[along][1:]:
+            occurs = any(along in word for _, word in (*left_side, *right_side))
+            if occurs or matrices.letters[of][1:] != matrices.letters[along][1:]:
                 raise ValueError(f"{along} is no direction for {of}")
-            slope = made.derivative(left, of, along)
-            wanted = made.times(made.transposed(right), values[along])
-            left, right = (made.reduced(x, True) for x in (slope, wanted))
-        if made.plus(left, made.negative(right)):
-            return f"the sides differ: {one['left']:.60}"
+            slope = matrices.derivative(left_side, of, along)
+            gradient = matrices.times(matrices.transposed(right_side), values[along])
+            left_side, right_side = (matrices.reduced(x, True) for x in (slope, gradient))
+        if matrices.plus(left_side, matrices.negative(right_side)):
+            return f"the sides differ: {identity['left']:.60}"
     return ""

@@ -3,8 +3,9 @@
 A proof shows relations one after the other, each from the hypotheses and what was shown before. A
 step is an identity: the larger minus the smaller side is a sum of terms that are never negative,
 each a positive number times a monomial, times facts, times a square. A fact is a hypothesis, or
-follows from one in one of the ways of :meth:`Step.follows`. Formulas are read as quotients of sums
-of products of powers, exactly; exponentials, logarithms and roots are letters with a sign.
+follows from one in one of the ways of :meth:`_CertificateCheck.follows`. Formulas are read as
+quotients of sums of products of powers, exactly; exponentials, logarithms and roots are letters
+with a sign.
 """
 
 from __future__ import annotations
@@ -18,51 +19,51 @@ from typing import Any
 
 FORMAT = "swingby proof 1"
 KEYS = {"format", "id", "line", "signs", "given", "shows"}
-STEP = {"relation", "certificates"}
-CERTIFICATE = {"replaced", "tangents", "turned", "facts", "pieces"}
+_STEP = {"relation", "certificates"}
+_CERTIFICATE = {"replaced", "tangents", "turned", "facts", "pieces"}
 #: Sums with more terms are refused, and longer numbers.
 MOST_TERMS, MOST_BITS = 20_000, 100_000
 #: Orders of a root whose bounds are compared with those of its power, or of one over it.
-ROOTS = (2, 3, 4, -1, -2, -3, -4)
+_ROOTS = (2, 3, 4, -1, -2, -3, -4)
 #: A fact is the sum of so many hypotheses at most, and of what is never negative.
-MOST_SUMMED = 2
+_MOST_SUMMED = 2
 
 #: From products of powers, as sorted pairs of a letter and its exponent, to coefficients.
 Sum = dict[tuple[tuple[str, Fraction], ...], Fraction]
 #: A sum over the product of some sums.
-Quotient = tuple[Sum, tuple[Sum, ...]]
+_Quotient = tuple[Sum, tuple[Sum, ...]]
 
-NOUGHT: Sum = {}
+_NOUGHT: Sum = {}
 ONE: Sum = {(): Fraction(1)}
 _SIDES = re.compile(r"(.+) (<=|<|=|!=) (.+)", re.DOTALL)
 
 
 def add(x: Sum, y: Sum, factor: Fraction | int = 1) -> Sum:
     """The sum of x and a multiple of y."""
-    found = dict(x)
+    total = dict(x)
     for term, value in y.items():
-        found[term] = found.get(term, Fraction(0)) + factor * value
-    return {term: value for term, value in found.items() if value}
+        total[term] = total.get(term, Fraction(0)) + factor * value
+    return {term: value for term, value in total.items() if value}
 
 
 def times(x: Sum, y: Sum) -> Sum:
     """The product of two sums."""
     if len(x) * len(y) > MOST_TERMS:
         raise ValueError("a product of sums is too long")
-    found: Sum = {}
-    for (one, first), (two, second) in product(x.items(), y.items()):
-        powers, value = dict(one), first * second
-        for letter, power in two:
+    total: Sum = {}
+    for (first_term, first), (second_term, second) in product(x.items(), y.items()):
+        powers, value = dict(first_term), first * second
+        for letter, power in second_term:
             powers[letter] = powers.get(letter, Fraction(0)) + power
             if letter.isdigit():  # a root of a prime: whole powers of the prime are numbers
-                whole = powers[letter].__floor__()
-                powers[letter] -= whole
-                value *= Fraction(int(letter)) ** whole
+                floor = powers[letter].__floor__()
+                powers[letter] -= floor
+                value *= Fraction(int(letter)) ** floor
         if max(value.numerator.bit_length(), value.denominator.bit_length()) > MOST_BITS:
             raise ValueError("a number is too long")
         term = tuple(sorted((letter, power) for letter, power in powers.items() if power))
-        found[term] = found.get(term, Fraction(0)) + value
-    return {term: value for term, value in found.items() if value}
+        total[term] = total.get(term, Fraction(0)) + value
+    return {term: value for term, value in total.items() if value}
 
 
 def letter(name: str, power: Fraction | int = 1) -> Sum:
@@ -70,9 +71,9 @@ def letter(name: str, power: Fraction | int = 1) -> Sum:
     return {((name, Fraction(power)),): Fraction(1)}
 
 
-def primes(number: int) -> dict[int, int]:
+def _primes(number: int) -> dict[int, int]:
     """The prime factors of a number, with their powers."""
-    found: dict[int, int] = {}
+    factors: dict[int, int] = {}
     divisor = 2
     while number > 1:
         if divisor > 10**5:
@@ -80,13 +81,13 @@ def primes(number: int) -> dict[int, int]:
         if number % divisor:
             divisor += 1
         else:
-            found[divisor] = found.get(divisor, 0) + 1
+            factors[divisor] = factors.get(divisor, 0) + 1
             number //= divisor
-    return found
+    return factors
 
 
 class Exact:
-    """The arithmetic in which formulas are read: over it, a formula is a :data:`Quotient`.
+    """The arithmetic in which formulas are read: over it, a formula is a :data:`_Quotient`.
 
     `signs`: of every letter. `inside`: what exponentials and sizes are of. `declared`: the signs of
     the letters of the proof. `given`: what is known.
@@ -96,47 +97,47 @@ class Exact:
         self.signs, self.declared, self.given = dict(signs), signs, given
         self.inside: dict[str, Sum] = {}
 
-    def quotient(self, x: Any) -> Quotient:
+    def quotient(self, x: Any) -> _Quotient:
         """A number as a quotient."""
         return x if isinstance(x, tuple) else (times(ONE, {(): Fraction(x)}), ())
 
     def negative(self, x: Any) -> Any:
         """-x."""
         top, below = self.quotient(x)
-        return add(NOUGHT, top, -1), below
+        return add(_NOUGHT, top, -1), below
 
     def plus(self, x: Any, y: Any) -> Any:
         """X + y, over the common denominator."""
-        (top, below), (other, under) = self.quotient(x), self.quotient(y)
+        (top, below), (second, under) = self.quotient(x), self.quotient(y)
         missing, mine = list(under), []
-        for one in below:
-            if one in missing:
-                missing.remove(one)
+        for factor in below:
+            if factor in missing:
+                missing.remove(factor)
             else:
-                mine.append(one)
-        for one in missing:
-            top = times(top, one)
-        for one in mine:
-            other = times(other, one)
-        return add(top, other), below + tuple(missing)
+                mine.append(factor)
+        for factor in missing:
+            top = times(top, factor)
+        for factor in mine:
+            second = times(second, factor)
+        return add(top, second), below + tuple(missing)
 
     def times(self, x: Any, y: Any) -> Any:
         """X y."""
-        (top, below), (other, under) = self.quotient(x), self.quotient(y)
-        return times(top, other), below + under
+        (top, below), (second, under) = self.quotient(x), self.quotient(y)
+        return times(top, second), below + under
 
     def inverse(self, x: Any) -> Any:
         """1 / x: denominators of x stay below, so that they are still looked at."""
         top, below = self.quotient(x)
-        found = reduce(times, (*below, *below), dict(ONE))
+        denominator = reduce(times, (*below, *below), dict(ONE))
         if not top:
             raise ValueError("a division by 0")
         if len(top) > 1:
-            return found, (top, *below)
+            return denominator, (top, *below)
         ((term, value),) = top.items()
         if any(not name.isdigit() and self.signs[name] != "positive" for name, _ in term):
-            return found, (top, *below)  # what may be 0 is not cancelled
-        return times(found, {tuple((name, -power) for name, power in term): 1 / value}), below
+            return denominator, (top, *below)  # what may be 0 is not cancelled
+        return times(denominator, {tuple((name, -power) for name, power in term): 1 / value}), below
 
     def power(self, x: Any, y: Any) -> Any:
         """x^y; for a y that is no whole number, x is a product of powers."""
@@ -148,18 +149,18 @@ class Exact:
             if abs(order) > 64:
                 raise ValueError("a power is too large")
             below = () if order else self.quotient(x)[1]
-            found: Any = (reduce(times, below, dict(ONE)), below)
+            powered: Any = (reduce(times, below, dict(ONE)), below)
             for _ in range(abs(int(order))):
-                found = self.times(found, x)
-            return self.inverse(found) if order < 0 else found
+                powered = self.times(powered, x)
+            return self.inverse(powered) if order < 0 else powered
         if order < 0:
             return self.inverse(self.power(x, -order))
         term, value = self.monomial(x)
-        found = dict(ONE)
+        root = dict(ONE)
         for size, sign in ((value.numerator, 1), (value.denominator, -1)):
-            for prime, count in primes(size).items():
-                found = times(found, letter(str(prime), order * count * sign))
-        return times(found, {tuple((name, power * order) for name, power in term): Fraction(1)}), ()
+            for prime, count in _primes(size).items():
+                root = times(root, letter(str(prime), order * count * sign))
+        return times(root, {tuple((name, power * order) for name, power in term): Fraction(1)}), ()
 
     def monomial(self, x: Any) -> tuple[Any, Fraction]:
         """A product of powers of what is positive, and its coefficient."""
@@ -172,11 +173,11 @@ class Exact:
         return term, value
 
     def exp(self, x: Any) -> Any:
-        """The exponential, of a sum: one letter for each product in it."""
+        """The exponential of a sum: a letter for each product in it."""
         top, below = self.quotient(x)
         if below:
             raise ValueError("an exponential of a quotient")
-        found = dict(ONE)
+        exponential = dict(ONE)
         for term, value in top.items():
             if len(term) == 1 and term[0][0].startswith("log ") and term[0][1] == 1:
                 name = term[0][0].removeprefix("log ")
@@ -184,26 +185,26 @@ class Exact:
                 name = f"exp {term}"
                 self.inside[name] = {term: Fraction(1)}
                 self.signs[name] = "positive"
-            found = times(found, letter(name, value))
-        return found, ()
+            exponential = times(exponential, letter(name, value))
+        return exponential, ()
 
     def log(self, x: Any) -> Any:
         """The logarithm of a product of powers of what is positive."""
         term, value = self.monomial(x)
-        found: Sum = {}
+        logarithm: Sum = {}
         for size, sign in ((value.numerator, 1), (value.denominator, -1)):
-            for prime, count in primes(size).items():
+            for prime, count in _primes(size).items():
                 self.signs[f"log {prime}"] = "positive"
-                found = add(found, letter(f"log {prime}"), count * sign)
+                logarithm = add(logarithm, letter(f"log {prime}"), count * sign)
         for name, power in term:
             if name.startswith("exp "):
-                found = add(found, self.inside[name], power)
+                logarithm = add(logarithm, self.inside[name], power)
             elif self.signs.get(name, "positive") != "positive":
                 raise ValueError("a logarithm of what may be 0")
             else:
                 self.signs.setdefault(f"log {name}", "real")
-                found = add(found, letter(f"log {name}"), power)
-        return found, ()
+                logarithm = add(logarithm, letter(f"log {name}"), power)
+        return logarithm, ()
 
     def sqrt(self, x: Any) -> Any:
         """The square root."""
@@ -225,105 +226,105 @@ class Exact:
         return letter(name), ()
 
     def term_sign(self, term: Any) -> str:
-        """What is certain of a product of powers: "positive", "nonnegative", "defined" or ""."""
-        found = ["positive"]
+        """The certain sign of a product of powers: "positive", "nonnegative", "defined" or ""."""
+        signs = ["positive"]
         for name, power in term:
             sign = "positive" if name.isdigit() else self.signs[name]
             if sign == "positive":
                 continue
             if power < 0 or (sign == "real" and power.denominator != 1):
                 return ""
-            found.append("defined" if sign == "real" and power % 2 else "nonnegative")
-        return next(one for one in ("defined", "nonnegative", "positive") if one in found)
+            signs.append("defined" if sign == "real" and power % 2 else "nonnegative")
+        return next(sign for sign in ("defined", "nonnegative", "positive") if sign in signs)
 
-    def never_negative(self, found: Sum) -> bool:
+    def never_negative(self, total: Sum) -> bool:
         """Whether no term of a sum is negative."""
         signs = ("positive", "nonnegative")
-        return all(value > 0 and self.term_sign(term) in signs for term, value in found.items())
+        return all(value > 0 and self.term_sign(term) in signs for term, value in total.items())
 
-    def positive(self, found: Sum) -> bool:
+    def positive(self, total: Sum) -> bool:
         """Whether no term of a sum is negative, and one is positive."""
-        return self.never_negative(found) and "positive" in map(self.term_sign, found)
+        return self.never_negative(total) and "positive" in map(self.term_sign, total)
 
-    def alike(self, one: Sum, other: Sum) -> bool:
-        """Whether one sum is another times a product of powers that is positive."""
-        if one == other:
+    def alike(self, first: Sum, second: Sum) -> bool:
+        """Whether the first sum is the second times a product of powers that is positive."""
+        if first == second:
             return True
-        if len(one) != len(other) or not one:
+        if len(first) != len(second) or not first:
             return False
-        term, value = next(iter(other.items()))
-        for found, number in one.items():
+        term, value = next(iter(second.items()))
+        for candidate, number in first.items():
             share = times(
-                {found: Fraction(1)}, {tuple((n, -power) for n, power in term): 1 / value}
+                {candidate: Fraction(1)}, {tuple((n, -power) for n, power in term): 1 / value}
             )
             share = times(share, {(): number})
-            if self.positive(share) and times(other, share) == one:
+            if self.positive(share) and times(second, share) == first:
                 return True
         return False
 
 
-class Step:
-    """One certificate: the facts it uses, and whether its pieces add up to a relation."""
+class _CertificateCheck:
+    """The check of one certificate: its facts, and whether its pieces add up to a relation."""
 
-    def __init__(self, content: dict[str, Any], made: Exact, formula: Any, holds: Any) -> None:
-        if content.keys() != CERTIFICATE:
+    def __init__(self, content: dict[str, Any], exact: Exact, formula: Any, holds: Any) -> None:
+        if content.keys() != _CERTIFICATE:
             raise ValueError("the keys are not those of a certificate")
-        self.content, self.made, self.formula, self.holds = content, made, formula, holds
-        given = made.given
-        self.letters: dict[str, Quotient] = {name: (letter(name), ()) for name in made.declared}
-        self.values: dict[str, Quotient] = dict(self.letters)
+        self.content, self.exact, self.formula, self.holds = content, exact, formula, holds
+        hypotheses = exact.given
+        self.letters: dict[str, _Quotient] = {name: (letter(name), ()) for name in exact.declared}
+        self.values: dict[str, _Quotient] = dict(self.letters)
         self.replaced: list[tuple[str, str]] = []
         for name, text in content["replaced"]:
-            self._replace(name, text, given)
-        self.known = self._read(given)
+            self._replace(name, text, hypotheses)
+        self.known = self._read(hypotheses)
         self._read_signs()
-        self.known = self._read(given)
+        self.known = self._read(hypotheses)
         #: What is positive by a hypothesis.
         self.above = [
             top
             for (top, below), sign in self.known
-            if sign == "<" and all(map(self.made.positive, below))
+            if sign == "<" and all(map(self.exact.positive, below))
         ]
         self.known += [
-            (self.values[name], {"positive": "<", "nonnegative": "<="}[made.declared[name]])
+            (self.values[name], {"positive": "<", "nonnegative": "<="}[exact.declared[name]])
             for name, _ in self.replaced
-            if made.declared[name] != "real"
+            if exact.declared[name] != "real"
         ]
 
-    def read(self, text: Any, values: Any = None) -> Quotient:
+    def read(self, text: Any, values: Any = None) -> _Quotient:
         """A formula in letters that are not replaced."""
         if not isinstance(text, str):
             raise ValueError("a formula is text")
         values = self.values if values is None else values
-        return self.made.quotient(self.formula(text, values, self.made))
+        return self.exact.quotient(self.formula(text, values, self.exact))
 
-    def difference(self, relation: Any, values: Any = None) -> tuple[Quotient, str]:
+    def difference(self, relation: Any, values: Any = None) -> tuple[_Quotient, str]:
         """The larger minus the smaller side, and the sign between them."""
         match = _SIDES.fullmatch(relation) if isinstance(relation, str) else None
         if match is None:
             raise ValueError(f"{relation!r:.60} is no relation")
         small, large = self.read(match[1], values), self.read(match[3], values)
-        return self.made.plus(large, self.made.negative(small)), match[2]
+        return self.exact.plus(large, self.exact.negative(small)), match[2]
 
-    def _read(self, given: list[str]) -> list[tuple[Quotient, str]]:
+    def _read(self, hypotheses: list[str]) -> list[tuple[_Quotient, str]]:
         """The hypotheses, without those that are no formulas of this kind."""
-        found = []
-        for relation in given:
+        gaps = []
+        for relation in hypotheses:
             with contextlib.suppress(ValueError, KeyError):
-                found.append(self.difference(relation))
-        return found
+                gaps.append(self.difference(relation))
+        return gaps
 
-    def _replace(self, name: str, text: str, given: list[str]) -> None:
+    def _replace(self, name: str, text: str, hypotheses: list[str]) -> None:
         """A letter by what an equation says that it is."""
         value = self.read(text, self.letters)
-        away = self.made.plus(self.letters[name], self.made.negative(value))
-        wanted = (away, self.made.negative(away))
-        if not any(sign == "=" and gap in wanted for gap, sign in self._read(given)):
+        away = self.exact.plus(self.letters[name], self.exact.negative(value))
+        both_signs = (away, self.exact.negative(away))
+        if not any(sign == "=" and gap in both_signs for gap, sign in self._read(hypotheses)):
             raise ValueError(f"no hypothesis says what {name} is")
         self.replaced.append((name, text))
         self.values = dict(self.letters)
-        for one, formula in reversed(self.replaced):
-            self.values[one] = self.read(formula)
+        for replaced_name, formula in reversed(self.replaced):
+            self.values[replaced_name] = self.read(formula)
 
     def _read_signs(self) -> None:
         """Signs of letters that lie above what is positive."""
@@ -333,37 +334,39 @@ class Step:
             for (top, below), sign in self.known:
                 for name in [] if below or sign not in ("<=", "<") else list(self.letters):
                     rest = add(letter(name), top, -1)
-                    if self.made.signs[name] == "positive" or top.get(*letter(name)) != 1:
+                    if self.exact.signs[name] == "positive" or top.get(*letter(name)) != 1:
                         continue
-                    if not self.made.never_negative(rest):
+                    if not self.exact.never_negative(rest):
                         continue
-                    above = sign == "<" or self.made.positive(rest)
+                    above = sign == "<" or self.exact.positive(rest)
                     better = "positive" if above else "nonnegative"
-                    if self.made.signs[name] != better:
-                        self.made.signs[name], changed = better, True
+                    if self.exact.signs[name] != better:
+                        self.exact.signs[name], changed = better, True
 
-    def cleared(self, gap: Quotient) -> Sum:
+    def cleared(self, gap: _Quotient) -> Sum:
         """The numerator, its sign turned for every negative denominator."""
         top, below = gap
-        for one in below:
-            turned = add(NOUGHT, one, -1)
-            for sign, size in ((1, one), (-1, turned)):
+        for denominator in below:
+            negated = add(_NOUGHT, denominator, -1)
+            for sign, size in ((1, denominator), (-1, negated)):
                 if self.sure(size):
-                    top = add(NOUGHT, top, sign)
+                    top = add(_NOUGHT, top, sign)
                     break
             else:
                 raise ValueError("a denominator has no certain sign")
         return top
 
     def sure(self, size: Sum) -> bool:
-        """Whether it is positive: a sum of such terms, a hypothesis, or the product of two."""
-        products = (times(one, other) for one in self.above for other in self.above)
-        known = (*self.above, *products)
-        return self.made.positive(size) or any(self.made.alike(size, one) for one in known)
+        """Whether a size is positive: a sum of such terms, a hypothesis, or the product of two."""
+        products = (times(first, second) for first in self.above for second in self.above)
+        positives = (*self.above, *products)
+        return self.exact.positive(size) or any(
+            self.exact.alike(size, total) for total in positives
+        )
 
-    def summed(self, fact: Sum, strict: bool, more: int = MOST_SUMMED) -> bool:
-        """Whether it is a sum of multiples of hypotheses and of what is never negative."""
-        if self.made.positive(fact) or (not strict and self.made.never_negative(fact)):
+    def summed(self, fact: Sum, strict: bool, more: int = _MOST_SUMMED) -> bool:
+        """Whether a fact is a sum of multiples of hypotheses and of what is never negative."""
+        if self.exact.positive(fact) or (not strict and self.exact.never_negative(fact)):
             return True
         for (top, below), sign in self.known if more else ():
             if below or sign not in ("<=", "<"):
@@ -385,18 +388,18 @@ class Step:
                 top = self.cleared(gap)
             except ValueError:
                 continue
-            ways = [top, add(NOUGHT, top, -1)] if sign == "=" else [top]
-            if any(self.made.alike(fact, way) for way in ways):
+            ways = [top, add(_NOUGHT, top, -1)] if sign == "=" else [top]
+            if any(self.exact.alike(fact, way) for way in ways):
                 return True
             if any(fact in self.sizes(way) or self._root(fact, way) for way in ways):
                 return True
-        for name in [name for name in self.made.inside if name.startswith("Abs ")]:
-            inside = self.made.inside[name]
+        for name in [name for name in self.exact.inside if name.startswith("Abs ")]:
+            inside = self.exact.inside[name]
             if not strict and fact in (add(letter(name), inside, sign) for sign in (1, -1)):
                 return True
         if not strict and any(self._tangent(fact, y) for y in self.content["tangents"]):
             return True
-        for relation in self.made.given:
+        for relation in self.exact.given:
             if fact in self.logarithms(relation) and (" < " in relation or not strict):
                 return True
         numbers = (name.removeprefix("log ") for term in fact for name, _ in term)
@@ -406,16 +409,16 @@ class Step:
 
     def sizes(self, top: Sum) -> list[Sum]:
         """From |X| c <= B, with a c that is not negative: X c <= B and -X c <= B."""
-        found = [(term, name) for term in top for name, _ in term if name.startswith("Abs ")]
-        if len(found) != 1:
+        absolutes = [(term, name) for term in top for name, _ in term if name.startswith("Abs ")]
+        if len(absolutes) != 1:
             return []
-        ((term, size),) = found
+        ((term, size),) = absolutes
         powers = dict(term)
         share = {tuple((name, power) for name, power in term if name != size): -top[term]}
-        if powers[size] != 1 or not self.made.never_negative(share):
+        if powers[size] != 1 or not self.exact.never_negative(share):
             return []
-        rest = {other: factor for other, factor in top.items() if other != term}
-        return [add(rest, times(share, self.made.inside[size]), sign) for sign in (-1, 1)]
+        remainder = {monomial: factor for monomial, factor in top.items() if monomial != term}
+        return [add(remainder, times(share, self.exact.inside[size]), sign) for sign in (-1, 1)]
 
     def _root(self, fact: Sum, top: Sum) -> bool:
         """Whether r >= c, or r <= c, follows from a bound on a power of r."""
@@ -423,14 +426,14 @@ class Step:
             return False
         (term,) = fact.keys() - {()}
         bound = -fact[()] / fact[term]
-        for order in ROOTS:
+        for order in _ROOTS:
             power = tuple((name, exponent * order) for name, exponent in term)
             if power not in top or () not in top or bound <= 0:
                 continue
-            known, rising, below = -top[()] / top[power], fact[term] > 0, top[power] > 0
-            far = bound**order <= known if below else bound**order >= known
-            fits = (below == rising) == (order > 0)
-            if fits and far and self.made.never_negative({term: Fraction(1)}):
+            limit, rising, below = -top[()] / top[power], fact[term] > 0, top[power] > 0
+            far_enough = bound**order <= limit if below else bound**order >= limit
+            same_direction = (below == rising) == (order > 0)
+            if same_direction and far_enough and self.exact.never_negative({term: Fraction(1)}):
                 return True
         return False
 
@@ -438,16 +441,16 @@ class Step:
         """exp(y) >= 1 + y, exp(-y) >= 1 - y, and exp(y) >= 1 or <= 1 with the sign of y."""
         try:
             y = self.read(text)
-            powers = [(way, self.made.exp(way)) for way in (y, self.made.negative(y))]
+            powers = [(way, self.exact.exp(way)) for way in (y, self.exact.negative(y))]
         except ValueError:
             return False
         for way, power in powers:
-            value = self.made.plus(power, self.made.negative(1))
-            above = self.made.plus(value, self.made.negative(way))
-            if above == (fact, ()) or (value == (fact, ()) and self.made.never_negative(way[0])):
+            value = self.exact.plus(power, self.exact.negative(1))
+            above = self.exact.plus(value, self.exact.negative(way))
+            if above == (fact, ()) or (value == (fact, ()) and self.exact.never_negative(way[0])):
                 return True
-            below = add(NOUGHT, way[0], -1)
-            if add(NOUGHT, value[0], -1) == fact and self.made.never_negative(below):
+            below = add(_NOUGHT, way[0], -1)
+            if add(_NOUGHT, value[0], -1) == fact and self.exact.never_negative(below):
                 return True
         return False
 
@@ -457,11 +460,11 @@ class Step:
         if match is None or match[2] == "!=":
             return []
         try:
-            small, large = (self.made.log(self.read(match[place])) for place in (1, 3))
+            small, large = (self.exact.log(self.read(match[group])) for group in (1, 3))
         except (ValueError, KeyError):
             return []
-        gap = self.made.plus(large, self.made.negative(small))[0]
-        return [gap, add(NOUGHT, gap, -1)] if match[2] == "=" else [gap]
+        gap = self.exact.plus(large, self.exact.negative(small))[0]
+        return [gap, add(_NOUGHT, gap, -1)] if match[2] == "=" else [gap]
 
     def shows(self, goal: Sum, strict: bool) -> None:
         """Raise ValueError unless the pieces prove ``goal >= 0``, or ``goal > 0``."""
@@ -471,34 +474,34 @@ class Step:
             top, below = self.read(text)
             if below or kind not in ("<=", "<", "="):
                 raise ValueError("a fact is no sum")
-            negation = turned and top == add(NOUGHT, goal, -1) and kind in ("<=", "<"[strict:])
-            halves = [top, add(NOUGHT, top, -1)] if kind == "=" else [top]
+            negation = turned and top == add(_NOUGHT, goal, -1) and kind in ("<=", "<"[strict:])
+            halves = [top, add(_NOUGHT, top, -1)] if kind == "=" else [top]
             if not negation and not all(self.follows(half, kind == "<", text) for half in halves):
                 raise ValueError(f"it does not follow that 0 {kind} {text:.60}")
             facts.append((top, kind))
         total, sure = self.read("0"), False
-        for number, monomial, places, square in self.content["pieces"]:
+        for number, monomial, indices, square in self.content["pieces"]:
             factor, (top, below) = Fraction(number), self.read(monomial)
             ((term, value),) = top.items()
-            free = any(facts[place][1] == "=" for place in places)
-            sign = self.made.term_sign(term)
+            any_sign = any(facts[index][1] == "=" for index in indices)
+            sign = self.exact.term_sign(term)
             defined = all(map(self.sure, below))
             if (
                 value <= 0
                 or not (sign and defined)
-                or (not free and (factor < 0 or sign == "defined"))
+                or (not any_sign and (factor < 0 or sign == "defined"))
             ):
                 raise ValueError(f"a piece may be negative: {number} {monomial:.60}")
             piece = times(top, {(): factor})
-            for place in places:
-                piece = times(piece, facts[place][0])
+            for index in indices:
+                piece = times(piece, facts[index][0])
             root, under = self.read(square)
             if under:
                 raise ValueError("a square of a quotient")
-            total = self.made.plus(total, (times(piece, times(root, root)), below))
+            total = self.exact.plus(total, (times(piece, times(root, root)), below))
             clear = factor > 0 and sign == "positive" and root == ONE
-            sure = sure or (clear and all(facts[place][1] == "<" for place in places))
-        if not self.made.alike(self.cleared(total), NOUGHT if turned else goal):
+            sure = sure or (clear and all(facts[index][1] == "<" for index in indices))
+        if not self.exact.alike(self.cleared(total), _NOUGHT if turned else goal):
             raise ValueError("the pieces do not add up")
         if (strict or turned) and not sure:
             raise ValueError("no piece is certainly positive")
@@ -513,30 +516,30 @@ def judge(content: Any, formula: Any, holds: Any) -> str:
         raise ValueError(f"the keys are not those of {FORMAT}")
     if not content["shows"] or set(content["signs"].values()) - {"positive", "nonnegative", "real"}:
         raise ValueError("nothing is shown, or a letter has another sign")
-    given = list(content["given"])
+    hypotheses = list(content["given"])
     for step in content["shows"]:
-        if step.keys() != STEP:
+        if step.keys() != _STEP:
             raise ValueError("the keys are not those of a step")
-        known: list[Any] = []
+        checks: list[Any] = []
         for certificate in step["certificates"]:
-            made = Exact(content["signs"], given)
-            one = Step(certificate, made, formula, holds)
-            known.append((one, *one.difference(step["relation"])))
-        given += [step["relation"], *_shown(step["relation"], known)]
+            exact = Exact(content["signs"], hypotheses)
+            check = _CertificateCheck(certificate, exact, formula, holds)
+            checks.append((check, *check.difference(step["relation"])))
+        hypotheses += [step["relation"], *_consequences(step["relation"], checks)]
     return ""
 
 
-def _shown(relation: str, known: list[Any]) -> list[str]:
-    """What else is shown; raise ValueError unless certificates show a relation together."""
-    signs = {sign for _, _, sign in known}
+def _consequences(relation: str, checks: list[Any]) -> list[str]:
+    """Further relations shown; ValueError unless the certificates show the relation together."""
+    signs = {sign for _, _, sign in checks}
     if len(signs) != 1:
         raise ValueError("nothing is shown")
     (sign,) = signs
-    goals = [one.cleared(gap) for one, gap, _ in known]
-    steps = [one for one, _, _ in known]
+    goals = [check.cleared(gap) for check, gap, _ in checks]
+    steps = [check for check, _, _ in checks]
     if sign == "=" and len(steps) == 2:
         steps[0].shows(goals[0], False)
-        steps[1].shows(add(NOUGHT, goals[1], -1), False)
+        steps[1].shows(add(_NOUGHT, goals[1], -1), False)
     elif sign == "=" and len(steps) == 1:
         if goals[0]:
             raise ValueError(f"the sides differ: {relation:.60}")
@@ -545,16 +548,16 @@ def _shown(relation: str, known: list[Any]) -> list[str]:
         try:
             steps[0].shows(goals[0], True)
         except ValueError:
-            steps[0].shows(add(NOUGHT, goals[0], -1), True)
+            steps[0].shows(add(_NOUGHT, goals[0], -1), True)
             small, large = large, small
         return [f"{small} < {large}"]
     elif len(steps) == 2:
         # a size is X or -X, whatever X is
-        halves = [one.sizes(goal) for one, goal in zip(steps, goals, strict=True)]
+        halves = [check.sizes(goal) for check, goal in zip(steps, goals, strict=True)]
         if not all(halves):
             raise ValueError("two certificates for one relation")
-        for place, (one, half) in enumerate(zip(steps, halves, strict=True)):
-            one.shows(half[place], sign == "<")
+        for index, (check, half) in enumerate(zip(steps, halves, strict=True)):
+            check.shows(half[index], sign == "<")
     elif len(steps) == 1:
         for way in steps[0].logarithms(relation):
             with contextlib.suppress(ValueError):

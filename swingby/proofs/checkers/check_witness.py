@@ -26,21 +26,21 @@ from pathlib import Path
 from typing import Any
 
 FORMAT, PROOF = "swingby witness 1", "swingby proof 1"
-IDENTITIES = ("swingby identity 1", "swingby words 1")
-KEYS = {"format", "id", "line", "given", "assumed", "fails", "values"}
+_IDENTITIES = ("swingby identity 1", "swingby words 1")
+_KEYS = {"format", "id", "line", "given", "assumed", "fails", "values"}
 #: Of a line that says that something exists: an example, at which all that it asks for holds.
-EXAMPLE = KEYS - {"fails"} | {"holds"}
+_EXAMPLE = _KEYS - {"fails"} | {"holds"}
 #: What a witness has besides if it is a place of a trajectory: entry (i, j) at step t, and at t_0.
 RUN = {"dynamics", "signal", "eta", "W0", "i", "j", "t_0", "t", "when", "during", "until"}
 #: An entry of a trajectory lies between decimals of so many digits; a trajectory is followed
 #: so often at most, each time with more bits.
 ENTRY_DIGITS, MOST_TIMES = 60, 4
 #: Digits of the bounds, tried one after the other.
-DIGITS = (60, 240, 960, 3840)
+_DIGITS = (60, 240, 960, 3840)
 #: What the file of a relation on an interval has, and how often the interval is halved at most.
-INTERVAL, MOST_HALVINGS = KEYS - {"given", "assumed", "fails", "values"} | {"holds", "on"}, 16
+INTERVAL, MOST_HALVINGS = _KEYS - {"given", "assumed", "fails", "values"} | {"holds", "on"}, 16
 #: What a formula may have before a bracket, if its arithmetic knows it in small letters.
-FUNCTIONS = ("exp", "log", "sqrt", "Abs", "Max", "Min", "over_samples", "squared_norm")
+_FUNCTIONS = ("exp", "log", "sqrt", "Abs", "Max", "Min", "over_samples", "squared_norm")
 #: What is said of a letter that stands for whole numbers.
 WHOLE = " is a whole number"
 #: Longer powers, formulas and trajectories are refused.
@@ -62,39 +62,39 @@ def number(text: Any) -> Any:
     """A number such as ``-3/8*10^-90``, or between two decimals, such as ``10^(1/3)``."""
     if not isinstance(text, str):
         raise Wrong(f"{text!r:.60} is no number")
-    return formula(text, {}, _Decimals(DIGITS[2]))
+    return formula(text, {}, _Decimals(_DIGITS[2]))
 
 
 def rational(text: Any) -> Fraction:
     """A number that is a fraction."""
-    found = number(text)
-    if not isinstance(found, Fraction):
+    value = number(text)
+    if not isinstance(value, Fraction):
         raise Wrong(f"{text!r:.60} is no fraction")
-    return found
+    return value
 
 
 #: What a file of another form ends in.
-WRONG = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+_REFUSED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 class Open(Wrong):
     """With the digits at hand, nothing is decided."""
 
 
-def formula(text: str, values: dict[str, Any], made: Any) -> Any:
+def formula(text: str, values: dict[str, Any], arithmetic: Any) -> Any:
     """The value of a formula as it is printed, in some arithmetic.
 
     Python's grammar gives the tree once each letter is a name of its own; nothing of it is run.
     """
     # The longest letter first: "w_ij(t+1)" is not "w_ij" times something.
     letters = sorted(values, key=len, reverse=True)
-    functions = [f"{name}(" for name in FUNCTIONS if hasattr(made, name.lower())]
+    functions = [f"{name}(" for name in _FUNCTIONS if hasattr(arithmetic, name.lower())]
     word = re.compile("|".join([*map(re.escape, [*functions, *letters]), _SIGN]))
     if len(text) > MOST_TEXT:
         raise Wrong("a formula is too long")
     if unknown := word.sub("", text):
         raise Wrong(f"{unknown!r:.40} in {text!r:.40} is not understood")
-    names = {letter: f" _{place} " for place, letter in enumerate(letters)} | {"^": "**"}
+    names = {letter: f" _{index} " for index, letter in enumerate(letters)} | {"^": "**"}
     python = word.sub(lambda match: names.get(match[0], match[0]), text).strip()
     try:
         tree = ast.parse(python, mode="eval")
@@ -110,23 +110,30 @@ def formula(text: str, values: dict[str, Any], made: Any) -> Any:
             node = node.left
         match node:
             case ast.Name(name):
-                found = values[letters[int(name[1:])]]
+                computed = values[letters[int(name[1:])]]
             case ast.Constant(int(number)):
-                found = Fraction(number)
-            case ast.UnaryOp(ast.USub(), part):
-                found = made.negative(value(part, depth + 1))
+                computed = Fraction(number)
+            case ast.UnaryOp(ast.USub(), operand):
+                computed = arithmetic.negative(value(operand, depth + 1))
             case ast.BinOp(base, ast.Pow(), power):
-                found = made.power(value(base, depth + 1), value(power, depth + 1))
-            case ast.Call(ast.Name(name), [*given], []) if name in FUNCTIONS:
-                found = getattr(made, name.lower())(*(value(part, depth + 1) for part in given))
+                computed = arithmetic.power(value(base, depth + 1), value(power, depth + 1))
+            case ast.Call(ast.Name(name), [*arguments], []) if name in _FUNCTIONS:
+                computed = getattr(arithmetic, name.lower())(
+                    *(value(argument, depth + 1) for argument in arguments)
+                )
             case _:
                 raise Wrong(f"{text!r:.40} is not understood")
-        for (join, turn), part in reversed(chain):
-            other = value(part, depth + 1)
-            if sum(_bits(one) for one in (found, other) if isinstance(one, Fraction)) > MOST_BITS:
+        for (join, turn), operand in reversed(chain):
+            second = value(operand, depth + 1)
+            if (
+                sum(_bits(term) for term in (computed, second) if isinstance(term, Fraction))
+                > MOST_BITS
+            ):
                 raise Wrong("a number is too long")
-            found = getattr(made, join)(found, getattr(made, turn)(other) if turn else other)
-        return found
+            computed = getattr(arithmetic, join)(
+                computed, getattr(arithmetic, turn)(second) if turn else second
+            )
+        return computed
 
     return value(tree.body)
 
@@ -178,11 +185,11 @@ class _Decimals:
                 raise Wrong("a power is too large")
             if exact:
                 return x ** int(y) if x or y >= 0 else self.inverse(x)
-            found: Any = Fraction(1)
+            powered: Any = Fraction(1)
             for _ in range(min(abs(int(y)), 64)):
-                found = self.times(found, x)
+                powered = self.times(powered, x)
             if abs(y) <= 64:
-                return found if y >= 0 else self.inverse(found)
+                return powered if y >= 0 else self.inverse(powered)
         return self.exp(self.times(y, self.log(x)))
 
     def exp(self, x: Any) -> Any:
@@ -214,14 +221,14 @@ class _Decimals:
     def abs(self, x: Any) -> Any:
         return self.max(x, self.negative(x))
 
-    def max(self, *given: Any) -> Any:
-        if all(isinstance(x, Fraction) for x in given):
-            return max(given)
-        both = [self.bounds(x) for x in given]
+    def max(self, *numbers: Any) -> Any:
+        if all(isinstance(x, Fraction) for x in numbers):
+            return max(numbers)
+        both = [self.bounds(x) for x in numbers]
         largest = max(both, key=lambda pair: pair[0])
         # One of them may be the largest for certain: then it stays exact.
         if sum(high >= largest[0] for _, high in both) == 1:
-            return given[both.index(largest)]
+            return numbers[both.index(largest)]
         return largest[0], max(high for _, high in both)
 
     def min(self, *given: Any) -> Any:
@@ -239,38 +246,38 @@ def holds(relation: Any, values: dict[str, Any]) -> bool:
         return isinstance(value, Fraction) and value.denominator == 1
     if len(sides) != 3:
         raise Wrong(f"{relation!r:.60} is no relation")
-    for digits in DIGITS:
-        made = _Decimals(digits)
-        left, right = (formula(sides[place], values, made) for place in (0, 2))
-        (a, b), (c, d) = made.bounds(left), made.bounds(right)
-        if isinstance(left, Fraction) and isinstance(right, Fraction):
-            a = b = left  # type: ignore[assignment]
-            c = d = right  # type: ignore[assignment]
-        known = {"<=": (b <= c, a > d), "<": (b < c, a >= d)}
-        known["="] = (a == b == c == d, b < c or d < a)
-        known["!="] = known["="][::-1]
-        yes, no = known[sides[1]]
+    for digits in _DIGITS:
+        decimals = _Decimals(digits)
+        left_side, right_side = (formula(sides[index], values, decimals) for index in (0, 2))
+        (a, b), (c, d) = decimals.bounds(left_side), decimals.bounds(right_side)
+        if isinstance(left_side, Fraction) and isinstance(right_side, Fraction):
+            a = b = left_side  # type: ignore[assignment]
+            c = d = right_side  # type: ignore[assignment]
+        answers = {"<=": (b <= c, a > d), "<": (b < c, a >= d)}
+        answers["="] = (a == b == c == d, b < c or d < a)
+        answers["!="] = answers["="][::-1]
+        yes, no = answers[sides[1]]
         if yes or no:
             return yes
     raise Open(f"{relation:.100} is not decided")
 
 
-def holds_on(relation: str, letter: str, low: Fraction, high: Fraction, halved: int = 0) -> str:
-    """Where a relation between two sides is not certain for a letter in an interval, if anywhere.
+def _open_on(relation: str, letter: str, low: Fraction, high: Fraction, halved: int = 0) -> str:
+    """The point of an interval at which a relation is not certain, as a reason; nothing if none.
 
     The interval is halved until both sides, over all of a piece at once, lie apart.
     """
     small, sign, large = re.split(r" (<=|<) ", relation)
-    made = _Decimals(DIGITS[0])
-    values = {letter: (made.bounds(low)[0], made.bounds(high)[1])}
+    decimals = _Decimals(_DIGITS[0])
+    values = {letter: (decimals.bounds(low)[0], decimals.bounds(high)[1])}
     with contextlib.suppress(Wrong):
-        sides = [made.bounds(formula(side, values, made)) for side in (small, large)]
+        sides = [decimals.bounds(formula(side, values, decimals)) for side in (small, large)]
         if sides[0][1] < sides[1][0] or (sign == "<=" and sides[0][1] == sides[1][0]):
             return ""
     if halved == MOST_HALVINGS or low >= high:
         return f"not decided at {letter} = {float(low):.6g}: {relation:.60}"
     middle = (low + high) / 2
-    return holds_on(relation, letter, low, middle, halved + 1) or holds_on(
+    return _open_on(relation, letter, low, middle, halved + 1) or _open_on(
         relation, letter, middle, high, halved + 1
     )
 
@@ -305,8 +312,8 @@ class Along:
         run: dict[str, Any] = {"signal": [str(a) for a in self.signal], "steps": last}
         run |= {"eta": str(rational(self.run["eta"])), "dynamics": self.run["dynamics"]}
         run |= {"W0": [[str(entry) for entry in row] for row in self.W0]}
-        made = replay.Run(run | {"undecided": [], "made_by": ""})
-        if replay.pivots(self.W0, made.d) is None:
+        trajectory = replay.Run(run | {"undecided": [], "made_by": ""})
+        if replay.pivots(self.W0, trajectory.d) is None:
             raise Wrong("W(0) is not positive semidefinite")
         if before is None:
             sizes = [1 / abs(entry) for row in self.W0 for entry in row if entry]
@@ -316,39 +323,41 @@ class Along:
             bits = before[0] * max(last, 1) // max(before[1], 1) + before[0] // 2
         if last > 10_000:
             sys.stderr.write(f"{last} steps are followed with {bits} bits\n")
-        found, one, t, rounded = {}, 1 << bits, 0, _Decimals(ENTRY_DIGITS)
-        for t, (M, R, _) in enumerate(made.enclosures(one)):
+        states, unit, t, rounded = {}, 1 << bits, 0, _Decimals(ENTRY_DIGITS)
+        for t, (M, R, _) in enumerate(trajectory.enclosures(unit)):
             if t in steps:
-                ends = [[(Fraction(x - R, one), Fraction(x + R, one)) for x in row] for row in M]
-                found[t] = [
+                ends = [[(Fraction(x - R, unit), Fraction(x + R, unit)) for x in row] for row in M]
+                states[t] = [
                     [(rounded.bounds(low)[0], rounded.bounds(high)[1]) for low, high in row]
                     for row in ends
                 ]
-        return bits, t, found
+        return bits, t, states
 
     @property
     def fixed(self) -> dict[str, Any]:
         """The letters that no step changes."""
         i, j = self.i, self.j
-        found = {f"a_{k}": a for k, a in enumerate(self.signal, 1)}
-        found |= {"a_i": self.signal[i], "a_j": self.signal[j], "d": Fraction(len(self.signal))}
-        found |= {"i": Fraction(i + 1), "j": Fraction(j + 1), "eta": rational(self.run["eta"])}
-        return found | {"w_ij(0)": self.W0[i][j], "w_ii(0)": self.W0[i][i]}
+        letters = {f"a_{k}": a for k, a in enumerate(self.signal, 1)}
+        letters |= {"a_i": self.signal[i], "a_j": self.signal[j], "d": Fraction(len(self.signal))}
+        letters |= {"i": Fraction(i + 1), "j": Fraction(j + 1), "eta": rational(self.run["eta"])}
+        return letters | {"w_ij(0)": self.W0[i][j], "w_ii(0)": self.W0[i][i]}
 
     def letters(self, W: Any, t: int, at: str) -> dict[str, Any]:
         """The letters of one step, `at` being "t", "t_0" or "t+1"."""
         i, j, d = self.i, self.j, len(self.signal)
-        found = {f"w_{x}({at})": W[p][q] for x, p, q in (("ij", i, j), ("ii", i, i), ("jj", j, j))}
+        letters = {
+            f"w_{x}({at})": W[p][q] for x, p, q in (("ij", i, j), ("ii", i, i), ("jj", j, j))
+        }
         if at == "t+1":
-            return found
+            return letters
         if at == "t":
             values = {f"w_{p}{q}": W[p][q] for p in range(d) for q in range(d)}
             values |= {f"a_{k}": a for k, a in enumerate(self.signal)}
             others = [k for k in range(d) if k not in (i, j)]
             terms = [f"(a_{i} + a_{j} + 2*a_{k})*w_{k}{i}*w_{k}{j}/2" for k in others]
             total = " + ".join(terms) or "0"
-            found["N_ij(t)"] = formula(total, values, _Decimals(DIGITS[0]))
-        return found | {at: Fraction(t)}
+            letters["N_ij(t)"] = formula(total, values, _Decimals(_DIGITS[0]))
+        return letters | {at: Fraction(t)}
 
     def judge(self, fails: Any, values: dict[str, Any], states: dict[int, Any]) -> str:
         """Why the place is none at which the line speaks and fails; nothing if it is."""
@@ -380,20 +389,20 @@ def _beside(name: str) -> Any:
     if not beside.exists():
         return importlib.import_module(f"swingby.proofs.checkers.{name}")
     # Not by its name: isolated, Python does not look into this folder.
-    place: Any = importlib.util.spec_from_file_location(name, beside)
-    module = importlib.util.module_from_spec(place)
-    place.loader.exec_module(module)
+    spec: Any = importlib.util.spec_from_file_location(name, beside)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
     return module
 
 
-def judge(content: Any, steps: dict[str, set[int]] | None = None, known: Any = None) -> str:
+def judge(content: Any, steps: dict[str, set[int]] | None = None, trajectories: Any = None) -> str:
     """Why a witness, or a proof, is rejected; nothing if it is accepted.
 
     `steps` are those that other witnesses need of the same trajectory, and `known` keeps it.
     """
     try:
         kind = content.get("format") if isinstance(content, dict) else None
-        if kind in (PROOF, *IDENTITIES):
+        if kind in (PROOF, *_IDENTITIES):
             proofs, identities = (_beside(name) for name in ("check_proof", "check_identity"))
             if kind == PROOF:
                 return str(proofs.judge(content, formula, holds))
@@ -402,10 +411,10 @@ def judge(content: Any, steps: dict[str, set[int]] | None = None, known: Any = N
             letter, low, high = content["on"]
             if rational(low) > rational(high):
                 raise Wrong("no interval")
-            return holds_on(content["holds"], letter, rational(low), rational(high))
+            return _open_on(content["holds"], letter, rational(low), rational(high))
         if kind != FORMAT:
             raise Wrong(f"no {FORMAT}")
-        if content.keys() - {"run"} not in (KEYS, EXAMPLE) or not content.get("holds", [1]):
+        if content.keys() - {"run"} not in (_KEYS, _EXAMPLE) or not content.get("holds", [1]):
             raise Wrong(f"the keys are not those of {FORMAT}")
         if not all(isinstance(content.get(key, []), list) for key in ("given", "assumed", "holds")):
             raise Wrong("the hypotheses are no list")
@@ -427,31 +436,31 @@ def judge(content: Any, steps: dict[str, set[int]] | None = None, known: Any = N
         if along is not None:
             ranges["entry"] = [{"w_ij(0)": entry} for row in along.W0 for entry in row]
         for over, relation in content["assumed"]:
-            for one in ranges[over]:
-                if not holds(relation, values | one):
+            for assignment in ranges[over]:
+                if not holds(relation, values | assignment):
                     return f"not assumed: {relation}"
         for name in ("a_i", "a_j", "a_k"):
             if signal and values.get(name, signal[0]) not in signal:
                 return f"{name} is none of the signals"
         if along is not None:
-            known = {} if known is None else known
-            asked = along.steps | (steps or {}).get(along.key, set())
-            for left in reversed(range(MOST_TIMES)):
-                if along.key not in known:
-                    known[along.key] = along.follow(asked)
+            trajectories = {} if trajectories is None else trajectories
+            needed = along.steps | (steps or {}).get(along.key, set())
+            for tries_left in reversed(range(MOST_TIMES)):
+                if along.key not in trajectories:
+                    trajectories[along.key] = along.follow(needed)
                 try:
-                    return along.judge(content["fails"], values, known[along.key][2])
+                    return along.judge(content["fails"], values, trajectories[along.key][2])
                 except Open:
-                    if not left:
+                    if not tries_left:
                         raise
-                    known[along.key] = along.follow(asked, known[along.key])
+                    trajectories[along.key] = along.follow(needed, trajectories[along.key])
         for relation in content.get("holds", []):
             if not holds(relation, values):
                 return f"it fails: {relation}"
         if "holds" in content:
             return ""
         return f"it holds: {content['fails']}" if holds(content["fails"], values) else ""
-    except WRONG as error:
+    except _REFUSED as error:
         return f"{type(error).__name__}: {error}"[:200]
 
 
@@ -461,7 +470,7 @@ def main(arguments: list[str]) -> int:
     files = sorted(folder.glob("*.json")) if folder.is_dir() else []
     contents: dict[Path, Any] = {}
     steps: dict[str, set[int]] = {}
-    rejected, known = 0, dict[str, Any]()
+    rejected, trajectories = 0, dict[str, Any]()
     for path in files:
         try:
             with path.open("rb") as file:
@@ -472,7 +481,7 @@ def main(arguments: list[str]) -> int:
             continue  # no trajectory; what is wrong is said below
     for path in files:
         content = contents.get(path, "unreadable")
-        reason = judge(content, steps, known)
+        reason = judge(content, steps, trajectories)
         rejected += bool(reason)
         name = content["id"] if not reason else path.name
         sys.stdout.write(f"rejected  {name}: {reason}\n" if reason else f"accepted  {name}\n")

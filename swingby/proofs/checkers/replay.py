@@ -19,8 +19,8 @@ from math import floor, gcd, isqrt, lcm
 from operator import add, mul
 from typing import Any
 
-PERCENT = {"1/10": 10, "1/2": 50, "4/5": 80, "99/100": 99}  # the levels
-PATHS = r"psd|converges|(runs_away|passages/(1/10|1/2|4/5|99/100))/[1-8]|(peaks|end)/[1-8],[1-8]"
+_PERCENT = {"1/10": 10, "1/2": 50, "4/5": 80, "99/100": 99}  # the levels
+_PATHS = r"psd|converges|(runs_away|passages/(1/10|1/2|4/5|99/100))/[1-8]|(peaks|end)/[1-8],[1-8]"
 INPUTS = ("signal", "eta", "W0", "steps", "dynamics", "undecided", "made_by")
 KEYS = {*INPUTS, *["format", "passages", "peaks", "psd", "runs_away", "converges", "end", "digest"]}
 canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode
@@ -41,7 +41,7 @@ def rational(value: Any, path: str, digits: int) -> Fraction:
     """Read p/q, in lowest terms with q > 1, or p; by Decimal, since int(text) takes 4300 digits."""
     pattern = rf"(-?(?:0|[1-9][0-9]{{0,{digits}}}))(?:/([1-9][0-9]{{0,{digits}}}))?"
     match = re.fullmatch(pattern, value) if isinstance(value, str) else None
-    p, q = (int(Decimal(part)) for part in match.groups("1")) if match else (0, 0)
+    p, q = (int(Decimal(text)) for text in match.groups("1")) if match else (0, 0)
     require(gcd(p, q) == 1 and value != "-0" and not value.endswith("/1"), path, "no rational")
     return Fraction(p, q)
 
@@ -69,7 +69,7 @@ def pivots(matrix: list[list[Any]], places: range | list[int], shift: int = 0) -
     """Find the nonzero pivots of matrix + shift I at places (Bareiss); None if not semidefinite."""
     common = lcm(*(x.denominator for row in matrix for x in row))
     N = [[int((matrix[i][j] + (i == j) * shift) * common) for j in places] for i in places]
-    previous, kept = 1, []
+    previous, positions = 1, []
     for k, row in enumerate(N):
         if row[k] < 0 or (row[k] == 0 and any(row[k + 1 :])):  # -1, or the minor -x^2
             return None
@@ -77,8 +77,8 @@ def pivots(matrix: list[list[Any]], places: range | list[int], shift: int = 0) -
             for i, j in product(range(k + 1, len(N)), repeat=2):
                 N[i][j] = (N[i][j] * row[k] - row[i] * row[j]) // previous
             previous = row[k]
-            kept.append(k)
-    return kept
+            positions.append(k)
+    return positions
 
 
 class Run:
@@ -90,9 +90,9 @@ class Run:
         require(type(self.steps) is int and 0 <= self.steps <= 10**7, "steps", "not in 0..10^7")
         require(type(a) is list and 1 <= len(a) <= 8, "signal", "not a list of 1 to 8 numbers")
         require(all(type(x) is list and len(x) == len(a) for x in [W0, *W0]), "W0", "not d by d")
-        known = {path for path in listed if type(path) is str and re.fullmatch(PATHS, path)}
-        require(type(listed) is list and len(known) == len(listed), "undecided", "unknown paths")
-        self.listed = known | {f"end/{path[6]},{path[4]}" for path in known if path[0] == "e"}
+        paths = {path for path in listed if type(path) is str and re.fullmatch(_PATHS, path)}
+        require(type(listed) is list and len(paths) == len(listed), "undecided", "unknown paths")
+        self.listed = paths | {f"end/{path[6]},{path[4]}" for path in paths if path[0] == "e"}
         self.a = [rational(x, f"signal/{k}", 500) for k, x in enumerate(a, 1)]
         self.W0 = [[rational(x, f"W0/{k}", 20_000) for x in row] for k, row in enumerate(W0, 1)]
         eta, low, high = rational(eta, "eta", 500), min(self.a), max(self.a)
@@ -107,8 +107,8 @@ class Run:
         # A K in K stays: when W(0) and W(0) A together have no more rank than W(0). The concepts
         # of its pivots complement K, and W(t) is semidefinite if and only if it is on these.
         rows = self.W0 + [list(map(mul, row, self.a)) for row in self.W0]
-        rank, kept = pivots(multiply(rows, rows), range(2 * len(a))), pivots(self.W0, self.d)
-        self.kept = kept if kept and rank and len(kept) == len(rank) else list(self.d)
+        rank, basis = pivots(multiply(rows, rows), range(2 * len(a))), pivots(self.W0, self.d)
+        self.complement = basis if basis and rank and len(basis) == len(rank) else list(self.d)
         Q = lcm(*((eta * a).denominator for a in self.a))
         self.n, self.Q2, self.exact = [int(eta * a * Q) for a in self.a], 2 * Q, [self.W0]
         for _ in range(self.steps):
@@ -162,8 +162,8 @@ class Run:
             for i, j in active:
                 g = [2 * x + n[i] + n[j] for x in n]
                 rest = sum(map(mul, g, map(add, H[i], H[j]))) - g[i] * H[i][i] - g[j] * H[j][j]
-                own = (Q2 + 2 * n[i] + 2 * n[j] << 64) - g[i] * m[i][i] - g[j] * m[j][j]
-                growth = max(growth, abs(own) + g[i] + g[j] + g[i] * r + rest)
+                contraction = (Q2 + 2 * n[i] + 2 * n[j] << 64) - g[i] * m[i][i] - g[j] * m[j][j]
+                growth = max(growth, abs(contraction) + g[i] + g[j] + g[i] * r + rest)
                 s = max(s, 2 * n[i] * (abs((1 << 64) - m[i][i]) + 1 + r) + rest // 4)
             more = s * (s + 4 * max(n) * max(map(sum, H))) if not self.euler else 0
             M = self.image(M, active, one)
@@ -173,7 +173,7 @@ class Run:
 
 def derive(run: Run, one: int) -> tuple[dict[str, Any], set[str]]:
     """Derive the entries from enclosures in units of 1 / one, and the paths that stay open."""
-    ends, seen, open_ = dict[Any, Any](), dict[str, Any](), set[str]()
+    ends, log, open_ = dict[Any, Any](), dict[str, Any](), set[str]()
 
     def sure(yes: object, path: str) -> bool:
         if not yes and path not in run.listed:
@@ -187,73 +187,73 @@ def derive(run: Run, one: int) -> tuple[dict[str, Any], set[str]]:
 
     for t, (M, R, active) in enumerate(run.enclosures(one)):
         if one <= R:  # nothing is known any more: take an interval that decides nothing
-            M, R = [[0] * len(M)] * len(M), 2 * max(one, *(x[-1] for x in seen.values()))
+            M, R = [[0] * len(M)] * len(M), 2 * max(one, *(x[-1] for x in log.values()))
         before, ends = ends, ends | {(i, j): (M[i][j] - R, M[i][j] + R) for i, j in active}
         for (i, j), (low, high) in [(pair, ends[pair]) for pair in active]:
             path = f"runs_away/{i + 1}" if i == j else f"peaks/{i + 1},{j + 1}"
             if i != j:
-                least, most, best = max(low, -high, 0), max(-low, high), seen.get(path, (-1, -1))
-                if most > best[-2] and sure(least > best[-1], path):
-                    seen[path] = t, (low, high), least, most
-            elif run.euler and run.a[i] and low < 0 and path not in seen and sure(high < 0, path):
-                seen[path] = t, 0, 0
-            for name, percent in PERCENT.items() if i == j else ():
+                inner, outer, best = max(low, -high, 0), max(-low, high), log.get(path, (-1, -1))
+                if outer > best[-2] and sure(inner > best[-1], path):
+                    log[path] = t, (low, high), inner, outer
+            elif run.euler and run.a[i] and low < 0 and path not in log and sure(high < 0, path):
+                log[path] = t, 0, 0
+            for name, percent in _PERCENT.items() if i == j else ():
                 path, level = f"passages/{name}/{i + 1}", percent * one
-                if 100 * high >= level and path not in seen and sure(100 * low >= level, path):
-                    seen[path] = t, before.get((i, i)), (low, high), 0
+                if 100 * high >= level and path not in log and sure(100 * low >= level, path):
+                    log[path] = t, before.get((i, i)), (low, high), 0
         sizes = [abs(M[i][j] - (i == j) * one) for i in run.d for j in run.d]
-        near, far = sum(max(x - R, 0) ** 2 for x in sizes), sum((x + R) ** 2 for x in sizes)
+        nearest, farthest = sum(max(x - R, 0) ** 2 for x in sizes), sum((x + R) ** 2 for x in sizes)
         limit = (run.radius * one) ** 2 if run.radius > 0 else -1
-        if "converges" not in seen and near <= limit and sure(far <= limit, "converges"):
-            seen["converges"] = t, near, far
-        # From then on, ||W - I|| <= radius <= 1/2: W is definite. R len(kept) bounds a norm of E.
-        if (run.euler or t == 0) and not {"psd", "converges"} & seen.keys():
-            lost = pivots(M, run.kept, -R * len(run.kept)) is None
-            if lost and sure(pivots(M, run.kept, R * len(run.kept)) is None, "psd"):
-                seen["psd"] = t, 0
-    found: dict[str, Any] = {"passages": {name: [] for name in PERCENT}, "peaks": []}
-    found |= {"psd": {"first_loss": seen.get("psd", [None])[0]}, "runs_away": [], "converges": None}
-    for name, k in product(PERCENT, run.d):
+        if "converges" not in log and nearest <= limit and sure(farthest <= limit, "converges"):
+            log["converges"] = t, nearest, farthest
+        # From then on ||W - I|| <= radius <= 1/2: W is definite. R len(complement) bounds norm(E).
+        if (run.euler or t == 0) and not {"psd", "converges"} & log.keys():
+            lost = pivots(M, run.complement, -R * len(run.complement)) is None
+            if lost and sure(pivots(M, run.complement, R * len(run.complement)) is None, "psd"):
+                log["psd"] = t, 0
+    facts: dict[str, Any] = {"passages": {name: [] for name in _PERCENT}, "peaks": []}
+    facts |= {"psd": {"first_loss": log.get("psd", [None])[0]}, "runs_away": [], "converges": None}
+    for name, k in product(_PERCENT, run.d):
         path = f"passages/{name}/{k + 1}"
-        t, before, at, _ = seen.get(path, (None, None, None, 0))
-        never = not any(run.W0[k]) or f"runs_away/{k + 1}" in seen or (run.euler and not run.a[k])
+        t, before, at, _ = log.get(path, (None, None, None, 0))
+        never = not any(run.W0[k]) or f"runs_away/{k + 1}" in log or (run.euler and not run.a[k])
         record = {"step": t, "before": enclose(path, before), "at": enclose(path, at)}
-        found["passages"][name].append(record | {"never": never and t is None})
-    closed = "converges" in seen.keys() - run.listed
+        facts["passages"][name].append(record | {"never": never and t is None})
+    closed = "converges" in log.keys() - run.listed
     for i, j in run.pairs:
         path = f"runs_away/{i + 1}" if i == j else f"peaks/{i + 1},{j + 1}"
-        t, *value, least, most = seen.get(path, (None, 0, 0))
+        t, *value, inner, outer = log.get(path, (None, 0, 0))
         if i != j:
-            forever = closed and near < most**2 and sure(far < least**2, path)
+            forever = closed and nearest < outer**2 and sure(farthest < inner**2, path)
             record = {"i": i + 1, "j": j + 1, "step": t, "value": enclose(path, *value)}
             forever = forever or run.block[i] != run.block[j]
-            found["peaks"].append(record | {"for_all_time": forever})
+            facts["peaks"].append(record | {"for_all_time": forever})
         elif t is not None or path in run.listed:
-            found["runs_away"].append({"k": i + 1, "step": t})
+            facts["runs_away"].append({"k": i + 1, "step": t})
     paths = [[(i, j, f"end/{i + 1},{j + 1}") for j in run.d] for i in run.d]
-    found["end"] = [[enclose(x, ends[min(i, j), max(i, j)]) for i, j, x in row] for row in paths]
-    if "converges" in seen:
-        t, *squares = seen["converges"]
+    facts["end"] = [[enclose(x, ends[min(i, j), max(i, j)]) for i, j, x in row] for row in paths]
+    if "converges" in log:
+        t, *squares = log["converges"]
         low, high = (isqrt(floor(x)) for x in squares)
         distance = enclose("converges", (low, high + (high**2 < squares[1])))
-        found["converges"] = {"step": t, "distance": distance} | run.lemma
-    return found, open_
+        facts["converges"] = {"step": t, "distance": distance} | run.lemma
+    return facts, open_
 
 
-def compare(path: str, given: Any, found: Any, open_: set[str]) -> list[str]:
+def compare(path: str, claimed: Any, derived: Any, open_: set[str]) -> list[str]:
     """List the entries in which a certificate differs from what was found."""
-    found, parts = None if path in open_ else found, []
-    alike = type(given) is type(found) in (dict, list) and len(given) == len(found) > 0
-    if alike and type(found) is dict and given.keys() == found.keys():
-        parts = [(f"{path}/{key}", given[key], found[key]) for key in found]
-    elif alike and type(found) is list and type(found[0]) is not str:
-        names = [",".join(str(x[y]) for y in "ijk" if x and y in x) for x in found]
+    derived, pairs = None if path in open_ else derived, []
+    alike = type(claimed) is type(derived) in (dict, list) and len(claimed) == len(derived) > 0
+    if alike and type(derived) is dict and claimed.keys() == derived.keys():
+        pairs = [(f"{path}/{key}", claimed[key], derived[key]) for key in derived]
+    elif alike and type(derived) is list and type(derived[0]) is not str:
+        names = [",".join(str(x[y]) for y in "ijk" if x and y in x) for x in derived]
         sign = "," if path.startswith("end/") else "/"
-        parts = [(f"{path}{sign}{names[k] or k + 1}", given[k], x) for k, x in enumerate(found)]
-    elif canonical(given) != canonical(found):
-        says, finds = canonical(given), canonical(found)
+        pairs = [(f"{path}{sign}{names[k] or k + 1}", claimed[k], x) for k, x in enumerate(derived)]
+    elif canonical(claimed) != canonical(derived):
+        says, finds = canonical(claimed), canonical(derived)
         return [f"{path or 'keys'}: the certificate says {says:.100}, found {finds:.100}"]
-    return [reason for x, a, b in parts for reason in compare(x.strip("/"), a, b, open_)]
+    return [reason for x, a, b in pairs for reason in compare(x.strip("/"), a, b, open_)]
 
 
 def replay(certificate: dict[str, Any]) -> list[str]:
@@ -271,10 +271,10 @@ def replay(certificate: dict[str, Any]) -> list[str]:
     answer, bits = [""], 256 + 2 * max(int(1 / (abs(x) or 1)).bit_length() for x in chain(*run.W0))
     for p in [bits << k for k in range(9) if k == 0 or bits << k <= 1 << 16]:
         try:
-            found, open_ = derive(run, 1 << p)
-            known = [f"{x}: listed as undecided, but decided" for x in sorted(run.listed - open_)]
-            answer = compare("", certificate, inputs | found, open_)
-            answer += known if p <= max(bits, 8192) else []
+            facts, open_ = derive(run, 1 << p)
+            decided = [f"{x}: listed as undecided, but decided" for x in sorted(run.listed - open_)]
+            answer = compare("", certificate, inputs | facts, open_)
+            answer += decided if p <= max(bits, 8192) else []
             if answer or not open_ or 2 * p > 8192:  # certificates are made with 8192 bits
                 break
         except ArithmeticError as path:

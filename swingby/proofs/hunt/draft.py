@@ -1,4 +1,4 @@
-"""Settings that a hunt draws and changes: few exact numbers, from which an instance is made."""
+"""The drafts of a hunt: settings of few exact numbers, drawn, changed, and made instances."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from swingby.verify.checking import feasibility
 from swingby.verify.checking.box import FeasibilityProblem
 
 #: D.2 admits eta up to 1/(180 max a).
-LEAST_STEPS = 9 * feasibility.K
+_LEAST_STEPS = 9 * feasibility.K
 #: Floats end at 1e-308: a run in floats needs some room above.
-MOST_DECADES = 285
+_MOST_DECADES = 285
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,11 @@ class Draft:
     @property
     def least_inverse_eta(self) -> int:
         """The smallest 1/eta that D.2 admits."""
-        return math.ceil(LEAST_STEPS * self.signal[0])
+        return math.ceil(_LEAST_STEPS * self.signal[0])
 
     @property
     def name(self) -> str:
-        """What is special about W(0): its rank, and how far it is from a smaller one."""
+        """The rank of W(0), and whether it is close to a smaller rank."""
         rank = sum(pivot != 0 for pivot in instances.pivots(self.matrix))
         if rank < self.d:
             return f"rank {('one', 'two', 'three')[rank - 1]}"
@@ -73,18 +73,20 @@ class Draft:
         bits = 64 * math.ceil((256 + 4 * self.decades) / 64)
         omega, eta = Fraction(1, 10**self.decades), Fraction(1, self.inverse_eta)
         try:
-            made = instances.instance(self.name, self.signal, self.matrix, omega, eta, bits=bits)
+            candidate = instances.instance(
+                self.name, self.signal, self.matrix, omega, eta, bits=bits
+            )
         except ArithmeticError:
             return None
-        return made if made.is_admissible() else None
+        return candidate if candidate.is_admissible() else None
 
     def feasible(self) -> Draft | None:
-        """The same with omega and eta small enough for D.1 to D.5; None below the floats."""
-        fits = self.smallest > 0 and min(self.signal) > 0 and self.problem.separated
-        if not fits or not instances.is_semidefinite(self.matrix):
+        """The draft with omega and eta small enough for D.1 to D.5; None below the floats."""
+        separated = self.smallest > 0 and min(self.signal) > 0 and self.problem.separated
+        if not separated or not instances.is_semidefinite(self.matrix):
             return None
         decades = max(self.decades, self.least_decades())
-        if decades > MOST_DECADES:
+        if decades > _MOST_DECADES:
             return None
         inverse_eta = max(self.inverse_eta, self.least_inverse_eta)
         return replace(self, decades=decades, inverse_eta=inverse_eta)
@@ -97,21 +99,21 @@ class Draft:
         return math.floor(decades + math.log10(self.smallest) + 1e-9) + 1
 
     def with_few_steps(self) -> Draft:
-        """The same with eta max a log(1/omega) at most a half."""
+        """The draft with eta max a log(1/omega) at most a half."""
         log_omega = self.decades * math.log(10) - math.log(self.smallest)
-        least = math.ceil(2.001 * log_omega * float(self.signal[0])) + 1
-        return replace(self, inverse_eta=max(self.inverse_eta, least))
+        inverse_eta_needed = math.ceil(2.001 * log_omega * float(self.signal[0])) + 1
+        return replace(self, inverse_eta=max(self.inverse_eta, inverse_eta_needed))
 
 
 #: Largest ratio of two neighbouring signals, by dimension: later stages take so many more steps.
 LARGEST_RATIO = {2: 60.0, 3: 15.0, 4: 5.0}
 #: How often a dimension is drawn.
-DIMENSIONS = (2, 2, 2, 2, 3, 3, 3, 3, 4)
+_DIMENSIONS = (2, 2, 2, 2, 3, 3, 3, 3, 4)
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What a claim asks of a setting besides D.1 to D.5.
+class Requirements:
+    """The requirements of a claim on a setting besides D.1 to D.5.
 
     Pivots of at least half the diagonal entries; eta below 1/(2 max a log(1/omega)).
     """
@@ -120,48 +122,52 @@ class Asked:
     few_steps: bool
 
 
-def asked_by(claim: Claim) -> Asked:
-    """What to draw for a claim."""
-    names = [{str(symbol) for symbol in given.relation.free_symbols} for given in claim.given]
-    full_rank = any("pi_k(0)/w_kk(0)" in found for found in names)
-    return Asked(full_rank, few_steps=any({"eta", "omega"} <= found for found in names))
+def requirements_of(claim: Claim) -> Requirements:
+    """The requirements on settings that are drawn for a claim."""
+    letter_sets = [
+        {str(symbol) for symbol in hypothesis.relation.free_symbols} for hypothesis in claim.given
+    ]
+    full_rank = any("pi_k(0)/w_kk(0)" in letters for letters in letter_sets)
+    return Requirements(
+        full_rank, few_steps=any({"eta", "omega"} <= letters for letters in letter_sets)
+    )
 
 
-def draw(rng: np.random.Generator, dim: int | None, asked: Asked) -> Draft | None:
+def draw(rng: np.random.Generator, dim: int | None, required: Requirements) -> Draft | None:
     """A setting inside D.1 to D.5, of any dimension from 2 to 4 if none is given.
 
     Omega goes from just inside its largest value downwards, and so does eta. None where the
     numbers do not fit: draw again.
     """
-    d = int(rng.choice(DIMENSIONS)) if dim is None else dim
-    matrix = _matrix(rng, d, full_rank=asked.full_rank)
-    made = Draft(_signal(rng, d), matrix, 1, 1).feasible()
-    if made is None or (asked.full_rank and pivot_share(matrix) < Fraction(1, 2)):
+    d = int(rng.choice(_DIMENSIONS)) if dim is None else dim
+    matrix = _matrix(rng, d, full_rank=required.full_rank)
+    draft = Draft(_signal(rng, d), matrix, 1, 1).feasible()
+    if draft is None or (required.full_rank and pivot_share(matrix) < Fraction(1, 2)):
         return None
     depth = 0 if rng.random() < 0.3 else int(10 ** rng.uniform(0, 2.3))
     slower = float(rng.choice([1.0, rng.uniform(1, 4)]))
-    made = replace(
-        made,
-        decades=min(made.decades + depth, MOST_DECADES),
-        inverse_eta=math.ceil(made.inverse_eta * slower),
+    draft = replace(
+        draft,
+        decades=min(draft.decades + depth, _MOST_DECADES),
+        inverse_eta=math.ceil(draft.inverse_eta * slower),
     )
-    return made.with_few_steps() if asked.few_steps else made
+    return draft.with_few_steps() if required.few_steps else draft
 
 
-def mutate(draft: Draft, rng: np.random.Generator, asked: Asked) -> Draft | None:
-    """A setting near another one; None where the numbers do not fit."""
+def mutate(draft: Draft, rng: np.random.Generator, required: Requirements) -> Draft | None:
+    """A setting near a draft; None where the numbers do not fit."""
     changed = draft
     for change in rng.choice(3, size=int(rng.integers(1, 3)), replace=False):
         if change == 0:
             changed = replace(changed, signal=_signal(rng, draft.d))
         elif change == 1:
-            changed = replace(changed, matrix=_one_entry(changed.matrix, rng))
+            changed = replace(changed, matrix=_moved_entry(changed.matrix, rng))
         else:
             decades = changed.decades + int(rng.integers(-12, 13))
             inverse_eta = math.ceil(changed.inverse_eta * float(rng.uniform(0.6, 1.5)))
             changed = replace(changed, decades=max(decades, 1), inverse_eta=inverse_eta)
     fitted = changed.feasible()
-    return fitted.with_few_steps() if fitted is not None and asked.few_steps else fitted
+    return fitted.with_few_steps() if fitted is not None and required.few_steps else fitted
 
 
 def _signal(rng: np.random.Generator, d: int) -> tuple[Fraction, ...]:
@@ -176,7 +182,7 @@ def _signal(rng: np.random.Generator, d: int) -> tuple[Fraction, ...]:
 
 
 def _matrix(rng: np.random.Generator, d: int, *, full_rank: bool) -> Matrix:
-    """U U^T of deficient rank and a diagonal, of small whole numbers; or one of small entries.
+    """U U^T of deficient rank and a diagonal, in small whole numbers, or small entries.
 
     A diagonal of zeros leaves the rank deficient, and a tiny one W(0) nearly degenerate. In half of
     the draws no entry is negative.
@@ -204,17 +210,17 @@ def _one_small(rng: np.random.Generator, d: int) -> Matrix:
     """
     row = rng.integers(1, 7, size=d)
     # A dominant diagonal of what is left keeps W(0) positive semidefinite.
-    left = np.abs(1 - np.outer(row, row) / row[0])
+    remainder = np.abs(1 - np.outer(row, row) / row[0])
     M = np.ones((d, d), dtype=np.int64)
     M[0], M[:, 0] = row, row
     for k in range(1, d):
-        others = left[k, 1:].sum() - left[k, k]
-        M[k, k] = math.ceil(row[k] ** 2 / row[0] + others) + int(rng.choice([0, 0, 3, 10]))
+        off_diagonal = remainder[k, 1:].sum() - remainder[k, k]
+        M[k, k] = math.ceil(row[k] ** 2 / row[0] + off_diagonal) + int(rng.choice([0, 0, 3, 10]))
     return tuple(tuple(Fraction(int(entry)) for entry in row) for row in M)
 
 
-def _one_entry(matrix: Matrix, rng: np.random.Generator) -> Matrix:
-    """One entry moved by a whole number or by a small share, with its mirror image."""
+def _moved_entry(matrix: Matrix, rng: np.random.Generator) -> Matrix:
+    """A matrix with an entry moved by a whole number or a small share, and its mirror image."""
     i, j = map(int, rng.integers(len(matrix), size=2))
     step = Fraction(int(rng.choice([-3, -2, -1, 1, 2, 3])))
     if rng.random() < 0.3:

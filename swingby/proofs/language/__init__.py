@@ -1,1 +1,1 @@
-"""What a text claims: its lines as objects, how they are written, and what is known of them."""
+"""The language of proofs: claims as objects, proof files, and formulas read and printed."""

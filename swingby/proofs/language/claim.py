@@ -14,7 +14,7 @@ from typing import Any
 
 import sympy
 
-#: What can break in a line, in the words of the summary.
+#: Kinds of slips in a line, in the words of the summary.
 BREAKS = (
     "typo",
     "missing hypothesis",
@@ -82,12 +82,12 @@ def in_order_of_use(where: Mapping[Any, Any]) -> list[Any]:
 
 
 def needs(expression: Any) -> Iterator[tuple[Any, str]]:
-    """What an expression needs to have a value, inner parts first: parts, and "!=", "<", "<=" 0.
+    """The needs of an expression to have a value, innermost first: parts, and "!=", "<", "<=" 0.
 
     A denominator is not 0, 0 < x in a logarithm, 0 <= x in an even root.
     """
-    for part in expression.args:
-        yield from needs(part)
+    for argument in expression.args:
+        yield from needs(argument)
     if isinstance(expression, sympy.log):
         yield expression.args[0], "<"
     elif expression.is_Pow and expression.base is not sympy.E:
@@ -105,7 +105,7 @@ def needs(expression: Any) -> Iterator[tuple[Any, str]]:
 
 @dataclass(frozen=True)
 class Flaw:
-    """What a person says about a line that the machine refutes, in words of the lists above."""
+    """A person's verdict on a line that the machine refutes, in words of the lists above."""
 
     breaks: str
     severity: str
@@ -159,26 +159,26 @@ class Claim:
     @property
     def rests_on(self) -> tuple[str, ...]:
         """Ids of the records that the hypotheses come from, without repetition."""
-        named = (given.source for given in self.given)
-        return tuple(dict.fromkeys(name for name in named if name not in INTERNAL_SOURCES))
+        sources = (hypothesis.source for hypothesis in self.given)
+        return tuple(dict.fromkeys(source for source in sources if source not in _INTERNAL_SOURCES))
 
     def cite(self) -> tuple[Given, ...]:
         """The relations of the conclusion as hypotheses of a later claim."""
         return tuple(Given(relation, self.id) for relation in self.conditions)
 
     def but(self, **changes: Any) -> Claim:
-        """How a repair is written: the claim with some fields replaced, without flaw and repair."""
+        """The claim with some fields replaced, without flaw and repair: how a repair is written."""
         return replace(
             self,
             **({"edition": "corrected", "flaw": None, "repair": None, "reading": ""} | changes),
         )
 
-    def mended(self, **changes: Any) -> Claim:
+    def with_repair(self, **changes: Any) -> Claim:
         """The claim with a repair attached, which differs from it in some fields."""
         return replace(self, repair=self.but(**changes))
 
     def __iter__(self) -> Iterator[Claim]:
-        """The claim and its repairs, one after the other."""
+        """The claim and its repairs, in order."""
         claim: Claim | None = self
         while claim is not None:
             yield claim
@@ -186,4 +186,4 @@ class Claim:
 
 
 #: Sources of hypotheses that are no records of the ledger.
-INTERNAL_SOURCES = frozenset({"induction", "hypothesis", "case", "definition", "dynamics", "PSD"})
+_INTERNAL_SOURCES = frozenset({"induction", "hypothesis", "case", "definition", "dynamics", "PSD"})

@@ -36,39 +36,41 @@ _IN_TEXT = str.maketrans(
 
 
 def source_text(source: str) -> str:
-    """Where a hypothesis comes from, as a reference."""
+    """The source of a hypothesis, as a reference."""
     if re.fullmatch(r"[A-Z\d]\.\d+", source):
         return f"({source})"
     return _SOURCES.get(source, source)
 
 
 def relations(conclusion: Any, *, latex: bool = False) -> list[str]:
-    """The relations of a conclusion, one per line."""
+    """The relations of a conclusion, each as a line of text."""
     if conditions := conditions_of(conclusion):
-        return [formula(part, latex=latex) for part in conditions]
-    parts = conclusion.parts if isinstance(conclusion, Both) else (conclusion,)
-    return [part.lines(latex) for part in parts]
+        return [formula(relation, latex=latex) for relation in conditions]
+    statements = conclusion.parts if isinstance(conclusion, Both) else (conclusion,)
+    return [statement.lines(latex) for statement in statements]
 
 
 def statement_line(claim: Claim, *, latex: bool = False) -> str:
-    """The conclusion alone, on one line."""
+    """The conclusion alone, on a single line."""
     return (r",\quad " if latex else ",  ").join(relations(claim.conclusion, latex=latex))
 
 
 def _definitions(claim: Claim, latex: bool) -> list[str]:
     return [
-        f"{formula(left, latex=latex)} = {formula(right, latex=latex)}"
-        for left, right in claim.where
+        f"{formula(letter, latex=latex)} = {formula(value, latex=latex)}"
+        for letter, value in claim.where
     ]
 
 
 def _mixed(text: str, latex: bool) -> str:
-    """Words, with formulas between dollar signs, on one line."""
+    """Words, with formulas between dollar signs, on a single line."""
     if not latex:
         return " ".join(text.replace("$", "").split())
-    parts = enumerate(text.split("$"))
-    shown = "".join(part if place % 2 else rf"\text{{{part}}}" for place, part in parts if part)
-    return shown.replace("≠", r"\ne").replace("≥", r"\ge").replace("≤", r"\le")
+    pieces = enumerate(text.split("$"))
+    line = "".join(
+        piece if position % 2 else rf"\text{{{piece}}}" for position, piece in pieces if piece
+    )
+    return line.replace("≠", r"\ne").replace("≥", r"\ge").replace("≤", r"\le")
 
 
 def _entries(name: str, latex: bool) -> str:
@@ -84,34 +86,34 @@ def _head(claim: Claim, latex: bool) -> str:
         pieces.insert(0, _mixed("there are numbers with", latex))
     elif along:
         pieces.insert(0, _mixed("along every trajectory ", latex))
-        pieces += (_mixed(part, latex) for part in _times(conclusion, latex))
+        pieces += (_mixed(words, latex) for words in _times(conclusion, latex))
     return (r",\ " if latex else ", ").join(piece for piece in pieces if piece)
 
 
 def _times(conclusion: AlongTrajectory, latex: bool) -> Iterator[str]:
     """At which steps a claim about trajectories holds."""
 
-    def shown(parts: tuple[Any, ...]) -> str:
-        return "$ and $".join(formula(part, latex=latex) for part in parts)
+    def joined(conditions: tuple[Any, ...]) -> str:
+        return "$ and $".join(formula(relation, latex=latex) for relation in conditions)
 
     if conclusion.when:
-        yield f"every $t_0$ with ${shown(conclusion.when)}$"
+        yield f"every $t_0$ with ${joined(conclusion.when)}$"
     yield f"every $t ≥ {'t_0' if conclusion.when else '0'}$"
     if conclusion.until is not None:
         yield f"up to $t ≤ {formula(conclusion.until, latex=latex)}$"
     if conclusion.during:
-        yield f"as long as ${shown(conclusion.during)}$"
+        yield f"as long as ${joined(conclusion.during)}$"
 
 
 def to_text(claim: Claim) -> str:
     """A claim for a terminal: hypotheses with their sources, definitions, conclusion."""
     lines = []
     if claim.given:
-        shown = [_relation(given, latex=False) for given in claim.given]
-        width = min(max(map(len, shown)), 56)
+        relation_texts = [_relation(hypothesis, latex=False) for hypothesis in claim.given]
+        width = min(max(map(len, relation_texts)), 56)
         lines.append("given")
-        for text, given in zip(shown, claim.given, strict=True):
-            lines.append(f"  {text:<{width}}    {source_text(given.source)}")
+        for text, hypothesis in zip(relation_texts, claim.given, strict=True):
+            lines.append(f"  {text:<{width}}    {source_text(hypothesis.source)}")
     if claim.in_force:
         lines.append("Assumptions D.1 to D.5 are in force.")
     if claim.where:
@@ -124,67 +126,73 @@ def to_text(claim: Claim) -> str:
 def to_latex(claim: Claim) -> str:
     """A claim as an ``aligned`` block of LaTeX, without delimiters."""
     rows = []
-    for place, given in enumerate(claim.given):
-        head = r"\text{given}\quad" if place == 0 else ""
-        source = source_text(given.source).translate(_IN_TEXT)
-        rows.append(rf"{head} & {_relation(given, latex=True)} && \text{{{source}}}")
+    for position, hypothesis in enumerate(claim.given):
+        head = r"\text{given}\quad" if position == 0 else ""
+        source = source_text(hypothesis.source).translate(_IN_TEXT)
+        rows.append(rf"{head} & {_relation(hypothesis, latex=True)} && \text{{{source}}}")
     if claim.in_force:
         rows.append(r"\text{in force}\quad & \text{Assumptions D.1 to D.5}")
-    for place, text in enumerate(_definitions(claim, latex=True)):
-        rows.append((r"\text{where}\quad" if place == 0 else "") + f" & {text}")
+    for position, text in enumerate(_definitions(claim, latex=True)):
+        rows.append((r"\text{where}\quad" if position == 0 else "") + f" & {text}")
     head = _head(claim, latex=True)
-    shown = relations(claim.conclusion, latex=True)
+    conclusions = relations(claim.conclusion, latex=True)
     if isinstance(claim.conclusion, AlongTrajectory):
-        rows += [f"& {text}" for text in (head, *shown)]
+        rows += [f"& {text}" for text in (head, *conclusions)]
     else:
         first = r"\text{then}\quad" if rows else ""
-        rows.append(f"{first} & {shown[0]}" + (rf" && {head}" if head else ""))
-        rows += [f" & {text}" for text in shown[1:]]
+        rows.append(f"{first} & {conclusions[0]}" + (rf" && {head}" if head else ""))
+        rows += [f" & {text}" for text in conclusions[1:]]
     return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
 
 
-def _relation(given: Given, latex: bool) -> str:
-    relation = given.relation
+def _relation(hypothesis: Given, latex: bool) -> str:
+    relation = hypothesis.relation
     if isinstance(relation, sympy.Basic):
         return formula(relation, latex=latex)
     return (r",\ " if latex else ", ").join(relations(relation, latex=latex))
 
 
 def difference(claim: Claim, repair: Claim, *, latex: bool = False) -> tuple[str, str]:
-    """What a repair changes, in one line each: as it stood and as it stands.
+    """The change that a repair makes, as two lines: before and after.
 
     Returns the relations of the conclusions that differ, else the definitions, else the hypotheses,
     else the entries spoken of.
     """
     joint = r",\ " if latex else ", "
-    before, after = (relations(one.conclusion, latex=latex) for one in (claim, repair))
+    before, after = (relations(version.conclusion, latex=latex) for version in (claim, repair))
     extra = _stronger(claim, repair, latex)
     if before == after:
         before, after = _definitions(claim, latex), _definitions(repair, latex)
     if before != after:
         old, new = _unshared(before, after, joint)
         return old, new + (r"\ \text{ if } " if latex else "  if ") * bool(extra) + extra
-    before, after = ([_relation(given, latex) for given in one.given] for one in (claim, repair))
+    before, after = (
+        [_relation(hypothesis, latex) for hypothesis in version.given]
+        for version in (claim, repair)
+    )
     if before == after:
         return _entries(claim.indices, latex), _entries(repair.indices, latex)
     # The statement is the same, under other hypotheses.
     old, new = _unshared(before, after, joint)
-    said = r"\text{%s } %s" if latex else "%s %s"
-    first = said % ("if", old) if old != "-" else statement_line(claim, latex=latex)
+    phrase = r"\text{%s } %s" if latex else "%s %s"
+    first = phrase % ("if", old) if old != "-" else statement_line(claim, latex=latex)
     if new == "-":
-        return first, said % ("the same without the hypothesis", old)
-    return first, said % ("the same if", new)
+        return first, phrase % ("the same without the hypothesis", old)
+    return first, phrase % ("the same if", new)
 
 
 def _stronger(claim: Claim, repair: Claim, latex: bool) -> str:
     """Hypotheses that a repair adds to those of the text, corrected lines left aside."""
-    known = {given.relation for given in claim.given}
-    known |= {given.relation for group in hypotheses().values() for given in group}
+    printed = {hypothesis.relation for hypothesis in claim.given}
+    printed |= {hypothesis.relation for group in hypotheses().values() for hypothesis in group}
     added = (
-        _relation(given, latex)
-        for given in repair.given
-        if given.relation not in known
-        and (given.source in ("case", "definition") or given.source.startswith("Assumption"))
+        _relation(hypothesis, latex)
+        for hypothesis in repair.given
+        if hypothesis.relation not in printed
+        and (
+            hypothesis.source in ("case", "definition")
+            or hypothesis.source.startswith("Assumption")
+        )
     )
     return (r",\ " if latex else ", ").join(added)
 

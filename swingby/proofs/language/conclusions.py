@@ -1,9 +1,4 @@
-r"""What the lines of the text conclude that are no relations, and how each is written.
-
-The last ones belong to the repaired edition: derivatives along the flow :math:`\dot W = BW + WB`,
-identities between entries of W, an identity between traces for blocks of any size, inequalities on
-an interval, and what is left to a reader.
-"""
+"""The conclusions of the paper that are no relations, and how each is written."""
 
 from __future__ import annotations
 
@@ -13,14 +8,13 @@ from typing import Any, ClassVar
 
 import sympy
 
-from swingby.proofs.language.formula_printer import SIGNS, formula, greek
+from swingby.proofs.language.formula_printer import formula
 from swingby.proofs.language.matrices import squared_norm
-from swingby.theory import dynamics
 
 
 @dataclass(frozen=True)
 class Algebra:
-    """A conclusion whose fields are put into a template: one for a terminal, one in LaTeX.
+    """A conclusion whose fields are put into a template, for a terminal or in LaTeX.
 
     `FORM`: its line in a proof file, where it has one, with the same fields.
     """
@@ -33,11 +27,13 @@ class Algebra:
         """The statement as a formula."""
         template = Template(self.LATEX if latex else self.PLAIN)
         names = template.get_identifiers()
-        return template.substitute({one: self.shown(getattr(self, one), latex) for one in names})
+        return template.substitute(
+            {name: self.field_text(getattr(self, name), latex) for name in names}
+        )
 
-    def shown(self, part: Any, latex: bool) -> str:
+    def field_text(self, field: Any, latex: bool) -> str:
         """A field as text."""
-        return formula(part, latex=latex) if isinstance(part, sympy.Basic) else str(part)
+        return formula(field, latex=latex) if isinstance(field, sympy.Basic) else str(field)
 
 
 @dataclass(frozen=True)
@@ -54,13 +50,13 @@ class MatrixIdentity(Algebra):
 
     @property
     def word(self) -> str:
-        """What stands before the colon in a proof file."""
+        """The word before the colon in a proof file."""
         return "trace" if self.trace else "matrices"
 
-    def shown(self, part: Any, latex: bool) -> str:
+    def field_text(self, field: Any, latex: bool) -> str:
         """A side, inside a trace where asked; a squared norm is a number: its trace is itself."""
-        text = formula(part, latex=latex)
-        if not self.trace or part.has(squared_norm):
+        text = formula(field, latex=latex)
+        if not self.trace or field.has(squared_norm):
             return text
         return rf"\operatorname{{Tr}}\left[{text}\right]" if latex else f"Tr[{text}]"
 
@@ -86,10 +82,10 @@ class EntryIdentity(Algebra):
     right: Any
     FORM = "entry: $left = $right"
 
-    def shown(self, part: Any, latex: bool) -> str:
+    def field_text(self, field: Any, latex: bool) -> str:
         """A side; entry (i, j) of a matrix in brackets."""
-        text = formula(part, latex=latex)
-        if part is self.right or part.is_commutative or self.right.has(sympy.Symbol("z")):
+        text = formula(field, latex=latex)
+        if field is self.right or field.is_commutative or self.right.has(sympy.Symbol("z")):
             return text
         return rf"\left({text}\right)_{{i,j}}" if latex else f"({text})_ij"
 
@@ -123,11 +119,11 @@ class FlowSolution(Algebra):
     PLAIN = "w(t) = $solution solves dw/dt = $rate, w(0) = $start"
     LATEX = r"w(t) = $solution \text{ solves } \dot w = $rate,\ w(0) = $start"
 
-    def shown(self, part: Any, latex: bool) -> str:
+    def field_text(self, field: Any, latex: bool) -> str:
         """A field as text."""
-        if part is self.rate:
-            return f"{formula(part[0], latex=latex)} w + {formula(part[1], latex=latex)}"
-        return super().shown(part, latex)
+        if field is self.rate:
+            return f"{formula(field[0], latex=latex)} w + {formula(field[1], latex=latex)}"
+        return super().field_text(field, latex)
 
 
 @dataclass(frozen=True)
@@ -193,105 +189,7 @@ class Both(Algebra):
     parts: tuple[Any, ...]
 
     def lines(self, latex: bool = False) -> str:
-        """The statements, one after the other."""
-        return (r",\quad " if latex else "; ").join(part.lines(latex) for part in self.parts)
-
-
-#: A = diag(A_1, A_2), W in blocks X, Y, Y^T, Z, for a block of any size; X^-1 is X_inverse.
-A_1, A_2, X, X_inverse, Y, Y_transposed = sympy.symbols("A_1 A_2 X X^-1 Y Y^T", commutative=False)
-
-
-@dataclass(frozen=True)
-class InDimensions(Algebra):
-    """Statements in several dimensions, in the letters of :func:`swingby.theory.dynamics.symbols`.
-
-    `cases`: dimension (1 where neither A nor W occurs) and two sides; all of them are claimed.
-    """
-
-    cases: tuple[tuple[int, Any, Any], ...]
-
-    def lines(self, latex: bool = False) -> str:
-        """The first case, and how many more there are."""
-        dimension, *sides = self.cases[0]
-        left, right = (formula(side, latex=latex) for side in sides)
-        shown = Template(self.LATEX if latex else self.PLAIN).substitute(left=left, right=right)
-        largest = max(case[0] for case in self.cases)
-        more = f"d = {dimension}" + f" to {largest}" * (largest != dimension)
-        if len(self.cases) > 1:
-            more += f", {len(self.cases)} cases like this"
-        return shown + (rf"\quad \text{{({more})}}" if latex else f"  ({more})")
-
-
-@dataclass(frozen=True)
-class FlowIdentity(InDimensions):
-    """The derivative of a quantity, the first side, along the flow."""
-
-    PLAIN, LATEX = "d/dt [$left] = $right", r"\frac{d}{dt}\left[$left\right] = $right"
-
-
-@dataclass(frozen=True)
-class EntryFormula(InDimensions):
-    """An identity between rational functions of the entries of A and W."""
-
-
-@dataclass(frozen=True)
-class BlockTrace(Algebra):
-    """Tr[left] = Tr[right] for blocks of every size, in the letters :data:`A_1`, :data:`X`, ..."""
-
-    left: Any
-    right: Any
-    FORM = "block trace: $left = $right"
-    PLAIN = "Tr[$left] = Tr[$right]"
-    LATEX = r"\operatorname{Tr}[$left] = \operatorname{Tr}[$right]"
-
-
-@dataclass(frozen=True)
-class OnInterval(Algebra):
-    """An inequality between expressions in one letter alone, on a closed interval."""
-
-    relation: Any
-    letter: Any
-    low: Any
-    high: Any
-    FORM = "$letter in [$low, $high]: $relation"
-    PLAIN = "$relation for $letter in [$low, $high]"
-    LATEX = r"$relation,\quad $letter \in [$low, $high]"
-
-
-_ESCAPED = str.maketrans(
-    {"_": r"\_", "^": r"\textasciicircum{}", "<": "$<$", ">": "$>$", "|": "$|$"}
-    | {sign: rf"\{sign}" for sign in "&%#"}
-)
-
-
-@dataclass(frozen=True)
-class ByHand(Algebra):
-    """A conclusion that a person has to read: no machine proves it here.
-
-    `text`: what follows.
-    `why`: from what, and by which rule of calculus or linear algebra.
-    `test`: name of a numerical test of exactly this, in
-    :mod:`swingby.proofs.prover.repaired.random_trials`; empty where there is none.
-    """
-
-    text: str
-    why: str
-    test: str = ""
-
-    def lines(self, latex: bool = False) -> str:
-        """The words, on a terminal with the signs of a formula."""
-        if latex:
-            return rf"\text{{{self.text.translate(_ESCAPED)}}}"
-        text = self.text
-        for plain in ("<=", ">=", "!="):
-            text = text.replace(plain, SIGNS[plain])
-        return greek(text)
-
-
-def along_flow(quantity: Any, dimension: int) -> Any:
-    """The derivative of a function of the entries of W along the flow."""
-    A, W, _ = dynamics.symbols(dimension)
-    right = dynamics.right_side(A, W)
-    pairs = ((i, j) for i in range(dimension) for j in range(i, dimension))
-    slopes = (sympy.diff(quantity, W[pair]) * right[pair] for pair in pairs)
-    return sum(slopes, sympy.Integer(0))
+        """The statements, in order."""
+        return (r",\quad " if latex else "; ").join(
+            statement.lines(latex) for statement in self.parts
+        )

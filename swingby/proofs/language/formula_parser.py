@@ -21,17 +21,17 @@ import sympy
 from lark import Lark, Token, UnexpectedInput
 
 from swingby.errors import InvalidInput
-from swingby.proofs.language import conclusions
+from swingby.proofs.language import conclusions, repaired_conclusions
 from swingby.proofs.language.claim import needs
 from swingby.proofs.language.formula_printer import GREEK
 from swingby.theory.dynamics import symbols
 
 
-def _total(*parts: Any, **options: bool) -> Any:
-    """A sum of what is written for an index, from a first to a last one."""
-    if len(parts) != 4:
+def _total(*arguments: Any, **options: bool) -> Any:
+    """The sum of a term over an index, from its first to its last value."""
+    if len(arguments) != 4:
         raise ValueError("a sum has four parts: what is summed, an index, its first and last value")
-    return sympy.Sum(parts[0], parts[1:], **options)
+    return sympy.Sum(arguments[0], arguments[1:], **options)
 
 
 #: Functions that every proof knows.
@@ -66,8 +66,8 @@ _LONGEST = 20000
 
 _DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _LATIN = str.maketrans({sign: name for name, sign in GREEK.items()})
-#: How an error names what might stand at a place.
-_SHOWN = {
+#: The names of the terminals in error messages.
+_TERMINALS = {
     "PLUS": "+ or -",
     "SIGN": "a sign of a relation",
     "NUMBER": "a number",
@@ -97,14 +97,14 @@ class Piece:
         """The error at a line and column of the piece, or at its beginning."""
         line = self.line + at[0] - 1
         column = at[1] + (self.column - 1 if at[0] == 1 else 0)
-        place = f"{self.file}, line {line}, column {column}:"
-        return InvalidInput(place, value or self.text, requirement)
+        position = f"{self.file}, line {line}, column {column}:"
+        return InvalidInput(position, value or self.text, requirement)
 
     def after(self, length: int) -> Piece:
-        """What follows the first signs, which stand on the first line."""
-        rest = self.text[length:]
-        skipped = len(rest) - len(rest.lstrip())
-        return Piece(self.file, self.line, self.column + length + skipped, rest.strip())
+        """The text after its first signs, which stand on the first line."""
+        remainder = self.text[length:]
+        skipped = len(remainder) - len(remainder.lstrip())
+        return Piece(self.file, self.line, self.column + length + skipped, remainder.strip())
 
 
 @functools.cache
@@ -119,15 +119,17 @@ def _tree(piece: Piece, start: str) -> Any:
     try:
         return _parser().parse(piece.text, start=start)
     except UnexpectedInput as error:
-        named = getattr(error, "accepts", None) or getattr(error, "allowed", None) or ()
-        wanted = sorted({_SHOWN.get(name, name.lower()) for name in named} - {""})
+        terminals = getattr(error, "accepts", None) or getattr(error, "allowed", None) or ()
+        continuations = sorted({_TERMINALS.get(name, name.lower()) for name in terminals} - {""})
         at = (max(error.line, 1), max(error.column, 1))
-        rest = piece.text.splitlines()[at[0] - 1][at[1] - 1 :].strip() if piece.text else ""
+        remainder = piece.text.splitlines()[at[0] - 1][at[1] - 1 :].strip() if piece.text else ""
         token = getattr(error, "token", None)
         if token is not None and token.type == "$END":
-            rest, at = "", (token.end_line or 1, token.end_column or 1)
-        requirement = f"must go on with {', '.join(wanted)}" if wanted else "must be a formula"
-        raise piece.refuse(requirement, rest or "the end of the formula", at) from None
+            remainder, at = "", (token.end_line or 1, token.end_column or 1)
+        requirement = (
+            f"must go on with {', '.join(continuations)}" if continuations else "must be a formula"
+        )
+        raise piece.refuse(requirement, remainder or "the end of the formula", at) from None
 
 
 def _at(token: Any) -> tuple[int, int]:
@@ -136,31 +138,31 @@ def _at(token: Any) -> tuple[int, int]:
 
 def relations(piece: Piece, names: Mapping[str, Any]) -> list[Any]:
     """The relations of a text such as ``a <= b < c, d > 0``, chains taken apart, as written."""
-    found = []
+    listed = []
     for chain in _tree(piece, "relations").children:
         if chain.data == "set":
             first = next(chain.scan_values(lambda token: True), None)
             raise piece.refuse("must be a relation: no sign such as <= stands here", at=_at(first))
         sides = [_Builder(piece, names).built(side) for side in chain.children[::2]]
         signs = (RELATIONS[sign] for sign in chain.children[1::2])
-        for sign, left, right in zip(signs, sides, sides[1:], strict=False):
-            found.append(sign(left, right, evaluate=False))
-    return found
+        for sign, left_side, right_side in zip(signs, sides, sides[1:], strict=False):
+            listed.append(sign(left_side, right_side, evaluate=False))
+    return listed
 
 
 def is_letter(text: str) -> bool:
-    """Whether a formula could use some text as a letter."""
+    """Whether a text can be a letter of a formula."""
     try:
-        found = list(_parser().parse(text, start="sums").scan_values(lambda _: True))
+        tokens = list(_parser().parse(text, start="sums").scan_values(lambda _: True))
     except UnexpectedInput:
         return False
-    return found == [text] and found[0].type == "NAME"
+    return tokens == [text] and tokens[0].type == "NAME"
 
 
 def values(piece: Piece, names: Mapping[str, Any], arrow: bool = False) -> list[Any]:
     """Expressions between commas; with an arrow behind the first, if asked."""
     tree = _tree(piece, "gives" if arrow else "sums")
-    return [_Builder(piece, names).built(part) for part in tree.children]
+    return [_Builder(piece, names).built(node) for node in tree.children]
 
 
 class _Builder:
@@ -173,9 +175,9 @@ class _Builder:
     def built(self, tree: Any) -> Any:
         """The expression of a whole formula; InvalidInput if it cannot be one."""
         try:
-            found = self.value(tree)
-            if not found.has(sympy.zoo, sympy.nan, sympy.oo):
-                return found
+            expression = self.value(tree)
+            if not expression.has(sympy.zoo, sympy.nan, sympy.oo):
+                return expression
             reason = "it divides by 0"
         except InvalidInput:
             raise
@@ -191,13 +193,13 @@ class _Builder:
             return self._number(node) if node.type == "NUMBER" else self._letter(node)
         return getattr(self, f"_{node.data}")(node.children)
 
-    def _sum(self, parts: list[Any], **options: bool) -> Any:
+    def _sum(self, nodes: list[Any], **options: bool) -> Any:
         terms, negative = [], False
-        for part in parts:
-            if isinstance(part, Token) and part.type == "PLUS":
-                negative = part != "+"
+        for node in nodes:
+            if isinstance(node, Token) and node.type == "PLUS":
+                negative = node != "+"
                 continue
-            factors = [*([sympy.Integer(-1)] if negative else []), *self._factors(part)]
+            factors = [*([sympy.Integer(-1)] if negative else []), *self._factors(node)]
             terms.append(factors[0] if len(factors) == 1 else _made(sympy.Mul, factors, options))
         return terms[0] if len(terms) == 1 else _made(sympy.Add, terms, options)
 
@@ -208,15 +210,15 @@ class _Builder:
             factor = _made(sympy.Pow, [factor, sympy.Integer(-1)])
         return [*(self._factors(before[0]) if before else []), factor]
 
-    def _power(self, parts: list[Any], **options: bool) -> Any:
-        base = self.value(parts[0])
-        if len(parts) == 1:
+    def _power(self, nodes: list[Any], **options: bool) -> Any:
+        base = self.value(nodes[0])
+        if len(nodes) == 1:
             return base
-        if isinstance(parts[1], Token) and parts[1].type == "RAISED":
-            exponent = sympy.Integer(parts[1].translate(_DIGITS))
+        if isinstance(nodes[1], Token) and nodes[1].type == "RAISED":
+            exponent = sympy.Integer(nodes[1].translate(_DIGITS))
             return _made(sympy.Pow, [base, exponent], options)
-        exponent = self.value(parts[-1])
-        if len(parts) == 3 and parts[1] != "+":
+        exponent = self.value(nodes[-1])
+        if len(nodes) == 3 and nodes[1] != "+":
             exponent = -exponent
         if base.is_Rational and exponent.is_Rational:
             size = math.log10(max(abs(base.p), base.q))
@@ -224,24 +226,24 @@ class _Builder:
                 raise self._piece.refuse(f"must be a number of at most {_DIGITS_AT_MOST} digits")
         return _made(sympy.Pow, [base, exponent], options)
 
-    def _atom(self, parts: list[Any]) -> Any:
-        return self.value(parts[0])
+    def _atom(self, nodes: list[Any]) -> Any:
+        return self.value(nodes[0])
 
-    def _root(self, parts: list[Any]) -> Any:
-        return _made(sympy.Pow, [self.value(parts[0]), sympy.Rational(1, 2)])
+    def _root(self, nodes: list[Any]) -> Any:
+        return _made(sympy.Pow, [self.value(nodes[0]), sympy.Rational(1, 2)])
 
-    def _bars(self, parts: list[Any]) -> Any:
-        return _made(sympy.Abs, [self.value(parts[0])])
+    def _bars(self, nodes: list[Any]) -> Any:
+        return _made(sympy.Abs, [self.value(nodes[0])])
 
-    def _call(self, parts: list[Any]) -> Any:
-        name = str(parts[0])[:-1]
+    def _call(self, nodes: list[Any]) -> Any:
+        name = str(nodes[0])[:-1]
         if name == "as_written":
-            return self._as_written(parts[1])
+            return self._as_written(nodes[1])
         function = FUNCTIONS.get(name) or self._names.get(name)
         if function is None or isinstance(function, sympy.Basic):
-            wanted = "must be a function; a product has a space before its bracket"
-            raise self._piece.refuse(wanted, name, _at(parts[0]))
-        return _made(function, [self.value(part) for part in parts[1:]])
+            requirement = "must be a function; a product has a space before its bracket"
+            raise self._piece.refuse(requirement, name, _at(nodes[0]))
+        return _made(function, [self.value(node) for node in nodes[1:]])
 
     def _as_written(self, node: Any) -> Any:
         """The outermost operation of a node, kept."""
@@ -249,18 +251,18 @@ class _Builder:
             node = node.children[0]
         if node.data == "call":
             function = FUNCTIONS[str(node.children[0])[:-1]]
-            return function(*(self.value(part) for part in node.children[1:]), evaluate=False)
+            return function(*(self.value(child) for child in node.children[1:]), evaluate=False)
         if node.data == "power":
             return self._power(node.children, evaluate=False)
         if node.data == "sum":
             return self._sum(node.children, evaluate=False)
         return sympy.Mul(*self._factors(node), evaluate=False)
 
-    def _index(self, parts: list[Any]) -> Any:
-        base = self._letter(parts[0])
+    def _index(self, nodes: list[Any]) -> Any:
+        base = self._letter(nodes[0])
         if not isinstance(base, sympy.IndexedBase):
-            raise self._piece.refuse("has no entries", str(parts[0]), _at(parts[0]))
-        return base[tuple(self.value(part) for part in parts[1:])]
+            raise self._piece.refuse("has no entries", str(nodes[0]), _at(nodes[0]))
+        return base[tuple(self.value(node) for node in nodes[1:])]
 
     def _number(self, token: Token) -> Any:
         return sympy.Rational(str(token))
@@ -275,27 +277,31 @@ class _Builder:
         raise self._piece.refuse("must be a letter declared above", str(token), _at(token))
 
 
-def _made(function: Any, parts: list[Any], options: Mapping[str, bool] | None = None) -> Any:
-    """What sympy makes of some parts, unless it has a value where they have none: x/x is not 1."""
-    found = function(*parts, **(options or {}))
-    own = function in (sympy.Pow, sympy.log) and bool(parts[0].free_symbols)
-    if options or not (own or any(map(_partial, parts))):
-        return found
-    written = function(*parts, evaluate=False)
-    return written if _partial(written) - _partial(found) else found
+def _made(function: Any, arguments: list[Any], options: Mapping[str, bool] | None = None) -> Any:
+    """A function of arguments by sympy; as written where sympy would fill a gap: x/x is not 1."""
+    evaluated = function(*arguments, **(options or {}))
+    may_fail = function in (sympy.Pow, sympy.log) and bool(arguments[0].free_symbols)
+    if options or not (may_fail or any(map(_partial, arguments))):
+        return evaluated
+    written = function(*arguments, evaluate=False)
+    return written if _partial(written) - _partial(evaluated) else evaluated
 
 
 def _partial(expression: Any) -> set[tuple[Any, str]]:
-    """What an expression needs to have a value, where the signs of its letters do not say so."""
-    found = set()
+    """The needs of an expression to have a value that the signs of its letters do not meet."""
+    required = set()
     for base, sign in needs(expression):
         factors = sympy.Mul.make_args(base)
         if sign == "!=":
             bases = (factor.as_base_exp()[0] for factor in factors if not factor.is_nonzero)
-            found |= {(one.args[0] if isinstance(one, sympy.Abs) else one, sign) for one in bases}
+            required |= {
+                (size.args[0] if isinstance(size, sympy.Abs) else size, sign) for size in bases
+            }
         elif not (base.is_positive or (sign == "<=" and base.is_nonnegative)):
-            found.add((sympy.Mul(*(one for one in factors if not one.is_positive)), sign))
-    return found
+            required.add(
+                (sympy.Mul(*(factor for factor in factors if not factor.is_positive)), sign)
+            )
+    return required
 
 
 def latin(name: str) -> str:
@@ -307,7 +313,7 @@ def latin(name: str) -> str:
 WORDS: Mapping[str, type[conclusions.Algebra]] = {
     kind.FORM.partition(":")[0]: kind
     for kind in (
-        *(conclusions.MeanIdentity, conclusions.EntryIdentity, conclusions.BlockTrace),
+        *(conclusions.MeanIdentity, conclusions.EntryIdentity, repaired_conclusions.BlockTrace),
         *(conclusions.SameDistribution, conclusions.EmpiricalLimit),
     )
 } | dict.fromkeys(("matrices", "trace"), conclusions.MatrixIdentity)
@@ -326,8 +332,8 @@ def algebra(pieces: Sequence[Piece], names: Mapping[str, Any], words: dict[str, 
     if heads[0][3] == "by hand":
         text = " ".join(" ".join(piece.text for piece in pieces).split())
         because, test = words.get("because", ""), words.get("test", "")
-        return conclusions.ByHand(text[heads[0].end() :], because, test)
-    parts: list[Any] = []
+        return repaired_conclusions.ByHand(text[heads[0].end() :], because, test)
+    statements: list[Any] = []
     cases: list[Any] = []
     kind = ""
     for piece, head in zip(pieces, heads, strict=True):
@@ -335,31 +341,35 @@ def algebra(pieces: Sequence[Piece], names: Mapping[str, Any], words: dict[str, 
             raise piece.refuse("must say what it is before a colon, as the lines above do")
         body = piece.after(head.end())
         if head[1] == "case":
-            cases.append((head[2], tuple(one.args for one in relations(body, names))))
+            cases.append((head[2], tuple(equation.args for equation in relations(body, names))))
         elif head[3] in ("flow", "formula"):
             kind = head[3]
             dimension = int(head[4] or 1)
-            known = {**names, **flow_letters(dimension)}
-            cases.append((dimension, *_sides(body, known, "->" if kind == "flow" else "=")))
+            letters = {**names, **flow_letters(dimension)}
+            cases.append((dimension, *_sides(body, letters, "->" if kind == "flow" else "=")))
         else:
-            parts.append(_part(head[3], body, names, piece))
+            statements.append(_part(head[3], body, names, piece))
     if kind and len(cases) < len(pieces):
         raise pieces[0].refuse(f"must be lines of one kind: {kind}")
     if kind:
-        made = conclusions.FlowIdentity if kind == "flow" else conclusions.EntryFormula
-        return made(tuple(cases))
+        form = (
+            repaired_conclusions.FlowIdentity
+            if kind == "flow"
+            else repaired_conclusions.EntryFormula
+        )
+        return form(tuple(cases))
     if cases:
-        parts[0] = replace(parts[0], cases=tuple(cases))
-    return parts[0] if len(parts) == 1 else conclusions.Both(tuple(parts))
+        statements[0] = replace(statements[0], cases=tuple(cases))
+    return statements[0] if len(statements) == 1 else conclusions.Both(tuple(statements))
 
 
 def _sides(body: Piece, names: Mapping[str, Any], sign: str) -> list[Any]:
     if sign == "->":
         return values(body, names, arrow=True)
-    found = relations(body, names)
-    if len(found) != 1 or not isinstance(found[0], sympy.Eq):
+    equations = relations(body, names)
+    if len(equations) != 1 or not isinstance(equations[0], sympy.Eq):
         raise body.refuse("must have two sides with = between them")
-    return list(found[0].args)
+    return list(equations[0].args)
 
 
 def _part(word: str, body: Piece, names: Mapping[str, Any], piece: Piece) -> Any:
@@ -378,7 +388,7 @@ def _part(word: str, body: Piece, names: Mapping[str, Any], piece: Piece) -> Any
                 raise piece.refuse("must be between two fractions, the smaller one first")
             if isinstance(relation, sympy.Eq) or relation.free_symbols - {letter}:
                 raise body.refuse(f"must be an inequality in {match[1]} alone")
-            return conclusions.OnInterval(relation, letter, low, high)
+            return repaired_conclusions.OnInterval(relation, letter, low, high)
         if word.startswith("gradient in "):
             loss, gradient = values(body, names, arrow=True)
             variable = names[word.removeprefix("gradient in ")]
@@ -394,7 +404,7 @@ def _part(word: str, body: Piece, names: Mapping[str, Any], piece: Piece) -> Any
 
 
 def flow_letters(dimension: int) -> dict[str, Any]:
-    """The entries of A and W by name, where there is more than one."""
+    """The entries of A and W by name, in more than one dimension."""
     A, W, _ = symbols(dimension)
     letters = {*A.free_symbols, *W.free_symbols} if dimension > 1 else ()
     return {letter.name: letter for letter in letters}

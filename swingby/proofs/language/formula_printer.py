@@ -48,19 +48,21 @@ _SUM, _PRODUCT, _POWER = range(3)
 
 
 def formula(expression: Any, *, latex: bool = False) -> str:
-    """An expression or a relation, in numbers or in matrices, on one line."""
+    """An expression or a relation, in numbers or in matrices, on a single line."""
     if isinstance(expression, sympy.Tuple | tuple):
         return (r",\quad " if latex else ",  ").join(
-            formula(part, latex=latex) for part in expression
+            formula(element, latex=latex) for element in expression
         )
     if isinstance(expression, sympy.core.relational.Relational):
         sign = (_LATEX_SIGNS if latex else SIGNS)[expression.rel_op]
-        left, right = (formula(side, latex=latex) for side in (expression.lhs, expression.rhs))
-        return f"{left} {sign} {right}"
+        left_side, right_side = (
+            formula(side, latex=latex) for side in (expression.lhs, expression.rhs)
+        )
+        return f"{left_side} {sign} {right_side}"
     if isinstance(expression, sympy.And | sympy.Or):
         word = "and" if isinstance(expression, sympy.And) else "or"
         joint = rf"\ \text{{{word}}}\ " if latex else f" {word} "
-        return joint.join(sorted(formula(part, latex=latex) for part in expression.args))
+        return joint.join(sorted(formula(relation, latex=latex) for relation in expression.args))
     return _show(expression, latex, _SUM)
 
 
@@ -81,7 +83,7 @@ def greek(text: str) -> str:
 
 
 def as_read(text: str) -> str:
-    """What sympy wrote, with the signs of :func:`formula`."""
+    """Text by sympy, with the signs of :func:`formula`."""
     return greek(text.replace("**", "^").replace("*", " "))
 
 
@@ -131,12 +133,12 @@ def _operator(expression: Any, latex: bool, level: int) -> str:
     name = expression.func.__name__
     if name not in _OPERATORS:
         return str(sympy.latex(expression) if latex else sympy.sstr(expression))
-    parts = (expression.function, *expression.limits[0]) if name == "Sum" else expression.args
-    shown = [_show(part, latex, _SUM) for part in parts]
-    words = dict(zip(("body", "index", "lower", "upper"), shown, strict=False))
-    words["all"] = ", ".join(sorted(shown, key=lambda text: (len(text), text)))
-    words["pair"] = " = ".join(sorted(shown))
-    term = _show(parts[0], latex, _PRODUCT)
+    arguments = (expression.function, *expression.limits[0]) if name == "Sum" else expression.args
+    texts = [_show(argument, latex, _SUM) for argument in arguments]
+    words = dict(zip(("body", "index", "lower", "upper"), texts, strict=False))
+    words["all"] = ", ".join(sorted(texts, key=lambda text: (len(text), text)))
+    words["pair"] = " = ".join(sorted(texts))
+    term = _show(arguments[0], latex, _PRODUCT)
     words["term"] = _wrap(term, term[0] in "-−", latex)
     template = _OPERATORS[name][latex]
     text = Template(template).substitute(words)
@@ -150,7 +152,7 @@ def _wrap(text: str, brackets: bool, latex: bool) -> str:
 
 
 def _sum(expression: Any, latex: bool) -> str:
-    shown = []
+    ranked = []
     terms = _flat(expression, sympy.Add)
     # 1 + K/(2 C), but t + 1 and kappa - 1.
     number_last = any(term.is_Symbol for term in terms)
@@ -162,9 +164,9 @@ def _sum(expression: Any, latex: bool) -> str:
         body = text.removeprefix(minus) if negative else text
         size = len(factors) or (100 if number_last else 0)
         rank = (negative, size, [_rank(*factor) for factor in _ordered(factors)], body)
-        shown.append((rank, negative, body))
+        ranked.append((rank, negative, body))
     text = ""
-    for _, negative, body in sorted(shown):
+    for _, negative, body in sorted(ranked):
         sign = ("-" if latex else "−") if negative else "+"
         text += f" {sign} {body}" if text else (sign if negative else "") + body
     return text
@@ -173,7 +175,7 @@ def _sum(expression: Any, latex: bool) -> str:
 def _flat(expression: Any, kind: Any) -> list[Any]:
     if not isinstance(expression, kind):
         return [expression]
-    return [part for argument in expression.args for part in _flat(argument, kind)]
+    return [leaf for argument in expression.args for leaf in _flat(argument, kind)]
 
 
 def _factors(expression: Any) -> tuple[Any, list[tuple[Any, Any]]]:
@@ -184,10 +186,10 @@ def _factors(expression: Any) -> tuple[Any, list[tuple[Any, Any]]]:
         if factor.is_Rational:
             coefficient *= factor
         elif factor.is_Pow and factor.exp.is_Integer and factor.base.is_Mul and commutes:
-            inner, parts = _factors(factor.base)
+            inner, inner_powers = _factors(factor.base)
             if inner:
                 coefficient *= inner**factor.exp
-                powers += [(base, exponent * factor.exp) for base, exponent in parts]
+                powers += [(base, exponent * factor.exp) for base, exponent in inner_powers]
         elif factor.is_Add and factor is not expression and (content := _content(factor)) != 1:
             coefficient *= content
             terms = (term / content for term in _flat(factor, sympy.Add))
@@ -200,7 +202,7 @@ def _factors(expression: Any) -> tuple[Any, list[tuple[Any, Any]]]:
 
 
 def _content(total: Any) -> Any:
-    """What a sum is written with in front: 2 (kappa - 1), 2/5 (3 a_i + a_j)."""
+    """The factor that is written before a sum: 2 (kappa - 1), 2/5 (3 a_i + a_j)."""
     numbers = [_factors(term)[0] for term in _flat(total, sympy.Add)]
     if len(same := {abs(number) for number in numbers}) == 1:
         return same.pop()
@@ -213,8 +215,8 @@ def _rank(base: Any, exponent: Any) -> tuple[int, int, str]:
     if not base.is_commutative:
         return 6, 0, ""
     entries = base.atoms(sympy.Indexed)
-    parts = base.free_symbols.difference(*(entry.free_symbols for entry in entries)) | entries
-    names = {part.name for part in parts}
+    letters = base.free_symbols.difference(*(entry.free_symbols for entry in entries)) | entries
+    names = {letter.name for letter in letters}
     is_constant = all(name in LETTERS or re.fullmatch(_SIGNAL, name) for name in names)
     if base.is_Add:
         is_number = names <= {"kappa", "K", "C", "lambda", "d"} and exponent.is_positive
@@ -223,8 +225,8 @@ def _rank(base: Any, exponent: Any) -> tuple[int, int, str]:
         if is_constant:
             name = base.name if base.name in LETTERS else "a_k"
             return 1, LETTERS.index(name), str(base.name)
-        place = _STATE.index(base.name) if base.name in _STATE else len(_STATE)
-        return 3, place, str(base.name)
+        position = _STATE.index(base.name) if base.name in _STATE else len(_STATE)
+        return 3, position, str(base.name)
     return 5, 0, str(base)
 
 
@@ -233,14 +235,14 @@ def _ordered(factors: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
 
 
 def _product(expression: Any, latex: bool) -> tuple[str, bool]:
-    """Text of a product, a power or a number, and whether it is more than one factor."""
+    """Text of a product, a power or a number, and whether it has several factors."""
     coefficient, factors = _factors(expression)
     sign = ("-" if latex else "−") if coefficient.is_negative else ""
     if not factors and coefficient.q in (5, 10, 20, 100):
         return f"{sign}{float(abs(coefficient)):g}", bool(sign)
-    whole, part = sympy.fraction(abs(coefficient))
-    top = [(whole, 1)] if whole != 1 else []
-    bottom = [(part, 1)] if part != 1 else []
+    numerator, denominator = sympy.fraction(abs(coefficient))
+    top = [(numerator, 1)] if numerator != 1 else []
+    bottom = [(denominator, 1)] if denominator != 1 else []
     for base, exponent in _ordered(factors):
         is_root = exponent == -sympy.Rational(1, 2) and not base.is_Symbol
         if base.is_commutative and (is_root or (exponent.is_Integer and exponent < 0)):
@@ -248,10 +250,10 @@ def _product(expression: Any, latex: bool) -> tuple[str, bool]:
         else:
             top.append((base, exponent))
 
-    def joined(parts: list[tuple[Any, Any]]) -> str:
+    def joined(powers: list[tuple[Any, Any]]) -> str:
         # A single sum needs no brackets in a fraction of LaTeX.
-        level = _SUM if latex and bottom and len(parts) == 1 else _POWER
-        return " ".join(_power(*part, latex, level) for part in parts) or "1"
+        level = _SUM if latex and bottom and len(powers) == 1 else _POWER
+        return " ".join(_power(*factor, latex, level) for factor in powers) or "1"
 
     if not bottom:
         return sign + joined(top), bool(sign) or len(top) > 1
@@ -272,9 +274,9 @@ def _power(base: Any, exponent: Any, latex: bool, level: int) -> str:
     text = _show(base, latex, _POWER)
     if base.is_Pow or base.func.__name__ in ("exp", "log") or (base.is_Symbol and "^" in text):
         text = _wrap(text, True, latex)
-    shown = _show(exponent, latex, _SUM)
+    raised = _show(exponent, latex, _SUM)
     if latex:
-        return f"{text}^{{{exponent if exponent.is_Rational else shown}}}"
+        return f"{text}^{{{exponent if exponent.is_Rational else raised}}}"
     if exponent.is_Integer and exponent > 0:
-        return text + shown.translate(_RAISED)
-    return f"{text}^{shown}" if exponent.is_Symbol else f"{text}^({shown})"
+        return text + raised.translate(_RAISED)
+    return f"{text}^{raised}" if exponent.is_Symbol else f"{text}^({raised})"

@@ -64,12 +64,15 @@ def _letter(
 ) -> tuple[Any, Any]:
     """A new letter and its transpose."""
     symbol = sympy.Symbol(name, commutative=False)
-    other = symbol if diagonal else sympy.Symbol(f"{name}^T", commutative=False)
+    transposed = symbol if diagonal else sympy.Symbol(f"{name}^T", commutative=False)
     raised = latex if latex.isalpha() else f"{{{latex}}}"
-    sides = ((symbol, other, shape, latex), (other, symbol, shape[::-1], f"{raised}^\\top"))
-    for own, flipped, sizes, shown in sides[: 1 if diagonal else 2]:
-        LETTERS[own] = Letter(own, flipped, *sizes, entries or name, shown, diagonal, sample)
-    return symbol, other
+    sides = (
+        (symbol, transposed, shape, latex),
+        (transposed, symbol, shape[::-1], f"{raised}^\\top"),
+    )
+    for key, flipped, sizes, text in sides[: 1 if diagonal else 2]:
+        LETTERS[key] = Letter(key, flipped, *sizes, entries or name, text, diagonal, sample)
+    return symbol, transposed
 
 
 #: The identity matrix of size d.

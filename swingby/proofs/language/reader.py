@@ -1,4 +1,4 @@
-"""Proof files read: text to claims, one line at a time and only when it is asked for.
+"""The reader of proof files: text to claims, each line read when it is asked for.
 
 An entry of a file begins at the left edge. Its fields stand indented below it, one keyword each;
 what is indented further goes on with the line above it, or lists the parts of a field. The grammar
@@ -26,7 +26,6 @@ from swingby.proofs.language.claim import (
     Given,
     in_order_of_use,
 )
-from swingby.proofs.language.conclusions import ByHand
 from swingby.proofs.language.formula_parser import (
     Piece,
     algebra,
@@ -35,15 +34,16 @@ from swingby.proofs.language.formula_parser import (
     relations,
     values,
 )
+from swingby.proofs.language.repaired_conclusions import ByHand
 from swingby.theory.input_files import text_of
 
 #: Keywords of the fields of a line; "repair" holds fields of its own.
-FIELDS = (
+_FIELDS = (
     *("about", "place", "for", "given", "also given", "where", "then", "when", "while", "until"),
     *("because", "test", "reading", "flaw", "repair"),
 )
 #: Kinds of lines, as in :class:`swingby.proofs.language.claim.Claim`.
-KINDS = (
+_KINDS = (
     *("definition", "assumption", "identity", "step", "corollary", "lemma", "theorem"),
     "observation",
 )
@@ -51,7 +51,7 @@ KINDS = (
 FOLDER = Path(__file__).parent / "texts"
 
 #: What may be said of letters.
-TRAITS = ("real", "positive", "nonnegative", "integer", "noncommutative", "complex")
+_TRAITS = ("real", "positive", "nonnegative", "integer", "noncommutative", "complex")
 
 #: Words in ``for`` and in ``default``: the field of a claim that each sets.
 FLAGS: Mapping[str, tuple[str, Any]] = {
@@ -64,21 +64,21 @@ FLAGS: Mapping[str, tuple[str, Any]] = {
     "every trajectory": ("along", True),
 }
 
-_ENTRY = ("use", "letters", "let", "group", "default", *KINDS)
+_ENTRY = ("use", "letters", "let", "group", "default", *_KINDS)
 _CITED = re.compile(r"\((.+)\)(,? repaired)?")
 _SOURCE = re.compile(r"(.*?)\s+\[([^\n]+)\]", re.DOTALL)
 _LETTER = re.compile(r"(\S+?)(?:\s*=\s*\"(.+)\")?")
 
 
 @dataclass(frozen=True)
-class Block:
+class _TextBlock:
     """A line of the file and what is indented below it."""
 
     head: Piece
-    inner: list[Block] = field(default_factory=list)
+    inner: list[_TextBlock] = field(default_factory=list)
 
     def pieces(self) -> Iterator[Piece]:
-        """The parts of a list: one on the line itself, and one for each line below or beside it.
+        """The parts of a list: on the line itself, and on each line below or beside it.
 
         What is indented further than a part goes on with it.
         """
@@ -113,9 +113,9 @@ class Block:
         """The text as prose: line ends are spaces."""
         return " ".join(self.joined().text.split())
 
-    def after(self, length: int) -> Block:
+    def after(self, length: int) -> _TextBlock:
         """The same without the first signs of its line."""
-        return Block(self.head.after(length), self.inner)
+        return _TextBlock(self.head.after(length), self.inner)
 
 
 def _with(first: Piece, more: Piece) -> Piece:
@@ -124,13 +124,13 @@ def _with(first: Piece, more: Piece) -> Piece:
     return replace(first, text=first.text + "\n" * lines + " " * (more.column - 1) + more.text)
 
 
-Fields = dict[str, Block]
+_Fields = dict[str, _TextBlock]
 
 
-def blocks(text: str, file: str) -> list[Block]:
+def _blocks(text: str, file: str) -> list[_TextBlock]:
     """The entries of a file: its lines by indentation, comments left out."""
-    top: list[Block] = []
-    open_blocks: list[Block] = []
+    top: list[_TextBlock] = []
+    open_blocks: list[_TextBlock] = []
     for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
         words = line.strip()
         if not words or words.startswith("#"):
@@ -141,7 +141,7 @@ def blocks(text: str, file: str) -> list[Block]:
             raise piece.refuse("must be indented by spaces")
         while open_blocks and open_blocks[-1].head.column >= column:
             open_blocks.pop()
-        block = Block(piece)
+        block = _TextBlock(piece)
         if column > 1 and not open_blocks:
             raise piece.refuse("must be indented below an entry")
         (open_blocks[-1].inner if open_blocks else top).append(block)
@@ -149,32 +149,32 @@ def blocks(text: str, file: str) -> list[Block]:
     return top
 
 
-def fields(block: Block) -> Fields:
+def _fields(block: _TextBlock) -> _Fields:
     """The fields below a line by keyword."""
-    found: Fields = {}
+    by_keyword: _Fields = {}
     for inner in block.inner:
-        keyword = _keyword(inner.head.text, FIELDS)
+        keyword = _keyword(inner.head.text, _FIELDS)
         if not keyword:
-            raise inner.head.refuse(f"must begin with one of {', '.join(FIELDS)}")
-        if keyword in found:
+            raise inner.head.refuse(f"must begin with one of {', '.join(_FIELDS)}")
+        if keyword in by_keyword:
             raise inner.head.refuse(f"must not stand twice: {keyword}")
-        rest = found[keyword] = inner.after(len(keyword))
-        if keyword == "repair" and (rest.head.text or not rest.inner):
+        field_block = by_keyword[keyword] = inner.after(len(keyword))
+        if keyword == "repair" and (field_block.head.text or not field_block.inner):
             raise inner.head.refuse("must have fields of its own, indented below it")
-        if not rest.joined().text:
+        if not field_block.joined().text:
             raise inner.head.refuse("must not be empty")
-    return found
+    return by_keyword
 
 
 def _keyword(text: str, keywords: tuple[str, ...]) -> str:
     """The keyword that a line begins with; the longest, or none."""
-    fits = (word for word in keywords if text == word or text.startswith(f"{word} "))
-    return max(fits, key=len, default="")
+    candidates = (word for word in keywords if text == word or text.startswith(f"{word} "))
+    return max(candidates, key=len, default="")
 
 
 @dataclass(frozen=True)
-class _Known:
-    """What a line may use, at its place in the file."""
+class _Scope:
+    """The names that a line may use, at its place in the file."""
 
     names: Mapping[str, Any]
     groups: Mapping[str, tuple[Given, ...]]
@@ -202,28 +202,28 @@ class Proof(Mapping[str, Claim]):
         self._chain = (*users, file)
         self._used: list[Proof] = []
         self._own: set[str] = set()
-        self._known = _Known({}, {}, {"reference": ""})
+        self._scope = _Scope({}, {}, {"reference": ""})
         self._lines: dict[str, _Line] = {}
         self._claims: dict[str, Claim] = {}
-        for block in blocks(text, file):
+        for block in _blocks(text, file):
             keyword = _keyword(block.head.text, _ENTRY)
             if not keyword:
                 raise block.head.refuse(f"must begin with one of {', '.join(_ENTRY)}")
-            rest = block.after(len(keyword))
-            if keyword in KINDS:
-                self._line(keyword, rest)
+            body = block.after(len(keyword))
+            if keyword in _KINDS:
+                self._line(keyword, body)
             else:
-                getattr(self, f"_{keyword}")(rest)
+                getattr(self, f"_{keyword}")(body)
 
     @property
     def names(self) -> Mapping[str, Any]:
         """The letters, those of used files included."""
-        return self._known.names
+        return self._scope.names
 
     @property
     def groups(self) -> Mapping[str, tuple[Given, ...]]:
         """The named hypotheses, those of used files included."""
-        return self._known.groups
+        return self._scope.groups
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._lines)
@@ -236,21 +236,21 @@ class Proof(Mapping[str, Claim]):
             self._claims[id] = self._lines[id].claim()
         return self._claims[id]
 
-    def hypotheses(self, block: Block, known: _Known, line: int) -> Iterator[Given]:
+    def hypotheses(self, block: _TextBlock, scope: _Scope, line: int) -> Iterator[Given]:
         """Between semicolons or on lines: ``x >= y [source]``, ``GROUP``, ``(D.58) repaired``."""
         for piece in block.parts():
-            if piece.text in known.groups:
-                yield from known.groups[piece.text]
+            if piece.text in scope.groups:
+                yield from scope.groups[piece.text]
             elif match := _SOURCE.fullmatch(piece.text):
                 shorter = replace(piece, text=match[1].rstrip())
-                special = algebra([shorter], known.names, {})
-                found = [special] if special is not None else _relations([shorter], known)
-                yield from (Given(relation, match[2]) for relation in found)
+                special = algebra([shorter], scope.names, {})
+                listed = [special] if special is not None else _relations([shorter], scope)
+                yield from (Given(relation, match[2]) for relation in listed)
             else:
                 yield from self._cited(piece, line)
 
     def _cited(self, piece: Piece, line: int) -> tuple[Given, ...]:
-        """A line of this file above some line, or one of a file that it uses, as a hypothesis."""
+        """An earlier line of this file, or a line of a file that it uses, as a hypothesis."""
         match = _CITED.fullmatch(piece.text)
         name, claim = match[1] if match else "", None
         if name in self._lines:
@@ -258,24 +258,26 @@ class Proof(Mapping[str, Claim]):
         else:
             claim = next((used[name] for used in self._used if name in used), None)
         if match is None or claim is None:
-            wanted = "must be a relation with its [source], a group, or a line above in brackets"
-            raise piece.refuse(wanted)
+            requirement = (
+                "must be a relation with its [source], a group, or a line above in brackets"
+            )
+            raise piece.refuse(requirement)
         claim = claim.repair if match[2] else claim
         if claim is None:
             raise piece.refuse("must be a line that has a repair")
         return claim.cite() or (Given(claim.conclusion, claim.id),)
 
-    def _line(self, kind: str, block: Block) -> None:
-        name, colon, about = (part.strip() for part in block.head.text.partition(":"))
+    def _line(self, kind: str, block: _TextBlock) -> None:
+        name, colon, about = (piece.strip() for piece in block.head.text.partition(":"))
         if not colon or not name:
             raise block.head.refuse("must be the id of a line, a colon, and what the line says")
         if name in self._lines:
             raise block.head.refuse("must be the id of one line alone", name)
-        common = {word: value for word, value in self._known.defaults.items() if word != "along"}
+        common = {word: value for word, value in self._scope.defaults.items() if word != "along"}
         start = Claim(name, kind, about, None, **common)
-        self._lines[name] = _Line(self, start, block, self._known)
+        self._lines[name] = _Line(self, start, block, self._scope)
 
-    def _use(self, block: Block) -> None:
+    def _use(self, block: _TextBlock) -> None:
         name = block.head.text
         if name == "matrices":
             self._declare(matrix_letters())
@@ -291,25 +293,27 @@ class Proof(Mapping[str, Claim]):
         self._used.append(used)
         self._declare(used.names, used.groups)
 
-    def _letters(self, block: Block) -> None:
+    def _letters(self, block: _TextBlock) -> None:
         traits, colon, listed = block.joined().text.partition(":")
         words = traits.split()
-        if not colon or not words or not set(words) <= set(TRAITS):
-            raise block.head.refuse(f"must be one of {', '.join(TRAITS)}, a colon, and letters")
-        given = {word: True for word in words if word not in ("complex", "noncommutative")}
+        if not colon or not words or not set(words) <= set(_TRAITS):
+            raise block.head.refuse(f"must be one of {', '.join(_TRAITS)}, a colon, and letters")
+        assumptions = {word: True for word in words if word not in ("complex", "noncommutative")}
         if "noncommutative" in words:
-            given["commutative"] = False
-        for one in listed.split(","):
-            match = _LETTER.fullmatch(" ".join(one.split()))
+            assumptions["commutative"] = False
+        for declaration in listed.split(","):
+            match = _LETTER.fullmatch(" ".join(declaration.split()))
             if not match or not is_letter(match[1]):
-                raise block.head.refuse('must be a letter, or letter = "its name"', one.strip())
+                raise block.head.refuse(
+                    'must be a letter, or letter = "its name"', declaration.strip()
+                )
             name = latin(match[1])
             if name in self._own:
                 raise block.head.refuse("must be declared once", match[1])
             self._own.add(name)
-            self._declare({name: sympy.Symbol(match[2] or name, **given)})
+            self._declare({name: sympy.Symbol(match[2] or name, **assumptions)})
 
-    def _let(self, block: Block) -> None:
+    def _let(self, block: _TextBlock) -> None:
         piece = block.joined()
         name, sign, _ = piece.text.partition("=")
         if not sign:
@@ -317,29 +321,29 @@ class Proof(Mapping[str, Claim]):
         (value,) = values(piece.after(len(name) + 1), self.names)
         self._declare({latin(name.strip()): value})
 
-    def _group(self, block: Block) -> None:
+    def _group(self, block: _TextBlock) -> None:
         name, colon, _ = block.head.text.partition(":")
         if not colon:
             raise block.head.refuse("must be a name, a colon, and hypotheses")
-        found = self.hypotheses(block.after(len(name) + 1), self._known, block.head.line)
-        self._declare({}, {name.strip(): tuple(found)})
+        hypotheses = self.hypotheses(block.after(len(name) + 1), self._scope, block.head.line)
+        self._declare({}, {name.strip(): tuple(hypotheses)})
 
-    def _default(self, block: Block) -> None:
-        if place := _keyword(block.head.text, ("place",)):
-            new: dict[str, Any] = {"reference": block.after(len(place)).words()}
+    def _default(self, block: _TextBlock) -> None:
+        if keyword := _keyword(block.head.text, ("place",)):
+            new: dict[str, Any] = {"reference": block.after(len(keyword)).words()}
         else:
             usual = {"indices": "any", "in_force": False, "edition": "printed"}
-            new = usual | {"quantifier": "for all"} | flags(block)
-        self._known = replace(self._known, defaults={**self._known.defaults, **new})
+            new = usual | {"quantifier": "for all"} | _flags(block)
+        self._scope = replace(self._scope, defaults={**self._scope.defaults, **new})
 
     def _declare(
         self, names: Mapping[str, Any], groups: Mapping[str, tuple[Given, ...]] | None = None
     ) -> None:
         names, groups = {**self.names, **names}, {**self.groups, **(groups or {})}
-        self._known = replace(self._known, names=names, groups=groups)
+        self._scope = replace(self._scope, names=names, groups=groups)
 
 
-def flags(block: Block) -> dict[str, Any]:
+def _flags(block: _TextBlock) -> dict[str, Any]:
     """The fields of a claim that the words of ``for`` set."""
     words = [word.strip() for word in block.words().split(",")]
     for word in words:
@@ -348,8 +352,8 @@ def flags(block: Block) -> dict[str, Any]:
     return dict(FLAGS[word] for word in words)
 
 
-def _relations(pieces: Iterable[Piece], known: _Known) -> list[Any]:
-    return [one for piece in pieces for one in relations(piece, known.names)]
+def _relations(pieces: Iterable[Piece], scope: _Scope) -> list[Any]:
+    return [relation for piece in pieces for relation in relations(piece, scope.names)]
 
 
 @dataclass(frozen=True)
@@ -358,21 +362,21 @@ class _Line:
 
     proof: Proof
     start: Claim
-    block: Block
-    known: _Known
+    block: _TextBlock
+    scope: _Scope
 
     def claim(self) -> Claim:
-        own = fields(self.block)
-        return self._filled(self.start, own, own)
+        by_keyword = _fields(self.block)
+        return self._filled(self.start, by_keyword, by_keyword)
 
-    def _filled(self, claim: Claim, own: Fields, all_fields: Fields) -> Claim:
+    def _filled(self, claim: Claim, own: _Fields, all_fields: _Fields) -> Claim:
         """A claim with what its own fields say; conclusions may take parts from those above."""
         changes: dict[str, Any] = {}
         for name, word in (("about", "about"), ("reference", "place"), ("reading", "reading")):
             if word in own:
                 changes[name] = own[word].words()
         if "for" in own:
-            changes |= flags(own["for"])
+            changes |= _flags(own["for"])
         along = changes.pop("along", False) or isinstance(claim.conclusion, AlongTrajectory)
         if "given" in own:
             changes["given"] = self._hypotheses(own["given"])
@@ -395,28 +399,28 @@ class _Line:
             raise self.block.head.refuse("must have a conclusion: then", claim.id)
         claim = replace(claim, **changes)
         if "repair" in own:
-            inner = fields(own["repair"])
+            inner = _fields(own["repair"])
             repair = self._filled(claim.but(), inner, all_fields | inner)
             claim = replace(claim, repair=repair)
         return claim
 
-    def _hypotheses(self, block: Block) -> tuple[Given, ...]:
-        return tuple(self.proof.hypotheses(block, self.known, self.block.head.line))
+    def _hypotheses(self, block: _TextBlock) -> tuple[Given, ...]:
+        return tuple(self.proof.hypotheses(block, self.scope, self.block.head.line))
 
-    def _definitions(self, block: Block) -> Iterator[tuple[Any, Any]]:
+    def _definitions(self, block: _TextBlock) -> Iterator[tuple[Any, Any]]:
         defined: set[Any] = set()
         for piece in block.pieces():
-            for one in relations(piece, self.known.names) if piece.text != "nothing" else ():
-                if not isinstance(one, sympy.Eq) or not one.lhs.is_Symbol:
+            for relation in relations(piece, self.scope.names) if piece.text != "nothing" else ():
+                if not isinstance(relation, sympy.Eq) or not relation.lhs.is_Symbol:
                     raise piece.refuse("must be a definition: letter = expression")
-                if one.lhs in defined:
+                if relation.lhs in defined:
                     raise piece.refuse("must define a letter once")
-                defined.add(one.lhs)
-                yield one.lhs, one.rhs
+                defined.add(relation.lhs)
+                yield relation.lhs, relation.rhs
 
-    def _conclusion(self, own: Fields, along: bool, indices: str) -> Any:
+    def _conclusion(self, own: _Fields, along: bool, indices: str) -> Any:
         words = {name: block.words() for name, block in own.items() if name in ("because", "test")}
-        special = algebra(list(own["then"].pieces()), self.known.names, words)
+        special = algebra(list(own["then"].pieces()), self.scope.names, words)
         if not isinstance(special, ByHand):
             _refuse_stray(own, ("because", "test"), "then by hand: ...")
         if special is not None or not along:
@@ -425,27 +429,27 @@ class _Line:
             return special
 
         def listed(name: str) -> list[Any]:
-            return _relations(own[name].pieces(), self.known) if name in own else []
+            return _relations(own[name].pieces(), self.scope) if name in own else []
 
-        found = listed("then")
-        shown = found[0] if len(found) == 1 else sympy.Tuple(*found)
+        concluded = listed("then")
+        joint = concluded[0] if len(concluded) == 1 else sympy.Tuple(*concluded)
         if not along:
-            return shown
+            return joint
         when, during = tuple(listed("when")), tuple(listed("while"))
         until = own.get("until")
-        (end,) = values(until.joined(), self.known.names) if until else (None,)
-        return AlongTrajectory(shown, "all" if indices == "any" else indices, when, during, end)
+        (end,) = values(until.joined(), self.scope.names) if until else (None,)
+        return AlongTrajectory(joint, "all" if indices == "any" else indices, when, during, end)
 
 
-def _refuse_stray(own: Fields, names: Iterable[str], wanted: str) -> None:
-    """A field that says nothing without another one."""
+def _refuse_stray(own: _Fields, names: Iterable[str], wanted: str) -> None:
+    """Refuse a field that needs another field beside it."""
     for name in own.keys() & set(names):
         raise own[name].head.refuse(f"must stand beside: {wanted}", name)
 
 
-def _flaw(block: Block) -> Flaw:
+def _flaw(block: _TextBlock) -> Flaw:
     head, _, explanation = block.words().partition(":")
-    breaks, _, severity = (part.strip() for part in head.partition(","))
+    breaks, _, severity = (words.strip() for words in head.partition(","))
     if breaks not in BREAKS or severity not in SEVERITIES or not explanation:
         raise block.head.refuse(
             f"must be one of {', '.join(BREAKS)}, a comma, one of {', '.join(SEVERITIES)}, a "
@@ -458,12 +462,12 @@ def _flaw(block: Block) -> Flaw:
 def matrix_letters() -> dict[str, Any]:
     """The letters of :mod:`swingby.proofs.language.matrices`, a transpose as ``U^T``."""
     kinds = (sympy.Symbol, sympy.IndexedBase, sympy.core.function.UndefinedFunction)
-    found = {}
+    letters = {}
     for name, value in vars(matrices).items():
         if isinstance(value, kinds):
-            flipped = name.endswith("t") and value in matrices.LETTERS and name[:-1] in found
-            found[f"{name[:-1]}^T" if flipped else name] = value
-    return found
+            flipped = name.endswith("t") and value in matrices.LETTERS and name[:-1] in letters
+            letters[f"{name[:-1]}^T" if flipped else name] = value
+    return letters
 
 
 def load(path: str | Path, users: tuple[str, ...] = ()) -> Proof:
@@ -471,8 +475,8 @@ def load(path: str | Path, users: tuple[str, ...] = ()) -> Proof:
 
     Raises InvalidInput if it cannot be read, or is no proof.
     """
-    place = Path(path)
-    return Proof(text_of(place, "proof", "file of text"), place.name, place.parent, users)
+    file = Path(path)
+    return Proof(text_of(file, "proof", "file of text"), file.name, file.parent, users)
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""Claims written as a proof file; read again, they are the same claims."""
+"""The writer of proof files: read again, its text gives the same claims."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import sympy
 from sympy.printing.precedence import PRECEDENCE
 from sympy.printing.str import StrPrinter
 
-from swingby.proofs.language import conclusions, reader
+from swingby.proofs.language import conclusions, reader, repaired_conclusions
 from swingby.proofs.language.claim import AlongTrajectory, Claim, Given
 from swingby.proofs.language.formula_parser import (
     FUNCTIONS,
@@ -34,17 +34,17 @@ def proof_text(claims: Iterable[Claim]) -> str:
     Returns :class:`swingby.proofs.language.reader.Proof` reads the same claims from it.
     """
     listed = list(claims)
-    names, declared = names_for(listed)
-    writer = Writer(names, {claim.id: claim for claim in listed})
+    names, declared = _names_for(listed)
+    writer = _Writer(names, {claim.id: claim for claim in listed})
     return "\n\n".join(["\n".join(declared), *map(writer.line, listed)]) + "\n"
 
 
 @dataclass(frozen=True)
-class Writer:
+class _Writer:
     """How letters are written, and the lines that may be cited, by id."""
 
     names: Mapping[Any, str]
-    known: Mapping[str, Claim]
+    lines_by_id: Mapping[str, Claim]
 
     def line(self, claim: Claim) -> str:
         """A claim with its repairs."""
@@ -61,7 +61,7 @@ class Writer:
         return "\n".join(rows)
 
     def _fields(self, claim: Claim, above: Claim) -> Iterator[tuple[str, list[str]]]:
-        """What a claim says that the one above it, of which it is the repair, does not."""
+        """The fields in which a claim differs from the claim that it repairs."""
         if claim.about != above.about:
             yield "about", [claim.about]
         if claim.reference != above.reference:
@@ -78,7 +78,7 @@ class Writer:
         if claim.given != above.given:
             yield "given", list(map(self._hypothesis, claim.given)) or ["nothing"]
         if claim.where != above.where:
-            pairs = [f"{self.text(left)} = {self.text(right)}" for left, right in claim.where]
+            pairs = [f"{self.text(letter)} = {self.text(value)}" for letter, value in claim.where]
             yield "where", pairs or ["nothing"]
         if claim.conclusion != above.conclusion:
             yield from self._concluded(claim.conclusion)
@@ -90,17 +90,17 @@ class Writer:
 
     def _hypothesis(self, given: Given) -> str:
         """A relation with its source; an identity of an earlier line by its id, in brackets."""
-        relation, claim = given.relation, self.known.get(given.source)
+        relation, claim = given.relation, self.lines_by_id.get(given.source)
         if isinstance(relation, sympy.Basic):
             return f"{self.relation(relation)}  [{given.source}]"
-        for one, words in ((claim, ""), (claim and claim.repair, " repaired")):
-            if one is not None and one.conclusion == relation:
-                return f"({one.id}){words}"
+        for version, words in ((claim, ""), (claim and claim.repair, " repaired")):
+            if version is not None and version.conclusion == relation:
+                return f"({version.id}){words}"
         (text,) = self.algebra(relation)
         return f"{text}  [{given.source}]"
 
     def _concluded(self, conclusion: Any) -> Iterator[tuple[str, list[str]]]:
-        if isinstance(conclusion, conclusions.ByHand):
+        if isinstance(conclusion, repaired_conclusions.ByHand):
             yield "then", [f"by hand: {conclusion.text}"]
             yield "because", [conclusion.why]
             if conclusion.test:
@@ -131,21 +131,24 @@ class Writer:
     def algebra(self, conclusion: Any) -> Iterator[str]:
         """The lines of a conclusion that is no relation."""
         if isinstance(conclusion, conclusions.Both):
-            for part in conclusion.parts:
-                yield from self.algebra(part)
-        elif isinstance(conclusion, conclusions.InDimensions):
-            flow = isinstance(conclusion, conclusions.FlowIdentity)
+            for statement in conclusion.parts:
+                yield from self.algebra(statement)
+        elif isinstance(conclusion, repaired_conclusions.InDimensions):
+            flow = isinstance(conclusion, repaired_conclusions.FlowIdentity)
             head, sign = ("flow", "->") if flow else ("formula", "=")
-            for dimension, left, right in conclusion.cases:
+            for dimension, left_side, right_side in conclusion.cases:
                 inner = self._in_flow(dimension)
                 where = f", d = {dimension}" * (dimension > 1)
-                yield f"{head}{where}: {inner.text(left)} {sign} {inner.text(right)}"
+                yield f"{head}{where}: {inner.text(left_side)} {sign} {inner.text(right_side)}"
         else:
             form = Template(conclusion.FORM)
             names = form.get_identifiers()
             yield form.substitute({name: self._part(getattr(conclusion, name)) for name in names})
             for label, pairs in getattr(conclusion, "cases", ()):
-                equations = (f"{self.text(left)} = {self.text(right)}" for left, right in pairs)
+                equations = (
+                    f"{self.text(left_side)} = {self.text(right_side)}"
+                    for left_side, right_side in pairs
+                )
                 yield f"case {label}: {', '.join(equations)}"
 
     def _part(self, part: Any) -> str:
@@ -156,17 +159,21 @@ class Writer:
             return ", ".join(map(self.text, part))
         return self.relation(part) if part.is_Relational else self.text(part)
 
-    def _in_flow(self, dimension: int) -> Writer:
+    def _in_flow(self, dimension: int) -> _Writer:
         letters = {letter: name for name, letter in flow_letters(dimension).items()}
-        known = {one: name for one, name in self.names.items() if name not in letters.values()}
-        return Writer({**known, **letters}, {})
+        outside = {
+            letter: name for letter, name in self.names.items() if name not in letters.values()
+        }
+        return _Writer({**outside, **letters}, {})
 
     def text(self, expression: Any) -> str:
         """An expression such that reading it gives the same; ValueError if there is none."""
         expression = sympy.sympify(expression)
         text = str(_Printer(self.names).doprint(expression))
-        (found,) = values(Piece("", 1, 1, text), {latin(x): one for one, x in self.names.items()})
-        if found != expression:
+        (reread,) = values(
+            Piece("", 1, 1, text), {latin(x): letter for letter, x in self.names.items()}
+        )
+        if reread != expression:
             raise ValueError(f"no text for {expression}: {text}")
         return text
 
@@ -182,8 +189,8 @@ class _Printer(StrPrinter):  # type: ignore[misc]
         if isinstance(expr, sympy.Basic) and expr in self._names:
             return greek(self._names[expr])
         text = str(super()._print(expr, **kwargs))
-        kept = isinstance(expr, sympy.Add | sympy.Indexed | sympy.Sum | sympy.Tuple)
-        if not isinstance(expr, sympy.Expr) or kept or not expr.args:
+        never_marked = isinstance(expr, sympy.Add | sympy.Indexed | sympy.Sum | sympy.Tuple)
+        if not isinstance(expr, sympy.Expr) or never_marked or not expr.args:
             return text
         return text if expr.func(*expr.args) == expr else f"as_written({text})"
 
@@ -196,7 +203,7 @@ class _Printer(StrPrinter):  # type: ignore[misc]
 
     def _print_Pow(self, expr: Any, rational: bool = False) -> str:
         level = PRECEDENCE["Pow"]
-        return "^".join(self.parenthesize(part, level) for part in expr.args)
+        return "^".join(self.parenthesize(operand, level) for operand in expr.args)
 
     _print_Abs = _print_LatticeOp = _print_Max = _print_Min = _print_Function
     _print_KroneckerDelta = _print_Function
@@ -208,56 +215,60 @@ class _Printer(StrPrinter):  # type: ignore[misc]
         return f"sum({', '.join(map(self._print, (expr.function, *expr.limits[0])))})"
 
 
-def names_for(claims: Iterable[Claim]) -> tuple[dict[Any, str], list[str]]:
+def _names_for(claims: Iterable[Claim]) -> tuple[dict[Any, str], list[str]]:
     """How each letter of some claims is written, and the lines that declare them."""
-    used = sorted(set(_letters(list(claims))), key=lambda one: (str(one), sympy.srepr(one)))
+    used = sorted(
+        set(_letters(list(claims))), key=lambda letter: (str(letter), sympy.srepr(letter))
+    )
     names: dict[Any, str] = {}
     by_traits: dict[str, list[str]] = {}
     rows = []
-    if any(not isinstance(one, sympy.Symbol) or not one.is_commutative for one in used):
-        names |= {one: name for name, one in reader.matrix_letters().items()}
+    if any(not isinstance(letter, sympy.Symbol) or not letter.is_commutative for letter in used):
+        names |= {letter: name for name, letter in reader.matrix_letters().items()}
         rows.append("use matrices")
-    for one in used:
-        if one in names or not isinstance(one, sympy.Symbol):
+    for letter in used:
+        if letter in names or not isinstance(letter, sympy.Symbol):
             continue
-        name = one.name if is_letter(one.name) and "^" not in one.name else f"n_{len(names)}"
+        name = (
+            letter.name if is_letter(letter.name) and "^" not in letter.name else f"n_{len(names)}"
+        )
         while name in names.values() or name in FUNCTIONS:
             name += "'"
-        names[one] = name
-        shown = greek(name) if name == one.name else f'{greek(name)} = "{one.name}"'
-        by_traits.setdefault(_traits(one), []).append(shown)
-    rows += [f"letters {traits}: {', '.join(shown)}" for traits, shown in by_traits.items()]
+        names[letter] = name
+        written = greek(name) if name == letter.name else f'{greek(name)} = "{letter.name}"'
+        by_traits.setdefault(_traits(letter), []).append(written)
+    rows += [f"letters {traits}: {', '.join(written)}" for traits, written in by_traits.items()]
     return names, rows
 
 
 def _traits(letter: Any) -> str:
-    """What a file says of a letter."""
+    """The traits of a letter, in the words of a proof file."""
     if not letter.is_commutative:
         return "noncommutative"
-    said = letter._assumptions_orig
+    traits = letter._assumptions_orig
     kinds = ("integer", "positive", "nonnegative", "real")
-    return " ".join(kind for kind in kinds if said.get(kind)) or "complex"
+    return " ".join(kind for kind in kinds if traits.get(kind)) or "complex"
 
 
-def _letters(part: Any) -> Iterator[Any]:
-    if isinstance(part, sympy.Basic):
-        steps = sympy.preorder_traversal(part)
-        for one in steps:
-            if isinstance(one, sympy.Symbol | sympy.IndexedBase):
+def _letters(source: Any) -> Iterator[Any]:
+    if isinstance(source, sympy.Basic):
+        steps = sympy.preorder_traversal(source)
+        for node in steps:
+            if isinstance(node, sympy.Symbol | sympy.IndexedBase):
                 steps.skip()
-                yield one
-            elif isinstance(one, sympy.core.function.AppliedUndef):
-                yield one.func
-    elif isinstance(part, tuple | list):
-        for one in part:
-            yield from _letters(one)
-    elif isinstance(part, conclusions.InDimensions):
-        for dimension, *both in part.cases:
+                yield node
+            elif isinstance(node, sympy.core.function.AppliedUndef):
+                yield node.func
+    elif isinstance(source, tuple | list):
+        for element in source:
+            yield from _letters(element)
+    elif isinstance(source, repaired_conclusions.InDimensions):
+        for dimension, *both in source.cases:
             flow = set(flow_letters(dimension).values())
-            yield from (one for one in _letters(both) if one not in flow)
-    elif is_dataclass(part):
-        for one in fields(part):
-            yield from _letters(getattr(part, one.name))
+            yield from (letter for letter in _letters(both) if letter not in flow)
+    elif is_dataclass(source):
+        for field in fields(source):
+            yield from _letters(getattr(source, field.name))
 
 
 def _field(keyword: str, texts: list[str], indent: int) -> list[str]:
@@ -265,5 +276,5 @@ def _field(keyword: str, texts: list[str], indent: int) -> list[str]:
     inner = " " * (indent + len(keyword) + 1)
     layout: dict[str, Any] = {"initial_indent": inner, "subsequent_indent": inner + "    "}
     layout |= {"break_on_hyphens": False, "break_long_words": False}
-    found = [line for text in texts for line in textwrap.wrap(text, _WIDTH, **layout)]
-    return [" " * indent + keyword + found[0][len(inner) - 1 :], *found[1:]]
+    lines = [line for text in texts for line in textwrap.wrap(text, _WIDTH, **layout)]
+    return [" " * indent + keyword + lines[0][len(inner) - 1 :], *lines[1:]]

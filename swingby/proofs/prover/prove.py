@@ -11,6 +11,7 @@ import sympy
 
 from swingby.proofs.language import conclusions
 from swingby.proofs.language.claim import AlongTrajectory, Claim
+from swingby.proofs.language.repaired_conclusions import ByHand
 from swingby.proofs.prover.evidence import Judged, Witness, undecided
 from swingby.theory.verdict import Finding
 
@@ -52,7 +53,7 @@ def _within_hypotheses(claim: Claim, judged: Judged) -> Judged:
     Proofs of such lines use no hypotheses, so that only a refutation has to look at them. Tests of
     steps by hand draw their instances within the hypotheses.
     """
-    if judged.verdict is not Finding.REFUTED or isinstance(claim.conclusion, conclusions.ByHand):
+    if judged.verdict is not Finding.REFUTED or isinstance(claim.conclusion, ByHand):
         return judged
     if claim.quantifier == "exists":
         reason = "a point of failure, which says nothing of others"

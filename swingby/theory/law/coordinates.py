@@ -35,14 +35,14 @@ from swingby.theory.law.lane_products import (
 from swingby.theory.law.modified_flow import FIELDS, FieldConstants
 
 
-def slope(y: Any, free: Any, flow: FieldConstants, dynamics: str) -> Any:
-    """Derivative of the coordinates y (d, d + 2, n); concepts with `free` 0 stand still."""
-    u, z, V = derivative(y[:, 0], y[:, 1], y[:, 2:], free, flow, dynamics)
+def slope(y: Any, moving: Any, flow: FieldConstants, dynamics: str) -> Any:
+    """Derivative of the coordinates y (d, d + 2, n); concepts with `moving` 0 stand still."""
+    u, z, V = derivative(y[:, 0], y[:, 1], y[:, 2:], moving, flow, dynamics)
     return library(V).concatenate((u[:, None], z[:, None], V), 1)
 
 
 def derivative(
-    u: Any, z: Any, V: Any, free: Any, flow: FieldConstants, dynamics: str
+    u: Any, z: Any, V: Any, moving: Any, flow: FieldConstants, dynamics: str
 ) -> tuple[Any, Any, Any]:
     """Derivatives of u and z, (d, n), and of V, (d, d, n)."""
     e = exponential(u)
@@ -54,11 +54,11 @@ def derivative(
         S = solve_lower(V, transpose(solve_lower(V, R)))
         N, still = N + flow.linear, diagonal(S)
     Z = solve_lower(V, dot(N, V))
-    rate = free * diagonal(Z)
-    moved = symmetric(Z * z)
+    rate = moving * diagonal(Z)
+    inner = symmetric(Z * z)
     if remainder is not None:
-        moved = moved + S
+        inner = inner + S
     lower = flow.strict * V
-    turning = dot(V, flow.strict * moved * (free * inverse_or_zero(z)))
-    growing = free * (lower * rate - transpose(transpose(lower) * rate))
-    return 2.0 * rate, free * still, turning + growing
+    turning = dot(V, flow.strict * inner * (moving * inverse_or_zero(z)))
+    growing = moving * (lower * rate - transpose(transpose(lower) * rate))
+    return 2.0 * rate, moving * still, turning + growing

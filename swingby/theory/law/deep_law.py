@@ -32,12 +32,12 @@ from swingby.theory.numbers import Floats
 #: that was seen as a relative error of what comes after.
 LEARNED, PARALLEL = 10.0, 100.0
 #: Weights beyond which no dense Jacobian is formed.
-DENSE = 400
+_DENSE = 400
 #: Steps of an integration after which it is given up.
 MOST_STEPS = 20_000
-GIVEN_UP = "the integration was given up"
-TOO_LONG = "the wait is longer than is predicted"
-AT_REST = "the gradient is 0 and stays so"
+_GIVEN_UP = "the integration was given up"
+_TOO_LONG = "the wait is longer than is predicted"
+_AT_REST = "the gradient is 0 and stays so"
 
 
 def to_half(depth: int) -> float:
@@ -71,59 +71,59 @@ def leading(
     the law can be trusted.
     """
     depth = len(layers)
-    found = np.full(len(a), np.nan)
-    which, layers, t = np.arange(len(a)), [np.array(one) for one in layers], 0.0
+    half_times = np.full(len(a), np.nan)
+    which, layers, t = np.arange(len(a)), [np.array(layer) for layer in layers], 0.0
     power = 2 / depth - 1
     # From `level` to 1 along an aligned chain.
-    on = math.log(1 / level) if depth == 2 else (1 - level**power) / power
+    climb = math.log(1 / level) if depth == 2 else (1 - level**power) / power
     while (a > 0).any():
         flow = LayerFlow(layers, a, h, 1)
         flow.saturates = False
         if not flow(t, packed(layers)).any():
-            return found, AT_REST
+            return half_times, _AT_REST
         steps = _Steps(flow, t, layers, tolerance=tolerance, stiff=False)
         k, y = int(np.diagonal(steps.W).argmax()), steps.y
         if steps.W[k, k] < level:
             k = -1
         while k < 0:
-            if not steps.go():
-                return found, GIVEN_UP
+            if not steps.advance():
+                return half_times, _GIVEN_UP
             if steps.t >= end:
-                return found, TOO_LONG
+                return half_times, _TOO_LONG
             k, t, y = steps.first(level)
-        found[which[k]] = t + (on + to_half(depth)) / (depth * a[k])
+        half_times[which[k]] = t + (climb + to_half(depth)) / (depth * a[k])
         layers = deflate(flow.layers(y), k)
         a, which = np.delete(a, k), np.delete(which, k)
-    return found, ""
+    return half_times, ""
 
 
 def followed(
     layers: Sequence[Floats], a: Floats, h: float, order: int, tolerance: float, end: float
 ) -> tuple[Floats, str]:
     """Half-times by the modified flow, and why some are nan."""
-    found = np.where(np.diagonal(product(layers)) >= 0.5, 0.0, np.nan)
-    which, layers, t = np.arange(len(a)), [np.array(one) for one in layers], 0.0
+    half_times = np.where(np.diagonal(product(layers)) >= 0.5, 0.0, np.nan)
+    which, layers, t = np.arange(len(a)), [np.array(layer) for layer in layers], 0.0
     count = 0
     while True:
         flow = LayerFlow(layers, a, h, order)
         if not flow(t, packed(layers)).any():
-            return found, AT_REST
+            return half_times, _AT_REST
         steps = _Steps(flow, t, layers, tolerance=tolerance, stiff=True)
-        while np.isnan(found[which[a > 0]]).any():
-            if count >= MOST_STEPS or not steps.go():
-                return found, GIVEN_UP
+        while np.isnan(half_times[which[a > 0]]).any():
+            if count >= MOST_STEPS or not steps.advance():
+                return half_times, _GIVEN_UP
             if steps.t >= end:
-                return found, TOO_LONG
+                return half_times, _TOO_LONG
             count += 1
             W = steps.W
             for k in map(int, np.flatnonzero((steps.before < 0.5) & (np.diagonal(W) >= 0.5))):
-                if np.isnan(found[which[k]]):
-                    found[which[k]] = steps.passage(k, 0.5)
+                if np.isnan(half_times[which[k]]):
+                    half_times[which[k]] = steps.passage(k, 0.5)
             k = _learned(W, flow.layers(steps.y), tolerance)
             if k >= 0:
                 break
         else:
-            return found, ""
+            return half_times, ""
         t, layers = steps.t, deflate(flow.layers(steps.y), k)
         a, which = np.delete(a, k), np.delete(which, k)
 
@@ -143,7 +143,7 @@ def _learned(W: Floats, layers: Sequence[Floats], tolerance: float) -> int:
 
 
 class _Steps:
-    """An integration, one step at a time: its time and its weights."""
+    """An integration, step by step: its time and its weights."""
 
     def __init__(
         self, flow: LayerFlow, t: float, layers: Layers, *, tolerance: float, stiff: bool
@@ -151,18 +151,18 @@ class _Steps:
         from scipy.integrate import DOP853, LSODA
 
         self.flow, self.t, self.y = flow, t, packed(layers)
-        dense = flow.size <= DENSE and stiff
+        dense = flow.size <= _DENSE and stiff
         options: dict[str, Any] = {"jac": flow.jacobian} if dense else {}
         solver: Callable[..., Any] = LSODA if dense else DOP853
         # Beside a chain of size 1 lie parts of the size of the start. (Steps are linear in slopes,
         # so errors of a chain lie along it and are cut out with it.)
-        floor = max(1e-2 * tolerance * max(float(np.abs(one).max()) for one in layers), 1e-300)
+        floor = max(1e-2 * tolerance * max(float(np.abs(layer).max()) for layer in layers), 1e-300)
         self._solver = solver(flow, t, self.y, np.inf, rtol=tolerance, atol=floor, **options)
         self.W = product(layers)
         self.before = np.diagonal(self.W)
 
-    def go(self) -> bool:
-        """One step; False where none is possible."""
+    def advance(self) -> bool:
+        """Take a step; False if the integration cannot go on."""
         self.before = np.diagonal(self.W)
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             # LSODA says in a warning why it fails; that it fails is all that matters.
@@ -173,7 +173,7 @@ class _Steps:
         return self._solver.status == "running" and bool(np.isfinite(self.W).all())
 
     def passage(self, k: int, level: float) -> float:
-        """When w_kk passed a level in the last step."""
+        """Time at which w_kk passed a level in the last step."""
         from scipy.optimize import brentq
 
         path = self._solver.dense_output()

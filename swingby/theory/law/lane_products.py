@@ -16,12 +16,12 @@ import numpy as np
 
 
 def library(x: Any) -> Any:
-    """NumPy, or torch where x is one of its tensors."""
+    """NumPy, or torch if x is a tensor."""
     return np if isinstance(x, np.ndarray) else importlib.import_module("torch")
 
 
 def like(x: Any, constant: Any) -> Any:
-    """An array of NumPy as one of the library of x."""
+    """A NumPy array as an array of the library of x."""
     return library(x).asarray(constant)
 
 
@@ -61,13 +61,13 @@ def solve_lower(V: Any, M: Any) -> Any:
         lanes = (V.permute(2, 0, 1), M.permute(2, 0, 1))
         solve = library(V).linalg.solve_triangular
         return solve(*lanes, upper=False, unitriangular=True).permute(1, 2, 0)
-    found = M.copy()
-    for i in range(1, len(found)):
-        found[i] -= np.add.reduce(V[i, :i, None] * found[:i])
-    return found
+    solution = M.copy()
+    for i in range(1, len(solution)):
+        solution[i] -= np.add.reduce(V[i, :i, None] * solution[:i])
+    return solution
 
 
 def inverse_or_zero(x: Any) -> Any:
-    """1/x where x is not 0, else 0."""
+    """1/x, and 0 for x = 0."""
     where = library(x).where
     return where(x == 0.0, 0.0 * x, 1.0 / where(x == 0.0, 1.0, x))

@@ -35,17 +35,17 @@ TABLEAUX: dict[int, tuple[tuple[tuple[float, ...], ...], tuple[float, ...]]] = {
 
 
 def product(layers: Sequence[Floats]) -> Floats:
-    """W, the layers applied one after the other."""
+    """The product W of the layers."""
     return functools.reduce(lambda done, layer: layer @ done, layers)
 
 
 def packed(layers: Sequence[Floats]) -> Floats:
-    """All weights as one vector."""
+    """All weights in a vector."""
     return np.concatenate([layer.ravel() for layer in layers])
 
 
 class LayerFlow:
-    """The flow of the layers, for weights as one vector.
+    """The flow of the layers, for weights in a vector.
 
     Its shape, its signals, the size h of steps it is modified for, and whether it saturates.
     """
@@ -53,7 +53,7 @@ class LayerFlow:
     def __init__(self, layers: Sequence[Floats], a: Floats, h: float, order: int) -> None:
         self.shapes = [layer.shape for layer in layers]
         ends = np.cumsum([layer.size for layer in layers]).tolist()
-        self._parts = [
+        self._spans = [
             slice(end - p * q, end) for end, (p, q) in zip(ends, self.shapes, strict=True)
         ]
         self.size, self.a, self.h = ends[-1], a, h
@@ -62,20 +62,20 @@ class LayerFlow:
 
     def layers(self, y: Floats) -> Layers:
         """The layers in a vector of weights; views."""
-        pairs = zip(self._parts, self.shapes, strict=True)
-        return [y[part].reshape(shape) for part, shape in pairs]
+        pairs = zip(self._spans, self.shapes, strict=True)
+        return [y[span].reshape(shape) for span, shape in pairs]
 
-    def _plain(self, y: Floats) -> Floats:
+    def _field(self, y: Floats) -> Floats:
         """The field of the flow itself."""
-        layers, found = self.layers(y), []
+        layers, slopes = self.layers(y), []
         before = [*itertools.accumulate(layers, lambda done, layer: layer.dot(done))]
-        back = self.rest(before[-1])
+        back = self.residual(before[-1])
         for i in range(len(layers) - 1, 0, -1):
-            found.append(back.dot(before[i - 1].T))
+            slopes.append(back.dot(before[i - 1].T))
             back = layers[i].T.dot(back)
-        return packed([*found, back][::-1])
+        return packed([*slopes, back][::-1])
 
-    def rest(self, W: Floats) -> Floats:
+    def residual(self, W: Floats) -> Floats:
         """(I - W) A, or A for the homogeneous flow."""
         if not self.saturates:
             return np.diag(self.a)
@@ -85,25 +85,28 @@ class LayerFlow:
 
     def __call__(self, t: float, y: Floats) -> Floats:
         """The modified field."""
-        slopes = [self._plain(y)]
+        slopes = [self._field(y)]
         for row in self.stages:
-            slopes.append(self._plain(y + np.dot(np.multiply(self.h, row), slopes)))
+            slopes.append(self._field(y + np.dot(np.multiply(self.h, row), slopes)))
         return np.asarray(np.dot(self.weights, slopes))
 
     def jacobian(self, t: float, y: Floats) -> Floats:
-        """Of the plain field: near enough for Newton's method on the modified one."""
-        layers, one = self.layers(y), np.eye(len(self.a))
+        """Jacobian of the unmodified field, good enough for Newton's method on the modified."""
+        layers, identity = self.layers(y), np.eye(len(self.a))
         L = len(layers)
-        before = [*itertools.accumulate(layers[:-1], lambda done, W: W @ done, initial=one)]
-        after = [*itertools.accumulate(layers[:0:-1], np.matmul, initial=one)][::-1]
-        rest = self.rest(layers[-1] @ before[-1])
-        found = np.empty((self.size, self.size))
+        before = [*itertools.accumulate(layers[:-1], lambda done, W: W @ done, initial=identity)]
+        after = [*itertools.accumulate(layers[:0:-1], np.matmul, initial=identity)][::-1]
+        rest = self.residual(layers[-1] @ before[-1])
+        matrix = np.empty((self.size, self.size))
         for j in range(L):
             between = np.eye(self.shapes[j][1])
             pulled = after[j].T @ rest
             for i in range(j, -1, -1):
-                left, right = after[i].T @ after[j], (before[i] * self.a) @ before[j].T
-                block = -np.einsum("ac,bd->abcd", left, right)
+                left_factor, right_factor = (
+                    after[i].T @ after[j],
+                    (before[i] * self.a) @ before[j].T,
+                )
+                block = -np.einsum("ac,bd->abcd", left_factor, right_factor)
                 if i < j:
                     # W_>i holds layer j: its transpose comes between.
                     block += np.einsum("da,cb->abcd", between, pulled @ before[i].T)
@@ -111,9 +114,9 @@ class LayerFlow:
                 else:
                     between = np.eye(self.shapes[j][1])
                 block = block.reshape(layers[i].size, layers[j].size)
-                found[self._parts[i], self._parts[j]] = block
-                found[self._parts[j], self._parts[i]] = block.T
-        return found
+                matrix[self._spans[i], self._spans[j]] = block
+                matrix[self._spans[j], self._spans[i]] = block.T
+        return matrix
 
 
 def chains(layers: Sequence[Floats], k: int) -> tuple[Layers, Layers]:
@@ -133,20 +136,20 @@ def deflate(layers: Sequence[Floats], k: int) -> Layers:
     every depth, and an aligned chain leaves the others as they are.
     """
     up, down = chains(layers, k)
-    found = []
+    deflated = []
     for i, layer in enumerate(layers):
         if i:
             layer = layer - np.outer(layer @ up[i], down[i]) / (down[i] @ up[i])
         if i + 1 < len(layers):
             layer = layer - np.outer(up[i + 1], down[i + 1] @ layer) / (down[i + 1] @ up[i + 1])
-        found.append(layer)
-    found[0], found[-1] = np.delete(found[0], k, 1), np.delete(found[-1], k, 0)
-    return found
+        deflated.append(layer)
+    deflated[0], deflated[-1] = np.delete(deflated[0], k, 1), np.delete(deflated[-1], k, 0)
+    return deflated
 
 
 def sharpness(layers: Sequence[Floats], a: Floats) -> float:
-    """Bound of the fastest rate of the flow, L a_max where the network is learned and balanced."""
+    """Bound of the fastest rate of the flow; L a_max for a learned, balanced network."""
     L = len(layers)
     norms = [float(np.linalg.norm(layer, 2)) for layer in layers]
-    start = sum((math.prod(norms) / one) ** 2 for one in norms) if min(norms) > 0 else 0.0
+    start = sum((math.prod(norms) / norm) ** 2 for norm in norms) if min(norms) > 0 else 0.0
     return float(a.max()) * max(L, start)

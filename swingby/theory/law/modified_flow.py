@@ -79,8 +79,14 @@ def make_flow(signal: Any, h: Any, order: Any, dynamics: str) -> FieldConstants:
         linear = half - single * _series(single, powers, divisors)
     if of == "W":
         linear = half - single
-        own = half.sum(axis=0)
-        pairs = exact - total * _series(total, powers, divisors) + total - own - own[:, None]
+        row_rates = half.sum(axis=0)
+        pairs = (
+            exact
+            - total * _series(total, powers, divisors)
+            + total
+            - row_rates
+            - row_rates[:, None]
+        )
     return FieldConstants(
         pair=-total / 2,
         drive=single,
@@ -95,7 +101,7 @@ def make_flow(signal: Any, h: Any, order: Any, dynamics: str) -> FieldConstants:
 
 
 def _series(rate: Any, powers: list[Any], divisors: tuple[float, ...]) -> Any:
-    """log_factor(h rate)/(h rate) to the order of each lane: what the field has of it by itself."""
+    """The series of log_factor(h rate)/(h rate), up to the order of each lane."""
     total: Any = 1.0
     for n, (power, divisor) in enumerate(zip(powers, divisors, strict=False), 1):
         total = total + power * rate**n / divisor
@@ -103,7 +109,7 @@ def _series(rate: Any, powers: list[Any], divisors: tuple[float, ...]) -> Any:
 
 
 def generator(C: Any, e: Any, flow: FieldConstants) -> Any:
-    """That of the flow itself, B."""
+    """The generator of the flow itself, B."""
     return flow.drive + flow.pair * C * e
 
 
@@ -125,7 +131,7 @@ def generator_on_factors(C: Any, e: Any, flow: FieldConstants) -> Any:
 
 
 def remainder_on_entries(C: Any, e: Any, flow: FieldConstants, B: Any) -> Any:
-    """What the modified field of (D.2) has beside B W + W B and its linear part, symmetric."""
+    """Symmetric remainder of the modified field of (D.2) beside B W + W B and its linear part."""
     pair = flow.pair * e
     F = symmetric(dot(B, C))
     F1 = pair * F

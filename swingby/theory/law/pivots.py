@@ -1,4 +1,4 @@
-r"""Pivots of W(0): where the walk starts, and the closed law that one can read.
+r"""Pivots of W(0): the start of the walk, and the closed law.
 
 With :math:`\pi_k` the pivots of :math:`W(0) = L D L^\top` in descending order of a,
 
@@ -27,26 +27,26 @@ from swingby.theory.law.walk import (
     BLOW_UP,
     CONCEPT,
     CROSSING,
-    FREE,
     HIGHEST,
     LEAST_LEVEL,
     LOST,
+    MOVING,
+    REST_SIZE,
     SIGNAL,
     STEP,
     TIME,
     TOLERANCE,
-    WHOLE,
     H,
     Walk,
 )
 from swingby.theory.numbers import Floats
 
 #: A pivot uncertain by so many roundings of its own size is nothing but rounding.
-MOST_ROUNDING = 3e13
+_MOST_ROUNDING = 3e13
 #: From so many roundings on pivots are computed exactly.
-MANY_ROUNDINGS = 1e5
+_MANY_ROUNDINGS = 1e5
 #: Bounds of what a step of the integration may be wrong by.
-LEAST_ALLOWED, LARGEST_ALLOWED = 1e-11, 1e-5
+_LEAST_ALLOWED, _LARGEST_ALLOWED = 1e-11, 1e-5
 
 
 class Starts(NamedTuple):
@@ -81,15 +81,15 @@ class Starts(NamedTuple):
 
     @classmethod
     def of(cls, signal: Floats, initial: Initial, eta: float, dynamics: str) -> Starts:
-        """One instance; from U(0) its pivots are more certain than from W(0)."""
+        """The start of a single instance; its pivots are more certain from U(0) than from W(0)."""
         pivots = None
         if initial.factor is not None:
             pivots = _orthogonalize(initial.factor, initial, signal)
         step, log_scale = np.array([eta]), np.array([initial.log_scale])
         return prepare(signal[None], initial.matrix[None], step, log_scale, dynamics, pivots)
 
-    def some(self, which: Any) -> Starts:
-        """Those of some instances, which may come more than once."""
+    def take(self, which: Any) -> Starts:
+        """The starts of chosen instances, which may repeat."""
         return Starts(*(values[which] for values in self))
 
     def by_concept(self, values: Any) -> Any:
@@ -125,19 +125,19 @@ def prepare(
     n, d = signal.shape
     start = matrix = (W0 + W0.swapaxes(1, 2)) / 2
     scale = np.exp(np.minimum(log_scale, 700.0))
-    found, steps = pivots or _eliminate(matrix, signal), np.zeros(n, dtype=np.int64)
+    elimination, steps = pivots or _eliminate(matrix, signal), np.zeros(n, dtype=np.int64)
     while not DYNAMICS[dynamics].keeps_psd:
         # A zero pivot under euler: the first steps decide what becomes of it.
-        due = (found.sign == 0).any(axis=1) & (steps < d)
+        due = (elimination.sign == 0).any(axis=1) & (steps < d)
         if not due.any():
             break
         matrix, steps = matrix.copy(), steps + due
-        matrix[due] = _mapped(*(part[due] for part in (matrix, signal, eta, scale)))
-        for values, new in zip(found, _eliminate(matrix[due], signal[due]), strict=True):
+        matrix[due] = _mapped(*(array[due] for array in (matrix, signal, eta, scale)))
+        for values, new in zip(elimination, _eliminate(matrix[due], signal[due]), strict=True):
             values[due] = new
-    lower, unresolved, order, sign, relative, size, roundings = found
+    lower, unresolved, order, sign, relative, size, roundings = elimination
     # What is left behind the first pivots of the drift is rounding.
-    sign = np.where((steps > 0)[:, None] & (roundings > MANY_ROUNDINGS**2), 0.0, sign)
+    sign = np.where((steps > 0)[:, None] & (roundings > _MANY_ROUNDINGS**2), 0.0, sign)
     diagonal = np.take_along_axis(matrix.diagonal(axis1=1, axis2=2), order, axis=1) / size / size
     relative = np.where(sign != 0, np.abs(relative), np.maximum(diagonal, 1e-300))
     logs = np.log(relative) + 2 * np.log(size) + log_scale[:, None]
@@ -154,9 +154,9 @@ def prepare(
 
 
 def _by_concept(order: Any, values: Any) -> Any:
-    found = np.empty_like(values)
-    np.put_along_axis(found, order, values, axis=1)
-    return found
+    reordered = np.empty_like(values)
+    np.put_along_axis(reordered, order, values, axis=1)
+    return reordered
 
 
 def _ordered(matrix: Any, order: Any) -> Any:
@@ -188,7 +188,7 @@ def _eliminate(matrix: Floats, signal: Floats) -> _Pivots:
     unresolved = np.zeros(signal.shape, dtype=bool)
 
     def remove(k: int, which: Any, others: Any, lost: Any) -> None:
-        """Schur complement of pivot k in the rows of the others; what rounding does to it."""
+        """Schur complement of pivot k in the other rows, with its rounding."""
         pivot = np.where(which, rest[:, k, k], 1.0)[:, None]
         column = np.where(which[:, None] & others & (np.arange(d) != k), rest[:, :, k], 0.0)
         lower[:, :, k] += column / pivot
@@ -200,29 +200,32 @@ def _eliminate(matrix: Floats, signal: Floats) -> _Pivots:
         pivots[:, k] = rest[:, k, k]
         with np.errstate(divide="ignore"):
             roundings[:, k] = lost = uncertain[:, k] / np.abs(rest[:, k, k])
-        for i in np.flatnonzero((lost > MANY_ROUNDINGS) & (lost < np.inf)):
+        for i in np.flatnonzero((lost > _MANY_ROUNDINGS) & (lost < np.inf)):
             places = order[i, [*np.flatnonzero(sign[i] > 0), k]]
             exact = exact_pivots(matrix[i][np.ix_(places, places)])[-1]
             pivots[i, k] = float(exact / Fraction(size[i, k]) ** 2)
-        sign[:, k] = np.where(lost <= MOST_ROUNDING, np.sign(pivots[:, k]), 0.0)
+        sign[:, k] = np.where(lost <= _MOST_ROUNDING, np.sign(pivots[:, k]), 0.0)
         unresolved[:, k] = (pivots[:, k] > 0) & (sign[:, k] == 0)
         remove(k, sign[:, k] > 0, sign <= 0, lost)
     last = sign <= 0
     for k in range(d if (sign < 0).any() else 0):
         # What is left of it after all the others; a negative pivot is removed as well.
         negative = sign[:, k] < 0
-        left = negative & (rest[:, k, k] < 0)
-        pivots[left, k], sign[negative & ~left, k] = rest[left, k, k], 0.0
-        remove(k, left, last & (np.arange(d) > k), 1.0)
+        still_negative = negative & (rest[:, k, k] < 0)
+        pivots[still_negative, k], sign[negative & ~still_negative, k] = (
+            rest[still_negative, k, k],
+            0.0,
+        )
+        remove(k, still_negative, last & (np.arange(d) > k), 1.0)
     unresolved = _by_concept(order, unresolved)
     moved = np.argsort(last, axis=1, kind="stable")
     by_pivot = (order, sign, pivots, size, roundings)
-    parts = (np.take_along_axis(values, moved, axis=1) for values in by_pivot)
-    return _Pivots(_ordered(lower, moved), unresolved, *parts)
+    reordered = (np.take_along_axis(values, moved, axis=1) for values in by_pivot)
+    return _Pivots(_ordered(lower, moved), unresolved, *reordered)
 
 
 def _orthogonalize(U: Floats, initial: Initial, signal: Floats) -> _Pivots:
-    """The same from U(0), by QR of its rows: a pivot is the square of a distance, not a difference.
+    """Eliminate by QR of the rows of U(0): a pivot is the square of a distance, not a difference.
 
     Gram-Schmidt, twice each, so that a row without a distance of its own can come last. A distance
     is as uncertain as the rows that it is made of: the row sums of R^-T.
@@ -231,40 +234,43 @@ def _orthogonalize(U: Floats, initial: Initial, signal: Floats) -> _Pivots:
     size = np.linalg.norm(U, axis=1)
     size = np.where(size > 0, size, 1.0)
     rows = U / size[:, None]
-    Q, made, lengths = np.zeros((0, m)), np.zeros((0, d)), np.zeros(0)
+    Q, combinations, lengths = np.zeros((0, m)), np.zeros((0, d)), np.zeros(0)
     sign, pivots, roundings = np.zeros(d), np.zeros(d), np.full(d, np.inf)
     unresolved, first = np.zeros(d, dtype=bool), list[int]()
     ranked = [int(k) for k in np.argsort(-signal, kind="stable")]
     for k in ranked:
         if len(first) == m:
             break
-        rest, by = rows[k], np.eye(d)[k]
+        rest, combination = rows[k], np.eye(d)[k]
         for _ in range(2):
             shadow = Q @ rest
-            rest, by = rest - shadow @ Q, by - shadow @ made
+            rest, combination = rest - shadow @ Q, combination - shadow @ combinations
         length = float(np.linalg.norm(rest))
         pivots[k] = length**2
         if length:
-            roundings[k] = 2 * np.abs(by).sum() / length
-        if roundings[k] > MANY_ROUNDINGS:
+            roundings[k] = 2 * np.abs(combination).sum() / length
+        if roundings[k] > _MANY_ROUNDINGS:
             places = [*first, k]
             exact = exact_pivots(initial.exact[np.ix_(places, places)])[-1]
-            unresolved[k] = exact > 0 and roundings[k] > MOST_ROUNDING
+            unresolved[k] = exact > 0 and roundings[k] > _MOST_ROUNDING
             pivots[k] = float(exact / Fraction(size[k]) ** 2)
         sign[k] = pivots[k] > 0 and not unresolved[k]
         if sign[k]:
             first.append(k)
-            Q, made = np.vstack([Q, rest / length]), np.vstack([made, by / length])
+            Q, combinations = (
+                np.vstack([Q, rest / length]),
+                np.vstack([combinations, combination / length]),
+            )
             lengths = np.append(lengths, length)
     order = np.array(first + [k for k in ranked if k not in first], dtype=np.int64)
     lower = np.zeros((d, d))
     lower[:, : len(first)] = rows[order] @ Q.T / lengths
     by_pivot = (values[order] for values in (sign, pivots, size, roundings))
-    return _Pivots(*(part[None] for part in (lower, unresolved, order, *by_pivot)))
+    return _Pivots(*(array[None] for array in (lower, unresolved, order, *by_pivot)))
 
 
 def _mapped(matrix: Floats, signal: Floats, eta: Floats, scale: Floats) -> Floats:
-    """One step of (D.2), without its underflow."""
+    """A step of (D.2), without its underflow."""
     square = matrix * np.where(scale > 1e-200, scale, 0.0)[:, None, None]
     total = signal[:, :, None] + signal[:, None, :]
     second = (total * (matrix @ square)) / 2 + (matrix * signal[:, None, :]) @ square
@@ -272,36 +278,38 @@ def _mapped(matrix: Floats, signal: Floats, eta: Floats, scale: Floats) -> Float
 
 
 def allowed_errors(signal: Any, eta: Any, share: Any) -> Any:
-    """What a step of the integration may be wrong by, as a logarithm of each pivot, (d, ...).
+    """Tolerated error of an integration step in the logarithm of each pivot, (d, ...).
 
     A share of what the concept grows by in half a step: an error in the row of a fast concept
     shifts the slow ones by as many steps as that one itself.
     """
     slowest = np.where(signal > 0, signal, np.inf).min(axis=0)
     rate = eta * np.where(signal > 0, signal, np.where(np.isfinite(slowest), slowest, 0.0))
-    return np.clip(share * rate, LEAST_ALLOWED, LARGEST_ALLOWED)
+    return np.clip(share * rate, _LEAST_ALLOWED, _LARGEST_ALLOWED)
 
 
-def lanes_of(given: Starts, dynamics: str, orders: Any, share: Any, *, whole: Any = 0.0) -> Walk:
-    """Lanes at their starts, not looked at yet, each to its order in the step size."""
-    a = np.take_along_axis(given.signal, given.order, axis=1).T
+def lanes_of(
+    starts: Starts, dynamics: str, orders: Any, share: Any, *, rest_size: Any = 0.0
+) -> Walk:
+    """Lanes at their starts, before the first look, each with its order in the step size."""
+    a = np.take_along_axis(starts.signal, starts.order, axis=1).T
     d, n = a.shape
     y = np.zeros((d, d + 2, n))
-    y[:, 0], y[:, 1] = given.log_sizes.T, given.sign.T
-    y[:, 2:] = given.factors.transpose(1, 2, 0)
+    y[:, 0], y[:, 1] = starts.log_sizes.T, starts.sign.T
+    y[:, 2:] = starts.factors.transpose(1, 2, 0)
     places, numbers = np.zeros((10, d, n)), np.zeros((8, n))
-    places[SIGNAL], places[CONCEPT] = a, given.order.T
+    places[SIGNAL], places[CONCEPT] = a, starts.order.T
     keeps_psd = DYNAMICS[dynamics].keeps_psd
-    places[FREE] = 1.0 if keeps_psd else np.where(given.sign.T == 0.0, 0.0, 1.0)
+    places[MOVING] = 1.0 if keeps_psd else np.where(starts.sign.T == 0.0, 0.0, 1.0)
     places[CROSSING], places[HIGHEST] = np.nan, -np.inf
-    places[LOST] = given.by_concept(given.sign <= 0).T
+    places[LOST] = starts.by_concept(starts.sign <= 0).T
     with np.errstate(divide="ignore", invalid="ignore"):
         rates = np.where(a > 0, (LEAST_LEVEL - y[:, 0]) / (2 * a), np.inf)
-    places[ALLOWED] = allowed_errors(a, given.eta, share)
-    numbers[H], numbers[TIME] = given.eta, given.steps * given.eta
+    places[ALLOWED] = allowed_errors(a, starts.eta, share)
+    numbers[H], numbers[TIME] = starts.eta, starts.steps * starts.eta
     numbers[TOLERANCE] = places[ALLOWED].min(axis=0)
     numbers[STEP] = np.maximum(rates.min(axis=0), 0.1 / a.max(axis=0))
-    numbers[BLOW_UP], numbers[ACTIVE], numbers[WHOLE] = np.inf, 1.0, whole
+    numbers[BLOW_UP], numbers[ACTIVE], numbers[REST_SIZE] = np.inf, 1.0, rest_size
     flow = make_flow(a, numbers[H], orders, dynamics)
     pairs = np.zeros((3, d, d, n))
     return Walk(y, np.zeros_like(y), np.array(flow), pairs, places, numbers)
@@ -315,12 +323,12 @@ def closed_law(signal: Floats, W0: Floats, log_scale: Floats, eta: Floats, dynam
     with np.errstate(all="ignore"):
         base = 2 * np.log(size) + log_scale[:, None]
         growth = growth_rates(a, eta, dynamics)
-        own = growth.diagonal(axis1=1, axis2=2)
-        excess = growth - (own[:, :, None] + own[:, None, :]) / 2
+        diagonal_growth = growth.diagonal(axis1=1, axis2=2)
+        excess = growth - (diagonal_growth[:, :, None] + diagonal_growth[:, None, :]) / 2
         times, now = np.full(a.shape, np.nan), np.zeros(len(a))
         for k in range(d):
             pivot = ratio[:, k, k]
-            time = -(base[:, k] + np.log(pivot)) / own[:, k]
+            time = -(base[:, k] + np.log(pivot)) / diagonal_growth[:, k]
             grows = (a[:, k] > 0) & (pivot > 0)
             times[:, k] = np.where(grows, time, np.where(a[:, k] > 0, np.nan, np.inf))
             ahead = np.where(grows, time - now, 0.0)
@@ -328,6 +336,6 @@ def closed_law(signal: Floats, W0: Floats, log_scale: Floats, eta: Floats, dynam
                 ratio = ratio * np.exp(excess * ahead[:, None, None])
             now = now + ahead
             column = np.where(grows[:, None], ratio[:, :, k], 0.0)
-            left = column / np.where(grows, ratio[:, k, k], 1.0)[:, None]
-            ratio = ratio - left[:, :, None] * column[:, None, :]
+            multipliers = column / np.where(grows, ratio[:, k, k], 1.0)[:, None]
+            ratio = ratio - multipliers[:, :, None] * column[:, None, :]
     return np.asarray(_by_concept(order, np.maximum(times, 0.0)))

@@ -1,4 +1,4 @@
-"""One step along the coordinates: the explicit Runge-Kutta pair of order 8 by Dormand and Prince.
+"""A step along the coordinates by the Runge-Kutta pair of order 8 of Dormand and Prince.
 
 It comes with two error estimates and an interpolation of order 7 (Hairer, Norsett, Wanner, Solving
 Ordinary Differential Equations I, 2nd edition, Secs. II.5-6).
@@ -26,16 +26,16 @@ def weighted(weights: Any, slopes: Any) -> Any:
     """Sum of the slopes so far, each with its weight."""
     if isinstance(slopes[0], np.ndarray):
         # Not by BLAS, whose last bit depends on where arrays lie in memory.
-        known = np.asarray(slopes)
-        return (weights[: len(slopes), None, None, None] * known).sum(axis=0)
+        stacked = np.asarray(slopes)
+        return (weights[: len(slopes), None, None, None] * stacked).sum(axis=0)
     return sum(weight * slope for weight, slope in zip(weights, slopes, strict=False) if weight)
 
 
-def attempt(y: Any, first: Any, dt: Any, free: Any, flow: FieldConstants, dynamics: str) -> Any:
+def attempt(y: Any, first: Any, dt: Any, moving: Any, flow: FieldConstants, dynamics: str) -> Any:
     """One step of size dt (n,) from y with slope `first`: the new y and the stages' slopes."""
     slopes = [first]
     for stage in range(11):
-        slopes.append(slope(y + dt * weighted(STAGES[stage], slopes), free, flow, dynamics))
+        slopes.append(slope(y + dt * weighted(STAGES[stage], slopes), moving, flow, dynamics))
     return y + dt * weighted(STAGES[11], slopes), slopes
 
 

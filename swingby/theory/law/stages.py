@@ -38,11 +38,11 @@ from swingby.theory.law.walk import (
     BLOW_UP,
     CONCEPT,
     CROSSING,
-    FREE,
     HIGHEST,
     LOST,
     MOST_ATTEMPTS,
     MOST_MAPPED,
+    MOVING,
     NEGLIGIBLE,
     TIME,
     Walk,
@@ -57,16 +57,16 @@ from swingby.theory.task import SIMTask
 #: in the step size means nothing.
 LARGEST_STEP = 0.5
 #: Tolerance of the integration, as a share of what a concept grows by in half a step.
-TOLERANCE = 4e-5
+_TOLERANCE = 4e-5
 #: Tolerances and roundings in an error bar: measured errors of single steps add up to fewer.
 TOLERANCES, ROUNDINGS = 40.0, 8.0
 #: Error in steps of a crossing that is read off between whole steps of the map.
-BETWEEN_STEPS = 0.01
+_BETWEEN_STEPS = 0.01
 #: Where the orders differ by more steps, or eta a_max is larger, the map itself is followed; both
 #: chosen after seeing where bars were wide or runaways too early.
 APART, FINE_STEP = 0.01, 0.1
 #: A concept without a pivot whose entry comes above this on the way may pass 1/2.
-PASSING = 0.25
+_PASSING = 0.25
 #: Instances that are prepared and walked together, and moments of a curve that are evaluated
 #: together, so that they stay in the cache.
 INSTANCES, MOMENTS = 1024, 4096
@@ -74,8 +74,8 @@ INSTANCES, MOMENTS = 1024, 4096
 SURE, DRIFTS, UNRESOLVED, PASSES, TURNS, AFTER, TURNING, GIVEN_UP = range(8)
 
 
-class LaneEnds(NamedTuple):
-    """The ends of lanes of one order, n first: times in steps, the rest as in ``walk.Walk``."""
+class _LaneEnds(NamedTuple):
+    """Ends of lanes that share an order, n first: times in steps, the rest as in ``walk.Walk``."""
 
     crossing: Floats
     highest: Floats
@@ -84,8 +84,8 @@ class LaneEnds(NamedTuple):
     last: Floats
 
     @classmethod
-    def of(cls, walk: Walk, eta: Floats, lanes: slice = slice(None)) -> LaneEnds:
-        """Those of some lanes of a walk, with their step sizes."""
+    def of(cls, walk: Walk, eta: Floats, lanes: slice = slice(None)) -> _LaneEnds:
+        """The ends of a slice of lanes of a walk, with their step sizes."""
         places, numbers = walk.places[..., lanes], walk.numbers[:, lanes]
         return cls(
             places[CROSSING].T / eta[:, None],
@@ -114,32 +114,32 @@ class StageVerdict(NamedTuple):
 
     @property
     def undecided(self) -> Booleans:
-        """Where it is open whether a concept is trapped."""
+        """True where it is open if a concept is trapped."""
         return np.asarray((self.doubt >= DRIFTS) & (self.doubt <= TURNS))
 
 
 def decide(
-    given: Starts,
-    end: LaneEnds,
-    late: LaneEnds,
+    starts: Starts,
+    end: _LaneEnds,
+    late: _LaneEnds,
     share: float | Floats,
     dynamics: str,
     *,
     tolerances: float = TOLERANCES,
     mapped: bool = False,
 ) -> StageVerdict:
-    """Out of lanes of the highest order and of that below, which differ by the error.
+    """Decide from the lanes of the highest order and of the order below; they differ by the error.
 
     share, tolerances: of the integration, and how many of them half-times are wrong by; mapped:
     whether both are the map itself.
     """
-    signal, eta = given.signal, given.eta
-    grows, above = signal > 0, given.levels >= 0.5
+    signal, eta = starts.signal, starts.eta
+    grows, above = signal > 0, starts.levels >= 0.5
     # What starts above 1/2 is there at step 0, whatever becomes of it.
-    steps = given.steps[:, None]
+    steps = starts.steps[:, None]
     crossing = np.where(grows & above, 0.0, np.maximum(end.crossing, steps))
     trapped, unlike = end.lost & grows, (end.lost != late.lost) & grows
-    coarse = (DYNAMICS[dynamics].of != "") & ~(given.reach <= LARGEST_STEP)
+    coarse = (DYNAMICS[dynamics].of != "") & ~(starts.reach <= LARGEST_STEP)
     runs_away = np.isfinite(end.blow_up)[:, None]
     uncertain = unlike.any(axis=1)
     first = np.where(uncertain, np.fmin(end.blow_up, late.blow_up), math.inf)
@@ -153,31 +153,31 @@ def decide(
     if not DYNAMICS[dynamics].keeps_psd:
         doubt[unlike] = DRIFTS
     else:
-        turned_into, turning = _turns(given, trapped)
+        turned_into, turning = _turns(starts, trapped)
         doubt[turning] = TURNING
         doubt[turned_into] = TURNS
-        doubt[trapped & (end.highest > PASSING)] = PASSES
-        doubt[trapped & given.unresolved] = UNRESOLVED
+        doubt[trapped & (end.highest > _PASSING)] = PASSES
+        doubt[trapped & starts.unresolved] = UNRESOLVED
 
     rate = 2 * eta[:, None] * np.where(grows, signal, np.inf)
-    rounding = ROUNDINGS * 2.0**-53 * np.minimum(given.by_concept(given.roundings), 2.0**53)
+    rounding = ROUNDINGS * 2.0**-53 * np.minimum(starts.by_concept(starts.roundings), 2.0**53)
     wrong = tolerances * allowed_errors(signal.T, eta, share).T + rounding
     error = np.abs(crossing - np.maximum(late.crossing, steps)) + wrong / rate
     if DYNAMICS[dynamics].of and not mapped:
         # The next term of log(1 + x)/x, where the difference of the orders happens to vanish.
         order = DYNAMICS[dynamics].orders[0]
-        error += given.reach[:, None] ** (order + 1) / (order + 2) / rate
-    error += np.where((runs_away | mapped) & (crossing > end.last[:, None]), BETWEEN_STEPS, 0.0)
+        error += starts.reach[:, None] ** (order + 1) / (order + 2) / rate
+    error += np.where((runs_away | mapped) & (crossing > end.last[:, None]), _BETWEEN_STEPS, 0.0)
     error[np.isnan(error) & ~trapped] = math.inf
     error[cut_off | trapped] = np.nan
     error[(doubt != SURE) | coarse[:, None] & ~trapped] = math.inf
     error = np.where(grows, np.where(above, 0.0, error), np.nan)
 
-    some = given_up.any(axis=1)
-    if some.any():
-        start = given.some(some)
+    abandoned = given_up.any(axis=1)
+    if abandoned.any():
+        start = starts.take(abandoned)
         leading = closed_law(start.signal, start.matrix, start.log_scale, start.eta, dynamics)
-        crossing[some] = np.where(given_up[some], leading, crossing[some])
+        crossing[abandoned] = np.where(given_up[abandoned], leading, crossing[abandoned])
     crossing[trapped] = np.nan
     crossing = np.where(above, 0.0, np.where(grows, crossing, math.inf))
     blow_up = np.where(uncertain, math.inf, end.blow_up)
@@ -185,68 +185,70 @@ def decide(
     with np.errstate(invalid="ignore"):
         blow_up_error = np.where(finite, np.abs(blow_up - late.blow_up) + 1, math.inf)
     # Of the terms that each pivot is formed from; negative where it runs away.
-    part = given.by_concept(given.sign / np.maximum(given.roundings, 1.0))
-    lost = -np.maximum(np.abs(part), 2.0**-53)
-    part = np.where(np.isfinite(blow_up)[:, None] & trapped, lost, part)
+    pivot_share = starts.by_concept(starts.sign / np.maximum(starts.roundings, 1.0))
+    lost = -np.maximum(np.abs(pivot_share), 2.0**-53)
+    pivot_share = np.where(np.isfinite(blow_up)[:, None] & trapped, lost, pivot_share)
     blow_up = np.asarray(np.round(blow_up), dtype=np.float64)
-    return StageVerdict(crossing, error, trapped, part, doubt, coarse, blow_up, blow_up_error)
+    return StageVerdict(
+        crossing, error, trapped, pivot_share, doubt, coarse, blow_up, blow_up_error
+    )
 
 
-def _turns(given: Starts, trapped: Booleans) -> tuple[Booleans, Booleans]:
-    """Whether one without component may be turned into, and which concept may turn into such.
+def _turns(starts: Starts, trapped: Booleans) -> tuple[Booleans, Booleans]:
+    """Concepts without component that another may turn into, and the concepts that may do so.
 
     Pairs (k, j): k has no component, j of smaller signal has one, in the same block of W(0).
     """
-    joined = (given.matrix != 0) | np.eye(trapped.shape[1], dtype=bool)
+    joined = (starts.matrix != 0) | np.eye(trapped.shape[1], dtype=bool)
     for _ in range(trapped.shape[1].bit_length() if trapped.any() else 0):
         joined = joined @ joined
-    signal = given.signal
+    signal = starts.signal
     smaller = (signal[:, None, :] > 0) & (signal[:, None, :] < signal[:, :, None])
     pairs = joined & trapped[:, :, None] & ~trapped[:, None, :] & smaller
     return pairs.any(axis=2), pairs.any(axis=1)
 
 
 def verdict_of(
-    given: Starts, ends: Sequence[LaneEnds], dynamics: str, follow: Callable[[Walk], None]
+    starts: Starts, ends: Sequence[_LaneEnds], dynamics: str, follow: Callable[[Walk], None]
 ) -> StageVerdict:
-    """The law of n instances out of the ends of their lanes in every order that is walked."""
-    verdict = decide(given, ends[0], ends[-1], TOLERANCE, dynamics)
-    return verdict if DYNAMICS[dynamics].keeps_psd else _settle(given, verdict, follow)
+    """The law of n instances, from the ends of their lanes in every order of the dynamics."""
+    verdict = decide(starts, ends[0], ends[-1], _TOLERANCE, dynamics)
+    return verdict if DYNAMICS[dynamics].keeps_psd else _settle(starts, verdict, follow)
 
 
-def _settle(given: Starts, verdict: StageVerdict, follow: Callable[[Walk], None]) -> StageVerdict:
-    """What the map of (D.2) itself decides where its modified flow is not close enough.
+def _settle(starts: Starts, verdict: StageVerdict, follow: Callable[[Walk], None]) -> StageVerdict:
+    """Let the map of (D.2) itself decide where its modified flow is not close enough.
 
     Where the drift nearly cancels a pivot, what is left after it magnifies whatever an expansion
     in the step size leaves out. Where bars are within an e-fold of each pivot and one of them lies
     after all steps that are followed, these would end without a verdict, so they are not taken.
     """
     open_ = verdict.doubt != SURE
-    far = ~(verdict.error <= APART) & ~verdict.trapped & (given.signal > 0)
-    due = (open_ | far).any(axis=1) | (given.reach > FINE_STEP)
-    learned, rate = given.signal > 0, 2 * given.eta[:, None] * given.signal
+    wide = ~(verdict.error <= APART) & ~verdict.trapped & (starts.signal > 0)
+    due = (open_ | wide).any(axis=1) | (starts.reach > FINE_STEP)
+    learned, rate = starts.signal > 0, 2 * starts.eta[:, None] * starts.signal
     sure = (~learned | (verdict.error * rate < 1)).all(axis=1) & ~open_.any(axis=1)
-    late = learned & (verdict.crossing - verdict.error > most_mapped(given)[:, None])
-    some = np.flatnonzero(due & ~verdict.coarse & ~(sure & late.any(axis=1)))
-    if not len(some):
+    late = learned & (verdict.crossing - verdict.error > _most_mapped(starts)[:, None])
+    chosen = np.flatnonzero(due & ~verdict.coarse & ~(sure & late.any(axis=1)))
+    if not len(chosen):
         return verdict
-    part = given.some(some)
-    walk = lanes_of(part, "euler", np.zeros(len(some)), TOLERANCE)
+    subset = starts.take(chosen)
+    walk = lanes_of(subset, "euler", np.zeros(len(chosen)), _TOLERANCE)
     follow(walk)
-    end = LaneEnds.of(walk, part.eta)
-    exact = decide(part, end, end, TOLERANCE, "euler", mapped=True)
+    end = _LaneEnds.of(walk, subset.eta)
+    exact = decide(subset, end, end, _TOLERANCE, "euler", mapped=True)
     done = (exact.doubt != GIVEN_UP).all(axis=1)
     for values, new in zip(verdict, exact, strict=True):
-        values[some[done]] = new[done]
+        values[chosen[done]] = new[done]
     return verdict
 
 
-def most_mapped(given: Starts) -> Floats:
+def _most_mapped(starts: Starts) -> Floats:
     """Steps of (D.2) that :func:`swingby.theory.law.walk.run_map` follows, at most."""
-    fastest = np.log1p(2 * given.eta * given.signal.max(axis=1))
-    size = np.log(np.abs(given.matrix).max(axis=(1, 2))) + given.log_scale
+    fastest = np.log1p(2 * starts.eta * starts.signal.max(axis=1))
+    size = np.log(np.abs(starts.matrix).max(axis=(1, 2))) + starts.log_scale
     skipped = np.maximum(NEGLIGIBLE - size, 0.0) / fastest
-    return np.asarray(given.steps + skipped + MOST_MAPPED)
+    return np.asarray(starts.steps + skipped + MOST_MAPPED)
 
 
 def stage_laws(
@@ -256,34 +258,34 @@ def stage_laws(
 
     Where not `full`, that of the closed law, without the overlap of the stages.
     """
-    parts = []
+    verdicts = []
     with np.errstate(all="ignore"):
         for first in range(0, max(len(eta), 1), INSTANCES):
-            some = slice(first, first + INSTANCES)
-            given = prepare(signal[some], W0[some], eta[some], log_scale[some], dynamics)
-            parts.append(_walked(given, dynamics) if full else _closed(given, dynamics))
-    return StageVerdict(*(np.concatenate(field) for field in zip(*parts, strict=True)))
+            chunk = slice(first, first + INSTANCES)
+            starts = prepare(signal[chunk], W0[chunk], eta[chunk], log_scale[chunk], dynamics)
+            verdicts.append(_walked(starts, dynamics) if full else _closed(starts, dynamics))
+    return StageVerdict(*(np.concatenate(field) for field in zip(*verdicts, strict=True)))
 
 
-def _walked(given: Starts, dynamics: str) -> StageVerdict:
+def _walked(starts: Starts, dynamics: str) -> StageVerdict:
     # numba takes 0.4 s to import, so only a call pays for it.
     from swingby.theory.law.walk_lanes import follow_all, walk_all
 
     ends = []
     for order in DYNAMICS[dynamics].orders:
-        walk = lanes_of(given, dynamics, np.full(len(given.eta), order), TOLERANCE)
+        walk = lanes_of(starts, dynamics, np.full(len(starts.eta), order), _TOLERANCE)
         walk_all(walk, dynamics, order)
-        ends.append(LaneEnds.of(walk, given.eta))
-    return verdict_of(given, ends, dynamics, follow_all)
+        ends.append(_LaneEnds.of(walk, starts.eta))
+    return verdict_of(starts, ends, dynamics, follow_all)
 
 
-def _closed(given: Starts, dynamics: str) -> StageVerdict:
-    crossing = closed_law(given.signal, given.matrix, given.log_scale, given.eta, dynamics)
-    lost = np.isnan(crossing) | given.by_concept(given.sign <= 0)
+def _closed(starts: Starts, dynamics: str) -> StageVerdict:
+    crossing = closed_law(starts.signal, starts.matrix, starts.log_scale, starts.eta, dynamics)
+    lost = np.isnan(crossing) | starts.by_concept(starts.sign <= 0)
     never = np.full(len(crossing), np.inf)
     nowhere = np.full(crossing.shape, -np.inf)
-    end = LaneEnds(np.where(lost, np.nan, crossing), nowhere, lost, never, never)
-    return decide(given, end, end, 0.0, dynamics, tolerances=0.0)
+    end = _LaneEnds(np.where(lost, np.nan, crossing), nowhere, lost, never, never)
+    return decide(starts, end, end, 0.0, dynamics, tolerances=0.0)
 
 
 class WalkedSteps(NamedTuple):
@@ -297,30 +299,30 @@ class WalkedSteps(NamedTuple):
 
 
 def paths(
-    given: Starts, share: Floats, least: Floats, dynamics: str
+    starts: Starts, share: Floats, rest_size: Floats, dynamics: str
 ) -> tuple[StageVerdict, list[WalkedSteps]]:
-    """Walk n instances until W is at rest to within `least`, in every order that is walked."""
+    """Walk n instances until W is at rest to within `rest_size`, in every order of the dynamics."""
     from swingby.theory.law.walk_lanes import walk_all
 
-    found, ends = [], []
+    walked, ends = [], []
     for order in DYNAMICS[dynamics].orders:
-        orders, noted, room = np.full(len(given.eta), order), None, 64 * len(given.eta)
+        orders, noted, room = np.full(len(starts.eta), order), None, 64 * len(starts.eta)
         while noted is None:
-            walk = lanes_of(given, dynamics, orders, share, whole=least)
+            walk = lanes_of(starts, dynamics, orders, share, rest_size=rest_size)
             noted = walk_all(walk, dynamics, order, room)
             room *= 4
         steps, forms = noted
         first = np.argsort(steps[:, 0], kind="stable")
         steps, forms = steps[first], forms[first]
-        whole = (steps[:, 0].astype(np.int64), steps[:, 3:].astype(np.int64))
-        found.append(WalkedSteps(whole[0], steps[:, 1], steps[:, 2], whole[1], forms))
-        ends.append(LaneEnds.of(walk, given.eta))
-    return decide(given, ends[0], ends[-1], share, dynamics), found
+        integers = (steps[:, 0].astype(np.int64), steps[:, 3:].astype(np.int64))
+        walked.append(WalkedSteps(integers[0], steps[:, 1], steps[:, 2], integers[1], forms))
+        ends.append(_LaneEnds.of(walk, starts.eta))
+    return decide(starts, ends[0], ends[-1], share, dynamics), walked
 
 
 @dataclass(frozen=True, eq=False)
 class Stages(numbers.ReadOnly):
-    """The law for one W(0). Made by :func:`stage_law`; arrays are in the user's order.
+    """The law for a single W(0). Made by :func:`stage_law`; arrays are in the user's order.
 
     Parameters
     ----------
@@ -361,8 +363,8 @@ class Stages(numbers.ReadOnly):
     def log_pivots(self) -> Floats:
         """Logarithm of each pivot of W(0), nan where it is not positive."""
         start = self.start
-        found: Floats = start.by_concept(np.where(start.sign > 0, start.log_pivots, np.nan))[0]
-        return found
+        logs: Floats = start.by_concept(np.where(start.sign > 0, start.log_pivots, np.nan))[0]
+        return logs
 
     @property
     def half_times(self) -> Floats:
@@ -373,7 +375,7 @@ class Stages(numbers.ReadOnly):
     def curve(self) -> Curve:
         """W(t), walked through once more to the end."""
         order = np.array(DYNAMICS[self.dynamics].orders[:1])
-        walk = lanes_of(self.start, self.dynamics, order, TOLERANCE, whole=math.inf)
+        walk = lanes_of(self.start, self.dynamics, order, _TOLERANCE, rest_size=math.inf)
         return trace(walk, self.dynamics)
 
     def evaluate(self, t: Floats) -> Floats:
@@ -390,15 +392,15 @@ def stage_law(task: SIMTask, initial: Initial, eta: Fraction, dynamics: str) -> 
     `initial`: W(0), at any scale. `eta`: step size in the clock of (D.2). `dynamics` in {"euler",
     "gd", "flow"}.
     """
-    given = Starts.of(task.signal, initial, float(eta), dynamics)
+    starts = Starts.of(task.signal, initial, float(eta), dynamics)
     # One lane for each order in the step size.
     orders = np.array(DYNAMICS[dynamics].orders)
-    walk = lanes_of(given.some(0 * orders), dynamics, orders, TOLERANCE)
+    walk = lanes_of(starts.take(0 * orders), dynamics, orders, _TOLERANCE)
     begin(walk, dynamics)
     while walk.numbers[ACTIVE].any():
         advance(walk, dynamics)
-    ends = [LaneEnds.of(walk, given.eta, lane) for lane in (slice(1), slice(-1, None))]
-    verdict = verdict_of(given, ends, dynamics, follow_all)
+    ends = [_LaneEnds.of(walk, starts.eta, lane) for lane in (slice(1), slice(-1, None))]
+    verdict = verdict_of(starts, ends, dynamics, follow_all)
     by_concept = ("crossing", "error", "trapped", "undecided", "share")
     return Stages(
         task=task,
@@ -406,8 +408,8 @@ def stage_law(task: SIMTask, initial: Initial, eta: Fraction, dynamics: str) -> 
         eta=float(eta),
         blow_up=float(verdict.blow_up[0]),
         blow_up_error=float(verdict.blow_up_error[0]),
-        warnings=_warnings(given, verdict),
-        start=given,
+        warnings=_warnings(starts, verdict),
+        start=starts,
         **{name: getattr(verdict, name)[0] for name in by_concept},
     )
 
@@ -430,33 +432,33 @@ _REASONS = {
 }
 
 
-def _warnings(given: Starts, verdict: StageVerdict) -> tuple[str, ...]:
-    """Where the law of one instance is undecided or out of range, in words."""
-    found = []
-    sign, roundings = (given.by_concept(x)[0] for x in (given.sign, given.roundings))
+def _warnings(starts: Starts, verdict: StageVerdict) -> tuple[str, ...]:
+    """Warnings on an instance for which the law is undecided or out of range."""
+    messages = []
+    sign, roundings = (starts.by_concept(x)[0] for x in (starts.sign, starts.roundings))
     doubt, blow_up = verdict.doubt[0].tolist(), float(verdict.blow_up[0])
     if verdict.coarse[0]:
-        found.append(
+        messages.append(
             f"out of range: the law needs eta a_max, times the largest eigenvalue of W(0) where "
             f"that is above 1, to be at most {LARGEST_STEP}; such steps need not converge at all"
         )
-    for k in np.argsort(-given.signal[0], kind="stable"):
+    for k in np.argsort(-starts.signal[0], kind="stable"):
         if doubt[k] != SURE:
-            found.append(_REASONS[doubt[k]].format(k=k + 1, part=1 / roundings[k]))
+            messages.append(_REASONS[doubt[k]].format(k=k + 1, part=1 / roundings[k]))
         elif verdict.trapped[0, k]:
             word = "zero" if sign[k] == 0 and not math.isfinite(blow_up) else "negative"
-            found.append(f"concept {k + 1} is trapped: its pivot is {word}")
+            messages.append(f"concept {k + 1} is trapped: its pivot is {word}")
     if math.isfinite(blow_up):
-        found.append(
+        messages.append(
             f"a negative pivot runs to minus infinity near step {blow_up:.0f}; "
             "nothing is learned after that"
         )
-    return tuple(found)
+    return tuple(messages)
 
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """The states of one lane after each accepted step; times are in eta times steps.
+    """The states of a lane after each accepted step; times are in eta times steps.
 
     `times` (n,). `concept` (d, n): which concept stands at which place. `runs_away`: whether
     nothing is known after the last of the times.
@@ -466,7 +468,7 @@ class Curve:
     times: Floats
     y: Floats
     speed: Floats
-    free: Floats
+    moving: Floats
     concept: Integers
     flow: FieldConstants
     runs_away: bool
@@ -474,48 +476,55 @@ class Curve:
     def evaluate(self, times: Floats) -> Floats:
         """W (n, d, d) by a step from the state before each time; at rest after the last."""
         d = self.y.shape[0]
-        found = np.full((len(times), d, d), np.nan)
+        W = np.full((len(times), d, d), np.nan)
         for first in range(0, len(times), MOMENTS):
-            part = slice(first, first + MOMENTS)
-            found[part] = self._evaluate(times[part])
-        return found
+            chunk = slice(first, first + MOMENTS)
+            W[chunk] = self._evaluate(times[chunk])
+        return W
 
     def _evaluate(self, times: Floats) -> Floats:
-        place = np.clip(np.searchsorted(self.times, times, side="right") - 1, 0, None)
-        ahead = np.where(times > self.times[-1], 0.0, times - self.times[place])
-        flow = FieldConstants(*(values[..., place] for values in self.flow))
-        given = (self.y[..., place], self.speed[..., place], ahead, self.free[..., place], flow)
-        y, _ = attempt(*given, self.dynamics)
+        index = np.clip(np.searchsorted(self.times, times, side="right") - 1, 0, None)
+        ahead = np.where(times > self.times[-1], 0.0, times - self.times[index])
+        flow = FieldConstants(*(values[..., index] for values in self.flow))
+        states = (self.y[..., index], self.speed[..., index], ahead, self.moving[..., index], flow)
+        y, _ = attempt(*states, self.dynamics)
         V, root = y[:, 2:], np.exp(y[:, 0] / 2)
         W = np.einsum("imn,mn,jmn->nij", V, y[:, 1], V) * root.T[:, :, None] * root.T[:, None, :]
         if self.runs_away:
             W[times > self.times[-1]] = np.nan
-        found: Floats = np.empty_like(W)
-        concept = self.concept[:, place].T
+        by_concept: Floats = np.empty_like(W)
+        concept = self.concept[:, index].T
         lane = np.arange(len(times))[:, None, None]
-        found[lane, concept[:, :, None], concept[:, None, :]] = W
-        return np.asarray(found)
+        by_concept[lane, concept[:, :, None], concept[:, None, :]] = W
+        return np.asarray(by_concept)
 
 
 def trace(walk: Walk, dynamics: str) -> Curve:
-    """Walk one lane to its end and keep every accepted state."""
+    """Walk a lane to its end and record every accepted state."""
     begin(walk, dynamics)
-    kept = [_state(walk)]
+    states = [_state(walk)]
     while walk.numbers[ACTIVE].any():
         advance(walk, dynamics)
-        if walk.numbers[TIME, 0] > kept[-1][0][0]:
-            kept.append(_state(walk))
-    time, y, speed, free, concept, *flow = (
-        np.stack(part, axis=-1) for part in zip(*kept, strict=True)
+        if walk.numbers[TIME, 0] > states[-1][0][0]:
+            states.append(_state(walk))
+    time, y, speed, moving, concept, *flow = (
+        np.stack(arrays, axis=-1) for arrays in zip(*states, strict=True)
     )
     end = walk.numbers[:, 0]
-    far = bool(np.isfinite(end[BLOW_UP]) or end[ATTEMPTS] > MOST_ATTEMPTS)
+    runs_away = bool(np.isfinite(end[BLOW_UP]) or end[ATTEMPTS] > MOST_ATTEMPTS)
     return Curve(
-        dynamics, time[0], y, speed, free, concept.astype(np.int64), FieldConstants(*flow), far
+        dynamics,
+        time[0],
+        y,
+        speed,
+        moving,
+        concept.astype(np.int64),
+        FieldConstants(*flow),
+        runs_away,
     )
 
 
 def _state(walk: Walk) -> tuple[Any, ...]:
-    free, concept = walk.places[FREE], walk.places[CONCEPT]
-    lane = (v[..., 0] for v in (walk.y, walk.speed, free, concept, *walk.fields))
+    moving, concept = walk.places[MOVING], walk.places[CONCEPT]
+    lane = (v[..., 0] for v in (walk.y, walk.speed, moving, concept, *walk.fields))
     return tuple(np.array(values) for values in (walk.numbers[TIME], *lane))

@@ -21,10 +21,10 @@ from swingby.theory.law.modified_flow import FIELDS, FieldConstants
 #: Instructions: what is done with registers `a` and `b`. A vector is a matrix of equal rows.
 ADD, MULTIPLY, DOT, DOT_TRANSPOSE, TRANSPOSE, SYMMETRIC, SOLVE, EXP, DIAGONAL, INVERT = range(10)
 #: Arguments that belong to the orders 1 to 4.
-TERMS = ("first", "second", "third", "fourth")
+_TERMS = ("first", "second", "third", "fourth")
 #: Registers of the arguments, in this order; the three results come after them.
-ARGUMENTS = ("u", "z", "V", "free", *FieldConstants._fields)
-RESULT, OTHERS = len(ARGUMENTS), len(ARGUMENTS) + 3
+_ARGUMENTS = ("u", "z", "V", "moving", *FieldConstants._fields)
+RESULT, _FIRST_FREE = len(_ARGUMENTS), len(_ARGUMENTS) + 3
 
 
 @dataclass(frozen=True)
@@ -37,15 +37,18 @@ class _Tape:
     def write(
         self, operation: int, a: _Symbol, b: _Symbol | None = None, out: int | None = None
     ) -> _Symbol:
-        other, register = a if b is None else b, OTHERS + len(self.code) if out is None else out
-        self.code.append((operation, register, a.register, other.register))
-        self.factors.append((a.factor, other.factor))
+        second, register = (
+            a if b is None else b,
+            _FIRST_FREE + len(self.code) if out is None else out,
+        )
+        self.code.append((operation, register, a.register, second.register))
+        self.factors.append((a.factor, second.factor))
         return _Symbol(self, register, 1.0)
 
 
 @dataclass(frozen=True)
 class _Symbol:
-    """A register times a number; nothing is written for what is times zero."""
+    """A register times a number; nothing is written for multiples by zero."""
 
     tape: _Tape
     register: int
@@ -83,35 +86,35 @@ _SYMBOLIC = {name: _operation(number) for number, name in enumerate(_NAMES.split
 
 @functools.cache
 def tape_of(dynamics: str, order: int) -> tuple[Any, Any, int]:
-    """Instructions (m, 4), factors (m, 2) and registers of one dynamics to an order in the step."""
+    """Instructions (m, 4), factors (m, 2) and number of registers of a dynamics to an order."""
     tape = _Tape()
     field = tuple(function and _rebound(function, _SYMBOLIC) for function in FIELDS[dynamics])
     derivative = _rebound(coordinates.derivative, {**_SYMBOLIC, "FIELDS": {dynamics: field}})
-    given = [
-        _Symbol(tape, place, float(name not in TERMS[order:]))
-        for place, name in enumerate(ARGUMENTS)
+    arguments = [
+        _Symbol(tape, number, float(name not in _TERMS[order:]))
+        for number, name in enumerate(_ARGUMENTS)
     ]
-    results = derivative(*given[:4], FieldConstants(*given[4:]), dynamics)
+    results = derivative(*arguments[:4], FieldConstants(*arguments[4:]), dynamics)
     for register, result in enumerate(results, RESULT):
         tape.write(ADD, result, 0.0 * result, register)
-    count = OTHERS + len(tape.code)
+    count = _FIRST_FREE + len(tape.code)
     _leave_out_unread(tape)
     return np.array(tape.code), np.array(tape.factors), count
 
 
 def _rebound(function: Any, names: dict[str, Any]) -> Any:
-    """The same function with other globals."""
+    """A copy of a function with other globals."""
     space = {**function.__globals__, **names}
     return types.FunctionType(function.__code__, space, function.__name__)
 
 
 def _leave_out_unread(tape: _Tape) -> None:
     """Drop instructions, the last three apart, whose result nothing reads."""
-    read, kept = set(), []
+    read, needed = set(), []
     results = tape.code[-3:]
     for instruction, factors in zip(tape.code[::-1], tape.factors[::-1], strict=True):
         if instruction in results or instruction[1] in read:
             read |= set(instruction[2:])
-            kept.append((instruction, factors))
-    tape.code[:] = [instruction for instruction, _ in kept[::-1]]
-    tape.factors[:] = [factors for _, factors in kept[::-1]]
+            needed.append((instruction, factors))
+    tape.code[:] = [instruction for instruction, _ in needed[::-1]]
+    tape.factors[:] = [factors for _, factors in needed[::-1]]

@@ -1,4 +1,4 @@
-"""Walking along the modified flow: steps of the size the error asks for, and the events on the way.
+"""The walk along the modified flow: steps of the size that the error asks for, and its events.
 
 All lanes take a step together; what happened in a lane is looked at by itself. Only plain loops
 over numbers are used, so the text is also compiled (:mod:`swingby.theory.law.walk_lanes`). Times
@@ -18,22 +18,22 @@ from swingby.theory.law.modified_flow import FieldConstants
 from swingby.theory.law.runge_kutta import FIFTH, THIRD, attempt, weighted
 
 #: A crossing of w_kk = 1/2 is read off a state where the curvature moves it by less: in steps.
-LANDING = 1e-4
+_LANDING = 1e-4
 #: No crossing is read off more finely than as if eta a_k were this: its time is a float.
-FINEST = 1e-20
+_FINEST = 1e-20
 #: And where the logit of w_kk is at most this.
-NEAR = 0.5
+_NEAREST_LOGIT = 0.5
 #: How near to 1 a learned w_kk rests at least. Where the curve drops an entry: its size, and what
 #: is left of its peak.
 NEAR_REST, FALLEN = 0.1, (1e-7, 1e-4)
 #: A pivot that has lost this share of itself to the drift is moved to the end of the order, where
 #: it may go through zero.
-DRIFTED = 0.75
+_DRIFTED = 0.75
 #: A runaway that ends within so many steps is left to the map itself, once the logarithm of its
 #: pivot is above HELD: below, W in floats does not hold it.
 RUNAWAY, HELD = 3000, -12.0
 #: And one of which a diagonal entry is as far below 0.
-FARTHEST = 0.5
+_FARTHEST = 0.5
 #: log w_kk to which the first step goes.
 LEAST_LEVEL = math.log(1e-3)
 #: Growth of a step in one go; safety; the power of the error that a step is proportional to: an
@@ -49,7 +49,7 @@ MOST_MAPPED, NEGLIGIBLE, FLOAT_RANGE = 50_000, -37.0, 690.0
 ENTRIES, TRIED, LARGEST = range(3)
 #: Rows of `places`, by place in the order of elimination: a; 0 where at rest; the concept; the
 #: derivative of w_kk, also of the state that is tried; the time from that to w_kk = 1/2.
-SIGNAL, FREE, CONCEPT, RATE, TRIED_RATE, AHEAD = range(6)
+SIGNAL, MOVING, CONCEPT, RATE, TRIED_RATE, AHEAD = range(6)
 #: More rows of it, by concept: when w_kk crosses 1/2, -inf where it starts above; the largest w_kk
 #: so far; whether its pivot is not positive.
 CROSSING, HIGHEST, LOST = range(6, 9)
@@ -58,7 +58,7 @@ ALLOWED = 9
 #: Rows of `numbers`: the step size eta, the least that is allowed, the time, the step to try, when
 #: W has run away, attempts so far, whether the lane is under way, and the size of
 #: entries below which W is at rest: 0 where only crossings count, inf for the curve.
-H, TOLERANCE, TIME, STEP, BLOW_UP, ATTEMPTS, ACTIVE, WHOLE = range(8)
+H, TOLERANCE, TIME, STEP, BLOW_UP, ATTEMPTS, ACTIVE, REST_SIZE = range(8)
 
 
 class Walk(NamedTuple):
@@ -82,29 +82,29 @@ class Walk(NamedTuple):
 
 
 def begin(walk: Walk, dynamics: str) -> None:
-    """Look at where all lanes start."""
+    """Measure the starts of all lanes."""
     keeps_psd = DYNAMICS[dynamics].keeps_psd
-    walk.speed[:] = slope(walk.y, walk.places[FREE], walk.flow, dynamics)
+    walk.speed[:] = slope(walk.y, walk.places[MOVING], walk.flow, dynamics)
     changed = [begin_lane(walk, lane, keeps_psd) for lane in range(walk.numbers.shape[1])]
     if any(changed):
-        walk.speed[:] = slope(walk.y, walk.places[FREE], walk.flow, dynamics)
+        walk.speed[:] = slope(walk.y, walk.places[MOVING], walk.flow, dynamics)
 
 
 def advance(walk: Walk, dynamics: str) -> None:
     """One attempt in every active lane."""
-    dt, flow, free = landings(walk), walk.flow, walk.places[FREE]
+    dt, flow, moving = landings(walk), walk.flow, walk.places[MOVING]
     # An attempt that overflows is rejected; a runaway is meant to leave the float range.
     with np.errstate(all="ignore"):
-        y, slopes = attempt(walk.y, walk.speed, dt, free, flow, dynamics)
-        speed = slope(y, free, flow, dynamics)
+        y, slopes = attempt(walk.y, walk.speed, dt, moving, flow, dynamics)
+        speed = slope(y, moving, flow, dynamics)
         fifth, third = weighted(FIFTH, slopes), weighted(THIRD, slopes)
         if judge(walk, DYNAMICS[dynamics].keeps_psd, dt, y, speed, fifth, third):
             # Derivatives anew for all lanes, which are the same where nothing was reordered.
-            walk.speed[:] = slope(walk.y, free, flow, dynamics)
+            walk.speed[:] = slope(walk.y, moving, flow, dynamics)
 
 
 def landings(walk: Walk) -> Any:
-    """The step to try in every lane; 0 where nothing is under way."""
+    """The step to try in every lane; 0 in lanes that have ended."""
     n = walk.numbers.shape[1]
     dt = np.zeros(n)
     for lane in range(n):
@@ -114,7 +114,7 @@ def landings(walk: Walk) -> Any:
 
 
 def judge(walk: Walk, keeps_psd: bool, dt: Any, y: Any, speed: Any, fifth: Any, third: Any) -> bool:
-    """Accept or reject the attempt in every lane; whether coordinates were changed in one."""
+    """Accept or reject the attempt in every lane; True if coordinates of any lane were changed."""
     changed = False
     for lane in range(walk.numbers.shape[1]):
         if walk.numbers[ACTIVE, lane] > 0.0:
@@ -126,7 +126,7 @@ def judge(walk: Walk, keeps_psd: bool, dt: Any, y: Any, speed: Any, fifth: Any, 
 def _judge(
     walk: Walk, keeps_psd: bool, dt: float, y: Any, speed: Any, error: float, lane: int
 ) -> bool:
-    """The same of one lane."""
+    """Accept or reject the attempt in a single lane."""
     d, numbers = y.shape[0], walk.numbers
     numbers[ATTEMPTS, lane] += 1.0
     if numbers[ATTEMPTS, lane] > MOST_ATTEMPTS:
@@ -136,7 +136,7 @@ def _judge(
         shrink = SAFETY * error**-POWER if error < 1e8 else 0.2
         numbers[STEP, lane] = dt * max(shrink, 0.2)
         return False
-    see(walk, y, speed, lane)
+    _measure_state(walk, y, speed, lane)
     back = _overshoot(walk, dt, lane)
     if back > 0.0:
         numbers[STEP, lane] = back
@@ -148,7 +148,7 @@ def _judge(
     numbers[TIME, lane] += dt
     grown = dt * (min(MOST_GROWN, SAFETY * error**-POWER) if error > 1e-12 else MOST_GROWN)
     numbers[STEP, lane] = grown if dt == numbers[STEP, lane] else max(numbers[STEP, lane], grown)
-    if look(walk, lane, keeps_psd):
+    if _note_events(walk, lane, keeps_psd):
         fastest = 0.0
         for k in range(d):
             fastest = max(fastest, walk.places[SIGNAL, k, lane])
@@ -158,7 +158,7 @@ def _judge(
 
 
 def _error(walk: Walk, y: Any, fifth: Any, third: Any, dt: float, lane: int) -> float:
-    """Estimated error of the step, in units of what is tolerated."""
+    """Estimated error of the step, in units of the tolerance."""
     d = y.shape[0]
     five = three = 0.0
     for i in range(d):
@@ -178,8 +178,8 @@ def _error(walk: Walk, y: Any, fifth: Any, third: Any, dt: float, lane: int) -> 
     return error if error < 1e300 else 1e300
 
 
-def see(walk: Walk, y: Any, speed: Any, lane: int) -> None:
-    """W of a state and the derivative of its diagonal."""
+def _measure_state(walk: Walk, y: Any, speed: Any, lane: int) -> None:
+    """Compute W of a state and the derivative of its diagonal."""
     d, W = y.shape[0], walk.pairs
     for i in range(d):
         W[TRIED, i, i, lane] = math.exp(min(y[i, 0, lane], 600.0) / 2.0)
@@ -202,7 +202,7 @@ def see(walk: Walk, y: Any, speed: Any, lane: int) -> None:
 
 
 def _awaited(walk: Walk, k: int, lane: int) -> bool:
-    """Whether the concept at place k has still to reach 1/2."""
+    """True while the concept at place k has still to reach 1/2."""
     return bool(
         walk.places[SIGNAL, k, lane] > 0.0
         and walk.y[k, 1, lane] != 0.0
@@ -212,7 +212,7 @@ def _awaited(walk: Walk, k: int, lane: int) -> bool:
 
 def _unit(walk: Walk, k: int, lane: int) -> float:
     """The time of a step, for reading off when the concept at place k crosses 1/2."""
-    return float(max(walk.numbers[H, lane], FINEST / walk.places[SIGNAL, k, lane]))
+    return float(max(walk.numbers[H, lane], _FINEST / walk.places[SIGNAL, k, lane]))
 
 
 def _landing(walk: Walk, lane: int) -> float:
@@ -227,7 +227,7 @@ def _landing(walk: Walk, lane: int) -> float:
 
 
 def _overshoot(walk: Walk, dt: float, lane: int) -> float:
-    """A shorter step, where this one goes too far past w_kk = 1/2 to read the crossing; else 0."""
+    """A shorter step, if this step goes too far past w_kk = 1/2 to read the crossing; else 0."""
     back = 0.0
     for k in range(walk.y.shape[0]):
         walk.places[AHEAD, k, lane] = math.inf
@@ -242,7 +242,7 @@ def _overshoot(walk: Walk, dt: float, lane: int) -> float:
         if w < 1.0 and walk.places[TRIED_RATE, k, lane] > 0.0:
             end, new = _logit(w), walk.places[TRIED_RATE, k, lane] / (w * (1.0 - w))
             walk.places[AHEAD, k, lane] = _ahead(
-                start, old, end, new, dt, LANDING * _unit(walk, k, lane)
+                start, old, end, new, dt, _LANDING * _unit(walk, k, lane)
             )
         if w >= 0.5 and start < 0.0 and walk.places[AHEAD, k, lane] == math.inf:
             end = math.log(w / max(1.0 - w, 1e-12))
@@ -252,12 +252,12 @@ def _overshoot(walk: Walk, dt: float, lane: int) -> float:
 
 
 def _ahead(start: float, old: float, end: float, new: float, dt: float, most: float) -> float:
-    """Time from a state to where a logit is 0; inf where that cannot be read off.
+    """Time from a state to the zero of a logit; inf if that cannot be read off.
 
     The logit was `start` a time dt before, with derivative `old`; it is `end` with `new`.
     """
     ahead = -end / new
-    if abs(end) > NEAR:
+    if abs(end) > _NEAREST_LOGIT:
         return math.inf
     if start == -math.inf or dt == 0.0:
         return ahead if new * ahead * ahead <= most else math.inf
@@ -268,17 +268,17 @@ def _ahead(start: float, old: float, end: float, new: float, dt: float, most: fl
 
 
 def begin_lane(walk: Walk, lane: int, keeps_psd: bool) -> bool:
-    """Look at where a lane starts; whether its coordinates were changed."""
-    see(walk, walk.y, walk.speed, lane)
+    """Measure the start of a lane; True if its coordinates were changed."""
+    _measure_state(walk, walk.y, walk.speed, lane)
     for k in range(walk.y.shape[0]):
         walk.places[AHEAD, k, lane] = math.inf
         if walk.places[SIGNAL, k, lane] > 0.0 and walk.pairs[TRIED, k, k, lane] >= 0.5:
             walk.places[CROSSING, int(walk.places[CONCEPT, k, lane]), lane] = -math.inf
-    return look(walk, lane, keeps_psd)
+    return _note_events(walk, lane, keeps_psd)
 
 
-def look(walk: Walk, lane: int, keeps_psd: bool) -> bool:
-    """Accept what was seen and note the events; whether coordinates were changed."""
+def _note_events(walk: Walk, lane: int, keeps_psd: bool) -> bool:
+    """Accept the measured state and note its events; True if coordinates were changed."""
     d, places, W = walk.y.shape[0], walk.places, walk.pairs
     for k in range(d):
         concept = int(places[CONCEPT, k, lane])
@@ -301,26 +301,26 @@ def look(walk: Walk, lane: int, keeps_psd: bool) -> bool:
 
 
 def _goes_on(walk: Walk, lane: int, keeps_psd: bool) -> bool:
-    """Whether an event is still to come."""
+    """True while an event is still to come."""
     d = walk.y.shape[0]
     for k in range(d):
         # Under gd and the flow W(0) was no U U^T then.
-        if keeps_psd and walk.pairs[ENTRIES, k, k, lane] < -FARTHEST:
+        if keeps_psd and walk.pairs[ENTRIES, k, k, lane] < -_FARTHEST:
             return False
     for k in range(d):
         runs_away = walk.y[k, 1, lane] < 0.0 and walk.places[SIGNAL, k, lane] > 0.0
         if (runs_away and not keeps_psd) or _awaited(walk, k, lane):
             return True
-    if walk.numbers[WHOLE, lane] > 0.0:
+    if walk.numbers[REST_SIZE, lane] > 0.0:
         for k in range(d):
             grows = walk.places[SIGNAL, k, lane] > 0.0 and walk.y[k, 1, lane] > 0.0
-            if grows and walk.places[FREE, k, lane] > 0.0:
+            if grows and walk.places[MOVING, k, lane] > 0.0:
                 return True
     return False
 
 
 def _set_at_rest(walk: Walk, lane: int, keeps_psd: bool) -> bool:
-    """Set learned concepts to 1 whose other entries no longer matter; whether any was.
+    """Set learned concepts to 1 whose other entries no longer matter; True if any was set.
 
     An entry w_kj moves log pivots by about its square, so it matters down to the square root of
     the tolerance; for the curve it has to have fallen far below its peak. Learned is what moves
@@ -329,30 +329,30 @@ def _set_at_rest(walk: Walk, lane: int, keeps_psd: bool) -> bool:
     """
     d, W = walk.y.shape[0], walk.pairs
     small, fallen = 0.1 * math.sqrt(walk.numbers[TOLERANCE, lane]), 0.1
-    if walk.numbers[WHOLE, lane] == math.inf:
+    if walk.numbers[REST_SIZE, lane] == math.inf:
         small, fallen = FALLEN
-    elif walk.numbers[WHOLE, lane] > 0.0:
-        small = min(small, walk.numbers[WHOLE, lane])
+    elif walk.numbers[REST_SIZE, lane] > 0.0:
+        small = min(small, walk.numbers[REST_SIZE, lane])
     changed = False
     for k in range(d):
         moves = abs(walk.places[RATE, k, lane]) > 2.0 * walk.places[SIGNAL, k, lane] * small
-        near = abs(W[ENTRIES, k, k, lane] - 1.0) < NEAR_REST
-        if walk.places[FREE, k, lane] == 0.0 or moves or not near:
+        close = abs(W[ENTRIES, k, k, lane] - 1.0) < NEAR_REST
+        if walk.places[MOVING, k, lane] == 0.0 or moves or not close:
             continue
         concept = int(walk.places[CONCEPT, k, lane])
         quiet = walk.y[k, 1, lane] > 0.0 and not math.isnan(walk.places[CROSSING, concept, lane])
         for j in range(d):
             if j != k:
-                least = min(small, fallen * W[LARGEST, k, j, lane] + 1e-300)
-                quiet = quiet and abs(W[ENTRIES, k, j, lane]) < least
-                if quiet and not keeps_psd and walk.places[FREE, j, lane] > 0.0:
+                bound = min(small, fallen * W[LARGEST, k, j, lane] + 1e-300)
+                quiet = quiet and abs(W[ENTRIES, k, j, lane]) < bound
+                if quiet and not keeps_psd and walk.places[MOVING, j, lane] > 0.0:
                     w, drift = W[ENTRIES, k, j, lane], walk.numbers[H, lane]
                     drift *= walk.places[SIGNAL, k, lane] * w * w
-                    most = math.log(walk.places[ALLOWED, j, lane]) + walk.y[j, 0, lane]
-                    quiet = drift == 0.0 or math.log(drift) < most
+                    log_allowed = math.log(walk.places[ALLOWED, j, lane]) + walk.y[j, 0, lane]
+                    quiet = drift == 0.0 or math.log(drift) < log_allowed
         if quiet:
             changed = True
-            walk.places[FREE, k, lane] = walk.places[RATE, k, lane] = 0.0
+            walk.places[MOVING, k, lane] = walk.places[RATE, k, lane] = 0.0
             walk.y[k, 0, lane], walk.y[k, 1, lane] = 0.0, 1.0
             W[ENTRIES, k, k, lane] = 1.0
             for j in range(d):
@@ -363,29 +363,29 @@ def _set_at_rest(walk: Walk, lane: int, keeps_psd: bool) -> bool:
 
 
 def _reorder_drifted(walk: Walk, lane: int) -> bool:
-    """Move a pivot that the drift takes away to the end; whether one was.
+    """Move a pivot that the drift takes away to the end; True if any was moved.
 
     A negative direction takes others with it: there w_kk falls, and with it the pivot's own size.
     """
     d, W = walk.y.shape[0], walk.pairs
-    worst, least = -1, 1.0 - DRIFTED
+    worst, smallest = -1, 1.0 - _DRIFTED
     negative = False
     for k in range(d):
         negative = negative or walk.y[k, 1, lane] < 0.0
     for k in range(d):
         z = walk.y[k, 1, lane]
         if negative and z > 0.0 and W[LARGEST, k, k, lane] > 0.0:
-            part = W[ENTRIES, k, k, lane] / W[LARGEST, k, k, lane]
-            z = min(z, part) if part < 1.0 - DRIFTED else z
-        if walk.places[FREE, k, lane] > 0.0 and 0.0 < z < least:
-            worst, least = k, z
+            remaining = W[ENTRIES, k, k, lane] / W[LARGEST, k, k, lane]
+            z = min(z, remaining) if remaining < 1.0 - _DRIFTED else z
+        if walk.places[MOVING, k, lane] > 0.0 and 0.0 < z < smallest:
+            worst, smallest = k, z
     if worst < 0 or worst == d - 1:
         return False
-    rotate(walk, worst, lane)
+    _rotate(walk, worst, lane)
     return True
 
 
-def rotate(walk: Walk, k: int, lane: int) -> None:
+def _rotate(walk: Walk, k: int, lane: int) -> None:
     """Put the concept at place k last, and factorize again."""
     d, y = walk.y.shape[0], walk.y
     every = np.arange(d)
@@ -398,18 +398,18 @@ def rotate(walk: Walk, k: int, lane: int) -> None:
                 V = y[order[i], m + 2, lane] * y[order[j], m + 2, lane]
                 total += V * y[m, 1, lane]
             C[i, j] = total
-    for values in (SIGNAL, FREE, CONCEPT, RATE, ALLOWED):
+    for values in (SIGNAL, MOVING, CONCEPT, RATE, ALLOWED):
         walk.places[values, :, lane] = walk.places[values, :, lane][order]
     y[:, 0, lane] = y[:, 0, lane][order]
     for values in range(6):
-        part = walk.fields if values < 4 else walk.pairs
-        place = (0, 1, 2, 3, ENTRIES, LARGEST)[values]
-        part[place, :, :, lane] = part[place, :, :, lane][order][:, order]
-    factorize(C, y, lane)
+        matrices = walk.fields if values < 4 else walk.pairs
+        row = (0, 1, 2, 3, ENTRIES, LARGEST)[values]
+        matrices[row, :, :, lane] = matrices[row, :, :, lane][order][:, order]
+    _factorize(C, y, lane)
 
 
-def factorize(C: Any, y: Any, lane: int) -> None:
-    """V, z and u of one lane from C = V diag(z) V^T; positive pivots are made 1. Changes C."""
+def _factorize(C: Any, y: Any, lane: int) -> None:
+    """V, z and u of a lane from C = V diag(z) V^T; positive pivots become 1. Overwrites C."""
     d = C.shape[0]
     for k in range(d):
         pivot = C[k, k]
@@ -439,35 +439,35 @@ def _run_away(walk: Walk, lane: int) -> None:
 
     It also takes over where steps of the integration are shorter than those of the map.
     """
-    far, slow = False, walk.numbers[STEP, lane] < walk.numbers[H, lane]
+    leaves, slow = False, walk.numbers[STEP, lane] < walk.numbers[H, lane]
     # The curve is wanted up to there.
-    most = RUNAWAY if walk.numbers[WHOLE, lane] == 0.0 else 0
+    most_steps = RUNAWAY if walk.numbers[REST_SIZE, lane] == 0.0 else 0
     for k in range(walk.y.shape[0]):
         rate = 2.0 * walk.numbers[H, lane] * walk.places[SIGNAL, k, lane]
         w = walk.pairs[ENTRIES, k, k, lane]
         if walk.y[k, 1, lane] < 0.0 and rate > 0.0:
             log = walk.y[k, 0, lane] + math.log(-walk.y[k, 1, lane])
-            near = log > HELD and (slow or 3.0 - log < most * rate)
-            far = far or near or w < -FARTHEST
-    if far:
-        follow_map(walk, lane)
+            soon = log > HELD and (slow or 3.0 - log < most_steps * rate)
+            leaves = leaves or soon or w < -_FARTHEST
+    if leaves:
+        _follow_map(walk, lane)
 
 
-def follow_map(walk: Walk, lane: int) -> None:
-    """From the start of a lane on, what (D.2) does."""
+def _follow_map(walk: Walk, lane: int) -> None:
+    """Follow the map (D.2) from the present state of a lane on."""
     walk.numbers[ACTIVE, lane] = 0.0
     steps = run_map(walk, lane)
     walk.numbers[BLOW_UP, lane] = walk.numbers[TIME, lane] + steps * walk.numbers[H, lane]
 
 
 def follow_all(walk: Walk) -> None:
-    """What (D.2) does in every lane."""
+    """Follow the map (D.2) in every lane."""
     for lane in range(walk.numbers.shape[1]):
-        follow_map(walk, lane)
+        _follow_map(walk, lane)
 
 
 def run_map(walk: Walk, lane: int) -> float:
-    """Steps of (D.2) until W is near its limit; how many to the end of the float range.
+    """Run the map (D.2) until W is near its limit; returns its steps to the end of the float range.
 
     W_ij = sqrt(e_i e_j) C_ij with e = exp(u), as in the coordinates. While the square of W is
     nothing, many steps are one.
@@ -478,14 +478,14 @@ def run_map(walk: Walk, lane: int) -> float:
     C = np.dot(V * y[:, 1, lane], np.ascontiguousarray(V.T))
     C = (C + C.T) / 2.0  # what is not symmetric would grow
     growth = h * (a.reshape((d, 1)) + a)
-    own, pairs, first = np.log1p(2.0 * h * a), np.log1p(growth), 0
+    diagonal_growth, pairs, first = np.log1p(2.0 * h * a), np.log1p(growth), 0
     size = np.max(u) + math.log(np.max(np.abs(C)))
-    if -max(size, NEGLIGIBLE) > 2.0 * MOST_MAPPED * np.max(own):
+    if -max(size, NEGLIGIBLE) > 2.0 * MOST_MAPPED * np.max(diagonal_growth):
         return math.inf  # too far from 1/2 for so many steps
     if size < NEGLIGIBLE:
-        first = int((NEGLIGIBLE - size) / np.max(own))
-        u += first * own
-        C *= np.exp(first * (pairs - (own.reshape((d, 1)) + own) / 2.0))
+        first = int((NEGLIGIBLE - size) / np.max(diagonal_growth))
+        u += first * diagonal_growth
+        C *= np.exp(first * (pairs - (diagonal_growth.reshape((d, 1)) + diagonal_growth) / 2.0))
     e, levels = np.exp(u), np.full((4, d), np.nan)
     for k in range(d):
         levels[3, k] = e[k] * C[k, k]
@@ -534,7 +534,7 @@ def run_map(walk: Walk, lane: int) -> float:
 
 
 def _near_limit(a: Any, e: Any, C: Any) -> bool:
-    """Whether W is so near the identity, on concepts, that no direction can be negative."""
+    """True if W is so near the identity, on concepts, that no direction can be negative."""
     d = len(a)
     for i in range(d):
         for j in range(d):
@@ -555,7 +555,7 @@ def _logit(w: float) -> float:
 
 
 def _root(levels: Any, place: int) -> float:
-    """Where the cubic through the logits of four steps is 0, counted from the second of them.
+    """Zero of the cubic through the logits of four steps, counted from the second.
 
     The level of 1/2 is passed between `place` and the next.
     """

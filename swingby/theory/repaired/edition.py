@@ -72,7 +72,7 @@ STATEMENTS = (D1, D3, D4)
 
 @dataclass(frozen=True)
 class RepairedFindings:
-    """What the repaired edition says at given numbers; concepts in the user's order.
+    """Findings of the repaired edition at given numbers; concepts in the user's order.
 
     `verdict`: on D.1' and D.4' together.
     `theorem`: the theorem that covers omega.
@@ -140,8 +140,8 @@ def largest_omega(
 
     def promised(log_omega: Fraction) -> bool:
         omega = _rational_below(log_omega)
-        found = limits.covered(signal, omega)
-        return found is not None and _keeps(found, signal, omega, rho, peak, extra)
+        covering = limits.covered(signal, omega)
+        return covering is not None and _keeps(covering, signal, omega, rho, peak, extra)
 
     high, step = limits.largest, Fraction(1)
     if promised(high):
@@ -162,21 +162,21 @@ def _rational_below(log_omega: Fraction) -> Fraction:
     """A short rational just below exp(log_omega)."""
     with precision(128):
         value = balls.ball(log_omega).exp().lower()
-        mantissa, exponent = (int(part) for part in value.mid().man_exp())
+        mantissa, exponent = (int(number) for number in value.mid().man_exp())
     shift = max(mantissa.bit_length() - 60, 0)
     return Fraction(mantissa >> shift) * Fraction(2) ** (exponent + shift)
 
 
 def _keeps(
-    found: RepairedFindings,
+    promise: RepairedFindings,
     signal: tuple[Fraction, ...],
     omega: Fraction,
     rho: Fraction,
     peak: Fraction | None,
     extra: Fraction | None,
 ) -> bool:
-    """Whether what is found is a promise of the size that is asked for."""
-    peaks, times = found.log_peaks or {}, found.reach_by or ()
+    """True if the promise is of the size that is asked for."""
+    peaks, times = promise.log_peaks or {}, promise.reach_by or ()
     with precision(256):
         if peak is not None and any(
             balls.ball(Fraction(x)) > balls.ball(peak).log()
@@ -197,7 +197,7 @@ def _keeps(
 def findings(
     signal: tuple[Fraction, ...], omega: Fraction, beta: Fraction, rho: Fraction
 ) -> RepairedFindings:
-    """Decide D.4' and, where it holds, evaluate what the theorem promises."""
+    """Decide D.4' and, if it holds, evaluate the promise of the theorem."""
     if omega <= 0:
         raise InvalidInput("omega", omega, "must be positive", "D.4'")
     if not _admissible(signal, beta, rho):
@@ -206,8 +206,8 @@ def findings(
     if len(signal) == 1:
         return _one_concept(signal[0], omega, beta, rho)
     limits = _Limits.of(signal, beta, rho)
-    found = limits.covered(signal, omega)
-    return found or _judged(_side(omega, limits.largest), None, omega, limits.omega_0)
+    promise = limits.covered(signal, omega)
+    return promise or _judged(_side(omega, limits.largest), None, omega, limits.omega_0)
 
 
 @dataclass(frozen=True)
@@ -233,7 +233,7 @@ class _Limits:
         return _enclosed(lambda: balls.ball(self.largest).exp())
 
     def covered(self, signal: tuple[Fraction, ...], omega: Fraction) -> RepairedFindings | None:
-        """The promise of the theorem that covers omega, if one does."""
+        """The promise of the theorem that covers omega; None if omega is not covered."""
         ranks = [self.setting.signal.index(value) for value in signal]
         if self.two is not None and _side(omega, self.two) == Verdict.HOLDS:
             return _two_concepts(self, ranks, omega)
@@ -243,7 +243,7 @@ class _Limits:
 
 
 def _admissible(signal: tuple[Fraction, ...], beta: Fraction, rho: Fraction) -> bool:
-    """Whether D.1' holds; rho and beta are refused where no W(0) could meet D.3'."""
+    """True if D.1' holds; rho and beta are refused if no W(0) could meet D.3'."""
     if not 0 < rho <= beta:
         raise InvalidInput("rho", rho, "must be positive and at most beta", "D.3'")
     return min(signal) > 0 and len(set(signal)) == len(signal)
@@ -271,12 +271,12 @@ def _below(ball: flint.arb) -> mpmath.mpf:
 def _judged(
     verdict: Verdict, theorem: str | None, omega: Fraction, limit: flint.arb
 ) -> RepairedFindings:
-    """Findings that say where omega stands, without a promise."""
+    """Findings that compare omega with omega_0, without a promise."""
     with precision(256):
         margin = float((limit.log() - balls.ball(omega).log()) / flint.arb(10).log())
     sign = {Verdict.HOLDS: "<=", Verdict.FAILS: ">", Verdict.UNDECIDED: "?"}[verdict]
-    shown = mpmath.nstr(_below(limit), 5)
-    reason = f"omega = {numbers.scientific(omega)} {sign} omega_0 = {shown}"
+    limit_text = mpmath.nstr(_below(limit), 5)
+    reason = f"omega = {numbers.scientific(omega)} {sign} omega_0 = {limit_text}"
     if verdict == Verdict.FAILS:
         reason += ": not covered by the theorem, which does not say that it is not learned"
     return RepairedFindings(verdict, theorem, _below(limit), margin, None, None, None, reason)
@@ -300,10 +300,10 @@ def _two_concepts(limits: _Limits, ranks: list[int], omega: Fraction) -> Repaire
     with precision(256):
         L = balls.ball(omega).log()
         peak, times = theorem_two.log_peak(setting, L), theorem_two.time_bounds(setting, L)
-        found = theorem_two.constants(setting, L)
-        constants = {"k": balls.midpoint(found.log_k.exp())}
+        values = theorem_two.constants(setting, L)
+        constants = {"k": balls.midpoint(values.log_k.exp())}
         for name in ("r", "x_star", "K", "E1", "extra"):
-            constants[name] = balls.midpoint(getattr(found, name))
+            constants[name] = balls.midpoint(getattr(values, name))
     return replace(
         _judged(Verdict.HOLDS, "two concepts", omega, limits.omega_0),
         log_peaks={(0, 1): peak},
@@ -313,7 +313,7 @@ def _two_concepts(limits: _Limits, ranks: list[int], omega: Fraction) -> Repaire
 
 
 def _many_concepts(limits: _Limits, ranks: list[int], omega: Fraction) -> RepairedFindings:
-    """Theorem R, with a witness made for this omega where the search finds one."""
+    """The promise of Theorem R, with a witness for this omega if the search succeeds."""
     setting = limits.setting
     with precision(256):
         L = balls.ball(omega).log()

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
 
+import flint
+
 from swingby.errors import InvalidInput
 from swingby.theory import balls
 
@@ -18,7 +20,7 @@ LEVEL = Fraction(4, 5)
 
 @dataclass(frozen=True)
 class RepairedSetting:
-    """What both theorems are about: a_1 > ... > a_d > 0, d >= 2, and 0 < rho <= beta.
+    """The setting of both theorems: a_1 > ... > a_d > 0, d >= 2, and 0 < rho <= beta.
 
     The signal is per unit of eta times steps.
     """
@@ -30,8 +32,10 @@ class RepairedSetting:
     def __post_init__(self) -> None:
         pairs = zip(self.signal, self.signal[1:], strict=False)
         if self.d < 2 or self.signal[-1] <= 0 or any(large <= small for large, small in pairs):
-            shown = ", ".join(map(str, self.signal))
-            raise InvalidInput("signal", shown, "must be descending, distinct, positive", "D.1'")
+            signal_text = ", ".join(map(str, self.signal))
+            raise InvalidInput(
+                "signal", signal_text, "must be descending, distinct, positive", "D.1'"
+            )
         if not 0 < self.rho <= self.beta:
             raise InvalidInput("rho", self.rho, "must be positive and at most beta", "D.3'")
 
@@ -40,13 +44,21 @@ class RepairedSetting:
         """Number of concepts."""
         return len(self.signal)
 
+    def log_b(self, log_omega: Fraction | flint.arb) -> flint.arb:
+        """Logarithm of b = beta omega, at the working precision."""
+        return balls.ball(self.beta).log() + balls.ball(log_omega)
+
+    def log_ratio(self) -> flint.arb:
+        """Logarithm of beta/rho, at the working precision."""
+        return balls.ball(self.beta / self.rho).log()
+
 
 def found_in_balls(
     attempt: Callable[[], Certificate | None], setting: RepairedSetting
 ) -> Certificate:
-    """What is certified at rising precision."""
-    found = balls.with_rising_precision(attempt, lambda value: value is not None)
-    if found is None:
-        shown = tuple(map(str, setting.signal))
-        raise InvalidInput("signal", shown, "must be distinct enough for 2048 bits", "D.1'")
-    return found
+    """Repeat an attempt at rising precision until it certifies something."""
+    certificate = balls.with_rising_precision(attempt, lambda value: value is not None)
+    if certificate is None:
+        signal_text = tuple(map(str, setting.signal))
+        raise InvalidInput("signal", signal_text, "must be distinct enough for 2048 bits", "D.1'")
+    return certificate

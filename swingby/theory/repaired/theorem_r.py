@@ -85,7 +85,7 @@ class _Sides:
 
 
 def _sides(a: Any, spread: Any, log_b: Any, theta: Any, log_E: Any, N: Any, M: Any) -> _Sides:
-    """What C1 to C4 ask of (E, N, M); theta and log b have a last axis of length 1."""
+    """The sides of C1 to C4 at (E, N, M); theta and log b have a last axis of length 1."""
     after, level = _after(a), theta[..., None]
     sums = a[:, None] + a
     Z = _exponents(spread, theta, N, M)
@@ -129,8 +129,8 @@ def _log_X(a: Any, log_b: Any, Z: Any) -> Any:
 
 def _nu(a: Any, spread: Any, N: Any) -> Any:
     """The factors nu_ij."""
-    place = np.arange(len(a))
-    root = np.where(place > 0, 2 * np.exp((place * spread + N) / 2), 1)
+    index = np.arange(len(a))
+    root = np.where(index > 0, 2 * np.exp((index * spread + N) / 2), 1)
     return ((a[0] + a) / 2 + (a[0] - a) / 2 * root)[..., None] + a
 
 
@@ -147,17 +147,17 @@ def conditions(
     ``"range"`` stands for theta in (0, 1), E symmetric, N, M >= 0.
     """
     indices = range(setting.d)
-    fits = 0 < witness.theta < 1 and min(*witness.N, *witness.M) >= 0
-    fits &= all(
+    in_range = 0 < witness.theta < 1 and min(*witness.N, *witness.M) >= 0
+    in_range &= all(
         witness.log_peaks[i][j] == witness.log_peaks[j][i] for i in indices for j in range(i)
     )
-    yield "range", flint.arb(1 if fits else -1)
-    if not fits:
+    yield "range", flint.arb(1 if in_range else -1)
+    if not in_range:
         return
     a, N, M = map(_balls, (setting.signal, witness.N, witness.M))
     theta = balls.ball(witness.theta)
-    log_b = balls.ball(setting.beta).log() + balls.ball(log_omega)
-    spread = balls.ball(setting.beta / setting.rho).log()
+    log_b = setting.log_b(log_omega)
+    spread = setting.log_ratio()
     log_E = np.array([_balls(row) for row in witness.log_peaks])
     E = np.exp(log_E)
     sides = _sides(a, spread, np.array([log_b]), np.array([theta]), log_E, N, M)
@@ -187,10 +187,10 @@ def failing(
     """Names of the conditions that do not certainly hold at the highest precision tried."""
 
     def signs() -> dict[str, list[int | None]]:
-        found: dict[str, list[int | None]] = {}
+        by_name: dict[str, list[int | None]] = {}
         for name, slack in conditions(setting, log_omega, witness):
-            found.setdefault(name, []).append(balls.sign(slack))
-        return found
+            by_name.setdefault(name, []).append(balls.sign(slack))
+        return by_name
 
     final = balls.with_rising_precision(
         signs, lambda found: all(None not in values for values in found.values())
@@ -201,7 +201,7 @@ def failing(
 def certify(
     setting: RepairedSetting, log_omega: Fraction | flint.arb, witness: TheoremWitness
 ) -> bool:
-    """Decide whether C0 to C6 certainly hold, hence the statement at every omega up to this one."""
+    """True if C0 to C6 certainly hold, hence the statement at every omega up to this."""
     return not failing(setting, log_omega, witness)
 
 
@@ -219,8 +219,8 @@ def time_bounds(
     with precision(256):
         a, N, M = map(_balls, (setting.signal, witness.N, witness.M))
         theta, aim = witness.theta, balls.ball(level)
-        log_b = balls.ball(setting.beta).log() + balls.ball(log_omega)
-        spread = balls.ball(setting.beta / setting.rho).log()
+        log_b = setting.log_b(log_omega)
+        spread = setting.log_ratio()
         Z = _exponents(spread, _balls([min(theta, level)]), N, M)
         g = balls.ball(min(theta * (1 - theta), level * (1 - level)))
         climb = (aim / (1 - aim)).log() - balls.ball(theta / (1 - theta)).log()
@@ -274,8 +274,8 @@ def closed_form(setting: RepairedSetting) -> Certified:
         quarter = (Fraction(1, 4),) * setting.d
         witness = TheoremWitness(Fraction(4, 5), (row,) * setting.d, quarter, quarter)
         # Off the edge, where C0 would be an equality.
-        found = Certified(balls.round_down(L) - Fraction(1, 2**30), witness)
-        return found if certify(setting, found.log_omega_0, witness) else None
+        certified = Certified(balls.round_down(L) - Fraction(1, 2**30), witness)
+        return certified if certify(setting, certified.log_omega_0, witness) else None
 
     return found_in_balls(attempt, setting)
 
@@ -284,7 +284,7 @@ def _log_entry(setting: RepairedSetting) -> flint.arb:
     """Log e of the closed form, a little below its bound."""
     d, a = setting.d, [balls.ball(value) for value in setting.signal]
     log_theta = balls.ball(Fraction(4, 5)).log()
-    spread = balls.ball(setting.beta / setting.rho).log()
+    spread = setting.log_ratio()
     zero, bounds = flint.arb(0), []
     for i in range(d):
         others = [k for k in range(d) if k != i]
@@ -309,7 +309,7 @@ def _log_limit(setting: RepairedSetting, log_e: flint.arb) -> flint.arb:
     a, d = _balls(setting.signal), setting.d
     theta, quarters = balls.ball(Fraction(4, 5)), _balls([Fraction(1, 4)] * d)
     log_beta = balls.ball(setting.beta).log()
-    spread = balls.ball(setting.beta / setting.rho).log()
+    spread = setting.log_ratio()
     nu = _nu(a, spread, quarters)
     Z = _exponents(spread, np.array([theta]), quarters, quarters)
     at_one = _log_X(a, np.array([log_beta]), Z)  # log X_ij at omega = 1
@@ -325,24 +325,24 @@ def _log_limit(setting: RepairedSetting, log_e: flint.arb) -> flint.arb:
 #: Candidates (log E, N, M) at n points (theta, log omega): arrays with n rows.
 _State = tuple[Floats, Floats, Floats]
 #: Values of theta that are tried, in percent.
-THETAS = tuple(
+_THETAS = tuple(
     Fraction(percent, 100) for percent in (50, 55, 60, 65, 70, 74, 78, 82, 86, 90, 93, 96)
 )
 #: How far the right sides are raised, relative, so that strict inequalities survive rounding.
-MARGIN = 1e-4
+_MARGIN = 1e-4
 #: How closely log omega_0 is bracketed, absolute or relative to its size over 1e6.
-TOLERANCE = 1e-4
+_TOLERANCE = 1e-4
 #: Omegas per section of the search, and iterations after which a fixed point is given up.
-SECTIONS = 12
-ITERATIONS = 200
+_SECTIONS = 12
+_ITERATIONS = 200
 
 
-def search(setting: RepairedSetting, thetas: tuple[Fraction, ...] = THETAS) -> Certified:
-    """The largest omega with a certified witness, to about :data:`TOLERANCE`.
+def search(setting: RepairedSetting, thetas: tuple[Fraction, ...] = _THETAS) -> Certified:
+    """The largest omega with a certified witness, to about :data:`_TOLERANCE`.
 
     For a given theta and omega, the right sides of C2, C2' and C4 grow with (E, N, M). So if a
     witness exists, the least fixed point lies below it, and iterating the right sides, raised by a
-    factor 1 + :data:`MARGIN`, from the bottom finds one, unless it lies closer to the edge than
+    factor 1 + :data:`_MARGIN`, from the bottom finds one, unless it lies closer to the edge than
     that factor. The iteration runs in floats, in logarithms of E, for many omega and theta at once;
     solvability is monotone in omega [R.16], so sections around the edge close in on omega_0.
     Nothing of this has to be trusted: what is returned has been certified in balls.
@@ -353,46 +353,46 @@ def search(setting: RepairedSetting, thetas: tuple[Fraction, ...] = THETAS) -> C
         return fallback
     tried = np.array([float(theta) for theta in thetas])
     high = math.log(max(thetas)) - numbers.log_of(setting.beta)
-    tolerance = max(TOLERANCE, TOLERANCE * 1e-6 * abs(low))
+    tolerance = max(_TOLERANCE, _TOLERANCE * 1e-6 * abs(low))
     while high - low > tolerance:
-        grid = np.linspace(low, high, SECTIONS + 2)[1:-1]
-        points = np.repeat(tried, SECTIONS), np.tile(grid, tried.size)
-        solved = _solve(setting, *points)[0].reshape(tried.size, SECTIONS)
+        grid = np.linspace(low, high, _SECTIONS + 2)[1:-1]
+        points = np.repeat(tried, _SECTIONS), np.tile(grid, tried.size)
+        solved = _solve(setting, *points)[0].reshape(tried.size, _SECTIONS)
         reached = np.flatnonzero(solved.any(axis=0))
         if reached.size:
             best = int(reached[-1])
             # A theta that fails here fails at every larger omega.
             tried = tried[solved[:, best]]
-            low, high = grid[best], grid[best + 1] if best + 1 < SECTIONS else high
+            low, high = grid[best], grid[best + 1] if best + 1 < _SECTIONS else high
         else:
             high = grid[0]
-    kept = tuple(theta for theta in thetas if float(theta) in tried)
+    solvable = tuple(theta for theta in thetas if float(theta) in tried)
     back = tolerance
     while low > fallback.log_omega_0:
-        found = find_witness(setting, Fraction(float(low)), kept)
-        if found is not None:
-            return Certified(Fraction(float(low)), found)
+        witness = find_witness(setting, Fraction(float(low)), solvable)
+        if witness is not None:
+            return Certified(Fraction(float(low)), witness)
         low, back = low - back, 2 * back
     return fallback
 
 
 def find_witness(
-    setting: RepairedSetting, log_omega: Fraction, thetas: tuple[Fraction, ...] = THETAS
+    setting: RepairedSetting, log_omega: Fraction, thetas: tuple[Fraction, ...] = _THETAS
 ) -> TheoremWitness | None:
-    """The certified witness with the smallest peak that the search finds at one omega."""
+    """The certified witness with the smallest peak that the search finds at an omega."""
     L = float(log_omega)
     if not _in_float_range(setting) or math.isinf(L):
         return None
     levels = np.array([float(theta) for theta in thetas])
     solved, (log_E, N, M) = _solve(setting, levels, np.full(levels.size, L))
-    for place in np.argsort(log_E.max(axis=(1, 2)), kind="stable"):
-        if solved[place]:
-            rows = np.where(np.eye(setting.d), 0, log_E[place]).tolist()
+    for index in np.argsort(log_E.max(axis=(1, 2)), kind="stable"):
+        if solved[index]:
+            rows = np.where(np.eye(setting.d), 0, log_E[index]).tolist()
             witness = TheoremWitness(
-                thetas[place],
+                thetas[index],
                 tuple(tuple(map(Fraction, row)) for row in rows),
-                tuple(map(Fraction, N[place].tolist())),
-                tuple(map(Fraction, M[place].tolist())),
+                tuple(map(Fraction, N[index].tolist())),
+                tuple(map(Fraction, M[index].tolist())),
             )
             if certify(setting, log_omega, witness):
                 return witness
@@ -411,7 +411,7 @@ def scaled(setting: RepairedSetting, log_omega: Fraction, certified: Certified) 
 
 
 def _in_float_range(setting: RepairedSetting) -> bool:
-    """Whether ratios of signals and of beta to rho survive in floats, with room for squares."""
+    """True if ratios of signals and of beta to rho survive in floats, with room for squares."""
     smallest = setting.signal[-1] / setting.signal[0]
     return min(smallest, setting.rho / setting.beta) > Fraction(1, 10**100)
 
@@ -422,16 +422,16 @@ def _solve(setting: RepairedSetting, theta: Floats, log_omega: Floats) -> tuple[
     raised = _raised(setting)
     state: _State = (np.full((n, d, d), -np.inf), np.zeros((n, d)), np.zeros((n, d)))
     solved, open_points = np.zeros(n, dtype=bool), np.arange(n)
-    everything = tuple(part.copy() for part in state)
-    for _ in range(ITERATIONS):
+    everything = tuple(array.copy() for array in state)
+    for _ in range(_ITERATIONS):
         new, alive = raised(theta[open_points], log_omega[open_points], state)
         with np.errstate(invalid="ignore"):
             moved = [np.nan_to_num(np.abs(x - y)) for x, y in zip(new, state, strict=True)]
-        change = np.max([part.reshape(len(part), -1).max(axis=1) for part in moved], axis=0)
-        done = alive & (change < MARGIN / 10)
+        change = np.max([array.reshape(len(array), -1).max(axis=1) for array in moved], axis=0)
+        done = alive & (change < _MARGIN / 10)
         solved[open_points[done]] = True
-        for kept, part in zip(everything, new, strict=True):
-            kept[open_points[done]] = part[done]
+        for solution, array in zip(everything, new, strict=True):
+            solution[open_points[done]] = array[done]
         going = np.flatnonzero(alive & ~done)
         if not going.size:
             break
@@ -471,9 +471,9 @@ def _raised(
         with np.errstate(divide="ignore", invalid="ignore"):
             log_source = top + np.log(np.exp(terms - top[..., None]).sum(axis=3))
             noise = log_source - (1 + ratio) / 2 * log_theta - np.log(sides.rate)
-            raised = np.logaddexp(P, noise) + math.log1p(MARGIN)
+            raised = np.logaddexp(P, noise) + math.log1p(_MARGIN)
         upper = np.where(after, raised, -np.inf)
-        N, M = (part * (1 + MARGIN) + MARGIN / 10 for part in (sides.N, sides.M))
+        N, M = (side * (1 + _MARGIN) + _MARGIN / 10 for side in (sides.N, sides.M))
         alive &= (N + M <= 1).all(axis=1) & (upper < 0).all(axis=(1, 2))
         return (np.maximum(upper, upper.transpose(0, 2, 1)), N, M), alive
 

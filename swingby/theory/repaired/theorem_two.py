@@ -46,12 +46,12 @@ from swingby.theory.balls import precision
 from swingby.theory.repaired.repaired_setting import LEVEL, RepairedSetting, found_in_balls
 
 #: The proof needs E_1(0.8) < 1. Close to 1 the extra time e of (c) grows to its cap.
-LARGEST_E1 = Fraction(9, 10)
+_LARGEST_E1 = Fraction(9, 10)
 
 
 @dataclass(frozen=True)
 class TwoConceptConstants:
-    """The constants of the statement at one omega and theta, as balls.
+    """The constants of the statement at an omega and a theta, as balls.
 
     `log_k`: minus infinity when beta = rho, where W(0) is diagonal. `E1`: E_1(theta). `extra`: e
     of (c), in units of 1/(2 a_1).
@@ -90,17 +90,17 @@ def constants(
     E1 = (log_scale - (1 + r) / 2 * (1 - level).log()).exp()
     extra = (balls.ball(beta).log() - log_rho) / (1 - level)
     if E1 < 1:
-        near = (1 / r).min(level.log() - log_rho - L)
-        far = ((1 - level) ** (-(3 + r) / 2) - 1) / (1 + r)
-        extra = extra.min(log_scale.exp() * (near + far) / (1 - E1))
+        early = (1 / r).min(level.log() - log_rho - L)
+        late = ((1 - level) ** (-(3 + r) / 2) - 1) / (1 + r)
+        extra = extra.min(log_scale.exp() * (early + late) / (1 - E1))
     return TwoConceptConstants(r, x_star, K, log_k, E1, extra)
 
 
 def certify(setting: RepairedSetting, log_omega: Fraction) -> bool:
-    """Whether beta omega <= 1/2 and E_1(0.8) <= 9/10 certainly hold at the working precision."""
+    """True if beta omega <= 1/2 and E_1(0.8) <= 9/10 certainly hold at the working precision."""
     if not balls.ball(2 * setting.beta).log() + balls.ball(log_omega) <= 0:
         return False
-    return bool(balls.ball(LARGEST_E1) >= constants(setting, log_omega).E1)
+    return bool(balls.ball(_LARGEST_E1) >= constants(setting, log_omega).E1)
 
 
 def log_omega_0(setting: RepairedSetting) -> Fraction:
@@ -117,7 +117,7 @@ def log_omega_0(setting: RepairedSetting) -> Fraction:
         if beta > rho:
             r, level = balls.ball(a2 / a1), balls.ball(LEVEL)
             log_scale = (
-                ((1 + r) / 2 * balls.ball((beta - rho) / LARGEST_E1)).log()
+                ((1 + r) / 2 * balls.ball((beta - rho) / _LARGEST_E1)).log()
                 + r * (level.log() - balls.ball(rho).log())
                 - (1 + r) / 2 * (1 - level).log()
             )
@@ -139,10 +139,10 @@ def log_omega_0(setting: RepairedSetting) -> Fraction:
 def log_peak(setting: RepairedSetting, log_omega: Fraction | flint.arb) -> float:
     """Bound log |w_12(t)| from above for all t, by (a); minus infinity when beta = rho."""
     with precision(256):
-        found = constants(setting, log_omega)
+        values = constants(setting, log_omega)
         if setting.beta == setting.rho:
             return -math.inf
-        return balls.float_above((found.log_k + found.K.log()) / 2)
+        return balls.float_above((values.log_k + values.K.log()) / 2)
 
 
 def time_bounds(
@@ -152,12 +152,12 @@ def time_bounds(
     with precision(256):
         a1, a2 = map(balls.ball, setting.signal)
         L, level = balls.ball(log_omega), balls.ball(theta)
-        if not balls.ball(setting.beta).log() + L < level.log():
+        if not setting.log_b(L) < level.log():
             raise InvalidInput(
                 "omega", f"exp({L.str(5)})", "must satisfy beta omega < theta", "(c)"
             )
-        found = constants(setting, L, theta)
+        values = constants(setting, L, theta)
         log_start = balls.ball(setting.rho).log() + L
         base = (level / (1 - level)).log() - log_start + (-log_start.exp()).log1p()
-        first = (base + found.extra) / (2 * a1)
+        first = (base + values.extra) / (2 * a1)
         return balls.float_above(first), balls.float_above(base / (2 * a2))

@@ -77,8 +77,8 @@ class CertifiedAssumptions(AssumptionVerdicts[CertifiedAssumption]):
         quantities = [f"a = ({', '.join(map(_interval_text, box.signal))})"]
         for name in ("omega", "beta", "eta"):
             quantities.append(f"{name} = {_interval_text(getattr(box, name))}")
-        word = self._word("an edge lies within the numbers given")
-        word += f" Margins are log10 of the slack, positive inside ({self.bits} bits)."
+        summary = self._verdict_sentence("an edge lies within the numbers given")
+        summary += f" Margins are log10 of the slack, positive inside ({self.bits} bits)."
         return Grid(
             title=_CERTIFIED_LINE[self.edition],
             columns=["", "assumption", "verdict", ">margin, proved"],
@@ -86,7 +86,7 @@ class CertifiedAssumptions(AssumptionVerdicts[CertifiedAssumption]):
                 [row.id, row.title, str(row.verdict), _ends_text(row.margin)] for row in self.rows
             ],
             above=[", ".join(quantities)],
-            below=["", word],
+            below=["", summary],
         )
 
     def to_frame(self) -> Any:

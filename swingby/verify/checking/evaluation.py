@@ -339,8 +339,10 @@ def _explain(worst: Instance | None, constants: AssumptionConstants) -> str:
     where = f" at {worst.indices}" if worst.indices else ""
     if worst.condition is _GAP:
         large, close = worst.values[text.a_i], 3 * worst.values[text.a_j]
-        word = ">" if large > close else "is not above"
-        inequality = f"a_i = {numbers.scientific(large)} {word} 3 a_j = {numbers.scientific(close)}"
+        relation = ">" if large > close else "is not above"
+        inequality = (
+            f"a_i = {numbers.scientific(large)} {relation} 3 a_j = {numbers.scientific(close)}"
+        )
         return inequality + where
     with precision(128):
         left_value, right_value = map(_short, worst.sides())

@@ -31,8 +31,8 @@ def ends(ball: flint.arb) -> Ends:
 def _dyadic(number: flint.arb) -> Fraction:
     mantissa, exponent = (int(integer) for integer in number.man_exp())
     if abs(exponent) > 4 * numbers.LARGEST_EXPONENT:
-        word = f"must have an exponent of at most {numbers.LARGEST_EXPONENT} in size"
-        raise InvalidInput("a ball", number.str(5), word)
+        requirement = f"must have an exponent of at most {numbers.LARGEST_EXPONENT} in size"
+        raise InvalidInput("a ball", number.str(5), requirement)
     return Fraction(mantissa) * Fraction(2) ** exponent
 
 
@@ -66,8 +66,8 @@ def interval(
     else:
         low = high = numbers.exact(value, argument, source)
     if least is not None and (low < least or (strict and low == least)):
-        word = "must be positive" if strict else f"must be at least {least}"
-        raise InvalidInput(argument, reported, word, source)
+        requirement = "must be positive" if strict else f"must be at least {least}"
+        raise InvalidInput(argument, reported, requirement, source)
     return low, high
 
 

@@ -174,7 +174,7 @@ class Report(AssumptionVerdicts[AssumptionResult]):
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and text, ready for JSON; what may lie outside the float range is text."""
 
-        def shown(value: Any) -> str | None:
+        def number_text(value: Any) -> str | None:
             return None if value is None else mpmath.nstr(value, 15)
 
         return {
@@ -197,9 +197,9 @@ class Report(AssumptionVerdicts[AssumptionResult]):
             ],
             "constants": None
             if self.constants is None
-            else {name: shown(value) for name, value in self.constants.items()},
-            "largest_omega": shown(self.largest_omega),
-            "largest_eta": shown(self.largest_eta),
+            else {name: number_text(value) for name, value in self.constants.items()},
+            "largest_omega": number_text(self.largest_omega),
+            "largest_eta": number_text(self.largest_eta),
             "binding": self.binding,
             "notes": list(self.notes),
         }
@@ -256,8 +256,8 @@ class Report(AssumptionVerdicts[AssumptionResult]):
         )
 
     def _summary_lines(self) -> list[str]:
-        word = self._word("the numbers lie on the boundary to within the precision")
-        sentences = [word, f"Binding: {self.binding}."]
+        summary = self._verdict_sentence("the numbers lie on the boundary to within the precision")
+        sentences = [summary, f"Binding: {self.binding}."]
         if self.largest_omega is not None:
             sentences.append(f"Largest omega: {rounded(self.largest_omega)}.")
         elif self.omega_limit is not None:

@@ -51,7 +51,7 @@ class AssumptionVerdicts(Drawn, Generic[Row]):
         """Ids of the assumptions that fail."""
         return tuple(row.id for row in self._all if row.verdict == Verdict.FAILS)
 
-    def _word(self, doubt: str) -> str:
+    def _verdict_sentence(self, doubt: str) -> str:
         """The verdict as a sentence; `doubt` says why nothing is decided."""
         if self.verdict == Verdict.UNDECIDED:
             return f"Undecided: {doubt}."

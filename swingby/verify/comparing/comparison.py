@@ -23,8 +23,8 @@ from swingby.verify.schedule import (
     bar_text,
     given_text,
     in_unit,
+    json_ready,
     number_in,
-    plain,
 )
 
 if TYPE_CHECKING:
@@ -204,7 +204,9 @@ class Comparison(Pictured):
             "dynamics": self.run.dynamics,
             "outcome": str(self.run.outcome),
             "reason": self.run.reason,
-            "rows": [{name: plain(getattr(row, name)) for name in COLUMNS} for row in self.rows],
+            "rows": [
+                {name: json_ready(getattr(row, name)) for name in COLUMNS} for row in self.rows
+            ],
             "warnings": list(self.schedule.warnings),
         }
 

@@ -5,15 +5,15 @@ import functools
 import numpy as np
 import pytest
 
-from swingby.lab.figures import Criterion, Edition, Figure, Measured
+from swingby.lab.figures import Criterion, Edition, Figure, Measured, catalogue
 from swingby.lab.figures import make as making
-from swingby.lab.figures.make import figure
+from swingby.lab.figures.catalogue import figure_of
 from swingby.theory.verdict import Verdict
 
 
 @functools.cache
 def _computed(number, edition):
-    one = figure(number)
+    one = figure_of(number)
     chosen = next(each for each in one.editions if each.name == edition)
     return one.compute(chosen.given(quick=False), lambda share, text: None)
 
@@ -28,7 +28,7 @@ def data_of():
 def judged():
     """From number, data and criterion to what is measured."""
     return lambda number, data, criterion: {
-        one.id: measured for one, measured in figure(number).judge(data)
+        one.id: measured for one, measured in figure_of(number).judge(data)
     }[criterion]
 
 
@@ -78,5 +78,6 @@ def toy(monkeypatch):
     def chosen(only, editions):
         return tuple((one, edition) for one in toys.figures for edition in one.editions)
 
-    monkeypatch.setattr(making, "chosen", chosen)
+    for module in (catalogue, making):
+        monkeypatch.setattr(module, "chosen", chosen)
     return toys

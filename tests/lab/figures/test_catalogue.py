@@ -6,8 +6,8 @@ from importlib import resources
 import pytest
 
 from swingby.lab.figures import all_figures
+from swingby.lab.figures.catalogue import chosen
 from swingby.lab.figures.figure import EDITIONS, Edition
-from swingby.lab.figures.make import chosen
 from swingby.lab.figures.theory_runs import SEEDS
 
 FIGURES = {one.number: one for one in all_figures()}

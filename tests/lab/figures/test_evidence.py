@@ -12,7 +12,8 @@ from swingby.errors import InvalidInput
 from swingby.lab.figures import evidence as module
 from swingby.lab.figures.evidence import Row, Study, evidence, rows_of_shares, update
 from swingby.report import source_hash
-from swingby.theory.verdict import Share, Verdict, needed, reaches
+from swingby.theory.share import Share, needed, reaches
+from swingby.theory.verdict import Verdict
 from swingby.verify import paper_settings
 from tests.forked import FULL
 

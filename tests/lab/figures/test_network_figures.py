@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import swingby
-from swingby.lab.figures.criteria import cut, happens, verdict_of
-from swingby.lab.figures.make import figure
-from swingby.theory.verdict import Share
+from swingby.lab.figures.catalogue import figure_of
+from swingby.lab.figures.run_criteria import cut, happens, verdict_of
+from swingby.theory.share import Share
 
 NETWORKS = ("2a", "2b", "2c", "3", "7", "11", "12", "13", "14", "15", "16")
 
@@ -41,21 +41,21 @@ def made(cells, runs, **changes):
 
 
 def verdicts(number, data):
-    return {one.id: str(measured.verdict) for one, measured in figure(number).judge(data)}
+    return {one.id: str(measured.verdict) for one, measured in figure_of(number).judge(data)}
 
 
 def settings(number, edition, seeds=1):
     """The training runs of the first seeds of every cell."""
-    from swingby.lab.figures.network_runs import settings_of
+    from swingby.lab.figures.network_cells import settings_of
 
-    parameters = figure(number).editions[edition].parameters | {"seeds": seeds}
+    parameters = figure_of(number).editions[edition].parameters | {"seeds": seeds}
     return [settings_of(parameters, one) for one in parameters["cells"]]
 
 
 @pytest.mark.parametrize("number", NETWORKS)
 def test_captions_take_what_is_printed(number):
     """Standard deviations, no cluster at the origin, the loss (2.1), 40 epochs of App. F.1."""
-    assert [one.name for one in figure(number).editions] == ["caption", "code"]
+    assert [one.name for one in figure_of(number).editions] == ["caption", "code"]
     for (one,) in settings(number, 0):
         assert one.task.sigma[-1] == Fraction(1, 2 if number == "7" else 20)
         assert (one.optimizer.loss, one.optimizer.lr, one.optimizer.batch_size) == (
@@ -87,7 +87,7 @@ def test_the_code_edition_trains_what_the_public_commands_train(number):
     """Every parameter of every command: a variance, a centre cluster, the mean over d."""
     text = (Path(swingby.__file__).parent / "data" / "public_commands.csv").read_text()
     rows = {row["id"]: row for row in csv.DictReader(text.splitlines())}
-    labels = [one["label"] for one in figure(number).editions[1].parameters["cells"]]
+    labels = [one["label"] for one in figure_of(number).editions[1].parameters["cells"]]
     for (setting,), name, label in zip(
         settings(number, 1), COMMANDS[number].split(), labels, strict=True
     ):
@@ -236,12 +236,13 @@ def test_pairs_and_violations_of_the_partial_order():
 @pytest.mark.torch
 def test_areas_turns_and_dips_of_known_paths():
     pytest.importorskip("torch")
-    from swingby.lab.figures.network_runs import _area, _hill, _made_up, _smoothed, _thinned
+    from swingby.lab.figures.curves import chord_area, deepest_dip, highest_hill, smoothed
+    from swingby.lab.figures.network_runs import _thinned
 
     t = np.linspace(0.0, 1.0, 2001)
     # Twice the area between y = x^(1/2) and the chord is 1/3; the mirror image has the other sign.
     path = np.stack([t, np.sqrt(t)], axis=1)
-    areas = _area(np.stack([path, path[:, ::-1]]))
+    areas = chord_area(np.stack([path, path[:, ::-1]]))
     assert areas == pytest.approx([1 / 3, -1 / 3], abs=1e-4)
 
     def path_of(*corners):
@@ -249,11 +250,13 @@ def test_areas_turns_and_dips_of_known_paths():
 
     # Falls, rises and falls; falls less than it rose; rises at the end; rises at the start.
     hills = [(1, 0.4, 0.6, 0), (1, 0.4, 0.6, 0.5), (1, 0.4, 0.6), (1, 1.2, 0)]
-    found = [float(_hill(path_of(*corners))[0]) for corners in hills]
+    found = [float(highest_hill(path_of(*corners))[0]) for corners in hills]
     assert found == pytest.approx([0.2, 0.1, 0, 0], abs=1e-9)
     turns = [(0, 0.5, 0.2, 1), (0, 0.5, 0.2, 0.3), (0, 0.5, 0.2), (0, 1)]
-    assert [float(_made_up(path_of(*one))[0]) for one in turns] == pytest.approx([0.3, 0.1, 0, 0])
-    assert _smoothed(np.arange(6.0)[None], 3).tolist() == [[0.0, 2.0, 3.0, 4.0]]
+    assert [float(deepest_dip(path_of(*one))[0]) for one in turns] == pytest.approx(
+        [0.3, 0.1, 0, 0]
+    )
+    assert smoothed(np.arange(6.0)[None], 3).tolist() == [[0.0, 2.0, 3.0, 4.0]]
     # A run of fewer steps than points that are drawn is drawn whole.
     assert [len(_thinned(count)) for count in (17, 300, 301)] == [17, 300, 301]
 
@@ -262,12 +265,13 @@ def test_areas_turns_and_dips_of_known_paths():
 def test_a_figure_trained_for_real():
     """One layer: the order is that of the signals, and the path ends at the test point."""
     pytest.importorskip("torch")
-    from swingby.lab.figures.network_runs import settings_of, train_cells
+    from swingby.lab.figures.network_cells import settings_of
+    from swingby.lab.figures.network_runs import train_cells
     from swingby.lab.figures.panels import losses_picture, outputs_picture
     from swingby.lab.networks import train
 
     told = []
-    parameters = deepcopy(figure("2a").editions[1].parameters) | {"seeds": 3}
+    parameters = deepcopy(figure_of("2a").editions[1].parameters) | {"seeds": 3}
     for one in parameters["cells"]:
         one["setting"]["data"]["n_per_class"] = 400
     data = train_cells(parameters, lambda share, text: told.append((share, text)))

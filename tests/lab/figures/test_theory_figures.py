@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from swingby.lab.figures.criteria import contributions, count, growth_start, legs
-from swingby.lab.figures.make import figure
+from swingby.lab.figures.catalogue import figure_of
 from swingby.lab.figures.paper.figure_18 import bend
+from swingby.lab.figures.stage_criteria import contributions, count, growth_start, legs
 from swingby.lab.figures.theory_runs import events_of
 from swingby.simulate.run import simulate
 from swingby.theory.task import SIMTask
@@ -76,7 +76,7 @@ def test_the_run_is_that_of_the_authors(data_of, number, edition):
 def test_values_verdicts_and_words_are_those_of_the_documentation(data_of, number):
     found = {}
     for edition in ("caption", "code"):
-        for criterion, measured in figure(number).judge(data_of(number, edition)):
+        for criterion, measured in figure_of(number).judge(data_of(number, edition)):
             cells = found.setdefault((number, criterion.id), ())
             found[number, criterion.id] = (*cells, measured.value, str(measured.verdict))
             assert measured.reason.endswith(".")

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from swingby.lab.networks import TrainingRun
-from swingby.lab.networks.model import initial_weights
-from swingby.lab.networks.samples import batch_order, directions, training_points
+from swingby.lab.networks.training_points import batch_order, directions, training_points
+from swingby.lab.networks.weights import initial_weights
 
 torch = pytest.importorskip("torch")
 

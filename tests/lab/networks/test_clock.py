@@ -17,8 +17,8 @@ from swingby.lab.networks import (
     read_samples,
     train,
 )
-from swingby.lab.networks.model import initial_weights
-from swingby.lab.networks.samples import directions
+from swingby.lab.networks.training_points import directions
+from swingby.lab.networks.weights import initial_weights
 from swingby.theory.task import SIMTask
 
 torch = pytest.importorskip("torch")

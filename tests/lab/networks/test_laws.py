@@ -21,8 +21,8 @@ from swingby.lab.networks.law_errors import (
     output_errors,
     own_moment,
 )
-from swingby.lab.networks.model import initial_weights
 from swingby.lab.networks.survival import FIG8, standard_cells
+from swingby.lab.networks.weights import initial_weights
 from tests.forked import FULL
 
 pytestmark = pytest.mark.torch

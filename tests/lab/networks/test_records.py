@@ -11,7 +11,7 @@ import pytest
 from swingby.errors import InvalidInput
 from swingby.lab.networks import Data, Network, Optimizer, Setting, train
 from swingby.lab.networks.recorder import loss_steps, recorded_steps
-from swingby.lab.networks.samples import directions
+from swingby.lab.networks.training_points import directions
 from swingby.theory.task import SIMTask
 from tests.lab.networks import plain_loop as plain
 

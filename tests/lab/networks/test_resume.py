@@ -16,8 +16,7 @@ import pytest
 
 import swingby
 from swingby.errors import InvalidInput, MissingExtra
-from swingby.lab.networks import Data, Network, Optimizer, Setting, loop, train
-from swingby.lab.networks import samples as data
+from swingby.lab.networks import Data, Network, Optimizer, Setting, batches, checkpoint, train
 from swingby.theory.task import SIMTask
 from tests.lab.networks.plain_loop import assert_equal as equal
 
@@ -46,7 +45,7 @@ def at_batch(monkeypatch):
 
     def call(place, act):
         calls = [0]
-        for kind in (data.Moments, data.Points):
+        for kind in (batches.Moments, batches.Points):
             original = kind.batch
 
             def counted(self, step, original=original):
@@ -79,7 +78,7 @@ def test_ctrl_c_at_random_steps(kind, tmp_path, at_batch):
         stops.append(int(caught.value.__notes__[0].split()[3].rstrip(";")))
         (path,) = tmp_path.glob("*")
         assert caught.value.__notes__[0].endswith(f"; the same call goes on from {path}")
-        assert loop.read_state(path, path.stem)[0] == stops[-1]
+        assert checkpoint.read_state(path, path.stem)[0] == stops[-1]
         assert signal.getsignal(signal.SIGINT) is before
     assert stops == sorted(set(stops))
     assert stops[0] > 0
@@ -96,7 +95,7 @@ def test_a_second_ctrl_c_does_not_wait(tmp_path, at_batch):
     with pytest.raises(KeyboardInterrupt):
         train(SETTINGS["relu"], checkpoint=tmp_path, every=0)
     (path,) = tmp_path.glob("*")
-    assert 0 < loop.read_state(path, path.stem)[0] < 100
+    assert 0 < checkpoint.read_state(path, path.stem)[0] < 100
     at_batch(10_000, interrupt)
     equal(train(SETTINGS["relu"], checkpoint=tmp_path), train(SETTINGS["relu"]))
 
@@ -114,15 +113,15 @@ def test_a_handler_of_one_s_own_may_let_training_go_on(tmp_path, at_batch):
 
 SCRIPT = """
 import sys, json
-from swingby.lab.networks import Setting, samples, train
+from swingby.lab.networks import Setting, batches, train
 
-def stopped(self, step, original=samples.Moments.batch):
+def stopped(self, step, original=batches.Moments.batch):
     if step == 200:
         print("here", flush=True)
         sys.stdin.readline()
     return original(self, step)
 
-samples.Moments.batch = stopped
+batches.Moments.batch = stopped
 train([Setting.from_dict(one) for one in json.loads(sys.argv[1])], checkpoint=sys.argv[2], every=0)
 """
 
@@ -141,7 +140,7 @@ def test_a_process_that_is_stopped(number, tmp_path):
         process.stdin.close()
         assert process.wait() == -number
     (path,) = tmp_path.glob("*.safetensors")
-    step = loop.read_state(path, path.stem)[0]
+    step = checkpoint.read_state(path, path.stem)[0]
     assert (200 < step < 300) if number == signal.SIGTERM else (100 < step <= 200)
     equal(train(settings, checkpoint=tmp_path), train(settings))
 
@@ -176,6 +175,18 @@ def test_other_settings_are_another_file(kept):
         train(sgd, record="log", checkpoint=folder)
 
 
+def test_a_checkpoint_of_another_format_is_left_alone(kept, monkeypatch):
+    folder, path = kept
+    content = path.read_bytes()
+    monkeypatch.setattr("swingby.lab.networks.training.CHECKPOINT_FORMAT", 0)
+    equal(
+        train(SETTINGS["sgd"], record="log", checkpoint=folder),
+        train(SETTINGS["sgd"], record="log"),
+    )
+    assert path.read_bytes() == content
+    assert len(list(folder.glob("*"))) == 2
+
+
 def refused(folder):
     with pytest.raises(InvalidInput, match=r"^checkpoint must hold a checkpoint"):
         train(SETTINGS["sgd"], record="log", checkpoint=folder)
@@ -184,7 +195,7 @@ def refused(folder):
 def test_damaged_checkpoints_are_refused_and_nothing_is_run(kept, bomb):
     folder, path = kept
     whole = path.read_bytes()
-    step, mapped = loop.read_state(path, path.stem)
+    step, mapped = checkpoint.read_state(path, path.stem)
     tensors = {name: one.clone() for name, one in mapped.items()}  # the file goes below
     other_step = whole.replace(b'"step":"7"', b'"step":"8"')
     assert other_step != whole
@@ -198,7 +209,7 @@ def test_damaged_checkpoints_are_refused_and_nothing_is_run(kept, bomb):
     missing = {name: one for name, one in tensors.items() if name != "0 weight1"}
     shaped = tensors | {"0 weight0": torch.zeros(3)}
     for at, contents in ((10**8, tensors), (step, missing), (step, shaped)):
-        loop.write_state(path, path.stem, at, contents, torch)
+        checkpoint.write_state(path, path.stem, at, contents, torch)
         refused(folder)
     path.unlink()
     path.mkdir()
@@ -234,7 +245,7 @@ def test_a_disk_that_fills_up_leaves_the_older_state(kept, monkeypatch):
 
     monkeypatch.setattr(safetensors.torch, "save_file", full)
     with pytest.raises(InvalidInput, match="No space left"):
-        loop.write_state(path, "name", 3, {"a": torch.zeros(2)}, torch)
+        checkpoint.write_state(path, "name", 3, {"a": torch.zeros(2)}, torch)
     assert path.read_bytes() == whole
     assert list(folder.glob("*")) == [path]
 

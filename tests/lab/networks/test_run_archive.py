@@ -39,6 +39,16 @@ def test_everything_comes_back(run, tmp_path):
             run.save(wrong)
 
 
+def test_training_writes_its_run_and_refuses_the_place_before(run, tmp_path, monkeypatch):
+    settings = list(run.settings)
+    assert_equal(train(settings, out=tmp_path / "run.npz"), run)
+    assert_equal(TrainingRun.load(tmp_path / "run.npz"), run)
+    monkeypatch.setattr("swingby.lab.networks.training.descend", None)
+    for wrong in (tmp_path / "none" / "run.npz", tmp_path / "run.npz" / "run.npz", tmp_path, 3):
+        with pytest.raises(InvalidInput, match=r"^out must be"):
+            train(settings, out=wrong)
+
+
 @pytest.mark.parametrize(
     "setting",
     [

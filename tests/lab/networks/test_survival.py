@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from swingby.errors import InvalidInput
+from swingby.theory.share import Share, agrees, reaches
 from swingby.theory.task import SIMTask
-from swingby.theory.verdict import Share, Verdict, agrees, reaches
+from swingby.theory.verdict import Verdict
 
 pytest.importorskip("torch")
 
 from swingby.lab.networks import Data, Network, Optimizer, Setting, train
 from swingby.lab.networks.law_errors import gram
-from swingby.lab.networks.model import initial_weights
 from swingby.lab.networks.studies import transient_by_dimension
 from swingby.lab.networks.survival import (
     FIG8,
@@ -25,6 +25,7 @@ from swingby.lab.networks.survival import (
     survival,
     tail,
 )
+from swingby.lab.networks.weights import initial_weights
 from swingby.verify.predict_batch import predict_batch
 from tests.forked import FULL
 

@@ -16,10 +16,8 @@ from swingby.lab.networks import (
     Optimizer,
     Setting,
     TrainingRun,
+    batches,
     train,
-)
-from swingby.lab.networks import (
-    samples as data,
 )
 from swingby.theory import input_files
 from swingby.theory.task import SIMTask
@@ -153,7 +151,7 @@ def test_without_mu_or_torch(refused, monkeypatch):
 
 
 def test_ctrl_c_is_one_line_and_the_same_command_goes_on(capsys, monkeypatch):
-    original = data.Points.batch
+    original = batches.Points.batch
 
     def interrupted(self, step):
         if step == 100:
@@ -163,7 +161,7 @@ def test_ctrl_c_is_one_line_and_the_same_command_goes_on(capsys, monkeypatch):
     text = "--depth 2 --activation relu --batch-size 16 --epochs 40 --checkpoint kept"
     options = text.split()
     with monkeypatch.context() as patch:
-        patch.setattr(data.Points, "batch", interrupted)
+        patch.setattr(batches.Points, "batch", interrupted)
         assert run(*options) == 130
     captured = capsys.readouterr()
     (file,) = Path("kept").glob("*")

@@ -1,11 +1,9 @@
-"""A small grid, its undisturbed store, and a dump to compare stores by."""
-
-import sqlite3
-from contextlib import closing
+"""A small grid, its undisturbed store, and what stores hold, to compare them by."""
 
 import pytest
 
 from swingby.lab.sweeps.grid import SweepGrid
+from swingby.lab.sweeps.store import existing_store, read_store
 from swingby.lab.sweeps.sweep import sweep
 from tests.lab.sweeps import killing
 
@@ -20,9 +18,8 @@ TINY = {
 
 
 def rows_of(path):
-    """Every column of every row by key: equal for stores that hold the same."""
-    with closing(sqlite3.connect(path)) as connection:
-        return connection.execute("SELECT * FROM points ORDER BY key").fetchall()
+    """Every row by key, as it is written: equal for stores that hold the same."""
+    return dict(sorted(read_store(existing_store(path)).lines.items()))
 
 
 @pytest.fixture
@@ -33,16 +30,16 @@ def grid():
 @pytest.fixture(scope="session")
 def undisturbed(tmp_path_factory):
     """The rows of the tiny grid, measured one by one in this process."""
-    path = tmp_path_factory.mktemp("undisturbed") / "out.sqlite"
-    sweep(SweepGrid(**TINY), store=path, workers=0, chunk=1, progress=False)
+    path = tmp_path_factory.mktemp("undisturbed") / "out"
+    sweep(SweepGrid(**TINY), out=path, workers=0, chunk=1, progress=False)
     return rows_of(path)
 
 
 @pytest.fixture(scope="session")
 def unkilled(tmp_path_factory):
     """The rows of the grid of ``killing``, measured in this process."""
-    path = tmp_path_factory.mktemp("unkilled") / "out.sqlite"
-    sweep(killing.GRID, store=path, workers=0, progress=False)
+    path = tmp_path_factory.mktemp("unkilled") / "out"
+    sweep(killing.GRID, out=path, workers=0, progress=False)
     return rows_of(path)
 
 

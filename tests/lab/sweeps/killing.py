@@ -3,11 +3,9 @@
 import os
 import re
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import closing
 from pathlib import Path
 
 import swingby
@@ -28,14 +26,14 @@ class Driver:
     """``sweep`` in a process of its own, in chunks of four points."""
 
     def __init__(self, store, grid=GRID, **options):
-        options = {"chunk": 4, "wait": 600, **options}
+        options = {"chunk": 4, **options}
         code = (
             "import signal\n"
             # A shell in the background starts everything with Ctrl-C ignored.
             "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
             "from swingby.lab.sweeps import sweep\n"
             "sweep.LEAST_BYTES = 0\n"  # an endless grid has no room on any disk
-            f"sweep.sweep({grid!r}, store={str(store)!r}, **{options!r})"
+            f"sweep.sweep({grid!r}, out={str(store)!r}, **{options!r})"
         )
         own = {"PYTHONPATH": str(ROOT), "DASK_LOGGING__DISTRIBUTED": "critical"}
         self.process = subprocess.Popen(
@@ -64,9 +62,9 @@ class Driver:
 
 def children(pid):
     listed = Path(f"/proc/{pid}/task/{pid}/children")
-    found = {int(one) for one in _read(listed).split()}
+    found = {int(pid) for pid in _read(listed).split()}
     for thread in Path(f"/proc/{pid}/task").glob("*/children"):
-        found |= {int(one) for one in _read(thread).split()}
+        found |= {int(pid) for pid in _read(thread).split()}
     return sorted(found)
 
 
@@ -78,12 +76,8 @@ def _read(path):
 
 
 def count(store):
-    """Rows so far; None while the store is being made."""
-    try:
-        with closing(sqlite3.connect(f"{store.as_uri()}?mode=ro", uri=True)) as connection:
-            return connection.execute("SELECT count(*) FROM points").fetchone()[0]
-    except sqlite3.Error:
-        return None
+    """Rows so far, of all files that are there; behind the first line of each."""
+    return sum(file.read_bytes().count(b"\n") - 1 for file in store.glob("rows-*"))
 
 
 def kill_drivers(store, rng, times, **options):

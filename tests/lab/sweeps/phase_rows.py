@@ -1,18 +1,18 @@
 """Stores whose rows are written by hand, so that every number of a diagram is known."""
 
-from swingby.lab.sweeps.store import Kept, writing
+from swingby.lab.sweeps.store import StoredRow, StoreWriter
 from swingby.lab.sweeps.sweep_result import SweepResult
 
 
 def by_hand(path, grid, rows):
     """A store of the points of a grid with results written by hand; None fails."""
-    with writing(path) as store:
-        store.note_driver(grid.to_dict())
-        points = list(grid.points())
-        store.put(
-            Kept(store.key(point), place, point, row, None if row else "Broken: by hand")
-            for place, (point, row) in enumerate(zip(points, rows, strict=False))
-        )
+    writer = StoreWriter(path)
+    writer.begin(grid.to_dict())
+    points = list(grid.points())
+    writer.keep(
+        StoredRow(writer.key(point), place, point, row, None if row else "Broken: by hand")
+        for place, (point, row) in enumerate(zip(points, rows, strict=False))
+    )
     return SweepResult(path, grid)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from swingby.errors import InvalidInput, MissingExtra
-from swingby.lab.sweeps import sweep as module
+from swingby.lab.sweeps import workers as module
 from swingby.lab.sweeps.sweep import sweep
 from swingby.lab.sweeps.sweep_result import SweepResult
 
@@ -14,7 +14,7 @@ def test_without_distributed(grid, tmp_path, monkeypatch):
 
     monkeypatch.setattr(module.importlib, "import_module", missing)
     with pytest.raises(MissingExtra, match=r'pip install "swingby\[cluster\]"'):
-        sweep(grid, store=tmp_path / "a", executor="dask", workers=1, progress=False)
+        sweep(grid, out=tmp_path / "a", executor="dask", workers=1, progress=False)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -30,7 +30,7 @@ def test_a_cluster_that_is_given(grid, tmp_path, undisturbed, rows_of):
         given = {"a": client, "b": local, "d": client.get_executor(pure=False)}
         for name, executor in given.items():
             store = tmp_path / name
-            sweep(grid, store=store, executor=executor, workers=2, chunk=9, progress=False)
+            sweep(grid, out=store, executor=executor, workers=2, chunk=9, progress=False)
             assert rows_of(store) == undisturbed
         assert client.submit(int).result() == 0
 
@@ -40,7 +40,7 @@ def test_nobody_answers(grid, tmp_path, monkeypatch):
     pytest.importorskip("distributed")
     monkeypatch.setattr(module, "_ANSWER", 0.5)
     with pytest.raises(InvalidInput, match="must be the address of a Dask scheduler"):
-        sweep(grid, store=tmp_path / "a", executor="tcp://127.0.0.1:9", progress=False)
+        sweep(grid, out=tmp_path / "a", executor="tcp://127.0.0.1:9", progress=False)
     assert SweepResult(tmp_path / "a").status().total == 0
 
 
@@ -53,4 +53,4 @@ def test_no_worker_is_left(grid, tmp_path, monkeypatch):
         distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None) as empty,
         pytest.raises(InvalidInput, match="executor must have a worker, none is left"),
     ):
-        sweep(grid, store=tmp_path / "a", executor=empty, workers=1, progress=False)
+        sweep(grid, out=tmp_path / "a", executor=empty, workers=1, progress=False)

@@ -43,7 +43,7 @@ def with_dask(options):
     ],
 )
 def test_killed_drivers(tmp_path, unkilled, rows_of, options, times, longest):
-    store, rng = tmp_path / "out.sqlite", random.Random(f"driver {options}")
+    store, rng = tmp_path / "out", random.Random(f"driver {options}")
     killing.kill_drivers(store, rng, times, longest=longest, **with_dask(options))
     assert rows_of(store) == unkilled
     assert len(unkilled) == len(SweepGrid(**killing.GRID)) == 240
@@ -59,7 +59,7 @@ def test_killed_drivers(tmp_path, unkilled, rows_of, options, times, longest):
     ],
 )
 def test_killed_workers(tmp_path, unkilled, rows_of, options, times):
-    store, rng = tmp_path / "out.sqlite", random.Random(f"worker {options}")
+    store, rng = tmp_path / "out", random.Random(f"worker {options}")
     killing.kill_workers(store, rng, times, **with_dask(options))
     assert rows_of(store) == unkilled
 
@@ -70,7 +70,7 @@ def test_signals_leave_a_sound_store(tmp_path, number):
 
     None: the driver alone is killed, and its workers end with it.
     """
-    store = tmp_path / "out.sqlite"
+    store = tmp_path / "out"
     endless = {**killing.GRID, "seeds": 10**15}
     driver = killing.Driver(store, endless, workers=2)
     killing.wait_for(lambda: killing.count(store) or driver.process.poll() is not None)
@@ -89,7 +89,7 @@ def test_signals_leave_a_sound_store(tmp_path, number):
     kept = killing.count(store)
     assert verify_store(store) == kept > 0
     few = {**killing.GRID, "seeds": [0]}
-    result = sweep(few, store=store, workers=0, progress=False)
+    result = sweep(few, out=store, workers=0, progress=False)
     assert result.status().done == 4
     assert verify_store(store) >= kept
 
@@ -98,15 +98,15 @@ def test_a_point_that_kills_its_worker_is_a_failed_row(tmp_path, monkeypatch):
     """Three times, in processes of their own; the sweep goes on to its end."""
     (tmp_path / "sitecustomize.py").write_text(
         "import os\n"
-        "from swingby.lab.sweeps import point\n"
-        "initial = point.initial\n"
+        "from swingby.lab.sweeps import measurement\n"
+        "initial = measurement.initial\n"
         "def lethal(one):\n"
         "    return initial(one) if one.seed != 3 else os._exit(9)\n"
-        "point.initial = lethal\n"
+        "measurement.initial = lethal\n"
     )
     # Of the workers, which start anew; this process has read its own.
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), str(killing.ROOT)]))
     grid = {**killing.GRID, "omega": "1e-2", "dynamics": "gd", "seeds": 6}
-    status = sweep(grid, store=tmp_path / "a", workers=1, chunk=4, progress=False).status()
+    status = sweep(grid, out=tmp_path / "a", workers=1, chunk=4, progress=False).status()
     assert (status.done, status.failed) == (5, 1)
     assert status.reasons == {"WorkerDied: the process died 3 times at this point": 1}

@@ -11,9 +11,11 @@ import pytest
 import sympy
 
 import swingby
-from swingby.lab.sweeps import point as module
+from swingby.lab.sweeps import measurement as module
 from swingby.lab.sweeps.grid import SweepGrid
-from swingby.lab.sweeps.point import Label, Point, _order_label, initial, measure, task_of
+from swingby.lab.sweeps.label import Label, _order_label
+from swingby.lab.sweeps.measurement import measure
+from swingby.lab.sweeps.point import Point, initial, task_of
 
 POINT = Point(("4", "1"), None, None, "1e-3", 2, 0, "0.05", "gd")
 

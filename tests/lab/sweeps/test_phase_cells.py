@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from swingby.errors import InvalidInput
-from swingby.lab.sweeps.frame import quantity
+from swingby.lab.sweeps.axis import axis_of
 from swingby.lab.sweeps.grid import SweepGrid
-from swingby.lab.sweeps.phases import axis_of
+from swingby.lab.sweeps.quantity import quantity
 from swingby.lab.sweeps.sweep import sweep
 from swingby.lab.sweeps.sweep_result import SweepResult
 from tests.lab.sweeps.phase_rows import by_hand, row
@@ -28,8 +28,8 @@ CONTENT = {
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory):
     """A store with failed points; its larger grid has missing ones."""
-    path = tmp_path_factory.mktemp("phase") / "out.sqlite"
-    sweep({**CONTENT, "seeds": 3}, store=path, workers=0, progress=False)
+    path = tmp_path_factory.mktemp("phase") / "out"
+    sweep({**CONTENT, "seeds": 3}, out=path, workers=0, progress=False)
     return SweepResult(path, SweepGrid(**CONTENT, seeds=4))
 
 
@@ -184,7 +184,7 @@ def test_axes_take_the_scale_on_which_values_are_even():
     assert axis("sigma_1", "0", "0.5", "1").edges == (-0.25, 0.25, 0.75, 1.25)
     assert axis("omega", "1e-400").edges == (-400.5, -399.5)
     # Floats that lie next to each other.
-    assert axis("transient", 0.1, np.nextafter(0.1, 1), 10**308).scale == "ordered"
+    assert axis("sigma_1", 0.1, np.nextafter(0.1, 1), 10**308).scale == "ordered"
 
 
 def test_plain_values(measured):
@@ -280,7 +280,7 @@ def test_columns_as_pandas_masks_and_bins_them(measured):
 
 def test_a_name_may_look_like_a_number(tmp_path):
     grid = {"signal": [[4]], "omega": 1e-3, "eta": 0.1, "dynamics": ["gd", "flow"]}
-    result = sweep(grid, store=tmp_path / "one", workers=0, progress=False)
+    result = sweep(grid, out=tmp_path / "one", workers=0, progress=False)
     assert set(result.to_frame()["order"]) == {"1"}
     assert result.disagreements(where={"order": "1"}).agreement.total == 2
 
@@ -315,7 +315,7 @@ def result(tmp_path):
         row("in_order", "diverged", margin=None, outcome="lost_psd"),
         None,
     ]
-    return by_hand(tmp_path / "a.sqlite", GRID, measured)
+    return by_hand(tmp_path / "a", GRID, measured)
 
 
 def test_the_surest_comes_first(result):

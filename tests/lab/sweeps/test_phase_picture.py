@@ -13,7 +13,7 @@ from matplotlib.patches import PathPatch
 
 from swingby.errors import InvalidInput
 from swingby.lab.sweeps import phases
-from swingby.lab.sweeps.frame import log10_of, quantity
+from swingby.lab.sweeps.axis import axis_of, ticks
 from swingby.lab.sweeps.grid import SweepGrid
 from swingby.lab.sweeps.phase_diagram import (
     FAILED,
@@ -22,10 +22,9 @@ from swingby.lab.sweeps.phase_diagram import (
     STYLES,
     default_panels,
     lightness,
-    ticks,
 )
-from swingby.lab.sweeps.phases import axis_of
-from swingby.lab.sweeps.store import writing
+from swingby.lab.sweeps.quantity import log10_of, quantity
+from swingby.lab.sweeps.store import StoreWriter
 from swingby.lab.sweeps.sweep import sweep
 from swingby.lab.sweeps.sweep_result import SweepResult
 from tests.forked import sample
@@ -188,8 +187,8 @@ RANDOM = {
 
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory):
-    path = tmp_path_factory.mktemp("drawn") / "out.sqlite"
-    return sweep(RANDOM, store=path, workers=0, progress=False)
+    path = tmp_path_factory.mktemp("drawn") / "out"
+    return sweep(RANDOM, out=path, workers=0, progress=False)
 
 
 def test_every_draw_is_a_sign(drawn):
@@ -245,8 +244,7 @@ def test_one_quantity_gives_stacked_shares(tmp_path):
 
 
 def test_no_points_at_all(tmp_path):
-    with writing(tmp_path / "empty"):
-        pass
+    StoreWriter(tmp_path / "empty").begin({})
     empty = SweepResult(tmp_path / "empty")
     diagram = empty.phase_diagram()
     assert diagram.agreement.total == 0

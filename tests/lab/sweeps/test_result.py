@@ -9,23 +9,23 @@ import pytest
 
 from swingby.errors import InvalidInput, MissingExtra
 from swingby.lab.sweeps.grid import SweepGrid
-from swingby.lab.sweeps.point import measure
+from swingby.lab.sweeps.measurement import measure
 from swingby.lab.sweeps.sweep import sweep
 from swingby.lab.sweeps.sweep_result import SweepResult
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
-    path = tmp_path_factory.mktemp("result") / "out.sqlite"
+    path = tmp_path_factory.mktemp("result") / "out"
     content = {
         "signal": [[4, 1], [3, 2, 1]],
         "omega": ["1e-400", "1e301"],
         "eta": 0.1,
         "dynamics": "gd",
     }
-    sweep({**content, "seeds": 2}, store=path, workers=0, progress=False)
+    sweep({**content, "seeds": 2}, out=path, workers=0, progress=False)
     other = {"mu": [1, 2], "sigma": "1/3", "omega": "1e-3", "eta": 0.1, "width": 1}
-    sweep({**other, "dynamics": "gd"}, store=path, workers=0, progress=False)
+    sweep({**other, "dynamics": "gd"}, out=path, workers=0, progress=False)
     return path
 
 
@@ -107,9 +107,7 @@ def test_an_export_that_breaks_leaves_the_old_file(store, tmp_path, monkeypatch,
 
 def test_descents_are_counted_by_dimension(tmp_path):
     grid = {"signal": [[1, 0.25], [1, 0.5, 0.25]], "omega": 1e-3, "eta": 0.05, "seeds": 12}
-    result = sweep(
-        {**grid, "dynamics": "gd"}, store=tmp_path / "a.sqlite", workers=0, progress=False
-    )
+    result = sweep({**grid, "dynamics": "gd"}, out=tmp_path / "a", workers=0, progress=False)
     table = result.descents()
     rows = [row.results for row in result.rows() if row.point.dimension == 2]
     decided = [row for row in rows if row["predicted_descents"] is not None]

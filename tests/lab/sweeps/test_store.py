@@ -1,15 +1,13 @@
-"""Stores: what is kept comes back; every fault is named and leaves the old data as it was."""
+"""Stores: what is kept comes back; every fault is named and leaves the rows as they were."""
 
+import hashlib
 import io
 import pickle
 import random
 import shutil
-import sqlite3
 import subprocess
 import sys
-import threading
 import zipfile
-from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -17,178 +15,210 @@ import pytest
 
 import swingby
 from swingby.errors import InvalidInput
-from swingby.lab.sweeps import store as module
+from swingby.lab.sweeps.old_store import export_old_store
 from swingby.lab.sweeps.point import Point
-from swingby.lab.sweeps.store import Kept, keep_arrays, load_arrays, reading, verify_store, writing
+from swingby.lab.sweeps.recorded_arrays import keep_arrays, load_arrays
+from swingby.lab.sweeps.store import (
+    StoredRow,
+    StoreWriter,
+    existing_store,
+    read_store,
+    verify_store,
+)
 from swingby.lab.sweeps.sweep import sweep
 from swingby.lab.sweeps.sweep_result import SweepResult
 from tests.forked import FULL
 
 RESULTS = {
-    **dict.fromkeys(module.RESULTS),
     "predicted": "trapped",
     "observed": "in_order",
     "margin": float("inf"),
     "descents": 2,
     "half_times": [1.0, None],
+    "transient": 1e-310,
 }
 
 
 def row(seed, results=RESULTS, reason=None):
     point = Point(("2", "1"), None, None, "1e-400", 2, seed, "0.1", "gd")
-    return Kept(point.key(), seed, point, results, reason)
+    return StoredRow(point.key(), seed, point, results, reason)
 
 
-def held(store):
-    return sorted(store.rows(), key=lambda one: one.place)
+def held(path):
+    rows = map(StoredRow.from_line, read_store(existing_store(path)).lines.values())
+    return sorted(rows, key=lambda row: row.place)
+
+
+def writer_at(path):
+    writer = StoreWriter(path)
+    writer.begin({"a": 1})
+    return writer
 
 
 @pytest.fixture
 def path(tmp_path):
-    return tmp_path / "out.sqlite"
+    return tmp_path / "out"
 
 
 @pytest.fixture
 def filled(path):
-    with writing(path) as store:
-        store.note_driver({"a": 1})
-        store.put([row(seed) for seed in range(3)])
+    writer_at(path).keep([row(seed) for seed in range(3)])
     return path
 
 
-def executed(path, *statements):
-    with closing(sqlite3.connect(path)) as connection:
-        for statement in statements:
-            connection.execute(statement)
-        connection.commit()
+def content_of(path):
+    return {file.name: file.read_bytes() for file in path.iterdir()}
 
 
 def refused(path, words):
-    """Neither a driver nor a reader accepts the file, and neither changes it."""
-    before = path.read_bytes() if path.is_file() else None
-    for way in (writing, reading):
-        with pytest.raises(InvalidInput, match=words), way(path):
-            pass
-    assert before is None or path.read_bytes() == before
+    """Neither a driver nor a reader accepts the path, and neither changes it."""
+    before = content_of(path) if path.is_dir() else None
+    for way in (StoreWriter, lambda path: read_store(existing_store(path))):
+        with pytest.raises(InvalidInput, match=words):
+            way(path)
+    assert before is None or content_of(path) == before
+
+
+def rewritten(path, change):
+    """Change the content of each file, and name it by its new digest."""
+    for file in sorted(path.iterdir()):
+        content = change(file.read_bytes())
+        file.unlink()
+        (path / f"rows-{hashlib.sha256(content).hexdigest()}.jsonl").write_bytes(content)
 
 
 def test_what_is_kept_comes_back(filled):
-    with reading(filled) as store:
-        assert held(store) == [row(seed) for seed in range(3)]
-        assert store.head.swingby == swingby.__version__
-        assert store.head.grid == '{"a":1}'
+    assert held(filled) == [row(seed) for seed in range(3)]
+    content = read_store(filled)
+    assert content.versions == (swingby.__version__, 3)
+    assert content.grid == {"a": 1}
     assert verify_store(filled) == 3
-    assert [one.name for one in filled.parent.iterdir() if "lock" not in one.name] == [filled.name]
+    for name, data in content_of(filled).items():
+        assert name == f"rows-{hashlib.sha256(data).hexdigest()}.jsonl"
 
 
 def test_a_row_is_there_once_and_never_gets_worse(filled):
-    with writing(filled) as store:
-        store.put([row(0), row(1, None, "E: x"), row(9, None, "E: x")])
-        assert held(store) == [row(0), row(1), row(2), row(9, None, "E: x")]
-        store.put([row(9), row(9)])
-        assert held(store)[-1] == row(9)
+    writer = StoreWriter(filled)
+    writer.keep([row(0), row(1, None, "E: x"), row(9, None, "E: x")])
+    assert held(filled) == [row(0), row(1), row(2), row(9, None, "E: x")]
+    writer.keep([row(9), row(9)])
+    assert held(filled)[-1] == row(9)
+    writer.keep([row(9, {**RESULTS, "margin": 2.0}), row(9, None, "E: y")])
+    assert held(filled)[-1].results["margin"] == 2.0  # the later one
 
 
 def test_a_chunk_is_kept_as_a_whole_or_not_at_all(filled, monkeypatch):
-    with writing(filled) as store:
-        monkeypatch.setattr(module, "_write_head", lambda *_: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            store.put([row(5), row(6)])
-        monkeypatch.undo()
-        assert len(held(store)) == 3
-        store.put([row(5)])
-        assert len(held(store)) == 4
+    """What is broken off on its way to the disk is no file of the store, as after a kill."""
+    before = content_of(filled)
+    writer = StoreWriter(filled)
+    monkeypatch.setattr(Path, "replace", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        writer.keep([row(5), row(6)])
+    monkeypatch.undo()
+    assert content_of(filled) == before
+    (filled / f".rows-{'0' * 64}.1-1.jsonl").write_bytes(b"half of ")
+    assert len(held(filled)) == 3
+    writer.keep([row(5)])
+    assert len(held(filled)) == 4
 
 
-def test_a_reader_sees_what_is_kept_while_a_driver_writes(filled):
-    with writing(filled) as store:
-        store.put([row(7)])
-        with reading(filled) as other:
-            store.put([row(8)])
-            assert len(held(other)) == 4  # as it was when it was opened
-        with reading(filled) as other:
-            assert len(held(other)) == 5
+def test_a_reader_sees_what_is_kept_while_drivers_write(filled):
+    first, second = StoreWriter(filled), StoreWriter(filled)
+    first.keep([row(7)])
+    assert len(held(filled)) == 4
+    second.keep([row(8)])
+    first.keep([row(9), row(7)])
+    assert [one.place for one in held(filled)] == [0, 1, 2, 7, 8, 9]
 
 
-def test_a_second_driver_waits_or_is_refused(filled):
-    words = "being written by another sweep"
-    with writing(filled), pytest.raises(InvalidInput, match=words), writing(filled, wait=0):
-        pass
-    entered, leave = threading.Event(), threading.Event()
-
-    def hold():
-        with writing(filled):
-            entered.set()
-            leave.wait()
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    entered.wait()
-    threading.Timer(0.3, leave.set).start()
-    with writing(filled, wait=600) as store:
-        assert leave.is_set()
-        assert len(held(store)) == 3
-    thread.join()
-
-
-def test_a_killed_driver_leaves_no_lock(filled):
+def test_two_drivers_at_once(path, grid, undisturbed, rows_of):
+    """In processes of their own, with every file named by the bytes of both."""
     code = (
-        "import sys, time; from swingby.lab.sweeps.store import writing\n"
-        f"with writing({str(filled)!r}): print('held', flush=True); time.sleep(600)"
+        "from swingby.lab.sweeps.sweep import sweep\n"
+        f"sweep({grid.to_dict()!r}, out={str(path)!r}, workers=0, chunk=2, progress=False)"
     )
-    holder = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-    assert holder.stdout.readline().strip() == "held"
-    with pytest.raises(InvalidInput, match="another sweep"), writing(filled, wait=0):
-        pass
-    holder.kill()
-    holder.communicate()
-    with writing(filled, wait=0) as store:
-        assert len(held(store)) == 3
+    drivers = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(2)]
+    assert [driver.wait() for driver in drivers] == [0, 0]
+    assert rows_of(path) == undisturbed
+    assert verify_store(path) == len(undisturbed)
 
 
-@pytest.mark.parametrize("size", [1, 10, 16, 50, 100, 1000, 4096, 5000, 20000, -1])
-def test_a_truncated_store(filled, size):
-    with writing(filled) as store:
-        store.put([row(seed) for seed in range(200)])
-    content = filled.read_bytes()
-    filled.write_bytes(content[:size])
-    refused(filled, "is damaged|is no database|must be a sweep store")
+def test_a_copied_folder_is_complete(filled, tmp_path):
+    """Also where the driver was killed, which leaves nothing beside the store that matters."""
+    code = (
+        "import os; from tests.lab.sweeps.test_store import StoreWriter, row\n"
+        f"StoreWriter({str(filled)!r}).keep([row(7)]); os.kill(os.getpid(), 9)"
+    )
+    root = Path(swingby.__file__).parents[1]
+    killed = subprocess.run([sys.executable, "-c", code], cwd=root, check=False)
+    assert killed.returncode == -9
+    shutil.copytree(filled, tmp_path / "copy")
+    assert held(tmp_path / "copy") == [row(0), row(1), row(2), row(7)]
+    assert verify_store(tmp_path / "copy") == 4
+    # Of a copy that was broken off, a file is missing that a later one names.
+    StoreWriter(filled).keep([row(8)])
+    for file in filled.iterdir():
+        half = tmp_path / f"without {file.name}"
+        shutil.copytree(filled, half)
+        (half / file.name).unlink()
+        if b'"seed":8' not in file.read_bytes():
+            with pytest.raises(InvalidInput, match=f"has a file that is gone.*{file.name}"):
+                verify_store(half)
 
 
-def test_other_databases_formats_and_schemas(filled, tmp_path):
-    tables = "is damaged .its tables are not those of a sweep store, or not these alone"
-    for other, words, *statements in [
-        ("plain", "another program", "CREATE TABLE t (x)"),
-        ("owner", "another program", "PRAGMA application_id = 7"),
-        ("older", "tables of format 2, these have format 1.*sweep into another file",
-         "PRAGMA user_version = 1"),
-        ("table", tables, "DROP TABLE points"),
-        ("more", tables, "CREATE TABLE more (x)"),
-        ("index", tables, "CREATE INDEX more ON points (margin)"),
-        ("column", tables, "ALTER TABLE points ADD COLUMN more TEXT"),
-        ("trigger", tables,
-         "CREATE TRIGGER t AFTER UPDATE ON head BEGIN UPDATE points SET margin = 7; END"),
-        ("view", tables, "ALTER TABLE points RENAME TO others",
-         "CREATE VIEW points AS SELECT * FROM others"),
-        ("head", "its head was changed", "UPDATE head SET measure = measure + 1"),
-        ("no head", "its head was changed", "DELETE FROM head"),
-    ]:  # fmt: skip
-        target = tmp_path / other
-        if other != "plain":
-            shutil.copy(filled, target)
-        executed(target, *statements)
-        refused(target, words)
+@pytest.mark.parametrize("size", [0, 1, 10, 100, 1000, -1])
+def test_a_truncated_file(filled, size):
+    StoreWriter(filled).keep([row(seed) for seed in range(200)])
+    file = max(filled.iterdir(), key=lambda file: file.stat().st_size)
+    file.write_bytes(file.read_bytes()[:size])
+    with pytest.raises(InvalidInput, match=f"changed after it was written, {file.name}"):
+        held(filled)
+
+
+def test_other_folders_and_formats(filled, tmp_path):
+    for change, words in [
+        (lambda data: data.replace(b'"format": 3', b'"format": 4'), "must have files of format 3"),
+        (lambda data: data.replace(b'"measure": 3', b'"more": 3'), "changed after it was written"),
+        (lambda data: data.replace(b'"rows": 3', b'"rows": 2'), "changed after it was written"),
+        (lambda data: data.replace(b'"rows-', b'"../rows-'), "changed after it was written"),
+        (lambda data: b"[" * 10**6, "changed after it was written"),
+    ]:
+        target = tmp_path / "other"
+        shutil.copytree(filled, target)
+        rewritten(target, change)
+        with pytest.raises(InvalidInput, match=words):
+            held(target)
+        shutil.rmtree(target)
+    (tmp_path / "pictures").mkdir()
+    (tmp_path / "pictures" / "a.png").touch()
+    refused(tmp_path / "pictures", "must be a sweep store")
+
+
+def test_no_file_outside_of_the_folder_is_deleted(filled, tmp_path):
+    """A store from elsewhere may name any file."""
+    outside = tmp_path / "rows-mine.jsonl"
+    outside.write_text("mine")
+    rewritten(filled, lambda data: data.replace(b'"after": []', b'"after": ["../rows-mine.jsonl"]'))
+    with pytest.warns(swingby.SwingbyWarning, match="measured again"):
+        sweep(GRID, out=filled, workers=0, progress=False)
+    assert outside.read_text() == "mine"
 
 
 def test_another_version_of_swingby_is_read_and_not_written(filled, monkeypatch):
-    before = filled.read_bytes()
+    before = content_of(filled)
+    version = swingby.__version__
     monkeypatch.setattr(swingby, "__version__", "9.9.9")
-    with pytest.raises(InvalidInput, match=r"swingby 9\.9\.9, it is 0\.1\.0"), writing(filled):
-        pass
-    assert filled.read_bytes() == before
-    with reading(filled) as store:
-        assert len(held(store)) == 3
-        assert store.key(row(0).point) == row(0).point.key("0.1.0")
+    with pytest.raises(InvalidInput, match=rf"swingby 9\.9\.9, it is {version}"):
+        StoreWriter(filled)
+    assert content_of(filled) == before
+    assert len(held(filled)) == 3
+    assert verify_store(filled) == 3
+    shutil.copytree(filled, filled.parent / "both")
+    other = writer_at(filled.parent / "new")
+    other.keep([row(5)])
+    for file in other.path.iterdir():
+        shutil.copy(file, filled.parent / "both")
+    refused(filled.parent / "both", "must hold rows of one version")
 
 
 # Provenance: no number is shown whose bytes were not verified
@@ -199,11 +229,10 @@ GRID = {"signal": [[2, 1]], "omega": "1e-2", "eta": 0.1, "seeds": 4, "dynamics":
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
     """A store of four rows, and what is shown of it."""
-    path = tmp_path_factory.mktemp("small") / "small.sqlite"
-    result = sweep(GRID, store=path, workers=0, progress=False)
-    sweep({**GRID, "seeds": [9]}, store=path, workers=0, progress=False)
-    with writing(path) as store:
-        store.put([row(0, None, "E: x")])
+    path = tmp_path_factory.mktemp("small") / "small"
+    result = sweep(GRID, out=path, workers=0, progress=False)
+    sweep({**GRID, "seeds": [9]}, out=path, workers=0, progress=False)
+    StoreWriter(path).keep([row(0, None, "E: x")])
     return path, shown(result.store)
 
 
@@ -212,143 +241,161 @@ def shown(path):
     return result.to_frame().to_json(), result.status(), result.disagreements(None).to_dict()
 
 
+def _without(line):
+    return b"".join(part for part in line.splitlines(True) if b'"place":2' not in part)
+
+
 TAMPERED = {
-    "a cell": "UPDATE points SET margin = margin * 1.5 WHERE place = 2",
-    "the last bit of a number": "UPDATE points SET margin = margin * (1 + 2.3e-16) WHERE place = 2",
-    "a label": "UPDATE points SET predicted = 'trapped' WHERE place = 2",
-    "a vector": "UPDATE points SET half_times = zeroblob(16) WHERE place = 2",
-    "the point": "UPDATE points SET eta = '0.2' WHERE place = 2",
-    "nothing marked done": "UPDATE points SET status = 'done' WHERE status = 'failed'",
-    "done without numbers": "UPDATE points SET descents = NULL WHERE place = 2",
-    "results moved": """UPDATE points SET (margin, half_times, digest) =
-        (SELECT margin, half_times, digest FROM points WHERE place = 1) WHERE place = 2""",
-    "a row removed": "DELETE FROM points WHERE place = 2",
-    "a row twice": "INSERT INTO points SELECT CAST(x'00' || key AS BLOB), "
-    f"{', '.join([*module.COLUMNS][1:])}, digest FROM points WHERE place = 2",
+    "a cell": lambda data: data.replace(b'"margin":', b'"margin":1'),
+    "the last bit of a number": lambda data: data.replace(b'1,"observed', b'2,"observed'),
+    "a label": lambda data: data.replace(b'"predicted":"in_order"', b'"predicted":"trapped"'),
+    "a vector": lambda data: data.replace(b'"half_times":[', b'"half_times":[1'),
+    "the point": lambda data: data.replace(b'"eta":"0.1"', b'"eta":"0.2"'),
+    "done without numbers": lambda data: data.replace(b'"descents":', b'"rises":'),
+    "a row removed": _without,
+    "a row twice": lambda data: data + data.splitlines(True)[-1],
+    "a file without a row": lambda data: b"",
 }
 
 
-@pytest.mark.parametrize("statement", TAMPERED.values(), ids=TAMPERED)
-def test_what_was_changed_is_refused_and_measured_again(small, tmp_path, statement):
-    store = tmp_path / "changed.sqlite"
-    shutil.copy(small[0], store)
-    executed(store, statement)
-    words = r'"swingby sweep GRID --store changed.sqlite" measures'
-    if "place = 2" in statement and "DELETE" not in statement:
-        words = rf"row 2 \(gd a=\(2,1\) .*seed=2\) changed after it was written: {words} it again"
+@pytest.mark.parametrize("change", TAMPERED.values(), ids=TAMPERED)
+def test_what_was_changed_is_refused_and_measured_again(small, tmp_path, change):
+    store = tmp_path / "changed"
+    shutil.copytree(small[0], store)
+    file = next(file for file in store.iterdir() if file.read_bytes().count(b"\n") == 5)
+    if (changed := change(file.read_bytes())) == file.read_bytes():
+        changed = change(file.read_bytes().replace(b',"observed', b'1,"observed'))
+    file.write_bytes(changed)
+    words = (
+        f"changed after it was written, {file.name}: .swingby sweep GRID --out changed. measures"
+    )
     result = SweepResult(store, GRID)
     shows = (result.to_frame, result.status, result.phase_diagram, result.disagreements)
     for show in (*shows, lambda: list(result.rows()), lambda: verify_store(store)):
         with pytest.raises(InvalidInput, match=words) as error:
             show()
         assert "\n" not in str(error.value)
-    with pytest.warns(swingby.SwingbyWarning, match="1 rows of .* are measured again"):
-        sweep(GRID, store=store, workers=0, progress=False)
+    with pytest.warns(swingby.SwingbyWarning, match="1 file of .* are measured again"):
+        sweep(GRID, out=store, workers=0, progress=False)
     expected = SweepResult(small[0], GRID).to_frame()
     assert SweepResult(store, GRID).to_frame().equals(expected)
-    verify_store(store)
+    assert verify_store(store) == verify_store(small[0])
+    assert not file.exists()
+
+
+def test_a_file_that_is_gone_is_measured_again(small, tmp_path):
+    store = tmp_path / "changed"
+    shutil.copytree(small[0], store)
+    file = next(file for file in store.iterdir() if file.read_bytes().count(b"\n") == 5)
+    file.unlink()
+    with pytest.raises(InvalidInput, match=f"is gone, .*{file.name}"):
+        shown(store)
+    with pytest.warns(swingby.SwingbyWarning, match="1 file of .* are measured again"):
+        sweep(GRID, out=store, workers=0, progress=False)
+    assert SweepResult(store, GRID).to_frame().equals(SweepResult(small[0], GRID).to_frame())
 
 
 def test_a_row_of_another_point_under_its_digest_is_found_by_verify(filled):
     """Whoever writes digests too gets past a reader, but not past the keys."""
-    with writing(filled) as store:
-        other = row(5)
-        store.put([Kept(row(6).key, 6, other.point, other.results)])
-    with pytest.raises(InvalidInput, match=r"has row 6 .* changed"):
+    other = row(5)
+    StoreWriter(filled).keep([StoredRow(row(6).key, 6, other.point, other.results)])
+    with pytest.raises(InvalidInput, match=r"has a row under the key of another point, .*seed=5"):
         verify_store(filled)
 
 
-def bits(size):
-    """Bits of the header of the file, every one in the full profile, and a sample of the others."""
-    rng, apart = random.Random("bits"), 1 if FULL else 5
-    return [*range(0, 800, apart), *sorted(rng.sample(range(800, 8 * size), 700 // apart))]
-
-
 def test_a_flipped_bit_changes_no_answer(small, tmp_path):
-    """With any single bit flipped, a store says what it said, or is refused."""
-    path, expected = small
-    content = path.read_bytes()
-    with reading(path) as store:
-        original = list(store.rows())
-    target = tmp_path / "flipped.sqlite"
-    outcomes = {"same": 0, "refused": 0}
-    for bit in bits(len(content)):
+    """With any single bit flipped, in a file or in its name, a store is refused."""
+    path, _ = small
+    rng = random.Random("bits")
+    store = tmp_path / "flipped"
+    shutil.copytree(path, store)
+    for _ in range(2000 if FULL else 200):
+        file = rng.choice(sorted(store.iterdir()))
+        content = file.read_bytes()
         flipped = bytearray(content)
-        flipped[bit // 8] ^= 1 << bit % 8
-        target.write_bytes(flipped)
-        try:
-            with reading(target) as store:
-                rows = list(store.rows())
-        except InvalidInput:
-            outcomes["refused"] += 1
-            continue
-        assert rows == original, f"bit {bit}"
-        if outcomes["same"] % 50 == 0:
-            assert shown(target) == expected
-        outcomes["same"] += 1
-    assert min(outcomes.values()) > (100 if FULL else 30)
+        flipped[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
+        file.write_bytes(flipped)
+        with pytest.raises(InvalidInput, match=file.name):
+            held(store)
+        file.write_bytes(content)
+    digit = file.name[20]
+    file.rename(store / f"{file.name[:20]}{'1' if digit == '0' else '0'}{file.name[21:]}")
+    with pytest.raises(InvalidInput, match="changed after it was written"):
+        held(store)
 
 
-def test_what_is_no_path_of_a_file(tmp_path):
+def test_what_is_no_path_of_a_folder(tmp_path):
     for wrong in ("", 3, None, "a\0b", "x" * 9999):
-        with pytest.raises(InvalidInput, match="store must be the path of a file"), writing(wrong):
-            pass
-    refused(tmp_path, "must be a file, not a folder")
-    refused(tmp_path / "none" / "out.sqlite", "must lie in a folder that exists")
-    with pytest.raises(InvalidInput, match="that exists"), reading(tmp_path / "none"):
-        pass
+        with pytest.raises(InvalidInput, match="store must be the path of a folder"):
+            StoreWriter(wrong)
+    (tmp_path / "file").touch()
+    refused(tmp_path / "file", "must be a folder, not a file")
+    refused(tmp_path / "none" / "out", "must lie in a folder that exists")
+    with pytest.raises(InvalidInput, match="that exists"):
+        existing_store(tmp_path / "none")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InvalidInput, match="this folder has no rows"):
+        existing_store(tmp_path / "empty")
+    assert StoreWriter(tmp_path / "empty").settled == set()
 
 
-def test_a_read_only_file(filled, monkeypatch):
-    """By its connections: permissions mean nothing to root."""
-    before, connect = filled.read_bytes(), sqlite3.connect
-    address = f"{filled.as_uri()}?mode=ro"
+def test_a_folder_that_cannot_be_written(filled, monkeypatch):
+    """By its calls: permissions mean nothing to root."""
+    before = content_of(filled)
 
-    def read_only(path, **options):
-        here = Path(path) == filled
-        return connect(address if here else path, **options | ({"uri": True} if here else {}))
+    def denied(*_):
+        raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(module.sqlite3, "connect", read_only)
-    words = r"must be writable .*nothing was changed"
-    with pytest.raises(InvalidInput, match=words), writing(filled):
-        pass
-    assert filled.read_bytes() == before
+    monkeypatch.setattr(Path, "write_bytes", denied)
+    words = r"must be writable \(Permission denied\); what was kept stays"
+    with pytest.raises(InvalidInput, match=words):
+        sweep(GRID, out=filled, workers=0, progress=False)
+    assert content_of(filled) == before
 
 
 def test_a_disk_that_takes_no_more(path, grid, rows_of, undisturbed):
-    """The operating system refuses to let any file of the driver grow past 25 kB."""
+    """The operating system refuses to let any file of the driver grow past 1500 bytes."""
     code = f"""if True:
         import resource, signal
-        from swingby.lab.sweeps.grid import SweepGrid
-        from swingby.lab.sweeps.sweep import sweep
+        from swingby.lab.sweeps import sweep as module
+        from swingby.lab.sweeps.store import StoreWriter
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        grid = SweepGrid.from_dict({grid.to_dict()!r})
-        resource.setrlimit(resource.RLIMIT_FSIZE, (25000, 25000))
-        sweep(grid, store={str(path)!r}, workers=0, chunk=4, progress=False)
+        keep, chunks = StoreWriter.keep, []
+        def keep_less(writer, rows):
+            chunks.append(rows)
+            if len(chunks) > 3:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (1500, 1500))
+            keep(writer, rows)
+        StoreWriter.keep = keep_less
+        module.sweep({grid.to_dict()!r}, out={str(path)!r}, workers=0, chunk=4, progress=False)
     """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 1
-    assert "swingby.errors.InvalidInput: store must have room on its disk" in done.stderr
-    assert len(rows_of(path)) < len(undisturbed)
-    sweep(grid, store=path, workers=0, progress=False)
+    assert "swingby.errors.InvalidInput: store must be writable (File too large)" in done.stderr
+    assert "what was kept stays, and the same call goes on from there" in done.stderr
+    assert len(rows_of(path)) == 12 < len(undisturbed)
+    sweep(grid, out=path, workers=0, progress=False)
     assert rows_of(path) == undisturbed
+
+
+# Arrays
 
 
 def test_arrays_come_back_by_their_content(tmp_path):
     kept = {"steps": np.arange(3), "W": np.ones((3, 2, 2))}
-    name = keep_arrays(tmp_path / "a", kept)
-    assert keep_arrays(tmp_path / "a", kept) == name
-    assert [one.name for one in (tmp_path / "a").iterdir()] == [f"{name}.npz"]
-    again = load_arrays(tmp_path / "a", name)
+    name = keep_arrays(tmp_path, kept)
+    assert keep_arrays(tmp_path, kept) == name
+    assert [file.name for file in tmp_path.iterdir()] == [f"arrays-{name}.npz"]
+    again = load_arrays(tmp_path, name)
     assert again.keys() == kept.keys()
     assert all(np.array_equal(again[key], kept[key]) for key in kept)
     changed = {**kept, "W": np.zeros((3, 2, 2))}
-    assert keep_arrays(tmp_path / "b", changed) != name
-    np.savez(tmp_path / "a" / f"{name}.npz", **changed)
+    assert keep_arrays(tmp_path, changed) != name
+    np.savez(tmp_path / f"arrays-{name}.npz", **changed)
     with pytest.raises(InvalidInput, match="it was changed"):
-        load_arrays(tmp_path / "a", name)
+        load_arrays(tmp_path, name)
     with pytest.raises(InvalidInput, match="No such file"):
-        load_arrays(tmp_path / "a", "../" + name + "x")
+        load_arrays(tmp_path, "../" + name + "x")
 
 
 def _pickled_npz(bomb):
@@ -363,6 +410,46 @@ def _pickled_npz(bomb):
 @pytest.mark.parametrize("make", [pickle.dumps, _pickled_npz, lambda _: b"", lambda _: b"PK\3\4"])
 def test_arrays_are_never_unpickled(tmp_path, make, bomb):
     name = keep_arrays(tmp_path, {"W": np.ones(2)})
-    (tmp_path / f"{name}.npz").write_bytes(make(bomb))
+    (tmp_path / f"arrays-{name}.npz").write_bytes(make(bomb))
     with pytest.raises(InvalidInput, match="arrays must be an npz file of this store"):
         load_arrays(tmp_path, name)
+
+
+# Stores of swingby 0.1, which were SQLite files
+
+OLD = Path(__file__).parents[2] / "data" / "sweep_0_1" / "sweep.sqlite"
+OLD_GRIDS = (
+    {"signal": [[4, 1]], "omega": ["1e-400", "1e301"], "eta": "0.1", "dynamics": "gd", "seeds": 2},
+    {
+        **{"mu": [[1, 2]], "sigma": "1/3", "omega": "1e-3", "eta": "0.1", "dynamics": "gd"},
+        "record": 100,
+    },
+)
+
+
+def test_an_old_store_is_exported(tmp_path):
+    """Written by swingby 0.1: with failed points, and a recorded trajectory."""
+    assert export_old_store(OLD, tmp_path / "new") == verify_store(tmp_path / "new") == 5
+    for place, grid in enumerate(OLD_GRIDS):
+        exported = SweepResult(tmp_path / "new", grid)
+        measured = sweep(grid, out=tmp_path / str(place), workers=0, progress=False)
+        frames = (result.to_frame().drop(columns="key") for result in (exported, measured))
+        assert next(frames).equals(next(frames))
+    (recorded,) = exported.rows()
+    assert exported.arrays(recorded)["W"].shape[1:] == (2, 2)
+    with pytest.raises(InvalidInput, match="out must be a new or an empty folder"):
+        export_old_store(OLD, tmp_path / "new")
+
+
+def test_an_old_store_says_how_it_is_exported(tmp_path, refused):
+    words = '"swingby sweep --export-old sweep.sqlite --out FOLDER" makes one'
+    with pytest.raises(InvalidInput, match=words):
+        sweep(GRID, out=OLD, progress=False)
+    with pytest.raises(InvalidInput, match=words):
+        SweepResult(OLD)
+    changed = tmp_path / "changed.sqlite"
+    changed.write_bytes(OLD.read_bytes().replace(b"in_order", b"in_oRder"))
+    said = refused(["sweep", "--export-old", str(changed), "--out", str(tmp_path / "new")])
+    assert said.startswith("swingby: export_old has a row changed after it was written")
+    said = refused(["sweep", "--export-old", str(OLD), "--out", str(tmp_path / "a"), "--status"])
+    assert said.startswith("swingby: export_old must not be given together with status")

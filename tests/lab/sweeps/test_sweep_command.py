@@ -23,7 +23,7 @@ def workplace(tmp_path, monkeypatch):
 
 
 def run(*arguments):
-    return cli.run(["sweep", "grid.toml", "--store", "out.sqlite", *arguments])
+    return cli.run(["sweep", "grid.toml", "--out", "out", *arguments])
 
 
 def test_a_sweep_from_beginning_to_end(capsys, workplace):
@@ -68,7 +68,7 @@ def test_diagrams_and_disagreements(capsys, workplace):
     assert run("--workers", "0", "--diagram", "a.png", "--disagreements") == 0
     out = capsys.readouterr().out
     assert "16 points: 16 done" in out
-    assert "Predicted otherwise than observed, out.sqlite" in out
+    assert "Predicted otherwise than observed, out" in out
     assert (workplace / "a.png").read_bytes()[:4] == b"\x89PNG"
     axes = ["--x", "eta", "--y", "a_1/a_2", "--where", "omega=1e-3"]
     assert run("--status", "--diagram", "b.svg", *axes) == 0
@@ -102,6 +102,6 @@ def test_diagrams_and_disagreements(capsys, workplace):
 )
 def test_wrong_input_is_one_line_before_the_sweep(refused, workplace, arguments, words):
     (workplace / "grid.toml").write_text(DIAGRAMS)
-    said = refused(["sweep", "grid.toml", "--store", "out.sqlite", *arguments])
+    said = refused(["sweep", "grid.toml", "--out", "out", *arguments])
     assert said.startswith(f"swingby: {words}")
-    assert not (workplace / "out.sqlite").exists()
+    assert not (workplace / "out").exists()

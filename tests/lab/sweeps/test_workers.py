@@ -5,9 +5,9 @@ from concurrent.futures import BrokenExecutor, Executor, Future
 import pytest
 
 from swingby.errors import InvalidInput
+from swingby.lab.sweeps.chunks import MOST_DEATHS, measured_chunks
 from swingby.lab.sweeps.point import Point
-from swingby.lab.sweeps.store import Kept
-from swingby.lab.sweeps.sweep import MOST_DEATHS, measured
+from swingby.lab.sweeps.store import StoredRow
 
 
 def chunks(*sizes):
@@ -39,12 +39,12 @@ class Scripted(Executor):
                 if not waiting.done():
                     waiting.set_exception(BrokenExecutor())
         else:
-            future.set_result(([Kept(*one, {"place": one[1]}) for one in chunk], 0.0))
+            future.set_result(([StoredRow(*one, {"place": one[1]}) for one in chunk], 0.0))
         return future
 
 
 def failures(workers, *sizes):
-    rows = [row for found, _ in measured(workers, 3, chunks(*sizes), "") for row in found]
+    rows = [row for found, _ in measured_chunks(workers, 3, chunks(*sizes), "") for row in found]
     assert sorted(row.place for row in rows) == list(range(sum(sizes)))
     return {row.place: row.reason for row in rows if row.results is None}
 
@@ -73,14 +73,14 @@ def test_no_more_chunks_are_taken_than_there_are_slots():
             taken.append(chunk)
             yield chunk
 
-    finished = measured(Scripted(), 2, counted(), "")
+    finished = measured_chunks(Scripted(), 2, counted(), "")
     next(finished)
     assert len(taken) == 2
 
 
 def test_an_executor_that_cannot_work_is_an_error():
     with pytest.raises(InvalidInput, match=r"executor must be able to measure .*KeyError: 'x'"):
-        list(measured(Scripted(error=KeyError("x")), 3, chunks(1), ""))
+        list(measured_chunks(Scripted(error=KeyError("x")), 3, chunks(1), ""))
     refusal = InvalidInput("store", "x", "must be writable")
     with pytest.raises(InvalidInput, match="store must be writable"):
-        list(measured(Scripted(error=refusal), 3, chunks(1), ""))
+        list(measured_chunks(Scripted(error=refusal), 3, chunks(1), ""))

@@ -219,16 +219,16 @@ def leaves(value, path=()):
         for key in value:
             yield from leaves(value[key], (*path, key))
     elif isinstance(value, list):
-        for place, entry in enumerate(value):
-            yield from leaves(entry, (*path, place))
+        for index, entry in enumerate(value):
+            yield from leaves(entry, (*path, index))
     else:
         yield path, value
 
 
 def put(certificate, path, value):
     new = copy.deepcopy(certificate)
-    place = new
+    node = new
     for key in path[:-1]:
-        place = place[key]
-    place[path[-1]] = value
+        node = node[key]
+    node[path[-1]] = value
     return new

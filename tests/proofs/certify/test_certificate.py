@@ -92,13 +92,13 @@ def test_a_file_gives_the_certificate_back(certificate, tmp_path, monkeypatch):
 
 def test_the_digest_is_that_of_the_rest(certificate):
     """Also of a name in another alphabet, which the replay hashes on its own."""
-    made = replace(certificate, made_by="swingby für 🜁")
-    plain = made.to_dict()
-    given = plain.pop("digest")
-    text = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    assert given == hashlib.sha256(text.encode()).hexdigest()
-    assert made.verify() == []
-    assert replay({**plain, "made_by": "swingby fur 🜁", "digest": given}) != []
+    certificate_made = replace(certificate, made_by="swingby für 🜁")
+    content = certificate_made.to_dict()
+    digest = content.pop("digest")
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    assert digest == hashlib.sha256(text.encode()).hexdigest()
+    assert certificate_made.verify() == []
+    assert replay({**content, "made_by": "swingby fur 🜁", "digest": digest}) != []
 
 
 def test_every_event_of_a_certificate_is_a_row(certificate):
@@ -110,9 +110,9 @@ def test_every_event_of_a_certificate_is_a_row(certificate):
     ]
     passed = [row[:3] for row in rows if row[0] in certificate.passages]
     assert passed == [
-        (level, f"w_{k}{k}", one.step)
+        (level, f"w_{k}{k}", passage.step)
         for level, row in certificate.passages.items()
-        for k, one in enumerate(row, 1)
+        for k, passage in enumerate(row, 1)
     ]
     assert rows[-1][2] == certificate.converges.step
 
@@ -125,8 +125,8 @@ JUNK = (
 
 def places(plain):
     """Of everything in a certificate, with all that it is in."""
-    found = {path[:end] for path, _ in leaves(plain) for end in range(1, len(path) + 1)}
-    return sorted(found, key=str)
+    paths = {path[:end] for path, _ in leaves(plain) for end in range(1, len(path) + 1)}
+    return sorted(paths, key=str)
 
 
 #: Written as the format says, and not so.
@@ -141,24 +141,24 @@ FALSE = (
 
 def test_a_file_is_refused_or_read_as_it_is_and_rejected(certificate, tmp_path):
     """Any value at any place, under a digest of its own; also a key too many or too few."""
-    file, plain, refused = tmp_path / "wrong.json", certificate.to_dict(), 0
-    every = enumerate(places(plain))
-    wrong = [put(plain, path, to) for k, path in every for to in JUNK[k % 4 :: 4]]
-    wrong += [{**plain, "note": ""}, {"format": "swingby certificate 1"}]
-    wrong += [put(plain, ("psd",), {**plain["psd"], "note": ""})]
-    false = [sealed(put(plain, *change)) for change in FALSE]
-    for one in (*map(sealed, wrong), *false):
-        file.write_text(json.dumps(one))
+    file, content, refused = tmp_path / "wrong.json", certificate.to_dict(), 0
+    every = enumerate(places(content))
+    wrong = [put(content, path, to) for k, path in every for to in JUNK[k % 4 :: 4]]
+    wrong += [{**content, "note": ""}, {"format": "swingby certificate 1"}]
+    wrong += [put(content, ("psd",), {**content["psd"], "note": ""})]
+    false = [sealed(put(content, *change)) for change in FALSE]
+    for document in (*map(sealed, wrong), *false):
+        file.write_text(json.dumps(document))
         try:
             read = Certificate.load(file)
         except InvalidInput:
             refused += 1
         else:
-            assert read.to_dict() == one
+            assert read.to_dict() == document
             assert str(read)
-            assert one not in false or read.verify() != []
+            assert document not in false or read.verify() != []
     assert refused > 0.9 * len(wrong)
-    file.write_text(json.dumps({**plain, "digest": "0" * 64}))
+    file.write_text(json.dumps({**content, "digest": "0" * 64}))
     with pytest.raises(InvalidInput, match="digest"):
         Certificate.load(file)
 

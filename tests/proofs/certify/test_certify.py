@@ -14,7 +14,8 @@ from swingby.errors import InvalidInput
 from swingby.proofs.certify import certify as verb
 from swingby.proofs.certify.ball_run import exactly_semidefinite, follow, semidefinite_in_balls
 from swingby.proofs.certify.certify import certify
-from swingby.proofs.certify.events import Doubt, Watch, neighbourhood
+from swingby.proofs.certify.events import Doubt, Watch
+from swingby.proofs.certify.neighbourhood import neighbourhood
 from swingby.simulate.run import simulate
 from swingby.theory.balls import ball
 from swingby.theory.initial import Initial, Scaled
@@ -31,21 +32,21 @@ def test_omega_far_below_the_float_range(dynamics):
     # Linear growth from 2e-1000 to about 1/2 takes log(2.5e999)/g steps; the float kernels, which
     # keep the scale apart, see the same steps.
     matrix = Scaled([[2, 1], [1, 2]], "1e-1000")
-    found = certify(task_of(4, 1), matrix, "1/20", dynamics)
-    run = simulate(task_of(4, 1), matrix, "1/20", found.steps, dynamics)
+    certificate = certify(task_of(4, 1), matrix, "1/20", dynamics)
+    run = simulate(task_of(4, 1), matrix, "1/20", certificate.steps, dynamics)
     for level in LEVELS:
-        steps = [one.step for one in found.passages[level]]
-        seen = run.first_reach(float(Fraction(level)))
-        assert steps == [None if np.isnan(time) else int(time) for time in seen]
+        steps = [passage.step for passage in certificate.passages[level]]
+        observed = run.first_reach(float(Fraction(level)))
+        assert steps == [None if np.isnan(time) else int(time) for time in observed]
     first = mpmath.log(mpmath.mpf("5e999")) / mpmath.log(1.4 if dynamics == "euler" else 1.44)
-    assert abs(found.half_times[0] - first) < 10
-    assert found.to_dict()["W0"][0][0] == f"1/{5 * 10**999}"
+    assert abs(certificate.half_times[0] - first) < 10
+    assert certificate.to_dict()["W0"][0][0] == f"1/{5 * 10**999}"
 
 
 def test_numbers_of_more_than_4300_digits():
-    found = certify(task_of(4, 1), Scaled([[2, 1], [1, 2]], "1e-5000"), "1/20", steps=30)
-    assert found.end[0][0].lower.endswith("e-4996")
-    assert len(found.to_dict()["W0"][0][1]) == 5003
+    certificate = certify(task_of(4, 1), Scaled([[2, 1], [1, 2]], "1e-5000"), "1/20", steps=30)
+    assert certificate.end[0][0].lower.endswith("e-4996")
+    assert len(certificate.to_dict()["W0"][0][1]) == 5003
 
 
 def test_what_is_open_is_named_by_concept_and_level(monkeypatch):
@@ -71,17 +72,17 @@ def test_what_is_open_is_named_by_concept_and_level(monkeypatch):
 
 
 def test_precision_rises_only_where_it_has_to(monkeypatch):
-    seen = []
+    precisions = []
     original = verb.follow
 
     def watched(*given, **more):
-        seen.append(flint.ctx.prec)
+        precisions.append(flint.ctx.prec)
         return original(*given, **more)
 
     monkeypatch.setattr(verb, "follow", watched)
     certify(task_of(2, 2), [["1e-6", "1e-6"], ["1e-6", "1e-6"]], "1/100")
-    assert seen == [256 * 2**n for n in range(len(seen))]
-    assert len(seen) > 1
+    assert precisions == [256 * 2**n for n in range(len(precisions))]
+    assert len(precisions) > 1
 
 
 def test_progress_and_interruption(monkeypatch):
@@ -105,8 +106,8 @@ def test_progress_and_interruption(monkeypatch):
 def test_a_run_that_explodes_ends_before_1e100():
     # 2 eta a = 20: digits double in every step. The same last step whatever is asked for.
     matrix = Scaled([[4, -4], [-4, 4]], "1e-23")
-    found = [certify(task_of(5, 1), matrix, 2, steps=steps) for steps in (23, 25, 40, 196)]
-    assert [one.steps for one in found] == [23, 23, 23, 23]
+    certificates = [certify(task_of(5, 1), matrix, 2, steps=steps) for steps in (23, 25, 40, 196)]
+    assert [certificate.steps for certificate in certificates] == [23, 23, 23, 23]
     assert certify(task_of(5, 1), matrix, 2).steps == 20
 
 
@@ -174,11 +175,13 @@ def test_a_run_that_leaves_the_range_in_exact_steps_needs_no_bits(steps, last):
 
 def test_floats_are_binary_numbers_and_symmetrised():
     third = 1 / 3
-    found = certify(task_of(2, 1), [[0.5, third], [np.nextafter(third, 1), 0.5]], 0.1, steps=0)
+    certificate = certify(
+        task_of(2, 1), [[0.5, third], [np.nextafter(third, 1), 0.5]], 0.1, steps=0
+    )
     exact = Initial(np.array([[0.5, third], [np.nextafter(third, 1), 0.5]]), Fraction(1))
     mean = (exact.matrix[0, 1] + exact.matrix[1, 0]) / 2
-    assert found.W0[0][1] == Fraction(mean)
-    assert found.eta == Fraction(0.1)
+    assert certificate.W0[0][1] == Fraction(mean)
+    assert certificate.eta == Fraction(0.1)
     assert certify(task_of(2, 1), [[1, 0], [0, 1]], "1/10", steps=0).W0[0][0] == 1
     big = 2**53 + 1
     assert certify(task_of(2, 1), [[big, 0], [0, 1]], "1/10", steps=0).W0[0][0] == big
@@ -268,16 +271,16 @@ def test_one_step_obeys_the_lemma(dynamics):
                 E = [[E[i][j] if i == j == d - 1 else 0 for j in range(d)] for i in range(d)]
             if not any(map(any, E)):
                 continue
-            found = neighbourhood(signal, eta, dynamics)
+            lemma = neighbourhood(signal, eta, dynamics)
             rho = max(abs(1 - 2 * eta * min(signal)), abs(1 - 2 * eta * max(signal)))
-            assert (found is None) == (rho >= 1)
-            if found is None:
+            assert (lemma is None) == (rho >= 1)
+            if lemma is None:
                 continue
-            assert 0 < found.radius <= Fraction(1, 2)
-            assert found.rate == (1 + rho) / 2
+            assert 0 < lemma.radius <= Fraction(1, 2)
+            assert lemma.rate == (1 + rho) / 2
             # E scaled to `size` times the radius, rounded down by using an upper bound of its norm.
             bound = Fraction(float(norm(E).upper())) * Fraction(1001, 1000)
-            E = [[x * size * found.radius / bound for x in row] for row in E]
+            E = [[x * size * lemma.radius / bound for x in row] for row in E]
             W = [[x + (i == j) for j, x in enumerate(row)] for i, row in enumerate(E)]
             after = printed_step(dynamics, signal, eta, W)
             after = [[x - (i == j) for j, x in enumerate(row)] for i, row in enumerate(after)]
@@ -287,8 +290,8 @@ def test_one_step_obeys_the_lemma(dynamics):
                 allowed += y * y * e * e * (1 + e)
             slack = flint.arb(2) ** -80
             assert norm(after) <= allowed + slack
-            assert norm(after) <= ball(found.rate) * e + slack
-            tight = max(tight, float(norm(after) / (ball(found.rate) * e)))
+            assert norm(after) <= ball(lemma.rate) * e + slack
+            tight = max(tight, float(norm(after) / (ball(lemma.rate) * e)))
     # The rate is nearly attained, so a rate that is too small would be noticed.
     assert tight > 0.97
 

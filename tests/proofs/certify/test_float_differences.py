@@ -45,8 +45,8 @@ def both(task, W0, eta, dynamics, steps=None):
 @pytest.mark.parametrize("dynamics", ["euler", "gd"])
 @pytest.mark.parametrize("seed", range(30 if FULL else 6))
 def test_nothing_is_unexplained(seed, dynamics):
-    found = differences(*both(*instance(np.random.default_rng(seed)), dynamics))
-    assert [str(one) for one in found if not one.explained] == []
+    listed = differences(*both(*instance(np.random.default_rng(seed)), dynamics))
+    assert [str(difference) for difference in listed if not difference.explained] == []
 
 
 @pytest.mark.parametrize("dynamics", ["euler", "gd"])
@@ -80,8 +80,8 @@ def test_a_level_that_is_hit_exactly_is_told():
         if run.half_times[0] != 1:
             missed.append(differences(certificate, run))
     assert missed
-    for found in missed:
-        half = next(one for one in found if one.what == "w_11 reaches 1/2")
+    for listed in missed:
+        half = next(difference for difference in listed if difference.what == "w_11 reaches 1/2")
         assert (half.certified, half.found, half.explained) == (1, 2, True)
         assert "w_11 at step 1 is 1/2 to within " in half.explanation
 
@@ -123,24 +123,24 @@ def with_end(run, number):
 )
 def test_what_is_off_or_missing_is_unexplained(pair, what, change, by):
     certificate, run = pair
-    (one,) = differences(certificate, change(run, by))
-    assert one.what.startswith(what)
-    assert (one.explained, one.explanation) == (False, "unexplained")
+    (difference,) = differences(certificate, change(run, by))
+    assert difference.what.startswith(what)
+    assert (difference.explained, difference.explanation) == (False, "unexplained")
     if "end" not in change.__name__:
-        assert one.found == (None if np.isnan(by) else one.certified + by)
+        assert difference.found == (None if np.isnan(by) else difference.certified + by)
 
 
 def test_a_loss_that_is_off_is_unexplained(pair):
-    (one,) = differences(pair[0], replace(pair[1], psd_lost=300))
-    assert (one.certified, one.found, one.explained) == (None, 300, False)
+    (difference,) = differences(pair[0], replace(pair[1], psd_lost=300))
+    assert (difference.certified, difference.found, difference.explained) == (None, 300, False)
     # A clear loss that the run did not see, or saw late.
     certificate, run = both(
         SIMTask.from_signal([4, 1]), Scaled([[1, 1], [1, 1]], "1e-3"), "1/50", "euler"
     )
     assert certificate.first_loss == run.psd_lost == 1
     for late in (None, 40):
-        (one,) = differences(certificate, replace(run, psd_lost=late))
-        assert (one.certified, one.found, one.explained) == (1, late, False)
+        (difference,) = differences(certificate, replace(run, psd_lost=late))
+        assert (difference.certified, difference.found, difference.explained) == (1, late, False)
 
 
 def test_a_loss_below_the_bar_of_the_kernels_is_explained():
@@ -149,18 +149,18 @@ def test_a_loss_below_the_bar_of_the_kernels_is_explained():
     task = SIMTask.from_signal([Fraction(1) + Fraction(1, 10**9), 1])
     certificate, run = both(task, Scaled([[1, 1], [1, 1]], "1e-6"), "1/100", "euler", steps=50)
     assert (certificate.first_loss, run.psd_lost) == (1, None)
-    (one,) = differences(certificate, run)
-    assert one.explained
-    assert "pivots" in one.explanation
+    (difference,) = differences(certificate, run)
+    assert difference.explained
+    assert "pivots" in difference.explanation
 
 
 def test_an_entry_that_the_kernels_hold_as_zero_is_told():
     W0 = Scaled([[1, 1e-307], [1e-307, 1]], "1e-40")
     certificate, run = both(SIMTask.from_signal([4, 1]), W0, "1/50", "gd")
     assert certificate.peaks[0].step > run.peaks[0].step == 0
-    (one,) = differences(certificate, run)
-    assert one.explained
-    assert "w_12(0), below 1e-299 sqrt(w_ii w_jj), is 0" in one.explanation
+    (difference,) = differences(certificate, run)
+    assert difference.explained
+    assert "w_12(0), below 1e-299 sqrt(w_ii w_jj), is 0" in difference.explanation
 
 
 def test_another_run_is_refused(pair):
@@ -173,9 +173,9 @@ def test_another_run_is_refused(pair):
         "task": simulate(SIMTask.from_signal([4, 3, 1]), Scaled(matrix, "1e-6"), "1/100", 5),
         "dynamics": simulate(task, Scaled(matrix, "1e-6"), "1/100", 5, "gd"),
     }
-    for name, other in others.items():
+    for name, changed in others.items():
         with pytest.raises(InvalidInput, match=name):
-            differences(certificate, other)
+            differences(certificate, changed)
     # The float nearest to eta is the same eta.
     same = simulate(task, Scaled(matrix, "1e-6"), 0.01, certificate.steps)
     assert differences(certificate, same) == ()

@@ -25,9 +25,9 @@ from tests.proofs.certify.reference import LEVELS, leaves, printed_step, put, re
 
 def case(dynamics, signal, eta, upper, steps):
     """A run, with W(0) by the rows of its upper triangle."""
-    given = [row.split() for row in upper.split(";")]
-    size = range(len(given))
-    W0 = [[str(Fraction(given[min(i, j)][abs(i - j)])) for j in size] for i in size]
+    upper_rows = [row.split() for row in upper.split(";")]
+    size = range(len(upper_rows))
+    W0 = [[str(Fraction(upper_rows[min(i, j)][abs(i - j)])) for j in size] for i in size]
     return dynamics, signal.split(), eta, W0, steps
 
 
@@ -96,9 +96,9 @@ def test_the_reference_is_accepted_and_is_what_certify_finds(name):
     assert replay(expected) == []
     if signal[0] == "0" or name == "indefinite, gd":  # no task, and no W(0) of gradient descent
         return
-    found = certify(SIMTask.from_signal(signal), W0, eta, dynamics, steps).to_dict()
+    certificate = certify(SIMTask.from_signal(signal), W0, eta, dynamics, steps).to_dict()
     for key in expected.keys() - {"made_by", "digest"}:
-        assert found[key] == expected[key], key
+        assert certificate[key] == expected[key], key
 
 
 def test_the_cases_reach_what_they_are_named_for():
@@ -127,9 +127,9 @@ def test_the_cases_reach_what_they_are_named_for():
 
 def changed_digits(text):
     """The text with each of its digits changed, one at a time."""
-    for place, letter in enumerate(text):
+    for index, letter in enumerate(text):
         if letter.isdigit():
-            yield text[:place] + str((int(letter) + 1) % 10) + text[place + 1 :]
+            yield text[:index] + str((int(letter) + 1) % 10) + text[index + 1 :]
 
 
 def unit_in_last_place(text):
@@ -172,13 +172,13 @@ def flips(path, value):
 
 def once(function, name):
     """The function, with its results kept under a name made of its arguments."""
-    kept = {}
+    results = {}
 
     def keeping(*arguments):
         key = name(*arguments)
-        if key not in kept:
-            kept[key] = function(*arguments)
-        return copy.deepcopy(kept[key]) if isinstance(kept[key], dict) else kept[key]
+        if key not in results:
+            results[key] = function(*arguments)
+        return copy.deepcopy(results[key]) if isinstance(results[key], dict) else results[key]
 
     return keeping
 
@@ -353,14 +353,14 @@ def test_a_step_in_fixed_point_encloses_the_printed_map(dynamics, seed):
     Also the exact step, in entries, against the matrices: equal as fractions.
     """
     rng = random.Random(seed)
-    size, one = rng.choice([1, 2, 3, 4]), 1 << 160
+    size, unit = rng.choice([1, 2, 3, 4]), 1 << 160
     a = [Fraction(rng.randint(0, 9), rng.randint(1, 9)) for _ in range(size)]
     scale = rng.choice([1, 1, 10**6, 10**12])
-    near = rng.choice([0, 1])
+    close = rng.choice([0, 1])
     W = [[Fraction(0)] * size for _ in range(size)]
     for i in range(size):
         for j in range(i, size):
-            W[i][j] = W[j][i] = near * (i == j) + Fraction(rng.randint(-99, 99), 98 * scale)
+            W[i][j] = W[j][i] = close * (i == j) + Fraction(rng.randint(-99, 99), 98 * scale)
     document = {
         "signal": [str(x) for x in a],
         "eta": str(Fraction(rng.randint(1, 20), 100)),
@@ -376,14 +376,14 @@ def test_a_step_in_fixed_point_encloses_the_printed_map(dynamics, seed):
     for before, after in pairwise(exact):
         assert after == printed_step(dynamics, a, eta, before)
     active = last = None
-    for M, R, active in run.enclosures(one):
+    for M, R, active in run.enclosures(unit):
         for _ in range(2 if R and last is not None and last[1] else 0):
             inside = [list(row) for row in exact[-1]]
             for i, j in active:
                 error = rng.choice([-1, 1]) * last[1]
-                inside[i][j] = inside[j][i] = Fraction(last[0][i][j] + error, one)
+                inside[i][j] = inside[j][i] = Fraction(last[0][i][j] + error, unit)
             image = printed_step(dynamics, a, eta, inside)
-            assert all(abs(image[i][j] * one - M[i][j]) <= R for i, j in active)
+            assert all(abs(image[i][j] * unit - M[i][j]) <= R for i, j in active)
         last = M, R
     assert active is not None
 
@@ -392,9 +392,9 @@ def test_widths_follow_the_linearised_dynamics():
     """A converged run of 5000 steps loses no more than the growth from omega to 1, squared."""
     for dynamics in ("euler", "gd"):
         run = case(dynamics, "4 1", "1/50", "1/1000000 1/3000000; 1/1000000", 5000)
-        given = dict(zip(("dynamics", "signal", "eta", "W0", "steps"), run, strict=True))
-        made = module.Run({**given, "undecided": [], "made_by": ""})
-        widths = [R for _, R, _ in made.enclosures(1 << 256)]
+        inputs = dict(zip(("dynamics", "signal", "eta", "W0", "steps"), run, strict=True))
+        replayed = module.Run({**inputs, "undecided": [], "made_by": ""})
+        widths = [R for _, R, _ in replayed.enclosures(1 << 256)]
         assert max(widths) < 2**80
         assert widths[-1] < 10**6
 

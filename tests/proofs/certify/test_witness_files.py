@@ -55,7 +55,7 @@ ASSUMED = [
 
 def true(relation, values):
     """By sympy: exactly where it is rational, otherwise with 60 digits; None where undefined."""
-    letters = {one: sympy.Rational(values[one.name]) for one in relation.symbols}
+    letters = {letter: sympy.Rational(values[letter.name]) for letter in relation.symbols}
     try:
         gap = relation.difference.xreplace(letters)
         gap = gap if gap.is_Rational else sympy.N(gap, 60, maxn=5000)
@@ -69,12 +69,14 @@ def true(relation, values):
 def expected(record, question, values):
     """Whether the values are a witness, from the claim and not from what was printed."""
     search, questions = question
-    (broken,) = (one.goal for one in questions if str(one.goal) == record.witness.relation)
+    (broken,) = (
+        question.goal for question in questions if str(question.goal) == record.witness.relation
+    )
     signal = [values[name] for name in values if name in ("a_1", "a_2", "a_3")]
-    holds = [true(one, values) for one in search.given]
-    letters = set(search.sequent.symbols).union(*(one.goal.symbols for one in questions))
-    holds += [values[one.name] > 0 for one in letters if one.is_positive]
-    holds += [values[one.name] >= 0 for one in letters if one.is_nonnegative]
+    holds = [true(hypothesis, values) for hypothesis in search.given]
+    letters = set(search.sequent.symbols).union(*(question.goal.symbols for question in questions))
+    holds += [values[letter.name] > 0 for letter in letters if letter.is_positive]
+    holds += [values[letter.name] >= 0 for letter in letters if letter.is_nonnegative]
     pairs = [{"a_i": i, "a_j": j} for i in signal for j in signal if i > j]
     ranges = {"": [{}], "concept": [{"a_k": a} for a in signal], "pair": pairs}
     for over, relation in ASSUMED if search.in_force else ():
@@ -89,13 +91,13 @@ def test_every_file_is_accepted_by_a_program_of_its_own(records, record, tmp_pat
     """Witnesses, a proof, its repair, and an identity; an edit of each is rejected."""
     proved = record(by_id("D.59"))
     proved.repair = record(by_id("D.61").repair)
-    shown = [*LINES, *MATRICES, "D.59", "D.61 (corrected)", "4.1"]
+    ids = [*LINES, *MATRICES, "D.59", "D.61 (corrected)", "4.1"]
     exported = export([*records, proved, record(by_id("4.1"))], tmp_path)
-    assert exported == (shown, [])
+    assert exported == (ids, [])
     run = [sys.executable, "-I", str(tmp_path / "check.py"), str(tmp_path)]
     done = subprocess.run(run, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.endswith(f"{len(shown)} of {len(shown)} accepted\n")
+    assert done.stdout.endswith(f"{len(ids)} of {len(ids)} accepted\n")
     edits = {
         "D.61": ('"a_j": "1"', '"a_j": "1/8"'),
         "D.59": (" <= ", " < -"),
@@ -113,15 +115,15 @@ def test_every_file_is_accepted_by_a_program_of_its_own(records, record, tmp_pat
 @pytest.mark.parametrize("line", ["n (1 - n) <= 1/4", "1/(1 - n) >= 1 + n + n²"])
 def test_what_boxes_prove_has_a_file_of_squares(line, record):
     """The second one says besides that a denominator is not 0."""
-    given = "  given n < 1  [case]\n" * ("/(1" in line)
-    text = f"letters nonnegative: n\nstep 1: a line\n{given}  then {line}"
+    hypothesis = "  given n < 1  [case]\n" * ("/(1" in line)
+    text = f"letters nonnegative: n\nstep 1: a line\n{hypothesis}  then {line}"
     judged = record(Proof(text)["1"])
     assert (judged.verdict, judged.proof) == ("proved", ())
     assert "ball arithmetic" in judged.method
     content = content_of(judged)
     assert judge(content) == ""
-    shown = content["shows"][-1]
-    larger = shown | {"relation": shown["relation"].replace("<=", "<")}
+    last_step = content["shows"][-1]
+    larger = last_step | {"relation": last_step["relation"].replace("<=", "<")}
     assert judge({**content, "shows": [*content["shows"][:-1], larger]})
 
 
@@ -142,7 +144,7 @@ def test_edits_of_its_numbers_are_accepted_only_where_it_still_is_a_witness(reco
             values[name] *= rng.choice(FACTORS)
             if values.get("N_ij(t)"):
                 continue
-            texts = {one: f"{x.numerator}/{x.denominator}" for one, x in values.items()}
+            texts = {letter: f"{x.numerator}/{x.denominator}" for letter, x in values.items()}
             reason = judge({**content, "values": texts})
             assert (reason == "") == expected(record, question, values), (record.id, name, reason)
             rejected += bool(reason)
@@ -154,7 +156,7 @@ def test_the_constants_are_inside_the_assumptions_by_the_same_program(records):
     content = {**dict(files(records[0]))["D.61"], "given": [], "fails": "1 <= 0"}
     for setting in settings():
         texts = {name: compact(value) for name, value in setting.values.items()}
-        texts |= {f"a_{place}": compact(a) for place, a in enumerate(setting.signal, 1)}
+        texts |= {f"a_{index}": compact(a) for index, a in enumerate(setting.signal, 1)}
         assert judge({**content, "values": texts}) == ""
 
 
@@ -165,11 +167,11 @@ def test_edits_of_a_line_written_out_in_entries(records):
         content = content_of(record)
         names = sorted(content["values"], key=len, reverse=True)
         text = content["fails"]
-        for place, name in enumerate(names):
-            text = text.replace(name, f"LETTER{place:02d}X") if len(name) > 1 else text
+        for index, name in enumerate(names):
+            text = text.replace(name, f"LETTER{index:02d}X") if len(name) > 1 else text
         text = re.sub(r"\bt\b", str(content["values"].get("t")), text).replace("^", "**")
-        left, _, right = text.partition(" <= " if "<=" in text else " = ")
-        gap = sympy.sympify(right) - sympy.sympify(left)
+        left_side, _, right_side = text.partition(" <= " if "<=" in text else " = ")
+        gap = sympy.sympify(right_side) - sympy.sympify(left_side)
         for _ in range(15):
             values = dict(content["values"])
             name = rng.choice(sorted(set(values) - {"t"}))
@@ -205,25 +207,27 @@ RUN = {
 def by_hand(steps):
     """(D.2) in floats of 50 digits: all W(t)."""
     with mpmath.workdps(50):
-        found = [[[real(START)] * 2] * 2]
+        states = [[[real(START)] * 2] * 2]
         for _ in range(steps):
-            found.append(printed_step("euler", [*map(real, SIGNAL)], real(ETA), found[-1]))
-        return found
+            states.append(printed_step("euler", [*map(real, SIGNAL)], real(ETA), states[-1]))
+        return states
 
 
 def test_a_place_of_a_trajectory_is_found_again_and_every_edit_is_judged():
     """Edits of the steps, the entry and W(0), against (D.2) by hand."""
     content = {"format": check_witness.FORMAT, "id": "", "line": "", "assumed": [], "values": {}}
     content |= {"given": ["i = j"], "fails": "w_ii(t_0) <= w_ii(t)"}
-    W, known, accepted = by_hand(60), {}, 0
+    W, trajectories, accepted = by_hand(60), {}, 0
     steps = {check_witness.Along(RUN).key: set(range(61))}
-    assert judge({**content, "run": RUN}, steps, known) == ""
+    assert judge({**content, "run": RUN}, steps, trajectories) == ""
     for t_0, t, i, j in itertools.product(range(0, 33, 3), range(0, 60, 4), (1, 2), (1, 2)):
         run = {**RUN, "t_0": t_0, "t": t, "i": i, "j": j}
-        place = [w[i - 1][i - 1] for w in W]
-        true = i == j and t_0 <= t <= 30.6 and place[t_0] >= 1 / 40
-        true = true and all(w < 0.048 for w in place[t_0 : t + 1]) and place[t_0] > place[t]
-        assert (judge({**content, "run": run}, steps, known) == "") == true, (t_0, t, i, j)
+        diagonal = [w[i - 1][i - 1] for w in W]
+        true = i == j and t_0 <= t <= 30.6 and diagonal[t_0] >= 1 / 40
+        true = (
+            true and all(w < 0.048 for w in diagonal[t_0 : t + 1]) and diagonal[t_0] > diagonal[t]
+        )
+        assert (judge({**content, "run": run}, steps, trajectories) == "") == true, (t_0, t, i, j)
         accepted += true
     assert accepted > 4
     for key, value in [

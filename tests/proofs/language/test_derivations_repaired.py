@@ -8,8 +8,8 @@ import sympy
 
 from swingby.proofs.language import claims as ledger
 from swingby.proofs.language.claim import Claim
-from swingby.proofs.language.conclusions import ByHand, OnInterval
 from swingby.proofs.language.reader import packaged
+from swingby.proofs.language.repaired_conclusions import ByHand, OnInterval
 from swingby.proofs.prover.repaired import random_trials as theorems
 from swingby.proofs.prover.repaired.flow import judge_flow
 from swingby.proofs.prover.scalar.scalar_claims import judge_scalar
@@ -72,9 +72,9 @@ def test_changed_steps_are_not_proved(id_):
 def test_simpler_constants_are_close_to_the_edge():
     """[1.13.2] with 1/10 in place of 1/2 is false: the interval prover is not vacuous."""
     (claim,) = (claim for claim in CLAIMS if claim.id == "Theorem two [1.13.2]")
-    left, _ = claim.conclusion.relation.args
+    left_side, _ = claim.conclusion.relation.args
     tighter = OnInterval(
-        sympy.Lt(left, sympy.Rational(1, 10), evaluate=False),
+        sympy.Lt(left_side, sympy.Rational(1, 10), evaluate=False),
         *list(vars(claim.conclusion).values())[1:],
     )
     judged = judge_flow(Claim("x", "step", "", tighter))

@@ -22,8 +22,8 @@ NAMES = {str(letter): letter for letter in (A, I, U, Ut, W, W_start, eta, n, s, 
 
 
 def read(text):
-    (found,) = values(Piece("", 1, 1, text), NAMES)
-    return found
+    (expression,) = values(Piece("", 1, 1, text), NAMES)
+    return expression
 
 
 def plain(latex):
@@ -45,8 +45,8 @@ def expression(generator, depth):
         return generator.choice([A, I, U * Ut, W, W_start])
     kind = generator.choice(["sum", "product", "scaled", "scaled", "power"])
     if kind in ("sum", "product"):
-        made = sympy.Add if kind == "sum" else sympy.Mul
-        return made(*(expression(generator, depth - 1) for _ in range(2)))
+        function = sympy.Add if kind == "sum" else sympy.Mul
+        return function(*(expression(generator, depth - 1) for _ in range(2)))
     if kind == "power":
         terms = (expression(generator, 0) for _ in range(generator.choice([1, 2])))
         return sympy.Add(*terms) ** generator.choice([2, 3])
@@ -58,9 +58,9 @@ def expression(generator, depth):
 
 @pytest.mark.parametrize("seed", range(60))
 def test_the_text_says_what_the_expression_says(seed):
-    shown = expression(random.Random(seed), 3)
-    assert sympy.expand(read(formula(shown)) - shown) == 0
-    assert sympy.expand(read(plain(formula(shown, latex=True))) - shown) == 0
+    original = expression(random.Random(seed), 3)
+    assert sympy.expand(read(formula(original)) - original) == 0
+    assert sympy.expand(read(plain(formula(original, latex=True))) - original) == 0
 
 
 def test_a_source_of_any_signs_is_text_in_latex():

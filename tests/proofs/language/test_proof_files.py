@@ -60,13 +60,13 @@ def test_a_formula_is_what_a_mathematician_reads(written, meant):
 
 
 def test_as_written_keeps_the_outermost_operation():
-    kept = read("as_written(exp(log(x))) <= 1").lhs
-    assert sympy.srepr(kept) == sympy.srepr(sympy.exp(sympy.log(x), evaluate=False))
+    side = read("as_written(exp(log(x))) <= 1").lhs
+    assert sympy.srepr(side) == sympy.srepr(sympy.exp(sympy.log(x), evaluate=False))
     half = sympy.Rational(1, 2)
-    kept = read("as_written((2 x)^(-1/2)) <= 1").lhs
-    assert sympy.srepr(kept) == sympy.srepr(sympy.Pow(2 * x, -half, evaluate=False))
-    kept = read("as_written((x y) (x + 1)) <= 1").lhs
-    assert kept.args == (x * y, x + 1)
+    side = read("as_written((2 x)^(-1/2)) <= 1").lhs
+    assert sympy.srepr(side) == sympy.srepr(sympy.Pow(2 * x, -half, evaluate=False))
+    side = read("as_written((x y) (x + 1)) <= 1").lhs
+    assert side.args == (x * y, x + 1)
 
 
 @pytest.mark.parametrize(
@@ -103,8 +103,8 @@ def test_a_chain_is_all_of_its_relations_in_their_order():
     conclusion = read("x <= y < a_i, N = b")
     pairs = [(x, y), (y, a_i), (N, b)]
     makers = (sympy.Le, sympy.Lt, sympy.Eq)
-    wanted = [make(*pair, evaluate=False) for make, pair in zip(makers, pairs, strict=True)]
-    assert conclusion == sympy.Tuple(*wanted)
+    expected = [make(*pair, evaluate=False) for make, pair in zip(makers, pairs, strict=True)]
+    assert conclusion == sympy.Tuple(*expected)
 
 
 WHOLE = (
@@ -253,8 +253,8 @@ def test_a_file_uses_another_beside_it(tmp_path):
     (tmp_path / "one.proof").write_text(LETTERS + LINE + "then x <= y\n", encoding="utf-8")
     path = tmp_path / "two.proof"
     path.write_text("use one\nstep 2: so\n  given (1)\n  then x <= 2 y\n", encoding="utf-8")
-    (given,) = load(path)["2"].given
-    assert given == Given(sympy.Le(x, y, evaluate=False), "1")
+    (hypothesis,) = load(path)["2"].given
+    assert hypothesis == Given(sympy.Le(x, y, evaluate=False), "1")
     (tmp_path / "one.proof").write_text("use two\n", encoding="utf-8")
     with pytest.raises(InvalidInput, match=r"one\.proof, line 1, column 5: must be another file"):
         load(path)
@@ -300,8 +300,8 @@ def test_what_is_written_is_read_as_it_was(section):
     claims = [claim for name in FILES[section] for claim in packaged(name).values()]
     again = Proof(proof_text(claims))
     assert [content(claim) for claim in again.values()] == [content(claim) for claim in claims]
-    for one, two in zip(again.values(), claims, strict=True):
-        for new, old in itertools.zip_longest(one, two):
+    for reread, two in zip(again.values(), claims, strict=True):
+        for new, old in itertools.zip_longest(reread, two):
             assert content(new) == content(old)
             words = ("about", "reference", "reading", "flaw")
             assert [getattr(new, name) for name in words] == [getattr(old, name) for name in words]

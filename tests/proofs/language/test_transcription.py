@@ -21,11 +21,11 @@ FILE = Path(__file__).parents[2] / "data" / "transcription.json"
 
 def transcription():
     """Every claim as text, with its repairs."""
-    found = {}
-    for name, part in ledger.parts().items():
+    by_section = {}
+    for name, section in ledger.sections().items():
         claim = ledger.by_id(name)
-        found[f"{claim.edition}: {claim.id}"] = {
-            "part": part,
+        by_section[f"{claim.edition}: {claim.id}"] = {
+            "part": section,
             "versions": [_written_out(version) for version in claim],
             "differences": [
                 difference(earlier, later, latex=latex)
@@ -33,18 +33,18 @@ def transcription():
                 for latex in (False, True)
             ],
         }
-    return found
+    return by_section
 
 
 def _written_out(claim):
     """A claim or its repair: the statement and everything that decides how it is judged."""
     words = ("kind", "about", "quantifier", "in_force", "indices", "edition", "reading")
-    found = {name: getattr(claim, name) for name in words}
-    return found | {
+    fields = {name: getattr(claim, name) for name in words}
+    return fields | {
         "statement": to_text(claim).splitlines(),
         "latex": to_latex(claim).splitlines(),
         "conclusion": str(claim.conclusion),
-        "given": [f"{given.relation} [{given.source}]" for given in claim.given],
+        "given": [f"{hypothesis.relation} [{hypothesis.source}]" for hypothesis in claim.given],
         "where": [f"{symbol} := {value}" for symbol, value in claim.where],
         "flaw": None if claim.flaw is None else str(claim.flaw),
     }

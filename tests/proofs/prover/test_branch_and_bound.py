@@ -6,7 +6,7 @@ import sympy
 
 from swingby.proofs.prover.scalar.branch_and_bound import interval, prove_on_boxes, prove_on_line
 from swingby.proofs.prover.scalar.relation import Relation, Sequent
-from tests.theory.letters import x
+from tests.proofs.letters import x
 
 y = sympy.Symbol("y", nonnegative=True)
 R = sympy.Rational

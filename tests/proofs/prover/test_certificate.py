@@ -24,7 +24,7 @@ from swingby.proofs.prover.scalar.translation import (
     name_logarithms,
     polynomial_problem,
 )
-from tests.theory.letters import K, a_i, a_j, alpha, w
+from tests.proofs.letters import K, a_i, a_j, alpha, w
 
 
 def problem(goal, *given):

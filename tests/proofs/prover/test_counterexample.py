@@ -17,7 +17,7 @@ from swingby.proofs.prover.scalar.counterexample import (
 )
 from swingby.proofs.prover.scalar.exact_value import compiled, condition, holds
 from swingby.proofs.prover.scalar.relation import Relation, Sequent
-from tests.theory.letters import K, a_i, a_j, alpha, beta, d, gamma, kappa, omega, w, x
+from tests.proofs.letters import K, a_i, a_j, alpha, beta, d, gamma, kappa, omega, w, x
 
 
 def number(text):

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 import sympy
 
-from swingby.proofs.language import conclusions
+from swingby.proofs.language import repaired_conclusions as conclusions
 from swingby.proofs.language.claim import Claim
 from swingby.proofs.language.reader import Proof, packaged
 from swingby.proofs.prover.repaired import random_trials as theorems
 from swingby.proofs.prover.repaired.flow import judge_flow
 from swingby.proofs.prover.repaired.random_trials import TESTS
 from swingby.theory import dynamics
-from tests.theory.letters import le, lt
+from tests.proofs.letters import le, lt
 
 R = sympy.Symbol("r", positive=True)
 X, A_1, Y = conclusions.X, conclusions.A_1, conclusions.Y

@@ -39,7 +39,7 @@ from swingby.proofs.prover.algebra import matrix, words
 from swingby.proofs.prover.algebra.matrix import judge_matrix
 from swingby.proofs.prover.prove import judge
 from tests.forked import FULL
-from tests.theory.letters import d
+from tests.proofs.letters import d
 
 SYMMETRIC = ((Wt, W),)
 

@@ -29,7 +29,7 @@ from swingby.proofs.language.matrices import (
 )
 from swingby.proofs.prover.algebra.cases import raw_moment
 from swingby.proofs.prover.algebra.mean import judge_mean
-from tests.theory.letters import d
+from tests.proofs.letters import d
 
 
 def verdict(conclusion):

@@ -11,7 +11,7 @@ from swingby.errors import InvalidInput
 from swingby.proofs.language.claim import Claim
 from swingby.proofs.language.reader import packaged
 from swingby.proofs.prover.scalar.scalar_claims import judge_scalar
-from tests.theory.letters import (
+from tests.proofs.letters import (
     C,
     P,
     a_i,

@@ -23,7 +23,7 @@ from swingby.proofs.prover.trajectories import trajectory_claims as judge
 from swingby.proofs.prover.trajectories.instances import candidates
 from swingby.proofs.prover.trajectories.trajectory_claims import Runs, ball_run, confirm
 from swingby.proofs.prover.trajectories.violation import Violation
-from tests.theory.letters import a_i, alpha, ge, given, gt, le, t, v, v_start, w, x
+from tests.proofs.letters import a_i, alpha, ge, given, gt, le, t, v, v_start, w, x
 
 FULL_RANK = replace(tuple(candidates())[1], steps=3)
 

@@ -24,7 +24,7 @@ from swingby.proofs.prover.scalar.scalar_claims import judge_scalar
 from swingby.proofs.prover.scalar.squares import sum_of_squares
 from swingby.theory.budget import budget
 from swingby.theory.search_time import OutOfTime, seconds_left
-from tests.theory.letters import eq, ge, gt, le, lt
+from tests.proofs.letters import eq, ge, gt, le, lt
 
 x, y, z = sympy.symbols("x y z", real=True)
 p, q = sympy.symbols("p q", positive=True)

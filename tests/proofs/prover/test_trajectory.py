@@ -32,7 +32,7 @@ from swingby.theory.assumptions import K, P
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
 from tests.forked import FULL
-from tests.theory import letters as the
+from tests.proofs import letters as the
 
 RANK_ONE, FULL_RANK, FAR_APART, ONE_SMALL, MANY_STEPS, DELAYED = instances.candidates()
 

@@ -12,7 +12,7 @@ import numpy as np
 from swingby.lab.diffusion.vectors.vector_prediction import VectorPrediction, predict_vectors
 from swingby.lab.diffusion.vectors.vector_setting import SCHEDULE, VectorSetting
 from swingby.lab.diffusion.vectors.vector_training import VectorRun, train_vectors
-from swingby.lab.networks.setting import several
+from swingby.lab.field_checks import members_of
 from swingby.lab.networks.training_run import order_text
 from swingby.report import Framed, Grid
 from swingby.report.files import storable
@@ -104,7 +104,7 @@ def compare_vectors(settings: VectorSetting | Sequence[VectorSetting]) -> Vector
     4 hold, 0 fail, 0 undecided.
     Range: inside.
     """
-    given = several(settings, "settings", VectorSetting)
+    given = members_of(settings, "settings", VectorSetting)
     predictions = [predict_vectors(one) for one in given]
     kinds: dict[tuple[object, ...], list[int]] = {}
     for place, one in enumerate(given):

@@ -18,8 +18,9 @@ from swingby.lab.diffusion.vectors.scatter import (
     signal_variances,
 )
 from swingby.lab.diffusion.vectors.vector_setting import SCHEDULE, VectorSetting, initial_weights
+from swingby.lab.field_checks import members_of
 from swingby.lab.networks.law_errors import gram
-from swingby.lab.networks.setting import Floats, several
+from swingby.lab.networks.setting import Floats
 from swingby.report import Drawn, Grid
 from swingby.theory import numbers
 from swingby.verify.predict_batch import predict_batch
@@ -182,7 +183,7 @@ def predict_vectors(
     """
     if isinstance(settings, VectorSetting):
         return _predict(settings)
-    return [_predict(one) for one in several(settings, "settings", VectorSetting)]
+    return [_predict(one) for one in members_of(settings, "settings", VectorSetting)]
 
 
 def _predict(setting: VectorSetting) -> VectorPrediction:

@@ -9,7 +9,8 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.lab.diffusion.signals import Noise
-from swingby.lab.networks.setting import Floats, booleans, one_of, positive, put
+from swingby.lab.field_checks import booleans, one_of, positive, set_field
+from swingby.lab.networks.setting import Floats
 from swingby.theory import numbers
 from swingby.theory.task import SIMTask
 
@@ -96,10 +97,10 @@ class VectorSetting:
             given = "neither" if self.lr is None else "both"
             raise InvalidInput("lr and eta", given, "must be given one without the other")
         for name in ("omega", *(one for one in ("lr", "eta") if getattr(self, one) is not None)):
-            put(self, name, positive(getattr(self, name), name))
+            set_field(self, name, positive(getattr(self, name), name))
         for name, (least, most) in _WHOLE.items():
             if name != "width" or self.width is not None:
-                put(self, name, numbers.whole(getattr(self, name), name, least, most=most))
+                set_field(self, name, numbers.whole(getattr(self, name), name, least, most=most))
 
     @property
     def points(self) -> int:

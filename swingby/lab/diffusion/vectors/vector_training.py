@@ -17,8 +17,9 @@ from swingby.lab.diffusion import vdm
 from swingby.lab.diffusion.signals import TURN, falls
 from swingby.lab.diffusion.vdm import Denoiser, alpha, sigma, spread_times
 from swingby.lab.diffusion.vectors.vector_setting import SCHEDULE, VectorSetting, initial_weights
-from swingby.lab.networks.model import activated, slope
-from swingby.lab.networks.setting import Booleans, Floats, Integers, several
+from swingby.lab.field_checks import members_of
+from swingby.lab.networks.setting import Booleans, Floats, Integers
+from swingby.lab.networks.stacked_networks import activated, slope
 from swingby.lab.networks.training_run import order_of, order_text
 from swingby.report import Drawn, Grid
 from swingby.report.number_text import counted
@@ -64,7 +65,7 @@ def train_vectors(settings: VectorSetting | Sequence[VectorSetting]) -> VectorRu
     >>> run.half_times.tolist()
     [[14.0, 4.0]]
     """
-    given = several(settings, "settings", VectorSetting)
+    given = members_of(settings, "settings", VectorSetting)
     first = given[0]
     for one in given:
         if one.kind != first.kind:

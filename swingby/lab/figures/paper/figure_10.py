@@ -50,10 +50,10 @@ def _never(data: Data) -> Measured:
     psd = data["psd_lost"]
     reason = f"w_11 goes from {curve[0]:.4f} to {curve[-1]:.4f} in {data['last_step']} steps"
     if half is not None:
-        other = data["controls"]["other_rates"]
-        never = other["half_times"][0] is None
-        reason += f" and reaches 1/2 at {half}; with rates {other['rates']} it " + (
-            "does not." if never else f"does at {other['half_times'][0]}."
+        control = data["controls"]["other_rates"]
+        never = control["half_times"][0] is None
+        reason += f" and reaches 1/2 at {half}; with rates {control['rates']} it " + (
+            "does not." if never else f"does at {control['half_times'][0]}."
         )
     elif psd is not None:
         reason += f"; W is not positive semidefinite from step {psd} on."
@@ -99,7 +99,7 @@ def _level(data: Data) -> Measured:
 )
 def _output(data: Data) -> Measured:
     shares = data["output"][-1] / data["test_point"]
-    text = "(" + ", ".join(f"{one:.2f}" for one in shares) + ") of mu"
+    text = "(" + ", ".join(f"{share:.2f}" for share in shares) + ") of mu"
     holds = abs(shares[0]) <= 0.1 and abs(shares[1:] - 1).max() <= 0.1
     reason = f"After {data['last_step']} steps the output is {text}."
     return Measured(text, yes(holds), reason, {"shares": shares.tolist()})

@@ -38,7 +38,7 @@ class Bend(NamedTuple):
 
 
 def bend(data: Data, concept: int) -> Bend:
-    """The bend of the output at one cluster centre, in the plane of the two concepts.
+    """The bend of the output at a cluster centre, in the plane of the two concepts.
 
     `concept`: from 1.
     """
@@ -63,12 +63,12 @@ def bend(data: Data, concept: int) -> Bend:
 
 
 def _bends(data: Data) -> tuple[Bend, Bend]:
-    one, two = sorted(data["order"][:2])
-    return bend(data, one), bend(data, two)
+    lower, higher = sorted(data["order"][:2])
+    return bend(data, lower), bend(data, higher)
 
 
 def draw(data: Data, title: str) -> Picture:
-    """The three trajectories in one plane."""
+    """The three trajectories in a plane."""
     picture = titled(title, 0.75 * PAGE, 3.4)
     ax: Any = picture.subplots()
     draw_outputs(ax, data, 1, 2, clusters=(1, 2))
@@ -84,13 +84,13 @@ def draw(data: Data, title: str) -> Picture:
 )
 def _both(data: Data) -> Measured:
     bends = _bends(data)
-    holds = all(one.degrees >= _TURN for one in bends)
+    holds = all(path.degrees >= _TURN for path in bends)
     return Measured(
-        " and ".join(f"{one.degrees:.0f}\N{DEGREE SIGN}" for one in bends),
+        " and ".join(f"{path.degrees:.0f}\N{DEGREE SIGN}" for path in bends),
         yes(holds),
-        "; ".join(f"cluster {one.concept} turns by {one.degrees:.0f} degrees" for one in bends)
+        "; ".join(f"cluster {path.concept} turns by {path.degrees:.0f} degrees" for path in bends)
         + "; a straight path turns by 0.",
-        {"degrees": [one.degrees for one in bends]},
+        {"degrees": [path.degrees for path in bends]},
     )
 
 
@@ -102,15 +102,17 @@ def _both(data: Data) -> Measured:
     "has done half of it before its own major entry is 1/2, the other after: both",
 )
 def _stages(data: Data) -> Measured:
-    one, two = _bends(data)
-    apart = one.last < two.first or two.last < one.first
-    differ = (one.own < 0.5) != (two.own < 0.5)
+    lower, higher = _bends(data)
+    apart = lower.last < higher.first or higher.last < lower.first
+    differ = (lower.own < 0.5) != (higher.own < 0.5)
     texts = [
-        f"Cluster {each.concept} bends at steps {each.first:.0f} to {each.last:.0f} (10 to 90 %, "
-        f"half by {each.middle:.0f}, when w_{each.concept}{each.concept} = {each.own:.2f})"
-        for each in (one, two)
+        f"Cluster {path.concept} bends at steps {path.first:.0f} to {path.last:.0f} (10 to 90 %, "
+        f"half by {path.middle:.0f}, when w_{path.concept}{path.concept} = {path.own:.2f})"
+        for path in (lower, higher)
     ]
-    peak = next(step for i, j, step, *_ in data["peaks"] if (i, j) == (one.concept, two.concept))
+    peak = next(
+        step for i, j, step, *_ in data["peaks"] if (i, j) == (lower.concept, higher.concept)
+    )
     verdict = under_every_reading({"in steps": apart, "on their own way": differ})
     why = {
         Verdict.HOLDS: "The two stages are apart",
@@ -121,11 +123,11 @@ def _stages(data: Data) -> Measured:
         else "In steps they are apart, on their own way not",
     }[verdict]
     return Measured(
-        f"{one.first:.0f}-{one.last:.0f}, {two.first:.0f}-{two.last:.0f}",
+        f"{lower.first:.0f}-{lower.last:.0f}, {higher.first:.0f}-{higher.last:.0f}",
         verdict,
-        f"{'; '.join(texts)}. {why}: the same entry w_{one.concept}{two.concept}, which peaks at "
-        f"{peak}, bends both.",
-        {"bends": [each._asdict() for each in (one, two)]},
+        f"{'; '.join(texts)}. {why}: the same entry w_{lower.concept}{higher.concept}, which peaks "
+        f"at {peak}, bends both.",
+        {"bends": [path._asdict() for path in (lower, higher)]},
     )
 
 

@@ -23,10 +23,10 @@ _PALE = 0.6
 
 def kinds(size: int, concepts: int) -> Any:
     """0 for major, 1 for minor and 2 for irrelevant entries, (d, d)."""
-    found = np.full((size, size), 2)
-    found[:concepts] = found[:, :concepts] = 1
-    np.fill_diagonal(found[:concepts, :concepts], 0)
-    return found
+    grid = np.full((size, size), 2)
+    grid[:concepts] = grid[:, :concepts] = 1
+    np.fill_diagonal(grid[:concepts, :concepts], 0)
+    return grid
 
 
 @criterion(
@@ -69,9 +69,9 @@ def draw(data: Data, title: str) -> Picture:
 
     picture = titled(title, 5.0, 3.0)
     ax = picture.subplots()
-    found = kinds(len(data["test_point"]), data["concepts"])
-    ax.imshow(found, cmap=ListedColormap(list(KINDS.values())), vmin=0, vmax=2, alpha=_PALE)
-    for i, j in np.ndindex(*found.shape):
+    grid = kinds(len(data["test_point"]), data["concepts"])
+    ax.imshow(grid, cmap=ListedColormap(list(KINDS.values())), vmin=0, vmax=2, alpha=_PALE)
+    for i, j in np.ndindex(*grid.shape):
         ax.text(j, i, entry_label(i, j), ha="center", va="center")
     ax.set_axis_off()
     handles = [Patch(facecolor=color, label=name, alpha=_PALE) for name, color in KINDS.items()]

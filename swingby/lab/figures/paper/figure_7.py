@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swingby.lab.figures.criteria import THRESHOLD, verdict_of
 from swingby.lab.figures.figure import Data, Figure, Measured, Tell, criterion
-from swingby.lab.figures.network_runs import cell, code_cells, edition_of, settings_of
+from swingby.lab.figures.network_cells import cell_of, code_cells, edition_of, settings_of
+from swingby.lab.figures.run_criteria import THRESHOLD, verdict_of
 from swingby.lab.networks import Network, train
 from swingby.lab.networks.setting import Floats, Integers
 from swingby.report.pictures import PAGE, titled
-from swingby.theory.verdict import share_of
+from swingby.theory.share import share_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +28,7 @@ CUT, LEARNED = 1.0, 0.25
 
 _PRINTED = "2 layers, ReLU, \u03c3 = 1/2, loss (2.1)"
 _CODED = "1 linear layer, \u03c3\u00b2 = 1/2, mean loss"
-_CELL = cell("caption", _PRINTED, list("1234"), ("1/2",) * 4, network=Network(2, None, "relu"))
+_CELL = cell_of("caption", _PRINTED, list("1234"), ("1/2",) * 4, network=Network(2, None, "relu"))
 
 
 def comparable_pairs(index: Any) -> Integers:
@@ -37,12 +37,12 @@ def comparable_pairs(index: Any) -> Integers:
     >>> comparable_pairs([(0, 0), (0, 1), (1, 0), (1, 1)]).tolist()
     [[0, 1], [0, 2], [0, 3], [1, 3], [2, 3]]
     """
-    found = [
+    pairs = [
         (a, b)
         for (a, u), (b, v) in itertools.permutations(enumerate(index), 2)
         if all(x <= y for x, y in zip(u, v, strict=True))
     ]
-    return np.array(found, dtype=np.int64)
+    return np.array(pairs, dtype=np.int64)
 
 
 def train_points(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
@@ -52,9 +52,9 @@ def train_points(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     e), the pairs u <= v with the larger loss at u; ``learned`` (r, p), the epoch from which on the
     loss stays below :data:`LEARNED`, nan for never.
     """
-    one = parameters["cells"][0]
-    tell(0.0, f"{one['label']}, {parameters['seeds']} seeds")
-    settings = settings_of(parameters, one)
+    cell = parameters["cells"][0]
+    tell(0.0, f"{cell['label']}, {parameters['seeds']} seeds")
+    settings = settings_of(parameters, cell)
     run = train(settings, record=settings[0].steps_per_epoch)
     pairs = comparable_pairs(run.index)
     loss = run.point_loss
@@ -79,13 +79,13 @@ def train_points(parameters: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     f"no pair is violated at the three epochs; {THRESHOLD}",
 )
 def follows_the_order(data: Data) -> Measured:
-    """No test point has a larger loss than one above it, (B.2)."""
+    """No test point has a larger loss than a point above it, (B.2)."""
     violated, loss = data["violated"][:, SHOWN], data["loss"][:, SHOWN]
     share = share_of((violated == 0).all(axis=1))
     means = zip(violated.mean(axis=0), SHOWN, strict=True)
-    mean = ", ".join(f"{one:.1f} after {epoch} epochs" for one, epoch in means)
+    mean = ", ".join(f"{count:.1f} after {epoch} epochs" for count, epoch in means)
     end = data["violated"][:, -1].mean()
-    origin = [sum(one) == 0 for one in data["index"]].index(True)
+    origin = [sum(bits) == 0 for bits in data["index"]].index(True)
     late = (loss[:, :, origin, None] > np.delete(loss, origin, axis=2)).sum()
     return Measured(
         f"{violated.mean():.1f} of {data['pairs']}",
@@ -110,13 +110,13 @@ _EARLY = 0.05
 )
 def learned_in_order(data: Data) -> Measured:
     """A test point is learned after all of its predecessors."""
-    pairs = comparable_pairs([tuple(one) for one in data["index"]])
+    pairs = comparable_pairs([tuple(bits) for bits in data["index"]])
     times = np.where(np.isnan(data["learned"]), np.inf, data["learned"])
     early = (times[:, pairs[:, 1]] < times[:, pairs[:, 0]]).mean(axis=1)
-    some = np.isfinite(times).any(axis=1)
+    learned = np.isfinite(times).any(axis=1)
     return Measured(
         f"{early.mean():.1%} too early",
-        verdict_of(share_of((early <= _EARLY) & some)),
+        verdict_of(share_of((early <= _EARLY) & learned)),
         f"Of all pairs u <= v, v is learned before u in {early.mean():.1%} on average and "
         f"{early.max():.0%} at most (loss below {LEARNED:g} for good, by epochs).",
         {"early": float(early.mean())},
@@ -166,11 +166,11 @@ def _graph(ax: Axes, index: Any, loss: Floats, shade: Any) -> None:
 
 def _places(index: Any) -> list[tuple[float, float]]:
     """A column for each number of concepts, test points from top to bottom."""
-    found = []
+    positions = []
     for point in index:
-        column = [one for one in index if sum(one) == sum(point)]
-        found.append((float(sum(point)), (len(column) - 1) / 2 - column.index(point)))
-    return found
+        column = [bits for bits in index if sum(bits) == sum(point)]
+        positions.append((float(sum(point)), (len(column) - 1) / 2 - column.index(point)))
+    return positions
 
 
 def _violations(ax: Axes, data: Data) -> None:

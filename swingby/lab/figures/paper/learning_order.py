@@ -9,7 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from swingby.lab.figures.criteria import (
+from swingby.lab.figures.figure import Criterion, Data, Edition, Figure, Measured, criterion
+from swingby.lab.figures.network_cells import NETWORK, cell_of, code_cells, commands, edition_of
+from swingby.lab.figures.network_runs import train_cells
+from swingby.lab.figures.panels import outputs_picture
+from swingby.lab.figures.run_criteria import (
     THRESHOLD,
     bulge_changes_side,
     by_label,
@@ -19,18 +23,9 @@ from swingby.lab.figures.criteria import (
     verdict_of,
     within,
 )
-from swingby.lab.figures.figure import Criterion, Data, Edition, Figure, Measured, criterion
-from swingby.lab.figures.network_runs import (
-    NETWORK,
-    cell,
-    code_cells,
-    commands,
-    edition_of,
-    train_cells,
-)
-from swingby.lab.figures.panels import outputs_picture
 from swingby.lab.networks import Network
-from swingby.theory.verdict import all_hold, share_of, yes
+from swingby.theory.share import share_of
+from swingby.theory.verdict import all_hold, yes
 
 #: From a stronger second concept to a stronger first one.
 MUS = (("1", "2"), ("1.2", "1.8"), ("1.5", "1.5"), ("1.8", "1.2"), ("2", "1"))
@@ -55,9 +50,9 @@ def along_mu(network: Network) -> Cells:
     """Balanced spreads and varied means."""
     label = "\u03bc = ({}, {})"
     numbers = _MU_COMMANDS[network.depth, network.activation]
-    coded = [label.format(*commands()[one]["mu"].split()) for one in numbers]
+    coded = [label.format(*commands()[number]["mu"].split()) for number in numbers]
     return (
-        [cell("caption", label.format(*mu), mu, ("0.05",) * 2, network=network) for mu in MUS],
+        [cell_of("caption", label.format(*mu), mu, ("0.05",) * 2, network=network) for mu in MUS],
         code_cells(numbers, coded),
     )
 
@@ -65,20 +60,22 @@ def along_mu(network: Network) -> Cells:
 def along_sigma(network: Network) -> Cells:
     """The means (1, 2) and varied spread of concept 1."""
     numbers = _SIGMA_COMMANDS[network.depth, network.activation]
-    coded = [f"\u03c3\u00b2\u2081 = {commands()[one]['variance'].split()[0]}" for one in numbers]
-    printed = {f"\u03c3\u2081 = {one}": (one, "0.05") for one in SIGMAS}
+    coded = [
+        f"\u03c3\u00b2\u2081 = {commands()[number]['variance'].split()[0]}" for number in numbers
+    ]
+    printed = {f"\u03c3\u2081 = {sigma}": (sigma, "0.05") for sigma in SIGMAS}
     return (
         [
-            cell("caption", label, ("1", "2"), two, network=network)
+            cell_of("caption", label, ("1", "2"), two, network=network)
             for label, two in printed.items()
         ],
         code_cells(numbers, coded),
     )
 
 
-def editions(network: Network, *parts: Callable[[Network], Cells]) -> tuple[Edition, ...]:
-    """The caption and the code edition of a figure of some parts, one after the other."""
-    both = zip(*(part(network) for part in parts), strict=True)
+def editions(network: Network, *variations: Callable[[Network], Cells]) -> tuple[Edition, ...]:
+    """The caption and the code edition of a figure with the cells of some variations."""
+    both = zip(*(variation(network) for variation in variations), strict=True)
     caption, code = (list(chain(*cells)) for cells in both)
     words = "ReLU" if network.activation == "relu" else network.activation
     layers = "1 layer" if network.depth == 1 else f"{network.depth} layers, {words}"
@@ -100,7 +97,7 @@ def flips(source: str) -> Criterion:
         f"{THRESHOLD}",
     )
     def judge(data: Data) -> Measured:
-        shares = [share_of(one) for one in comes_first(data, 2)]
+        shares = [share_of(firsts) for firsts in comes_first(data, 2)]
         last = share_of(comes_first(data, 1)[-1])
         return Measured(
             f"{shares[0].value:.0%} to {shares[-1].value:.0%}",
@@ -120,11 +117,11 @@ def flips(source: str) -> Criterion:
     "differ by less than a tenth are no matter",
 )
 def flips_where_signals_cross(data: Data) -> Measured:
-    """The order flips where the theory has a_1 = a_2."""
+    """The order flips at a_1 = a_2, as the theory says."""
     first, second = (comes_first(data, concept).mean(axis=1) for concept in (1, 2))
     gap = np.log(data["signal"][:, 0] / data["signal"][:, 1])
-    most = np.where(gap > 0, first > 0.5, second >= 0.5)
-    wrong = int((~most & (np.abs(gap) >= TIE)).sum())
+    agrees = np.where(gap > 0, first > 0.5, second >= 0.5)
+    wrong = int((~agrees & (np.abs(gap) >= TIE)).sum())
     listed = [
         f"a1/a2 = {np.exp(g):.2f}, concept 1 first in {s:.0%}"
         for g, s in zip(gap, first, strict=True)

@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from swingby.lab.figures.criteria import (
+from swingby.lab.figures.curves import dip_depth
+from swingby.lab.figures.figure import Data, Figure, Measured, criterion, under_every_reading
+from swingby.lab.figures.panels import stages_picture
+from swingby.lab.figures.stage_criteria import (
     alignment,
     ends_at_zero,
     grows_in_turn,
     legs,
     number_of_descents,
 )
-from swingby.lab.figures.figure import Data, Figure, Measured, criterion, under_every_reading
-from swingby.lab.figures.panels import stages_picture
 from swingby.lab.figures.theory_runs import SWINGS, editions, theory_data
 from swingby.simulate.outcome import first_reach
 from swingby.theory.verdict import Verdict, yes
@@ -65,9 +66,7 @@ def _first(data: Data) -> Measured:
 )
 def _back(data: Data) -> Measured:
     _, weak, _, j = _scaled(data)
-    before = np.maximum.accumulate(weak)
-    after = np.maximum.accumulate(weak[::-1])[::-1]
-    back = np.minimum(before, after) - weak
+    back = dip_depth(weak)
     end = int(back.argmax())
     start = int(weak[: end + 1].argmax())
     way = float(back[end])
@@ -91,7 +90,7 @@ def _turn(data: Data) -> Measured:
     value = float(data["W"][step, 1, 1])
     return Measured(
         f"w_22 = {value:.2f}",
-        under_every_reading({str(one): value >= one for one in _CLOSE}),
+        under_every_reading({str(bound): value >= bound for bound in _CLOSE}),
         f"w_12 peaks at step {step}, when w_22 = {value:.3f}.",
         {"w_22": value, "step": step},
     )
@@ -129,13 +128,13 @@ def _test(data: Data) -> Measured:
     if largest is None:
         return Measured("falls", Verdict.FAILS, "The test loss falls in every step.")
     share = largest.change / data["start_loss"]
-    other = data["controls"]["other_rates"]
+    control = data["controls"]["other_rates"]
     return Measured(
         f"rises by {share:.2g}",
         yes(share >= SWINGS[0]),
         f"The test loss rises by {share:.2g} of its start from step {largest.start} to "
-        f"{largest.end}; with rates {other['rates']}, all else equal, it has "
-        f"{other['descents'][str(SWINGS[0])]} descents by {SWINGS[0]} of the start.",
+        f"{largest.end}; with rates {control['rates']}, all else equal, it has "
+        f"{control['descents'][str(SWINGS[0])]} descents by {SWINGS[0]} of the start.",
         {"rise": share},
     )
 

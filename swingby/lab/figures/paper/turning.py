@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from swingby.lab.figures.criteria import (
+from swingby.lab.figures.curves import SWING
+from swingby.lab.figures.figure import Criterion, Data, Edition, Figure, Measured, criterion
+from swingby.lab.figures.network_cells import DATA, cell_of, code_cells, edition_of
+from swingby.lab.figures.network_runs import train_cells, train_with_points, train_with_twins
+from swingby.lab.figures.panels import losses_picture, outputs_picture
+from swingby.lab.figures.run_criteria import (
     HAPPENS,
     THRESHOLD,
     by_label,
@@ -17,26 +22,15 @@ from swingby.lab.figures.criteria import (
     verdict_of,
     within,
 )
-from swingby.lab.figures.figure import Criterion, Data, Edition, Figure, Measured, criterion
-from swingby.lab.figures.network_runs import (
-    DATA,
-    SWING,
-    cell,
-    code_cells,
-    edition_of,
-    train_cells,
-    train_with_points,
-    train_with_twins,
-)
-from swingby.lab.figures.panels import losses_picture, outputs_picture
 from swingby.lab.networks import Network
-from swingby.theory.verdict import Verdict, share_of, yes
+from swingby.theory.share import share_of
+from swingby.theory.verdict import Verdict, yes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 #: Fewer runs that a truncation touches tell nothing about it.
-FEW = 10
+_FEW = 10
 #: A turn counts once the output along the weaker concept falls by this part of mu.
 TURN = 0.1
 
@@ -52,7 +46,7 @@ def deep_editions(*kinds: tuple[float | None, str]) -> tuple[Edition, ...]:
         labels = [f"d = {dim}{words}" for _, dim in _LOW_HIGH]
         data = replace(DATA, truncation=truncation)
         caption += [
-            cell("caption", label, ("1", "2"), ("0.05",) * 2, dim, data=data, network=Network(4))
+            cell_of("caption", label, ("1", "2"), ("0.05",) * 2, dim, data=data, network=Network(4))
             for label, (_, dim) in zip(labels, _LOW_HIGH, strict=True)
         ]
         code += code_cells([number for number, _ in _LOW_HIGH], labels, truncation)
@@ -67,9 +61,9 @@ def small_editions() -> tuple[Edition, ...]:
     """Editions of Figs. 13 and 14: three linear layers of three units in three dimensions."""
     mus = (("1", "2"), ("2", "4"))
     labels = [f"\u03bc = ({a}, {b})" for a, b in mus]
-    plain = replace(DATA, rotation=False)
+    unrotated = replace(DATA, rotation=False)
     cells = [
-        cell("caption", label, mu, ("0.05",) * 2, 3, data=plain, network=Network(3, 3))
+        cell_of("caption", label, mu, ("0.05",) * 2, 3, data=unrotated, network=Network(3, 3))
         for label, mu in zip(labels, mus, strict=True)
     ]
     note = "3 linear layers of 3 units, d = 3, "
@@ -92,26 +86,28 @@ def turns_in_every_cell(what: str) -> Criterion:
 
     @criterion("turn", what, "turns", f"{_TURNS}; {HAPPENS}")
     def judge(data: Data) -> Measured:
-        shares = [share_of(one) for one in data["dip"] >= TURN]
-        least = min(shares, key=lambda share: share.value)
+        shares = [share_of(returns) for returns in data["dip"] >= TURN]
+        smallest = min(shares, key=lambda share: share.value)
         numbers = {"shares": [share.value for share in shares]}
-        return Measured(f"{least.value:.0%} at least", happens(least), f"{_dips(data)}.", numbers)
+        return Measured(
+            f"{smallest.value:.0%} at least", happens(smallest), f"{_dips(data)}.", numbers
+        )
 
     return judge
 
 
 def _dips(data: Data) -> str:
-    parts = []
+    texts = []
     measures = [data[name] for name in ("labels", "fall", "dip", "half_times")]
     for label, fall, dip, times in zip(*measures, strict=True):
         never = np.isnan(times).any(axis=1).mean()
         late = f", {never:.0%} not learned by the end" if never else ""
-        parts.append(
+        texts.append(
             f"{label}: a share {share_of(fall >= TURN)}, and {share_of(dip >= TURN)} come back, "
             f"median fall {np.median(fall):.2f}{late}"
         )
     what = f"Runs whose output along the weaker concept falls by at least {TURN:g} of mu"
-    return f"{what}: {'; '.join(parts)}"
+    return f"{what}: {'; '.join(texts)}"
 
 
 @criterion(
@@ -135,11 +131,11 @@ def stronger_in_low_dimension(data: Data) -> Measured:
     )
 
 
-def loss_descends_twice(place: int) -> Criterion:
+def loss_descends_twice(cell: int) -> Criterion:
     """The criterion that the test loss of a cell falls, rises and falls, and not by accident."""
 
     @criterion(
-        f"descents-{place + 1}",
+        f"descents-{cell + 1}",
         "The test loss falls, rises and falls again.",
         "double descent",
         f"it falls, rises and falls, each by at least {SWING:g} of its start, {_SMOOTH}, and does "
@@ -147,16 +143,16 @@ def loss_descends_twice(place: int) -> Criterion:
         f"neither batches nor steps make it rise; {HAPPENS}",
     )
     def judge(data: Data) -> Measured:
-        seen, quiet = data["hill"][place] >= SWING, data["quiet_hill"][place] >= SWING
-        share = share_of(seen & quiet)
+        descends, quiet = data["hill"][cell] >= SWING, data["quiet_hill"][cell] >= SWING
+        share = share_of(descends & quiet)
         return Measured(
             f"{share.value:.0%} of the runs",
             happens(share),
-            f"{data['labels'][place]}: the smoothed test loss falls, rises and falls, each by at "
-            f"least {SWING:g} of its start, in a share {share_of(seen)} of the runs, with the "
+            f"{data['labels'][cell]}: the smoothed test loss falls, rises and falls, each by at "
+            f"least {SWING:g} of its start, in a share {share_of(descends)} of the runs, with the "
             f"exact gradient and a tenth of the rate from the same weights in {share_of(quiet)}, "
-            f"and in both in {share}; the largest such rise is {data['hill'][place].max():.2f}.",
-            {"share": share.value, "seen": float(seen.mean()), "quiet": float(quiet.mean())},
+            f"and in both in {share}; the largest such rise is {data['hill'][cell].max():.2f}.",
+            {"share": share.value, "seen": float(descends.mean()), "quiet": float(quiet.mean())},
         )
 
     return judge
@@ -185,7 +181,7 @@ def loss_falls(data: Data) -> Measured:
     "The turn does not need training points near the test point.",
     "little impact",
     "the fall along the weaker concept changes by at most 0.05 of mu in runs of the same seed "
-    f"of which a training point was drawn again, {FEW} of them at least; {THRESHOLD}",
+    f"of which a training point was drawn again, {_FEW} of them at least; {THRESHOLD}",
 )
 def survives_truncation(data: Data) -> Measured:
     """The turn is there without training points near the test point."""
@@ -193,11 +189,11 @@ def survives_truncation(data: Data) -> Measured:
     touched = data["discarded"][:half] > 0
     change = np.abs(data["fall"][:half] - data["fall"][half:])[touched]
     drawn = f"In {len(change)} of {touched.size} runs a training point was drawn again"
-    if len(change) < FEW:
+    if len(change) < _FEW:
         return Measured(
             f"{len(change)} runs differ",
             Verdict.UNDECIDED,
-            f"{drawn}: the others are the same runs with and without truncation, and {FEW} are "
+            f"{drawn}: the others are the same runs with and without truncation, and {_FEW} are "
             "asked for.",
             {"runs": len(change)},
         )
@@ -231,8 +227,8 @@ def nearest_is_far(data: Data) -> Measured:
 
 def _panel_each(data: Data, title: str) -> Picture:
     """Outputs at the test point, a panel for each setting."""
-    parts = [(slice(k, k + 1), label) for k, label in enumerate(data["labels"])]
-    return outputs_picture(data, title, parts)
+    panels = [(slice(k, k + 1), label) for k, label in enumerate(data["labels"])]
+    return outputs_picture(data, title, panels)
 
 
 _TRUNCATED, _AS_IT_IS = slice(0, 2), slice(2, 4)

@@ -11,16 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from swingby.proofs.checkers import check_identity, check_witness
-from swingby.proofs.language.conclusions import (
-    A_1,
-    A_2,
-    BlockTrace,
-    GradientIdentity,
-    X,
-    X_inverse,
-    Y,
-    Y_transposed,
-)
+from swingby.proofs.language.conclusions import GradientIdentity
 from swingby.proofs.language.matrices import (
     LETTERS,
     A,
@@ -31,6 +22,15 @@ from swingby.proofs.language.matrices import (
     root,
     s,
     substitute,
+)
+from swingby.proofs.language.repaired_conclusions import (
+    A_1,
+    A_2,
+    BlockTrace,
+    X,
+    X_inverse,
+    Y,
+    Y_transposed,
 )
 from swingby.proofs.prover.scalar.relation import plain
 

@@ -19,7 +19,7 @@ import sympy
 
 from swingby.proofs.checkers import check_witness
 from swingby.proofs.language.claim import Claim, Given, needs
-from swingby.proofs.language.conclusions import (
+from swingby.proofs.language.repaired_conclusions import (
     A_1,
     A_2,
     BlockTrace,

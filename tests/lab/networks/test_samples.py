@@ -67,7 +67,7 @@ def test_weights_and_losses_are_those_of_the_formula(network, gradient, targets)
 
 def test_batches_are_parts_of_the_points(tmp_path):
     # One epoch of an order of one's own: sgd on the permuted points is gd on each part.
-    from swingby.lab.networks.samples import batch_order
+    from swingby.lab.networks.training_points import batch_order
 
     network, sgd = Network(2, 5), Optimizer(lr=0.1, batch_size=24)
     setting = Setting(TASK, Data(samples=read_samples(X, Y)), network, sgd, steps=3)
@@ -82,7 +82,7 @@ def test_batches_are_parts_of_the_points(tmp_path):
 
 
 def test_drawn_points_given_back_are_the_same_run():
-    from swingby.lab.networks.samples import directions, training_points
+    from swingby.lab.networks.training_points import directions, training_points
 
     base = Setting(TASK, Data(30, rotation=True), Network(2, 5), epochs=4, precision="float64")
     points, labels = training_points(base)

@@ -5,8 +5,14 @@ import pytest
 
 from swingby.errors import InvalidInput
 from swingby.lab.networks import Data, Network, Optimizer, Setting
-from swingby.lab.networks.model import initial_weights
-from swingby.lab.networks.samples import STREAMS, batch_order, directions, stream, training_points
+from swingby.lab.networks.training_points import (
+    STREAMS,
+    batch_order,
+    directions,
+    stream,
+    training_points,
+)
+from swingby.lab.networks.weights import initial_weights
 from swingby.theory.task import SIMTask
 
 TASK = SIMTask([1, 2], ["1/5", "1/3"], dim=6)

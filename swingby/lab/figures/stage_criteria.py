@@ -1,8 +1,7 @@
-"""Criteria of the figures: descents of the loss, what entries do meanwhile, and shares of runs."""
+"""Criteria of the theory figures: stages of the test loss and the entries that make them."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -11,7 +10,7 @@ import numpy as np
 from swingby.lab.figures.figure import Criterion, Data, Measured, criterion, under_every_reading
 from swingby.lab.figures.theory_runs import SWINGS
 from swingby.simulate.outcome import Extremum, turning_points
-from swingby.theory.verdict import Share, Verdict, reaches, share_of, yes
+from swingby.theory.verdict import Verdict, yes
 
 #: How often.
 TIMES = {1: "once", 2: "twice", 3: "three times", 4: "four times"}
@@ -34,9 +33,11 @@ def legs(data: Data, swing: float = SWINGS[0]) -> tuple[Leg, ...]:
     `swing`: least change that counts, in units of the loss at the start.
     """
     turns = [Extremum(*turn) for turn in data["turns"]]
-    values, steps = [one.value for one in turns], [one.step for one in turns]
-    kept = turning_points(values, swing * data["start_loss"], steps)
-    return tuple(Leg(one.step, two.step, two.value - one.value) for one, two in pairwise(kept))
+    values, steps = [extremum.value for extremum in turns], [extremum.step for extremum in turns]
+    extrema = turning_points(values, swing * data["start_loss"], steps)
+    return tuple(
+        Leg(start.step, end.step, end.value - start.value) for start, end in pairwise(extrema)
+    )
 
 
 def count(data: Data, swing: float) -> int:
@@ -56,11 +57,11 @@ def number_of_descents(needed: int) -> Criterion:
     def judge(data: Data) -> Measured:
         counts = {str(swing): count(data, swing) for swing in SWINGS}
         fine, coarse = counts.values()
-        other, gd = data["controls"]["other_rates"], data["controls"]["gd"]
+        control, gd = data["controls"]["other_rates"], data["controls"]["gd"]
         reason = (
             f"Descents by 0.001 and by 0.01 of the start: {_pair(counts)} with rates "
-            f"{data['rates']}; {_pair(other['descents'])} with {other['rates']}, all else equal; "
-            f"{_pair(gd['descents'])} by gradient descent on U"
+            f"{data['rates']}; {_pair(control['descents'])} with {control['rates']}, all else "
+            f"equal; {_pair(gd['descents'])} by gradient descent on U"
         )
         if fine < 2:
             largest = max((leg.change for leg in legs(data, 0.0)), default=0.0)
@@ -113,10 +114,10 @@ def contributions(data: Data, leg: Leg) -> dict[tuple[int, int], float]:
     W, x = data["W"][leg.start : leg.end + 1], data["test_point"]
     residual = W @ x - x
     mean = (residual[1:] + residual[:-1]) / 2
-    parts = np.einsum("ti,j,tij->ij", mean, x, np.diff(W, axis=0))
-    size = len(parts)
+    terms = np.einsum("ti,j,tij->ij", mean, x, np.diff(W, axis=0))
+    size = len(terms)
     return {
-        (i + 1, j + 1): float(parts[i, j] + (parts[j, i] if i != j else 0.0))
+        (i + 1, j + 1): float(terms[i, j] + (terms[j, i] if i != j else 0.0))
         for i in range(size)
         for j in range(i, size)
     }
@@ -127,27 +128,27 @@ def _name(entry: tuple[int, int]) -> str:
 
 
 def _stage_descent(data: Data, concept: int, leg: Leg) -> tuple[str, str]:
-    """What a descent is made of, and what is wrong with it as growth of a major entry."""
-    parts = contributions(data, leg)
-    main = min(parts, key=lambda one: parts[one])
+    """Text on the entries of a descent, and its flaw as growth of a major entry, or ""."""
+    changes = contributions(data, leg)
+    main = min(changes, key=lambda entry: changes[entry])
     half = data["half_times"][concept - 1]
-    own = (concept, concept)
-    text = f"{leg}: {_name(own)} {100 * parts[own] / leg.change:.0f} % of the fall"
+    major = (concept, concept)
+    text = f"{leg}: {_name(major)} {100 * changes[major] / leg.change:.0f} % of the fall"
     if half is None or not leg.start <= half <= leg.end:
         when = "never" if half is None else f"at {half}"
-        return text, f"{_name(own)} reaches 1/2 {when}, not in the descent {leg}"
-    if main != own:
+        return text, f"{_name(major)} reaches 1/2 {when}, not in the descent {leg}"
+    if main != major:
         return text, f"in the descent {leg} {_name(main)} contributes most"
     return text, ""
 
 
 def _stage_ascent(data: Data, concept: int, later: list[int], leg: Leg) -> tuple[str, str]:
-    """What an ascent is made of, and what is wrong with it as suppression of minor entries."""
-    parts = contributions(data, leg)
-    group = [(min(concept, one), max(concept, one)) for one in later]
+    """Text on the entries of an ascent, and its flaw as suppression of minor entries, or ""."""
+    changes = contributions(data, leg)
+    group = [(min(concept, partner), max(concept, partner)) for partner in later]
     before, after = np.abs(data["W"][leg.start]), np.abs(data["W"][leg.end])
     shrinking = [(i, j) for i, j in group if after[i - 1, j - 1] < before[i - 1, j - 1]]
-    share = sum(parts[entry] for entry in shrinking) / leg.change
+    share = sum(changes[entry] for entry in shrinking) / leg.change
     names = ", ".join(map(_name, shrinking)) or "no minor entry"
     text = f"{leg}: {names} {100 * share:.0f} % of the rise"
     wrong = "" if share >= 1 else f"the ascent {leg} is not made by the fall of its minor entries"
@@ -163,9 +164,9 @@ def _stage_ascent(data: Data, concept: int, later: list[int], leg: Leg) -> tuple
 )
 def alignment(data: Data) -> Measured:
     """Descents and ascents are what the entries do."""
-    found, order = legs(data), data["order"]
-    falls = [leg for leg in found if leg.change < 0]
-    rises = [leg for leg in found if leg.change > 0]
+    stretches, order = legs(data), data["order"]
+    falls = [leg for leg in stretches if leg.change < 0]
+    rises = [leg for leg in stretches if leg.change > 0]
     if len(falls) != len(order):
         times = {k: data["half_times"][k - 1] for k in order}
         halves = ", ".join(
@@ -185,13 +186,13 @@ def alignment(data: Data) -> Measured:
         if stage < min(len(rises), len(order) - 1):
             pieces.append(_stage_ascent(data, concept, order[stage + 1 :], rises[stage]))
         texts += [text for text, _ in pieces]
-        wrong += [one for _, one in pieces if one]
+        wrong += [flaw for _, flaw in pieces if flaw]
     reason = f"{_sentence(wrong)} {_sentence(texts)}".strip()
     return Measured("no" if wrong else "yes, each", yes(not wrong), reason)
 
 
-def _sentence(parts: list[str]) -> str:
-    text = "; ".join(parts)
+def _sentence(clauses: list[str]) -> str:
+    text = "; ".join(clauses)
     return f"{text[0].upper()}{text[1:]}." if text else ""
 
 
@@ -238,124 +239,3 @@ def grows_in_turn(data: Data) -> Measured:
         "; ".join(texts) + ".",
         {"starts": starts},
     )
-
-
-#: A statement about all runs asks for it in so many of them.
-MOST = 0.9
-THRESHOLD = f"in {MOST:.0%} of all runs: the 95 % interval of the share lies above; fails below"
-#: A picture of one run may have been chosen, so what it shows need not happen in most runs.
-HALF, SOME = 0.5, 0.1
-HAPPENS = (
-    f"holds where the 95 % interval of the share of runs lies above {HALF:.0%}, fails where it "
-    f"lies below {SOME:.0%}"
-)
-
-
-def verdict_of(share: Share) -> Verdict:
-    """The verdict on something that all runs are said to do."""
-    return reaches(share, MOST)
-
-
-def happens(share: Share) -> Verdict:
-    """The verdict on something that a picture of one run shows."""
-    often = reaches(share, HALF) == Verdict.HOLDS
-    rare = reaches(share, SOME) == Verdict.FAILS
-    return Verdict.HOLDS if often else Verdict.FAILS if rare else Verdict.UNDECIDED
-
-
-def comes_first(data: Data, concept: int) -> Any:
-    """Whether concept 1 or 2 is learned, and not after the other one, (c, r).
-
-    Concept 1 also where both cross one half at the same step.
-    """
-    times = np.where(np.isnan(data["half_times"]), np.inf, data["half_times"])
-    mine, other = times[:, :, concept - 1], times[:, :, 2 - concept]
-    return (mine < other) | ((mine == other) & np.isfinite(mine) & (concept == 1))
-
-
-@criterion(
-    "order",
-    "The concept with the larger mu crosses one half first.",
-    "larger mu first",
-    f"{THRESHOLD}, in every setting",
-)
-def order_follows_signal(data: Data) -> Measured:
-    """The concept with the larger signal is learned first."""
-    first, second = comes_first(data, 1), comes_first(data, 2)
-    gap = np.log(data["signal"][:, 1] / data["signal"][:, 0])
-    shares, parts = [], []
-    for place, label in enumerate(data["labels"]):
-        if abs(gap[place]) < 1e-9:
-            parts.append(f"{label}: concept 2 first in {second[place].mean():.0%}, a tie")
-            continue
-        right = second[place] if gap[place] > 0 else first[place]
-        shares.append(share_of(right))
-        parts.append(f"{label}: {shares[-1]}")
-    least = min(shares, key=lambda share: share.value)
-    return Measured(
-        f"{least.value:.0%} at least",
-        verdict_of(least),
-        f"Runs in which the larger signal comes first: {'; '.join(parts)}.",
-        {"shares": [share.value for share in shares]},
-    )
-
-
-@criterion(
-    "bulge",
-    "The output bulges up, and ever less, until it bulges down.",
-    "changes side",
-    "the mean area over the runs falls from setting to setting, from above 0 to below 0",
-)
-def bulge_changes_side(data: Data) -> Measured:
-    """The side to which the output bulges follows the settings."""
-    mean = data["area"].mean(axis=1)
-    listed = by_label(data, mean, "{:+.2f}")
-    return Measured(
-        f"{mean[0]:+.2f} to {mean[-1]:+.2f}",
-        yes((np.diff(mean) < 0).all() and mean[0] > 0 > mean[-1]),
-        f"Mean of twice the area between output and chord, above it positive: {listed}.",
-        {"area": mean.tolist()},
-    )
-
-
-#: Most that is left of the mean speed in the last tenth.
-_SLOW = 0.25
-
-
-@criterion(
-    "slowing",
-    "Learning slows down in the terminal phase (Sec. 3.2).",
-    "slower",
-    f"at most {_SLOW:g} of the mean speed in the last tenth; {THRESHOLD}",
-)
-def slows_down(data: Data) -> Measured:
-    """The output moves ever more slowly in the end."""
-    share, middle = share_of(data["slowing"] <= _SLOW), float(np.median(data["slowing"]))
-    return Measured(
-        f"{middle:.2g} of the mean speed",
-        verdict_of(share),
-        f"In a share {share} of the runs the output moves at most at {_SLOW:g} of its mean "
-        f"speed in the last tenth of its time; the median is {middle:.2g}.",
-        {"share": share.value, "median": middle},
-    )
-
-
-def by_label(data: Data, values: Any, form: str = "{}") -> str:
-    """A value of each cell, beside its label."""
-    pairs = zip(data["labels"], values, strict=True)
-    return ", ".join(f"{label}: {form.format(one)}" for label, one in pairs)
-
-
-def within(criterion: Criterion, cells: slice, name: str) -> Criterion:
-    """A criterion on some of the cells only; `name` is joined to its id, since ids are unique."""
-    return replace(
-        criterion, id=f"{criterion.id}-{name}", judge=lambda data: criterion.judge(cut(data, cells))
-    )
-
-
-def cut(data: Data, cells: slice) -> dict[str, Any]:
-    """The data of some of the cells."""
-    return {
-        name: value if name == "epochs" or not hasattr(value, "__len__") else value[cells]
-        for name, value in data.items()
-    }

@@ -1,0 +1,97 @@
+"""The standing of a line: its verdict, with those of all that it rests on.
+
+A verdict is about one step: it follows from its hypotheses. A line *stands* if its step does and
+every line that it cites stands; it *falls* with the first refuted lines below it; it is *open*
+where something below is undecided. A line that uses of a refuted one only what the corrected form
+says as well rests on that form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from swingby.proofs.audit.record import Record
+from swingby.theory.verdict import Finding
+
+STANDS, TESTED, OPEN, FALLS = "stands", "tested", "open", "falls"
+#: The state of a line by its own verdict, the worst last.
+_OWN = {
+    Finding.PROVED: STANDS,
+    Finding.TESTED: TESTED,
+    Finding.UNDECIDED: OPEN,
+    Finding.REFUTED: FALLS,
+}
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The state of a line, and the lines that decide it.
+
+    `state`: *tested*: it stands if what was only tested holds.
+    `because`: the lines that decide it: refuted, undecided or only tested; empty where it stands.
+    `assumes`: what it rests on in the end and no line proves: assumptions, promises, cases, names
+    of lines that were not judged.
+    """
+
+    id: str
+    state: str
+    because: tuple[str, ...] = ()
+    assumes: tuple[str, ...] = ()
+
+
+def standings(
+    records: Sequence[Record], promised: Sequence[str] = (), *, corrected: bool = False
+) -> tuple[Standing, ...]:
+    """The standing of every record, in their order.
+
+    `promised`: ids of lines that are taken for granted as printed. `corrected`: every refuted line
+    reads as its repair says, and those that need it as theirs say.
+    """
+    by_id = {record.id: record for record in records}
+    memo: dict[str, Standing] = {}
+
+    def latest(record: Record) -> Record:
+        """The last repair of a record that is refuted or uses what a repair takes back."""
+        needs = record.verdict == Finding.REFUTED or record.rests_on_refuted
+        unchanged = not corrected or record.id in promised or not needs or record.repair is None
+        return record if unchanged or record.repair is None else latest(record.repair)
+
+    def below(record: Record, source: str, users: tuple[str, ...]) -> Standing:
+        """The standing of what a record takes from a source."""
+        cited = by_id.get(source)
+        if cited is None or source in users:
+            return Standing(source, STANDS, assumes=(source,))
+        if cited.verdict == Finding.REFUTED and cited.repair is not None and source not in promised:
+            # A line that needs the printed form goes with it, unless it follows when judged again.
+            again = dict(cited.downstream).get(record.id, "") if corrected else "no"
+            if source in record.rests_on_refuted and not again.startswith("still"):
+                return Standing(source, FALLS if again else OPEN, (source,))
+            cited = cited.repair
+        return standing(latest(cited), users)
+
+    def standing(record: Record, users: tuple[str, ...] = ()) -> Standing:
+        """The standing of a record of any edition; `users` are the lines that lead to it."""
+        name = f"{record.id} {record.edition}"
+        if name in memo:
+            return memo[name]
+        proved = record.verdict == Finding.PROVED
+        if record.id in promised or (record.kind == "assumption" and proved):
+            return Standing(record.id, STANDS, assumes=(record.id,))
+        supports = [] if proved else [Standing(record.id, _OWN[record.verdict], (record.id,))]
+        # What is refuted falls by itself, whatever it rests on.
+        if record.verdict != Finding.REFUTED:
+            sources = dict.fromkeys(hypothesis.source for hypothesis in record.statement.given)
+            supports += [below(record, source, (*users, record.id)) for source in sources]
+        order = tuple(_OWN.values())
+        worst = max((support.state for support in supports), key=order.index, default=STANDS)
+        because = (
+            name for support in supports if support.state == worst for name in support.because
+        )
+        assumes = (name for support in supports for name in support.assumes)
+        memo[name] = Standing(
+            record.id, worst, tuple(dict.fromkeys(because)), tuple(dict.fromkeys(assumes))
+        )
+        return memo[name]
+
+    return tuple(standing(latest(record)) for record in records)
