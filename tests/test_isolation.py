@@ -124,7 +124,7 @@ def test_a_result_is_read_only_and_has_copies(name):
 #: What a loop or a search writes to as it goes.
 IN_PLACE = {
     "swingby.simulate.outcome.Turns",
-    "swingby.simulate.state.State",
+    "swingby.simulate.state.RunState",
     "swingby.proofs.certify.ball_run.BallState",
     "swingby.proofs.certify.events.Watch",
     "swingby.proofs.hunt.search_log.SearchLog",

@@ -1,1 +1,1 @@
-"""What happens: the discrete maps and the flow, run. Builds on theory."""
+"""Runs of the discrete maps and of the flow, with their events. Builds on theory."""

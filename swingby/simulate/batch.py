@@ -1,4 +1,4 @@
-"""simulate_batch: many runs at once, half-times and final W only."""
+"""Many runs at once, of which half-times and the final W are kept."""
 
 from __future__ import annotations
 
@@ -16,50 +16,41 @@ from numpy.typing import ArrayLike, NDArray
 
 from swingby.errors import InvalidInput
 from swingby.simulate import outcome
-from swingby.simulate.initialization import (
-    SLICE,
-    Arguments,
-    lasting,
-    missing_concepts,
-    quiet_steps,
-    read_array,
-    refuse_first,
-)
-from swingby.simulate.lanes import (
+from swingby.simulate.arguments import SLICE, BatchArguments, read_test_point, refuse_first
+from swingby.simulate.lanes.fleet import (
     LONG_BLOCK,
     Arranged,
     Fleet,
     Rows,
     Stopped,
-    Tiles,
     is_indefinite,
     largest_between,
     rows,
 )
-from swingby.simulate.observe import judge, level_array, peaks
+from swingby.simulate.lanes.tiles import Tiles
 from swingby.simulate.on_torch import Tensors, size_on, usable_device
 from swingby.simulate.outcome import SMALLEST_SWING, Outcome, least_swing
-from swingby.simulate.run import run_on
+from swingby.simulate.run import judge, run_on
 from swingby.simulate.state import (
     END,
     LEVELS,
-    Record,
-    binary,
-    choose_exponents,
-    clear_pivots,
+    RunRecord,
     float_matrix,
     in_order,
     make_problem,
     make_state,
     most_steps,
     most_steps_of,
+    peaks,
     power_of_two,
+    quiet_steps,
 )
 from swingby.simulate.steps import IN_LANES, WRITTEN_OUT
 from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS, log_factors, require_dynamics
-from swingby.theory.initial import Initial
+from swingby.theory.initial import Initial, binary, choose_exponents, clear_pivots
 from swingby.theory.numbers import Booleans, Floats, Integers
+from swingby.theory.task import SIMTask
 
 #: What `BatchRun.outcome` says of runs that were not finished.
 NOT_RUN = "not_run"
@@ -109,12 +100,12 @@ class BatchRun(numbers.ReadOnly):
 
     def __repr__(self) -> str:
         names, counts = np.unique(self.outcome, return_counts=True)
-        shown = ", ".join(f"{name} {count}" for name, count in zip(names, counts, strict=True))
-        return f"<BatchRun {self.outcome.size} runs: {shown}>"
+        tally = ", ".join(f"{name} {count}" for name, count in zip(names, counts, strict=True))
+        return f"<BatchRun {self.outcome.size} runs: {tally}>"
 
 
 def simulate_batch(
-    signal: ArrayLike,
+    signal: SIMTask | ArrayLike,
     W0: ArrayLike,
     eta: ArrayLike,
     steps: int | None = 10_000,
@@ -137,8 +128,8 @@ def simulate_batch(
 
     Parameters
     ----------
-    signal : array_like of shape (..., d)
-        The signal a of each run; at least 0. Leading axes broadcast.
+    signal : SIMTask or array_like of shape (..., d)
+        The task, or the signal a of each run; at least 0. Leading axes broadcast.
     W0 : array_like of shape (..., d, d)
         Symmetric; positive semidefinite for gd and flow.
     eta : array_like of shape (...)
@@ -150,7 +141,8 @@ def simulate_batch(
     omega : number, text, or array of them of shape (...), optional
         W(0) is ``omega * W0``; may lie below the float range (``"1e-400"``).
     test_point : array_like of shape (..., d), optional
-        Asks for `descents` and `transient`: the point x of the test loss ``1/2 |W x - x|^2``.
+        Asks for `descents` and `transient`: the point x of the test loss ``1/2 |W x - x|^2``; that
+        of the task where one is given.
     swing : float
         By what fraction of its initial value the test loss has to fall for a descent, and to rise
         between two of them; at least 1e-9.
@@ -187,42 +179,44 @@ def simulate_batch(
     [[176.0, 349.0], [90.0, 176.0]]
     """
     require_dynamics(dynamics)
-    asked = _read(signal, W0, eta, dynamics, omega, test_point)
-    least = 0.0 if test_point is None else least_swing(swing)
+    arguments = _read(signal, W0, eta, dynamics, omega, test_point)
+    smallest_swing = least_swing(swing) if "test_point" in arguments.arrays else 0.0
     count = None if steps is None else numbers.whole(steps, "steps", 1, most=2**53)
-    if count is None and not (asked.given["signal"] > 0).any(axis=-1).all():
+    if count is None and not (arguments.arrays["signal"] > 0).any(axis=-1).all():
         raise InvalidInput("steps", None, "must be given where no signal is positive")
     threads = numbers.whole(workers, "workers", 1)
-    total, d = asked.total, asked.given["signal"].shape[-1]
-    kept = room_for_ends(total, d)
+    total, d = arguments.total, arguments.arrays["signal"].shape[-1]
+    ends = _room_for_ends(total, d)
 
     def keep(first: int, last: int, piece: SimpleNamespace) -> None:
-        for name, values in vars(kept).items():
+        for name, values in vars(ends).items():
             values[first:last] = getattr(piece, name)
         if progress is not None:
-            progress(int((kept.outcome != NOT_RUN).sum()), total)
+            progress(int((ends.outcome != NOT_RUN).sum()), total)
 
     halt = threading.Event()
-    place, size = None, min(PIECE, -(-total // (2 * threads)) if threads > 1 else PIECE)
+    torch_device, size = None, min(PIECE, -(-total // (2 * threads)) if threads > 1 else PIECE)
     if device is not None:
-        place = usable_device(device)[1]
+        torch_device = usable_device(device)[1]
         if dynamics not in IN_LANES:
             requirement = f"must be euler or gd on a device; without device the {dynamics} runs"
             raise InvalidInput("dynamics", dynamics, requirement)
-        size, threads = size_on(place, d), 1
+        size, threads = size_on(torch_device, d), 1
 
     def run(first: int, last: int) -> SimpleNamespace:
-        arrays = asked.piece(first, last)
-        part = Batch(**{"test_point": np.zeros_like(arrays["signal"]), **arrays})
+        arrays = arguments.piece(first, last)
+        batch = Batch(**{"test_point": np.zeros_like(arrays["signal"]), **arrays})
         stop = halt.is_set
-        return run_piece(part, count, dynamics, swing=least, skip=skip, stop=stop, device=place)
+        return _run_piece(
+            batch, count, dynamics, swing=smallest_swing, skip=skip, stop=stop, device=torch_device
+        )
 
     try:
         pieces = [(first, min(first + size, total)) for first in range(0, total, size or 1)]
         _for_each(run, keep, pieces, threads, halt)
     except KeyboardInterrupt:
-        raise Interrupted(_shaped(kept, asked.shape, least)) from None
-    return _shaped(kept, asked.shape, least)
+        raise Interrupted(_shaped(ends, arguments.shape, smallest_swing)) from None
+    return _shaped(ends, arguments.shape, smallest_swing)
 
 
 def _for_each(
@@ -250,16 +244,16 @@ def _for_each(
             raise
 
 
-def _shaped(kept: SimpleNamespace, shape: tuple[int, ...], swing: float) -> BatchRun:
+def _shaped(ends: SimpleNamespace, shape: tuple[int, ...], swing: float) -> BatchRun:
     """The same along the axes that were given."""
-    found = {name: values.reshape(shape + values.shape[1:]) for name, values in vars(kept).items()}
+    fields = {name: values.reshape(shape + values.shape[1:]) for name, values in vars(ends).items()}
     if not swing:
-        found["descents"] = found["transient"] = None
-    return BatchRun(**found)
+        fields["descents"] = fields["transient"] = None
+    return BatchRun(**fields)
 
 
 class Batch(NamedTuple):
-    """Runs, one after the other, with W(0) = mantissa 2^exponent W0.
+    """A piece of a batch of runs, with W(0) = mantissa 2^exponent W0.
 
     signal (m, d), W0 (m, d, d), eta (m,), omega (m, 2): mantissa and exponent, test_point (m, d).
     """
@@ -276,73 +270,69 @@ class Batch(NamedTuple):
         return self.omega[:, 1].astype(np.int64)
 
     def initial(self, run: int) -> Initial:
-        """W(0) of one run."""
+        """The W(0) of a run."""
         W0, (mantissa, exponent) = self.W0[run], self.omega[run].tolist()
         scale = Fraction(mantissa) * Fraction(2) ** int(exponent)
         return Initial(W0 / 2 + W0.T / 2, scale)
 
 
 def _read(
-    signal: ArrayLike, W0: ArrayLike, eta: ArrayLike, dynamics: str, omega: Any, test_point: Any
-) -> Arguments:
+    signal: object, W0: ArrayLike, eta: ArrayLike, dynamics: str, omega: Any, test_point: Any
+) -> BatchArguments:
     """Check and broadcast the arguments of a batch."""
     scales = _scales(omega)
-    point = {}
-    if test_point is not None:
-        point["test_point"] = read_array(test_point, "test_point", "Sec. 4")
-    found = Arguments.of(signal, W0, eta, omega=scales, **point)
-    if found.total:
-        found.check_matrices(np.log(scales[..., 0]) + scales[..., 1] * math.log(2), "omega")
+    point = read_test_point(test_point, signal, "Sec. 4")
+    arguments = BatchArguments.of(signal, W0, eta, omega=scales, **point)
+    if arguments.total:
+        arguments.check_matrices(np.log(scales[..., 0]) + scales[..., 1] * math.log(2), "omega")
         if DYNAMICS[dynamics].keeps_psd:
-            _check_psd(found.given["W0"], dynamics)
-    return found
+            _check_psd(arguments.arrays["W0"], dynamics)
+    return arguments
 
 
 def _scales(omega: Any) -> Floats:
     """Mantissa and binary exponent of every scale, (..., 2)."""
     if omega is None:
         return np.array([1.0, 0.0])
-    given = np.asarray(omega) if isinstance(omega, np.ndarray) else np.array(omega, dtype=object)
-    if given.dtype == np.float64 and given.size:
-        if not (np.isfinite(given).all() and given.min() > 0):
-            raise InvalidInput("omega", given.min(), "must be finite and positive", "(D.2)")
-        return np.stack(np.frexp(given), axis=-1)
-    known: dict[Any, tuple[float, int]] = {}
-    found = []
-    for value in given.reshape(-1).tolist():
+    scales = np.asarray(omega) if isinstance(omega, np.ndarray) else np.array(omega, dtype=object)
+    if scales.dtype == np.float64 and scales.size:
+        if not (np.isfinite(scales).all() and scales.min() > 0):
+            raise InvalidInput("omega", scales.min(), "must be finite and positive", "(D.2)")
+        return np.stack(np.frexp(scales), axis=-1)
+    by_value: dict[Any, tuple[float, int]] = {}
+    mantissas_and_powers = []
+    for value in scales.reshape(-1).tolist():
         key = (type(value), value)
-        if key not in known:
-            known[key] = binary(numbers.positive(value, "omega", "Assumption D.1"))
-        found.append(known[key])
-    return np.array(found, dtype=np.float64).reshape(*given.shape, 2)
+        if key not in by_value:
+            by_value[key] = binary(numbers.positive(value, "omega", "Assumption D.1"))
+        mantissas_and_powers.append(by_value[key])
+    return np.array(mantissas_and_powers, dtype=np.float64).reshape(*scales.shape, 2)
 
 
 def _check_psd(W0: Floats, dynamics: str) -> None:
     """Refuse the first matrix that is not positive semidefinite, a slice of them at a time."""
     matrices = W0.reshape(-1, *W0.shape[-2:])
     for first in range(0, len(matrices), SLICE):
-        part = matrices[first : first + SLICE]
-        doubtful = np.flatnonzero(~clear_pivots(part))
-        values = np.linalg.eigvalsh(part[doubtful])
-        wrong = np.zeros(len(part), dtype=np.bool_)
+        piece = matrices[first : first + SLICE]
+        doubtful = np.flatnonzero(~clear_pivots(piece))
+        values = np.linalg.eigvalsh(piece[doubtful])
+        wrong = np.zeros(len(piece), dtype=np.bool_)
         wrong[doubtful] = values[:, 0] < -1e-12 * np.abs(values).max(axis=1, initial=0.0)
         requirement = f"must be positive semidefinite for dynamics={dynamics!r}"
         words = ("this matrix", requirement, "(D.1)")
         refuse_first(wrong, "W0", W0.shape[:-2], *words, first=first)
 
 
-def missing_of(batch: Batch, unclear: Booleans, dynamics: str) -> Booleans:
+def _missing_of(batch: Batch, unclear: Booleans, dynamics: str) -> Booleans:
     """Concepts that W(0) has no component for and that the dynamics do not create."""
     missing = np.zeros(batch.signal.shape, dtype=np.bool_)
     for run in np.flatnonzero(unclear):
-        initial = batch.initial(int(run))
-        found = missing_concepts(initial, batch.signal[run])
-        missing[run] = lasting(found, initial.matrix, dynamics)
+        missing[run] = batch.initial(int(run)).missing(batch.signal[run], dynamics)
     return missing
 
 
-def room_for_ends(total: int, d: int) -> SimpleNamespace:
-    """The fields of a BatchRun along one axis, to write to: the arrays of a result are not."""
+def _room_for_ends(total: int, d: int) -> SimpleNamespace:
+    """Writable arrays for the fields of a BatchRun, with the runs along a single axis."""
     counts = ("last_step", "executed_steps", "descents")
     return SimpleNamespace(
         half_times=np.full((total, d), np.nan),
@@ -353,7 +343,7 @@ def room_for_ends(total: int, d: int) -> SimpleNamespace:
     )
 
 
-def run_piece(
+def _run_piece(
     batch: Batch,
     steps: int | None,
     dynamics: str,
@@ -363,10 +353,10 @@ def run_piece(
     stop: Callable[[], bool],
     device: Any = None,
 ) -> SimpleNamespace:
-    """Run a piece of a batch, on a device of torch where one is given.
+    """Run a piece of a batch, on a device of torch where it is given.
 
     `steps`: of every run, or None until it is at rest. `stop` is asked a few times a second;
-    :class:`swingby.simulate.lanes.Stopped` is raised when it says so.
+    :class:`swingby.simulate.lanes.fleet.Stopped` is raised when it says so.
     """
     compiled = dynamics in IN_LANES and batch.signal.shape[1] <= WRITTEN_OUT
     if device is None and not compiled:
@@ -374,27 +364,27 @@ def run_piece(
     kind: type[Fleet] = Tiles if device is None else Tensors
     arranged = arrange(batch, swing, dynamics, full=kind.full)
     total, d = batch.signal.shape
-    missing = missing_of(batch, arranged.unclear, dynamics)
+    missing = _missing_of(batch, arranged.unclear, dynamics)
     null = missing & DYNAMICS[dynamics].keeps_psd
     goal = np.where(batch.signal > 0, np.where(missing, 0.0, 1.0), np.nan)
     last = np.full(total, steps or 0)
     if steps is None:
         last = most_steps(batch.signal, batch.eta, arranged.log_smallest, dynamics)
-    arranged.rows["null"] = held = null.any(axis=1)
-    ends = room_for_ends(total, d)
+    arranged.rows["null"] = lacking = null.any(axis=1)
+    ends = _room_for_ends(total, d)
     ends.diverged, ends.lost = np.zeros((2, total), dtype=np.bool_)
     fastest = (batch.signal * batch.eta[:, None]).max(axis=1)
     blocks = np.full(total, LONG_BLOCK)
     # What rounding makes of an absent component is put back to zero at every look.
-    blocks[held] = [quiet_steps(one) for one in fastest[held].tolist()]
+    blocks[lacking] = [quiet_steps(rate) for rate in fastest[lacking].tolist()]
     for block in np.unique(blocks).tolist():
         members = np.flatnonzero(blocks == block)
         until = last.copy() if steps is not None else -(-last // block) * block
-        given = (arranged, members, null, goal, until, ends, dynamics, block)
-        fleet = kind(*given, skip=skip, rest=steps is None, device=device)
+        fleet_arguments = (arranged, members, null, goal, until, ends, dynamics, block)
+        fleet = kind(*fleet_arguments, skip=skip, rest=steps is None, device=device)
         fleet.run(0 if steps is None else steps % block, stop)
-    fate = (ends.diverged, ends.lost, batch.signal > 0, missing)
-    ends.outcome = outcomes(ends.W, ends.half_times, *fate)
+    endings = (ends.diverged, ends.lost, batch.signal > 0, missing)
+    ends.outcome = outcomes(ends.W, ends.half_times, *endings)
     return ends
 
 
@@ -420,27 +410,27 @@ def arrange(batch: Batch, swing: float, dynamics: str, *, full: bool) -> Arrange
     exponent = choose_exponents(diagonal, shift)
     moved = (shift[:, None, None] - exponent[:, :, None] - exponent[:, None, :]).clip(-3000, 3000)
     X = np.ldexp(M, moved)
-    found = Rows(np.zeros((total, at.loaded)), at)
-    found.values[:, : at.below] = X[:, *at.pairs]
+    columns = Rows(np.zeros((total, at.loaded)), at)
+    columns.values[:, : at.below] = X[:, *at.pairs]
     square = power_of_two(2 * exponent)
     reached = X[:, every, every] >= 0.5 / square
-    found["below"] = np.where(reached, 0.0, 1.0)
-    found["waited"] = np.where(reached, -1.0, 0.0)
-    found["past"] = np.nan
-    found["rates"] = eta[:, None] * signal
-    found["square"], found["bar"] = square, 0.5 / square
+    columns["below"] = np.where(reached, 0.0, 1.0)
+    columns["waited"] = np.where(reached, -1.0, 0.0)
+    columns["past"] = np.nan
+    columns["rates"] = eta[:, None] * signal
+    columns["square"], columns["bar"] = square, 0.5 / square
     if not DYNAMICS[dynamics].keeps_psd and unclear.any():
         which = np.flatnonzero(unclear)
-        found["lost"][which] = is_indefinite(X[which], order[which])
+        columns["lost"][which] = is_indefinite(X[which], order[which])
     if swing > 0.0:
         W = float_matrix(X, exponent)
         loss = 0.5 * (((W * point[:, None, :]).sum(axis=2) - point) ** 2).sum(axis=1)
-        found["point"], found["root"] = point, power_of_two(exponent)
-        found["low"] = found["high"] = loss
-        found["transient"] = largest_between(W)
+        columns["point"], columns["root"] = point, power_of_two(exponent)
+        columns["low"] = columns["high"] = loss
+        columns["transient"] = largest_between(W)
         # A loss of zero has nothing to descend from.
-        found["swing"] = np.where(loss > 0.0, swing * loss, np.inf)
-    return Arranged(signal, eta, swing > 0, found, exponent, order, log_smallest, unclear)
+        columns["swing"] = np.where(loss > 0.0, swing * loss, np.inf)
+    return Arranged(signal, eta, swing > 0, columns, exponent, order, log_smallest, unclear)
 
 
 def outcomes(
@@ -451,17 +441,17 @@ def outcomes(
     counted: Booleans,
     missing: Booleans,
 ) -> NDArray[np.str_]:
-    """The rules of :func:`swingby.simulate.observe.judge`, for all runs together."""
+    """The rules of :func:`swingby.simulate.run.judge`, for all runs together."""
     pairs = counted[:, :, None] & counted[:, None, :]
     off = np.abs(W - np.eye(W.shape[-1]))
     # In the order in which they are decided.
-    found = {
+    conditions = {
         Outcome.DIVERGED: diverged,
         Outcome.CONVERGED: ((off <= END) | ~pairs).all(axis=(1, 2)),
         Outcome.LOST_PSD: lost,
         Outcome.TRAPPED: (missing & counted & np.isnan(half_times)).any(axis=1),
     }
-    names = np.select([*found.values()], [*map(str, found)], str(Outcome.STOPPED_EARLY))
+    names = np.select([*conditions.values()], [*map(str, conditions)], str(Outcome.STOPPED_EARLY))
     return np.asarray(names, dtype="<U16")
 
 
@@ -475,9 +465,9 @@ def _one_by_one(
     stop: Callable[[], bool],
 ) -> SimpleNamespace:
     total, d = batch.signal.shape
-    missing = missing_of(batch, np.ones(total, dtype=np.bool_), dynamics)
+    missing = _missing_of(batch, np.ones(total, dtype=np.bool_), dynamics)
     growth = log_factors(batch.signal, batch.eta, dynamics)
-    kept = room_for_ends(total, d)
+    ends = _room_for_ends(total, d)
     for k in range(total):
         eta, point = float(batch.eta[k]), batch.test_point[k]
         problem = make_problem(
@@ -485,16 +475,16 @@ def _one_by_one(
         )
         state = make_state(batch.initial(k), problem.point)
         last = most_steps_of(problem, state) if steps is None else steps
-        run_on(problem, state, Record.at([], d), last, skip=skip, rest=steps is None, stop=stop)
+        run_on(problem, state, RunRecord.at([], d), last, skip=skip, rest=steps is None, stop=stop)
         if stop():
             raise Stopped
-        kept.half_times[k] = level_array(state)[LEVELS.index(0.5)]
-        kept.outcome[k], _ = judge(problem, state, kept.half_times[k], missing[k], "the steps")
-        kept.W[k] = float_matrix(state.X, state.exponent)
-        kept.last_step[k], kept.executed_steps[k] = state.step, state.executed
+        ends.half_times[k] = state.passages[LEVELS.index(0.5)]
+        ends.outcome[k], _ = judge(problem, state, missing[k], "the steps")
+        ends.W[k] = state.W
+        ends.last_step[k], ends.executed_steps[k] = state.step, state.executed
         if swing > 0 and state.turns.swing > 0:
             unit = state.turns.swing / SMALLEST_SWING
-            kept.descents[k] = outcome.descents(state.turns.found(), unit * swing)
+            ends.descents[k] = outcome.descents(state.turns.extrema(), unit * swing)
         if swing > 0:
-            kept.transient[k] = max((abs(peak.value) for peak in peaks(state)), default=0)
-    return kept
+            ends.transient[k] = max((abs(peak.value) for peak in peaks(state)), default=0)
+    return ends

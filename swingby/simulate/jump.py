@@ -39,9 +39,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swingby.simulate.state import (
-    Problem,
-    Record,
-    State,
+    RunProblem,
+    RunRecord,
+    RunState,
     negative_pivots,
     power_of_two,
     scale_up,
@@ -56,24 +56,24 @@ NEGLIGIBLE = 2.0**-51
 #: most the second: there the steps round to nothing, and w_kk goes no closer to 1.
 STALLED, LEARNED = 2.0**-53, 2.0**-51
 #: An entry grows by itself in a step at least 2^this times what learned concepts feed to it.
-FED = 8
+_FED = 8
 #: Shorter jumps of a single run cost more than the steps.
-SHORTEST = 256
+_SHORTEST = 256
 #: Steps of a jump looked at together for a loss of positive semidefiniteness.
-LOOKS = 64
+_LOOKS = 64
 #: Of an entry that is zero, in place of its binary exponent.
-NONE = -(2**40)
+_NONE = -(2**40)
 
-LongFloats = NDArray[np.longdouble]
+_LongFloats = NDArray[np.longdouble]
 
 
 def is_learned(w: Floats, rates: Floats) -> Booleans:
-    """Whether concepts are learned, for w_kk and eta a_k."""
+    """Concepts that are learned, by w_kk and eta a_k."""
     return np.asarray(np.abs(w - 1.0) * rates <= STALLED + LEARNED * rates) & (rates > 0.0)
 
 
 class Jump(NamedTuple):
-    """How far m runs may jump, and W on the way: V (m, d, d) times 2^(n rate), W = D X D.
+    """Jumps of m runs: their lengths, and W on the way: V (m, d, d) times 2^(n rate), W = D X D.
 
     steps (m,): 0 for none; learned (m, d); diagonal (m, d): x_kk where it is, else 0; fed
     (m, d, d, d): c_ikj, 0 unless k alone is learned.
@@ -82,7 +82,7 @@ class Jump(NamedTuple):
     steps: Integers
     learned: Booleans
     V: Floats
-    rate: LongFloats
+    rate: _LongFloats
     exponent: Integers
     diagonal: Floats
     fed: Floats
@@ -90,11 +90,11 @@ class Jump(NamedTuple):
     def at(self, steps: Integers, shift: Integers | int = 0) -> Floats:
         """X after so many steps, an array that broadcasts against (m, d, d), divided by D' X D'."""
         total = np.asarray(steps).astype(np.longdouble)[..., None, None] * self.rate
-        whole = np.rint(total)
-        value = self.V * np.exp2(total - whole).astype(np.float64)
+        power = np.rint(total)
+        value = self.V * np.exp2(total - power).astype(np.float64)
         by = np.asarray(shift)
         moved = by[..., :, None] + by[..., None, :] if by.ndim else by
-        X = scale_up(value, np.clip(whole, -1e9, 1e9).astype(np.int64) - moved)
+        X = scale_up(value, np.clip(power, -1e9, 1e9).astype(np.int64) - moved)
         X += _fed(self.fed, X, self.exponent + by)
         every = np.arange(X.shape[-1])
         X[..., every, every] += self.diagonal
@@ -102,7 +102,7 @@ class Jump(NamedTuple):
 
 
 def _fed(share: Floats, X: Floats, exponent: Integers) -> Floats:
-    """What learned concepts feed to the entries of X, at W = D X D."""
+    """The products that learned concepts feed to the entries of X, at W = D X D."""
     products = X[..., :, :, None] * X[..., None, :, :]
     square = power_of_two(2 * exponent)[..., None, :, None]
     # What grows far beyond the range of floats in a jump feeds nothing.
@@ -113,14 +113,14 @@ def plan(
     X: Floats,
     exponent: Integers,
     rates: Floats,
-    growth: LongFloats,
+    growth: _LongFloats,
     left: Integers,
     least: int,
     settling: Booleans,
     dynamics: str,
     watched: Booleans | None = None,
 ) -> Jump:
-    """How far runs may jump: X (m, d, d), exponent, rates = eta a (m, d), growth (3, m, d, d).
+    """Plan the longest jumps: X (m, d, d), exponent, rates = eta a (m, d), growth (3, m, d, d).
 
     `left` (m,): steps until the end; `least`: shortest jump, also where less is left none is worth
     it; `settling` (m,): runs that may come to rest, whose steps have to be taken; `watched`
@@ -134,15 +134,15 @@ def plan(
     V = X.copy()
     diagonal = np.where(learned, X[:, every, every], 0.0)
     V[:, every, every] = np.where(learned, 0.0, X[:, every, every])
-    one, other = learned[:, :, None], learned[:, None, :]
-    both, neither = one & other, ~one & ~other
-    mixed = np.where(one, growth[FIRST], growth[FIRST].swapaxes(1, 2))
+    row_learned, column_learned = learned[:, :, None], learned[:, None, :]
+    both, neither = row_learned & column_learned, ~row_learned & ~column_learned
+    mixed = np.where(row_learned, growth[FIRST], growth[FIRST].swapaxes(1, 2))
     rate = np.where(both, growth[BOTH], np.where(neither, growth[NEITHER], mixed))
     # What decays within a step is at rest, or has no logarithm.
     at_once = (rate <= AT_ONCE) & (V != 0.0)
     gone = at_once & both & (np.abs(V) * weight <= NEGLIGIBLE)
     V[gone] = 0.0
-    stuck = (at_once & ~gone).any(axis=(1, 2)) | settling | (left < min(least, SHORTEST))
+    stuck = (at_once & ~gone).any(axis=(1, 2)) | settling | (left < min(least, _SHORTEST))
     if watched is not None:
         follows = both & (every[:, None] != every) & (np.abs(V) * weight > 1e-290)
         stuck |= (follows & watched).any(axis=(1, 2))
@@ -155,55 +155,57 @@ def plan(
         # What grows faster than the entry that it feeds is not summed.
         fed = np.divide(4.0 * q * fed, apart, out=np.zeros_like(fed), where=apart > 0.0)
     V -= _fed(fed, V, exponent)
-    size = np.where(V != 0.0, np.frexp(V)[1] + exponent[:, :, None] + exponent[:, None, :], NONE)
+    size = np.where(V != 0.0, np.frexp(V)[1] + exponent[:, :, None] + exponent[:, None, :], _NONE)
     push = np.frexp(q * (1.0 + rates.max(axis=1)[:, None, None, None]) ** 2)[1]
     push = push + size[:, :, :, None] + size[:, None, :, :]
     speed = rate.astype(np.float64)
     # What is at rest between two learned concepts is measured against 1.
     rests = both & (V == 0.0)
-    own, pace = np.where(rests, 0, size - 1), np.where(rests, 0.0, speed)
+    own_size, pace = np.where(rests, 0, size - 1), np.where(rests, 0.0, speed)
     gain = speed[:, :, :, None] + speed[:, None, :, :] - pace[:, :, None, :]
     ahead = left[:, None, None, None]
     follows = (both & ~rests)[:, :, None, :] & ~learned[:, None, :, None] & (gain > 0.0)
     with np.errstate(all="ignore"):
         span = np.frexp(np.minimum(2.0 / np.abs(gain), ahead) + 1.0)[1]
-        excess = push + span - own[:, :, None, :] + np.frexp(d / NEGLIGIBLE)[1]
+        excess = push + span - own_size[:, :, None, :] + np.frexp(d / NEGLIGIBLE)[1]
         # Of what is summed nothing is left out, but the entry has to move one way.
         summed = (fed != 0.0) & (pace[:, :, None, :] > 0.0) & (gain < -pace[:, :, None, :] / 2.0)
-        still = push - own[:, :, None, :] + np.frexp(d / pace)[1][:, :, None, :] + FED
+        still = push - own_size[:, :, None, :] + np.frexp(d / pace)[1][:, :, None, :] + _FED
         excess = np.where(summed, still, excess)
         # What was neglected before a jump ends is forgotten at this pace until the run ends.
         until = np.maximum(
             -excess / gain, np.where(follows, ahead + np.log2(NEGLIGIBLE) / gain, -np.inf)
         )
-        there = push > NONE // 2
+        there = push > _NONE // 2
         bound = np.where(there & (gain > 0.0), until, np.inf).min(axis=(1, 2, 3))
     stuck |= (there & ~follows & (excess > 0)).any(axis=(1, 2, 3))
-    far = np.minimum(bound, left).astype(np.int64)
-    steps = np.where(stuck | (far < np.minimum(least, left)), 0, far)
+    reach = np.minimum(bound, left).astype(np.int64)
+    steps = np.where(stuck | (reach < np.minimum(least, left)), 0, reach)
     return Jump(steps, learned, V, rate, exponent, diagonal, fed)
 
 
-def shift_of(jump: Jump, X: Floats) -> Integers:
+def _shift_of(jump: Jump, X: Floats) -> Integers:
     """By how much m_k rises at the end of a jump: W = D X D stays in the middle of the range."""
     every = np.arange(X.shape[-1])
     value = X[:, every, every]
-    whole = np.rint(jump.steps[:, None] * jump.rate[:, every, every].astype(np.float64))
-    grown = (whole.astype(np.int64) + np.frexp(value)[1]) // 2
+    power = np.rint(jump.steps[:, None] * jump.rate[:, every, every].astype(np.float64))
+    grown = (power.astype(np.int64) + np.frexp(value)[1]) // 2
     rises = ~jump.learned & (value != 0.0)
     return np.where(rises, np.clip(grown, 0, -jump.exponent), 0)
 
 
-def jump_alone(problem: Problem, state: State, record: Record, last: int, *, rest: bool) -> bool:
+def jump_alone(
+    problem: RunProblem, state: RunState, record: RunRecord, last: int, *, rest: bool
+) -> bool:
     """Jump as far as allowed, at most to step `last`; whether there was a jump.
 
     Writes the records inside and notes the events inside; those of the landing are for the caller.
     """
-    t, left, rates = state.step, last - state.step, problem.rates
+    t, remaining, rates = state.step, last - state.step, problem.rates
     w = state.levels
     learned = is_learned(w, rates)
     small = learned | (np.abs(w) <= 1e-12) | (problem.signal == 0.0)
-    if left < SHORTEST or not small.all():
+    if remaining < _SHORTEST or not small.all():
         return False
     # Cheap, and mostly decisive: what w_ij^2 adds to w_jj, i learned.
     fed = state.X**2 * state.square[:, None] > np.abs(state.X.diagonal()) / 64.0
@@ -215,8 +217,8 @@ def jump_alone(problem: Problem, state: State, record: Record, last: int, *, res
         state.exponent[None],
         rates[None],
         problem.growth[:, None],
-        np.array([left]),
-        SHORTEST,
+        np.array([remaining]),
+        _SHORTEST,
         np.array([rest and not open_goals.any()]),
         problem.dynamics,
         np.triu(state.suppressed < 0, 1)[None],
@@ -228,15 +230,15 @@ def jump_alone(problem: Problem, state: State, record: Record, last: int, *, res
     if not problem.keeps_psd and state.psd_lost < 0:
         _note_loss_of_psd(problem, state, jump, n)
     _write_inside(state, record, jump, n)
-    shift = shift_of(jump, state.X[None])
+    shift = _shift_of(jump, state.X[None])
     landing = jump.at(jump.steps, shift)[0]
     state.raise_exponents(shift[0])
     state.X, state.step = landing, t + n
     return True
 
 
-def _note_falls(state: State, jump: Jump, n: int) -> None:
-    """When entries have fallen to half of their peaks."""
+def _note_falls(state: RunState, jump: Jump, n: int) -> None:
+    """Note the steps at which entries have fallen to half of their peaks."""
     for i, j in itertools.combinations(range(len(state.X)), 2):
         rate, value = float(jump.rate[0, i, j]), abs(jump.V[0, i, j])
         half = 0.5 * abs(state.peak[i, j])
@@ -249,24 +251,24 @@ def _note_falls(state: State, jump: Jump, n: int) -> None:
                 break
 
 
-def _note_loss_of_psd(problem: Problem, state: State, jump: Jump, n: int) -> None:
+def _note_loss_of_psd(problem: RunProblem, state: RunState, jump: Jump, n: int) -> None:
     """The first step at which a pivot is negative, by looks at many steps together."""
     good, order, steps = 0, problem.order, np.array([n])
     while True:
-        X = jump.at(steps, shift_of(jump._replace(steps=steps), state.X[None]))
-        found = negative_pivots(np.moveaxis(X[:, order][:, :, order], 0, 2))
-        lost = np.flatnonzero(found >= 0)
+        X = jump.at(steps, _shift_of(jump._replace(steps=steps), state.X[None]))
+        negative = negative_pivots(np.moveaxis(X[:, order][:, :, order], 0, 2))
+        lost = np.flatnonzero(negative >= 0)
         if not lost.size:
             return
         first = int(lost[0])
         good, bad = int(steps[first - 1]) if first else good, int(steps[first])
         if bad - good == 1:
-            state.psd_lost, state.psd_concept = state.step + bad, int(order[found[first]])
+            state.psd_lost, state.psd_concept = state.step + bad, int(order[negative[first]])
             return
-        steps = np.unique(np.linspace(good + 1, bad, LOOKS).astype(np.int64))
+        steps = np.unique(np.linspace(good + 1, bad, _LOOKS).astype(np.int64))
 
 
-def _write_inside(state: State, record: Record, jump: Jump, n: int) -> None:
+def _write_inside(state: RunState, record: RunRecord, jump: Jump, n: int) -> None:
     first = state.recorded
     last = int(np.searchsorted(record.steps, state.step + n, side="right"))
     if last > first:
@@ -281,7 +283,7 @@ def _write_inside(state: State, record: Record, jump: Jump, n: int) -> None:
 
 def land(jump: Jump, X: Floats) -> tuple[Floats, Integers]:
     """X and m after a jump of m runs; where a run does not jump, both are as they were."""
-    shift = np.where(jump.steps[:, None] > 0, shift_of(jump, X), 0)
+    shift = np.where(jump.steps[:, None] > 0, _shift_of(jump, X), 0)
     landing = jump.at(jump.steps, shift)
     moved = (jump.steps > 0)[:, None, None]
     return np.where(moved, landing, X), jump.exponent + shift

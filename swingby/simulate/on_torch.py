@@ -1,8 +1,8 @@
-r"""Batches as one tensor state of torch, on the CPU or a CUDA device.
+r"""Batches as tensors of torch, on the CPU or a CUDA device.
 
-The numbers of a run are those of a lane (:func:`swingby.simulate.lanes.rows`), with all entries of
-X: steps and looks change them on the device, and what is due is done by the functions of lanes. W
-is held as D X D, D = diag(2^m). With
+The numbers of a run are those of a lane (:func:`swingby.simulate.lanes.fleet.rows`), with all
+entries of X: steps and looks change them on the device, and what is due is done by the functions of
+lanes. W is held as D X D, D = diag(2^m). With
 :math:`g_{ij} = \eta (a_i + a_j) x_{ij}` and :math:`Y = G D^2 X` the next X is
 
 .. math:: \text{euler:} \quad X + \bigl(G - \tfrac12 (Y + Y^T)\bigr), \qquad
@@ -29,15 +29,16 @@ import numpy as np
 
 from swingby.errors import InvalidInput, MissingExtra
 from swingby.simulate.jump import LEARNED, NEGLIGIBLE, STALLED
-from swingby.simulate.lanes import AT_REST, TINY, Fleet, Rows
-from swingby.simulate.state import LARGE, PIVOT_ROUNDING, clear_pivots
+from swingby.simulate.lanes.fleet import AT_REST, TINY, Fleet, Rows
+from swingby.simulate.state import LARGE, PIVOT_ROUNDING
 from swingby.theory.growth import DYNAMICS
+from swingby.theory.initial import clear_pivots
 from swingby.theory.numbers import Booleans, Floats, Integers
 
-Tensor = Any
+_Tensor = Any
 
 #: Up to this d the run is the last axis in memory, so that inner loops go over runs.
-SMALL = 8
+_SMALL = 8
 #: Entries of W together on a CUDA device (170 MB) and on the CPU (its caches), and runs together.
 CUDA_ENTRIES, CPU_ENTRIES, MOST_TOGETHER = 2**21, 2**16, 2**16
 
@@ -53,24 +54,24 @@ def load_torch() -> Any:
 def usable_device(device: object) -> tuple[Any, Any]:
     """The module torch and the device; other kinds of devices may lack float64 and are refused."""
     kind = type(device)
-    known = isinstance(device, str) or (kind.__module__, kind.__name__) == ("torch", "device")
-    name = str(device) if known else ""
+    is_device = isinstance(device, str) or (kind.__module__, kind.__name__) == ("torch", "device")
+    name = str(device) if is_device else ""
     if not re.fullmatch(r"cpu(:0)?|cuda(:\d{1,4})?", name):
         requirement = 'must be None, "cpu", "cuda", or one CUDA device such as "cuda:1"'
         raise InvalidInput("device", device, requirement)
     torch = load_torch()
-    place = torch.device(name)
-    if place.type == "cuda":
-        found = torch.cuda.device_count() if torch.cuda.is_available() else 0
-        if not found:
+    torch_device = torch.device(name)
+    if torch_device.type == "cuda":
+        count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+        if not count:
             raise InvalidInput("device", name, "needs a GPU that torch can use, and there is none")
-        if place.index is not None and place.index >= found:
-            raise InvalidInput("device", name, f"must be one of the {found} that torch can use")
-    return torch, place
+        if torch_device.index is not None and torch_device.index >= count:
+            raise InvalidInput("device", name, f"must be one of the {count} that torch can use")
+    return torch, torch_device
 
 
 def size_on(place: Any, d: int) -> int:
-    """How many runs of a batch are taken together."""
+    """The number of runs of a batch that are taken together."""
     entries = CUDA_ENTRIES if place.type == "cuda" else CPU_ENTRIES
     return max(1, min(MOST_TOGETHER, entries // (d * d)))
 
@@ -94,16 +95,16 @@ class Tensors(Fleet):
         padded = np.zeros((len(numbers), self.at.end))
         padded[:, : numbers.shape[1]] = numbers
         values = self.torch.from_numpy(padded).to(self.device)
-        return Rows(values.T.contiguous().T if self.d <= SMALL else values, self.at)
+        return Rows(values.T.contiguous().T if self.d <= _SMALL else values, self.at)
 
-    def _index(self, lanes: Integers) -> Tensor:
+    def _index(self, lanes: Integers) -> _Tensor:
         return self.torch.from_numpy(lanes).to(self.device)
 
     def read(self, lanes: Integers, *, before: bool = False) -> Floats:
         """Move some to the host."""
         values = self.start if before else self.held.values
-        found: Floats = values[self._index(lanes)].cpu().numpy()
-        return found
+        columns: Floats = values[self._index(lanes)].cpu().numpy()
+        return columns
 
     def write(self, lanes: Integers, numbers: Floats) -> None:
         """Move some columns to the device."""
@@ -125,14 +126,14 @@ class Tensors(Fleet):
 
     def trial(self, numbers: Floats, count: int, *, scaled: bool) -> Floats:
         """Beside the others."""
-        held = self._there(numbers)
-        step = self._step(held, scaled=scaled)
+        columns = self._there(numbers)
+        step = self._step(columns, scaled=scaled)
         for _ in range(count):
             step()
-        found: Floats = held.values[:, : self.at.changing].cpu().numpy()
-        return found
+        changed: Floats = columns.values[:, : self.at.changing].cpu().numpy()
+        return changed
 
-    def _matrices(self, held: Rows) -> Tensor:
+    def _matrices(self, held: Rows) -> _Tensor:
         """X (m, d, d), to write to."""
         return held.values[:, : self.d**2].unflatten(1, (self.d, self.d))
 
@@ -143,12 +144,12 @@ class Tensors(Fleet):
         row, column = held["rates"][:, :, None], held["rates"][:, None, :]
         sums, half_more, below, waited = row + column, 1 + column / 2, held["below"], held["waited"]
         G, C, Y, Z = (torch.empty_like(X) for _ in range(4))
-        watch = self._watch(held) if self.given.watched else (lambda: None)
+        watch = self._watch(held) if self.arranged.watched else (lambda: None)
 
-        def product(left: Tensor, right: Tensor) -> None:
+        def product(left: _Tensor, right: _Tensor) -> None:
             """The product of `left`, D^2 and `right` into Y."""
             right = torch.mul(square, right, out=Z) if scaled else right
-            if self.d > SMALL:
+            if self.d > _SMALL:
                 torch.bmm(left, right, out=Y)
                 return
             torch.mul(left[:, :, 0, None], right[:, None, 0], out=Y)
@@ -199,31 +200,36 @@ class Tensors(Fleet):
         return watch
 
     def _look(self) -> None:
-        """What is due in each lane, by the rules of :func:`swingby.simulate.lanes.look_source`."""
-        held, X = self.held, self._matrices(self.held)
-        diagonal, rates, square, wait = _diagonal(X), held["rates"], held["square"], held["wait"]
-        w, free = diagonal * square, rates == 0.0
-        near = free | ((w - 1.0).abs() * rates <= STALLED + LEARNED * rates)
+        """Find what is due in each lane, by the rules of :mod:`swingby.simulate.lanes.tiles`."""
+        columns, X = self.held, self._matrices(self.held)
+        diagonal, rates, square, wait = (
+            _diagonal(X),
+            columns["rates"],
+            columns["square"],
+            columns["wait"],
+        )
+        w, unforced = diagonal * square, rates == 0.0
+        learned = unforced | ((w - 1.0).abs() * rates <= STALLED + LEARNED * rates)
         fed = X.square() * square[:, :, None] > NEGLIGIBLE * diagonal.abs()[:, None, :]
         _diagonal(fed).fill_(False)
-        small = near | (w.abs() * 2.0**8 <= NEGLIGIBLE)
-        ready = (wait == 0.0) & small.all(1) & ~(fed & ~near[:, None, :]).flatten(1).any(1)
+        small = learned | (w.abs() * 2.0**8 <= NEGLIGIBLE)
+        ready = (wait == 0.0) & small.all(1) & ~(fed & ~learned[:, None, :]).flatten(1).any(1)
         wait.copy_((wait - 1.0).clamp(min=0.0))
-        still = free | ((diagonal == held["past"]) & ((w - 1.0).abs() < AT_REST))
-        lasts = (held["lost"] == 0.0) & (not DYNAMICS[self.dynamics].keeps_psd)
+        still = unforced | ((diagonal == columns["past"]) & ((w - 1.0).abs() < AT_REST))
+        lasts = (columns["lost"] == 0.0) & (not DYNAMICS[self.dynamics].keeps_psd)
         settled = wait.isfinite() & (still | (w.abs() <= TINY)).all(1)
-        found = {
+        looks = {
             "infinite": ~X.isfinite().flatten(1).all(1),
             "ready": ready,
             "settled": settled,
             "doubtful": ~clear_pivots(X, PIVOT_ROUNDING * self.d) & lasts,
             "large": ((diagonal.abs() > LARGE) & (square < 1.0)).any(1),
         }
-        due = found["infinite"] | found["doubtful"] | found["large"] | (held["null"] != 0.0)
-        found["due"] = due | (ready & self.skip) | (settled & self.rest)
-        for name, values in found.items():
-            held[name] = values
+        due = looks["infinite"] | looks["doubtful"] | looks["large"] | (columns["null"] != 0.0)
+        looks["due"] = due | (ready & self.skip) | (settled & self.rest)
+        for name, values in looks.items():
+            columns[name] = values
 
 
-def _diagonal(X: Tensor) -> Tensor:
+def _diagonal(X: _Tensor) -> _Tensor:
     return X.diagonal(dim1=1, dim2=2)

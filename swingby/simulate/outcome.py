@@ -1,4 +1,4 @@
-"""Events of a series and outcomes of a run, defined; they also serve series that a user has."""
+"""Definitions of the events of a series and of the outcomes of a run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from swingby.errors import InvalidInput
 from swingby.theory import numbers
 from swingby.theory.numbers import Floats
 
-Kind = Literal["min", "max"]
+_Kind = Literal["min", "max"]
 
 #: A swing of the test loss counts from this fraction of its initial value on.
 SMALLEST_SWING = 1e-9
@@ -26,7 +26,7 @@ class Extremum(NamedTuple):
 
     step: int
     value: float
-    kind: Kind
+    kind: _Kind
 
 
 class Peak(NamedTuple):
@@ -70,7 +70,7 @@ def turning_points(
         raise InvalidInput("swing", swing, "must not be negative")
     turns = Turns(swing)
     turns.follow(series, marks)
-    return turns.found()
+    return turns.extrema()
 
 
 @dataclass(eq=False)
@@ -78,12 +78,12 @@ class Turns:
     """The filter of :func:`turning_points` over a series that comes in pieces.
 
     low, high: the lowest and the highest value since the last turn, with their steps; heading: 1
-    while the series rises, -1 while it falls, 0 before the first turn; confirmed: the first `most`
-    turning points, and whether they are `complete`.
+    while the series rises, -1 while it falls, 0 before the first turn; confirmed: the first
+    `capacity` turning points, and whether they are `complete`.
     """
 
     swing: float
-    most: float = math.inf
+    capacity: float = math.inf
     low: tuple[float, int] = (math.inf, 0)
     high: tuple[float, int] = (-math.inf, 0)
     heading: int = 0
@@ -107,24 +107,24 @@ class Turns:
 
     def _decisive(self, values: Floats) -> list[int]:
         """Places of the values that decide: the ends and the local extrema, or only the largest."""
-        least, most = int(values.argmin()), int(values.argmax())
-        top = values[most] if self.heading < 0 else max(values[most], self.high[0])
-        bottom = values[least] if self.heading > 0 else min(values[least], self.low[0])
+        lowest, highest = int(values.argmin()), int(values.argmax())
+        top = values[highest] if self.heading < 0 else max(values[highest], self.high[0])
+        bottom = values[lowest] if self.heading > 0 else min(values[lowest], self.low[0])
         if top - bottom < self.swing:
-            return sorted({least, most})
+            return sorted({lowest, highest})
         way = np.sign(np.diff(values))
         return [0, *(1 + np.flatnonzero(way[1:] != way[:-1])).tolist(), len(values) - 1]
 
-    def _confirm(self, value: float, step: int, kind: Kind) -> None:
-        self.complete = len(self.confirmed) < self.most
+    def _confirm(self, value: float, step: int, kind: _Kind) -> None:
+        self.complete = len(self.confirmed) < self.capacity
         if self.complete:
             self.confirmed.append(Extremum(step, value, kind))
 
-    def found(self) -> tuple[Extremum, ...]:
+    def extrema(self) -> tuple[Extremum, ...]:
         """The turning points, and the extremum under way."""
         if not self.heading:
             return ()
-        kind: Kind = "max" if self.heading > 0 else "min"
+        kind: _Kind = "max" if self.heading > 0 else "min"
         value, step = self.high if self.heading > 0 else self.low
         return (*self.confirmed, Extremum(step, value, kind))
 
@@ -143,11 +143,13 @@ def descents(extrema: Iterable[Extremum], swing: float) -> int:
     `extrema`: turning points found with a smaller swing; they are filtered again. `swing`: in the
     unit of the values. Raises InvalidInput if the swing is negative.
     """
-    given = tuple(extrema)
-    if not given:
+    points = tuple(extrema)
+    if not points:
         return 0
-    kept = turning_points([point.value for point in given], swing, [point.step for point in given])
-    return sum(earlier.kind == "max" for earlier in kept[:-1])
+    turns = turning_points(
+        [point.value for point in points], swing, [point.step for point in points]
+    )
+    return sum(earlier.kind == "max" for earlier in turns[:-1])
 
 
 def loss_at(point: Floats, W: Floats) -> Floats:
@@ -161,12 +163,12 @@ def first_reach(values: ArrayLike, level: float, steps: ArrayLike | None = None)
     reached = np.flatnonzero(np.asarray(values) >= level)
     if not reached.size:
         return float("nan")
-    place = int(reached[0])
-    return float(place if steps is None else np.asarray(steps)[place])
+    first = int(reached[0])
+    return float(first if steps is None else np.asarray(steps)[first])
 
 
 class Outcome(StrEnum):
-    """How a run ended.
+    """The ways in which a run ends.
 
     The first that applies, in this order:
 

@@ -1,4 +1,4 @@
-"""simulate: one trajectory of W, with its events."""
+"""A run: one trajectory of W from its W(0) to its outcome, with all events."""
 
 from __future__ import annotations
 
@@ -13,58 +13,47 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from swingby.errors import MISSING, InvalidInput, SwingbyWarning, named
-from swingby.simulate.initialization import (
-    clearly_positive,
-    displaceable,
-    doubtful_concepts,
-    lasting,
-    quiet_steps,
-    without_null,
-)
 from swingby.simulate.jump import NEGLIGIBLE, is_learned, jump_alone
-from swingby.simulate.observe import (
-    finite_steps,
-    first_at_rest,
-    judge,
-    level_array,
-    observe,
-    peaks,
-)
+from swingby.simulate.outcome import Outcome
 from swingby.simulate.state import (
     LEVELS,
-    Problem,
-    Record,
-    State,
-    float_matrix,
+    RunProblem,
+    RunRecord,
+    RunState,
+    begin,
+    follow,
+    look,
     make_problem,
     make_state,
     most_executed,
     most_steps_of,
-    pairs,
-    places,
+    peaks,
+    quiet_steps,
+    without_null,
 )
 from swingby.simulate.steps import block_of_steps, parts_of_a_step
-from swingby.simulate.trajectory import Run, needs_last_step, record_steps
+from swingby.simulate.trajectory import Run
 from swingby.theory import budget, numbers
-from swingby.theory.growth import DYNAMICS, require_dynamics
-from swingby.theory.initial import Initial, Scaled, initial_state, require_psd
+from swingby.theory.growth import NEITHER, require_dynamics
+from swingby.theory.initial import Initial, Scaled, initial_state
 from swingby.theory.numbers import Booleans, Floats
 from swingby.theory.task import SIMTask, as_task
 
 #: Steps until a jump is tried again, at least; most steps in a block.
-SHORTEST_WAIT, LONGEST_BLOCK = 128, 32768
+_SHORTEST_WAIT, _LONGEST_BLOCK = 128, 32768
 #: Entries that a block of steps holds, about: what fits into the second cache.
-BLOCK_ENTRIES = 2**17
+_BLOCK_ENTRIES = 2**17
 #: From this |w_kk| on a concept that is not learned keeps W from jumping; the largest does
 #: where a jump has ended.
-UNDER_WAY = 2.0**-60
-#: A coupling of two concepts this close to 1 has no event left.
-LEARNED = 1e-6
-#: Entries between two learned concepts below this are held as 0.
-SMALLEST = 1e-300
+_UNDER_WAY = 2.0**-60
+#: The recorded trajectory has at most this many steps by default.
+_MOST_RECORDS = 10_001
+#: Steps that record="log" keeps, about.
+_LOG_RECORDS = 200
+_RECORD_HELP = 'must be None, "none", "log", a whole number of steps, or a sequence of steps'
 
 #: A computed step takes about this, and this for each of the d^3 products of W with itself.
-SECONDS_A_STEP, SECONDS_A_PRODUCT = 3e-6, 1.3e-9
+_SECONDS_A_STEP, _SECONDS_A_PRODUCT = 3e-6, 1.3e-9
 
 
 @named
@@ -134,80 +123,96 @@ def simulate(
     if eta is None:
         raise InvalidInput("eta", MISSING, "must be given", "(D.2)")
     rate = numbers.positive(eta, "eta", "(D.2)")
-    step_size = numbers.within_float(rate, "eta", "(D.2)")
+    numbers.within_float(rate, "eta", "(D.2)")
     require_dynamics(dynamics)
     task = as_task(task)
     initial = initial_state(W0, U0, task.dim)
-    asked = None if steps is None else numbers.whole(steps, "steps", 1, most=2**53)
+    return run_from(task, initial, rate, read_steps(steps), dynamics, record, skip=skip)
+
+
+def read_steps(steps: object) -> int | None:
+    """The number of steps, or None for a run until W no longer changes."""
+    return None if steps is None else numbers.whole(steps, "steps", 1, most=2**53)
+
+
+def run_from(
+    task: SIMTask,
+    initial: Initial,
+    eta: Fraction,
+    steps: int | None,
+    dynamics: str,
+    record: object = None,
+    *,
+    skip: bool = True,
+) -> Run:
+    """The run of :func:`simulate`, from a W(0) and numbers that are checked."""
     signal, point = task.signal, task.test_point
+    pivots, missing = initial.pivots(signal), initial.missing(signal, dynamics)
+    displaceable = initial.displaceable(signal, dynamics)
     # The pivots take a tenth of the time of eigenvalues, which only doubt asks for.
-    missing = np.zeros(task.dim, dtype=np.bool_)
-    if not clearly_positive(initial, signal):
-        _check_psd(initial, dynamics)
-        missing, lost = doubtful_concepts(initial, signal)
+    if not pivots.clear:
+        initial.require_psd(dynamics)
+        if not initial.is_psd:
+            _warn(
+                "W0 is not positive semidefinite, as W = U U^T is: some concept may run to minus"
+                " infinity"
+            )
         _warn_of(
-            lost,
+            pivots.lost,
             "U0 U0^T in floats does not resolve the pivot of",
             ": this run shows its half-time only up to that rounding; swingby.predict(U0=...) keeps"
             " it",
         )
-        missing = lasting(missing, initial.matrix, dynamics)
-    if asked is None and not (signal > 0).any():
+    if steps is None and not (signal > 0).any():
         raise InvalidInput("steps", None, "must be given when no signal is positive")
-    if DYNAMICS[dynamics].keeps_psd:
-        _warn_of(
-            displaceable(missing, initial, signal),
-            "W0 has deficient rank, and no component for",
-            " but one for a concept of smaller signal, which may turn into it later: this run holds"
-            " only until then, and floats cannot tell when; swingby.certify does",
-        )
-    problem = make_problem(signal, step_size, dynamics, point, missing)
+    _warn_of(
+        displaceable,
+        "W0 has deficient rank, and no component for",
+        " but one for a concept of smaller signal, which may turn into it later: this run holds"
+        " only until then, and floats cannot tell when; swingby.certify does",
+    )
+    problem = make_problem(signal, float(eta), dynamics, point, missing)
     state = make_state(initial, point)
-    rest = asked is None
-    last = asked if asked is not None else most_steps_of(problem, state)
-    unknown = rest and needs_last_step(record)
-    marks = [0] if unknown else record_steps(record, last)
+    rest = steps is None
+    last = steps if steps is not None else most_steps_of(problem, state)
+    unknown = rest and _needs_last_step(record)
+    marks = [0] if unknown else _record_steps(record, last)
     ahead = min(last, _steps_ahead(problem)) if skip else last
     computed = min(ahead, most_executed(task.dim)) if rest else ahead
-    seconds = computed * (SECONDS_A_STEP + SECONDS_A_PRODUCT * task.dim**3)
+    seconds = computed * (_SECONDS_A_STEP + _SECONDS_A_PRODUCT * task.dim**3)
     budget.expect("the run", seconds, 8.0 * len(marks) * task.dim**2, partial=True)
-    kept = Record.at(marks, task.dim)
-    finished = run_on(problem, state, kept, last, skip=skip, rest=rest, stop=budget.spent)
+    records = RunRecord.at(marks, task.dim)
+    finished = run_on(problem, state, records, last, skip=skip, rest=rest, stop=budget.spent)
     if unknown and not budget.spent():
         # The spacing of the records depends on where the run ends: once more, now knowing it.
         # A run that left the float range did so in the step after the last one that it kept.
         reached = state.step + int(state.diverged >= 0)
         ahead, state = state.ahead, make_state(initial, point)
         state.ahead = ahead
-        kept = Record.at(record_steps(record, max(reached, 1)), task.dim)
-        run_on(problem, state, kept, reached, skip=skip, stop=budget.spent)
-    spent = "the steps asked for" if asked is not None else "the most steps allowed"
+        records = RunRecord.at(_record_steps(record, max(reached, 1)), task.dim)
+        run_on(problem, state, records, reached, skip=skip, stop=budget.spent)
+    spent = "the steps asked for" if steps is not None else "the most steps allowed"
     if not finished:
         spent = "the budget" if budget.spent() else "the most computed steps allowed"
-    return _collect(task, initial, rate, problem, state, kept, missing, spent)
+    outcome = judge(problem, state, missing, spent, displaceable)
+    return _collect(task, initial, eta, problem, state, records, outcome)
 
 
-def _warn_of(which: Booleans, before: str, after: str) -> None:
-    if which.any():
-        names = ", ".join(str(k + 1) for k in np.flatnonzero(which))
-        warnings.warn(f"{before} concept {names}{after}", SwingbyWarning, stacklevel=3)
+def _warn_of(concepts: Booleans, before: str, after: str) -> None:
+    if concepts.any():
+        names = ", ".join(str(k + 1) for k in np.flatnonzero(concepts))
+        _warn(f"{before} concept {names}{after}", deeper=1)
 
 
-def _check_psd(initial: Initial, dynamics: str) -> None:
-    require_psd(initial, dynamics)
-    if not initial.is_psd():
-        warnings.warn(
-            "W0 is not positive semidefinite, as W = U U^T is: some concept may run to minus"
-            " infinity",
-            SwingbyWarning,
-            stacklevel=3,
-        )
+def _warn(sentence: str, deeper: int = 0) -> None:
+    """Warn at the line that calls the public function, above its check of names."""
+    warnings.warn(sentence, SwingbyWarning, stacklevel=5 + deeper)
 
 
 def run_on(
-    problem: Problem,
-    state: State,
-    record: Record,
+    problem: RunProblem,
+    state: RunState,
+    record: RunRecord,
     last: int,
     *,
     skip: bool,
@@ -218,8 +223,8 @@ def run_on(
 
     `skip` allows jumps; `rest` ends the run once W no longer changes; `stop` is asked now and then.
     """
-    most = most_executed(len(problem.signal)) if rest else math.inf
-    while state.executed < most:
+    limit = most_executed(len(problem.signal)) if rest else math.inf
+    while state.executed < limit:
         if not advance(problem, state, record, last, skip=skip, rest=rest):
             return True
         if stop():
@@ -229,21 +234,18 @@ def run_on(
 
 @np.errstate(all="ignore")
 def advance(
-    problem: Problem, state: State, record: Record, last: int, *, skip: bool, rest: bool
+    problem: RunProblem, state: RunState, record: RunRecord, last: int, *, skip: bool, rest: bool
 ) -> bool:
-    """One jump or one block of steps, and all that is to be seen in it; whether the run goes on.
+    """Take a jump or a block of steps with all its events; False where the run has ended.
 
     Blocks end where they do whatever takes the steps.
     """
-    d = len(problem.signal)
     if not state.started:
         state.started = True
         # As predicted, unless an earlier run to the same end has settled it.
         predicted = min(last, _steps_ahead(problem)) if skip else last
         state.ahead = state.ahead or math.ceil(predicted)
-        state.X = without_null(problem, state.X)
-        _observe_now(problem, state)
-        _write(state, record, state.X[pairs(d)][:, None], -1)
+        begin(problem, state, record)
     before = state.step
     if before >= last:
         return False
@@ -252,57 +254,40 @@ def advance(
     if skip and state.wait <= 0:
         jumped = jump_alone(problem, state, record, last, rest=rest)
         if jumped:
-            state.X = without_null(problem, state.X)
-            _observe_now(problem, state)
+            look(problem, state)
             state.landed = state.step
         state.wait = _wait(problem, state)
         if jumped:
             return True
-    longest = min(max(8, BLOCK_ENTRIES // len(pairs(d)[0])), LONGEST_BLOCK)
+    longest = min(max(8, _BLOCK_ENTRIES // len(problem.entries[0])), _LONGEST_BLOCK)
     if skip:
         longest = min(longest, state.wait)
     block = _steps(problem, state, min(longest, last - before))
-    goes_on, count = True, finite_steps(state, block)
-    if count < block.shape[1]:
-        goes_on, state.diverged = False, before + count + 1
-    if rest and count:
-        quiet = first_at_rest(problem, state, block[:, :count])
-        if quiet < count:
-            goes_on, count = False, quiet + 1
-    block = block[:, :count]
-    state.step += count
-    state.executed += count
-    state.wait -= count
-    observe(problem, state, block, before)
-    _write(state, record, block, before)
-    if count:
-        _take_over(state, block[:, -1])
+    goes_on = follow(problem, state, record, block, rest=rest)
     return goes_on and state.step < last
 
 
-def _observe_now(problem: Problem, state: State) -> None:
-    observe(problem, state, state.X[pairs(len(state.X))][:, None], state.step - 1)
-
-
-def _steps(problem: Problem, state: State, count: int) -> Floats:
+def _steps(problem: RunProblem, state: RunState, count: int) -> Floats:
     """A block of steps; pivots of concepts that are lacking are put back to zero on the way."""
-    parts = parts_of_a_step(problem, state)
+    substeps = parts_of_a_step(problem, state)
     if state.exponent.any():
         # What grows at most so fast stays in the float range until factors of two are moved.
         count = min(count, max(16, int(300 / max(1e-300, float(problem.growth[0].max())))))
     if not problem.null.any():
-        return block_of_steps(problem, state.X, state.square, parts, count, state.ahead)
+        return block_of_steps(problem, state.X, state.square, substeps, count, state.ahead)
     quiet = quiet_steps(float(problem.sums.max()) / 2)
     blocks, X = [], state.X
     for first in range(0, count, quiet):
         X = without_null(problem, X) if first else X
-        some = min(quiet, count - first)
-        blocks.append(block_of_steps(problem, X, state.square, parts, some, state.ahead).copy())
-        X = blocks[-1][:, -1][places(len(X))]
+        length = min(quiet, count - first)
+        blocks.append(
+            block_of_steps(problem, X, state.square, substeps, length, state.ahead).copy()
+        )
+        X = blocks[-1][:, -1][problem.entry_rows]
     return np.concatenate(blocks, axis=1)
 
 
-def _wait(problem: Problem, state: State) -> int:
+def _wait(problem: RunProblem, state: RunState) -> int:
     """Steps until a jump is tried again: until the concepts under way are learned, or longer."""
     rates, w = problem.rates, state.levels
     since = float(state.step - state.landed)
@@ -310,62 +295,35 @@ def _wait(problem: Problem, state: State) -> int:
     bits = -np.log2(NEGLIGIBLE) + np.log2(np.minimum(np.abs(w - 1.0), 1.0))
     moving = (rates > 0.0) & ~is_learned(w, rates)
     size = np.abs(w)
-    moving &= size >= (UNDER_WAY if since else size.max(initial=0.0, where=moving))
+    moving &= size >= (_UNDER_WAY if since else size.max(initial=0.0, where=moving))
     # A sixteenth more, for a growth that slows down on the way.
     until = 17 / 16 * (bits / -down - np.log2(np.minimum(size, 1.0)) / up)
     # What is displaced by others is never learned, so that is looked at after a while.
     growth = up[np.where(moving, size, 0.0).argmax()] if moving.any() else up.max()
-    most = max(since, -3 * np.log2(NEGLIGIBLE) / growth)
-    return int(max(SHORTEST_WAIT, since / 8, min(until.max(initial=0.0, where=moving), most)))
+    longest = max(since, -3 * np.log2(NEGLIGIBLE) / growth)
+    return int(max(_SHORTEST_WAIT, since / 8, min(until.max(initial=0.0, where=moving), longest)))
 
 
-def _steps_ahead(problem: Problem) -> float:
+def _steps_ahead(problem: RunProblem) -> float:
     """About the steps that a run with jumps computes: up and down once for every concept."""
     rates = np.diag(problem.growth[0]).astype(np.float64)
-    return float((100.0 / rates[rates > 0]).sum()) if (rates > 0).any() else float(LONGEST_BLOCK)
-
-
-def _write(state: State, record: Record, block: Floats, before: int) -> None:
-    """Record W at those steps of the block that are to be recorded."""
-    first = state.recorded
-    last = int(np.searchsorted(record.steps, before + block.shape[1], side="right"))
-    if last > first:
-        values = block[:, record.steps[first:last] - before - 1]
-        record.W[first:last] = values.T[:, places(len(state.X))] * state.weight
-        state.recorded = last
-
-
-def _take_over(state: State, last: Floats) -> None:
-    """Make the last step of a block the present one.
-
-    An entry between two learned concepts that has decayed below SMALLEST becomes zero: it would
-    come to rest as a subnormal number, of which every step takes twice as long.
-    """
-    X = last[places(len(state.X))]
-    learned = np.abs(np.diag(X) * np.diag(state.weight) - 1.0) < LEARNED
-    tiny = (np.abs(X) < SMALLEST) & learned[:, None] & learned[None, :]
-    state.X = np.where(tiny, 0.0, X)
+    return float((100.0 / rates[rates > 0]).sum()) if (rates > 0).any() else float(_LONGEST_BLOCK)
 
 
 def _collect(
     task: SIMTask,
     initial: Initial,
     eta: Fraction,
-    problem: Problem,
-    state: State,
-    record: Record,
-    missing: Booleans,
-    spent: str,
+    problem: RunProblem,
+    state: RunState,
+    record: RunRecord,
+    outcome: tuple[Outcome, str],
 ) -> Run:
     last = state.step
     steps, W = record.steps[: state.recorded], record.W[: state.recorded]
     if not len(steps) or steps[-1] != last:
         steps = np.append(steps, last)
-        W = np.concatenate([W, float_matrix(state.X, state.exponent)[None]])
-    reached = level_array(state)
-    turning = displaceable(missing, initial, task.signal) if problem.keeps_psd else None
-    half = reached[LEVELS.index(0.5)]
-    word, reason = judge(problem, state, half, missing, spent, turning)
+        W = np.concatenate([W, state.W[None]])
     return Run(
         task=task,
         initial=replace(initial, factor=None),
@@ -373,14 +331,129 @@ def _collect(
         dynamics=problem.dynamics,
         steps=steps,
         W=W,
-        level_times=dict(zip(LEVELS, reached, strict=True)),
+        level_times=dict(zip(LEVELS, state.passages, strict=True)),
         peaks=peaks(state),
-        extrema=state.turns.found(),
+        extrema=state.turns.extrema(),
         extrema_complete=state.turns.complete,
         psd_lost=state.psd_lost if state.psd_lost >= 0 else None,
         end=state.exceeded + 1 if state.exceeded < last else None,
         last_step=last,
-        outcome=word,
-        reason=reason,
+        outcome=outcome[0],
+        reason=outcome[1],
         executed_steps=state.executed,
     )
+
+
+def judge(
+    problem: RunProblem,
+    state: RunState,
+    missing: Booleans,
+    spent: str,
+    displaceable: Booleans | None = None,
+) -> tuple[Outcome, str]:
+    """The outcome of a run, with a sentence on its cause and on the setting to change."""
+    last, half_times = state.step, state.passages[LEVELS.index(0.5)]
+    waiting = problem.counted & np.isnan(half_times)
+    pivot = f"pivot of concept {state.psd_concept + 1}"
+    remedy = "; use a smaller eta"
+    if not problem.keeps_psd:
+        remedy += ", or dynamics='gd', which keeps W = U U^T"
+    if state.diverged >= 0:
+        sentence = f"W left the float range at step {state.diverged}"
+        if state.psd_lost >= 0:
+            step = state.psd_lost
+            sentence += f", after losing positive semidefiniteness at step {step} ({pivot})"
+        return Outcome.DIVERGED, f"{sentence}{remedy}."
+    if state.exceeded < last or not problem.counted.any():
+        sentence = f"W is within 0.01 of the identity from step {state.exceeded + 1} on"
+        if state.psd_lost >= 0:
+            step = state.psd_lost
+            sentence += f", although it was not positive semidefinite at step {step} ({pivot})"
+        return Outcome.CONVERGED, sentence + "."
+    if state.psd_lost >= 0:
+        sentence = (
+            f"W is not positive semidefinite from step {state.psd_lost} on: the LDL^T {pivot}"
+        )
+        return Outcome.LOST_PSD, f"{sentence} turned negative{remedy}."
+    stuck = missing & waiting
+    if stuck.any():
+        names = _names(stuck)
+        turning = displaceable is not None and bool((stuck & displaceable).any())
+        how_long = "until concepts of smaller signal turn into them" if turning else "for ever"
+        sentence = (
+            f"{names} below 1/2 {how_long}: W(0) has no component left for"
+            f" {'it' if stuck.sum() == 1 else 'them'} (LDL^T pivot at most 0 in descending order"
+            " of a); start from a W(0) of full rank"
+        )
+        if turning:
+            sentence += " (when they turn is below the rounding of floats: swingby.certify tells)"
+        others = waiting & ~stuck
+        if others.any():
+            sentence += f"; {_waiting_clause(problem, state, others)}"
+        return Outcome.TRAPPED, sentence + "."
+    if waiting.any():
+        sentence = f"{spent} ended at step {last}: {_waiting_clause(problem, state, waiting)}"
+    else:
+        sentence = (
+            f"{spent} ended at step {last}: every concept with a > 0 has reached 1/2, but W is"
+            " not yet within 0.01 of the identity; give more steps"
+        )
+    return Outcome.STOPPED_EARLY, sentence + "."
+
+
+def _names(which: Booleans) -> str:
+    numbers_from_one = [str(k + 1) for k in np.flatnonzero(which)]
+    if len(numbers_from_one) == 1:
+        return f"concept {numbers_from_one[0]} stays"
+    return f"concepts {', '.join(numbers_from_one)} stay"
+
+
+def _waiting_clause(problem: RunProblem, state: RunState, waiting: Booleans) -> str:
+    logs = state.log_diagonal
+    sizes = []
+    needed = 0.0
+    for k in np.flatnonzero(waiting):
+        if math.isnan(logs[k]):
+            sizes.append(f"w_{k + 1}{k + 1} = {state.X[k, k] * state.weight[k, k]:.3g}")
+            continue
+        size = numbers.scientific_log10(logs[k] / math.log(10), 3)
+        sizes.append(f"w_{k + 1}{k + 1} = {size}")
+        rate = float(problem.growth[NEITHER, k, k]) * math.log(2)
+        needed = max(needed, -logs[k] / rate if rate > 0 else math.inf)
+    clause = f"{', '.join(sizes)} below 1/2"
+    if 0 < needed < math.inf:
+        more = math.ceil(needed) if needed < 1e15 else f"{needed:.3g}"
+        clause += f"; at the present growth about {more} more steps are needed"
+    return clause
+
+
+def _needs_last_step(record: object) -> bool:
+    """True where the steps to record depend on the last step of the run."""
+    return record is None or (isinstance(record, str) and record == "log")
+
+
+def _record_steps(record: object, last: int) -> list[int]:
+    """Ascending steps to record, from 0; the last step is added after the run where missing."""
+    if record is None:
+        spacing = max(1, -(-last // (_MOST_RECORDS - 1)))
+        marks: Sequence[int] | range = range(0, last + 1, spacing)
+        if last % spacing and len(marks) == _MOST_RECORDS:
+            marks = range(0, last + 1, spacing + 1)
+    elif isinstance(record, str):
+        if record not in ("none", "log"):
+            raise InvalidInput("record", record, _RECORD_HELP)
+        marks = [0]
+        if record == "log":
+            spaced = np.geomspace(1, last, _LOG_RECORDS)
+            marks = sorted({0, *(round(step) for step in spaced.tolist())})
+    elif isinstance(record, (list, tuple, range, np.ndarray)):
+        marks = sorted({0, *(numbers.whole(step, "record", 0) for step in record)})
+    else:
+        try:
+            spacing = numbers.whole(record, "record", 0)
+        except InvalidInput:
+            raise InvalidInput("record", record, _RECORD_HELP) from None
+        marks = range(0, last + 1, spacing) if spacing else [0]
+        if spacing and len(marks) > 10_000_000:
+            raise InvalidInput("record", record, f"must keep at most 10 million of {last} steps")
+    return [step for step in marks if step <= last]

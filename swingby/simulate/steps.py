@@ -1,4 +1,4 @@
-r"""Steps: one table of the three maps, and their texts written out for a fixed d.
+r"""Steps of the three maps: in NumPy, and as texts written out for a fixed d.
 
 With :math:`g_{ij} = \eta (a_i + a_j) w_{ij}`, :math:`y_{ij} = \sum_k g_{ik} w_{kj}` and
 :math:`c_{ij} = \eta a_i w_{ij} - \tfrac12 y_{ij}` the next entry is
@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from swingby.simulate.state import Problem, State, pairs
+from swingby.simulate.state import RunProblem, RunState, pairs
 from swingby.theory.compiled_text import file_of, load
 from swingby.theory.numbers import Floats
 
@@ -38,12 +38,12 @@ from swingby.theory.numbers import Floats
 Step = Callable[[Floats, Floats, Floats, int], Floats]
 
 #: Above this dimension products of matrices are left to BLAS, which sums in an order of its own.
-BLAS_ABOVE = 8
+_BLAS_ABOVE = 8
 
 
 def product(left: Floats, right: Floats) -> Floats:
     """Matrix product, summed upwards over the inner index."""
-    if len(left) > BLAS_ABOVE:
+    if len(left) > _BLAS_ABOVE:
         return left @ right
     return np.asarray((left[:, :, None] * right).sum(axis=1))
 
@@ -76,7 +76,7 @@ def gd(X: Floats, sums: Floats, squares: Floats, parts: int) -> Floats:
 
 
 def flow(X: Floats, sums: Floats, squares: Floats, parts: int) -> Floats:
-    """The flow over one step, right to rounding: `parts` Runge-Kutta steps of order 8."""
+    """The flow over a step, right to rounding: `parts` Runge-Kutta steps of order 8."""
     d = len(X)
     K = np.empty((12, d, d))
     h, weights = 1.0 / parts, stages()
@@ -102,13 +102,13 @@ WRITTEN_OUT = 8
 #: Trajectories in a tile.
 LANES = 32
 #: A Runge-Kutta step of the flow covers at most this much of ``2 eta a max(1, w)``.
-REACH = 0.08
+_REACH = 0.08
 #: Most of them in a step.
-MOST_PARTS = 1e6
+_MOST_PARTS = 1e6
 
 
 #: The lines of :func:`change` for any d, in loops. Y is G W, the squares in the right factor.
-LOOPS = """
+_LOOPS = """
  d = len(rates)
  X, G, Z, Y, C = work[0], work[1], work[2], work[3], work[4]
  for i in range(d):
@@ -120,7 +120,7 @@ LOOPS = """
    Z[i, j] = squares[i] * X[i, j]
  np.dot(G, Z, Y)
 """
-SECOND_PRODUCT = """
+_SECOND_PRODUCT = """
  for i in range(d):
   for j in range(d):
    C[i, j] = rates[i] * X[i, j] - 0.5 * Y[i, j]
@@ -133,10 +133,10 @@ NEXT = {
     "flow": "G[i, j] - 0.5 * (Y[i, j] + Y[j, i])",
 }
 #: One step from x, in place: of a map, and of the flow by Runge-Kutta steps from its slope.
-STEP = """
+_STEP = """
   change(x, rates, squares, x, work)
 """
-RUNGE_KUTTA = """
+_RUNGE_KUTTA = """
   for part in range(parts):
    change(x, rates, squares, K[0], work)
    for stage in range(1, 13):
@@ -161,14 +161,14 @@ IN_LANES = frozenset({"euler", "gd"})
 _KEPT = threading.local()
 
 
-def parts_of_a_step(problem: Problem, state: State) -> int:
-    """Runge-Kutta steps of the flow in one step, so that each is right to rounding."""
+def parts_of_a_step(problem: RunProblem, state: RunState) -> int:
+    """The number of Runge-Kutta steps of the flow in a step, so that each is right to rounding."""
     if problem.dynamics != "flow":
         return 1
     largest = max(1.0, float((np.abs(np.diag(state.X)) * np.diag(state.weight)).max()))
-    parts = float(problem.sums.max()) * largest / REACH
+    substeps = float(problem.sums.max()) * largest / _REACH
     # A W so large leaves the float range in any case.
-    return math.ceil(parts) if 0.0 < parts < MOST_PARTS else 1
+    return math.ceil(substeps) if 0.0 < substeps < _MOST_PARTS else 1
 
 
 def change(d: int, dynamics: str, *, scaled: bool, fused: bool) -> list[str]:
@@ -210,7 +210,7 @@ def change(d: int, dynamics: str, *, scaled: bool, fused: bool) -> list[str]:
 
 
 def single_text(d: int, dynamics: str) -> str:
-    """The module of ``steps(start, rates, squares, parts, block, count)`` for one trajectory.
+    """The module of ``steps(start, rates, squares, parts, block, count)`` for a trajectory.
 
     start: the entries of X as a row of a block; rates: eta a; block takes a column for each step.
     """
@@ -226,13 +226,13 @@ def place(d, i, j):
 
 @compiled
 def change(x, rates, squares, new, work):
-{change_source(d, dynamics)}
+{_change_source(d, dynamics)}
 @compiled
 def plain_steps(start, rates, squares, parts, block, count):
  x, y, K = start.copy(), np.empty_like(start), np.empty((12, len(start)))
  work, h = np.empty((5, len(rates), len(rates))), 1.0 / parts
  size = {d * (d + 1) // 2 if d <= WRITTEN_OUT else "len(x)"}
- for n in range(count):{RUNGE_KUTTA if dynamics == "flow" else STEP}
+ for n in range(count):{_RUNGE_KUTTA if dynamics == "flow" else _STEP}
   for e in range(size):
    block[e, n] = x[e]
 
@@ -244,11 +244,11 @@ def steps(start, rates, squares, parts, block, count):
 """
 
 
-def change_source(d: int, dynamics: str) -> str:
+def _change_source(d: int, dynamics: str) -> str:
     """Lines that make the new entries, or the slope of the flow, from x."""
     if d > WRITTEN_OUT:
-        second = SECOND_PRODUCT if dynamics == "gd" else ""
-        return f"""{LOOPS}{second}
+        second = _SECOND_PRODUCT if dynamics == "gd" else ""
+        return f"""{_LOOPS}{second}
  for i in range(d):
   for j in range(i, d):
    new[place(d, i, j)] = {NEXT[dynamics]}
@@ -287,10 +287,10 @@ def _chain(factors: Iterable[tuple[str, str]], fused: bool) -> str:
     return total
 
 
-def plain_steps(problem: Problem, X: Floats, square: Floats, parts: int, count: int) -> Floats:
+def plain_steps(problem: RunProblem, X: Floats, square: Floats, parts: int, count: int) -> Floats:
     """A block of `count` steps from X in NumPy."""
     d = len(X)
-    rows, columns = pairs(d)
+    rows, columns = problem.entries
     out = np.empty((count, d, d))
     step, squares = MAPS[problem.dynamics], square[:, None]
     for n in range(count):
@@ -299,10 +299,10 @@ def plain_steps(problem: Problem, X: Floats, square: Floats, parts: int, count: 
 
 
 def run_kernel(
-    kernel: Any, problem: Problem, X: Floats, square: Floats, parts: int, count: int
+    kernel: Any, problem: RunProblem, X: Floats, square: Floats, parts: int, count: int
 ) -> Floats:
     """A block by a compiled text."""
-    start, rates = X[pairs(len(X))], 0.5 * np.ascontiguousarray(problem.sums.diagonal())
+    start, rates = X[problem.entries], 0.5 * np.ascontiguousarray(problem.sums.diagonal())
     block = _room(len(start), count)
     kernel(start, rates, square, parts, block, count)
     return block
@@ -314,11 +314,11 @@ def _room(entries: int, count: int) -> Floats:
     width = count + 8
     if getattr(_KEPT, "room", np.empty(0)).size < entries * width:
         _KEPT.room = np.empty(entries * width)
-    whole: Floats = _KEPT.room[: entries * width]
-    return whole.reshape(entries, width)[:, :count]
+    memory: Floats = _KEPT.room[: entries * width]
+    return memory.reshape(entries, width)[:, :count]
 
 
-def seconds_of_a_step(d: int, dynamics: str) -> float:
+def _seconds_of_a_step(d: int, dynamics: str) -> float:
     """About what a plain step takes."""
     if dynamics == "flow":
         return 1.5e-4
@@ -327,9 +327,9 @@ def seconds_of_a_step(d: int, dynamics: str) -> float:
 
 #: Seconds of plain steps that pay for loading steps compiled before, where numba is imported and
 #: where it is not, and for compiling them.
-WORTH_LOADING, WORTH_IMPORTING, WORTH_COMPILING = 0.03, 0.4, 1.5
+_WORTH_LOADING, _WORTH_IMPORTING, _WORTH_COMPILING = 0.03, 0.4, 1.5
 #: The same for steps of any d, which are compiled once for all d.
-WORTH_ANY_SIZE = 0.05
+_WORTH_ANY_SIZE = 0.05
 #: What every text begins with. No fast mathematics: rounding is part of the text.
 HEADER = '''"""Written by swingby; do not edit."""
 import math
@@ -377,28 +377,28 @@ _spent: dict[tuple[int, str], float] = {}
 
 
 @functools.cache
-def is_on_disk(d: int, dynamics: str) -> bool:
-    """Whether the steps of one trajectory were compiled before."""
+def _is_on_disk(d: int, dynamics: str) -> bool:
+    """True where the steps of a trajectory were compiled before."""
     path = file_of(single_text(d, dynamics))
     return any(path.parent.glob(f"**/{path.stem}.steps*.nbc"))
 
 
-def compiled_steps(problem: Problem, ahead: float) -> Callable[..., None] | None:
-    """The compiled steps of one trajectory, or None where they do not pay.
+def compiled_steps(problem: RunProblem, ahead: float) -> Callable[..., None] | None:
+    """The compiled steps of a trajectory, or None where they do not pay.
 
     Up to d = 8 they have the bits of the plain ones, so which are taken is a question of time
     alone. Above they have not: there `ahead` decides, and not what was loaded before.
     """
     d, dynamics = min(len(problem.signal), WRITTEN_OUT + 1), problem.dynamics
-    predicted = ahead * seconds_of_a_step(len(problem.signal), dynamics)
-    if d > WRITTEN_OUT and predicted < WORTH_ANY_SIZE:
+    predicted = ahead * _seconds_of_a_step(len(problem.signal), dynamics)
+    if d > WRITTEN_OUT and predicted < _WORTH_ANY_SIZE:
         return None
     if (d, dynamics) not in _loaded:
         if d <= WRITTEN_OUT:
             seconds = max(_spent.get((d, dynamics), 0.0), predicted)
-            if seconds < (WORTH_LOADING if "numba" in sys.modules else WORTH_IMPORTING):
+            if seconds < (_WORTH_LOADING if "numba" in sys.modules else _WORTH_IMPORTING):
                 return None
-            if seconds < WORTH_COMPILING and not is_on_disk(d, dynamics):
+            if seconds < _WORTH_COMPILING and not _is_on_disk(d, dynamics):
                 return None
         module = load(single_text(d, dynamics), f"steps of {dynamics}")
         _loaded[d, dynamics] = module.steps
@@ -406,7 +406,7 @@ def compiled_steps(problem: Problem, ahead: float) -> Callable[..., None] | None
 
 
 def block_of_steps(
-    problem: Problem, X: Floats, square: Floats, parts: int, count: int, ahead: float
+    problem: RunProblem, X: Floats, square: Floats, parts: int, count: int, ahead: float
 ) -> Floats:
     """A block of `count` steps from X, plain or compiled; `ahead`: steps that may still come."""
     kernel = compiled_steps(problem, ahead)

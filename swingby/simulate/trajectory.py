@@ -1,8 +1,7 @@
-"""What a run returns: the recorded trajectory, its events, its outcome."""
+"""The recorded trajectory of a run, its events and its outcome, with its files and tables."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -25,11 +24,6 @@ if TYPE_CHECKING:
 
 #: First word of every file; a change of layout changes the number.
 FORMAT = "swingby run 2"
-#: The recorded trajectory has at most this many steps by default.
-MOST_RECORDS = 10_001
-#: Steps that record="log" keeps, about.
-_LOG_RECORDS = 200
-_RECORD_HELP = 'must be None, "none", "log", a whole number of steps, or a sequence of steps'
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -123,12 +117,12 @@ class Run(pictures.Pictured, numbers.ReadOnly):
         return self.level_times[level]
 
     def descents(self, swing: float = 1e-3) -> int:
-        """How often the test loss descends by at least `swing` times its initial value.
+        """The number of descents of the test loss by at least `swing` times its initial value.
 
         Raises InvalidInput if the swing is below 1e-9.
         """
-        least = outcome.least_swing(swing)
-        return outcome.descents(self.extrema, least * float(self.test_loss[0]))
+        smallest_swing = outcome.least_swing(swing)
+        return outcome.descents(self.extrema, smallest_swing * float(self.test_loss[0]))
 
     def __repr__(self) -> str:
         return (
@@ -154,7 +148,7 @@ class Run(pictures.Pictured, numbers.ReadOnly):
         )
 
     def to_frame(self, unit: str = "step") -> Any:
-        """The recorded trajectory as a pandas DataFrame, one row per recorded step.
+        """The recorded trajectory as a pandas DataFrame, with a row for each recorded step.
 
         `unit` in {"step", "eta t"}: of the times, and the name of their column. The others are
         ``w_i_j`` for i <= j (from 1), ``output_i``, ``test_loss``, ``train_loss``.
@@ -185,10 +179,10 @@ class Run(pictures.Pictured, numbers.ReadOnly):
     def draw_steps(self, ax: Axes, first: float, last: float) -> float:
         """Draw the entries and the test loss of some steps, and say how far below 0 they go."""
         order = [k for k in self.task.order if self.task.exact_signal[k] > 0]
-        shown = (self.steps >= first) & (self.steps <= last)
-        loss = self.test_loss[shown] / self.test_loss[0]
-        entry_pictures.draw_entries(ax, self.steps[shown], self.W[shown], order, loss)
-        return float(np.nanmin(np.clip(self.W[shown], -0.4, 0)))
+        in_range = (self.steps >= first) & (self.steps <= last)
+        loss = self.test_loss[in_range] / self.test_loss[0]
+        entry_pictures.draw_entries(ax, self.steps[in_range], self.W[in_range], order, loss)
+        return float(np.nanmin(np.clip(self.W[in_range], -0.4, 0)))
 
     def to_dict(self) -> dict[str, Any]:
         """Inputs, events and outcome as plain Python values, ready for JSON; no trajectory.
@@ -245,9 +239,9 @@ class Run(pictures.Pictured, numbers.ReadOnly):
     def load(cls, path: str | Path) -> Run:
         """Read a run that :meth:`save` wrote; InvalidInput if the file is missing or broken."""
         what = "a file written by Run.save, or by swingby simulate --out FILE.npz"
-        facts, found = input_files.read_sealed(path, "path", what)
+        facts, arrays = input_files.read_sealed(path, "path", what)
         try:
-            steps, W, rotation = found["steps"], found["W"], found["rotation"]
+            steps, W, rotation = arrays["steps"], arrays["W"], arrays["rotation"]
             if facts["format"] != FORMAT or W.shape != (len(steps), *np.shape(facts["W0"])):
                 raise ValueError("not a run")
             return cls(**_fields(facts, rotation if rotation.size else None), steps=steps, W=W)
@@ -256,16 +250,16 @@ class Run(pictures.Pictured, numbers.ReadOnly):
 
 
 def _fields(facts: dict[str, Any], rotation: Any) -> dict[str, Any]:
-    given = facts["task"]
-    signal = given["signal"]
-    plain = ("dynamics", "extrema_complete", "psd_lost", "end", "last_step", "reason")
+    task_facts = facts["task"]
+    signal = task_facts["signal"]
+    plain_fields = ("dynamics", "extrema_complete", "psd_lost", "end", "last_step", "reason")
     return {
         "task": SIMTask(
-            given["mu"],
-            given["sigma"],
-            given["dim"],
+            task_facts["mu"],
+            task_facts["sigma"],
+            task_facts["dim"],
             signal_override=None if signal is None else tuple(map(_fraction, signal)),
-            note=given["note"],
+            note=task_facts["note"],
             rotation=rotation,
         ),
         "initial": Initial(np.array(facts["W0"]), _fraction(facts["W0_scale"])),
@@ -278,7 +272,7 @@ def _fields(facts: dict[str, Any], rotation: Any) -> dict[str, Any]:
         "extrema": tuple(Extremum(*extremum) for extremum in facts["extrema"]),
         "outcome": Outcome(facts["outcome"]),
         "executed_steps": facts["executed_steps"],
-        **{name: facts[name] for name in plain},
+        **{name: facts[name] for name in plain_fields},
     }
 
 
@@ -287,35 +281,3 @@ def _fraction(text: str) -> Fraction:
     if "e" in text.lower():
         raise ValueError(f"{text} is no fraction")
     return Fraction(text)
-
-
-def needs_last_step(record: object) -> bool:
-    """Whether the steps to record depend on where the run ends."""
-    return record is None or (isinstance(record, str) and record == "log")
-
-
-def record_steps(record: object, last: int) -> list[int]:
-    """Ascending steps to record, from 0; the last step is added after the run where missing."""
-    if record is None:
-        spacing = max(1, -(-last // (MOST_RECORDS - 1)))
-        marks: Sequence[int] | range = range(0, last + 1, spacing)
-        if last % spacing and len(marks) == MOST_RECORDS:
-            marks = range(0, last + 1, spacing + 1)
-    elif isinstance(record, str):
-        if record not in ("none", "log"):
-            raise InvalidInput("record", record, _RECORD_HELP)
-        marks = [0]
-        if record == "log":
-            spaced = np.geomspace(1, last, _LOG_RECORDS)
-            marks = sorted({0, *(round(step) for step in spaced.tolist())})
-    elif isinstance(record, (list, tuple, range, np.ndarray)):
-        marks = sorted({0, *(numbers.whole(step, "record", 0) for step in record)})
-    else:
-        try:
-            spacing = numbers.whole(record, "record", 0)
-        except InvalidInput:
-            raise InvalidInput("record", record, _RECORD_HELP) from None
-        marks = range(0, last + 1, spacing) if spacing else [0]
-        if spacing and len(marks) > 10_000_000:
-            raise InvalidInput("record", record, f"must keep at most 10 million of {last} steps")
-    return [step for step in marks if step <= last]

@@ -1,4 +1,9 @@
-"""W(0): an initial matrix, with its scale kept apart so that it may lie below the float range."""
+"""W(0): an initial matrix, read and checked once, with its scale, its pivots and its exponents.
+
+The scale is kept apart from the matrix, so that W(0) may lie below the float range. Pivots are
+those of LDL^T in descending order of a signal: in floats where these leave no doubt that all are
+positive, and else exactly, as entries of W(0) are exact numbers.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +11,18 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from swingby.errors import MISSING, InvalidInput
 from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS
+from swingby.theory.numbers import Booleans, Floats, Integers
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import ArrayLike, NDArray
 
 #: Relative asymmetry that a matrix product in floats leaves behind; more is refused.
@@ -28,10 +36,20 @@ Blocks = tuple[tuple[int, ...], ...]
 LARGEST_ENTRY = Fraction(10) ** 300
 
 #: Entries of U(0) further apart would leave the float range in W(0).
-LARGEST_RATIO = 1e150
+_LARGEST_RATIO = 1e150
 
 #: Where U(0) comes from.
 FACTORED = "W(0) = U(0) U(0)^T, Sec. 4.2"
+
+#: A float pivot above this fraction of its diagonal entry is positive beyond doubt (the rounding
+#: of elimination is about d 2^-53); only below it are exact rationals needed.
+_CLEARLY_POSITIVE = 1e-9
+#: Rounding W(0) moves a positive pivot below this fraction by more than 1e-4 of itself.
+_LOST = Fraction(1, 10**12)
+
+#: W(0) with a diagonal entry below 2^-400 is held as D X D from the start: squares of its
+#: entries would underflow.
+_PLAIN_RANGE = -400
 
 
 @dataclass(frozen=True)
@@ -69,7 +87,7 @@ class Scaled:
         return f"Scaled({self.matrix.tolist()}, {numbers.python_text(self.omega)})"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """What IPython and Hypothesis show: Python that makes it again."""
+        """Show Python that makes it again, to IPython and Hypothesis."""
         printer.text(repr(self))
 
     def __eq__(self, other: object) -> bool:
@@ -82,9 +100,29 @@ class Scaled:
     __hash__ = None  # type: ignore[assignment]
 
 
+class Pivots(NamedTuple):
+    """Pivots of LDL^T of W(0), with the concepts in descending order of a signal a.
+
+    shares (d,): each pivot over w_kk(0), by concept; exact unless `clear`. clear: all pivots are
+    positive beyond doubt. missing (d,): concepts with a > 0 and no positive pivot, so that W(0)
+    has no component for them. lost (d,): concepts with a > 0 that have a pivot by U(0), but none
+    that U(0) U(0)^T in floats resolves.
+    """
+
+    shares: NDArray[Any]
+    clear: bool
+    missing: Booleans
+    lost: Booleans
+
+    @property
+    def rank(self) -> int:
+        """The number of positive pivots: the rank of a positive semidefinite W(0)."""
+        return int((self.shares > 0).sum())
+
+
 @dataclass(frozen=True, eq=False)
 class Initial(numbers.ReadOnly):
-    """A checked W(0).
+    """A checked W(0), which every function takes as it is. Made by :func:`initial_state`.
 
     `matrix` (d, d): exactly symmetric.
     `scale`: W(0) is ``scale * matrix``; 1 for a plain array.
@@ -104,24 +142,24 @@ class Initial(numbers.ReadOnly):
         else:
             U, omega = numbers.real_array(U0, "U0", FACTORED), Fraction(1)
         if U.ndim != 2 or len(U) != dim:
-            asked = f"must have shape ({dim}, m)"
-            raise InvalidInput("U0", f"shape {U.shape}", asked, FACTORED)
+            requirement = f"must have shape ({dim}, m)"
+            raise InvalidInput("U0", f"shape {U.shape}", requirement, FACTORED)
         sizes = np.abs(U)
         if not (largest := sizes.max()):
             raise InvalidInput("U0", f"zeros of shape {U.shape}", "must not be zero", FACTORED)
-        if (smallest := sizes[sizes > 0].min()) < largest / LARGEST_RATIO:
+        if (smallest := sizes[sizes > 0].min()) < largest / _LARGEST_RATIO:
             raise InvalidInput(
                 "U0",
                 f"{smallest:.3g} beside {largest:.3g} in shape {U.shape}",
-                f"must have entries within a factor {LARGEST_RATIO:g} of the largest, or zero",
+                f"must have entries within a factor {_LARGEST_RATIO:g} of the largest, or zero",
                 FACTORED,
             )
         power = int(np.frexp(largest)[1])
         factor = np.ldexp(U, -power)
         scale, exact = Fraction(4) ** power * omega**2, _gram(factor)
         if exact.max() * scale > LARGEST_ENTRY:
-            given = f"{largest:.3g} in shape {U.shape}"
-            raise InvalidInput("U0", given, "must have U0 U0^T below 1e300", FACTORED)
+            got = f"{largest:.3g} in shape {U.shape}"
+            raise InvalidInput("U0", got, "must have U0 U0^T below 1e300", FACTORED)
         return cls(exact.astype(np.float64), scale, factor)
 
     @functools.cached_property
@@ -161,42 +199,121 @@ class Initial(numbers.ReadOnly):
         """The largest entry in size: beta times omega in (D.8)."""
         return Fraction(self._sizes.max()) * self.scale
 
+    @functools.cached_property
     def is_psd(self) -> bool:
-        """Whether W(0) is positive semidefinite up to rounding (relative 1e-12)."""
-        values = np.linalg.eigvalsh(self.matrix)
-        return bool(values[0] >= -1e-12 * max(abs(values[-1]), abs(values[0])))
+        """W(0) is positive semidefinite up to rounding (relative 1e-12)."""
+        eigenvalues = np.linalg.eigvalsh(self.matrix)
+        largest = max(abs(eigenvalues[-1]), abs(eigenvalues[0]))
+        return bool(eigenvalues[0] >= -1e-12 * largest)
 
+    def require_psd(self, dynamics: str) -> None:
+        """Refuse a W(0) that is no U U^T where the dynamics is one of U."""
+        if DYNAMICS[dynamics].keeps_psd and not self.is_psd:
+            raise InvalidInput(
+                "W0",
+                "this matrix",
+                f"must be positive semidefinite for dynamics={dynamics!r}, defined on W = U U^T",
+                "(D.1)",
+            )
 
-def require_psd(initial: Initial, dynamics: str) -> None:
-    """Refuse a W(0) that is no U U^T where the dynamics is one of U."""
-    if DYNAMICS[dynamics].keeps_psd and not initial.is_psd():
-        raise InvalidInput(
-            "W0",
-            "this matrix",
-            f"must be positive semidefinite for dynamics={dynamics!r}, defined on W = U U^T",
-            "(D.1)",
+    @functools.cached_property
+    def _pivots_by_signal(self) -> dict[bytes, Pivots]:
+        """The pivots for every signal that was asked for."""
+        return {}
+
+    def pivots(self, signal: Floats) -> Pivots:
+        """Pivots of LDL^T in descending order of a signal (d,); formed once for each signal."""
+        key = signal.tobytes()
+        if key not in self._pivots_by_signal:
+            self._pivots_by_signal[key] = _eliminate(self, signal)
+        return self._pivots_by_signal[key]
+
+    def missing(self, signal: Floats, dynamics: str) -> Booleans:
+        """Concepts (d,) that W(0) has no component for and that the dynamics do not create.
+
+        gd and the flow keep the rank of W. euler does not: only a concept whose whole row is zero
+        stays missing.
+        """
+        missing = self.pivots(signal).missing
+        return missing if DYNAMICS[dynamics].keeps_psd else missing & ~self.matrix.any(axis=1)
+
+    def displaceable(self, signal: Floats, dynamics: str) -> Booleans:
+        """Missing concepts (d,) that may be learned yet, in place of a concept of smaller signal.
+
+        gd and the flow keep the rank of W, but not which pivot is zero. A W(0) of rank r whose r
+        components are not those of the r largest signals learns others first and may then turn:
+        say concept 3 into concept 2, at a rate of a_2 - a_3. How late that begins depends on terms
+        far below the rounding of floats; :func:`swingby.certify` resolves it.
+        """
+        missing, displaceable = (
+            self.missing(signal, dynamics),
+            np.zeros(len(signal), dtype=np.bool_),
         )
+        if not missing.any() or not DYNAMICS[dynamics].keeps_psd:
+            return displaceable
+        for block in connected_blocks(self.matrix.tolist()):
+            present = [a for k in block if not missing[k] and (a := signal[k]) > 0]
+            for k in block:
+                displaceable[k] = missing[k] and any(a < signal[k] for a in present)
+        return displaceable
+
+    @functools.cached_property
+    def exponents(self) -> Integers:
+        """The whole numbers m (d,) with which a run holds W(0) as D X D, D = diag(2^m)."""
+        mantissa, power = binary(self.scale)
+        diagonal = np.diag(self.matrix * mantissa)
+        return np.asarray(choose_exponents(diagonal[None], np.array([power]))[0])
+
+    @functools.cached_property
+    def held(self) -> Floats:
+        """The X (d, d) of W(0) = D X D, whose entries lie in the float range."""
+        (mantissa, power), m = binary(self.scale), self.exponents
+        shifts = (power - m[:, None] - m[None, :]).clip(-3000, 3000)
+        with np.errstate(all="ignore"):
+            X: Floats = np.ldexp(self.matrix * mantissa, shifts)
+        X.setflags(write=False)
+        return X
+
+
+def _eliminate(initial: Initial, signal: Floats) -> Pivots:
+    """Pivots of W(0), exactly where floats leave a doubt."""
+    order = np.argsort(-signal, kind="stable")
+    matrix = initial.matrix[np.ix_(order, order)]
+    with np.errstate(all="ignore"):
+        pivots = np.concatenate(list(_float_pivots(matrix[None])))
+    # As in clear_pivots.
+    if (pivots > _CLEARLY_POSITIVE * np.abs(matrix.diagonal())).all():
+        shares, nowhere = np.empty(len(signal)), np.zeros(len(signal), dtype=np.bool_)
+        shares[order] = pivots / matrix.diagonal()
+        return Pivots(shares, True, nowhere, nowhere)
+    exact = np.zeros(len(signal), dtype=object)
+    for k, pivot in zip(order, exact_pivots(initial.exact[np.ix_(order, order)]), strict=True):
+        exact[k] = pivot / entry if (entry := initial.exact[k, k]) > 0 else pivot
+    missing = np.asarray((exact <= 0) & (signal > 0))
+    lost = (exact > 0) & (exact < _LOST) & (signal > 0) & (initial.factor is not None)
+    return Pivots(exact, False, missing, np.asarray(lost))
 
 
 def _gram(factor: NDArray[np.float64]) -> NDArray[np.object_]:
-    """U U^T as rationals: products of whole numbers over one power of two, so nothing rounds."""
+    """U U^T as rationals: products of whole numbers over a power of two, so nothing rounds."""
     mantissa, exponent = np.frexp(factor)
-    least = int(exponent[factor != 0].min())
-    shifts = np.where(factor != 0, exponent - least, 0).astype(object)
-    whole = np.ldexp(mantissa, 53).astype(np.int64).astype(object) << shifts
-    return np.asarray((whole @ whole.T) * Fraction(4) ** (least - 53))
+    smallest = int(exponent[factor != 0].min())
+    shifts = np.where(factor != 0, exponent - smallest, 0).astype(object)
+    integers = np.ldexp(mantissa, 53).astype(np.int64).astype(object) << shifts
+    return np.asarray((integers @ integers.T) * Fraction(4) ** (smallest - 53))
 
 
 def initial_state(
     W0: ArrayLike | Scaled | Initial | None, U0: ArrayLike | Scaled | None, dim: int
 ) -> Initial:
-    """W(0) from whichever of the two is given."""
+    """The W(0) of d = `dim` concepts, from that of W0 and U0 which is given."""
     if W0 is not None and U0 is None:
         return initial_matrix(W0, dim)
     if W0 is None and U0 is not None:
         return Initial.of_factor(U0, dim)
-    given = MISSING if W0 is None else "both"
-    raise InvalidInput("one of W0 and U0", given, "must be given", FACTORED)
+    raise InvalidInput(
+        "one of W0 and U0", MISSING if W0 is None else "both", "must be given", FACTORED
+    )
 
 
 def initial_matrix(W0: ArrayLike | Scaled | Initial, dim: int, *, argument: str = "W0") -> Initial:
@@ -233,7 +350,7 @@ def connected_blocks(W0: Sequence[Sequence[Any]]) -> Blocks:
 
     A is diagonal, so all dynamics keep the entries between two blocks at 0.
     """
-    found = []
+    blocks = []
     waiting = list(range(len(W0)))
     while waiting:
         block = [waiting.pop(0)]
@@ -241,17 +358,60 @@ def connected_blocks(W0: Sequence[Sequence[Any]]) -> Blocks:
             reached = [j for j in waiting if W0[i][j]]
             block += reached
             waiting = [j for j in waiting if j not in reached]
-        found.append(tuple(sorted(block)))
-    return tuple(found)
+        blocks.append(tuple(sorted(block)))
+    return tuple(blocks)
 
 
 def exact_pivots(matrix: NDArray[Any]) -> list[Fraction]:
     """Pivots of LDL^T in the given order, exactly; a pivot of at most 0 is not eliminated."""
-    rest = [[Fraction(entry) for entry in row] for row in matrix.tolist()]
-    for k, row in enumerate(rest):
-        for i in range(k + 1, len(rest)):
-            factor = rest[i][k] / row[k] if row[k] > 0 else Fraction(0)
+    schur = [[Fraction(entry) for entry in row] for row in matrix.tolist()]
+    for k, row in enumerate(schur):
+        for i in range(k + 1, len(schur)):
+            factor = schur[i][k] / row[k] if row[k] > 0 else Fraction(0)
             if factor:
-                for j in range(k + 1, len(rest)):
-                    rest[i][j] -= factor * row[j]
-    return [row[k] for k, row in enumerate(rest)]
+                for j in range(k + 1, len(schur)):
+                    schur[i][j] -= factor * row[j]
+    return [row[k] for k, row in enumerate(schur)]
+
+
+def _float_pivots(matrices: Any) -> Iterator[Any]:
+    """Yield the pivots of LDL^T in the given order, each for all matrices (m, d, d).
+
+    Of NumPy or of torch.
+    """
+    schur = matrices * 1.0
+    for k in range(matrices.shape[-1]):
+        pivot, row = schur[:, k, k], schur[:, k, k + 1 :]
+        yield pivot
+        schur[:, k + 1 :, k + 1 :] -= (row / pivot[:, None])[:, :, None] * row[:, None, :]
+
+
+@np.errstate(all="ignore")
+def clear_pivots(matrices: Any, share: float = _CLEARLY_POSITIVE) -> Any:
+    """The matrices (m, d, d) of which all pivots are above a share of their diagonal entries.
+
+    Of NumPy or of torch.
+    """
+    clear = matrices[:, 0, 0] > 0.0
+    for k, pivot in enumerate(_float_pivots(matrices)):
+        clear = clear & (pivot > share * abs(matrices[:, k, k]))
+    return clear
+
+
+def binary(scale: Fraction) -> tuple[float, int]:
+    """A positive number as a mantissa in [1/2, 2] and a power of two."""
+    if scale == 1:
+        return 1.0, 0
+    power = scale.numerator.bit_length() - scale.denominator.bit_length()
+    return float(scale / Fraction(2) ** power), power
+
+
+def choose_exponents(diagonal: Floats, power: Integers) -> Integers:
+    """The m of W = D X D at step 0, for W_kk = diagonal 2^power: zero where W(0) allows it."""
+    size = np.frexp(diagonal)[1] + power[:, None]
+    positive = diagonal != 0
+    smallest = np.where(positive, size, np.iinfo(np.int64).max).min(axis=1)
+    smallest = np.where(positive.any(axis=1), smallest, 0)
+    needed = (smallest < _PLAIN_RANGE) | (power < -900)
+    halves = np.minimum(0, np.where(positive, size, smallest[:, None]) // 2)
+    return np.where(needed[:, None], halves, 0)

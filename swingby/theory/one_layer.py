@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
+from swingby.theory.task import SIMTask, as_task
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from collections.abc import Sequence
 
-    from swingby.theory.task import SIMTask
+    from numpy.typing import ArrayLike, NDArray
 
 
 def one_layer_output(
-    task: SIMTask, W0: ArrayLike, time: ArrayLike, z: ArrayLike | None = None
+    task: SIMTask | Sequence[Any], W0: ArrayLike, time: ArrayLike, z: ArrayLike | None = None
 ) -> NDArray[np.float64]:
     r"""Output of the one-layer model f(W; z) = W z under gradient flow.
 
@@ -27,7 +28,8 @@ def one_layer_output(
 
     Parameters
     ----------
-    task : SIMTask
+    task : SIMTask or sequence of numbers
+        The task, or its signal a.
     W0 : array of shape (d, d)
         Need not be symmetric.
     time : array of shape (n,)
@@ -55,6 +57,7 @@ def one_layer_output(
     >>> one_layer_output(task, np.zeros((2, 2)), [0.0], z=[1, 1])
     array([[0., 0.]])
     """
+    task = as_task(task)
     start = numbers.real_array(W0, "W0")
     if start.shape != (task.dim, task.dim):
         raise InvalidInput(

@@ -10,20 +10,20 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from swingby.errors import InvalidInput, named
 from swingby.simulate.outcome import turning_points
-from swingby.simulate.run import simulate
+from swingby.simulate.run import read_steps, run_from
 from swingby.simulate.trajectory import Run
-from swingby.theory.initial import Initial, Scaled
+from swingby.theory.initial import Initial, Scaled, initial_state
 from swingby.theory.task import SIMTask, as_task
 from swingby.verify.comparing.comparison import Comparison, Row
 from swingby.verify.comparing.observed import observed_run, read_trajectory
-from swingby.verify.predict import predict
+from swingby.verify.predict import predict_from, read_step
 from swingby.verify.schedule import LEVELS, LOSS_SWING, Event, Schedule
 
 #: No entry of a positive semidefinite W on its way to I is larger. A "peak" beyond it is a
@@ -88,14 +88,16 @@ def compare(
         W, marks = read_trajectory(observed, steps, task)
         if W0 is None and U0 is None and marks[0] == 0:
             W0 = W[0]
-        schedule = predict(task, W0, U0=U0, eta=eta, dynamics=dynamics, edition=edition)
-        run = observed_run(task, W, marks, schedule.eta, dynamics)
+    elif steps is not None and not isinstance(steps, (int, str)) and np.ndim(steps):
+        raise InvalidInput("steps", steps, "must be one number, or be given with observed")
+    rate = read_step(eta, dynamics, edition)
+    initial = initial_state(W0, U0, task.dim)
+    initial.require_psd(dynamics)
+    schedule = predict_from(task, initial, rate, dynamics, edition)
+    if observed is not None:
+        run = observed_run(task, W, marks, rate, dynamics)
     else:
-        if steps is not None and not isinstance(steps, (int, str)) and np.ndim(steps):
-            raise InvalidInput("steps", steps, "must be one number, or be given with observed")
-        schedule = predict(task, W0, U0=U0, eta=eta, dynamics=dynamics, edition=edition)
-        last = cast("int | None", steps)
-        run = simulate(task, W0, U0=U0, eta=eta, steps=last, dynamics=dynamics, record=record)
+        run = run_from(task, initial, rate, read_steps(steps), dynamics, record)
     return Comparison(schedule, run, _rows(schedule, run), title)
 
 

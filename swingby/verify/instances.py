@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.simulate.initialization import Arguments, read_array, refuse_first
+from swingby.simulate.arguments import BatchArguments, read_array, refuse_first
 from swingby.theory import numbers
 from swingby.theory.numbers import Floats
 
@@ -52,15 +52,15 @@ def read_instances(
         if (np.abs(scales) > _LARGEST_LOG_SCALE).any():
             requirement = f"must lie within {_LARGEST_LOG_SCALE:.0f} of 0"
             raise InvalidInput("log_scale", float(np.abs(scales).max()), requirement)
-    arguments = Arguments.of(signal, W0, eta, log_scale=scales, **more)
+    arguments = BatchArguments.of(signal, W0, eta, log_scale=scales, **more)
     for name, source in (("signal", "Sec. 4"), ("eta", "Assumption D.2")):
-        values = arguments.given[name]
+        values = arguments.arrays[name]
         outside = (values != 0) & ~((values >= _SMALLEST) & (values <= _LARGEST))
         if outside.any():
             requirement = f"must lie between {_SMALLEST} and {_LARGEST}"
             raise InvalidInput(name, float(values[outside].flat[0]), requirement, source)
     if arguments.total:
-        signals = arguments.given["signal"]
+        signals = arguments.arrays["signal"]
         nowhere = ("zeros only", "must have a positive entry", "Sec. 4")
         refuse_first(signals.max(axis=-1) == 0, "signal", signals.shape[:-1], *nowhere)
         arguments.check_matrices(scales, "omega" if log_scale is None else "log_scale")

@@ -20,7 +20,7 @@ from swingby.errors import MISSING, InvalidInput, named
 from swingby.theory import budget, numbers
 from swingby.theory.gaussian import QUANTILES, GaussianTimes, gaussian_times
 from swingby.theory.growth import require_dynamics
-from swingby.theory.initial import FACTORED, Initial, Scaled, initial_state, require_psd
+from swingby.theory.initial import FACTORED, Initial, Scaled, initial_state
 from swingby.theory.task import SIMTask, as_task
 from swingby.theory.verdict import Verdict
 from swingby.verify.checking.box import FeasibilityProblem
@@ -136,11 +136,8 @@ def predict(
     >>> predict(task, U0=U0, eta=0.01, dynamics="gd").half_times.tolist()
     [176.0, 2545.0]
     """
-    require_dynamics(dynamics)
     task = as_task(task)
-    if edition not in ("printed", "corrected"):
-        raise InvalidInput("edition", edition, "must be printed or corrected for the windows")
-    step = _step_size(eta)
+    step = read_step(eta, dynamics, edition)
     values = {"W0": W0, "U0": U0, "omega": omega}
     present = [name for name, value in values.items() if value is not None]
     if len(present) != 1:
@@ -148,14 +145,22 @@ def predict(
         raise InvalidInput("one of W0, U0 and omega", text, "must be given", FACTORED)
     if omega is None:
         initial = initial_state(W0, U0, task.dim)
-        require_psd(initial, dynamics)
-        return _from_initial(task, initial, step, dynamics, edition)
+        initial.require_psd(dynamics)
+        return predict_from(task, initial, step, dynamics, edition)
     smallest = numbers.positive(omega, "omega", "Assumption D.4")
     spread = numbers.positive(beta, "beta", "Assumption D.1")
     if spread < 1:
         raise InvalidInput("beta", beta, "must be at least 1", "Assumption D.1")
     columns = task.dim if width is None else numbers.whole(width, "width", 1, "Sec. 4.2")
     return _from_scale(task, smallest, spread, columns, step, dynamics, edition)
+
+
+def read_step(eta: object, dynamics: str, edition: str = "printed") -> Fraction:
+    """The step size, checked along with the names of the dynamics and the edition."""
+    require_dynamics(dynamics)
+    if edition not in ("printed", "corrected"):
+        raise InvalidInput("edition", edition, "must be printed or corrected for the windows")
+    return _step_size(eta)
 
 
 @named
@@ -211,9 +216,10 @@ def _step_size(eta: Any) -> Fraction:
     return step
 
 
-def _from_initial(
+def predict_from(
     task: SIMTask, initial: Initial, step: Fraction, dynamics: str, edition: str
 ) -> Schedule:
+    """The prediction of :func:`predict`, for a W(0) and numbers that are checked."""
     # SciPy's integrators take longer to load than everything else; refusals do without.
     from swingby.theory.law.stages import stage_law
 

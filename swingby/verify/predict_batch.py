@@ -16,6 +16,7 @@ from swingby.errors import InvalidInput
 from swingby.theory.growth import require_dynamics
 from swingby.theory.law.stages import stage_laws
 from swingby.theory.numbers import Booleans, Floats
+from swingby.theory.task import SIMTask
 from swingby.verify.instances import Instances, read_instances
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class BatchSchedule(Instances):
 
 
 def predict_batch(
-    signal: ArrayLike,
+    signal: SIMTask | ArrayLike,
     W0: ArrayLike,
     eta: ArrayLike,
     dynamics: str = "euler",
@@ -102,8 +103,9 @@ def predict_batch(
 
     Parameters
     ----------
-    signal : array_like of shape (..., d)
-        The signal a of each instance; at least 0, one entry positive. Leading axes broadcast.
+    signal : SIMTask or array_like of shape (..., d)
+        The task, or the signal a of each instance; at least 0, one entry positive. Leading axes
+        broadcast.
     W0 : array_like of shape (..., d, d)
         Symmetric initial matrices, or what `omega` or `log_scale` multiplies.
     eta : array_like of shape (...)

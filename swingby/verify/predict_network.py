@@ -17,7 +17,7 @@ from swingby.report import Drawn, Grid
 from swingby.report.number_text import steps_text
 from swingby.theory import numbers
 from swingby.theory.numbers import Floats
-from swingby.theory.task import SIMTask
+from swingby.theory.task import SIMTask, as_task
 from swingby.theory.verdict import Verdict
 from swingby.verify.schedule import given_text, json_ready
 
@@ -115,7 +115,7 @@ class NetworkSchedule(Drawn, numbers.ReadOnly):
 
 @named
 def predict_network(
-    weights: Sequence[ArrayLike], task: SIMTask, *, lr: Any, accuracy: str = "full"
+    weights: Sequence[ArrayLike], task: SIMTask | Sequence[Any], *, lr: Any, accuracy: str = "full"
 ) -> NetworkSchedule:
     r"""Predict when a linear network :math:`W = W_L \cdots W_1` learns each concept.
 
@@ -130,8 +130,8 @@ def predict_network(
     weights : sequence of L arrays
         The layers at the start, the one applied first first: of shapes (m, d), (m', m), ...,
         (d, m''), all hidden widths at least d. No biases.
-    task : SIMTask
-        Of dimension d.
+    task : SIMTask or sequence of numbers
+        The task, or its signal a; of dimension d.
     lr : number or text
     accuracy : {"full", "leading"}
         ``"leading"``: homogeneous flow and deflation, whose cost does not depend on the scale of
@@ -165,8 +165,7 @@ def predict_network(
     >>> bool((schedule.error < 0.5).all())
     True
     """
-    if not isinstance(task, SIMTask):
-        raise InvalidInput("task", task, "must be a SIMTask", "Sec. 2.1")
+    task = as_task(task)
     if accuracy not in _ACCURACIES:
         raise InvalidInput("accuracy", accuracy, f"must be among {', '.join(_ACCURACIES)}")
     step = numbers.positive(lr, "lr", "(4.1)")

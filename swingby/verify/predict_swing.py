@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from swingby.errors import InvalidInput
-from swingby.simulate.initialization import read_array
+from swingby.simulate.arguments import read_array, read_test_point
 from swingby.simulate.outcome import SMALLEST_SWING, turning_points
 from swingby.theory.growth import DYNAMICS, require_dynamics
 from swingby.theory.law.pivots import Starts, allowed_errors, prepare
 from swingby.theory.law.runge_kutta import interpolated
 from swingby.theory.law.stages import SURE, TOLERANCES, StageVerdict, WalkedSteps, paths
 from swingby.theory.numbers import Booleans, Floats, Integers
+from swingby.theory.task import SIMTask
 from swingby.verify.instances import Instances, read_instances
 from swingby.verify.schedule import LOSS_SWING
 
@@ -114,7 +115,7 @@ class BatchSwing(Instances):
 
 
 def predict_swing_batch(
-    signal: ArrayLike,
+    signal: SIMTask | ArrayLike,
     W0: ArrayLike,
     eta: ArrayLike,
     dynamics: str = "euler",
@@ -132,7 +133,7 @@ def predict_swing_batch(
         As in :func:`swingby.predict_batch`.
     test_point : array_like of shape (..., d), optional
         Where the loss :math:`\tfrac12 |W x - x|^2` is taken; its length does not matter. By
-        default that of ``SIMTask.from_signal``, :math:`x_p = \sqrt{s a_p}`.
+        default that of the task, or of ``SIMTask.from_signal``, :math:`x_p = \sqrt{s a_p}`.
     omega, log_scale
         Scales of W0, as there.
     swing : array_like of shape (...)
@@ -169,13 +170,11 @@ def predict_swing_batch(
     swings = read_array(swing, "swing")
     if not (swings >= SMALLEST_SWING).all():
         raise InvalidInput("swing", float(swings.min()), f"must be at least {SMALLEST_SWING}")
-    more = {"swing": swings}
-    if test_point is not None:
-        more["test_point"] = read_array(test_point, "test_point", "Sec. 2.1")
+    more = {"swing": swings, **read_test_point(test_point, signal, "Sec. 2.1")}
     flat, shape = read_instances(signal, W0, eta, omega, log_scale, **more)
     # The length of a test point changes no ratio of losses, so sqrt(s) is left out.
     point = flat.setdefault("test_point", np.sqrt(flat["signal"]))
-    if test_point is not None and not point.any(axis=1).all():
+    if "test_point" in more and not point.any(axis=1).all():
         raise InvalidInput("test_point", "the zero vector", "must not be zero", "Sec. 2.1")
     d = point.shape[-1]
     together, count = max(_TOGETHER // d**2, 1), math.prod(shape)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from swingby.simulate import lanes, steps
+from swingby.simulate import steps
+from swingby.simulate.lanes import tiles
 from swingby.theory import compiled_text
 
 PACKAGE = Path(steps.__file__).parents[1]
@@ -21,8 +22,8 @@ batch = swingby.simulate_batch([3.0, 1.0], 1e-3 * np.eye(2), 0.05, 100_000, "gd"
 
 def test_a_constant_of_another_module_changes_what_is_compiled(tmp_path):
     """A lane ends once w_kk is within LEARNED of 1 and still, or TINY; jump.py has the first."""
-    kept = shutil.ignore_patterns("on_torch", "data")
-    shutil.copytree(PACKAGE, tmp_path / "swingby", ignore=kept)
+    ignored = shutil.ignore_patterns("on_torch", "data")
+    shutil.copytree(PACKAGE, tmp_path / "swingby", ignore=ignored)
     here = {}
     exec(LANE, here)
     jump = tmp_path / "swingby" / "simulate" / "jump.py"
@@ -41,8 +42,8 @@ def test_every_number_stands_in_the_text(monkeypatch):
     """The file is named by its content: other numbers, another file."""
     names = set()
     for reach in (1e-12, 1e-13):
-        monkeypatch.setattr(lanes, "NEGLIGIBLE", reach)
-        names.add(compiled_text.file_of(lanes.tile_text(2, "gd", scaled=False, watched=False)).name)
+        monkeypatch.setattr(tiles, "NEGLIGIBLE", reach)
+        names.add(compiled_text.file_of(tiles.tile_text(2, "gd", scaled=False, watched=False)).name)
     assert len(names) == 2
 
 

@@ -35,8 +35,8 @@ def test_every_event_of_the_reference_runs_is_at_the_same_step(name: str, varian
     run = simulate(task, W0, case["eta"], case["steps"], dynamics, record="none")
     for k in range(task.dim):
         for level, step in expected["diag"][f"w{k + 1}{k + 1}"].items():
-            found = run.first_reach(float(level))[k]
-            assert (None if np.isnan(found) else int(found)) == step, (k, level)
+            reached = run.first_reach(float(level))[k]
+            assert (None if np.isnan(reached) else int(reached)) == step, (k, level)
     for peak in run.peaks:
         reference = expected["off"][f"w{peak.i + 1}{peak.j + 1}"]
         assert peak.step == reference["t_peak_abs"]

@@ -63,10 +63,10 @@ def test_what_a_learned_concept_feeds_to_the_others_is_summed_exactly(dynamics):
         dynamics,
     )
     assert jump.steps[0] >= 256
-    found = jump.at(np.array([steps]))[0]
+    landed = jump.at(np.array([steps]))[0]
     for i in range(3):
         for j in range(3):
-            assert found[i, j] == pytest.approx(float(exact[i, j]), rel=1e-14, abs=0), (i, j)
+            assert landed[i, j] == pytest.approx(float(exact[i, j]), rel=1e-14, abs=0), (i, j)
 
 
 SETTINGS = [
@@ -93,16 +93,16 @@ def same_events(jumping, plain):
     assert jumping.outcome == plain.outcome
     assert (jumping.end, jumping.psd_lost) == (plain.end, plain.psd_lost)
     assert np.abs(jumping.W - plain.W).max() < 1e-12
-    for one, other in zip(jumping.peaks, plain.peaks, strict=True):
-        assert one[:3] == other[:3]
-        assert one.suppressed == other.suppressed
-        assert one.value == pytest.approx(other.value, rel=1e-9)
+    for by_jumps, by_steps in zip(jumping.peaks, plain.peaks, strict=True):
+        assert by_jumps[:3] == by_steps[:3]
+        assert by_jumps.suppressed == by_steps.suppressed
+        assert by_jumps.value == pytest.approx(by_steps.value, rel=1e-9)
     assert len(jumping.extrema) == len(plain.extrema)
-    for one, other in zip(jumping.extrema, plain.extrema, strict=True):
-        assert one.kind == other.kind
+    for by_jumps, by_steps in zip(jumping.extrema, plain.extrema, strict=True):
+        assert by_jumps.kind == by_steps.kind
         # On a plateau between two stages the loss is flat to a rounding for many steps.
-        flat = abs(one.value - other.value) <= 1e-12 * plain.test_loss[0]
-        assert one.step == other.step or flat
+        flat = abs(by_jumps.value - by_steps.value) <= 1e-12 * plain.test_loss[0]
+        assert by_jumps.step == by_steps.step or flat
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
@@ -113,13 +113,13 @@ def test_jumps_change_no_event(setting):
     if dynamics == "euler":
         W0 = omega * (np.eye(d) + 0.05)
     task = SIMTask.from_signal(signal)
-    jumping, plain = (
+    jumping, stepping = (
         simulate(task, W0, eta, 12_000, dynamics, record=37, skip=skip) for skip in (True, False)
     )
     # A concept without signal stays where it is, and what it does to others adds up.
     saved = 1.0 if 0.0 in signal else 0.8
-    assert jumping.executed_steps <= saved * plain.executed_steps
-    same_events(jumping, plain)
+    assert jumping.executed_steps <= saved * stepping.executed_steps
+    same_events(jumping, stepping)
 
 
 @pytest.mark.parametrize("dynamics", DYNAMICS)
@@ -132,12 +132,12 @@ def test_jumps_below_the_float_range_change_no_event(omega, steps, dynamics):
         W0 = Scaled(np.eye(3) + 0.05 * np.array([[0, 1, -2], [1, 0, 1], [-2, 1, 0]]), omega)
         eta, steps = eta / 10, steps * 10
     record = [0, steps // 7, steps // 3, steps // 2, steps]
-    jumping, plain = (
+    jumping, stepping = (
         simulate(TASK, W0, eta, steps, dynamics, record, skip=skip) for skip in (True, False)
     )
-    assert jumping.executed_steps < plain.executed_steps == plain.last_step
+    assert jumping.executed_steps < stepping.executed_steps == stepping.last_step
     assert not np.isnan(jumping.half_times).any()
-    same_events(jumping, plain)
+    same_events(jumping, stepping)
 
 
 @pytest.mark.parametrize("dynamics", DYNAMICS)
@@ -168,12 +168,12 @@ def test_a_loss_of_psd_inside_a_jump_is_found_at_its_step() -> None:
 def test_a_fall_inside_a_jump_is_found_at_its_step() -> None:
     # Concept 2 is hardly slower than concept 1, so their coupling falls slowly after its peak.
     task, W0 = SIMTask.from_signal([2.0, 1.9]), Scaled(np.array([[1, 0.3], [0.3, 1]]), "1e-1000")
-    jumping, plain = (
+    jumping, stepping = (
         simulate(task, W0, 0.02, 32_000, "gd", "none", skip=skip) for skip in (True, False)
     )
-    (one,), (other,) = jumping.peaks, plain.peaks
-    assert one[:3] == other[:3]
-    assert one.suppressed == other.suppressed
+    (by_jumps,), (by_steps,) = jumping.peaks, stepping.peaks
+    assert by_jumps[:3] == by_steps[:3]
+    assert by_jumps.suppressed == by_steps.suppressed
     assert jumping.executed_steps < 4000
 
 
@@ -196,6 +196,6 @@ def test_growth_logarithms_are_right_to_the_last_digit_of_a_long_double(eta: flo
                     exact = change if dynamics == "flow" else log(1 + change)
                     if dynamics == "gd" and regime == NEITHER:
                         exact = log(1 + rate * real(x)) + log(1 + rate * real(y))
-                    found = real(high[regime, i, j]) + real(low[regime, i, j])
+                    logarithm = real(high[regime, i, j]) + real(low[regime, i, j])
                     exact /= log(2)
-                    assert abs(found - exact) <= 4 * epsilon * abs(exact)
+                    assert abs(logarithm - exact) <= 4 * epsilon * abs(exact)

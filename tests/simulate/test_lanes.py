@@ -12,9 +12,10 @@ import pytest
 from swingby.errors import InvalidInput
 from swingby.simulate import batch as module
 from swingby.simulate.batch import Interrupted, simulate_batch
-from swingby.simulate.lanes import rows, steps_source, tile_module
+from swingby.simulate.lanes.fleet import rows
+from swingby.simulate.lanes.tiles import steps_source, tile_module
 from swingby.simulate.run import simulate
-from swingby.simulate.state import places
+from swingby.simulate.state import entry_rows
 from swingby.simulate.steps import LANES
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
@@ -38,7 +39,9 @@ def filled_tile(signals, starts, etas, exponents):
         tile[at.bar + i] = 0.5 / tile[at.square + i]
         tile[at.below + i] = 1
         for j in range(i, d):
-            tile[places(d)[i, j]] = np.ldexp(starts[:, i, j], -exponents[:, i] - exponents[:, j])
+            tile[entry_rows(d)[i, j]] = np.ldexp(
+                starts[:, i, j], -exponents[:, i] - exponents[:, j]
+            )
     return tile
 
 
@@ -66,8 +69,8 @@ def test_a_step_of_every_lane_is_the_printed_formula(d, gd, scaled):
         for i in range(d):
             for j in range(i, d):
                 shift = exponents[lane, i] + exponents[lane, j]
-                found = np.ldexp(after[places(d)[i, j], lane], shift)
-                assert found == pytest.approx(expected[i, j], rel=1e-13, abs=1e-15)
+                entry = np.ldexp(after[entry_rows(d)[i, j], lane], shift)
+                assert entry == pytest.approx(expected[i, j], rel=1e-13, abs=1e-15)
             below = after[rows(d).below + i, lane]
             assert below == (expected[i, i] < 0.5)
             assert after[rows(d).waited + i, lane] == below
@@ -75,9 +78,9 @@ def test_a_step_of_every_lane_is_the_printed_formula(d, gd, scaled):
 
 def _call(d, gd, scaled, flat):
     """One step by the text itself, which is also Python."""
-    made = {"fma": lambda a, b, c: a * b + c, "compiled": lambda function: function}
-    exec(steps_source(d, "gd" if gd else "euler", scaled=scaled, watched=False), made)
-    made["steps"](flat, 1)
+    namespace = {"fma": lambda a, b, c: a * b + c, "compiled": lambda function: function}
+    exec(steps_source(d, "gd" if gd else "euler", scaled=scaled, watched=False), namespace)
+    namespace["steps"](flat, 1)
 
 
 @pytest.mark.parametrize("gd", [False, True])
@@ -89,12 +92,12 @@ def test_compiled_steps_are_the_text_to_rounding_and_scaling_changes_no_bit(d, g
     by_text = tile.copy()
     for _ in range(50):
         _call(d, gd, False, by_text)
-    plain, scaled = tile.copy(), tile.copy()
-    for tile, held in ((plain, False), (scaled, True)):
-        tile_module(d, "gd" if gd else "euler", scaled=held, watched=False).one(tile, 50)
-    assert np.allclose(plain, by_text, rtol=1e-12, atol=0)
+    unscaled, scaled = tile.copy(), tile.copy()
+    for tile, is_scaled in ((unscaled, False), (scaled, True)):
+        tile_module(d, "gd" if gd else "euler", scaled=is_scaled, watched=False).one(tile, 50)
+    assert np.allclose(unscaled, by_text, rtol=1e-12, atol=0)
     # Here every m_k is 0, so the factors are 1: lanes that need none may share a tile with others.
-    assert np.array_equal(plain, scaled)
+    assert np.array_equal(unscaled, scaled)
 
 
 def same_as_single_runs(signals, W0, etas, steps, dynamics, **more):
@@ -111,7 +114,7 @@ def same_as_single_runs(signals, W0, etas, steps, dynamics, **more):
 
 
 FULL = pytest.mark.full
-MORE = [pytest.param(*one, marks=FULL) for one in ((2, 250), (3, 6), (6, 8))]
+MORE = [pytest.param(*case, marks=FULL) for case in ((2, 250), (3, 6), (6, 8))]
 
 
 @pytest.mark.parametrize("dynamics", ["euler", "gd"])
@@ -144,7 +147,7 @@ def test_a_start_that_is_not_semidefinite_is_lost_or_diverges_under_euler():
 def test_an_interrupted_batch_keeps_what_was_finished(workers, monkeypatch):
     monkeypatch.setattr(module, "PIECE", 10)
     signals, W0, etas = random_batch(2, 100, 3, 5)
-    whole = simulate_batch(signals, W0, etas, 500, "gd")
+    uninterrupted = simulate_batch(signals, W0, etas, 500, "gd")
 
     def interrupt(done, total):
         assert total == 100
@@ -156,7 +159,7 @@ def test_an_interrupted_batch_keeps_what_was_finished(workers, monkeypatch):
     batch = caught.value.batch
     finished = batch.outcome != "not_run"
     assert 30 <= finished.sum() < 100
-    assert np.array_equal(batch.W[finished], whole.W[finished])
+    assert np.array_equal(batch.W[finished], uninterrupted.W[finished])
     assert np.isnan(batch.W[~finished]).all()
 
 
@@ -231,30 +234,42 @@ def test_descents_and_transients_are_those_of_single_runs(d, dynamics):
     assert (batch.descents >= 2).any(), "no swing to count"
 
 
+def test_a_task_gives_its_signal_and_its_test_point():
+    task = SIMTask([1, 2], [1, 0.5])
+    W0, etas = 1e-3 * (np.eye(2) + 0.3), [0.02, 0.01]
+    batch = simulate_batch(task, W0, etas, 900, "gd")
+    same = simulate_batch(task.signal, W0, etas, 900, "gd", test_point=task.test_point)
+    for name in ("half_times", "W", "descents", "transient"):
+        assert np.array_equal(getattr(batch, name), getattr(same, name))
+    unwatched = simulate_batch(list(task.signal), W0, etas, 900, "gd")
+    assert unwatched.descents is None
+    assert np.array_equal(unwatched.W, batch.W)
+
+
 def test_the_swing_decides_what_is_a_descent():
     # Of this start the loss descends, rises a little, and descends again.
     W0 = 1e-2 * np.array([[1.0, 0.9], [0.9, 1.0]])
     task = SIMTask([2, "1/2"], "1/20")
     run = simulate(task, W0, 0.01, 4000, "gd", record="none")
-    found = []
+    counts = []
     for swing in (1e-6, 1e-3, 0.3):
         batch = simulate_batch(
             task.signal, W0, 0.01, 4000, "gd", test_point=task.test_point, swing=swing
         )
         assert batch.descents == run.descents(swing)
-        found.append(int(batch.descents))
-    assert found == [2, 2, 1]
+        counts.append(int(batch.descents))
+    assert counts == [2, 2, 1]
 
 
 def test_neither_cut_nor_neighbours_change_a_watched_bit():
     _, signals, points, W0, omegas = watched_case(3, 77, 9)
-    whole = simulate_batch(signals, W0, 0.02, 9000, "gd", omega=omegas, test_point=points)
-    for part in (slice(0, 1), slice(40, 77), slice(76, None, -2)):
+    uncut = simulate_batch(signals, W0, 0.02, 9000, "gd", omega=omegas, test_point=points)
+    for cut in (slice(0, 1), slice(40, 77), slice(76, None, -2)):
         alone = simulate_batch(
-            signals[part], W0[part], 0.02, 9000, "gd", omega=omegas[part], test_point=points[part]
+            signals[cut], W0[cut], 0.02, 9000, "gd", omega=omegas[cut], test_point=points[cut]
         )
         for name in ("half_times", "W", "outcome", "descents", "transient", "executed_steps"):
-            expected = getattr(whole, name)[part]
+            expected = getattr(uncut, name)[cut]
             equal_nan = expected.dtype.kind == "f"
             assert np.array_equal(getattr(alone, name), expected, equal_nan=equal_nan), name
 

@@ -77,12 +77,12 @@ def agreeing(found, expected, tolerance=1e-12, entries=1e-9, left=(1e-8, 1e-6), 
 def test_a_device_agrees_with_the_compiled_runs(d, smallest, steps, dynamics, device):
     # Steps of euler so small that most W stay positive semidefinite.
     eta = 0.01 if dynamics == "euler" else 0.05
-    given = random_batch(d, 30 if d < 10 else 6, d, smallest, eta, 3 * d)
-    expected = simulate_batch(*given, steps, dynamics)
-    found = agreeing(simulate_batch(*given, steps, dynamics, device=device), expected)
-    assert np.isfinite(found.half_times).any()
+    starts = random_batch(d, 30 if d < 10 else 6, d, smallest, eta, 3 * d)
+    expected = simulate_batch(*starts, steps, dynamics)
+    batch = agreeing(simulate_batch(*starts, steps, dynamics, device=device), expected)
+    assert np.isfinite(batch.half_times).any()
     if smallest >= 280:
-        assert found.executed_steps.sum() < 0.5 * found.last_step.sum(), "few steps jumped over"
+        assert batch.executed_steps.sum() < 0.5 * batch.last_step.sum(), "few steps jumped over"
 
 
 @BOTH
@@ -90,10 +90,10 @@ def test_a_device_agrees_with_the_compiled_runs(d, smallest, steps, dynamics, de
 def test_special_starts_end_as_compiled_runs_do(steps, dynamics, device):
     signals, W0 = special_batch()
     expected = simulate_batch(signals, W0, 0.05, steps, dynamics)
-    found = agreeing(simulate_batch(signals, W0, 0.05, steps, dynamics, device=device), expected)
+    batch = agreeing(simulate_batch(signals, W0, 0.05, steps, dynamics, device=device), expected)
     if steps == 3000:
         trapped = {"trapped"} if dynamics == "gd" else set()
-        assert set(found.outcome) >= {"converged", "diverged", "stopped_early"} | trapped
+        assert set(batch.outcome) >= {"converged", "diverged", "stopped_early"} | trapped
 
 
 @pytest.mark.parametrize("eta", sample([0.02, 0.2], 2))
@@ -121,13 +121,13 @@ def test_semidefiniteness_is_lost_as_in_compiled_runs(device):
     between = np.array([2e-3, 1.01e-3, 9.9e-4, 1e-4, 1e-5])
     W0 = 1e-3 * np.eye(2) + between[:, None, None] * (1 - np.eye(2))
     W0[4, 0, 0] = 0.0
-    seen = set()
+    outcomes = set()
     for steps in (100, 150, 600):
         expected = simulate_batch(signals, W0, 0.01, steps, "euler")
         # What runs away to minus infinity amplifies rounding.
-        found = simulate_batch(signals, W0, 0.01, steps, "euler", device=device)
-        seen |= set(agreeing(found, expected, 1e-9).outcome)
-    assert seen == {"lost_psd", "diverged", "converged", "stopped_early"}
+        batch = simulate_batch(signals, W0, 0.01, steps, "euler", device=device)
+        outcomes |= set(agreeing(batch, expected, 1e-9).outcome)
+    assert outcomes == {"lost_psd", "diverged", "converged", "stopped_early"}
 
 
 @BOTH
@@ -137,15 +137,15 @@ def test_runs_that_leave_the_float_range_end_at_their_last_finite_step(d, dynami
     signals, W0, etas = random_batch(d, 12, 5, 12, 2.5, 3 * d)
     W0[:2] *= 1e200 / W0[:2].max()
     for points in (None, np.sqrt(signals)):
-        given = {"test_point": points, "dynamics": dynamics}
-        expected = simulate_batch(signals, W0, etas, 1000, **given)
-        found = simulate_batch(signals, W0, etas, 1000, **given, device=device)
-        agreeing(found, expected)
-        assert (found.outcome == "diverged").all()
-        assert (found.last_step < 300).all()
-        assert np.isfinite(found.W).all()
-        assert np.isfinite(found.half_times).any()
-        assert np.array_equal(found.executed_steps, expected.executed_steps)
+        options = {"test_point": points, "dynamics": dynamics}
+        expected = simulate_batch(signals, W0, etas, 1000, **options)
+        batch = simulate_batch(signals, W0, etas, 1000, **options, device=device)
+        agreeing(batch, expected)
+        assert (batch.outcome == "diverged").all()
+        assert (batch.last_step < 300).all()
+        assert np.isfinite(batch.W).all()
+        assert np.isfinite(batch.half_times).any()
+        assert np.array_equal(batch.executed_steps, expected.executed_steps)
 
 
 @pytest.mark.parametrize(
@@ -158,12 +158,12 @@ def test_runs_that_leave_the_float_range_end_at_their_last_finite_step(d, dynami
 def test_below_the_float_range_with_and_without_jumps(dynamics, omega, steps, most, device):
     # By steps alone X has to hand factors of two to D on the way.
     W0 = np.array([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.2], [0.2, 1.0]]])
-    given = ([[3.0, 2.0], [2.0, 1.95]], W0, 0.1)
+    starts = ([[3.0, 2.0], [2.0, 1.95]], W0, 0.1)
     call = {"steps": steps, "dynamics": dynamics, "omega": omega}
-    jumped = simulate_batch(*given, **call, device=device)
-    compiled = agreeing(simulate_batch(*given, **call), jumped)
+    jumped = simulate_batch(*starts, **call, device=device)
+    compiled = agreeing(simulate_batch(*starts, **call), jumped)
     assert np.array_equal(jumped.executed_steps, compiled.executed_steps)
-    stepped = simulate_batch(*given, **call, skip=False, device=device)
+    stepped = simulate_batch(*starts, **call, skip=False, device=device)
     assert np.array_equal(jumped.half_times, stepped.half_times)
     assert np.isfinite(jumped.half_times).all()
     assert (jumped.executed_steps < most).all()
@@ -177,19 +177,19 @@ def test_below_the_float_range_with_and_without_jumps(dynamics, omega, steps, mo
 )
 def test_descents_and_transients_are_those_of_compiled_runs(d, count, dynamics, device):
     signals, W0, points = watched_batch(d, count, d)
-    given = {"omega": np.resize(np.array(OMEGAS[: 4 if d == 10 else None], dtype=object), count)}
+    scales = {"omega": np.resize(np.array(OMEGAS[: 4 if d == 10 else None], dtype=object), count)}
     call = (signals, W0, 0.05, 1800 if d < 5 else 800, dynamics)
-    expected = simulate_batch(*call, **given, test_point=points)
-    found = simulate_batch(*call, **given, test_point=points, device=device)
-    agreeing(found, expected)
-    assert (found.descents >= 1).any()
+    expected = simulate_batch(*call, **scales, test_point=points)
+    batch = simulate_batch(*call, **scales, test_point=points, device=device)
+    agreeing(batch, expected)
+    assert (batch.descents >= 1).any()
     if d in (2, 3):
-        assert (found.descents >= 2).any(), "no swing to count"
+        assert (batch.descents >= 2).any(), "no swing to count"
     if d == 3:
         # To be watched changes nothing else.
-        bare = simulate_batch(*call, **given, device=device)
+        bare = simulate_batch(*call, **scales, device=device)
         assert bare.descents is None
-        assert np.array_equal(bare.W, found.W)
+        assert np.array_equal(bare.W, batch.W)
 
 
 @BOTH
@@ -197,14 +197,14 @@ def test_descents_and_transients_are_those_of_compiled_runs(d, count, dynamics, 
 def test_without_steps_runs_end_at_rest_as_compiled_ones_do(d, dynamics, device):
     count = 18 if d < 10 else 3
     signals, W0, points = watched_batch(d, count, d + 20)
-    given = {"omega": np.resize(np.array(OMEGAS[:4], dtype=object), count), "test_point": points}
+    options = {"omega": np.resize(np.array(OMEGAS[:4], dtype=object), count), "test_point": points}
     call = (signals, W0, 0.1 if d < 10 else 0.04, None, dynamics)
-    expected = simulate_batch(*call, **given)
-    found = agreeing(simulate_batch(*call, **given, device=device), expected, rest=True)
-    converged = found.outcome == "converged"
+    expected = simulate_batch(*call, **options)
+    batch = agreeing(simulate_batch(*call, **options, device=device), expected, rest=True)
+    converged = batch.outcome == "converged"
     assert converged.sum() > count / 2
-    assert (found.last_step[converged] % 256 == 0).all()
-    assert (found.last_step > np.nanmax(found.half_times, axis=1))[converged].all()
+    assert (batch.last_step[converged] % 256 == 0).all()
+    assert (batch.last_step > np.nanmax(batch.half_times, axis=1))[converged].all()
 
 
 @pytest.mark.parametrize(
@@ -220,30 +220,30 @@ def test_without_steps_runs_end_at_rest_as_compiled_ones_do(d, dynamics, device)
 )
 def test_without_steps_every_kind_of_run_ends(signal, W0, dynamics, outcome, device):
     call = (np.array(signal, dtype=float), W0, 0.05, None, dynamics)
-    expected, found = simulate_batch(*call), simulate_batch(*call, device=device)
-    assert found.outcome == expected.outcome == outcome
-    assert np.array_equal(found.half_times, expected.half_times, equal_nan=True)
-    assert abs(found.last_step - expected.last_step) <= 256 + 0.02 * expected.last_step
+    expected, batch = simulate_batch(*call), simulate_batch(*call, device=device)
+    assert batch.outcome == expected.outcome == outcome
+    assert np.array_equal(batch.half_times, expected.half_times, equal_nan=True)
+    assert abs(batch.last_step - expected.last_step) <= 256 + 0.02 * expected.last_step
     if outcome != "diverged":
         # What still decays is elsewhere where another look ended the run.
-        small = 1e-30 if found.last_step == expected.last_step else 1e-11
-        assert np.allclose(found.W, expected.W, rtol=1e-9, atol=small)
+        small = 1e-30 if batch.last_step == expected.last_step else 1e-11
+        assert np.allclose(batch.W, expected.W, rtol=1e-9, atol=small)
 
 
 def test_arguments_broadcast_and_pieces_change_nothing(device, monkeypatch):
     signals = np.array([[2.0, 1.0, 0.0], [3.0, 0.5, 0.2], [1.0, 0.9, 0.8]])
-    given = (signals, 1e-2 * (np.eye(3) + 0.1), np.linspace(0.01, 0.03, 6)[:, None], 700, "gd")
-    whole = agreeing(simulate_batch(*given, device=device), simulate_batch(*given))
-    assert whole.half_times.shape == (6, 3, 3)
+    arguments = (signals, 1e-2 * (np.eye(3) + 0.1), np.linspace(0.01, 0.03, 6)[:, None], 700, "gd")
+    uncut = agreeing(simulate_batch(*arguments, device=device), simulate_batch(*arguments))
+    assert uncut.half_times.shape == (6, 3, 3)
     monkeypatch.setattr(devices, "MOST_TOGETHER", 7)
-    told = []
-    parts = simulate_batch(*given, device=device, progress=lambda *now: told.append(now))
-    agreeing(parts, whole)
-    assert told == [(7, 18), (14, 18), (18, 18)]
+    reports = []
+    in_pieces = simulate_batch(*arguments, device=device, progress=lambda *now: reports.append(now))
+    agreeing(in_pieces, uncut)
+    assert reports == [(7, 18), (14, 18), (18, 18)]
     # As in the example of simulate_batch; nothing is set for the whole process.
     before = torch.get_default_dtype(), torch.are_deterministic_algorithms_enabled()
-    one = simulate_batch([2.0, 1.0], 1e-3 * np.eye(2), 0.01, 1000, device=torch.device(device))
-    assert one.half_times.tolist() == [176.0, 349.0]
+    single = simulate_batch([2.0, 1.0], 1e-3 * np.eye(2), 0.01, 1000, device=torch.device(device))
+    assert single.half_times.tolist() == [176.0, 349.0]
     assert before == (torch.get_default_dtype(), torch.are_deterministic_algorithms_enabled())
 
 
@@ -294,9 +294,9 @@ def test_a_gpu_that_is_not_there_is_named(monkeypatch):
 
 
 def test_what_makes_no_sense_is_refused(device):
-    given = ([2.0, 1.0], 1e-3 * np.eye(2), 0.01)
+    arguments = ([2.0, 1.0], 1e-3 * np.eye(2), 0.01)
     with pytest.raises(InvalidInput, match=r"dynamics must be euler or gd on a device.*got flow"):
-        simulate_batch(*given, 10, "flow", device=device)
+        simulate_batch(*arguments, 10, "flow", device=device)
     with pytest.raises(InvalidInput, match="must be positive semidefinite"):
         simulate_batch([1.0, 1.0], np.diag([1.0, -1.0]), 0.01, 10, "gd", device=device)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 from swingby.errors import InvalidInput, SwingbyWarning
-from swingby.simulate.initialization import gaussian, gaussian_factor, missing_concepts, uniform
+from swingby.simulate.initialization import gaussian, gaussian_factor, uniform
 from swingby.simulate.outcome import Turns, descents, first_reach, turning_points
 from swingby.simulate.run import simulate
 from swingby.simulate.trajectory import Run
@@ -87,9 +87,9 @@ def test_too_few_steps_are_named_with_what_is_missing() -> None:
     ],
 )
 def test_wrong_arguments_are_named(arguments: dict[str, Any], named: str) -> None:
-    given = {"task": TASK, "W0": W0, "eta": 0.01, "steps": 10, **arguments}
+    call = {"task": TASK, "W0": W0, "eta": 0.01, "steps": 10, **arguments}
     with pytest.raises(InvalidInput, match=named):
-        simulate(**given)
+        simulate(**call)
 
 
 def test_euler_warns_of_an_indefinite_start() -> None:
@@ -130,16 +130,16 @@ def test_foreign_files_are_refused(tmp_path: Path, content: bytes) -> None:
     facts = '{"format": "something else"}'
     np.savez(path, facts=facts, steps=np.zeros(1), W=np.zeros((1, 2, 2)), rotation=np.zeros(0))
     np.savez(tmp_path / "other.npz", other=np.zeros(3))
-    for one in (path, tmp_path / "other.npz", tmp_path / "missing.npz"):
+    for file in (path, tmp_path / "other.npz", tmp_path / "missing.npz"):
         with pytest.raises(InvalidInput, match="path"):
-            Run.load(one)
+            Run.load(file)
 
 
 def test_missing_concepts_are_decided_exactly() -> None:
     signal = np.array([1.0, 4.0])
-    assert missing_concepts(Initial(ONES, 1), signal).tolist() == [True, False]
+    assert Initial(ONES, 1).missing(signal, "gd").tolist() == [True, False]
     nearly = ONES * np.array([[1 + 2**-52, 1], [1, 1]])
-    assert missing_concepts(Initial(nearly, 1), signal).tolist() == [False, False]
+    assert Initial(nearly, 1).missing(signal, "gd").tolist() == [False, False]
 
 
 def test_initial_matrices_have_the_scale_asked_for() -> None:
@@ -203,15 +203,15 @@ def test_events_are_those_of_the_recorded_trajectory(dynamics: str) -> None:
         assert peak.suppressed == peak.step + int(later[0])
     points = turning_points(run.test_loss, 1e-9 * run.test_loss[0])
     assert [point.kind for point in points] == [point.kind for point in run.extrema]
-    for point, found in zip(points, run.extrema, strict=True):
+    for point, extremum in zip(points, run.extrema, strict=True):
         # The last minimum is the square of rounding: compared by value.
-        assert found.step == point.step or point.value < 1e-24
-        assert found.value == pytest.approx(point.value, rel=1e-9, abs=1e-24)
+        assert extremum.step == point.step or point.value < 1e-24
+        assert extremum.value == pytest.approx(point.value, rel=1e-9, abs=1e-24)
     assert run.descents(1e-3) == descents(points, 1e-3 * run.test_loss[0])
-    near = np.abs(run.W - np.eye(3)).max(axis=(1, 2)) <= 0.01
+    is_close = np.abs(run.W - np.eye(3)).max(axis=(1, 2)) <= 0.01
     assert run.end is not None
-    assert near[run.end :].all()
-    assert not near[run.end - 1]
+    assert is_close[run.end :].all()
+    assert not is_close[run.end - 1]
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=30), st.integers(1, 5))
@@ -220,7 +220,7 @@ def test_turning_points_are_the_extremes_between_their_neighbours(values: Any, s
     points = turning_points(series, swing)
     for step in range(len(series)):
         one_by_one.follow(series[step : step + 1], np.array([step]))
-    assert one_by_one.found() == points
+    assert one_by_one.extrema() == points
     for before, point, after in zip(points, points[1:], points[2:], strict=False):
         sign = 1 if point.kind == "max" else -1
         assert sign * point.value == (sign * series[before.step : after.step + 1]).max()

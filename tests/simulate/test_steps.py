@@ -5,9 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from swingby.simulate.observe import extremes, first_negative_pivot, observe
 from swingby.simulate.run import run_on
-from swingby.simulate.state import Record, make_problem, make_state, negative_pivots, pairs
+from swingby.simulate.state import (
+    RunRecord,
+    extremes,
+    first_negative_pivot,
+    make_problem,
+    make_state,
+    negative_pivots,
+    observe,
+    pairs,
+)
 from swingby.simulate.steps import compiled_steps, parts_of_a_step, plain_steps, run_kernel
 from swingby.theory.initial import initial_matrix
 from tests.simulate.witnesses import numpy_run
@@ -31,7 +39,7 @@ def _begin(d, dynamics, *, scaled=False):
 def _after(problem, state, ends):
     """W after the last of the steps `ends`, with a stop at each of them."""
     for end in ends:
-        run_on(problem, state, Record.at([], len(state.X)), end, skip=False)
+        run_on(problem, state, RunRecord.at([], len(state.X)), end, skip=False)
     assert np.array_equal(state.X, state.X.T)
     return state.X * state.weight
 
@@ -60,10 +68,10 @@ def test_bits_do_not_depend_on_where_a_block_begins(d: int, dynamics: str) -> No
 def test_compiled_and_plain_steps_have_the_same_bits(d: int, dynamics: str, scaled: bool) -> None:
     """So time alone decides which is taken; above d = 8 to rounding, and the length decides."""
     problem, state = _begin(d, dynamics, scaled=scaled)
-    given = problem, state.X, state.square, parts_of_a_step(problem, state), 50
-    block = run_kernel(compiled_steps(problem, ahead=1e12), *given).copy()
-    plain = plain_steps(*given)
-    assert np.abs(block - plain).max() <= (0.0 if d <= 8 else 1e-12) * np.abs(plain).max()
+    start = problem, state.X, state.square, parts_of_a_step(problem, state), 50
+    block = run_kernel(compiled_steps(problem, ahead=1e12), *start).copy()
+    by_numpy = plain_steps(*start)
+    assert np.abs(block - by_numpy).max() <= (0.0 if d <= 8 else 1e-12) * np.abs(by_numpy).max()
     if d > 8:
         assert compiled_steps(problem, ahead=50) is None
 
@@ -82,8 +90,8 @@ def test_first_negative_pivot(d: int, lost: int) -> None:
     block = W[:, *pairs(d)].T
     concept = int(order[-1]) if lost < 16 else -1
     assert first_negative_pivot(order, block, *extremes(block)) == (lost, concept)
-    found = negative_pivots(np.moveaxis(W[:, order][:, :, order], 0, 2))
-    assert found.tolist() == [-1] * lost + [d - 1] * (16 - lost)
+    concepts = negative_pivots(np.moveaxis(W[:, order][:, :, order], 0, 2))
+    assert concepts.tolist() == [-1] * lost + [d - 1] * (16 - lost)
 
 
 def test_a_fall_is_seen_in_a_look_at_a_single_step() -> None:

@@ -1,4 +1,4 @@
-"""W(0) at any scale: what is taken, what is refused, which concepts hang together."""
+"""W(0) at any scale: which arrays are taken and refused, pivots, and connected concepts."""
 
 from fractions import Fraction
 
@@ -45,11 +45,41 @@ def test_what_is_no_initial_matrix_is_refused(W0, message):
 
 def test_rounding_of_symmetry_is_taken_out():
     off = np.nextafter(0.25, 1)
-    found = initial_matrix([[1.0, 0.25], [off, 1.0]], 2)
-    assert np.array_equal(found.matrix, found.matrix.T)
+    initial = initial_matrix([[1.0, 0.25], [off, 1.0]], 2)
+    assert np.array_equal(initial.matrix, initial.matrix.T)
 
 
 def test_blocks_are_connected_components_in_the_users_order():
     W0 = np.zeros((5, 5))
     W0[0, 3] = W0[3, 0] = W0[3, 1] = W0[1, 3] = 1
     assert connected_blocks(W0.tolist()) == ((0, 1, 3), (2,), (4,))
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3])
+def test_pivots_are_those_of_ldl_in_the_order_of_a_signal(columns):
+    """Against quotients of leading minors in exact arithmetic; they are formed once."""
+    U = (np.random.default_rng(columns).integers(-3, 4, (3, columns)) + 0.5) / 64
+    signal = np.array([1.0, 3.0, 2.0])
+    initial = initial_matrix(U @ U.T, 3)
+    pivots = initial.pivots(signal)
+    assert initial.pivots(signal.copy()) is pivots
+    assert pivots.rank == columns
+    order, minor = [1, 2, 0], 1.0
+    for n in range(1, columns + 1):
+        leading = np.linalg.det(initial.matrix[np.ix_(order[:n], order[:n])])
+        k = order[n - 1]
+        assert float(pivots.shares[k] * initial.exact[k, k]) == pytest.approx(leading / minor)
+        minor = leading
+    assert pivots.clear == (columns == 3)
+    assert pivots.missing[order].tolist() == [n >= columns for n in range(3)]
+
+
+@pytest.mark.parametrize("scale", ["1", "1e-3", "1e-400", "1e-5000"])
+def test_a_run_holds_w_by_whole_powers_of_two(scale):
+    initial = initial_matrix(Scaled([[2, 1e-3], [1e-3, 3]], scale), 2)
+    m = initial.exponents.tolist()
+    for i in range(2):
+        for j in range(2):
+            entry = Fraction(initial.held[i, j]) * Fraction(2) ** (m[i] + m[j])
+            assert float(entry / initial.entries[i][j]) == pytest.approx(1, rel=1e-15)
+    assert (max(m) < 0) == (Fraction(scale) < Fraction(2) ** -400)

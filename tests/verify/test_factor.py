@@ -32,16 +32,16 @@ def exact_product(U0):
 
 def half_times_in_50_digits(task, U0, eta, steps):
     """First steps with w_kk >= 1/2 of gradient descent on U."""
-    found = np.full(task.dim, math.nan)
+    half_times = np.full(task.dim, math.nan)
     with mpmath.workdps(50):
         a, eta = [real(x) for x in task.exact_signal], mpmath.mpf(eta)
         W = [[real(x) for x in row] for row in exact_product(U0)]
         for step in range(steps):
-            for k in np.flatnonzero(np.isnan(found)):
+            for k in np.flatnonzero(np.isnan(half_times)):
                 if W[k][k] >= 0.5:
-                    found[k] = step
+                    half_times[k] = step
             W = printed_step("gd", a, eta, W)
-    return found
+    return half_times
 
 
 @pytest.mark.parametrize(
@@ -53,12 +53,12 @@ def half_times_in_50_digits(task, U0, eta, steps):
 )
 def test_half_times_from_U0_are_those_of_the_map_in_50_digits(signal, U0, steps):
     task, eta = SIMTask.from_signal(signal), 0.02
-    found = predict(task, U0=U0, eta=eta, dynamics="gd")
+    schedule = predict(task, U0=U0, eta=eta, dynamics="gd")
     expected = half_times_in_50_digits(task, U0, eta, steps)
-    assert (found.error < 0.03).all()
-    assert (np.ceil(found.stages.crossing - found.error) <= expected).all()
-    assert (expected <= np.ceil(found.stages.crossing + found.error)).all()
-    assert found.warnings == ()
+    assert (schedule.error < 0.03).all()
+    assert (np.ceil(schedule.stages.crossing - schedule.error) <= expected).all()
+    assert (expected <= np.ceil(schedule.stages.crossing + schedule.error)).all()
+    assert schedule.warnings == ()
     # The product in floats does not know, and says so.
     lost = predict(task, U0 @ U0.T, eta=eta, dynamics="gd")
     assert lost.stages.undecided.any() or np.nanmax(lost.error) > 0.1
@@ -68,13 +68,13 @@ def test_the_bar_covers_what_rounding_does_to_a_turned_U0():
     # W(0) is that of U0 Q, but for its rounding, which the second row hands on to the third.
     task = SIMTask.from_signal([4, 2, 1])
     U0 = 1e-3 * np.array([[1, 0, 0], [1, 2.0**-41, 0], [0.5, 1, 0.5]])
-    found = []
+    schedules = []
     for seed in range(8 if FULL else 4):
         Q, _ = np.linalg.qr(np.random.default_rng(seed).standard_normal((3, 3)))
-        found.append(predict(task, U0=U0 @ Q, eta=0.01, dynamics="flow"))
+        schedules.append(predict(task, U0=U0 @ Q, eta=0.01, dynamics="flow"))
     exact = predict(task, U0=U0, eta=0.01, dynamics="flow")
-    off = np.abs([one.stages.crossing - exact.stages.crossing for one in found])
-    assert (off <= [one.error for one in found]).all()
+    off = np.abs([schedule.stages.crossing - exact.stages.crossing for schedule in schedules])
+    assert (off <= [schedule.error for schedule in schedules]).all()
     assert (off[:, 1:].max(axis=0) > 0.005).all()  # more than the integration
 
 
@@ -88,20 +88,20 @@ def test_U0_and_W0_agree_where_the_matrix_is_well_conditioned(dynamics):
     assert np.allclose(first.error, second.error, rtol=1e-2)
     t = np.linspace(0, 1000, 7)
     assert np.allclose(first.evaluate(t), second.evaluate(t), rtol=0, atol=1e-9)
-    one = simulate(task, U0=U0, eta=0.005, dynamics=dynamics)
+    run = simulate(task, U0=U0, eta=0.005, dynamics=dynamics)
     two = simulate(task, U0 @ U0.T, eta=0.005, dynamics=dynamics)
-    assert np.array_equal(one.W, two.W)
-    assert one.initial.entries == two.initial.entries
-    assert str(one) == str(two)
+    assert np.array_equal(run.W, two.W)
+    assert run.initial.entries == two.initial.entries
+    assert str(run) == str(two)
 
 
 def test_the_pivot_that_the_matrix_loses_decides_whether_concept_2_is_trapped():
     W0 = CLOSE @ CLOSE.T
     assert predict(PAIR, W0, eta=0.01, dynamics="gd").trapped.tolist() == [False, True]
-    found = predict(PAIR, U0=CLOSE, eta=0.01, dynamics="gd")
-    assert found.trapped.tolist() == [False, False]
+    schedule = predict(PAIR, U0=CLOSE, eta=0.01, dynamics="gd")
+    assert schedule.trapped.tolist() == [False, False]
     pivots = [2.0**-20, 2.0**-74]
-    assert found.stages.log_pivots.tolist() == pytest.approx(np.log(pivots).tolist(), abs=1e-12)
+    assert schedule.stages.log_pivots.tolist() == pytest.approx(np.log(pivots).tolist(), abs=1e-12)
 
 
 def test_a_pivot_below_the_floats_of_U0_is_undecided_and_none_is_a_trap():
@@ -111,17 +111,17 @@ def test_a_pivot_below_the_floats_of_U0_is_undecided_and_none_is_a_trap():
     assert math.isinf(hardly.error[1])
     for U0 in ([[1e-3], [2e-3]], [[1e-3, 3e-3], [1e-3, 3e-3]]):
         for dynamics in ("gd", "flow"):
-            found = predict(PAIR, U0=U0, eta=0.01, dynamics=dynamics)
-            assert (found.trapped & ~found.stages.undecided).tolist() == [False, True]
+            schedule = predict(PAIR, U0=U0, eta=0.01, dynamics=dynamics)
+            assert (schedule.trapped & ~schedule.stages.undecided).tolist() == [False, True]
             run = simulate(PAIR, U0=U0, eta=0.01, dynamics=dynamics)
-            assert np.array_equal(run.half_times, found.half_times, equal_nan=True)
+            assert np.array_equal(run.half_times, schedule.half_times, equal_nan=True)
 
 
 def test_a_zero_pivot_in_the_middle_takes_nothing_from_the_one_after_it():
     task = SIMTask.from_signal([9, 3, 1])
     U0 = 1e-3 * np.array([[1.0, 0], [2, 0], [1, 1]])
-    found = predict(task, U0=U0, eta=0.01, dynamics="flow")
-    assert found.stages.log_pivots.tolist() == pytest.approx(
+    schedule = predict(task, U0=U0, eta=0.01, dynamics="flow")
+    assert schedule.stages.log_pivots.tolist() == pytest.approx(
         [math.log(1e-6), math.nan, math.log(1e-6)], nan_ok=True
     )
 
@@ -130,11 +130,11 @@ def test_a_zero_pivot_in_the_middle_takes_nothing_from_the_one_after_it():
     "U0", [np.ldexp(CLOSE, -1000), Scaled(CLOSE, Fraction(1, 2**1000))], ids=["floats", "Scaled"]
 )
 def test_U0_may_be_so_small_that_its_product_underflows(U0):
-    found = predict(PAIR, U0=U0, eta=0.01, dynamics="flow")
-    near = predict(PAIR, U0=CLOSE, eta=0.01, dynamics="flow")
+    schedule = predict(PAIR, U0=U0, eta=0.01, dynamics="flow")
+    nearby = predict(PAIR, U0=CLOSE, eta=0.01, dynamics="flow")
     later = 2000 * math.log(2) / (2 * 0.01 * PAIR.signal)
-    assert (found.error < 0.01).all()
-    assert np.allclose(found.stages.crossing - near.stages.crossing, later, rtol=0, atol=0.01)
+    assert (schedule.error < 0.01).all()
+    assert np.allclose(schedule.stages.crossing - nearby.stages.crossing, later, rtol=0, atol=0.01)
     mild = Scaled([[1, 0], [1, 1]], "1e-200")
     table = compare(PAIR, U0=mild, eta=0.01, dynamics="gd")
     assert table.largest_error < 0.01
@@ -202,9 +202,9 @@ def test_exactly_one_start_is_given(function):
     ]
     if function in (predict, check):
         cases.append(({"omega": "1e-3", "U0": W0, "eta": 0.01}, r"omega.*U0|U0.*omega"))
-    for given, said in cases:
-        with pytest.raises(InvalidInput, match=said):
-            function(PAIR, **given)
+    for starts, message in cases:
+        with pytest.raises(InvalidInput, match=message):
+            function(PAIR, **starts)
 
 
 def test_each_entry_of_the_start_is_rounded_once():

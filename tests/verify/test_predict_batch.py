@@ -237,6 +237,16 @@ def test_leading_axes_broadcast(function):
     assert len(function(np.empty((0, 3)), np.eye(3) * 1e-3, 0.01)) == 0
 
 
+@BOTH
+def test_a_task_gives_its_signal_and_its_test_point(function):
+    task, eta = SIMTask([1, 2], [1, 0.5]), [0.01, 0.02]
+    W0 = 1e-4 * (np.eye(2) + 0.3)
+    more = {} if function is predict_batch else {"test_point": task.test_point}
+    assert fields(function(task, W0, eta, "gd")) == fields(
+        function(task.signal, W0, eta, "gd", **more)
+    )
+
+
 def test_it_prints_as_a_line_and_becomes_a_frame():
     batch = predict_batch([2.0, 1.0], 1e-3 * np.eye(2), [0.01, 0.02, 0.03], "gd")
     assert repr(batch) == (

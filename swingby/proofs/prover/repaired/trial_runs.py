@@ -18,7 +18,7 @@ import numpy as np
 
 from swingby.proofs.prover.repaired.random_trials import CACHED, LEVEL, LEVEL_LOGIT, Trials
 from swingby.simulate.run import run_on
-from swingby.simulate.state import LEVELS, Record, float_matrix, make_problem, make_state
+from swingby.simulate.state import LEVELS, RunRecord, float_matrix, make_problem, make_state
 from swingby.theory.initial import Initial
 from swingby.theory.numbers import Floats, Integers
 
@@ -59,7 +59,7 @@ def run_trials(trials: Trials, dynamics: str) -> TrialRuns:
     paths = np.empty((n, len(steps), d, d))
     for trial in range(n):
         state = make_state(Initial(trials.starts[trial], Fraction(1)), problem.point)
-        record = Record.at(steps, d)
+        record = RunRecord.at(steps, d)
         run_on(problem, state, record, last, skip=True)
         passages[trial] = state.level_steps[LEVELS.index(LEVEL)]
         peaks[trial] = np.abs(state.peak * state.weight)

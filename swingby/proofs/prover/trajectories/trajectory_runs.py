@@ -15,9 +15,8 @@ from swingby.proofs.prover.trajectories import instances
 from swingby.proofs.prover.trajectories.instances import TrajectoryInstance
 from swingby.proofs.prover.trajectories.signed_log import SignedLog, from_floats
 from swingby.proofs.prover.trajectories.trajectory_letters import RecordedPath
-from swingby.simulate.initialization import lasting, missing_concepts
 from swingby.simulate.run import run_on
-from swingby.simulate.state import Record, float_matrix, make_problem, make_state
+from swingby.simulate.state import RunRecord, float_matrix, make_problem, make_state
 from swingby.theory import numbers
 from swingby.theory.balls import precision
 from swingby.theory.initial import Scaled, initial_matrix
@@ -150,9 +149,9 @@ def float_run(instance: TrajectoryInstance, dynamics: str) -> RecordedPath:
     signal = np.array([float(a) for a in instance.signal])
     W0 = Scaled([[float(entry) for entry in row] for row in instance.matrix], instance.omega)
     initial = initial_matrix(W0, instance.d)
-    missing = lasting(missing_concepts(initial, signal), initial.matrix, dynamics)
+    missing = initial.missing(signal, dynamics)
     problem = make_problem(signal, float(instance.eta), dynamics, missing=missing)
-    state, record = make_state(initial, problem.point), Record.at(steps, instance.d)
+    state, record = make_state(initial, problem.point), RunRecord.at(steps, instance.d)
     run_on(problem, state, record, last, skip=True)
     steps, W = steps[: state.recorded], record.W[: state.recorded]
     if steps[-1] != state.step:  # the last one before W left the float range
