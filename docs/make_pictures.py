@@ -3,8 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
+from studies.image_pictures import circles_figure, study_figure
 from swingby.lab.diffusion import recorded_study
-from swingby.lab.diffusion.study_pictures import circles_figure, study_figure
 from swingby.lab.networks import Data, Setting, train
 from swingby.theory.task import SIMTask
 from swingby.verify.paper_settings import paper_settings

@@ -9,9 +9,8 @@ from pathlib import Path
 import click
 
 from studies.catalogue import STUDIES
-from studies.plan import load_plan
+from studies.plan import RECORDS, load_plan
 from studies.runner import (
-    RECORDS,
     inputs,
     moved_rows,
     record_of,
@@ -24,7 +23,6 @@ from swingby.lab.figures.evidence import Evidence, write_record
 from swingby.report import Grid
 from swingby.report.files import write_text
 from swingby.report.progress import PartProgress
-from swingby.report.seals import sealed
 from swingby.theory.compiled_text import folder
 
 
@@ -92,23 +90,12 @@ def _run(name: str, plan_file: str | None, canary: bool, fresh: bool, keep: bool
         return []
     if keep:
         write_record(RECORDS / "evidence.json", {**records, name: record})
-        if study.data_file:
-            write_text(RECORDS / study.data_file, json.dumps(_whole(name, results)), "record")
+        if study.whole is not None:
+            content = study.whole(plan, results)
+            write_text(RECORDS / study.data_file, json.dumps(content), "record")
     store.unlink()
     moved = [*moved_rows(records[name], record), *stale_reasons(name, records[name])]
     return [f"{name}: {line}" for line in moved]
-
-
-def _whole(name: str, results: dict[str, object]) -> object:
-    """The content of the file in which measurements are recorded whole."""
-    if name == "images":
-        (content,) = results.values()
-        return content
-    from swingby.lab.relu.threshold_study import FORMAT
-
-    plan = load_plan(name)
-    head = {"format": FORMAT, "seed": plan["seed"], "quick": plan["quick"]}
-    return sealed({**head, "results": results})
 
 
 if __name__ == "__main__":

@@ -8,35 +8,37 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from studies.image_judgement import figure_rows, judge
+from studies.image_plan import recorded_plan
+from studies.image_runs import run_study
+from studies.image_study import ImageStudy, recorded_study
 from studies.plan import Plan
 from studies.study import Numbers, Results, Study, plain_numbers
-from swingby.lab import diffusion
 from swingby.lab.figures.evidence import EvidenceRow
 from swingby.theory.compiled_text import folder
 
 
 def _image_cells(_: Plan) -> Mapping[str, Any]:
-    plan = diffusion.recorded_plan()
+    plan = recorded_plan()
     return {f"{plan.name} {plan.digest}": plan}
 
 
 def _image_courses(plan: Any) -> dict[str, Any]:
     """All courses of the plan: an hour on two cores; interrupted courses go on."""
-    return diffusion.run_study(
-        plan, folder() / "studies" / f"images {plan.digest}", progress=True
-    ).to_dict()
+    courses = folder() / "studies" / f"images {plan.digest}"
+    return run_study(plan, courses, progress=True).to_dict()
 
 
 def _image_rows(results: Results) -> list[EvidenceRow]:
     """Diffusion models of images, judged by the rules of their plan; Figs. 6 and 19 beside it."""
     (content,) = results.values()
-    return rows_of_images(diffusion.Study.from_dict(content))
+    return rows_of_images(ImageStudy.from_dict(content))
 
 
-def rows_of_images(study: Any) -> list[EvidenceRow]:
+def rows_of_images(study: ImageStudy) -> list[EvidenceRow]:
     """The rows of a study of images."""
     rows = []
-    for row in diffusion.judge(study).rows:
+    for row in judge(study).rows:
         prediction = row.prediction
         words = filter(
             None, (row.optimizer, prediction.concept, prediction.factor, prediction.signal)
@@ -51,22 +53,22 @@ def rows_of_images(study: Any) -> list[EvidenceRow]:
         observed = f"{row.observed:.3g}" if math.isfinite(row.observed) else "-"
         interval = f"[{row.low:.3g}, {row.high:.3g}]" if math.isfinite(row.low) else ""
         rows.append(EvidenceRow(*about, observed, interval, row.verdict, row.runs, row.needed))
-    return rows + [EvidenceRow(**row) for row in diffusion.figure_rows(study)]
+    return rows + [EvidenceRow(**row) for row in figure_rows(study)]
 
 
 def _image_canary(_: Plan) -> Numbers:
     """The first two saves of a course, and the rows that the recorded courses give."""
-    plan = diffusion.recorded_plan()
+    from swingby.lab.diffusion.course_training import train_course
+
+    plan = recorded_plan()
     cell, seed = plan.jobs[0]
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "course.safetensors"
-        course = diffusion.train_course(plan.preset_of(cell), cell, seed, file, until=3)
+        course = train_course(plan.preset_of(cell), cell, seed, file, until=3)
     return {
         "w": plain_numbers(course.w),
         "loss": plain_numbers(course.loss),
-        "rows": [
-            [row.observed, str(row.verdict)] for row in rows_of_images(diffusion.recorded_study())
-        ],
+        "rows": [[row.observed, str(row.verdict)] for row in rows_of_images(recorded_study())],
     }
 
 
@@ -77,4 +79,5 @@ STUDY = Study(
     _image_canary,
     _image_rows,
     data_file="diffusion_study.json",
+    whole=lambda _, results: next(iter(results.values())),
 )

@@ -8,6 +8,7 @@ from typing import Any
 from swingby.theory.input_files import plain_toml, text_of
 
 FOLDER = Path(__file__).parent
+PLANS, RECORDS = FOLDER / "plans", FOLDER / "records"
 Plan = dict[str, Any]
 
 
@@ -17,5 +18,5 @@ def load_plan(name: str, path: str | Path | None = None) -> Plan:
     >>> load_plan("autograd")["runs"]
     50
     """
-    file = FOLDER / "plans" / f"{name}.toml" if path is None else path
+    file = PLANS / f"{name}.toml" if path is None else path
     return plain_toml(text_of(file, "plan", "plan in TOML"), float)

@@ -9,11 +9,10 @@ from typing import Any
 
 import swingby
 from studies.catalogue import STUDIES
-from studies.plan import FOLDER, Plan, load_plan
+from studies.cell_runs import Tell, measure_cells
+from studies.plan import RECORDS, Plan, load_plan
 from swingby.lab.figures.evidence import EvidenceRow, StudyRecord, read_record
-from swingby.lab.study_records import Tell, measure_cells
 
-RECORDS = FOLDER / "records"
 FORMAT = "swingby study 1"
 
 

@@ -38,8 +38,10 @@ class Study:
     rows: Callable[[Results], list[EvidenceRow]]
     #: From what was measured in all cells, tables; without them, those of the rows.
     tables: Callable[[Results], list[Grid]] | None = None
-    #: A file of the records in which what was measured is kept whole.
+    #: A file of the records in which what was measured is kept whole, and from plan and
+    #: measurements its content.
     data_file: str = ""
+    whole: Callable[[Plan, Results], Any] | None = None
 
 
 def recorded_rows(results: Results) -> list[EvidenceRow]:

@@ -90,6 +90,30 @@ class MissingExtra(SwingbyError, ImportError):
         super().__init__(f'{package} is not installed: pip install "swingby[{extra}]"')
 
 
+class MissingStudies(SwingbyError, ImportError):
+    """An experiment of the repository was asked for where its folder ``studies`` is not there.
+
+    Parameters
+    ----------
+    name : str
+        The name or command that was asked for.
+    path : str
+        The module in which it lies.
+    other : str
+        The file of another module called ``studies`` that is imported in its place, if there is
+        one.
+    """
+
+    def __init__(self, name: str, path: str, other: str = "") -> None:
+        file = f"{path.replace('.', '/')}.py"
+        reason = (
+            f"another module called studies, {other}, hides it; start python in the repository"
+            if other
+            else "a wheel does not contain it; in a checkout, type pip install -e ."
+        )
+        super().__init__(f"{name} is an experiment of swingby's repository, {file}: {reason}")
+
+
 class SwingbyWarning(UserWarning):
     """A result that needs a second look, with the reason."""
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import lazy_loader
 
+from swingby.checkout import studies_folder, studies_module
 from swingby.errors import MissingExtra, suggestion
 
 #: The extra that installs a package.
@@ -19,21 +20,29 @@ def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
     """``__getattr__``, ``__dir__`` and ``__all__`` of a package, by the names in its stub.
 
     The stub ``__init__.pyi`` says where each name lives, to type checkers as well. It is read as a
-    resource, so that a package in a zip file has it too.
+    resource, so that a package in a zip file has it too. Names of the experiments, in ``studies``,
+    are listed where that folder is there.
     """
     stub = resources.files(package).joinpath("__init__.pyi").read_text(encoding="utf-8")
     submodules, attributes = set[str](), dict[str, list[str]]()
+    experiments = dict[str, str]()
     for line in ast.parse(stub).body:
         if isinstance(line, ast.ImportFrom):
             names = [alias.name for alias in line.names]
             if line.module == package:
                 submodules.update(names)
+            elif str(line.module).startswith("studies."):
+                experiments.update(dict.fromkeys(names, str(line.module)))
             else:
                 inner = str(line.module).removeprefix(f"{package}.")
                 attributes.setdefault(inner, []).extend(names)
-    load, directory, names = lazy_loader.attach(package, submodules, attributes)
+    load, _, names = lazy_loader.attach(package, submodules, attributes)
+    names = sorted([*names, *(experiments if studies_folder() is not None else ())])
 
     def load_or_explain(name: str) -> Any:
+        if name in experiments:
+            asked = f"{package.replace('.lab.', '.')}.{name}"
+            return getattr(studies_module(experiments[name], asked), name)
         if name not in names:
             hint = suggestion(name, names)
             raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
@@ -44,4 +53,4 @@ def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
                 raise
             raise MissingExtra(error.name, EXTRAS[error.name]) from None
 
-    return load_or_explain, directory, names
+    return load_or_explain, names.copy, names

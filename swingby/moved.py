@@ -10,18 +10,18 @@ from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 
+from swingby.checkout import studies_module
+
 #: Old and new path below ``swingby``, of a module or a folder; all in a folder moved with it.
 MOVED = {
     "simulate.result": "simulate.trajectory",
     "diffusion": "lab.diffusion",
-    "diffusion.study": "lab.diffusion.image_study",
     "diffusion.theory": "lab.diffusion.signals",
     "diffusion.train": "lab.diffusion.course_training",
     "diffusion.vectors.compare": "lab.diffusion.vectors.vector_comparison",
     "diffusion.vectors.laws": "lab.diffusion.vectors.vector_prediction",
     "diffusion.vectors.setting": "lab.diffusion.vectors.vector_setting",
     "diffusion.vectors.train": "lab.diffusion.vectors.vector_training",
-    "diffusion.verdicts": "lab.diffusion.judgement",
     "figures": "lab.figures",
     "figures.paper.stages": "lab.figures.paper.loss_stages",
     "figures.result": "lab.figures.figures_result",
@@ -30,7 +30,6 @@ MOVED = {
     "relu": "lab.relu",
     "relu.data": "lab.relu.data_report",
     "relu.results": "lab.relu.alignment",
-    "relu.verdicts": "lab.relu.threshold_study",
     "report.numbers": "report.number_text",
     "report.text": "report.tables",
     "sweeping": "lab.sweeps",
@@ -76,6 +75,15 @@ MOVED = {
     "verify.prover.trajectories.judge": "proofs.prover.trajectories.trajectory_claims",
     "verify.prover.witness_files": "proofs.audit.witness_files",
 }
+#: Old path below ``swingby`` of modules that left the package for ``studies`` of a checkout.
+LEFT = {
+    "diffusion.pictures": "studies.image_pictures",
+    "diffusion.plan": "studies.image_plan",
+    "diffusion.study": "studies.image_study",
+    "diffusion.verdicts": "studies.image_judgement",
+    "relu.runs": "studies.relu_cells",
+    "relu.verdicts": "studies.relu_threshold",
+}
 
 
 def new_path(name: str) -> str | None:
@@ -87,6 +95,8 @@ def new_path(name: str) -> str | None:
     package, _, head = name.partition(".")
     tail = ""
     while head and package == "swingby":
+        if head in LEFT and not tail:
+            return LEFT[head]
         if head in MOVED:
             return f"swingby.{MOVED[head]}{tail}"
         head, _, last = head.rpartition(".")
@@ -126,7 +136,10 @@ class MovedModules(MetaPathFinder, Loader):
                 DeprecationWarning,
                 stacklevel=2,
             )
-        sys.modules[module.__name__] = importlib.import_module(path)
+        if path.startswith("studies."):
+            sys.modules[module.__name__] = studies_module(path, module.__name__)
+        else:
+            sys.modules[module.__name__] = importlib.import_module(path)
 
 
 def install() -> None:

@@ -71,8 +71,8 @@ def _evidence():
 
 def small_study():
     """A study before its first run, whose signals are measured in a moment."""
+    from studies.image_study import Study
     from swingby.lab.diffusion import default_plan
-    from swingby.lab.diffusion.image_study import Study
 
     plan = default_plan("tiny")
     levels = {name: getattr(plan, name)[:1] for name in ("separation", "contrast", "gain")}

@@ -145,7 +145,7 @@ def test_an_option_changes_something_or_is_refused(name, capsys, tmp_path, monke
     if command in ("train", "vectors"):
         pytest.importorskip("torch")
     if command == "diffusion judge":
-        monkeypatch.setattr("swingby.lab.diffusion.image_study.recorded_study", results.small_study)
+        monkeypatch.setattr("studies.image_study.recorded_study", results.small_study)
     before = outcome(base, capsys, tmp_path / "before", monkeypatch)
     ignored = []
     for option in options(command):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
+from swingby.checkout import studies_module
 from swingby.cli import options
 from swingby.cli.arguments import Arguments, exit_code, print_result, refuse
 from swingby.cli.budget_option import BUDGET
@@ -17,10 +18,6 @@ from swingby.errors import InvalidInput
 from swingby.report.files import write_text
 from swingby.report.pictures import save_figure
 from swingby.theory.budget import expect
-
-if TYPE_CHECKING:
-    from swingby.lab.diffusion.image_study import ImageStudy
-    from swingby.lab.diffusion.plan import Plan
 
 #: Seconds of an edition of a figure on two cores; others take a second or two.
 FIGURE_SECONDS = {"3": 30, "7": 30, "11": 10, "12": 320, "14": 30, "15": 25, "16": 35}
@@ -118,7 +115,8 @@ def diffusion() -> None:
     """Train image diffusion models and compare with the theory.
 
     The images are circles. A plan says what is trained, what is predicted and by which rules,
-    before there are data. A study runs it; a plan that was edited since is refused.
+    before there are data. A study runs it; a plan that was edited since is refused. All of it lies
+    in a checkout.
 
     \b
     swingby diffusion plan --out plan.toml
@@ -151,15 +149,12 @@ def plan(given: Arguments) -> int:
     \b
     swingby diffusion plan --out plan.toml --size tiny
     """  # noqa: D301
-    from swingby.lab.diffusion.plan import default_plan
-
-    written = default_plan(given.size)
+    written = _experiments("image_plan").default_plan(given.size)
     if Path(given.out).exists():  # data may lie behind it
         raise InvalidInput("out", given.out, "must not be there yet")
     write_text(given.out, written.to_toml())
     if given.data is not None:
-        from swingby.lab.diffusion.study_pictures import circles_figure
-
+        circles_figure = _experiments("image_pictures").circles_figure
         levels = (written.contrast[-1], written.contrast[0])
         save_figure(lambda: circles_figure(levels, written.preset.pixels), given.data)
     runs, cells = len(written.jobs), len(written.cells)
@@ -187,21 +182,26 @@ def study(given: Arguments) -> int:
     """  # noqa: D301
     from swingby.simulate.on_torch import load_torch
 
+    runs = _experiments("image_runs")
     load_torch()
-    from swingby.lab.diffusion.plan import Plan
-    from swingby.lab.diffusion.study_run import run_study
-
-    written = Plan.load(given.plan)
+    written = _experiments("image_plan").Plan.load(given.plan)
     expect("the study", _seconds(written) / (given.workers or os.cpu_count() or 1), partial=True)
     folder = Path(Path(given.plan).stem if given.out is None else given.out)
-    trained = run_study(written, folder, workers=given.workers, device=given.device, progress=True)
+    passed = given.named("workers", "device")
+    trained = runs.run_study(written, folder, progress=True, **passed)
     return _deliver_judgement(given, trained, folder)
 
 
-def _seconds(plan: Plan) -> float:
+def _experiments(module: str) -> Any:
+    """A module of the image study, in a checkout."""
+    return studies_module(f"studies.{module}", "swingby diffusion")
+
+
+def _seconds(plan: Any) -> float:
     """Seconds of a processor for all runs of a plan."""
     preset = plan.preset
-    return IMAGE_SECONDS * len(plan.jobs) * preset.steps * preset.batch * preset.pixels**2
+    steps = len(plan.jobs) * preset.steps
+    return float(IMAGE_SECONDS * steps * preset.batch * preset.pixels**2)
 
 
 @command(click.argument("what", metavar="STUDY.json|recorded"), *_JUDGING, group=diffusion)
@@ -211,27 +211,24 @@ def judge(given: Arguments) -> int:
     \b
     swingby diffusion judge recorded --table verdicts.md
     """  # noqa: D301
-    from swingby.lab.diffusion.image_study import ImageStudy, recorded_study
-
+    studies = _experiments("image_study")
     if given.what == "recorded":
         if given.film is not None:
             required = "needs the folder in which the study was trained"
             raise InvalidInput("film", given.film, required)
-        return _deliver_judgement(given, recorded_study(), Path())
-    return _deliver_judgement(given, ImageStudy.load(given.what), Path(given.what).parent)
+        return _deliver_judgement(given, studies.recorded_study(), Path())
+    study = studies.ImageStudy.load(given.what)
+    return _deliver_judgement(given, study, Path(given.what).parent)
 
 
-def _deliver_judgement(given: Arguments, study: ImageStudy, folder: Path) -> int:
-    from swingby.lab.diffusion.judgement import judge
-
-    judgement = judge(study)
+def _deliver_judgement(given: Arguments, study: Any, folder: Path) -> int:
+    judgement = _experiments("image_judgement").judge(study)
     if given.plot is not None or given.film is not None:
-        from swingby.lab.diffusion.study_pictures import course_film, study_figure
-
+        pictures = _experiments("image_pictures")
         if given.plot is not None:
-            save_figure(lambda: study_figure(study), given.plot)
+            save_figure(lambda: pictures.study_figure(study), given.plot)
         if given.film is not None and study.courses:
             cell, seed = study.courses[-1].cell, study.courses[-1].seed
-            save_figure(lambda: course_film(study, folder, cell, seed), given.film)
+            save_figure(lambda: pictures.course_film(study, folder, cell, seed), given.film)
     given.deliver(judgement, name="table")
     return exit_code(row.verdict for row in judgement.rows)

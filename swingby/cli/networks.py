@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from swingby.checkout import studies_module
 from swingby.cli import options
 from swingby.cli.arguments import Arguments, Tables, exit_code, print_result, refuse
 from swingby.cli.command import command
@@ -200,7 +201,8 @@ def relu(given: Arguments) -> int:
     """Study two-layer ReLU networks: alignment and threshold.
 
     The study asks when the networks align early, and past which threshold they fit no noise. Exit
-    code 0: every verdict holds, 1: some fail, 3: none fails, but some are undecided.
+    code 0: every verdict holds, 1: some fail, 3: none fails, but some are undecided. The study
+    lies in a checkout; --data needs none.
 
     \b
     swingby relu --quick
@@ -210,17 +212,16 @@ def relu(given: Arguments) -> int:
     if given.data is not None:
         refuse("together with data", "quick", "store", "workers")
         return _look(given)
-    from swingby.lab.relu.threshold_study import rows, study, tables
-
+    threshold = studies_module("studies.relu_threshold", "the study of swingby relu")
     workers = given.workers or min(2, os.cpu_count() or 1)
     seconds = RELU_SECONDS[not given.quick] / workers
     expect("the study", seconds, partial=given.store is not None)
     with PartProgress(1, "relu", shown=True) as progress:
         progress.start("relu")
         passed = given.named("quick", "seed", "store")
-        measured = study(workers=workers, tell=progress.tell, **passed)
-    given.deliver(Tables(tables(measured)), measured.to_dict)
-    return exit_code(row["verdict"] for row in rows(measured))
+        measured = threshold.study(workers=workers, tell=progress.tell, **passed)
+    given.deliver(Tables(threshold.tables(measured)), measured.to_dict)
+    return exit_code(row["verdict"] for row in threshold.rows(measured))
 
 
 def _look(given: Arguments) -> int:

@@ -22,11 +22,18 @@ def one_of(value: object, name: str, allowed: tuple[str, ...]) -> None:
         raise InvalidInput(name, value, f"must be {', '.join(allowed[:-1])} or {allowed[-1]}")
 
 
+def _with_article(kind: type) -> str:
+    """The name of a class as a noun: a Preset, an ImageCell, Images."""
+    name = kind.__name__
+    if name.endswith("s"):
+        return name
+    return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
+
+
 def instance(value: object, name: str, kind: type) -> None:
     """Refuse a value of another class."""
     if not isinstance(value, kind):
-        noun = kind.__name__ if kind.__name__.endswith("s") else f"a {kind.__name__}"
-        raise InvalidInput(name, value, f"must be {noun}")
+        raise InvalidInput(name, value, f"must be {_with_article(kind)}")
 
 
 def members_of(values: object, name: str, kind: type[Kind]) -> tuple[Kind, ...]:
@@ -34,7 +41,7 @@ def members_of(values: object, name: str, kind: type[Kind]) -> tuple[Kind, ...]:
     if isinstance(values, kind):
         return (values,)
     if isinstance(values, (str, bytes, dict)) or not isinstance(values, Iterable):
-        raise InvalidInput(name, values, f"must be a {kind.__name__} or a sequence of them")
+        raise InvalidInput(name, values, f"must be {_with_article(kind)} or a sequence of them")
     members = tuple(values)
     if not members:
         raise InvalidInput(name, "nothing", f"must be at least one {kind.__name__}")

@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from swingby.errors import InvalidInput
+from swingby.checkout import studies_folder
+from swingby.errors import MISSING, InvalidInput
 from swingby.lab.field_checks import some_of
-from swingby.lab.study_records import recorded_file
 from swingby.report import Framed, Grid
 from swingby.report.files import write_json
 from swingby.report.seals import unsealed
@@ -152,7 +152,7 @@ def evidence(
     """
     if verdict is not None and verdict not in list(Verdict):
         raise InvalidInput("verdict", verdict, f"must be among {', '.join(Verdict)}")
-    recorded = read_record(recorded_file("records/evidence.json", record))
+    recorded = read_record(_record_of_checkout() if record is None else record)
     studies = {name: study for name, study in recorded.items() if study.rows}
     names = some_of(source, "source", studies)
     rows = tuple(
@@ -162,6 +162,14 @@ def evidence(
         if verdict is None or row.verdict == verdict
     )
     return Evidence(rows, {name: studies[name].about for name in names})
+
+
+def _record_of_checkout() -> Path:
+    folder = studies_folder()
+    if folder is None:
+        required = "must be given: the file studies/records/evidence.json of a checkout of swingby"
+        raise InvalidInput("record", MISSING, required)
+    return folder / "records" / "evidence.json"
 
 
 def read_record(path: str | Path) -> dict[str, StudyRecord]:

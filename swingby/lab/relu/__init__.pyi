@@ -1,3 +1,7 @@
+from studies.relu_threshold import Study as Study
+from studies.relu_threshold import recorded_study as recorded_study
+from studies.relu_threshold import rows as rows
+from studies.relu_threshold import study as study
 from swingby.lab.relu.alignment import Alignment as Alignment
 from swingby.lab.relu.alignment import ExtremalVectors as ExtremalVectors
 from swingby.lab.relu.alignment import align as align
@@ -6,7 +10,3 @@ from swingby.lab.relu.concepts import rectified_half_times as rectified_half_tim
 from swingby.lab.relu.data_report import DataReport as DataReport
 from swingby.lab.relu.data_report import check as check
 from swingby.lab.relu.geometry import Extremal as Extremal
-from swingby.lab.relu.threshold_study import Study as Study
-from swingby.lab.relu.threshold_study import recorded_study as recorded_study
-from swingby.lab.relu.threshold_study import rows as rows
-from swingby.lab.relu.threshold_study import study as study

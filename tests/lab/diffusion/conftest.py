@@ -4,8 +4,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from studies.image_plan import Plan, PlannedOptimizer, Prediction
 from swingby.lab.diffusion.course import Cell
-from swingby.lab.diffusion.plan import Plan, PlannedOptimizer, Prediction
 from swingby.lab.diffusion.preset import Layout, Preset
 
 CELL = Cell(0.4, 0.8, 1.0, "adamw")
@@ -51,7 +51,7 @@ def two_cells(quick):
 def in_threads(monkeypatch):
     """Threads in place of the processes of a study, each of which would load torch."""
     monkeypatch.setattr(
-        "swingby.lab.study_records.ProcessPoolExecutor",
+        "studies.cell_runs.ProcessPoolExecutor",
         lambda workers, context, **begin: ThreadPoolExecutor(workers, **begin),
     )
 

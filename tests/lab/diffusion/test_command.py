@@ -6,9 +6,9 @@ import json
 import numpy as np
 import pytest
 
+from studies.image_pictures import circles_figure, film_strip
+from studies.image_plan import Plan, default_plan
 from swingby import cli
-from swingby.lab.diffusion.plan import Plan, default_plan
-from swingby.lab.diffusion.study_pictures import circles_figure, film_strip
 
 NO_TORCH = importlib.util.find_spec("torch") is None
 

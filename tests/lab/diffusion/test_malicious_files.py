@@ -7,11 +7,11 @@ import pickle
 import numpy as np
 import pytest
 
+from studies.image_plan import Plan, default_plan
+from studies.image_runs import run_study
+from studies.image_study import Study
 from swingby.errors import InvalidInput
 from swingby.lab.diffusion.course import Course
-from swingby.lab.diffusion.image_study import Study
-from swingby.lab.diffusion.plan import Plan, default_plan
-from swingby.lab.diffusion.study_run import run_study
 from swingby.report.seals import sealed, unsealed
 from tests.forked import FULL
 

@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 import swingby
+from studies import cell_runs
+from studies import image_runs as module
+from studies.image_plan import Plan
+from studies.image_runs import StudyProgress
+from studies.image_study import Study, course_file
 from swingby.errors import InvalidInput, SwingbyError
-from swingby.lab import study_records
-from swingby.lab.diffusion import study_run as module
-from swingby.lab.diffusion.image_study import Study, course_file
-from swingby.lab.diffusion.plan import Plan
-from swingby.lab.diffusion.study_run import StudyProgress
 from tests.lab.diffusion.conftest import step_of
 
 # --- progress, without torch
@@ -75,7 +75,7 @@ def test_a_killed_worker_and_an_edited_plan(longer, as_undisturbed, tmp_path, mo
     cell, seed = longer.jobs[0]
     (tmp_path / "plan.toml").write_text(longer.to_toml())
     train_course(longer.preset_of(cell), cell, seed, files[0], owner=longer.digest, until=7)
-    monkeypatch.setattr(study_records, "GLANCE", 0.01)
+    monkeypatch.setattr(cell_runs, "GLANCE", 0.01)
 
     def killing(self, seen):
         if seen[0][0] == 8:
@@ -138,10 +138,10 @@ def test_before_there_are_data_a_plan_may_change(two_cells, tmp_path, data):
 SCRIPT = """
 import json, sys, time
 from multiprocessing import parent_process
-from swingby.lab import study_records
-from swingby.lab.diffusion import study_run as study
-from swingby.lab.diffusion.plan import Plan
-study_records.GLANCE = study.GLANCE = 0.01
+from studies import cell_runs
+from studies import image_runs as study
+from studies.image_plan import Plan
+cell_runs.GLANCE = study.GLANCE = 0.01
 study._EVERY = 0.0
 begin = study._begin
 def waiting(seen, parent):

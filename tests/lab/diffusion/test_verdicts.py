@@ -9,11 +9,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from studies.image_plan import FACTORS, Plan, PlannedOptimizer
+from studies.image_study import Study
 from swingby.errors import InvalidInput
 from swingby.lab.diffusion import default_plan, figure_rows, judge, recorded_plan, recorded_study
 from swingby.lab.diffusion.course import Course
-from swingby.lab.diffusion.image_study import Study
-from swingby.lab.diffusion.plan import FACTORS, Plan, PlannedOptimizer
 from swingby.lab.diffusion.preset import PAPER, PRESETS, TINY, Preset, preset_of
 from swingby.lab.diffusion.signals import rates
 from swingby.theory.verdict import Verdict

@@ -6,6 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from studies.image_plan import Prediction
+from studies.image_study import Study
 from swingby.errors import InvalidInput
 from swingby.lab.diffusion import default_plan, figure_rows, judge, preset_of
 from swingby.lab.diffusion.circles import Circles, read_circles
@@ -18,8 +20,6 @@ from swingby.lab.diffusion.course import (
     linear_response,
     responses,
 )
-from swingby.lab.diffusion.image_study import Study
-from swingby.lab.diffusion.plan import Prediction
 from swingby.lab.diffusion.preset import SMALL, Layout
 from swingby.lab.diffusion.signals import measure, rates
 from swingby.lab.diffusion.vectors import VectorSetting

@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from swingby import cli
+from swingby import checkout, cli
 from swingby.errors import InvalidInput
-from swingby.lab import study_records
 from swingby.lab.figures.evidence import (
     EvidenceRow,
     StudyRecord,
@@ -73,17 +72,11 @@ def test_a_record_that_is_given_goes_before_that_of_the_checkout(record):
 
 def test_without_a_checkout_one_line_says_what_to_give(tmp_path, monkeypatch, refused):
     """As in a package that was installed from a wheel."""
-    monkeypatch.setattr(study_records.swingby, "__file__", str(tmp_path / "swingby/__init__.py"))
+    monkeypatch.setattr(checkout, "ROOT", tmp_path)
     words = "record must be given: the file studies/records/evidence.json of a checkout"
     with pytest.raises(InvalidInput, match=words):
         evidence()
     assert words in refused(["evidence"])
-    from swingby.lab import diffusion, relu
-
-    for recorded in (diffusion.recorded_plan, diffusion.recorded_study, relu.recorded_study):
-        with pytest.raises(InvalidInput, match="path must be given: the file studies/"):
-            recorded()
-    assert "path must be given" in refused(["diffusion", "judge", "recorded"])
 
 
 @pytest.mark.parametrize("source", ["other", "", 5, ["map", 3], [["map"]]])

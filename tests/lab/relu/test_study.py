@@ -6,12 +6,12 @@ import json
 import numpy as np
 import pytest
 
+from studies import relu_cells as runs
+from studies import relu_threshold as verdicts
+from studies.relu_cells import ThresholdCell, close
+from studies.relu_threshold import Study, recorded_study, rows, study, tables, threshold
 from swingby.cli import run as swingby
 from swingby.errors import InvalidInput
-from swingby.lab.relu import runs
-from swingby.lab.relu import threshold_study as verdicts
-from swingby.lab.relu.runs import ThresholdCell, close
-from swingby.lab.relu.threshold_study import Study, recorded_study, rows, study, tables, threshold
 
 SMALL = [
     *(ThresholdCell("two", "gap", d, n, 6) for d in (2, 3) for n in (6, 12, 40)),

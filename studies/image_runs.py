@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import swingby
+from studies.cell_runs import GLANCE, measure_side_by_side
+from studies.image_plan import Plan
+from studies.image_study import ImageStudy, course_file, edited
 from swingby.errors import InvalidInput
 from swingby.lab.diffusion.course import Course, ImageCell
-from swingby.lab.diffusion.image_study import ImageStudy, course_file, edited
-from swingby.lab.diffusion.plan import Plan
 from swingby.lab.field_checks import instance
-from swingby.lab.study_records import GLANCE, measure_side_by_side
 from swingby.report.files import write_text
 from swingby.report.progress import Progress
 from swingby.theory import numbers

@@ -20,8 +20,8 @@ from swingby.lab.relu.geometry import Floats, arrange, enumerate_critical
 from swingby.lab.relu.network import VARIANTS, halves_fit, start, train
 from swingby.lab.relu.paths import attractors, follow
 
-#: "Within 2 %" and "in most runs", both said before anything was run.
-CLOSE, MOST = 0.02, 0.9
+#: "Within 2 %", said before anything was run.
+CLOSE = 0.02
 #: Noise of the study, relative to |beta| = 1, and neurons of its networks.
 SIGMA, NEURONS = 1.0, 200
 #: Start, and the angle at which a neuron counts as aligned: 5 degrees.

@@ -1,4 +1,4 @@
-"""Records of studies: cells measured and kept in a JSON file, and the files of a checkout."""
+"""Cells of studies, measured by worker processes and kept in a JSON file, to go on from there."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, TypeVar
 
-import swingby
-from swingby.errors import MISSING, InvalidInput, SwingbyError
+from swingby.errors import InvalidInput, SwingbyError
 from swingby.report.files import write_json
 from swingby.report.seals import unsealed
 from swingby.theory.input_files import json_of
@@ -21,22 +20,6 @@ GLANCE = 0.5
 Tell = Callable[[float, str], None]
 Cell = TypeVar("Cell")
 Result = TypeVar("Result")
-
-
-def recorded_file(name: str, path: str | Path | None = None, argument: str = "record") -> Path:
-    """The path of a plan or record of ours, in the folder ``studies`` of a checkout.
-
-    A `path` that is given goes first. InvalidInput, naming `argument`, where there is neither.
-    """
-    if path is not None:
-        if not isinstance(path, (str, Path)):
-            raise InvalidInput(argument, path, "must be the path of a file")
-        return Path(path)
-    file = Path(str(swingby.__file__)).parents[1] / "studies" / name
-    if not file.is_file():
-        required = f"must be given: the file studies/{name} of a checkout of swingby"
-        raise InvalidInput(argument, MISSING, required)
-    return file
 
 
 def measure_side_by_side(

@@ -1,4 +1,4 @@
-"""The threshold study: two extremal vectors, the link to training, alignment, and what else holds.
+"""The threshold study of ReLU networks: extremal vectors, ends of training, alignment, half-times.
 
 The work is a list of cells, each a pure function of its names and the seed. What is done lies in
 a JSON file that is replaced as a whole, so a study goes on where it was stopped.
@@ -6,9 +6,8 @@ a JSON file that is replaced as a whole, so a study goes on where it was stopped
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -17,13 +16,15 @@ from typing import Any
 import numpy as np
 
 import swingby
+from studies.cell_runs import Tell, measure_cells
+from studies.plan import RECORDS
+from studies.relu_cells import BINS, CLOSE, SIGMA, ThresholdCell, cells, close, measure
+from studies.study import MOST
 from swingby.errors import InvalidInput
 from swingby.lab.relu.data_report import FAMILIES
 from swingby.lab.relu.geometry import Floats
-from swingby.lab.relu.runs import BINS, CLOSE, MOST, SIGMA, ThresholdCell, cells, close, measure
-from swingby.lab.study_records import Tell, measure_cells, recorded_file
 from swingby.report import Drawn, Grid
-from swingby.report.seals import unsealed
+from swingby.report.seals import sealed, unsealed
 from swingby.theory import numbers
 from swingby.theory.input_files import json_of
 from swingby.theory.share import Share, judged, share_of
@@ -111,8 +112,8 @@ def study(
         # The geometry first, then the longest cells, so that no process is alone at the end.
         every.sort(key=lambda cell: (cell.kind != "two", -cell.d, -cell.n))
     results = measure_cells(
-        {cell.name: cell for cell in every},
-        functools.partial(measure, seed=seed),
+        {cell.name: (cell, seed) for cell in every},
+        runs_of,
         head={"format": FORMAT, "version": swingby.__version__, "seed": seed, "quick": quick},
         made_by="swingby relu --store",
         store=store,
@@ -122,18 +123,23 @@ def study(
     return ThresholdStudy(seed, quick, results)
 
 
+def runs_of(job: tuple[ThresholdCell, int]) -> list[dict[str, Any]]:
+    """The runs of a cell with a seed."""
+    return measure(*job)
+
+
 def recorded_study(path: str | Path | None = None) -> ThresholdStudy:
     """The quick study of the documentation.
 
-    `path`: its file, by default the one in the folder ``studies`` of a checkout. InvalidInput
-    where there is neither, or the file is no such study.
+    `path`: its file, by default the one in the folder ``studies``. InvalidInput where the file is
+    no such study.
     """
 
     def content(plain: Any) -> ThresholdStudy:
         inside = unsealed(plain)
         return ThresholdStudy(inside["seed"], inside["quick"], inside["results"])
 
-    file = recorded_file("records/relu_study.json", path, "path")
+    file = RECORDS / "relu_study.json" if path is None else path
     return json_of(file, "path", "file of swingby relu --store", content)
 
 
@@ -203,6 +209,11 @@ def _judged(setting: str, statement: str, outcomes: Sequence[bool | None]) -> di
     decided = [bool(outcome) for outcome in outcomes if outcome is not None]
     row = {"source": "relu", "setting": setting, "edition": "", "statement": statement}
     return row | judged(share_of(decided), MOST)
+
+
+def record_content(seed: int, quick: bool, results: Mapping[str, Any]) -> dict[str, Any]:
+    """The content of the file that :func:`recorded_study` reads."""
+    return sealed({"format": FORMAT, "seed": seed, "quick": quick, "results": results})
 
 
 def rows(found: ThresholdStudy) -> list[dict[str, Any]]:

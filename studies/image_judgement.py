@@ -29,11 +29,11 @@ from typing import Any
 
 import numpy as np
 
+from studies.image_plan import Plan, Prediction
+from studies.image_study import ImageStudy
 from swingby.errors import InvalidInput
 from swingby.lab.diffusion.circles import CONCEPTS, EMPTY, HELD_OUT, NOISE, Circles
 from swingby.lab.diffusion.course import Course, ImageCell, bend, learning_times, responses
-from swingby.lab.diffusion.image_study import ImageStudy
-from swingby.lab.diffusion.plan import Plan, Prediction
 from swingby.lab.diffusion.signals import REPRESENTATIONS, falls, measure, rates
 from swingby.lab.field_checks import instance
 from swingby.report import Framed, Grid

@@ -1,4 +1,4 @@
-"""The plan of a study, written before its data: what is trained, what is predicted, by which rules.
+"""The plan of an image study, before its data: what is trained and predicted, by which rules.
 
 A plan is a TOML file. Its digest goes into everything that is made for it, so a plan that was
 edited after data exist does not fit them, and is refused.
@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from studies.plan import PLANS
 from swingby.errors import InvalidInput
 from swingby.lab.diffusion.circles import CONCEPTS
 from swingby.lab.diffusion.course import ImageCell
@@ -26,14 +27,13 @@ from swingby.lab.field_checks import (
     set_field,
 )
 from swingby.lab.networks.checkpoint import identity
-from swingby.lab.study_records import recorded_file
 from swingby.theory import numbers
 from swingby.theory.input_files import plain_toml, text_of
 
 #: Raised whenever a plan means something else.
 _PLAN_VERSION = 1
 FACTORS = ("separation", "contrast", "gain")
-#: What can be predicted, see :mod:`swingby.lab.diffusion.judgement`.
+#: What can be predicted, see :mod:`studies.image_judgement`.
 _KINDS_OF_PREDICTION = ("sooner", "times", "order", "bend", "composed")
 _MOST_RUNS = 10_000
 
@@ -267,10 +267,9 @@ def default_plan(size: str = "small") -> Plan:
 def recorded_plan(path: str | Path | None = None) -> Plan:
     """The plan of the study in the documentation, as it was written before there were data.
 
-    `path`: its file, by default the one in the folder ``studies`` of a checkout. InvalidInput
-    where there is neither.
+    `path`: its file, by default the one in the folder ``studies``.
     """
-    return Plan.load(recorded_file("plans/diffusion.toml", path, "path"))
+    return Plan.load(PLANS / "diffusion.toml" if path is None else path)
 
 
 #: Learning rate of gradient descent with momentum 0.9: of 0.3, 0.1, 0.03 and 0.01, a pilot with

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from studies.image_plan import Plan, recorded_plan
+from studies.plan import RECORDS
 from swingby.errors import InvalidInput
 from swingby.lab.diffusion.course import Course, ImageCell
-from swingby.lab.diffusion.plan import Plan, recorded_plan
 from swingby.lab.diffusion.preset import with_fields
 from swingby.lab.field_checks import instance, members_of, set_field
-from swingby.lab.study_records import recorded_file
 from swingby.report.files import write_text
 from swingby.report.seals import sealed, unsealed
 from swingby.theory.input_files import json_of
@@ -105,10 +105,10 @@ class ImageStudy:
 def recorded_study(path: str | Path | None = None) -> ImageStudy:
     """The study that the documentation shows.
 
-    `path`: its file, by default the one in the folder ``studies`` of a checkout. InvalidInput
-    where there is neither, or the plan in that folder was edited after the study was run.
+    `path`: its file, by default the one in the folder ``studies``. InvalidInput where the plan in
+    that folder was edited after the study was run.
     """
-    study = ImageStudy.load(recorded_file("records/diffusion_study.json", path, "path"))
+    study = ImageStudy.load(RECORDS / "diffusion_study.json" if path is None else path)
     if path is None and study.plan.digest != recorded_plan().digest:
         raise edited(recorded_plan().digest, study.plan.digest)
     return study

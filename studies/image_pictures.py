@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from studies.image_study import ImageStudy, course_file
 from swingby.lab.diffusion.circles import CLASS_NAMES, CONCEPTS, Circles
 from swingby.lab.diffusion.course import HALF, ImageCell, responses
-from swingby.lab.diffusion.image_study import ImageStudy, course_file
 from swingby.report.pictures import shown_figure, styled
 from swingby.theory import numbers
 
