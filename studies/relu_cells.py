@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from swingby.lab.relu.concepts import (
-    draw_start,
-    growing_modes,
-    is_aligned,
-    observed_half_times,
-    rectified_half_times,
-)
-from swingby.lab.relu.data_report import FAMILIES, draw
+from studies.relu_inputs import FAMILIES, draw, draw_start, is_aligned
+from swingby.lab.relu.concepts import growing_modes, rectified_half_times
 from swingby.lab.relu.geometry import Floats, arrange, enumerate_critical
 from swingby.lab.relu.network import VARIANTS, halves_fit, start, train
 from swingby.lab.relu.paths import attractors, follow
@@ -192,6 +187,29 @@ def _concepts(cell: ThresholdCell, rng: np.random.Generator) -> dict[str, Any]:
         for name, times in (("off", predicted), ("linear", linear))
     }
     return {"aligned": is_aligned(W1, W2), **off}
+
+
+def observed_half_times(first: Floats, second: Floats, signal: Floats, most: float) -> Floats:
+    """Half-times of the flow itself, by an ODE solver; nan for times after `most`."""
+    from scipy.integrate import solve_ivp
+
+    m, d = first.shape
+
+    def field(_: float, state: Floats) -> Floats:
+        w, v = state[: m * d].reshape(m, d), state[m * d :].reshape(d, m)
+        on = w > 0
+        passed = np.where(on, w, 0.0)
+        rest = (np.eye(d) - v @ passed) * signal
+        return np.concatenate([((v.T @ rest) * on).ravel(), (rest @ passed.T).ravel()])
+
+    def half(_: float, state: Floats, p: int) -> float:
+        w, v = state[: m * d].reshape(m, d), state[m * d :].reshape(d, m)
+        return float(v[p] @ np.maximum(w[:, p], 0)) - 0.5
+
+    start = np.concatenate([first.ravel(), second.ravel()])
+    events = [functools.partial(half, p=p) for p in range(d)]
+    done = solve_ivp(field, (0, most), start, events=events, rtol=1e-7, atol=1e-12)
+    return np.array([float(at[0]) if len(at) else math.nan for at in done.t_events or ()])
 
 
 def close(run: dict[str, Any]) -> bool | None:

@@ -19,9 +19,9 @@ import swingby
 from studies.cell_runs import Tell, measure_cells
 from studies.plan import RECORDS
 from studies.relu_cells import BINS, CLOSE, SIGMA, ThresholdCell, cells, close, measure
+from studies.relu_inputs import FAMILIES
 from studies.study import MOST
 from swingby.errors import InvalidInput
-from swingby.lab.relu.data_report import FAMILIES
 from swingby.lab.relu.geometry import Floats
 from swingby.report import Drawn, Grid
 from swingby.report.seals import sealed, unsealed

@@ -22,7 +22,6 @@ their gates.
 
 from __future__ import annotations
 
-import functools
 import math
 
 import numpy as np
@@ -95,44 +94,3 @@ def rectified_half_times(first: object, second: object, signal: object) -> Float
 def growing_modes(first: Floats, second: Floats) -> Floats:
     """The growing mode of each concept on each neuron, (d, m); 0 outside its mask."""
     return np.where((first > 0) & (first + second.T > 0), (first + second.T) / 2, 0.0).T
-
-
-def is_aligned(first: Floats, second: Floats) -> bool:
-    """Whether each neuron grows on one concept at most."""
-    return bool(((growing_modes(first, second) > 0).sum(axis=0) <= 1).all())
-
-
-def observed_half_times(first: Floats, second: Floats, signal: Floats, most: float) -> Floats:
-    """Half-times of the flow itself, by an ODE solver; nan for times after `most`."""
-    from scipy.integrate import solve_ivp
-
-    m, d = first.shape
-
-    def field(_: float, state: Floats) -> Floats:
-        w, v = state[: m * d].reshape(m, d), state[m * d :].reshape(d, m)
-        on = w > 0
-        passed = np.where(on, w, 0.0)
-        rest = (np.eye(d) - v @ passed) * signal
-        return np.concatenate([((v.T @ rest) * on).ravel(), (rest @ passed.T).ravel()])
-
-    def half(_: float, state: Floats, p: int) -> float:
-        w, v = state[: m * d].reshape(m, d), state[m * d :].reshape(d, m)
-        return float(v[p] @ np.maximum(w[:, p], 0)) - 0.5
-
-    start = np.concatenate([first.ravel(), second.ravel()])
-    events = [functools.partial(half, p=p) for p in range(d)]
-    done = solve_ivp(field, (0, most), start, events=events, rtol=1e-7, atol=1e-12)
-    return np.array([float(at[0]) if len(at) else math.nan for at in done.t_events or ()])
-
-
-def draw_start(
-    m: int, d: int, scale: float, aligned: bool, rng: np.random.Generator
-) -> tuple[Floats, Floats, Floats]:
-    """Gaussian weights, aligned by their signs or as they fall, and a signal in ratios 1.5 to 4."""
-    signal = 4 * np.cumprod(np.concatenate([[1.0], 1 / rng.uniform(1.5, 4, d - 1)]))
-    W1, W2 = scale * rng.standard_normal((m, d)), scale * rng.standard_normal((d, m))
-    if aligned:
-        assigned = np.arange(m)[:, None] % d == np.arange(d)
-        W1 = np.where(assigned, np.abs(W1), -np.abs(W1))
-        W2 = np.where(assigned.T, np.abs(W2), W2)
-    return W1, W2, signal

@@ -23,32 +23,11 @@ from swingby.report import Framed, Grid
 from swingby.report.files import storable
 from swingby.theory.verdict import Verdict, all_hold, from_sign, yes
 
-FAMILIES = ("gaussian", "gap")
-#: Directions of x this near to beta's hyperplane are left out of "gap": chosen, not fitted.
-_GAP = 0.3
 #: A distribution is refuted at this level; a sample never proves one.
 _LEVEL = 0.01
 _FLIPS = 400
 #: Size of numbers in data at most: their fourth powers, n of them added, are floats.
 _LARGEST = 1e60
-
-
-def draw(
-    n: int, d: int, sigma: float, family: str, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
-    r"""Noisy linear data: :math:`y = x_1 + \sigma \eta`, x and eta standard normal.
-
-    Of the family "gap" only points with :math:`|x_1| \ge 0.3\, |x|` are kept.
-    """
-    if family not in FAMILIES:
-        raise InvalidInput("family", family, f"must be among {', '.join(FAMILIES)}")
-    X = rng.standard_normal((n, d))
-    while family == "gap":
-        outside = np.abs(X[:, 0]) < _GAP * np.linalg.norm(X, axis=1)
-        if not outside.any():
-            break
-        X[outside] = rng.standard_normal((int(outside.sum()), d))
-    return X, X[:, 0] + sigma * rng.standard_normal(n)
 
 
 @dataclass(frozen=True)
