@@ -6,9 +6,10 @@ import importlib
 import sys
 import types
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from typing import Any
 
 from swingby.checkout import studies_module
 
@@ -140,6 +141,19 @@ class MovedModules(MetaPathFinder, Loader):
             sys.modules[module.__name__] = studies_module(path, module.__name__)
         else:
             sys.modules[module.__name__] = importlib.import_module(path)
+
+
+def names(module: str, home: str, *moved: str) -> Callable[[str], Any]:
+    """``__getattr__`` of a module for names that live in another one now."""
+
+    def load(name: str) -> Any:
+        if name not in moved:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        text = f"{module}.{name} is in {home} now; the old path goes with the next release"
+        warnings.warn(text, DeprecationWarning, stacklevel=2)
+        return getattr(importlib.import_module(home), name)
+
+    return load
 
 
 def install() -> None:
