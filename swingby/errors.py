@@ -105,13 +105,13 @@ class MissingStudies(SwingbyError, ImportError):
     """
 
     def __init__(self, name: str, path: str, other: str = "") -> None:
-        file = f"{path.replace('.', '/')}.py"
         reason = (
-            f"another module called studies, {other}, hides it; start python in the repository"
+            f"another module called studies, {other}, hides: start python in the repository"
             if other
-            else "a wheel does not contain it; in a checkout, type pip install -e ."
+            else "an installed package does not contain: in a checkout, type pip install -e ."
         )
-        super().__init__(f"{name} is an experiment of swingby's repository, {file}: {reason}")
+        file = f"{path.replace('.', '/')}.py"
+        super().__init__(f"{name} lies in {file} of the repository, which {reason}")
 
 
 class SwingbyWarning(UserWarning):

@@ -64,7 +64,7 @@ def test_without_a_checkout_a_name_says_where_it_lies(wheel, room, name):
     with pytest.raises(MissingStudies) as caught:
         getattr(getattr(swingby, room), name)
     message = str(caught.value)
-    assert message.startswith(f"swingby.{room}.{name} is an experiment of swingby's repository, ")
+    assert message.startswith(f"swingby.{room}.{name} lies in studies/")
     assert message.endswith("in a checkout, type pip install -e .")
     assert "\n" not in message
 
@@ -118,7 +118,7 @@ def test_a_folder_called_studies_is_not_taken_for_ours(fresh, installed, unrelat
         (installed / "studies" / "relu_threshold.py").write_text("study = print")
     code = ELSEWHERE.format(root=str(PACKAGE.parent), site=str(installed))
     line, loaded = fresh(code, cwd=installed).splitlines()
-    assert "studies/relu_threshold.py: a wheel does not contain it" in line
+    assert "studies/relu_threshold.py of the repository, which an installed package" in line
     assert loaded == "False"
 
 
@@ -136,7 +136,7 @@ except ImportError as error:
 def test_another_module_that_hides_ours_is_named(fresh, tmp_path):
     (tmp_path / "studies.py").write_text("study = print")
     line = fresh(HIDDEN.format(folder=str(tmp_path)))
-    assert f"another module called studies, {tmp_path / 'studies.py'}, hides it" in line
+    assert f"another module called studies, {tmp_path / 'studies.py'}, hides" in line
 
 
 FOUND = """
@@ -156,7 +156,7 @@ def test_old_paths_lead_to_the_experiments(wheel, monkeypatch):
     for old, new in moved.LEFT.items():
         with (
             pytest.warns(DeprecationWarning, match=f"is {new} now"),
-            pytest.raises(MissingStudies, match=f"^swingby.{old} is an experiment"),
+            pytest.raises(MissingStudies, match=f"^swingby.{old} lies in studies/"),
         ):
             __import__(f"swingby.{old}")
     monkeypatch.setattr(checkout, "ROOT", PACKAGE.parent)
