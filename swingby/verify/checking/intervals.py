@@ -12,9 +12,9 @@ import flint
 from swingby.errors import InvalidInput
 from swingby.theory import balls, numbers
 
-#: Lower and upper end, both included.
+# Lower and upper end, both included.
 Interval = tuple[Fraction, Fraction]
-#: Ends of an enclosure, each exact or infinite.
+# Ends of an enclosure, each exact or infinite.
 Ends = tuple[Fraction | float, Fraction | float]
 ANY: Ends = (math.inf, math.inf)
 NONE: Ends = (-math.inf, -math.inf)
