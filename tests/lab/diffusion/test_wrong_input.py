@@ -95,6 +95,13 @@ def test_fields(right, fields):
             assert caught.value.argument == name, value
 
 
+def test_a_class_is_named_with_its_article():
+    with pytest.raises(InvalidInput, match=r"^cell must be an ImageCell, got 3$"):
+        replace(COURSE, cell=3)
+    with pytest.raises(InvalidInput, match=r"^preset must be a Preset, got 3$"):
+        replace(PLAN, preset=3)
+
+
 CLASSES = ((4,), (-1,), (), (0, 1.5), ("red",), 3, None, (True,))
 MANY = (*NOT_WHOLE, 0, 700_000)
 CALLS = {
