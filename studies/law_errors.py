@@ -26,7 +26,7 @@ from swingby.lab.networks.training_clock import clock
 from swingby.lab.networks.training_points import training_points
 from swingby.lab.networks.training_run import TrainingRun
 from swingby.lab.networks.weights import gram, initial_weights
-from swingby.simulate.outcome import first_reach
+from swingby.simulate.series import first_reach
 from swingby.theory import numbers
 from swingby.theory.one_layer import one_layer_output
 from swingby.theory.share import Share, share_of

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from swingby.errors import InvalidInput
-from swingby.simulate import outcome
+from swingby.simulate import series
 from swingby.simulate.arguments import SLICE, BatchArguments, read_test_point, refuse_first
+from swingby.simulate.float_pivots import in_order, quiet_steps
 from swingby.simulate.lanes.fleet import (
     LONG_BLOCK,
     Arranged,
@@ -28,28 +29,26 @@ from swingby.simulate.lanes.fleet import (
     rows,
 )
 from swingby.simulate.lanes.tiles import Tiles
+from swingby.simulate.observation import END, peaks
 from swingby.simulate.on_torch import Tensors, size_on, usable_device
-from swingby.simulate.outcome import SMALLEST_SWING, Outcome, least_swing
-from swingby.simulate.run import judge, run_on
+from swingby.simulate.outcome import Outcome, judge
+from swingby.simulate.run import run_on
+from swingby.simulate.series import SMALLEST_SWING, least_swing
 from swingby.simulate.state import (
-    END,
     LEVELS,
     RunRecord,
-    float_matrix,
-    in_order,
     make_problem,
     make_state,
     most_steps,
     most_steps_of,
-    peaks,
-    power_of_two,
-    quiet_steps,
 )
-from swingby.simulate.steps import IN_LANES, WRITTEN_OUT
+from swingby.simulate.step_text import WRITTEN_OUT
+from swingby.simulate.steps import IN_LANES
 from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS, log_factors, require_dynamics
-from swingby.theory.initial import Initial, binary, choose_exponents, clear_pivots
+from swingby.theory.initial import Initial, clear_pivots
 from swingby.theory.numbers import Booleans, Floats, Integers
+from swingby.theory.scaled_matrices import binary, choose_exponents, float_matrix, power_of_two
 from swingby.theory.task import SIMTask
 
 #: What `BatchRun.outcome` says of runs that were not finished.
@@ -441,7 +440,7 @@ def outcomes(
     counted: Booleans,
     missing: Booleans,
 ) -> NDArray[np.str_]:
-    """The rules of :func:`swingby.simulate.run.judge`, for all runs together."""
+    """The rules of :func:`swingby.simulate.outcome.judge`, for all runs together."""
     pairs = counted[:, :, None] & counted[:, None, :]
     off = np.abs(W - np.eye(W.shape[-1]))
     # In the order in which they are decided.
@@ -484,7 +483,7 @@ def _one_by_one(
         ends.last_step[k], ends.executed_steps[k] = state.step, state.executed
         if swing > 0 and state.turns.swing > 0:
             unit = state.turns.swing / SMALLEST_SWING
-            ends.descents[k] = outcome.descents(state.turns.extrema(), unit * swing)
+            ends.descents[k] = series.descents(state.turns.extrema(), unit * swing)
         if swing > 0:
             ends.transient[k] = max((abs(peak.value) for peak in peaks(state)), default=0)
     return ends

@@ -12,8 +12,10 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.report import Grid, entry_pictures, pictures
 from swingby.report.files import BROKEN, write_arrays
-from swingby.simulate import outcome
-from swingby.simulate.outcome import Extremum, Outcome, Peak
+from swingby.simulate import series
+from swingby.simulate.observation import Peak
+from swingby.simulate.outcome import Outcome
+from swingby.simulate.series import Extremum
 from swingby.theory import input_files, numbers
 from swingby.theory.initial import Initial
 from swingby.theory.numbers import Floats, Integers
@@ -96,7 +98,7 @@ class Run(pictures.Pictured, numbers.ReadOnly):
     @property
     def test_loss(self) -> Floats:
         """The loss ``1/2 |W x - x|^2`` at the test point, shape (n,)."""
-        return outcome.loss_at(self.task.test_point, self.W)
+        return series.loss_at(self.task.test_point, self.W)
 
     @property
     def train_loss(self) -> Floats:
@@ -110,7 +112,7 @@ class Run(pictures.Pictured, numbers.ReadOnly):
         """First step (d,) at which each w_kk is at least `level`, found inside the loop; else nan.
 
         `level` in {0.1, 0.5, 0.8, 0.99}. Raises InvalidInput for another level: use
-        :func:`swingby.simulate.outcome.first_reach` on ``run.W``.
+        :func:`swingby.simulate.series.first_reach` on ``run.W``.
         """
         if level not in self.level_times:
             raise InvalidInput("level", level, f"must be one of {sorted(self.level_times)}")
@@ -121,8 +123,8 @@ class Run(pictures.Pictured, numbers.ReadOnly):
 
         Raises InvalidInput if the swing is below 1e-9.
         """
-        smallest_swing = outcome.least_swing(swing)
-        return outcome.descents(self.extrema, smallest_swing * float(self.test_loss[0]))
+        smallest_swing = series.least_swing(swing)
+        return series.descents(self.extrema, smallest_swing * float(self.test_loss[0]))
 
     def __repr__(self) -> str:
         return (

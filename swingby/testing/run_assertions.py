@@ -17,7 +17,7 @@ import sympy
 
 from swingby.errors import InvalidInput
 from swingby.proofs.language.claims import by_id
-from swingby.simulate.outcome import Peak
+from swingby.simulate.observation import Peak
 from swingby.simulate.trajectory import Run
 from swingby.testing.assumption_setting import Setting, choice
 from swingby.testing.claim_assertions import MESSAGE_WIDTH

@@ -19,6 +19,7 @@ from swingby.errors import MISSING, InvalidInput
 from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS
 from swingby.theory.numbers import Booleans, Floats, Integers
+from swingby.theory.scaled_matrices import binary, choose_exponents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,10 +47,6 @@ FACTORED = "W(0) = U(0) U(0)^T, Sec. 4.2"
 _CLEARLY_POSITIVE = 1e-9
 #: Rounding W(0) moves a positive pivot below this fraction by more than 1e-4 of itself.
 _LOST = Fraction(1, 10**12)
-
-#: W(0) with a diagonal entry below 2^-400 is held as D X D from the start: squares of its
-#: entries would underflow.
-_PLAIN_RANGE = -400
 
 
 @dataclass(frozen=True)
@@ -396,22 +393,3 @@ def clear_pivots(matrices: Any, share: float = _CLEARLY_POSITIVE) -> Any:
     for k, pivot in enumerate(_float_pivots(matrices)):
         clear = clear & (pivot > share * abs(matrices[:, k, k]))
     return clear
-
-
-def binary(scale: Fraction) -> tuple[float, int]:
-    """A positive number as a mantissa in [1/2, 2] and a power of two."""
-    if scale == 1:
-        return 1.0, 0
-    power = scale.numerator.bit_length() - scale.denominator.bit_length()
-    return float(scale / Fraction(2) ** power), power
-
-
-def choose_exponents(diagonal: Floats, power: Integers) -> Integers:
-    """The m of W = D X D at step 0, for W_kk = diagonal 2^power: zero where W(0) allows it."""
-    size = np.frexp(diagonal)[1] + power[:, None]
-    positive = diagonal != 0
-    smallest = np.where(positive, size, np.iinfo(np.int64).max).min(axis=1)
-    smallest = np.where(positive.any(axis=1), smallest, 0)
-    needed = (smallest < _PLAIN_RANGE) | (power < -900)
-    halves = np.minimum(0, np.where(positive, size, smallest[:, None]) // 2)
-    return np.where(needed[:, None], halves, 0)

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from swingby.errors import InvalidInput
 from swingby.simulate.arguments import read_array, read_test_point
-from swingby.simulate.outcome import SMALLEST_SWING, turning_points
+from swingby.simulate.series import SMALLEST_SWING, turning_points
 from swingby.theory.growth import DYNAMICS, require_dynamics
 from swingby.theory.law.pivots import Starts, allowed_errors, prepare
 from swingby.theory.law.runge_kutta import interpolated

@@ -2,7 +2,7 @@
 
 For events that are not stage times (peaks, suppression, loss, end) the composite W(t) is sampled
 where it moves, around every stage and along the decay after it, and each is refined on a second,
-finer sample. The definitions are those of a run (:mod:`swingby.simulate.outcome`), so that both
+finer sample. The definitions are those of a run (:mod:`swingby.simulate.series`), so that both
 sides of a comparison mean the same.
 """
 
@@ -25,8 +25,8 @@ from swingby.report import Grid
 from swingby.report.entry_pictures import draw_entries, entry_label, finish_entries
 from swingby.report.number_text import steps_text
 from swingby.report.pictures import COLORS, Pictured
-from swingby.simulate.outcome import loss_at, turning_points
-from swingby.simulate.state import END
+from swingby.simulate.observation import END
+from swingby.simulate.series import loss_at, turning_points
 from swingby.theory import lemmas, numbers
 from swingby.theory.gaussian import QUANTILES, GaussianTimes
 from swingby.theory.numbers import Booleans, Floats

@@ -16,7 +16,7 @@ from swingby.lab.networks.weights import as_given
 from swingby.report import Framed, Grid
 from swingby.report.files import BROKEN, storable, write_arrays
 from swingby.report.number_text import counted
-from swingby.simulate.outcome import Extremum, turning_points
+from swingby.simulate.series import Extremum, turning_points
 from swingby.theory import input_files, numbers
 
 if TYPE_CHECKING:

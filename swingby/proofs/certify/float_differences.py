@@ -7,7 +7,7 @@ The run is followed once more in balls that contain what float64 computes. A dif
   was;
 - a peak, when the balls of |w_ij| at the two steps overlap;
 - a loss of semidefiniteness seen too late or not at all, when at every step in between the pivots
-  of LDL^T in the balls may lie above the bar of :mod:`swingby.simulate.state`, 8 d
+  of LDL^T in the balls may lie above the bar of :mod:`swingby.simulate.float_pivots`, 8 d
   2^-52 w_kk below 0; one seen too early, when at the step seen they may lie below it;
 - an entry at the end, when the float lies in the ball.
 
@@ -38,7 +38,7 @@ from swingby.errors import InvalidInput
 from swingby.proofs.certify.ball_run import BallState, eliminate, follow
 from swingby.proofs.certify.events import LEVELS
 from swingby.proofs.certify.facts import Facts
-from swingby.simulate.state import PIVOT_ROUNDING
+from swingby.simulate.float_pivots import PIVOT_ROUNDING
 from swingby.theory.balls import ball, precision
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from swingby.lab.networks.stacked_networks import activated, slope
 from swingby.lab.networks.training_run import order_of, order_text
 from swingby.report import Drawn, Grid
 from swingby.report.number_text import counted
-from swingby.simulate.outcome import first_reach
+from swingby.simulate.series import first_reach
 from swingby.theory import numbers
 
 #: Weights that are kept of a run, over all steps.
