@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from swingby.errors import InvalidInput, named
-from swingby.simulate.series import turning_points
 from swingby.simulate.run import read_steps, run_from
+from swingby.simulate.series import turning_points
 from swingby.simulate.trajectory import Run
 from swingby.theory.initial import Initial, Scaled, initial_state
 from swingby.theory.task import SIMTask, as_task
