@@ -7,6 +7,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from swingby.report.entry_pictures import entry_name
 from swingby.simulate.state import (
     LEVELS,
     RunProblem,
@@ -112,12 +113,12 @@ def _waiting_clause(problem: RunProblem, state: RunState, waiting: Booleans) -> 
     logs = state.log_diagonal
     sizes = []
     needed = 0.0
-    for k in np.flatnonzero(waiting):
+    for k in np.flatnonzero(waiting).tolist():
         if math.isnan(logs[k]):
-            sizes.append(f"w_{k + 1}{k + 1} = {state.X[k, k] * state.weight[k, k]:.3g}")
+            sizes.append(f"{entry_name(k, k)} = {state.X[k, k] * state.weight[k, k]:.3g}")
             continue
         size = numbers.scientific_log10(logs[k] / math.log(10), 3)
-        sizes.append(f"w_{k + 1}{k + 1} = {size}")
+        sizes.append(f"{entry_name(k, k)} = {size}")
         rate = float(problem.growth[NEITHER, k, k]) * math.log(2)
         needed = max(needed, -logs[k] / rate if rate > 0 else math.inf)
     clause = f"{', '.join(sizes)} below 1/2"

@@ -19,7 +19,7 @@ from swingby.simulate.series import Extremum
 from swingby.theory import input_files, numbers
 from swingby.theory.initial import Initial
 from swingby.theory.numbers import Floats, Integers
-from swingby.theory.task import SIMTask
+from swingby.theory.task import SIMTask, task_from_plain, task_to_plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -191,16 +191,9 @@ class Run(pictures.Pictured, numbers.ReadOnly):
 
         Exact numbers are text, steps not reached are None.
         """
-        override = self.task.signal_override
         return {
             "format": FORMAT,
-            "task": {
-                "mu": [str(value) for value in self.task.mu],
-                "sigma": [str(value) for value in self.task.sigma],
-                "dim": self.task.dim,
-                "signal": None if override is None else [str(value) for value in override],
-                "note": self.task.note,
-            },
+            "task": task_to_plain(self.task),
             "W0": self.initial.matrix.tolist(),
             "W0_scale": str(self.initial.scale),
             "eta": str(self.eta),
@@ -252,18 +245,9 @@ class Run(pictures.Pictured, numbers.ReadOnly):
 
 
 def _fields(facts: dict[str, Any], rotation: Any) -> dict[str, Any]:
-    task_facts = facts["task"]
-    signal = task_facts["signal"]
     plain_fields = ("dynamics", "extrema_complete", "psd_lost", "end", "last_step", "reason")
     return {
-        "task": SIMTask(
-            task_facts["mu"],
-            task_facts["sigma"],
-            task_facts["dim"],
-            signal_override=None if signal is None else tuple(map(_fraction, signal)),
-            note=task_facts["note"],
-            rotation=rotation,
-        ),
+        "task": task_from_plain(facts["task"], rotation),
         "initial": Initial(np.array(facts["W0"]), _fraction(facts["W0_scale"])),
         "eta": numbers.positive(_fraction(facts["eta"]), "eta"),
         "level_times": {

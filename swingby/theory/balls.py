@@ -18,6 +18,8 @@ from typing import Any, TypeVar
 import flint
 import mpmath
 
+from swingby.theory.numbers import fraction
+
 #: Working precisions, in bits, tried one after the other until a sign is decided.
 PRECISIONS = (128, 256, 512, 1024, 2048)
 
@@ -52,8 +54,8 @@ def ball(number: Fraction | int | flint.arb) -> flint.arb:
     """The ball around an exact rational, at the current working precision; a ball stays itself."""
     if isinstance(number, flint.arb):
         return number
-    fraction = Fraction(number)
-    return flint.arb(flint.fmpq(fraction.numerator, fraction.denominator))
+    exact = Fraction(number)
+    return flint.arb(flint.fmpq(exact.numerator, exact.denominator))
 
 
 def evaluate(expression: Any, values: Mapping[Any, flint.arb]) -> flint.arb:
@@ -72,7 +74,7 @@ def evaluate(expression: Any, values: Mapping[Any, flint.arb]) -> flint.arb:
     if expression.is_Symbol:
         return values[expression]
     if expression.is_Rational:
-        return ball(Fraction(int(expression.p), int(expression.q)))
+        return ball(fraction(expression))
     arguments = [evaluate(argument, values) for argument in expression.args]
     name = expression.func.__name__
     if name == "Pow" and expression.args[1].is_Integer and expression.args[1] > 0:
@@ -98,7 +100,7 @@ def rational(expression: Any, values: Mapping[Any, Fraction]) -> Fraction | None
     if expression.is_Symbol:
         return values.get(expression)
     if expression.is_Rational:
-        return Fraction(int(expression.p), int(expression.q))
+        return fraction(expression)
     evaluated = [rational(argument, values) for argument in expression.args]
     arguments = [argument for argument in evaluated if argument is not None]
     name = expression.func.__name__

@@ -96,7 +96,7 @@ def _from_library_number(value: Any, argument: str, source: str) -> Fraction:
     if hasattr(value, "p") and hasattr(value, "q") and getattr(value, "is_Rational", False):
         if not value.q:
             raise InvalidInput(argument, value, "must be a finite number", source)
-        return Fraction(int(value.p), int(value.q))
+        return fraction(value)
     raw = getattr(value, "_mpf_", None)
     if raw is not None:
         sign, mantissa, exponent, _ = raw
@@ -117,6 +117,11 @@ def _from_library_number(value: Any, argument: str, source: str) -> Fraction:
         several = "must be a number; for several, loop over them or use swingby.sweep"
         raise InvalidInput(argument, value, several, source)
     raise InvalidInput(argument, value, "must be a number", source)
+
+
+def fraction(number: Any) -> Fraction:
+    """A rational of sympy or of flint, which both name their two whole numbers p and q."""
+    return Fraction(int(number.p), int(number.q))
 
 
 def positive(value: object, argument: str, source: str = "") -> Fraction:

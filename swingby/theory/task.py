@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -393,6 +393,33 @@ def _estimate(
     spread = np.sqrt(((centred @ frame) ** 2).sum(axis=0) / freedom)
     centres = np.einsum("dp,dp->p", frame, means)
     return centres.tolist(), spread.tolist(), rotation
+
+
+def task_to_plain(task: SIMTask) -> dict[str, Any]:
+    """A task as plain values that JSON can hold, but for the rotation of its data."""
+    override = task.signal_override
+    return {
+        "mu": [str(value) for value in task.mu],
+        "sigma": [str(value) for value in task.sigma],
+        "dim": task.dim,
+        "signal": None if override is None else [str(value) for value in override],
+        "note": task.note,
+    }
+
+
+def task_from_plain(
+    plain: Mapping[str, Any], rotation: NDArray[np.float64] | None = None
+) -> SIMTask:
+    """The task that :func:`task_to_plain` wrote; KeyError or InvalidInput where it is broken."""
+    task = SIMTask(plain["mu"], plain["sigma"], plain["dim"], rotation=rotation)
+    if plain["signal"] is None:
+        return task
+    # Quotients may be longer than those that a user may write.
+    signal = [
+        Fraction(value) if "/" in str(value) and len(value) > 400 else value
+        for value in plain["signal"]
+    ]
+    return task.with_signal(signal, str(plain["note"]))
 
 
 def as_task(task: SIMTask | Sequence[Any]) -> SIMTask:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from swingby.errors import InvalidInput, named
 from swingby.report import Drawn, Grid
+from swingby.report.entry_pictures import entry_name
 from swingby.report.number_text import steps_text
 from swingby.theory import numbers
 from swingby.theory.numbers import Floats
@@ -84,7 +85,7 @@ class NetworkSchedule(Drawn, numbers.ReadOnly):
             time, error = self.half_times[k], self.error[k]
             bar = "out of range" if math.isinf(error) else steps_text(error, 2)
             time_text = "undecided" if math.isnan(time) else steps_text(time, 0)
-            rows.append([f"w_{k + 1}{k + 1}", time_text, bar if math.isfinite(time) else "-"])
+            rows.append([entry_name(k, k), time_text, bar if math.isfinite(time) else "-"])
         below = [f"{self.verdict}{': ' if self.reasons else ''}{'; '.join(self.reasons)}"]
         columns = ("entry", ">half at step", ">+-")
         return Grid("Predicted half-times", columns, rows, above=[line], below=below)

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from swingby.errors import MISSING, InvalidInput
 from swingby.report import Grid
-from swingby.report.entry_pictures import draw_entries, entry_label, finish_entries
+from swingby.report.entry_pictures import draw_entries, entry_label, entry_name, finish_entries
 from swingby.report.number_text import steps_text
 from swingby.report.pictures import COLORS, Pictured
 from swingby.simulate.observation import END
@@ -67,8 +67,7 @@ class Event:
         """``w_21`` with concepts counted from 1 as in the paper, ``loss`` or ``all``."""
         if self.entry == (-1, -1):
             return "all" if self.event == "end" else "loss"
-        separator = "," if max(self.entry) > 8 else ""
-        return f"w_{self.entry[0] + 1}{separator}{self.entry[1] + 1}"
+        return entry_name(*self.entry)
 
     def in_whole_steps(self) -> Event:
         """As a run counts: the nearest step for extrema, the next for passages."""

@@ -48,7 +48,7 @@ class Enclosure(NamedTuple):
 def enclose(number: flint.fmpq | flint.arb) -> Enclosure | None:
     """The canonical enclosure of a number; None where the ball is too wide to decide it."""
     if isinstance(number, flint.fmpq):
-        low = high = Fraction(int(number.p), int(number.q))
+        low = high = numbers.fraction(number)
     elif not number.is_finite():
         return None
     else:

@@ -119,7 +119,7 @@ class ExactInputs:
         slowest = numbers.log_of(1 + 2 * self.eta * min(waited or [max(self.signal)]))
         if not slowest:
             return MOST_STEPS
-        time = (60 - numbers.log_of(Fraction(int(smallest.p), int(smallest.q)))) / slowest
+        time = (60 - numbers.log_of(numbers.fraction(smallest))) / slowest
         return min(MOST_STEPS, math.ceil(time if self.hopeless else 3 * time))
 
 

@@ -38,6 +38,7 @@ from swingby.errors import InvalidInput
 from swingby.proofs.certify.ball_run import BallState, eliminate, follow
 from swingby.proofs.certify.events import LEVELS
 from swingby.proofs.certify.facts import Facts
+from swingby.report.entry_pictures import entry_name
 from swingby.simulate.float_pivots import PIVOT_ROUNDING
 from swingby.theory.balls import ball, precision
 
@@ -156,7 +157,7 @@ def _passages(certificate: Facts, run: Run) -> Iterator[_Suspect]:
             if certified != observed:
                 step = min(step for step in (certified, observed) if step is not None)
                 gap = partial(_above, k, level, 1 if step == certified else -1)
-                w = f"w_{k + 1}{k + 1}"
+                w = entry_name(k, k)
                 statement = f"{w} at step {step} is {name}"
                 yield _Suspect(f"{w} reaches {name}", certified, observed, (step,), gap, statement)
 
@@ -220,7 +221,7 @@ def _ends(certificate: Facts, run: Run) -> Iterator[_Suspect]:
             number = float(W[i, j])
             if enclosure is None or _is_same(number, enclosure.middle):
                 continue
-            what, texts = f"w_{i + 1}{j + 1} at step {last}", (str(enclosure), f"{number:.10g}")
+            what, texts = f"{entry_name(i, j)} at step {last}", (str(enclosure), f"{number:.10g}")
             yield _Suspect(
                 what, *texts, (last,), partial(_distance, i, j, number), "it is the same"
             )

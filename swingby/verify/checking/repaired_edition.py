@@ -17,6 +17,7 @@ from fractions import Fraction
 import mpmath
 
 from swingby.errors import InvalidInput
+from swingby.report.entry_pictures import entry_name
 from swingby.theory import balls, numbers, repaired
 from swingby.theory.balls import precision
 from swingby.theory.initial import Initial, exact_pivots
@@ -171,15 +172,15 @@ def _promises(eta: Fraction, findings: repaired.RepairedFindings) -> list[str]:
     lines = []
     if findings.reach_by is not None:
         steps = ", ".join(
-            f"w_{k}{k} by {numbers.scientific(Fraction(time) / eta, 5)}"
-            for k, time in enumerate(findings.reach_by, 1)
+            f"{entry_name(k, k)} by {numbers.scientific(Fraction(time) / eta, 5)}"
+            for k, time in enumerate(findings.reach_by)
         )
         lines.append(f"Promised: W -> I, and above 0.8 in steps of the flow: {steps}.")
     if findings.log_peaks:
         sizes = ", ".join(
-            f"|w_{i + 1}{j + 1}| < {numbers.scientific_log10(value / math.log(10), 3)}"
+            f"|{entry_name(i, j)}| < {numbers.scientific_log10(value / math.log(10), 3)}"
             if math.isfinite(value)
-            else f"w_{i + 1}{j + 1} = 0"
+            else f"{entry_name(i, j)} = 0"
             for (i, j), value in findings.log_peaks.items()
         )
         lines.append(f"Promised for all time: {sizes}.")

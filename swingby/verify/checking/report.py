@@ -12,6 +12,7 @@ import mpmath
 
 from swingby.errors import InvalidInput
 from swingby.report import Grid
+from swingby.report.entry_pictures import entry_name
 from swingby.report.number_text import rounded, steps_text
 from swingby.report.pictures import COLORS, Size, drawn
 from swingby.theory import balls, numbers
@@ -298,7 +299,7 @@ class Report(AssumptionVerdicts[AssumptionResult]):
             if self.initial is not None or not math.isfinite(time):
                 trapped = "  trapped" if schedule.trapped[k] else ""
                 tail += "  undecided" if schedule.undecided[k] else trapped
-            lines.append(f"  w_{k + 1}{k + 1}: {steps_text(time, 0)}{tail}")
+            lines.append(f"  {entry_name(k, k)}: {steps_text(time, 0)}{tail}")
         return lines + [f"  {reason}" for reason in schedule.warnings]
 
 
