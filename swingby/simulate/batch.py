@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from swingby.errors import InvalidInput
+from swingby.report.result_formats import ReadOnly
 from swingby.simulate import series
 from swingby.simulate.arguments import SLICE, BatchArguments, read_test_point, refuse_first
 from swingby.simulate.float_pivots import in_order, quiet_steps
@@ -70,7 +71,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BatchRun(numbers.ReadOnly):
+class BatchRun(ReadOnly):
     r"""The ends of many runs. Made by :func:`simulate_batch`.
 
     `half_times` (..., d): step at which w_kk first is at least 1/2; nan where it never was.

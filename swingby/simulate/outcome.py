@@ -8,12 +8,12 @@ from enum import StrEnum
 import numpy as np
 
 from swingby.report.entry_pictures import entry_name
+from swingby.report.number_text import scientific_log10
 from swingby.simulate.state import (
     LEVELS,
     RunProblem,
     RunState,
 )
-from swingby.theory import numbers
 from swingby.theory.growth import NEITHER
 from swingby.theory.numbers import Booleans
 
@@ -117,7 +117,7 @@ def _waiting_clause(problem: RunProblem, state: RunState, waiting: Booleans) -> 
         if math.isnan(logs[k]):
             sizes.append(f"{entry_name(k, k)} = {state.X[k, k] * state.weight[k, k]:.3g}")
             continue
-        size = numbers.scientific_log10(logs[k] / math.log(10), 3)
+        size = scientific_log10(logs[k] / math.log(10), 3)
         sizes.append(f"{entry_name(k, k)} = {size}")
         rate = float(problem.growth[NEITHER, k, k]) * math.log(2)
         needed = max(needed, -logs[k] / rate if rate > 0 else math.inf)

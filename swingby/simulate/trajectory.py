@@ -12,11 +12,14 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.report import Grid, entry_pictures, pictures
 from swingby.report.files import BROKEN, write_arrays
+from swingby.report.number_text import scientific
+from swingby.report.result_formats import ReadOnly
 from swingby.simulate import series
 from swingby.simulate.observation import Peak
 from swingby.simulate.outcome import Outcome
 from swingby.simulate.series import Extremum
 from swingby.theory import input_files, numbers
+from swingby.theory.growth import per_step
 from swingby.theory.initial import Initial
 from swingby.theory.numbers import Floats, Integers
 from swingby.theory.task import SIMTask, task_from_plain, task_to_plain
@@ -29,7 +32,7 @@ FORMAT = "swingby run 2"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Run(pictures.Pictured, numbers.ReadOnly):
+class Run(pictures.Pictured, ReadOnly):
     r"""One trajectory of W with its events. Made by :func:`swingby.simulate.run.simulate`.
 
     Attributes
@@ -138,11 +141,11 @@ class Run(pictures.Pictured, numbers.ReadOnly):
         rows = []
         for k in range(self.task.dim):
             half = "-" if np.isnan(self.half_times[k]) else str(int(self.half_times[k]))
-            ends = numbers.scientific(entries[k][k], 3), half, f"{self.W[-1, k, k]:.4g}"
+            ends = scientific(entries[k][k], 3), half, f"{self.W[-1, k, k]:.4g}"
             rows.append([str(k + 1), f"{self.task.signal[k]:.4g}", *ends])
         computed = f"{self.last_step} steps ({self.executed_steps} computed)"
         return Grid(
-            f"{self.dynamics}, eta = {numbers.scientific(self.eta)}, {computed}",
+            f"{self.dynamics}, eta = {scientific(self.eta)}, {computed}",
             [">concept", ">a", ">w(0)", ">half-time", ">w at end"],
             rows,
             above=[f"{self.outcome}: {self.reason}"],
@@ -158,7 +161,7 @@ class Run(pictures.Pictured, numbers.ReadOnly):
         import pandas
 
         d = self.task.dim
-        length = numbers.per_step(unit, self.eta)
+        length = per_step(unit, self.eta)
         columns: dict[str, Any] = {unit: self.steps if unit == "step" else self.steps * length}
         for i in range(d):
             for j in range(i, d):

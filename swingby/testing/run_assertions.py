@@ -18,6 +18,7 @@ import sympy
 from swingby.errors import InvalidInput
 from swingby.proofs.language.claims import by_id
 from swingby.report.entry_pictures import entry_name
+from swingby.report.number_text import scientific
 from swingby.simulate.observation import Peak
 from swingby.simulate.trajectory import Run
 from swingby.testing.assumption_setting import Setting, choice
@@ -175,7 +176,7 @@ def _stage_table(run: Run, schedule: Schedule, rows: list[list[str]], broken: li
         rows,
         above=[
             *broken[1:],
-            f"{run.dynamics}, eta = {numbers.scientific(run.eta)}, a = ({signal}); the run "
+            f"{run.dynamics}, eta = {scientific(run.eta)}, a = ({signal}); the run "
             f"{run.outcome}: {run.reason}",
         ],
         below=[f"the law warns: {warning}" for warning in schedule.warnings],
@@ -202,7 +203,7 @@ def _require_same(argument: str, actual: Any, expected: Any) -> None:
     def scalar_text(value: Any) -> str:
         if isinstance(value, tuple):
             return f"({', '.join(map(scalar_text, value))})"
-        return value if isinstance(value, str) else numbers.scientific(value)
+        return value if isinstance(value, str) else scientific(value)
 
     if actual != expected:
         raise InvalidInput(
@@ -567,5 +568,5 @@ def _require_fits(run: Run, report: Report) -> None:
     sizes = run.initial.omega, run.initial.largest
     if not report.omega <= sizes[0] <= sizes[1] <= report.beta * report.omega:
         requirement = "must fit the entries of the run's W(0), of size {} to {}"
-        omega, *bounds = map(numbers.scientific, (report.omega, *sizes))
+        omega, *bounds = map(scientific, (report.omega, *sizes))
         raise InvalidInput("setting.omega", omega, requirement.format(*bounds), "(D.8)")

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from swingby.errors import MISSING, InvalidInput
+from swingby.report.number_text import python_text
+from swingby.report.result_formats import ReadOnly
 from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS
 from swingby.theory.numbers import Booleans, Floats, Integers
@@ -81,7 +83,7 @@ class Scaled:
         )
 
     def __repr__(self) -> str:
-        return f"Scaled({self.matrix.tolist()}, {numbers.python_text(self.omega)})"
+        return f"Scaled({self.matrix.tolist()}, {python_text(self.omega)})"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Show Python that makes it again, to IPython and Hypothesis."""
@@ -118,7 +120,7 @@ class Pivots(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Initial(numbers.ReadOnly):
+class Initial(ReadOnly):
     """A checked W(0), which every function takes as it is. Made by :func:`initial_state`.
 
     `matrix` (d, d): exactly symmetric.

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.errors import InvalidInput, named
+from swingby.report.number_text import python_list
 from swingby.theory import numbers
 
 if TYPE_CHECKING:
@@ -124,10 +125,10 @@ class SIMTask:
 
     def __repr__(self) -> str:
         """Python that makes the same task again, but for the rotation of its data."""
-        signal = "" if self.signal_override is None else numbers.python_list(self.signal_override)
+        signal = "" if self.signal_override is None else python_list(self.signal_override)
         if signal and not self.note and self == SIMTask.from_signal(self.exact_signal):
             return f"SIMTask.from_signal({signal})"
-        text = f"SIMTask({numbers.python_list(self.mu)}, {numbers.python_list(self.sigma)}"
+        text = f"SIMTask({python_list(self.mu)}, {python_list(self.sigma)}"
         text += ")" if self.dim == self.s else f", {self.dim})"
         return f"{text}.with_signal({signal}, {self.note!r})" if signal else text
 

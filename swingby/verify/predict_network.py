@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike
 from swingby.errors import InvalidInput, named
 from swingby.report import Drawn, Grid
 from swingby.report.entry_pictures import entry_name
-from swingby.report.number_text import steps_text
+from swingby.report.number_text import scientific, steps_text
+from swingby.report.result_formats import ReadOnly
 from swingby.theory import numbers
 from swingby.theory.numbers import Floats
 from swingby.theory.task import SIMTask, as_task
@@ -43,7 +44,7 @@ _FAINT = 1e-8
 
 
 @dataclass(frozen=True)
-class NetworkSchedule(Drawn, numbers.ReadOnly):
+class NetworkSchedule(Drawn, ReadOnly):
     """Predicted half-times of a linear network. Made by :func:`predict_network`."""
 
     task: SIMTask
@@ -72,13 +73,13 @@ class NetworkSchedule(Drawn, numbers.ReadOnly):
 
     def __repr__(self) -> str:
         times = ", ".join(f"{value:.6g}" for value in self.half_times)
-        lr = numbers.scientific(self.lr)
+        lr = scientific(self.lr)
         return f"<NetworkSchedule depth {self.depth}, lr={lr}: half_times=({times})>"
 
     def to_grid(self) -> Grid:
         """A row for each concept, in the order of learning."""
         widths = " x ".join(map(str, self.widths))
-        facts = [f"lr = {numbers.scientific(self.lr)}", f"depth {self.depth}", f"widths {widths}"]
+        facts = [f"lr = {scientific(self.lr)}", f"depth {self.depth}", f"widths {widths}"]
         line = given_text(self.task.exact_signal, *facts, f"{self.accuracy} accuracy")
         rows = []
         for k in (*self.order, *(k for k in range(self.task.dim) if k not in self.order)):
@@ -101,7 +102,7 @@ class NetworkSchedule(Drawn, numbers.ReadOnly):
         """Plain numbers and text, ready for JSON; inf and nan as text."""
         return {
             "signal": [str(value) for value in self.task.exact_signal],
-            "lr": numbers.scientific(self.lr, 15),
+            "lr": scientific(self.lr, 15),
             "widths": list(self.widths),
             "accuracy": self.accuracy,
             **{

@@ -23,12 +23,14 @@ from numpy.typing import ArrayLike
 from swingby.errors import MISSING, InvalidInput
 from swingby.report import Grid
 from swingby.report.entry_pictures import draw_entries, entry_label, entry_name, finish_entries
-from swingby.report.number_text import steps_text
+from swingby.report.number_text import scientific, steps_text
 from swingby.report.pictures import COLORS, Pictured
+from swingby.report.result_formats import ReadOnly
 from swingby.simulate.observation import END
 from swingby.simulate.series import loss_at, turning_points
 from swingby.theory import lemmas, numbers
 from swingby.theory.gaussian import QUANTILES, GaussianTimes
+from swingby.theory.growth import per_step
 from swingby.theory.numbers import Booleans, Floats
 from swingby.theory.task import SIMTask
 
@@ -127,7 +129,7 @@ def json_ready(value: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Schedule(Pictured, numbers.ReadOnly):
+class Schedule(Pictured, ReadOnly):
     """Predicted stages.
 
     Parameters
@@ -226,9 +228,7 @@ class Schedule(Pictured, numbers.ReadOnly):
 
     def __repr__(self) -> str:
         times = ", ".join(f"{value:.6g}" for value in self.half_times)
-        return (
-            f"<Schedule {self.dynamics}, eta={numbers.scientific(self.eta)}: half_times=({times})>"
-        )
+        return f"<Schedule {self.dynamics}, eta={scientific(self.eta)}: half_times=({times})>"
 
     def to_frame(self, unit: str = "step") -> Any:
         """A pandas DataFrame, one row per event: entry, event, time, lower, upper, error.
@@ -244,7 +244,7 @@ class Schedule(Pictured, numbers.ReadOnly):
         """Plain numbers and text, ready for JSON; inf and nan as text."""
         return {
             "dynamics": self.dynamics,
-            "eta": numbers.scientific(self.eta, 15),
+            "eta": scientific(self.eta, 15),
             "signal": [str(value) for value in self.task.exact_signal],
             "half_times": [json_ready(value) for value in self.half_times],
             "error": [json_ready(value) for value in self.error],
@@ -299,7 +299,7 @@ class Schedule(Pictured, numbers.ReadOnly):
     def to_grid(self, unit: str = "step") -> Grid:
         """The predicted events, with their bars and the lemma windows; `unit`: step or eta t."""
         number = number_in(unit, self.eta)
-        facts = [f"eta = {numbers.scientific(self.eta)}", self.dynamics]
+        facts = [f"eta = {scientific(self.eta)}", self.dynamics]
         columns = ["entry", "event", f">{unit}", ">+-", ">lemma from", ">lemma to"]
         if self.gaussian is not None:
             facts.append(f"median over Gaussian U(0) of width {self.gaussian.width}")
@@ -332,7 +332,7 @@ class Schedule(Pictured, numbers.ReadOnly):
 
 def given_text(signal: Iterable[Any], *more: str) -> str:
     """The signal and the other arguments, in the line above a table."""
-    return ", ".join([f"a = ({', '.join(map(numbers.scientific, signal))})", *more])
+    return ", ".join([f"a = ({', '.join(map(scientific, signal))})", *more])
 
 
 #: How a number of an event is written: its event, the number, digits after the point of steps.
@@ -341,7 +341,7 @@ NumberText = Callable[..., str]
 
 def number_in(unit: str, eta: Fraction) -> NumberText:
     """Numbers of events as text, their times in a unit."""
-    length = numbers.per_step(unit, eta)
+    length = per_step(unit, eta)
 
     def number(event: str, value: float, digits: int = 0) -> str:
         in_eta_t = event == "peak height" or unit != "step"
@@ -361,7 +361,7 @@ def bar_text(event: str, value: float, error: float, number: NumberText) -> str:
 
 def in_unit(frame: Any, unit: str, eta: Fraction) -> Any:
     """A frame of events with its times in another unit; heights and relative errors have none."""
-    length = numbers.per_step(unit, eta)
+    length = per_step(unit, eta)
     times = frame.columns.difference(["entry", "event", "relative_error", "inside"])
     frame.loc[frame["event"] != "peak height", times] *= length
     return frame

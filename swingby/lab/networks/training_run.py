@@ -16,6 +16,7 @@ from swingby.lab.networks.weights import as_given
 from swingby.report import Framed, Grid
 from swingby.report.files import BROKEN, storable, write_arrays
 from swingby.report.number_text import counted
+from swingby.report.result_formats import ReadOnly
 from swingby.simulate.series import Extremum, turning_points
 from swingby.theory import input_files, numbers
 
@@ -49,7 +50,7 @@ _ARRAYS = {
 
 
 @dataclass(frozen=True, repr=False)
-class TrainingRun(Framed, numbers.ReadOnly):
+class TrainingRun(Framed, ReadOnly):
     """The record of networks in training, in the coordinates of the concepts.
 
     What is kept of every step (output, Jacobian, losses) is in the precision of the settings.

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import flint
 
+from swingby.report.number_text import scientific
 from swingby.theory import numbers
 
 #: Significant decimal digits of an end, and of those that are shown.
@@ -42,7 +43,7 @@ class Enclosure(NamedTuple):
 
     def __str__(self) -> str:
         """Ten digits of it."""
-        return numbers.scientific(self.middle, SHOWN)
+        return scientific(self.middle, SHOWN)
 
 
 def enclose(number: flint.fmpq | flint.arb) -> Enclosure | None:

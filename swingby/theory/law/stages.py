@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from swingby.theory import numbers
+from swingby.report.result_formats import ReadOnly
 from swingby.theory.growth import DYNAMICS
 from swingby.theory.initial import Initial
 from swingby.theory.law.modified_flow import FieldConstants
@@ -321,7 +321,7 @@ def paths(
 
 
 @dataclass(frozen=True, eq=False)
-class Stages(numbers.ReadOnly):
+class Stages(ReadOnly):
     """The law for a single W(0). Made by :func:`stage_law`; arrays are in the user's order.
 
     Parameters

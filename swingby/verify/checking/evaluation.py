@@ -18,8 +18,9 @@ import flint
 import mpmath
 import sympy
 
+from swingby.report.number_text import scientific, scientific_log10
 from swingby.theory import assumptions as text
-from swingby.theory import balls, numbers
+from swingby.theory import balls
 from swingby.theory.balls import precision
 from swingby.theory.initial import Initial
 from swingby.theory.statement import Condition, Statement
@@ -325,7 +326,7 @@ def _explain_D1(problem: FeasibilityProblem, constants: AssumptionConstants) -> 
         constants.gamma * constants.alpha,
         constants.beta,
     )
-    alpha, low, high, top, beta = map(numbers.scientific, bounds)
+    alpha, low, high, top, beta = map(scientific, bounds)
     return (
         f"alpha = {alpha} <= a_k in [{low}, {high}] <= gamma alpha = {top}, beta = {beta}: any "
         "positive signal has such constants"
@@ -340,9 +341,7 @@ def _explain(worst: Instance | None, constants: AssumptionConstants) -> str:
     if worst.condition is _GAP:
         large, close = worst.values[text.a_i], 3 * worst.values[text.a_j]
         relation = ">" if large > close else "is not above"
-        inequality = (
-            f"a_i = {numbers.scientific(large)} {relation} 3 a_j = {numbers.scientific(close)}"
-        )
+        inequality = f"a_i = {scientific(large)} {relation} 3 a_j = {scientific(close)}"
         return inequality + where
     with precision(128):
         left_value, right_value = map(_short, worst.sides())
@@ -353,7 +352,7 @@ def _explain(worst: Instance | None, constants: AssumptionConstants) -> str:
     sentence = f"{left_name} = {left_value} {sign} {right_side}{where}"
     if label == "D.2":
         return f"{sentence} with K = {constants.K}"
-    return f"{sentence} with P = {numbers.scientific_log10(float(constants.log10_P))}"
+    return f"{sentence} with P = {scientific_log10(float(constants.log10_P))}"
 
 
 def _short(number: flint.arb) -> str:

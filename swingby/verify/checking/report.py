@@ -13,9 +13,9 @@ import mpmath
 from swingby.errors import InvalidInput
 from swingby.report import Grid
 from swingby.report.entry_pictures import entry_name
-from swingby.report.number_text import rounded, steps_text
+from swingby.report.number_text import rounded, scientific, steps_text
 from swingby.report.pictures import COLORS, Size, drawn
-from swingby.theory import balls, numbers
+from swingby.theory import balls
 from swingby.theory.balls import precision
 from swingby.theory.initial import Initial
 from swingby.theory.statement import Statement
@@ -165,7 +165,7 @@ class Report(AssumptionVerdicts[AssumptionResult]):
         failing = f", failing {', '.join(self.failing)}" if self.failing else ""
         return (
             f"<Report {self.edition}: {self.verdict}{failing}; "
-            f"omega={numbers.scientific(self.omega)}, eta={numbers.scientific(self.eta)}>"
+            f"omega={scientific(self.omega)}, eta={scientific(self.eta)}>"
         )
 
     def to_frame(self) -> Any:
@@ -182,9 +182,9 @@ class Report(AssumptionVerdicts[AssumptionResult]):
             "edition": self.edition,
             "verdict": str(self.verdict),
             "signal": [str(value) for value in self.task.exact_signal],
-            "omega": numbers.scientific(self.omega, 15),
-            "beta": numbers.scientific(self.beta, 15),
-            "eta": numbers.scientific(self.eta, 15),
+            "omega": scientific(self.omega, 15),
+            "beta": scientific(self.beta, 15),
+            "eta": scientific(self.eta, 15),
             "dynamics": self.dynamics,
             "assumptions": [
                 {
@@ -234,9 +234,9 @@ class Report(AssumptionVerdicts[AssumptionResult]):
 
     def to_grid(self) -> Grid:
         """Every assumption with its margin, and the predicted half-times below."""
-        quantities = [f"a = ({', '.join(map(numbers.scientific, self.task.exact_signal))})"]
+        quantities = [f"a = ({', '.join(map(scientific, self.task.exact_signal))})"]
         for name in ("omega", "beta", "eta"):
-            quantities.append(f"{name} = {numbers.scientific(getattr(self, name))}")
+            quantities.append(f"{name} = {scientific(getattr(self, name))}")
         if self.initial is not None:
             quantities.append("omega and beta from W(0)")
         return Grid(
