@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-from swingby.report.pictures import COLORS, DASHES, legend_above
+from swingby.report.picture_style import COLORS, DASHES, legend_above
 
 #: Up to so many concepts each entry of W has a name and a colour; past them only major ones do.
 _NAMED = 5

@@ -37,7 +37,7 @@ _FUNCTIONS: dict[str, Callable[..., flint.arb]] = {
     "Pi": flint.arb.pi,
 }
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 
 #: The working precision of flint belongs to the whole process.
 _ALONE = threading.RLock()
@@ -95,28 +95,6 @@ def _whole_power(base: flint.arb, exponent: int) -> flint.arb:
     return largest.union(flint.arb(0))
 
 
-def rational(expression: Any, values: Mapping[Any, Fraction]) -> Fraction | None:
-    """The exact value of a rational function of symbols that have a value, else None."""
-    if expression.is_Symbol:
-        return values.get(expression)
-    if expression.is_Rational:
-        return fraction(expression)
-    evaluated = [rational(argument, values) for argument in expression.args]
-    arguments = [argument for argument in evaluated if argument is not None]
-    name = expression.func.__name__
-    if len(arguments) < len(evaluated) or (name == "Pow" and arguments[1].denominator != 1):
-        return None
-    if name == "Add":
-        return sum(arguments, Fraction(0))
-    if name == "Mul":
-        return math.prod(arguments, start=Fraction(1))
-    if name == "Pow" and (arguments[0] or arguments[1] > 0):
-        return arguments[0] ** int(arguments[1])
-    if name == "Abs":
-        return abs(arguments[0])
-    return None
-
-
 def sign(number: flint.arb) -> int | None:
     """The sign of every point of a ball: 1, 0 or -1, or None when the ball does not decide."""
     if number > 0:
@@ -127,8 +105,8 @@ def sign(number: flint.arb) -> int | None:
 
 
 def with_rising_precision(
-    compute: Callable[[], Result], decided: Callable[[Result], bool]
-) -> Result:
+    compute: Callable[[], _Result], decided: Callable[[_Result], bool]
+) -> _Result:
     """Repeat a ball computation at rising precision until its result is decided, or to the end."""
     for bits in PRECISIONS:
         with precision(bits):

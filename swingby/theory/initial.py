@@ -11,7 +11,7 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -40,9 +40,6 @@ LARGEST_ENTRY = Fraction(10) ** 300
 
 #: Entries of U(0) further apart would leave the float range in W(0).
 _LARGEST_RATIO = 1e150
-
-#: Where U(0) comes from.
-FACTORED = "W(0) = U(0) U(0)^T, Sec. 4.2"
 
 #: A float pivot above this fraction of its diagonal entry is positive beyond doubt (the rounding
 #: of elimination is about d 2^-53); only below it are exact rationals needed.
@@ -99,7 +96,7 @@ class Scaled:
     __hash__ = None  # type: ignore[assignment]
 
 
-class Pivots(NamedTuple):
+class _InitialPivots(NamedTuple):
     """Pivots of LDL^T of W(0), with the concepts in descending order of a signal a.
 
     shares (d,): each pivot over w_kk(0), by concept; exact unless `clear`. clear: all pivots are
@@ -129,6 +126,9 @@ class Initial(ReadOnly):
     entry.
     """
 
+    #: Where a U(0) comes from.
+    FACTORED: ClassVar = "W(0) = U(0) U(0)^T, Sec. 4.2"
+
     matrix: NDArray[np.float64]
     scale: Fraction
     factor: NDArray[np.float64] | None = None
@@ -139,26 +139,26 @@ class Initial(ReadOnly):
         if isinstance(U0, Scaled):
             U, omega = U0.matrix, U0.omega
         else:
-            U, omega = numbers.real_array(U0, "U0", FACTORED), Fraction(1)
+            U, omega = numbers.real_array(U0, "U0", cls.FACTORED), Fraction(1)
         if U.ndim != 2 or len(U) != dim:
             requirement = f"must have shape ({dim}, m)"
-            raise InvalidInput("U0", f"shape {U.shape}", requirement, FACTORED)
+            raise InvalidInput("U0", f"shape {U.shape}", requirement, cls.FACTORED)
         sizes = np.abs(U)
         if not (largest := sizes.max()):
-            raise InvalidInput("U0", f"zeros of shape {U.shape}", "must not be zero", FACTORED)
+            raise InvalidInput("U0", f"zeros of shape {U.shape}", "must not be zero", cls.FACTORED)
         if (smallest := sizes[sizes > 0].min()) < largest / _LARGEST_RATIO:
             raise InvalidInput(
                 "U0",
                 f"{smallest:.3g} beside {largest:.3g} in shape {U.shape}",
                 f"must have entries within a factor {_LARGEST_RATIO:g} of the largest, or zero",
-                FACTORED,
+                cls.FACTORED,
             )
         power = int(np.frexp(largest)[1])
         factor = np.ldexp(U, -power)
         scale, exact = Fraction(4) ** power * omega**2, _gram(factor)
         if exact.max() * scale > LARGEST_ENTRY:
             got = f"{largest:.3g} in shape {U.shape}"
-            raise InvalidInput("U0", got, "must have U0 U0^T below 1e300", FACTORED)
+            raise InvalidInput("U0", got, "must have U0 U0^T below 1e300", cls.FACTORED)
         return cls(exact.astype(np.float64), scale, factor)
 
     @functools.cached_property
@@ -216,11 +216,11 @@ class Initial(ReadOnly):
             )
 
     @functools.cached_property
-    def _pivots_by_signal(self) -> dict[bytes, Pivots]:
+    def _pivots_by_signal(self) -> dict[bytes, _InitialPivots]:
         """The pivots for every signal that was asked for."""
         return {}
 
-    def pivots(self, signal: Floats) -> Pivots:
+    def pivots(self, signal: Floats) -> _InitialPivots:
         """Pivots of LDL^T in descending order of a signal (d,); formed once for each signal."""
         key = signal.tobytes()
         if key not in self._pivots_by_signal:
@@ -274,7 +274,7 @@ class Initial(ReadOnly):
         return X
 
 
-def _eliminate(initial: Initial, signal: Floats) -> Pivots:
+def _eliminate(initial: Initial, signal: Floats) -> _InitialPivots:
     """Pivots of W(0), exactly where floats leave a doubt."""
     order = np.argsort(-signal, kind="stable")
     matrix = initial.matrix[np.ix_(order, order)]
@@ -284,13 +284,13 @@ def _eliminate(initial: Initial, signal: Floats) -> Pivots:
     if (pivots > _CLEARLY_POSITIVE * np.abs(matrix.diagonal())).all():
         shares, nowhere = np.empty(len(signal)), np.zeros(len(signal), dtype=np.bool_)
         shares[order] = pivots / matrix.diagonal()
-        return Pivots(shares, True, nowhere, nowhere)
+        return _InitialPivots(shares, True, nowhere, nowhere)
     exact = np.zeros(len(signal), dtype=object)
     for k, pivot in zip(order, exact_pivots(initial.exact[np.ix_(order, order)]), strict=True):
         exact[k] = pivot / entry if (entry := initial.exact[k, k]) > 0 else pivot
     missing = np.asarray((exact <= 0) & (signal > 0))
     lost = (exact > 0) & (exact < _LOST) & (signal > 0) & (initial.factor is not None)
-    return Pivots(exact, False, missing, np.asarray(lost))
+    return _InitialPivots(exact, False, missing, np.asarray(lost))
 
 
 def _gram(factor: NDArray[np.float64]) -> NDArray[np.object_]:
@@ -311,7 +311,7 @@ def initial_state(
     if W0 is None and U0 is not None:
         return Initial.of_factor(U0, dim)
     raise InvalidInput(
-        "one of W0 and U0", MISSING if W0 is None else "both", "must be given", FACTORED
+        "one of W0 and U0", MISSING if W0 is None else "both", "must be given", Initial.FACTORED
     )
 
 

@@ -24,7 +24,8 @@ from swingby.theory.task import SIMTask, as_task
 from swingby.verify.comparing.comparison import Comparison, Row
 from swingby.verify.comparing.observed import observed_run, read_trajectory
 from swingby.verify.predict import predict_from, read_step
-from swingby.verify.schedule import LEVELS, LOSS_SWING, Event, Schedule
+from swingby.verify.predicted_events import LEVELS, LOSS_SWING, Event
+from swingby.verify.schedule import Schedule
 
 #: No entry of a positive semidefinite W on its way to I is larger. A "peak" beyond it is a
 #: run that diverges, which is its outcome and not an event of learning.

@@ -24,7 +24,7 @@ from swingby.theory.law.stages import SURE, TOLERANCES, StageVerdict, WalkedStep
 from swingby.theory.numbers import Booleans, Floats, Integers
 from swingby.theory.task import SIMTask
 from swingby.verify.instances import Instances, read_instances
-from swingby.verify.schedule import LOSS_SWING
+from swingby.verify.predicted_events import LOSS_SWING
 
 #: The largest margin: smaller swings of the loss are not kept.
 LARGEST_MARGIN = 100.0

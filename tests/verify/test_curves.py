@@ -9,7 +9,7 @@ import pytest
 from swingby.simulate.series import turning_points
 from swingby.theory.task import SIMTask
 from swingby.verify.predict import predict
-from swingby.verify.schedule import curve_events
+from swingby.verify.predicted_events import curve_events
 from tests.forked import sample
 
 SETTINGS = {

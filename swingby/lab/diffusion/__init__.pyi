@@ -1,6 +1,6 @@
 from swingby.lab.diffusion.circles import Circles as Circles
-from swingby.lab.diffusion.circles import Images as Images
 from swingby.lab.diffusion.circles import Reading as Reading
+from swingby.lab.diffusion.circles import _Images as _Images
 from swingby.lab.diffusion.circles import read_circles as read_circles
 from swingby.lab.diffusion.course import Cell as Cell
 from swingby.lab.diffusion.course import Course as Course

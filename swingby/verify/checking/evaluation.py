@@ -9,7 +9,7 @@ satisfy. Rational inequalities are compared exactly, the others in ball arithmet
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -23,6 +23,7 @@ from swingby.theory import assumptions as text
 from swingby.theory import balls
 from swingby.theory.balls import precision
 from swingby.theory.initial import Initial
+from swingby.theory.numbers import fraction
 from swingby.theory.statement import Condition, Statement
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict, all_hold, from_sign
@@ -62,7 +63,7 @@ class Instance:
     def side(self, precisions: Sequence[int] = balls.PRECISIONS) -> int | None:
         """1 inside, 0 where both sides are equal, -1 outside, None if undecided."""
         relation = self.condition.relation
-        exact = balls.rational(relation.lhs - relation.rhs, self.values)
+        exact = _rational(relation.lhs - relation.rhs, self.values)
         if exact is not None:
             side = (exact > 0) - (exact < 0)
             return -side if relation.rel_op in ("<=", "<") else side
@@ -377,3 +378,25 @@ def _binding(results: tuple[AssumptionResult, ...], problem: FeasibilityProblem)
         omega_room = log10((supremum / balls.ball(problem.omega)).log())
         eta_room = log10(balls.ball(feasibility.largest_eta(problem) / problem.eta).log())
     return "D.4" if float(omega_room) <= float(eta_room) else "D.2"
+
+
+def _rational(expression: Any, values: Mapping[Any, Fraction]) -> Fraction | None:
+    """The exact value of a rational function of symbols that have a value, else None."""
+    if expression.is_Symbol:
+        return values.get(expression)
+    if expression.is_Rational:
+        return fraction(expression)
+    evaluated = [_rational(argument, values) for argument in expression.args]
+    arguments = [argument for argument in evaluated if argument is not None]
+    name = expression.func.__name__
+    if len(arguments) < len(evaluated) or (name == "Pow" and arguments[1].denominator != 1):
+        return None
+    if name == "Add":
+        return sum(arguments, Fraction(0))
+    if name == "Mul":
+        return math.prod(arguments, start=Fraction(1))
+    if name == "Pow" and (arguments[0] or arguments[1] > 0):
+        return arguments[0] ** int(arguments[1])
+    if name == "Abs":
+        return abs(arguments[0])
+    return None

@@ -14,7 +14,8 @@ from swingby.errors import InvalidInput
 from swingby.report import Grid
 from swingby.report.entry_pictures import entry_name
 from swingby.report.number_text import rounded, scientific, steps_text
-from swingby.report.pictures import COLORS, Size, drawn
+from swingby.report.picture_style import COLORS
+from swingby.report.pictures import Size, drawn
 from swingby.theory import balls
 from swingby.theory.balls import precision
 from swingby.theory.initial import Initial

@@ -14,7 +14,8 @@ from swingby.report import Grid
 from swingby.report.entry_pictures import finish_entries
 from swingby.report.files import whole
 from swingby.report.number_text import percent_text, scientific
-from swingby.report.pictures import COLORS, Pictured, new_figure, save_figure, styled
+from swingby.report.picture_style import COLORS, styled
+from swingby.report.pictures import Pictured, new_figure, save_figure
 from swingby.simulate.trajectory import Run
 from swingby.verify.schedule import (
     NumberText,
