@@ -41,7 +41,6 @@ from swingby.simulate.state import (
     make_problem,
     make_state,
     most_steps,
-    most_steps_of,
 )
 from swingby.simulate.step_text import WRITTEN_OUT
 from swingby.simulate.steps import IN_LANES
@@ -474,7 +473,7 @@ def _one_by_one(
             batch.signal[k], eta, dynamics, point, missing[k], growth=growth[:, k]
         )
         state = make_state(batch.initial(k), problem.point)
-        last = most_steps_of(problem, state) if steps is None else steps
+        last = problem.most_steps(state) if steps is None else steps
         run_on(problem, state, RunRecord.at([], d), last, skip=skip, rest=steps is None, stop=stop)
         if stop():
             raise Stopped

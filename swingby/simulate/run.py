@@ -25,7 +25,6 @@ from swingby.simulate.state import (
     make_problem,
     make_state,
     most_executed,
-    most_steps_of,
 )
 from swingby.simulate.steps import block_of_steps, parts_of_a_step
 from swingby.simulate.trajectory import Run
@@ -170,7 +169,7 @@ def run_from(
     problem = make_problem(signal, float(eta), dynamics, point, missing)
     state = make_state(initial, point)
     rest = steps is None
-    last = steps if steps is not None else most_steps_of(problem, state)
+    last = steps if steps is not None else problem.most_steps(state)
     unknown = rest and _needs_last_step(record)
     marks = [0] if unknown else _record_steps(record, last)
     ahead = min(last, _steps_ahead(problem)) if skip else last

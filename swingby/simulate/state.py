@@ -60,6 +60,11 @@ class RunProblem(NamedTuple):
         """True where W stays positive semidefinite."""
         return DYNAMICS[self.dynamics].keeps_psd
 
+    def most_steps(self, state: RunState) -> int:
+        """The most steps of the run, from its state at the start."""
+        smallest = np.asarray(np.nanmin(state.log_diagonal, initial=0.0))
+        return int(most_steps(self.signal, np.asarray(self.eta), smallest, self.dynamics))
+
 
 @dataclass(eq=False)
 class RunState:
@@ -222,9 +227,3 @@ def most_steps(signal: Floats, eta: Floats, log_smallest: Floats, dynamics: str)
     with np.errstate(divide="ignore", over="ignore"):
         steps: Floats = np.minimum(3 * (60 - log_smallest) / growth, 2.0**52)
     return np.maximum(1, np.ceil(steps)).astype(np.int64)
-
-
-def most_steps_of(problem: RunProblem, state: RunState) -> int:
-    """The most steps of a run, from its state at the start."""
-    smallest = np.asarray(np.nanmin(state.log_diagonal, initial=0.0))
-    return int(most_steps(problem.signal, np.asarray(problem.eta), smallest, problem.dynamics))
