@@ -6,9 +6,10 @@ import importlib
 import sys
 import types
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from typing import Any
 
 #: Old and new path below ``swingby``, of a module or a folder; all in a folder moved with it.
 MOVED = {
@@ -127,6 +128,19 @@ class MovedModules(MetaPathFinder, Loader):
                 stacklevel=2,
             )
         sys.modules[module.__name__] = importlib.import_module(path)
+
+
+def names(module: str, home: str, *moved: str) -> Callable[[str], Any]:
+    """``__getattr__`` of a module for names that live in another one now."""
+
+    def load(name: str) -> Any:
+        if name not in moved:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        text = f"{module}.{name} is in {home} now; the old path goes with the next release"
+        warnings.warn(text, DeprecationWarning, stacklevel=2)
+        return getattr(importlib.import_module(home), name)
+
+    return load
 
 
 def install() -> None:

@@ -46,6 +46,16 @@ print(old is new)
     assert fresh(code) == "True"
 
 
+def test_a_name_that_moved_alone_is_found_with_a_warning():
+    from swingby.verify import paper_settings
+
+    with pytest.warns(DeprecationWarning, match="is in swingby.verify.paper_settings now"):
+        from swingby.verify.compare import figure_settings
+    assert figure_settings is paper_settings.figure_settings
+    with pytest.raises(ImportError):
+        from swingby.verify.compare import no_settings  # noqa: F401
+
+
 def test_public_names_need_no_warning(fresh):
     code = """
 import warnings

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import functools
 import hashlib
 import re
 from pathlib import Path
@@ -16,8 +14,8 @@ _IMPORT = re.compile(
 PACKAGE = Path(__file__).parents[1]
 
 
-def hash_of(*sources: Path, words: bool = True) -> str:
-    """Hash of some sources of the package and of all they import, with or without their words."""
+def hash_of(*sources: Path) -> str:
+    """Hash of some sources of the package and of all that they import."""
     waiting = list(sources)
     contents: dict[str, bytes] = {}
     while waiting:
@@ -31,20 +29,8 @@ def hash_of(*sources: Path, words: bool = True) -> str:
         waiting += [PACKAGE / relative for relative in _imported(contents[name])]
     digest = hashlib.sha256()
     for name in sorted(contents):
-        code = contents[name] if words else _without_words(contents[name])
-        digest.update(f"{name}\0{hashlib.sha256(code).hexdigest()}\n".encode())
+        digest.update(f"{name}\0{hashlib.sha256(contents[name]).hexdigest()}\n".encode())
     return digest.hexdigest()
-
-
-@functools.cache
-def _without_words(source: bytes) -> bytes:
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(
-            node, clean=False
-        ):
-            node.body = node.body[1:]
-    return ast.dump(tree).encode()
 
 
 def _imported(source: bytes) -> set[str]:

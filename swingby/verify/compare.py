@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from swingby import moved
 from swingby.errors import InvalidInput, named
 from swingby.simulate.run import read_steps, run_from
 from swingby.simulate.series import turning_points
@@ -26,6 +27,10 @@ from swingby.verify.comparing.observed import observed_run, read_trajectory
 from swingby.verify.predict import predict_from, read_step
 from swingby.verify.predicted_events import LEVELS, LOSS_SWING, Event
 from swingby.verify.schedule import Schedule
+
+__getattr__ = moved.names(
+    __name__, "swingby.verify.paper_settings", "figure_settings", "paper_settings"
+)
 
 #: No entry of a positive semidefinite W on its way to I is larger. A "peak" beyond it is a
 #: run that diverges, which is its outcome and not an event of learning.

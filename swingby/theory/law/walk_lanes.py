@@ -17,7 +17,7 @@ import hashlib
 import inspect
 import math
 from collections.abc import Callable
-from pathlib import Path
+from importlib import resources
 from types import FunctionType
 from typing import Any
 
@@ -27,7 +27,6 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
-from swingby.theory import growth
 from swingby.theory.compiled_text import aligned, announced
 from swingby.theory.compiled_text import load as load_text
 from swingby.theory.growth import DYNAMICS
@@ -465,7 +464,11 @@ def follow_all(walk):
 @functools.cache
 def _entry_points() -> Any:
     """The functions that Python calls, compiled at the first call or loaded from the cache."""
-    texts = [*sorted(Path(__file__).parent.glob("*.py")), Path(growth.__file__)]
+    # As resources: the package may lie in a zip file.
+    theory = resources.files("swingby.theory")
+    modules = sorted(theory.joinpath("law").iterdir(), key=lambda module: module.name)
+    texts = [module for module in modules if module.name.endswith(".py")]
+    texts.append(theory.joinpath("growth.py"))
     digest = hashlib.sha256(b"\0".join(text.read_bytes() for text in texts)).hexdigest()
     text = _TEXT.format(digest=digest, run=", ".join(inspect.signature(_run.py_func).parameters))
     return load_text(text, "the stage law in lanes")

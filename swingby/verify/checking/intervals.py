@@ -13,9 +13,9 @@ from swingby.errors import InvalidInput
 from swingby.report.number_text import LARGEST_EXPONENT, scientific
 from swingby.theory import balls, numbers
 
-#: Lower and upper end, both included.
+# Lower and upper end, both included.
 Interval = tuple[Fraction, Fraction]
-#: Ends of an enclosure, each exact or infinite.
+# Ends of an enclosure, each exact or infinite.
 Ends = tuple[Fraction | float, Fraction | float]
 ANY: Ends = (math.inf, math.inf)
 NONE: Ends = (-math.inf, -math.inf)
