@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from swingby.simulate.float_pivots import negative_pivots, without_null
+from swingby.simulate.series import Peak
 from swingby.simulate.state import LEVELS, RunProblem, RunRecord, RunState, entry_rows, pairs
 from swingby.theory.initial import clear_pivots
 from swingby.theory.numbers import Booleans, Floats, Integers
@@ -33,21 +33,6 @@ _ELIMINATED, _ALL_TOGETHER = 2**15, 16
 #: Entries between two learned concepts below this are held as 0, and a coupling of two concepts
 #: this close to 1 has no event left.
 _SMALLEST, _LEARNED = 1e-300, 1e-6
-
-
-class Peak(NamedTuple):
-    """The largest size that an off-diagonal entry reached.
-
-    `i` and `j` index the entry (from 0, i < j), `step` is the first step of the largest
-    ``|w_ij|``, `value` the signed entry there (0 when it lies below the float range), and
-    `suppressed` the first later step at which ``|w_ij|`` is at most half of it, or None.
-    """
-
-    i: int
-    j: int
-    step: int
-    value: float
-    suppressed: int | None
 
 
 def begin(problem: RunProblem, state: RunState, record: RunRecord) -> None:

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from swingby import moved
 from swingby.report.entry_pictures import entry_name
 from swingby.report.number_text import scientific_log10
 from swingby.simulate.state import (
@@ -16,6 +17,12 @@ from swingby.simulate.state import (
 )
 from swingby.theory.growth import NEITHER
 from swingby.theory.numbers import Booleans
+
+__getattr__ = moved.names(
+    __name__,
+    "swingby.simulate.series",
+    *("Extremum", "Peak", "Turns", "descents", "first_reach", "loss_at", "turning_points"),
+)
 
 
 class Outcome(StrEnum):

@@ -1,4 +1,4 @@
-"""Events of a series of numbers: turning points, descents and first passages."""
+"""Events of a series of numbers: turning points, peaks, descents and first passages."""
 
 from __future__ import annotations
 
@@ -26,6 +26,21 @@ class Extremum(NamedTuple):
     step: int
     value: float
     kind: _Kind
+
+
+class Peak(NamedTuple):
+    """The largest size that an off-diagonal entry reached.
+
+    `i` and `j` index the entry (from 0, i < j), `step` is the first step of the largest
+    ``|w_ij|``, `value` the signed entry there (0 when it lies below the float range), and
+    `suppressed` the first later step at which ``|w_ij|`` is at most half of it, or None.
+    """
+
+    i: int
+    j: int
+    step: int
+    value: float
+    suppressed: int | None
 
 
 def turning_points(

@@ -15,9 +15,8 @@ from swingby.report.files import BROKEN, write_arrays
 from swingby.report.number_text import scientific
 from swingby.report.result_formats import ReadOnly
 from swingby.simulate import series
-from swingby.simulate.observation import Peak
 from swingby.simulate.outcome import Outcome
-from swingby.simulate.series import Extremum
+from swingby.simulate.series import Extremum, Peak
 from swingby.theory import input_files, numbers
 from swingby.theory.growth import per_step
 from swingby.theory.initial import Initial

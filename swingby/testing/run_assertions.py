@@ -19,7 +19,7 @@ from swingby.errors import InvalidInput
 from swingby.proofs.language.claims import by_id
 from swingby.report.entry_pictures import entry_name
 from swingby.report.number_text import scientific
-from swingby.simulate.observation import Peak
+from swingby.simulate.series import Peak
 from swingby.simulate.trajectory import Run
 from swingby.testing.assumption_setting import Setting, choice
 from swingby.testing.claim_assertions import MESSAGE_WIDTH

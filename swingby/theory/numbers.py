@@ -18,8 +18,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from swingby import moved
 from swingby.errors import InvalidInput
 from swingby.report.number_text import LARGEST_EXPONENT, scientific
+
+__getattr__ = moved.names(
+    __name__,
+    "swingby.report.number_text",
+    *("python_list", "python_text", "scientific_log10"),
+)
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

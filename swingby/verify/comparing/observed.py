@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.simulate.observation import END, Peak
+from swingby.simulate.observation import END
 from swingby.simulate.outcome import Outcome
-from swingby.simulate.series import SMALLEST_SWING, turning_points
+from swingby.simulate.series import SMALLEST_SWING, Peak, turning_points
 from swingby.simulate.state import LEVELS
 from swingby.simulate.trajectory import Run
 from swingby.theory import numbers
