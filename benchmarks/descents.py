@@ -29,7 +29,7 @@ from swingby.theory.initial import Initial
 from swingby.theory.law.stages import stage_law
 from swingby.theory.task import SIMTask
 from swingby.verify.predict_swing import BatchSwing, predict_swing_batch
-from swingby.verify.schedule import curve_events
+from swingby.verify.predicted_events import curve_events
 
 DYNAMICS = ("euler", "gd", "flow")
 #: Largest successive ratio of a by d, so that runs stay short.

@@ -23,8 +23,8 @@ from benchmarks.engine_single import ETA, REFERENCE, load_steps, pairs
 from benchmarks.engine_single import rows as single_rows
 from swingby.report import Grid
 from swingby.simulate.batch import simulate_batch
+from swingby.simulate.lanes.tiles import LANES
 from swingby.simulate.run import simulate
-from swingby.simulate.steps import LANES
 from swingby.simulate.trajectory import Run
 from swingby.theory.task import SIMTask
 

@@ -25,7 +25,7 @@ import numpy as np
 from benchmarks.engine_single import REFERENCE, own_run
 from swingby.report import Grid
 from swingby.simulate.batch import simulate_batch
-from swingby.simulate.steps import LANES
+from swingby.simulate.lanes.tiles import LANES
 
 ETA = 0.01
 STEPS = 4000

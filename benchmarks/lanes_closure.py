@@ -16,9 +16,8 @@ import numpy as np
 from numba import njit
 
 from swingby.simulate.lanes.fleet import rows
-from swingby.simulate.lanes.tiles import tile_module
+from swingby.simulate.lanes.tiles import LANES, tile_module
 from swingby.simulate.state import pairs
-from swingby.simulate.steps import LANES
 from swingby.theory.compiled_text import aligned
 
 

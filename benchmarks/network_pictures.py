@@ -11,7 +11,8 @@ import numpy as np
 from studies.network_tables import transient_by_dimension
 from studies.survival import expect, fitted, standard_cells, tail
 from swingby.lab.networks import Data, Network, Optimizer, Setting, train
-from swingby.report.pictures import COLORS, new_figure, styled
+from swingby.report.picture_style import COLORS, styled
+from swingby.report.pictures import new_figure
 from swingby.theory.task import SIMTask
 
 if TYPE_CHECKING:

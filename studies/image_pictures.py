@@ -11,7 +11,8 @@ import numpy as np
 from studies.image_study import ImageStudy, course_file
 from swingby.lab.diffusion.circles import CLASS_NAMES, CONCEPTS, Circles
 from swingby.lab.diffusion.course import HALF, ImageCell, responses
-from swingby.report.pictures import shown_figure, styled
+from swingby.report.picture_style import styled
+from swingby.report.pictures import shown_figure
 from swingby.theory import numbers
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from swingby.lab.networks.training_clock import clock
 from swingby.lab.networks.training_points import training_points
 from swingby.lab.networks.training_run import TrainingRun
 from swingby.lab.networks.weights import gram, initial_weights
-from swingby.simulate.outcome import first_reach
+from swingby.simulate.series import first_reach
 from swingby.theory import numbers
 from swingby.theory.one_layer import one_layer_output
 from swingby.theory.share import Share, share_of
@@ -34,7 +34,7 @@ from swingby.theory.task import SIMTask
 from swingby.verify.predict import predict
 from swingby.verify.predict_batch import BatchSchedule, predict_batch
 from swingby.verify.predict_swing import predict_swing_batch
-from swingby.verify.schedule import vertex
+from swingby.verify.predicted_events import vertex
 
 #: Successive signals differ by such factors, and the largest and smallest by at most the last.
 RATIOS, LARGEST_RATIO = (1.3, 4.0), 8.0

@@ -12,8 +12,8 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import ParamSpec, TypeVar
 
-P = ParamSpec("P")
-R = TypeVar("R")
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
 class SwingbyError(Exception):
@@ -119,7 +119,7 @@ class SwingbyWarning(UserWarning):
 
 
 #: Names that arguments have elsewhere, and what to give here.
-ELSEWHERE = {
+_ELSEWHERE = {
     **dict.fromkeys(("T", "t_max", "n_steps", "num_steps", "max_steps", "epochs"), "steps"),
     **dict.fromkeys(("seed", "random_state", "generator"), "rng"),
     **dict.fromkeys(("lr", "learning_rate"), "eta, which is 2 lr on the loss (4.1)"),
@@ -141,7 +141,7 @@ def suggestion(name: str, names: Iterable[str]) -> str:
     return f"; did you mean {' or '.join(matches)}?" if matches else ""
 
 
-def named(function: Callable[P, R]) -> Callable[P, R]:
+def named(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """A public function whose arguments, where misnamed or missing, are named in a sentence."""
     parameters = inspect.signature(function).parameters
     required = [
@@ -151,10 +151,10 @@ def named(function: Callable[P, R]) -> Callable[P, R]:
     ]
 
     @functools.wraps(function)
-    def called(*positional: P.args, **keywords: P.kwargs) -> R:
+    def called(*positional: _P.args, **keywords: _P.kwargs) -> _R:
         for name, value in keywords.items():
             if name not in parameters:
-                equivalent = ELSEWHERE.get(name, "")
+                equivalent = _ELSEWHERE.get(name, "")
                 applies = " = " in equivalent or equivalent.split(",")[0] in parameters
                 hint = f"; give {equivalent}" if applies else suggestion(name, parameters)
                 raise InvalidInput(name, value, f"is no argument of {function.__name__}{hint}")

@@ -10,6 +10,7 @@ import numpy as np
 
 import swingby
 from swingby.simulate import steps
+from swingby.simulate.step_text import single_text
 from swingby.theory.growth import DYNAMICS
 
 
@@ -22,7 +23,7 @@ def compile_runs():
     """The steps of one run, which a short run does without."""
     for d in (2, 3):
         for dynamics in DYNAMICS:
-            steps.load(steps.single_text(d, dynamics), dynamics)
+            steps.load(single_text(d, dynamics), dynamics)
 
 
 def compile_batches():

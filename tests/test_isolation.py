@@ -123,7 +123,7 @@ def test_a_result_is_read_only_and_has_copies(name):
 
 #: What a loop or a search writes to as it goes.
 IN_PLACE = {
-    "swingby.simulate.outcome.Turns",
+    "swingby.simulate.series.Turns",
     "swingby.simulate.state.RunState",
     "swingby.proofs.certify.ball_run.BallState",
     "swingby.proofs.certify.events.Watch",

@@ -56,6 +56,19 @@ def test_a_name_that_moved_alone_is_found_with_a_warning():
         from swingby.verify.compare import no_settings  # noqa: F401
 
 
+@pytest.mark.parametrize(
+    ("old", "home", "name"),
+    [
+        ("swingby.simulate.outcome", "swingby.simulate.series", "turning_points"),
+        ("swingby.theory.numbers", "swingby.report.number_text", "python_text"),
+    ],
+)
+def test_names_that_left_a_module_are_found_with_a_warning(old, home, name):
+    with pytest.warns(DeprecationWarning, match=f"is in {home} now"):
+        moved = getattr(importlib.import_module(old), name)
+    assert moved is getattr(importlib.import_module(home), name)
+
+
 def test_public_names_need_no_warning(fresh):
     code = """
 import warnings

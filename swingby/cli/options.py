@@ -54,13 +54,13 @@ class Target(click.Path):
 def check_target(name: str, path: str, endings: Sequence[str]) -> None:
     """Refuse a file that no format is known for, or a folder that cannot be written to."""
     if Path(path).suffix not in endings:
-        raise InvalidInput(name, path, f"must end in {listed(endings)}")
+        raise InvalidInput(name, path, f"must end in {_listed(endings)}")
     folder = Path(path).resolve().parent
     if not folder.is_dir() or not os.access(folder, os.W_OK):
         raise InvalidInput(name, path, "must lie in a folder that can be written to")
 
 
-def listed(names: Sequence[str]) -> str:
+def _listed(names: Sequence[str]) -> str:
     """Names as in a sentence: .png, .pdf or .svg."""
     return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
@@ -71,7 +71,7 @@ def listed(names: Sequence[str]) -> str:
 def target(name: str, what: str, endings: Sequence[str], **more: Any) -> Option:
     """An option that names a file to write; its help lists the endings."""
     more = {"type": Target(endings), **more}
-    return click.option(name, metavar="FILE", help=f"{what}: {listed(endings)}.", **more)
+    return click.option(name, metavar="FILE", help=f"{what}: {_listed(endings)}.", **more)
 
 
 def out(
@@ -128,7 +128,7 @@ MATRIX = (
     DIM,
     text("--w0", "FILE", "W(0): .json, .toml, .csv, .txt, .npy, .npz, or '2,1;1,2'."),
 )
-STARTS = (
+_STARTS = (
     text("--u0", "FILE", "U(0), in place of W(0) = U(0) U(0)^T."),
     text("--omega", "X", "Scale of W(0), of any size: 1e-400."),
     text("--beta", "X", "With --omega: |w_ij(0)| <= beta omega.", "1"),
@@ -138,4 +138,4 @@ RUN = (
     choice("--dynamics", "euler gd flow", "euler is the printed (D.2)."),
     JSON,
 )
-SETTING = (*MATRIX, *STARTS, *RUN)
+SETTING = (*MATRIX, *_STARTS, *RUN)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from swingby.report import Grid
+from swingby.report.entry_pictures import entry_name
 from swingby.report.files import json_text, whole, writable, write_text
 from swingby.report.number_text import steps_text
 from swingby.simulate.batch import simulate_batch
@@ -84,7 +85,7 @@ def gaussian_grid(seed: int = 0) -> Grid:
             rows.append(
                 {
                     "dynamics": dynamics,
-                    "entry": f"w_{k + 1}{k + 1}",
+                    "entry": entry_name(k, k),
                     ">mean predicted": steps_text(float(predicted.mean[k])),
                     ">mean seen": f"{observed.mean():.1f} +- {mean_error:.1f}",
                     ">sd predicted": steps_text(float(predicted.sd[k])),

@@ -1,4 +1,4 @@
-"""Pictures of the entries of W and of the test loss over the steps of a run."""
+"""Entries of W: their names, and pictures of them and of the test loss over the steps of a run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-from swingby.report.pictures import COLORS, DASHES, legend_above
+from swingby.report.picture_style import COLORS, DASHES, legend_above
 
 #: Up to so many concepts each entry of W has a name and a colour; past them only major ones do.
 _NAMED = 5
@@ -17,9 +17,19 @@ _NAMED = 5
 _TALL = 14
 
 
+def entry_name(i: int, j: int) -> str:
+    """The name of an entry of W in text: ``w_12``, and ``w_1,12`` where that is ambiguous."""
+    return f"w_{_indices(i, j)}"
+
+
 def entry_label(i: int, j: int) -> str:
     """The name of an entry of W in a legend."""
-    return f"$w_{{{i + 1}{',' if max(i, j) > 8 else ''}{j + 1}}}$"
+    return f"$w_{{{_indices(i, j)}}}$"
+
+
+def _indices(i: int, j: int) -> str:
+    """Both indices, counted from 1 as in the paper."""
+    return f"{i + 1}{',' if max(i, j) > 8 else ''}{j + 1}"
 
 
 def draw_entries(

@@ -1,11 +1,22 @@
-"""Numbers as short text: steps, percentages, counts, and values of any size."""
+"""Numbers as text: steps, percentages, counts, and values of any size, short or exact."""
 
 from __future__ import annotations
 
+import decimal
 import math
 import re
+from collections.abc import Iterable
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
+
+#: Largest decimal exponent read, in absolute value. Below 1e-100000 a run has more stages of
+#: waiting than anyone will simulate, and exact rationals of that size are no longer cheap.
+LARGEST_EXPONENT = 100_000
+#: Digits of a decimal that is written; longer ones say less than a quotient.
+_MOST_DIGITS = 40
+#: Digits of a quotient on either side that are written, and read.
+_MOST_TEXT_DIGITS = 400
 
 
 def steps_text(value: float, digits: int = 1) -> str:
@@ -53,3 +64,76 @@ def short(value: str, digits: int = 4) -> str:
     except (ValueError, ZeroDivisionError):
         return value if len(value) <= 24 else value[:21] + "..."
     return rounded(number, digits, 5)
+
+
+def scientific(number: Fraction, digits: int = 4) -> str:
+    """`number` for a person: plain if short, otherwise scientific, at any size."""
+    if not number:
+        return "0"
+    if Fraction(1, 10**4) <= abs(number) < 10**6:
+        return f"{float(number):.{max(digits, 6) if abs(number) >= 10**4 else digits}g}"
+    # In decimals, because the number may lie outside the float range.
+    with decimal.localcontext(prec=digits, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN):
+        quotient = (Decimal(number.numerator) / Decimal(number.denominator)).normalize()
+    mantissa, exponent = f"{quotient:e}".split("e")
+    return f"{mantissa}e{int(exponent):+03d}"
+
+
+def python_text(value: Fraction) -> str:
+    """A number of at least 0 as Python text that swingby reads as the same number.
+
+    A whole number, a float, text in quotes, or a Fraction where text would be too long to be read.
+
+    Examples
+    --------
+    >>> python_text(Fraction(4)), python_text(Fraction(0.1)), python_text(Fraction(1, 10))
+    ('4', '0.1', '"0.1"')
+    >>> python_text(Fraction(3, 10**80)), python_text(Fraction(1, 720))
+    ('"3e-80"', '"1/720"')
+    """
+    if value.denominator == 1 and value < 10**15:
+        return str(value.numerator)
+    text = _decimal_text(value)
+    if text is not None:
+        return f'"{text}"'
+    if value < 2**1023 and Fraction(float(value)) == value:
+        return repr(float(value))
+    if max(value.numerator, value.denominator) < 10**_MOST_TEXT_DIGITS:
+        return f'"{value}"'
+    # Python reads whole numbers of any length in this form only.
+    return f"Fraction({value.numerator:#x}, {value.denominator:#x})"
+
+
+def python_list(values: Iterable[Fraction]) -> str:
+    """A list of numbers, each as :func:`python_text`."""
+    return f"[{', '.join(map(python_text, values))}]"
+
+
+def _decimal_text(value: Fraction) -> str | None:
+    """A decimal that is short enough to be read, or None."""
+    limits = decimal.Context(
+        _MOST_DIGITS, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX, traps=[decimal.Inexact]
+    )
+    with decimal.localcontext(limits):
+        try:
+            quotient = (Decimal(value.numerator) / Decimal(value.denominator)).normalize()
+        except decimal.Inexact:
+            return None
+    exponent, digits = quotient.adjusted(), len(quotient.as_tuple().digits)
+    if abs(exponent) > LARGEST_EXPONENT:
+        return None
+    if -5 < exponent <= 0 or (0 < exponent < 6 and digits <= 12):
+        return f"{quotient:f}"
+    return f"{quotient:e}".replace("+", "")
+
+
+def scientific_log10(log10: float, digits: int = 4, *, negative: bool = False) -> str:
+    """The number ``10**log10``, or its negative, as text such as ``1.413e-75``."""
+    if -4 <= log10 < 4:
+        return f"{'-' if negative else ''}{10**log10:.{digits}g}"
+    exponent = math.floor(log10)
+    mantissa = f"{10 ** (log10 - exponent):.{digits - 1}f}"
+    if mantissa.startswith("10"):
+        mantissa, exponent = f"{1:.{digits - 1}f}", exponent + 1
+    mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+    return f"{'-' if negative else ''}{mantissa}e{exponent:+03d}"

@@ -1,74 +1,33 @@
-"""Pictures: the common style, and how a figure is shown and written.
+"""Pictures: how a figure is made, shown and written.
 
 ``plot()`` without axes draws into a figure of pyplot, as pandas and seaborn do: a notebook shows it
 once at the end of the cell, a script at ``plt.show()``. What goes to a file is a figure outside
-pyplot. Colours are distinguishable for colour-blind readers, and lines also differ in dash.
+pyplot.
 """
 
 from __future__ import annotations
 
 import importlib
-import logging
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from swingby.errors import InvalidInput
 from swingby.report.files import whole
+from swingby.report.picture_style import styled
 from swingby.report.result_formats import Drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Okabe-Ito, without yellow, which is too light on white.
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
-DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)))
-#: Width of a text page, in inches.
-PAGE = 7.0
 ENDINGS = (".png", ".pdf", ".svg")
 #: Figures of a paper, in inches: as wide as a column, or as the text.
 _SIZES = {"column": (3.3, 2.4), "text": (6.75, 3.0)}
-#: Below this width a legend beside the axes would leave them no room.
-_NARROW = 5.0
 #: How ``plot()`` is given a size.
 Size = str | tuple[float, float] | None
-
-_STYLE: dict[str, Any] = {
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.linewidth": 0.7,
-    "axes.titlesize": 9,
-    "legend.frameon": False,
-    "legend.fontsize": 8,
-    "lines.linewidth": 1.4,
-    "pdf.fonttype": 42,
-    "svg.fonttype": "none",
-    "mathtext.fontset": "cm",
-}
-
-
-@contextmanager
-def styled() -> Iterator[None]:
-    """The style of all pictures, for the length of a ``with`` block."""
-    import matplotlib as mpl
-
-    # Not mpl.rc_context: pyplot may be imported inside, and what its backend sets has to stay.
-    settings: Any = mpl.rcParams
-    before = {name: settings[name] for name in _STYLE}
-    # It warns of the dates in the fonts that it embeds.
-    fonts = logging.getLogger("fontTools")
-    level = fonts.level
-    fonts.setLevel(logging.ERROR)
-    settings.update(_STYLE)
-    try:
-        yield
-    finally:
-        settings.update(before)
-        fonts.setLevel(level)
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -164,16 +123,6 @@ def inches(size: Size, usual: tuple[float, float] = (6.4, 3.6)) -> tuple[float, 
             return width, height
     requirement = 'must be "column", "text" or (width, height) in inches, from 1 to 100'
     raise InvalidInput("size", size, requirement)
-
-
-def legend_above(ax: Axes, narrow: float = _NARROW, **legend: Any) -> bool:
-    """Put the legend above axes alone in a narrow figure; False where the figure is wide."""
-    figure = ax.figure
-    if len(figure.axes) > 1 or figure.bbox.width / figure.dpi >= narrow:
-        return False
-    small: dict[str, Any] = {"ncols": 3, "fontsize": 6, "handlelength": 1.8}
-    figure.legend(loc="outside upper center", columnspacing=1.0, **small, **legend)
-    return True
 
 
 def titled(title: str, width: float, height: float) -> Figure:

@@ -1,4 +1,4 @@
-"""Mixins of results: every format, and a frame of pandas, from the tables that a result gives."""
+"""Mixins of results: every format and a frame of pandas from their tables, arrays read-only."""
 
 from __future__ import annotations
 
@@ -65,3 +65,16 @@ class Framed(Drawn):
         import pandas as pd
 
         return pd.DataFrame(list(self.records()))
+
+
+class ReadOnly:
+    """A result whose arrays are read-only."""
+
+    def __post_init__(self) -> None:
+        import numpy as np
+
+        for value in vars(self).values():
+            members = tuple(value.values()) if isinstance(value, dict) else value
+            for member in members if isinstance(members, tuple) else (members,):
+                if isinstance(member, np.ndarray):
+                    member.setflags(write=False)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from swingby.errors import InvalidInput
+from swingby.report.number_text import scientific_log10
 from swingby.theory import numbers
 from swingby.theory.initial import LARGEST_ENTRY, SYMMETRY_TOLERANCE
 from swingby.theory.numbers import Booleans, Floats
@@ -95,7 +96,7 @@ class BatchArguments:
         total = np.log(sizes).reshape(W0.shape[:-2]) + log_scale
         if (total > math.log(LARGEST_ENTRY)).any():
             if log_scale.any():
-                size = numbers.scientific_log10(float(total.max()) / math.log(10), 3)
+                size = scientific_log10(float(total.max()) / math.log(10), 3)
                 got = f"an entry of {size}"
                 raise InvalidInput(scale, got, "must leave W(0) below 1e300", "(D.2)")
             raise InvalidInput("W0", f"{sizes.max():.3g}", "must be below 1e300", "(D.2)")

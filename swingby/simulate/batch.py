@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from swingby.errors import InvalidInput
-from swingby.simulate import outcome
+from swingby.report.result_formats import ReadOnly
+from swingby.simulate import series
 from swingby.simulate.arguments import SLICE, BatchArguments, read_test_point, refuse_first
+from swingby.simulate.float_pivots import in_order, quiet_steps
 from swingby.simulate.lanes.fleet import (
     LONG_BLOCK,
     Arranged,
@@ -28,28 +30,25 @@ from swingby.simulate.lanes.fleet import (
     rows,
 )
 from swingby.simulate.lanes.tiles import Tiles
+from swingby.simulate.observation import END, peaks
 from swingby.simulate.on_torch import Tensors, size_on, usable_device
-from swingby.simulate.outcome import SMALLEST_SWING, Outcome, least_swing
-from swingby.simulate.run import judge, run_on
+from swingby.simulate.outcome import Outcome, judge
+from swingby.simulate.run import run_on
+from swingby.simulate.series import SMALLEST_SWING, least_swing
 from swingby.simulate.state import (
-    END,
     LEVELS,
     RunRecord,
-    float_matrix,
-    in_order,
     make_problem,
     make_state,
     most_steps,
-    most_steps_of,
-    peaks,
-    power_of_two,
-    quiet_steps,
 )
-from swingby.simulate.steps import IN_LANES, WRITTEN_OUT
+from swingby.simulate.step_text import WRITTEN_OUT
+from swingby.simulate.steps import IN_LANES
 from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS, log_factors, require_dynamics
-from swingby.theory.initial import Initial, binary, choose_exponents, clear_pivots
+from swingby.theory.initial import Initial, clear_pivots
 from swingby.theory.numbers import Booleans, Floats, Integers
+from swingby.theory.scaled_matrices import binary, choose_exponents, float_matrix, power_of_two
 from swingby.theory.task import SIMTask
 
 #: What `BatchRun.outcome` says of runs that were not finished.
@@ -71,7 +70,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BatchRun(numbers.ReadOnly):
+class BatchRun(ReadOnly):
     r"""The ends of many runs. Made by :func:`simulate_batch`.
 
     `half_times` (..., d): step at which w_kk first is at least 1/2; nan where it never was.
@@ -441,7 +440,7 @@ def outcomes(
     counted: Booleans,
     missing: Booleans,
 ) -> NDArray[np.str_]:
-    """The rules of :func:`swingby.simulate.run.judge`, for all runs together."""
+    """The rules of :func:`swingby.simulate.outcome.judge`, for all runs together."""
     pairs = counted[:, :, None] & counted[:, None, :]
     off = np.abs(W - np.eye(W.shape[-1]))
     # In the order in which they are decided.
@@ -474,7 +473,7 @@ def _one_by_one(
             batch.signal[k], eta, dynamics, point, missing[k], growth=growth[:, k]
         )
         state = make_state(batch.initial(k), problem.point)
-        last = most_steps_of(problem, state) if steps is None else steps
+        last = problem.most_steps(state) if steps is None else steps
         run_on(problem, state, RunRecord.at([], d), last, skip=skip, rest=steps is None, stop=stop)
         if stop():
             raise Stopped
@@ -484,7 +483,7 @@ def _one_by_one(
         ends.last_step[k], ends.executed_steps[k] = state.step, state.executed
         if swing > 0 and state.turns.swing > 0:
             unit = state.turns.swing / SMALLEST_SWING
-            ends.descents[k] = outcome.descents(state.turns.extrema(), unit * swing)
+            ends.descents[k] = series.descents(state.turns.extrema(), unit * swing)
         if swing > 0:
             ends.transient[k] = max((abs(peak.value) for peak in peaks(state)), default=0)
     return ends

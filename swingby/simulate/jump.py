@@ -38,17 +38,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from swingby.simulate.state import (
-    RunProblem,
-    RunRecord,
-    RunState,
-    negative_pivots,
-    power_of_two,
-    scale_up,
-    weights,
-)
+from swingby.simulate.float_pivots import negative_pivots
+from swingby.simulate.state import RunProblem, RunRecord, RunState
 from swingby.theory.growth import AT_ONCE, BOTH, DYNAMICS, FIRST, NEITHER
 from swingby.theory.numbers import Booleans, Floats, Integers
+from swingby.theory.scaled_matrices import power_of_two, scale_up, weights
 
 #: What a jump may neglect, relative to an entry: a few roundings.
 NEGLIGIBLE = 2.0**-51

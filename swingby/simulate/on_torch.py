@@ -28,12 +28,13 @@ from typing import Any
 import numpy as np
 
 from swingby.errors import InvalidInput, MissingExtra
+from swingby.simulate.float_pivots import PIVOT_ROUNDING
 from swingby.simulate.jump import LEARNED, NEGLIGIBLE, STALLED
 from swingby.simulate.lanes.fleet import AT_REST, TINY, Fleet, Rows
-from swingby.simulate.state import LARGE, PIVOT_ROUNDING
 from swingby.theory.growth import DYNAMICS
 from swingby.theory.initial import clear_pivots
 from swingby.theory.numbers import Booleans, Floats, Integers
+from swingby.theory.scaled_matrices import LARGE
 
 _Tensor = Any
 

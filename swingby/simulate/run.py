@@ -13,28 +13,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from swingby.errors import MISSING, InvalidInput, SwingbyWarning, named
+from swingby.simulate.float_pivots import quiet_steps, without_null
 from swingby.simulate.jump import NEGLIGIBLE, is_learned, jump_alone
-from swingby.simulate.outcome import Outcome
+from swingby.simulate.observation import begin, follow, look, peaks
+from swingby.simulate.outcome import Outcome, judge
 from swingby.simulate.state import (
     LEVELS,
     RunProblem,
     RunRecord,
     RunState,
-    begin,
-    follow,
-    look,
     make_problem,
     make_state,
     most_executed,
-    most_steps_of,
-    peaks,
-    quiet_steps,
-    without_null,
 )
 from swingby.simulate.steps import block_of_steps, parts_of_a_step
 from swingby.simulate.trajectory import Run
 from swingby.theory import budget, numbers
-from swingby.theory.growth import NEITHER, require_dynamics
+from swingby.theory.growth import require_dynamics
 from swingby.theory.initial import Initial, Scaled, initial_state
 from swingby.theory.numbers import Booleans, Floats
 from swingby.theory.task import SIMTask, as_task
@@ -174,7 +169,7 @@ def run_from(
     problem = make_problem(signal, float(eta), dynamics, point, missing)
     state = make_state(initial, point)
     rest = steps is None
-    last = steps if steps is not None else most_steps_of(problem, state)
+    last = steps if steps is not None else problem.most_steps(state)
     unknown = rest and _needs_last_step(record)
     marks = [0] if unknown else _record_steps(record, last)
     ahead = min(last, _steps_ahead(problem)) if skip else last
@@ -342,89 +337,6 @@ def _collect(
         reason=outcome[1],
         executed_steps=state.executed,
     )
-
-
-def judge(
-    problem: RunProblem,
-    state: RunState,
-    missing: Booleans,
-    spent: str,
-    displaceable: Booleans | None = None,
-) -> tuple[Outcome, str]:
-    """The outcome of a run, with a sentence on its cause and on the setting to change."""
-    last, half_times = state.step, state.passages[LEVELS.index(0.5)]
-    waiting = problem.counted & np.isnan(half_times)
-    pivot = f"pivot of concept {state.psd_concept + 1}"
-    remedy = "; use a smaller eta"
-    if not problem.keeps_psd:
-        remedy += ", or dynamics='gd', which keeps W = U U^T"
-    if state.diverged >= 0:
-        sentence = f"W left the float range at step {state.diverged}"
-        if state.psd_lost >= 0:
-            step = state.psd_lost
-            sentence += f", after losing positive semidefiniteness at step {step} ({pivot})"
-        return Outcome.DIVERGED, f"{sentence}{remedy}."
-    if state.exceeded < last or not problem.counted.any():
-        sentence = f"W is within 0.01 of the identity from step {state.exceeded + 1} on"
-        if state.psd_lost >= 0:
-            step = state.psd_lost
-            sentence += f", although it was not positive semidefinite at step {step} ({pivot})"
-        return Outcome.CONVERGED, sentence + "."
-    if state.psd_lost >= 0:
-        sentence = (
-            f"W is not positive semidefinite from step {state.psd_lost} on: the LDL^T {pivot}"
-        )
-        return Outcome.LOST_PSD, f"{sentence} turned negative{remedy}."
-    stuck = missing & waiting
-    if stuck.any():
-        names = _names(stuck)
-        turning = displaceable is not None and bool((stuck & displaceable).any())
-        how_long = "until concepts of smaller signal turn into them" if turning else "for ever"
-        sentence = (
-            f"{names} below 1/2 {how_long}: W(0) has no component left for"
-            f" {'it' if stuck.sum() == 1 else 'them'} (LDL^T pivot at most 0 in descending order"
-            " of a); start from a W(0) of full rank"
-        )
-        if turning:
-            sentence += " (when they turn is below the rounding of floats: swingby.certify tells)"
-        others = waiting & ~stuck
-        if others.any():
-            sentence += f"; {_waiting_clause(problem, state, others)}"
-        return Outcome.TRAPPED, sentence + "."
-    if waiting.any():
-        sentence = f"{spent} ended at step {last}: {_waiting_clause(problem, state, waiting)}"
-    else:
-        sentence = (
-            f"{spent} ended at step {last}: every concept with a > 0 has reached 1/2, but W is"
-            " not yet within 0.01 of the identity; give more steps"
-        )
-    return Outcome.STOPPED_EARLY, sentence + "."
-
-
-def _names(which: Booleans) -> str:
-    numbers_from_one = [str(k + 1) for k in np.flatnonzero(which)]
-    if len(numbers_from_one) == 1:
-        return f"concept {numbers_from_one[0]} stays"
-    return f"concepts {', '.join(numbers_from_one)} stay"
-
-
-def _waiting_clause(problem: RunProblem, state: RunState, waiting: Booleans) -> str:
-    logs = state.log_diagonal
-    sizes = []
-    needed = 0.0
-    for k in np.flatnonzero(waiting):
-        if math.isnan(logs[k]):
-            sizes.append(f"w_{k + 1}{k + 1} = {state.X[k, k] * state.weight[k, k]:.3g}")
-            continue
-        size = numbers.scientific_log10(logs[k] / math.log(10), 3)
-        sizes.append(f"w_{k + 1}{k + 1} = {size}")
-        rate = float(problem.growth[NEITHER, k, k]) * math.log(2)
-        needed = max(needed, -logs[k] / rate if rate > 0 else math.inf)
-    clause = f"{', '.join(sizes)} below 1/2"
-    if 0 < needed < math.inf:
-        more = math.ceil(needed) if needed < 1e15 else f"{needed:.3g}"
-        clause += f"; at the present growth about {more} more steps are needed"
-    return clause
 
 
 def _needs_last_step(record: object) -> bool:

@@ -12,12 +12,16 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.report import Grid, entry_pictures, pictures
 from swingby.report.files import BROKEN, write_arrays
-from swingby.simulate import outcome
-from swingby.simulate.outcome import Extremum, Outcome, Peak
+from swingby.report.number_text import scientific
+from swingby.report.result_formats import ReadOnly
+from swingby.simulate import series
+from swingby.simulate.outcome import Outcome
+from swingby.simulate.series import Extremum, Peak
 from swingby.theory import input_files, numbers
+from swingby.theory.growth import per_step
 from swingby.theory.initial import Initial
 from swingby.theory.numbers import Floats, Integers
-from swingby.theory.task import SIMTask
+from swingby.theory.task import SIMTask, task_from_plain, task_to_plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +31,7 @@ FORMAT = "swingby run 2"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Run(pictures.Pictured, numbers.ReadOnly):
+class Run(pictures.Pictured, ReadOnly):
     r"""One trajectory of W with its events. Made by :func:`swingby.simulate.run.simulate`.
 
     Attributes
@@ -96,7 +100,7 @@ class Run(pictures.Pictured, numbers.ReadOnly):
     @property
     def test_loss(self) -> Floats:
         """The loss ``1/2 |W x - x|^2`` at the test point, shape (n,)."""
-        return outcome.loss_at(self.task.test_point, self.W)
+        return series.loss_at(self.task.test_point, self.W)
 
     @property
     def train_loss(self) -> Floats:
@@ -110,7 +114,7 @@ class Run(pictures.Pictured, numbers.ReadOnly):
         """First step (d,) at which each w_kk is at least `level`, found inside the loop; else nan.
 
         `level` in {0.1, 0.5, 0.8, 0.99}. Raises InvalidInput for another level: use
-        :func:`swingby.simulate.outcome.first_reach` on ``run.W``.
+        :func:`swingby.simulate.series.first_reach` on ``run.W``.
         """
         if level not in self.level_times:
             raise InvalidInput("level", level, f"must be one of {sorted(self.level_times)}")
@@ -121,8 +125,8 @@ class Run(pictures.Pictured, numbers.ReadOnly):
 
         Raises InvalidInput if the swing is below 1e-9.
         """
-        smallest_swing = outcome.least_swing(swing)
-        return outcome.descents(self.extrema, smallest_swing * float(self.test_loss[0]))
+        smallest_swing = series.least_swing(swing)
+        return series.descents(self.extrema, smallest_swing * float(self.test_loss[0]))
 
     def __repr__(self) -> str:
         return (
@@ -136,11 +140,11 @@ class Run(pictures.Pictured, numbers.ReadOnly):
         rows = []
         for k in range(self.task.dim):
             half = "-" if np.isnan(self.half_times[k]) else str(int(self.half_times[k]))
-            ends = numbers.scientific(entries[k][k], 3), half, f"{self.W[-1, k, k]:.4g}"
+            ends = scientific(entries[k][k], 3), half, f"{self.W[-1, k, k]:.4g}"
             rows.append([str(k + 1), f"{self.task.signal[k]:.4g}", *ends])
         computed = f"{self.last_step} steps ({self.executed_steps} computed)"
         return Grid(
-            f"{self.dynamics}, eta = {numbers.scientific(self.eta)}, {computed}",
+            f"{self.dynamics}, eta = {scientific(self.eta)}, {computed}",
             [">concept", ">a", ">w(0)", ">half-time", ">w at end"],
             rows,
             above=[f"{self.outcome}: {self.reason}"],
@@ -156,7 +160,7 @@ class Run(pictures.Pictured, numbers.ReadOnly):
         import pandas
 
         d = self.task.dim
-        length = numbers.per_step(unit, self.eta)
+        length = per_step(unit, self.eta)
         columns: dict[str, Any] = {unit: self.steps if unit == "step" else self.steps * length}
         for i in range(d):
             for j in range(i, d):
@@ -189,16 +193,9 @@ class Run(pictures.Pictured, numbers.ReadOnly):
 
         Exact numbers are text, steps not reached are None.
         """
-        override = self.task.signal_override
         return {
             "format": FORMAT,
-            "task": {
-                "mu": [str(value) for value in self.task.mu],
-                "sigma": [str(value) for value in self.task.sigma],
-                "dim": self.task.dim,
-                "signal": None if override is None else [str(value) for value in override],
-                "note": self.task.note,
-            },
+            "task": task_to_plain(self.task),
             "W0": self.initial.matrix.tolist(),
             "W0_scale": str(self.initial.scale),
             "eta": str(self.eta),
@@ -250,18 +247,9 @@ class Run(pictures.Pictured, numbers.ReadOnly):
 
 
 def _fields(facts: dict[str, Any], rotation: Any) -> dict[str, Any]:
-    task_facts = facts["task"]
-    signal = task_facts["signal"]
     plain_fields = ("dynamics", "extrema_complete", "psd_lost", "end", "last_step", "reason")
     return {
-        "task": SIMTask(
-            task_facts["mu"],
-            task_facts["sigma"],
-            task_facts["dim"],
-            signal_override=None if signal is None else tuple(map(_fraction, signal)),
-            note=task_facts["note"],
-            rotation=rotation,
-        ),
+        "task": task_from_plain(facts["task"], rotation),
         "initial": Initial(np.array(facts["W0"]), _fraction(facts["W0_scale"])),
         "eta": numbers.positive(_fraction(facts["eta"]), "eta"),
         "level_times": {

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from swingby.errors import MISSING, InvalidInput
+from swingby.report.number_text import python_text
 from swingby.theory import numbers
 from swingby.theory.growth import require_dynamics
 from swingby.theory.initial import Scaled
@@ -109,7 +110,7 @@ class Setting:
             value = getattr(self, attribute.name)
             if isinstance(value, Scaled) or value != attribute.default:
                 number = isinstance(value, Fraction)
-                text = numbers.python_text(value) if number else repr(value).replace("'", '"')
+                text = python_text(value) if number else repr(value).replace("'", '"')
                 arguments.append(f"{attribute.name}={text}")
         return f"Setting({', '.join(arguments)})"
 

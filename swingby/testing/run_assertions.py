@@ -17,7 +17,9 @@ import sympy
 
 from swingby.errors import InvalidInput
 from swingby.proofs.language.claims import by_id
-from swingby.simulate.outcome import Peak
+from swingby.report.entry_pictures import entry_name
+from swingby.report.number_text import scientific
+from swingby.simulate.series import Peak
 from swingby.simulate.trajectory import Run
 from swingby.testing.assumption_setting import Setting, choice
 from swingby.testing.claim_assertions import MESSAGE_WIDTH
@@ -174,7 +176,7 @@ def _stage_table(run: Run, schedule: Schedule, rows: list[list[str]], broken: li
         rows,
         above=[
             *broken[1:],
-            f"{run.dynamics}, eta = {numbers.scientific(run.eta)}, a = ({signal}); the run "
+            f"{run.dynamics}, eta = {scientific(run.eta)}, a = ({signal}); the run "
             f"{run.outcome}: {run.reason}",
         ],
         below=[f"the law warns: {warning}" for warning in schedule.warnings],
@@ -201,7 +203,7 @@ def _require_same(argument: str, actual: Any, expected: Any) -> None:
     def scalar_text(value: Any) -> str:
         if isinstance(value, tuple):
             return f"({', '.join(map(scalar_text, value))})"
-        return value if isinstance(value, str) else numbers.scientific(value)
+        return value if isinstance(value, str) else scientific(value)
 
     if actual != expected:
         raise InvalidInput(
@@ -239,7 +241,7 @@ def _violations(run: Run, scale: Scale, edition: str) -> Iterator[str]:
         if i <= j:
             step = run.steps[early][(log_size[early, i, j] > phase).argmax()]
             yield (
-                f"Lemma D.2: {_entry(i, j)} is above P beta omega at step {step}, not before "
+                f"Lemma D.2: {entry_name(i, j)} is above P beta omega at step {step}, not before "
                 f"{end:.6g}"
             )
     for k in run.task.order:
@@ -252,7 +254,7 @@ def _violations(run: Run, scale: Scale, edition: str) -> Iterator[str]:
         late = (run.steps >= by) & ~(log_size[:, k, k] >= phase)
         if late.any():
             yield (
-                f"Lemma D.3 ({edition}): {_entry(k, k)} is below P beta omega at step "
+                f"Lemma D.3 ({edition}): {entry_name(k, k)} is below P beta omega at step "
                 f"{run.steps[late.argmax()]}, expected above from {by:.6g} on"
             )
         yield from _bands(run, scale, k)
@@ -268,19 +270,20 @@ def _outside_passage(
     observed = float(run.first_reach(level)[k])
     passage = f"reaches {level} at step {observed:g}"
     if observed < lower:
-        yield f"Lemma D.1: {_entry(k, k)} {passage}, not before {lower:.6g}"
+        yield f"Lemma D.1: {entry_name(k, k)} {passage}, not before {lower:.6g}"
     if math.isnan(observed):
         observed = float(run.last_step)
         passage = f"has not reached {level} at step {observed:g}"
     if observed > upper:
-        yield f"Lemma D.4 ({edition}, with D.3): {_entry(k, k)} {passage}, by {upper:.6g} expected"
+        name = entry_name(k, k)
+        yield f"Lemma D.4 ({edition}, with D.3): {name} {passage}, by {upper:.6g} expected"
 
 
 def _outside_bound(peak: Peak, log_bound: float) -> Iterator[str]:
     size = math.log(abs(peak.value)) if peak.value else -math.inf
     if not size <= log_bound:
         yield (
-            f"Lemma D.8: {_entry(peak.i, peak.j)} is {peak.value:.3g} at step {peak.step}, "
+            f"Lemma D.8: {entry_name(peak.i, peak.j)} is {peak.value:.3g} at step {peak.step}, "
             f"at most P beta omega = {math.exp(log_bound):.3g} in size"
         )
 
@@ -292,14 +295,14 @@ def _bands(run: Run, scale: Scale, k: int) -> Iterator[str]:
     if outside.any():
         index = outside.argmax()
         yield (
-            f"Lemma D.5: {_entry(k, k)} is {w[index]:.4g} at step {run.steps[index]}, from 0 "
+            f"Lemma D.5: {entry_name(k, k)} is {w[index]:.4g} at step {run.steps[index]}, from 0 "
             f"to {high:g} expected"
         )
     fallen = np.logical_or.accumulate(w >= low) & ~(w >= low)
     if fallen.any():
         index = fallen.argmax()
         yield (
-            f"Lemma D.6: {_entry(k, k)} is {w[index]:.4g} at step {run.steps[index]}, expected "
+            f"Lemma D.6: {entry_name(k, k)} is {w[index]:.4g} at step {run.steps[index]}, expected "
             f"to stay above {low:g}"
         )
 
@@ -318,8 +321,8 @@ def _suppression(run: Run, log_size: Floats) -> Iterator[str]:
             grown = size > np.maximum(anchored, smallest) + 1e-9
             if grown.any():
                 yield (
-                    f"Lemma D.7: {_entry(i, j)} grows again at step {run.steps[grown.argmax()]}, "
-                    f"after {_entry(i, i)} has passed 4/5"
+                    f"Lemma D.7: {entry_name(i, j)} grows again at step "
+                    f"{run.steps[grown.argmax()]}, after {entry_name(i, i)} has passed 4/5"
                 )
 
 
@@ -342,11 +345,6 @@ def _missing_hypotheses(run: Run) -> Iterator[str]:
             f"Note: D.1 to D.5 hold, but eta gamma alpha log(1/omega) is {steps:.3g}; the "
             "corrected lemmas ask for at most 1/2 under (D.2)."
         )
-
-
-def _entry(i: int, j: int) -> str:
-    separator = "," if max(i, j) > 8 else ""
-    return f"w_{i + 1}{separator}{j + 1}"
 
 
 #: Digits of an evaluation: P alone may have hundreds before the point.
@@ -570,5 +568,5 @@ def _require_fits(run: Run, report: Report) -> None:
     sizes = run.initial.omega, run.initial.largest
     if not report.omega <= sizes[0] <= sizes[1] <= report.beta * report.omega:
         requirement = "must fit the entries of the run's W(0), of size {} to {}"
-        omega, *bounds = map(numbers.scientific, (report.omega, *sizes))
+        omega, *bounds = map(scientific, (report.omega, *sizes))
         raise InvalidInput("setting.omega", omega, requirement.format(*bounds), "(D.8)")

@@ -18,6 +18,8 @@ from typing import Any, TypeVar
 import flint
 import mpmath
 
+from swingby.theory.numbers import fraction
+
 #: Working precisions, in bits, tried one after the other until a sign is decided.
 PRECISIONS = (128, 256, 512, 1024, 2048)
 
@@ -35,7 +37,7 @@ _FUNCTIONS: dict[str, Callable[..., flint.arb]] = {
     "Pi": flint.arb.pi,
 }
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 
 #: The working precision of flint belongs to the whole process.
 _ALONE = threading.RLock()
@@ -52,8 +54,8 @@ def ball(number: Fraction | int | flint.arb) -> flint.arb:
     """The ball around an exact rational, at the current working precision; a ball stays itself."""
     if isinstance(number, flint.arb):
         return number
-    fraction = Fraction(number)
-    return flint.arb(flint.fmpq(fraction.numerator, fraction.denominator))
+    exact = Fraction(number)
+    return flint.arb(flint.fmpq(exact.numerator, exact.denominator))
 
 
 def evaluate(expression: Any, values: Mapping[Any, flint.arb]) -> flint.arb:
@@ -72,7 +74,7 @@ def evaluate(expression: Any, values: Mapping[Any, flint.arb]) -> flint.arb:
     if expression.is_Symbol:
         return values[expression]
     if expression.is_Rational:
-        return ball(Fraction(int(expression.p), int(expression.q)))
+        return ball(fraction(expression))
     arguments = [evaluate(argument, values) for argument in expression.args]
     name = expression.func.__name__
     if name == "Pow" and expression.args[1].is_Integer and expression.args[1] > 0:
@@ -93,28 +95,6 @@ def _whole_power(base: flint.arb, exponent: int) -> flint.arb:
     return largest.union(flint.arb(0))
 
 
-def rational(expression: Any, values: Mapping[Any, Fraction]) -> Fraction | None:
-    """The exact value of a rational function of symbols that have a value, else None."""
-    if expression.is_Symbol:
-        return values.get(expression)
-    if expression.is_Rational:
-        return Fraction(int(expression.p), int(expression.q))
-    evaluated = [rational(argument, values) for argument in expression.args]
-    arguments = [argument for argument in evaluated if argument is not None]
-    name = expression.func.__name__
-    if len(arguments) < len(evaluated) or (name == "Pow" and arguments[1].denominator != 1):
-        return None
-    if name == "Add":
-        return sum(arguments, Fraction(0))
-    if name == "Mul":
-        return math.prod(arguments, start=Fraction(1))
-    if name == "Pow" and (arguments[0] or arguments[1] > 0):
-        return arguments[0] ** int(arguments[1])
-    if name == "Abs":
-        return abs(arguments[0])
-    return None
-
-
 def sign(number: flint.arb) -> int | None:
     """The sign of every point of a ball: 1, 0 or -1, or None when the ball does not decide."""
     if number > 0:
@@ -125,8 +105,8 @@ def sign(number: flint.arb) -> int | None:
 
 
 def with_rising_precision(
-    compute: Callable[[], Result], decided: Callable[[Result], bool]
-) -> Result:
+    compute: Callable[[], _Result], decided: Callable[[_Result], bool]
+) -> _Result:
     """Repeat a ball computation at rising precision until its result is decided, or to the end."""
     for bits in PRECISIONS:
         with precision(bits):

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from swingby.errors import InvalidInput
+from swingby.report.result_formats import ReadOnly
 from swingby.theory import numbers
 from swingby.theory.growth import growth_rates
 from swingby.theory.task import SIMTask
@@ -44,7 +45,7 @@ QUANTILES = (0.05, 0.5, 0.95)
 
 
 @dataclass(frozen=True)
-class GaussianTimes(numbers.ReadOnly):
+class GaussianTimes(ReadOnly):
     """Distribution of the half-times over Gaussian U(0).
 
     `log_tau_squared`: log of the variance of the entries of U(0).

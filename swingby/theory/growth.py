@@ -7,6 +7,7 @@ on U is :math:`w_{ij} \mapsto (1 + \eta a_i)(1 + \eta a_j) w_{ij}`; the flow is 
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -125,3 +126,14 @@ def log_factors(
         learned = np.where(np.isfinite(learned), learned, np.longdouble(AT_ONCE))
         factors = np.concatenate([neither[None], learned]) / np.log(np.longdouble(2))
     return np.asarray(factors)
+
+
+#: What times are given in.
+_UNITS = ("step", "eta t")
+
+
+def per_step(unit: str, eta: Fraction) -> float:
+    """The length of a step in a unit of time."""
+    if unit not in _UNITS:
+        raise InvalidInput("unit", unit, f"must be one of {', '.join(_UNITS)}", "(D.2)")
+    return 1.0 if unit == "step" else float(eta)

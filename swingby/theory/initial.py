@@ -11,14 +11,17 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from swingby.errors import MISSING, InvalidInput
+from swingby.report.number_text import python_text
+from swingby.report.result_formats import ReadOnly
 from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS
 from swingby.theory.numbers import Booleans, Floats, Integers
+from swingby.theory.scaled_matrices import binary, choose_exponents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,18 +41,11 @@ LARGEST_ENTRY = Fraction(10) ** 300
 #: Entries of U(0) further apart would leave the float range in W(0).
 _LARGEST_RATIO = 1e150
 
-#: Where U(0) comes from.
-FACTORED = "W(0) = U(0) U(0)^T, Sec. 4.2"
-
 #: A float pivot above this fraction of its diagonal entry is positive beyond doubt (the rounding
 #: of elimination is about d 2^-53); only below it are exact rationals needed.
 _CLEARLY_POSITIVE = 1e-9
 #: Rounding W(0) moves a positive pivot below this fraction by more than 1e-4 of itself.
 _LOST = Fraction(1, 10**12)
-
-#: W(0) with a diagonal entry below 2^-400 is held as D X D from the start: squares of its
-#: entries would underflow.
-_PLAIN_RANGE = -400
 
 
 @dataclass(frozen=True)
@@ -84,7 +80,7 @@ class Scaled:
         )
 
     def __repr__(self) -> str:
-        return f"Scaled({self.matrix.tolist()}, {numbers.python_text(self.omega)})"
+        return f"Scaled({self.matrix.tolist()}, {python_text(self.omega)})"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Show Python that makes it again, to IPython and Hypothesis."""
@@ -100,7 +96,7 @@ class Scaled:
     __hash__ = None  # type: ignore[assignment]
 
 
-class Pivots(NamedTuple):
+class _InitialPivots(NamedTuple):
     """Pivots of LDL^T of W(0), with the concepts in descending order of a signal a.
 
     shares (d,): each pivot over w_kk(0), by concept; exact unless `clear`. clear: all pivots are
@@ -121,7 +117,7 @@ class Pivots(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Initial(numbers.ReadOnly):
+class Initial(ReadOnly):
     """A checked W(0), which every function takes as it is. Made by :func:`initial_state`.
 
     `matrix` (d, d): exactly symmetric.
@@ -129,6 +125,9 @@ class Initial(numbers.ReadOnly):
     `factor` (d, m): W(0) is ``scale * factor factor^T``, and `matrix` that product rounded once per
     entry.
     """
+
+    #: Where a U(0) comes from.
+    FACTORED: ClassVar = "W(0) = U(0) U(0)^T, Sec. 4.2"
 
     matrix: NDArray[np.float64]
     scale: Fraction
@@ -140,26 +139,26 @@ class Initial(numbers.ReadOnly):
         if isinstance(U0, Scaled):
             U, omega = U0.matrix, U0.omega
         else:
-            U, omega = numbers.real_array(U0, "U0", FACTORED), Fraction(1)
+            U, omega = numbers.real_array(U0, "U0", cls.FACTORED), Fraction(1)
         if U.ndim != 2 or len(U) != dim:
             requirement = f"must have shape ({dim}, m)"
-            raise InvalidInput("U0", f"shape {U.shape}", requirement, FACTORED)
+            raise InvalidInput("U0", f"shape {U.shape}", requirement, cls.FACTORED)
         sizes = np.abs(U)
         if not (largest := sizes.max()):
-            raise InvalidInput("U0", f"zeros of shape {U.shape}", "must not be zero", FACTORED)
+            raise InvalidInput("U0", f"zeros of shape {U.shape}", "must not be zero", cls.FACTORED)
         if (smallest := sizes[sizes > 0].min()) < largest / _LARGEST_RATIO:
             raise InvalidInput(
                 "U0",
                 f"{smallest:.3g} beside {largest:.3g} in shape {U.shape}",
                 f"must have entries within a factor {_LARGEST_RATIO:g} of the largest, or zero",
-                FACTORED,
+                cls.FACTORED,
             )
         power = int(np.frexp(largest)[1])
         factor = np.ldexp(U, -power)
         scale, exact = Fraction(4) ** power * omega**2, _gram(factor)
         if exact.max() * scale > LARGEST_ENTRY:
             got = f"{largest:.3g} in shape {U.shape}"
-            raise InvalidInput("U0", got, "must have U0 U0^T below 1e300", FACTORED)
+            raise InvalidInput("U0", got, "must have U0 U0^T below 1e300", cls.FACTORED)
         return cls(exact.astype(np.float64), scale, factor)
 
     @functools.cached_property
@@ -217,11 +216,11 @@ class Initial(numbers.ReadOnly):
             )
 
     @functools.cached_property
-    def _pivots_by_signal(self) -> dict[bytes, Pivots]:
+    def _pivots_by_signal(self) -> dict[bytes, _InitialPivots]:
         """The pivots for every signal that was asked for."""
         return {}
 
-    def pivots(self, signal: Floats) -> Pivots:
+    def pivots(self, signal: Floats) -> _InitialPivots:
         """Pivots of LDL^T in descending order of a signal (d,); formed once for each signal."""
         key = signal.tobytes()
         if key not in self._pivots_by_signal:
@@ -275,7 +274,7 @@ class Initial(numbers.ReadOnly):
         return X
 
 
-def _eliminate(initial: Initial, signal: Floats) -> Pivots:
+def _eliminate(initial: Initial, signal: Floats) -> _InitialPivots:
     """Pivots of W(0), exactly where floats leave a doubt."""
     order = np.argsort(-signal, kind="stable")
     matrix = initial.matrix[np.ix_(order, order)]
@@ -285,13 +284,13 @@ def _eliminate(initial: Initial, signal: Floats) -> Pivots:
     if (pivots > _CLEARLY_POSITIVE * np.abs(matrix.diagonal())).all():
         shares, nowhere = np.empty(len(signal)), np.zeros(len(signal), dtype=np.bool_)
         shares[order] = pivots / matrix.diagonal()
-        return Pivots(shares, True, nowhere, nowhere)
+        return _InitialPivots(shares, True, nowhere, nowhere)
     exact = np.zeros(len(signal), dtype=object)
     for k, pivot in zip(order, exact_pivots(initial.exact[np.ix_(order, order)]), strict=True):
         exact[k] = pivot / entry if (entry := initial.exact[k, k]) > 0 else pivot
     missing = np.asarray((exact <= 0) & (signal > 0))
     lost = (exact > 0) & (exact < _LOST) & (signal > 0) & (initial.factor is not None)
-    return Pivots(exact, False, missing, np.asarray(lost))
+    return _InitialPivots(exact, False, missing, np.asarray(lost))
 
 
 def _gram(factor: NDArray[np.float64]) -> NDArray[np.object_]:
@@ -312,7 +311,7 @@ def initial_state(
     if W0 is None and U0 is not None:
         return Initial.of_factor(U0, dim)
     raise InvalidInput(
-        "one of W0 and U0", MISSING if W0 is None else "both", "must be given", FACTORED
+        "one of W0 and U0", MISSING if W0 is None else "both", "must be given", Initial.FACTORED
     )
 
 
@@ -396,22 +395,3 @@ def clear_pivots(matrices: Any, share: float = _CLEARLY_POSITIVE) -> Any:
     for k, pivot in enumerate(_float_pivots(matrices)):
         clear = clear & (pivot > share * abs(matrices[:, k, k]))
     return clear
-
-
-def binary(scale: Fraction) -> tuple[float, int]:
-    """A positive number as a mantissa in [1/2, 2] and a power of two."""
-    if scale == 1:
-        return 1.0, 0
-    power = scale.numerator.bit_length() - scale.denominator.bit_length()
-    return float(scale / Fraction(2) ** power), power
-
-
-def choose_exponents(diagonal: Floats, power: Integers) -> Integers:
-    """The m of W = D X D at step 0, for W_kk = diagonal 2^power: zero where W(0) allows it."""
-    size = np.frexp(diagonal)[1] + power[:, None]
-    positive = diagonal != 0
-    smallest = np.where(positive, size, np.iinfo(np.int64).max).min(axis=1)
-    smallest = np.where(positive.any(axis=1), smallest, 0)
-    needed = (smallest < _PLAIN_RANGE) | (power < -900)
-    halves = np.minimum(0, np.where(positive, size, smallest[:, None]) // 2)
-    return np.where(needed[:, None], halves, 0)

@@ -1,4 +1,4 @@
-"""Numbers from the user and back: exact if the user is exact, refused if they make no sense.
+"""Numbers from the user: exact if the user is exact, refused if they make no sense.
 
 Every number a user hands over passes through this module once. A float is taken as the exact
 binary number it is; text such as ``"1e-400"`` or ``"1/3"`` as the exact rational it denotes.
@@ -7,7 +7,6 @@ Nothing is evaluated: text is matched against one pattern.
 
 from __future__ import annotations
 
-import decimal
 import math
 import re
 from collections.abc import Iterable
@@ -19,20 +18,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from swingby import moved
 from swingby.errors import InvalidInput
+from swingby.report.number_text import LARGEST_EXPONENT, scientific
+
+__getattr__ = moved.names(
+    __name__,
+    "swingby.report.number_text",
+    *("python_list", "python_text", "scientific_log10"),
+)
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
-#: Largest decimal exponent read, in absolute value. Below 1e-100000 a run has more stages of
-#: waiting than anyone will simulate, and exact rationals of that size are no longer cheap.
-LARGEST_EXPONENT = 100_000
-
-#: Digits of a decimal that is written; longer ones say less than a quotient.
-_MOST_DIGITS = 40
-#: Digits of a quotient on either side that are written, and read.
-_MOST_TEXT_DIGITS = 400
 
 _NUMBER = re.compile(
     r"[+-]?(?:(?P<over>\d{1,400}/\d{1,400})|(?:\d{1,400}\.?\d{0,400}|\.\d{1,400})"
@@ -96,7 +95,7 @@ def _from_library_number(value: Any, argument: str, source: str) -> Fraction:
     if hasattr(value, "p") and hasattr(value, "q") and getattr(value, "is_Rational", False):
         if not value.q:
             raise InvalidInput(argument, value, "must be a finite number", source)
-        return Fraction(int(value.p), int(value.q))
+        return fraction(value)
     raw = getattr(value, "_mpf_", None)
     if raw is not None:
         sign, mantissa, exponent, _ = raw
@@ -117,6 +116,11 @@ def _from_library_number(value: Any, argument: str, source: str) -> Fraction:
         several = "must be a number; for several, loop over them or use swingby.sweep"
         raise InvalidInput(argument, value, several, source)
     raise InvalidInput(argument, value, "must be a number", source)
+
+
+def fraction(number: Any) -> Fraction:
+    """A rational of sympy or of flint, which both name their two whole numbers p and q."""
+    return Fraction(int(number.p), int(number.q))
 
 
 def positive(value: object, argument: str, source: str = "") -> Fraction:
@@ -240,21 +244,6 @@ def real_array(values: object, argument: str, source: str = "") -> NDArray[np.fl
     return array
 
 
-class ReadOnly:
-    """A result whose arrays are read-only."""
-
-    def __post_init__(self) -> None:
-        for value in vars(self).values():
-            members = tuple(value.values()) if isinstance(value, dict) else value
-            for member in members if isinstance(members, tuple) else (members,):
-                if isinstance(member, np.ndarray):
-                    member.setflags(write=False)
-
-
-#: What times are given in.
-_UNITS = ("step", "eta t")
-
-
 def random_source(rng: Any) -> np.random.Generator:
     """The generator `rng`, or the generator seeded by it; a fresh one for None."""
     try:
@@ -264,89 +253,9 @@ def random_source(rng: Any) -> np.random.Generator:
         raise InvalidInput("rng", rng, required) from None
 
 
-def per_step(unit: str, eta: Fraction) -> float:
-    """The length of a step in a unit of time."""
-    if unit not in _UNITS:
-        raise InvalidInput("unit", unit, f"must be one of {', '.join(_UNITS)}", "(D.2)")
-    return 1.0 if unit == "step" else float(eta)
-
-
 def log_of(number: Fraction) -> float:
     """Natural logarithm of a positive rational of any size, to a few units in the last place."""
     shift = number.numerator.bit_length() - number.denominator.bit_length()
     scaled = number / Fraction(2) ** shift
     near_one = float(scaled - 1)
     return math.log1p(near_one) + shift * math.log(2)
-
-
-def scientific(number: Fraction, digits: int = 4) -> str:
-    """`number` for a person: plain if short, otherwise scientific, at any size."""
-    if not number:
-        return "0"
-    if Fraction(1, 10**4) <= abs(number) < 10**6:
-        return f"{float(number):.{max(digits, 6) if abs(number) >= 10**4 else digits}g}"
-    # In decimals, because the number may lie outside the float range.
-    with decimal.localcontext(prec=digits, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN):
-        quotient = (Decimal(number.numerator) / Decimal(number.denominator)).normalize()
-    mantissa, exponent = f"{quotient:e}".split("e")
-    return f"{mantissa}e{int(exponent):+03d}"
-
-
-def python_text(value: Fraction) -> str:
-    """A number of at least 0 as Python text that swingby reads as the same number.
-
-    A whole number, a float, text in quotes, or a Fraction where text would be too long to be read.
-
-    Examples
-    --------
-    >>> python_text(Fraction(4)), python_text(Fraction(0.1)), python_text(Fraction(1, 10))
-    ('4', '0.1', '"0.1"')
-    >>> python_text(Fraction(3, 10**80)), python_text(Fraction(1, 720))
-    ('"3e-80"', '"1/720"')
-    """
-    if value.denominator == 1 and value < 10**15:
-        return str(value.numerator)
-    text = _decimal_text(value)
-    if text is not None:
-        return f'"{text}"'
-    if value < 2**1023 and Fraction(float(value)) == value:
-        return repr(float(value))
-    if max(value.numerator, value.denominator) < 10**_MOST_TEXT_DIGITS:
-        return f'"{value}"'
-    # Python reads whole numbers of any length in this form only.
-    return f"Fraction({value.numerator:#x}, {value.denominator:#x})"
-
-
-def python_list(values: Iterable[Fraction]) -> str:
-    """A list of numbers, each as :func:`python_text`."""
-    return f"[{', '.join(map(python_text, values))}]"
-
-
-def _decimal_text(value: Fraction) -> str | None:
-    """A decimal that is short enough to be read, or None."""
-    limits = decimal.Context(
-        _MOST_DIGITS, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX, traps=[decimal.Inexact]
-    )
-    with decimal.localcontext(limits):
-        try:
-            quotient = (Decimal(value.numerator) / Decimal(value.denominator)).normalize()
-        except decimal.Inexact:
-            return None
-    exponent, digits = quotient.adjusted(), len(quotient.as_tuple().digits)
-    if abs(exponent) > LARGEST_EXPONENT:
-        return None
-    if -5 < exponent <= 0 or (0 < exponent < 6 and digits <= 12):
-        return f"{quotient:f}"
-    return f"{quotient:e}".replace("+", "")
-
-
-def scientific_log10(log10: float, digits: int = 4, *, negative: bool = False) -> str:
-    """The number ``10**log10``, or its negative, as text such as ``1.413e-75``."""
-    if -4 <= log10 < 4:
-        return f"{'-' if negative else ''}{10**log10:.{digits}g}"
-    exponent = math.floor(log10)
-    mantissa = f"{10 ** (log10 - exponent):.{digits - 1}f}"
-    if mantissa.startswith("10"):
-        mantissa, exponent = f"{1:.{digits - 1}f}", exponent + 1
-    mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
-    return f"{'-' if negative else ''}{mantissa}e{exponent:+03d}"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.errors import InvalidInput, named
+from swingby.report.number_text import python_list
 from swingby.theory import numbers
 
 if TYPE_CHECKING:
@@ -124,10 +125,10 @@ class SIMTask:
 
     def __repr__(self) -> str:
         """Python that makes the same task again, but for the rotation of its data."""
-        signal = "" if self.signal_override is None else numbers.python_list(self.signal_override)
+        signal = "" if self.signal_override is None else python_list(self.signal_override)
         if signal and not self.note and self == SIMTask.from_signal(self.exact_signal):
             return f"SIMTask.from_signal({signal})"
-        text = f"SIMTask({numbers.python_list(self.mu)}, {numbers.python_list(self.sigma)}"
+        text = f"SIMTask({python_list(self.mu)}, {python_list(self.sigma)}"
         text += ")" if self.dim == self.s else f", {self.dim})"
         return f"{text}.with_signal({signal}, {self.note!r})" if signal else text
 
@@ -393,6 +394,33 @@ def _estimate(
     spread = np.sqrt(((centred @ frame) ** 2).sum(axis=0) / freedom)
     centres = np.einsum("dp,dp->p", frame, means)
     return centres.tolist(), spread.tolist(), rotation
+
+
+def task_to_plain(task: SIMTask) -> dict[str, Any]:
+    """A task as plain values that JSON can hold, but for the rotation of its data."""
+    override = task.signal_override
+    return {
+        "mu": [str(value) for value in task.mu],
+        "sigma": [str(value) for value in task.sigma],
+        "dim": task.dim,
+        "signal": None if override is None else [str(value) for value in override],
+        "note": task.note,
+    }
+
+
+def task_from_plain(
+    plain: Mapping[str, Any], rotation: NDArray[np.float64] | None = None
+) -> SIMTask:
+    """The task that :func:`task_to_plain` wrote; KeyError or InvalidInput where it is broken."""
+    task = SIMTask(plain["mu"], plain["sigma"], plain["dim"], rotation=rotation)
+    if plain["signal"] is None:
+        return task
+    # Quotients may be longer than those that a user may write.
+    signal = [
+        Fraction(value) if "/" in str(value) and len(value) > 400 else value
+        for value in plain["signal"]
+    ]
+    return task.with_signal(signal, str(plain["note"]))
 
 
 def as_task(task: SIMTask | Sequence[Any]) -> SIMTask:

@@ -17,15 +17,16 @@ from numpy.typing import ArrayLike
 
 from swingby import moved
 from swingby.errors import InvalidInput, named
-from swingby.simulate.outcome import turning_points
 from swingby.simulate.run import read_steps, run_from
+from swingby.simulate.series import turning_points
 from swingby.simulate.trajectory import Run
 from swingby.theory.initial import Initial, Scaled, initial_state
 from swingby.theory.task import SIMTask, as_task
 from swingby.verify.comparing.comparison import Comparison, Row
 from swingby.verify.comparing.observed import observed_run, read_trajectory
 from swingby.verify.predict import predict_from, read_step
-from swingby.verify.schedule import LEVELS, LOSS_SWING, Event, Schedule
+from swingby.verify.predicted_events import LEVELS, LOSS_SWING, Event
+from swingby.verify.schedule import Schedule
 
 __getattr__ = moved.names(
     __name__, "swingby.verify.paper_settings", "figure_settings", "paper_settings"

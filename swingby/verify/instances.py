@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from swingby.errors import InvalidInput
+from swingby.report.number_text import LARGEST_EXPONENT
+from swingby.report.result_formats import ReadOnly
 from swingby.simulate.arguments import BatchArguments, read_array, refuse_first
 from swingby.theory import numbers
 from swingby.theory.numbers import Floats
@@ -15,10 +17,10 @@ from swingby.theory.numbers import Floats
 #: Signals and step sizes lie between these, so that their products stay in the float range.
 _SMALLEST, _LARGEST = 1e-150, 1e150
 #: Logarithms of scales lie within this, as those of texts do.
-_LARGEST_LOG_SCALE = numbers.LARGEST_EXPONENT * math.log(10)
+_LARGEST_LOG_SCALE = LARGEST_EXPONENT * math.log(10)
 
 
-class Instances(numbers.ReadOnly):
+class Instances(ReadOnly):
     """Results of many instances, in arrays with their axes in front."""
 
     @property

@@ -20,12 +20,13 @@ from swingby.errors import MISSING, InvalidInput, named
 from swingby.theory import budget, numbers
 from swingby.theory.gaussian import QUANTILES, GaussianTimes, gaussian_times
 from swingby.theory.growth import require_dynamics
-from swingby.theory.initial import FACTORED, Initial, Scaled, initial_state
+from swingby.theory.initial import Initial, Scaled, initial_state
 from swingby.theory.task import SIMTask, as_task
 from swingby.theory.verdict import Verdict
 from swingby.verify.checking.box import FeasibilityProblem
 from swingby.verify.checking.feasibility import largest_eta, omega_verdict, witness
-from swingby.verify.schedule import Schedule, Windows
+from swingby.verify.predicted_events import Windows
+from swingby.verify.schedule import Schedule
 
 
 def lemma_windows(
@@ -142,7 +143,7 @@ def predict(
     present = [name for name, value in values.items() if value is not None]
     if len(present) != 1:
         text = " and ".join(present) or MISSING
-        raise InvalidInput("one of W0, U0 and omega", text, "must be given", FACTORED)
+        raise InvalidInput("one of W0, U0 and omega", text, "must be given", Initial.FACTORED)
     if omega is None:
         initial = initial_state(W0, U0, task.dim)
         initial.require_psd(dynamics)

@@ -14,7 +14,9 @@ from numpy.typing import ArrayLike
 
 from swingby.errors import InvalidInput, named
 from swingby.report import Drawn, Grid
-from swingby.report.number_text import steps_text
+from swingby.report.entry_pictures import entry_name
+from swingby.report.number_text import scientific, steps_text
+from swingby.report.result_formats import ReadOnly
 from swingby.theory import numbers
 from swingby.theory.numbers import Floats
 from swingby.theory.task import SIMTask, as_task
@@ -42,7 +44,7 @@ _FAINT = 1e-8
 
 
 @dataclass(frozen=True)
-class NetworkSchedule(Drawn, numbers.ReadOnly):
+class NetworkSchedule(Drawn, ReadOnly):
     """Predicted half-times of a linear network. Made by :func:`predict_network`."""
 
     task: SIMTask
@@ -71,20 +73,20 @@ class NetworkSchedule(Drawn, numbers.ReadOnly):
 
     def __repr__(self) -> str:
         times = ", ".join(f"{value:.6g}" for value in self.half_times)
-        lr = numbers.scientific(self.lr)
+        lr = scientific(self.lr)
         return f"<NetworkSchedule depth {self.depth}, lr={lr}: half_times=({times})>"
 
     def to_grid(self) -> Grid:
         """A row for each concept, in the order of learning."""
         widths = " x ".join(map(str, self.widths))
-        facts = [f"lr = {numbers.scientific(self.lr)}", f"depth {self.depth}", f"widths {widths}"]
+        facts = [f"lr = {scientific(self.lr)}", f"depth {self.depth}", f"widths {widths}"]
         line = given_text(self.task.exact_signal, *facts, f"{self.accuracy} accuracy")
         rows = []
         for k in (*self.order, *(k for k in range(self.task.dim) if k not in self.order)):
             time, error = self.half_times[k], self.error[k]
             bar = "out of range" if math.isinf(error) else steps_text(error, 2)
             time_text = "undecided" if math.isnan(time) else steps_text(time, 0)
-            rows.append([f"w_{k + 1}{k + 1}", time_text, bar if math.isfinite(time) else "-"])
+            rows.append([entry_name(k, k), time_text, bar if math.isfinite(time) else "-"])
         below = [f"{self.verdict}{': ' if self.reasons else ''}{'; '.join(self.reasons)}"]
         columns = ("entry", ">half at step", ">+-")
         return Grid("Predicted half-times", columns, rows, above=[line], below=below)
@@ -100,7 +102,7 @@ class NetworkSchedule(Drawn, numbers.ReadOnly):
         """Plain numbers and text, ready for JSON; inf and nan as text."""
         return {
             "signal": [str(value) for value in self.task.exact_signal],
-            "lr": numbers.scientific(self.lr, 15),
+            "lr": scientific(self.lr, 15),
             "widths": list(self.widths),
             "accuracy": self.accuracy,
             **{

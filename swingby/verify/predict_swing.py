@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from swingby.errors import InvalidInput
 from swingby.simulate.arguments import read_array, read_test_point
-from swingby.simulate.outcome import SMALLEST_SWING, turning_points
+from swingby.simulate.series import SMALLEST_SWING, turning_points
 from swingby.theory.growth import DYNAMICS, require_dynamics
 from swingby.theory.law.pivots import Starts, allowed_errors, prepare
 from swingby.theory.law.runge_kutta import interpolated
@@ -24,7 +24,7 @@ from swingby.theory.law.stages import SURE, TOLERANCES, StageVerdict, WalkedStep
 from swingby.theory.numbers import Booleans, Floats, Integers
 from swingby.theory.task import SIMTask
 from swingby.verify.instances import Instances, read_instances
-from swingby.verify.schedule import LOSS_SWING
+from swingby.verify.predicted_events import LOSS_SWING
 
 #: The largest margin: smaller swings of the loss are not kept.
 LARGEST_MARGIN = 100.0

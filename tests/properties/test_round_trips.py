@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import swingby
+from swingby.report.number_text import scientific
 from swingby.testing import initializations, step_sizes, tasks
 from swingby.theory import numbers
 from swingby.theory.matrix_files import read_matrix
@@ -31,7 +32,7 @@ def test_a_number_survives_its_text(value, exponent):
 def test_a_shown_number_is_within_its_last_digit(value, exponent, digits):
     """scientific() rounds: what it prints denotes a number that differs by half a unit at most."""
     exact = value * Fraction(10) ** exponent
-    again = numbers.exact(numbers.scientific(exact, digits), "x")
+    again = numbers.exact(scientific(exact, digits), "x")
     assert abs(again - exact) <= abs(exact) * Fraction(10) ** (1 - digits) / 2 * (
         1 + Fraction(1, 9)
     )
@@ -66,7 +67,7 @@ def test_a_matrix_survives_the_command_line_and_its_files(tmp_path_factory, data
     digits = [[Fraction(repr(entry)) for entry in row] for row in rows]
     for source in (text, *files[:3]):
         assert read_matrix(source, square, exact=True) == digits
-    omega = numbers.scientific(W0.omega, 20)
+    omega = scientific(W0.omega, 20)
     scaled = {"matrix": rows, "omega": omega}
     (folder / "S.json").write_text(json.dumps(scaled), encoding="utf-8")
     assert read_matrix(str(folder / "S.json"), square) == swingby.Scaled(rows, omega)

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from swingby.simulate.outcome import turning_points
 from swingby.simulate.run import simulate
+from swingby.simulate.series import turning_points
 from swingby.simulate.trajectory import Run
 from swingby.theory.task import SIMTask
 

@@ -13,10 +13,9 @@ from swingby.errors import InvalidInput
 from swingby.simulate import batch as module
 from swingby.simulate.batch import Interrupted, simulate_batch
 from swingby.simulate.lanes.fleet import rows
-from swingby.simulate.lanes.tiles import steps_source, tile_module
+from swingby.simulate.lanes.tiles import LANES, steps_source, tile_module
 from swingby.simulate.run import simulate
 from swingby.simulate.state import entry_rows
-from swingby.simulate.steps import LANES
 from swingby.theory.initial import Scaled
 from swingby.theory.task import SIMTask
 from tests.simulate.witnesses import OMEGAS, euler_step, gd_step, random_batch, special_batch

@@ -13,8 +13,8 @@ from scipy.integrate import solve_ivp
 
 from swingby.errors import InvalidInput, SwingbyWarning
 from swingby.simulate.initialization import gaussian, gaussian_factor, uniform
-from swingby.simulate.outcome import Turns, descents, first_reach, turning_points
 from swingby.simulate.run import simulate
+from swingby.simulate.series import Turns, descents, first_reach, turning_points
 from swingby.simulate.trajectory import Run
 from swingby.theory.initial import Initial, Scaled
 from swingby.theory.task import SIMTask

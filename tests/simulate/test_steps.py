@@ -5,17 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from swingby.simulate.float_pivots import negative_pivots
+from swingby.simulate.observation import extremes, first_negative_pivot, observe
 from swingby.simulate.run import run_on
-from swingby.simulate.state import (
-    RunRecord,
-    extremes,
-    first_negative_pivot,
-    make_problem,
-    make_state,
-    negative_pivots,
-    observe,
-    pairs,
-)
+from swingby.simulate.state import RunRecord, make_problem, make_state, pairs
 from swingby.simulate.steps import compiled_steps, parts_of_a_step, plain_steps, run_kernel
 from swingby.theory.initial import initial_matrix
 from tests.simulate.witnesses import numpy_run

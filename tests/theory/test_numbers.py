@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swingby.errors import InvalidInput
+from swingby.report.number_text import python_list, python_text, scientific
 from swingby.theory import numbers
 
 
@@ -92,7 +93,7 @@ def test_log_of_agrees_with_forty_digits(value, exponent):
     ],
 )
 def test_scientific_reads_like_a_number(value, text):
-    assert numbers.scientific(value) == text
+    assert scientific(value) == text
 
 
 REFUSED_BY = {
@@ -156,7 +157,7 @@ def read(text):
     )
 )
 def test_every_number_is_read_back_exactly(value):
-    assert read(numbers.python_text(value)) == value
+    assert read(python_text(value)) == value
 
 
 @pytest.mark.parametrize(
@@ -185,10 +186,10 @@ def test_every_number_is_read_back_exactly(value):
     ],
 )
 def test_the_form_at_the_limits(value, text):
-    assert numbers.python_text(value) == text
+    assert python_text(value) == text
     assert read(text) == value
 
 
 def test_a_vector_is_a_list_of_numbers():
-    assert numbers.python_list((Fraction(4), Fraction(1, 2), Fraction(1, 3))) == '[4, "0.5", "1/3"]'
-    assert numbers.python_list(()) == "[]"
+    assert python_list((Fraction(4), Fraction(1, 2), Fraction(1, 3))) == '[4, "0.5", "1/3"]'
+    assert python_list(()) == "[]"

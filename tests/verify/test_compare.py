@@ -15,7 +15,7 @@ from swingby.theory.task import SIMTask
 from swingby.verify.compare import compare, pair_turning_points
 from swingby.verify.comparing.comparison import Row
 from swingby.verify.predict import predict
-from swingby.verify.schedule import Event
+from swingby.verify.predicted_events import Event
 
 TASK = SIMTask([1, 2], 0)
 W0 = np.array([[0.01, 0.009], [0.009, 0.02]])

@@ -6,10 +6,10 @@ import math
 import numpy as np
 import pytest
 
-from swingby.simulate.outcome import turning_points
+from swingby.simulate.series import turning_points
 from swingby.theory.task import SIMTask
 from swingby.verify.predict import predict
-from swingby.verify.schedule import curve_events
+from swingby.verify.predicted_events import curve_events
 from tests.forked import sample
 
 SETTINGS = {

@@ -18,7 +18,7 @@ from swingby.theory.law.stages import stage_law
 from swingby.theory.task import SIMTask
 from swingby.verify.paper_settings import figure_settings
 from swingby.verify.predict_swing import BatchSwing, predict_swing_batch
-from swingby.verify.schedule import curve_events
+from swingby.verify.predicted_events import curve_events
 from tests.forked import FULL, sample
 
 DYNAMICS = ("euler", "gd", "flow")

@@ -9,8 +9,8 @@ from studies.image_runs import run_study as run_study
 from studies.image_study import Study as Study
 from studies.image_study import recorded_study as recorded_study
 from swingby.lab.diffusion.circles import Circles as Circles
-from swingby.lab.diffusion.circles import Images as Images
 from swingby.lab.diffusion.circles import Reading as Reading
+from swingby.lab.diffusion.circles import _Images as _Images
 from swingby.lab.diffusion.circles import read_circles as read_circles
 from swingby.lab.diffusion.course import Cell as Cell
 from swingby.lab.diffusion.course import Course as Course

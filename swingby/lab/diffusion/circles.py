@@ -30,7 +30,7 @@ CONDITION = 4
 #: The radius between big and small.
 _MIDDLE = 0.45
 #: Within a class radius and colours vary by up to these parts of the separation and the contrast.
-RADIUS_JITTER, COLOUR_JITTER = 3 / 8, 1 / 8
+_RADIUS_JITTER, _COLOUR_JITTER = 3 / 8, 1 / 8
 #: With a larger separation the smallest circles vanish between the pixels.
 _LARGEST_SEPARATION = 0.5
 #: A typing error should not fill the memory.
@@ -39,7 +39,7 @@ _MOST_IMAGES = 2_000_000
 
 
 @dataclass(frozen=True)
-class Images:
+class _Images:
     """Images with what they show."""
 
     #: Of shape (n, 3, height, width), from 0 to 1.
@@ -103,8 +103,8 @@ class Circles:
     @property
     def reach(self) -> Floats:
         """By how much radius, red, green and blue vary within a class, at most; shape (4,)."""
-        colour = COLOUR_JITTER * self.contrast
-        return np.array([RADIUS_JITTER * self.separation, colour, colour, colour])
+        colour = _COLOUR_JITTER * self.contrast
+        return np.array([_RADIUS_JITTER * self.separation, colour, colour, colour])
 
     def means(self, label: tuple[int, int]) -> Floats:
         """Radius, red, green and blue in the middle of a class (colour, size), shape (4,)."""
@@ -123,7 +123,7 @@ class Circles:
 
     def draw(
         self, n_per_class: int, *, rng: Any = None, classes: tuple[int, ...] = TRAINING_CLASSES
-    ) -> Images:
+    ) -> _Images:
         """Random images, one class after the other; `classes` are places in ``CLASSES``."""
         n = numbers.whole(n_per_class, "n_per_class", 1, most=_MOST_IMAGES)
         if not isinstance(classes, (tuple, list)) or not classes:
@@ -141,7 +141,7 @@ class Circles:
         centres = generator.uniform(-0.5, 0.5, (len(kinds), 2))
         grounds = generator.uniform(0.8, 1.0, (len(kinds), 3))
         pixels = self.paint(conditions, centres, grounds, rng=generator)
-        return Images(pixels, conditions.astype(np.float32), labels)
+        return _Images(pixels, conditions.astype(np.float32), labels)
 
     def paint(
         self, conditions: Floats, centres: Floats, grounds: Floats, *, rng: Any = None

@@ -66,7 +66,7 @@ def train_course(
     device = torch.device(device)
     circles = cell.circles(preset.pixels)
     model, generator = Model(preset, seed, device), torch.Generator(device)
-    images = circles.draw(preset.images_per_class, rng=stream(seed, "images"))
+    images = circles.draw(preset.images_per_class, rng=_stream(seed, "images"))
     pixels = torch.from_numpy(2 * images.pixels - 1).to(device)
     conditions = torch.from_numpy(images.conditions).to(device)
     saves = Saves(device)
@@ -81,7 +81,7 @@ def train_course(
             # Before training: the loss of the first batch.
             with torch.no_grad():
                 saves.count(model.losses(batches(0)))
-        generator.manual_seed(torch_seed(stream(seed, "sampling")))
+        generator.manual_seed(_torch_seed(_stream(seed, "sampling")))
         called = _called(model.mean, preset, device)
         saves.add(step, *look(preset, circles, called, model.schedule, generator, step))
 
@@ -166,7 +166,7 @@ def next_batch(
     preset: Preset, seed: int, step: int, pixels: Any, conditions: Any, generator: torch.Generator
 ) -> Batch:
     """Images, conditions, times and both noises of a step."""
-    generator.manual_seed(torch_seed(stream(seed, "training", step)))
+    generator.manual_seed(_torch_seed(_stream(seed, "training", step)))
     device = pixels.device
     chosen = torch.randint(len(pixels), (preset.batch,), generator=generator, device=device)
     x = pixels[chosen]
@@ -193,7 +193,7 @@ def _diverged(step: int) -> SwingbyError:
     )
 
 
-def stream(seed: int, name: str, step: int = 0) -> np.random.SeedSequence:
+def _stream(seed: int, name: str, step: int = 0) -> np.random.SeedSequence:
     """One source of randomness.
 
     Nothing is carried from one step to the next, so a course that is gone on with draws what an
@@ -202,7 +202,7 @@ def stream(seed: int, name: str, step: int = 0) -> np.random.SeedSequence:
     return np.random.SeedSequence(seed, spawn_key=(STREAMS.index(name), step))
 
 
-def torch_seed(source: np.random.SeedSequence) -> int:
+def _torch_seed(source: np.random.SeedSequence) -> int:
     """The seed of a generator of torch, below 2^63."""
     return int(source.generate_state(1, np.uint64)[0] >> np.uint64(1))
 
@@ -212,7 +212,7 @@ class Model:
 
     def __init__(self, preset: Preset, seed: int, device: torch.device) -> None:
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(torch_seed(stream(seed, "weights")))
+            torch.manual_seed(_torch_seed(_stream(seed, "weights")))
             network = UNet(preset.layout, gamma_min=preset.gamma_min, gamma_max=preset.gamma_max)
         memory = torch.channels_last if device.type == "cuda" else torch.contiguous_format
         self.preset, self.network = preset, network.to(device=device, memory_format=memory)

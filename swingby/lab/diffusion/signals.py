@@ -24,7 +24,7 @@ from swingby.errors import InvalidInput
 from swingby.lab.diffusion.circles import CONDITION, TRAINING_CLASSES, Circles
 from swingby.lab.field_checks import instance, one_of
 from swingby.lab.networks.setting import Floats
-from swingby.simulate.outcome import descents, turning_points
+from swingby.simulate.series import descents, turning_points
 from swingby.theory import numbers
 from swingby.theory.task import SIMTask
 

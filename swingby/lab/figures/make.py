@@ -118,7 +118,7 @@ def _judged_edition(
 
 def _draw(path: Path, figure: Figure, edition: Edition, data: Data) -> None:
     """Draw an edition, without the time, so that the same data gives the same files."""
-    from swingby.report.pictures import styled
+    from swingby.report.picture_style import styled
 
     title = {"Title": f"Fig. {figure.number}: {figure.title}"}
     maker = f"swingby {swingby.__version__}"

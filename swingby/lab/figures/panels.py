@@ -18,7 +18,8 @@ from swingby.lab.figures.figure import Data
 from swingby.lab.figures.run_criteria import cut
 from swingby.lab.figures.stage_criteria import legs
 from swingby.report.entry_pictures import entry_label
-from swingby.report.pictures import COLORS, DASHES, PAGE, titled
+from swingby.report.picture_style import COLORS, DASHES, PAGE
+from swingby.report.pictures import titled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,7 @@ import numpy as np
 
 from swingby.lab.figures.figure import Criterion, Data, Measured, criterion, under_every_reading
 from swingby.lab.figures.theory_runs import SWINGS
-from swingby.simulate.outcome import Extremum, turning_points
+from swingby.simulate.series import Extremum, turning_points
 from swingby.theory.verdict import Verdict, yes
 
 #: How often.

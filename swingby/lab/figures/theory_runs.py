@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.lab.figures.figure import Edition, Tell
-from swingby.theory import numbers
+from swingby.report.number_text import scientific
 from swingby.verify.paper_settings import PaperSetting, figure_settings
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _edition(setting: PaperSetting, name: str) -> Edition:
 
 
 def _listed(values: Any) -> str:
-    return ", ".join(numbers.scientific(value) for value in values)
+    return ", ".join(scientific(value) for value in values)
 
 
 def setting_in(parameters: Mapping[str, Any], **changes: str) -> PaperSetting:

@@ -10,7 +10,7 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.lab.networks.batches import Coordinates
 from swingby.lab.networks.setting import MOST_STEPS, Floats, Integers, Setting
-from swingby.simulate.outcome import turning_points
+from swingby.simulate.series import turning_points
 from swingby.theory import numbers
 
 #: Runs of up to so many steps are recorded at every step by default.

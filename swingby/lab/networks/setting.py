@@ -13,7 +13,7 @@ from swingby.errors import MISSING, InvalidInput
 from swingby.lab.field_checks import at_least_zero, booleans, instance, one_of, positive, set_field
 from swingby.lab.networks.samples import Samples
 from swingby.theory import numbers
-from swingby.theory.task import SIMTask, orthogonal
+from swingby.theory.task import SIMTask, orthogonal, task_from_plain, task_to_plain
 
 Floats = numbers.Floats
 Integers = numbers.Integers
@@ -315,20 +315,14 @@ class Setting:
 
     def to_dict(self) -> dict[str, Any]:
         """The setting as plain values that JSON can hold; samples as their digest."""
-        task, override, rotation = self.task, self.task.signal_override, self.task.rotation
+        rotation = self.task.rotation
         data, samples = asdict(replace(self.data, samples=None)), self.data.samples
         del data["samples"]
         if samples is not None:
             data["samples"] = {name: getattr(samples, name) for name in _RECORDED}
         return {
-            "task": {
-                "mu": [str(value) for value in task.mu],
-                "sigma": [str(value) for value in task.sigma],
-                "dim": task.dim,
-                "signal": None if override is None else [str(value) for value in override],
-                "note": task.note,
-                "rotation": None if rotation is None else rotation.tolist(),
-            },
+            "task": task_to_plain(self.task)
+            | {"rotation": None if rotation is None else rotation.tolist()},
             "data": data,
             "network": asdict(self.network),
             "optimizer": asdict(self.optimizer),
@@ -343,9 +337,7 @@ class Setting:
             rotation = facts["rotation"]
             if rotation is not None:
                 rotation = orthogonal(rotation, numbers.whole(facts["dim"], "dim"))
-            task = SIMTask(facts["mu"], facts["sigma"], facts["dim"], rotation=rotation)
-            if facts["signal"] is not None:
-                task = task.with_signal(facts["signal"], str(facts["note"]))
+            task = task_from_plain(facts, rotation)
             if data.get("samples") is not None:
                 count, dim, digest, square = (data["samples"][name] for name in _RECORDED)
                 size = numbers.whole(count, "count", 1, most=MOST_POINTS)

@@ -16,7 +16,8 @@ from swingby.lab.networks.weights import as_given
 from swingby.report import Framed, Grid
 from swingby.report.files import BROKEN, storable, write_arrays
 from swingby.report.number_text import counted
-from swingby.simulate.outcome import Extremum, turning_points
+from swingby.report.result_formats import ReadOnly
+from swingby.simulate.series import Extremum, turning_points
 from swingby.theory import input_files, numbers
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ _ARRAYS = {
 
 
 @dataclass(frozen=True, repr=False)
-class TrainingRun(Framed, numbers.ReadOnly):
+class TrainingRun(Framed, ReadOnly):
     """The record of networks in training, in the coordinates of the concepts.
 
     What is kept of every step (output, Jacobian, losses) is in the precision of the settings.
@@ -409,7 +410,7 @@ def _draw_trajectories(run: TrainingRun, ax: Axes) -> None:
 
 
 def _draw_losses(run: TrainingRun, ax: Axes) -> None:
-    from swingby.report.pictures import COLORS
+    from swingby.report.picture_style import COLORS
 
     epochs = run.train_loss_steps / run.settings[0].steps_per_epoch
     first, second = COLORS[:2] if _bundled(run) else ("0.4", "0.4")
@@ -431,7 +432,7 @@ def _draw_losses(run: TrainingRun, ax: Axes) -> None:
 def _draw_legend(ax: Axes) -> None:
     from matplotlib.transforms import ScaledTranslation
 
-    from swingby.report.pictures import legend_above
+    from swingby.report.picture_style import legend_above
 
     if not legend_above(ax, 4.0):
         below = ax.transAxes + ScaledTranslation(0, -0.4, ax.figure.dpi_scale_trans)
@@ -453,14 +454,14 @@ def _figure(run: TrainingRun) -> Figure:
 
 def _bundled(run: TrainingRun) -> bool:
     """True for so many networks that they are drawn alike."""
-    from swingby.report.pictures import COLORS
+    from swingby.report.picture_style import COLORS
 
     return len(run) > len(COLORS)
 
 
 def _line(run: TrainingRun, k: int) -> tuple[str, float, str | None]:
     """Colour, opacity and name of a network."""
-    from swingby.report.pictures import COLORS
+    from swingby.report.picture_style import COLORS
 
     if _bundled(run):
         return COLORS[0], max(0.12, 3.0 / len(run)), f"{len(run)} networks" if k == 0 else None

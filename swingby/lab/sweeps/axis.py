@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from swingby.lab.sweeps.quantity import Quantity, Value, log10_of, value_text
-from swingby.theory import numbers
+from swingby.report.number_text import scientific, scientific_log10
 from swingby.theory.numbers import Floats, Integers
 
 #: A pixel narrower than this share of the mean makes an axis one of equal pixels.
@@ -92,7 +92,7 @@ def bins_of(quantity: Quantity, values: Sequence[Fraction], count: int) -> tuple
     """An axis of bins of equal width that hold all values, and the bin of each value."""
     scale, places = _placed(values)
     edges = np.linspace(places.min(), places.max(), count + 1)
-    texts = [numbers.scientific_log10(edge) if scale == "log" else f"{edge:.4g}" for edge in edges]
+    texts = [scientific_log10(edge) if scale == "log" else f"{edge:.4g}" for edge in edges]
     names = tuple(f"{low} to {high}" for low, high in pairwise(texts))
     middle = tuple(((edges[:-1] + edges[1:]) / 2).tolist())
     axis = Axis(quantity.name, quantity.symbol, names, middle, scale, tuple(edges.tolist()))
@@ -180,4 +180,4 @@ def tick_text(text: str) -> str:
         return text
     if not value or Fraction(1, 1000) <= abs(value) < 10_000:
         return f"{float(value):.4g}"
-    return numbers.scientific(value)
+    return scientific(value)

@@ -21,6 +21,7 @@ import numpy as np
 
 from swingby.errors import MISSING, InvalidInput
 from swingby.lab.sweeps.point import Point
+from swingby.report.number_text import python_text, scientific, scientific_log10
 from swingby.simulate.initialization import LARGEST_WIDTH
 from swingby.theory import numbers
 from swingby.theory.growth import require_dynamics
@@ -43,7 +44,7 @@ _Vector = tuple[str, ...]
 
 def written_number(value: Fraction, argument: str = "a number") -> str:
     """The text that stands for an exact number of at least 0 in keys and files."""
-    text = numbers.python_text(value).strip('"')
+    text = python_text(value).strip('"')
     if text.startswith("Fraction"):
         raise InvalidInput(argument, "a number of hundreds of digits", "must be shorter")
     return text
@@ -103,9 +104,9 @@ class Range:
         if self.spacing == "log":
             start = numbers.log_of(low)
             log = (start + share * (numbers.log_of(high) - start)) / float(np.log(10))
-            text = numbers.scientific_log10(log, _DRAWN_DIGITS)
+            text = scientific_log10(log, _DRAWN_DIGITS)
         else:
-            text = numbers.scientific(low + Fraction(share) * (high - low), _DRAWN_DIGITS)
+            text = scientific(low + Fraction(share) * (high - low), _DRAWN_DIGITS)
         # Rounding must not lead out of the range.
         return written_number(min(max(Fraction(text), low), high))
 

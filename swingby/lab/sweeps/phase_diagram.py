@@ -18,7 +18,8 @@ from swingby.lab.sweeps.axis import Axis, tick_text, ticks
 from swingby.lab.sweeps.label import Label
 from swingby.lab.sweeps.phases import Diagram, pooled_text
 from swingby.lab.sweeps.quantity import quantity
-from swingby.report.pictures import Size, inches, save_figure, shown_figure, styled
+from swingby.report.picture_style import styled
+from swingby.report.pictures import Size, inches, save_figure, shown_figure
 from swingby.theory.numbers import Booleans, Floats
 
 if TYPE_CHECKING:

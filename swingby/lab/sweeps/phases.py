@@ -27,7 +27,7 @@ from swingby.lab.sweeps.quantity_values import (
     varying,
 )
 from swingby.report import Drawn, Grid
-from swingby.theory import numbers
+from swingby.report.result_formats import ReadOnly
 from swingby.theory.numbers import Floats, Integers
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ _NUMBERS = [
 
 
 @dataclass(frozen=True, eq=False)
-class Cells(numbers.ReadOnly):
+class Cells(ReadOnly):
     """Counts and numbers per pixel, columns of a `table`, as arrays of the `shape` of the diagram.
 
     `done`, `failed`, `missing`: points of the pixel. `decided`: points with a prediction and an

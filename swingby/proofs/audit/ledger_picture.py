@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from swingby.proofs.audit.record import AUDITED, Record
-from swingby.report.pictures import legend_above, new_figure, save_figure
+from swingby.report.picture_style import legend_above
+from swingby.report.pictures import new_figure, save_figure
 from swingby.theory.verdict import Finding
 
 if TYPE_CHECKING:

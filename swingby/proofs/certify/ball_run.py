@@ -57,7 +57,7 @@ from swingby.theory.initial import Blocks, connected_blocks
 #: No entry of an exact step has more bits in numerator or denominator, W(0) excepted.
 _MOST_BITS = 20_000
 #: A run in balls ends before an entry passes this size: it diverges faster than exponentially.
-LARGEST = 10.0**100
+_LARGEST = 10.0**100
 
 Rows = Sequence[Sequence[Any]]
 
@@ -209,7 +209,7 @@ def follow(
     """W(0), W(1), ... in balls: the same object at every step, which is copied to keep it.
 
     Consume it inside :func:`swingby.theory.balls.precision`: python-flint has one for the process.
-    A run that leaves the range of :data:`LARGEST` ends before `steps`.
+    A run that leaves the range of :data:`_LARGEST` ends before `steps`.
 
     `W0`: symmetric.
     `moving`: blocks that are followed, with nothing between them; the other entries stay as they
@@ -223,7 +223,7 @@ def follow(
     for step in range(1, steps + 1):
         advance(state)
         # abs(.) < bound is False for a ball that is not finite, too.
-        if step % 16 == 0 and any(not abs(row[i]) < LARGEST for i, row in enumerate(W)):
+        if step % 16 == 0 and any(not abs(row[i]) < _LARGEST for i, row in enumerate(W)):
             return
         state.step = step
         yield state

@@ -9,7 +9,6 @@ import contextlib
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -35,6 +34,7 @@ from swingby.proofs.certify.neighbourhood import neighbourhood, squared_distance
 from swingby.theory import budget, search_time
 from swingby.theory.balls import precision
 from swingby.theory.initial import Initial, Scaled
+from swingby.theory.numbers import fraction
 from swingby.theory.task import SIMTask
 
 #: Working precisions in bits, tried one after the other until nothing is left open. The enclosures
@@ -163,7 +163,7 @@ def _trajectory(inputs: ExactInputs) -> Iterator[_RunState]:
         rest = [1 - W[k][k] for k in concepts]
         semidefinite: Callable[[], bool | None] = partial(exactly_semidefinite, W, concepts)
         yield _RunState(step, W, rest, semidefinite, moves=bool(moving))
-    start = [[Fraction(int(w.p), int(w.q)) for w in row] for row in W]
+    start = [[fraction(w) for w in row] for row in W]
     independent = independent_concepts(inputs.signal, W, [k for block in moving for k in block])
     for state in follow(inputs.signal, start, *run, inputs.last - step, moving=moving):
         if state.step:

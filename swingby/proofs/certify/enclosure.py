@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import flint
 
+from swingby.report.number_text import scientific
 from swingby.theory import numbers
 
 #: Significant decimal digits of an end, and of those that are shown.
@@ -42,13 +43,13 @@ class Enclosure(NamedTuple):
 
     def __str__(self) -> str:
         """Ten digits of it."""
-        return numbers.scientific(self.middle, SHOWN)
+        return scientific(self.middle, SHOWN)
 
 
 def enclose(number: flint.fmpq | flint.arb) -> Enclosure | None:
     """The canonical enclosure of a number; None where the ball is too wide to decide it."""
     if isinstance(number, flint.fmpq):
-        low = high = Fraction(int(number.p), int(number.q))
+        low = high = numbers.fraction(number)
     elif not number.is_finite():
         return None
     else:

@@ -14,6 +14,7 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.proofs.certify.ball_run import Rows, exact_pivots, exactly_semidefinite, rational
 from swingby.proofs.certify.certificate import MOST_CONCEPTS
+from swingby.report.number_text import scientific
 from swingby.theory import numbers
 from swingby.theory.growth import require_dynamics
 from swingby.theory.initial import (
@@ -119,7 +120,7 @@ class ExactInputs:
         slowest = numbers.log_of(1 + 2 * self.eta * min(waited or [max(self.signal)]))
         if not slowest:
             return MOST_STEPS
-        time = (60 - numbers.log_of(Fraction(int(smallest.p), int(smallest.q)))) / slowest
+        time = (60 - numbers.log_of(numbers.fraction(smallest))) / slowest
         return min(MOST_STEPS, math.ceil(time if self.hopeless else 3 * time))
 
 
@@ -171,5 +172,5 @@ def _exact_matrix(W0: Any, dim: int) -> Matrix:
     if not largest:
         raise InvalidInput("W0", "the zero matrix", "must not be zero", "Assumption D.1")
     if largest > LARGEST_ENTRY:
-        raise InvalidInput("W0", numbers.scientific(largest), "must be below 1e300", "(D.2)")
+        raise InvalidInput("W0", scientific(largest), "must be below 1e300", "(D.2)")
     return W

@@ -7,7 +7,7 @@ The run is followed once more in balls that contain what float64 computes. A dif
   was;
 - a peak, when the balls of |w_ij| at the two steps overlap;
 - a loss of semidefiniteness seen too late or not at all, when at every step in between the pivots
-  of LDL^T in the balls may lie above the bar of :mod:`swingby.simulate.state`, 8 d
+  of LDL^T in the balls may lie above the bar of :mod:`swingby.simulate.float_pivots`, 8 d
   2^-52 w_kk below 0; one seen too early, when at the step seen they may lie below it;
 - an entry at the end, when the float lies in the ball.
 
@@ -38,7 +38,8 @@ from swingby.errors import InvalidInput
 from swingby.proofs.certify.ball_run import BallState, eliminate, follow
 from swingby.proofs.certify.events import LEVELS
 from swingby.proofs.certify.facts import Facts
-from swingby.simulate.state import PIVOT_ROUNDING
+from swingby.report.entry_pictures import entry_name
+from swingby.simulate.float_pivots import PIVOT_ROUNDING
 from swingby.theory.balls import ball, precision
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ def _passages(certificate: Facts, run: Run) -> Iterator[_Suspect]:
             if certified != observed:
                 step = min(step for step in (certified, observed) if step is not None)
                 gap = partial(_above, k, level, 1 if step == certified else -1)
-                w = f"w_{k + 1}{k + 1}"
+                w = entry_name(k, k)
                 statement = f"{w} at step {step} is {name}"
                 yield _Suspect(f"{w} reaches {name}", certified, observed, (step,), gap, statement)
 
@@ -220,7 +221,7 @@ def _ends(certificate: Facts, run: Run) -> Iterator[_Suspect]:
             number = float(W[i, j])
             if enclosure is None or _is_same(number, enclosure.middle):
                 continue
-            what, texts = f"w_{i + 1}{j + 1} at step {last}", (str(enclosure), f"{number:.10g}")
+            what, texts = f"{entry_name(i, j)} at step {last}", (str(enclosure), f"{number:.10g}")
             yield _Suspect(
                 what, *texts, (last,), partial(_distance, i, j, number), "it is the same"
             )

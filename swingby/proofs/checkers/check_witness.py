@@ -54,14 +54,14 @@ _OPERATIONS = {
 }
 
 
-class Wrong(ValueError):
+class _Wrong(ValueError):
     """Why a witness is rejected."""
 
 
 def number(text: Any) -> Any:
     """A number such as ``-3/8*10^-90``, or between two decimals, such as ``10^(1/3)``."""
     if not isinstance(text, str):
-        raise Wrong(f"{text!r:.60} is no number")
+        raise _Wrong(f"{text!r:.60} is no number")
     return formula(text, {}, _Decimals(_DIGITS[2]))
 
 
@@ -69,7 +69,7 @@ def rational(text: Any) -> Fraction:
     """A number that is a fraction."""
     value = number(text)
     if not isinstance(value, Fraction):
-        raise Wrong(f"{text!r:.60} is no fraction")
+        raise _Wrong(f"{text!r:.60} is no fraction")
     return value
 
 
@@ -77,7 +77,7 @@ def rational(text: Any) -> Fraction:
 _REFUSED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
-class Open(Wrong):
+class _Open(_Wrong):
     """With the digits at hand, nothing is decided."""
 
 
@@ -91,19 +91,19 @@ def formula(text: str, values: dict[str, Any], arithmetic: Any) -> Any:
     functions = [f"{name}(" for name in _FUNCTIONS if hasattr(arithmetic, name.lower())]
     word = re.compile("|".join([*map(re.escape, [*functions, *letters]), _SIGN]))
     if len(text) > MOST_TEXT:
-        raise Wrong("a formula is too long")
+        raise _Wrong("a formula is too long")
     if unknown := word.sub("", text):
-        raise Wrong(f"{unknown!r:.40} in {text!r:.40} is not understood")
+        raise _Wrong(f"{unknown!r:.40} in {text!r:.40} is not understood")
     names = {letter: f" _{index} " for index, letter in enumerate(letters)} | {"^": "**"}
     python = word.sub(lambda match: names.get(match[0], match[0]), text).strip()
     try:
         tree = ast.parse(python, mode="eval")
     except (SyntaxError, MemoryError, RecursionError):
-        raise Wrong(f"{text!r:.40} is not understood") from None
+        raise _Wrong(f"{text!r:.40} is not understood") from None
 
     def value(node: Any, depth: int = 0) -> Any:
         if depth > MOST_DEPTH:
-            raise Wrong("a formula is too deep")
+            raise _Wrong("a formula is too deep")
         chain = []
         while isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
             chain.append((_OPERATIONS[type(node.op)], node.right))
@@ -122,14 +122,14 @@ def formula(text: str, values: dict[str, Any], arithmetic: Any) -> Any:
                     *(value(argument, depth + 1) for argument in arguments)
                 )
             case _:
-                raise Wrong(f"{text!r:.40} is not understood")
+                raise _Wrong(f"{text!r:.40} is not understood")
         for (join, turn), operand in reversed(chain):
             second = value(operand, depth + 1)
             if (
                 sum(_bits(term) for term in (computed, second) if isinstance(term, Fraction))
                 > MOST_BITS
             ):
-                raise Wrong("a number is too long")
+                raise _Wrong("a number is too long")
             computed = getattr(arithmetic, join)(
                 computed, getattr(arithmetic, turn)(second) if turn else second
             )
@@ -173,7 +173,7 @@ class _Decimals:
     def inverse(self, x: Any) -> Any:
         low, high = self.bounds(x)
         if low <= 0 <= high:
-            raise Wrong("a division by what may be 0")
+            raise _Wrong("a division by what may be 0")
         if isinstance(x, Fraction):
             return 1 / x
         return self.down.divide(Decimal(1), high), self.up.divide(Decimal(1), low)
@@ -182,7 +182,7 @@ class _Decimals:
         if isinstance(y, Fraction) and y.denominator == 1:
             exact = isinstance(x, Fraction)
             if abs(y) > MOST_POWER or (exact and _bits(x) * abs(y) > MOST_BITS):
-                raise Wrong("a power is too large")
+                raise _Wrong("a power is too large")
             if exact:
                 return x ** int(y) if x or y >= 0 else self.inverse(x)
             powered: Any = Fraction(1)
@@ -205,13 +205,13 @@ class _Decimals:
             return Fraction(0)
         low, high = self.bounds(x)
         if low <= 0:
-            raise Wrong("a logarithm of what may not be positive")
+            raise _Wrong("a logarithm of what may not be positive")
         return self.down.next_minus(self.down.ln(low)), self.up.next_plus(self.up.ln(high))
 
     def sqrt(self, x: Any) -> Any:
         low, high = self.bounds(x)
         if low < 0:
-            raise Wrong("a root of what may be negative")
+            raise _Wrong("a root of what may be negative")
         if isinstance(x, Fraction):
             root = Fraction(isqrt(x.numerator), isqrt(x.denominator))
             if root**2 == x:
@@ -245,7 +245,7 @@ def holds(relation: Any, values: dict[str, Any]) -> bool:
         value = values.get(relation.removesuffix(WHOLE))
         return isinstance(value, Fraction) and value.denominator == 1
     if len(sides) != 3:
-        raise Wrong(f"{relation!r:.60} is no relation")
+        raise _Wrong(f"{relation!r:.60} is no relation")
     for digits in _DIGITS:
         decimals = _Decimals(digits)
         left_side, right_side = (formula(sides[index], values, decimals) for index in (0, 2))
@@ -259,7 +259,7 @@ def holds(relation: Any, values: dict[str, Any]) -> bool:
         yes, no = answers[sides[1]]
         if yes or no:
             return yes
-    raise Open(f"{relation:.100} is not decided")
+    raise _Open(f"{relation:.100} is not decided")
 
 
 def _open_on(relation: str, letter: str, low: Fraction, high: Fraction, halved: int = 0) -> str:
@@ -270,7 +270,7 @@ def _open_on(relation: str, letter: str, low: Fraction, high: Fraction, halved: 
     small, sign, large = re.split(r" (<=|<) ", relation)
     decimals = _Decimals(_DIGITS[0])
     values = {letter: (decimals.bounds(low)[0], decimals.bounds(high)[1])}
-    with contextlib.suppress(Wrong):
+    with contextlib.suppress(_Wrong):
         sides = [decimals.bounds(formula(side, values, decimals)) for side in (small, large)]
         if sides[0][1] < sides[1][0] or (sign == "<=" and sides[0][1] == sides[1][0]):
             return ""
@@ -287,20 +287,20 @@ class Along:
 
     def __init__(self, run: Any) -> None:
         if not isinstance(run, dict) or run.keys() != RUN:
-            raise Wrong("no place of a trajectory")
+            raise _Wrong("no place of a trajectory")
         if not all(isinstance(run[key], list) for key in ("when", "during", "until")):
-            raise Wrong("the conditions are no lists")
+            raise _Wrong("the conditions are no lists")
         self.run = run
         self.signal = [rational(a) for a in run["signal"]]
         self.W0 = [[rational(entry) for entry in row] for row in run["W0"]]
         self.i, self.j = (run[name] - 1 for name in "ij")
         self.start, self.end = run["t_0"], run["t"]
         if any(type(run[name]) is not int or run[name] < 0 for name in ("i", "j", "t_0", "t")):
-            raise Wrong("i, j, t_0 and t are whole numbers")
+            raise _Wrong("i, j, t_0 and t are whole numbers")
         if not (0 <= self.i < len(self.signal) > self.j >= 0 and self.start <= self.end):
-            raise Wrong("no entry, or t_0 after t")
+            raise _Wrong("no entry, or t_0 after t")
         if self.end > MOST_STEPS:
-            raise Wrong(f"more than {MOST_STEPS} steps")
+            raise _Wrong(f"more than {MOST_STEPS} steps")
         between = range(self.start, self.end) if run["during"] else ()
         self.steps = {self.start, self.end, self.end + 1, *between}
         #: Equal for all places of one trajectory.
@@ -314,7 +314,7 @@ class Along:
         run |= {"W0": [[str(entry) for entry in row] for row in self.W0]}
         trajectory = replay.Run(run | {"undecided": [], "made_by": ""})
         if replay.pivots(self.W0, trajectory.d) is None:
-            raise Wrong("W(0) is not positive semidefinite")
+            raise _Wrong("W(0) is not positive semidefinite")
         if before is None:
             sizes = [1 / abs(entry) for row in self.W0 for entry in row if entry]
             bits = 256 + 2 * max([int(x).bit_length() for x in sizes], default=0)
@@ -362,7 +362,7 @@ class Along:
     def judge(self, fails: Any, values: dict[str, Any], states: dict[int, Any]) -> str:
         """Why the place is none at which the line speaks and fails; nothing if it is."""
         if not {self.start, self.end} <= states.keys():
-            raise Open("the trajectory is not known that far")
+            raise _Open("the trajectory is not known that far")
         if self.start and not self.run["when"]:
             return "t_0 is 0 in this line"
         values = values | self.letters(states[self.start], self.start, "t_0")
@@ -410,21 +410,21 @@ def judge(content: Any, steps: dict[str, set[int]] | None = None, trajectories: 
         if kind == FORMAT and content.keys() == INTERVAL:
             letter, low, high = content["on"]
             if rational(low) > rational(high):
-                raise Wrong("no interval")
+                raise _Wrong("no interval")
             return _open_on(content["holds"], letter, rational(low), rational(high))
         if kind != FORMAT:
-            raise Wrong(f"no {FORMAT}")
+            raise _Wrong(f"no {FORMAT}")
         if content.keys() - {"run"} not in (_KEYS, _EXAMPLE) or not content.get("holds", [1]):
-            raise Wrong(f"the keys are not those of {FORMAT}")
+            raise _Wrong(f"the keys are not those of {FORMAT}")
         if not all(isinstance(content.get(key, []), list) for key in ("given", "assumed", "holds")):
-            raise Wrong("the hypotheses are no list")
+            raise _Wrong("the hypotheses are no list")
         if not isinstance(content["values"], dict):
-            raise Wrong("the values are no object")
+            raise _Wrong("the values are no object")
         values = {name: number(text) for name, text in content["values"].items()}
         along = Along(content["run"]) if "run" in content else None
         if along is not None:
             if along.fixed.keys() & values.keys():
-                raise Wrong("a letter of the trajectory has a value besides")
+                raise _Wrong("a letter of the trajectory has a value besides")
             values |= along.fixed
         signal = [values[name] for name in sorted(values) if re.fullmatch(r"a_\d", name)]
         for relation in content["given"]:
@@ -450,7 +450,7 @@ def judge(content: Any, steps: dict[str, set[int]] | None = None, trajectories: 
                     trajectories[along.key] = along.follow(needed)
                 try:
                     return along.judge(content["fails"], values, trajectories[along.key][2])
-                except Open:
+                except _Open:
                     if not tries_left:
                         raise
                     trajectories[along.key] = along.follow(needed, trajectories[along.key])

@@ -39,5 +39,5 @@ plain closure of numba with d as a constant reaches a third of its rate, at d = 
 - :mod:`.fleet`: which rows there are, who is in which lane, and what is done where something is
   due.
 - :mod:`.tiles`: the texts, and the fleet that runs them.
-- Products and sums of a step are lines of :func:`swingby.simulate.steps.change`.
+- Products and sums of a step are lines of :func:`swingby.simulate.step_text.change`.
 """

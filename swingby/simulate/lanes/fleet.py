@@ -19,21 +19,12 @@ from typing import Any
 
 import numpy as np
 
+from swingby.simulate.float_pivots import in_order, negative_pivots, without_null_many
 from swingby.simulate.jump import is_learned, land, plan
-from swingby.simulate.state import (
-    LARGE,
-    entry_rows,
-    float_matrix,
-    in_order,
-    most_executed,
-    negative_pivots,
-    pairs,
-    power_of_two,
-    weights,
-    without_null_many,
-)
+from swingby.simulate.state import entry_rows, most_executed, pairs
 from swingby.theory.growth import DYNAMICS, log_factors
 from swingby.theory.numbers import Booleans, Floats, Integers
+from swingby.theory.scaled_matrices import LARGE, float_matrix, power_of_two, weights
 
 #: Steps between two looks where nothing is lacking.
 LONG_BLOCK = 256
@@ -55,7 +46,7 @@ def rows(d: int, *, watched: bool = False, full: bool = False) -> SimpleNamespac
 
     What steps change: X, the entries as in a block of a single run, or all d^2 where it is `full`;
     below (d): 1 as long as w_kk has not reached 1/2, then 0; waited (d): steps for which it has
-    not; low, high, heading: the filter of :func:`swingby.simulate.outcome.turning_points` over the
+    not; low, high, heading: the filter of :func:`swingby.simulate.series.turning_points` over the
     test loss; descents: how often it has fallen; transient: the largest \|w_ij\|, i and j different
     (those five only where trajectories are watched).
 

@@ -12,14 +12,18 @@ from typing import Any
 
 import numpy as np
 
+from swingby.simulate.float_pivots import PIVOT_ROUNDING
 from swingby.simulate.jump import LEARNED, NEGLIGIBLE, STALLED
 from swingby.simulate.lanes.fleet import AT_REST, TINY, Fleet, rows
-from swingby.simulate.state import LARGE, PIVOT_ROUNDING, entry_rows
-from swingby.simulate.steps import HEADER, LANES, change, entries
+from swingby.simulate.state import entry_rows
+from swingby.simulate.step_text import HEADER, change, entries
 from swingby.theory.compiled_text import aligned, load
 from swingby.theory.growth import DYNAMICS
 from swingby.theory.numbers import Booleans, Floats, Integers
+from swingby.theory.scaled_matrices import LARGE
 
+#: Trajectories in a tile.
+LANES = 32
 #: Blocks of all tiles in one call of compiled code: about a tenth of a second.
 _STRETCH = 4096
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from swingby.theory import numbers
+from swingby.report.result_formats import ReadOnly
 from swingby.theory.growth import DYNAMICS
 from swingby.theory.initial import Initial
 from swingby.theory.law.modified_flow import FieldConstants
@@ -208,7 +208,7 @@ def _turns(starts: Starts, trapped: Booleans) -> tuple[Booleans, Booleans]:
     return pairs.any(axis=2), pairs.any(axis=1)
 
 
-def verdict_of(
+def _verdict_of(
     starts: Starts, ends: Sequence[_LaneEnds], dynamics: str, follow: Callable[[Walk], None]
 ) -> StageVerdict:
     """The law of n instances, from the ends of their lanes in every order of the dynamics."""
@@ -276,7 +276,7 @@ def _walked(starts: Starts, dynamics: str) -> StageVerdict:
         walk = lanes_of(starts, dynamics, np.full(len(starts.eta), order), _TOLERANCE)
         walk_all(walk, dynamics, order)
         ends.append(_LaneEnds.of(walk, starts.eta))
-    return verdict_of(starts, ends, dynamics, follow_all)
+    return _verdict_of(starts, ends, dynamics, follow_all)
 
 
 def _closed(starts: Starts, dynamics: str) -> StageVerdict:
@@ -321,7 +321,7 @@ def paths(
 
 
 @dataclass(frozen=True, eq=False)
-class Stages(numbers.ReadOnly):
+class Stages(ReadOnly):
     """The law for a single W(0). Made by :func:`stage_law`; arrays are in the user's order.
 
     Parameters
@@ -400,7 +400,7 @@ def stage_law(task: SIMTask, initial: Initial, eta: Fraction, dynamics: str) -> 
     while walk.numbers[ACTIVE].any():
         advance(walk, dynamics)
     ends = [_LaneEnds.of(walk, starts.eta, lane) for lane in (slice(1), slice(-1, None))]
-    verdict = verdict_of(starts, ends, dynamics, follow_all)
+    verdict = _verdict_of(starts, ends, dynamics, follow_all)
     by_concept = ("crossing", "error", "trapped", "undecided", "share")
     return Stages(
         task=task,

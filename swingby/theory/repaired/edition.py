@@ -22,7 +22,8 @@ import mpmath
 import sympy
 
 from swingby.errors import InvalidInput
-from swingby.theory import balls, numbers
+from swingby.report.number_text import scientific
+from swingby.theory import balls
 from swingby.theory.assumptions import a_k, beta, omega
 from swingby.theory.balls import precision
 from swingby.theory.repaired import theorem_r, theorem_two
@@ -276,7 +277,7 @@ def _judged(
         margin = float((limit.log() - balls.ball(omega).log()) / flint.arb(10).log())
     sign = {Verdict.HOLDS: "<=", Verdict.FAILS: ">", Verdict.UNDECIDED: "?"}[verdict]
     limit_text = mpmath.nstr(_below(limit), 5)
-    reason = f"omega = {numbers.scientific(omega)} {sign} omega_0 = {limit_text}"
+    reason = f"omega = {scientific(omega)} {sign} omega_0 = {limit_text}"
     if verdict == Verdict.FAILS:
         reason += ": not covered by the theorem, which does not say that it is not learned"
     return RepairedFindings(verdict, theorem, _below(limit), margin, None, None, None, reason)

@@ -11,7 +11,7 @@ from typing import Any
 import flint
 
 from swingby.report import Grid
-from swingby.theory import numbers
+from swingby.report.number_text import scientific
 from swingby.theory.statement import Statement
 from swingby.theory.verdict import Verdict
 from swingby.verify.checking.box import Box
@@ -141,7 +141,7 @@ def _quotient(number: Fraction) -> str:
 
 
 def _interval_text(ends: Interval) -> str:
-    low, high = (numbers.scientific(end) for end in ends)
+    low, high = (scientific(end) for end in ends)
     return low if ends[0] == ends[1] else f"[{low}, {high}]"
 
 

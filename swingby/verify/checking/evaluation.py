@@ -9,7 +9,7 @@ satisfy. Rational inequalities are compared exactly, the others in ball arithmet
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -18,10 +18,12 @@ import flint
 import mpmath
 import sympy
 
+from swingby.report.number_text import scientific, scientific_log10
 from swingby.theory import assumptions as text
-from swingby.theory import balls, numbers
+from swingby.theory import balls
 from swingby.theory.balls import precision
 from swingby.theory.initial import Initial
+from swingby.theory.numbers import fraction
 from swingby.theory.statement import Condition, Statement
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict, all_hold, from_sign
@@ -61,7 +63,7 @@ class Instance:
     def side(self, precisions: Sequence[int] = balls.PRECISIONS) -> int | None:
         """1 inside, 0 where both sides are equal, -1 outside, None if undecided."""
         relation = self.condition.relation
-        exact = balls.rational(relation.lhs - relation.rhs, self.values)
+        exact = _rational(relation.lhs - relation.rhs, self.values)
         if exact is not None:
             side = (exact > 0) - (exact < 0)
             return -side if relation.rel_op in ("<=", "<") else side
@@ -325,7 +327,7 @@ def _explain_D1(problem: FeasibilityProblem, constants: AssumptionConstants) -> 
         constants.gamma * constants.alpha,
         constants.beta,
     )
-    alpha, low, high, top, beta = map(numbers.scientific, bounds)
+    alpha, low, high, top, beta = map(scientific, bounds)
     return (
         f"alpha = {alpha} <= a_k in [{low}, {high}] <= gamma alpha = {top}, beta = {beta}: any "
         "positive signal has such constants"
@@ -340,9 +342,7 @@ def _explain(worst: Instance | None, constants: AssumptionConstants) -> str:
     if worst.condition is _GAP:
         large, close = worst.values[text.a_i], 3 * worst.values[text.a_j]
         relation = ">" if large > close else "is not above"
-        inequality = (
-            f"a_i = {numbers.scientific(large)} {relation} 3 a_j = {numbers.scientific(close)}"
-        )
+        inequality = f"a_i = {scientific(large)} {relation} 3 a_j = {scientific(close)}"
         return inequality + where
     with precision(128):
         left_value, right_value = map(_short, worst.sides())
@@ -353,7 +353,7 @@ def _explain(worst: Instance | None, constants: AssumptionConstants) -> str:
     sentence = f"{left_name} = {left_value} {sign} {right_side}{where}"
     if label == "D.2":
         return f"{sentence} with K = {constants.K}"
-    return f"{sentence} with P = {numbers.scientific_log10(float(constants.log10_P))}"
+    return f"{sentence} with P = {scientific_log10(float(constants.log10_P))}"
 
 
 def _short(number: flint.arb) -> str:
@@ -378,3 +378,25 @@ def _binding(results: tuple[AssumptionResult, ...], problem: FeasibilityProblem)
         omega_room = log10((supremum / balls.ball(problem.omega)).log())
         eta_room = log10(balls.ball(feasibility.largest_eta(problem) / problem.eta).log())
     return "D.4" if float(omega_room) <= float(eta_room) else "D.2"
+
+
+def _rational(expression: Any, values: Mapping[Any, Fraction]) -> Fraction | None:
+    """The exact value of a rational function of symbols that have a value, else None."""
+    if expression.is_Symbol:
+        return values.get(expression)
+    if expression.is_Rational:
+        return fraction(expression)
+    evaluated = [_rational(argument, values) for argument in expression.args]
+    arguments = [argument for argument in evaluated if argument is not None]
+    name = expression.func.__name__
+    if len(arguments) < len(evaluated) or (name == "Pow" and arguments[1].denominator != 1):
+        return None
+    if name == "Add":
+        return sum(arguments, Fraction(0))
+    if name == "Mul":
+        return math.prod(arguments, start=Fraction(1))
+    if name == "Pow" and (arguments[0] or arguments[1] > 0):
+        return arguments[0] ** int(arguments[1])
+    if name == "Abs":
+        return abs(arguments[0])
+    return None

@@ -81,7 +81,7 @@ from swingby.verify.checking.box import Box, FeasibilityProblem
 from swingby.verify.checking.intervals import Interval
 
 #: kappa > 1.1 (below 11 with one concept), K >= 20: the corner that every optimum sits in.
-KAPPA, KAPPA_ALONE = Fraction(11, 10), Fraction(11)
+KAPPA, _KAPPA_ALONE = Fraction(11, 10), Fraction(11)
 K = Fraction(20)
 
 INFEASIBILITY_CERTIFICATE = (
@@ -144,7 +144,7 @@ class Letters:
         beta = max(box.beta[0], Fraction(1 + low)), max(box.beta[1], Fraction(1 + high))
         kappa = KAPPA + low, KAPPA + high
         if len(box.signal) == 1:
-            kappa = KAPPA_ALONE - high, KAPPA_ALONE - low
+            kappa = _KAPPA_ALONE - high, _KAPPA_ALONE - low
         letters = cls(box, kappa, beta, apart=apart)
         if box.spread[0] == 1:
             letters.cost = hull(Fraction(0), Fraction(high)).log1p()
@@ -319,7 +319,7 @@ def witness(problem: FeasibilityProblem) -> AssumptionConstants:
 
 def _off_corner(problem: FeasibilityProblem, step: Fraction) -> tuple[Fraction, Fraction]:
     """Kappa and beta a step off their corner."""
-    kappa = KAPPA + step if problem.d > 1 else KAPPA_ALONE - step
+    kappa = KAPPA + step if problem.d > 1 else _KAPPA_ALONE - step
     return kappa, max(problem.beta, 1 + step)
 
 

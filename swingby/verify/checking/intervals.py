@@ -10,6 +10,7 @@ from typing import Any
 import flint
 
 from swingby.errors import InvalidInput
+from swingby.report.number_text import LARGEST_EXPONENT, scientific
 from swingby.theory import balls, numbers
 
 # Lower and upper end, both included.
@@ -30,8 +31,8 @@ def ends(ball: flint.arb) -> Ends:
 
 def _dyadic(number: flint.arb) -> Fraction:
     mantissa, exponent = (int(integer) for integer in number.man_exp())
-    if abs(exponent) > 4 * numbers.LARGEST_EXPONENT:
-        requirement = f"must have an exponent of at most {numbers.LARGEST_EXPONENT} in size"
+    if abs(exponent) > 4 * LARGEST_EXPONENT:
+        requirement = f"must have an exponent of at most {LARGEST_EXPONENT} in size"
         raise InvalidInput("a ball", number.str(5), requirement)
     return Fraction(mantissa) * Fraction(2) ** exponent
 
@@ -55,14 +56,14 @@ def interval(
         if not value.is_finite():
             raise InvalidInput(argument, value, "must be a finite ball", source)
         low, high = (Fraction(end) for end in ends(value))
-        reported = numbers.scientific(low)
+        reported = scientific(low)
     elif isinstance(value, Sequence) and not isinstance(value, str | bytes) and not point:
         if len(value) != 2:
             raise InvalidInput(argument, value, "must be a number or a pair", source)
         low, high = (numbers.exact(end, argument, source) for end in value)
         if low > high:
             raise InvalidInput(argument, value, "must have its lower end first", source)
-        reported = numbers.scientific(low)
+        reported = scientific(low)
     else:
         low = high = numbers.exact(value, argument, source)
     if least is not None and (low < least or (strict and low == least)):

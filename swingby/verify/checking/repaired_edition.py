@@ -17,6 +17,8 @@ from fractions import Fraction
 import mpmath
 
 from swingby.errors import InvalidInput
+from swingby.report.entry_pictures import entry_name
+from swingby.report.number_text import scientific, scientific_log10
 from swingby.theory import balls, numbers, repaired
 from swingby.theory.balls import precision
 from swingby.theory.initial import Initial, exact_pivots
@@ -154,16 +156,16 @@ def _explain_signal(box: Box) -> str:
         return "a signal is 0: the theorem asks for positive signals in every direction"
     if closest == 1:
         return "two signals are equal: the theorem asks for distinct ones"
-    return f"all a_k > 0, largest ratio a_j/a_i of neighbours {numbers.scientific(closest)} < 1"
+    return f"all a_k > 0, largest ratio a_j/a_i of neighbours {scientific(closest)} < 1"
 
 
 def _explain_pivots(omega: Fraction, beta: Fraction, smallest: Fraction, source: str) -> str:
-    pivot = numbers.scientific(smallest)
+    pivot = scientific(smallest)
     if omega <= 0 or smallest <= 0:
         return f"{source} a pivot of {pivot}, which is not positive"
     if smallest > beta * omega:
         return "rho exceeds beta, but a pivot is never above its diagonal entry"
-    return f"{source} w_kk(0) <= {numbers.scientific(beta * omega)} and pivots >= {pivot}"
+    return f"{source} w_kk(0) <= {scientific(beta * omega)} and pivots >= {pivot}"
 
 
 def _promises(eta: Fraction, findings: repaired.RepairedFindings) -> list[str]:
@@ -171,15 +173,15 @@ def _promises(eta: Fraction, findings: repaired.RepairedFindings) -> list[str]:
     lines = []
     if findings.reach_by is not None:
         steps = ", ".join(
-            f"w_{k}{k} by {numbers.scientific(Fraction(time) / eta, 5)}"
-            for k, time in enumerate(findings.reach_by, 1)
+            f"{entry_name(k, k)} by {scientific(Fraction(time) / eta, 5)}"
+            for k, time in enumerate(findings.reach_by)
         )
         lines.append(f"Promised: W -> I, and above 0.8 in steps of the flow: {steps}.")
     if findings.log_peaks:
         sizes = ", ".join(
-            f"|w_{i + 1}{j + 1}| < {numbers.scientific_log10(value / math.log(10), 3)}"
+            f"|{entry_name(i, j)}| < {scientific_log10(value / math.log(10), 3)}"
             if math.isfinite(value)
-            else f"w_{i + 1}{j + 1} = 0"
+            else f"{entry_name(i, j)} = 0"
             for (i, j), value in findings.log_peaks.items()
         )
         lines.append(f"Promised for all time: {sizes}.")

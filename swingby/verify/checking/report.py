@@ -12,9 +12,11 @@ import mpmath
 
 from swingby.errors import InvalidInput
 from swingby.report import Grid
-from swingby.report.number_text import rounded, steps_text
-from swingby.report.pictures import COLORS, Size, drawn
-from swingby.theory import balls, numbers
+from swingby.report.entry_pictures import entry_name
+from swingby.report.number_text import rounded, scientific, steps_text
+from swingby.report.picture_style import COLORS
+from swingby.report.pictures import Size, drawn
+from swingby.theory import balls
 from swingby.theory.balls import precision
 from swingby.theory.initial import Initial
 from swingby.theory.statement import Statement
@@ -164,7 +166,7 @@ class Report(AssumptionVerdicts[AssumptionResult]):
         failing = f", failing {', '.join(self.failing)}" if self.failing else ""
         return (
             f"<Report {self.edition}: {self.verdict}{failing}; "
-            f"omega={numbers.scientific(self.omega)}, eta={numbers.scientific(self.eta)}>"
+            f"omega={scientific(self.omega)}, eta={scientific(self.eta)}>"
         )
 
     def to_frame(self) -> Any:
@@ -181,9 +183,9 @@ class Report(AssumptionVerdicts[AssumptionResult]):
             "edition": self.edition,
             "verdict": str(self.verdict),
             "signal": [str(value) for value in self.task.exact_signal],
-            "omega": numbers.scientific(self.omega, 15),
-            "beta": numbers.scientific(self.beta, 15),
-            "eta": numbers.scientific(self.eta, 15),
+            "omega": scientific(self.omega, 15),
+            "beta": scientific(self.beta, 15),
+            "eta": scientific(self.eta, 15),
             "dynamics": self.dynamics,
             "assumptions": [
                 {
@@ -233,9 +235,9 @@ class Report(AssumptionVerdicts[AssumptionResult]):
 
     def to_grid(self) -> Grid:
         """Every assumption with its margin, and the predicted half-times below."""
-        quantities = [f"a = ({', '.join(map(numbers.scientific, self.task.exact_signal))})"]
+        quantities = [f"a = ({', '.join(map(scientific, self.task.exact_signal))})"]
         for name in ("omega", "beta", "eta"):
-            quantities.append(f"{name} = {numbers.scientific(getattr(self, name))}")
+            quantities.append(f"{name} = {scientific(getattr(self, name))}")
         if self.initial is not None:
             quantities.append("omega and beta from W(0)")
         return Grid(
@@ -298,7 +300,7 @@ class Report(AssumptionVerdicts[AssumptionResult]):
             if self.initial is not None or not math.isfinite(time):
                 trapped = "  trapped" if schedule.trapped[k] else ""
                 tail += "  undecided" if schedule.undecided[k] else trapped
-            lines.append(f"  w_{k + 1}{k + 1}: {steps_text(time, 0)}{tail}")
+            lines.append(f"  {entry_name(k, k)}: {steps_text(time, 0)}{tail}")
         return lines + [f"  {reason}" for reason in schedule.warnings]
 
 

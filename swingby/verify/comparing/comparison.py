@@ -13,10 +13,10 @@ from swingby.errors import MissingExtra
 from swingby.report import Grid
 from swingby.report.entry_pictures import finish_entries
 from swingby.report.files import whole
-from swingby.report.number_text import percent_text
-from swingby.report.pictures import COLORS, Pictured, new_figure, save_figure, styled
+from swingby.report.number_text import percent_text, scientific
+from swingby.report.picture_style import COLORS, styled
+from swingby.report.pictures import Pictured, new_figure, save_figure
 from swingby.simulate.trajectory import Run
-from swingby.theory import numbers
 from swingby.verify.schedule import (
     NumberText,
     Schedule,
@@ -126,7 +126,7 @@ class Comparison(Pictured):
         number, run = number_in(unit, self.schedule.eta), self.run
         windows = any(not math.isnan(row.lower) for row in self.rows)
         columns = ["entry", "event", ">predicted", ">+-", ">observed", ">error"]
-        eta = f"eta = {numbers.scientific(self.schedule.eta)}"
+        eta = f"eta = {scientific(self.schedule.eta)}"
         setting_line = given_text(
             run.task.exact_signal, eta, run.dynamics, f"{run.last_step} steps"
         )

@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.simulate.outcome import SMALLEST_SWING, Outcome, Peak, turning_points
-from swingby.simulate.state import END, LEVELS
+from swingby.simulate.observation import END
+from swingby.simulate.outcome import Outcome
+from swingby.simulate.series import SMALLEST_SWING, Peak, turning_points
+from swingby.simulate.state import LEVELS
 from swingby.simulate.trajectory import Run
 from swingby.theory import numbers
 from swingby.theory.initial import initial_matrix

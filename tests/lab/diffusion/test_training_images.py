@@ -18,10 +18,10 @@ from swingby.lab.diffusion.course_training import (  # noqa: E402
     STREAMS,
     Model,
     Saves,
+    _stream,
+    _torch_seed,
     identity_of,
     saved_images,
-    stream,
-    torch_seed,
     train_course,
 )
 from tests.forked import sample  # noqa: E402
@@ -201,7 +201,7 @@ def test_the_loss_of_a_save(quick, course, monkeypatch):
     bits = told.total.mean().item() / (3 * 8 * 8 * np.log(2))
     assert found.loss[0] == pytest.approx(bits, rel=1e-5)
     # All batches are drawn from the images of the course, with their conditions, from -1 to 1.
-    drawn = CELL.circles(8).draw(16, rng=stream(3, "images"))
+    drawn = CELL.circles(8).draw(16, rng=_stream(3, "images"))
     known = {(2 * a - 1).tobytes(): b.tolist() for a, b in zip(drawn.pixels, drawn.conditions)}  # noqa: B905
     for images, conditions, *_ in batches:
         assert len(images) == 6
@@ -255,14 +255,14 @@ def test_what_is_looked_at(quick):
 
 def test_streams_are_children_of_the_seed_by_use_and_step():
     seeds = {
-        torch_seed(stream(seed, name, step))
+        _torch_seed(_stream(seed, name, step))
         for seed in (0, 1, 10**30)
         for name in STREAMS
         for step in (0, 1, 2)
     }
     assert len(seeds) == 36
     expected = np.random.SeedSequence(5, spawn_key=(2, 2)).generate_state(1, np.uint64)[0]
-    assert torch_seed(stream(5, "training", 2)) == int(expected) // 2
+    assert _torch_seed(_stream(5, "training", 2)) == int(expected) // 2
 
 
 @pytest.mark.parametrize("momentum", [0.0, 0.9])

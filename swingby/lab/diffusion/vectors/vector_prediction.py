@@ -22,7 +22,7 @@ from swingby.lab.field_checks import members_of
 from swingby.lab.networks.setting import Floats
 from swingby.lab.networks.weights import gram
 from swingby.report import Drawn, Grid
-from swingby.theory import numbers
+from swingby.report.result_formats import ReadOnly
 from swingby.verify.predict_batch import predict_batch
 from swingby.verify.predict_swing import predict_swing_batch
 
@@ -47,7 +47,7 @@ _NEXT_ORDER = 2.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class VectorPrediction(Drawn, numbers.ReadOnly):
+class VectorPrediction(Drawn, ReadOnly):
     """Made by :func:`swingby.lab.diffusion.vectors.predict_vectors`."""
 
     setting: VectorSetting

@@ -23,7 +23,8 @@ from swingby.lab.networks.stacked_networks import activated, slope
 from swingby.lab.networks.training_run import order_of, order_text
 from swingby.report import Drawn, Grid
 from swingby.report.number_text import counted
-from swingby.simulate.outcome import first_reach
+from swingby.report.result_formats import ReadOnly
+from swingby.simulate.series import first_reach
 from swingby.theory import numbers
 
 #: Weights that are kept of a run, over all steps.
@@ -193,7 +194,7 @@ class Sampled:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class VectorRun(Drawn, numbers.ReadOnly):
+class VectorRun(Drawn, ReadOnly):
     """Runs of settings of a kind. Made by :func:`swingby.lab.diffusion.vectors.train_vectors`.
 
     Parameters

@@ -9,7 +9,8 @@ import numpy as np
 from swingby.lab.figures.figure import Data, Figure, Measured, criterion, under_every_reading
 from swingby.lab.figures.panels import draw_outputs
 from swingby.lab.figures.theory_runs import editions, theory_data
-from swingby.report.pictures import PAGE, titled
+from swingby.report.picture_style import PAGE
+from swingby.report.pictures import titled
 from swingby.theory.verdict import Verdict, yes
 
 if TYPE_CHECKING:

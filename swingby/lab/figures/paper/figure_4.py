@@ -9,7 +9,8 @@ import numpy as np
 from swingby.lab.figures.figure import Data, Figure, Measured, criterion, under_every_reading
 from swingby.lab.figures.theory_runs import editions, theory_data
 from swingby.report.entry_pictures import entry_label
-from swingby.report.pictures import COLORS, titled
+from swingby.report.picture_style import COLORS
+from swingby.report.pictures import titled
 from swingby.theory.verdict import yes
 
 if TYPE_CHECKING:

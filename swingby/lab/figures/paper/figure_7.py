@@ -13,7 +13,8 @@ from swingby.lab.figures.network_cells import cell_of, code_cells, edition_of, s
 from swingby.lab.figures.run_criteria import THRESHOLD, verdict_of
 from swingby.lab.networks import Network, train
 from swingby.lab.networks.setting import Floats, Integers
-from swingby.report.pictures import PAGE, titled
+from swingby.report.picture_style import PAGE
+from swingby.report.pictures import titled
 from swingby.theory.share import share_of
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from swingby.lab.figures.stage_criteria import (
     number_of_descents,
 )
 from swingby.lab.figures.theory_runs import SWINGS, editions, theory_data
-from swingby.simulate.outcome import first_reach
+from swingby.simulate.series import first_reach
 from swingby.theory.verdict import Verdict, yes
 
 #: Least way back that counts, in units of mu.

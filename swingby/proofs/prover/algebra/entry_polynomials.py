@@ -10,7 +10,7 @@ from typing import Any
 import flint
 
 from swingby.proofs.prover.algebra.entries import Number
-from swingby.proofs.prover.scalar.rational_bounds import fraction
+from swingby.theory.numbers import fraction
 
 #: A computation over any ring, given its letters.
 Write = Callable[[Number], list[Any]]

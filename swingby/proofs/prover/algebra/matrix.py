@@ -43,7 +43,7 @@ from swingby.proofs.prover.algebra.entry_polynomials import (
 from swingby.proofs.prover.algebra.layouts import is_factored, is_square, is_symmetric, layouts
 from swingby.proofs.prover.algebra.words import Unsupported, Where
 from swingby.proofs.prover.evidence import ClaimVerdict, Witness, undecided
-from swingby.proofs.prover.scalar.rational_bounds import fraction
+from swingby.theory.numbers import fraction
 from swingby.theory.verdict import Finding
 
 #: Sizes d of the entrywise proofs, and of a witness.

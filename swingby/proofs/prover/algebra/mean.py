@@ -31,7 +31,7 @@ from swingby.proofs.prover.algebra.entry_polynomials import (
 from swingby.proofs.prover.algebra.matrix import in_sympy
 from swingby.proofs.prover.algebra.words import Unsupported
 from swingby.proofs.prover.evidence import ClaimVerdict, Witness, undecided
-from swingby.proofs.prover.scalar.rational_bounds import fraction
+from swingby.theory.numbers import fraction
 from swingby.theory.verdict import Finding
 
 #: Sizes of the entrywise expansion: of means; of a limit d and s, and n.

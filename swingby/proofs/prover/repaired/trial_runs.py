@@ -18,9 +18,10 @@ import numpy as np
 
 from swingby.proofs.prover.repaired.random_trials import CACHED, LEVEL, LEVEL_LOGIT, Trials
 from swingby.simulate.run import run_on
-from swingby.simulate.state import LEVELS, RunRecord, float_matrix, make_problem, make_state
+from swingby.simulate.state import LEVELS, RunRecord, make_problem, make_state
 from swingby.theory.initial import Initial
 from swingby.theory.numbers import Floats, Integers
+from swingby.theory.scaled_matrices import float_matrix
 
 #: Steps under gd between two records of W; under the flow every step is recorded.
 _STRIDE = 8

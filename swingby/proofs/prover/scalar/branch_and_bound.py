@@ -17,10 +17,11 @@ from typing import Any
 import flint
 import sympy
 
-from swingby.proofs.prover.scalar.rational_bounds import bound_root, fraction
+from swingby.proofs.prover.scalar.rational_bounds import bound_root
 from swingby.proofs.prover.scalar.relation import Sequent, expression_text
 from swingby.theory import balls
 from swingby.theory.balls import precision
+from swingby.theory.numbers import fraction
 from swingby.theory.search_time import seconds_left
 
 #: Boxes looked at before giving up.

@@ -10,6 +10,8 @@ from typing import Any
 import flint
 import sympy
 
+from swingby.theory.numbers import fraction
+
 #: Assumptions about a letter that no relation says, and that every value of it is asked for.
 _KINDS = ("integer", "even", "odd", "prime", "composite", "irrational", "rational")
 
@@ -62,7 +64,7 @@ def rounder_values(value: Any, letter: Any, preferred: list[Any]) -> Iterator[An
     if abs(shift) >= 400:
         return
     scale = flint.fmpq(10) ** (shift if abs(shift) > 4 else 0)
-    scaled = Fraction(int((value / scale).p), int((value / scale).q))
+    scaled = fraction(value / scale)
     for digits in (1, 2, 10, 100, 1000):
         for approximation in (
             scaled.limit_denominator(digits),

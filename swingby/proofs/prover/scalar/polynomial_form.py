@@ -23,9 +23,10 @@ from swingby.proofs.prover.scalar.laurent import (
 )
 from swingby.proofs.prover.scalar.polynomial_problem import Constraint, PolynomialProblem
 from swingby.proofs.prover.scalar.positivity_certificate import find_certificate
-from swingby.proofs.prover.scalar.rational_bounds import bound_root, enclose, fraction
+from swingby.proofs.prover.scalar.rational_bounds import bound_root, enclose
 from swingby.proofs.prover.scalar.relation import Relation, Sequent, expression_text
 from swingby.proofs.prover.scalar.translation import Quotient, Translator, Untranslatable
+from swingby.theory.numbers import fraction
 
 #: With a higher power z3 takes no notice of its time.
 _HIGHEST_POWER = 500

@@ -32,7 +32,7 @@ from swingby.proofs.prover.scalar.polynomial_problem import (
     PolynomialProblem,
     polynomial_text,
 )
-from swingby.proofs.prover.scalar.rational_bounds import fraction
+from swingby.theory.numbers import fraction
 from swingby.theory.search_time import seconds_left
 
 #: Seconds for one linear program.

@@ -10,12 +10,6 @@ import flint
 from swingby.theory import balls
 from swingby.theory.balls import precision
 
-
-def fraction(number: Any) -> Fraction:
-    """A rational of sympy or of flint as a Fraction."""
-    return Fraction(int(number.p), int(number.q))
-
-
 #: Bounds are given with this many digits after the point, relative to the number's size.
 _DIGITS = 12
 

@@ -27,8 +27,8 @@ from swingby.proofs.prover.scalar.laurent import (
     shift,
 )
 from swingby.proofs.prover.scalar.polynomial_problem import Atom, is_positive
-from swingby.proofs.prover.scalar.rational_bounds import fraction
 from swingby.proofs.prover.scalar.relation import Relation
+from swingby.theory.numbers import fraction
 
 
 @dataclass(frozen=True)

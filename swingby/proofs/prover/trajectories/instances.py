@@ -18,6 +18,7 @@ import flint
 import numpy as np
 
 from swingby.proofs.certify.ball_run import BallState, eliminate, exactly_semidefinite, follow
+from swingby.report.number_text import scientific
 from swingby.theory import assumptions as text
 from swingby.theory import numbers
 from swingby.verify.checking import evaluation, feasibility
@@ -117,7 +118,7 @@ class TrajectoryInstance:
 
     def __str__(self) -> str:
         signal = ", ".join(map(str, self.signal))
-        omega = numbers.scientific(self.omega)
+        omega = scientific(self.omega)
         sign = "=" if numbers.exact(omega, "omega") == self.omega else "about"
         return f"{self.name}: a = ({signal}), omega {sign} {omega}, eta = {self.eta}"
 

@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from swingby.proofs.prover.scalar.rational_bounds import fraction
 from swingby.theory import numbers
-from swingby.theory.numbers import Floats
+from swingby.theory.numbers import Floats, fraction
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,10 +16,11 @@ from swingby.proofs.prover.trajectories.instances import TrajectoryInstance
 from swingby.proofs.prover.trajectories.signed_log import SignedLog, from_floats
 from swingby.proofs.prover.trajectories.trajectory_letters import RecordedPath
 from swingby.simulate.run import run_on
-from swingby.simulate.state import RunRecord, float_matrix, make_problem, make_state
+from swingby.simulate.state import RunRecord, make_problem, make_state
 from swingby.theory import numbers
 from swingby.theory.balls import precision
 from swingby.theory.initial import Scaled, initial_matrix
+from swingby.theory.scaled_matrices import float_matrix
 
 #: A ball run is recorded at every step in which some entry is on its way between 0 and 1 or
 #: outside, and otherwise at two neighbouring steps in so many.
