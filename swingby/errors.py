@@ -144,10 +144,14 @@ def suggestion(name: str, names: Iterable[str]) -> str:
 def named(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """A public function whose arguments, where misnamed or missing, are named in a sentence."""
     parameters = inspect.signature(function).parameters
-    required = [
+    by_place = [
         name
         for name, parameter in parameters.items()
-        if parameter.kind is parameter.KEYWORD_ONLY and parameter.default is parameter.empty
+        if parameter.kind is not parameter.KEYWORD_ONLY
+    ]
+    by_name = [name for name in parameters if name not in by_place]
+    required = [
+        name for name, parameter in parameters.items() if parameter.default is parameter.empty
     ]
 
     @functools.wraps(function)
@@ -158,8 +162,16 @@ def named(function: Callable[_P, _R]) -> Callable[_P, _R]:
                 applies = " = " in equivalent or equivalent.split(",")[0] in parameters
                 hint = f"; give {equivalent}" if applies else suggestion(name, parameters)
                 raise InvalidInput(name, value, f"is no argument of {function.__name__}{hint}")
+        if len(positional) > len(by_place):
+            excess = positional[len(by_place)]
+            if not by_name:
+                known = f"is one too many for {function.__name__}: {', '.join(by_place)}"
+                raise InvalidInput(f"argument {len(by_place) + 1}", excess, known)
+            form = f"must be given by its name: {function.__name__}(..., {by_name[0]}=...)"
+            raise InvalidInput(by_name[0], excess, form)
+        given = {*by_place[: len(positional)], *keywords}
         for name in required:
-            if name not in keywords:
+            if name not in given:
                 raise InvalidInput(
                     name, MISSING, f"must be given: {function.__name__}(..., {name}=...)"
                 )

@@ -27,10 +27,13 @@ from swingby.errors import InvalidInput, SwingbyError
 from swingby.lab.sweeps.measurement import measure
 from swingby.lab.sweeps.point import MEASURE_VERSION, Point
 from swingby.lab.sweeps.recorded_arrays import keep_arrays
-from swingby.lab.sweeps.store import WORKER_DIED, StoredRow
+from swingby.lab.sweeps.store import WORKER_DIED
+from swingby.lab.sweeps.stored_row import StoredRow
 
 #: A point that is out alone may lose this many processes before it is given up.
 MOST_DEATHS = 3
+#: Times that an executor may cancel a point that is out alone.
+MOST_CANCELLED = 3
 #: Seconds after which the driver looks up, so that Ctrl-C is noticed on every system.
 PAUSE = 0.5
 
@@ -76,11 +79,11 @@ def measured_chunks(
 
     Only `slots` chunks are taken at a time; `look` is called now and then while none comes back. A
     point that loses its process :data:`MOST_DEATHS` times is recorded as failed; its seconds are
-    nan.
+    nan. An executor that cancels it again and again is refused, as that says nothing of the point.
     """
     out: dict[Future[Any], list[PlacedPoint]] = {}
     suspects: deque[list[PlacedPoint]] = deque()
-    deaths = Counter[bytes]()
+    deaths, cancelled = Counter[bytes](), Counter[bytes]()
     lone: Future[Any] | None = None
 
     def hand_out(chunk: list[PlacedPoint]) -> Future[Any]:
@@ -88,7 +91,10 @@ def measured_chunks(
             future = executor.submit(measure_chunk, chunk, folder, running_code())
         except RuntimeError as error:
             requirement = f"must be open ({error})"
-            raise InvalidInput("executor", type(executor).__name__, requirement) from error
+            raise _refused(executor, requirement) from error
+        if not isinstance(future, Future):
+            requirement = f"must return futures from submit, not {type(future).__name__}"
+            raise _refused(executor, requirement)
         out[future] = chunk
         return future
 
@@ -101,18 +107,28 @@ def measured_chunks(
                     hand_out(chunk)
             if not out:
                 return
-            done, _ = wait(out, timeout=PAUSE, return_when=FIRST_COMPLETED)
+            done, waiting = wait(out, timeout=PAUSE, return_when=FIRST_COMPLETED)
+            # A future that was cancelled before its executor looked at it is never reported.
+            done |= {future for future in waiting if future.cancelled()}
             if not done:
                 look()
             for future in done:
                 chunk = out.pop(future)
                 error = CancelledError() if future.cancelled() else future.exception()
                 if error is None:
-                    yield future.result()
+                    yield _checked_answer(future.result(), chunk, executor)
                 elif not _process_is_gone(error):
                     raise _in_words(error) from error
                 elif future is not lone:
                     suspects.extend([placed] for placed in chunk)
+                elif isinstance(error, CancelledError):
+                    (placed,) = chunk
+                    cancelled[placed[0]] += 1
+                    if cancelled[placed[0]] == MOST_CANCELLED:
+                        required = f"must measure, it cancelled a point {MOST_CANCELLED} times"
+                        advice = "what was kept stays, and the same call goes on from there"
+                        raise _refused(executor, f"{required}; {advice}") from error
+                    suspects.appendleft(chunk)
                 else:
                     (placed,) = chunk
                     deaths[placed[0]] += 1
@@ -124,6 +140,22 @@ def measured_chunks(
     finally:
         for future in out:
             future.cancel()
+
+
+def _checked_answer(
+    answer: Any, chunk: list[PlacedPoint], executor: Executor
+) -> tuple[list[StoredRow], float]:
+    """The rows of a chunk and their seconds; refused if they are not of its points."""
+    match answer:
+        case (list(rows), float(seconds)) if all(isinstance(row, StoredRow) for row in rows):
+            if [(row.key, row.place, row.point) for row in rows] == chunk:
+                return rows, seconds
+    required = "must return the rows of the points that it was given"
+    raise _refused(executor, f"{required}, not {type(answer).__name__} {answer!r:.60}")
+
+
+def _refused(executor: Executor, requirement: str) -> InvalidInput:
+    return InvalidInput("executor", type(executor).__name__, requirement)
 
 
 def _process_is_gone(error: BaseException) -> bool:

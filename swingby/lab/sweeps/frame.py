@@ -6,7 +6,6 @@ Status, exports, phase diagrams and disagreements are queries on this frame.
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,6 +22,7 @@ from swingby.lab.sweeps.point import Point, task_text, task_vectors
 from swingby.lab.sweeps.quantity import ENTRY, cell_value, log10_of, quantity
 from swingby.lab.sweeps.quantity_values import known_quantity, varying
 from swingby.lab.sweeps.store import StoreContent, read_store
+from swingby.lab.sweeps.stored_row import RESULT_NUMBERS
 from swingby.theory.numbers import Floats
 
 if TYPE_CHECKING:
@@ -30,10 +30,6 @@ if TYPE_CHECKING:
 
 #: Columns of numbers and of text that a row of a store has under the same name.
 _WHOLE = ("place", "width", "seed")
-_NUMBERS = (
-    *("margin", "smallest_pivot", "predicted_descents", "swing_margin", "predicted_transient"),
-    *("descents", "transient", "last_step"),
-)
 _TEXTS = (
     *("key", "omega", "eta", "dynamics", "status", "reason", "predicted", "observed", "outcome"),
     "arrays",
@@ -43,7 +39,7 @@ _ORDERS = {"predicted_order": "predicted_half_times", "order": "half_times"}
 #: Columns that are exported once, in order.
 _PLAIN = (
     *("key", "place", "omega", "eta", "log10_omega", "log10_eta", "width", "seed", "dynamics"),
-    *("status", "reason", "predicted", "observed", "outcome", *_ORDERS, *_NUMBERS, "arrays"),
+    *("status", "reason", "predicted", "observed", "outcome", *_ORDERS, *RESULT_NUMBERS, "arrays"),
 )
 #: Columns with one number per concept, counted from 1, and the vectors that they hold.
 _PER_CONCEPT = {
@@ -83,7 +79,7 @@ def read_frame(
     """
     content = read_store(path)
     if grid is None:
-        frame = _frame_of(map(json.loads, content.lines.values()))
+        frame = _frame_of(map(content.plain_row, content.lines))
         frame = frame.sort_values(["place", "key"], ignore_index=True)
     else:
         frame = _frame_of(_rows_of_grid(grid, content), grid.dims[-1])
@@ -95,8 +91,8 @@ def read_frame(
 def _rows_of_grid(grid: SweepGrid, content: StoreContent) -> Iterator[dict[str, Any]]:
     for number, point in enumerate(grid.points()):
         key = point.key(*content.versions).hex()
-        line = content.lines.get(key)
-        yield _missing_row(number, point, key) if line is None else json.loads(line)
+        known = key in content.lines
+        yield content.plain_row(key) if known else _missing_row(number, point, key)
 
 
 def _missing_row(place: int, point: Point, key: str = "") -> dict[str, Any]:
@@ -112,7 +108,7 @@ def _add_column(frame: pd.DataFrame, name: str, function: Function) -> None:
     try:
         frame[name] = function(frame.drop(columns="task"))
         frame[name] = _without_masks(frame[name])
-        if name in _NUMBERS or _MEASURED.fullmatch(name):
+        if name in RESULT_NUMBERS or _MEASURED.fullmatch(name):
             frame[name] = frame[name].astype(float)
         for cell in frame[name]:
             cell_value(cell)
@@ -176,7 +172,7 @@ def _table_of(rows: list[dict[str, Any]], texts: dict[str, list[Any]]) -> pd.Dat
     columns: dict[str, Any] = {
         name: np.array([row[name] for row in rows], dtype=np.int64) for name in _WHOLE
     }
-    for name in (*_NUMBERS, "steps"):
+    for name in (*RESULT_NUMBERS, "steps"):
         columns[name] = np.array([row.get(name) for row in rows], dtype=float)
     vectors = {
         name: _wide([row.get(name) for row in rows], dimension) for name in _PER_CONCEPT.values()

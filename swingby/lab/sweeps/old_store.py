@@ -8,6 +8,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
+import shutil
 import sqlite3
 from itertools import islice
 from pathlib import Path
@@ -18,8 +20,10 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.lab.sweeps.point import Point
 from swingby.lab.sweeps.recorded_arrays import keep_arrays
-from swingby.lab.sweeps.store import SQLITE, StoredRow, StoreWriter
-from swingby.theory.input_files import read_arrays
+from swingby.lab.sweeps.store import SQLITE, StoreWriter
+from swingby.lab.sweeps.stored_row import StoredRow
+from swingby.report.files import writable
+from swingby.theory.input_files import opened, read_arrays
 
 #: Of the files of swingby 0.1: "swby", and the format of their tables.
 _APPLICATION_ID, _FORMAT = 0x73776279, 2
@@ -33,27 +37,42 @@ _CHUNK = 2000
 def export_old_store(old: str | Path, out: str | Path) -> int:
     """Write the rows of a SQLite store of swingby 0.1 into a new folder; their number.
 
-    Every row is checked against its digest. The folder has the versions that wrote the rows.
+    Every row is checked against its digest. The folder has the versions that wrote the rows, and
+    appears whole or not at all.
 
     Raises InvalidInput if the file is no such store, or was changed, or the folder has rows.
     """
     file = Path(old)
     try:
-        with open(file, "rb") as stream:
+        with opened(file) as stream:
             begin = stream.read(len(SQLITE))
     except OSError as error:
         raise _refused(old, f"must be readable ({error.strerror})") from None
     if begin != SQLITE:
         raise _refused(old, "must be a store of swingby 0.1, a SQLite file")
     writer = StoreWriter(out, "out")
-    if writer.settled or writer.broken:
+    folder = writer.path
+    if folder.exists() and any(folder.iterdir()):
         raise InvalidInput("out", out, "must be a new or an empty folder")
+    writer.path = folder.with_name(f".{folder.name}.{os.getpid()}")
     try:
         address = f"{file.resolve().as_uri()}?mode=ro"
         with contextlib.closing(sqlite3.connect(address, uri=True)) as connection:
-            return _export(connection, file, writer)
+            rows = _export(connection, file, writer)
+        with writable(out):
+            if folder.exists():
+                folder.rmdir()
+            writer.path.rename(folder)
     except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:
         raise _refused(old, f"is damaged ({error}): take a sound copy") from error
+    except InvalidInput as error:
+        if error.value != writer.path:
+            raise
+        reason, _, _ = error.requirement.partition(";")  # nothing of the folder stays
+        raise InvalidInput("out", out, reason) from error
+    finally:
+        shutil.rmtree(writer.path, ignore_errors=True)
+    return rows
 
 
 def _export(connection: sqlite3.Connection, file: Path, writer: StoreWriter) -> int:

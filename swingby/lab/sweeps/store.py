@@ -22,6 +22,7 @@ import swingby
 from swingby.errors import InvalidInput
 from swingby.lab.sweeps.point import MEASURE_VERSION, Point
 from swingby.lab.sweeps.recorded_arrays import arrays_path, load_arrays, sweep_command
+from swingby.lab.sweeps.stored_row import StoredRow, plain_row
 from swingby.report.files import BROKEN, whole
 from swingby.theory.input_files import MOST_BYTES, content_of, opened
 
@@ -32,38 +33,14 @@ WORKER_DIED = "WorkerDied"
 #: How a SQLite file begins, as stores were until 0.1.
 SQLITE = b"SQLite format 3\0"
 _CHUNK_NAME = re.compile(r"rows-[0-9a-f]{64}\.jsonl")
-#: The place of the key in the line of a row: nothing else of it is read to find the latest rows.
+_ARRAYS_NAME = re.compile(r"arrays-[0-9a-f]{64}\.npz")
+#: The begin of the line of a row, and its key: nothing else is read to find the latest rows.
+_BEGIN = re.compile(rb'\{"key":"[0-9a-f]{64}",')
 _KEY = slice(len('{"key":"'), len('{"key":"') + 64)
 _CHANGED, _GONE = "changed after it was written", "gone, which another file of the store names"
-
-
-@dataclass(frozen=True)
-class StoredRow:
-    """One row of a store: a point with its results, or the reason why it failed.
-
-    `place` is that of the point in the grid that it was measured for, `arrays` the digest of the
-    npz file that W was recorded in, `results` as in
-    :class:`swingby.lab.sweeps.measurement.Measurement`.
-    """
-
-    key: bytes
-    place: int
-    point: Point
-    results: dict[str, Any] | None
-    reason: str | None = None
-    arrays: str | None = None
-
-    def to_line(self) -> str:
-        """The row as a line of JSON; an infinite number is ``Infinity``."""
-        content = {**vars(self), "key": self.key.hex(), "point": self.point.to_plain()}
-        return json.dumps(content, separators=(",", ":"))
-
-    @classmethod
-    def from_line(cls, line: str | bytes) -> StoredRow:
-        """The row that :meth:`to_line` wrote."""
-        content = json.loads(line)
-        point = Point.from_plain(content.pop("point"))
-        return cls(key=bytes.fromhex(content.pop("key")), point=point, **content)
+_LEADS_NOWHERE = "a link to a file that is not there"
+#: Larger numbers of a head are none of a clock or of a version.
+_LARGEST = 2.0**53
 
 
 @dataclass(frozen=True)
@@ -99,14 +76,32 @@ class _Chunk:
 class StoreContent:
     """The content of a store: the heads of its chunks, oldest first, and a line per point by key.
 
-    `ends` are the names of chunks that no other one follows. `broken` has the names of files that
-    are not what was written, or are gone, and why.
+    `chunk_of` has the names of the chunks that the lines are in, `ends` those of chunks that no
+    other one follows. `broken` has the names of files that are not what was written, or are gone,
+    and why.
     """
 
+    folder: Path
     heads: list[ChunkHead]
     lines: dict[str, bytes]
+    chunk_of: dict[str, str]
     ends: tuple[str, ...]
     broken: dict[str, str]
+
+    def plain_row(self, key: str) -> dict[str, Any]:
+        """The row of a key as plain values; an InvalidInput names the file of a damaged one."""
+        row = self.sound_row(key)
+        if row is None:
+            raise _damaged(self.folder, self.chunk_of[key], _CHANGED)
+        return row
+
+    def sound_row(self, key: str) -> dict[str, Any] | None:
+        """The row of a key as plain values; None if no driver can have written its line."""
+        try:
+            row = plain_row(self.lines[key])
+        except ValueError:
+            return None
+        return row if row["key"] == key else None
 
     @property
     def versions(self) -> tuple[str, int]:
@@ -134,9 +129,7 @@ def read_store(path: Path) -> StoreContent:
     """The content of a store; an InvalidInput names a file that was changed or is gone."""
     content = _scan(path)
     for name, why in content.broken.items():
-        raise _refused(
-            path, f"has a file that is {why}, {name}: {sweep_command(path)} measures its rows again"
-        )
+        raise _damaged(path, name, why)
     if not content.heads:
         raise _refused(path, "must be a sweep store; this folder has no rows")
     return content
@@ -150,8 +143,8 @@ def verify_store(path: str | Path) -> int:
     """
     folder = existing_store(path)
     content = read_store(folder)
-    for line in content.lines.values():
-        row = StoredRow.from_line(line)
+    for key in content.lines:
+        row = StoredRow.from_plain(content.plain_row(key))
         if row.key != row.point.key(*content.versions):
             requirement = (
                 f"has a row under the key of another point, {row.point}: {sweep_command(folder)}"
@@ -170,7 +163,8 @@ def _scan(path: Path) -> StoreContent:
     """
     chunks, broken = dict[str, _Chunk](), dict[str, str]()
     lines, ranks = dict[str, bytes](), dict[str, tuple[bool, float]]()
-    waiting = [file.name for file in path.glob("rows-*.jsonl")]
+    chunk_of = dict[str, str]()
+    waiting = [name for name in _names_in(path) if _CHUNK_NAME.fullmatch(name)]
     while waiting:
         name = waiting.pop()
         if name in chunks or name in broken:
@@ -185,15 +179,17 @@ def _scan(path: Path) -> StoreContent:
             key = line[_KEY].decode("ascii", "replace")
             rank = (b'"results":null' not in line, chunk.head.written)
             if key not in ranks or ranks[key] < rank:
-                ranks[key], lines[key] = rank, line
+                ranks[key], lines[key], chunk_of[key] = rank, line, name
     heads = sorted((chunk.head for chunk in chunks.values()), key=lambda head: head.written)
     if len({(head.swingby, head.measure) for head in heads}) > 1:
         raise _refused(path, "must hold rows of one version of swingby, it has those of several")
     lost = {name for head in heads for name in head.lost}
     followed = {name for head in heads for name in head.after}
     return StoreContent(
+        folder=path,
         heads=heads,
         lines=lines,
+        chunk_of=chunk_of,
         ends=tuple(sorted(chunks.keys() - followed)),
         broken={name: why for name, why in sorted(broken.items()) if name not in lost},
     )
@@ -203,31 +199,55 @@ def _read_chunk(folder: Path, name: str) -> _Chunk | str:
     """A chunk, or the fault of its file in words."""
     path = folder / name
     if not path.exists():
-        return _GONE
+        return _LEADS_NOWHERE if path.is_symlink() else _GONE
     content = content_of(path, "store", "chunk of a sweep", MOST_BYTES)
     if name != _chunk_name(content):
         return _CHANGED
-    first, *lines = content.splitlines()
+    first, *lines = content.splitlines() or [b""]
     try:
         facts = json.loads(first)
         form = facts["format"]
+        if type(form) is int and form != _FORMAT:
+            required = f"must have files of format {_FORMAT}, {name} has format {form}: read it"
+            advice = "with the swingby that wrote it, or sweep into another folder"
+            raise _refused(folder, f"{required} {advice}")
         names = {field: tuple(facts[field]) for field in ("after", "lost")}
         head = ChunkHead(**{**facts, **names})
+    except InvalidInput:
+        raise
     except BROKEN:
         return _CHANGED
-    if form != _FORMAT:
-        required = f"must have files of format {_FORMAT}, {name} has format {form}: read it with"
-        raise _refused(
-            folder, f"{required} the swingby that wrote it, or sweep into another folder"
-        )
-    # A name is the path of a file that a driver may delete.
-    if len(lines) != head.rows or not all(map(_CHUNK_NAME.fullmatch, head.after)):
+    if not _is_sound(head) or len(lines) != head.rows or not all(map(_BEGIN.match, lines)):
         return _CHANGED
     return _Chunk(name, head, lines)
 
 
+def _is_sound(head: ChunkHead) -> bool:
+    """True if every field of a head is of its kind; `after` names chunks, which may be deleted."""
+    wholes = (head.measure, head.rows, head.format)
+    times = (head.started, head.written)
+    return (
+        isinstance(head.swingby, str)
+        and head.swingby.isascii()
+        and head.swingby != ""
+        and all(type(number) is int and 0 <= number <= _LARGEST for number in wholes)
+        and all(type(time) in (int, float) and abs(time) <= _LARGEST for time in times)
+        and all(isinstance(name, str) for name in (*head.after, *head.lost))
+        and all(map(_CHUNK_NAME.fullmatch, head.after))
+        and (head.grid is None or isinstance(head.grid, dict))
+    )
+
+
 def _chunk_name(content: bytes) -> str:
     return f"rows-{hashlib.sha256(content).hexdigest()}.jsonl"
+
+
+def _names_in(folder: Path) -> list[str]:
+    """The names of all files of a folder."""
+    try:
+        return [file.name for file in folder.iterdir()]
+    except OSError as error:
+        raise _refused(folder, f"must be a readable folder ({error.strerror})") from None
 
 
 # Writing
@@ -258,30 +278,38 @@ class StoreWriter:
                     required = f"must have been written by this version ({name} {ours}, it is"
                     advice = f"{theirs}): rows of two versions are not mixed; use another store"
                     raise InvalidInput(argument, path, f"{required} {advice}")
-        elif not content.broken and not all(map(_is_unfinished, self.path.iterdir())):
+        elif not all(map(_is_of_a_store, _names_in(self.path))):
             required = "must be a sweep store, an empty folder, or no folder yet"
             raise InvalidInput(argument, path, f"{required}; this one holds other files")
-        self.broken, self._ends = content.broken, content.ends
-        for key, line in content.lines.items():
-            row = json.loads(line)
+        self.broken, self._ends = dict(content.broken), content.ends
+        for key, name in content.chunk_of.items():
+            row = content.sound_row(key)
+            if row is None:
+                self.broken[name] = _CHANGED
+                continue
             lacks = row["arrays"] and not arrays_path(self.path, row["arrays"]).exists()
             if not lacks and not (row["reason"] or "").startswith(WORKER_DIED):
                 self.settled.add(bytes.fromhex(key))
+        if self.broken:  # the sound rows beside a damaged one go with its file
+            gone = [key for key, name in content.chunk_of.items() if name in self.broken]
+            self.settled.difference_update(map(bytes.fromhex, gone))
 
     def key(self, point: Point) -> bytes:
         """The key of a point in this store, with the versions that write it."""
         return point.key(*self.versions)
 
     def begin(self, grid: dict[str, Any]) -> None:
-        """Write the first chunk of a driver, with its grid, and delete broken files."""
+        """Write the first chunk of a driver, with its grid, and delete damaged files, not links."""
         try:
             self.path.mkdir(exist_ok=True)
         except OSError as error:
             raise _refused(self.path, f"must be writable ({error.strerror})") from None
         self._write([], lost=tuple(self.broken), grid=grid)
         for name in self.broken:
-            with contextlib.suppress(OSError):
-                (self.path / name).unlink()
+            damaged = self.path / name
+            if not damaged.is_symlink():
+                with contextlib.suppress(OSError):
+                    damaged.unlink()
 
     def keep(self, rows: Iterable[StoredRow]) -> None:
         """Keep all of some rows or none of them. If the disk is full, earlier rows stay."""
@@ -301,9 +329,10 @@ class StoreWriter:
         self._ends = (name,)
 
 
-def _is_unfinished(file: Path) -> bool:
-    """True for a file that a driver was killed at while it wrote."""
-    return file.name.startswith((".rows-", ".arrays-"))
+def _is_of_a_store(name: str) -> bool:
+    """True for the name of a chunk, of arrays, or of a file that a driver was killed at."""
+    complete = _CHUNK_NAME.fullmatch(name) or _ARRAYS_NAME.fullmatch(name)
+    return bool(complete) or name.startswith((".rows-", ".arrays-"))
 
 
 # The path of a store
@@ -340,9 +369,14 @@ def existing_store(path: str | Path, argument: str = "store") -> Path:
     folder = _store_path(path, argument)
     if not folder.exists():
         raise InvalidInput(argument, path, "must be a sweep store that exists")
-    if not any(folder.glob("rows-*.jsonl")):
+    if not any(map(_CHUNK_NAME.fullmatch, _names_in(folder))):
         raise InvalidInput(argument, path, "must be a sweep store; this folder has no rows")
     return folder
+
+
+def _damaged(folder: Path, name: str, why: str) -> InvalidInput:
+    again = f"{sweep_command(folder)} measures its rows again"
+    return _refused(folder, f"has a file that is {why}, {name}: {again}")
 
 
 def _refused(path: object, requirement: str) -> InvalidInput:

@@ -114,20 +114,26 @@ def sweep(
         words = "wait does nothing: sweeps may write at once; it goes with the next release"
         warnings.warn(words, DeprecationWarning, stacklevel=3)
     writer = StoreWriter(path, argument)
-    _expect(len(points), max(count, 1), writer.path.parent)
     with SweepProgress(len(points), shown=progress) as report:
         if writer.broken:
             files = counted(len(writer.broken), "file")
             words = f"{files} of {writer.path} changed or gone since written: their rows"
             warnings.warn(f"{words} are measured again", SwingbyWarning, stacklevel=3)
+        sizes = _Sizes(size)
+        settled = writer.settled if resume else set()
+        chunks = _chunks(points, writer, settled, sizes, report)
+        first = next(chunks, None)
+        if first is not None:
+            _expect(len(points), max(count, 1), writer.path.parent)
         with warnings.catch_warnings():
             # Filters are shared by all threads, and some executors measure in threads.
             warnings.simplefilter("ignore", SwingbyWarning)
-            writer.begin(points.to_dict())
-            sizes = _Sizes(size)
-            settled = writer.settled if resume else set()
-            chunks = _chunks(points, writer, settled, sizes, report)
-            first = next(chunks, None)
+            try:
+                writer.begin(points.to_dict())
+            except InvalidInput:
+                # A store that lacks nothing need not be one that can be written.
+                if first is not None or writer.broken:
+                    raise
             report.add(due=first is not None)
             if first is not None:
                 with hired_workers(executor, count) as (crew, slots, check):

@@ -17,12 +17,8 @@ from swingby.lab.sweeps.frame import read_frame
 from swingby.lab.sweeps.grid import SweepGrid, as_grid
 from swingby.lab.sweeps.point import dimension_of
 from swingby.lab.sweeps.recorded_arrays import load_arrays
-from swingby.lab.sweeps.store import (
-    StoreContent,
-    StoredRow,
-    existing_store,
-    read_store,
-)
+from swingby.lab.sweeps.store import StoreContent, existing_store, read_store
+from swingby.lab.sweeps.stored_row import StoredRow
 from swingby.report import Drawn, Grid
 from swingby.report.files import whole
 
@@ -167,13 +163,13 @@ class SweepResult(Drawn):
         """
         content = read_store(self.store)
         if self.grid is None:
-            rows = map(StoredRow.from_line, content.lines.values())
+            rows = (StoredRow.from_plain(content.plain_row(key)) for key in content.lines)
             yield from sorted(rows, key=lambda row: (row.place, row.key))
             return
         for point in self.grid.points():
-            line = content.lines.get(point.key(*content.versions).hex())
-            if line is not None:
-                yield StoredRow.from_line(line)
+            key = point.key(*content.versions).hex()
+            if key in content.lines:
+                yield StoredRow.from_plain(content.plain_row(key))
 
     def status(self) -> Status:
         """Counts of points that are done, failed and missing, and why they failed."""

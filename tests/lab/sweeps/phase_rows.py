@@ -1,6 +1,7 @@
 """Stores whose rows are written by hand, so that every number of a diagram is known."""
 
-from swingby.lab.sweeps.store import StoredRow, StoreWriter
+from swingby.lab.sweeps.store import StoreWriter
+from swingby.lab.sweeps.stored_row import StoredRow
 from swingby.lab.sweeps.sweep_result import SweepResult
 
 

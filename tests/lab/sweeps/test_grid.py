@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from swingby.errors import InvalidInput
 from swingby.lab.sweeps.grid import BUILTIN, SweepGrid, as_grid
 from swingby.lab.sweeps.point import task_of
-from swingby.lab.sweeps.store import StoredRow
+from swingby.lab.sweeps.stored_row import StoredRow
 
 SMALL = {"signal": [[4, 1], [3, 2, 1]], "omega": ["1e-6", 0.001], "eta": [0.01]}
 RANDOM = {"design": "random", "points": 2}

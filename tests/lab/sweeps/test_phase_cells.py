@@ -78,14 +78,14 @@ def test_a_store_without_a_grid_gives_the_same_pixels(measured):
 def test_numbers_of_a_pixel_by_hand(tmp_path):
     grid = SweepGrid(signal=[[2, 1]], omega=["1e-3"], eta=[0.1, 0.2], seeds=5)
     measured = [
-        row(margin="inf", descents=2, predicted_descents=2),
+        row(margin=math.inf, descents=2, predicted_descents=2),
         row("out_of_order", "in_order", margin=0.5, descents=2, predicted_descents=None),
         row("undecided", "out_of_order", margin=None, descents=1, predicted_descents=1),
         row(observed="unfinished", margin=3, descents=5),
         None,
         # The second step size: margins 1, 1, 4, inf; as many runs of one descent as of three.
         row(margin=1, descents=3),
-        row(margin="inf", descents=1),
+        row(margin=math.inf, descents=1),
         row(margin=4, descents=3),
         row(margin=1, descents=1),
     ]
@@ -299,7 +299,7 @@ def test_any_column_is_an_axis(measured):
 
 
 GRID = SweepGrid(signal=[[2, 1]], omega=["1e-3", "1e-400"], eta=0.1, seeds=5)
-TIMES = {"predicted_half_times": [100, "inf"], "error": [2, None], "half_times": [110, "inf"]}
+TIMES = {"predicted_half_times": [100, math.inf], "error": [2, None], "half_times": [110, math.inf]}
 
 
 @pytest.fixture
@@ -310,7 +310,7 @@ def result(tmp_path):
         row("out_of_order", margin=3, **TIMES),
         row("undecided", "trapped", margin=50),
         row("in_order", "unfinished", margin=60),
-        row("trapped", margin="inf", smallest_pivot=0),
+        row("trapped", margin=math.inf, smallest_pivot=0),
         row("out_of_order", margin=3, **TIMES),
         row("in_order", "diverged", margin=None, outcome="lost_psd"),
         None,
@@ -367,7 +367,7 @@ def test_the_table_of_disagreements(result):
         # 110 - 100 = 10 steps, of which one is the rounding of steps, over a bar of 2.
         (row("out_of_order", margin=3, **TIMES), "half-time 1 is 4.5 error bars off"),
         (
-            row("out_of_order", margin=3, **{**TIMES, "half_times": [101, "inf"]}),
+            row("out_of_order", margin=3, **{**TIMES, "half_times": [101, math.inf]}),
             "no half-time is more than a step off",
         ),
         (

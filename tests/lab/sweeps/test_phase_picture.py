@@ -1,5 +1,6 @@
 """Pictures of phase diagrams, read back from the figure."""
 
+import math
 import re
 from fractions import Fraction
 from itertools import pairwise
@@ -44,7 +45,10 @@ def diagram(tmp_path):
         *(row(margin=5), row(margin=5)),
         *(row(margin=0.5), row(observed="out_of_order", margin=0.7)),
         *(None, None),
-        *(row("trapped", "trapped", margin="inf", descents=2), row("trapped", "trapped", margin=3)),
+        *(
+            row("trapped", "trapped", margin=math.inf, descents=2),
+            row("trapped", "trapped", margin=3),
+        ),
         *(None, row("undecided", margin=None)),
     ]
     return by_hand(tmp_path / "a", GRID, measured).phase_diagram()
@@ -230,7 +234,7 @@ def test_bins_hold_every_draw_once(drawn, monkeypatch):
 
 def test_one_quantity_gives_stacked_shares(tmp_path):
     grid = SweepGrid(signal=[[2, 1]], omega=["1e-2", "1e-3"], eta="0.1", seeds=4)
-    measured = [row(), row(), row("trapped", "diverged"), None, row(), row(margin="inf")]
+    measured = [row(), row(), row("trapped", "diverged"), None, row(), row(margin=math.inf)]
     diagram = by_hand(tmp_path / "a", grid, measured).phase_diagram()
     figure = diagram.plot()
     bars = panel(figure, "observed label").patches

@@ -18,13 +18,8 @@ from swingby.errors import InvalidInput
 from swingby.lab.sweeps.old_store import export_old_store
 from swingby.lab.sweeps.point import Point
 from swingby.lab.sweeps.recorded_arrays import keep_arrays, load_arrays
-from swingby.lab.sweeps.store import (
-    StoredRow,
-    StoreWriter,
-    existing_store,
-    read_store,
-    verify_store,
-)
+from swingby.lab.sweeps.store import StoreWriter, existing_store, read_store, verify_store
+from swingby.lab.sweeps.stored_row import StoredRow
 from swingby.lab.sweeps.sweep import sweep
 from swingby.lab.sweeps.sweep_result import SweepResult
 from tests.forked import FULL

@@ -1,13 +1,13 @@
 """Chunks whose process dies: done again, split, and given up only one point at a time."""
 
-from concurrent.futures import BrokenExecutor, Executor, Future
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 
 import pytest
 
 from swingby.errors import InvalidInput
 from swingby.lab.sweeps.chunks import MOST_DEATHS, measured_chunks
 from swingby.lab.sweeps.point import Point
-from swingby.lab.sweeps.store import StoredRow
+from swingby.lab.sweeps.stored_row import StoredRow
 
 
 def chunks(*sizes):
@@ -84,3 +84,72 @@ def test_an_executor_that_cannot_work_is_an_error():
     refusal = InvalidInput("store", "x", "must be writable")
     with pytest.raises(InvalidInput, match="store must be writable"):
         list(measured_chunks(Scripted(error=refusal), 3, chunks(1), ""))
+
+
+class Answering(Scripted):
+    """Workers whose futures are what a test makes of an honest one."""
+
+    def __init__(self, change):
+        super().__init__()
+        self.change = change
+
+    def submit(self, call, chunk, folder, code):
+        return self.change(super().submit(call, chunk, folder, code))
+
+
+def answer(make):
+    def change(future):
+        changed = Future()
+        changed.set_result(make(*future.result()))
+        return changed
+
+    return change
+
+
+RUBBISH = {
+    "nothing": answer(lambda rows, seconds: None),
+    "a word": answer(lambda rows, seconds: "done"),
+    "no seconds": answer(lambda rows, seconds: rows),
+    "seconds of text": answer(lambda rows, seconds: (rows, "x")),
+    "rows that are none": answer(lambda rows, seconds: ([1, 2], seconds)),
+    "a row too few": answer(lambda rows, seconds: (rows[1:], seconds)),
+    "rows of other points": answer(lambda rows, seconds: (rows[::-1], seconds)),
+}
+
+
+@pytest.mark.parametrize("change", RUBBISH.values(), ids=RUBBISH)
+def test_rubbish_is_answered_by_a_sentence(change):
+    with pytest.raises(InvalidInput, match="executor must return the rows of the points") as error:
+        list(measured_chunks(Answering(change), 3, chunks(2, 2), ""))
+    assert "\n" not in str(error.value)
+
+
+def test_an_executor_without_futures_is_refused():
+    with pytest.raises(InvalidInput, match="executor must return futures from submit, not str"):
+        list(measured_chunks(Answering(lambda _: "x"), 3, chunks(1), ""))
+
+
+def cancelled(future):
+    """A future that is only cancelled, so that nobody who waits for it is told."""
+    future = Future()
+    assert future.cancel()
+    return future
+
+
+def told(future):
+    """A future whose work was cancelled, as pools and Dask tell it."""
+    future = Future()
+    future.set_exception(CancelledError())
+    return future
+
+
+@pytest.mark.parametrize("change", [cancelled, told])
+def test_what_is_always_cancelled_is_no_death(change):
+    with pytest.raises(InvalidInput, match="executor must measure, it cancelled a point 3 times"):
+        list(measured_chunks(Answering(change), 3, chunks(2), ""))
+
+
+def test_what_is_cancelled_once_is_measured_again():
+    waiting = [cancelled, told]
+    workers = Answering(lambda future: waiting.pop()(future) if waiting else future)
+    assert failures(workers, 4, 4) == {}
