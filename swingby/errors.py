@@ -144,15 +144,9 @@ def suggestion(name: str, names: Iterable[str]) -> str:
 def named(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """A public function whose arguments, where misnamed or missing, are named in a sentence."""
     parameters = inspect.signature(function).parameters
-    by_place = [
-        name
-        for name, parameter in parameters.items()
-        if parameter.kind is not parameter.KEYWORD_ONLY
-    ]
-    by_name = [name for name in parameters if name not in by_place]
-    required = [
-        name for name, parameter in parameters.items() if parameter.default is parameter.empty
-    ]
+    by_name = [name for name, entry in parameters.items() if entry.kind is entry.KEYWORD_ONLY]
+    by_place = [name for name in parameters if name not in by_name]
+    required = [name for name, entry in parameters.items() if entry.default is entry.empty]
 
     @functools.wraps(function)
     def called(*positional: _P.args, **keywords: _P.kwargs) -> _R:

@@ -30,10 +30,8 @@ from swingby.lab.sweeps.recorded_arrays import keep_arrays
 from swingby.lab.sweeps.store import WORKER_DIED
 from swingby.lab.sweeps.stored_row import StoredRow
 
-#: A point that is out alone may lose this many processes before it is given up.
+#: A point that is out alone may lose this many processes, or be cancelled so often.
 MOST_DEATHS = 3
-#: Times that an executor may cancel a point that is out alone.
-MOST_CANCELLED = 3
 #: Seconds after which the driver looks up, so that Ctrl-C is noticed on every system.
 PAUSE = 0.5
 
@@ -124,8 +122,8 @@ def measured_chunks(
                 elif isinstance(error, CancelledError):
                     (placed,) = chunk
                     cancelled[placed[0]] += 1
-                    if cancelled[placed[0]] == MOST_CANCELLED:
-                        required = f"must measure, it cancelled a point {MOST_CANCELLED} times"
+                    if cancelled[placed[0]] == MOST_DEATHS:
+                        required = f"must measure, it cancelled a point {MOST_DEATHS} times"
                         advice = "what was kept stays, and the same call goes on from there"
                         raise _refused(executor, f"{required}; {advice}") from error
                     suspects.appendleft(chunk)
@@ -150,8 +148,7 @@ def _checked_answer(
         case (list(rows), float(seconds)) if all(isinstance(row, StoredRow) for row in rows):
             if [(row.key, row.place, row.point) for row in rows] == chunk:
                 return rows, seconds
-    required = "must return the rows of the points that it was given"
-    raise _refused(executor, f"{required}, not {type(answer).__name__} {answer!r:.60}")
+    raise _refused(executor, "must return the rows of the points that it was given")
 
 
 def _refused(executor: Executor, requirement: str) -> InvalidInput:

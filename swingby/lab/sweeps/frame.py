@@ -91,8 +91,7 @@ def read_frame(
 def _rows_of_grid(grid: SweepGrid, content: StoreContent) -> Iterator[dict[str, Any]]:
     for number, point in enumerate(grid.points()):
         key = point.key(*content.versions).hex()
-        known = key in content.lines
-        yield content.plain_row(key) if known else _missing_row(number, point, key)
+        yield content.plain_row(key) if key in content.lines else _missing_row(number, point, key)
 
 
 def _missing_row(place: int, point: Point, key: str = "") -> dict[str, Any]:

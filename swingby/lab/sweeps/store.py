@@ -224,12 +224,10 @@ def _read_chunk(folder: Path, name: str) -> _Chunk | str:
 
 def _is_sound(head: ChunkHead) -> bool:
     """True if every field of a head is of its kind; `after` names chunks, which may be deleted."""
-    wholes = (head.measure, head.rows, head.format)
-    times = (head.started, head.written)
+    wholes, times = (head.measure, head.rows, head.format), (head.started, head.written)
     return (
         isinstance(head.swingby, str)
         and head.swingby.isascii()
-        and head.swingby != ""
         and all(type(number) is int and 0 <= number <= _LARGEST for number in wholes)
         and all(type(time) in (int, float) and abs(time) <= _LARGEST for time in times)
         and all(isinstance(name, str) for name in (*head.after, *head.lost))

@@ -27,7 +27,7 @@ RESULT_NUMBERS = (
 #: Results with a number per concept.
 RESULT_VECTORS = ("predicted_half_times", "error", "half_times", "trapped", "undecided")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_LABEL_WORDS, _OUTCOME_WORDS = frozenset(map(str, Label)), frozenset(map(str, Outcome))
+_LABEL_WORDS, _OUTCOME_WORDS = tuple(map(str, Label)), tuple(map(str, Outcome))
 #: The largest whole number that a column of a table holds.
 _LARGEST_WHOLE = 2**63 - 1
 
@@ -102,8 +102,8 @@ def _is_positive(value: Any) -> bool:
 
 def _is_number(value: Any) -> bool:
     """True for a number of a column, or nothing."""
-    whole = type(value) is int and abs(value) <= _LARGEST_WHOLE
-    return value is None or type(value) is float or whole
+    inside = type(value) is int and abs(value) <= _LARGEST_WHOLE
+    return value is None or type(value) is float or inside
 
 
 def _is_text(value: Any) -> bool:
@@ -156,14 +156,6 @@ def _is_results(results: Any) -> bool:
     return all(_RESULTS[name](value) for name, value in results.items())
 
 
-def _is_label(value: Any) -> bool:
-    return isinstance(value, str) and value in _LABEL_WORDS
-
-
-def _is_outcome(value: Any) -> bool:
-    return value is None or (isinstance(value, str) and value in _OUTCOME_WORDS)
-
-
 def _is_numbers(value: Any) -> bool:
     return value is None or (isinstance(value, list) and all(map(_is_number, value)))
 
@@ -188,8 +180,8 @@ _POINT: dict[str, Callable[[Any], bool]] = {
 }
 _NEEDED = {"omega", "width", "seed", "eta", "dynamics"}
 _RESULTS: dict[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(("predicted", "observed"), _is_label),
-    "outcome": _is_outcome,
+    **dict.fromkeys(("predicted", "observed"), lambda label: label in _LABEL_WORDS),
+    "outcome": lambda outcome: outcome in (None, *_OUTCOME_WORDS),
     **dict.fromkeys(RESULT_NUMBERS, _is_number),
     **dict.fromkeys(RESULT_VECTORS, _is_numbers),
 }
