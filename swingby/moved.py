@@ -84,6 +84,7 @@ LEFT = {
     "diffusion.plan": "studies.image_plan",
     "diffusion.study": "studies.image_study",
     "diffusion.verdicts": "studies.image_judgement",
+    "relu.network": "studies.relu_descent",
     "relu.runs": "studies.relu_cells",
     "relu.verdicts": "studies.relu_threshold",
     "training.deep_networks": "studies.deep_networks",
