@@ -43,6 +43,8 @@ def main(names: tuple[str, ...], plan: str | None, canary: bool, fresh: bool, ke
     python -m studies --canary all
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
     if not names:
+        if canary or fresh or keep or plan is not None:
+            raise click.UsageError("a NAME must be given with an option: python -m studies all")
         click.echo(_list().to_text())
         return
     chosen = tuple(STUDIES) if "all" in names else tuple(dict.fromkeys(names))

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from studies.relu_descent import VARIANTS, halves_fit, start, train
 from studies.relu_inputs import FAMILIES, draw, draw_start, is_aligned
 from swingby.lab.relu.concepts import growing_modes, rectified_half_times
 from swingby.lab.relu.geometry import Floats, arrange, enumerate_critical
-from swingby.lab.relu.network import VARIANTS, halves_fit, start, train
 from swingby.lab.relu.paths import attractors, follow
 
 #: "Within 2 %", said before anything was run.

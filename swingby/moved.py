@@ -15,6 +15,7 @@ from swingby.checkout import studies_module
 
 #: Old and new path below ``swingby``, of a module or a folder; all in a folder moved with it.
 MOVED = {
+    "simulate.observe": "simulate.observation",
     "simulate.result": "simulate.trajectory",
     "diffusion": "lab.diffusion",
     "diffusion.theory": "lab.diffusion.signals",
@@ -24,6 +25,7 @@ MOVED = {
     "diffusion.vectors.setting": "lab.diffusion.vectors.vector_setting",
     "diffusion.vectors.train": "lab.diffusion.vectors.vector_training",
     "figures": "lab.figures",
+    "figures.criteria": "lab.figures.stage_criteria",
     "figures.paper.stages": "lab.figures.paper.loss_stages",
     "figures.result": "lab.figures.figures_result",
     "figures.theory": "lab.figures.theory_runs",
@@ -82,8 +84,12 @@ LEFT = {
     "diffusion.plan": "studies.image_plan",
     "diffusion.study": "studies.image_study",
     "diffusion.verdicts": "studies.image_judgement",
+    "relu.network": "studies.relu_descent",
     "relu.runs": "studies.relu_cells",
     "relu.verdicts": "studies.relu_threshold",
+    "training.deep_networks": "studies.deep_networks",
+    "training.studies": "studies.network_tables",
+    "training.survival": "studies.survival",
 }
 
 

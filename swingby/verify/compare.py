@@ -29,7 +29,9 @@ from swingby.verify.predicted_events import LEVELS, LOSS_SWING, Event
 from swingby.verify.schedule import Schedule
 
 __getattr__ = moved.names(
-    __name__, "swingby.verify.paper_settings", "figure_settings", "paper_settings"
+    __name__,
+    "swingby.verify.paper_settings",
+    *("figure_settings", "paper_settings", "paper_tables"),
 )
 
 #: No entry of a positive semidefinite W on its way to I is larger. A "peak" beyond it is a

@@ -95,7 +95,7 @@ def test_data_of_a_user_need_no_checkout(wheel, capsys):
 
 ELSEWHERE = """
 import sys
-sys.path[:] = [path for path in sys.path if not path.startswith({root!r})]
+sys.path[:] = [path for path in sys.path if path != {root!r}]
 sys.path.insert(0, {site!r})
 import swingby
 from swingby.errors import MissingStudies

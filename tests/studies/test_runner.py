@@ -142,3 +142,10 @@ def test_tables_of_networks():
     errors = [row[column] for row in table.rows]
     assert errors[-1] == "0 / 0 / 0"
     assert float(errors[0].split(" / ")[0]) > 0
+
+
+@pytest.mark.parametrize("option", ["--canary", "--keep", "--fresh"])
+def test_an_option_without_a_name_is_refused(option):
+    result = CliRunner().invoke(command.main, [option])
+    assert result.exit_code == 2
+    assert "a NAME must be given" in result.output

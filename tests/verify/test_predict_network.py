@@ -167,7 +167,7 @@ GOOD = gaussian(0, (3, 4, 3), 0.1)
         ({"weights": [GOOD[0], GOOD[1] * math.nan]}, r"weights\[1\]"),
         ({"weights": [GOOD[0] * 1e-150, GOOD[1] * 1e-150]}, "weights must have a product"),
         ({"weights": [GOOD[0] * 1e9, GOOD[1]]}, "weights must be at most"),
-        ({"task": [4, 2, 1]}, "task"),
+        ({"task": "a task"}, "task"),
         ({"lr": 0}, "lr"),
         ({"lr": "fast"}, "lr"),
         ({"accuracy": "best"}, "accuracy"),
@@ -177,6 +177,13 @@ def test_wrong_input(change, name):
     arguments = {"weights": GOOD, "task": TASK, "lr": 0.01} | change
     with pytest.raises(InvalidInput, match=name):
         predict_network(arguments.pop("weights"), arguments.pop("task"), **arguments)
+
+
+def test_a_signal_stands_for_its_task():
+    of_task, of_signal = (
+        predict_network(GOOD, task, lr=0.01).half_times for task in (TASK, TASK.signal)
+    )
+    np.testing.assert_array_equal(of_task, of_signal)
 
 
 @pytest.mark.torch

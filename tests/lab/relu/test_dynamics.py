@@ -7,10 +7,10 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from studies.relu_cells import observed_half_times
+from studies.relu_descent import halves_fit, start, train
 from swingby.errors import InvalidInput
 from swingby.lab.relu import align, rectified_half_times
 from swingby.lab.relu.geometry import arrange
-from swingby.lab.relu.network import halves_fit, start, train
 from swingby.lab.relu.paths import follow
 
 

@@ -311,3 +311,9 @@ def by_whole_numbers(sequent: Sequent) -> Attempt:
             line = f"{integers[0]} is a whole number: at most {at}, or at least {at + 1}"
             return replace(attempt, evidence=(line, *attempt.evidence), proof=())
     return Attempt(False)
+
+
+#: Ways to prove a sequent, from cheap to dear; a new one is a row here.
+STRATEGIES: tuple[Callable[..., Attempt], ...] = (by_certificate, by_boxes)
+#: What is tried on every reading of a sequent once all of these have failed.
+LAST_RESORTS: tuple[Callable[..., Attempt], ...] = (by_whole_numbers,)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,11 +28,11 @@ from swingby.proofs.prover.scalar.counterexample import (
 )
 from swingby.proofs.prover.scalar.preparation import normal_form, resolve_definitions
 from swingby.proofs.prover.scalar.proof_strategies import (
+    LAST_RESORTS,
+    STRATEGIES,
     Attempt,
-    by_boxes,
     by_certificate,
     by_expansion,
-    by_whole_numbers,
     checkable_steps,
 )
 from swingby.proofs.prover.scalar.relation import (
@@ -317,13 +316,12 @@ def _proof_or_witness(search: Search, rng: int, tried: list[str]) -> Attempt | W
         if any(by_certificate(reading, quick=True).proved for reading in sequents):
             raise RuntimeError(f"a proof and a counterexample of {goal}: {witness}")
         return witness
-    strategies: list[Callable[..., Attempt]] = [by_certificate, by_boxes]
-    last_resorts: list[Callable[..., Attempt]] = [by_whole_numbers]
+    strategies = list(STRATEGIES)
     if goal.kind == "!=":
         strategies.insert(0, functools.partial(by_certificate, quick=True))
     elif len(goal.symbols) <= 2:
         strategies.reverse()
-    for strategy, sequent in itertools.product(strategies + last_resorts, sequents):
+    for strategy, sequent in itertools.product((*strategies, *LAST_RESORTS), sequents):
         attempt = strategy(sequent)
         if attempt.proved:
             return replace(attempt, proof=()) if sequent.goal == FALSUM else attempt
