@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 #: Lines of ``.py`` and ``.proof`` files below ``swingby/``. The aim is 50,000. Raised in the commit
 #: that needs it, with the reason: 56,200, as rooms of one subject each have a head of their own
-#: (327 files in place of 209), which is more than what left the package for ``studies``.
+#: (301 files in place of 209), which is more than what left the package for ``studies``.
 BUDGET = 56_200
 #: Names that say nothing of what they hold.
 VAGUE = {
