@@ -159,13 +159,13 @@ def named(function: Callable[_P, _R]) -> Callable[_P, _R]:
         if len(positional) > len(by_place):
             excess = positional[len(by_place)]
             if not by_name:
-                known = f"is one too many for {function.__name__}: {', '.join(by_place)}"
-                raise InvalidInput(f"argument {len(by_place) + 1}", excess, known)
+                requirement = f"is one too many for {function.__name__}: {', '.join(by_place)}"
+                raise InvalidInput(f"argument {len(by_place) + 1}", excess, requirement)
             form = f"must be given by its name: {function.__name__}(..., {by_name[0]}=...)"
             raise InvalidInput(by_name[0], excess, form)
-        given = {*by_place[: len(positional)], *keywords}
+        supplied = {*by_place[: len(positional)], *keywords}
         for name in required:
-            if name not in given:
+            if name not in supplied:
                 raise InvalidInput(
                     name, MISSING, f"must be given: {function.__name__}(..., {name}=...)"
                 )

@@ -41,8 +41,8 @@ def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
 
     def load_or_explain(name: str) -> Any:
         if name in experiments:
-            asked = f"{package.replace('.lab.', '.')}.{name}"
-            return getattr(studies_module(experiments[name], asked), name)
+            public_name = f"{package.replace('.lab.', '.')}.{name}"
+            return getattr(studies_module(experiments[name], public_name), name)
         if name not in names:
             hint = suggestion(name, names)
             raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")

@@ -80,7 +80,6 @@ MOVED = {
 }
 #: Old path below ``swingby`` of modules that left the package for ``studies`` of a checkout.
 LEFT = {
-    "diffusion.pictures": "studies.image_pictures",
     "diffusion.plan": "studies.image_plan",
     "diffusion.study": "studies.image_study",
     "diffusion.verdicts": "studies.image_judgement",
