@@ -108,7 +108,7 @@ def simulate_batch(
     W0: ArrayLike,
     eta: ArrayLike,
     steps: int | None = 10_000,
-    dynamics: str = "euler",
+    dynamics: str = "gd",
     *,
     omega: Any = None,
     test_point: ArrayLike | None = None,

@@ -57,7 +57,7 @@ def simulate(
     W0: ArrayLike | Scaled | Initial | None = None,
     eta: Any = None,
     steps: int | None = None,
-    dynamics: str = "euler",
+    dynamics: str = "gd",
     record: int | str | Sequence[int] | None = None,
     *,
     skip: bool = True,

@@ -37,7 +37,7 @@ def check(
     *,
     W0: ArrayLike | Scaled | Initial | None = None,
     rho: Any = "0.1",
-    dynamics: str = "euler",
+    dynamics: str = "gd",
     U0: ArrayLike | Scaled | None = None,
 ) -> Report:
     r"""Check which assumptions hold at these numbers, and by what margin.

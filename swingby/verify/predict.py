@@ -80,7 +80,7 @@ def predict(
     W0: ArrayLike | Scaled | Initial | None = None,
     *,
     eta: Any,
-    dynamics: str = "euler",
+    dynamics: str = "gd",
     omega: Any = None,
     beta: Any = 1.0,
     width: int | None = None,

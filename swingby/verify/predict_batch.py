@@ -93,7 +93,7 @@ def predict_batch(
     signal: SIMTask | ArrayLike,
     W0: ArrayLike,
     eta: ArrayLike,
-    dynamics: str = "euler",
+    dynamics: str = "gd",
     *,
     omega: Any = None,
     log_scale: ArrayLike | None = None,

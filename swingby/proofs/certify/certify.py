@@ -53,7 +53,7 @@ def certify(
     task: SIMTask | Sequence[Any],
     W0: ArrayLike | Scaled | Initial | Any,
     eta: Any,
-    dynamics: str = "euler",
+    dynamics: str = "gd",
     steps: int | None = None,
     *,
     progress: Callable[[str], object] | None = None,
