@@ -224,8 +224,9 @@ def test_lemma_five_is_refuted_under_euler_and_its_witness_runs_again(runs):
         Scaled(matrix, values["omega"]),
         values["eta"],
         steps=int(values["t"]),
+        dynamics="euler",
         record="none",
-    , dynamics="euler")
+    )
     i = int(values["i"]) - 1
     assert run.W[-1, i, i] < 0
     assert run.W[-1, i, i] == pytest.approx(float(decision.witness.left), rel=1e-6)
