@@ -221,7 +221,7 @@ class GaussianTimes(ReadOnly):
         """Quantiles of each half-time in steps, shape (d,) or (n, d), over all starts.
 
         Starts that never learn the concept count as inf, so a quantile is inf where more than
-        1 - level of them never do. From drawn starts, levels that so few do not resolve are refused.
+        1 - level of them never do. Levels that the drawn starts do not resolve are refused.
         """
         from scipy.special import gammaincinv
 

@@ -58,7 +58,7 @@ def check(
         ``beta omega = max w_ii(0)``, and rho from the pivots).
     rho : number or text
         Repaired edition without W(0): the pivots of W(0) are at least ``rho omega``.
-    dynamics : {"euler", "gd", "flow"}
+    dynamics : {"gd", "euler", "flow"}
         Used by :attr:`Report.schedule`; the printed assumptions speak of euler (D.2).
     U0 : array of shape (d, m) or Scaled, in place of W0
         Factor of W(0) = U(0) U(0)^T, whose entries and pivots are taken without a rounding.
