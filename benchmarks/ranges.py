@@ -153,7 +153,7 @@ def main() -> None:
         f"ranges of {promised:.0%} hold {Share(*counts)}" for promised, counts in pooled.items()
     ]
     values = [list(cell.values()) for cell in cells]
-    print(Grid("Ranges from omega", list(cells[0]), values, below=["", *below]))
+    print(Grid("Ranges from omega", list(cells[0]), values, below=["", *below]).to_text(width=160))
 
 
 if __name__ == "__main__":

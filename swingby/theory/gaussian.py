@@ -154,7 +154,8 @@ class GaussianTimes(ReadOnly):
         signal = np.broadcast_to(self.task.signal[concepts], (n, d))
         scale = np.full(n, self.log_tau_squared + math.log(self.width))
         start = (signal, _drawn_matrices(d, self.width, n), np.full(n, float(self.eta)), scale)
-        times, decided = np.full((n, self.task.dim), np.inf), np.full(n, True)
+        times = np.full((n, self.task.dim), np.inf)
+        undecided: NDArray[np.bool_] = np.zeros(n, dtype=np.bool_)
         if self.basis == LEADING:
             from swingby.theory.law.pivots import closed_law
 
@@ -165,9 +166,9 @@ class GaussianTimes(ReadOnly):
 
             budget.expect("the law of the drawn starts", _SECONDS_A_CUBE * d**3)
             verdict = stage_laws(*start, self.dynamics, bars=False)
-            crossing, decided = verdict.crossing, ~verdict.undecided.any(axis=1)
+            crossing, undecided = verdict.crossing, np.asarray(verdict.undecided.any(axis=1))
         times[:, concepts] = np.where(np.isnan(crossing), np.inf, crossing)
-        return times[decided]
+        return np.asarray(times[~undecided])
 
     @property
     def never(self) -> NDArray[np.float64]:

@@ -38,6 +38,7 @@ def agrees(count, runs, share):
         (TUTORIAL, "euler", LEADING),
         (HELP, "euler", LEADING),
         (COARSE, "euler", LEADING),
+        (((8, 4, 2, 1), 4, 0.00625, 1e-6), "euler", LEADING),
         (COARSE, "gd", CLOSED),
         (((2, 1.9), 2, 0.01, 1e-4), "gd", FULL),
         (((2, 1.9), 2, 0.01, 1e-4), "flow", FULL),
@@ -68,7 +69,7 @@ def test_a_warning_says_why_starts_never_learn_a_concept():
     assert "eta^2 B W B" in warning
     assert "dynamics='gd'" in warning
     text = str(schedule)
-    assert "900 to never     28%" in text
+    assert "899 to never     28%" in text
     assert LEADING in text
     assert "28% never" in str(check(signal, omega=omega, eta=eta, dynamics="euler"))
     for dynamics in ("gd", "flow"):
@@ -143,9 +144,6 @@ def test_means_are_over_the_starts_that_learn():
     assert times.sd[1] == pytest.approx(learned.std())
     assert times.quantile(0.9)[1] == math.inf
     assert "28%" in str(times)
-    lost = predict_gaussian([4, 1], "1e-3000", 2, eta=0.01, dynamics="euler")
-    assert lost.never[1] == 1
-    assert (lost.mean[1], math.isnan(lost.sd[1])) == (math.inf, True)
     with pytest.raises(InvalidInput, match="must be resolved by 4093 drawn starts"):
         times.quantile(1e-6)
 
