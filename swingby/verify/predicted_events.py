@@ -72,7 +72,7 @@ class Event:
     @property
     def row(self) -> dict[str, Any]:
         """The event in a table."""
-        names = ("event", "time", "closed_form", "lower", "upper", "error")
+        names = ("event", "time", "lower", "upper", "error", "closed_form")
         return {"entry": self.label} | {name: getattr(self, name) for name in names}
 
 

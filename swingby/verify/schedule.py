@@ -176,8 +176,8 @@ class Schedule(Pictured, ReadOnly):
     def to_frame(self, unit: str = "step") -> Any:
         """A pandas DataFrame, one row per event.
 
-        `unit` in {"step", "eta t"}: of all times. Columns entry, event, time, closed_form, lower,
-        upper, error.
+        `unit` in {"step", "eta t"}: of all times. Columns entry, event, time, lower, upper, error,
+        closed_form.
         """
         import pandas
 

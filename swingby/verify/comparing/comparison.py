@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLUMNS = (
-    *("entry", "event", "closed_form", "predicted", "observed", "relative_error"),
-    *("lower", "upper", "inside"),
+    *("entry", "event", "predicted", "observed", "relative_error"),
+    *("lower", "upper", "inside", "closed_form"),
 )
 
 
@@ -191,8 +191,8 @@ class Comparison(Pictured):
     def to_frame(self, unit: str = "step") -> Any:
         """A pandas DataFrame, one row per event; ``inside`` is True, False or missing.
 
-        `unit` in {"step", "eta t"}: of all times. Columns entry, event, closed_form, predicted,
-        observed, relative_error, lower, upper, inside.
+        `unit` in {"step", "eta t"}: of all times. Columns entry, event, predicted, observed,
+        relative_error, lower, upper, inside, closed_form.
         """
         import pandas
 
