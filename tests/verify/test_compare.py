@@ -165,7 +165,7 @@ def test_latex_escapes_and_balances(table):
     assert r"w\_11" in text
     for line in text.splitlines():
         if line.endswith(r"\\"):
-            assert line.count("&") == 5
+            assert line.count("&") == 6
 
 
 def test_plot_draws_every_entry_and_marks_every_half_time(table):
