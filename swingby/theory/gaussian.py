@@ -224,8 +224,6 @@ class GaussianTimes(ReadOnly):
         Starts that never learn the concept count as inf, so a quantile is inf where more than
         1 - level of them never do. Levels that the drawn starts do not resolve are refused.
         """
-        from scipy.special import gammaincinv
-
         levels = np.asarray(level, dtype=float)[..., None]
         if not ((levels > 0) & (levels < 1)).all():
             raise InvalidInput("level", level, "must lie strictly between 0 and 1")
@@ -235,10 +233,20 @@ class GaussianTimes(ReadOnly):
             if ((ranks < 1) | (ranks > last - 1)).any():
                 raise InvalidInput("level", level, f"must be resolved by {last + 1} drawn starts")
             return np.asarray(np.sort(self.drawn, axis=0)[ranks])
+        return self._closed_quantile(levels)
+
+    def _closed_quantile(self, levels: Any) -> NDArray[np.float64]:
+        from scipy.special import gammaincinv
+
         # A late half-time is a small pivot: the q-quantile of t is the (1 - q)-quantile of pi.
         return self._where_learned(
             lambda nu: -self.log_tau_squared - np.log(2 * gammaincinv(nu / 2, 1 - levels))
         )
+
+    @property
+    def closed_form(self) -> NDArray[np.float64]:
+        """Each half-time in steps by the closed form, from the median of its pivot, shape (d,)."""
+        return np.maximum(self._closed_quantile(0.5), 0.0)
 
     def _where_learned(self, waiting: Any) -> NDArray[np.float64]:
         learned = self.freedom > 0
