@@ -7,10 +7,11 @@ With :math:`g_{ij} = \eta (a_i + a_j) w_{ij}`, :math:`y_{ij} = \sum_k g_{ik} w_{
           \text{gd:} \quad w_{ij} + c_{ij} + c_{ji} + \eta a_j c_{ij}
           - \tfrac12 \textstyle\sum_k c_{ik} g_{kj},
 
-which is (D.2), and :math:`(I + \eta B) W (I + \eta B)`. The maps in NumPy are written on X (..., d, d), with
-``W = D X D`` and squares ``s[k] = 2^(2 m_k)`` (:mod:`swingby.theory.scaled_matrices`). Up to d = 8
-sums over an inner concept run upwards, every product rounded, and the compiled steps
-(:mod:`swingby.simulate.step_text`) have the same bits. Above they agree to rounding.
+which is (D.2), and :math:`(I + \eta B) W (I + \eta B)`. The maps in NumPy are written on X
+(..., d, d), with ``W = D X D`` and squares ``s[k] = 2^(2 m_k)``
+(:mod:`swingby.theory.scaled_matrices`). Up to d = 8 sums over an inner concept run upwards, every
+product rounded, and the compiled steps (:mod:`swingby.simulate.step_text`) have the same bits.
+Above they agree to rounding.
 
 Texts have every number written into them (see :mod:`swingby.theory.compiled_text`). numba takes
 0.4 s to import and a text 0.3 to 5 s to compile; both are done where a call is predicted to pay.

@@ -168,7 +168,9 @@ class Alignment(Drawn):
         below = []
         if still.any():
             last = self.stopped[still].max()
-            below.append(f"{still.sum()} stop where their gradient is 0, the last at t = {last:.2f}.")
+            below.append(
+                f"{still.sum()} stop where their gradient is 0, the last at t = {last:.2f}."
+            )
         if against.any():
             below.append(f"{against.sum()} lie against their gradient, shrink and never turn.")
         if lost.any():

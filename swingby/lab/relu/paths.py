@@ -166,8 +166,8 @@ def follow(arrangement: Arrangement, w: Floats, a: Floats) -> Paths:
     limit[_shrinks(w, v, excess) & ~ray] = 0.0
     faces = tuple(map(_face, on_line, active))
     stopped = np.where(done & (speed == 0) & ~ray, clock, math.nan)
-    history = (np.stack(values) for values in (corners, times, speeds))
-    return Paths(*history, excess, limit, faces, done, stopped)
+    w, t, v = map(np.stack, (corners, times, speeds))
+    return Paths(w, t, v, excess, limit, faces, done, stopped)
 
 
 def _active(arrangement: Arrangement, w: Floats) -> NDArray[np.bool_]:
