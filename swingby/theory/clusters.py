@@ -122,7 +122,7 @@ class Clusters:
         """The typical length of the noise in a mean, or in the difference of two."""
         trace = float(np.square(self.centred).sum()) / self.freedom
         counts = [float((self.marks == self.classes[p]).sum() * self.distinct) for p in indices]
-        return math.sqrt(trace * sum(1 / count for count in counts))
+        return math.sqrt(trace * math.fsum(1 / count for count in counts))
 
     def require_directions(self) -> None:
         """Refuse two labels of one cluster, and clusters on one line through the origin."""
