@@ -113,7 +113,7 @@ class Clusters:
     def tilt(self, p: int, q: int) -> float:
         """The standard error of the angle by which the frame is turned from p to q."""
         axes, lengths = self.rotation, np.linalg.norm(self.means, axis=0)
-        turn = self.error(axes[:, q], p) / lengths[p]
+        turn = self.error(axes[:, q], p) / float(lengths[p])
         if q >= len(self.classes):
             return turn
         return math.hypot(turn, self.error(axes[:, p], q) / lengths[q]) / 2
@@ -289,7 +289,9 @@ def read_clusters(X: ArrayLike, labels: ArrayLike) -> Clusters:
     means = np.stack([points[marks == mark].mean(axis=0) for mark in classes], axis=1)
     lengths = np.linalg.norm(means, axis=0)
     if not (lengths > 0).all():
-        raise InvalidInput("X", "a class mean at 0", "must have class means away from the origin")
+        raise InvalidInput(
+            "X", "a class mean at 0", "must have class means that span directions, none at 0"
+        )
     names = tuple(map(int, classes))
     clusters = Clusters(points, marks, names, means, np.eye(dim))
     clusters.require_directions()

@@ -82,7 +82,7 @@ BLOB = MEANS[np.ones(500, int)] + noise(2, 500)
         (MEANS[LABELS], LABELS * 1.0, r"numpy.unique\(labels, return_inverse=True\)\[1\]"),
         (MEANS[LABELS], np.array(list("abc"))[LABELS], "numpy.unique"),
         (MEANS[LABELS][:501], LABELS[:501], "at least two points in each class"),
-        (MEANS[LABELS] - MEANS[0], LABELS, "class means away from the origin"),
+        (MEANS[LABELS] - MEANS[0], LABELS, "class means that span directions, none at 0"),
     ],
 )
 def test_what_means_nothing_is_refused(X, labels, words):

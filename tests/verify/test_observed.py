@@ -122,7 +122,7 @@ MISTAKES = {
     ),
     "other order of a network": case(concepts(SGD, TURNED), f"[:, {BACK}]", task=CLUSTERS),
     "ten rows missing": case(rows_without(*range(60, 70)), "row 60 is 11 steps after row 59"),
-    "a row missing": case(rows_without(60), "row 60 is 2 steps after row 59"),
+    "row-missing": case(rows_without(60), "row 60 is 2 steps after row 59"),
     "200 rows missing": case(rows_without(*range(100, 300)), "row 100 is 201 steps"),
     "rows missing": case(rows_without(30, 60, 61, 90), "row 30", "2 more such places"),
     "every row twice": case(np.repeat(W, 2, axis=0), "same W in rows 0 and 1"),
