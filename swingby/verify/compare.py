@@ -148,6 +148,7 @@ def _rows(schedule: Schedule, run: Run) -> tuple[Row, ...]:
             prediction.lower,
             prediction.upper,
             prediction.error,
+            prediction.closed_form,
         )
         for prediction, step in pairs
     )
