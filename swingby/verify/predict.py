@@ -253,7 +253,7 @@ def predict_from(
         half_times=stages.half_times,
         error=stages.error,
         trapped=stages.trapped,
-        warnings=stages.warnings,
+        warnings=(*task.warnings, *stages.warnings),
         stages=stages,
         gaussian=None,
         spread=np.stack([stages.half_times, stages.half_times]),
@@ -272,7 +272,7 @@ def _from_scale(
 ) -> Schedule:
     times = gaussian_times(task, omega / width, width, step, dynamics)
     low, median, high = np.maximum(times.quantile(QUANTILES), 0.0)
-    warnings = []
+    warnings = list(task.warnings)
     if times.out_of_range:
         warnings.append(f"out of range: {times.out_of_range}")
         low, median, high = (np.where(np.isinf(x), x, np.nan) for x in (low, median, high))
