@@ -31,7 +31,7 @@ import numpy as np
 
 from swingby.simulate.state import RunProblem, RunState
 from swingby.simulate.step_text import WRITTEN_OUT, single_text, stages
-from swingby.theory.compiled_text import file_of, load
+from swingby.theory.compiled_text import is_stored, load
 from swingby.theory.numbers import Floats, Integers
 
 #: One step: X, ``sums[i, j] = eta (a_i + a_j)``, the squares as a column, parts of a step.
@@ -183,8 +183,7 @@ _spent: dict[tuple[int, str], float] = {}
 @functools.cache
 def _is_on_disk(d: int, dynamics: str) -> bool:
     """True where the steps of a trajectory were compiled before."""
-    path = file_of(single_text(d, dynamics))
-    return any(path.parent.glob(f"**/{path.stem}.steps*.nbc"))
+    return is_stored(single_text(d, dynamics), "steps")
 
 
 def compiled_steps(problem: RunProblem, ahead: float) -> Callable[..., None] | None:
