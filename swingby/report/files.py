@@ -110,7 +110,17 @@ def write_arrays(
     import numpy as np
 
     text = np.array(json.dumps(sealed(facts, arrays)))
+    with whole(path, argument) as target:
+        save_arrays(target, {"facts": text, **arrays})
+
+
+def save_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
+    """Write an npz file; ValueError for an array of objects, which NumPy would pickle."""
+    import numpy as np
+
+    if any(np.asarray(array).dtype.hasobject for array in arrays.values()):
+        raise ValueError("objects cannot be written without pickling")
     # A stream of our own: numpy would add an ending to the name.
-    with whole(path, argument) as target, open(target, "wb") as stream:
-        np.savez_compressed(stream, allow_pickle=False, facts=text, **arrays)
+    with open(path, "wb") as stream:
+        np.savez_compressed(stream, **arrays)
         stream.flush()

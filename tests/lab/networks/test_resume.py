@@ -18,10 +18,11 @@ import swingby
 from swingby.errors import InvalidInput, MissingExtra
 from swingby.lab.networks import Data, Network, Optimizer, Setting, batches, checkpoint, train
 from swingby.theory.task import SIMTask
-from tests.lab.networks.plain_loop import assert_equal as equal
+from tests.lab.networks import plain_loop
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
+equal = plain_loop.assert_equal
 
 pytestmark = pytest.mark.torch
 full = functools.partial(pytest.param, marks=pytest.mark.full)
