@@ -22,7 +22,6 @@ from swingby.cli.budget_option import budget_spent
 from swingby.cli.streams import ReaderLeft, discard_output, spell_signs, watched_readers
 from swingby.errors import SwingbyError, SwingbyWarning
 
-
 #: What click raises where a command or group needs arguments; click 8.1 prints the help itself.
 _NO_ARGUMENTS: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
 

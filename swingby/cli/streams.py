@@ -17,18 +17,20 @@ _ASCII = "ascii_spelled"
 #: Error handler of streams: an ASCII spelling in place of a sign that the encoding lacks.
 _SPELLED = "swingby.spelled"
 _SIGNS = {
-    **dict(zip("−±×·≤≥≠≈→√∞∎", "- +- x * <= >= != ~ -> sqrt inf QED".split(), strict=True)),
-    **dict(zip("‘’“”–—", "''\"\"--", strict=True)),
+    **{"−": "-", "±": "+-", "×": "x", "·": "*", "≤": "<=", "≥": ">=", "≠": "!=", "≈": "~"},
+    **{"→": "->", "√": "sqrt", "∞": "inf", "∎": "QED", "‘": "'", "’": "'", "“": '"', "”": '"'},
+    "–": "-",
+    "—": "-",
 }
 #: Marks above and below letters; not the strokes through signs, which negate these.
 _ACCENTS = dict.fromkeys(range(0x300, 0x334))
 
 
 def _spelling(sign: str, before: str, after: str) -> str:
-    """ASCII for a sign that stands between two others.
+    r"""ASCII for a sign that stands between two others.
 
     >>> [_spelling(sign, "", "") for sign in "ω≤²─é日"]
-    ['omega', '<=', '^2', '-', 'e', '\\\\u65e5']
+    ['omega', '<=', '^2', '-', 'e', '\\u65e5']
     """
     name, kind = unicodedata.name(sign, ""), _kind(sign)
     if sign in _SIGNS:

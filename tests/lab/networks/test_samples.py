@@ -148,7 +148,7 @@ FILES = {
     "blank.csv": ("1,2\n3,\n", "data must be a csv file of numbers"),
     "head.csv": ("x1,x3\n3,4\n", "data must name the columns"),
     "array.npy": (X, "data must hold X"),
-    "plain.csv": ("1,2\n3,4\n", "labels must be given with the points"),
+    "plain.csv": ("1.0,2\n3,4\n", "labels must be given with the points"),
     "other.npz": ({"Z": X}, "data must hold X"),
     "objects.npz": ({"X": np.array([{}], dtype=object)}, "data must be a file of arrays"),
 }
