@@ -5,6 +5,7 @@ What the file system refuses names the path.
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
@@ -69,6 +70,16 @@ def write_text(path: str | Path, text: str, argument: str = "out") -> Path:
     with whole(path, argument) as target:
         target.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
     return Path(path)
+
+
+def write_csv(frame: Any, path: Any, **options: Any) -> None:
+    """Write a frame as CSV to a file, compressed as its ending says, or into a stream."""
+    if hasattr(path, "write"):
+        mode = "wb" if isinstance(path, io.RawIOBase | io.BufferedIOBase) else "w"
+        frame.to_csv(path, index=False, mode=mode, **options)
+        return
+    with whole(path) as target:
+        frame.to_csv(target, index=False, encoding="utf-8", **options)
 
 
 def json_text(content: Any) -> str:

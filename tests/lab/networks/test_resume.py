@@ -189,7 +189,8 @@ def test_a_checkpoint_of_another_format_is_left_alone(kept, monkeypatch):
 
 
 def refused(folder):
-    with pytest.raises(InvalidInput, match=r"^checkpoint must hold a checkpoint"):
+    said = r"^checkpoint must hold a checkpoint .*: to begin again, move it away"
+    with pytest.raises(InvalidInput, match=said):
         train(SETTINGS["sgd"], record="log", checkpoint=folder)
 
 
