@@ -2,8 +2,10 @@
 
 import io
 import os
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -59,6 +61,19 @@ def test_a_real_pipe_gives_141_and_no_words(taken):
         child.stdout.close()
         assert child.stderr.read() == b""
     assert child.returncode == 141
+
+
+@pytest.mark.parametrize("module", ["swingby.proofs.checkers.check_witness", "studies"])
+def test_programs_of_their_own_end_with_their_reader(module, tmp_path):
+    if module == "studies":
+        pytest.importorskip("torch")
+    root = Path(__file__).resolve().parents[1]
+    call = [sys.executable, "-m", module, *[str(tmp_path)][: module != "studies"]]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "cwd": root}
+    with subprocess.Popen(call, **pipes) as child:
+        child.stdout.close()
+        assert child.stderr.read() == b""
+    assert child.returncode == -signal.SIGPIPE  # which a shell calls 141
 
 
 #: How the table of the README spells what is in the answers below.

@@ -14,7 +14,6 @@ from swingby.errors import InvalidInput, MissingExtra
 from swingby.report.files import whole
 from swingby.report.seals import sealed, unsealed
 
-
 _AGAIN = "to begin again, move it away or give another folder"
 
 
