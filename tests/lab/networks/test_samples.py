@@ -97,6 +97,8 @@ def test_files_and_the_command(tmp_path, monkeypatch, capsys):
     np.savez("mine.npz", X=X, Y=Y, labels=LABELS)
     head = ",".join([*(f"{one}{k}" for one in "xy" for k in range(1, 5)), "label"])
     np.savetxt("mine.csv", np.column_stack([X, Y, LABELS]), delimiter=",", header=head, comments="")
+    np.savetxt("comment.csv", np.column_stack([X, Y, LABELS]), delimiter=",", header=head)
+    assert read_samples("mine.csv") == read_samples("comment.csv")
     np.savetxt("plain.csv", X, delimiter=",")
     assert read_samples("mine.npz") == read_samples("mine.csv") == read_samples(X, Y, LABELS)
     assert read_samples("plain.csv") == read_samples(X)
