@@ -31,7 +31,7 @@ quick: $(VENV)/all.stamp
 
 test-full: $(VENV)/all.stamp checks wheel
 	SWINGBY_HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest -n auto --dist worksteal
-	$(BIN)/nox -s minimum newest
+	$(BIN)/nox -s minimum newest-3.13
 
 # What needs one core at a time, two at once; the tests would compile the same on every core.
 checks: $(VENV)/all.stamp
