@@ -98,7 +98,10 @@ def watched_readers() -> Iterator[None]:
 
 
 def discard_output(*streams: TextIO) -> None:
-    """Discard the output that waits in streams: Python would complain at its end."""
+    """Discard what waits in streams that cannot be written: Python would complain at its end."""
     for stream in streams:
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+            continue
         with contextlib.suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

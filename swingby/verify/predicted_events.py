@@ -21,7 +21,7 @@ from swingby.report.entry_pictures import entry_name
 from swingby.simulate.observation import END
 from swingby.simulate.series import loss_at, turning_points
 from swingby.theory import lemmas
-from swingby.theory.gaussian import QUANTILES, GaussianTimes
+from swingby.theory.gaussian import CLOSED, QUANTILES, GaussianTimes
 from swingby.theory.numbers import Booleans, Floats
 from swingby.theory.task import SIMTask
 
@@ -42,6 +42,7 @@ class Event:
     `error`: error bar of `time`, same unit; inf where the law is out of its range.
     `reason`: why the window is empty, or what it rests on.
     `spread`: 5 % and 95 % quantiles over Gaussian initializations, when no W(0) was given.
+    `closed_form`: the closed form of a half-time, in real steps; nan for other events.
     """
 
     entry: tuple[int, int]
@@ -52,6 +53,7 @@ class Event:
     error: float = math.nan
     reason: str = ""
     spread: tuple[float, float] = (math.nan, math.nan)
+    closed_form: float = math.nan
 
     @property
     def label(self) -> str:
@@ -70,7 +72,7 @@ class Event:
     @property
     def row(self) -> dict[str, Any]:
         """The event in a table."""
-        names = ("event", "time", "lower", "upper", "error")
+        names = ("event", "time", "lower", "upper", "error", "closed_form")
         return {"entry": self.label} | {name: getattr(self, name) for name in names}
 
 
@@ -139,12 +141,17 @@ def _major_events(
 def median_events(
     task: SIMTask, times: GaussianTimes, median: Floats, spread: Floats
 ) -> list[Event]:
-    """Medians over Gaussian initializations; peaks of minor entries to leading order."""
+    """Medians over Gaussian initializations; peaks of minor entries to leading order.
+
+    What only the leading law knows is left out where it does not hold.
+    """
     with np.errstate(divide="ignore"):
         high = median + math.log(SUPPRESSION_LEVEL / (1 - SUPPRESSION_LEVEL)) / times.growth
+    if not times.apart:
+        high = np.where(np.isfinite(high), np.nan, high)
     none = np.full(len(median), np.nan)
     events = _major_events(task, median, high, none, spread)
-    if np.isnan(median).any():  # entries start above their half
+    if times.basis != CLOSED or times.out_of_range or not times.apart:
         return events
     for entry, quantiles in times.peak_heights(QUANTILES).items():
         low, height, top = quantiles.tolist()

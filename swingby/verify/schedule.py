@@ -6,7 +6,7 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +22,8 @@ from swingby.report.pictures import Pictured
 from swingby.report.result_formats import ReadOnly
 from swingby.simulate.series import loss_at
 from swingby.theory import numbers
-from swingby.theory.gaussian import GaussianTimes
-from swingby.theory.growth import per_step
+from swingby.theory.gaussian import GaussianTimes, share_text
+from swingby.theory.growth import growth_rates, per_step
 from swingby.theory.numbers import Booleans, Floats
 from swingby.theory.task import SIMTask
 from swingby.verify.predicted_events import Event, Windows, curve_events, median_events
@@ -94,7 +94,36 @@ class Schedule(Pictured, ReadOnly):
             events = median_events(self.task, self.gaussian, self.half_times, self.spread)
         else:
             events = [event.in_whole_steps() for event in curve_events(self.stages)]
-        return tuple(map(self.windows.beside, events))
+        return tuple(self.windows.beside(self._beside_closed_form(event)) for event in events)
+
+    def _beside_closed_form(self, event: Event) -> Event:
+        """A half-time with its closed form; other events have none."""
+        if event.event != "half":
+            return event
+        return replace(event, closed_form=float(self.closed_form[event.entry[0]]))
+
+    @functools.cached_property
+    def closed_form(self) -> Floats:
+        r"""The closed form of the half-times, in real steps, shape (d,).
+
+        .. math:: t_k = -\log \pi_k / g_k, \qquad g_k = 2 \log(1 + \eta a_k),\
+                  \log(1 + 2 \eta a_k) \text{ or } 2 \eta a_k
+
+        under gd, euler or the flow. :math:`\pi_k` is the k-th pivot of :math:`LDL^\top` of W(0),
+        concepts in descending order of a; without a W(0), its median over Gaussian U(0). It is the
+        time at which the pivot alone, growing at the rate of a small W, is 1: half of the logistic
+        curve. It knows nothing of the overlap of stages, and has no error bar.
+
+        inf where a_k = 0, nan where the pivot is not positive, 0 where it is at least 1.
+        """
+        if self.stages is None:
+            assert self.gaussian is not None
+            return self.gaussian.closed_form
+        signal = self.task.signal
+        growth = np.diag(growth_rates(signal, float(self.eta), self.dynamics))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            times = np.maximum(-self.stages.log_pivots / growth, 0.0)
+        return np.where(signal > 0, times, np.inf)
 
     @property
     def window_reason(self) -> str:
@@ -123,6 +152,29 @@ class Schedule(Pictured, ReadOnly):
         """Error bar of `blow_up` in steps."""
         return math.inf if self.stages is None else self.stages.blow_up_error
 
+    @property
+    def never(self) -> Floats:
+        """Share of the starts that never learn each concept, shape (d,).
+
+        Over Gaussian initializations from omega. For a W(0) it is 0, or 1 where a_k = 0, trapped or
+        cut off. nan where the law is undecided or out of its range.
+        """
+        if self.gaussian is not None:
+            return self.gaussian.never
+        return np.where(self._open, np.nan, ~np.isfinite(self.half_times))
+
+    @property
+    def _open(self) -> Booleans:
+        """Where nothing is claimed for a W(0), shape (d,)."""
+        return self.undecided | np.isinf(self.error)
+
+    @property
+    def never_error(self) -> Floats:
+        """Error bar of `never`, shape (d,); see :class:`swingby.theory.gaussian.GaussianTimes`."""
+        if self.gaussian is not None:
+            return self.gaussian.never_error
+        return np.where(self._open, np.inf, 0.0)
+
     def evaluate(self, t: ArrayLike) -> Floats:
         """W at given steps: to about 1e-6, and minor entries to 1e-4 of their peaks.
 
@@ -145,9 +197,10 @@ class Schedule(Pictured, ReadOnly):
         return f"<Schedule {self.dynamics}, eta={scientific(self.eta)}: half_times=({times})>"
 
     def to_frame(self, unit: str = "step") -> Any:
-        """A pandas DataFrame, one row per event: entry, event, time, lower, upper, error.
+        """A pandas DataFrame, one row per event.
 
-        `unit` in {"step", "eta t"}: of all times.
+        `unit` in {"step", "eta t"}: of all times. Columns entry, event, time, lower, upper, error,
+        closed_form.
         """
         import pandas
 
@@ -163,6 +216,9 @@ class Schedule(Pictured, ReadOnly):
             "half_times": [json_ready(value) for value in self.half_times],
             "error": [json_ready(value) for value in self.error],
             "trapped": [bool(value) for value in self.trapped],
+            "never": [json_ready(value) for value in self.never],
+            "never_error": [json_ready(value) for value in self.never_error],
+            "basis": None if self.gaussian is None else self.gaussian.basis,
             "events": [
                 {name: json_ready(value) for name, value in event.row.items()}
                 for event in self.events
@@ -199,7 +255,7 @@ class Schedule(Pictured, ReadOnly):
                 ax.errorbar(
                     [time],
                     [0.5],
-                    xerr=[[min(max(width, early), time)], [max(width, late)]],
+                    xerr=[[min(max(width, early), time)], [min(max(width, late), last - time)]],
                     color=color,
                     marker="v",
                     markersize=6,
@@ -214,10 +270,11 @@ class Schedule(Pictured, ReadOnly):
         """The predicted events, with their bars and the lemma windows; `unit`: step or eta t."""
         number = number_in(unit, self.eta)
         facts = [f"eta = {scientific(self.eta)}", self.dynamics]
-        columns = ["entry", "event", f">{unit}", ">+-", ">lemma from", ">lemma to"]
+        columns = ["entry", "event", ">closed form", f">{unit}", ">+-", ">lemma from", ">lemma to"]
         if self.gaussian is not None:
-            facts.append(f"median over Gaussian U(0) of width {self.gaussian.width}")
-            columns[3] = ">5 % to 95 %"
+            width, basis = self.gaussian.width, self.gaussian.basis
+            facts.append(f"median over Gaussian U(0) of width {width} ({basis})")
+            columns[4:5] = [">5 % to 95 %", ">never"]
         below = [*self.warnings, self.window_reason]
         return Grid(
             title="Predicted stages",
@@ -237,11 +294,14 @@ class Schedule(Pictured, ReadOnly):
             low, high = event.spread
             ends = (number(event.event, low), number(event.event, high))
             bar = "-" if math.isnan(low) else " to ".join(ends)
+            never = share_text(self.never[event.entry[0]]) if event.event == "half" else ""
+            window.insert(0, never)
         elif event.event == "half" and self.stages is not None and math.isnan(event.time):
             concept = event.entry[0]
             trapped = "trapped" if self.trapped[concept] else "cut off"
             time = "undecided" if self.stages.undecided[concept] else trapped
-        return [event.label, event.event, time, bar, *window]
+        closed = closed_form_text(event.event, event.closed_form, number)
+        return [event.label, event.event, closed, time, bar, *window]
 
 
 def given_text(signal: Iterable[Any], *more: str) -> str:
@@ -271,6 +331,11 @@ def bar_text(event: str, value: float, error: float, number: NumberText) -> str:
     if not math.isfinite(value):
         return "-"
     return "out of range" if math.isinf(error) else number(event, error, 1)
+
+
+def closed_form_text(event: str, value: float, number: NumberText) -> str:
+    """The closed form of a half-time, as text; nothing beside other events."""
+    return number(event, value, 2) if event == "half" else ""
 
 
 def in_unit(frame: Any, unit: str, eta: Fraction) -> Any:
