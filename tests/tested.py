@@ -49,6 +49,7 @@ def page(records: list[dict[str, Any]]) -> str:
     ]
     rule = ["---"] * 4 + ["---:"] * 2 + ["---"] * len(SHOWN)
     table = [f"| {' | '.join(map(str, cells))} |" for cells in (columns, rule, *lines)]
+    table = table if lines else ["No session has been recorded yet."]
     return "\n".join([HEAD, *table, "", TAIL])
 
 
