@@ -33,6 +33,7 @@ quick: $(VENV)/all.stamp
 test-full: $(VENV)/all.stamp checks wheel
 	$(if $(SEED),SWINGBY_HYPOTHESIS_SEED=$(SEED)) SWINGBY_HYPOTHESIS_PROFILE=full \
 	  $(BIN)/python -m pytest -n auto --dist worksteal $(if $(SEED),--hypothesis-seed=$(SEED))
+	$(BIN)/nox -s minimum newest-3.13
 
 # What needs one core at a time, two at once; the tests would compile the same on every core.
 checks: $(VENV)/all.stamp

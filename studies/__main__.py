@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import signal
 import sys
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from studies.runner import (
     run_study,
     stale_reasons,
 )
+from swingby.cli.streams import spell_signs
 from swingby.errors import SwingbyError
 from swingby.lab.figures.evidence import Evidence, write_record
 from swingby.report import Grid
@@ -100,6 +103,9 @@ def _run(name: str, plan_file: str | None, canary: bool, fresh: bool, keep: bool
 
 
 if __name__ == "__main__":
+    spell_signs()
+    with contextlib.suppress(AttributeError):  # where the reader leaves, 141: nothing moved
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         main()
     except SwingbyError as error:

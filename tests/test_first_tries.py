@@ -121,6 +121,8 @@ def test_a_first_try_gives_the_result(name):
 
 @pytest.mark.parametrize("name", SENTENCES)
 def test_a_first_try_gives_a_sentence(name):
+    if name == "gradients of a task":
+        pytest.importorskip("torch")
     call, words = SENTENCES[name]
     with pytest.raises(swingby.InvalidInput) as caught:
         call()

@@ -71,7 +71,7 @@ def compare(
     record : int, str or sequence, optional
         What the run records for pictures; see :func:`swingby.simulate`.
     title : str
-    observed : array of shape (n, d, d), DataFrame or path of a .csv, optional
+    observed : array of shape (n, d, d), DataFrame, path of a .csv or stream, optional
         W at some steps, of a network of one's own; tables have the columns ``step``, ``w_1_1``,
         ``w_1_2``, ... W(0) is its first matrix where none is given and it begins at step 0. Its
         events are those at the first recorded step that shows them. A step of the stated map from

@@ -6,6 +6,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
+pytest.importorskip("torch")
+
 from studies import __main__ as command
 from studies import runner
 from studies.catalogue import STUDIES
@@ -16,6 +18,8 @@ from swingby.lab.figures.evidence import EvidenceRow, read_record, write_record
 from swingby.theory.share import Share
 from swingby.theory.verdict import Verdict
 from tests.forked import FULL
+
+pytestmark = pytest.mark.torch
 
 
 def test_the_map_is_made_again_as_recorded():

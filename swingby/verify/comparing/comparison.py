@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from swingby.errors import MissingExtra
 from swingby.report import Grid
 from swingby.report.entry_pictures import finish_entries
-from swingby.report.files import whole
+from swingby.report.files import whole, write_csv
 from swingby.report.number_text import percent_text, scientific
 from swingby.report.picture_style import COLORS, styled
 from swingby.report.pictures import Pictured, new_figure, save_figure
@@ -218,16 +218,15 @@ class Comparison(Pictured):
             "warnings": [*self.warnings, *self.schedule.warnings],
         }
 
-    def to_csv(self, path: str | Path | None = None) -> str | None:
-        """The frame as CSV, written to `path`, or returned as text without one.
+    def to_csv(self, path: str | Path | IO[Any] | None = None) -> str | None:
+        """The frame as CSV, written to a path or stream, or returned as text without one.
 
-        Raises InvalidInput if the path cannot be written.
+        A path that ends in ``.gz`` is compressed. Raises InvalidInput if it cannot be written.
         """
-        text = str(self.to_frame().to_csv(index=False))
+        frame = self.to_frame()
         if path is None:
-            return text
-        with whole(path) as target:
-            target.write_text(text, encoding="utf-8")
+            return str(frame.to_csv(index=False))
+        write_csv(frame, path)
         return None
 
     def to_parquet(self, path: str | Path) -> None:

@@ -21,6 +21,8 @@ from swingby.simulate.state import LEVELS
 from swingby.simulate.trajectory import Run
 from swingby.theory import numbers
 from swingby.theory.initial import Initial, initial_matrix
+from swingby.theory.input_files import MOST_BYTES, text_of
+from swingby.theory.number_lines import NumberLines, number_lines
 from swingby.theory.numbers import Floats, Integers
 from swingby.theory.task import SIMTask
 from swingby.verify.comparing.motion import require_motion, require_start
@@ -52,7 +54,8 @@ def read_trajectory(observed: Any, steps: Any, task: SIMTask) -> Recording:
         if steps is not None:
             raise InvalidInput("steps", steps, "must not be given: the run has its steps")
         observed, steps = observed.W, observed.steps
-    if isinstance(observed, (str, Path)) or hasattr(observed, "columns"):
+    is_table = hasattr(observed, "columns") or hasattr(observed, "read")
+    if is_table or isinstance(observed, (str, Path)):
         if steps is not None:
             raise InvalidInput("steps", steps, "must not be given: the table has a column step")
         observed, steps = _from_table(observed, task.dim)
@@ -130,22 +133,26 @@ def require_same_setting(run: Run, task: SIMTask, eta: Fraction, dynamics: str) 
 
 
 def _from_table(table: Any, d: int) -> tuple[Floats, Any]:
-    import pandas as pd
+    entries = list(itertools.combinations_with_replacement(range(d), 2))
+    names = ["step", *(f"w_{i + 1}_{j + 1}" for i, j in entries)]
+    lines = None if hasattr(table, "columns") else _table_file(table)
+    for name in names:
+        if name not in (table.columns if lines is None else lines.header):
+            raise InvalidInput("observed", name, "must be a column: step, w_1_1, w_1_2, ...")
+    columns = table if lines is None else dict(zip(names, lines.floats(names).T, strict=True))
+    W = np.zeros((len(columns["step"]), d, d))
+    for (i, j), name in zip(entries, names[1:], strict=True):
+        W[:, i, j] = W[:, j, i] = numbers.real_array(columns[name], f"observed[{name}]")
+    return W, np.asarray(columns["step"])
 
-    if not hasattr(table, "columns"):
-        try:
-            table = pd.read_csv(table)
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
-            raise InvalidInput("observed", table, f"must be a csv file ({reason})") from None
-    W = np.zeros((len(table), d, d))
-    for i, j in itertools.combinations_with_replacement(range(d), 2):
-        name = f"w_{i + 1}_{j + 1}"
-        if name not in table.columns or "step" not in table.columns:
-            missing = name if "step" in table.columns else "step"
-            raise InvalidInput("observed", missing, "must be a column: step, w_1_1, w_1_2, ...")
-        W[:, i, j] = W[:, j, i] = numbers.real_array(table[name], f"observed[{name}]")
-    return W, table["step"].to_numpy()
+
+def _table_file(source: Any) -> NumberLines:
+    """The columns of a csv file, from its path or from a stream that reads it."""
+    is_stream = hasattr(source, "read")
+    content = source.read() if is_stream else text_of(source, "observed", "csv file", MOST_BYTES)
+    text = content.decode("utf-8-sig") if isinstance(content, bytes) else content
+    name = getattr(source, "name", "a stream") if is_stream else source
+    return number_lines(text, "observed", name, "csv file", by_name=True)
 
 
 def observed_run(task: SIMTask, recording: Recording, eta: Fraction, dynamics: str) -> Run:
