@@ -93,7 +93,8 @@ class Schedule(Pictured, ReadOnly):
             assert self.gaussian is not None
             events = median_events(self.task, self.gaussian, self.half_times, self.spread)
         else:
-            events = [event.in_whole_steps() for event in curve_events(self.stages)]
+            exact = bool(self.stages.states)
+            events = [event.in_whole_steps(exact=exact) for event in curve_events(self.stages)]
         return tuple(map(self.windows.beside, events))
 
     @property
