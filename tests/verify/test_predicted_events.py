@@ -88,14 +88,16 @@ def test_bars_cover_what_a_plain_loop_shows(dynamics, count, steps):
     [
         ([2.0, 1.0], [[0.01, 0.005], [0.005, 0.01]]),
         ([0.7, 2.0, 1.3], [[0.02, 0.004, 0.001], [0.004, 0.01, -0.003], [0.001, -0.003, 0.01]]),
-        ([2.0, 1.9], [[1e-9, 4e-10], [4e-10, 2e-9]]),
+        ([2.0, 1.5], [[1e-22, 4e-23], [4e-23, 2e-22]]),
     ],
 )
 def test_at_coarse_steps_all_events_are_those_of_the_map(a, W0, eta, dynamics):
     rows, schedule, W = bars(a, np.linalg.cholesky(W0), eta, dynamics)
     assert {name for name, *_ in rows} >= {"w_12 peak", "w_12 suppressed", "all end", "w_11 0.8"}
-    for name, predicted, _, observed in rows:
-        assert predicted == pytest.approx(observed, rel=1e-9), name
+    for name, predicted, bar, observed in rows:
+        # Half-times under gd are those of the expansion.
+        allowed = bar if name.endswith("half") else 1e-9 * observed
+        assert abs(predicted - observed) <= allowed, name
     assert np.abs(schedule.evaluate(np.arange(len(W))) - W).max() < 1e-6
 
 
