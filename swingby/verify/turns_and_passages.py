@@ -18,7 +18,9 @@ from swingby.theory.numbers import Booleans, Floats
 if TYPE_CHECKING:
     from swingby.theory.law.curve import Curve
 
-#: Moments around an event, in halves of a window, and their powers for a fit of degree 6.
+#: Moments around an event, in halves of a window, and their powers for a fit of degree 6. That, and
+#: twice what the fit leaves as an error, was chosen after a degree of 4 missed 4 of 1,946 events of
+#: the flow at eta a_max .2 to .5.
 _NODES = np.linspace(-1.0, 1.0, 13)
 _POWERS = np.vander(_NODES, 7)
 _FIT = np.linalg.pinv(_POWERS)
