@@ -100,7 +100,7 @@ class _Replay:
     def __init__(self, stages: Stages) -> None:
         self.start, self.dynamics = stages.start, stages.dynamics
         self.crossing = stages.crossing * stages.eta
-        curve = self.curve = stages.curve
+        curve = self.curve = stages.curves[0]
         self.awaited = np.isfinite(self.crossing) & (self.crossing > curve.times[0])
         # The state before each crossing.
         before = np.searchsorted(curve.times, self.crossing, side="left") - 1

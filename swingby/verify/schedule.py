@@ -93,7 +93,8 @@ class Schedule(Pictured, ReadOnly):
             assert self.gaussian is not None
             events = median_events(self.task, self.gaussian, self.half_times, self.spread)
         else:
-            events = [event.in_whole_steps() for event in curve_events(self.stages)]
+            exact = bool(self.stages.states)
+            events = [event.in_whole_steps(exact=exact) for event in curve_events(self.stages)]
         return tuple(self.windows.beside(self._beside_closed_form(event)) for event in events)
 
     def _beside_closed_form(self, event: Event) -> Event:
@@ -177,6 +178,9 @@ class Schedule(Pictured, ReadOnly):
 
     def evaluate(self, t: ArrayLike) -> Floats:
         """W at given steps: to about 1e-6, and minor entries to 1e-4 of their peaks.
+
+        It is that of the map itself where half-times are, and under euler and gd where eta a_max is
+        above 0.1; there it is read off between whole steps.
 
         `t` (n,): steps; need not be whole. Returns shape (n, d, d). Raises InvalidInput if the
         schedule was made without a W(0), or a time is negative or not finite.
@@ -330,6 +334,8 @@ def bar_text(event: str, value: float, error: float, number: NumberText) -> str:
     """The error bar of a predicted number, as text."""
     if not math.isfinite(value):
         return "-"
+    if event == "peak height" and math.isfinite(error):
+        return f"{error:.2g}"
     return "out of range" if math.isinf(error) else number(event, error, 1)
 
 

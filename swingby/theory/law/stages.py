@@ -16,14 +16,15 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from swingby.report.result_formats import ReadOnly
 from swingby.theory.growth import DYNAMICS
 from swingby.theory.initial import Initial
-from swingby.theory.law.modified_flow import FieldConstants
+from swingby.theory.law.curve import Curve, trace
+from swingby.theory.law.map_states import MapStates, map_states
 from swingby.theory.law.pivots import (
     Starts,
     allowed_errors,
@@ -31,18 +32,13 @@ from swingby.theory.law.pivots import (
     lanes_of,
     prepare,
 )
-from swingby.theory.law.runge_kutta import attempt
 from swingby.theory.law.walk import (
     ACTIVE,
-    ATTEMPTS,
     BLOW_UP,
-    CONCEPT,
     CROSSING,
     HIGHEST,
     LOST,
-    MOST_ATTEMPTS,
     MOST_MAPPED,
-    MOVING,
     NEGLIGIBLE,
     TIME,
     Walk,
@@ -67,9 +63,8 @@ _BETWEEN_STEPS = 0.01
 APART, FINE_STEP = 0.01, 0.1
 #: A concept without a pivot whose entry comes above this on the way may pass 1/2.
 _PASSING = 0.25
-#: Instances that are prepared and walked together, and moments of a curve that are evaluated
-#: together, so that they stay in the cache.
-INSTANCES, MOMENTS = 1024, 4096
+#: Instances that are prepared and walked together, so that they stay in the cache.
+INSTANCES = 1024
 #: Why it is open whether a concept is trapped; and why one that is not has no half-time.
 SURE, DRIFTS, UNRESOLVED, PASSES, TURNS, AFTER, TURNING, GIVEN_UP = range(8)
 
@@ -99,8 +94,8 @@ class _LaneEnds(NamedTuple):
 class StageVerdict(NamedTuple):
     """The law of n instances, by concept and, the last three, by instance.
 
-    doubt: a reason above, or SURE; coarse: whether the step size is out of range; the rest as in
-    :class:`Stages`.
+    doubt: a reason above, or SURE; coarse: whether the step size is out of range; mapped: whether
+    the map itself was followed; the rest as in :class:`Stages`.
     """
 
     crossing: Floats
@@ -109,6 +104,7 @@ class StageVerdict(NamedTuple):
     share: Floats
     doubt: Integers
     coarse: Booleans
+    mapped: Booleans
     blow_up: Floats
     blow_up_error: Floats
 
@@ -160,8 +156,7 @@ def decide(
         doubt[trapped & starts.unresolved] = UNRESOLVED
 
     rate = 2 * eta[:, None] * np.where(grows, signal, np.inf)
-    rounding = ROUNDINGS * 2.0**-53 * np.minimum(starts.by_concept(starts.roundings), 2.0**53)
-    wrong = tolerances * allowed_errors(signal.T, eta, share).T + rounding
+    wrong = tolerances * allowed_errors(signal.T, eta, share).T + _rounding(starts)
     error = np.abs(crossing - np.maximum(late.crossing, steps)) + wrong / rate
     if DYNAMICS[dynamics].of and not mapped:
         # The next term of log(1 + x)/x, where the difference of the orders happens to vanish.
@@ -189,9 +184,16 @@ def decide(
     lost = -np.maximum(np.abs(pivot_share), 2.0**-53)
     pivot_share = np.where(np.isfinite(blow_up)[:, None] & trapped, lost, pivot_share)
     blow_up = np.asarray(np.round(blow_up), dtype=np.float64)
+    by_map = np.full(len(eta), mapped)
     return StageVerdict(
-        crossing, error, trapped, pivot_share, doubt, coarse, blow_up, blow_up_error
+        crossing, error, trapped, pivot_share, doubt, coarse, by_map, blow_up, blow_up_error
     )
+
+
+def _rounding(starts: Starts) -> Floats:
+    """What the rounding of W(0) makes of the logarithm of each pivot, (n, d)."""
+    roundings = np.minimum(starts.by_concept(starts.roundings), 2.0**53)
+    return np.asarray(ROUNDINGS * 2.0**-53 * roundings)
 
 
 def _turns(starts: Starts, trapped: Booleans) -> tuple[Booleans, Booleans]:
@@ -357,6 +359,8 @@ class Stages(ReadOnly):
     share : ndarray of shape (d,)
         What the pivot is of the terms that it is formed from; negative where it runs away.
     warnings : tuple of str
+    mapped : bool
+        Whether half-times come from the map itself.
     """
 
     task: SIMTask
@@ -371,6 +375,7 @@ class Stages(ReadOnly):
     share: Floats
     warnings: tuple[str, ...]
     start: Starts = field(repr=False)
+    mapped: bool
 
     @property
     def log_pivots(self) -> Floats:
@@ -385,16 +390,42 @@ class Stages(ReadOnly):
         return np.ceil(self.crossing)
 
     @functools.cached_property
-    def curve(self) -> Curve:
-        """W(t), walked through once more to the end."""
-        order = np.array(DYNAMICS[self.dynamics].orders[:1])
-        walk = lanes_of(self.start, self.dynamics, order, _TOLERANCE, rest_size=math.inf)
+    def curves(self) -> tuple[Curve, ...]:
+        """W(t) along the modified flow in each of its orders, walked through to the end."""
+        orders = np.array(DYNAMICS[self.dynamics].orders)
+        starts = self.start.take(0 * orders)
+        walk = lanes_of(starts, self.dynamics, orders, _TOLERANCE, rest_size=math.inf)
         return trace(walk, self.dynamics)
+
+    @functools.cached_property
+    def states(self) -> tuple[MapStates, ...]:
+        """W(t) of the map itself, and from a start that is wrong by its rounding.
+
+        Empty where half-times do not come from the map and its steps are fine, or it takes too
+        many of them.
+        """
+        coarse = DYNAMICS[self.dynamics].of and self.start.reach[0] > FINE_STEP
+        if not (self.mapped or coarse):
+            return ()
+        awaited = np.isfinite(self.crossing) & (self.crossing > 0)
+        # Every step rounds anew, one way or the other.
+        steps = self.crossing.max(initial=0.0, where=awaited)
+        shift = np.minimum(_rounding(self.start)[0] * math.sqrt(1 + steps), 1.0)
+        return map_states(self.start, self.dynamics, awaited, np.stack([0 * shift, shift]))
+
+    @property
+    def log_error(self) -> Floats:
+        """What the logarithm of each pivot is wrong by, (d,); inf where out of range."""
+        start, signal = self.start, self.start.signal[0]
+        error = np.where(self.trapped | (signal == 0), 0.0, self.error)
+        tolerated = TOLERANCES * allowed_errors(signal, start.eta[0], _TOLERANCE)
+        return np.asarray(np.maximum(2 * self.eta * signal * error, tolerated))
 
     def evaluate(self, t: Floats) -> Floats:
         """W (n, d, d) at given steps t (n,), at least 0, whole or not; nan after a blow-up."""
+        path: MapStates | Curve = (self.states or self.curves)[0]
         with np.errstate(all="ignore"):
-            return self.curve.evaluate(np.asarray(t, dtype=float) * self.eta)
+            return path.evaluate(np.asarray(t, dtype=float))
 
 
 # Absurd numbers overflow to infinity and come out as out of range, not as a warning.
@@ -423,6 +454,7 @@ def stage_law(task: SIMTask, initial: Initial, eta: Fraction, dynamics: str) -> 
         blow_up_error=float(verdict.blow_up_error[0]),
         warnings=_warnings(starts, verdict),
         start=starts,
+        mapped=bool(verdict.mapped[0]),
         **{name: getattr(verdict, name)[0] for name in by_concept},
     )
 
@@ -467,77 +499,3 @@ def _warnings(starts: Starts, verdict: StageVerdict) -> tuple[str, ...]:
             "nothing is learned after that"
         )
     return tuple(messages)
-
-
-@dataclass(frozen=True, eq=False)
-class Curve:
-    """The states of a lane after each accepted step; times are in eta times steps.
-
-    `times` (n,). `concept` (d, n): which concept stands at which place. `runs_away`: whether
-    nothing is known after the last of the times.
-    """
-
-    dynamics: str
-    times: Floats
-    y: Floats
-    speed: Floats
-    moving: Floats
-    concept: Integers
-    flow: FieldConstants
-    runs_away: bool
-
-    def evaluate(self, times: Floats) -> Floats:
-        """W (n, d, d) by a step from the state before each time; at rest after the last."""
-        d = self.y.shape[0]
-        W = np.full((len(times), d, d), np.nan)
-        for first in range(0, len(times), MOMENTS):
-            chunk = slice(first, first + MOMENTS)
-            W[chunk] = self._evaluate(times[chunk])
-        return W
-
-    def _evaluate(self, times: Floats) -> Floats:
-        index = np.clip(np.searchsorted(self.times, times, side="right") - 1, 0, None)
-        ahead = np.where(times > self.times[-1], 0.0, times - self.times[index])
-        flow = FieldConstants(*(values[..., index] for values in self.flow))
-        states = (self.y[..., index], self.speed[..., index], ahead, self.moving[..., index], flow)
-        y, _ = attempt(*states, self.dynamics)
-        V, root = y[:, 2:], np.exp(y[:, 0] / 2)
-        W = np.einsum("imn,mn,jmn->nij", V, y[:, 1], V) * root.T[:, :, None] * root.T[:, None, :]
-        if self.runs_away:
-            W[times > self.times[-1]] = np.nan
-        by_concept: Floats = np.empty_like(W)
-        concept = self.concept[:, index].T
-        lane = np.arange(len(times))[:, None, None]
-        by_concept[lane, concept[:, :, None], concept[:, None, :]] = W
-        return np.asarray(by_concept)
-
-
-def trace(walk: Walk, dynamics: str) -> Curve:
-    """Walk a lane to its end and record every accepted state."""
-    begin(walk, dynamics)
-    states = [_state(walk)]
-    while walk.numbers[ACTIVE].any():
-        advance(walk, dynamics)
-        if walk.numbers[TIME, 0] > states[-1][0][0]:
-            states.append(_state(walk))
-    time, y, speed, moving, concept, *flow = (
-        np.stack(arrays, axis=-1) for arrays in zip(*states, strict=True)
-    )
-    end = walk.numbers[:, 0]
-    runs_away = bool(np.isfinite(end[BLOW_UP]) or end[ATTEMPTS] > MOST_ATTEMPTS)
-    return Curve(
-        dynamics,
-        time[0],
-        y,
-        speed,
-        moving,
-        concept.astype(np.int64),
-        FieldConstants(*flow),
-        runs_away,
-    )
-
-
-def _state(walk: Walk) -> tuple[Any, ...]:
-    moving, concept = walk.places[MOVING], walk.places[CONCEPT]
-    lane = (v[..., 0] for v in (walk.y, walk.speed, moving, concept, *walk.fields))
-    return tuple(np.array(values) for values in (walk.numbers[TIME], *lane))
