@@ -10,7 +10,8 @@ from typing import Any
 import lazy_loader
 
 from swingby.checkout import studies_folder, studies_module
-from swingby.errors import MissingExtra, suggestion
+from swingby.errors import MissingExtra
+from swingby.hints import name_hint
 
 #: The extra that installs a package.
 EXTRAS = {"torch": "torch", "hypothesis": "testing", "pytest": "testing"}
@@ -44,7 +45,7 @@ def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
             public_name = f"{package.replace('.lab.', '.')}.{name}"
             return getattr(studies_module(experiments[name], public_name), name)
         if name not in names:
-            hint = suggestion(name, names)
+            hint = name_hint(name, names)
             raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
         try:
             return load(name)

@@ -20,6 +20,7 @@ import click
 
 from swingby import __version__
 from swingby.cli.budget_option import budget_spent
+from swingby.cli.command import Group
 from swingby.errors import SwingbyError, SwingbyWarning
 
 
@@ -44,6 +45,7 @@ _MODULES = {
 
 
 @click.group(
+    cls=Group,
     commands=_Commands({name: module for module, names in _MODULES.items() for name in names}),
     context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
     epilog="An option without a default that is not required can be left out.",

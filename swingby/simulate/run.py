@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from swingby.errors import MISSING, InvalidInput, SwingbyWarning, named
+from swingby.errors import InvalidInput, SwingbyWarning, named
 from swingby.simulate.float_pivots import quiet_steps, without_null
 from swingby.simulate.jump import NEGLIGIBLE, is_learned, jump_alone
 from swingby.simulate.observation import begin, follow, look, peaks
@@ -45,7 +45,7 @@ _UNDER_WAY = 2.0**-60
 _MOST_RECORDS = 10_001
 #: Steps that record="log" keeps, about.
 _LOG_RECORDS = 200
-_RECORD_HELP = 'must be None, "none", "log", a whole number of steps, or a sequence of steps'
+_RECORD_HELP = 'must be None, "none", "log", k for every k-th step (1 is all), or steps in a list'
 
 #: A computed step takes about this, and this for each of the d^3 products of W with itself.
 _SECONDS_A_STEP, _SECONDS_A_PRODUCT = 3e-6, 1.3e-9
@@ -115,10 +115,7 @@ def simulate(
     >>> run.half_times.tolist(), str(run.outcome)
     ([173.0, 346.0], 'converged')
     """
-    if eta is None:
-        raise InvalidInput("eta", MISSING, "must be given", "(D.2)")
-    rate = numbers.positive(eta, "eta", "(D.2)")
-    numbers.within_float(rate, "eta", "(D.2)")
+    rate = numbers.step_size(eta)
     require_dynamics(dynamics)
     task = as_task(task)
     initial = initial_state(W0, U0, task.dim)

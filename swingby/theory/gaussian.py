@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from swingby.errors import InvalidInput
+from swingby.errors import InvalidInput, named
 from swingby.report.result_formats import ReadOnly
 from swingby.theory import numbers
 from swingby.theory.growth import growth_rates
@@ -77,11 +77,12 @@ class GaussianTimes(ReadOnly):
         spread = self._where_learned(lambda nu: np.sqrt(polygamma(1, nu / 2)))
         return np.where(np.isinf(spread), np.nan, spread)
 
+    @named
     def quantile(self, level: float | Sequence[float]) -> NDArray[np.float64]:
         """Quantiles of each half-time in steps, shape (d,) or (n, d); inf where a_k = 0."""
         from scipy.special import gammaincinv
 
-        levels = np.asarray(level, dtype=float)[..., None]
+        levels = numbers.real_array(level, "level")[..., None]
         if not ((levels > 0) & (levels < 1)).all():
             raise InvalidInput("level", level, "must lie strictly between 0 and 1")
         # A late half-time is a small pivot: the q-quantile of t is the (1 - q)-quantile of pi.

@@ -14,9 +14,10 @@ from swingby.theory.input_files import plain_json, plain_toml, read_arrays, text
 def read_matrix(
     source: str, shape: tuple[int, int | None], *, exact: bool = False, argument: str = "w0"
 ) -> Any:
-    """A matrix from a .json, .toml, .csv, .txt, .npy or .npz file, or from text such as "2,1;1,2".
+    """A matrix from a .json, .toml, .csv, .txt, .npy or .npz file, or from text.
 
-    A row without a comma is divided at its blanks, as numpy.savetxt writes it.
+    Text is such as "2,1;1,2" or "[[2,1],[1,2]]". A row without a comma is divided at its blanks,
+    as numpy.savetxt writes it.
 
     In JSON and TOML ``{"matrix": ..., "omega": "1e-400"}`` is one below the float range. `shape`:
     what it has to be, before a digit is read; None for any number of columns. `exact`: keep text as
@@ -33,10 +34,11 @@ def read_matrix(
         (matrix,) = arrays.values()
         _require_shape(list(matrix) if matrix.ndim == 2 else None, shape, argument)
         return matrix
-    if suffix in (".json", ".toml"):
-        text = text_of(source, argument, "matrix file")
+    listed = source.lstrip().startswith("[")
+    if suffix in (".json", ".toml") or listed:
+        text = source if listed else text_of(source, argument, "matrix file")
         try:
-            content = (plain_json if suffix == ".json" else plain_toml)(text)
+            content = (plain_toml if suffix == ".toml" else plain_json)(text)
             if isinstance(content, dict):
                 # A file of TOML is a table; one of JSON is a table only for the sake of omega.
                 keys = set(content) | ({"omega"} if suffix == ".toml" else set())

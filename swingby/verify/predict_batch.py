@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from swingby.errors import InvalidInput
+from swingby.errors import InvalidInput, named
 from swingby.theory.growth import require_dynamics
 from swingby.theory.law.stages import stage_laws
 from swingby.theory.numbers import Booleans, Floats
@@ -89,6 +89,7 @@ class BatchSchedule(Instances):
         return pd.DataFrame({"instance": instance, "concept": concept} | columns)
 
 
+@named
 def predict_batch(
     signal: SIMTask | ArrayLike,
     W0: ArrayLike,

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swingby.errors import MissingExtra
+from swingby.errors import MissingExtra, named
+from swingby.hints import Hinted
 from swingby.report import Grid
 from swingby.report.entry_pictures import finish_entries
 from swingby.report.files import whole
-from swingby.report.number_text import percent_text, scientific
+from swingby.report.number_text import as_typed, percent_text
 from swingby.report.picture_style import COLORS, styled
 from swingby.report.pictures import Pictured, new_figure, save_figure
 from swingby.simulate.trajectory import Run
@@ -38,7 +39,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(Hinted):
     """One event, predicted and observed.
 
     `predicted`, `observed`: steps (for ``peak height`` the size of the entry); inf for never, nan
@@ -54,6 +55,13 @@ class Row:
     lower: float
     upper: float
     error_bar: float
+
+    def __str__(self) -> str:
+        bar = f" +- {self.error_bar:.3g}" if math.isfinite(self.error_bar) else ""
+        return (
+            f"{self.entry} {self.event}: predicted {self.predicted:.6g}{bar}, "
+            f"observed {self.observed:.6g}, error {percent_text(self.relative_error)}"
+        )
 
     @property
     def relative_error(self) -> float:
@@ -126,7 +134,7 @@ class Comparison(Pictured):
         number, run = number_in(unit, self.schedule.eta), self.run
         windows = any(not math.isnan(row.lower) for row in self.rows)
         columns = ["entry", "event", ">predicted", ">+-", ">observed", ">error"]
-        eta = f"eta = {scientific(self.schedule.eta)}"
+        eta = f"eta = {as_typed(self.schedule.eta)}"
         setting_line = given_text(
             run.task.exact_signal, eta, run.dynamics, f"{run.last_step} steps"
         )
@@ -184,6 +192,7 @@ class Comparison(Pictured):
             )
         return lines
 
+    @named
     def to_frame(self, unit: str = "step") -> Any:
         """A pandas DataFrame, one row per event; ``inside`` is True, False or missing.
 
@@ -210,6 +219,7 @@ class Comparison(Pictured):
             "warnings": list(self.schedule.warnings),
         }
 
+    @named
     def to_csv(self, path: str | Path | None = None) -> str | None:
         """The frame as CSV, written to `path`, or returned as text without one.
 
@@ -222,6 +232,7 @@ class Comparison(Pictured):
             target.write_text(text, encoding="utf-8")
         return None
 
+    @named
     def to_parquet(self, path: str | Path) -> None:
         """The frame as Parquet.
 
@@ -265,6 +276,7 @@ class Comparison(Pictured):
         end = float(run.end) * 1.5 if run.end is not None else float(run.last_step)
         return first, max(min(float(run.last_step), end), 2 * first)
 
+    @named
     def save_picture(self, path: str | Path) -> None:
         """Entries and loss over time on the left, the output trajectory on the right.
 
