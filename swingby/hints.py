@@ -221,9 +221,9 @@ def _attribute_hint(owner: Hinted | type[Hinted], name: str) -> str:
         kind, members = type(owner), vars(owner)
     names = sorted(word for word in {*dir(kind), *members} if not word.startswith("_"))
     line = re.fullmatch(r"([A-Za-z])_?(\d+)", name)
-    if line and kind.has_ids:
+    if line and kind._has_ids:
         return f'; write ["{line[1].upper()}.{line[2]}"]'
-    applying = _applying(_ATTRIBUTES, name, [*names, *("[" * kind.has_ids)])
+    applying = _applying(_ATTRIBUTES, name, [*names, *("[" * kind._has_ids)])
     inside = [
         f"{member}.{name}"
         for member, value in members.items()
@@ -245,7 +245,7 @@ class Hinted:
     """A result that says which attribute may be meant where one is not there."""
 
     #: Whether its records are looked up by their ids, such as ``["D.4"]``.
-    has_ids: ClassVar[bool] = False
+    _has_ids: ClassVar[bool] = False
 
     if not TYPE_CHECKING:  # type checkers refuse an unknown attribute by themselves
 

@@ -71,20 +71,37 @@ def simulate(
     descent on U with W = U U^T, ``(I + eta B) W (I + eta B)``; ``"flow"`` is exact in time, and
     eta only converts time to steps.
 
-    `W0` (d, d): symmetric. gd and flow need it positive semidefinite; euler warns when it is not.
-    `eta`: step size; positive. Exact numbers and text are accepted.
-    `steps`: at least 1. By default the run ends once W no longer changes, and at the latest after 3
-    (log(1/w) + 60) divided by the growth per step of the smallest positive a, w being the smallest
-    positive w_kk(0), or after computing 50 million steps (fewer above d = 8).
-    `dynamics` in {"euler", "gd", "flow"}.
-    `record`: which steps are kept, besides the first and the last: None, every k-th with the
-    smallest k that keeps at most 10,001; ``"none"`` or 0, no other; an integer k, every k-th;
-    ``"log"``, about 200 spaced evenly in the logarithm; or a sequence of steps. Events are found at
-    every step whatever is recorded.
-    `skip`: jump over steps that are linear to rounding. The result is the same to about 1e-13.
-    `U0` (d, m): in place of W0: the run starts from U(0) U(0)^T, summed exactly and rounded once
-    per entry.
-    Raises InvalidInput for a wrong argument, naming it.
+    Parameters
+    ----------
+    task : SIMTask or sequence of numbers
+        The task, or its signal a.
+    W0 : array of shape (d, d) or Scaled
+        Symmetric. gd and flow need it positive semidefinite; euler warns when it is not.
+    eta : number or text
+        Step size in the clock of (D.2), positive.
+    steps : int, optional
+        At least 1. By default the run ends once W no longer changes, and at the latest after 3
+        (log(1/w) + 60) divided by the growth per step of the smallest positive a, w being the
+        smallest positive w_kk(0), or after computing 50 million steps (fewer above d = 8).
+    dynamics : {"euler", "gd", "flow"}
+    record : int, str or sequence of int, optional
+        Which steps are kept, besides the first and the last: None, every k-th with the smallest k
+        that keeps at most 10,001; ``"none"`` or 0, no other; an integer k, every k-th; ``"log"``,
+        about 200 spaced evenly in the logarithm; or a sequence of steps. Events are found at every
+        step whatever is recorded.
+    skip : bool
+        Jump over steps that are linear to rounding. The result is the same to about 1e-13.
+    U0 : array of shape (d, m) or Scaled, in place of W0
+        The run starts from U(0) U(0)^T, summed exactly and rounded once per entry.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    InvalidInput
+        For a wrong argument, naming it.
 
     Warns
     -----

@@ -154,9 +154,7 @@ class Claim(Hinted):
     repair: Claim | None = None
 
     def __str__(self) -> str:
-        from swingby.proofs.language.claim_text import statement_line  # it prints claims
-
-        return f"{self.id}: {statement_line(self)}"
+        return f"{self.id}: {self.about}"
 
     @property
     def conditions(self) -> tuple[Any, ...]:
