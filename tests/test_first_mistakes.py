@@ -97,7 +97,7 @@ PYTHON = {
     "check(task, omega=1e-3, eta=ETA, version='repaired')": "edition",
     "predict(task, W0, ETA, dynamics='gd')": "79",
     "predict(task, W0, lr=ETA)": "2 lr",
-    "predict(task, W0, dynamics='sgd', eta=ETA)": "euler, gd, flow",
+    "predict(task, W0, dynamics='sgd', eta=ETA)": "flow",
     "predict(task, W0, steps=100, **GD)": "simulate",
     "predict(task, W0, plot=True, **GD)": ".plot()",
     "predict(task, w0=W0, **GD)": "W0",

@@ -57,7 +57,7 @@ def simulate(
     W0: ArrayLike | Scaled | Initial | None = None,
     eta: Any = None,
     steps: int | None = None,
-    dynamics: str = "euler",
+    dynamics: str = "gd",
     record: int | str | Sequence[int] | None = None,
     *,
     skip: bool = True,
@@ -67,9 +67,9 @@ def simulate(
 
     .. math:: W' = A W + W A - \tfrac12 (A W^2 + W^2 A + 2 W A W),
 
-    as one of three: ``"euler"`` is the printed (D.2), ``W + eta W'``; ``"gd"`` is gradient
-    descent on U with W = U U^T, ``(I + eta B) W (I + eta B)``; ``"flow"`` is exact in time, and
-    eta only converts time to steps.
+    as one of three: ``"gd"``, the default, is gradient descent on U with W = U U^T,
+    ``(I + eta B) W (I + eta B)``; ``"euler"`` is the printed (D.2), ``W + eta W'``; ``"flow"`` is
+    exact in time, and eta only converts time to steps.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def simulate(
         At least 1. By default the run ends once W no longer changes, and at the latest after 3
         (log(1/w) + 60) divided by the growth per step of the smallest positive a, w being the
         smallest positive w_kk(0), or after computing 50 million steps (fewer above d = 8).
-    dynamics : {"euler", "gd", "flow"}
+    dynamics : {"gd", "euler", "flow"}
     record : int, str or sequence of int, optional
         Which steps are kept, besides the first and the last: None, every k-th with the smallest k
         that keeps at most 10,001; ``"none"`` or 0, no other; an integer k, every k-th; ``"log"``,

@@ -45,7 +45,7 @@ def compare(
     W0: ArrayLike | Scaled | Initial | None = None,
     eta: Any = None,
     *,
-    dynamics: str = "euler",
+    dynamics: str = "gd",
     steps: int | Sequence[int] | None = None,
     record: Any = None,
     edition: str = "printed",
