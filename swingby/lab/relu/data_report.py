@@ -105,7 +105,12 @@ def check(X: object, y: object, *, seed: int = 0) -> DataReport:
     there are exactly two extremal vectors. A sample can refute a distribution but not prove one,
     so the first two fail or are undecided. Their margin is the decimal logarithm of p over 0.01.
 
-    Data are those of :func:`extremal_vectors`, `seed` that of random signs and permutations.
+    Parameters
+    ----------
+    X, y : arrays of shape (n, d) and (n,)
+        As in :func:`extremal_vectors`.
+    seed : int
+        Of random signs and permutations.
 
     Notes
     -----
