@@ -82,7 +82,10 @@ class GaussianTimes(ReadOnly):
         """Quantiles of each half-time in steps, shape (d,) or (n, d); inf where a_k = 0."""
         from scipy.special import gammaincinv
 
-        levels = numbers.real_array(level, "level")[..., None]
+        try:
+            levels = np.asarray(level, dtype=float)[..., None]
+        except (TypeError, ValueError):
+            levels = np.full(1, np.nan)
         if not ((levels > 0) & (levels < 1)).all():
             raise InvalidInput("level", level, "must lie strictly between 0 and 1")
         # A late half-time is a small pivot: the q-quantile of t is the (1 - q)-quantile of pi.
