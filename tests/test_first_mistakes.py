@@ -67,6 +67,8 @@ PYTHON = {
     "table.predicted": "to_frame",
     "table['observed']": "to_frame",
     "table.max_error": "largest_error",
+    "table.rows[0].time": "observed",
+    "schedule.events[0].step": "mean time?",
     "table.plot('table.png')": "savefig",
     "table.plot(figsize=(3, 2))": "size",
     "times.std": "sd",
@@ -133,8 +135,8 @@ PYTHON = {
 
 #: What is typed behind ``swingby``, and a word of what is printed.
 COMMANDS = {
-    "run": "simulate",
-    "compare --signal 4,1": "table",
+    "run": "mean simulate?",
+    "compare --signal 4,1": "mean table?",
     "version": "--version",
     "help": "--help",
     "hunt": "Lemma D.3",

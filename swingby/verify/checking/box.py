@@ -176,7 +176,7 @@ def read_box(
     else:
         if omega is None:
             starts = "W0 or U0" if point else "W0"
-            requirement = f'must be given: omega="1e-80", or {starts}'
+            requirement = f'must be given, or {starts}: omega="1e-80"'
             raise InvalidInput("omega", MISSING, requirement, "Assumption D.4")
         smallest = interval(omega, "omega", "Assumption D.4", 0, strict=True, point=point)
         spread = interval(beta, "beta", "Assumption D.1", 1, point=point)
