@@ -232,7 +232,7 @@ def predict_from(
         half_times=stages.half_times,
         error=stages.error,
         trapped=stages.trapped,
-        warnings=stages.warnings,
+        warnings=(*task.warnings, *stages.warnings),
         stages=stages,
         gaussian=None,
         spread=np.stack([stages.half_times, stages.half_times]),
@@ -255,7 +255,7 @@ def _from_scale(
         low, median, high = (np.where(np.isinf(x), x, np.nan) for x in (low, median, high))
     with np.errstate(invalid="ignore"):  # what is never learned has no range: inf - inf
         error = (high - low) / 2
-    warnings = []
+    warnings = list(task.warnings)
     if omega >= LARGEST_OMEGA:
         warnings.append("out of range: omega is at least 1/2, so entries start above their half")
     elif omega > Fraction(1, 10):

@@ -43,6 +43,7 @@ class Event(Hinted):
     `error`: error bar of `time`, same unit; inf where the law is out of its range.
     `reason`: why the window is empty, or what it rests on.
     `spread`: 5 % and 95 % quantiles over Gaussian initializations, when no W(0) was given.
+    `closed_form`: the closed form of a half-time, in real steps; nan for other events.
     """
 
     entry: tuple[int, int]
@@ -53,6 +54,7 @@ class Event(Hinted):
     error: float = math.nan
     reason: str = ""
     spread: tuple[float, float] = (math.nan, math.nan)
+    closed_form: float = math.nan
 
     def __str__(self) -> str:
         unit = "of size" if self.event == "peak height" else "at step"
@@ -78,7 +80,7 @@ class Event(Hinted):
     @property
     def row(self) -> dict[str, Any]:
         """The event in a table."""
-        names = ("event", "time", "lower", "upper", "error")
+        names = ("event", "time", "lower", "upper", "error", "closed_form")
         return {"entry": self.label} | {name: getattr(self, name) for name in names}
 
 

@@ -22,6 +22,7 @@ from swingby.verify.schedule import (
     NumberText,
     Schedule,
     bar_text,
+    closed_form_text,
     given_text,
     in_unit,
     json_ready,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     *("entry", "event", "predicted", "observed", "relative_error"),
-    *("lower", "upper", "inside"),
+    *("lower", "upper", "inside", "closed_form"),
 )
 
 
@@ -46,6 +47,7 @@ class Row(Hinted):
     for no statement.
     `lower`, `upper`: Lemma window, same unit, or nan.
     `error_bar`: half-width that the law gives its own prediction; inf where it is out of its range.
+    `closed_form`: the closed form of a half-time, in real steps; nan for other events.
     """
 
     entry: str
@@ -55,6 +57,7 @@ class Row(Hinted):
     lower: float
     upper: float
     error_bar: float
+    closed_form: float = math.nan
 
     def __str__(self) -> str:
         bar = f" +- {self.error_bar:.3g}" if math.isfinite(self.error_bar) else ""
@@ -87,7 +90,8 @@ class Row(Hinted):
         predicted, observed, *window = (number(self.event, value) for value in values)
         bar = bar_text(self.event, self.predicted, self.error_bar, number)
         error, inside = percent_text(self.relative_error), {True: "yes", False: "NO", None: "-"}
-        cells = [self.entry, self.event, predicted, bar, observed, error]
+        closed = closed_form_text(self.event, self.closed_form, number)
+        cells = [self.entry, self.event, closed, predicted, bar, observed, error]
         return [*cells, *window, inside[self.inside]] if windows else cells
 
 
@@ -101,12 +105,15 @@ class Comparison(Pictured):
     run : Run
     rows : tuple of Row
     title : str
+    warnings : tuple of str
+        What speaks against the observed trajectory being one of the setting.
     """
 
     schedule: Schedule
     run: Run
     rows: tuple[Row, ...]
     title: str = ""
+    warnings: tuple[str, ...] = ()
 
     @property
     def median_error(self) -> float:
@@ -133,13 +140,14 @@ class Comparison(Pictured):
         """Predicted against observed, with lemma windows; `unit`: step or eta t, of all times."""
         number, run = number_in(unit, self.schedule.eta), self.run
         windows = any(not math.isnan(row.lower) for row in self.rows)
-        columns = ["entry", "event", ">predicted", ">+-", ">observed", ">error"]
+        columns = ["entry", "event", ">closed form", ">predicted", ">+-", ">observed", ">error"]
         eta = f"eta = {as_typed(self.schedule.eta)}"
         setting_line = given_text(
             run.task.exact_signal, eta, run.dynamics, f"{run.last_step} steps"
         )
         notes = [f"Signal: {run.task.note}"] if run.task.note else []
         notes += [] if unit == "step" else [f"Times in {unit}."]
+        notes += [f"Warning: {_sentence(warning)}" for warning in self.warnings]
         return Grid(
             title=self.title or "Predicted against observed",
             columns=columns + ([">lower", ">upper", "inside"] if windows else []),
@@ -197,7 +205,7 @@ class Comparison(Pictured):
         """A pandas DataFrame, one row per event; ``inside`` is True, False or missing.
 
         `unit` in {"step", "eta t"}: of all times. Columns entry, event, predicted, observed,
-        relative_error, lower, upper, inside.
+        relative_error, lower, upper, inside, closed_form.
         """
         import pandas
 
@@ -216,7 +224,7 @@ class Comparison(Pictured):
             "rows": [
                 {name: json_ready(getattr(row, name)) for name in COLUMNS} for row in self.rows
             ],
-            "warnings": list(self.schedule.warnings),
+            "warnings": [*self.warnings, *self.schedule.warnings],
         }
 
     @named
