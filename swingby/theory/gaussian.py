@@ -83,7 +83,7 @@ class GaussianTimes(ReadOnly):
         from scipy.special import gammaincinv
 
         try:
-            levels = np.asarray(level, dtype=float)[..., None]
+            levels = np.asarray(level, dtype=np.float64)[..., None]
         except (TypeError, ValueError):
             levels = np.full(1, np.nan)
         if not ((levels > 0) & (levels < 1)).all():
@@ -96,7 +96,8 @@ class GaussianTimes(ReadOnly):
     @property
     def closed_form(self) -> NDArray[np.float64]:
         """Each half-time in steps by the closed form, from the median of its pivot, shape (d,)."""
-        return np.maximum(self.quantile(0.5), 0.0)
+        median: NDArray[np.float64] = np.maximum(self.quantile(0.5), 0.0)
+        return median
 
     def _where_learned(self, waiting: Any) -> NDArray[np.float64]:
         learned = self.freedom > 0

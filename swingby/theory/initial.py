@@ -42,7 +42,8 @@ def symmetry_tolerance(W0: object) -> float:
 def asymmetry_text(asymmetry: float) -> tuple[str, str, str]:
     """What is said of a W(0) that is asymmetric by a share of its largest entry."""
     got = f"an asymmetry of {asymmetry:.2g} of its largest entry"
-    return got, "must be symmetric, as W = U U^T is: give (W0 + W0.T) / 2", "(D.2)"
+    requirement = "must be symmetric, as W = U U^T is: give (W0 + W0.T) / 2, or a factor as U0"
+    return got, requirement, "(D.2)"
 
 
 #: Concepts that belong together, as tuples of indices.
