@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, Phase, settings
 
 from tests.forked import forks, sample
 
-# A shell ignores Ctrl-C for what it starts in the background, and every process below inherits that.
+# A shell ignores Ctrl-C for what it starts in the background, and processes below inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Threads of torch and BLAS wait for each other where other tests hold the processors. Read once,
@@ -32,7 +32,7 @@ settings.register_profile(
     max_examples=20,
     suppress_health_check=[HealthCheck.too_slow],
 )
-# The whole of `make test-full` is to take less than 90 minutes on two cores: more examples would not.
+# So many that the whole of `make test-full` takes less than 90 minutes on two cores.
 # With SWINGBY_HYPOTHESIS_SEED, they are those of a seed of one's own: make test-full SEED=7.
 settings.register_profile(
     "full",

@@ -146,7 +146,7 @@ def predict_batch(
     if accuracy not in ("full", "leading"):
         raise InvalidInput("accuracy", accuracy, "must be full or leading")
     flat, shape = read_instances(signal, W0, eta, omega, log_scale)
-    verdict = stage_laws(**flat, dynamics=dynamics, full=accuracy == "full")
+    verdict = stage_laws(**flat, dynamics=dynamics, full=accuracy == "full", bars=True)
     names = ("crossing", "error", "trapped", "undecided", "share", "blow_up")
     arrays = {name: getattr(verdict, name) for name in names}
     fields = {name: array.reshape(shape + array.shape[1:]) for name, array in arrays.items()}
