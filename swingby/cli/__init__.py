@@ -19,6 +19,7 @@ import click
 
 from swingby import __version__
 from swingby.cli.budget_option import budget_spent
+from swingby.cli.command import Group
 from swingby.cli.streams import ReaderLeft, discard_output, spell_signs, watched_readers
 from swingby.errors import SwingbyError, SwingbyWarning
 
@@ -46,7 +47,7 @@ _MODULES = {
 }
 
 
-class _Program(click.Group):
+class _Program(Group):
     """The commands; click itself would make exit code 1 of a reader that went away."""
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:

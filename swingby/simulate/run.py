@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from swingby.errors import MISSING, InvalidInput, SwingbyWarning, named
+from swingby.errors import InvalidInput, SwingbyWarning, named
 from swingby.simulate.float_pivots import quiet_steps, without_null
 from swingby.simulate.jump import NEGLIGIBLE, is_learned, jump_alone
 from swingby.simulate.observation import begin, follow, look, peaks
@@ -45,7 +45,7 @@ _UNDER_WAY = 2.0**-60
 _MOST_RECORDS = 10_001
 #: Steps that record="log" keeps, about.
 _LOG_RECORDS = 200
-_RECORD_HELP = 'must be None, "none", "log", a whole number of steps, or a sequence of steps'
+_RECORD_HELP = 'must be None, "none", "log", k for every k-th step (1 is all), or steps in a list'
 
 #: A computed step takes about this, and this for each of the d^3 products of W with itself.
 _SECONDS_A_STEP, _SECONDS_A_PRODUCT = 3e-6, 1.3e-9
@@ -71,20 +71,37 @@ def simulate(
     ``(I + eta B) W (I + eta B)``; ``"euler"`` is the printed (D.2), ``W + eta W'``; ``"flow"`` is
     exact in time, and eta only converts time to steps.
 
-    `W0` (d, d): symmetric. gd and flow need it positive semidefinite; euler warns when it is not.
-    `eta`: step size; positive. Exact numbers and text are accepted.
-    `steps`: at least 1. By default the run ends once W no longer changes, and at the latest after 3
-    (log(1/w) + 60) divided by the growth per step of the smallest positive a, w being the smallest
-    positive w_kk(0), or after computing 50 million steps (fewer above d = 8).
-    `dynamics` in {"gd", "euler", "flow"}.
-    `record`: which steps are kept, besides the first and the last: None, every k-th with the
-    smallest k that keeps at most 10,001; ``"none"`` or 0, no other; an integer k, every k-th;
-    ``"log"``, about 200 spaced evenly in the logarithm; or a sequence of steps. Events are found at
-    every step whatever is recorded.
-    `skip`: jump over steps that are linear to rounding. The result is the same to about 1e-13.
-    `U0` (d, m): in place of W0: the run starts from U(0) U(0)^T, summed exactly and rounded once
-    per entry.
-    Raises InvalidInput for a wrong argument, naming it.
+    Parameters
+    ----------
+    task : SIMTask or sequence of numbers
+        The task, or its signal a.
+    W0 : array of shape (d, d) or Scaled
+        Symmetric. gd and flow need it positive semidefinite; euler warns when it is not.
+    eta : number or text
+        Step size in the clock of (D.2), positive.
+    steps : int, optional
+        At least 1. By default the run ends once W no longer changes, and at the latest after 3
+        (log(1/w) + 60) divided by the growth per step of the smallest positive a, w being the
+        smallest positive w_kk(0), or after computing 50 million steps (fewer above d = 8).
+    dynamics : {"gd", "euler", "flow"}
+    record : int, str or sequence of int, optional
+        Which steps are kept, besides the first and the last: None, every k-th with the smallest k
+        that keeps at most 10,001; ``"none"`` or 0, no other; an integer k, every k-th; ``"log"``,
+        about 200 spaced evenly in the logarithm; or a sequence of steps. Events are found at every
+        step whatever is recorded.
+    skip : bool
+        Jump over steps that are linear to rounding. The result is the same to about 1e-13.
+    U0 : array of shape (d, m) or Scaled, in place of W0
+        The run starts from U(0) U(0)^T, summed exactly and rounded once per entry.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    InvalidInput
+        For a wrong argument, naming it.
 
     Warns
     -----
@@ -115,10 +132,7 @@ def simulate(
     >>> run.half_times.tolist(), str(run.outcome)
     ([173.0, 346.0], 'converged')
     """
-    if eta is None:
-        raise InvalidInput("eta", MISSING, "must be given", "(D.2)")
-    rate = numbers.positive(eta, "eta", "(D.2)")
-    numbers.within_float(rate, "eta", "(D.2)")
+    rate = numbers.step_size(eta)
     require_dynamics(dynamics)
     task = as_task(task)
     initial = initial_state(W0, U0, task.dim)

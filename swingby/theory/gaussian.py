@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from swingby.errors import InvalidInput
+from swingby.errors import InvalidInput, named
 from swingby.report.result_formats import ReadOnly
 from swingby.theory import budget, numbers
 from swingby.theory.growth import DYNAMICS, growth_rates
@@ -218,13 +218,17 @@ class GaussianTimes(ReadOnly):
     def _learned_times(self) -> list[NDArray[np.float64]]:
         return [times[np.isfinite(times)] for times in self.drawn.T]
 
+    @named
     def quantile(self, level: float | Sequence[float]) -> NDArray[np.float64]:
         """Quantiles of each half-time in steps, shape (d,) or (n, d), over all starts.
 
         Starts that never learn the concept count as inf, so a quantile is inf where more than
         1 - level of them never do. Levels that the drawn starts do not resolve are refused.
         """
-        levels = np.asarray(level, dtype=float)[..., None]
+        try:
+            levels = np.asarray(level, dtype=np.float64)[..., None]
+        except (TypeError, ValueError):
+            levels = np.full(1, np.nan)
         if not ((levels > 0) & (levels < 1)).all():
             raise InvalidInput("level", level, "must lie strictly between 0 and 1")
         if self.basis != CLOSED:

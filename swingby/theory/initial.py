@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from swingby.errors import MISSING, InvalidInput
-from swingby.report.number_text import python_text
+from swingby.hints import Hinted
+from swingby.report.number_text import python_text, scientific
 from swingby.report.result_formats import ReadOnly
 from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS
@@ -41,12 +42,19 @@ def symmetry_tolerance(W0: object) -> float:
 def asymmetry_text(asymmetry: float) -> tuple[str, str, str]:
     """What is said of a W(0) that is asymmetric by a share of its largest entry."""
     got = f"an asymmetry of {asymmetry:.2g} of its largest entry"
-    return got, "must be symmetric, as W = U U^T is: give (W0 + W0.T) / 2", "(D.2)"
+    requirement = "must be symmetric, as W = U U^T is: give (W0 + W0.T) / 2, or a factor as U0"
+    return got, requirement, "(D.2)"
 
 
 #: Concepts that belong together, as tuples of indices.
 Blocks = tuple[tuple[int, ...], ...]
 
+#: What else may be meant, by the number of axes.
+_NOT_SQUARE = {
+    0: "; of a scale give omega, or swingby.gaussian(task, omega, rng=0)",
+    1: ": numpy.diag(w) of its diagonal w, or w.reshape(d, d)",
+    2: "; of a factor of W(0) = U U^T give U0",
+}
 #: A larger entry would leave the float range in the first product.
 LARGEST_ENTRY = Fraction(10) ** 300
 
@@ -61,7 +69,7 @@ _LOST = Fraction(1, 10**12)
 
 
 @dataclass(frozen=True)
-class Scaled:
+class Scaled(Hinted):
     """The matrix ``omega * matrix``, for omega below the float range.
 
     Parameters
@@ -172,6 +180,10 @@ class Initial(ReadOnly):
             got = f"{largest:.3g} in shape {U.shape}"
             raise InvalidInput("U0", got, "must have U0 U0^T below 1e300", cls.FACTORED)
         return cls(exact.astype(np.float64), scale, factor)
+
+    def __str__(self) -> str:
+        sizes = " to ".join(map(scientific, dict.fromkeys((self.omega, self.largest))))
+        return f"W(0) of {len(self.matrix)} concepts, entries of size {sizes}"
 
     @functools.cached_property
     def exact(self) -> NDArray[np.object_]:
@@ -341,7 +353,8 @@ def initial_matrix(W0: ArrayLike | Scaled | Initial, dim: int, *, argument: str 
     else:
         matrix, scale = numbers.real_array(W0, argument), Fraction(1)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise InvalidInput(argument, f"shape {matrix.shape}", "must be a square matrix", "(D.2)")
+        requirement = "must be a square matrix" + _NOT_SQUARE.get(matrix.ndim, "")
+        raise InvalidInput(argument, f"shape {matrix.shape}", requirement, "(D.2)")
     if matrix.shape != (dim, dim):
         raise InvalidInput(
             argument, f"shape {matrix.shape}", f"must have shape ({dim}, {dim})", "(D.2)"
@@ -350,7 +363,8 @@ def initial_matrix(W0: ArrayLike | Scaled | Initial, dim: int, *, argument: str 
         return W0
     size = np.abs(matrix).max()
     if not size:
-        raise InvalidInput(argument, "the zero matrix", "must not be zero", "Assumption D.1")
+        requirement = 'must not be zero; below the float range write swingby.Scaled(W, "1e-400")'
+        raise InvalidInput(argument, "the zero matrix", requirement, "Assumption D.1")
     if Fraction(float(size)) * scale > LARGEST_ENTRY:
         raise InvalidInput(argument, f"an entry of size {size:.3g}", "must be below 1e300", "(D.2)")
     asymmetry = float(np.abs(matrix - matrix.T).max() / size)

@@ -15,9 +15,10 @@ from swingby.theory.number_lines import number_lines, padded_number
 def read_matrix(
     source: str, shape: tuple[int, int | None], *, exact: bool = False, argument: str = "w0"
 ) -> Any:
-    """A matrix from a .json, .toml, .csv, .txt, .npy or .npz file, or from text such as "2,1;1,2".
+    """A matrix from a .json, .toml, .csv, .txt, .npy or .npz file, or from text.
 
-    Text without commas is divided at its blanks. :func:`number_lines` reads text files.
+    Text is such as "2,1;1,2" or "[[2,1],[1,2]]"; without commas it is divided at its blanks.
+    :func:`number_lines` reads text files.
 
     In JSON and TOML ``{"matrix": ..., "omega": "1e-400"}`` is one below the float range. `shape`:
     what it has to be, before a digit is read; None for any number of columns. `exact`: keep text as
@@ -34,10 +35,11 @@ def read_matrix(
         (matrix,) = arrays.values()
         _require_shape(list(matrix) if matrix.ndim == 2 else None, shape, argument)
         return matrix
-    if suffix in (".json", ".toml"):
-        text = text_of(source, argument, "matrix file")
+    listed = source.lstrip().startswith("[")
+    if suffix in (".json", ".toml") or listed:
+        text = source if listed else text_of(source, argument, "matrix file")
         try:
-            content = (plain_json if suffix == ".json" else plain_toml)(text)
+            content = (plain_toml if suffix == ".toml" else plain_json)(text)
             if isinstance(content, dict):
                 # A file of TOML is a table; one of JSON is a table only for the sake of omega.
                 keys = set(content) | ({"omega"} if suffix == ".toml" else set())

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.errors import InvalidInput, SwingbyWarning, named
+from swingby.hints import Hinted, HintedType
 from swingby.report.number_text import python_list
 from swingby.theory import numbers
 from swingby.theory.clusters import read_clusters
@@ -34,7 +35,7 @@ LARGEST_DIMENSION = 1024
 
 
 @dataclass(frozen=True, repr=False)
-class SIMTask:
+class SIMTask(Hinted, metaclass=HintedType):
     r"""A SIM task: cluster distances, cluster spreads, dimension.
 
     .. math:: a_p = \sigma_p^2 + \mu_p^2 / s \quad (p \le s), \qquad a_p = 0 \quad (p > s).
@@ -90,6 +91,7 @@ class SIMTask:
     rotation: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
     warnings: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
+    @named
     def __init__(
         self,
         mu: Sequence[Any],
@@ -289,6 +291,7 @@ class SIMTask:
         return replace(self, signal_override=values, note=note)
 
     @classmethod
+    @named
     def from_signal(cls, a: Sequence[Any]) -> SIMTask:
         r"""A task given by its signal alone: :math:`\mu_p = \sqrt{s a_p}`, sigma = 0.
 
@@ -409,7 +412,9 @@ def as_task(task: SIMTask | Sequence[Any]) -> SIMTask:
     """The task itself, or the task of a signal a, which every function takes in its place."""
     if isinstance(task, SIMTask):
         return task
-    if isinstance(task, (str, bytes, dict, set)) or not hasattr(task, "__len__"):
+    nested = np.ndim(task) > 1 if isinstance(task, (list, tuple, np.ndarray)) else False
+    if nested or isinstance(task, (str, bytes, dict, set)) or not hasattr(task, "__len__"):
         needed = "must be a SIMTask, or its signal a as a sequence of numbers"
+        needed += "; a result has it as .task" if hasattr(task, "task") else ": [4, 1]"
         raise InvalidInput("task", task, needed, "Sec. 2.1")
     return SIMTask.from_signal(task)

@@ -49,8 +49,8 @@ _LARGEST_MINOR = 2.0
 def compare(
     task: SIMTask | Sequence[Any],
     W0: ArrayLike | Scaled | Initial | None = None,
+    eta: Any = None,
     *,
-    eta: Any,
     dynamics: str = "gd",
     steps: int | Sequence[int] | None = None,
     record: Any = None,

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from swingby.errors import InvalidInput
+from swingby.errors import InvalidInput, named
 from swingby.simulate.on_torch import load_torch
 from swingby.theory.growth import DYNAMICS
 from swingby.theory.law.coordinates import slope
@@ -23,6 +23,7 @@ from swingby.theory.law.stages import Stages
 from swingby.verify.schedule import Schedule
 
 
+@named
 def crossing_function(schedule: Schedule) -> Callable[[Any, Any, Any], Any]:
     r"""Half-times as a differentiable function of the signal, W(0) and the step size.
 

@@ -88,8 +88,8 @@ SECONDS_A_CUBE = 2.3e-5
 def predict(
     task: SIMTask | Sequence[Any],
     W0: ArrayLike | Scaled | Initial | None = None,
+    eta: Any = None,
     *,
-    eta: Any,
     dynamics: str = "gd",
     omega: Any = None,
     beta: Any = 1.0,
@@ -179,12 +179,12 @@ def read_step(eta: object, dynamics: str, edition: str = "printed") -> Fraction:
     require_dynamics(dynamics)
     if edition not in ("printed", "corrected"):
         raise InvalidInput("edition", edition, "must be printed or corrected for the windows")
-    return _step_size(eta)
+    return numbers.step_size(eta, "Assumption D.2")
 
 
 @named
 def predict_gaussian(
-    task: SIMTask | Sequence[Any], scale: Any, width: int, *, eta: Any, dynamics: str = "gd"
+    task: SIMTask | Sequence[Any], scale: Any, width: int, eta: Any, *, dynamics: str = "gd"
 ) -> GaussianTimes:
     """Distribution of the half-times when U(0) = scale * N(0, 1)^(d x width).
 
@@ -226,15 +226,8 @@ def predict_gaussian(
     task = as_task(task)
     tau = numbers.positive(scale, "scale", "App. E.2")
     columns = numbers.whole(width, "width", 1, "App. E.2")
-    step = _step_size(eta)
+    step = numbers.step_size(eta, "Assumption D.2")
     return gaussian_times(task, tau**2, columns, step, dynamics)
-
-
-def _step_size(eta: Any) -> Fraction:
-    """The step size, exactly: positive and in the float range."""
-    step = numbers.positive(eta, "eta", "Assumption D.2")
-    numbers.within_float(step, "eta", "Assumption D.2")
-    return step
 
 
 def predict_from(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from swingby.hints import Hinted
 from swingby.report.entry_pictures import entry_name
 from swingby.simulate.observation import END
 from swingby.simulate.series import loss_at, turning_points
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Event:
+class Event(Hinted):
     """One predicted event.
 
     `entry`: index of the entry of W, counted from 0; (-1, -1) for the test loss and the end.
@@ -61,6 +62,13 @@ class Event:
     reason: str = ""
     spread: tuple[float, float] = (math.nan, math.nan)
     closed_form: float = math.nan
+
+    def __str__(self) -> str:
+        unit = "of size" if self.event == "peak height" else "at step"
+        bar = f" +- {self.error:.3g}" if math.isfinite(self.error) else ""
+        window = f", lemma window {self.lower:.6g} to {self.upper:.6g}"
+        window = "" if math.isnan(self.lower) else window
+        return f"{self.label} {self.event} {unit} {self.time:.6g}{bar}{window}"
 
     @property
     def label(self) -> str:
@@ -97,7 +105,7 @@ LEVELS = {"half": 0.5, f"{SUPPRESSION_LEVEL}": SUPPRESSION_LEVEL}
 
 
 @dataclass(frozen=True)
-class Windows:
+class Windows(Hinted):
     """Lemma windows, or the reason why there are none.
 
     `scale`: None where there are none; `log_start`: smallest and largest log w_kk(0) per concept;
@@ -109,6 +117,9 @@ class Windows:
     signal: Floats
     edition: str
     reason: str
+
+    def __str__(self) -> str:
+        return self.reason
 
     def beside(self, event: Event) -> Event:
         """The event with its window, where a lemma has one for it."""

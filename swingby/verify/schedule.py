@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from swingby.errors import MISSING, InvalidInput
+from swingby.errors import MISSING, InvalidInput, named
 from swingby.report import Grid
 from swingby.report.entry_pictures import draw_entries, entry_label, finish_entries
-from swingby.report.number_text import scientific, steps_text
+from swingby.report.number_text import as_typed, scientific, steps_text
 from swingby.report.picture_style import COLORS
 from swingby.report.pictures import Pictured
 from swingby.report.result_formats import ReadOnly
@@ -176,6 +176,7 @@ class Schedule(Pictured, ReadOnly):
             return self.gaussian.never_error
         return np.where(self._open, np.inf, 0.0)
 
+    @named
     def evaluate(self, t: ArrayLike) -> Floats:
         """W at given steps: to about 1e-6, and minor entries to 1e-4 of their peaks.
 
@@ -192,14 +193,16 @@ class Schedule(Pictured, ReadOnly):
             raise InvalidInput("t", t, "must be one axis of steps, none negative")
         return self.stages.evaluate(moments)
 
+    @named
     def test_loss(self, t: ArrayLike) -> Floats:
         """Test loss of the composite, |W(t) x - x|^2 / 2, at given steps t (n,)."""
         return loss_at(self.task.test_point, self.evaluate(t))
 
     def __repr__(self) -> str:
         times = ", ".join(f"{value:.6g}" for value in self.half_times)
-        return f"<Schedule {self.dynamics}, eta={scientific(self.eta)}: half_times=({times})>"
+        return f"<Schedule {self.dynamics}, eta={as_typed(self.eta)}: half_times=({times})>"
 
+    @named
     def to_frame(self, unit: str = "step") -> Any:
         """A pandas DataFrame, one row per event.
 
@@ -273,7 +276,7 @@ class Schedule(Pictured, ReadOnly):
     def to_grid(self, unit: str = "step") -> Grid:
         """The predicted events, with their bars and the lemma windows; `unit`: step or eta t."""
         number = number_in(unit, self.eta)
-        facts = [f"eta = {scientific(self.eta)}", self.dynamics]
+        facts = [f"eta = {as_typed(self.eta)}", self.dynamics]
         columns = ["entry", "event", ">closed form", f">{unit}", ">+-", ">lemma from", ">lemma to"]
         if self.gaussian is not None:
             width, basis = self.gaussian.width, self.gaussian.basis
@@ -310,7 +313,7 @@ class Schedule(Pictured, ReadOnly):
 
 def given_text(signal: Iterable[Any], *more: str) -> str:
     """The signal and the other arguments, in the line above a table."""
-    return ", ".join([f"a = ({', '.join(map(scientific, signal))})", *more])
+    return ", ".join([f"a = ({', '.join(map(as_typed, signal))})", *more])
 
 
 #: How a number of an event is written: its event, the number, digits after the point of steps.

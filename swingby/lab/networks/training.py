@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from swingby.errors import InvalidInput
+from swingby.errors import InvalidInput, named
 from swingby.lab.field_checks import at_least_zero, members_of, one_of
 from swingby.lab.networks.batches import Coordinates, coordinates, has_targets
 from swingby.lab.networks.checkpoint import Checkpoint, identity, usable_folder
@@ -55,6 +55,7 @@ _GRADIENTS = ("auto", "written", "autograd")
 CHECKPOINT_FORMAT = 1
 
 
+@named
 def train(
     settings: Setting | Sequence[Setting],
     *,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from swingby.errors import InvalidInput
+from swingby.errors import InvalidInput, named
 from swingby.lab.relu.geometry import MOST_FACES, Extremal, Floats, arrange, enumerate_critical
 from swingby.lab.relu.paths import attractors, follow
 from swingby.report import Drawn, Framed, Grid
@@ -80,6 +80,7 @@ class ExtremalVectors(Framed):
         return {"complete": self.complete, "points": points}
 
 
+@named
 def extremal_vectors(
     X: object, y: object, *, method: str | None = None, starts: int = 100, seed: int = 0
 ) -> ExtremalVectors:
@@ -179,6 +180,7 @@ class Alignment(Drawn):
         return Grid("Alignment", columns, rows, below=below)
 
 
+@named
 def align(X: object, y: object, w: object, a: object, *, angle: float = 0.1) -> Alignment:
     r"""Where each neuron turns while the network is small, and when it is aligned.
 

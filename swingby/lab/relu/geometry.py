@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swingby.errors import InvalidInput
+from swingby.hints import Hinted
 from swingby.theory import numbers
 from swingby.theory.balls import precision
 
@@ -133,7 +134,7 @@ def arrange(X: object, y: object) -> Arrangement:
 
 
 @dataclass(frozen=True, eq=False)
-class Extremal:
+class Extremal(Hinted):
     """A critical direction w of G_n on the unit sphere."""
 
     #: w, of length 1.
@@ -152,6 +153,10 @@ class Extremal:
     tied: tuple[int, ...]
     #: Entries of w as balls that contain them; empty where nothing was certified.
     balls: tuple[str, ...] = field(default=(), repr=False)
+
+    def __str__(self) -> str:
+        direction = ", ".join(f"{entry:.4f}" for entry in self.direction)
+        return f"{self.kind} in direction ({direction}), G = {self.value:.4g}"
 
 
 @dataclass(frozen=True)

@@ -377,6 +377,12 @@ class Stages(ReadOnly):
     start: Starts = field(repr=False)
     mapped: bool
 
+    def __str__(self) -> str:
+        crossings = [
+            f"{time:.6g} +- {bar:.2g}" for time, bar in zip(self.crossing, self.error, strict=True)
+        ]
+        return f"{self.dynamics}, eta = {self.eta:g}: w_kk crosses 1/2 at {', '.join(crossings)}"
+
     @property
     def log_pivots(self) -> Floats:
         """Logarithm of each pivot of W(0), nan where it is not positive."""
