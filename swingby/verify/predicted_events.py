@@ -221,7 +221,7 @@ def curve_events(stages: Stages) -> list[Event]:
 
 def _sample(stages: Stages) -> Floats:
     """Steps at which W(t) is looked at: the same number between any two of the integration."""
-    times = stages.curve.times / stages.eta
+    times = stages.curve.times / stages.start.eta[0]
     share = np.arange(_BETWEEN) / _BETWEEN
     between = times[:-1, None] + np.diff(times)[:, None] * share
     return np.unique(np.append(between.ravel(), times[-1:]))
