@@ -393,16 +393,12 @@ def _run_piece(
 
 
 @np.errstate(all="ignore")
-def _rounding_of(
-    batch: Batch, ends: SimpleNamespace, missing: Booleans, dynamics: str
-) -> Floats:
+def _rounding_of(batch: Batch, ends: SimpleNamespace, missing: Booleans, dynamics: str) -> Floats:
     """As in :func:`swingby.simulate.run.simulate`, of all runs together."""
     diagonal = batch.W0.diagonal(axis1=1, axis2=2) * batch.omega[:, :1]
     logs = np.log(np.where(diagonal > 0, diagonal, np.nan)) + batch.omega[:, 1:] * math.log(2)
     counts = (ends.last_step, ends.executed_steps)
-    moved = rounding_in_steps(
-        batch.signal, batch.eta, dynamics, logs, ends.half_times, *counts
-    )
+    moved = rounding_in_steps(batch.signal, batch.eta, dynamics, logs, ends.half_times, *counts)
     return np.where(missing, 0.0, moved)
 
 

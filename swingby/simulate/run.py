@@ -103,9 +103,10 @@ def simulate(
     the concepts learned are those of the components of W(0); where these are not the ones of the
     largest signals, W turns later, and a warning says so. Pivots of about 1e-14 of w_kk, at the
     start or left by the drift of euler, are resolved only up to the rounding of floats: `rounding`
-    says by how many steps. Of a U0, a warning names those below 1e-12. After a loss of positive semidefiniteness W runs away faster than exponentially and
-    amplifies rounding: the last steps before it leaves the float range are then not reproducible
-    to a step. Entries below 1e-300 sqrt(w_ii w_jj) are held as 0.
+    says by how many steps. Of a U0, a warning names those below 1e-12. After a loss of positive
+    semidefiniteness W runs away faster than exponentially and amplifies rounding: the last steps
+    before it leaves the float range are then not reproducible to a step. Entries below 1e-300
+    sqrt(w_ii w_jj) are held as 0.
 
     References
     ----------

@@ -234,7 +234,8 @@ def _foresee(
             outside[k] = True
             continue
         error = 2 * blur[k] / sizes + miss[k]
-        error = error + _apart(sizes, curves[-1].sizes(k, threshold[k]))
+        # Twice, as both orders leave out the same of coarse steps.
+        error = error + 2 * _apart(sizes, curves[-1].sizes(k, threshold[k]))
         # Vertices of parabolas at half the distance are wrong by at least seven times less.
         error = error + _apart(sizes, curves[0].sizes(k, threshold[k], 2)) / 7
         error, logs = np.minimum(error, _LARGEST_ERROR), np.log(sizes)

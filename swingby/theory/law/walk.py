@@ -554,11 +554,11 @@ def run_map(walk: Walk, lane: int) -> float:
         for k in range(d):
             if _awaited(walk, k, lane) and not above[k]:
                 awaited = True
-                if step >= first + 3 and levels[1, k] < levels[2, k] >= levels[3, k]:
-                    if 0.3 < levels[2, k] < 0.5:
-                        concept = int(walk.places[CONCEPT, k, lane])
-                        top = max(walk.places[SUMMIT, concept, lane], _logit(levels[2, k]))
-                        walk.places[SUMMIT, concept, lane] = top
+                turns = step >= first + 3 and levels[1, k] < levels[2, k] >= levels[3, k]
+                if turns and 0.3 < levels[2, k] < 0.5:
+                    concept = int(walk.places[CONCEPT, k, lane])
+                    top = max(walk.places[SUMMIT, concept, lane], _logit(levels[2, k]))
+                    walk.places[SUMMIT, concept, lane] = top
                 # Two steps on either side, or the first four.
                 at_once = step == first + 2 and levels[0, k] < 0.5 <= levels[1, k]
                 if at_once or (step >= first + 2 and levels[1, k] < 0.5 <= levels[2, k]):
@@ -618,7 +618,11 @@ def _root(levels: Any, place: int) -> float:
         start, end = _logit(levels[1]), _logit(levels[2])
         line = end - start / 2.0 - before / 3.0 - after / 6.0
         bend, turn = (before + end) / 2.0 - start, (after - before) / 6.0 - (end - start) / 2.0
-        for _ in range(6):
-            value = start + root * (line + root * (bend + root * turn))
-            root -= value / (line + root * (2.0 * bend + 3.0 * root * turn))
+        low, high = place - 1.0, float(place)
+        for _ in range(50):  # near a maximum there is a second root
+            root = (low + high) / 2.0
+            if start + root * (line + root * (bend + root * turn)) < 0.0:
+                low = root
+            else:
+                high = root
     return root
