@@ -197,7 +197,7 @@ def run_from(
     outcome = judge(problem, state, missing, spent, displaceable)
     half_times, counts = state.passages[LEVELS.index(0.5)], (state.step, state.executed)
     moved = rounding_in_steps(
-        signal, problem.eta, dynamics, log_start, half_times, *map(np.asarray, counts)
+        signal, np.asarray(problem.eta), dynamics, log_start, half_times, *map(np.asarray, counts)
     )
     moved = np.where(missing | pivots.lost, 0.0, moved)
     remedy = ": a pivot is as small as the rounding of floats; swingby.certify resolves it"

@@ -154,4 +154,4 @@ def test_families(name):
     count = measure(name, 40 if FULL else 4)
     assert count.covered == count.stages, count.misses
     assert (count.wrong, count.silent, count.differ) == (0, 0, 0)
-    assert count.undecided < 0.4 * count.stages
+    assert 2 * count.undecided <= count.stages

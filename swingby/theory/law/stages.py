@@ -117,14 +117,14 @@ class _LaneEnds(NamedTuple):
 
 
 def _farthest(end: _LaneEnds, late: _LaneEnds, other: _LaneEnds) -> _LaneEnds:
-    """Of two ends of lanes all that is farther from `end`; no number is farther than any."""
+    """Of two ends of lanes what is farther from `end`; nan is farther than any number."""
 
     def apart(base: Any, values: Any) -> Any:
         same = (values == base) | (np.isnan(values) & np.isnan(base))
         return np.where(same, 0.0, np.nan_to_num(np.abs(values * 1.0 - base), nan=math.inf))
 
-    def choose(base: Any, one: Any, two: Any) -> Any:
-        return np.where(apart(base, two) > apart(base, one), two, one)
+    def choose(base: Any, values: Any, others: Any) -> Any:
+        return np.where(apart(base, others) > apart(base, values), others, values)
 
     return _LaneEnds(*(choose(*values) for values in zip(end, late, other, strict=True)))
 
@@ -331,8 +331,7 @@ def _settle(
     walk.numbers[NUDGE, count:] = np.repeat([_NUDGE, -_NUDGE], len(nudged))
     follow(walk)
     ends = _LaneEnds.of(walk, repeated.eta)
-    end = ends.take(slice(count))
-    late = _LaneEnds(*(values.copy() for values in end))
+    end, late = (ends.take(np.arange(count)) for _ in range(2))  # copies
     above, below = np.split(np.arange(count, len(repeated.eta)), 2)
     farthest = _farthest(end.take(nudged), ends.take(above), ends.take(below))
     for values, new in zip(late, farthest, strict=True):
