@@ -212,12 +212,12 @@ def members(name: str, count: int, seed: int = 11) -> Iterator[Member]:
 def add(count: Count, member: Member) -> None:
     """Predict a member, alone and in a batch, run it, and count."""
     task = swingby.SIMTask.from_signal(member.signal.tolist())
-    arguments = {"eta": member.eta, "dynamics": member.dynamics}
-    stages = swingby.predict(task, member.W0, **arguments).stages
+    arguments: dict[str, Any] = {"eta": member.eta, "dynamics": member.dynamics}
+    stages: Any = swingby.predict(task, member.W0, **arguments).stages
     batch = swingby.predict_batch(member.signal, member.W0, **arguments)
     if member.dynamics == "flow":
         # On U: in W, errors of an integrator count more where pivots are small.
-        U0 = np.linalg.cholesky(member.W0)
+        U0: Any = np.linalg.cholesky(member.W0)
         observed = observe(member.signal, member.eta, U0, member.W0, "flow").crossing
     else:
         observed = crossings(trajectory(member))
