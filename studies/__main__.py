@@ -23,7 +23,7 @@ from swingby.lab.figures.evidence import Evidence, write_record
 from swingby.report import Grid
 from swingby.report.files import write_text
 from swingby.report.progress import PartProgress
-from swingby.theory.compiled_text import folder
+from swingby.report.user_cache import cache_folder
 
 
 @click.command()
@@ -75,8 +75,7 @@ def _run(name: str, plan_file: str | None, canary: bool, fresh: bool, keep: bool
     if canary:
         return [f"{name}: {reason}" for reason in stale_reasons(name, records[name])]
     study, plan = STUDIES[name], load_plan(name, plan_file)
-    unfinished = folder() / "studies"
-    unfinished.mkdir(parents=True, exist_ok=True)
+    unfinished = cache_folder("studies")
     store = unfinished / f"{name if plan_file is None else Path(plan_file).stem}.json"
     if fresh:
         store.unlink(missing_ok=True)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from swingby.errors import InvalidInput
+from swingby.errors import InvalidInput, named
 from swingby.report.result_formats import ReadOnly
 from swingby.simulate import series
 from swingby.simulate.arguments import SLICE, BatchArguments, read_test_point, refuse_first
@@ -106,6 +106,7 @@ class BatchRun(ReadOnly):
         return f"<BatchRun {self.outcome.size} runs: {tally}>"
 
 
+@named
 def simulate_batch(
     signal: SIMTask | ArrayLike,
     W0: ArrayLike,

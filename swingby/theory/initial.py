@@ -28,8 +28,20 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-#: Relative asymmetry that a matrix product in floats leaves behind; more is refused.
-SYMMETRY_TOLERANCE = 1e-9
+#: Relative asymmetry that a matrix product in floats leaves behind, at least, and in spacings of
+#: shorter floats; more is refused.
+_SYMMETRY_TOLERANCE, _SPACINGS = 1e-9, 8
+
+
+def symmetry_tolerance(W0: object) -> float:
+    """Asymmetry, relative to the largest entry, that rounding explains in floats of this type."""
+    return max(_SYMMETRY_TOLERANCE, _SPACINGS * numbers.spacing(W0))
+
+
+def asymmetry_text(asymmetry: float) -> tuple[str, str, str]:
+    """What is said of a W(0) that is asymmetric by a share of its largest entry."""
+    got = f"an asymmetry of {asymmetry:.2g} of its largest entry"
+    return got, "must be symmetric, as W = U U^T is: give (W0 + W0.T) / 2", "(D.2)"
 
 
 #: Concepts that belong together, as tuples of indices.
@@ -208,10 +220,12 @@ class Initial(ReadOnly):
     def require_psd(self, dynamics: str) -> None:
         """Refuse a W(0) that is no U U^T where the dynamics is one of U."""
         if DYNAMICS[dynamics].keeps_psd and not self.is_psd:
+            low, *_, high = np.linalg.eigvalsh(self.matrix)
             raise InvalidInput(
                 "W0",
-                "this matrix",
-                f"must be positive semidefinite for dynamics={dynamics!r}, defined on W = U U^T",
+                f"an eigenvalue of {low / max(-low, high):.2g} of the largest",
+                f"must be positive semidefinite for dynamics={dynamics!r}, defined on W = U U^T: "
+                "give U0 in its place where there is one",
                 "(D.1)",
             )
 
@@ -318,7 +332,7 @@ def initial_state(
 def initial_matrix(W0: ArrayLike | Scaled | Initial, dim: int, *, argument: str = "W0") -> Initial:
     """Check an initial matrix: finite, d by d, not zero, and symmetric.
 
-    An asymmetry below a relative 1e-9 is taken out.
+    An asymmetry that rounding explains is taken out.
     """
     if isinstance(W0, Initial):
         matrix, scale = W0.matrix, W0.scale
@@ -339,8 +353,9 @@ def initial_matrix(W0: ArrayLike | Scaled | Initial, dim: int, *, argument: str 
         raise InvalidInput(argument, "the zero matrix", "must not be zero", "Assumption D.1")
     if Fraction(float(size)) * scale > LARGEST_ENTRY:
         raise InvalidInput(argument, f"an entry of size {size:.3g}", "must be below 1e300", "(D.2)")
-    if np.abs(matrix - matrix.T).max() > SYMMETRY_TOLERANCE * size:
-        raise InvalidInput(argument, "this matrix", "must be symmetric, as W = U U^T is", "(D.2)")
+    asymmetry = float(np.abs(matrix - matrix.T).max() / size)
+    if asymmetry > symmetry_tolerance(W0):
+        raise InvalidInput(argument, *asymmetry_text(asymmetry))
     return Initial((matrix + matrix.T) / 2, scale)
 
 

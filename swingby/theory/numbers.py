@@ -244,6 +244,18 @@ def real_array(values: object, argument: str, source: str = "") -> NDArray[np.fl
     return array
 
 
+#: Spacing of the numbers around 1 of floats that are shorter than Python's.
+_SHORT_FLOATS = {"bfloat16": 2.0**-7, "float16": 2.0**-10, "float32": 2.0**-23}
+
+
+def spacing(values: Any) -> float:
+    """Spacing of the floats around 1 in an array of NumPy, pandas or torch, or a list of them."""
+    while isinstance(values, (list, tuple)) and values:
+        values = values[0]
+    name = str(getattr(values, "dtype", getattr(values, "dtypes", "")))
+    return next((size for short, size in _SHORT_FLOATS.items() if short in name), 2.0**-52)
+
+
 def random_source(rng: Any) -> np.random.Generator:
     """The generator `rng`, or the generator seeded by it; a fresh one for None."""
     try:

@@ -79,14 +79,17 @@ def crossing_function(schedule: Schedule) -> Callable[[Any, Any, Any], Any]:
         )
     replay = _Replay(stages)
     point = (start.signal[0] * replay.unit, start.matrix[0], stages.eta)
-    replayed = replay(*(torch.tensor(x, dtype=torch.float64) for x in point)).numpy()
+    tensors = (torch.tensor(x, dtype=torch.float64) for x in point)
+    with torch.device("cpu"):  # of new tensors, whatever the default of the caller is
+        replayed = replay(*tensors).numpy()
     # What is never learned has no time, in both: inf - inf.
     with np.errstate(invalid="ignore"):
         offset = np.where(np.isfinite(stages.crossing), stages.crossing - replayed, 0.0)
-    shift = torch.as_tensor(offset)
+    shift = torch.as_tensor(offset, device="cpu")
 
     def times(signal: Any, W0: Any, eta: Any) -> Any:
-        return replay(signal, W0, eta) + shift
+        with torch.device("cpu"):
+            return replay(signal, W0, eta) + shift
 
     return times
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from swingby.errors import InvalidInput
+from swingby.errors import InvalidInput, named
 from swingby.simulate.arguments import read_array, read_test_point
 from swingby.simulate.series import SMALLEST_SWING, turning_points
 from swingby.theory.growth import DYNAMICS, require_dynamics
@@ -117,6 +117,7 @@ class BatchSwing(Instances):
         )
 
 
+@named
 def predict_swing_batch(
     signal: SIMTask | ArrayLike,
     W0: ArrayLike,

@@ -21,7 +21,7 @@ from swingby.report.entry_pictures import entry_name
 from swingby.simulate.observation import END
 from swingby.simulate.series import loss_at, turning_points
 from swingby.theory import lemmas
-from swingby.theory.gaussian import QUANTILES, GaussianTimes
+from swingby.theory.gaussian import CLOSED, QUANTILES, GaussianTimes
 from swingby.theory.numbers import Booleans, Floats
 from swingby.theory.task import SIMTask
 
@@ -141,12 +141,17 @@ def _major_events(
 def median_events(
     task: SIMTask, times: GaussianTimes, median: Floats, spread: Floats
 ) -> list[Event]:
-    """Medians over Gaussian initializations; peaks of minor entries to leading order."""
+    """Medians over Gaussian initializations; peaks of minor entries to leading order.
+
+    What only the leading law knows is left out where it does not hold.
+    """
     with np.errstate(divide="ignore"):
         high = median + math.log(SUPPRESSION_LEVEL / (1 - SUPPRESSION_LEVEL)) / times.growth
+    if not times.apart:
+        high = np.where(np.isfinite(high), np.nan, high)
     none = np.full(len(median), np.nan)
     events = _major_events(task, median, high, none, spread)
-    if np.isnan(median).any():  # entries start above their half
+    if times.basis != CLOSED or times.out_of_range or not times.apart:
         return events
     for entry, quantiles in times.peak_heights(QUANTILES).items():
         low, height, top = quantiles.tolist()

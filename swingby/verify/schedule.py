@@ -22,7 +22,7 @@ from swingby.report.pictures import Pictured
 from swingby.report.result_formats import ReadOnly
 from swingby.simulate.series import loss_at
 from swingby.theory import numbers
-from swingby.theory.gaussian import GaussianTimes
+from swingby.theory.gaussian import GaussianTimes, share_text
 from swingby.theory.growth import growth_rates, per_step
 from swingby.theory.numbers import Booleans, Floats
 from swingby.theory.task import SIMTask
@@ -152,6 +152,29 @@ class Schedule(Pictured, ReadOnly):
         """Error bar of `blow_up` in steps."""
         return math.inf if self.stages is None else self.stages.blow_up_error
 
+    @property
+    def never(self) -> Floats:
+        """Share of the starts that never learn each concept, shape (d,).
+
+        Over Gaussian initializations from omega. For a W(0) it is 0, or 1 where a_k = 0, trapped or
+        cut off. nan where the law is undecided or out of its range.
+        """
+        if self.gaussian is not None:
+            return self.gaussian.never
+        return np.where(self._open, np.nan, ~np.isfinite(self.half_times))
+
+    @property
+    def _open(self) -> Booleans:
+        """Where nothing is claimed for a W(0), shape (d,)."""
+        return self.undecided | np.isinf(self.error)
+
+    @property
+    def never_error(self) -> Floats:
+        """Error bar of `never`, shape (d,); see :class:`swingby.theory.gaussian.GaussianTimes`."""
+        if self.gaussian is not None:
+            return self.gaussian.never_error
+        return np.where(self._open, np.inf, 0.0)
+
     def evaluate(self, t: ArrayLike) -> Floats:
         """W at given steps: to about 1e-6, and minor entries to 1e-4 of their peaks.
 
@@ -193,6 +216,9 @@ class Schedule(Pictured, ReadOnly):
             "half_times": [json_ready(value) for value in self.half_times],
             "error": [json_ready(value) for value in self.error],
             "trapped": [bool(value) for value in self.trapped],
+            "never": [json_ready(value) for value in self.never],
+            "never_error": [json_ready(value) for value in self.never_error],
+            "basis": None if self.gaussian is None else self.gaussian.basis,
             "events": [
                 {name: json_ready(value) for name, value in event.row.items()}
                 for event in self.events
@@ -229,7 +255,7 @@ class Schedule(Pictured, ReadOnly):
                 ax.errorbar(
                     [time],
                     [0.5],
-                    xerr=[[min(max(width, early), time)], [max(width, late)]],
+                    xerr=[[min(max(width, early), time)], [min(max(width, late), last - time)]],
                     color=color,
                     marker="v",
                     markersize=6,
@@ -246,8 +272,9 @@ class Schedule(Pictured, ReadOnly):
         facts = [f"eta = {scientific(self.eta)}", self.dynamics]
         columns = ["entry", "event", ">closed form", f">{unit}", ">+-", ">lemma from", ">lemma to"]
         if self.gaussian is not None:
-            facts.append(f"median over Gaussian U(0) of width {self.gaussian.width}")
-            columns[4] = ">5 % to 95 %"
+            width, basis = self.gaussian.width, self.gaussian.basis
+            facts.append(f"median over Gaussian U(0) of width {width} ({basis})")
+            columns[4:5] = [">5 % to 95 %", ">never"]
         below = [*self.warnings, self.window_reason]
         return Grid(
             title="Predicted stages",
@@ -267,6 +294,8 @@ class Schedule(Pictured, ReadOnly):
             low, high = event.spread
             ends = (number(event.event, low), number(event.event, high))
             bar = "-" if math.isnan(low) else " to ".join(ends)
+            never = share_text(self.never[event.entry[0]]) if event.event == "half" else ""
+            window.insert(0, never)
         elif event.event == "half" and self.stages is not None and math.isnan(event.time):
             concept = event.entry[0]
             trapped = "trapped" if self.trapped[concept] else "cut off"

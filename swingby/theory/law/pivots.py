@@ -328,8 +328,13 @@ def lanes_of(
     return Walk(y, np.zeros_like(y), np.array(flow), pairs, places, numbers)
 
 
-def closed_law(signal: Floats, W0: Floats, log_scale: Floats, eta: Floats, dynamics: str) -> Floats:
-    """The closed law of n instances exp(log_scale) W0, (n, d), in steps and by concept."""
+def closed_law(
+    signal: Floats, W0: Floats, eta: Floats, log_scale: Floats, dynamics: str
+) -> tuple[Floats, Floats]:
+    """The closed law of n instances exp(log_scale) W0, in steps: (n, d) by concept, and (n,).
+
+    The second is when the first negative pivot has run away: at its size, as if it were learned.
+    """
     d = signal.shape[1]
     order, size, ratio = _ranked(W0, signal)
     a = np.take_along_axis(signal, order, axis=1)
@@ -339,9 +344,12 @@ def closed_law(signal: Floats, W0: Floats, log_scale: Floats, eta: Floats, dynam
         diagonal_growth = growth.diagonal(axis1=1, axis2=2)
         excess = growth - (diagonal_growth[:, :, None] + diagonal_growth[:, None, :]) / 2
         times, now = np.full(a.shape, np.nan), np.zeros(len(a))
+        blow_up = np.full(len(a), np.inf)
         for k in range(d):
             pivot = ratio[:, k, k]
-            time = -(base[:, k] + np.log(pivot)) / diagonal_growth[:, k]
+            time = -(base[:, k] + np.log(np.abs(pivot))) / diagonal_growth[:, k]
+            runs_away = (a[:, k] > 0) & (pivot < 0) & (not DYNAMICS[dynamics].keeps_psd)
+            blow_up = np.where(runs_away, np.minimum(blow_up, time), blow_up)
             grows = (a[:, k] > 0) & (pivot > 0)
             times[:, k] = np.where(grows, time, np.where(a[:, k] > 0, np.nan, np.inf))
             ahead = np.where(grows, time - now, 0.0)
@@ -351,4 +359,4 @@ def closed_law(signal: Floats, W0: Floats, log_scale: Floats, eta: Floats, dynam
             column = np.where(grows[:, None], ratio[:, :, k], 0.0)
             multipliers = column / np.where(grows, ratio[:, k, k], 1.0)[:, None]
             ratio = ratio - multipliers[:, :, None] * column[:, None, :]
-    return np.asarray(_by_concept(order, np.maximum(times, 0.0)))
+    return np.asarray(_by_concept(order, np.maximum(times, 0.0))), blow_up

@@ -206,7 +206,7 @@ def decide(
     abandoned = given_up.any(axis=1)
     if abandoned.any():
         start = starts.take(abandoned)
-        leading = closed_law(start.signal, start.matrix, start.log_scale, start.eta, dynamics)
+        leading = closed_law(start.signal, start.matrix, start.eta, start.log_scale, dynamics)[0]
         crossing[abandoned] = np.where(given_up[abandoned], leading, crossing[abandoned])
     crossing[trapped] = np.nan
     crossing = np.where(above, 0.0, np.where(grows, crossing, math.inf))
@@ -352,27 +352,38 @@ def _most_mapped(starts: Starts) -> Floats:
 
 
 def stage_laws(
-    signal: Floats, W0: Floats, eta: Floats, log_scale: Floats, dynamics: str, *, full: bool = True
+    signal: Floats,
+    W0: Floats,
+    eta: Floats,
+    log_scale: Floats,
+    dynamics: str,
+    *,
+    full: bool = True,
+    bars: bool = True,
 ) -> StageVerdict:
     """The law of n instances exp(log_scale) W0, side by side in compiled lanes.
 
-    Where not `full`, that of the closed law, without the overlap of the stages.
+    Where not `full`, that of the closed law, without the overlap of the stages. Without `bars` the
+    highest order is walked alone: faster, and no error bar knows of the others.
     """
+    orders = DYNAMICS[dynamics].orders[: None if bars else 1]
     verdicts = []
     with np.errstate(all="ignore"):
         for first in range(0, max(len(eta), 1), INSTANCES):
             chunk = slice(first, first + INSTANCES)
             starts = prepare(signal[chunk], W0[chunk], eta[chunk], log_scale[chunk], dynamics)
-            verdicts.append(_walked(starts, dynamics) if full else _closed(starts, dynamics))
+            verdicts.append(
+                _walked(starts, dynamics, orders) if full else _closed(starts, dynamics)
+            )
     return StageVerdict(*(np.concatenate(field) for field in zip(*verdicts, strict=True)))
 
 
-def _walked(starts: Starts, dynamics: str) -> StageVerdict:
+def _walked(starts: Starts, dynamics: str, orders: Sequence[int]) -> StageVerdict:
     # numba takes 0.4 s to import, so only a call pays for it.
     from swingby.theory.law.walk_lanes import follow_all, walk_all
 
     ends = []
-    for order in DYNAMICS[dynamics].orders:
+    for order in orders:
         walk = lanes_of(starts, dynamics, np.full(len(starts.eta), order), _TOLERANCE)
         walk_all(walk, dynamics, order)
         ends.append(_LaneEnds.of(walk, starts.eta))
@@ -380,13 +391,14 @@ def _walked(starts: Starts, dynamics: str) -> StageVerdict:
 
 
 def _closed(starts: Starts, dynamics: str) -> StageVerdict:
-    crossing = closed_law(starts.signal, starts.matrix, starts.log_scale, starts.eta, dynamics)
+    start = (starts.signal, starts.matrix, starts.eta, starts.log_scale)
+    crossing, blow_up = closed_law(*start, dynamics)
     lost = np.isnan(crossing) | starts.by_concept(starts.sign <= 0)
-    never = np.full(len(crossing), np.inf)
-    nowhere = np.full(crossing.shape, -np.inf)
-    slope, flat = np.full_like(crossing, np.inf), np.zeros_like(crossing)
-    times = np.where(lost, np.nan, crossing)
-    end = _LaneEnds(times, nowhere, lost, never, never, slope, flat, nowhere, flat)
+    cut_off = crossing > blow_up[:, None]
+    nowhere, never = np.full(crossing.shape, -np.inf), np.full(len(crossing), np.inf)
+    slope, flat = np.full(crossing.shape, np.inf), np.zeros(crossing.shape)
+    crossing[lost | cut_off & np.isfinite(crossing)] = np.nan
+    end = _LaneEnds(crossing, nowhere, lost, blow_up, never, slope, flat, nowhere, flat)
     return decide(starts, end, end, 0.0, dynamics, tolerances=0.0)
 
 

@@ -18,6 +18,7 @@ from swingby.report.picture_style import COLORS
 from swingby.report.pictures import Size, drawn
 from swingby.theory import balls
 from swingby.theory.balls import precision
+from swingby.theory.gaussian import share_text
 from swingby.theory.initial import Initial
 from swingby.theory.statement import Statement
 from swingby.theory.task import SIMTask
@@ -297,6 +298,8 @@ class Report(AssumptionVerdicts[AssumptionResult]):
                 tail = f"  ({low} to {high})"
             elif math.isfinite(time) and math.isfinite(bar):
                 tail = f"  +- {steps_text(bar)}"
+            if self.initial is None and self.task.exact_signal[k] and schedule.never[k] > 0:
+                tail += f"  {share_text(schedule.never[k])} never"
             if self.initial is not None or not math.isfinite(time):
                 trapped = "  trapped" if schedule.trapped[k] else ""
                 tail += "  undecided" if schedule.undecided[k] else trapped

@@ -97,12 +97,15 @@ class Comparison(Pictured):
     run : Run
     rows : tuple of Row
     title : str
+    warnings : tuple of str
+        What speaks against the observed trajectory being one of the setting.
     """
 
     schedule: Schedule
     run: Run
     rows: tuple[Row, ...]
     title: str = ""
+    warnings: tuple[str, ...] = ()
 
     @property
     def median_error(self) -> float:
@@ -136,6 +139,7 @@ class Comparison(Pictured):
         )
         notes = [f"Signal: {run.task.note}"] if run.task.note else []
         notes += [] if unit == "step" else [f"Times in {unit}."]
+        notes += [f"Warning: {_sentence(warning)}" for warning in self.warnings]
         return Grid(
             title=self.title or "Predicted against observed",
             columns=columns + ([">lower", ">upper", "inside"] if windows else []),
@@ -211,7 +215,7 @@ class Comparison(Pictured):
             "rows": [
                 {name: json_ready(getattr(row, name)) for name in COLUMNS} for row in self.rows
             ],
-            "warnings": list(self.schedule.warnings),
+            "warnings": [*self.warnings, *self.schedule.warnings],
         }
 
     def to_csv(self, path: str | Path | None = None) -> str | None:
