@@ -18,7 +18,7 @@ SETUP := pyproject.toml constraints.txt
 # Tests start hundreds of processes, each of which would read the whole source again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: table test quick test-full checks lint types layers docs wheel evidence bench accuracy mutation clean
+.PHONY: table test quick test-full checks lint types layers docs wheel evidence bench accuracy margins mutation clean
 
 table: $(VENV)/core.stamp
 	@$(BIN)/swingby table --paper
@@ -88,6 +88,9 @@ bench: $(VENV)/core.stamp
 
 accuracy: $(VENV)/core.stamp
 	$(BIN)/python -m benchmarks.accuracy
+
+margins: $(VENV)/core.stamp
+	$(BIN)/python -m benchmarks.margins
 
 mutation: $(VENV)/all.stamp
 	@$(PIP) install -c constraints.txt -e ".[mutation]"

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from swingby.errors import InvalidInput, SwingbyWarning, named
-from swingby.simulate.float_pivots import quiet_steps, without_null
+from swingby.simulate.float_pivots import quiet_steps, rounding_in_steps, without_null
 from swingby.simulate.jump import NEGLIGIBLE, is_learned, jump_alone
 from swingby.simulate.observation import begin, follow, look, peaks
 from swingby.simulate.outcome import Outcome, judge
@@ -45,6 +45,8 @@ _UNDER_WAY = 2.0**-60
 _MOST_RECORDS = 10_001
 #: Steps that record="log" keeps, about.
 _LOG_RECORDS = 200
+#: Steps from which on a run warns that rounding moves a half-time.
+_FELT = 0.5
 _RECORD_HELP = 'must be None, "none", "log", k for every k-th step (1 is all), or steps in a list'
 
 #: A computed step takes about this, and this for each of the d^3 products of W with itself.
@@ -108,18 +110,20 @@ def simulate(
     SwingbyWarning
         If W(0) is not positive semidefinite under euler; if it has deficient rank under gd or flow
         and a concept that it has no component for may be learned in place of one that it has; if
-        U(0) has a pivot that U(0) U(0)^T in floats loses.
+        U(0) has a pivot that U(0) U(0)^T in floats loses; if a half-time, or whether there is one,
+        is a matter of rounding.
 
     Notes
     -----
     A W(0) of deficient rank (an LDL^T pivot that is exactly 0, or below 0 by rounding) keeps its
     rank under gd and flow: the zero pivots are restored inside the loop. That is right as long as
     the concepts learned are those of the components of W(0); where these are not the ones of the
-    largest signals, W turns later, and a warning says so. Pivots below about 1e-14 of w_kk, but
-    not zero, are resolved only up to the rounding of floats; of a U0, a warning names those below
-    1e-12. After a loss of positive semidefiniteness W runs away faster than exponentially and
-    amplifies rounding: the last steps before it leaves the float range are then not reproducible
-    to a step. Entries below 1e-300 sqrt(w_ii w_jj) are held as 0.
+    largest signals, W turns later, and a warning says so. Pivots of about 1e-14 of w_kk, at the
+    start or left by the drift of euler, are resolved only up to the rounding of floats: `rounding`
+    says by how many steps. Of a U0, a warning names those below 1e-12. After a loss of positive
+    semidefiniteness W runs away faster than exponentially and amplifies rounding: the last steps
+    before it leaves the float range are then not reproducible to a step. Entries below 1e-300
+    sqrt(w_ii w_jj) are held as 0.
 
     References
     ----------
@@ -182,6 +186,7 @@ def run_from(
     )
     problem = make_problem(signal, float(eta), dynamics, point, missing)
     state = make_state(initial, point)
+    log_start = state.log_diagonal
     rest = steps is None
     last = steps if steps is not None else problem.most_steps(state)
     unknown = rest and _needs_last_step(record)
@@ -204,7 +209,15 @@ def run_from(
     if not finished:
         spent = "the budget" if budget.spent() else "the most computed steps allowed"
     outcome = judge(problem, state, missing, spent, displaceable)
-    return _collect(task, initial, eta, problem, state, records, outcome)
+    half_times, counts = state.passages[LEVELS.index(0.5)], (state.step, state.executed)
+    moved = rounding_in_steps(
+        signal, np.asarray(problem.eta), dynamics, log_start, half_times, *map(np.asarray, counts)
+    )
+    moved = np.where(missing | pivots.lost, 0.0, moved)
+    remedy = ": a pivot is as small as the rounding of floats; swingby.certify resolves it"
+    _warn_of(np.isnan(moved), "rounding decides when, and whether, this run learns", remedy)
+    _warn_of(moved > _FELT, "rounding moves the half-time in this run of", remedy)
+    return _collect(task, initial, eta, problem, state, records, outcome, moved)
 
 
 def _warn_of(concepts: Booleans, before: str, after: str) -> None:
@@ -327,6 +340,7 @@ def _collect(
     state: RunState,
     record: RunRecord,
     outcome: tuple[Outcome, str],
+    rounding: Floats,
 ) -> Run:
     last = state.step
     steps, W = record.steps[: state.recorded], record.W[: state.recorded]
@@ -350,6 +364,7 @@ def _collect(
         outcome=outcome[0],
         reason=outcome[1],
         executed_steps=state.executed,
+        rounding=rounding,
     )
 
 

@@ -67,6 +67,9 @@ class Run(pictures.Pictured, ReadOnly):
         One sentence.
     executed_steps : int
         Steps actually computed; the others were jumped over.
+    rounding : ndarray of shape (d,)
+        By how many steps rounding may move each half-time; nan where it decides whether there is
+        one. None for matrices from outside.
     """
 
     task: SIMTask
@@ -85,6 +88,7 @@ class Run(pictures.Pictured, ReadOnly):
     outcome: Outcome
     reason: str
     executed_steps: int
+    rounding: Floats | None = None
 
     @property
     def half_times(self) -> Floats:

@@ -79,7 +79,7 @@ def crossing_function(schedule: Schedule) -> Callable[[Any, Any, Any], Any]:
             "schedule", f"one whose W(0) has the pivots {pivots}", "needs positive ones", "Sec. 4.2"
         )
     replay = _Replay(stages)
-    point = (start.signal[0], start.matrix[0], stages.eta)
+    point = (start.signal[0] * replay.unit, start.matrix[0], stages.eta)
     tensors = (torch.tensor(x, dtype=torch.float64) for x in point)
     with torch.device("cpu"):  # of new tensors, whatever the default of the caller is
         replayed = replay(*tensors).numpy()
@@ -100,7 +100,9 @@ class _Replay:
 
     def __init__(self, stages: Stages) -> None:
         self.start, self.dynamics = stages.start, stages.dynamics
-        self.crossing = stages.crossing * stages.eta
+        # The walk may have its own unit of time.
+        self.unit = float(self.start.eta[0] / stages.eta)
+        self.crossing = stages.crossing * self.start.eta[0]
         curve = self.curve = stages.curves[0]
         self.awaited = np.isfinite(self.crossing) & (self.crossing > curve.times[0])
         # The state before each crossing.
@@ -110,6 +112,7 @@ class _Replay:
     def __call__(self, signal: Any, W0: Any, eta: Any) -> Any:
         torch, curve = load_torch(), self.curve
         dynamics, order = self.dynamics, curve.concept[:, 0]
+        signal, eta = signal / self.unit, eta * self.unit
         h, orders = eta.reshape(1), np.array([DYNAMICS[dynamics].orders[0]])
         y = self._begin(torch, W0[order][:, order])
         times = [torch.as_tensor(time / 1.0) for time in self.crossing]

@@ -33,7 +33,9 @@ from swingby.theory.law.walk import (
     MOVING,
     REST_SIZE,
     SIGNAL,
+    SLOPE,
     STEP,
+    SUMMIT,
     TIME,
     TOLERANCE,
     H,
@@ -45,6 +47,8 @@ from swingby.theory.numbers import Floats
 _MOST_ROUNDING = 3e13
 #: From so many roundings on pivots are computed exactly.
 _MANY_ROUNDINGS = 1e5
+#: Powers of two of a_max beyond which signals are held over one.
+_MOST_POWER = 64
 #: Bounds of what a step of the integration may be wrong by.
 _LEAST_ALLOWED, _LARGEST_ALLOWED = 1e-11, 1e-5
 
@@ -121,8 +125,16 @@ def prepare(
     dynamics: str,
     pivots: _Pivots | None = None,
 ) -> Starts:
-    """Factorize n matrices exp(log_scale) W0, unless their first pivots are known."""
+    """Factorize n matrices exp(log_scale) W0, unless their first pivots are known.
+
+    Signals of an extreme scale are held over a power of two, and step sizes times it.
+    """
     n, d = signal.shape
+    power = np.frexp(signal.max(axis=1))[1]
+    power = np.where(np.abs(power) > _MOST_POWER, power, 0)
+    # What is out of reach beside the largest stays positive.
+    signal = np.maximum(np.ldexp(signal, -power[:, None]), np.where(signal > 0, 5e-324, 0.0))
+    eta = np.ldexp(eta, power)
     start = matrix = (W0 + W0.swapaxes(1, 2)) / 2
     scale = np.exp(np.minimum(log_scale, 700.0))
     elimination, steps = pivots or _eliminate(matrix, signal), np.zeros(n, dtype=np.int64)
@@ -297,11 +309,12 @@ def lanes_of(
     y = np.zeros((d, d + 2, n))
     y[:, 0], y[:, 1] = starts.log_sizes.T, starts.sign.T
     y[:, 2:] = starts.factors.transpose(1, 2, 0)
-    places, numbers = np.zeros((10, d, n)), np.zeros((8, n))
+    places, numbers = np.zeros((15, d, n)), np.zeros((9, n))
     places[SIGNAL], places[CONCEPT] = a, starts.order.T
     keeps_psd = DYNAMICS[dynamics].keeps_psd
     places[MOVING] = 1.0 if keeps_psd else np.where(starts.sign.T == 0.0, 0.0, 1.0)
     places[CROSSING], places[HIGHEST] = np.nan, -np.inf
+    places[SLOPE], places[SUMMIT] = np.nan, -np.inf
     places[LOST] = starts.by_concept(starts.sign <= 0).T
     with np.errstate(divide="ignore", invalid="ignore"):
         rates = np.where(a > 0, (LEAST_LEVEL - y[:, 0]) / (2 * a), np.inf)

@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,10 +36,15 @@ from swingby.theory.law.walk import (
     ACTIVE,
     BLOW_UP,
     CROSSING,
+    CURVATURE,
     HIGHEST,
     LOST,
     MOST_MAPPED,
     NEGLIGIBLE,
+    NUDGE,
+    REMAINDER,
+    SLOPE,
+    SUMMIT,
     TIME,
     Walk,
     advance,
@@ -56,6 +61,9 @@ LARGEST_STEP = 0.5
 _TOLERANCE = 4e-5
 #: Tolerances and roundings in an error bar: measured errors of single steps add up to fewer.
 TOLERANCES, ROUNDINGS = 40.0, 8.0
+#: By what share w_kk are moved to see what rounding does to the map, many times what its steps add
+#: up to; that is due where no more than this is left of a pivot.
+_NUDGE, _LITTLE = 2.0**-43, 1e-4
 #: Error in steps of a crossing that is read off between whole steps of the map.
 _BETWEEN_STEPS = 0.01
 #: Where the orders differ by more steps, or eta a_max is larger, the map itself is followed; both
@@ -66,7 +74,7 @@ _PASSING = 0.25
 #: Instances that are prepared and walked together, so that they stay in the cache.
 INSTANCES = 1024
 #: Why it is open whether a concept is trapped; and why one that is not has no half-time.
-SURE, DRIFTS, UNRESOLVED, PASSES, TURNS, AFTER, TURNING, GIVEN_UP = range(8)
+SURE, DRIFTS, UNRESOLVED, PASSES, TURNS, ROUNDED, OPEN, GRAZES, AFTER, TURNING, GIVEN_UP = range(11)
 
 
 class _LaneEnds(NamedTuple):
@@ -77,6 +85,14 @@ class _LaneEnds(NamedTuple):
     lost: Booleans
     blow_up: Floats
     last: Floats
+    slope: Floats
+    curvature: Floats
+    summit: Floats
+    remainder: Floats
+
+    def take(self, which: Any) -> _LaneEnds:
+        """The ends of chosen instances."""
+        return _LaneEnds(*(values[which] for values in self))
 
     @classmethod
     def of(cls, walk: Walk, eta: Floats, lanes: slice = slice(None)) -> _LaneEnds:
@@ -88,7 +104,24 @@ class _LaneEnds(NamedTuple):
             places[LOST].T > 0.0,
             numbers[BLOW_UP] / eta,
             numbers[TIME] / eta,
+            places[SLOPE].T * eta[:, None],
+            places[CURVATURE].T * eta[:, None] ** 2,
+            places[SUMMIT].T,
+            places[REMAINDER].T,
         )
+
+
+def _farthest(end: _LaneEnds, late: _LaneEnds, other: _LaneEnds) -> _LaneEnds:
+    """Of two ends of lanes what is farther from `end`; nan is farther than any number."""
+
+    def apart(base: Any, values: Any) -> Any:
+        same = (values == base) | (np.isnan(values) & np.isnan(base))
+        return np.where(same, 0.0, np.nan_to_num(np.abs(values * 1.0 - base), nan=math.inf))
+
+    def choose(base: Any, values: Any, others: Any) -> Any:
+        return np.where(apart(base, others) > apart(base, values), others, values)
+
+    return _LaneEnds(*(choose(*values) for values in zip(end, late, other, strict=True)))
 
 
 class StageVerdict(NamedTuple):
@@ -110,8 +143,8 @@ class StageVerdict(NamedTuple):
 
     @property
     def undecided(self) -> Booleans:
-        """True where it is open if a concept is trapped."""
-        return np.asarray((self.doubt >= DRIFTS) & (self.doubt <= TURNS))
+        """True where it is open if a concept is trapped, or when it first passes 1/2."""
+        return np.asarray((self.doubt >= DRIFTS) & (self.doubt <= GRAZES))
 
 
 def decide(
@@ -137,17 +170,22 @@ def decide(
     trapped, unlike = end.lost & grows, (end.lost != late.lost) & grows
     coarse = (DYNAMICS[dynamics].of != "") & ~(starts.reach <= LARGEST_STEP)
     runs_away = np.isfinite(end.blow_up)[:, None]
+    rate = 2 * eta[:, None] * np.where(grows, signal, np.inf)
+    apart = np.abs(crossing - np.maximum(late.crossing, steps))
+    wrong = _logit_errors(starts, end, late, share, dynamics, tolerances=tolerances, mapped=mapped)
     uncertain = unlike.any(axis=1)
     first = np.where(uncertain, np.fmin(end.blow_up, late.blow_up), math.inf)
     cut_off = np.isnan(crossing) & runs_away
     after = (crossing > first[:, None]) & np.isfinite(crossing) | cut_off & uncertain[:, None]
     given_up = ~trapped & grows & np.isnan(crossing) & ~runs_away
+    error, grazes = _bars(end, late, crossing, apart, wrong, rate, whole=not mapped)
 
     doubt = np.full(trapped.shape, SURE)
-    doubt[given_up] = GIVEN_UP
+    doubt[grazes & grows & ~above] = GRAZES
+    doubt[given_up] = GIVEN_UP if DYNAMICS[dynamics].keeps_psd else OPEN
     doubt[after & grows & ~trapped] = AFTER
     if not DYNAMICS[dynamics].keeps_psd:
-        doubt[unlike] = DRIFTS
+        doubt[unlike] = ROUNDED if mapped else DRIFTS
     else:
         turned_into, turning = _turns(starts, trapped)
         doubt[turning] = TURNING
@@ -155,13 +193,6 @@ def decide(
         doubt[trapped & (end.highest > _PASSING)] = PASSES
         doubt[trapped & starts.unresolved] = UNRESOLVED
 
-    rate = 2 * eta[:, None] * np.where(grows, signal, np.inf)
-    wrong = tolerances * allowed_errors(signal.T, eta, share).T + _rounding(starts)
-    error = np.abs(crossing - np.maximum(late.crossing, steps)) + wrong / rate
-    if DYNAMICS[dynamics].of and not mapped:
-        # The next term of log(1 + x)/x, where the difference of the orders happens to vanish.
-        order = DYNAMICS[dynamics].orders[0]
-        error += starts.reach[:, None] ** (order + 1) / (order + 2) / rate
     error += np.where((runs_away | mapped) & (crossing > end.last[:, None]), _BETWEEN_STEPS, 0.0)
     error[np.isnan(error) & ~trapped] = math.inf
     error[cut_off | trapped] = np.nan
@@ -196,6 +227,62 @@ def _rounding(starts: Starts) -> Floats:
     return np.asarray(ROUNDINGS * 2.0**-53 * roundings)
 
 
+def _logit_errors(
+    starts: Starts,
+    end: _LaneEnds,
+    late: _LaneEnds,
+    share: float | Floats,
+    dynamics: str,
+    *,
+    tolerances: float,
+    mapped: bool,
+) -> Floats:
+    """How far logit w_kk may be off beside the difference of the orders, (n, d).
+
+    Where the drift takes most of a pivot away, what is left of it magnifies every error.
+    """
+    eta, left = starts.eta, np.exp(np.minimum(end.remainder, late.remainder))
+    rounding = _rounding(starts)
+    wrong = tolerances * allowed_errors(starts.signal.T, eta, share).T
+    if mapped:
+        return np.asarray(wrong + rounding)
+    if DYNAMICS[dynamics].of:
+        # The next term of log(1 + x)/x, where the difference of the orders happens to vanish.
+        order = DYNAMICS[dynamics].orders[0]
+        wrong = wrong + starts.reach[:, None] ** (order + 1) / (order + 2)
+    return np.asarray(wrong / left + rounding)
+
+
+def _bars(
+    end: _LaneEnds,
+    late: _LaneEnds,
+    crossing: Floats,
+    apart: Floats,
+    wrong: Floats,
+    rate: Floats,
+    *,
+    whole: bool,
+) -> tuple[Floats, Booleans]:
+    """Error bars of crossings, and where w_kk may miss 1/2 there or pass it before, (n, d).
+
+    logit w_kk is slope t + curvature t^2/2 near its crossing; it is off by `wrong`, and the two
+    orders by `apart` steps. whole: ask also whether it stays above 1/2 until a whole step.
+    """
+    slope = np.where(np.isnan(end.slope), rate, np.minimum(end.slope, rate))
+    total = wrong + np.nan_to_num(apart, nan=0.0, posinf=0.0) * slope
+    bend = np.abs(end.curvature)
+    inside = slope**2 - 2 * bend * total
+    error = 2 * total / (slope + np.sqrt(np.maximum(inside, 0.0)))
+    error = np.where(np.isfinite(apart), error, apart)
+    unlike = np.abs(end.summit - late.summit)
+    below = np.fmax(end.summit, late.summit) + wrong + np.where(np.isfinite(unlike), unlike, 0.0)
+    grazes = (below >= 0) | np.isfinite(crossing) & ~(inside >= 0)
+    if whole:
+        stays = np.where(end.curvature < 0, 2 * slope / bend, math.inf)
+        grazes |= np.ceil(crossing + error) > crossing - error + stays
+    return error, np.asarray(grazes)
+
+
 def _turns(starts: Starts, trapped: Booleans) -> tuple[Booleans, Booleans]:
     """Concepts without component that another may turn into, and the concepts that may do so.
 
@@ -215,15 +302,21 @@ def _verdict_of(
 ) -> StageVerdict:
     """The law of n instances, from the ends of their lanes in every order of the dynamics."""
     verdict = decide(starts, ends[0], ends[-1], _TOLERANCE, dynamics)
-    return verdict if DYNAMICS[dynamics].keeps_psd else _settle(starts, verdict, follow)
+    if DYNAMICS[dynamics].keeps_psd:
+        return verdict
+    left = np.minimum(ends[0].remainder, ends[-1].remainder).min(axis=1)
+    return _settle(starts, verdict, left < math.log(_LITTLE), follow)
 
 
-def _settle(starts: Starts, verdict: StageVerdict, follow: Callable[[Walk], None]) -> StageVerdict:
+def _settle(
+    starts: Starts, verdict: StageVerdict, cancelled: Booleans, follow: Callable[[Walk], None]
+) -> StageVerdict:
     """Let the map of (D.2) itself decide where its modified flow is not close enough.
 
     Where the drift nearly cancels a pivot, what is left after it magnifies whatever an expansion
     in the step size leaves out. Where bars are within an e-fold of each pivot and one of them lies
     after all steps that are followed, these would end without a verdict, so they are not taken.
+    Where a pivot is `cancelled`, or its sign is open, the map is followed from either side as well.
     """
     open_ = verdict.doubt != SURE
     wide = ~(verdict.error <= APART) & ~verdict.trapped & (starts.signal > 0)
@@ -234,12 +327,20 @@ def _settle(starts: Starts, verdict: StageVerdict, follow: Callable[[Walk], None
     chosen = np.flatnonzero(due & ~verdict.coarse & ~(sure & late.any(axis=1)))
     if not len(chosen):
         return verdict
-    subset = starts.take(chosen)
-    walk = lanes_of(subset, "euler", np.zeros(len(chosen)), _TOLERANCE)
+    subset, count = starts.take(chosen), len(chosen)
+    nudged = np.flatnonzero(cancelled[chosen] | open_[chosen].any(axis=1))
+    repeated = subset.take(np.concatenate([np.arange(count), nudged, nudged]))
+    walk = lanes_of(repeated, "euler", np.zeros(len(repeated.eta)), _TOLERANCE)
+    walk.numbers[NUDGE, count:] = np.repeat([_NUDGE, -_NUDGE], len(nudged))
     follow(walk)
-    end = _LaneEnds.of(walk, subset.eta)
-    exact = decide(subset, end, end, _TOLERANCE, "euler", mapped=True)
-    done = (exact.doubt != GIVEN_UP).all(axis=1)
+    ends = _LaneEnds.of(walk, repeated.eta)
+    end, late = (ends.take(np.arange(count)) for _ in range(2))  # copies
+    above, below = np.split(np.arange(count, len(repeated.eta)), 2)
+    farthest = _farthest(end.take(nudged), ends.take(above), ends.take(below))
+    for values, new in zip(late, farthest, strict=True):
+        values[nudged] = new
+    exact = decide(subset, end, late, _TOLERANCE, "euler", mapped=True)
+    done = (exact.doubt != OPEN).all(axis=1)
     for values, new in zip(verdict, exact, strict=True):
         values[chosen[done]] = new[done]
     return verdict
@@ -298,8 +399,9 @@ def _closed(starts: Starts, dynamics: str) -> StageVerdict:
     lost = np.isnan(crossing) | starts.by_concept(starts.sign <= 0)
     cut_off = crossing > blow_up[:, None]
     nowhere, never = np.full(crossing.shape, -np.inf), np.full(len(crossing), np.inf)
+    slope, flat = np.full(crossing.shape, np.inf), np.zeros(crossing.shape)
     crossing[lost | cut_off & np.isfinite(crossing)] = np.nan
-    end = _LaneEnds(crossing, nowhere, lost, blow_up, never)
+    end = _LaneEnds(crossing, nowhere, lost, blow_up, never, slope, flat, nowhere, flat)
     return decide(starts, end, end, 0.0, dynamics, tolerances=0.0)
 
 
@@ -351,8 +453,8 @@ class Stages(ReadOnly):
         Error bar of each crossing in steps; inf where the law is out of its range.
     trapped : ndarray of bool, shape (d,)
     undecided : ndarray of bool, shape (d,)
-        Where the law cannot say whether a concept is trapped, whatever `trapped` says; the
-        warnings say why.
+        Where the law cannot say whether a concept is trapped, whatever `trapped` says, or which of
+        two passages of 1/2 is the first; the warnings say why.
     blow_up, blow_up_error : float
         Last step before a negative pivot has run out of the float range, and its error bar; inf
         if none does.
@@ -425,7 +527,7 @@ class Stages(ReadOnly):
         start, signal = self.start, self.start.signal[0]
         error = np.where(self.trapped | (signal == 0), 0.0, self.error)
         tolerated = TOLERANCES * allowed_errors(signal, start.eta[0], _TOLERANCE)
-        return np.asarray(np.maximum(2 * self.eta * signal * error, tolerated))
+        return np.asarray(np.maximum(2 * start.eta[0] * signal * error, tolerated))
 
     def evaluate(self, t: Floats) -> Floats:
         """W (n, d, d) at given steps t (n,), at least 0, whole or not; nan after a blow-up."""
@@ -475,6 +577,12 @@ _REASONS = {
     "concept starts out as it and may pass 1/2 before it turns",
     TURNS: "undecided whether concept {k} is trapped: its pivot is zero, but a concept of smaller "
     "signal may turn into it later",
+    ROUNDED: "undecided whether concept {k} is trapped: the drift of the euler steps cancels its "
+    "pivot to below the rounding of floats",
+    OPEN: "undecided whether concept {k} is trapped: the steps that are followed end before that "
+    "shows",
+    GRAZES: "undecided when concept {k} is learned: its entry comes so near to 1/2, and falls "
+    "again, that the law cannot tell on which side it stays",
     AFTER: "out of range for concept {k}: a pivot that may be negative runs to minus infinity "
     "before, if it is",
     TURNING: "out of range for concept {k}: it may turn into a concept of larger signal, which the "
@@ -496,6 +604,8 @@ def _warnings(starts: Starts, verdict: StageVerdict) -> tuple[str, ...]:
     for k in np.argsort(-starts.signal[0], kind="stable"):
         if doubt[k] != SURE:
             messages.append(_REASONS[doubt[k]].format(k=k + 1, part=1 / roundings[k]))
+        elif math.isnan(verdict.crossing[0, k]) and not verdict.trapped[0, k]:
+            messages.append(f"concept {k + 1} is not learned before a negative pivot runs away")
         elif verdict.trapped[0, k]:
             word = "zero" if sign[k] == 0 and not math.isfinite(blow_up) else "negative"
             messages.append(f"concept {k + 1} is trapped: its pivot is {word}")

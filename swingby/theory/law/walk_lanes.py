@@ -491,7 +491,7 @@ def walk_all(walks: Walk, dynamics: str, order: int, room: int = 0) -> tuple[Any
     """
     d, keeps_psd = walks.y.shape[0], DYNAMICS[dynamics].keeps_psd
     code, factors, count = tape.tape_of(dynamics, order)
-    shapes = ((d, d + 2), (d, d + 2), (len(FieldConstants._fields), d, d), (3, d, d), (10, d), (8,))
+    shapes = ((d, d + 2), (d, d + 2), (len(FieldConstants._fields), d, d), (3, d, d), (15, d), (9,))
     now = Walk(*(aligned(*shape, _LANES) for shape in shapes))
     registers = aligned(count * d * d * _LANES)
     slopes, new = (
