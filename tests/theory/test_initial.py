@@ -116,7 +116,7 @@ def test_asymmetry_at_the_rounding_of_short_floats_is_taken_out(dtype):
         lambda: initial_matrix(W.astype(float), 3),
         lambda: swingby.simulate_batch(task.signal, W.astype(float), 0.01, dynamics="gd"),
     ):
-        with pytest.raises(InvalidInput, match=r"give \(W0 \+ W0.T\) / 2, got an asym") as caught:
+        with pytest.raises(InvalidInput, match=r"give \(W0 \+ W0.T\) / 2, or a factor") as caught:
             call()
         assert f"{asymmetry:.2g}" in str(caught.value)
 

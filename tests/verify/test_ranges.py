@@ -68,7 +68,7 @@ def test_a_warning_says_why_starts_never_learn_a_concept():
     assert warning.startswith("28% of the starts never learn concept 2: ")
     assert "eta^2 B W B" in warning
     assert "dynamics='gd'" in warning
-    text = str(schedule)
+    text = schedule.to_grid().to_text(width=200)
     assert "899 to never     28%" in text
     assert LEADING in text
     assert "28% never" in str(check(signal, omega=omega, eta=eta, dynamics="euler"))
