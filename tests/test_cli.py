@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 import pickle
+import platform
 import shlex
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swingby.cli import run
+from swingby.cli import exits, run
 
 CHECK = ["check", "--signal", "4,1", "--omega", "1e-80", "--eta", "1e-4"]
 PREDICT = ["predict", "--signal", "4,1", "--omega", "1e-8", "--eta", "0.01"]
@@ -327,3 +328,53 @@ def test_a_fault_of_our_own_is_no_verdict(capsys, monkeypatch):
     monkeypatch.setattr("swingby.verify.check.check", broken)
     assert run(CHECK) == 5
     assert capsys.readouterr().err == "swingby: something broke: ZeroDivisionError: two lines\n"
+
+
+@pytest.mark.parametrize("error", [SystemExit(1), EOFError("Ran out of input"), MemoryError()])
+def test_what_a_library_raises_is_no_verdict(error, capsys, monkeypatch):
+    """Click takes EOFError for Ctrl-D at a question; nothing takes SystemExit for an error."""
+
+    def broken(*arguments, **options):
+        raise error
+
+    monkeypatch.setattr("swingby.verify.check.check", broken)
+    assert run(CHECK) == 5
+    last = capsys.readouterr().err.strip()
+    assert last.startswith(f"swingby: something broke: {type(error).__name__}")
+    assert last.count("\n") == 0
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="needs GNU's C library")
+@pytest.mark.parametrize("what", ["ctypes.CDLL(None).exit(1)", "refuse(); raise MemoryError"])
+def test_no_memory_and_a_library_that_exits_are_no_verdict(what):
+    """As libraries do where they get no memory: exit(1) of C, which Python does not see."""
+    code = f"""
+import ctypes, sys
+from swingby import cli
+import swingby.verify.check as room
+
+class Full:
+    def write(self, text):
+        raise MemoryError
+    flush = lambda self: None
+
+def refuse():
+    sys.stdout = sys.stderr = Full()
+
+def broken(*arguments, **options):
+    print("half an answer", end="")
+    {what}
+
+room.check = broken
+cli.main({CHECK!r})
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 5
+    assert done.stderr.strip() == exits.BROKEN.decode().strip()
+
+
+def test_nothing_is_left_to_run_at_the_exit_of_a_command():
+    """The guard is for the command alone: what ends the process later has its own code."""
+    code = f"import ctypes; from swingby import cli; cli.run({CHECK!r}); ctypes.CDLL(None).exit(7)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (7, b"")

@@ -7,7 +7,6 @@ interrupted, 141 the reader of the output went away.
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import sys
 import warnings
@@ -20,6 +19,7 @@ import click
 from swingby import __version__
 from swingby.cli.budget_option import budget_spent
 from swingby.cli.command import Group
+from swingby.cli.exits import guarded_exit, say_broken
 from swingby.cli.streams import ReaderLeft, discard_output, spell_signs, watched_readers
 from swingby.errors import SwingbyError, SwingbyWarning
 
@@ -88,15 +88,19 @@ def _interruption_lines(error: BaseException, limit_met: BaseException | None) -
     return [*filter(None, [message]), *getattr(inner, "__notes__", [])]
 
 
-def _report_failure(error: Exception) -> None:
+def _report_failure(error: BaseException) -> None:
     """One line on stderr, if it can still be written."""
-    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    with contextlib.suppress(OSError, ValueError):
+    try:
+        text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         click.echo(f"swingby: something broke: {_one_line(text)}", err=True)
+    except MemoryError:
+        say_broken()
+    except (OSError, ValueError):
+        pass
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
-    except (OSError, ValueError):
+    except (OSError, ValueError, MemoryError):
         discard_output(sys.stdout)
 
 
@@ -118,7 +122,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         _report_failure(OSError("the standard output is closed"))
         return 5
     try:
-        with watched_readers():
+        with watched_readers(), guarded_exit():
             code = _run(arguments)
             sys.stdout.flush()
             return code
@@ -126,6 +130,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
         # ``swingby ... | head``: no line, and the shell's code for it.
         discard_output(sys.stdout, sys.stderr)
         return 141
+    except (Exception, SystemExit) as error:  # whatever it is, it must not look like a verdict
+        _report_failure(error)
+        return 5
 
 
 def _run(arguments: Sequence[str] | None) -> int:
@@ -148,6 +155,8 @@ def _run(arguments: Sequence[str] | None) -> int:
         click.echo(f"swingby: {_one_line(str(error))}", err=True)
         return 2
     except (KeyboardInterrupt, click.Abort) as error:
+        if isinstance(error.__cause__, EOFError):  # of a file that is too short; no command asks
+            raise error.__cause__ from None
         limit_met = budget_spent(error)
         line = "interrupted" if limit_met is None else f"undecided within the budget: {limit_met}"
         click.echo(
@@ -155,9 +164,4 @@ def _run(arguments: Sequence[str] | None) -> int:
             err=True,
         )
         return 130 if limit_met is None else 4
-    except (BrokenPipeError, ReaderLeft):
-        raise
-    except Exception as error:  # whatever it is, it must not look like a verdict
-        _report_failure(error)
-        return 5
     return int(code) if isinstance(code, int) else 0
