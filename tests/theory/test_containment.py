@@ -65,17 +65,21 @@ BUGS = {
     "Max looks at two arguments": ("arb.max, balls)", "arb.max, balls[:2])"),
     "no absolute value": ('"Abs": abs', '"Abs": lambda x: x'),
     "a rational is rounded": (
-        "return flint.arb(flint.fmpq(fraction.numerator, fraction.denominator))",
-        "return flint.arb(float(fraction)) if abs(fraction) < 10**300 else flint.arb(0)",
+        "return flint.arb(flint.fmpq(exact.numerator, exact.denominator))",
+        "return flint.arb(float(exact)) if abs(exact) < 10**300 else flint.arb(0)",
     ),
 }
+
+
+def test_every_seeded_bug_is_in_the_source():
+    source = inspect.getsource(balls)
+    assert [bug for bug, (before, _) in BUGS.items() if before not in source] == []
 
 
 @pytest.mark.parametrize("bug", BUGS if FULL else list(BUGS)[::4])
 def test_a_seeded_bug_lets_values_escape(bug, monkeypatch):
     before, after = BUGS[bug]
     source = inspect.getsource(balls)
-    assert before in source
     broken = types.ModuleType("broken_balls")
     exec(compile(source.replace(before, after), "broken_balls", "exec"), broken.__dict__)
     monkeypatch.setattr(containment, "balls", broken)
