@@ -6,6 +6,7 @@ import contextlib
 import json
 import signal
 import sys
+import traceback
 from pathlib import Path
 
 import click
@@ -39,7 +40,7 @@ def main(names: tuple[str, ...], plan: str | None, canary: bool, fresh: bool, ke
     """Run studies in full, and say which recorded verdicts moved.
 
     Without a NAME, the studies are listed. The same command goes on where it was stopped. Exit
-    code 0: nothing moved, 1: something did.
+    code 0: nothing moved, 1: something did, 5: something broke.
 
     \b
     python -m studies networks
@@ -107,7 +108,15 @@ if __name__ == "__main__":
     with contextlib.suppress(AttributeError):  # where the reader leaves, 141: nothing moved
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
-        main()
+        main(standalone_mode=False)
+    except click.ClickException as refused:
+        refused.show()
+        sys.exit(2)
     except SwingbyError as error:
         click.echo(f"studies: {error}", err=True)
         sys.exit(2)
+    except click.Abort:  # 1 says that a verdict moved
+        sys.exit(130)
+    except Exception:
+        traceback.print_exc()
+        sys.exit(5)

@@ -378,3 +378,33 @@ def test_nothing_is_left_to_run_at_the_exit_of_a_command():
     code = f"import ctypes; from swingby import cli; cli.run({CHECK!r}); ctypes.CDLL(None).exit(7)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (7, b"")
+
+
+@pytest.mark.parametrize(
+    ("error", "program", "code"),
+    [
+        ("MemoryError", "swingby.proofs.checkers.check_witness", 5),
+        ("MemoryError", "swingby.proofs.checkers.replay", 5),
+        ("MemoryError", "studies", 5),
+        ("KeyboardInterrupt", "studies", 130),
+    ],
+)
+def test_programs_beside_the_command_give_no_verdict_either(error, program, code, tmp_path):
+    """Code 1 of theirs says that something is rejected, or moved."""
+    (tmp_path / "a.json").write_text("{}")
+    named = {"swingby.proofs.checkers.check_witness": tmp_path, "studies": "all"}
+    lines = f"""
+import json, runpy, sys
+from studies import plan, runner
+
+def broken(*arguments, **options):
+    raise {error}
+
+plan.load_plan = json.JSONDecoder.decode = broken
+sys.argv[1:] = [{str(named.get(program, tmp_path / "a.json"))!r}]
+runpy.run_module({program!r}, run_name="__main__")
+"""
+    call = [sys.executable, "-W", "ignore", "-c", lines]
+    done = subprocess.run(call, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr
+    assert error in done.stderr or code == 130

@@ -3,10 +3,10 @@
 ``python check.py DIR`` judges every file in a folder by what it prints. At the numbers of a witness
 all hypotheses hold and the line fails, or holds where it says that something exists; a proof is
 judged by ``check_proof.py`` or, between two sides that are the same, ``check_identity.py``. It
-exits with 0 (all accepted), 1 (some rejected, with the reason) or 2 (nothing readable). Numbers are
-exact fractions as long as a formula is rational, and otherwise decimals between two bounds, with
-more and more digits until all is decided. A trajectory is followed from the printed W(0) by
-``replay.py``, which lies beside this file.
+exits with 0 (all accepted), 1 (some rejected, with the reason), 2 (nothing readable) or 5 (no more
+memory, or something else broke). Numbers are exact fractions as long as a formula is rational, and
+otherwise decimals between two bounds, with more and more digits until all is decided. A trajectory
+is followed from the printed W(0) by ``replay.py``, which lies beside this file.
 """
 
 from __future__ import annotations
@@ -494,4 +494,8 @@ def main(arguments: list[str]) -> int:
 if __name__ == "__main__":
     with contextlib.suppress(AttributeError):  # where the reader leaves, 141 and no verdict
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except Exception as error:  # a run that broke rejects nothing
+        sys.stderr.write(f"something broke: {type(error).__name__}: {error}\n")
+        sys.exit(5)

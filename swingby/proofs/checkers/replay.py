@@ -1,9 +1,10 @@
 """Replay of a certificate: every entry of it found again, by the standard library alone.
 
-``python replay.py certificate.json`` exits with 0 (accepted), 1 (rejected: one reason per line)
-or 2 (unreadable). A run starts in exact fractions and goes on in fixed point: integers M_ij and
-one R with |2^p w_ij - M_ij| <= R. p starts 256 bits above twice what the smallest entry of W(0)
-needs and doubles until all is decided. Beyond 2^16 bits, or the first p, it is given up.
+``python replay.py certificate.json`` exits with 0 (accepted), 1 (rejected: one reason per line),
+2 (unreadable) or 5 (something broke). A run starts in exact fractions and goes on in fixed point:
+integers M_ij and one R with |2^p w_ij - M_ij| <= R. p starts 256 bits above twice what the smallest
+entry of W(0) needs and doubles until all is decided. Beyond 2^16 bits, or the first p, it is given
+up.
 """
 
 from __future__ import annotations
@@ -297,4 +298,8 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except Exception as error:  # a run that broke rejects nothing
+        sys.stderr.write(f"something broke: {type(error).__name__}: {error}\n")
+        sys.exit(5)
