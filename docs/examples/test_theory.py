@@ -471,7 +471,8 @@ def test_nothing_is_learned_after_a_blow_up():
     # (D.2) does not keep W semidefinite: w_22 of this start runs to minus infinity.
     W0 = 1e-4 * np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1]])
     task = SIMTask.from_signal([4, 3, 0.01])
-    schedule, run = predict(task, W0, eta=0.02), simulate(task, W0, 0.02)
+    schedule = predict(task, W0, eta=0.02, dynamics="euler")
+    run = simulate(task, W0, 0.02, dynamics="euler")
     assert run.outcome in ("diverged", "lost_psd"), "(D.2): W stays semidefinite"
     assert math.isfinite(schedule.stages.blow_up), "stage law: a negative pivot runs away"
     assert_stages(run, schedule)
@@ -530,7 +531,9 @@ def test_steps_of_the_modified_flow(name):
     for h in (0.4, 0.2):
         t = np.arange(0, round(4 / h) + 1)
         run = simulate(task, W0, h, steps=len(t) - 1, dynamics=name, record=1)
-        off.append(np.abs(predict(task, W0, eta=h, dynamics=name).evaluate(t) - run.W).max())
+        schedule = predict(task, W0, eta=h, dynamics=name)
+        same(f"W(t) of {name} at whole steps", schedule.evaluate(t), run.W, atol=1e-12)
+        off.append(np.abs(schedule.stages.curves[0].evaluate(t) - run.W).max())
     order = {"euler": 4, "gd": 3}[name]
     same(
         f"modified flow of {name}, order in the step size",
@@ -571,7 +574,8 @@ def test_euler_drift_of_a_small_pivot(ratio, h):
     # The second pivot is a tenth of its entry, so that the drift of the correlation delays it.
     task, c = SIMTask.from_signal([1, ratio]), math.sqrt(0.9)
     W0 = Scaled([[1, c], [c, 1]], "1e-6")
-    assert_stages(simulate(task, W0, h), predict(task, W0, eta=h), rtol=5e-4)
+    run = simulate(task, W0, h, dynamics="euler")
+    assert_stages(run, predict(task, W0, eta=h, dynamics="euler"), rtol=5e-4)
 
 
 @each_dynamics
