@@ -391,16 +391,16 @@ def test_nothing_is_left_to_run_at_the_exit_of_a_command():
 )
 def test_programs_beside_the_command_give_no_verdict_either(error, program, code, tmp_path):
     """Code 1 of theirs says that something is rejected, or moved."""
-    (tmp_path / "a.json").write_text("{}")
+    run(["certify", *SIMULATE[1:], "--steps", "2", "--out", str(tmp_path / "a.json")])
     named = {"swingby.proofs.checkers.check_witness": tmp_path, "studies": "all"}
     lines = f"""
-import json, runpy, sys
+import hashlib, json, runpy, sys
 from studies import plan, runner
 
 def broken(*arguments, **options):
     raise {error}
 
-plan.load_plan = json.JSONDecoder.decode = broken
+plan.load_plan = json.loads = hashlib.sha256 = broken
 sys.argv[1:] = [{str(named.get(program, tmp_path / "a.json"))!r}]
 runpy.run_module({program!r}, run_name="__main__")
 """

@@ -122,7 +122,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         _report_failure(OSError("the standard output is closed"))
         return 5
     try:
-        with watched_readers(), guarded_exit():
+        with watched_readers():
             code = _run(arguments)
             sys.stdout.flush()
             return code
@@ -137,7 +137,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Sequence[str] | None) -> int:
     try:
-        with warnings.catch_warnings(record=True) as caught:
+        with guarded_exit(), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", SwingbyWarning)
             code = cli.main(

@@ -1,10 +1,9 @@
 """Replay of a certificate: every entry of it found again, by the standard library alone.
 
 ``python replay.py certificate.json`` exits with 0 (accepted), 1 (rejected: one reason per line),
-2 (unreadable) or 5 (something broke). A run starts in exact fractions and goes on in fixed point:
-integers M_ij and one R with |2^p w_ij - M_ij| <= R. p starts 256 bits above twice what the smallest
-entry of W(0) needs and doubles until all is decided. Beyond 2^16 bits, or the first p, it is given
-up.
+2 (unreadable) or 5 (it broke). A run starts in exact fractions and goes on in fixed point: integers
+M_ij and one R with |2^p w_ij - M_ij| <= R. p starts 256 bits above twice what the smallest entry of
+W(0) needs and doubles until all is decided, but beyond 2^16 bits and the first p it is given up.
 """
 
 from __future__ import annotations
@@ -273,9 +272,8 @@ def replay(certificate: dict[str, Any]) -> list[str]:
     for p in [bits << k for k in range(9) if k == 0 or bits << k <= 1 << 16]:
         try:
             facts, open_ = derive(run, 1 << p)
-            decided = [f"{x}: listed as undecided, but decided" for x in sorted(run.listed - open_)]
-            answer = compare("", certificate, inputs | facts, open_)
-            answer += decided if p <= max(bits, 8192) else []
+            more = [f"{x}: listed as undecided, but decided" for x in sorted(run.listed - open_)]
+            answer = compare("", certificate, inputs | facts, open_) + more * (p <= max(bits, 8192))
             if answer or not open_ or 2 * p > 8192:  # certificates are made with 8192 bits
                 break
         except ArithmeticError as path:
@@ -285,21 +283,18 @@ def replay(certificate: dict[str, Any]) -> list[str]:
 
 def main(arguments: list[str]) -> int:
     """Replay the certificate in a file."""
+    certificate: Any = None
     try:
         with open(arguments[0], "rb") as file:
             certificate = read(file.read(1 << 24).decode())
-    except (IndexError, OSError, ValueError, RecursionError) as error:
-        sys.stderr.write(f"unreadable: {error}\n")
-        return 2
-    reasons = replay(certificate)
+        reasons = replay(certificate)
+    except Exception as error:  # whatever breaks, nothing is rejected
+        sys.stderr.write(f"{'unreadable' if certificate is None else 'it broke'}: {error!r}\n")
+        return 2 if certificate is None else 5
     lines = reasons or ["accepted", *(f"not judged: {path}" for path in certificate["undecided"])]
     sys.stdout.writelines(line + "\n" for line in lines)
     return int(bool(reasons))
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except Exception as error:  # a run that broke rejects nothing
-        sys.stderr.write(f"something broke: {type(error).__name__}: {error}\n")
-        sys.exit(5)
+    sys.exit(main(sys.argv[1:]))
