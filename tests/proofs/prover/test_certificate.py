@@ -3,8 +3,10 @@
 import itertools
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
+import scipy.optimize
 import sympy
 
 from swingby.proofs.prover.scalar.columns import make_column
@@ -43,6 +45,24 @@ def test_a_product_of_hypotheses_is_found_and_names_what_it_uses():
     assert verify(certificate)
     assert set(certificate.used) == {"alpha <= a_i", "alpha <= a_j"}
     assert str(certificate).endswith(">= 0")
+
+
+@pytest.mark.parametrize("words", ["4: Solve error", "0: Not Set", "18: Memory limit reached"])
+def test_a_program_that_got_no_memory_says_nothing_about_the_line(words, monkeypatch):
+    """HiGHS does not say so by an error: the messages are those of refused calls of malloc."""
+    solve = scipy.optimize.linprog
+    failed = SimpleNamespace(x=None, status=4, message=f"(HiGHS Status {words})")
+    answers = iter([failed])
+    monkeypatch.setattr(
+        "scipy.optimize.linprog", lambda *a, **k: next(answers, None) or solve(*a, **k)
+    )
+    assert verify(find_certificate(EASY))
+    monkeypatch.setattr("scipy.optimize.linprog", lambda *a, **k: failed)
+    if "Solve" in words:  # numbers may have defeated it
+        assert find_certificate(EASY) is None
+    else:
+        with pytest.raises(MemoryError, match="HiGHS"):
+            find_certificate(EASY)
 
 
 def test_a_changed_coefficient_and_a_missing_piece_are_refused():

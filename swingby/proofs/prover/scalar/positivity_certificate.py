@@ -37,6 +37,8 @@ from swingby.theory.search_time import seconds_left
 
 #: Seconds for one linear program.
 _MOST_SECONDS = 8.0
+#: What HiGHS says where it gets no memory; the first also where numbers defeat it.
+_FAILED = ("Solve error", "Not Set", "Memory limit")
 
 #: Label of the goal 0 > 0, in the place of one whose negation is among the constraints.
 _CONTRADICTION = "contradiction"
@@ -200,9 +202,15 @@ def _propose_coefficients(
     # its crossover ends in a vertex too.
     solve: Any = linprog
     limit = {"time_limit": seconds_left(_MOST_SECONDS)}
-    solved = solve(
-        costs, A_eq=doubled, b_eq=right, bounds=(0, None), method="highs-ipm", options=limit
-    )
+    for _ in range(2):
+        solved = solve(
+            costs, A_eq=doubled, b_eq=right, bounds=(0, None), method="highs-ipm", options=limit
+        )
+        if not any(words in solved.message for words in _FAILED):
+            break
+    else:
+        if _FAILED[0] not in solved.message:
+            raise MemoryError(f"HiGHS has no answer: {solved.message}")
     if solved.x is None or solved.status != 0:
         return None
     values = [float(x) for x in solved.x]
