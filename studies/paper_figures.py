@@ -12,7 +12,7 @@ from studies.law_errors import LEADING, NEAR
 from studies.plan import Plan
 from studies.study import Numbers, Study, plain_numbers, plain_rows, recorded_rows
 from swingby.lab.figures.catalogue import all_figures, figure_of
-from swingby.lab.figures.evidence import EvidenceRow, Kind
+from swingby.lab.figures.evidence import EvidenceRow, EvidenceVerdict, Kind
 from swingby.lab.figures.make import make_figures
 from swingby.theory.compiled_text import folder
 from swingby.theory.initial import Scaled
@@ -44,7 +44,7 @@ def _map_rows(setting: Any) -> list[dict[str, Any]]:
     return plain_rows(
         EvidenceRow(
             "map", f"{figure}, {kind}", edition, statement, ", ".join(map(_step, times)),
-            observed, "", verdict, 1, None, row_kind,
+            observed, "", EvidenceVerdict(verdict), 1, None, row_kind,
         )
         for statement, times, verdict, row_kind in (
             ("half-times within their bars", law.half_times, inside, Kind.NUMERICS),
@@ -76,10 +76,12 @@ def _step(value: float) -> str:
 
 
 def _map_canary(plan: Plan) -> Numbers:
-    comparison = _map_cells(plan)[plan["canary"]].compare()
+    setting = _map_cells(plan)[plan["canary"]]
+    comparison = setting.compare()
     law, run = comparison.schedule, comparison.run
     return {
         "crossing": plain_numbers(law.crossing),
+        "leading": plain_numbers(_leading(setting)),
         "error": plain_numbers(law.error),
         "observed": plain_numbers(run.half_times),
     }
@@ -126,7 +128,7 @@ def _figure_rows(number: str) -> list[dict[str, Any]]:
     return plain_rows(
         EvidenceRow(
             "figures", f"Fig. {number}", edition_.edition, criterion.id, criterion.paper,
-            measured.value, "", measured.verdict, seeds[edition_.edition], None,
+            measured.value, "", EvidenceVerdict(measured.verdict), seeds[edition_.edition], None,
             _KINDS.get(criterion.id, Kind.CLAIM),
         )
         for edition_ in _made_figure(number)

@@ -92,6 +92,17 @@ def reaches(share: Share, threshold: float) -> Verdict:
     return inside(share.interval, threshold)
 
 
+def two_sided(confidence: float) -> float:
+    """The normal quantile of a two-sided interval.
+
+    >>> round(two_sided(0.95), 3)
+    1.96
+    """
+    from scipy.special import ndtri
+
+    return float(ndtri((1 + confidence) / 2))
+
+
 def needed(share: Share, threshold: float) -> int | None:
     """Number of runs that decides the same share against a threshold; None if they are equal.
 
@@ -103,9 +114,7 @@ def needed(share: Share, threshold: float) -> int | None:
     distance = share.value - threshold
     if not share.total or abs(distance) < 1e-12:
         return None
-    from scipy.special import ndtri
-
-    return math.ceil(float(ndtri(0.975)) ** 2 * threshold * (1 - threshold) / distance**2)
+    return math.ceil(two_sided(0.95) ** 2 * threshold * (1 - threshold) / distance**2)
 
 
 def judged(share: Share, threshold: float, confidence: float = 0.95) -> dict[str, Any]:

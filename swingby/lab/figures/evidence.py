@@ -222,8 +222,8 @@ def evidence(
     Raises
     ------
     InvalidInput
-        For a source, verdict or kind that does not exist, a file that is no record, and where there is
-        neither a file nor a checkout.
+        For a source, verdict or kind that does not exist, a file that is no record, and where there
+        is neither a file nor a checkout.
 
     Examples
     --------
