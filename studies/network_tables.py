@@ -22,7 +22,7 @@ from studies.law_errors import (
     law_errors,
     output_errors,
 )
-from studies.plan import Plan
+from studies.plan import RECORDS, Plan
 from studies.study import Numbers, Results, Study
 from studies.survival import expect, largest_minor, make_cell, recorded_survival, standard_cells
 from swingby.lab.networks.forecast import Forecast, forecast
@@ -30,7 +30,8 @@ from swingby.lab.networks.setting import Data, Floats, Network, Optimizer, Setti
 from swingby.lab.networks.training import train
 from swingby.lab.networks.weights import gram
 from swingby.report import Grid
-from swingby.report.seals import sealed
+from swingby.report.seals import sealed, unsealed
+from swingby.theory.input_files import json_of
 from swingby.theory.share import Share, share_of
 from swingby.theory.task import SIMTask
 from swingby.verify.predict_swing import predict_swing_batch
@@ -42,6 +43,8 @@ SHAPES = ((2, 2), (2, 4), (4, 4), (2, 8), (4, 8), (8, 8), (16, 8), (2, 16), (16,
 SCALES = (0.3, 0.1, 0.03, 0.01, 1e-3, 1e-5, 1e-8)
 #: Fig. 2 (c).
 FIG2 = SIMTask([1, 2], ["1/20", "1/20"])
+#: The file of the records that holds what was measured.
+_FILE = "network_tables.json"
 #: Of the study of dimensions: largest eta a_max, and E w_ii(0).
 STEP, OMEGA = 0.05, 1e-3
 
@@ -330,6 +333,11 @@ def tables_of(results: Results) -> list[Grid]:
     return [survived.to_overview(), survived.to_grid(), *measured]
 
 
+def recorded_tables() -> list[Grid]:
+    """The tables of the documentation, from the records."""
+    return tables_of(json_of(RECORDS / _FILE, "record", "file of python -m studies", unsealed))
+
+
 STUDY = Study(
     "networks, in the tables of the documentation",
     _table_cells,
@@ -337,6 +345,6 @@ STUDY = Study(
     _table_canary,
     lambda results: [],
     tables=tables_of,
-    data_file="network_tables.json",
+    data_file=_FILE,
     whole=lambda _, results: sealed(dict(results)),
 )

@@ -42,7 +42,6 @@ from swingby.theory.task import SIMTask
 from swingby.verify.predict import predict
 from swingby.verify.predict_batch import predict_batch
 from swingby.verify.predict_swing import predict_swing_batch
-from swingby.verify.schedule import Schedule
 
 #: Fig. 8: three concepts whose signals differ by factors of 2.15 and 2.25.
 FIG8 = SIMTask(["1", "3/2", "11/5"], ["1/20"] * 3)
@@ -151,8 +150,8 @@ class Expected:
     descents: Integers
     #: Largest minor entry; of as many.
     transient: Floats
-    #: The law itself, of linear networks in which every direction is a concept.
-    schedules: tuple[Schedule, ...] = ()
+    #: W(0) and eta of the law, of linear networks in which every direction is a concept.
+    starts: tuple[tuple[Floats, float], ...] = ()
 
     @property
     def typical(self) -> bool:
@@ -192,13 +191,9 @@ def expect(settings: Sequence[Setting]) -> Expected:
         either = np.where(np.arange(len(W0)) % 2, swing.most_descents, swing.least_descents)
         descents = np.where(swing.undecided, either, descents)
     order = np.argsort(half_times, axis=1, kind="stable")
-    schedules: tuple[Schedule, ...] = ()
-    if source != _TYPICAL and network.linear and task.dim == s:
-        schedules = tuple(
-            predict(task, matrix, eta=rate, dynamics="gd")
-            for matrix, rate in zip(W0, eta, strict=True)
-        )
-    return Expected(source, np.array(half_times), order, descents, swing.transient, schedules)
+    whole = source != _TYPICAL and network.linear and task.dim == s
+    starts = tuple(zip(W0, eta.tolist(), strict=True)) if whole else ()
+    return Expected(source, np.array(half_times), order, descents, swing.transient, starts)
 
 
 def _weights(setting: Setting) -> list[Floats]:
@@ -332,24 +327,28 @@ def judge(name: str, expected: Expected, run: TrainingRun) -> list[Outcome]:
             note = f"observed / predicted: {_quantile(ratio, 0.5):.2f}"
             single("size", np.abs(ratio - 1) <= NEAR, control, note)
     single("times", *_times(expected, observed, usable))
-    if expected.schedules:
+    if expected.starts:
         single("loss", *_losses(expected, run))
     return outcomes
 
 
 def _losses(expected: Expected, run: TrainingRun) -> tuple[Any, float, str]:
     """The whole course of the test loss, where the law is in its range."""
-    usable = [k for k, law in enumerate(expected.schedules) if np.isfinite(law.half_times).all()]
+    laws = [
+        predict(run.settings[k].task, W0, eta=eta, dynamics="gd")
+        for k, (W0, eta) in enumerate(expected.starts)
+    ]
+    usable = [k for k, law in enumerate(laws) if np.isfinite(law.half_times).all()]
     if not usable:
         return [], math.nan, "all runs undecided by the law"
-    curves = np.stack([expected.schedules[k].test_loss(run.steps) for k in usable])
+    curves = np.stack([laws[k].test_loss(run.steps) for k in usable])
     observed = run.test_loss[usable] / run.test_loss[usable, :1]
     curves = curves / curves[:, :1]
     # Run by run, as all pairs of curves at once take too much memory.
     off = np.stack([np.abs(curves - curve).max(axis=1) for curve in observed])
     own = np.diagonal(off)
     note = f"largest error {_quantile(own, 0.5):.2g} (median), {_quantile(own, 0.9):.2g} (p90)"
-    left = len(expected.schedules) - len(usable)
+    left = len(laws) - len(usable)
     words = [note, *([f"{left} runs undecided by the law"] if left else [])]
     return own <= NEAR, crossed(off <= NEAR), "; ".join(words)
 
