@@ -14,9 +14,10 @@ from studies.image_plan import recorded_plan
 from studies.image_runs import run_study
 from studies.image_study import ImageStudy, recorded_study
 from studies.plan import Plan
-from studies.study import Numbers, Results, Study, plain_numbers, with_family
+from studies.study import Numbers, Results, Study, at_stake, plain_numbers, with_family
 from swingby.lab.figures.evidence import EvidenceRow, EvidenceVerdict, Kind
 from swingby.theory.compiled_text import folder
+from swingby.theory.share import Share
 
 
 def _image_cells(_: Plan) -> Mapping[str, Any]:
@@ -51,12 +52,18 @@ def _rows_at(study: ImageStudy, confidence: float) -> list[EvidenceRow]:
         setting = f"{study.plan.name}, {' '.join(words)}"
         observed = f"{row.observed:.3g}" if math.isfinite(row.observed) else "-"
         interval = f"[{row.low:.3g}, {row.high:.3g}]" if math.isfinite(row.low) else ""
-        verdict = EvidenceVerdict(row.verdict)
         shared = prediction.kind != "times" and row.runs > 0
+        count = round(row.observed * row.runs) if shared else None
+        verdict, control = EvidenceVerdict(row.verdict), None
+        if shared and prediction.kind != "composed":
+            # Of two orders, or two sides, one by chance.
+            control = 1 / 2
+            share = Share(count or 0, row.runs)
+            verdict = at_stake(row.verdict, share, control, study.plan.share)
         made = EvidenceRow(
             "images", setting, "", prediction.kind, row.predicted, observed, interval, verdict,
             row.runs, row.needed, Kind.CLAIM if prediction.kind == "composed" else Kind.LAW,
-            count=round(row.observed * row.runs) if shared else None,
+            control=control, count=count,
         )  # fmt: skip
         # Signals that forecast the same ratio of the same times make one row.
         same = (row.optimizer, prediction.kind, prediction.concept, prediction.factor)

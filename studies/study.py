@@ -56,18 +56,22 @@ def plain_rows(rows: Iterable[EvidenceRow]) -> list[dict[str, Any]]:
     return [asdict(row) for row in rows]
 
 
-def at_stake(verdict: Verdict, share: Share, control: float | None) -> EvidenceVerdict:
-    """A verdict, or that nothing was at stake: the control lies in or above the interval.
+def at_stake(
+    verdict: Verdict, share: Share, control: float | None, threshold: float = MOST
+) -> EvidenceVerdict:
+    """A verdict, or that nothing was at stake: the control would not fail, nor does the share.
 
-    What fails still fails.
+    That is where it reaches the threshold, and the lower end of the interval.
 
     >>> [str(at_stake(Verdict.HOLDS, Share(98, 100), control)) for control in (0.5, 0.98, None)]
     ['holds', 'nothing at stake', 'holds']
-    >>> str(at_stake(Verdict.FAILS, Share(1, 100), 0.5))
+    >>> str(at_stake(Verdict.FAILS, Share(1, 100), 0.95))
     'fails'
     """
-    idle = control is not None and control >= share.low and verdict != Verdict.FAILS
-    return EvidenceVerdict.NOTHING_AT_STAKE if idle else EvidenceVerdict(verdict)
+    idle = control is not None and control >= max(share.low, threshold)
+    return EvidenceVerdict(
+        EvidenceVerdict.NOTHING_AT_STAKE if idle and verdict != Verdict.FAILS else verdict
+    )
 
 
 def rows_of_shares(

@@ -54,8 +54,8 @@ _COUNTED = dict(
 
 
 _NOT_COUNTED = (
-    "numerics test the program and are no evidence for the theory; open: undecided; idle: nothing"
-    " was at stake, as the control came true as often"
+    "numerics test the program and are no evidence for the theory; no stake: nothing was at stake,"
+    " as the control came true as often"
 )
 _LEGEND = (
     "family-wise: intervals of one study that cover together with 95 % (Bonferroni); control:"
@@ -150,7 +150,8 @@ class Evidence(Framed):
                     for n, word in zip(counts.values(), _COUNTED.values(), strict=True)
                 )
                 planned = f"; {sum(row.planned for row in rows)} planned"
-                lines.append(f"{kind}: {len(rows)} rows: {words}{planned}.")
+                noun = "row" if len(rows) == 1 else "rows"
+                lines.append(f"{kind}: {len(rows)} {noun}: {words}{planned}.")
         return lines
 
     def to_overview(self) -> Grid:
@@ -164,7 +165,7 @@ class Evidence(Framed):
             for group, verdicts in groups.items()
         ]
         below = [_NOT_COUNTED, *(f"{name}: {about}." for name, about in self.about.items())]
-        columns = ("kind", "source", "statement", ">hold", ">fail", ">open", ">idle")
+        columns = ("kind", "source", "statement", ">hold", ">fail", ">undecided", ">no stake")
         return Grid(_TITLE, columns, lines, above=self._count_lines, below=below)
 
     def to_grid(self) -> Grid:

@@ -127,7 +127,7 @@ def test_what_was_edited_is_refused(record):
 def test_the_command(capsys, record):
     assert cli.run(["evidence", "--record", str(record)]) == 3
     text = capsys.readouterr().out
-    assert "numerics: 1 rows: 1 hold, 0 fail, 0 undecided, 0 nothing at stake; 0 planned." in text
+    assert "numerics: 1 row: 1 hold, 0 fail, 0 undecided, 0 nothing at stake; 0 planned." in text
     assert "law: 2 rows: 0 hold, 0 fail, 1 undecided, 1 nothing at stake; 1 planned." in text
     assert cli.run(["evidence", "--record", str(record), "--verdict", "holds"]) == 0
     assert "first" in capsys.readouterr().out
@@ -150,8 +150,8 @@ def recount(rows):
             reach = z / (1 + z * z / n) * (p * (1 - p) / n + (z / 2 / n) ** 2) ** 0.5
             low, high = middle - reach, middle + reach
             word = "holds" if low >= threshold else "fails" if high < threshold else "undecided"
-            # At the edge the share of all is 1, which rounding may miss.
-            if word != "fails" and row["control"] is not None and row["control"] >= low:
+            control = row["control"]
+            if word != "fails" and control is not None and control >= max(low, threshold):
                 word = "nothing at stake"
         key = row["kind"], word
         counts[key] = counts.get(key, 0) + 1
