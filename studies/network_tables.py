@@ -334,8 +334,10 @@ def tables_of(results: Results) -> list[Grid]:
 
 
 def recorded_tables() -> list[Grid]:
-    """The tables of the documentation, from the records."""
-    return tables_of(json_of(RECORDS / _FILE, "record", "file of python -m studies", unsealed))
+    """The tables of the documentation that have a record."""
+    file = RECORDS / _FILE
+    whole = json_of(file, "record", "file of python -m studies", unsealed) if file.exists() else {}
+    return tables_of(whole)
 
 
 STUDY = Study(
