@@ -80,7 +80,7 @@ def test_every_command_has_an_example_that_is_understood(words):
     ("words", "option", "values"),
     [
         ("check", "edition", ["printed", "corrected", "repaired"]),
-        ("table", "dynamics", ["euler", "gd", "flow"]),
+        ("table", "dynamics", ["gd", "euler", "flow"]),
         ("train", "activation", ["linear", "relu", "gelu"]),
         ("diffusion plan", "size", ["tiny", "small", "paper"]),
     ],

@@ -32,7 +32,7 @@ CERTIFIED = "certify --signal 4,1 --eta 1/100 --w0 '2e-3,1e-3;1e-3,2e-3' --steps
 #: A value of every option that differs from what the commands below are given.
 VALUES = {
     "mu": "1,2", "sigma": "0.2,0.1", "signal": "3,1", "dim": "3", "eta": "0.02", "omega": "1e-5",
-    "beta": "2", "w0": "3e-2,0;0,3e-2", "u0": "0.2,0;0,0.1", "dynamics": "gd", "steps": "7",
+    "beta": "2", "w0": "3e-2,0;0,3e-2", "u0": "0.2,0;0,0.1", "dynamics": "euler", "steps": "7",
     "seed": "3", "width": "5", "edition": "corrected", "rho": "0.2", "item": "D.64",
     "assume": "PSD", "source": "map", "verdict": "fails", "record": "none.json", "only": "5",
     "x": "omega", "y": "eta", "where": "omega=1e-2", "workers": "1", "chunk": "3", "dask": "local",

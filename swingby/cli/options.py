@@ -135,7 +135,7 @@ _STARTS = (
 )
 RUN = (
     text("--eta", "X", "Required. Step size in the clock of (D.2)."),
-    choice("--dynamics", "euler gd flow", "euler is the printed (D.2)."),
+    choice("--dynamics", "gd euler flow", "gd is gradient descent on U, euler the printed (D.2)."),
     JSON,
 )
 SETTING = (*MATRIX, *_STARTS, *RUN)

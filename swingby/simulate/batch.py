@@ -108,7 +108,7 @@ def simulate_batch(
     W0: ArrayLike,
     eta: ArrayLike,
     steps: int | None = 10_000,
-    dynamics: str = "euler",
+    dynamics: str = "gd",
     *,
     omega: Any = None,
     test_point: ArrayLike | None = None,
@@ -136,7 +136,7 @@ def simulate_batch(
     steps : int or None
         Steps of every run. None: each ends once W no longer changes, looked at every 256 steps,
         and at the latest where :func:`simulate` without a number of steps does.
-    dynamics : {"euler", "gd", "flow"}
+    dynamics : {"gd", "euler", "flow"}
     omega : number, text, or array of them of shape (...), optional
         W(0) is ``omega * W0``; may lie below the float range (``"1e-400"``).
     test_point : array_like of shape (..., d), optional
@@ -175,7 +175,7 @@ def simulate_batch(
     --------
     >>> batch = simulate_batch([2.0, 1.0], 1e-3 * np.eye(2), [0.01, 0.02], 1000)
     >>> batch.half_times.tolist()
-    [[176.0, 349.0], [90.0, 176.0]]
+    [[174.0, 347.0], [88.0, 174.0]]
     """
     require_dynamics(dynamics)
     arguments = _read(signal, W0, eta, dynamics, omega, test_point)

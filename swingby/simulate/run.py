@@ -57,7 +57,7 @@ def simulate(
     W0: ArrayLike | Scaled | Initial | None = None,
     eta: Any = None,
     steps: int | None = None,
-    dynamics: str = "euler",
+    dynamics: str = "gd",
     record: int | str | Sequence[int] | None = None,
     *,
     skip: bool = True,
@@ -67,16 +67,16 @@ def simulate(
 
     .. math:: W' = A W + W A - \tfrac12 (A W^2 + W^2 A + 2 W A W),
 
-    as one of three: ``"euler"`` is the printed (D.2), ``W + eta W'``; ``"gd"`` is gradient
-    descent on U with W = U U^T, ``(I + eta B) W (I + eta B)``; ``"flow"`` is exact in time, and
-    eta only converts time to steps.
+    as one of three: ``"gd"``, the default, is gradient descent on U with W = U U^T,
+    ``(I + eta B) W (I + eta B)``; ``"euler"`` is the printed (D.2), ``W + eta W'``; ``"flow"`` is
+    exact in time, and eta only converts time to steps.
 
     `W0` (d, d): symmetric. gd and flow need it positive semidefinite; euler warns when it is not.
     `eta`: step size; positive. Exact numbers and text are accepted.
     `steps`: at least 1. By default the run ends once W no longer changes, and at the latest after 3
     (log(1/w) + 60) divided by the growth per step of the smallest positive a, w being the smallest
     positive w_kk(0), or after computing 50 million steps (fewer above d = 8).
-    `dynamics` in {"euler", "gd", "flow"}.
+    `dynamics` in {"gd", "euler", "flow"}.
     `record`: which steps are kept, besides the first and the last: None, every k-th with the
     smallest k that keeps at most 10,001; ``"none"`` or 0, no other; an integer k, every k-th;
     ``"log"``, about 200 spaced evenly in the logarithm; or a sequence of steps. Events are found at

@@ -95,7 +95,7 @@ _MOST_PARTS = 1e6
 #: The step of each map in NumPy; what else sets it apart is in :mod:`swingby.theory.growth`.
 MAPS: dict[str, _Step] = {"euler": euler, "gd": gd, "flow": flow}
 #: Those that run in lanes, where all take their steps together.
-IN_LANES = frozenset({"euler", "gd"})
+IN_LANES = frozenset({"gd", "euler"})
 
 _KEPT = threading.local()
 

@@ -46,7 +46,7 @@ class Setting:
         :math:`w_{ii}(0) \le \beta\omega` and pivots at least :math:`\rho\omega` (repaired).
         Whoever makes a setting by hand sees to that.
     edition : {"printed", "corrected", "repaired"}
-    dynamics : {"euler", "gd", "flow"}
+    dynamics : {"gd", "euler", "flow"}
 
     Raises
     ------

@@ -89,6 +89,11 @@ class GaussianTimes(ReadOnly):
             lambda nu: -self.log_tau_squared - np.log(2 * gammaincinv(nu / 2, 1 - levels))
         )
 
+    @property
+    def closed_form(self) -> NDArray[np.float64]:
+        """Each half-time in steps by the closed form, from the median of its pivot, shape (d,)."""
+        return np.maximum(self.quantile(0.5), 0.0)
+
     def _where_learned(self, waiting: Any) -> NDArray[np.float64]:
         learned = self.freedom > 0
         times = waiting(self.freedom[learned]) / self.growth[learned]

@@ -72,7 +72,7 @@ def growth_rates(
 
     `signal` (..., d): a, per unit of eta times steps.
     `eta` (...): step size.
-    `dynamics` in {"euler", "gd", "flow"}.
+    `dynamics` in {"gd", "euler", "flow"}.
     Returns (..., d, d): per step.
     Raises InvalidInput for another name of a dynamics.
 

@@ -37,7 +37,7 @@ def check(
     *,
     W0: ArrayLike | Scaled | Initial | None = None,
     rho: Any = "0.1",
-    dynamics: str = "euler",
+    dynamics: str = "gd",
     U0: ArrayLike | Scaled | None = None,
 ) -> Report:
     r"""Check which assumptions hold at these numbers, and by what margin.
@@ -58,7 +58,7 @@ def check(
         ``beta omega = max w_ii(0)``, and rho from the pivots).
     rho : number or text
         Repaired edition without W(0): the pivots of W(0) are at least ``rho omega``.
-    dynamics : {"euler", "gd", "flow"}
+    dynamics : {"gd", "euler", "flow"}
         Used by :attr:`Report.schedule`; the printed assumptions speak of euler (D.2).
     U0 : array of shape (d, m) or Scaled, in place of W0
         Factor of W(0) = U(0) U(0)^T, whose entries and pivots are taken without a rounding.

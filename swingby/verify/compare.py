@@ -45,7 +45,7 @@ def compare(
     W0: ArrayLike | Scaled | Initial | None = None,
     *,
     eta: Any,
-    dynamics: str = "euler",
+    dynamics: str = "gd",
     steps: int | Sequence[int] | None = None,
     record: Any = None,
     edition: str = "printed",
@@ -128,6 +128,7 @@ def _rows(schedule: Schedule, run: Run) -> tuple[Row, ...]:
             prediction.lower,
             prediction.upper,
             prediction.error,
+            prediction.closed_form,
         )
         for prediction, step in pairs
     )

@@ -39,7 +39,7 @@ class PaperSetting:
     """One setting of the paper's theory figures.
 
     `parameters`: whose mu and sigma: ``caption``, ``code`` or both. `rates` in {"a", "a^2"}.
-    `dynamics` in {"euler", "gd"}. `W0` (d, d).
+    `dynamics` in {"gd", "euler"}. `W0` (d, d).
     """
 
     figure: str

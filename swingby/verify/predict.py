@@ -30,7 +30,11 @@ from swingby.verify.schedule import Schedule
 
 
 def lemma_windows(
-    task: SIMTask, start: Initial | tuple[Fraction, Fraction], step: Fraction, edition: str
+    task: SIMTask,
+    start: Initial | tuple[Fraction, Fraction],
+    step: Fraction,
+    dynamics: str,
+    edition: str,
 ) -> Windows:
     """Lemma windows for a W(0), or for entries between omega and beta omega."""
     if isinstance(start, Initial):
@@ -51,6 +55,8 @@ def lemma_windows(
     scale = constants.scale(problem.omega, problem.eta)
     text = f"P = 1e{float(constants.log10_P):.3f}, kappa = {scale.kappa:g}"
     reason = f"lemma windows of the {edition} edition with {text}"
+    if dynamics != "euler":
+        reason += f"; the lemmas speak of (D.2), euler, not of {dynamics}"
     return Windows(scale, starts, task.signal, edition, reason)
 
 
@@ -80,7 +86,7 @@ def predict(
     W0: ArrayLike | Scaled | Initial | None = None,
     *,
     eta: Any,
-    dynamics: str = "euler",
+    dynamics: str = "gd",
     omega: Any = None,
     beta: Any = 1.0,
     width: int | None = None,
@@ -97,7 +103,7 @@ def predict(
         Initial matrix. Without it, `U0` or `omega` has to be given.
     eta : number or text
         Step size in the clock of (D.2).
-    dynamics : {"euler", "gd", "flow"}
+    dynamics : {"gd", "euler", "flow"}
     omega : number or text, optional
         Without W0: Gaussian U(0) of the given width with :math:`\mathbb E\,w_{ii}(0) = \omega`;
         half-times are medians, `spread` their 5 % and 95 % quantiles.
@@ -180,7 +186,7 @@ def predict_gaussian(
         d', at least the number of concepts with a positive signal.
     eta : number or text
         Step size in the clock of (D.2).
-    dynamics : {"euler", "gd", "flow"}
+    dynamics : {"gd", "euler", "flow"}
 
     Returns
     -------
@@ -237,7 +243,7 @@ def predict_from(
         stages=stages,
         gaussian=None,
         spread=np.stack([stages.half_times, stages.half_times]),
-        make_windows=functools.partial(lemma_windows, task, initial, step, edition),
+        make_windows=functools.partial(lemma_windows, task, initial, step, dynamics, edition),
     )
 
 
@@ -277,5 +283,5 @@ def _from_scale(
         stages=None,
         gaussian=times,
         spread=np.stack([low, high]),
-        make_windows=functools.partial(lemma_windows, task, (omega, beta), step, edition),
+        make_windows=functools.partial(lemma_windows, task, (omega, beta), step, dynamics, edition),
     )

@@ -93,7 +93,7 @@ def predict_batch(
     signal: SIMTask | ArrayLike,
     W0: ArrayLike,
     eta: ArrayLike,
-    dynamics: str = "euler",
+    dynamics: str = "gd",
     *,
     omega: Any = None,
     log_scale: ArrayLike | None = None,
@@ -110,7 +110,7 @@ def predict_batch(
         Symmetric initial matrices, or what `omega` or `log_scale` multiplies.
     eta : array_like of shape (...)
         Step sizes in the clock of (D.2); positive.
-    dynamics : {"euler", "gd", "flow"}
+    dynamics : {"gd", "euler", "flow"}
     omega : number or text, optional
         W(0) is ``omega * W0`` for all instances; may lie below the float range (``"1e-400"``).
     log_scale : array_like of shape (...), optional

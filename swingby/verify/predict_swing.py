@@ -118,7 +118,7 @@ def predict_swing_batch(
     signal: SIMTask | ArrayLike,
     W0: ArrayLike,
     eta: ArrayLike,
-    dynamics: str = "euler",
+    dynamics: str = "gd",
     *,
     test_point: ArrayLike | None = None,
     omega: Any = None,

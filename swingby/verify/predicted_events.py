@@ -42,6 +42,7 @@ class Event:
     `error`: error bar of `time`, same unit; inf where the law is out of its range.
     `reason`: why the window is empty, or what it rests on.
     `spread`: 5 % and 95 % quantiles over Gaussian initializations, when no W(0) was given.
+    `closed_form`: the closed form of a half-time, in real steps; nan for other events.
     """
 
     entry: tuple[int, int]
@@ -52,6 +53,7 @@ class Event:
     error: float = math.nan
     reason: str = ""
     spread: tuple[float, float] = (math.nan, math.nan)
+    closed_form: float = math.nan
 
     @property
     def label(self) -> str:
@@ -70,7 +72,7 @@ class Event:
     @property
     def row(self) -> dict[str, Any]:
         """The event in a table."""
-        names = ("event", "time", "lower", "upper", "error")
+        names = ("event", "time", "lower", "upper", "error", "closed_form")
         return {"entry": self.label} | {name: getattr(self, name) for name in names}
 
 

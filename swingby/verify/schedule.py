@@ -6,7 +6,7 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from swingby.report.result_formats import ReadOnly
 from swingby.simulate.series import loss_at
 from swingby.theory import numbers
 from swingby.theory.gaussian import GaussianTimes
-from swingby.theory.growth import per_step
+from swingby.theory.growth import growth_rates, per_step
 from swingby.theory.numbers import Booleans, Floats
 from swingby.theory.task import SIMTask
 from swingby.verify.predicted_events import Event, Windows, curve_events, median_events
@@ -94,7 +94,36 @@ class Schedule(Pictured, ReadOnly):
             events = median_events(self.task, self.gaussian, self.half_times, self.spread)
         else:
             events = [event.in_whole_steps() for event in curve_events(self.stages)]
-        return tuple(map(self.windows.beside, events))
+        return tuple(self.windows.beside(self._beside_closed_form(event)) for event in events)
+
+    def _beside_closed_form(self, event: Event) -> Event:
+        """A half-time with its closed form; other events have none."""
+        if event.event != "half":
+            return event
+        return replace(event, closed_form=float(self.closed_form[event.entry[0]]))
+
+    @functools.cached_property
+    def closed_form(self) -> Floats:
+        r"""The closed form of the half-times, in real steps, shape (d,).
+
+        .. math:: t_k = -\log \pi_k / g_k, \qquad g_k = 2 \log(1 + \eta a_k),\
+                  \log(1 + 2 \eta a_k) \text{ or } 2 \eta a_k
+
+        under gd, euler or the flow. :math:`\pi_k` is the k-th pivot of :math:`LDL^\top` of W(0),
+        concepts in descending order of a; without a W(0), its median over Gaussian U(0). It is the
+        time at which the pivot alone, growing at the rate of a small W, is 1: half of the logistic
+        curve. It knows nothing of the overlap of stages, and has no error bar.
+
+        inf where a_k = 0, nan where the pivot is not positive, 0 where it is at least 1.
+        """
+        if self.stages is None:
+            assert self.gaussian is not None
+            return self.gaussian.closed_form
+        signal = self.task.signal
+        growth = np.diag(growth_rates(signal, float(self.eta), self.dynamics))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            times = np.maximum(-self.stages.log_pivots / growth, 0.0)
+        return np.where(signal > 0, times, np.inf)
 
     @property
     def window_reason(self) -> str:
@@ -145,9 +174,10 @@ class Schedule(Pictured, ReadOnly):
         return f"<Schedule {self.dynamics}, eta={scientific(self.eta)}: half_times=({times})>"
 
     def to_frame(self, unit: str = "step") -> Any:
-        """A pandas DataFrame, one row per event: entry, event, time, lower, upper, error.
+        """A pandas DataFrame, one row per event.
 
-        `unit` in {"step", "eta t"}: of all times.
+        `unit` in {"step", "eta t"}: of all times. Columns entry, event, time, lower, upper, error,
+        closed_form.
         """
         import pandas
 
@@ -214,10 +244,10 @@ class Schedule(Pictured, ReadOnly):
         """The predicted events, with their bars and the lemma windows; `unit`: step or eta t."""
         number = number_in(unit, self.eta)
         facts = [f"eta = {scientific(self.eta)}", self.dynamics]
-        columns = ["entry", "event", f">{unit}", ">+-", ">lemma from", ">lemma to"]
+        columns = ["entry", "event", ">closed form", f">{unit}", ">+-", ">lemma from", ">lemma to"]
         if self.gaussian is not None:
             facts.append(f"median over Gaussian U(0) of width {self.gaussian.width}")
-            columns[3] = ">5 % to 95 %"
+            columns[4] = ">5 % to 95 %"
         below = [*self.warnings, self.window_reason]
         return Grid(
             title="Predicted stages",
@@ -241,7 +271,8 @@ class Schedule(Pictured, ReadOnly):
             concept = event.entry[0]
             trapped = "trapped" if self.trapped[concept] else "cut off"
             time = "undecided" if self.stages.undecided[concept] else trapped
-        return [event.label, event.event, time, bar, *window]
+        closed = closed_form_text(event.event, event.closed_form, number)
+        return [event.label, event.event, closed, time, bar, *window]
 
 
 def given_text(signal: Iterable[Any], *more: str) -> str:
@@ -271,6 +302,11 @@ def bar_text(event: str, value: float, error: float, number: NumberText) -> str:
     if not math.isfinite(value):
         return "-"
     return "out of range" if math.isinf(error) else number(event, error, 1)
+
+
+def closed_form_text(event: str, value: float, number: NumberText) -> str:
+    """The closed form of a half-time, as text; nothing beside other events."""
+    return number(event, value, 2) if event == "half" else ""
 
 
 def in_unit(frame: Any, unit: str, eta: Fraction) -> Any:

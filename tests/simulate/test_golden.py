@@ -69,7 +69,7 @@ def test_figure_10_as_coded_leaves_the_float_range_at_the_known_step() -> None:
         case["variants"]["A2_code"]["signal"], "authors' code"
     )
     with np.errstate(all="raise"):
-        run = simulate(task, case["W0"], case["eta"], 20_000)
+        run = simulate(task, case["W0"], case["eta"], 20_000, dynamics="euler")
     assert run.outcome == "diverged"
     # The authors' list index 17,264 is step 17,265: their list starts after the first update.
     assert run.last_step + 1 == 17_265

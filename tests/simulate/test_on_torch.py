@@ -242,7 +242,9 @@ def test_arguments_broadcast_and_pieces_change_nothing(device, monkeypatch):
     assert reports == [(7, 18), (14, 18), (18, 18)]
     # As in the example of simulate_batch; nothing is set for the whole process.
     before = torch.get_default_dtype(), torch.are_deterministic_algorithms_enabled()
-    single = simulate_batch([2.0, 1.0], 1e-3 * np.eye(2), 0.01, 1000, device=torch.device(device))
+    single = simulate_batch(
+        [2.0, 1.0], 1e-3 * np.eye(2), 0.01, 1000, device=torch.device(device), dynamics="euler"
+    )
     assert single.half_times.tolist() == [176.0, 349.0]
     assert before == (torch.get_default_dtype(), torch.are_deterministic_algorithms_enabled())
 

@@ -51,11 +51,11 @@ def test_what_has_no_component_is_trapped(start: Any, omega: Any, dynamics: str)
 
 
 def test_rank_one_loses_psd_and_diverges_under_euler() -> None:
-    run = simulate(TASK, ONES, 0.01)
+    run = simulate(TASK, ONES, 0.01, dynamics="euler")
     assert run.outcome == "diverged"
     assert run.psd_lost == 1
     assert "losing positive semidefiniteness at step 1" in run.reason
-    early = simulate(TASK, ONES, 0.01, 200)
+    early = simulate(TASK, ONES, 0.01, 200, dynamics="euler")
     assert early.outcome == "lost_psd"
     assert "concept 2" in early.reason
 
@@ -94,7 +94,7 @@ def test_wrong_arguments_are_named(arguments: dict[str, Any], named: str) -> Non
 
 def test_euler_warns_of_an_indefinite_start() -> None:
     with pytest.warns(SwingbyWarning, match="semidefinite"):
-        run = simulate(TASK, [[1e-3, 2e-3], [2e-3, 1e-3]], 0.01, 10)
+        run = simulate(TASK, [[1e-3, 2e-3], [2e-3, 1e-3]], 0.01, 10, dynamics="euler")
     assert run.psd_lost == 0
 
 

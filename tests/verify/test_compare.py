@@ -20,6 +20,7 @@ from swingby.verify.predicted_events import Event
 TASK = SIMTask([1, 2], 0)
 W0 = np.array([[0.01, 0.009], [0.009, 0.02]])
 COLUMNS = ["entry", "event", "predicted", "observed", "relative_error", "lower", "upper", "inside"]
+COLUMNS += ["closed_form"]
 
 
 @pytest.fixture(scope="module")
@@ -158,13 +159,13 @@ def test_parquet_reads_back_or_names_the_missing_extra(table, tmp_path):
 
 def test_latex_escapes_and_balances(table):
     text = table.to_latex()
-    assert text.startswith(r"\begin{tabular}{llrrrr}")
+    assert text.startswith(r"\begin{tabular}{llrrrrr}")
     assert text.endswith(r"\end{tabular}")
     assert text.count(r"\\") == len(table.rows) + 1
     assert r"w\_11" in text
     for line in text.splitlines():
         if line.endswith(r"\\"):
-            assert line.count("&") == 5
+            assert line.count("&") == 6
 
 
 def test_plot_draws_every_entry_and_marks_every_half_time(table):

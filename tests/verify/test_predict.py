@@ -41,7 +41,15 @@ def test_events_are_those_of_a_run(dynamics):
     labels = ["w_11"] * 2 + ["w_22"] * 2 + ["w_12"] * 3 + ["all"]
     assert [event.label for event in schedule.events] == labels
     frame = schedule.to_frame()
-    assert frame.columns.tolist() == ["entry", "event", "time", "lower", "upper", "error"]
+    assert frame.columns.tolist() == [
+        "entry",
+        "event",
+        "time",
+        "lower",
+        "upper",
+        "error",
+        "closed_form",
+    ]
     assert frame["entry"].tolist() == labels
 
 

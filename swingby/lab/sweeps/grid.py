@@ -329,7 +329,7 @@ class SweepGrid:
         sigma: Any = None,
         width: Any = _AS_DIM,
         seeds: Any = 1,
-        dynamics: Any = "euler",
+        dynamics: Any = "gd",
         steps: Any = None,
         record: Any = None,
         design: str = "grid",

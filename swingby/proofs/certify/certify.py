@@ -53,17 +53,17 @@ def certify(
     task: SIMTask | Sequence[Any],
     W0: ArrayLike | Scaled | Initial | Any,
     eta: Any,
-    dynamics: str = "euler",
+    dynamics: str = "gd",
     steps: int | None = None,
     *,
     progress: Callable[[str], object] | None = None,
 ) -> Certificate:
     r"""Follow a discrete run from W(0) to its end and prove when everything happens.
 
-    .. math:: W' = W + \eta (BW + WB) \quad\text{or}\quad (I + \eta B) W (I + \eta B),
+    .. math:: W' = (I + \eta B) W (I + \eta B) \quad\text{or}\quad W + \eta (BW + WB),
               \qquad B = A - (AW + WA)/2
 
-    as ``"euler"`` (D.2) or ``"gd"``. The first steps are taken in exact rational arithmetic, the
+    as ``"gd"`` or ``"euler"`` (D.2). The first steps are taken in exact rational arithmetic, the
     others in ball arithmetic, where every number carries a bound of its error. What a ball leaves
     open, such as whether it lies above a level, is decided by starting again with twice the
     precision, up to 8192 bits; what is still open then is listed in ``undecided``.
@@ -79,7 +79,7 @@ def certify(
         positive semidefinite, exactly.
     eta : number
         Step size; positive. A float is the binary number that it stores.
-    dynamics : {"euler", "gd"}
+    dynamics : {"gd", "euler"}
     steps : int, optional
         The last step. By default: until W is provably on its way to I, with
         ``|W - I|_F <= 1/100`` and less than every peak; where that cannot be, until every
@@ -107,7 +107,7 @@ def certify(
     >>> task = SIMTask.from_signal([4, 1])
     >>> certificate = certify(task, [["2e-6", "1e-6"], ["1e-6", "2e-6"]], eta="1/100")
     >>> certificate.half_times, certificate.first_loss, certificate.converges.step
-    ((170, 679), None, 776)
+    ((167, 674), None, 773)
     """
     if progress is not None and not callable(progress):
         raise InvalidInput("progress", progress, "must be callable")

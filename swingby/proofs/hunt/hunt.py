@@ -62,7 +62,7 @@ def hunt(
         or ``"theorem"`` are all three in turn.
     edition : {"printed", "corrected", "repaired"}
         "corrected" is the statement as its repair has it.
-    dynamics : {"euler", "gd", "flow"}, optional
+    dynamics : {"gd", "euler", "flow"}, optional
         By default euler, the map (D.2) of the paper, and the flow for the repaired theorems.
         Statements about numbers have none.
     seconds : number

@@ -30,7 +30,7 @@ class Hunt(Shown):
     Parameters
     ----------
     statement, edition, dynamics, text : str
-        Id of the statement; {"printed", "corrected", "repaired"}; {"euler", "gd", "flow"}, or empty
+        Id of the statement; {"printed", "corrected", "repaired"}; {"gd", "euler", "flow"}, or empty
         for a statement about numbers alone; the statement as a reader sees it.
     verdict : Finding
         *refuted* with a confirmed counterexample; *tested* where none was found; *undecided* where

@@ -21,6 +21,7 @@ from swingby.verify.schedule import (
     NumberText,
     Schedule,
     bar_text,
+    closed_form_text,
     given_text,
     in_unit,
     json_ready,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     *("entry", "event", "predicted", "observed", "relative_error"),
-    *("lower", "upper", "inside"),
+    *("lower", "upper", "inside", "closed_form"),
 )
 
 
@@ -45,6 +46,7 @@ class Row:
     for no statement.
     `lower`, `upper`: Lemma window, same unit, or nan.
     `error_bar`: half-width that the law gives its own prediction; inf where it is out of its range.
+    `closed_form`: the closed form of a half-time, in real steps; nan for other events.
     """
 
     entry: str
@@ -54,6 +56,7 @@ class Row:
     lower: float
     upper: float
     error_bar: float
+    closed_form: float = math.nan
 
     @property
     def relative_error(self) -> float:
@@ -79,7 +82,8 @@ class Row:
         predicted, observed, *window = (number(self.event, value) for value in values)
         bar = bar_text(self.event, self.predicted, self.error_bar, number)
         error, inside = percent_text(self.relative_error), {True: "yes", False: "NO", None: "-"}
-        cells = [self.entry, self.event, predicted, bar, observed, error]
+        closed = closed_form_text(self.event, self.closed_form, number)
+        cells = [self.entry, self.event, closed, predicted, bar, observed, error]
         return [*cells, *window, inside[self.inside]] if windows else cells
 
 
@@ -125,7 +129,7 @@ class Comparison(Pictured):
         """Predicted against observed, with lemma windows; `unit`: step or eta t, of all times."""
         number, run = number_in(unit, self.schedule.eta), self.run
         windows = any(not math.isnan(row.lower) for row in self.rows)
-        columns = ["entry", "event", ">predicted", ">+-", ">observed", ">error"]
+        columns = ["entry", "event", ">closed form", ">predicted", ">+-", ">observed", ">error"]
         eta = f"eta = {scientific(self.schedule.eta)}"
         setting_line = given_text(
             run.task.exact_signal, eta, run.dynamics, f"{run.last_step} steps"
@@ -188,7 +192,7 @@ class Comparison(Pictured):
         """A pandas DataFrame, one row per event; ``inside`` is True, False or missing.
 
         `unit` in {"step", "eta t"}: of all times. Columns entry, event, predicted, observed,
-        relative_error, lower, upper, inside.
+        relative_error, lower, upper, inside, closed_form.
         """
         import pandas
 

@@ -344,7 +344,7 @@ def test_without_a_grid_the_rows_are_the_same(result):
 def test_the_table_of_disagreements(result):
     text = result.disagreements(3).to_text(width=200)
     assert "5 disagreements, the 3 of largest margin" in text
-    assert "euler a=(2,1) omega=1e-400 eta=0.1 d'=2 seed=1" in text
+    assert "gd a=(2,1) omega=1e-400 eta=0.1 d'=2 seed=1" in text
     assert "100 +- 2 -> 110; never -> never" in text
     assert "predicted as observed: 1 of 6 decided points (16.67%" in text
     assert "not counted: 1 undecided, 1 unfinished, 1 failed, 1 missing" in text

@@ -44,7 +44,9 @@ def test_omega_far_below_the_float_range(dynamics):
 
 
 def test_numbers_of_more_than_4300_digits():
-    certificate = certify(task_of(4, 1), Scaled([[2, 1], [1, 2]], "1e-5000"), "1/20", steps=30)
+    certificate = certify(
+        task_of(4, 1), Scaled([[2, 1], [1, 2]], "1e-5000"), "1/20", steps=30, dynamics="euler"
+    )
     assert certificate.end[0][0].lower.endswith("e-4996")
     assert len(certificate.to_dict()["W0"][0][1]) == 5003
 
@@ -54,16 +56,16 @@ def test_what_is_open_is_named_by_concept_and_level(monkeypatch):
     apart = Scaled([[2, 1, 0], [1, 2, 0], [0, 0, 1]], "1e-6")
     block = ("end/1,1", "end/1,2", "end/2,1", "end/2,2", "end/3,3")
     monkeypatch.setattr(verb, "PRECISIONS", (24,))
-    early = certify(task_of(4, 2, 1), apart, "1/50", steps=20)
+    early = certify(task_of(4, 2, 1), apart, "1/50", steps=20, dynamics="euler")
     assert early.undecided == (*block, "peaks/1,2")
     assert early.end[0][2].lower == early.end[0][2].upper == "0"
     # Stage 1 is at step 88 and stage 2 at 177 (ln(1/2e-6)/ln(1.16) and ln(1/1.5e-6)/ln(1.08)).
-    later = certify(task_of(4, 2, 1), apart, "1/50", steps=140)
+    later = certify(task_of(4, 2, 1), apart, "1/50", steps=140, dynamics="euler")
     first = tuple(f"passages/{level}/1" for level in ("1/10", "1/2", "4/5", "99/100"))
     assert later.undecided == (*block, *first, "peaks/1,2")
     # 8 bits are lost within the run: everything that could still have happened is open.
     monkeypatch.setattr(verb, "PRECISIONS", (8,))
-    lost = certify(task_of(4, 2, 1), apart, "1/50", steps=140)
+    lost = certify(task_of(4, 2, 1), apart, "1/50", steps=140, dynamics="euler")
     concepts = range(1, 4)
     expected = {f"end/{i},{j}" for i in concepts for j in concepts}
     expected |= {f"passages/{level}/{k}" for level in LEVELS for k in concepts}
@@ -80,7 +82,7 @@ def test_precision_rises_only_where_it_has_to(monkeypatch):
         return original(*given, **more)
 
     monkeypatch.setattr(verb, "follow", watched)
-    certify(task_of(2, 2), [["1e-6", "1e-6"], ["1e-6", "1e-6"]], "1/100")
+    certify(task_of(2, 2), [["1e-6", "1e-6"], ["1e-6", "1e-6"]], "1/100", dynamics="euler")
     assert precisions == [256 * 2**n for n in range(len(precisions))]
     assert len(precisions) > 1
 
@@ -99,16 +101,19 @@ def test_progress_and_interruption(monkeypatch):
 
     before = flint.ctx.prec
     with pytest.raises(KeyboardInterrupt):
-        certify(task_of(4, 1), matrix, "1/1000", steps=2000, progress=interrupt)
+        certify(task_of(4, 1), matrix, "1/1000", steps=2000, progress=interrupt, dynamics="euler")
     assert flint.ctx.prec == before
 
 
 def test_a_run_that_explodes_ends_before_1e100():
     # 2 eta a = 20: digits double in every step. The same last step whatever is asked for.
     matrix = Scaled([[4, -4], [-4, 4]], "1e-23")
-    certificates = [certify(task_of(5, 1), matrix, 2, steps=steps) for steps in (23, 25, 40, 196)]
+    certificates = [
+        certify(task_of(5, 1), matrix, 2, steps=steps, dynamics="euler")
+        for steps in (23, 25, 40, 196)
+    ]
     assert [certificate.steps for certificate in certificates] == [23, 23, 23, 23]
-    assert certify(task_of(5, 1), matrix, 2).steps == 20
+    assert certify(task_of(5, 1), matrix, 2, dynamics="euler").steps == 20
 
 
 def rows(first, off, second):
@@ -162,7 +167,7 @@ def logistic(w, eta, steps):
     [(None, 3), (3, 3), (4, 4)],
 )
 def test_a_run_that_leaves_the_range_in_exact_steps_needs_no_bits(steps, last):
-    certificate = certify(task_of(1), [[-1]], 1, steps=steps)
+    certificate = certify(task_of(1), [[-1]], 1, steps=steps, dynamics="euler")
     assert certificate.steps == last
     assert certificate.bits is None
     assert "decided with" not in str(certificate)
@@ -176,7 +181,7 @@ def test_a_run_that_leaves_the_range_in_exact_steps_needs_no_bits(steps, last):
 def test_floats_are_binary_numbers_and_symmetrised():
     third = 1 / 3
     certificate = certify(
-        task_of(2, 1), [[0.5, third], [np.nextafter(third, 1), 0.5]], 0.1, steps=0
+        task_of(2, 1), [[0.5, third], [np.nextafter(third, 1), 0.5]], 0.1, steps=0, dynamics="euler"
     )
     exact = Initial(np.array([[0.5, third], [np.nextafter(third, 1), 0.5]]), Fraction(1))
     mean = (exact.matrix[0, 1] + exact.matrix[1, 0]) / 2

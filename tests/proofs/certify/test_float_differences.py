@@ -168,16 +168,18 @@ def test_another_run_is_refused(pair):
     task = SIMTask.from_signal([4, 2, 1])
     matrix = [[2, 1, 1], [1, 2, 1], [1, 1, 2]]
     others = {
-        "eta": simulate(task, Scaled(matrix, "1e-6"), "1/99", 5),
-        "W0": simulate(task, Scaled(matrix, "1e-7"), "1/100", 5),
-        "task": simulate(SIMTask.from_signal([4, 3, 1]), Scaled(matrix, "1e-6"), "1/100", 5),
+        "eta": simulate(task, Scaled(matrix, "1e-6"), "1/99", 5, dynamics="euler"),
+        "W0": simulate(task, Scaled(matrix, "1e-7"), "1/100", 5, dynamics="euler"),
+        "task": simulate(
+            SIMTask.from_signal([4, 3, 1]), Scaled(matrix, "1e-6"), "1/100", 5, dynamics="euler"
+        ),
         "dynamics": simulate(task, Scaled(matrix, "1e-6"), "1/100", 5, "gd"),
     }
     for name, changed in others.items():
         with pytest.raises(InvalidInput, match=name):
             differences(certificate, changed)
     # The float nearest to eta is the same eta.
-    same = simulate(task, Scaled(matrix, "1e-6"), 0.01, certificate.steps)
+    same = simulate(task, Scaled(matrix, "1e-6"), 0.01, certificate.steps, dynamics="euler")
     assert differences(certificate, same) == ()
     assert run.eta != same.eta
 
@@ -186,5 +188,11 @@ def test_steps_that_only_one_reached_are_not_compared(pair):
     certificate, _ = pair
     task, matrix = SIMTask.from_signal([4, 2, 1]), [[2, 1, 1], [1, 2, 1], [1, 1, 2]]
     W0 = Scaled(matrix, "1e-6")
-    assert differences(certificate, simulate(task, W0, "1/100", 300)) == ()
-    assert differences(certify(task, W0, "1/100", steps=300), simulate(task, W0, "1/100")) == ()
+    assert differences(certificate, simulate(task, W0, "1/100", 300, dynamics="euler")) == ()
+    assert (
+        differences(
+            certify(task, W0, "1/100", steps=300, dynamics="euler"),
+            simulate(task, W0, "1/100", dynamics="euler"),
+        )
+        == ()
+    )

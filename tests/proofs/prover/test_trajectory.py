@@ -224,6 +224,7 @@ def test_lemma_five_is_refuted_under_euler_and_its_witness_runs_again(runs):
         Scaled(matrix, values["omega"]),
         values["eta"],
         steps=int(values["t"]),
+        dynamics="euler",
         record="none",
     )
     i = int(values["i"]) - 1
