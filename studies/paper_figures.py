@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,12 @@ def _leading(setting: Any) -> Any:
     scaled = isinstance(setting.W0, Scaled)
     matrix, omega = (setting.W0.matrix, setting.W0.omega) if scaled else (setting.W0, None)
     return predict_batch(
-        setting.task, matrix, float(setting.eta), setting.dynamics, omega=omega, accuracy="leading"
+        setting.task,
+        matrix,
+        float(Fraction(setting.eta)),
+        setting.dynamics,
+        omega=omega,
+        accuracy="leading",
     ).half_times
 
 
