@@ -53,7 +53,7 @@ class Share:
         """That interval in percent; empty of nothing.
 
         >>> Share(58, 64).interval_text(), Share(58, 64).interval_text(0.999)
-        ('[81.0%, 95.6%]', '[71.7%, 97.4%]')
+        ('[81.0%, 95.6%]', '[72.2%, 97.3%]')
         """
         low, high = self.interval_at(confidence)
         return f"[{low:.1%}, {high:.1%}]" if self.total else ""
