@@ -3,6 +3,7 @@
 # make quick   the core's doctests, the reference runs and the rules of the house: under a minute
 # make docs    build the documentation
 # make wheel   build a wheel and a source archive, and try each in an empty environment
+# make test-full  everything, with more examples (up to 90 minutes); SEED=7 for other examples
 # make evidence  run every study in full, and say which recorded verdicts moved (hours)
 # make bench   measure, with baselines beside
 # make mutation  change the code in small ways and count what the suite notices (hours)
@@ -17,7 +18,7 @@ SETUP := pyproject.toml constraints.txt
 # Tests start hundreds of processes, each of which would read the whole source again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: table test quick test-full checks lint types layers docs wheel evidence bench accuracy mutation clean
+.PHONY: table test quick test-full checks lint types layers docs wheel evidence bench accuracy margins mutation clean
 
 table: $(VENV)/core.stamp
 	@$(BIN)/swingby table --paper
@@ -30,7 +31,9 @@ quick: $(VENV)/all.stamp
 	  tests/simulate/test_golden.py tests/test_house.py
 
 test-full: $(VENV)/all.stamp checks wheel
-	SWINGBY_HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest -n auto --dist worksteal
+	$(if $(SEED),SWINGBY_HYPOTHESIS_SEED=$(SEED)) SWINGBY_HYPOTHESIS_PROFILE=full \
+	  $(BIN)/python -m pytest -n auto --dist worksteal $(if $(SEED),--hypothesis-seed=$(SEED))
+	$(BIN)/nox -s minimum newest-3.13
 
 # What needs one core at a time, two at once; the tests would compile the same on every core.
 checks: $(VENV)/all.stamp
@@ -85,6 +88,9 @@ bench: $(VENV)/core.stamp
 
 accuracy: $(VENV)/core.stamp
 	$(BIN)/python -m benchmarks.accuracy
+
+margins: $(VENV)/core.stamp
+	$(BIN)/python -m benchmarks.margins
 
 mutation: $(VENV)/all.stamp
 	@$(PIP) install -c constraints.txt -e ".[mutation]"

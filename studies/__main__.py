@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import signal
 import sys
 from pathlib import Path
 
@@ -18,12 +20,13 @@ from studies.runner import (
     run_study,
     stale_reasons,
 )
+from swingby.cli.streams import spell_signs
 from swingby.errors import SwingbyError
 from swingby.lab.figures.evidence import Evidence, write_record
 from swingby.report import Grid
 from swingby.report.files import write_text
 from swingby.report.progress import PartProgress
-from swingby.theory.compiled_text import folder
+from swingby.report.user_cache import cache_folder
 
 
 @click.command()
@@ -75,8 +78,7 @@ def _run(name: str, plan_file: str | None, canary: bool, fresh: bool, keep: bool
     if canary:
         return [f"{name}: {reason}" for reason in stale_reasons(name, records[name])]
     study, plan = STUDIES[name], load_plan(name, plan_file)
-    unfinished = folder() / "studies"
-    unfinished.mkdir(parents=True, exist_ok=True)
+    unfinished = cache_folder("studies")
     store = unfinished / f"{name if plan_file is None else Path(plan_file).stem}.json"
     if fresh:
         store.unlink(missing_ok=True)
@@ -101,6 +103,9 @@ def _run(name: str, plan_file: str | None, canary: bool, fresh: bool, keep: bool
 
 
 if __name__ == "__main__":
+    spell_signs()
+    with contextlib.suppress(AttributeError):  # where the reader leaves, 141: nothing moved
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         main()
     except SwingbyError as error:

@@ -16,7 +16,7 @@ from studies.image_study import ImageStudy, recorded_study
 from studies.plan import Plan
 from studies.study import Numbers, Results, Study, at_stake, plain_numbers, with_family
 from swingby.lab.figures.evidence import EvidenceRow, EvidenceVerdict, Kind
-from swingby.theory.compiled_text import folder
+from swingby.report.user_cache import cache_folder
 from swingby.theory.share import Share
 
 
@@ -27,7 +27,7 @@ def _image_cells(_: Plan) -> Mapping[str, Any]:
 
 def _image_courses(plan: Any) -> dict[str, Any]:
     """All courses of the plan: an hour on two cores; interrupted courses go on."""
-    courses = folder() / "studies" / f"images {plan.digest}"
+    courses = cache_folder("studies") / f"images {plan.digest}"
     return run_study(plan, courses, progress=True).to_dict()
 
 

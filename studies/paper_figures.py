@@ -15,7 +15,7 @@ from studies.study import Numbers, Study, plain_numbers, plain_rows, recorded_ro
 from swingby.lab.figures.catalogue import all_figures, figure_of
 from swingby.lab.figures.evidence import EvidenceRow, EvidenceVerdict, Kind
 from swingby.lab.figures.make import make_figures
-from swingby.theory.compiled_text import folder
+from swingby.report.user_cache import cache_folder
 from swingby.theory.initial import Scaled
 from swingby.theory.verdict import Verdict, all_hold, within_bar, yes
 from swingby.verify.paper_settings import paper_settings
@@ -108,7 +108,7 @@ def _figure_cells(_: Plan) -> Mapping[str, Any]:
 
 def _made_figure(number: str) -> tuple[Any, ...]:
     # What is there is kept: an interrupted study goes on.
-    return make_figures(folder() / "figures", only=number, progress=False).made
+    return make_figures(cache_folder("figures"), only=number, progress=False).made
 
 
 #: Criteria that forecast by the theory, and those that no data could refute; others are sentences

@@ -6,11 +6,13 @@ requirement comes from.
 
 from __future__ import annotations
 
-import difflib
 import functools
 import inspect
-from collections.abc import Callable, Iterable
-from typing import ParamSpec, TypeVar
+import sys
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+from swingby.hints import argument_hint
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -118,57 +120,44 @@ class SwingbyWarning(UserWarning):
     """A result that needs a second look, with the reason."""
 
 
-#: Names that arguments have elsewhere, and what to give here.
-_ELSEWHERE = {
-    **dict.fromkeys(("T", "t_max", "n_steps", "num_steps", "max_steps", "epochs"), "steps"),
-    **dict.fromkeys(("seed", "random_state", "generator"), "rng"),
-    **dict.fromkeys(("lr", "learning_rate"), "eta, which is 2 lr on the loss (4.1)"),
-    **dict.fromkeys(("step_size", "dt"), "eta"),
-    **dict.fromkeys(("W", "W_0", "w0", "init"), "W0"),
-    **dict.fromkeys(("U", "U_0", "u0"), "U0"),
-    **dict.fromkeys(("data", "trajectory"), "observed"),
-    **dict.fromkeys(("mu", "sigma"), "task = swingby.SIMTask(mu, sigma)"),
-    **dict.fromkeys(("a", "signal"), "task = swingby.SIMTask.from_signal(a)"),
-    "omega": "W0 = swingby.gaussian(task, omega, rng=0)",
-    "U0": "W0 = U0 @ U0.T",
-    "method": "dynamics",
-}
-
-
-def suggestion(name: str, names: Iterable[str]) -> str:
-    """The known names close to an unknown name, as the end of a sentence."""
-    matches = difflib.get_close_matches(name, list(names), 2, 0.6)
-    return f"; did you mean {' or '.join(matches)}?" if matches else ""
-
-
 def named(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """A public function whose arguments, where misnamed or missing, are named in a sentence."""
+    """A public function whose arguments, where misnamed or missing, are named in a sentence.
+
+    Of a method, ``self`` and ``cls`` are not counted; a constructor bears the name of its class.
+    """
     parameters = inspect.signature(function).parameters
     by_name = [name for name, entry in parameters.items() if entry.kind is entry.KEYWORD_ONLY]
     by_place = [name for name in parameters if name not in by_name]
+    implicit = len([name for name in by_place[:1] if name in ("self", "cls")])
+    by_place = by_place[implicit:]
     required = [name for name, entry in parameters.items() if entry.default is entry.empty]
+    owner, _, title = function.__qualname__.rpartition(".")
+    title = owner if title == "__init__" else title
 
     @functools.wraps(function)
     def called(*positional: _P.args, **keywords: _P.kwargs) -> _R:
         for name, value in keywords.items():
             if name not in parameters:
-                equivalent = _ELSEWHERE.get(name, "")
-                applies = " = " in equivalent or equivalent.split(",")[0] in parameters
-                hint = f"; give {equivalent}" if applies else suggestion(name, parameters)
-                raise InvalidInput(name, value, f"is no argument of {function.__name__}{hint}")
-        if len(positional) > len(by_place):
-            excess = positional[len(by_place)]
+                hint = argument_hint(name, [*by_place, *by_name], title)
+                raise InvalidInput(name, value, f"is no argument of {title}{hint}")
+        arguments = positional[implicit:]
+        if len(arguments) > len(by_place):
+            excess = arguments[len(by_place)]
             if not by_name:
-                requirement = f"is one too many for {function.__name__}: {', '.join(by_place)}"
+                taken = ", ".join(by_place) or "no argument"
+                requirement = f"is one too many: {title} takes {taken}"
                 raise InvalidInput(f"argument {len(by_place) + 1}", excess, requirement)
-            form = f"must be given by its name: {function.__name__}(..., {by_name[0]}=...)"
+            form = f"must be given by its name: {title}(..., {by_name[0]}=...)"
             raise InvalidInput(by_name[0], excess, form)
-        supplied = {*by_place[: len(positional)], *keywords}
-        for name in required:
+        supplied = {*by_place[: len(arguments)], *keywords}
+        for name in required[implicit:]:
             if name not in supplied:
-                raise InvalidInput(
-                    name, MISSING, f"must be given: {function.__name__}(..., {name}=...)"
-                )
-        return function(*positional, **keywords)
+                raise InvalidInput(name, MISSING, f"must be given: {title}(..., {name}=...)")
+        # What a float operation reports is ours to choose: our code expects numpy's own choice.
+        numpy: Any = sys.modules.get("numpy")
+        if numpy is None:
+            return function(*positional, **keywords)
+        with numpy.errstate(divide="warn", over="warn", under="ignore", invalid="warn"):
+            return function(*positional, **keywords)
 
     return called

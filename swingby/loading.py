@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import resources
-from typing import Any
+from typing import Any, NoReturn
 
 import lazy_loader
 
 from swingby.checkout import studies_folder, studies_module
-from swingby.errors import MissingExtra, suggestion
+from swingby.errors import MissingExtra
+from swingby.hints import name_hint
 
 #: The extra that installs a package.
 EXTRAS = {"torch": "torch", "hypothesis": "testing", "pytest": "testing"}
+
+
+def refusing(package: str, names: Sequence[str]) -> Callable[[str], NoReturn]:
+    """``__getattr__`` of a module whose names are all there: it says what may be meant."""
+
+    def refuse(name: str) -> NoReturn:
+        hint = "" if name.startswith("__") else name_hint(name, names)
+        raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
+
+    return refuse
 
 
 def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
@@ -38,14 +49,14 @@ def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
                 attributes.setdefault(inner, []).extend(names)
     load, _, names = lazy_loader.attach(package, submodules, attributes)
     names = sorted([*names, *(experiments if studies_folder() is not None else ())])
+    refuse = refusing(package, names)
 
     def load_or_explain(name: str) -> Any:
         if name in experiments:
             public_name = f"{package.replace('.lab.', '.')}.{name}"
             return getattr(studies_module(experiments[name], public_name), name)
         if name not in names:
-            hint = suggestion(name, names)
-            raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
+            refuse(name)
         try:
             return load(name)
         except ModuleNotFoundError as error:

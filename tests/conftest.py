@@ -5,8 +5,10 @@ Properties have no deadline, and by default the same examples on every machine.
 
 import contextlib
 import gc
+import math
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +17,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 from tests.forked import forks, sample
+
+# A shell ignores Ctrl-C for what it starts in the background, and processes below inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Threads of torch and BLAS wait for each other where other tests hold the processors. Read once,
 # when the libraries are loaded.
@@ -27,7 +32,15 @@ settings.register_profile(
     max_examples=20,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("full", parent=settings.get_profile("default"), max_examples=10_000)
+# So many that the whole of `make test-full` takes less than 90 minutes on two cores.
+# With SWINGBY_HYPOTHESIS_SEED, they are those of a seed of one's own: make test-full SEED=7.
+settings.register_profile(
+    "full",
+    parent=settings.get_profile("default"),
+    max_examples=400,
+    derandomize="SWINGBY_HYPOTHESIS_SEED" not in os.environ,
+    database=None,
+)
 # For seeded bugs. A failure is shown as drawn: looking for a smaller one takes time.
 AS_DRAWN = {"parent": settings.get_profile("default"), "phases": (Phase.explicit, Phase.generate)}
 settings.register_profile("as drawn", max_examples=40, **AS_DRAWN)
@@ -66,6 +79,14 @@ def _no_figures_left():
     yield
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_line_says_how_slow_the_machine_is():
+    """Lines of progress come every few seconds, so that only slow machines show them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("swingby.report.progress.EVERY", math.inf)
+        yield
 
 
 @pytest.fixture

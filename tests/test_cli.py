@@ -5,7 +5,6 @@ import io
 import itertools
 import json
 import math
-import os
 import pickle
 import shlex
 import subprocess
@@ -309,20 +308,12 @@ def test_u0_is_the_factor_of_w0_and_given_alone(capsys, refused):
 
 
 @pytest.mark.parametrize(
-    ("redirection", "environment", "words"),
-    [
-        (">/dev/full", {}, "No space left"),
-        (">&-", {}, "output is closed"),
-        (">/dev/null", {"PYTHONIOENCODING": "latin-1"}, "encode"),
-    ],
+    ("redirection", "words"), [(">/dev/full", "No space left"), (">&-", "output is closed")]
 )
-def test_what_breaks_is_one_line_and_never_a_verdict(redirection, environment, words):
+def test_what_breaks_is_one_line_and_never_a_verdict(redirection, words):
     """Exit code 5, where a traceback would end with 1: the assumptions fail."""
     call = f"{shlex.join([sys.executable, '-m', 'swingby', *PREDICT])} {redirection}"
-    environment = os.environ | {"PYTHONUTF8": "0"} | environment
-    done = subprocess.run(
-        call, shell=True, capture_output=True, text=True, env=environment, check=False
-    )
+    done = subprocess.run(call, shell=True, capture_output=True, text=True, check=False)
     assert done.returncode == 5
     assert done.stderr.startswith("swingby: something broke: ")
     assert done.stderr.count("\n") == 1

@@ -48,7 +48,7 @@ RESULTS = {
 
 #: What is typed, and the sentence about it.
 SENTENCES = {
-    "no eta": (lambda: predict(A, W0), "eta must be given: predict(..., eta=...)"),
+    "no eta": (lambda: predict(A, W0), "eta must be given: eta=..."),
     "no start": (lambda: predict(A, eta=ETA), "one of W0, U0 and omega must be given"),
     "T": (lambda: simulate(A, W0, ETA, T=100), "T is no argument of simulate; give steps"),
     "lr": (lambda: predict(A, W0, lr=0.005), "give eta, which is 2 lr on the loss (4.1)"),
@@ -82,7 +82,7 @@ SENTENCES = {
         lambda: compare(A, W0, eta=ETA, observed=pd.read_csv(table(w_1_1=RUN.W[:, 0, 0]))),
         "must be a column: step, w_1_1, w_1_2",
     ),
-    "no labels": (lambda: SIMTask.from_samples([[1, 0]], label=[0]), "did you mean labels?"),
+    "no labels": (lambda: SIMTask.from_samples([[1, 0]], label=[0]), "give labels"),
     "unit misspelt": (lambda: RUN.to_frame(unit="seconds"), "unit must be one of step, eta t"),
     "no store": (lambda: swingby.sweep({"signal": [A]}), "out must be given"),
     "a picture of unknown kind": (lambda: compare(A, W0, eta=ETA).save_picture("a.jpg"), ".pdf"),
@@ -109,7 +109,7 @@ COMMANDS = {
     "simulate --signal 4,1 --eta 1e-300 --w0 '1e-2,0;0,1e-2'": (0, "about 2.3e+300"),
     "table --paper --out pyproject.toml": (2, "out must be a folder"),
     "evidence --record no.json": (2, "record must be a readable file of python -m studies"),
-    "chek --signal 4,1": (2, "Did you mean 'check'?"),
+    "chek --signal 4,1": (2, "did you mean check?"),
     "check --sigmal 4,1": (2, "--signal"),
 }
 
@@ -121,6 +121,8 @@ def test_a_first_try_gives_the_result(name):
 
 @pytest.mark.parametrize("name", SENTENCES)
 def test_a_first_try_gives_a_sentence(name):
+    if name == "gradients of a task":
+        pytest.importorskip("torch")
     call, words = SENTENCES[name]
     with pytest.raises(swingby.InvalidInput) as caught:
         call()

@@ -644,7 +644,7 @@ def test_invariances_of_the_stage_law(data):
     same("(D.2) knows eta times a alone", faster, first, rtol=1e-6)
 
 
-@each_dynamics
+@pytest.mark.parametrize("name", ["gd", "flow"])
 def test_gaussian_half_times(name):
     # Bartlett: pivots are tau^2 chi^2 with d' - k + 1 degrees of freedom, here 4, 3, 2.
     task, tau, eta = SIMTask.from_signal([5, 2, 1]), 1e-4, 0.01

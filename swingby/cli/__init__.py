@@ -9,18 +9,22 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import os
 import sys
 import warnings
 from collections import UserDict
 from collections.abc import Sequence
-from typing import Any, TextIO
+from typing import Any
 
 import click
 
 from swingby import __version__
 from swingby.cli.budget_option import budget_spent
+from swingby.cli.command import Group
+from swingby.cli.streams import ReaderLeft, discard_output, spell_signs, watched_readers
 from swingby.errors import SwingbyError, SwingbyWarning
+
+#: What click raises where a command or group needs arguments; click 8.1 prints the help itself.
+_NO_ARGUMENTS: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
 
 
 class _Commands(UserDict[str, Any]):
@@ -43,7 +47,22 @@ _MODULES = {
 }
 
 
+class _Program(Group):
+    """The commands; click itself would make exit code 1 of a reader that went away."""
+
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        """The context of a call, in which ``--help`` prints."""
+        with watched_readers():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command."""
+        with watched_readers():
+            return super().invoke(ctx)
+
+
 @click.group(
+    cls=_Program,
     commands=_Commands({name: module for module, names in _MODULES.items() for name in names}),
     context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
     epilog="An option without a default that is not required can be left out.",
@@ -69,12 +88,6 @@ def _interruption_lines(error: BaseException, limit_met: BaseException | None) -
     return [*filter(None, [message]), *getattr(inner, "__notes__", [])]
 
 
-def _discard_output(stream: TextIO) -> None:
-    """Discard the output that waits in a stream: Python would complain at its end."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-
-
 def _report_failure(error: Exception) -> None:
     """One line on stderr, if it can still be written."""
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
@@ -84,7 +97,7 @@ def _report_failure(error: Exception) -> None:
         if sys.stdout is not None:
             sys.stdout.flush()
     except (OSError, ValueError):
-        _discard_output(sys.stdout)
+        discard_output(sys.stdout)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -92,6 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     `arguments`: default: the process's own.
     """
+    spell_signs()
     sys.exit(run(arguments))
 
 
@@ -104,6 +118,18 @@ def run(arguments: Sequence[str] | None = None) -> int:
         _report_failure(OSError("the standard output is closed"))
         return 5
     try:
+        with watched_readers():
+            code = _run(arguments)
+            sys.stdout.flush()
+            return code
+    except ReaderLeft:
+        # ``swingby ... | head``: no line, and the shell's code for it.
+        discard_output(sys.stdout, sys.stderr)
+        return 141
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("ignore")
             warnings.simplefilter("always", SwingbyWarning)
@@ -112,7 +138,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
             )
         for warning in caught:
             click.echo(f"swingby: warning: {_one_line(str(warning.message))}", err=True)
-    except click.exceptions.NoArgsIsHelpError as error:
+    except _NO_ARGUMENTS as error:
         click.echo(error.format_message())
         return 0
     except click.ClickException as error:
@@ -129,10 +155,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
             err=True,
         )
         return 130 if limit_met is None else 4
-    except BrokenPipeError:
-        # The reader went away (``swingby ... | head``): no line, and the shell's code for it.
-        _discard_output(sys.stdout)
-        return 141
+    except (BrokenPipeError, ReaderLeft):
+        raise
     except Exception as error:  # whatever it is, it must not look like a verdict
         _report_failure(error)
         return 5

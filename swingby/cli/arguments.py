@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -59,7 +60,7 @@ class Arguments(SimpleNamespace):
                 raise InvalidInput("signal", typed, "must not be combined with mu, sigma, dim")
             return SIMTask.from_signal(_split(self.signal))
         if not self.mu:
-            raise InvalidInput("mu", MISSING, "must be given: --mu 1,2")
+            raise InvalidInput("mu", MISSING, "must be given: --mu 1,2 (or --signal 4,1)")
         spreads = _split(self.sigma)
         return SIMTask(_split(self.mu), spreads[0] if len(spreads) == 1 else spreads, dim)
 
@@ -148,5 +149,5 @@ def print_result(result: Any, content: Callable[[], Any], *, as_json: bool = Fal
 
 
 def _split(values: Sequence[str]) -> list[str]:
-    """``--mu 1 --mu 2`` and ``--mu 1,2`` are the same."""
-    return [word.strip() for value in values for word in value.split(",")]
+    """``--mu 1 --mu 2``, ``--mu 1,2``, ``--mu '1 2'`` and ``--mu '[1, 2]'`` are the same."""
+    return [word for value in values for word in re.split(r"\s*,\s*|\s+", value.strip(" []()"))]

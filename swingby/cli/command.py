@@ -11,6 +11,7 @@ import click
 from swingby.cli.arguments import Arguments, refuse
 from swingby.cli.budget_option import BUDGET
 from swingby.cli.options import Option, ResultOption
+from swingby.hints import option_hint, suggestion
 
 #: Headings of the options in the help of a command that has many.
 _SECTIONS = {
@@ -32,8 +33,75 @@ _SECTIONS = {
 _MANY = 13
 
 
+#: What other words may be meant for in place of a command.
+_MEANT = {
+    **dict.fromkeys(("run", "descend"), "simulate"),
+    **dict.fromkeys(("compare", "plot"), "table"),
+    **dict.fromkeys(("prove", "proof", "ledger"), "audit"),
+    **dict.fromkeys(("search", "counterexample"), "hunt"),
+    **dict.fromkeys(("fit", "learn"), "train"),
+    **dict.fromkeys(("version", "v", "V"), "--version"),
+    **dict.fromkeys(("help", "usage"), "--help"),
+    **dict.fromkeys(("signal", "mu", "eta", "omega"), "swingby check, predict or table"),
+}
+
+
+class Group(click.Group):
+    """A group of commands: what it does not know is refused with what may be meant."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words before a command."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            raise self._refusal(error.option_name, ctx) from None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command."""
+        if args[0] not in self.commands:
+            raise self._refusal(args[0], ctx)
+        return super().resolve_command(ctx, args)
+
+    def _refusal(self, word: str, context: click.Context) -> click.UsageError:
+        meant = None if context.parent else _MEANT.get(word.lstrip("-"))
+        hint = f"; did you mean {meant}?" if meant else suggestion(word, self.commands)
+        hint = hint or f"; there are {', '.join(self.commands)}"
+        return click.UsageError(f"No such command {word}{hint}", context)
+
+
+def _options(command: click.Command) -> list[str]:
+    """The names of the options of a command, without dashes."""
+    return [
+        entry.opts[-1].lstrip("-").replace("-", "_")
+        for entry in command.params
+        if isinstance(entry, click.Option)
+    ]
+
+
 class _SectionedCommand(click.Command):
-    """A command whose options are shown under headings, if there are many."""
+    """A command whose options are shown under headings, if there are many.
+
+    What it does not know is refused with what may be meant.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words behind the command."""
+        options, ctx.allow_extra_args = _options(self), True
+        try:
+            extra = super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            group = ctx.parent.command if ctx.parent else self
+            commands = dict(group.commands) if isinstance(group, click.Group) else {}
+            others = {name: _options(other) for name, other in commands.items()}
+            hint = option_hint(error.option_name.lstrip("-"), options, str(self.name), others)
+            raise click.UsageError(f"No such option {error.option_name}{hint}", ctx) from None
+        if extra:
+            hint = "; numbers are divided by commas: --signal 4,1" if "signal" in options else ""
+            hint = f"; give --only {extra[0]}" if "only" in options else hint
+            raise click.UsageError(f"{' '.join(extra)} is no option of {self.name}{hint}", ctx)
+        return extra
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, each under the heading of its name."""

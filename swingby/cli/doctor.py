@@ -7,6 +7,8 @@ import importlib.util
 import os
 import platform
 import sys
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import swingby
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 #: Packages that swingby cannot do without, and the first package of each extra.
 CORE = (
     *("numpy", "scipy", "sympy", "mpmath", "python-flint", "numba", "pandas", "matplotlib"),
-    "loky",
+    *("loky", "platformdirs"),
 )
 EXTRAS = {
     "torch": "torch",
@@ -44,7 +46,7 @@ def doctor(arguments: Arguments) -> int:
 
 def _facts() -> dict[str, Any]:
     from swingby.proofs.audit.cache import folder as verdicts
-    from swingby.theory.compiled_text import folder
+    from swingby.theory.compiled_text import folder as compiled_code
 
     def version(name: str) -> str | None:
         try:
@@ -65,11 +67,22 @@ def _facts() -> dict[str, Any]:
         "threads": os.cpu_count(),
         "gpu": device,
         "encoding": sys.stdout.encoding,
-        "compiled code": str(folder()),
-        "verdicts": str(verdicts()),
+        "compiled code": folder_or_reason(compiled_code),
+        "verdicts": folder_or_reason(verdicts),
         "core": {name: version(name) for name in CORE},
         "extras": {extra: version(name) for extra, name in EXTRAS.items()},
     }
+
+
+def folder_or_reason(folder: Callable[[], Path]) -> str:
+    """A folder of the cache and its state, or why there is none."""
+    try:
+        path = folder()
+        sizes = [file.stat().st_size for file in path.iterdir() if file.is_file()]
+    except OSError as error:
+        return f"not used: {error}"
+    closed = "" if os.access(path, os.W_OK) else ", read only"
+    return f"{path} ({len(sizes)} files, {sum(sizes) / 1e6:.1f} MB{closed})"
 
 
 def _table(facts: dict[str, Any]) -> Grid:

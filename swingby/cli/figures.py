@@ -12,7 +12,7 @@ from swingby.checkout import studies_module
 from swingby.cli import options
 from swingby.cli.arguments import Arguments, exit_code, print_result, refuse
 from swingby.cli.budget_option import BUDGET
-from swingby.cli.command import command
+from swingby.cli.command import Group, command
 from swingby.cli.options import PICTURES
 from swingby.errors import InvalidInput
 from swingby.report.files import write_text
@@ -123,7 +123,7 @@ def evidence(given: Arguments) -> int:
     )
 
 
-@click.group()
+@click.group(cls=Group)
 @BUDGET
 def diffusion() -> None:
     """Train image diffusion models and compare with the theory.

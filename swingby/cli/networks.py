@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -226,17 +225,13 @@ def relu(given: Arguments) -> int:
 
 def _look(given: Arguments) -> int:
     """The extremal vectors of data in a file, and what is asked of them."""
-    import numpy as np
-
     from swingby.lab.relu import check, extremal_vectors
     from swingby.theory.input_files import text_of
+    from swingby.theory.number_lines import number_lines
 
     path = given.data
     text = text_of(path, "data", "file of numbers")
-    try:
-        table = np.loadtxt(io.StringIO(text), delimiter=",", ndmin=2, comments="#")
-    except ValueError:
-        raise InvalidInput("data", path, "must be numbers between commas, a row a point") from None
+    table = number_lines(text, "data", path, "file of numbers").floats()
     if table.shape[1] < 3:
         raise InvalidInput("data", path, "must have two columns of x or more, and y last")
     extremal = extremal_vectors(table[:, :-1], table[:, -1], seed=given.seed)

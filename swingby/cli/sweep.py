@@ -48,6 +48,9 @@ def sweep(given: Arguments) -> int:
     if given.status:
         refuse("together with status", "restart", "workers", "chunk", "dask", "export_old")
     folder = given.out or given.store
+    if given.grid is None and folder is None:
+        form = "must be given: swingby sweep grid.toml --out FOLDER, or atlas for grid.toml"
+        raise InvalidInput("grid", MISSING, form)
     if folder is None:
         raise InvalidInput("out", MISSING, "must be given: the folder of the rows")
     if given.export_old is not None:

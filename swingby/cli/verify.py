@@ -103,7 +103,7 @@ def _checkpoint(file: Path) -> list[str]:
         with library.safe_open(file, framework="pt") as opened:
             facts = opened.metadata() or {}
     except Exception as error:  # safetensors has an error class of its own
-        raise InvalidInput("file", file, checkpoint.foreign(file, error).requirement) from None
+        raise InvalidInput("file", file, checkpoint.requirement(error)) from None
     if "sha256" not in facts:
         raise InvalidInput("file", file, _UNSEALED)
     return _refusals(lambda: checkpoint.read_state(file, facts.get("identity", "")))

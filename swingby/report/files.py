@@ -5,6 +5,7 @@ What the file system refuses names the path.
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
@@ -71,6 +72,16 @@ def write_text(path: str | Path, text: str, argument: str = "out") -> Path:
     return Path(path)
 
 
+def write_csv(frame: Any, path: Any, **options: Any) -> None:
+    """Write a frame as CSV to a file, compressed as its ending says, or into a stream."""
+    if hasattr(path, "write"):
+        mode = "wb" if isinstance(path, io.RawIOBase | io.BufferedIOBase) else "w"
+        frame.to_csv(path, index=False, mode=mode, **options)
+        return
+    with whole(path) as target:
+        frame.to_csv(target, index=False, encoding="utf-8", **options)
+
+
 def json_text(content: Any) -> str:
     """Strict JSON: no NaN, no infinity."""
     return json.dumps(content, indent=1, allow_nan=False)
@@ -110,7 +121,17 @@ def write_arrays(
     import numpy as np
 
     text = np.array(json.dumps(sealed(facts, arrays)))
+    with whole(path, argument) as target:
+        save_arrays(target, {"facts": text, **arrays})
+
+
+def save_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
+    """Write an npz file; ValueError for an array of objects, which NumPy would pickle."""
+    import numpy as np
+
+    if any(np.asarray(array).dtype.hasobject for array in arrays.values()):
+        raise ValueError("objects cannot be written without pickling")
     # A stream of our own: numpy would add an ending to the name.
-    with whole(path, argument) as target, open(target, "wb") as stream:
-        np.savez_compressed(stream, allow_pickle=False, facts=text, **arrays)
+    with open(path, "wb") as stream:
+        np.savez_compressed(stream, **arrays)
         stream.flush()

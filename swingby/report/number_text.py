@@ -15,6 +15,8 @@ from typing import Any
 LARGEST_EXPONENT = 100_000
 #: Digits of a decimal that is written; longer ones say less than a quotient.
 _MOST_DIGITS = 40
+#: A fraction of larger terms is printed as a decimal.
+_LARGEST_TERM = 1000
 #: Digits of a quotient on either side that are written, and read.
 _MOST_TEXT_DIGITS = 400
 
@@ -77,6 +79,16 @@ def scientific(number: Fraction, digits: int = 4) -> str:
         quotient = (Decimal(number.numerator) / Decimal(number.denominator)).normalize()
     mantissa, exponent = f"{quotient:e}".split("e")
     return f"{mantissa}e{int(exponent):+03d}"
+
+
+def as_typed(number: Fraction) -> str:
+    """`number` as a person writes it: a fraction that no short decimal equals stays one.
+
+    >>> as_typed(Fraction(1, 720)), as_typed(Fraction(1, 20)), as_typed(Fraction(0.1))
+    ('1/720', '0.05', '0.1')
+    """
+    plain = max(abs(number.numerator), number.denominator) <= _LARGEST_TERM
+    return str(number) if plain and _decimal_text(abs(number)) is None else scientific(number)
 
 
 def python_text(value: Fraction) -> str:

@@ -14,7 +14,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from swingby.errors import InvalidInput
+from swingby.errors import InvalidInput, named
 from swingby.report.files import whole
 from swingby.report.picture_style import styled
 from swingby.report.result_formats import Drawn
@@ -78,6 +78,8 @@ def drawn(
     """
     if ax is not None and size is not None:
         raise InvalidInput("size", size, "must not be given together with ax")
+    if ax is not None and not hasattr(ax, "plot"):
+        raise InvalidInput("ax", ax, "must be axes; plot().figure.savefig(path) writes a file")
     with styled():
         ax = shown_figure(*inches(size, usual)).add_subplot() if ax is None else ax
         draw(ax)
@@ -94,6 +96,7 @@ class Pictured(Drawn):
         """Draw into axes."""
         raise NotImplementedError
 
+    @named
     def plot(self, ax: Axes | None = None, *, size: Size = None) -> Axes:
         """Draw the result over time.
 

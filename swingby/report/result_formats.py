@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pandas as pd
+from swingby.hints import Hinted
 from swingby.report.tables import Grid
 
 
-class Shown:
+class Shown(Hinted):
     """A result that is printed by its ``to_text``, and in notebooks by its ``to_html``."""
 
     def __str__(self) -> str:
@@ -67,7 +68,7 @@ class Framed(Drawn):
         return pd.DataFrame(list(self.records()))
 
 
-class ReadOnly:
+class ReadOnly(Hinted):
     """A result whose arrays are read-only."""
 
     def __post_init__(self) -> None:

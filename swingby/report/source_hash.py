@@ -4,29 +4,32 @@ from __future__ import annotations
 
 import hashlib
 import re
-from pathlib import Path
+from importlib import resources
 
 #: Parsing the sources for their imports would take most of the time of an audit of one line.
 _IMPORT = re.compile(
     r"^\s*(?:from (swingby[\w.]*) import (\([^)]*\)|.*)|import (swingby[\w.]*))", re.MULTILINE
 )
-#: Where the sources of the package lie.
-PACKAGE = Path(__file__).parents[1]
+#: Where the sources of the package lie: a folder, or a zip file.
+PACKAGE = resources.files("swingby")
 
 
-def hash_of(*sources: Path) -> str:
-    """Hash of some sources of the package and of all that they import."""
+def sources_in(folder: str) -> list[str]:
+    """The sources in a folder of the package."""
+    names = (path.name for path in PACKAGE.joinpath(folder).iterdir())
+    return [f"{folder}/{name}" for name in names if name.endswith(".py")]
+
+
+def hash_of(*sources: str) -> str:
+    """Hash of some sources, by their paths in the package, and of all that they import."""
     waiting = list(sources)
     contents: dict[str, bytes] = {}
     while waiting:
-        path = waiting.pop()
-        if PACKAGE not in path.parents or not path.is_file():
+        name = waiting.pop()
+        if name in contents or not PACKAGE.joinpath(name).is_file():
             continue
-        name = path.relative_to(PACKAGE).as_posix()
-        if name in contents:
-            continue
-        contents[name] = path.read_bytes()
-        waiting += [PACKAGE / relative for relative in _imported(contents[name])]
+        contents[name] = PACKAGE.joinpath(name).read_bytes()
+        waiting += _imported(contents[name])
     digest = hashlib.sha256()
     for name in sorted(contents):
         digest.update(f"{name}\0{hashlib.sha256(contents[name]).hexdigest()}\n".encode())

@@ -11,7 +11,7 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.report.number_text import scientific_log10
 from swingby.theory import numbers
-from swingby.theory.initial import LARGEST_ENTRY, SYMMETRY_TOLERANCE
+from swingby.theory.initial import LARGEST_ENTRY, asymmetry_text, symmetry_tolerance
 from swingby.theory.numbers import Booleans, Floats
 from swingby.theory.task import SIMTask
 
@@ -25,6 +25,8 @@ class BatchArguments:
 
     arrays: dict[str, Floats]
     shape: tuple[int, ...]
+    #: Asymmetry that rounding explains in W0, as it was given.
+    symmetry: float
 
     @classmethod
     def of(cls, signal: object, W0: object, eta: object, **more: Floats) -> BatchArguments:
@@ -53,7 +55,8 @@ class BatchArguments:
             for name, array in arrays.items()
         }
         try:
-            return cls(arrays, np.broadcast_shapes(*leading.values()))
+            shape = np.broadcast_shapes(*leading.values())
+            return cls(arrays, shape, symmetry_tolerance(W0))
         except ValueError:
             varying = {name: str(shape) for name, shape in leading.items() if shape}
             got = ", ".join(varying.values())
@@ -90,9 +93,11 @@ class BatchArguments:
             apart = np.abs(matrices - matrices.swapaxes(1, 2)).max(axis=(1, 2))
             zero = ("the zero matrix", "must not be zero", "Assumption D.1")
             refuse_first(largest == 0, "W0", W0.shape[:-2], *zero, first=first)
-            crooked = ("this matrix", "must be symmetric, as W = U U^T is", "(D.2)")
-            unlike = apart > SYMMETRY_TOLERANCE * largest
-            refuse_first(unlike, "W0", W0.shape[:-2], *crooked, first=first)
+            unlike = apart > self.symmetry * largest
+            if unlike.any():
+                worst = int(unlike.argmax())
+                words = asymmetry_text(float(apart[worst] / largest[worst]))
+                refuse_first(unlike, "W0", W0.shape[:-2], *words, first=first)
         total = np.log(sizes).reshape(W0.shape[:-2]) + log_scale
         if (total > math.log(LARGEST_ENTRY)).any():
             if log_scale.any():

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from swingby.errors import InvalidInput
+from swingby.errors import InvalidInput, named
 from swingby.report.result_formats import ReadOnly
 from swingby.simulate import series
 from swingby.simulate.arguments import SLICE, BatchArguments, read_test_point, refuse_first
-from swingby.simulate.float_pivots import in_order, quiet_steps
+from swingby.simulate.float_pivots import in_order, quiet_steps, rounding_in_steps
 from swingby.simulate.lanes.fleet import (
     LONG_BLOCK,
     Arranged,
@@ -81,6 +81,8 @@ class BatchRun(ReadOnly):
     a test point.
     `transient` (...): the largest \|w_ij\|, i and j different, over all steps: the size of the
     swing.
+    `rounding` (..., d): by how many steps rounding may move each half-time; nan where it decides
+    whether there is one.
     """
 
     half_times: Floats
@@ -90,6 +92,7 @@ class BatchRun(ReadOnly):
     executed_steps: Integers
     descents: Integers | None = None
     transient: Floats | None = None
+    rounding: Floats | None = None
 
     def __iter__(self) -> Iterator[NDArray[Any]]:
         """Unpack as ``half_times, outcome, W = simulate_batch(...)``."""
@@ -103,6 +106,7 @@ class BatchRun(ReadOnly):
         return f"<BatchRun {self.outcome.size} runs: {tally}>"
 
 
+@named
 def simulate_batch(
     signal: SIMTask | ArrayLike,
     W0: ArrayLike,
@@ -339,6 +343,7 @@ def _room_for_ends(total: int, d: int) -> SimpleNamespace:
         W=np.full((total, d, d), np.nan),
         **{name: np.zeros(total, dtype=np.int64) for name in counts},
         transient=np.full(total, np.nan),
+        rounding=np.zeros((total, d)),
     )
 
 
@@ -384,7 +389,18 @@ def _run_piece(
         fleet.run(0 if steps is None else steps % block, stop)
     endings = (ends.diverged, ends.lost, batch.signal > 0, missing)
     ends.outcome = outcomes(ends.W, ends.half_times, *endings)
+    ends.rounding = _rounding_of(batch, ends, missing, dynamics)
     return ends
+
+
+@np.errstate(all="ignore")
+def _rounding_of(batch: Batch, ends: SimpleNamespace, missing: Booleans, dynamics: str) -> Floats:
+    """As in :func:`swingby.simulate.run.simulate`, of all runs together."""
+    diagonal = batch.W0.diagonal(axis1=1, axis2=2) * batch.omega[:, :1]
+    logs = np.log(np.where(diagonal > 0, diagonal, np.nan)) + batch.omega[:, 1:] * math.log(2)
+    counts = (ends.last_step, ends.executed_steps)
+    moved = rounding_in_steps(batch.signal, batch.eta, dynamics, logs, ends.half_times, *counts)
+    return np.where(missing, 0.0, moved)
 
 
 @np.errstate(all="ignore")
@@ -486,4 +502,5 @@ def _one_by_one(
             ends.descents[k] = series.descents(state.turns.extrema(), unit * swing)
         if swing > 0:
             ends.transient[k] = max((abs(peak.value) for peak in peaks(state)), default=0)
+    ends.rounding = _rounding_of(batch, ends, missing, dynamics)
     return ends

@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from swingby.simulate.state import RunProblem
+from swingby.theory.growth import growth_rates
 from swingby.theory.numbers import Booleans, Floats, Integers
 
 #: A pivot of LDL^T counts as negative below -PIVOT_ROUNDING * d * w_kk. Eliminating one concept
@@ -23,6 +24,32 @@ PIVOT_ROUNDING = 8 * 2.0**-52
 _NOISE_GROWTH = 1e4
 #: Most steps between two projections.
 _MOST_QUIET = 256
+
+
+@np.errstate(all="ignore")
+def rounding_in_steps(
+    signal: Floats,
+    eta: Floats,
+    dynamics: str,
+    log_diagonal: Floats,
+    half_times: Floats,
+    last: Floats,
+    executed: Floats,
+) -> Floats:
+    """By how many steps rounding may move the half-time of each concept, (..., d).
+
+    What grows from w_kk(0) would be at 1/2 after log(1/w_kk(0)) / g_kk steps. A concept that is so
+    many e-folds later grows from a pivot that is smaller by as many, left by subtraction at the
+    start or by the drift of euler; every computed step may have rounded it by 2^-53 w_kk. nan where
+    that is more than the pivot itself, so that not even its sign is sure. `last`, `executed` (...):
+    the last step, which stands for a half-time that is not reached, and computed steps. 0 where
+    w_kk(0) is not positive.
+    """
+    growth = growth_rates(signal, eta, dynamics).diagonal(axis1=-2, axis2=-1)
+    times = np.where(np.isnan(half_times), last[..., None], half_times)
+    folds = np.nan_to_num(growth * times + np.minimum(log_diagonal, 0.0))
+    share = np.minimum(times, executed[..., None]) * 2.0**-53 * np.exp(np.maximum(folds, 0.0))
+    return np.where(signal > 0, np.where(share < 1, share / growth, np.nan), 0.0)
 
 
 def in_order(matrices: Floats, order: Integers) -> Floats:

@@ -20,9 +20,10 @@ W(0) far below its diagonal, eta a above 1, runs that leave the float range.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,28 @@ def load_torch() -> Any:
         return importlib.import_module("torch")
     except ImportError:
         raise MissingExtra("torch", "torch") from None
+
+
+@contextlib.contextmanager
+def torch_defaults(grad: bool = True) -> Iterator[None]:
+    """A block in which torch is as after its import, whatever its caller has switched.
+
+    `grad`: with gradients; otherwise as the caller has them.
+    """
+    torch = load_torch()
+    dtype = torch.get_default_dtype()
+    with contextlib.ExitStack() as blocks:
+        for device in ("cpu", "cuda"):
+            blocks.enter_context(torch.autocast(device, enabled=False))
+        if grad:
+            blocks.enter_context(torch.inference_mode(False))
+            blocks.enter_context(torch.enable_grad())
+        if torch.get_default_device().type != "cpu":
+            blocks.enter_context(torch.device("cpu"))
+        if dtype != torch.float32:
+            blocks.callback(torch.set_default_dtype, dtype)
+            torch.set_default_dtype(torch.float32)
+        yield
 
 
 def usable_device(device: object) -> tuple[Any, Any]:
@@ -180,7 +203,9 @@ class Tensors(Fleet):
         point, root, swing = held["point"], held["root"], held["swing"]
         descents, transient, Z = held["descents"], held["transient"], self.torch.empty_like(X)
         weights = (root * point)[:, None, :]
-        off = root[:, None, :] * (1.0 - self.torch.eye(self.d).to(root))
+        off = root[:, None, :] * (
+            1.0 - self.torch.eye(self.d, dtype=root.dtype, device=root.device)
+        )
 
         def watch() -> None:
             residual = Z.copy_(X).mul_(weights).sum(2).mul_(root).sub_(point)

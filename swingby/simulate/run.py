@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from swingby.errors import MISSING, InvalidInput, SwingbyWarning, named
-from swingby.simulate.float_pivots import quiet_steps, without_null
+from swingby.errors import InvalidInput, SwingbyWarning, named
+from swingby.simulate.float_pivots import quiet_steps, rounding_in_steps, without_null
 from swingby.simulate.jump import NEGLIGIBLE, is_learned, jump_alone
 from swingby.simulate.observation import begin, follow, look, peaks
 from swingby.simulate.outcome import Outcome, judge
@@ -45,7 +45,9 @@ _UNDER_WAY = 2.0**-60
 _MOST_RECORDS = 10_001
 #: Steps that record="log" keeps, about.
 _LOG_RECORDS = 200
-_RECORD_HELP = 'must be None, "none", "log", a whole number of steps, or a sequence of steps'
+#: Steps from which on a run warns that rounding moves a half-time.
+_FELT = 0.5
+_RECORD_HELP = 'must be None, "none", "log", k for every k-th step (1 is all), or steps in a list'
 
 #: A computed step takes about this, and this for each of the d^3 products of W with itself.
 _SECONDS_A_STEP, _SECONDS_A_PRODUCT = 3e-6, 1.3e-9
@@ -71,38 +73,57 @@ def simulate(
     ``(I + eta B) W (I + eta B)``; ``"euler"`` is the printed (D.2), ``W + eta W'``; ``"flow"`` is
     exact in time, and eta only converts time to steps.
 
-    `W0` (d, d): symmetric. gd and flow need it positive semidefinite; euler warns when it is not.
-    `eta`: step size; positive. Exact numbers and text are accepted.
-    `steps`: at least 1. By default the run ends once W no longer changes, and at the latest after 3
-    (log(1/w) + 60) divided by the growth per step of the smallest positive a, w being the smallest
-    positive w_kk(0), or after computing 50 million steps (fewer above d = 8).
-    `dynamics` in {"gd", "euler", "flow"}.
-    `record`: which steps are kept, besides the first and the last: None, every k-th with the
-    smallest k that keeps at most 10,001; ``"none"`` or 0, no other; an integer k, every k-th;
-    ``"log"``, about 200 spaced evenly in the logarithm; or a sequence of steps. Events are found at
-    every step whatever is recorded.
-    `skip`: jump over steps that are linear to rounding. The result is the same to about 1e-13.
-    `U0` (d, m): in place of W0: the run starts from U(0) U(0)^T, summed exactly and rounded once
-    per entry.
-    Raises InvalidInput for a wrong argument, naming it.
+    Parameters
+    ----------
+    task : SIMTask or sequence of numbers
+        The task, or its signal a.
+    W0 : array of shape (d, d) or Scaled
+        Symmetric. gd and flow need it positive semidefinite; euler warns when it is not.
+    eta : number or text
+        Step size in the clock of (D.2), positive.
+    steps : int, optional
+        At least 1. By default the run ends once W no longer changes, and at the latest after 3
+        (log(1/w) + 60) divided by the growth per step of the smallest positive a, w being the
+        smallest positive w_kk(0), or after computing 50 million steps (fewer above d = 8).
+    dynamics : {"gd", "euler", "flow"}
+    record : int, str or sequence of int, optional
+        Which steps are kept, besides the first and the last: None, every k-th with the smallest k
+        that keeps at most 10,001; ``"none"`` or 0, no other; an integer k, every k-th; ``"log"``,
+        about 200 spaced evenly in the logarithm; or a sequence of steps. Events are found at every
+        step whatever is recorded.
+    skip : bool
+        Jump over steps that are linear to rounding. The result is the same to about 1e-13.
+    U0 : array of shape (d, m) or Scaled, in place of W0
+        The run starts from U(0) U(0)^T, summed exactly and rounded once per entry.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    InvalidInput
+        For a wrong argument, naming it.
 
     Warns
     -----
     SwingbyWarning
         If W(0) is not positive semidefinite under euler; if it has deficient rank under gd or flow
         and a concept that it has no component for may be learned in place of one that it has; if
-        U(0) has a pivot that U(0) U(0)^T in floats loses.
+        U(0) has a pivot that U(0) U(0)^T in floats loses; if a half-time, or whether there is one,
+        is a matter of rounding.
 
     Notes
     -----
     A W(0) of deficient rank (an LDL^T pivot that is exactly 0, or below 0 by rounding) keeps its
     rank under gd and flow: the zero pivots are restored inside the loop. That is right as long as
     the concepts learned are those of the components of W(0); where these are not the ones of the
-    largest signals, W turns later, and a warning says so. Pivots below about 1e-14 of w_kk, but
-    not zero, are resolved only up to the rounding of floats; of a U0, a warning names those below
-    1e-12. After a loss of positive semidefiniteness W runs away faster than exponentially and
-    amplifies rounding: the last steps before it leaves the float range are then not reproducible
-    to a step. Entries below 1e-300 sqrt(w_ii w_jj) are held as 0.
+    largest signals, W turns later, and a warning says so. Pivots of about 1e-14 of w_kk, at the
+    start or left by the drift of euler, are resolved only up to the rounding of floats: `rounding`
+    says by how many steps. Of a U0, a warning names those below 1e-12. After a loss of positive
+    semidefiniteness W runs away faster than exponentially and amplifies rounding: the last steps
+    before it leaves the float range are then not reproducible to a step. Entries below 1e-300
+    sqrt(w_ii w_jj) are held as 0.
 
     References
     ----------
@@ -115,10 +136,7 @@ def simulate(
     >>> run.half_times.tolist(), str(run.outcome)
     ([173.0, 346.0], 'converged')
     """
-    if eta is None:
-        raise InvalidInput("eta", MISSING, "must be given", "(D.2)")
-    rate = numbers.positive(eta, "eta", "(D.2)")
-    numbers.within_float(rate, "eta", "(D.2)")
+    rate = numbers.step_size(eta)
     require_dynamics(dynamics)
     task = as_task(task)
     initial = initial_state(W0, U0, task.dim)
@@ -168,6 +186,7 @@ def run_from(
     )
     problem = make_problem(signal, float(eta), dynamics, point, missing)
     state = make_state(initial, point)
+    log_start = state.log_diagonal
     rest = steps is None
     last = steps if steps is not None else problem.most_steps(state)
     unknown = rest and _needs_last_step(record)
@@ -190,7 +209,15 @@ def run_from(
     if not finished:
         spent = "the budget" if budget.spent() else "the most computed steps allowed"
     outcome = judge(problem, state, missing, spent, displaceable)
-    return _collect(task, initial, eta, problem, state, records, outcome)
+    half_times, counts = state.passages[LEVELS.index(0.5)], (state.step, state.executed)
+    moved = rounding_in_steps(
+        signal, np.asarray(problem.eta), dynamics, log_start, half_times, *map(np.asarray, counts)
+    )
+    moved = np.where(missing | pivots.lost, 0.0, moved)
+    remedy = ": a pivot is as small as the rounding of floats; swingby.certify resolves it"
+    _warn_of(np.isnan(moved), "rounding decides when, and whether, this run learns", remedy)
+    _warn_of(moved > _FELT, "rounding moves the half-time in this run of", remedy)
+    return _collect(task, initial, eta, problem, state, records, outcome, moved)
 
 
 def _warn_of(concepts: Booleans, before: str, after: str) -> None:
@@ -313,6 +340,7 @@ def _collect(
     state: RunState,
     record: RunRecord,
     outcome: tuple[Outcome, str],
+    rounding: Floats,
 ) -> Run:
     last = state.step
     steps, W = record.steps[: state.recorded], record.W[: state.recorded]
@@ -336,6 +364,7 @@ def _collect(
         outcome=outcome[0],
         reason=outcome[1],
         executed_steps=state.executed,
+        rounding=rounding,
     )
 
 

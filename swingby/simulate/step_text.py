@@ -113,14 +113,14 @@ def single_text(d: int, dynamics: str) -> str:
     return f"""{HEADER}
 TABLE = np.array({stages().tolist() if dynamics == "flow" else []})
 
-@compiled
+@inner
 def place(d, i, j):
  return i if i == j else d + i * d - i * (i + 1) // 2 + j - i - 1
 
-@compiled
+@inner
 def change(x, rates, squares, new, work):
 {_change_source(d, dynamics)}
-@compiled
+@inner
 def plain_steps(start, rates, squares, parts, block, count):
  x, y, K = start.copy(), np.empty_like(start), np.empty((12, len(start)))
  work, h = np.empty((5, len(rates), len(rates))), 1.0 / parts
@@ -129,7 +129,7 @@ def plain_steps(start, rates, squares, parts, block, count):
   for e in range(size):
    block[e, n] = x[e]
 
-@njit({typed}, cache=True, nogil=True, error_model="numpy")
+@compiled({typed})
 def steps(start, rates, squares, parts, block, count):
  past = control(-1)
  plain_steps(start, rates, squares, parts, block, count)
@@ -186,11 +186,9 @@ import math
 import platform
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
-
-compiled = njit(cache=True, nogil=True, error_model="numpy")
 
 @intrinsic
 def fma(context, a, b, c):

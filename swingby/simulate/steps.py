@@ -7,10 +7,11 @@ With :math:`g_{ij} = \eta (a_i + a_j) w_{ij}`, :math:`y_{ij} = \sum_k g_{ik} w_{
           \text{gd:} \quad w_{ij} + c_{ij} + c_{ji} + \eta a_j c_{ij}
           - \tfrac12 \textstyle\sum_k c_{ik} g_{kj},
 
-which is (D.2), and :math:`(I + \eta B) W (I + \eta B)`. The maps in NumPy are written on X, with
-``W = D X D`` and squares ``s[k] = 2^(2 m_k)`` (:mod:`swingby.theory.scaled_matrices`). Up to d = 8
-sums over an inner concept run upwards, every product rounded, and the compiled steps
-(:mod:`swingby.simulate.step_text`) have the same bits. Above they agree to rounding.
+which is (D.2), and :math:`(I + \eta B) W (I + \eta B)`. The maps in NumPy are written on X
+(..., d, d), with ``W = D X D`` and squares ``s[k] = 2^(2 m_k)``
+(:mod:`swingby.theory.scaled_matrices`). Up to d = 8 sums over an inner concept run upwards, every
+product rounded, and the compiled steps (:mod:`swingby.simulate.step_text`) have the same bits.
+Above they agree to rounding.
 
 Texts have every number written into them (see :mod:`swingby.theory.compiled_text`). numba takes
 0.4 s to import and a text 0.3 to 5 s to compile; both are done where a call is predicted to pay.
@@ -30,8 +31,8 @@ import numpy as np
 
 from swingby.simulate.state import RunProblem, RunState
 from swingby.simulate.step_text import WRITTEN_OUT, single_text, stages
-from swingby.theory.compiled_text import file_of, load
-from swingby.theory.numbers import Floats
+from swingby.theory.compiled_text import is_stored, load
+from swingby.theory.numbers import Floats, Integers
 
 #: One step: X, ``sums[i, j] = eta (a_i + a_j)``, the squares as a column, parts of a step.
 _Step = Callable[[Floats, Floats, Floats, int], Floats]
@@ -42,21 +43,26 @@ _BLAS_ABOVE = 8
 
 def _product(left: Floats, right: Floats) -> Floats:
     """Matrix product, summed upwards over the inner index."""
-    if len(left) > _BLAS_ABOVE:
+    if left.shape[-1] > _BLAS_ABOVE:
         return left @ right
-    return np.asarray((left[:, :, None] * right).sum(axis=1))
+    return np.asarray((left[..., None] * right[..., None, :, :]).sum(axis=-2))
+
+
+def _transpose(M: Floats) -> Floats:
+    return M.swapaxes(-1, -2)
 
 
 def _upwards(weights: Floats, slopes: Floats) -> Floats:
     """The weighted sum of slopes, in their order."""
-    return np.asarray(np.add.accumulate(weights[:, None, None] * slopes, axis=0)[-1])
+    column = weights.reshape(-1, *[1] * (slopes.ndim - 1))
+    return np.asarray(np.add.accumulate(column * slopes, axis=0)[-1])
 
 
 def _slope(X: Floats, sums: Floats, squares: Floats) -> Floats:
     """``eta (B W + W B)`` in terms of X: what euler adds in a step."""
     G = sums * X
     Y = _product(G, squares * X)
-    return G - 0.5 * (Y + Y.T)
+    return G - 0.5 * (Y + _transpose(Y))
 
 
 def euler(X: Floats, sums: Floats, squares: Floats, parts: int) -> Floats:
@@ -66,18 +72,17 @@ def euler(X: Floats, sums: Floats, squares: Floats, parts: int) -> Floats:
 
 def gd(X: Floats, sums: Floats, squares: Floats, parts: int) -> Floats:
     """``(I + eta B) W (I + eta B)``: gradient descent on U, W = U U^T."""
-    d = len(X)
+    d = X.shape[-1]
     G = sums * X
     half = 0.5 * sums.diagonal()
     C = half.reshape(d, 1) * X - 0.5 * _product(G, squares * X)
-    V = X + ((C + C.T) + (half * C - 0.5 * _product(C, squares * G)))
-    return np.triu(V) + np.triu(V, 1).T
+    V = X + ((C + _transpose(C)) + (half * C - 0.5 * _product(C, squares * G)))
+    return np.triu(V) + _transpose(np.triu(V, 1))
 
 
 def flow(X: Floats, sums: Floats, squares: Floats, parts: int) -> Floats:
     """The flow over a step, right to rounding: `parts` Runge-Kutta steps of order 8."""
-    d = len(X)
-    K = np.empty((12, d, d))
+    K = np.empty((12, *X.shape))
     h, weights = 1.0 / parts, stages()
     for _ in range(parts):
         K[0] = _slope(X, sums, squares)
@@ -104,10 +109,27 @@ def parts_of_a_step(problem: RunProblem, state: RunState) -> int:
     """The number of Runge-Kutta steps of the flow in a step, so that each is right to rounding."""
     if problem.dynamics != "flow":
         return 1
-    largest = max(1.0, float((np.abs(np.diag(state.X)) * np.diag(state.weight)).max()))
-    substeps = float(problem.sums.max()) * largest / _REACH
+    return _parts_of(problem.sums, np.abs(np.diag(state.X)) * np.diag(state.weight))
+
+
+def _parts_of(sums: Floats, sizes: Floats) -> int:
+    """Runge-Kutta steps of the flow in a step, for entries of these sizes."""
+    substeps = float(np.abs(sums).max()) * max(1.0, float(sizes.max())) / _REACH
     # A W so large leaves the float range in any case.
     return math.ceil(substeps) if 0.0 < substeps < _MOST_PARTS else 1
+
+
+def steps_of_many(W: Floats, rates: Floats, dynamics: str, counts: Integers) -> Floats:
+    """Matrices W (m, d, d) after counts (m,) steps with eta a = `rates` (d,)."""
+    W, sums, squares = W.copy(), rates[:, None] + rates, np.ones((len(rates), 1))
+    descending = np.argsort(-counts)
+    waiting = counts[descending]
+    with np.errstate(all="ignore"):
+        for n in range(int(waiting[0])):
+            moving = descending[: np.searchsorted(-waiting, -n, side="left")]
+            parts = _parts_of(sums, np.abs(W[moving])) if dynamics == "flow" else 1
+            W[moving] = MAPS[dynamics](W[moving], sums, squares, parts)
+    return W
 
 
 def plain_steps(problem: RunProblem, X: Floats, square: Floats, parts: int, count: int) -> Floats:
@@ -161,8 +183,7 @@ _spent: dict[tuple[int, str], float] = {}
 @functools.cache
 def _is_on_disk(d: int, dynamics: str) -> bool:
     """True where the steps of a trajectory were compiled before."""
-    path = file_of(single_text(d, dynamics))
-    return any(path.parent.glob(f"**/{path.stem}.steps*.nbc"))
+    return is_stored(single_text(d, dynamics), "steps")
 
 
 def compiled_steps(problem: RunProblem, ahead: float) -> Callable[..., None] | None:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swingby.errors import InvalidInput
+from swingby.errors import InvalidInput, named
 from swingby.report import Grid, entry_pictures, pictures
 from swingby.report.files import BROKEN, write_arrays
-from swingby.report.number_text import scientific
+from swingby.report.number_text import as_typed, scientific
 from swingby.report.result_formats import ReadOnly
 from swingby.simulate import series
 from swingby.simulate.outcome import Outcome
@@ -67,6 +67,9 @@ class Run(pictures.Pictured, ReadOnly):
         One sentence.
     executed_steps : int
         Steps actually computed; the others were jumped over.
+    rounding : ndarray of shape (d,)
+        By how many steps rounding may move each half-time; nan where it decides whether there is
+        one. None for matrices from outside.
     """
 
     task: SIMTask
@@ -85,6 +88,7 @@ class Run(pictures.Pictured, ReadOnly):
     outcome: Outcome
     reason: str
     executed_steps: int
+    rounding: Floats | None = None
 
     @property
     def half_times(self) -> Floats:
@@ -110,6 +114,7 @@ class Run(pictures.Pictured, ReadOnly):
             loss: Floats = 0.5 * distance.sum(axis=(-2, -1))
         return loss
 
+    @named
     def first_reach(self, level: float) -> Floats:
         """First step (d,) at which each w_kk is at least `level`, found inside the loop; else nan.
 
@@ -120,6 +125,7 @@ class Run(pictures.Pictured, ReadOnly):
             raise InvalidInput("level", level, f"must be one of {sorted(self.level_times)}")
         return self.level_times[level]
 
+    @named
     def descents(self, swing: float = 1e-3) -> int:
         """The number of descents of the test loss by at least `swing` times its initial value.
 
@@ -144,13 +150,14 @@ class Run(pictures.Pictured, ReadOnly):
             rows.append([str(k + 1), f"{self.task.signal[k]:.4g}", *ends])
         computed = f"{self.last_step} steps ({self.executed_steps} computed)"
         return Grid(
-            f"{self.dynamics}, eta = {scientific(self.eta)}, {computed}",
+            f"{self.dynamics}, eta = {as_typed(self.eta)}, {computed}",
             [">concept", ">a", ">w(0)", ">half-time", ">w at end"],
             rows,
             above=[f"{self.outcome}: {self.reason}"],
             below=[f"descents of the test loss (swing 1e-3): {self.descents()}"],
         )
 
+    @named
     def to_frame(self, unit: str = "step") -> Any:
         """The recorded trajectory as a pandas DataFrame, with a row for each recorded step.
 
@@ -215,12 +222,17 @@ class Run(pictures.Pictured, ReadOnly):
             "executed_steps": self.executed_steps,
         }
 
+    @named
     def save(self, path: str | Path) -> Path:
         """Write the run to an npz file without pickled objects, and return its path.
 
-        ``.npz`` is added when it is missing.
+        ``.npz`` is added when it is missing. Raises InvalidInput for the ending of a table.
         """
         target = Path(path)
+        if target.suffix in (".csv", ".json", ".txt", ".parquet"):
+            raise InvalidInput(
+                "path", path, "must end in .npz; to_frame().to_csv(path) for a table"
+            )
         if target.suffix != ".npz":
             target = target.with_name(target.name + ".npz")
         rotation = self.task.rotation

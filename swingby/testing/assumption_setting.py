@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from swingby.errors import MISSING, InvalidInput
+from swingby.hints import Hinted
 from swingby.report.number_text import python_text
 from swingby.theory import numbers
 from swingby.theory.growth import require_dynamics
@@ -28,7 +29,7 @@ _NUMBERS = {"omega": "Assumption D.4", "eta": "Assumption D.2", "beta": "Assumpt
 
 
 @dataclass(frozen=True, repr=False)
-class Setting:
+class Setting(Hinted):
     r"""A task, the numbers of the assumptions, and an initial matrix that agrees with them.
 
     Parameters

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import math
+import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
@@ -39,15 +40,37 @@ _FUNCTIONS: dict[str, Callable[..., flint.arb]] = {
 
 _Result = TypeVar("_Result")
 
-#: The working precision of flint belongs to the whole process.
+#: The working precisions of flint and mpmath belong to the whole process; here, before each block.
 _ALONE = threading.RLock()
+_earlier: list[tuple[int, int]] = []
 
 
 @contextlib.contextmanager
 def precision(bits: int) -> Iterator[None]:
     """Set the working precision of a block: one thread at a time, restored at the end."""
-    with _ALONE, flint.ctx.workprec(bits):
-        yield
+    with _ALONE:
+        _earlier.append((flint.ctx.prec, mpmath.mp.prec))
+        try:
+            with flint.ctx.workprec(bits):
+                yield
+        finally:
+            _earlier.pop()
+
+
+def _leave_blocks_of_other_threads() -> None:
+    """In a forked child the threads of its parent are gone: nothing would ever end their blocks."""
+    global _ALONE
+    if _ALONE.acquire(blocking=False):
+        _ALONE.release()
+        return
+    _ALONE = threading.RLock()
+    if _earlier:
+        flint.ctx.prec, mpmath.mp.prec = _earlier[0]
+    _earlier.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_blocks_of_other_threads)
 
 
 def ball(number: Fraction | int | flint.arb) -> flint.arb:

@@ -1,75 +1,75 @@
-"""Compiled code that cannot go stale: each text is a file of its own, named by its hash.
+"""Code that is written as a text and compiled: what is stored of it is known by the text.
 
-numba's cache beside a file that is named by the hash of its content serves exactly this text.
+So nothing goes stale, and nothing that lies on the disk is taken for the text.
 """
 
 from __future__ import annotations
 
-import functools
+import contextlib
 import hashlib
-import importlib.machinery
-import importlib.util
 import os
 import sys
-import tempfile
 import threading
+import types
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from swingby.report.files import write_text
+from swingby.report.user_cache import SWITCH, cache_folder
 from swingby.theory.numbers import Floats
 
 #: Seconds after which the terminal is told what takes so long.
 SILENT = 2.0
 
 
-@functools.cache
-def _temporary() -> Path:
-    return Path(tempfile.mkdtemp(prefix="swingby"))
-
-
 def folder() -> Path:
-    """The folder of compiled texts: NUMBA_CACHE_DIR, the user's cache, or a temporary one.
+    """The folder of compiled code: in ``NUMBA_CACHE_DIR``, or the cache; OSError if neither is.
 
     Every copy of the package may use the same, since a text is known by its content.
     """
-    configured = os.environ.get("NUMBA_CACHE_DIR")
-    user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "swingby"
-    for candidate in (Path(configured) if configured else user, user):
-        try:
-            candidate.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            continue
-        if os.access(candidate, os.W_OK):
-            return candidate
-    return _temporary()
+    shared = os.environ.get("NUMBA_CACHE_DIR")
+    if shared and SWITCH not in os.environ:
+        with contextlib.suppress(OSError):
+            return cache_folder("compiled", shared)
+    return cache_folder("compiled")
 
 
-def file_of(text: str) -> Path:
-    """The file that a text is compiled in."""
-    digest = hashlib.sha256(text.encode()).hexdigest()[:24]
-    # No module of the package: what looks for those goes by their suffix.
-    return folder() / f"swingby_{digest}.text"
+def _name_of(text: str) -> str:
+    return f"swingby_{hashlib.sha256(text.encode()).hexdigest()[:24]}"
+
+
+def is_stored(text: str, function: str) -> bool:
+    """True where a function of a text was compiled before."""
+    with contextlib.suppress(OSError):
+        return any(folder().glob(f"{_name_of(text)}.{function}.*"))
+    return False
 
 
 def load(text: str, what: str) -> Any:
-    """The module that a text defines; each function is compiled at its first call."""
-    path = file_of(text)
-    if not path.exists():
-        write_text(path, text)
-    loader = importlib.machinery.SourceFileLoader(path.stem, str(path))
-    spec = importlib.util.spec_from_loader(path.stem, loader)
-    if spec is None:
-        raise ImportError(f"no module in {path}")
-    with announced(what):
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[path.stem] = module
-        loader.exec_module(module)
-    return module
+    """The module that a text defines. It is never read from a file: what it is compiled to is.
+
+    A text has two decorators: ``compiled(*signatures)`` of what Python calls, which is stored, and
+    ``inner`` of what that calls.
+    """
+    from swingby.theory.compiled_cache import compiler, inner
+
+    name = _name_of(text)
+    files = None
+    with contextlib.suppress(OSError):
+        files = folder() / name
+    module = types.ModuleType(name)
+    with compiling(what):
+        if name not in sys.modules:
+            module.__dict__.update(compiled=compiler(text, files), inner=inner)
+            sys.modules[name] = module  # numba looks for the globals of stored code by this name
+            try:
+                exec(compile(text, f"<{name}>", "exec"), module.__dict__)  # noqa: S102 -- our text
+            except BaseException:
+                del sys.modules[name]
+                raise
+    return sys.modules[name]
 
 
 def aligned(*shape: int) -> Floats:
@@ -80,19 +80,25 @@ def aligned(*shape: int) -> Floats:
     return room[first : first + size].reshape(shape)
 
 
-@contextmanager
-def announced(what: str) -> Iterator[None]:
-    """Announce on the terminal any compilation that takes longer than a moment."""
+@contextlib.contextmanager
+def compiling(what: str) -> Iterator[None]:
+    """A block that compiles; one that takes a while says so on a terminal."""
+    from swingby.theory.compiled_cache import compiler_alone
 
     def tell() -> None:
         if sys.stderr.isatty():
-            sys.stderr.write(f"swingby: compiling {what}, once on this machine\n")
+            try:
+                how_often = f"once on this machine, for {folder()}"
+            except OSError as error:
+                how_often = f"in each process, without a cache: {error}"
+            sys.stderr.write(f"swingby: compiling {what}, {how_often}\n")
             sys.stderr.flush()
 
     timer = threading.Timer(SILENT, tell)
     timer.daemon = True
     timer.start()
     try:
-        yield
+        with compiler_alone():
+            yield
     finally:
         timer.cancel()

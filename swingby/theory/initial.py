@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from swingby.errors import MISSING, InvalidInput
-from swingby.report.number_text import python_text
+from swingby.hints import Hinted
+from swingby.report.number_text import python_text, scientific
 from swingby.report.result_formats import ReadOnly
 from swingby.theory import numbers
 from swingby.theory.growth import DYNAMICS
@@ -28,13 +29,32 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-#: Relative asymmetry that a matrix product in floats leaves behind; more is refused.
-SYMMETRY_TOLERANCE = 1e-9
+#: Relative asymmetry that a matrix product in floats leaves behind, at least, and in spacings of
+#: shorter floats; more is refused.
+_SYMMETRY_TOLERANCE, _SPACINGS = 1e-9, 8
+
+
+def symmetry_tolerance(W0: object) -> float:
+    """Asymmetry, relative to the largest entry, that rounding explains in floats of this type."""
+    return max(_SYMMETRY_TOLERANCE, _SPACINGS * numbers.spacing(W0))
+
+
+def asymmetry_text(asymmetry: float) -> tuple[str, str, str]:
+    """What is said of a W(0) that is asymmetric by a share of its largest entry."""
+    got = f"an asymmetry of {asymmetry:.2g} of its largest entry"
+    requirement = "must be symmetric, as W = U U^T is: give (W0 + W0.T) / 2, or a factor as U0"
+    return got, requirement, "(D.2)"
 
 
 #: Concepts that belong together, as tuples of indices.
 Blocks = tuple[tuple[int, ...], ...]
 
+#: What else may be meant, by the number of axes.
+_NOT_SQUARE = {
+    0: "; of a scale give omega, or swingby.gaussian(task, omega, rng=0)",
+    1: ": numpy.diag(w) of its diagonal w, or w.reshape(d, d)",
+    2: "; of a factor of W(0) = U U^T give U0",
+}
 #: A larger entry would leave the float range in the first product.
 LARGEST_ENTRY = Fraction(10) ** 300
 
@@ -49,7 +69,7 @@ _LOST = Fraction(1, 10**12)
 
 
 @dataclass(frozen=True)
-class Scaled:
+class Scaled(Hinted):
     """The matrix ``omega * matrix``, for omega below the float range.
 
     Parameters
@@ -161,6 +181,10 @@ class Initial(ReadOnly):
             raise InvalidInput("U0", got, "must have U0 U0^T below 1e300", cls.FACTORED)
         return cls(exact.astype(np.float64), scale, factor)
 
+    def __str__(self) -> str:
+        sizes = " to ".join(map(scientific, dict.fromkeys((self.omega, self.largest))))
+        return f"W(0) of {len(self.matrix)} concepts, entries of size {sizes}"
+
     @functools.cached_property
     def exact(self) -> NDArray[np.object_]:
         """W(0) over its scale as rationals, without a rounding."""
@@ -208,10 +232,12 @@ class Initial(ReadOnly):
     def require_psd(self, dynamics: str) -> None:
         """Refuse a W(0) that is no U U^T where the dynamics is one of U."""
         if DYNAMICS[dynamics].keeps_psd and not self.is_psd:
+            low, *_, high = np.linalg.eigvalsh(self.matrix)
             raise InvalidInput(
                 "W0",
-                "this matrix",
-                f"must be positive semidefinite for dynamics={dynamics!r}, defined on W = U U^T",
+                f"an eigenvalue of {low / max(-low, high):.2g} of the largest",
+                f"must be positive semidefinite for dynamics={dynamics!r}, defined on W = U U^T: "
+                "give U0 in its place where there is one",
                 "(D.1)",
             )
 
@@ -318,7 +344,7 @@ def initial_state(
 def initial_matrix(W0: ArrayLike | Scaled | Initial, dim: int, *, argument: str = "W0") -> Initial:
     """Check an initial matrix: finite, d by d, not zero, and symmetric.
 
-    An asymmetry below a relative 1e-9 is taken out.
+    An asymmetry that rounding explains is taken out.
     """
     if isinstance(W0, Initial):
         matrix, scale = W0.matrix, W0.scale
@@ -327,7 +353,8 @@ def initial_matrix(W0: ArrayLike | Scaled | Initial, dim: int, *, argument: str 
     else:
         matrix, scale = numbers.real_array(W0, argument), Fraction(1)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise InvalidInput(argument, f"shape {matrix.shape}", "must be a square matrix", "(D.2)")
+        requirement = "must be a square matrix" + _NOT_SQUARE.get(matrix.ndim, "")
+        raise InvalidInput(argument, f"shape {matrix.shape}", requirement, "(D.2)")
     if matrix.shape != (dim, dim):
         raise InvalidInput(
             argument, f"shape {matrix.shape}", f"must have shape ({dim}, {dim})", "(D.2)"
@@ -336,11 +363,13 @@ def initial_matrix(W0: ArrayLike | Scaled | Initial, dim: int, *, argument: str 
         return W0
     size = np.abs(matrix).max()
     if not size:
-        raise InvalidInput(argument, "the zero matrix", "must not be zero", "Assumption D.1")
+        requirement = 'must not be zero; below the float range write swingby.Scaled(W, "1e-400")'
+        raise InvalidInput(argument, "the zero matrix", requirement, "Assumption D.1")
     if Fraction(float(size)) * scale > LARGEST_ENTRY:
         raise InvalidInput(argument, f"an entry of size {size:.3g}", "must be below 1e300", "(D.2)")
-    if np.abs(matrix - matrix.T).max() > SYMMETRY_TOLERANCE * size:
-        raise InvalidInput(argument, "this matrix", "must be symmetric, as W = U U^T is", "(D.2)")
+    asymmetry = float(np.abs(matrix - matrix.T).max() / size)
+    if asymmetry > symmetry_tolerance(W0):
+        raise InvalidInput(argument, *asymmetry_text(asymmetry))
     return Initial((matrix + matrix.T) / 2, scale)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
 import io
 import json
@@ -51,11 +52,14 @@ def content_of(path: str | Path, argument: str, what: str, most: int = MOST_TEXT
 
 
 def text_of(path: str | Path, argument: str, what: str, most: int = MOST_TEXT) -> str:
-    """The text of a file in UTF-8, with line ends as Python has them."""
+    """The text of a file in UTF-8, without a byte order mark, with line ends as Python has them."""
+    content = content_of(path, argument, what, most)
     try:
-        text = content_of(path, argument, what, most).decode()
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise InvalidInput(argument, path, f"must be a {what} (it is no text in UTF-8)") from None
+        marked = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        reason = "it is UTF-16: save it as UTF-8" if marked else "it is no text in UTF-8"
+        raise InvalidInput(argument, path, f"must be a {what} ({reason})") from None
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

@@ -9,14 +9,16 @@ from typing import Any
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
 from swingby.theory.input_files import plain_json, plain_toml, read_arrays, text_of
+from swingby.theory.number_lines import number_lines, padded_number
 
 
 def read_matrix(
     source: str, shape: tuple[int, int | None], *, exact: bool = False, argument: str = "w0"
 ) -> Any:
-    """A matrix from a .json, .toml, .csv, .txt, .npy or .npz file, or from text such as "2,1;1,2".
+    """A matrix from a .json, .toml, .csv, .txt, .npy or .npz file, or from text.
 
-    A row without a comma is divided at its blanks, as numpy.savetxt writes it.
+    Text is such as "2,1;1,2" or "[[2,1],[1,2]]"; without commas it is divided at its blanks.
+    :func:`number_lines` reads text files.
 
     In JSON and TOML ``{"matrix": ..., "omega": "1e-400"}`` is one below the float range. `shape`:
     what it has to be, before a digit is read; None for any number of columns. `exact`: keep text as
@@ -33,10 +35,11 @@ def read_matrix(
         (matrix,) = arrays.values()
         _require_shape(list(matrix) if matrix.ndim == 2 else None, shape, argument)
         return matrix
-    if suffix in (".json", ".toml"):
-        text = text_of(source, argument, "matrix file")
+    listed = source.lstrip().startswith("[")
+    if suffix in (".json", ".toml") or listed:
+        text = source if listed else text_of(source, argument, "matrix file")
         try:
-            content = (plain_json if suffix == ".json" else plain_toml)(text)
+            content = (plain_toml if suffix == ".toml" else plain_json)(text)
             if isinstance(content, dict):
                 # A file of TOML is a table; one of JSON is a table only for the sake of omega.
                 keys = set(content) | ({"omega"} if suffix == ".toml" else set())
@@ -50,13 +53,21 @@ def read_matrix(
             reason = " ".join(str(error).split())[:80]
             raise InvalidInput(argument, source, f"must be a matrix file ({reason})") from None
         return _entries(content, shape, exact, argument)
-    if suffix in (".csv", ".txt"):
-        source = text_of(source, argument, "matrix file").strip().replace("\n", ";")
-    elif not re.search(r"[,;\s]", source) and shape[0] > 1:
+    if suffix in (".csv", ".txt", ".tsv"):
+        text = text_of(source, argument, "matrix file").strip("\n")
+        # One line may hold all rows, as they are typed.
+        text = text if "\n" in text else text.replace(";", "\n")
+        table = number_lines(text, argument, source, "matrix file", shape)
+        return _entries(table.cells(), shape, exact, argument)
+    if not re.search(r"[,;\s]", source) and shape[0] > 1:
         requirement = (
             "must be a matrix such as 2,1;1,2 or a file: .json, .toml, .csv, .txt, .npy, .npz"
         )
         raise InvalidInput(argument, source, requirement)
+    padded = padded_number(source)
+    if padded:
+        requirement = "must have decimal points: columns stand between commas, rows between ;"
+        raise InvalidInput(argument, padded, requirement)
     rows = [row.split("," if "," in row else None) for row in source.split(";") if row.strip()]
     return _entries(rows, shape, exact, argument)
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swingby import moved
-from swingby.errors import InvalidInput
+from swingby.errors import MISSING, InvalidInput
 from swingby.report.number_text import LARGEST_EXPONENT, scientific
 
 __getattr__ = moved.names(
@@ -32,6 +32,9 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
+#: Scales, which may lie below the float range.
+_SCALES = ("omega", "W0.omega", "scale")
+_POSITIVE = "must be positive"
 
 _NUMBER = re.compile(
     r"[+-]?(?:(?P<over>\d{1,400}/\d{1,400})|(?:\d{1,400}\.?\d{0,400}|\.\d{1,400})"
@@ -53,6 +56,9 @@ def exact(value: object, argument: str, source: str = "") -> Fraction:
     >>> exact("1/3", "mu"), exact(0.5, "mu")
     (Fraction(1, 3), Fraction(1, 2))
     """
+    if value is None:
+        form = f": {argument}=..." if argument.isidentifier() else ""
+        raise InvalidInput(argument, MISSING, f"must be given{form}", source)
     if isinstance(value, (bool, np.bool_)):
         raise InvalidInput(argument, value, "must be a number, not a truth value", source)
     if isinstance(value, Fraction):
@@ -112,7 +118,7 @@ def _from_library_number(value: Any, argument: str, source: str) -> Fraction:
         return _from_library_number(value._to_mpmath(value._prec), argument, source)
     if getattr(value, "is_number", False):
         raise InvalidInput(argument, value, "must be rational, or rounded: x.evalf(30)", source)
-    if isinstance(value, (list, tuple, np.ndarray)):
+    if isinstance(value, (list, tuple, np.ndarray)) and argument.isidentifier():
         several = "must be a number; for several, loop over them or use swingby.sweep"
         raise InvalidInput(argument, value, several, source)
     raise InvalidInput(argument, value, "must be a number", source)
@@ -127,8 +133,23 @@ def positive(value: object, argument: str, source: str = "") -> Fraction:
     """The exact number `value`, which must be positive."""
     number = exact(value, argument, source)
     if number <= 0:
-        raise InvalidInput(argument, value, "must be positive", source)
+        raise InvalidInput(argument, value, not_positive(value, argument), source)
     return number
+
+
+def not_positive(value: object, argument: str) -> str:
+    """What a number has to be that is not positive: a scale may have been lost in a float."""
+    lost = argument in _SCALES and isinstance(value, float) and value == 0
+    return 'must be positive; a float below 1e-323 is 0: write "1e-400"' if lost else _POSITIVE
+
+
+def step_size(eta: object, source: str = "(D.2)") -> Fraction:
+    """The step size, exactly: given, positive and in the float range."""
+    rate = exact(eta, "eta", source)
+    if rate <= 0:
+        raise InvalidInput("eta", eta, _POSITIVE, source)
+    within_float(rate, "eta", source)
+    return rate
 
 
 def within_float(number: Fraction, argument: str, source: str = "") -> float:
@@ -203,6 +224,8 @@ def entries(values: object, argument: str, source: str = "") -> NDArray[Any]:
     if raw.dtype.kind == "U":
         read = "must be an array, not text; numpy.load or numpy.loadtxt reads a file"
         raise InvalidInput(argument, values, read, source)
+    if raw.dtype.kind == "O" and not raw.ndim and hasattr(values, "W"):
+        raise InvalidInput(argument, values, "must be an array, such as run.W[0]", source)
     if raw.dtype.kind not in "iufO":
         raise InvalidInput(argument, values, "must be an array of real numbers", source)
     return raw
@@ -242,6 +265,18 @@ def real_array(values: object, argument: str, source: str = "") -> NDArray[np.fl
     if not np.isfinite(array).all():
         raise InvalidInput(argument, "an array with NaN or infinity", "must be finite", source)
     return array
+
+
+#: Spacing of the numbers around 1 of floats that are shorter than Python's.
+_SHORT_FLOATS = {"bfloat16": 2.0**-7, "float16": 2.0**-10, "float32": 2.0**-23}
+
+
+def spacing(values: Any) -> float:
+    """Spacing of the floats around 1 in an array of NumPy, pandas or torch, or a list of them."""
+    while isinstance(values, (list, tuple)) and values:
+        values = values[0]
+    name = str(getattr(values, "dtype", getattr(values, "dtypes", "")))
+    return next((size for short, size in _SHORT_FLOATS.items() if short in name), 2.0**-52)
 
 
 def random_source(rng: Any) -> np.random.Generator:

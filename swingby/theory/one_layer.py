@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swingby.errors import InvalidInput
+from swingby.errors import InvalidInput, named
 from swingby.theory import numbers
 from swingby.theory.task import SIMTask, as_task
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
+@named
 def one_layer_output(
     task: SIMTask | Sequence[Any], W0: ArrayLike, time: ArrayLike, z: ArrayLike | None = None
 ) -> NDArray[np.float64]:

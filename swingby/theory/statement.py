@@ -8,6 +8,8 @@ from typing import Any
 
 import sympy
 
+from swingby.hints import Hinted
+
 
 @dataclass(frozen=True)
 class Condition:
@@ -42,7 +44,7 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Statement:
+class Statement(Hinted):
     """An assumption, lemma or theorem.
 
     `id`: the paper's number, such as ``"D.4"``; a prime marks our own repair.

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -18,9 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swingby.errors import InvalidInput, named
+from swingby.errors import InvalidInput, SwingbyWarning, named
+from swingby.hints import Hinted, HintedType
 from swingby.report.number_text import python_list
 from swingby.theory import numbers
+from swingby.theory.clusters import read_clusters
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -32,7 +35,7 @@ LARGEST_DIMENSION = 1024
 
 
 @dataclass(frozen=True, repr=False)
-class SIMTask:
+class SIMTask(Hinted, metaclass=HintedType):
     r"""A SIM task: cluster distances, cluster spreads, dimension.
 
     .. math:: a_p = \sigma_p^2 + \mu_p^2 / s \quad (p \le s), \qquad a_p = 0 \quad (p > s).
@@ -58,6 +61,8 @@ class SIMTask:
     rotation : ndarray of shape (d, d), or None
         Orthogonal matrix whose column p is the direction of concept p, for data that is not
         axis-aligned; found by :meth:`from_samples`.
+    warnings : tuple of str
+        By what the data it was found in differ from a SIM task; results show them.
 
     Raises
     ------
@@ -84,7 +89,9 @@ class SIMTask:
     signal_override: tuple[Fraction, ...] | None = None
     note: str = ""
     rotation: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
+    warnings: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
+    @named
     def __init__(
         self,
         mu: Sequence[Any],
@@ -94,6 +101,7 @@ class SIMTask:
         signal_override: tuple[Fraction, ...] | None = None,
         note: str = "",
         rotation: NDArray[np.float64] | None = None,
+        warnings: tuple[str, ...] = (),
     ) -> None:
         source = "Sec. 2.1"
         centres = numbers.vector(mu, "mu", source, sign="positive")
@@ -114,6 +122,7 @@ class SIMTask:
         # The fields of a frozen dataclass.
         self.__dict__.update(mu=centres, sigma=spreads, dim=size)
         self.__dict__.update(signal_override=signal_override, note=note, rotation=rotation)
+        self.__dict__.update(warnings=warnings)
         named_values = (
             ("mu[{}]", centres),
             ("sigma[{}]", spreads),
@@ -282,6 +291,7 @@ class SIMTask:
         return replace(self, signal_override=values, note=note)
 
     @classmethod
+    @named
     def from_signal(cls, a: Sequence[Any]) -> SIMTask:
         r"""A task given by its signal alone: :math:`\mu_p = \sqrt{s a_p}`, sigma = 0.
 
@@ -341,10 +351,24 @@ class SIMTask:
         ------
         InvalidInput
             For shapes that do not match, more classes than dimensions, a class with fewer than
-            two points, or class means that do not span s directions.
+            two points, or class means that do not span s directions beyond their noise.
+
+        Warns
+        -----
+        SwingbyWarning
+            Where the data are no SIM task, beyond the noise of a sample and by enough to matter:
+            class means that are not orthogonal, or as if all points were shifted; spread that is
+            correlated, or lies along no concept; classes of unequal size. The second moment of
+            the data then differs from the task's, and so do the times at which concepts are
+            learned.
         """
-        centres, spreads, rotation = _estimate(X, labels)
-        return cls(centres, spreads, len(rotation), rotation=rotation)
+        clusters = read_clusters(X, labels)
+        doubts = clusters.doubts()
+        for doubt in doubts:
+            warnings.warn(doubt, SwingbyWarning, stacklevel=3)
+        centres, spreads, frame = clusters.centres, clusters.spreads, clusters.rotation
+        dim = len(frame)
+        return cls(centres.tolist(), spreads.tolist(), dim, rotation=frame, warnings=doubts)
 
 
 def orthogonal(rotation: ArrayLike, dim: int) -> NDArray[np.float64]:
@@ -355,45 +379,6 @@ def orthogonal(rotation: ArrayLike, dim: int) -> NDArray[np.float64]:
     if np.abs(turn.T @ turn - np.eye(dim)).max() > 1e-8:
         raise InvalidInput("rotation", "this matrix", "must be orthogonal")
     return turn
-
-
-def _estimate(
-    X: ArrayLike, labels: ArrayLike
-) -> tuple[list[float], list[float], NDArray[np.float64]]:
-    """Distances, spreads and directions: see :meth:`SIMTask.from_samples`."""
-    points = numbers.real_array(X, "X")
-    marks = np.asarray(labels)
-    if points.ndim != 2:
-        raise InvalidInput("X", f"an array of shape {points.shape}", "must have shape (N, d)")
-    if marks.shape != points.shape[:1]:
-        raise InvalidInput(
-            "labels", f"shape {marks.shape}", f"must have shape ({points.shape[0]},)"
-        )
-    if marks.dtype.kind not in "iu":
-        raise InvalidInput("labels", f"an array of {marks.dtype}", "must be whole numbers")
-    classes = [mark for mark in np.unique(marks) if mark != -1]
-    dim = points.shape[1]
-    if not 0 < len(classes) <= dim:
-        raise InvalidInput(
-            "labels", f"{len(classes)} classes", f"must name between 1 and d = {dim} classes"
-        )
-    for mark in np.unique(marks):
-        if (marks == mark).sum() < 2:
-            raise InvalidInput("labels", mark, "must have at least two points in each class")
-    means = np.stack([points[marks == mark].mean(axis=0) for mark in classes], axis=1)
-    lengths = np.linalg.norm(means, axis=0)
-    if not (lengths > 0).all() or np.linalg.matrix_rank(means / lengths) < len(classes):
-        raise InvalidInput("X", "these class means", "must span one direction per class")
-    left_vectors, _, right_vectors = np.linalg.svd(means / lengths, full_matrices=True)
-    frame = left_vectors[:, : len(classes)] @ right_vectors
-    rotation = np.concatenate([frame, left_vectors[:, len(classes) :]], axis=1)
-    centred = points.copy()
-    for mark in np.unique(marks):
-        centred[marks == mark] -= points[marks == mark].mean(axis=0)
-    freedom = len(points) - len(np.unique(marks))
-    spread = np.sqrt(((centred @ frame) ** 2).sum(axis=0) / freedom)
-    centres = np.einsum("dp,dp->p", frame, means)
-    return centres.tolist(), spread.tolist(), rotation
 
 
 def task_to_plain(task: SIMTask) -> dict[str, Any]:
@@ -427,7 +412,9 @@ def as_task(task: SIMTask | Sequence[Any]) -> SIMTask:
     """The task itself, or the task of a signal a, which every function takes in its place."""
     if isinstance(task, SIMTask):
         return task
-    if isinstance(task, (str, bytes, dict, set)) or not hasattr(task, "__len__"):
+    nested = np.ndim(task) > 1 if isinstance(task, (list, tuple, np.ndarray)) else False
+    if nested or isinstance(task, (str, bytes, dict, set)) or not hasattr(task, "__len__"):
         needed = "must be a SIMTask, or its signal a as a sequence of numbers"
+        needed += "; a result has it as .task" if hasattr(task, "task") else ": [4, 1]"
         raise InvalidInput("task", task, needed, "Sec. 2.1")
     return SIMTask.from_signal(task)

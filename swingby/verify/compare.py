@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,14 +17,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from swingby import moved
-from swingby.errors import InvalidInput, named
+from swingby.errors import InvalidInput, SwingbyWarning, named
 from swingby.simulate.run import read_steps, run_from
 from swingby.simulate.series import turning_points
 from swingby.simulate.trajectory import Run
 from swingby.theory.initial import Initial, Scaled, initial_state
 from swingby.theory.task import SIMTask, as_task
 from swingby.verify.comparing.comparison import Comparison, Row
-from swingby.verify.comparing.observed import observed_run, read_trajectory
+from swingby.verify.comparing.observed import (
+    observed_run,
+    read_trajectory,
+    recorded_as,
+    require_same_setting,
+)
 from swingby.verify.predict import predict_from, read_step
 from swingby.verify.predicted_events import LEVELS, LOSS_SWING, Event
 from swingby.verify.schedule import Schedule
@@ -43,8 +49,8 @@ _LARGEST_MINOR = 2.0
 def compare(
     task: SIMTask | Sequence[Any],
     W0: ArrayLike | Scaled | Initial | None = None,
+    eta: Any = None,
     *,
-    eta: Any,
     dynamics: str = "gd",
     steps: int | Sequence[int] | None = None,
     record: Any = None,
@@ -65,10 +71,11 @@ def compare(
     record : int, str or sequence, optional
         What the run records for pictures; see :func:`swingby.simulate`.
     title : str
-    observed : array of shape (n, d, d), DataFrame or path of a .csv, optional
+    observed : array of shape (n, d, d), DataFrame, path of a .csv or stream, optional
         W at some steps, of a network of one's own; tables have the columns ``step``, ``w_1_1``,
         ``w_1_2``, ... W(0) is its first matrix where none is given and it begins at step 0. Its
-        events are those at the first recorded step that shows them.
+        events are those at the first recorded step that shows them. A step of the stated map from
+        a matrix has to give the next one, but for noise.
 
     Returns
     -------
@@ -77,7 +84,13 @@ def compare(
     Raises
     ------
     InvalidInput
-        As :func:`swingby.predict` and :func:`swingby.simulate`.
+        As :func:`swingby.predict` and :func:`swingby.simulate`; and where `observed` moves exactly
+        as another setting does, with that setting.
+
+    Warns
+    -----
+    SwingbyWarning
+        Where `observed` moves rather as another setting does, as the table says too.
 
     Examples
     --------
@@ -93,20 +106,27 @@ def compare(
     if observed is not None:
         if record is not None:
             raise InvalidInput("record", record, "must not be given together with observed")
-        W, marks = read_trajectory(observed, steps, task)
-        if W0 is None and U0 is None and marks[0] == 0:
-            W0 = W[0]
+        recording = read_trajectory(observed, steps, task)
+        if W0 is None and U0 is None and recording.steps[0] == 0:
+            W0 = recording.W[0]
     elif steps is not None and not isinstance(steps, (int, str)) and np.ndim(steps):
         raise InvalidInput("steps", steps, "must be one number, or be given with observed")
     rate = read_step(eta, dynamics, edition)
     initial = initial_state(W0, U0, task.dim)
     initial.require_psd(dynamics)
+    notes: tuple[str, ...] = ()
+    if observed is not None:
+        if isinstance(observed, Run):
+            require_same_setting(observed, task, rate, dynamics)
+        notes = recorded_as(recording, initial, task, rate, dynamics)
+        for note in notes:
+            warnings.warn(note, SwingbyWarning, stacklevel=3)
     schedule = predict_from(task, initial, rate, dynamics, edition)
     if observed is not None:
-        run = observed_run(task, W, marks, rate, dynamics)
+        run = observed_run(task, recording, rate, dynamics)
     else:
         run = run_from(task, initial, rate, read_steps(steps), dynamics, record)
-    return Comparison(schedule, run, _rows(schedule, run), title)
+    return Comparison(schedule, run, _rows(schedule, run), title, notes)
 
 
 def _rows(schedule: Schedule, run: Run) -> tuple[Row, ...]:

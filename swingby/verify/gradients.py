@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from swingby.errors import InvalidInput
+from swingby.errors import InvalidInput, named
 from swingby.simulate.on_torch import load_torch
 from swingby.theory.growth import DYNAMICS
 from swingby.theory.law.coordinates import slope
@@ -23,6 +23,7 @@ from swingby.theory.law.stages import Stages
 from swingby.verify.schedule import Schedule
 
 
+@named
 def crossing_function(schedule: Schedule) -> Callable[[Any, Any, Any], Any]:
     r"""Half-times as a differentiable function of the signal, W(0) and the step size.
 
@@ -78,15 +79,18 @@ def crossing_function(schedule: Schedule) -> Callable[[Any, Any, Any], Any]:
             "schedule", f"one whose W(0) has the pivots {pivots}", "needs positive ones", "Sec. 4.2"
         )
     replay = _Replay(stages)
-    point = (start.signal[0], start.matrix[0], stages.eta)
-    replayed = replay(*(torch.tensor(x, dtype=torch.float64) for x in point)).numpy()
+    point = (start.signal[0] * replay.unit, start.matrix[0], stages.eta)
+    tensors = (torch.tensor(x, dtype=torch.float64) for x in point)
+    with torch.device("cpu"):  # of new tensors, whatever the default of the caller is
+        replayed = replay(*tensors).numpy()
     # What is never learned has no time, in both: inf - inf.
     with np.errstate(invalid="ignore"):
         offset = np.where(np.isfinite(stages.crossing), stages.crossing - replayed, 0.0)
-    shift = torch.as_tensor(offset)
+    shift = torch.as_tensor(offset, device="cpu")
 
     def times(signal: Any, W0: Any, eta: Any) -> Any:
-        return replay(signal, W0, eta) + shift
+        with torch.device("cpu"):
+            return replay(signal, W0, eta) + shift
 
     return times
 
@@ -96,8 +100,10 @@ class _Replay:
 
     def __init__(self, stages: Stages) -> None:
         self.start, self.dynamics = stages.start, stages.dynamics
-        self.crossing = stages.crossing * stages.eta
-        curve = self.curve = stages.curve
+        # The walk may have its own unit of time.
+        self.unit = float(self.start.eta[0] / stages.eta)
+        self.crossing = stages.crossing * self.start.eta[0]
+        curve = self.curve = stages.curves[0]
         self.awaited = np.isfinite(self.crossing) & (self.crossing > curve.times[0])
         # The state before each crossing.
         before = np.searchsorted(curve.times, self.crossing, side="left") - 1
@@ -106,6 +112,7 @@ class _Replay:
     def __call__(self, signal: Any, W0: Any, eta: Any) -> Any:
         torch, curve = load_torch(), self.curve
         dynamics, order = self.dynamics, curve.concept[:, 0]
+        signal, eta = signal / self.unit, eta * self.unit
         h, orders = eta.reshape(1), np.array([DYNAMICS[dynamics].orders[0]])
         y = self._begin(torch, W0[order][:, order])
         times = [torch.as_tensor(time / 1.0) for time in self.crossing]

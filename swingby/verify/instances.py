@@ -14,8 +14,8 @@ from swingby.simulate.arguments import BatchArguments, read_array, refuse_first
 from swingby.theory import numbers
 from swingby.theory.numbers import Floats
 
-#: Signals and step sizes lie between these, so that their products stay in the float range.
-_SMALLEST, _LARGEST = 1e-150, 1e150
+#: Signals and step sizes lie between these, so that they are floats of full precision.
+_SMALLEST, _LARGEST = 1e-305, 1e305
 #: Logarithms of scales lie within this, as those of texts do.
 _LARGEST_LOG_SCALE = LARGEST_EXPONENT * math.log(10)
 

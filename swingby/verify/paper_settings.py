@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from swingby.errors import named
 from swingby.theory.initial import Scaled
 from swingby.theory.numbers import Floats
 from swingby.theory.task import SIMTask
@@ -117,6 +118,7 @@ def paper_settings() -> Iterator[PaperSetting]:
         yield PaperSetting(*labels, dynamics, task, start, "1/1000", None)
 
 
+@named
 def paper_tables() -> Iterator[Comparison]:
     """Predicted against observed for every setting of the paper, one after the other."""
     for setting in paper_settings():

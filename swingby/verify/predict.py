@@ -18,9 +18,16 @@ from numpy.typing import ArrayLike
 
 from swingby.errors import MISSING, InvalidInput, named
 from swingby.theory import budget, numbers
-from swingby.theory.gaussian import QUANTILES, GaussianTimes, gaussian_times
-from swingby.theory.growth import require_dynamics
+from swingby.theory.gaussian import (
+    FULL,
+    QUANTILES,
+    GaussianTimes,
+    gaussian_times,
+    share_text,
+)
+from swingby.theory.growth import DYNAMICS, require_dynamics
 from swingby.theory.initial import Initial, Scaled, initial_state
+from swingby.theory.numbers import Floats
 from swingby.theory.task import SIMTask, as_task
 from swingby.theory.verdict import Verdict
 from swingby.verify.checking.box import FeasibilityProblem
@@ -73,9 +80,6 @@ def _failing(problem: FeasibilityProblem) -> str:
     return "" if omega_verdict(problem) == Verdict.HOLDS else "D.4 fails: omega is too large"
 
 
-#: From this E w_ii(0) on, half-times over Gaussian initializations mean nothing.
-LARGEST_OMEGA = Fraction(1, 2)
-
 #: The stage law of d concepts takes about this times d^3.
 SECONDS_A_CUBE = 2.3e-5
 
@@ -84,8 +88,8 @@ SECONDS_A_CUBE = 2.3e-5
 def predict(
     task: SIMTask | Sequence[Any],
     W0: ArrayLike | Scaled | Initial | None = None,
+    eta: Any = None,
     *,
-    eta: Any,
     dynamics: str = "gd",
     omega: Any = None,
     beta: Any = 1.0,
@@ -106,7 +110,10 @@ def predict(
     dynamics : {"gd", "euler", "flow"}
     omega : number or text, optional
         Without W0: Gaussian U(0) of the given width with :math:`\mathbb E\,w_{ii}(0) = \omega`;
-        half-times are medians, `spread` their 5 % and 95 % quantiles.
+        half-times are medians, `spread` their 5 % and 95 % quantiles, `never` the share of the
+        starts that never learn a concept, which the quantiles count as inf. In closed form under
+        gd and flow; under euler, and where the stages overlap, from the law of drawn starts that
+        are always the same (:mod:`swingby.theory.gaussian`; ``schedule.gaussian.basis`` says so).
     beta : number or text
         With omega: :math:`|w_{ij}(0)| \le \beta\omega`, for the lemma windows only.
     width : int, optional
@@ -142,6 +149,11 @@ def predict(
     >>> U0 = [[1e-3, 0], [1e-3, 1e-11]]
     >>> predict(task, U0=U0, eta=0.01, dynamics="gd").half_times.tolist()
     [176.0, 2545.0]
+
+    Steps of W itself take small pivots away.
+
+    >>> predict(task, omega="1e-8", eta=0.01, dynamics="euler").never.round(2).tolist()
+    [0.0, 0.28]
     """
     task = as_task(task)
     step = read_step(eta, dynamics, edition)
@@ -167,12 +179,12 @@ def read_step(eta: object, dynamics: str, edition: str = "printed") -> Fraction:
     require_dynamics(dynamics)
     if edition not in ("printed", "corrected"):
         raise InvalidInput("edition", edition, "must be printed or corrected for the windows")
-    return _step_size(eta)
+    return numbers.step_size(eta, "Assumption D.2")
 
 
 @named
 def predict_gaussian(
-    task: SIMTask | Sequence[Any], scale: Any, width: int, *, eta: Any, dynamics: str = "gd"
+    task: SIMTask | Sequence[Any], scale: Any, width: int, eta: Any, *, dynamics: str = "gd"
 ) -> GaussianTimes:
     """Distribution of the half-times when U(0) = scale * N(0, 1)^(d x width).
 
@@ -191,12 +203,14 @@ def predict_gaussian(
     Returns
     -------
     GaussianTimes
-        ``mean``, ``sd`` and ``quantile(level)`` in steps, each of shape (d,).
+        ``mean`` and ``sd`` over the starts that learn a concept, ``quantile(level)`` over all, in
+        steps; ``never``: the share of the starts that never learn it. Each of shape (d,).
 
     Raises
     ------
     InvalidInput
-        If a number is out of range or the width traps a concept.
+        If a number is out of range or the width traps a concept. Nothing is claimed where
+        ``out_of_range`` says why.
 
     References
     ----------
@@ -212,15 +226,8 @@ def predict_gaussian(
     task = as_task(task)
     tau = numbers.positive(scale, "scale", "App. E.2")
     columns = numbers.whole(width, "width", 1, "App. E.2")
-    step = _step_size(eta)
+    step = numbers.step_size(eta, "Assumption D.2")
     return gaussian_times(task, tau**2, columns, step, dynamics)
-
-
-def _step_size(eta: Any) -> Fraction:
-    """The step size, exactly: positive and in the float range."""
-    step = numbers.positive(eta, "eta", "Assumption D.2")
-    numbers.within_float(step, "eta", "Assumption D.2")
-    return step
 
 
 def predict_from(
@@ -239,7 +246,7 @@ def predict_from(
         half_times=stages.half_times,
         error=stages.error,
         trapped=stages.trapped,
-        warnings=stages.warnings,
+        warnings=(*task.warnings, *stages.warnings),
         stages=stages,
         gaussian=None,
         spread=np.stack([stages.half_times, stages.half_times]),
@@ -258,15 +265,18 @@ def _from_scale(
 ) -> Schedule:
     times = gaussian_times(task, omega / width, width, step, dynamics)
     low, median, high = np.maximum(times.quantile(QUANTILES), 0.0)
-    if omega >= LARGEST_OMEGA:
+    warnings = list(task.warnings)
+    if times.out_of_range:
+        warnings.append(f"out of range: {times.out_of_range}")
         low, median, high = (np.where(np.isinf(x), x, np.nan) for x in (low, median, high))
+    elif times.basis != FULL and not times.apart:
+        warnings.append(
+            "rough: omega is not small, signals are nearly tied or eta is large, and the overlap "
+            f"of stages is left out for so many concepts (d = {task.dim})"
+        )
+    warnings += _never_warnings(task, times.never, dynamics)
     with np.errstate(invalid="ignore"):  # what is never learned has no range: inf - inf
         error = (high - low) / 2
-    warnings = []
-    if omega >= LARGEST_OMEGA:
-        warnings.append("out of range: omega is at least 1/2, so entries start above their half")
-    elif omega > Fraction(1, 10):
-        warnings.append("omega > 0.1: initialization is not small, medians are rough")
     for i, j in zip(task.order, task.order[1:], strict=False):
         if task.exact_signal[i] == task.exact_signal[j] > 0:
             warnings.append(
@@ -285,3 +295,16 @@ def _from_scale(
         spread=np.stack([low, high]),
         make_windows=functools.partial(lemma_windows, task, (omega, beta), step, dynamics, edition),
     )
+
+
+def _never_warnings(task: SIMTask, never: Floats, dynamics: str) -> list[str]:
+    """Why starts never learn a concept with a positive signal, in the order of learning."""
+    if DYNAMICS[dynamics].keeps_psd:
+        return []
+    return [
+        f"{share_text(never[k])} of the starts never learn concept {k + 1}: a step of euler is one "
+        "of gd less eta^2 B W B, which turns small pivots negative, and these run away; "
+        "use dynamics='gd' or a smaller eta"
+        for k in task.order
+        if task.exact_signal[k] > 0 and never[k] > 0
+    ]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from swingby.errors import InvalidInput
+from swingby.errors import InvalidInput, named
 from swingby.theory.growth import require_dynamics
 from swingby.theory.law.stages import stage_laws
 from swingby.theory.numbers import Booleans, Floats
@@ -89,6 +89,7 @@ class BatchSchedule(Instances):
         return pd.DataFrame({"instance": instance, "concept": concept} | columns)
 
 
+@named
 def predict_batch(
     signal: SIMTask | ArrayLike,
     W0: ArrayLike,
@@ -145,7 +146,7 @@ def predict_batch(
     if accuracy not in ("full", "leading"):
         raise InvalidInput("accuracy", accuracy, "must be full or leading")
     flat, shape = read_instances(signal, W0, eta, omega, log_scale)
-    verdict = stage_laws(**flat, dynamics=dynamics, full=accuracy == "full")
+    verdict = stage_laws(**flat, dynamics=dynamics, full=accuracy == "full", bars=True)
     names = ("crossing", "error", "trapped", "undecided", "share", "blow_up")
     arrays = {name: getattr(verdict, name) for name in names}
     fields = {name: array.reshape(shape + array.shape[1:]) for name, array in arrays.items()}

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from swingby.errors import InvalidInput, named
 from swingby.report import Drawn, Grid
 from swingby.report.entry_pictures import entry_name
-from swingby.report.number_text import scientific, steps_text
+from swingby.report.number_text import as_typed, scientific, steps_text
 from swingby.report.result_formats import ReadOnly
 from swingby.theory import numbers
 from swingby.theory.numbers import Floats
@@ -73,13 +73,13 @@ class NetworkSchedule(Drawn, ReadOnly):
 
     def __repr__(self) -> str:
         times = ", ".join(f"{value:.6g}" for value in self.half_times)
-        lr = scientific(self.lr)
+        lr = as_typed(self.lr)
         return f"<NetworkSchedule depth {self.depth}, lr={lr}: half_times=({times})>"
 
     def to_grid(self) -> Grid:
         """A row for each concept, in the order of learning."""
         widths = " x ".join(map(str, self.widths))
-        facts = [f"lr = {scientific(self.lr)}", f"depth {self.depth}", f"widths {widths}"]
+        facts = [f"lr = {as_typed(self.lr)}", f"depth {self.depth}", f"widths {widths}"]
         line = given_text(self.task.exact_signal, *facts, f"{self.accuracy} accuracy")
         rows = []
         for k in (*self.order, *(k for k in range(self.task.dim) if k not in self.order)):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from swingby.errors import InvalidInput
+from swingby.errors import InvalidInput, named
 from swingby.simulate.arguments import read_array, read_test_point
 from swingby.simulate.series import SMALLEST_SWING, turning_points
 from swingby.theory.growth import DYNAMICS, require_dynamics
@@ -32,8 +32,8 @@ LARGEST_MARGIN = 100.0
 _LARGEST_ERROR = 50.0
 #: Decisive sizes this near to the threshold, as a ratio, make `needed_margin`.
 _NEAR = 10.0
-#: W has run away when the loss is so many times that of W(0).
-_GONE = 1e3
+#: W has run away when an entry is above this; the map is followed there for so many steps.
+_GONE, _MOST_AWAY = 1e100, 20_000
 #: Tolerance of the integration, as in the stage law.
 _TOLERANCE = 1e-3
 #: What still matters of W, as a share of what counts of the loss.
@@ -58,7 +58,7 @@ class BatchSwing(Instances):
     dynamics : str
     least_descents, most_descents : ndarray of int, shape (...)
         How often the test loss descends by the threshold, if every decisive size is off by its
-        error; -1 outside the range of the law. Where W runs away, the descents before.
+        error; -1 outside the range of the law. Where W runs away, until it leaves the float range.
     swing_margin : ndarray of shape (...)
         The smallest ratio by which a decisive size exceeds or misses the threshold, at least 1
         and at most 100; nan outside the range of the law.
@@ -68,6 +68,8 @@ class BatchSwing(Instances):
     transient : ndarray of shape (...)
         Largest :math:`|w_{ij}|` over time, i and j different: the size of the swing; inf where W
         runs away, nan outside the range of the law.
+    transient_error : ndarray of shape (...)
+        Error bar of that for a run, which sees it at whole steps; nan where it is no number.
     entry : ndarray of int, shape (..., 2)
         User indices of that entry, from 0 and ascending; -1 where there is none.
     diverges : ndarray of bool, shape (...)
@@ -80,6 +82,7 @@ class BatchSwing(Instances):
     swing_margin: Floats
     needed_margin: Floats
     transient: Floats
+    transient_error: Floats
     entry: Integers
     diverges: Booleans
 
@@ -114,6 +117,7 @@ class BatchSwing(Instances):
         )
 
 
+@named
 def predict_swing_batch(
     signal: SIMTask | ArrayLike,
     W0: ArrayLike,
@@ -205,13 +209,19 @@ def _foresee(
     # So that logarithms of pivots are wrong by less than what counts of the loss.
     share = np.minimum(_TOLERANCE, 2e-5 * swing / (eta * signal.max(axis=1)))
     verdict, walked = paths(starts, share, _AT_REST * swing, dynamics)
-    curves = [_loss_along(starts, point, path, entries=path is walked[0]) for path in walked]
+    outside, diverges = _outside(starts, verdict, dynamics), np.isfinite(verdict.blow_up)
+    away = np.flatnonzero(diverges & ~outside)
+    # W may be anywhere within a step where the map takes over: both ends, one for each order.
+    phases = (0.0, 0.5)
+    curves = [
+        _loss_along(starts, point, path, away, phase)
+        for path, phase in zip(walked, phases[: len(walked)], strict=True)
+    ]
     threshold = swing * curves[0].first
     # The curve is off by the tolerance, and a run sees it at whole steps only.
-    blur = TOLERANCES * allowed_errors(signal.T, eta, share).max(axis=0) / swing + _AT_REST
-    miss = 0.5 * (eta * signal.max(axis=1)) ** 2
+    wrong = TOLERANCES * allowed_errors(signal.T, eta, share).max(axis=0)
+    blur, miss = wrong / swing + _AT_REST, 0.5 * (eta * signal.max(axis=1)) ** 2
     n = len(eta)
-    outside, diverges = _outside(starts, verdict, dynamics), np.isfinite(verdict.blow_up)
     fields = {
         "least_descents": np.full(n, -1),
         "most_descents": np.full(n, -1),
@@ -225,7 +235,8 @@ def _foresee(
             outside[k] = True
             continue
         error = 2 * blur[k] / sizes + miss[k]
-        error = error + _apart(sizes, curves[-1].sizes(k, threshold[k]))
+        # Twice, as both orders leave out the same of coarse steps.
+        error = error + 2 * _apart(sizes, curves[-1].sizes(k, threshold[k]))
         # Vertices of parabolas at half the distance are wrong by at least seven times less.
         error = error + _apart(sizes, curves[0].sizes(k, threshold[k], 2)) / 7
         error, logs = np.minimum(error, _LARGEST_ERROR), np.log(sizes)
@@ -236,7 +247,13 @@ def _foresee(
         fields["needed_margin"][k] = math.exp(error[close].max(initial=0.0))
     transient = np.where(diverges, math.inf, curves[0].transient)
     transient[outside] = np.nan
-    return {**fields, "transient": transient, "diverges": diverges & ~outside}
+    error = np.abs(transient - curves[-1].transient) + (wrong + miss + _AT_REST) * transient
+    return {
+        **fields,
+        "transient": transient,
+        "transient_error": np.where(np.isfinite(transient), error, np.nan),
+        "diverges": diverges & ~outside,
+    }
 
 
 def _outside(starts: Starts, verdict: StageVerdict, dynamics: str) -> Booleans:
@@ -258,7 +275,8 @@ def _apart(sizes: Floats, others: Floats) -> Floats:
 class _LossCurve(NamedTuple):
     """The loss of n instances at all looks, instance after instance from `begins` on.
 
-    first: the loss of W(0); transient and entry as in :class:`BatchSwing`.
+    first: the loss of W(0); transient and entry as in :class:`BatchSwing`; away: by instance, the
+    loss at the steps of the map after the last look.
     """
 
     begins: Integers
@@ -267,22 +285,24 @@ class _LossCurve(NamedTuple):
     first: Floats
     transient: Floats
     entry: Integers
+    away: dict[int, Floats]
 
     def sizes(self, k: int, threshold: float, every: int = 1) -> Floats:
         """The larger decisive sizes of an instance in units of the threshold, descending."""
         span = slice(self.begins[k], self.begins[k + 1])
         loss, times = self.loss[span][::every], self.times[span][::every]
-        gone = np.flatnonzero(~(loss < _GONE * self.first[k]))
-        loss = loss[: gone[0]] if len(gone) else loss
-        turns = turning_points(_extrema(times[: len(loss)], loss), threshold / LARGEST_MARGIN)
+        extrema = [*_extrema(times, loss), *self.away.get(k, [])]
+        turns = turning_points(extrema, threshold / LARGEST_MARGIN)
         if len(turns) > 2 * _MOST:
             return np.ones(_MOST + 1)
         sizes = np.array(decisive([point.value for point in turns])) / threshold
         return np.sort(sizes[sizes > 1 / LARGEST_MARGIN])[::-1]
 
 
-def _loss_along(starts: Starts, point: Floats, path: WalkedSteps, *, entries: bool) -> _LossCurve:
-    """Test loss and largest entries along a path."""
+def _loss_along(
+    starts: Starts, point: Floats, path: WalkedSteps, away: Integers, phase: float
+) -> _LossCurve:
+    """Test loss and largest entries along a path; the map goes on where W runs `away`."""
     n, d = starts.signal.shape
     share = np.arange(_LOOKS + 1) / _LOOKS
     y = interpolated(path.forms, share).reshape(-1, d, d + 2)
@@ -297,8 +317,9 @@ def _loss_along(starts: Starts, point: Floats, path: WalkedSteps, *, entries: bo
     first = ((np.einsum("nij,nj->ni", start, point) - point) ** 2).sum(axis=1) / 2
     begins = np.searchsorted(instance, np.arange(n + 1))
     transient, entry = np.zeros(n), np.full((n, 2), -1)
-    if not entries:
-        return _LossCurve(begins, times, loss, first, transient, entry)
+    walked = away[begins[away + 1] > begins[away]]
+    last = begins[walked + 1] - 1
+    losses = _away(starts.take(walked), _by_concept(W[last], concept[last]), point[walked], phase)
     W[:, range(d), range(d)] = 0
     size = np.abs(W).reshape(len(W), d * d)
     for k in range(n):
@@ -310,7 +331,30 @@ def _loss_along(starts: Starts, point: Floats, path: WalkedSteps, *, entries: bo
         levels = _extrema(times[window], size[window, pair])
         transient[k] = max(max(levels), size[begins[k] + look, pair])
         entry[k] = sorted(concept[begins[k] + look][list(divmod(pair, d))])
-    return _LossCurve(begins, times, loss, first, transient, entry)
+    runaways = dict(zip(walked.tolist(), losses, strict=True))
+    return _LossCurve(begins, times, loss, first, transient, entry, runaways)
+
+
+def _away(starts: Starts, W: Floats, point: Floats, phase: float) -> list[Floats]:
+    """Loss of n instances at the steps of (D.2) until W is gone, the first by a share `phase`."""
+    pair = starts.signal[:, :, None] + starts.signal[:, None, :]
+    step, losses = phase * starts.eta[:, None, None], []
+    for _ in range(_MOST_AWAY if len(W) else 0):
+        pull = (pair * W) @ W
+        W = W + step * (pair * W - (pull + pull.swapaxes(1, 2)) / 2)
+        step = starts.eta[:, None, None]
+        losses.append(((np.einsum("nij,nj->ni", W, point) - point) ** 2).sum(axis=1) / 2)
+        if not (np.abs(W).max(axis=(1, 2)) < _GONE).any():
+            break
+    series = np.array(losses).T
+    return [values[np.isfinite(values)] for values in series]
+
+
+def _by_concept(W: Floats, concept: Integers) -> Floats:
+    """Matrices (n, d, d) from the order of places to that of the user."""
+    places = np.argsort(concept, axis=1)
+    rows = np.take_along_axis(W, places[:, :, None], axis=1)
+    return np.take_along_axis(rows, places[:, None, :], axis=2)
 
 
 def _extrema(times: Floats, values: Floats) -> list[float]:

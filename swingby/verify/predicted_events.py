@@ -1,8 +1,7 @@
 """Events of a prediction, with their lemma windows: half-times, peaks, suppression, loss, end.
 
-For events that are not stage times the composite W(t) is sampled where it moves, around every stage
-and along the decay after it, and each is refined on a second, finer sample. The definitions are
-those of a run (:mod:`swingby.simulate.series`), so that both sides of a comparison mean the same.
+Events that are not half-times are read from W(t) of the law. The definitions are those of a run
+(:mod:`swingby.simulate.series`), so that both sides of a comparison mean the same.
 """
 
 from __future__ import annotations
@@ -10,27 +9,36 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from swingby.hints import Hinted
 from swingby.report.entry_pictures import entry_name
 from swingby.simulate.observation import END
 from swingby.simulate.series import loss_at, turning_points
 from swingby.theory import lemmas
-from swingby.theory.gaussian import QUANTILES, GaussianTimes
+from swingby.theory.gaussian import CLOSED, QUANTILES, GaussianTimes
 from swingby.theory.numbers import Booleans, Floats
 from swingby.theory.task import SIMTask
+from swingby.verify.turns_and_passages import (
+    Located,
+    Mark,
+    locate,
+    rival_passages,
+    rival_tops,
+)
 
 if TYPE_CHECKING:
+    from swingby.theory.law.curve import Curve
+    from swingby.theory.law.map_states import MapStates
     from swingby.theory.law.stages import Stages
 
 
 @dataclass(frozen=True)
-class Event:
+class Event(Hinted):
     """One predicted event.
 
     `entry`: index of the entry of W, counted from 0; (-1, -1) for the test loss and the end.
@@ -55,6 +63,13 @@ class Event:
     spread: tuple[float, float] = (math.nan, math.nan)
     closed_form: float = math.nan
 
+    def __str__(self) -> str:
+        unit = "of size" if self.event == "peak height" else "at step"
+        bar = f" +- {self.error:.3g}" if math.isfinite(self.error) else ""
+        window = f", lemma window {self.lower:.6g} to {self.upper:.6g}"
+        window = "" if math.isnan(self.lower) else window
+        return f"{self.label} {self.event} {unit} {self.time:.6g}{bar}{window}"
+
     @property
     def label(self) -> str:
         """``w_21`` with concepts counted from 1 as in the paper, ``loss`` or ``all``."""
@@ -62,12 +77,18 @@ class Event:
             return "all" if self.event == "end" else "loss"
         return entry_name(*self.entry)
 
-    def in_whole_steps(self) -> Event:
-        """As a run counts: the nearest step for extrema, the next for passages."""
-        if self.event == "peak height":
+    def in_whole_steps(self, *, exact: bool = False) -> Event:
+        """As a run counts: the nearest step for extrema, the next for passages.
+
+        Unless whole steps are exact, an error that reaches over to others is the distance to them.
+        """
+        if self.event == "peak height" or not math.isfinite(self.time):
             return self
         nearest = self.event == "peak" or self.event.startswith("loss")
-        return replace(self, time=float((np.rint if nearest else np.ceil)(self.time)))
+        times = self.time + np.array([0.0, -self.error, self.error])
+        whole, *ends = (np.rint if nearest else np.ceil)(times).tolist()
+        more = 0.0 if exact else max(abs(end - whole) for end in ends)
+        return replace(self, time=whole, error=max(self.error, more))
 
     @property
     def row(self) -> dict[str, Any]:
@@ -84,7 +105,7 @@ LEVELS = {"half": 0.5, f"{SUPPRESSION_LEVEL}": SUPPRESSION_LEVEL}
 
 
 @dataclass(frozen=True)
-class Windows:
+class Windows(Hinted):
     """Lemma windows, or the reason why there are none.
 
     `scale`: None where there are none; `log_start`: smallest and largest log w_kk(0) per concept;
@@ -96,6 +117,9 @@ class Windows:
     signal: Floats
     edition: str
     reason: str
+
+    def __str__(self) -> str:
+        return self.reason
 
     def beside(self, event: Event) -> Event:
         """The event with its window, where a lemma has one for it."""
@@ -116,14 +140,17 @@ class Windows:
 #: Turning points of the test loss count when they swing by this share of the initial loss.
 LOSS_SWING = 1e-3
 
-#: Looks between two steps of the integration, and in an interval that is looked at again.
-_BETWEEN, _FINE = 16, 41
+#: What never falls below this share of its largest size has not turned.
+_TURNED = 1 - 1e-6
+
+#: A number of each of n matrices (n, d, d).
+Number = Callable[[Floats], Floats]
 
 
 def _major_events(
-    task: SIMTask, half_times: Floats, high: Floats, error: Floats, spread: Floats
+    task: SIMTask, half_times: Floats, high: Floats, errors: Floats, spread: Floats
 ) -> list[Event]:
-    """Every w_kk at 1/2 and at 0.8, by descending signal."""
+    """Every w_kk at 1/2 and at 0.8, by descending signal; errors (2, d) of both."""
     events = []
     for k in task.order:
         entry, half = (k, k), float(half_times[k])
@@ -132,21 +159,26 @@ def _major_events(
             reason = "a free direction is not learned"
             events.append(Event(entry, "half", half, reason=reason, spread=(early, late)))
             continue
-        bar = float(error[k])
-        events.append(Event(entry, "half", half, error=bar, spread=(early, late)))
-        events.append(Event(entry, f"{SUPPRESSION_LEVEL}", float(high[k]), error=bar))
+        events.append(Event(entry, "half", half, error=float(errors[0, k]), spread=(early, late)))
+        reaches = Event(entry, f"{SUPPRESSION_LEVEL}", float(high[k]), error=float(errors[1, k]))
+        events.append(reaches)
     return events
 
 
 def median_events(
     task: SIMTask, times: GaussianTimes, median: Floats, spread: Floats
 ) -> list[Event]:
-    """Medians over Gaussian initializations; peaks of minor entries to leading order."""
+    """Medians over Gaussian initializations; peaks of minor entries to leading order.
+
+    What only the leading law knows is left out where it does not hold.
+    """
     with np.errstate(divide="ignore"):
         high = median + math.log(SUPPRESSION_LEVEL / (1 - SUPPRESSION_LEVEL)) / times.growth
-    none = np.full(len(median), np.nan)
+    if not times.apart:
+        high = np.where(np.isfinite(high), np.nan, high)
+    none = np.full((2, len(median)), np.nan)
     events = _major_events(task, median, high, none, spread)
-    if np.isnan(median).any():  # entries start above their half
+    if times.basis != CLOSED or times.out_of_range or not times.apart:
         return events
     for entry, quantiles in times.peak_heights(QUANTILES).items():
         low, height, top = quantiles.tolist()
@@ -154,103 +186,221 @@ def median_events(
     return events
 
 
-class _Series:
-    """A number of W(t) at the looks t, and between them on request."""
-
-    def __init__(
-        self, stages: Stages, t: Floats, W: Floats, number: Callable[[Floats], Floats]
-    ) -> None:
-        self.stages, self.t, self.number, self.values = stages, t, number, number(W)
-
-    def near(self, start: float, end: float) -> tuple[Floats, Floats]:
-        """A finer sample of an interval."""
-        t = np.linspace(start, end, _FINE)
-        return t, self.number(self.stages.evaluate(t))
-
-    def turn(self, index: int, *, top: bool) -> tuple[float, float]:
-        """Time and value of the extremum near a look."""
-        fine, values = self.near(self.t[max(index - 1, 0)], self.t[min(index + 1, len(self.t) - 1)])
-        return vertex(fine, values, int(values.argmax() if top else values.argmin()))
-
-    def passage(self, there: Booleans, level: float, never: float, start: float = 0.0) -> float:
-        """Time at which a level is reached before the first look beyond it, linear in the log."""
-        if not there.any():
-            return never
-        index = int(there.argmax())
-        if index == 0:
-            return float(self.t[0])
-        t, values = self.near(max(self.t[index - 1], start), self.t[index])
-        beyond = values <= level if values[0] > level else values >= level
-        after = int(beyond.argmax()) if beyond.any() else len(t) - 1
-        if after == 0 or not (beyond.any() and (values[after - 1 : after + 1] > 0).all()):
-            return float(t[after])
-        before, behind = np.log(values[after - 1 : after + 1]).tolist()
-        share = (before - math.log(level)) / (before - behind)
-        return float(t[after - 1] + share * (t[after] - t[after - 1]))
-
-
-@np.errstate(all="ignore")
 def curve_events(stages: Stages) -> list[Event]:
-    """The events of a composite, in real steps.
+    """The events of W(t), in real steps, each with its error.
 
     A minor entry is suppressed when it has fallen back to half of its peak, inf if it never does;
-    its height is 0 below the float range. The end is nan if some concept is not learned.
+    its height, that of a whole step, is 0 below the float range. The end is nan if some concept is
+    not learned. Where W(t) is that of the map itself, times are whole steps.
     """
-    task, d = stages.task, stages.task.dim
-    t = _sample(stages)
-    W = stages.evaluate(t)
-    finite = np.isfinite(loss_at(task.test_point, W)) & np.isfinite(W).all(axis=(1, 2))
-    series = functools.partial(_Series, stages, t[finite], W[finite])
-    high, minor, end = stages.crossing.copy(), [], math.nan
-    if finite.sum() >= 3:
-        for k in np.flatnonzero(np.isfinite(high)).tolist():
-            entry = series(operator.itemgetter(np.s_[:, k, k]))
-            high[k] = entry.passage(entry.values >= SUPPRESSION_LEVEL, SUPPRESSION_LEVEL, math.nan)
-        rank = {k: position for position, k in enumerate(task.order)}
-        grow = [k for k in range(d) if task.exact_signal[k] > 0]
-        pairs = [pair for pair in itertools.combinations(range(d), 2) if {*pair} & {*grow}]
-        for i, j in sorted(pairs, key=lambda pair: sorted((rank[pair[0]], rank[pair[1]]))):
-            minor += _minor_events(series, i, j)
-        minor += _loss_events(series(lambda W: loss_at(task.test_point, W)))
-        if np.isfinite(stages.crossing[grow]).all():
-            away = series(lambda W: np.abs(W - np.eye(d))[:, grow][:, :, grow].max(axis=(1, 2)))
-            close = np.logical_and.accumulate(away.values[::-1] <= END)[::-1]
-            end = away.passage(close, END, math.nan)
-    none = np.full((2, d), np.nan)
-    major = _major_events(task, stages.crossing, high, stages.error, none)
-    return [*major, *minor, Event((-1, -1), "end", end)]
+    with np.errstate(all="ignore"):
+        if stages.states:
+            exact, shifted = (_Looks(stages, states).events() for states in stages.states)
+            return _with_differences(exact, shifted)
+        return _Looks(stages, stages.curves[0], stages.curves).events()
 
 
-def _sample(stages: Stages) -> Floats:
-    """Steps at which W(t) is looked at: the same number between any two of the integration."""
-    times = stages.curve.times / stages.eta
-    share = np.arange(_BETWEEN) / _BETWEEN
-    between = times[:-1, None] + np.diff(times)[:, None] * share
-    return np.unique(np.append(between.ravel(), times[-1:]))
+#: An event that is looked for, or needs no search.
+_Search = tuple[tuple[int, int], str, Mark | Located]
+_NOWHERE = Located(math.nan, math.nan, (math.nan,))
 
 
-def _minor_events(series: Callable[..., _Series], i: int, j: int) -> list[Event]:
-    """The peak of a minor entry, and its suppression."""
-    size = series(lambda W: np.abs(W[:, i, j]))
-    index = int(size.values.argmax())
-    time, height, suppressed = math.nan, 0.0, math.nan
-    if size.values[index] > 0:
-        time, height = size.turn(index, top=True) if index else (0.0, float(size.values[0]))
-        fallen = (size.t > time) & (size.values <= height / 2)
-        suppressed = size.passage(fallen, height / 2, math.inf, time)
-    values = {"peak": time, "peak height": height, "suppressed": suppressed}
-    return [Event((i, j), name, value) for name, value in values.items()]
+class _Looks:
+    """W(t) at its looks, and the curves to look between them: none where it is that of a map."""
+
+    def __init__(
+        self, stages: Stages, path: Curve | MapStates, curves: Sequence[Curve] = ()
+    ) -> None:
+        self.stages, self.task = stages, stages.task
+        self.curves, self.doubt, t = curves, stages.log_error, path.looks()
+        if not curves:  # the steps themselves: nothing is left out, but each rounds
+            self.doubt = np.where(np.isfinite(self.doubt), 2.0**-53 * len(t), np.inf)
+        W = path.evaluate(t)
+        finite = np.isfinite(loss_at(self.task.test_point, W)) & np.isfinite(W).all(axis=(1, 2))
+        self.t, self.W, self.cut_off = t[finite], W[finite], path.runs_away
+        self.grow = [k for k in range(self.task.dim) if self.task.exact_signal[k] > 0]
+
+    def events(self) -> list[Event]:
+        """All events, in the order of a table."""
+        d, crossing = self.task.dim, self.stages.crossing
+        high, high_error, minor = crossing.copy(), np.full(d, np.nan), []
+        others, end = [], Event((-1, -1), "end", math.nan)
+        if len(self.t) >= 3:
+            highs, peaks = self._highs(), self._peaks()
+            first = self._located([*highs, *peaks, *self._turns(), *self._ends()])
+            for event, _ in first[: len(highs)]:
+                high[event.entry[0]], high_error[event.entry[0]] = event.time, event.error
+            peaked = first[len(highs) : len(highs) + len(peaks)]
+            falls = self._located([self._fall(peak, place) for peak, place in peaked])
+            for (peak, place), (fall, _) in zip(peaked, falls, strict=True):
+                doubt = float(self.doubt[list(peak.entry)].sum())
+                size = Event(peak.entry, "peak height", place.sizes[0])
+                minor += [peak, replace(size, error=place.size_error(doubt)), fall]
+            others = [event for event, _ in first[len(highs) + len(peaks) :]]
+            ends = [event for event in others if event.event == "end"]
+            end = max(ends, key=lambda event: event.time, default=end)
+        none = np.full((2, d), np.nan)
+        errors = np.stack([self._half_errors(), high_error])
+        major = _major_events(self.task, crossing, high, errors, none)
+        return [*major, *minor, *(event for event in others if event.event != "end"), end]
+
+    def _half_errors(self) -> Floats:
+        """Errors of half-times; at least what they are off the steps of the map."""
+        error, times = self.stages.error.copy(), self.stages.half_times
+        for k in [] if self.curves else np.flatnonzero(np.isfinite(times)).tolist():
+            first = self.t[self.W[:, k, k] >= 0.5][:1]
+            error[k] = max(error[k], abs(float(first[0]) - times[k]) if len(first) else math.inf)
+        return error
+
+    def _located(self, searches: Sequence[_Search]) -> list[tuple[Event, Located]]:
+        """The events of searches, with all that is known of their places."""
+        marks = [place for _, _, place in searches if isinstance(place, Mark)]
+        if self.curves:
+            rate = 2 * self.stages.eta * float(self.task.signal.max())
+            places = iter(locate(self.curves, self.t, marks, rate) if marks else ())
+        else:
+            places = map(self._at_look, marks)
+        events = []
+        for entry, name, place in searches:
+            located = next(places) if isinstance(place, Mark) else place
+            events.append((Event(entry, name, located.time, error=located.error), located))
+        return events
+
+    def _at_look(self, mark: Mark) -> Located:
+        """The step of a map that shows an event."""
+        span = slice(mark.look, mark.look + 1)
+        error = 0.0 if math.isfinite(mark.doubt) else math.inf
+        return Located(float(self.t[mark.look]), error, (float(mark.number(self.W[span])[0]),))
+
+    def _passage(
+        self,
+        number: Number,
+        there: Booleans,
+        levels: tuple[float, ...],
+        doubt: float,
+        start: int = 0,
+    ) -> Mark | Located:
+        """The first look that is there, if any is."""
+        if not there.any():
+            return _NOWHERE
+        index = int(there.argmax())
+        if index == 0:
+            return Located(0.0, 0.0, levels)
+        rival = rival_passages(self.t, number(self.W), index, levels[0], doubt, start)
+        return Mark(number, index, doubt, levels=levels, rival=rival)
+
+    def _levels(self, level: float) -> tuple[float, ...]:
+        return (level,) * max(len(self.curves), 1)
+
+    def _highs(self) -> list[_Search]:
+        """Major entries at the level of suppression."""
+        searches: list[_Search] = []
+        for k in np.flatnonzero(np.isfinite(self.stages.crossing)).tolist():
+            number = _entry(k, k)
+            there = number(self.W) >= SUPPRESSION_LEVEL
+            doubt = (1 - SUPPRESSION_LEVEL) * float(self.doubt[k])
+            place = self._passage(number, there, self._levels(SUPPRESSION_LEVEL), doubt)
+            searches.append(((k, k), f"{SUPPRESSION_LEVEL}", place))
+        return searches
+
+    def _peaks(self) -> list[_Search]:
+        """Minor entries at their peaks, stage by stage."""
+        rank = {k: position for position, k in enumerate(self.task.order)}
+        pairs = itertools.combinations(range(self.task.dim), 2)
+        joined = [pair for pair in pairs if {*pair} & {*self.grow}]
+        searches: list[_Search] = []
+        for i, j in sorted(joined, key=lambda pair: sorted((rank[pair[0]], rank[pair[1]]))):
+            number = _entry(i, j)
+            values, doubt = number(self.W), float(self.doubt[[i, j]].sum())
+            index = int(values.argmax())
+            # What is at rest has not turned; what runs away has no peak.
+            last = index == len(values) - 1 or values[-1] > _TURNED * values[index]
+            away = self.cut_off and values[-1] * _TURNED > values[-2]
+            place: Mark | Located
+            if values[index] == 0 or away:
+                place = Located(math.nan, math.nan, (0.0 if values[index] == 0 else math.nan,))
+            elif index == 0 or last:
+                sizes = self._levels(float(values[index]))
+                place = Located(float(self.t[index]), math.nan if last else 0.0, sizes)
+            else:
+                rival = rival_tops(self.t, values, index, doubt)
+                place = Mark(number, index, doubt, rival=rival)
+            searches.append(((i, j), "peak", place))
+        return searches
+
+    def _fall(self, peak: Event, place: Located) -> _Search:
+        """A minor entry at half of its peak."""
+        if not place.sizes[0] > 0:
+            return peak.entry, "suppressed", _NOWHERE
+        number, doubt = _entry(*peak.entry), float(self.doubt[list(peak.entry)].sum())
+        levels = tuple(size / 2 for size in place.sizes)
+        there = (self.t > peak.time) & (number(self.W) <= levels[0])
+        if not there.any():
+            falls = self.cut_off and not math.isnan(peak.error)
+            never = math.nan if falls else math.inf
+            return peak.entry, "suppressed", Located(never, math.nan, levels)
+        start = int((self.t > peak.time).argmax())
+        return peak.entry, "suppressed", self._passage(number, there, levels, doubt, start)
+
+    def _turns(self) -> list[_Search]:
+        """Turning points of the test loss."""
+        number: Number = functools.partial(loss_at, self.task.test_point)
+        loss, doubt = number(self.W), float(self.doubt[self.grow].sum())
+        points = turning_points(loss, LOSS_SWING * float(loss[0]), np.arange(len(loss)))
+        # The last one is where the series ends or has come to rest: nothing confirms it.
+        return [
+            (
+                (-1, -1),
+                f"loss {point.kind}",
+                Mark(number, point.step, doubt, top=point.kind == "max"),
+            )
+            for point in points[:-1]
+            if point.step
+        ]
+
+    def _ends(self) -> list[_Search]:
+        """Entries that come last to their limits."""
+        if not np.isfinite(self.stages.crossing[self.grow]).all():
+            return []
+        away = np.abs(self.W - np.eye(self.task.dim))[:, self.grow][:, :, self.grow]
+        close = away.max(axis=(1, 2)) <= END
+        close = np.logical_and.accumulate(close[::-1])[::-1]
+        before, doubt = max(int(close.argmax()) - 1, 0), float(self.doubt[self.grow].sum())
+        searches: list[_Search] = []
+        for i, j in itertools.combinations_with_replacement(self.grow, 2):
+            number = _distance(i, j)
+            if close[0] or number(self.W[before : before + 1])[0] > END:
+                place = self._passage(number, close, self._levels(END), doubt)
+                searches.append(((-1, -1), "end", place))
+        return searches
 
 
-def _loss_events(loss: _Series) -> list[Event]:
-    """Turning points of the test loss."""
-    swing, looks = LOSS_SWING * float(loss.values[0]), np.arange(len(loss.t))
-    # The last one is where the series ends or has come to rest: nothing confirms it.
-    return [
-        Event((-1, -1), f"loss {point.kind}", loss.turn(point.step, top=point.kind == "max")[0])
-        for point in turning_points(loss.values, swing, looks)[:-1]
-        if point.step
-    ]
+def _entry(i: int, j: int) -> Number:
+    """The size of an entry, as a number of W."""
+    return lambda W: np.asarray(np.abs(W[:, i, j]) if i != j else W[:, i, i])
+
+
+def _distance(i: int, j: int) -> Number:
+    """The distance of an entry from that of the identity."""
+    return lambda W: np.asarray(np.abs(W[:, i, j] - (i == j)))
+
+
+def _with_differences(events: list[Event], shifted: list[Event]) -> list[Event]:
+    """Events with an error of what a shifted start makes of them."""
+    others: dict[Any, list[tuple[float, float]]] = {}
+    for event in shifted:
+        others.setdefault((event.entry, event.event), []).append((event.time, event.error))
+    result = []
+    for event in events:
+        rest = others.get((event.entry, event.event), [])
+        time, error = rest.pop(0) if rest else (math.nan, math.inf)
+        if event.event == "half":
+            event = replace(event, error=max(event.error, error))
+        elif math.isfinite(event.time) and not math.isnan(event.error):
+            error = event.error + abs(event.time - time)
+            event = replace(event, error=error if math.isfinite(time) else math.inf)
+        result.append(event)
+    return result
 
 
 def vertex(t: Floats, values: Floats, index: int) -> tuple[float, float]:

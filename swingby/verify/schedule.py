@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from swingby.errors import MISSING, InvalidInput
+from swingby.errors import MISSING, InvalidInput, named
 from swingby.report import Grid
 from swingby.report.entry_pictures import draw_entries, entry_label, finish_entries
-from swingby.report.number_text import scientific, steps_text
+from swingby.report.number_text import as_typed, scientific, steps_text
 from swingby.report.picture_style import COLORS
 from swingby.report.pictures import Pictured
 from swingby.report.result_formats import ReadOnly
 from swingby.simulate.series import loss_at
 from swingby.theory import numbers
-from swingby.theory.gaussian import GaussianTimes
+from swingby.theory.gaussian import GaussianTimes, share_text
 from swingby.theory.growth import growth_rates, per_step
 from swingby.theory.numbers import Booleans, Floats
 from swingby.theory.task import SIMTask
@@ -93,7 +93,8 @@ class Schedule(Pictured, ReadOnly):
             assert self.gaussian is not None
             events = median_events(self.task, self.gaussian, self.half_times, self.spread)
         else:
-            events = [event.in_whole_steps() for event in curve_events(self.stages)]
+            exact = bool(self.stages.states)
+            events = [event.in_whole_steps(exact=exact) for event in curve_events(self.stages)]
         return tuple(self.windows.beside(self._beside_closed_form(event)) for event in events)
 
     def _beside_closed_form(self, event: Event) -> Event:
@@ -152,8 +153,35 @@ class Schedule(Pictured, ReadOnly):
         """Error bar of `blow_up` in steps."""
         return math.inf if self.stages is None else self.stages.blow_up_error
 
+    @property
+    def never(self) -> Floats:
+        """Share of the starts that never learn each concept, shape (d,).
+
+        Over Gaussian initializations from omega. For a W(0) it is 0, or 1 where a_k = 0, trapped or
+        cut off. nan where the law is undecided or out of its range.
+        """
+        if self.gaussian is not None:
+            return self.gaussian.never
+        return np.where(self._open, np.nan, ~np.isfinite(self.half_times))
+
+    @property
+    def _open(self) -> Booleans:
+        """Where nothing is claimed for a W(0), shape (d,)."""
+        return self.undecided | np.isinf(self.error)
+
+    @property
+    def never_error(self) -> Floats:
+        """Error bar of `never`, shape (d,); see :class:`swingby.theory.gaussian.GaussianTimes`."""
+        if self.gaussian is not None:
+            return self.gaussian.never_error
+        return np.where(self._open, np.inf, 0.0)
+
+    @named
     def evaluate(self, t: ArrayLike) -> Floats:
         """W at given steps: to about 1e-6, and minor entries to 1e-4 of their peaks.
+
+        It is that of the map itself where half-times are, and under euler and gd where eta a_max is
+        above 0.1; there it is read off between whole steps.
 
         `t` (n,): steps; need not be whole. Returns shape (n, d, d). Raises InvalidInput if the
         schedule was made without a W(0), or a time is negative or not finite.
@@ -165,14 +193,16 @@ class Schedule(Pictured, ReadOnly):
             raise InvalidInput("t", t, "must be one axis of steps, none negative")
         return self.stages.evaluate(moments)
 
+    @named
     def test_loss(self, t: ArrayLike) -> Floats:
         """Test loss of the composite, |W(t) x - x|^2 / 2, at given steps t (n,)."""
         return loss_at(self.task.test_point, self.evaluate(t))
 
     def __repr__(self) -> str:
         times = ", ".join(f"{value:.6g}" for value in self.half_times)
-        return f"<Schedule {self.dynamics}, eta={scientific(self.eta)}: half_times=({times})>"
+        return f"<Schedule {self.dynamics}, eta={as_typed(self.eta)}: half_times=({times})>"
 
+    @named
     def to_frame(self, unit: str = "step") -> Any:
         """A pandas DataFrame, one row per event.
 
@@ -193,6 +223,9 @@ class Schedule(Pictured, ReadOnly):
             "half_times": [json_ready(value) for value in self.half_times],
             "error": [json_ready(value) for value in self.error],
             "trapped": [bool(value) for value in self.trapped],
+            "never": [json_ready(value) for value in self.never],
+            "never_error": [json_ready(value) for value in self.never_error],
+            "basis": None if self.gaussian is None else self.gaussian.basis,
             "events": [
                 {name: json_ready(value) for name, value in event.row.items()}
                 for event in self.events
@@ -229,7 +262,7 @@ class Schedule(Pictured, ReadOnly):
                 ax.errorbar(
                     [time],
                     [0.5],
-                    xerr=[[min(max(width, early), time)], [max(width, late)]],
+                    xerr=[[min(max(width, early), time)], [min(max(width, late), last - time)]],
                     color=color,
                     marker="v",
                     markersize=6,
@@ -243,11 +276,12 @@ class Schedule(Pictured, ReadOnly):
     def to_grid(self, unit: str = "step") -> Grid:
         """The predicted events, with their bars and the lemma windows; `unit`: step or eta t."""
         number = number_in(unit, self.eta)
-        facts = [f"eta = {scientific(self.eta)}", self.dynamics]
+        facts = [f"eta = {as_typed(self.eta)}", self.dynamics]
         columns = ["entry", "event", ">closed form", f">{unit}", ">+-", ">lemma from", ">lemma to"]
         if self.gaussian is not None:
-            facts.append(f"median over Gaussian U(0) of width {self.gaussian.width}")
-            columns[4] = ">5 % to 95 %"
+            width, basis = self.gaussian.width, self.gaussian.basis
+            facts.append(f"median over Gaussian U(0) of width {width} ({basis})")
+            columns[4:5] = [">5 % to 95 %", ">never"]
         below = [*self.warnings, self.window_reason]
         return Grid(
             title="Predicted stages",
@@ -267,6 +301,8 @@ class Schedule(Pictured, ReadOnly):
             low, high = event.spread
             ends = (number(event.event, low), number(event.event, high))
             bar = "-" if math.isnan(low) else " to ".join(ends)
+            never = share_text(self.never[event.entry[0]]) if event.event == "half" else ""
+            window.insert(0, never)
         elif event.event == "half" and self.stages is not None and math.isnan(event.time):
             concept = event.entry[0]
             trapped = "trapped" if self.trapped[concept] else "cut off"
@@ -277,7 +313,7 @@ class Schedule(Pictured, ReadOnly):
 
 def given_text(signal: Iterable[Any], *more: str) -> str:
     """The signal and the other arguments, in the line above a table."""
-    return ", ".join([f"a = ({', '.join(map(scientific, signal))})", *more])
+    return ", ".join([f"a = ({', '.join(map(as_typed, signal))})", *more])
 
 
 #: How a number of an event is written: its event, the number, digits after the point of steps.
@@ -301,6 +337,8 @@ def bar_text(event: str, value: float, error: float, number: NumberText) -> str:
     """The error bar of a predicted number, as text."""
     if not math.isfinite(value):
         return "-"
+    if event == "peak height" and math.isfinite(error):
+        return f"{error:.2g}"
     return "out of range" if math.isinf(error) else number(event, error, 1)
 
 

@@ -4,19 +4,18 @@ import dataclasses
 
 import pytest
 
+pytest.importorskip("torch")
+
 from studies.catalogue import STUDIES
 from studies.plan import load_plan
 from studies.runner import differences, inputs, moved_rows, recorded, stale_reasons
 
-TORCH = ("autograd", "networks", "deep", "vectors", "images", "tables")
-NAMES = [pytest.param(name, marks=pytest.mark.torch) if name in TORCH else name for name in STUDIES]
+pytestmark = pytest.mark.torch
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", STUDIES)
 def test_a_record_is_current(name):
     """Its plan and cells are unchanged, and its canary gives the recorded numbers."""
-    if name in TORCH:
-        pytest.importorskip("torch")
     assert stale_reasons(name, recorded()[name]) == []
 
 
@@ -35,10 +34,8 @@ def test_another_plan_is_not_the_recorded_one():
     assert stale_reasons("relu", edited) == ["its plan or its cells have changed"]
 
 
-@pytest.mark.torch
 def test_one_number_of_the_theory_moves_the_canaries_of_networks(monkeypatch):
     """The clock of two layers, off by a thousandth."""
-    pytest.importorskip("torch")
     from studies import survival
 
     rate_of = survival.rate_of

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+pytest.importorskip("torch")
+
 from studies import __main__ as command
 from studies import runner
 from studies.catalogue import STUDIES
@@ -19,6 +21,8 @@ from swingby.lab.figures.evidence import EvidenceRow, Kind, read_record, write_r
 from swingby.theory.share import Share
 from swingby.theory.verdict import Verdict
 from tests.forked import FULL
+
+pytestmark = pytest.mark.torch
 
 
 def test_the_map_is_made_again_as_recorded():

@@ -3,8 +3,11 @@
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import swingby
+from swingby import SIMTask, simulate
 from swingby.errors import InvalidInput
 from swingby.theory.initial import Initial, Scaled, connected_blocks, initial_matrix
 
@@ -83,3 +86,53 @@ def test_a_run_holds_w_by_whole_powers_of_two(scale):
             entry = Fraction(initial.held[i, j]) * Fraction(2) ** (m[i] + m[j])
             assert float(entry / initial.entries[i][j]) == pytest.approx(1, rel=1e-15)
     assert (max(m) < 0) == (Fraction(scale) < Fraction(2) ** -400)
+
+
+def product(dtype):
+    """A W(0) as single precision leaves it: rounded before and after the product."""
+    rng = np.random.default_rng(4)
+    first, second = rng.standard_normal((2, 3, 5)).astype(dtype)
+    U = (first + second).astype(dtype)
+    W = U.astype(np.float64) @ U.T.astype(np.float64)
+    W[0, 1] *= 1 + float(np.finfo(dtype).eps)
+    return W.astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_asymmetry_at_the_rounding_of_short_floats_is_taken_out(dtype):
+    W = product(dtype)
+    asymmetry = np.abs(W - W.T).max() / np.abs(W).max()
+    assert asymmetry > 1e-9
+    expected = (W.astype(float) + W.T.astype(float)) / 2
+    for given in (W, list(W), pd.DataFrame(W)):
+        assert np.array_equal(initial_matrix(given, 3).matrix, expected)
+    task = SIMTask.from_signal([3, 2, 1])
+    assert simulate(task, W, 0.01, dynamics="gd").initial.matrix.tolist() == expected.tolist()
+    batch = swingby.simulate_batch(task.signal, W[None], 0.01, dynamics="gd")
+    assert (
+        batch.half_times[0].tolist() == simulate(task, W, 0.01, dynamics="gd").half_times.tolist()
+    )
+    for call in (
+        lambda: initial_matrix(W.astype(float), 3),
+        lambda: swingby.simulate_batch(task.signal, W.astype(float), 0.01, dynamics="gd"),
+    ):
+        with pytest.raises(InvalidInput, match=r"give \(W0 \+ W0.T\) / 2, or a factor") as caught:
+            call()
+        assert f"{asymmetry:.2g}" in str(caught.value)
+
+
+@pytest.mark.torch
+def test_single_precision_of_torch_is_known():
+    torch = pytest.importorskip("torch")
+    W = product(np.float32)
+    assert (
+        initial_matrix(torch.tensor(W), 3).matrix.tolist() == initial_matrix(W, 3).matrix.tolist()
+    )
+    rough = torch.tensor(W.astype(float)).to(torch.bfloat16)
+    rough[0, 1] = rough[0, 1] * 1.01
+    assert np.isfinite(initial_matrix(rough, 3).matrix).all()
+
+
+def test_what_is_not_semidefinite_says_by_how_much():
+    with pytest.raises(InvalidInput, match=r"give U0 .*eigenvalue of -0.33 of the largest"):
+        simulate([2, 1], [[1, 2], [2, 1]], 0.01, dynamics="gd")

@@ -1,6 +1,7 @@
 """compare: predicted beside observed, and every form in which the table leaves the program."""
 
 import csv
+import gzip
 import importlib.util
 import io
 import math
@@ -140,6 +141,11 @@ def test_csv_reads_back_as_the_rows(table, tmp_path):
     path = tmp_path / "table.csv"
     assert table.to_csv(path) is None
     assert path.read_text(encoding="utf-8") == text
+    assert table.to_csv(tmp_path / "table.csv.gz") is None
+    assert gzip.decompress((tmp_path / "table.csv.gz").read_bytes()).decode() == text
+    for stream in (io.StringIO(newline=""), io.BytesIO()):
+        table.to_csv(stream)
+        assert stream.getvalue() in (text, text.encode())
     lines = list(csv.DictReader(io.StringIO(text)))
     assert list(lines[0]) == COLUMNS
     assert [float(line["observed"]) for line in lines] == [row.observed for row in table.rows]

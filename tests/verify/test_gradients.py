@@ -97,7 +97,7 @@ def test_euler_pivots_that_change_their_order_on_the_way():
     a, eta = np.array([1.0, 0.5, 0.25]), 0.05
     W0 = 1e-4 * np.array([[1, 0.97, 0.1], [0.97, 1, 0.1], [0.1, 0.1, 1]])
     schedule = predict(SIMTask.from_signal(a), W0, eta=eta, dynamics="euler")
-    assert (np.diff(schedule.stages.curve.concept, axis=1) != 0).any()
+    assert (np.diff(schedule.stages.curves[0].concept, axis=1) != 0).any()
     times = crossing_function(schedule)
     by_W0 = torch.func.jacrev(times, argnums=1)(*tensors(a, W0, eta)).numpy()
     M = 1e-7 * np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 0.0], [1.0, 0.0, 1.0]])

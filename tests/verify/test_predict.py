@@ -165,8 +165,11 @@ def test_equal_signals_and_a_large_omega_are_warned_of():
     assert predict(task, W0, eta=0.01).warnings == ()
     apart = predict(SIMTask.from_signal([2, 5, 2, 0]), omega="1e-6", eta=0.01)
     assert apart.warnings == ("concepts 1 and 3 have equal signals: their order is undecided",)
-    assert not predict(TASK, omega="0.1", eta=0.01).warnings
-    assert any("not small" in text for text in predict(TASK, omega="0.11", eta=0.01).warnings)
+    large = predict(TASK, omega="0.5", eta=0.01, dynamics="gd")
+    assert large.warnings == (
+        "out of range: omega is at least 0.5, so entries start above their half",
+    )
+    assert np.isnan([large.half_times, *large.spread, large.never]).all()
 
 
 @pytest.mark.parametrize(

@@ -264,13 +264,13 @@ GOOD = {"signal": [2.0, 1.0], "W0": [[1e-3, 0.0], [0.0, 1e-3]], "eta": 0.01}
 BAD = {
     "signal": [
         *([2.0, math.nan], [2.0, math.inf], [2.0, -1.0], [0.0, 0.0], 2.0, "4, 1", ["4", "x"]),
-        *([True, False], [1e-200, 1.0], [1e200, 1.0], [[1.0, 2.0], [1.0]], [1.0, 2.0j], None),
+        *([True, False], [1e-306, 1.0], [1e306, 1.0], [[1.0, 2.0], [1.0]], [1.0, 2.0j], None),
     ],
     "W0": [
         *([[1e-3, math.nan], [math.nan, 1e-3]], [[1e-3, 1e-4], [2e-4, 1e-3]], np.zeros((2, 2))),
         *([[1e301, 0.0], [0.0, 1.0]], [1e-3, 1e-3], np.eye(3), "1e-3"),
     ],
-    "eta": [0.0, -0.01, math.nan, math.inf, 1e-200, "small", True],
+    "eta": [0.0, -0.01, math.nan, math.inf, 1e-306, "small", True],
     "dynamics": ["adam"],
     "omega": [0, "x", math.nan],
     "log_scale": [math.nan, 1e6, "x"],

@@ -20,6 +20,7 @@ from swingby.verify.paper_settings import figure_settings
 from swingby.verify.predict_swing import BatchSwing, predict_swing_batch
 from swingby.verify.predicted_events import curve_events
 from tests.forked import FULL, sample
+from tests.verify.conftest import starts as drawn_starts
 
 DYNAMICS = ("euler", "gd", "flow")
 
@@ -154,6 +155,43 @@ def test_a_negative_pivot_under_euler_diverges_after_the_predicted_descents():
         run = simulate(task_of(signal), W0, 0.02, record="none", dynamics="euler")
     assert str(run.outcome) in ("diverged", "psd_lost")
     assert batch.descents == run.descents()
+
+
+def test_a_runaway_may_swing_on_its_way():
+    # Its loss falls from 453 to 28 before it leaves the float range: two descents.
+    signal, W0, eta = (array[14] for array in drawn_starts(80, 5, seed=15))
+    batch = predict_swing_batch(signal, W0, eta, "euler")
+    assert batch.diverges
+    assert batch.least_descents <= 2 <= batch.most_descents
+
+
+@np.errstate(all="ignore")
+def largest_entries(signal, W, eta, dynamics):
+    """Largest |w_ij| over a run by a loop of its own, nan after a runaway."""
+    pair, largest = signal[:, None] + signal[None, :], 0.0
+    for _ in range(4000):
+        largest = max(largest, np.abs(W - np.diag(np.diag(W))).max())
+        if dynamics == "gd":
+            M = np.eye(len(W)) + eta * (np.diag(signal) - pair * W / 2)
+            W = M @ W @ M.T
+        else:
+            pull = (pair * W) @ W
+            W = W + eta * (pair * W - (pull + pull.T) / 2)
+    return largest if np.isfinite(W).all() else math.nan
+
+
+@pytest.mark.parametrize("dynamics", ["euler", "gd"])
+def test_the_bar_of_the_transient_covers_at_coarse_steps(dynamics):
+    signal, W0, _ = drawn_starts(40, 3, seed=1, high=1e-1)
+    eta = np.random.default_rng(2).uniform(0.1, 0.5, 40)
+    batch = predict_swing_batch(signal, W0, eta, dynamics)
+    observed = [largest_entries(*x, dynamics) for x in zip(signal, W0, eta, strict=True)]
+    both = np.isfinite(batch.transient) & np.isfinite(observed)
+    assert both.sum() >= 15
+    apart = np.abs(batch.transient - observed)[both]
+    assert (apart <= batch.transient_error[both]).all()
+    assert np.median(batch.transient_error[both]) < 0.02
+    assert apart.max() > 1e-3
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.errors import InvalidInput
+from swingby.hints import Hinted
 from swingby.lab.field_checks import instance, set_field
 from swingby.lab.networks.setting import Floats, Integers
 from swingby.theory import numbers
@@ -54,7 +55,7 @@ class _Images:
 
 
 @dataclass(frozen=True)
-class Circles:
+class Circles(Hinted):
     r"""A distribution of images: a circle, red or blue, big or small, somewhere on a light ground.
 
     The colours differ by the contrast s: red is :math:`((1+s)/2, (1-s)/2, (1-s)/2)` and blue is
@@ -202,7 +203,7 @@ _SMALLEST, _LARGEST = 0.02, 1.2
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class Reading(Hinted):
     """Measured circles, each number with its standard error. Half the width of the image is 1."""
 
     #: Place in ``KINDS``, shape (n,).

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from swingby.errors import InvalidInput
+from swingby.hints import Hinted
 from swingby.lab.diffusion.circles import CLASSES, CONCEPTS, HELD_OUT, KINDS, Circles
 from swingby.lab.diffusion.preset import OPTIMIZERS, with_fields
 from swingby.lab.field_checks import instance, one_of, positive, set_field
@@ -97,7 +98,7 @@ def linear_response(samples: ArrayLike, along: ArrayLike) -> Floats:
 
 
 @dataclass(frozen=True, order=True)
-class ImageCell:
+class ImageCell(Hinted):
     """One combination of the factors: size separation, contrast, gain, optimizer."""
 
     separation: float
@@ -126,7 +127,7 @@ Cell = ImageCell
 
 
 @dataclass(frozen=True, eq=False)
-class Course:
+class Course(Hinted):
     """The images that a model made while it was trained, measured: one cell, one seed."""
 
     cell: ImageCell

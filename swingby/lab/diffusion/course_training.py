@@ -21,6 +21,7 @@ from swingby.lab.diffusion.unet import UNet
 from swingby.lab.field_checks import instance
 from swingby.lab.networks.checkpoint import Checkpoint, identity, read_state
 from swingby.lab.networks.loop import Autograd, descend
+from swingby.simulate.on_torch import torch_defaults
 
 #: Raised whenever what a course computes, or how it lies on disk, changes.
 _COURSE_VERSION = 3
@@ -34,6 +35,7 @@ _MEASURED = 16
 STREAMS = ("images", "weights", "training", "sampling")
 
 
+@torch_defaults()
 def train_course(
     preset: Preset,
     cell: ImageCell,

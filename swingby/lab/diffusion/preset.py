@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from swingby.errors import MISSING, InvalidInput, suggestion
+from swingby.errors import MISSING, InvalidInput
+from swingby.hints import Hinted, suggestion
 from swingby.lab.diffusion.circles import CONDITION, Circles
 from swingby.lab.field_checks import at_least_zero, booleans, instance, one_of, positive, set_field
 from swingby.theory import numbers
@@ -45,7 +46,7 @@ def with_fields(
 
 
 @dataclass(frozen=True)
-class Layout:
+class Layout(Hinted):
     """Layers of a U-Net (App. G.2)."""
 
     #: Of each level; between levels the image is halved.
@@ -100,7 +101,7 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class Preset:
+class Preset(Hinted):
     """Which network, how it is trained and looked at (App. G; saves as in the public code)."""
 
     name: str

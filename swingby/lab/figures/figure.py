@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import swingby
+from swingby.hints import Hinted
 from swingby.theory.verdict import Verdict, yes
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ EDITIONS = ("caption", "code")
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measured(Hinted):
     """The measurement for a criterion, and the verdict on it."""
 
     #: In a few words, as the table shows it.
@@ -36,9 +37,12 @@ class Measured:
     #: The same numbers for programs; plain values.
     numbers: Mapping[str, Any] = field(default_factory=dict)
 
+    def __str__(self) -> str:
+        return f"{self.verdict}: {self.value}. {self.reason}"
+
 
 @dataclass(frozen=True)
-class Criterion:
+class Criterion(Hinted):
     """A statement about the paper's figure, as a test of the data."""
 
     #: One word, unique within the figure.
@@ -49,21 +53,27 @@ class Criterion:
     paper: str
     #: What counts, as a sentence with its numbers.
     threshold: str
-    judge: Callable[[Data], Measured]
+    judge: Callable[[Data], Measured] = field(repr=False)
+
+    def __str__(self) -> str:
+        return f"{self.statement} (paper: {self.paper}; {self.threshold})"
 
 
 @dataclass(frozen=True)
-class Edition:
+class Edition(Hinted):
     """A reading of a figure: by its caption, or by the authors' public code."""
 
     #: One of :data:`EDITIONS`.
     name: str
     #: Everything that the computation depends on, as plain values; hashed and kept.
-    parameters: Mapping[str, Any]
+    parameters: Mapping[str, Any] = field(repr=False)
     #: What sets this edition apart, in a few words; a picture shows it.
     note: str
     #: Parameters that a quick run replaces. Without any, a quick run is the full one.
-    quick: Mapping[str, Any] = field(default_factory=dict)
+    quick: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.note}" if self.note else self.name
 
     def given(self, *, quick: bool) -> dict[str, Any]:
         """The parameters of a run."""
@@ -71,7 +81,7 @@ class Edition:
 
 
 @dataclass(frozen=True)
-class Figure:
+class Figure(Hinted):
     """A figure of the paper: its claim and source, its editions, its criteria and its picture."""
 
     #: ``"5"``, ``"2a"``.
@@ -83,10 +93,13 @@ class Figure:
     #: The caption first; the code where it differs.
     editions: tuple[Edition, ...]
     #: From the parameters of an edition to the data.
-    compute: Callable[[Mapping[str, Any], Tell], Data]
+    compute: Callable[[Mapping[str, Any], Tell], Data] = field(repr=False)
     criteria: tuple[Criterion, ...]
     #: From the data and a title to a picture.
-    draw: Callable[[Data, str], Picture]
+    draw: Callable[[Data, str], Picture] = field(repr=False)
+
+    def __str__(self) -> str:
+        return f"Figure {self.number}, {self.title}. {self.claim}"
 
     def inputs(self, edition: Edition, *, quick: bool = False) -> dict[str, Any]:
         """The version, edition and parameters that the data depends on, as plain values."""

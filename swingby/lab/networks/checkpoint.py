@@ -14,6 +14,8 @@ from swingby.errors import InvalidInput, MissingExtra
 from swingby.report.files import whole
 from swingby.report.seals import sealed, unsealed
 
+_AGAIN = "to begin again, move it away or give another folder"
+
 
 class Checkpoint(NamedTuple):
     """The file of a state, its identity, and the seconds from a write to the next."""
@@ -64,7 +66,7 @@ def read_state(path: Path, name: str) -> tuple[int, dict[str, Any]] | None:
         # safetensors raises an error class of its own for what is not its format.
         raise foreign(path, error) from None
     if header.get("identity") != name:
-        raise InvalidInput("checkpoint", path, "must belong to these settings")
+        raise InvalidInput("checkpoint", path, f"must belong to these settings: {_AGAIN}")
     return step, tensors
 
 
@@ -84,9 +86,13 @@ def usable_folder(checkpoint: object, name: str = "checkpoint") -> Path:
 
 
 def foreign(path: Path, error: Exception) -> InvalidInput:
-    """The error for a file that is no checkpoint, with the error of reading it."""
-    reason = f"{type(error).__name__}: {error}"
-    return InvalidInput("checkpoint", path, f"must hold a checkpoint of swingby ({reason})")
+    """The error for a file that is no checkpoint, and what to do before training."""
+    return InvalidInput("checkpoint", path, f"{requirement(error)}: {_AGAIN}")
+
+
+def requirement(error: Exception) -> str:
+    """What a file did not satisfy, with the error of reading it."""
+    return f"must hold a checkpoint of swingby ({type(error).__name__}: {error})"
 
 
 def load_library() -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,8 +13,11 @@ import numpy as np
 from swingby.errors import InvalidInput
 from swingby.theory import numbers
 from swingby.theory.input_files import MOST_BYTES, read_arrays, text_of
+from swingby.theory.number_lines import number_lines
 from swingby.theory.numbers import Floats, Integers
 from swingby.theory.task import SIMTask
+
+_TEXT = "csv file of numbers"
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,8 @@ def read_samples(source: Any, targets: Any = None, labels: Any = None) -> Sample
     (4, [0.95, 2.05])
     """
     if isinstance(source, (str, Path)):
-        arrays = _read_csv(source) if str(source).endswith(".csv") else read_arrays(source, "data")
+        is_text = Path(source).suffix.lower() in (".csv", ".txt", ".tsv")
+        arrays = _read_text(source) if is_text else read_arrays(source, "data")
         if "X" not in arrays or set(arrays) - {"X", "Y", "labels"}:
             names = ", ".join(filter(None, arrays)) or "no names"
             required = "must hold X and at most Y and labels beside it"
@@ -99,27 +102,20 @@ def _cluster_labels(labels: Any, count: int) -> Integers:
     return values.astype(np.int64)
 
 
-def _read_csv(path: Any) -> dict[str, Any]:
-    """X, and the columns that a head names beside it."""
-    file = io.StringIO(text_of(path, "data", "csv file of numbers", MOST_BYTES))
-    head = [name.strip() for name in file.readline().split(",")]
-    has_head = head[0].startswith("x")
-    if not has_head:
-        file.seek(0)
-    try:
-        values = np.loadtxt(file, delimiter=",", comments=None, ndmin=2)
-    except ValueError as error:
-        reason = str(error).splitlines()[0]
-        raise InvalidInput("data", path, f"must be a csv file of numbers ({reason})") from None
-    d = sum(name.startswith("x") for name in head) if has_head else values.shape[1]
+def _read_text(path: str | Path) -> dict[str, Any]:
+    """X, and the columns that a header names beside it."""
+    text = text_of(path, "data", _TEXT, MOST_BYTES)
+    table = number_lines(text, "data", path, _TEXT)
+    header, values = list(table.header), table.floats()
+    d = sum(name.startswith("x") for name in header) or values.shape[1]
     columns = [f"{letter}{k}" for letter in "xy" for k in range(1, d + 1)]
-    accepted = (columns[:d], columns, [*columns[:d], "label"], [*columns, "label"])
-    if has_head and (head not in accepted or values.shape[1] != len(head)):
+    named = (columns[:d], columns, [*columns[:d], "label"], [*columns, "label"])
+    if header and header not in named:
         required = "must name the columns x1,x2,... then y1,y2,... or none, then label or none"
-        raise InvalidInput("data", f"{path} ({','.join(head)})", required)
+        raise InvalidInput("data", f"{path} ({','.join(header)})", required)
     arrays = {"X": values[:, :d]}
-    arrays |= {"Y": values[:, d : 2 * d]} if "y1" in head else {}
-    return arrays | ({"labels": values[:, -1]} if "label" in head else {})
+    arrays |= {"Y": values[:, d : 2 * d]} if "y1" in header else {}
+    return arrays | ({"labels": values[:, -1]} if "label" in header else {})
 
 
 def points_and_targets(samples: Samples) -> tuple[Floats, Floats | None]:

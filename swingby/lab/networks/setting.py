@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from swingby.errors import MISSING, InvalidInput
+from swingby.hints import Hinted
 from swingby.lab.field_checks import at_least_zero, booleans, instance, one_of, positive, set_field
 from swingby.lab.networks.samples import Samples
 from swingby.theory import numbers
@@ -30,7 +31,7 @@ _MOST_LAYERS, _WIDEST, MOST_POINTS, MOST_STEPS = 64, 8192, 10_000_000, 100_000_0
 
 
 @dataclass(frozen=True)
-class Data:
+class Data(Hinted):
     """The training points of a SIM task.
 
     Parameters
@@ -87,7 +88,7 @@ class Data:
 
 
 @dataclass(frozen=True)
-class Network:
+class Network(Hinted):
     r"""A multi-layer perceptron from d to d dimensions.
 
     Parameters
@@ -142,7 +143,7 @@ class Network:
 
 
 @dataclass(frozen=True)
-class Optimizer:
+class Optimizer(Hinted):
     r"""The optimizer that moves the parameters, and the loss that it takes.
 
     Parameters
@@ -189,7 +190,7 @@ class Optimizer:
 
 
 @dataclass(frozen=True)
-class Setting:
+class Setting(Hinted):
     """A training run: task, data, network and optimizer, its length and its seed.
 
     Parameters

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from swingby.errors import InvalidInput
+from swingby.errors import InvalidInput, named
 from swingby.lab.field_checks import at_least_zero, members_of, one_of
 from swingby.lab.networks.batches import Coordinates, coordinates, has_targets
 from swingby.lab.networks.checkpoint import Checkpoint, identity, usable_folder
@@ -30,7 +30,7 @@ from swingby.lab.networks.weights import given_weights, initial_weights, rotated
 from swingby.report.files import writable
 from swingby.report.number_text import counted
 from swingby.report.progress import Progress
-from swingby.simulate.on_torch import usable_device
+from swingby.simulate.on_torch import torch_defaults, usable_device
 from swingby.theory import numbers
 from swingby.theory.input_files import read_arrays
 
@@ -55,6 +55,7 @@ _GRADIENTS = ("auto", "written", "autograd")
 CHECKPOINT_FORMAT = 1
 
 
+@named
 def train(
     settings: Setting | Sequence[Setting],
     *,
@@ -162,7 +163,9 @@ def train(
 
         for index, members in enumerate(groups):
             group, group_starts = ([each[k] for k in members] for each in (checked, starts))
-            runs.append(_train_together(call, group, group_starts, partial(reach, total * index)))
+            with torch_defaults():
+                done = _train_together(call, group, group_starts, partial(reach, total * index))
+            runs.append(done)
     run = join(runs, groups)
     if out is not None:
         run.save(out)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from swingby.errors import InvalidInput
+from swingby.errors import InvalidInput, named
 from swingby.lab.relu.geometry import MOST_FACES, Extremal, Floats, arrange, enumerate_critical
 from swingby.lab.relu.paths import attractors, follow
 from swingby.report import Drawn, Framed, Grid
@@ -80,6 +80,7 @@ class ExtremalVectors(Framed):
         return {"complete": self.complete, "points": points}
 
 
+@named
 def extremal_vectors(
     X: object, y: object, *, method: str | None = None, starts: int = 100, seed: int = 0
 ) -> ExtremalVectors:
@@ -143,7 +144,8 @@ def extremal_vectors(
 class Alignment(Drawn):
     """Where neurons turn, and when. Made by :func:`align`."""
 
-    #: Directions that neurons turn to, (m, d); 0 for neurons that no data activates.
+    #: Directions that neurons turn to, (m, d); 0 for neurons that turn to none: their gradient is 0
+    #: from some time on, or they are balanced exactly against it.
     limit: Floats
     #: After which a neuron stays within the angle, (m,); nan for those that never turn.
     time: Floats
@@ -151,6 +153,8 @@ class Alignment(Drawn):
     ended: NDArray[np.bool_]
     #: Neurons with the same number turn to the same direction, (m,); -1 for those that never turn.
     attractor: NDArray[np.int64]
+    #: From when on the gradient of a neuron is 0, (m,); nan for those that never stop.
+    stopped: Floats
 
     def to_grid(self) -> Grid:
         """A line a direction: neurons that turn to it, and quantiles of their times."""
@@ -160,12 +164,23 @@ class Alignment(Drawn):
             times = np.quantile(self.time[mine], (0.5, 0.9, 1.0))
             direction = ", ".join(f"{entry:.4f}" for entry in self.limit[mine][0])
             rows.append([direction, str(int(mine.sum())), *(f"{value:.2f}" for value in times)])
-        still = int((self.attractor < 0).sum())
-        below = [f"{still} neurons never turn."] if still else []
+        still, lost = np.isfinite(self.stopped), ~self.ended
+        against = (self.attractor < 0) & ~still & ~lost
+        below = []
+        if still.any():
+            last = self.stopped[still].max()
+            below.append(
+                f"{still.sum()} stop where their gradient is 0, the last at t = {last:.2f}."
+            )
+        if against.any():
+            below.append(f"{against.sum()} lie against their gradient, shrink and never turn.")
+        if lost.any():
+            below.append(f"{lost.sum()} were not followed to their end.")
         columns = ("direction", ">neurons", ">median time", ">90 %", ">all")
         return Grid("Alignment", columns, rows, below=below)
 
 
+@named
 def align(X: object, y: object, w: object, a: object, *, angle: float = 0.1) -> Alignment:
     r"""Where each neuron turns while the network is small, and when it is aligned.
 
@@ -222,4 +237,5 @@ def align(X: object, y: object, w: object, a: object, *, angle: float = 0.1) -> 
         for j in range(len(outer))
     ]
     time = paths.aligned_after(angle)
-    return Alignment(paths.limit, time, paths.ended, np.array(numbered, np.int64))
+    attractor = np.array(numbered, np.int64)
+    return Alignment(paths.limit, time, paths.ended, attractor, paths.stopped)

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from swingby.errors import InvalidInput
+from swingby.errors import InvalidInput, named
+from swingby.hints import Hinted
 from swingby.lab.relu.alignment import extremal_vectors
 from swingby.lab.relu.geometry import Extremal, Floats, data
 from swingby.report import Framed, Grid
@@ -31,7 +32,7 @@ _LARGEST = 1e60
 
 
 @dataclass(frozen=True)
-class DataStatement:
+class DataStatement(Hinted):
     """One thing that is asked of data; its margin is log10 of (upper side)/(lower side)."""
 
     id: str
@@ -40,6 +41,9 @@ class DataStatement:
     observed: str
     margin: float
     verdict: Verdict
+
+    def __str__(self) -> str:
+        return f"{self.says} ({self.source}): {self.verdict}, {self.observed}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +95,7 @@ class DataReport(Framed):
         return {"verdict": str(self.verdict), "statements": rows}
 
 
+@named
 def check(X: object, y: object, *, seed: int = 0) -> DataReport:
     r"""Judge the assumptions of the optimization threshold on data.
 
@@ -100,7 +105,12 @@ def check(X: object, y: object, *, seed: int = 0) -> DataReport:
     there are exactly two extremal vectors. A sample can refute a distribution but not prove one,
     so the first two fail or are undecided. Their margin is the decimal logarithm of p over 0.01.
 
-    Data are those of :func:`extremal_vectors`, `seed` that of random signs and permutations.
+    Parameters
+    ----------
+    X, y : arrays of shape (n, d) and (n,)
+        As in :func:`extremal_vectors`.
+    seed : int
+        Of random signs and permutations.
 
     Notes
     -----

@@ -29,13 +29,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swingby.errors import InvalidInput
+from swingby.hints import Hinted
 from swingby.theory import numbers
 from swingby.theory.balls import precision
 
 Floats = NDArray[np.float64]
 
 #: What floats leave open, relative to the sizes compared: it is decided in rational numbers.
-_DOUBT = 1e-9
+DOUBT = 1e-9
 #: Faces looked at together, and at most.
 _TOGETHER, MOST_FACES = 2**15, 3 * 10**8
 
@@ -133,7 +134,7 @@ def arrange(X: object, y: object) -> Arrangement:
 
 
 @dataclass(frozen=True, eq=False)
-class Extremal:
+class Extremal(Hinted):
     """A critical direction w of G_n on the unit sphere."""
 
     #: w, of length 1.
@@ -153,6 +154,10 @@ class Extremal:
     #: Entries of w as balls that contain them; empty where nothing was certified.
     balls: tuple[str, ...] = field(default=(), repr=False)
 
+    def __str__(self) -> str:
+        direction = ", ".join(f"{entry:.4f}" for entry in self.direction)
+        return f"{self.kind} in direction ({direction}), G = {self.value:.4g}"
+
 
 @dataclass(frozen=True)
 class Face:
@@ -166,7 +171,7 @@ def enumerate_critical(arrangement: Arrangement) -> tuple[Extremal, ...]:
     """All critical directions, each with a certificate.
 
     Every face has a ray of the arrangement in its closure, so the faces around all rays are all
-    faces. Floats dismiss a face by a margin of :data:`_DOUBT`; what is left is decided exactly.
+    faces. Floats dismiss a face by a margin of :data:`DOUBT`; what is left is decided exactly.
     """
     if not len(arrangement.lines):
         # G_n is linear, and if it is 0 every direction is critical.
@@ -219,7 +224,7 @@ def _suspects(arrangement: Arrangement, ties: NDArray[np.int64], rays: Floats) -
         raise _special([*ties[worst], int(np.abs(inside[worst]).argmin())])
     np.put_along_axis(inside, ties, 0.0, axis=1)
     rows, jumps = normals[ties], kinks[ties]
-    doubt = _DOUBT * arrangement.size
+    doubt = DOUBT * arrangement.size
     for side in (1, -1):
         signs = side * np.sign(inside)
         base = arrangement.gradient(signs > 0)
@@ -231,7 +236,7 @@ def _suspects(arrangement: Arrangement, ties: NDArray[np.int64], rays: Floats) -
             gram = np.einsum("bkd,bld->bkl", R, R)
             c = np.linalg.solve(gram, np.einsum("bkd,bd->bk", R, D)[..., None])[..., 0]
             eta = -c / jumps[:, zero]
-            slack = _DOUBT * (1 + arrangement.size / np.abs(jumps[:, zero]))
+            slack = DOUBT * (1 + arrangement.size / np.abs(jumps[:, zero]))
             # Of nearly dependent lines floats say nothing.
             bad = np.linalg.det(gram) < 1e-8
             open_ = ((eta > -slack) & (eta < 1 + slack)).all(axis=1) | bad
@@ -252,29 +257,12 @@ def _suspects(arrangement: Arrangement, ties: NDArray[np.int64], rays: Floats) -
 
 def certify_face(arrangement: Arrangement, face: Face) -> list[Extremal]:
     """The critical directions on a face, decided in rational numbers: none, one or a flat cone."""
-    import flint
-
-    def rational(number: Fraction) -> Any:
-        return flint.fmpq(number.numerator, number.denominator)
-
-    d, tied, special = arrangement.dim, face.tied, False
-    lines = [[rational(entry) for entry in line] for line in arrangement.lines]
-    jumps = [rational(jump) for jump in arrangement.jumps]
-    D = [rational(entry) for entry in arrangement.linear]
-    for u, jump, active in zip(lines, jumps, face.active, strict=True):
-        if active:
-            D = [a + jump * b for a, b in zip(D, u, strict=True)]
-    if tied:
-        gram = flint.fmpq_mat([[_dot(lines[k], lines[m]) for m in tied] for k in tied])
-        right = flint.fmpq_mat([[_dot(lines[k], D)] for k in tied])
-        solved = gram.solve(right)
-        c = [solved[k, 0] for k in range(len(tied))]
-        eta = [-coefficient / jumps[k] for coefficient, k in zip(c, tied, strict=True)]
-        special = any(share in (0, 1) for share in eta)
-        if not all(0 <= share <= 1 for share in eta):
-            return []
-        for coefficient, k in zip(c, tied, strict=True):
-            D = [a - coefficient * b for a, b in zip(D, lines[k], strict=True)]
+    d, tied = arrangement.dim, face.tied
+    lines, jumps = _exact_lines(arrangement)
+    D, eta = _exact_gradient(arrangement, face)
+    special = any(share in (0, 1) for share in eta)
+    if not all(0 <= share <= 1 for share in eta):
+        return []
     if not any(D):
         return [Extremal(np.zeros(d), np.zeros(d), 0.0, "flat", 0, tied)]
     points = []
@@ -287,6 +275,46 @@ def certify_face(arrangement: Arrangement, face: Face) -> list[Extremal]:
         ):
             points.append(_extremal(w, s, [jumps[k] for k in tied], tied))
     return [replace(point, kind="degenerate") for point in points] if special else points
+
+
+def _exact_lines(arrangement: Arrangement) -> tuple[list[list[Any]], list[Any]]:
+    """Normals and jumps, in the rational numbers of flint."""
+    return [list(map(_rational, line)) for line in arrangement.lines], [
+        _rational(jump) for jump in arrangement.jumps
+    ]
+
+
+def _rational(number: Fraction) -> Any:
+    import flint
+
+    return flint.fmpq(number.numerator, number.denominator)
+
+
+def _exact_gradient(arrangement: Arrangement, face: Face) -> tuple[list[Any], list[Any]]:
+    """The gradient along a face, and the shares of the jumps of its tied lines in it."""
+    import flint
+
+    tied, (lines, jumps) = face.tied, _exact_lines(arrangement)
+    D = [_rational(entry) for entry in arrangement.linear]
+    for u, jump, active in zip(lines, jumps, face.active, strict=True):
+        if active:
+            D = [a + jump * b for a, b in zip(D, u, strict=True)]
+    if not tied:
+        return D, []
+    gram = flint.fmpq_mat([[_dot(lines[k], lines[m]) for m in tied] for k in tied])
+    right = flint.fmpq_mat([[_dot(lines[k], D)] for k in tied])
+    solved = gram.solve(right)
+    c = [solved[k, 0] for k in range(len(tied))]
+    for coefficient, k in zip(c, tied, strict=True):
+        D = [a - coefficient * b for a, b in zip(D, lines[k], strict=True)]
+    return D, [-coefficient / jumps[k] for coefficient, k in zip(c, tied, strict=True)]
+
+
+def zero_rates(arrangement: Arrangement, face: Face) -> tuple[NDArray[np.bool_], bool]:
+    """The lines (h,) along which the gradient of a face runs exactly, and whether it is 0."""
+    D, _ = _exact_gradient(arrangement, face)
+    lines, _ = _exact_lines(arrangement)
+    return np.array([_dot(line, D) == 0 for line in lines]), not any(D)
 
 
 def _extremal(w: list[Any], s: int, jumps: list[Any], tied: tuple[int, ...]) -> Extremal:

@@ -16,15 +16,26 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swingby.lab.relu.geometry import Arrangement, Extremal, Face, Floats, certify_face
+from swingby.lab.relu.geometry import (
+    DOUBT,
+    Arrangement,
+    Extremal,
+    Face,
+    Floats,
+    certify_face,
+    zero_rates,
+)
 
 #: Hyperplanes that a path may meet for each that there is.
 _EVENTS = 6
+#: Relative rounding of a start: a smaller excess of |a| over |w|, or part across, is none.
+_ROUNDING = 1e-15
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,11 +47,14 @@ class Paths:
     #: Velocities after the corners, (steps, m, d), and a^2 - |w|^2, (m,).
     v: Floats
     excess: Floats
-    #: Directions at the end, (m, d); zero for neurons that no gradient moves.
+    #: Directions at the end, (m, d); zero for neurons that stop, and for those that shrink to 0
+    #: against their gradient, as rounding decides where these turn.
     limit: Floats
     faces: tuple[Face, ...]
     #: Whether the path was followed to its end, (m,).
     ended: NDArray[np.bool_]
+    #: When the gradient of a neuron is 0 for good, (m,); nan for those that never stop.
+    stopped: Floats
 
     def at(self, time: float) -> Floats:
         """Directions at a time, (m, d)."""
@@ -97,9 +111,11 @@ def duration(w: Floats, v: Floats, tau: Any, c: Any) -> Any:
 
 def _parts(w: Floats, v: Floats, c: Any) -> tuple[Any, Any]:
     """W along v, and what is left of sqrt(|w|^2 + c); a little across keeps logarithms finite."""
-    along = (w * v).sum(-1) / np.maximum(np.linalg.norm(v, axis=-1), 1e-300)
-    across = np.sqrt(np.maximum((w * w).sum(-1) - along**2, 0) + c)
-    return along, np.maximum(across, 1e-12 * np.linalg.norm(w, axis=-1) + 1e-300)
+    unit = v / np.maximum(np.linalg.norm(v, axis=-1, keepdims=True), 1e-300)
+    along = (w * unit).sum(-1)
+    # The difference of |w|^2 and along^2 would lose half of the digits.
+    across = np.sqrt(np.square(w - along[..., None] * unit).sum(-1) + c)
+    return along, np.maximum(across, _ROUNDING * np.linalg.norm(w, axis=-1) + 1e-300)
 
 
 def follow(arrangement: Arrangement, w: Floats, a: Floats) -> Paths:
@@ -108,14 +124,18 @@ def follow(arrangement: Arrangement, w: Floats, a: Floats) -> Paths:
     m, h = len(w), len(normals)
     w = np.array(w, float)
     side = np.sign(a)
-    excess = np.maximum(np.square(a) - np.square(w).sum(axis=1), 0)
-    active = w @ normals.T > 0
+    balanced = np.square(w).sum(axis=1)
+    excess = np.square(a) - balanced
+    excess[excess < 4 * _ROUNDING * balanced] = 0.0
+    active = _active(arrangement, w)
     v = side[:, None] * arrangement.gradient(active)
     clock, done = np.zeros(m), np.zeros(m, bool)
     on_line = np.zeros((m, h), bool)
+    exact: dict[Face, tuple[NDArray[np.bool_], bool]] = {}
+    rate = _rates(arrangement, v, active, on_line, exact)
     corners, times, speeds = [w.copy()], [clock.copy()], [v.copy()]
     for _ in range(_EVENTS * h + 10):
-        inside, rate = w @ normals.T, v @ normals.T
+        inside = w @ normals.T
         # A line is met only if the path comes from its other side.
         away = np.where(active, 1.0, -1.0)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -123,7 +143,8 @@ def follow(arrangement: Arrangement, w: Floats, a: Floats) -> Paths:
         tau = np.where((away * rate < 0) & ~on_line, gap, np.inf)
         k = tau.argmin(axis=1) if h else np.zeros(m, int)
         step = tau[np.arange(m), k] if h else np.full(m, np.inf)
-        done |= ~np.isfinite(step) | (on_line.sum(axis=1) >= arrangement.dim - 1)
+        shrinking = _shrinks(w, v, excess)
+        done |= ~np.isfinite(step) | (on_line.sum(axis=1) >= arrangement.dim - 1) | shrinking
         if done.all():
             break
         moving = np.flatnonzero(~done)
@@ -131,6 +152,7 @@ def follow(arrangement: Arrangement, w: Floats, a: Floats) -> Paths:
         w[moving] += step[moving, None] * v[moving]
         for j in moving:
             _meet(arrangement, int(k[j]), side[j], active[j], on_line[j], v[j])
+        rate = _rates(arrangement, v, active, on_line, exact)
         corners.append(w.copy())
         times.append(clock.copy())
         speeds.append(v.copy())
@@ -141,11 +163,57 @@ def follow(arrangement: Arrangement, w: Floats, a: Floats) -> Paths:
         w / np.maximum(np.linalg.norm(w, axis=1), 1e-300)[:, None],
         np.where((speed > 0)[:, None], v / np.maximum(speed, 1e-300)[:, None], 0.0),
     )
-    faces = tuple(
-        Face(tuple(np.flatnonzero(on_line[j]).tolist()), tuple(active[j].tolist()))
-        for j in range(m)
-    )
-    return Paths(np.stack(corners), np.stack(times), np.stack(speeds), excess, limit, faces, done)
+    limit[_shrinks(w, v, excess) & ~ray] = 0.0
+    faces = tuple(map(_face, on_line, active))
+    stopped = np.where(done & (speed == 0) & ~ray, clock, math.nan)
+    w, t, v = map(np.stack, (corners, times, speeds))
+    return Paths(w, t, v, excess, limit, faces, done, stopped)
+
+
+def _active(arrangement: Arrangement, w: Floats) -> NDArray[np.bool_]:
+    """Lines (m, h) on whose positive side neurons start, exactly."""
+    inside = w @ arrangement.normals.T
+    active = inside > 0
+    for j, k in np.argwhere(np.abs(inside) <= DOUBT * np.linalg.norm(w, axis=1)[:, None]):
+        exact = zip(map(Fraction, w[j].tolist()), arrangement.lines[k], strict=True)
+        active[j, k] = sum(entry * own for entry, own in exact) > 0
+    return active
+
+
+def _face(on_line: NDArray[np.bool_], active: NDArray[np.bool_]) -> Face:
+    return Face(tuple(np.flatnonzero(on_line).tolist()), tuple(active.tolist()))
+
+
+def _shrinks(w: Floats, v: Floats, excess: Floats) -> NDArray[np.bool_]:
+    """Balanced neurons (m,) exactly against their gradient: they shrink and never turn."""
+    along, across = _parts(w, v, excess)
+    return np.asarray((along < 0) & (across <= 2 * _ROUNDING * np.linalg.norm(w, axis=1)))
+
+
+def _rates(
+    arrangement: Arrangement,
+    v: Floats,
+    active: NDArray[np.bool_],
+    on_line: NDArray[np.bool_],
+    exact: dict[Face, tuple[NDArray[np.bool_], bool]],
+) -> Floats:
+    """Speeds (m, h) towards the lines; those near 0 are decided exactly, and v (m, d) with them.
+
+    A gradient that is 0 but for rounding would move a neuron for 10^16 units of time.
+    """
+    rate: Floats = v @ arrangement.normals.T
+    doubt = DOUBT * arrangement.size
+    doubtful = ((np.abs(rate) <= doubt) & ~on_line).any(axis=1)
+    doubtful |= np.linalg.norm(v, axis=1) <= doubt
+    for j in np.flatnonzero(doubtful):
+        face = _face(on_line[j], active[j])
+        if face not in exact:
+            exact[face] = zero_rates(arrangement, face)
+        zero, still = exact[face]
+        rate[j, zero] = 0.0
+        if still:
+            v[j] = 0.0
+    return rate
 
 
 def _meet(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from swingby.hints import Hinted
 from swingby.lab.sweeps.label import Label
 from swingby.report import Grid
 from swingby.theory.share import Share
@@ -35,7 +36,7 @@ def flagged(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 @dataclass(frozen=True)
-class Agreement:
+class Agreement(Hinted):
     """Counts of the pairs of predicted and observed labels, and of points that do not count.
 
     `decided` points have a prediction and an observation, `agreed` ones are observed as predicted;
@@ -67,6 +68,9 @@ class Agreement:
             unfinished=sums["done"] - sums["decided"] - undecided,
             **sums,
         )
+
+    def __str__(self) -> str:
+        return "; ".join(self.lines())
 
     @property
     def total(self) -> int:

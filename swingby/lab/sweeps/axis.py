@@ -11,6 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from swingby.hints import Hinted
 from swingby.lab.sweeps.quantity import Quantity, Value, log10_of, value_text
 from swingby.report.number_text import scientific, scientific_log10
 from swingby.theory.numbers import Floats, Integers
@@ -30,7 +31,7 @@ _LONGEST = 24
 
 
 @dataclass(frozen=True)
-class Axis:
+class Axis(Hinted):
     """Values in ascending order, each with a pixel.
 
     `values` are exact text (of bins: their two ends to four digits), `places` where they stand: the
@@ -45,6 +46,9 @@ class Axis:
     places: tuple[float, ...]
     scale: str
     edges: tuple[float, ...]
+
+    def __str__(self) -> str:
+        return self.line()
 
     def __len__(self) -> int:
         return len(self.values)

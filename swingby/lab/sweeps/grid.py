@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from swingby.errors import MISSING, InvalidInput
+from swingby.hints import Hinted, argument_hint
 from swingby.lab.sweeps.point import Point
 from swingby.report.number_text import python_text, scientific, scientific_log10
 from swingby.simulate.initialization import LARGEST_WIDTH
@@ -255,7 +256,7 @@ def _spread(sigma: _Vector, mu: _Vector) -> _Vector:
 
 
 @dataclass(frozen=True, init=False)
-class SweepGrid:
+class SweepGrid(Hinted):
     r"""Points (task, omega, width, seed, eta, dynamics): a product of lists, or random.
 
     W(0) of a point is the paper's Gaussian :math:`W(0) = U U^T` with d' = `width` columns and
@@ -455,14 +456,15 @@ class SweepGrid:
         >>> SweepGrid.from_dict({"signal": [2, 1], "omega": 1e-3, "eta": 0.01, "omgea": 1})
         Traceback (most recent call last):
             ...
-        swingby.errors.InvalidInput: omgea is no key of a grid: ...
+        swingby.errors.InvalidInput: omgea is no key of a grid; did you mean omega?, got 1
         """
         if not isinstance(content, dict):
             raise InvalidInput("grid", content, "must be a dict, a SweepGrid or a TOML file")
         keys = [_KEY.get(field.name, field.name) for field in fields(cls)]
         for name, value in content.items():
             if name not in keys:
-                raise InvalidInput(str(name), value, f"is no key of a grid: {', '.join(keys)}")
+                hint = argument_hint(str(name), keys, "a grid")
+                raise InvalidInput(str(name), value, f"is no key of a grid{hint}")
         for name in ("omega", "eta"):
             if name not in content:
                 raise InvalidInput(name, MISSING, "must be given")

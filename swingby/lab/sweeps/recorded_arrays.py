@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swingby.errors import InvalidInput
-from swingby.report.files import whole
+from swingby.report.files import save_arrays, whole
 from swingby.theory.input_files import read_arrays
 
 Arrays = dict[str, NDArray[Any]]
@@ -43,8 +43,8 @@ def keep_arrays(folder: Path, arrays: Arrays) -> str:
     with contextlib.suppress(InvalidInput):
         load_arrays(folder, digest)
         return digest
-    with whole(arrays_path(folder, digest), "store") as beside, open(beside, "wb") as stream:
-        np.savez_compressed(stream, allow_pickle=False, **arrays)
+    with whole(arrays_path(folder, digest), "store") as beside:
+        save_arrays(beside, arrays)
     return digest
 
 

@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
@@ -20,7 +20,7 @@ from swingby.lab.sweeps.recorded_arrays import load_arrays
 from swingby.lab.sweeps.store import StoreContent, existing_store, read_store
 from swingby.lab.sweeps.stored_row import StoredRow
 from swingby.report import Drawn, Grid
-from swingby.report.files import whole
+from swingby.report.files import whole, write_csv
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -230,15 +230,14 @@ class SweepResult(Drawn):
             frame.to_parquet(target, engine="pyarrow", compression="zstd", index=False)
         return Path(path)
 
-    def to_csv(self, path: str | Path) -> Path:
-        """Write all rows to a CSV file, which appears complete or not at all.
+    def to_csv(self, path: str | Path | IO[Any]) -> Path | None:
+        """Write all rows as CSV to a file, which appears complete or not at all, or to a stream.
 
-        Raises InvalidInput if the path cannot be written.
+        A path that ends in ``.gz`` is compressed. Raises InvalidInput if it cannot be written.
+        Returns the path, or None for a stream.
         """
-        frame = self.to_frame()
-        with whole(path) as target:
-            frame.to_csv(target, index=False, lineterminator="\r\n")
-        return Path(path)
+        write_csv(self.to_frame(), path, lineterminator="\r\n")
+        return None if hasattr(path, "write") else Path(path)
 
     def phase_diagram(
         self,

@@ -11,7 +11,6 @@ import functools
 import hashlib
 import importlib.metadata
 import json
-import os
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -20,9 +19,11 @@ import sympy
 
 from swingby.proofs.language.claim import Claim
 from swingby.proofs.prover.evidence import ClaimVerdict, Witness
-from swingby.report.files import BROKEN, plain_values, write_text
+from swingby.report.files import BROKEN, plain_values
 from swingby.report.seals import sealed, unsealed
-from swingby.report.source_hash import PACKAGE, hash_of
+from swingby.report.source_hash import hash_of, sources_in
+from swingby.report.user_cache import cache_folder
+from swingby.report.user_cache import store as store_file
 from swingby.theory.verdict import Finding
 
 #: Fields of a claim that no prover reads: words for people, and the repair, a statement of its own.
@@ -32,10 +33,8 @@ _LIBRARIES = ("sympy", "python-flint", "z3-solver")
 
 
 def folder() -> Path:
-    """The folder of verdicts: ``swingby/ledger`` under ``$XDG_CACHE_HOME`` or ``~/.cache``."""
-    home = os.environ.get("XDG_CACHE_HOME")
-    base = Path(home) if home and Path(home).is_absolute() else Path("~/.cache").expanduser()
-    return base / "swingby" / "ledger"
+    """The folder of verdicts in the user's cache; OSError where there is none."""
+    return cache_folder("ledger")
 
 
 def content(value: Any) -> str:
@@ -64,12 +63,11 @@ def key(claim: Claim) -> str:
 @functools.cache
 def code_hash() -> str:
     """Hash of the sources that a verdict depends on: the provers and all they import."""
-    theory = (PACKAGE / "theory" / f"{name}.py" for name in ("assumptions", "balls", "dynamics"))
     return hash_of(
-        Path(__file__),
-        *(PACKAGE / "proofs" / "prover").glob("*.py"),
-        *(PACKAGE / "proofs" / "checkers").glob("*.py"),
-        *theory,
+        "proofs/audit/cache.py",
+        *sources_in("proofs/prover"),
+        *sources_in("proofs/checkers"),
+        *(f"theory/{name}.py" for name in ("assumptions", "balls", "dynamics")),
     )
 
 
@@ -102,11 +100,9 @@ def store(claim: Claim, judged: ClaimVerdict, seconds: float) -> bool:
         sealed(entry | {"judged": plain_values(judged)}), indent=1, ensure_ascii=False
     )
     try:
-        folder().mkdir(parents=True, exist_ok=True)
-        write_text(folder() / f"{name}.json", text)
-    except (OSError, ValueError):
+        return store_file(folder() / f"{name}.json", text.encode())
+    except (OSError, ValueError):  # no folder; a text with half a surrogate
         return False
-    return True
 
 
 def _judged(content: dict[str, Any]) -> ClaimVerdict:

@@ -57,6 +57,8 @@ class Ledger(Sequence[Record], Drawn):
     'proved'
     """
 
+    _has_ids = True
+
     def __init__(self, records: Sequence[Record], promised: Sequence[str] = ()) -> None:
         self._records = tuple(records)
         self.promised = tuple(promised)

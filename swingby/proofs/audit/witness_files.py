@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
-import shutil
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -36,7 +36,7 @@ from swingby.proofs.prover.repaired.flow import between, on_interval
 from swingby.proofs.prover.scalar.letter_values import short_text
 from swingby.proofs.prover.scalar.relation import expression_text, relation_from
 from swingby.proofs.prover.scalar.scalar_claims import certificates_of, prepare_claim
-from swingby.report.files import whole, write_text
+from swingby.report.files import write_text
 from swingby.theory import assumptions, numbers
 from swingby.theory.verdict import Finding
 
@@ -78,8 +78,7 @@ def export(records: Iterable[Any], folder: str | Path) -> tuple[list[str], list[
     modules = {"check": check_witness, "check_proof": check_proof, "check_identity": check_identity}
     modules["replay"] = replay
     for name, module in modules.items():
-        with whole(target_folder / f"{name}.py") as target:
-            shutil.copyfile(str(module.__file__), target)
+        write_text(target_folder / f"{name}.py", inspect.getsource(module))
     return written, without
 
 

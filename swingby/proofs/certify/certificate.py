@@ -21,7 +21,7 @@ from swingby.proofs.certify.float_differences import Difference, differences
 from swingby.proofs.checkers.replay import KEYS, canonical, compare, rational, read, replay
 from swingby.report import Drawn, Grid
 from swingby.report.files import json_text, write_text
-from swingby.report.number_text import scientific
+from swingby.report.number_text import as_typed, scientific
 from swingby.theory.input_files import text_of
 
 if TYPE_CHECKING:
@@ -154,25 +154,25 @@ class Certificate(Facts, Drawn):
         times = ", ".join("-" if time is None else str(time) for time in self.half_times)
         times += "," if self.dim == 1 else ""
         return (
-            f"<Certificate {self.dynamics}, eta={scientific(self.eta)},"
+            f"<Certificate {self.dynamics}, eta={as_typed(self.eta)},"
             f" {self.steps} steps: half_times=({times})>"
         )
 
     def to_grids(self) -> tuple[Grid, ...]:
         """Passages, and peaks of several concepts; the last table has the foot."""
-        signal = ", ".join(map(scientific, self.signal))
+        signal = ", ".join(map(as_typed, self.signal))
         rows = []
         for k, a in enumerate(self.signal):
             half = self.passages["1/2"][k]
             at = "-" if half is None or half.at is None else str(half.at)
-            cells = [str(k + 1), scientific(a), _time(half), at]
+            cells = [str(k + 1), as_typed(a), _time(half), at]
             rows.append([*cells, *(_time(self.passages[level][k]) for level in _LEVEL_HEADS)])
         heads = ("concept", ">a", ">half-time", "w_kk there")
         passages = Grid(
             title="Certified run",
             columns=[*heads, *(f">{name}" for name in _LEVEL_HEADS.values())],
             rows=rows,
-            above=[f"a = ({signal}), eta = {scientific(self.eta)}, {self.dynamics}"],
+            above=[f"a = ({signal}), eta = {as_typed(self.eta)}, {self.dynamics}"],
             below=self._foot() if self.dim == 1 else (),
         )
         if self.dim == 1:

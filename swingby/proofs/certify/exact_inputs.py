@@ -165,7 +165,7 @@ def _exact_matrix(W0: Any, dim: int) -> Matrix:
     )
     if tuple(zip(*W, strict=True)) != W:
         if all(isinstance(entry, float | np.floating) for entry in array.flat):
-            return _exact_matrix(initial_matrix(array.astype(np.float64), dim), dim)
+            return _exact_matrix(initial_matrix(W0, dim), dim)
         requirement = "must be exactly symmetric, as W = U U^T is"
         raise InvalidInput("W0", "this matrix", requirement, "(D.2)")
     largest = max(abs(entry) for row in W for entry in row)

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from swingby.hints import Hinted
 from swingby.proofs.certify.enclosure import Enclosure
 
 
 @dataclass(frozen=True)
-class Passage:
+class Passage(Hinted):
     """First passage of a level by w_kk.
 
     `step`: first step with w_kk at least the level; None where there is none up to the last step.
@@ -25,7 +26,7 @@ class Passage:
 
 
 @dataclass(frozen=True)
-class CertifiedPeak:
+class CertifiedPeak(Hinted):
     """The first step at which |w_ij| is largest, i < j counted from 1, and w_ij there.
 
     `for_all_time` says that the entry is never as large again after the last step.
@@ -37,9 +38,12 @@ class CertifiedPeak:
     value: Enclosure
     for_all_time: bool
 
+    def __str__(self) -> str:
+        return f"w_{self.i}{self.j} is largest at step {self.step}: {self.value}"
+
 
 @dataclass(frozen=True)
-class RunsAway:
+class RunsAway(Hinted):
     """The first step with w_kk < 0, k counted from 1: w_kk tends to minus infinity (euler)."""
 
     k: int
@@ -47,7 +51,7 @@ class RunsAway:
 
 
 @dataclass(frozen=True)
-class Convergence:
+class Convergence(Hinted):
     """The first step at which W is provably on its way to I.
 
     `distance`: the norm of W - I there, in the sense of Frobenius. `radius`, `rate`: from `step`
@@ -59,9 +63,12 @@ class Convergence:
     radius: Fraction
     rate: Fraction
 
+    def __str__(self) -> str:
+        return f"W is on its way to I from step {self.step} on, where it is {self.distance} away"
+
 
 @dataclass(frozen=True)
-class Facts:
+class Facts(Hinted):
     """The values of a certificate, as :class:`Certificate` describes them."""
 
     dynamics: str

@@ -18,6 +18,7 @@ import importlib
 import importlib.util
 import json
 import re
+import signal
 import sys
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -491,4 +492,6 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    with contextlib.suppress(AttributeError):  # where the reader leaves, 141 and no verdict
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     sys.exit(main(sys.argv[1:]))

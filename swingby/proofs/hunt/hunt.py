@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from swingby.errors import InvalidInput, named
+from swingby.errors import MISSING, InvalidInput, named
 from swingby.proofs.hunt.hunt_report import Hunt
 from swingby.proofs.hunt.search_log import Clock, SearchLog
 from swingby.proofs.hunt.trajectory_search import search
@@ -197,7 +197,9 @@ def _targets(statement: str | Claim | None, edition: str) -> tuple[Claim, ...]:
     claims = ledger.Claims()
     if statement is None or (isinstance(statement, str) and statement.strip().lower() == "theorem"):
         if edition != "repaired":
-            raise InvalidInput("statement", statement, "must be named, such as Lemma D.3")
+            got = MISSING if statement is None else statement
+            requirement = "must be given, such as 'Lemma D.3' or D.61"
+            raise InvalidInput("statement", got, requirement)
         return tuple(claims[name] for name in ledger.OWN)
     if not isinstance(statement, str):
         raise InvalidInput("statement", statement, "must be an id such as Lemma D.3, or a Claim")

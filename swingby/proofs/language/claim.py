@@ -14,6 +14,8 @@ from typing import Any
 
 import sympy
 
+from swingby.hints import Hinted
+
 #: Kinds of slips in a line, in the words of the summary.
 BREAKS = (
     "typo",
@@ -32,7 +34,7 @@ SEVERITIES = ("fatal", "local", "cosmetic")
 
 
 @dataclass(frozen=True)
-class Given:
+class Given(Hinted):
     """A hypothesis and its source: the id of a record such as ``"D.24"``, or "case"."""
 
     relation: Any
@@ -113,7 +115,7 @@ class Flaw:
 
 
 @dataclass(frozen=True)
-class Claim:
+class Claim(Hinted):
     """A statement to be judged.
 
     `id`: ``"D.27"`` for a numbered display, ``"Lemma D.3"``, ``"Assumption D.4"``, or a few words
@@ -150,6 +152,9 @@ class Claim:
     reading: str = ""
     flaw: Flaw | None = None
     repair: Claim | None = None
+
+    def __str__(self) -> str:
+        return f"{self.id}: {self.about}"
 
     @property
     def conditions(self) -> tuple[Any, ...]:

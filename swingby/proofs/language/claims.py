@@ -17,7 +17,7 @@ from swingby.proofs.language.reader import FOLDER, Proof, packaged
 from swingby.proofs.language.squared_chain import corrected_chain as corrected_chain
 
 #: The proof files of the package.
-FILES = tuple(sorted(path.stem for path in FOLDER.glob("*.proof")))
+FILES = tuple(sorted(path.name[:-6] for path in FOLDER.iterdir() if path.name.endswith(".proof")))
 
 #: Theorems of the repaired edition, which are not the paper's, and their files.
 OWN = {"Theorem G": "theorem_g", "Theorem two": "theorem_two", "Theorem R": "theorem_r"}
@@ -28,7 +28,7 @@ def _text() -> Mapping[str, tuple[str, Proof]]:
     """Part of the text and proof file of every id, in the order of the text."""
     holders = {name: proof for proof in map(packaged, FILES) for name in proof}
     holder_of: dict[str, tuple[str, Proof]] = {}
-    contents = (FOLDER / "contents.txt").read_text(encoding="utf-8")
+    contents = FOLDER.joinpath("contents.txt").read_text("utf-8")
     for line in contents.replace("\n  ", " ").splitlines():
         section, _, names = line.partition(": ")
         if not section.startswith("#"):

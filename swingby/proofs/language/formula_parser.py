@@ -15,6 +15,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import resources
 from typing import Any
 
 import sympy
@@ -110,7 +111,8 @@ class Piece:
 @functools.cache
 def _parser() -> Lark:
     starts = ["relations", "sums", "gives"]
-    return Lark.open("formulas.lark", rel_to=__file__, parser="lalr", start=starts)
+    grammar = resources.files("swingby.proofs.language").joinpath("formulas.lark")
+    return Lark(grammar.read_text("utf-8"), parser="lalr", start=starts)
 
 
 def _tree(piece: Piece, start: str) -> Any:

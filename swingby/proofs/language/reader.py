@@ -11,6 +11,7 @@ import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ _KINDS = (
     "observation",
 )
 #: Where the proofs of the package are.
-FOLDER = Path(__file__).parent / "texts"
+FOLDER = resources.files("swingby.proofs.language") / "texts"
 
 #: What may be said of letters.
 _TRAITS = ("real", "positive", "nonnegative", "integer", "noncommutative", "complex")
@@ -282,14 +283,16 @@ class Proof(Mapping[str, Claim]):
         if name == "matrices":
             self._declare(matrix_letters())
             return
-        folders = [FOLDER] if self._folder is None else [self._folder, FOLDER]
-        paths = (folder / f"{name}.proof" for folder in folders)
-        path = next((path for path in paths if path.is_file()), None)
-        if path is None or not re.fullmatch(r"[\w-]+", name):
+        file = f"{name}.proof"
+        beside = None if self._folder is None else self._folder / file
+        if beside is not None and (beside.parent == FOLDER or not beside.is_file()):
+            beside = None
+        is_missing = beside is None and not FOLDER.joinpath(file).is_file()
+        if is_missing or not re.fullmatch(r"[\w-]+", name):
             raise block.head.refuse("must be matrices, or the name of a proof file beside this one")
-        if path.name in self._chain:
+        if file in self._chain:
             raise block.head.refuse("must be another file, one that does not use this one")
-        used = packaged(name) if path.parent == FOLDER else load(path, self._chain)
+        used = packaged(name) if beside is None else load(beside, self._chain)
         self._used.append(used)
         self._declare(used.names, used.groups)
 
@@ -482,4 +485,5 @@ def load(path: str | Path, users: tuple[str, ...] = ()) -> Proof:
 @functools.cache
 def packaged(name: str) -> Proof:
     """A proof that comes with the package, such as ``"suppression"``."""
-    return load(FOLDER / f"{name}.proof")
+    text = FOLDER.joinpath(f"{name}.proof").read_text("utf-8")
+    return Proof(text, f"{name}.proof")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from swingby.hints import Hinted
 from swingby.theory.verdict import Finding
 
 #: Method of a line that says nothing: it is proved, and not counted as proved.
@@ -12,7 +13,7 @@ TAUTOLOGY = "tautology"
 
 
 @dataclass(frozen=True)
-class Witness:
+class Witness(Hinted):
     """A point at which a claim fails (or, for an existence claim, holds).
 
     `values`: every letter and constant: an exact rational, or a number with 50 digits.
@@ -27,6 +28,10 @@ class Witness:
     left: str
     right: str
     checked: tuple[str, ...]
+
+    def __str__(self) -> str:
+        values = ", ".join(f"{name} = {value}" for name, value in self.values.items())
+        return f"{self.relation} with sides {self.left} and {self.right} at {values}"
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,7 @@ def _doubt(d: int) -> list[str]:
 def _function(head: str, outer: list[str], body: list[str]) -> str:
     indent = " " * (len(outer) + 1)
     inner = [f"{indent}for l in range({LANES}):", *(f"{indent} {line}" for line in body)]
-    return "\n".join(["@compiled", f"def {head}:", *outer, *inner, ""])
+    return "\n".join(["@inner", f"def {head}:", *outer, *inner, ""])
 
 
 def tile_text(d: int, dynamics: str, *, scaled: bool, watched: bool) -> str:
@@ -168,11 +168,11 @@ def tile_text(d: int, dynamics: str, *, scaled: bool, watched: bool) -> str:
     typed = f"({arrays}, {arrays}, {counts}, types.float64, types.float64)"
     return f"""{HEADER}{steps_source(d, dynamics, scaled=scaled, watched=watched)}
 {_look_source(d, dynamics, watched=watched)}
-@njit((types.float64[::1], {integer}), cache=True, nogil=True, error_model="numpy")
+@compiled((types.float64[::1], {integer}))
 def one(tile, count):
  steps(tile, count)
 
-@njit({typed}, cache=True, nogil=True, error_model="numpy")
+@compiled({typed})
 def advance(tiles, start, left, taken, most, count, skip, rest):
  for m in range(tiles.shape[0]):
   tile = tiles[m]

@@ -33,7 +33,9 @@ from swingby.theory.law.walk import (
     MOVING,
     REST_SIZE,
     SIGNAL,
+    SLOPE,
     STEP,
+    SUMMIT,
     TIME,
     TOLERANCE,
     H,
@@ -45,6 +47,8 @@ from swingby.theory.numbers import Floats
 _MOST_ROUNDING = 3e13
 #: From so many roundings on pivots are computed exactly.
 _MANY_ROUNDINGS = 1e5
+#: Powers of two of a_max beyond which signals are held over one.
+_MOST_POWER = 64
 #: Bounds of what a step of the integration may be wrong by.
 _LEAST_ALLOWED, _LARGEST_ALLOWED = 1e-11, 1e-5
 
@@ -121,8 +125,16 @@ def prepare(
     dynamics: str,
     pivots: _Pivots | None = None,
 ) -> Starts:
-    """Factorize n matrices exp(log_scale) W0, unless their first pivots are known."""
+    """Factorize n matrices exp(log_scale) W0, unless their first pivots are known.
+
+    Signals of an extreme scale are held over a power of two, and step sizes times it.
+    """
     n, d = signal.shape
+    power = np.frexp(signal.max(axis=1))[1]
+    power = np.where(np.abs(power) > _MOST_POWER, power, 0)
+    # What is out of reach beside the largest stays positive.
+    signal = np.maximum(np.ldexp(signal, -power[:, None]), np.where(signal > 0, 5e-324, 0.0))
+    eta = np.ldexp(eta, power)
     start = matrix = (W0 + W0.swapaxes(1, 2)) / 2
     scale = np.exp(np.minimum(log_scale, 700.0))
     elimination, steps = pivots or _eliminate(matrix, signal), np.zeros(n, dtype=np.int64)
@@ -297,11 +309,12 @@ def lanes_of(
     y = np.zeros((d, d + 2, n))
     y[:, 0], y[:, 1] = starts.log_sizes.T, starts.sign.T
     y[:, 2:] = starts.factors.transpose(1, 2, 0)
-    places, numbers = np.zeros((10, d, n)), np.zeros((8, n))
+    places, numbers = np.zeros((15, d, n)), np.zeros((9, n))
     places[SIGNAL], places[CONCEPT] = a, starts.order.T
     keeps_psd = DYNAMICS[dynamics].keeps_psd
     places[MOVING] = 1.0 if keeps_psd else np.where(starts.sign.T == 0.0, 0.0, 1.0)
     places[CROSSING], places[HIGHEST] = np.nan, -np.inf
+    places[SLOPE], places[SUMMIT] = np.nan, -np.inf
     places[LOST] = starts.by_concept(starts.sign <= 0).T
     with np.errstate(divide="ignore", invalid="ignore"):
         rates = np.where(a > 0, (LEAST_LEVEL - y[:, 0]) / (2 * a), np.inf)
@@ -315,8 +328,13 @@ def lanes_of(
     return Walk(y, np.zeros_like(y), np.array(flow), pairs, places, numbers)
 
 
-def closed_law(signal: Floats, W0: Floats, log_scale: Floats, eta: Floats, dynamics: str) -> Floats:
-    """The closed law of n instances exp(log_scale) W0, (n, d), in steps and by concept."""
+def closed_law(
+    signal: Floats, W0: Floats, eta: Floats, log_scale: Floats, dynamics: str
+) -> tuple[Floats, Floats]:
+    """The closed law of n instances exp(log_scale) W0, in steps: (n, d) by concept, and (n,).
+
+    The second is when the first negative pivot has run away: at its size, as if it were learned.
+    """
     d = signal.shape[1]
     order, size, ratio = _ranked(W0, signal)
     a = np.take_along_axis(signal, order, axis=1)
@@ -326,9 +344,12 @@ def closed_law(signal: Floats, W0: Floats, log_scale: Floats, eta: Floats, dynam
         diagonal_growth = growth.diagonal(axis1=1, axis2=2)
         excess = growth - (diagonal_growth[:, :, None] + diagonal_growth[:, None, :]) / 2
         times, now = np.full(a.shape, np.nan), np.zeros(len(a))
+        blow_up = np.full(len(a), np.inf)
         for k in range(d):
             pivot = ratio[:, k, k]
-            time = -(base[:, k] + np.log(pivot)) / diagonal_growth[:, k]
+            time = -(base[:, k] + np.log(np.abs(pivot))) / diagonal_growth[:, k]
+            runs_away = (a[:, k] > 0) & (pivot < 0) & (not DYNAMICS[dynamics].keeps_psd)
+            blow_up = np.where(runs_away, np.minimum(blow_up, time), blow_up)
             grows = (a[:, k] > 0) & (pivot > 0)
             times[:, k] = np.where(grows, time, np.where(a[:, k] > 0, np.nan, np.inf))
             ahead = np.where(grows, time - now, 0.0)
@@ -338,4 +359,4 @@ def closed_law(signal: Floats, W0: Floats, log_scale: Floats, eta: Floats, dynam
             column = np.where(grows[:, None], ratio[:, :, k], 0.0)
             multipliers = column / np.where(grows, ratio[:, k, k], 1.0)[:, None]
             ratio = ratio - multipliers[:, :, None] * column[:, None, :]
-    return np.asarray(_by_concept(order, np.maximum(times, 0.0)))
+    return np.asarray(_by_concept(order, np.maximum(times, 0.0))), blow_up

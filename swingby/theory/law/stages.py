@@ -23,7 +23,8 @@ import numpy as np
 from swingby.report.result_formats import ReadOnly
 from swingby.theory.growth import DYNAMICS
 from swingby.theory.initial import Initial
-from swingby.theory.law.modified_flow import FieldConstants
+from swingby.theory.law.curve import Curve, trace
+from swingby.theory.law.map_states import MapStates, map_states
 from swingby.theory.law.pivots import (
     Starts,
     allowed_errors,
@@ -31,19 +32,19 @@ from swingby.theory.law.pivots import (
     lanes_of,
     prepare,
 )
-from swingby.theory.law.runge_kutta import attempt
 from swingby.theory.law.walk import (
     ACTIVE,
-    ATTEMPTS,
     BLOW_UP,
-    CONCEPT,
     CROSSING,
+    CURVATURE,
     HIGHEST,
     LOST,
-    MOST_ATTEMPTS,
     MOST_MAPPED,
-    MOVING,
     NEGLIGIBLE,
+    NUDGE,
+    REMAINDER,
+    SLOPE,
+    SUMMIT,
     TIME,
     Walk,
     advance,
@@ -60,6 +61,9 @@ LARGEST_STEP = 0.5
 _TOLERANCE = 4e-5
 #: Tolerances and roundings in an error bar: measured errors of single steps add up to fewer.
 TOLERANCES, ROUNDINGS = 40.0, 8.0
+#: By what share w_kk are moved to see what rounding does to the map, many times what its steps add
+#: up to; that is due where no more than this is left of a pivot.
+_NUDGE, _LITTLE = 2.0**-43, 1e-4
 #: Error in steps of a crossing that is read off between whole steps of the map.
 _BETWEEN_STEPS = 0.01
 #: Where the orders differ by more steps, or eta a_max is larger, the map itself is followed; both
@@ -67,11 +71,10 @@ _BETWEEN_STEPS = 0.01
 APART, FINE_STEP = 0.01, 0.1
 #: A concept without a pivot whose entry comes above this on the way may pass 1/2.
 _PASSING = 0.25
-#: Instances that are prepared and walked together, and moments of a curve that are evaluated
-#: together, so that they stay in the cache.
-INSTANCES, MOMENTS = 1024, 4096
+#: Instances that are prepared and walked together, so that they stay in the cache.
+INSTANCES = 1024
 #: Why it is open whether a concept is trapped; and why one that is not has no half-time.
-SURE, DRIFTS, UNRESOLVED, PASSES, TURNS, AFTER, TURNING, GIVEN_UP = range(8)
+SURE, DRIFTS, UNRESOLVED, PASSES, TURNS, ROUNDED, OPEN, GRAZES, AFTER, TURNING, GIVEN_UP = range(11)
 
 
 class _LaneEnds(NamedTuple):
@@ -82,6 +85,14 @@ class _LaneEnds(NamedTuple):
     lost: Booleans
     blow_up: Floats
     last: Floats
+    slope: Floats
+    curvature: Floats
+    summit: Floats
+    remainder: Floats
+
+    def take(self, which: Any) -> _LaneEnds:
+        """The ends of chosen instances."""
+        return _LaneEnds(*(values[which] for values in self))
 
     @classmethod
     def of(cls, walk: Walk, eta: Floats, lanes: slice = slice(None)) -> _LaneEnds:
@@ -93,14 +104,31 @@ class _LaneEnds(NamedTuple):
             places[LOST].T > 0.0,
             numbers[BLOW_UP] / eta,
             numbers[TIME] / eta,
+            places[SLOPE].T * eta[:, None],
+            places[CURVATURE].T * eta[:, None] ** 2,
+            places[SUMMIT].T,
+            places[REMAINDER].T,
         )
+
+
+def _farthest(end: _LaneEnds, late: _LaneEnds, other: _LaneEnds) -> _LaneEnds:
+    """Of two ends of lanes what is farther from `end`; nan is farther than any number."""
+
+    def apart(base: Any, values: Any) -> Any:
+        same = (values == base) | (np.isnan(values) & np.isnan(base))
+        return np.where(same, 0.0, np.nan_to_num(np.abs(values * 1.0 - base), nan=math.inf))
+
+    def choose(base: Any, values: Any, others: Any) -> Any:
+        return np.where(apart(base, others) > apart(base, values), others, values)
+
+    return _LaneEnds(*(choose(*values) for values in zip(end, late, other, strict=True)))
 
 
 class StageVerdict(NamedTuple):
     """The law of n instances, by concept and, the last three, by instance.
 
-    doubt: a reason above, or SURE; coarse: whether the step size is out of range; the rest as in
-    :class:`Stages`.
+    doubt: a reason above, or SURE; coarse: whether the step size is out of range; mapped: whether
+    the map itself was followed; the rest as in :class:`Stages`.
     """
 
     crossing: Floats
@@ -109,13 +137,14 @@ class StageVerdict(NamedTuple):
     share: Floats
     doubt: Integers
     coarse: Booleans
+    mapped: Booleans
     blow_up: Floats
     blow_up_error: Floats
 
     @property
     def undecided(self) -> Booleans:
-        """True where it is open if a concept is trapped."""
-        return np.asarray((self.doubt >= DRIFTS) & (self.doubt <= TURNS))
+        """True where it is open if a concept is trapped, or when it first passes 1/2."""
+        return np.asarray((self.doubt >= DRIFTS) & (self.doubt <= GRAZES))
 
 
 def decide(
@@ -141,17 +170,22 @@ def decide(
     trapped, unlike = end.lost & grows, (end.lost != late.lost) & grows
     coarse = (DYNAMICS[dynamics].of != "") & ~(starts.reach <= LARGEST_STEP)
     runs_away = np.isfinite(end.blow_up)[:, None]
+    rate = 2 * eta[:, None] * np.where(grows, signal, np.inf)
+    apart = np.abs(crossing - np.maximum(late.crossing, steps))
+    wrong = _logit_errors(starts, end, late, share, dynamics, tolerances=tolerances, mapped=mapped)
     uncertain = unlike.any(axis=1)
     first = np.where(uncertain, np.fmin(end.blow_up, late.blow_up), math.inf)
     cut_off = np.isnan(crossing) & runs_away
     after = (crossing > first[:, None]) & np.isfinite(crossing) | cut_off & uncertain[:, None]
     given_up = ~trapped & grows & np.isnan(crossing) & ~runs_away
+    error, grazes = _bars(end, late, crossing, apart, wrong, rate, whole=not mapped)
 
     doubt = np.full(trapped.shape, SURE)
-    doubt[given_up] = GIVEN_UP
+    doubt[grazes & grows & ~above] = GRAZES
+    doubt[given_up] = GIVEN_UP if DYNAMICS[dynamics].keeps_psd else OPEN
     doubt[after & grows & ~trapped] = AFTER
     if not DYNAMICS[dynamics].keeps_psd:
-        doubt[unlike] = DRIFTS
+        doubt[unlike] = ROUNDED if mapped else DRIFTS
     else:
         turned_into, turning = _turns(starts, trapped)
         doubt[turning] = TURNING
@@ -159,14 +193,6 @@ def decide(
         doubt[trapped & (end.highest > _PASSING)] = PASSES
         doubt[trapped & starts.unresolved] = UNRESOLVED
 
-    rate = 2 * eta[:, None] * np.where(grows, signal, np.inf)
-    rounding = ROUNDINGS * 2.0**-53 * np.minimum(starts.by_concept(starts.roundings), 2.0**53)
-    wrong = tolerances * allowed_errors(signal.T, eta, share).T + rounding
-    error = np.abs(crossing - np.maximum(late.crossing, steps)) + wrong / rate
-    if DYNAMICS[dynamics].of and not mapped:
-        # The next term of log(1 + x)/x, where the difference of the orders happens to vanish.
-        order = DYNAMICS[dynamics].orders[0]
-        error += starts.reach[:, None] ** (order + 1) / (order + 2) / rate
     error += np.where((runs_away | mapped) & (crossing > end.last[:, None]), _BETWEEN_STEPS, 0.0)
     error[np.isnan(error) & ~trapped] = math.inf
     error[cut_off | trapped] = np.nan
@@ -176,7 +202,7 @@ def decide(
     abandoned = given_up.any(axis=1)
     if abandoned.any():
         start = starts.take(abandoned)
-        leading = closed_law(start.signal, start.matrix, start.log_scale, start.eta, dynamics)
+        leading = closed_law(start.signal, start.matrix, start.eta, start.log_scale, dynamics)[0]
         crossing[abandoned] = np.where(given_up[abandoned], leading, crossing[abandoned])
     crossing[trapped] = np.nan
     crossing = np.where(above, 0.0, np.where(grows, crossing, math.inf))
@@ -189,9 +215,72 @@ def decide(
     lost = -np.maximum(np.abs(pivot_share), 2.0**-53)
     pivot_share = np.where(np.isfinite(blow_up)[:, None] & trapped, lost, pivot_share)
     blow_up = np.asarray(np.round(blow_up), dtype=np.float64)
+    by_map = np.full(len(eta), mapped)
     return StageVerdict(
-        crossing, error, trapped, pivot_share, doubt, coarse, blow_up, blow_up_error
+        crossing, error, trapped, pivot_share, doubt, coarse, by_map, blow_up, blow_up_error
     )
+
+
+def _rounding(starts: Starts) -> Floats:
+    """What the rounding of W(0) makes of the logarithm of each pivot, (n, d)."""
+    roundings = np.minimum(starts.by_concept(starts.roundings), 2.0**53)
+    return np.asarray(ROUNDINGS * 2.0**-53 * roundings)
+
+
+def _logit_errors(
+    starts: Starts,
+    end: _LaneEnds,
+    late: _LaneEnds,
+    share: float | Floats,
+    dynamics: str,
+    *,
+    tolerances: float,
+    mapped: bool,
+) -> Floats:
+    """How far logit w_kk may be off beside the difference of the orders, (n, d).
+
+    Where the drift takes most of a pivot away, what is left of it magnifies every error.
+    """
+    eta, left = starts.eta, np.exp(np.minimum(end.remainder, late.remainder))
+    rounding = _rounding(starts)
+    wrong = tolerances * allowed_errors(starts.signal.T, eta, share).T
+    if mapped:
+        return np.asarray(wrong + rounding)
+    if DYNAMICS[dynamics].of:
+        # The next term of log(1 + x)/x, where the difference of the orders happens to vanish.
+        order = DYNAMICS[dynamics].orders[0]
+        wrong = wrong + starts.reach[:, None] ** (order + 1) / (order + 2)
+    return np.asarray(wrong / left + rounding)
+
+
+def _bars(
+    end: _LaneEnds,
+    late: _LaneEnds,
+    crossing: Floats,
+    apart: Floats,
+    wrong: Floats,
+    rate: Floats,
+    *,
+    whole: bool,
+) -> tuple[Floats, Booleans]:
+    """Error bars of crossings, and where w_kk may miss 1/2 there or pass it before, (n, d).
+
+    logit w_kk is slope t + curvature t^2/2 near its crossing; it is off by `wrong`, and the two
+    orders by `apart` steps. whole: ask also whether it stays above 1/2 until a whole step.
+    """
+    slope = np.where(np.isnan(end.slope), rate, np.minimum(end.slope, rate))
+    total = wrong + np.nan_to_num(apart, nan=0.0, posinf=0.0) * slope
+    bend = np.abs(end.curvature)
+    inside = slope**2 - 2 * bend * total
+    error = 2 * total / (slope + np.sqrt(np.maximum(inside, 0.0)))
+    error = np.where(np.isfinite(apart), error, apart)
+    unlike = np.abs(end.summit - late.summit)
+    below = np.fmax(end.summit, late.summit) + wrong + np.where(np.isfinite(unlike), unlike, 0.0)
+    grazes = (below >= 0) | np.isfinite(crossing) & ~(inside >= 0)
+    if whole:
+        stays = np.where(end.curvature < 0, 2 * slope / bend, math.inf)
+        grazes |= np.ceil(crossing + error) > crossing - error + stays
+    return error, np.asarray(grazes)
 
 
 def _turns(starts: Starts, trapped: Booleans) -> tuple[Booleans, Booleans]:
@@ -213,15 +302,21 @@ def _verdict_of(
 ) -> StageVerdict:
     """The law of n instances, from the ends of their lanes in every order of the dynamics."""
     verdict = decide(starts, ends[0], ends[-1], _TOLERANCE, dynamics)
-    return verdict if DYNAMICS[dynamics].keeps_psd else _settle(starts, verdict, follow)
+    if DYNAMICS[dynamics].keeps_psd:
+        return verdict
+    left = np.minimum(ends[0].remainder, ends[-1].remainder).min(axis=1)
+    return _settle(starts, verdict, left < math.log(_LITTLE), follow)
 
 
-def _settle(starts: Starts, verdict: StageVerdict, follow: Callable[[Walk], None]) -> StageVerdict:
+def _settle(
+    starts: Starts, verdict: StageVerdict, cancelled: Booleans, follow: Callable[[Walk], None]
+) -> StageVerdict:
     """Let the map of (D.2) itself decide where its modified flow is not close enough.
 
     Where the drift nearly cancels a pivot, what is left after it magnifies whatever an expansion
     in the step size leaves out. Where bars are within an e-fold of each pivot and one of them lies
     after all steps that are followed, these would end without a verdict, so they are not taken.
+    Where a pivot is `cancelled`, or its sign is open, the map is followed from either side as well.
     """
     open_ = verdict.doubt != SURE
     wide = ~(verdict.error <= APART) & ~verdict.trapped & (starts.signal > 0)
@@ -232,12 +327,20 @@ def _settle(starts: Starts, verdict: StageVerdict, follow: Callable[[Walk], None
     chosen = np.flatnonzero(due & ~verdict.coarse & ~(sure & late.any(axis=1)))
     if not len(chosen):
         return verdict
-    subset = starts.take(chosen)
-    walk = lanes_of(subset, "euler", np.zeros(len(chosen)), _TOLERANCE)
+    subset, count = starts.take(chosen), len(chosen)
+    nudged = np.flatnonzero(cancelled[chosen] | open_[chosen].any(axis=1))
+    repeated = subset.take(np.concatenate([np.arange(count), nudged, nudged]))
+    walk = lanes_of(repeated, "euler", np.zeros(len(repeated.eta)), _TOLERANCE)
+    walk.numbers[NUDGE, count:] = np.repeat([_NUDGE, -_NUDGE], len(nudged))
     follow(walk)
-    end = _LaneEnds.of(walk, subset.eta)
-    exact = decide(subset, end, end, _TOLERANCE, "euler", mapped=True)
-    done = (exact.doubt != GIVEN_UP).all(axis=1)
+    ends = _LaneEnds.of(walk, repeated.eta)
+    end, late = (ends.take(np.arange(count)) for _ in range(2))  # copies
+    above, below = np.split(np.arange(count, len(repeated.eta)), 2)
+    farthest = _farthest(end.take(nudged), ends.take(above), ends.take(below))
+    for values, new in zip(late, farthest, strict=True):
+        values[nudged] = new
+    exact = decide(subset, end, late, _TOLERANCE, "euler", mapped=True)
+    done = (exact.doubt != OPEN).all(axis=1)
     for values, new in zip(verdict, exact, strict=True):
         values[chosen[done]] = new[done]
     return verdict
@@ -252,27 +355,38 @@ def _most_mapped(starts: Starts) -> Floats:
 
 
 def stage_laws(
-    signal: Floats, W0: Floats, eta: Floats, log_scale: Floats, dynamics: str, *, full: bool = True
+    signal: Floats,
+    W0: Floats,
+    eta: Floats,
+    log_scale: Floats,
+    dynamics: str,
+    *,
+    full: bool = True,
+    bars: bool = True,
 ) -> StageVerdict:
     """The law of n instances exp(log_scale) W0, side by side in compiled lanes.
 
-    Where not `full`, that of the closed law, without the overlap of the stages.
+    Where not `full`, that of the closed law, without the overlap of the stages. Without `bars` the
+    highest order is walked alone: faster, and no error bar knows of the others.
     """
+    orders = DYNAMICS[dynamics].orders[: None if bars else 1]
     verdicts = []
     with np.errstate(all="ignore"):
         for first in range(0, max(len(eta), 1), INSTANCES):
             chunk = slice(first, first + INSTANCES)
             starts = prepare(signal[chunk], W0[chunk], eta[chunk], log_scale[chunk], dynamics)
-            verdicts.append(_walked(starts, dynamics) if full else _closed(starts, dynamics))
+            verdicts.append(
+                _walked(starts, dynamics, orders) if full else _closed(starts, dynamics)
+            )
     return StageVerdict(*(np.concatenate(field) for field in zip(*verdicts, strict=True)))
 
 
-def _walked(starts: Starts, dynamics: str) -> StageVerdict:
+def _walked(starts: Starts, dynamics: str, orders: Sequence[int]) -> StageVerdict:
     # numba takes 0.4 s to import, so only a call pays for it.
     from swingby.theory.law.walk_lanes import follow_all, walk_all
 
     ends = []
-    for order in DYNAMICS[dynamics].orders:
+    for order in orders:
         walk = lanes_of(starts, dynamics, np.full(len(starts.eta), order), _TOLERANCE)
         walk_all(walk, dynamics, order)
         ends.append(_LaneEnds.of(walk, starts.eta))
@@ -280,11 +394,14 @@ def _walked(starts: Starts, dynamics: str) -> StageVerdict:
 
 
 def _closed(starts: Starts, dynamics: str) -> StageVerdict:
-    crossing = closed_law(starts.signal, starts.matrix, starts.log_scale, starts.eta, dynamics)
+    start = (starts.signal, starts.matrix, starts.eta, starts.log_scale)
+    crossing, blow_up = closed_law(*start, dynamics)
     lost = np.isnan(crossing) | starts.by_concept(starts.sign <= 0)
-    never = np.full(len(crossing), np.inf)
-    nowhere = np.full(crossing.shape, -np.inf)
-    end = _LaneEnds(np.where(lost, np.nan, crossing), nowhere, lost, never, never)
+    cut_off = crossing > blow_up[:, None]
+    nowhere, never = np.full(crossing.shape, -np.inf), np.full(len(crossing), np.inf)
+    slope, flat = np.full(crossing.shape, np.inf), np.zeros(crossing.shape)
+    crossing[lost | cut_off & np.isfinite(crossing)] = np.nan
+    end = _LaneEnds(crossing, nowhere, lost, blow_up, never, slope, flat, nowhere, flat)
     return decide(starts, end, end, 0.0, dynamics, tolerances=0.0)
 
 
@@ -336,14 +453,16 @@ class Stages(ReadOnly):
         Error bar of each crossing in steps; inf where the law is out of its range.
     trapped : ndarray of bool, shape (d,)
     undecided : ndarray of bool, shape (d,)
-        Where the law cannot say whether a concept is trapped, whatever `trapped` says; the
-        warnings say why.
+        Where the law cannot say whether a concept is trapped, whatever `trapped` says, or which of
+        two passages of 1/2 is the first; the warnings say why.
     blow_up, blow_up_error : float
         Last step before a negative pivot has run out of the float range, and its error bar; inf
         if none does.
     share : ndarray of shape (d,)
         What the pivot is of the terms that it is formed from; negative where it runs away.
     warnings : tuple of str
+    mapped : bool
+        Whether half-times come from the map itself.
     """
 
     task: SIMTask
@@ -358,6 +477,13 @@ class Stages(ReadOnly):
     share: Floats
     warnings: tuple[str, ...]
     start: Starts = field(repr=False)
+    mapped: bool
+
+    def __str__(self) -> str:
+        crossings = [
+            f"{time:.6g} +- {bar:.2g}" for time, bar in zip(self.crossing, self.error, strict=True)
+        ]
+        return f"{self.dynamics}, eta = {self.eta:g}: w_kk crosses 1/2 at {', '.join(crossings)}"
 
     @property
     def log_pivots(self) -> Floats:
@@ -372,16 +498,42 @@ class Stages(ReadOnly):
         return np.ceil(self.crossing)
 
     @functools.cached_property
-    def curve(self) -> Curve:
-        """W(t), walked through once more to the end."""
-        order = np.array(DYNAMICS[self.dynamics].orders[:1])
-        walk = lanes_of(self.start, self.dynamics, order, _TOLERANCE, rest_size=math.inf)
+    def curves(self) -> tuple[Curve, ...]:
+        """W(t) along the modified flow in each of its orders, walked through to the end."""
+        orders = np.array(DYNAMICS[self.dynamics].orders)
+        starts = self.start.take(0 * orders)
+        walk = lanes_of(starts, self.dynamics, orders, _TOLERANCE, rest_size=math.inf)
         return trace(walk, self.dynamics)
+
+    @functools.cached_property
+    def states(self) -> tuple[MapStates, ...]:
+        """W(t) of the map itself, and from a start that is wrong by its rounding.
+
+        Empty where half-times do not come from the map and its steps are fine, or it takes too
+        many of them.
+        """
+        coarse = DYNAMICS[self.dynamics].of and self.start.reach[0] > FINE_STEP
+        if not (self.mapped or coarse):
+            return ()
+        awaited = np.isfinite(self.crossing) & (self.crossing > 0)
+        # Every step rounds anew, one way or the other.
+        steps = self.crossing.max(initial=0.0, where=awaited)
+        shift = np.minimum(_rounding(self.start)[0] * math.sqrt(1 + steps), 1.0)
+        return map_states(self.start, self.dynamics, awaited, np.stack([0 * shift, shift]))
+
+    @property
+    def log_error(self) -> Floats:
+        """What the logarithm of each pivot is wrong by, (d,); inf where out of range."""
+        start, signal = self.start, self.start.signal[0]
+        error = np.where(self.trapped | (signal == 0), 0.0, self.error)
+        tolerated = TOLERANCES * allowed_errors(signal, start.eta[0], _TOLERANCE)
+        return np.asarray(np.maximum(2 * start.eta[0] * signal * error, tolerated))
 
     def evaluate(self, t: Floats) -> Floats:
         """W (n, d, d) at given steps t (n,), at least 0, whole or not; nan after a blow-up."""
+        path: MapStates | Curve = (self.states or self.curves)[0]
         with np.errstate(all="ignore"):
-            return self.curve.evaluate(np.asarray(t, dtype=float) * self.eta)
+            return path.evaluate(np.asarray(t, dtype=float))
 
 
 # Absurd numbers overflow to infinity and come out as out of range, not as a warning.
@@ -410,6 +562,7 @@ def stage_law(task: SIMTask, initial: Initial, eta: Fraction, dynamics: str) -> 
         blow_up_error=float(verdict.blow_up_error[0]),
         warnings=_warnings(starts, verdict),
         start=starts,
+        mapped=bool(verdict.mapped[0]),
         **{name: getattr(verdict, name)[0] for name in by_concept},
     )
 
@@ -424,6 +577,12 @@ _REASONS = {
     "concept starts out as it and may pass 1/2 before it turns",
     TURNS: "undecided whether concept {k} is trapped: its pivot is zero, but a concept of smaller "
     "signal may turn into it later",
+    ROUNDED: "undecided whether concept {k} is trapped: the drift of the euler steps cancels its "
+    "pivot to below the rounding of floats",
+    OPEN: "undecided whether concept {k} is trapped: the steps that are followed end before that "
+    "shows",
+    GRAZES: "undecided when concept {k} is learned: its entry comes so near to 1/2, and falls "
+    "again, that the law cannot tell on which side it stays",
     AFTER: "out of range for concept {k}: a pivot that may be negative runs to minus infinity "
     "before, if it is",
     TURNING: "out of range for concept {k}: it may turn into a concept of larger signal, which the "
@@ -445,6 +604,8 @@ def _warnings(starts: Starts, verdict: StageVerdict) -> tuple[str, ...]:
     for k in np.argsort(-starts.signal[0], kind="stable"):
         if doubt[k] != SURE:
             messages.append(_REASONS[doubt[k]].format(k=k + 1, part=1 / roundings[k]))
+        elif math.isnan(verdict.crossing[0, k]) and not verdict.trapped[0, k]:
+            messages.append(f"concept {k + 1} is not learned before a negative pivot runs away")
         elif verdict.trapped[0, k]:
             word = "zero" if sign[k] == 0 and not math.isfinite(blow_up) else "negative"
             messages.append(f"concept {k + 1} is trapped: its pivot is {word}")
@@ -454,77 +615,3 @@ def _warnings(starts: Starts, verdict: StageVerdict) -> tuple[str, ...]:
             "nothing is learned after that"
         )
     return tuple(messages)
-
-
-@dataclass(frozen=True, eq=False)
-class Curve:
-    """The states of a lane after each accepted step; times are in eta times steps.
-
-    `times` (n,). `concept` (d, n): which concept stands at which place. `runs_away`: whether
-    nothing is known after the last of the times.
-    """
-
-    dynamics: str
-    times: Floats
-    y: Floats
-    speed: Floats
-    moving: Floats
-    concept: Integers
-    flow: FieldConstants
-    runs_away: bool
-
-    def evaluate(self, times: Floats) -> Floats:
-        """W (n, d, d) by a step from the state before each time; at rest after the last."""
-        d = self.y.shape[0]
-        W = np.full((len(times), d, d), np.nan)
-        for first in range(0, len(times), MOMENTS):
-            chunk = slice(first, first + MOMENTS)
-            W[chunk] = self._evaluate(times[chunk])
-        return W
-
-    def _evaluate(self, times: Floats) -> Floats:
-        index = np.clip(np.searchsorted(self.times, times, side="right") - 1, 0, None)
-        ahead = np.where(times > self.times[-1], 0.0, times - self.times[index])
-        flow = FieldConstants(*(values[..., index] for values in self.flow))
-        states = (self.y[..., index], self.speed[..., index], ahead, self.moving[..., index], flow)
-        y, _ = attempt(*states, self.dynamics)
-        V, root = y[:, 2:], np.exp(y[:, 0] / 2)
-        W = np.einsum("imn,mn,jmn->nij", V, y[:, 1], V) * root.T[:, :, None] * root.T[:, None, :]
-        if self.runs_away:
-            W[times > self.times[-1]] = np.nan
-        by_concept: Floats = np.empty_like(W)
-        concept = self.concept[:, index].T
-        lane = np.arange(len(times))[:, None, None]
-        by_concept[lane, concept[:, :, None], concept[:, None, :]] = W
-        return np.asarray(by_concept)
-
-
-def trace(walk: Walk, dynamics: str) -> Curve:
-    """Walk a lane to its end and record every accepted state."""
-    begin(walk, dynamics)
-    states = [_state(walk)]
-    while walk.numbers[ACTIVE].any():
-        advance(walk, dynamics)
-        if walk.numbers[TIME, 0] > states[-1][0][0]:
-            states.append(_state(walk))
-    time, y, speed, moving, concept, *flow = (
-        np.stack(arrays, axis=-1) for arrays in zip(*states, strict=True)
-    )
-    end = walk.numbers[:, 0]
-    runs_away = bool(np.isfinite(end[BLOW_UP]) or end[ATTEMPTS] > MOST_ATTEMPTS)
-    return Curve(
-        dynamics,
-        time[0],
-        y,
-        speed,
-        moving,
-        concept.astype(np.int64),
-        FieldConstants(*flow),
-        runs_away,
-    )
-
-
-def _state(walk: Walk) -> tuple[Any, ...]:
-    moving, concept = walk.places[MOVING], walk.places[CONCEPT]
-    lane = (v[..., 0] for v in (walk.y, walk.speed, moving, concept, *walk.fields))
-    return tuple(np.array(values) for values in (walk.numbers[TIME], *lane))

@@ -23,6 +23,8 @@ _LANDING = 1e-4
 _FINEST = 1e-20
 #: And where the logit of w_kk is at most this.
 _NEAREST_LOGIT = 0.5
+#: A maximum of logit w_kk below 0 by at most this is near; it is measured to this share of itself.
+_NEAR_SUMMIT, _SUMMIT_ERROR = 0.2, 1e-3
 #: How near to 1 a learned w_kk rests at least. Where the curve drops an entry: its size, and what
 #: is left of its peak.
 NEAR_REST, FALLEN = 0.1, (1e-7, 1e-4)
@@ -55,17 +57,22 @@ SIGNAL, MOVING, CONCEPT, RATE, TRIED_RATE, AHEAD = range(6)
 CROSSING, HIGHEST, LOST = range(6, 9)
 #: And one by place again: what a step may be wrong by.
 ALLOWED = 9
+#: By concept: the first two derivatives of logit w_kk where it crosses 1/2; its largest maximum
+#: before, where that is near; the logarithms of the least that is left of its pivot before, and of
+#: what its pivot was when it was last set to 1.
+SLOPE, CURVATURE, SUMMIT, REMAINDER, SHRUNK = range(10, 15)
 #: Rows of `numbers`: the step size eta, the least that is allowed, the time, the step to try, when
 #: W has run away, attempts so far, whether the lane is under way, and the size of
-#: entries below which W is at rest: 0 where only crossings count, inf for the curve.
-H, TOLERANCE, TIME, STEP, BLOW_UP, ATTEMPTS, ACTIVE, REST_SIZE = range(8)
+#: entries below which W is at rest: 0 where only crossings count, inf for the curve; by what share
+#: w_kk are larger where the map takes over.
+H, TOLERANCE, TIME, STEP, BLOW_UP, ATTEMPTS, ACTIVE, REST_SIZE, NUDGE = range(9)
 
 
 class Walk(NamedTuple):
     """Lanes under way: arrays of floats that end in an axis of n lanes, changed in place.
 
     y (d, d + 2, n), its derivative `speed`, fields (9, d, d, n): the flow, and pairs (3, d, d, n),
-    places (10, d, n) and numbers (8, n), whose rows have names above.
+    places (15, d, n) and numbers (9, n), whose rows have names above.
     """
 
     y: Any
@@ -232,10 +239,10 @@ def _overshoot(walk: Walk, dt: float, lane: int) -> float:
     for k in range(walk.y.shape[0]):
         walk.places[AHEAD, k, lane] = math.inf
         w = walk.pairs[TRIED, k, k, lane]
-        if w < 0.3 or not _awaited(walk, k, lane):
-            continue
         before, old = walk.pairs[ENTRIES, k, k, lane], 0.0
-        start = -math.inf
+        if max(w, before) < 0.3 or not _awaited(walk, k, lane):
+            continue
+        start, concept = -math.inf, int(walk.places[CONCEPT, k, lane])
         if 0.0 < before < 1.0:
             start, old = _logit(before), before * (1.0 - before)
             old = walk.places[RATE, k, lane] / old
@@ -244,6 +251,18 @@ def _overshoot(walk: Walk, dt: float, lane: int) -> float:
             walk.places[AHEAD, k, lane] = _ahead(
                 start, old, end, new, dt, _LANDING * _unit(walk, k, lane)
             )
+            bend = (new - old) / dt if start > -math.inf and dt > 0.0 else 0.0
+            walk.places[CURVATURE, concept, lane] = bend
+        if 0.0 < w < 0.5 and old > 0.0 >= walk.places[TRIED_RATE, k, lane]:
+            end, new = _logit(w), walk.places[TRIED_RATE, k, lane] / (w * (1.0 - w))
+            beyond = min(old, -new) ** 2 * dt / (2.0 * (old - new))
+            top = beyond + (end if -new < old else start)
+            if top > -_NEAR_SUMMIT and beyond > _SUMMIT_ERROR * abs(top):
+                # Once more, to where it turns.
+                share = min(max(old / (old - new), 0.01), 0.95)
+                back = dt * share if back == 0.0 else min(back, dt * share)
+            elif top > walk.places[SUMMIT, concept, lane]:
+                walk.places[SUMMIT, concept, lane] = top
         if w >= 0.5 and start < 0.0 and walk.places[AHEAD, k, lane] == math.inf:
             end = math.log(w / max(1.0 - w, 1e-12))
             share = min(max(-start / (end - start), 0.01), 0.95)
@@ -291,6 +310,13 @@ def _note_events(walk: Walk, lane: int, keeps_psd: bool) -> bool:
         if (places[AHEAD, k, lane] < math.inf or w >= 0.5) and _awaited(walk, k, lane):
             ahead = places[AHEAD, k, lane] if places[AHEAD, k, lane] < math.inf else 0.0
             places[CROSSING, concept, lane] = walk.numbers[TIME, lane] + ahead
+            slope = places[RATE, k, lane] / (w * (1.0 - w)) if 0.0 < w < 1.0 else math.inf
+            places[SLOPE, concept, lane] = slope + places[CURVATURE, concept, lane] * ahead
+        if not keeps_psd and places[MOVING, k, lane] > 0.0 and _awaited(walk, k, lane):
+            remainder = abs(walk.y[k, 1, lane])
+            if remainder > 0.0:
+                remainder = math.log(remainder) + places[SHRUNK, concept, lane]
+                places[REMAINDER, concept, lane] = min(places[REMAINDER, concept, lane], remainder)
     changed = _set_at_rest(walk, lane, keeps_psd)
     if not keeps_psd:
         changed = _reorder_drifted(walk, lane) or changed
@@ -405,11 +431,11 @@ def _rotate(walk: Walk, k: int, lane: int) -> None:
         matrices = walk.fields if values < 4 else walk.pairs
         row = (0, 1, 2, 3, ENTRIES, LARGEST)[values]
         matrices[row, :, :, lane] = matrices[row, :, :, lane][order][:, order]
-    _factorize(C, y, lane)
+    _factorize(C, y, lane, walk.places)
 
 
-def _factorize(C: Any, y: Any, lane: int) -> None:
-    """V, z and u of a lane from C = V diag(z) V^T; positive pivots become 1. Overwrites C."""
+def _factorize(C: Any, y: Any, lane: int, places: Any) -> None:
+    """V, z and u of a lane from C = V diag(z) V^T; pivots become 1 in size. Overwrites C."""
     d = C.shape[0]
     for k in range(d):
         pivot = C[k, k]
@@ -426,6 +452,7 @@ def _factorize(C: Any, y: Any, lane: int) -> None:
         if size > 0.0:
             root = math.sqrt(size)
             y[k, 0, lane] += 2.0 * math.log(root)
+            places[SHRUNK, int(places[CONCEPT, k, lane]), lane] += 2.0 * math.log(root)
             y[k, 1, lane] = 1.0 if y[k, 1, lane] > 0.0 else -1.0
             for j in range(d):
                 if j > k:
@@ -477,6 +504,8 @@ def run_map(walk: Walk, lane: int) -> float:
     V = np.ascontiguousarray(y[:, 2:, lane])
     C = np.dot(V * y[:, 1, lane], np.ascontiguousarray(V.T))
     C = (C + C.T) / 2.0  # what is not symmetric would grow
+    for k in range(d):
+        C[k, k] *= 1.0 + walk.numbers[NUDGE, lane]
     growth = h * (a.reshape((d, 1)) + a)
     diagonal_growth, pairs, first = np.log1p(2.0 * h * a), np.log1p(growth), 0
     size = np.max(u) + math.log(np.max(np.abs(C)))
@@ -489,7 +518,7 @@ def run_map(walk: Walk, lane: int) -> float:
     e, levels = np.exp(u), np.full((4, d), np.nan)
     for k in range(d):
         levels[3, k] = e[k] * C[k, k]
-    above = levels[3] >= 0.5
+    above, negative = levels[3] >= 0.5, levels[3] < 0.0
     pull = 0.5 * growth * e
     for step in range(first, first + MOST_MAPPED):
         # What is of second order is (AW + WA) W and its transpose.
@@ -500,6 +529,9 @@ def run_map(walk: Walk, lane: int) -> float:
                 levels[row, k] = levels[row + 1, k]
             levels[3, k] = w = e[k] * C[k, k]
             top = max(top, abs(w)) if w == w else math.inf
+        if top <= 2.0:  # beyond, signs may alternate
+            for k in range(d):
+                negative[k] = levels[3, k] < 0.0
         # Entries beside a diagonal that is not large are not large for long.
         if step % 16 == 0 or top > 2.0:
             largest = np.max(np.abs(C))
@@ -507,7 +539,7 @@ def run_map(walk: Walk, lane: int) -> float:
                 for k in range(d):
                     # A negative direction belongs to the concepts that run away in it.
                     concept = int(walk.places[CONCEPT, k, lane])
-                    runs = levels[2, k] < 0.0 or y[k, 1, lane] == 0.0
+                    runs = negative[k] or y[k, 1, lane] == 0.0
                     crossing = walk.places[CROSSING, concept, lane]
                     never = math.isnan(crossing) or (crossing < 0.0 and y[k, 1, lane] <= 0.0)
                     walk.places[LOST, concept, lane] = 1.0 if runs and never else 0.0
@@ -522,12 +554,21 @@ def run_map(walk: Walk, lane: int) -> float:
         for k in range(d):
             if _awaited(walk, k, lane) and not above[k]:
                 awaited = True
+                turns = step >= first + 3 and levels[1, k] < levels[2, k] >= levels[3, k]
+                if turns and 0.3 < levels[2, k] < 0.5:
+                    concept = int(walk.places[CONCEPT, k, lane])
+                    top = max(walk.places[SUMMIT, concept, lane], _logit(levels[2, k]))
+                    walk.places[SUMMIT, concept, lane] = top
                 # Two steps on either side, or the first four.
                 at_once = step == first + 2 and levels[0, k] < 0.5 <= levels[1, k]
                 if at_once or (step >= first + 2 and levels[1, k] < 0.5 <= levels[2, k]):
                     ahead = _root(levels[:, k], 0 if at_once else 1)
                     time = walk.numbers[TIME, lane] + (step - 1 + ahead) * h
-                    walk.places[CROSSING, int(walk.places[CONCEPT, k, lane]), lane] = time
+                    concept = int(walk.places[CONCEPT, k, lane])
+                    walk.places[CROSSING, concept, lane] = time
+                    slope, bend = _slope(levels[:, k], 0 if at_once else 1)
+                    walk.places[SLOPE, concept, lane] = slope / h
+                    walk.places[CURVATURE, concept, lane] = bend / (h * h)
         if not awaited and _near_limit(a, e, C):
             return math.inf
     return math.inf
@@ -554,6 +595,14 @@ def _logit(w: float) -> float:
     return math.log(w / (1.0 - w))
 
 
+def _slope(levels: Any, place: int) -> tuple[float, float]:
+    """First and second difference of the logits of four steps, between `place` and the next."""
+    if not (np.min(levels) > 0.0 and np.max(levels) < 1.0):
+        return math.inf, 0.0
+    slope = _logit(levels[place + 1]) - _logit(levels[place])
+    return slope, _logit(levels[place + 2]) - _logit(levels[place + 1]) - slope
+
+
 def _root(levels: Any, place: int) -> float:
     """Zero of the cubic through the logits of four steps, counted from the second.
 
@@ -569,7 +618,11 @@ def _root(levels: Any, place: int) -> float:
         start, end = _logit(levels[1]), _logit(levels[2])
         line = end - start / 2.0 - before / 3.0 - after / 6.0
         bend, turn = (before + end) / 2.0 - start, (after - before) / 6.0 - (end - start) / 2.0
-        for _ in range(6):
-            value = start + root * (line + root * (bend + root * turn))
-            root -= value / (line + root * (2.0 * bend + 3.0 * root * turn))
+        low, high = place - 1.0, float(place)
+        for _ in range(50):  # near a maximum there is a second root
+            root = (low + high) / 2.0
+            if start + root * (line + root * (bend + root * turn)) < 0.0:
+                low = root
+            else:
+                high = root
     return root

@@ -23,11 +23,12 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
-from numba import njit, types
+from numba import typeof, types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
-from swingby.theory.compiled_text import aligned, announced
+from swingby.theory.compiled_cache import inner
+from swingby.theory.compiled_text import aligned, compiling
 from swingby.theory.compiled_text import load as load_text
 from swingby.theory.growth import DYNAMICS
 from swingby.theory.law import tape, walk
@@ -169,12 +170,7 @@ _MOVING, _FIELDS, _RESULT = 3, 4, tape.RESULT
 _END, _ESTIMATES, _SLOPES = 12, 16, 18
 
 
-def compiled(function: Any) -> Any:
-    """Compile a function with the options that all code here shares."""
-    return njit(nogil=True, error_model="numpy")(function)
-
-
-@compiled
+@inner
 def _product(R: Any, c: int, a: int, b: int, down: int, across: int, d: int, both: Any) -> None:
     """A row times d columns."""
     for j in range(d):
@@ -185,7 +181,7 @@ def _product(R: Any, c: int, a: int, b: int, down: int, across: int, d: int, bot
         _store(R, c + j * _LANES, total)
 
 
-@compiled
+@inner
 def _carry_out(code: Any, factors: Any, R: Any, d: int) -> None:
     """Every instruction in turn, on registers (count, d, d, LANES) in a flat array."""
     L = _LANES
@@ -241,7 +237,7 @@ def _carry_out(code: Any, factors: Any, R: Any, d: int) -> None:
                 _store(R, c + i, _inverse_lanes(_times(fa, _load(R, a + i))))
 
 
-@compiled
+@inner
 def _take_slope(
     y: Any, code: Any, factors: Any, R: Any, target: Any, first_slope: int, d: int
 ) -> None:
@@ -264,7 +260,7 @@ def _take_slope(
             _store(target, first + (j + 2) * L, _load(R, result + 2 * size + (i * d + j) * L))
 
 
-@compiled
+@inner
 def _add_up(weights: Any, last: int, slopes: Any, size: int, i: int) -> Any:
     """Weighted sum of slopes at an entry."""
     total = _times(_everywhere(weights[0]), _load(slopes, i))
@@ -274,7 +270,7 @@ def _add_up(weights: Any, last: int, slopes: Any, size: int, i: int) -> Any:
     return total
 
 
-@compiled
+@inner
 def _take_step(
     y: Any, dt: Any, code: Any, factors: Any, R: Any, slopes: Any, new: Any, d: int, dense: bool
 ) -> None:
@@ -299,7 +295,7 @@ def _take_step(
             _take_slope(inner_y, code, factors, R, slopes, (_END + 1 + stage) * size, d)
 
 
-@compiled
+@inner
 def _note(y: Any, dt: Any, slopes: Any, new: Any, lane: int, forms: Any) -> None:
     """Write the interpolation of a lane between both ends of a step."""
     size = new.size // _LANES
@@ -317,7 +313,7 @@ def _note(y: Any, dt: Any, slopes: Any, new: Any, lane: int, forms: Any) -> None
             forms[4 + form, i] = dt * total
 
 
-@compiled
+@inner
 def _with_transpose(pull: Any, C: Any) -> Any:
     """The function of that name in ``walk``, in loops for small matrices."""
     total = np.zeros_like(C)
@@ -338,7 +334,7 @@ def _from_text(module: Any, replacements: dict[str, Any]) -> dict[str, Any]:
     for name, value in vars(module).items():
         defined_here = isinstance(value, FunctionType) and value.__module__ == module.__name__
         if defined_here and name not in replacements:
-            space[name] = compiled(FunctionType(value.__code__, space, name))
+            space[name] = inner(FunctionType(value.__code__, space, name))
     return space
 
 
@@ -347,13 +343,13 @@ _landings, _judge, _begin_lane = _walk["landings"], _walk["judge"], _walk["begin
 _follow_all = _walk["follow_all"]
 
 
-@compiled
+@inner
 def _copy(source: Any, i: int, target: Any, j: int) -> None:
     for row in range(source.shape[0]):
         target[row, j] = source[row, i]
 
 
-@compiled
+@inner
 def _move(source: Walk, place: int, target: Walk, j: int) -> None:
     """One lane of a walk into a lane of another."""
     n, m = source.numbers.shape[1], target.numbers.shape[1]
@@ -367,7 +363,7 @@ def _move(source: Walk, place: int, target: Walk, j: int) -> None:
                 target.pairs[row, i, k, j] = 0.0
 
 
-@compiled
+@inner
 def _run(
     queued: Walk,
     now: Walk,
@@ -448,14 +444,13 @@ def _run(
 
 #: Compiled code is kept where its text says all that it depends on: the digest stands for the law.
 _TEXT = '''"""Written by swingby; do not edit. Of the law {digest}."""
-from numba import njit
 from swingby.theory.law.walk_lanes import _follow_all, _run
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def run({run}):
  return _run({run})
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled()
 def follow_all(walk):
  _follow_all(walk)
 '''
@@ -476,10 +471,11 @@ def _entry_points() -> Any:
 
 def _call(name: str, *arguments: Any) -> Any:
     function = getattr(_entry_points(), name)
-    if function.signatures:
-        return function(*arguments)
-    with announced("the stage law in lanes"):
-        return function(*arguments)
+    signature = tuple(typeof(argument) for argument in arguments)
+    if signature not in function.overloads:
+        with compiling("the stage law in lanes"):
+            function.compile(signature)
+    return function(*arguments)
 
 
 def follow_all(walks: Walk) -> None:
@@ -495,7 +491,7 @@ def walk_all(walks: Walk, dynamics: str, order: int, room: int = 0) -> tuple[Any
     """
     d, keeps_psd = walks.y.shape[0], DYNAMICS[dynamics].keeps_psd
     code, factors, count = tape.tape_of(dynamics, order)
-    shapes = ((d, d + 2), (d, d + 2), (len(FieldConstants._fields), d, d), (3, d, d), (10, d), (8,))
+    shapes = ((d, d + 2), (d, d + 2), (len(FieldConstants._fields), d, d), (3, d, d), (15, d), (9,))
     now = Walk(*(aligned(*shape, _LANES) for shape in shapes))
     registers = aligned(count * d * d * _LANES)
     slopes, new = (

@@ -13,9 +13,10 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from swingby.errors import MISSING, InvalidInput
+from swingby.hints import Hinted
 from swingby.theory.initial import Initial, Scaled, initial_state
 from swingby.theory.task import SIMTask
-from swingby.verify.checking.intervals import Ends, Interval, interval
+from swingby.verify.checking.intervals import Ends, Interval, interval, interval_text
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class FeasibilityProblem:
 
 
 @dataclass(frozen=True)
-class Box:
+class Box(Hinted):
     """Intervals for the numbers of a :class:`FeasibilityProblem`; a point is a box of width 0."""
 
     signal: tuple[Interval, ...]
@@ -68,6 +69,12 @@ class Box:
     beta: Interval
     power: int = 1
     has_zero: bool = False
+
+    def __str__(self) -> str:
+        signal = ", ".join(map(interval_text, self.signal))
+        names = ("omega", "beta", "eta")
+        ends = (f"{name} = {interval_text(getattr(self, name))}" for name in names)
+        return ", ".join([f"a = ({signal})", *ends])
 
     @classmethod
     def at(cls, problem: FeasibilityProblem) -> Box:
@@ -157,8 +164,6 @@ def read_box(
     point: bool = False,
 ) -> tuple[Box, Initial | None]:
     """The numbers to judge, a box of width 0 at a `point`, and W(0) where it is given."""
-    if eta is None:
-        raise InvalidInput("eta", MISSING, "must be given", "Assumption D.2")
     step = interval(eta, "eta", "Assumption D.2", 0, strict=True, point=point)
     initial = None
     if W0 is not None or U0 is not None:
@@ -171,7 +176,8 @@ def read_box(
     else:
         if omega is None:
             starts = "W0 or U0" if point else "W0"
-            raise InvalidInput("omega", MISSING, f"must be given, or {starts}", "Assumption D.4")
+            requirement = f'must be given, or {starts}: omega="1e-80"'
+            raise InvalidInput("omega", MISSING, requirement, "Assumption D.4")
         smallest = interval(omega, "omega", "Assumption D.4", 0, strict=True, point=point)
         spread = interval(beta, "beta", "Assumption D.1", 1, point=point)
     power, has_zero = 2 if edition == "corrected" else 1, initial is not None and not initial.omega

@@ -10,8 +10,8 @@ from typing import Any
 
 import flint
 
+from swingby.hints import Hinted
 from swingby.report import Grid
-from swingby.report.number_text import scientific
 from swingby.theory.statement import Statement
 from swingby.theory.verdict import Verdict
 from swingby.verify.checking.box import Box
@@ -28,7 +28,7 @@ _CERTIFIED_LINE = {
 
 
 @dataclass(frozen=True)
-class CertifiedAssumption:
+class CertifiedAssumption(Hinted):
     """One assumption with its proved verdict.
 
     `margin`: ends between which the log10 slack lies, positive inside. `lower`, `upper`: the same
@@ -41,6 +41,9 @@ class CertifiedAssumption:
     margin: Ends
     lower: str
     upper: str
+
+    def __str__(self) -> str:
+        return f"{self.id} {self.verdict}, margin from {self.lower} to {self.upper}"
 
     @classmethod
     def of(cls, statement: Statement, verdict: Verdict, margin: Ends) -> CertifiedAssumption:
@@ -73,10 +76,6 @@ class CertifiedAssumptions(AssumptionVerdicts[CertifiedAssumption]):
 
     def to_grid(self) -> Grid:
         """The rows as a table with the numbers above it."""
-        box = self.box
-        quantities = [f"a = ({', '.join(map(_interval_text, box.signal))})"]
-        for name in ("omega", "beta", "eta"):
-            quantities.append(f"{name} = {_interval_text(getattr(box, name))}")
         summary = self._verdict_sentence("an edge lies within the numbers given")
         summary += f" Margins are log10 of the slack, positive inside ({self.bits} bits)."
         return Grid(
@@ -85,7 +84,7 @@ class CertifiedAssumptions(AssumptionVerdicts[CertifiedAssumption]):
             rows=[
                 [row.id, row.title, str(row.verdict), _ends_text(row.margin)] for row in self.rows
             ],
-            above=[", ".join(quantities)],
+            above=[str(self.box)],
             below=["", summary],
         )
 
@@ -138,11 +137,6 @@ def _widened(end: Fraction | float, direction: int) -> Fraction | float:
 def _quotient(number: Fraction) -> str:
     """Exact text, of any length: Python refuses to write long whole numbers."""
     return str(flint.fmpq(number.numerator, number.denominator))
-
-
-def _interval_text(ends: Interval) -> str:
-    low, high = (scientific(end) for end in ends)
-    return low if ends[0] == ends[1] else f"[{low}, {high}]"
 
 
 def _ends_text(margin: Ends) -> str:

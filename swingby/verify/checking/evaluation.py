@@ -18,7 +18,7 @@ import flint
 import mpmath
 import sympy
 
-from swingby.report.number_text import scientific, scientific_log10
+from swingby.report.number_text import as_typed, scientific, scientific_log10
 from swingby.theory import assumptions as text
 from swingby.theory import balls
 from swingby.theory.balls import precision
@@ -342,7 +342,7 @@ def _explain(worst: Instance | None, constants: AssumptionConstants) -> str:
     if worst.condition is _GAP:
         large, close = worst.values[text.a_i], 3 * worst.values[text.a_j]
         relation = ">" if large > close else "is not above"
-        inequality = f"a_i = {scientific(large)} {relation} 3 a_j = {scientific(close)}"
+        inequality = f"a_i = {as_typed(large)} {relation} 3 a_j = {as_typed(close)}"
         return inequality + where
     with precision(128):
         left_value, right_value = map(_short, worst.sides())

@@ -10,7 +10,7 @@ from typing import Any
 import flint
 
 from swingby.errors import InvalidInput
-from swingby.report.number_text import LARGEST_EXPONENT, scientific
+from swingby.report.number_text import LARGEST_EXPONENT, as_typed, scientific
 from swingby.theory import balls, numbers
 
 # Lower and upper end, both included.
@@ -19,6 +19,12 @@ Interval = tuple[Fraction, Fraction]
 Ends = tuple[Fraction | float, Fraction | float]
 ANY: Ends = (math.inf, math.inf)
 NONE: Ends = (-math.inf, -math.inf)
+
+
+def interval_text(ends: Interval) -> str:
+    """An interval as text; a number where it is one."""
+    low, high = map(as_typed, ends)
+    return low if ends[0] == ends[1] else f"[{low}, {high}]"
 
 
 def ends(ball: flint.arb) -> Ends:
@@ -67,7 +73,8 @@ def interval(
     else:
         low = high = numbers.exact(value, argument, source)
     if least is not None and (low < least or (strict and low == least)):
-        requirement = "must be positive" if strict else f"must be at least {least}"
+        at_least = f"must be at least {least}"
+        requirement = numbers.not_positive(value, argument) if strict else at_least
         raise InvalidInput(argument, reported, requirement, source)
     return low, high
 

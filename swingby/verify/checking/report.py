@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import mpmath
 
-from swingby.errors import InvalidInput
+from swingby.errors import InvalidInput, named
+from swingby.hints import Hinted
 from swingby.report import Grid
 from swingby.report.entry_pictures import entry_name
-from swingby.report.number_text import rounded, scientific, steps_text
+from swingby.report.number_text import as_typed, rounded, scientific, steps_text
 from swingby.report.picture_style import COLORS
 from swingby.report.pictures import Size, drawn
 from swingby.theory import balls
 from swingby.theory.balls import precision
+from swingby.theory.gaussian import share_text
 from swingby.theory.initial import Initial
 from swingby.theory.statement import Statement
 from swingby.theory.task import SIMTask
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class AssumptionResult:
+class AssumptionResult(Hinted):
     """One assumption at the given numbers.
 
     `id`: ``"D.4"``, or ``"D.4'"`` in the repaired edition.
@@ -46,7 +48,10 @@ class AssumptionResult:
     verdict: Verdict
     margin: float
     reason: str
-    statement: Statement
+    statement: Statement = field(repr=False)
+
+    def __str__(self) -> str:
+        return f"{self.id} {self.verdict}, margin {_margin_text(self.margin)}: {self.reason}"
 
 
 class ConstantsWitness(Mapping[str, mpmath.mpf]):
@@ -70,7 +75,8 @@ class ConstantsWitness(Mapping[str, mpmath.mpf]):
         try:
             return self._values[name]
         except KeyError:
-            raise AttributeError(f"no constant is called {name}") from None
+            names = ", ".join(self._values)
+            raise AttributeError(f"no constant is called {name}; there are {names}") from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)
@@ -166,7 +172,7 @@ class Report(AssumptionVerdicts[AssumptionResult]):
         failing = f", failing {', '.join(self.failing)}" if self.failing else ""
         return (
             f"<Report {self.edition}: {self.verdict}{failing}; "
-            f"omega={scientific(self.omega)}, eta={scientific(self.eta)}>"
+            f"omega={as_typed(self.omega)}, eta={as_typed(self.eta)}>"
         )
 
     def to_frame(self) -> Any:
@@ -206,6 +212,7 @@ class Report(AssumptionVerdicts[AssumptionResult]):
             "notes": list(self.notes),
         }
 
+    @named
     def plot(self, ax: Axes | None = None, *, size: Size = None) -> Axes:
         """The margin of each assumption, in decades of slack: inside to the right of 0.
 
@@ -235,9 +242,9 @@ class Report(AssumptionVerdicts[AssumptionResult]):
 
     def to_grid(self) -> Grid:
         """Every assumption with its margin, and the predicted half-times below."""
-        quantities = [f"a = ({', '.join(map(scientific, self.task.exact_signal))})"]
+        quantities = [f"a = ({', '.join(map(as_typed, self.task.exact_signal))})"]
         for name in ("omega", "beta", "eta"):
-            quantities.append(f"{name} = {scientific(getattr(self, name))}")
+            quantities.append(f"{name} = {as_typed(getattr(self, name))}")
         if self.initial is not None:
             quantities.append("omega and beta from W(0)")
         return Grid(
@@ -297,6 +304,8 @@ class Report(AssumptionVerdicts[AssumptionResult]):
                 tail = f"  ({low} to {high})"
             elif math.isfinite(time) and math.isfinite(bar):
                 tail = f"  +- {steps_text(bar)}"
+            if self.initial is None and self.task.exact_signal[k] and schedule.never[k] > 0:
+                tail += f"  {share_text(schedule.never[k])} never"
             if self.initial is not None or not math.isfinite(time):
                 trapped = "  trapped" if schedule.trapped[k] else ""
                 tail += "  undecided" if schedule.undecided[k] else trapped

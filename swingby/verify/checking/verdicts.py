@@ -27,6 +27,7 @@ Row = TypeVar("Row", bound=_AssumptionRecord)
 class AssumptionVerdicts(Drawn, Generic[Row]):
     """Records of all assumptions, by id and in the order of the paper, with their verdict."""
 
+    _has_ids = True
     edition: str
 
     @property

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from swingby.errors import MissingExtra
+from swingby.errors import MissingExtra, named
+from swingby.hints import Hinted
 from swingby.report import Grid
 from swingby.report.entry_pictures import finish_entries
-from swingby.report.files import whole
-from swingby.report.number_text import percent_text, scientific
+from swingby.report.files import whole, write_csv
+from swingby.report.number_text import as_typed, percent_text
 from swingby.report.picture_style import COLORS, styled
 from swingby.report.pictures import Pictured, new_figure, save_figure
 from swingby.simulate.trajectory import Run
@@ -39,7 +40,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(Hinted):
     """One event, predicted and observed.
 
     `predicted`, `observed`: steps (for ``peak height`` the size of the entry); inf for never, nan
@@ -57,6 +58,13 @@ class Row:
     upper: float
     error_bar: float
     closed_form: float = math.nan
+
+    def __str__(self) -> str:
+        bar = f" +- {self.error_bar:.3g}" if math.isfinite(self.error_bar) else ""
+        return (
+            f"{self.entry} {self.event}: predicted {self.predicted:.6g}{bar}, "
+            f"observed {self.observed:.6g}, error {percent_text(self.relative_error)}"
+        )
 
     @property
     def relative_error(self) -> float:
@@ -97,12 +105,15 @@ class Comparison(Pictured):
     run : Run
     rows : tuple of Row
     title : str
+    warnings : tuple of str
+        What speaks against the observed trajectory being one of the setting.
     """
 
     schedule: Schedule
     run: Run
     rows: tuple[Row, ...]
     title: str = ""
+    warnings: tuple[str, ...] = ()
 
     @property
     def median_error(self) -> float:
@@ -130,12 +141,13 @@ class Comparison(Pictured):
         number, run = number_in(unit, self.schedule.eta), self.run
         windows = any(not math.isnan(row.lower) for row in self.rows)
         columns = ["entry", "event", ">closed form", ">predicted", ">+-", ">observed", ">error"]
-        eta = f"eta = {scientific(self.schedule.eta)}"
+        eta = f"eta = {as_typed(self.schedule.eta)}"
         setting_line = given_text(
             run.task.exact_signal, eta, run.dynamics, f"{run.last_step} steps"
         )
         notes = [f"Signal: {run.task.note}"] if run.task.note else []
         notes += [] if unit == "step" else [f"Times in {unit}."]
+        notes += [f"Warning: {_sentence(warning)}" for warning in self.warnings]
         return Grid(
             title=self.title or "Predicted against observed",
             columns=columns + ([">lower", ">upper", "inside"] if windows else []),
@@ -188,6 +200,7 @@ class Comparison(Pictured):
             )
         return lines
 
+    @named
     def to_frame(self, unit: str = "step") -> Any:
         """A pandas DataFrame, one row per event; ``inside`` is True, False or missing.
 
@@ -211,21 +224,22 @@ class Comparison(Pictured):
             "rows": [
                 {name: json_ready(getattr(row, name)) for name in COLUMNS} for row in self.rows
             ],
-            "warnings": list(self.schedule.warnings),
+            "warnings": [*self.warnings, *self.schedule.warnings],
         }
 
-    def to_csv(self, path: str | Path | None = None) -> str | None:
-        """The frame as CSV, written to `path`, or returned as text without one.
+    @named
+    def to_csv(self, path: str | Path | IO[Any] | None = None) -> str | None:
+        """The frame as CSV, written to a path or stream, or returned as text without one.
 
-        Raises InvalidInput if the path cannot be written.
+        A path that ends in ``.gz`` is compressed. Raises InvalidInput if it cannot be written.
         """
-        text = str(self.to_frame().to_csv(index=False))
+        frame = self.to_frame()
         if path is None:
-            return text
-        with whole(path) as target:
-            target.write_text(text, encoding="utf-8")
+            return str(frame.to_csv(index=False))
+        write_csv(frame, path)
         return None
 
+    @named
     def to_parquet(self, path: str | Path) -> None:
         """The frame as Parquet.
 
@@ -269,6 +283,7 @@ class Comparison(Pictured):
         end = float(run.end) * 1.5 if run.end is not None else float(run.last_step)
         return first, max(min(float(run.last_step), end), 2 * first)
 
+    @named
     def save_picture(self, path: str | Path) -> None:
         """Entries and loss over time on the left, the output trajectory on the right.
 

@@ -18,10 +18,11 @@ import swingby
 from swingby.errors import InvalidInput, MissingExtra
 from swingby.lab.networks import Data, Network, Optimizer, Setting, batches, checkpoint, train
 from swingby.theory.task import SIMTask
-from tests.lab.networks.plain_loop import assert_equal as equal
+from tests.lab.networks import plain_loop
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
+equal = plain_loop.assert_equal
 
 pytestmark = pytest.mark.torch
 full = functools.partial(pytest.param, marks=pytest.mark.full)
@@ -188,7 +189,8 @@ def test_a_checkpoint_of_another_format_is_left_alone(kept, monkeypatch):
 
 
 def refused(folder):
-    with pytest.raises(InvalidInput, match=r"^checkpoint must hold a checkpoint"):
+    said = r"^checkpoint must hold a checkpoint .*: to begin again, move it away"
+    with pytest.raises(InvalidInput, match=said):
         train(SETTINGS["sgd"], record="log", checkpoint=folder)
 
 

@@ -12,7 +12,7 @@ from swingby.lab.networks.training_run import FORMAT
 from swingby.report.files import write_arrays
 from swingby.theory.input_files import read_arrays
 from swingby.theory.task import SIMTask
-from tests.lab.networks.plain_loop import assert_equal
+from tests.lab.networks import plain_loop
 
 torch = pytest.importorskip("torch")
 
@@ -32,7 +32,7 @@ def run():
 def test_everything_comes_back(run, tmp_path):
     run.save(tmp_path / "run.npz")
     again = TrainingRun.load(tmp_path / "run.npz")
-    assert_equal(again, run)
+    plain_loop.assert_equal(again, run)
     assert np.array_equal(again.settings[1].task.rotation, run.settings[1].task.rotation)
     for wrong in (tmp_path, tmp_path / "none" / "run.npz"):
         with pytest.raises(InvalidInput, match="out must be writable"):
@@ -41,8 +41,8 @@ def test_everything_comes_back(run, tmp_path):
 
 def test_training_writes_its_run_and_refuses_the_place_before(run, tmp_path, monkeypatch):
     settings = list(run.settings)
-    assert_equal(train(settings, out=tmp_path / "run.npz"), run)
-    assert_equal(TrainingRun.load(tmp_path / "run.npz"), run)
+    plain_loop.assert_equal(train(settings, out=tmp_path / "run.npz"), run)
+    plain_loop.assert_equal(TrainingRun.load(tmp_path / "run.npz"), run)
     monkeypatch.setattr("swingby.lab.networks.training.descend", None)
     for wrong in (tmp_path / "none" / "run.npz", tmp_path / "run.npz" / "run.npz", tmp_path, 3):
         with pytest.raises(InvalidInput, match=r"^out must be"):

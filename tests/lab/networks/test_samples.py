@@ -97,6 +97,8 @@ def test_files_and_the_command(tmp_path, monkeypatch, capsys):
     np.savez("mine.npz", X=X, Y=Y, labels=LABELS)
     head = ",".join([*(f"{one}{k}" for one in "xy" for k in range(1, 5)), "label"])
     np.savetxt("mine.csv", np.column_stack([X, Y, LABELS]), delimiter=",", header=head, comments="")
+    np.savetxt("comment.csv", np.column_stack([X, Y, LABELS]), delimiter=",", header=head)
+    assert read_samples("mine.csv") == read_samples("comment.csv")
     np.savetxt("plain.csv", X, delimiter=",")
     assert read_samples("mine.npz") == read_samples("mine.csv") == read_samples(X, Y, LABELS)
     assert read_samples("plain.csv") == read_samples(X)
@@ -148,7 +150,7 @@ FILES = {
     "blank.csv": ("1,2\n3,\n", "data must be a csv file of numbers"),
     "head.csv": ("x1,x3\n3,4\n", "data must name the columns"),
     "array.npy": (X, "data must hold X"),
-    "plain.csv": ("1,2\n3,4\n", "labels must be given with the points"),
+    "plain.csv": ("1.0,2\n3,4\n", "labels must be given with the points"),
     "other.npz": ({"Z": X}, "data must hold X"),
     "objects.npz": ({"X": np.array([{}], dtype=object)}, "data must be a file of arrays"),
 }

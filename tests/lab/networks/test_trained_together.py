@@ -1,16 +1,19 @@
 """A network is the same in any company: alone, stacked with others, in any order."""
 
+import contextlib
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
+import swingby
 from swingby.lab.networks import Data, Network, Optimizer, Setting, train
 from swingby.lab.networks import training as running
 from swingby.theory.task import SIMTask
 
 torch = pytest.importorskip("torch")
+from swingby.diffusion import VectorSetting, train_vectors  # noqa: E402
 
 pytestmark = pytest.mark.torch
 
@@ -100,3 +103,57 @@ def test_nothing_is_set_for_the_whole_process():
     train(various()[:8])
     assert before == (torch.get_num_threads(), torch.is_grad_enabled(), torch.get_default_dtype())
     assert torch.equal(state, torch.random.get_rng_state())
+
+
+@contextlib.contextmanager
+def default_device(name):
+    torch.set_default_device(name)
+    try:
+        yield
+    finally:
+        torch.set_default_device(None)
+
+
+@contextlib.contextmanager
+def default_dtype(dtype):
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+@pytest.mark.parametrize(
+    "switched",
+    [
+        lambda: torch.autocast("cpu", torch.bfloat16),
+        torch.no_grad,
+        torch.inference_mode,
+        lambda: default_device("meta"),
+        lambda: default_dtype(torch.float64),
+        lambda: default_dtype(torch.bfloat16),
+    ],
+)
+def test_what_the_caller_switched_in_torch_changes_no_number(switched):
+    """Training by both gradients and of denoisers, half-times, batches."""
+    task, W0 = SIMTask([1, 2], ["1/20", "1/20"]), 1e-3 * (np.eye(2) + 0.3)
+    law = swingby.predict(task, W0, eta=0.05, dynamics="gd")
+    point = [torch.tensor(x, dtype=torch.float64) for x in (task.signal, W0, 0.05)]
+
+    def numbers():
+        for network, kind in ((Network(2, 5), "sgd"), (Network(2, 5, "relu"), "adamw")):
+            yield train(Setting(task, Data(20), network, Optimizer(kind), epochs=2)).output
+        run = train_vectors(VectorSetting(task, "linear", eta=0.1, steps=20))
+        yield run.output
+        yield run.sampled(5, 10, steps=4).samples
+        yield swingby.crossing_function(law)(*point)
+        for d in (2, 9):
+            start = 1e-2 * (np.eye(d) + 0.1)
+            batch = swingby.simulate_batch(
+                np.arange(1.0, d + 1), start, 0.05, 99, "gd", device="cpu", test_point=np.ones(d)
+            )
+            yield batch.W
+
+    expected = list(numbers())
+    with switched():
+        assert all(map(np.array_equal, numbers(), expected))

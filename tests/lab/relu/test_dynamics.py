@@ -124,3 +124,59 @@ def test_a_concept_without_neurons_is_never_learned():
     times = rectified_half_times([[0.01, -0.01]], [[0.01], [0.01]], [2.0, 1.0])
     assert np.isfinite(times[0])
     assert times[1] == math.inf
+
+
+def test_neurons_stop_when_an_ode_solver_says_so():
+    """Their gradient is 0 but for rounding, which moved them for 10^14 units of time."""
+    stops = 0
+    for seed in (3, 34, 70):
+        rng = np.random.default_rng(seed)
+        d, n = int(rng.integers(2, 5)), int(rng.integers(5, 40))
+        X = rng.standard_normal((n, d))
+        y = X[:, 0] + 0.7 * rng.standard_normal(n)
+        w, a = start(30, d, rng, 1.0)
+        found = align(X, y, w, a)
+        dead = np.isfinite(found.stopped)
+        assert np.array_equal(np.isnan(found.time), dead)
+        assert not found.limit[dead].any()
+        assert (found.attractor[dead] == -1).all()
+        assert found.time[~dead].max() < 200
+        for j in np.flatnonzero(dead & (found.stopped > 0))[:2]:
+            stops += 1
+
+            def field(_, state, X=X, y=y, d=d):
+                D = (X @ state[:d] > 0) @ (X * y[:, None]) / len(y)
+                return np.append(state[d] * D, state[:d] @ D)
+
+            when = [found.stopped[j] - 0.03, found.stopped[j] + 0.03]
+            done = solve_ivp(field, (0, when[1]), [*w[j], a[j]], t_eval=when, max_step=1e-2)
+            before, after = (np.abs(field(0, state)[:d]).max() for state in done.y.T)
+            assert before > 0
+            assert after == 0
+    assert stops >= 3
+
+
+def test_against_the_gradient_a_balanced_neuron_never_turns():
+    X, y = [[1, 0], [-1, 0], [0, 1], [0, -1]], [2, -2, 0, 0]
+    w = 1e-6 * np.array([[-1.0, 0.0], [1.0, 0.0], [-1.0, 1e-9]])
+    found = align(X, y, w, [1e-6] * 3)
+    assert np.isnan(found.time[0])
+    assert found.attractor[0] == -1
+    assert not found.limit[0].any()
+    assert found.time[1] == 0
+    expected = -2 * math.log(math.tan(1e-9 / 2) * math.tan(0.05))
+    assert np.isclose(found.time[2], expected, rtol=1e-9)
+    assert "1 lie against their gradient" in found.to_text()
+    # With more of a, w = 2 sinh(t/2) - cosh(t/2) passes through 0 at tanh(t/2) = 1/2.
+    assert np.isclose(align(X, y, w[:1], [2e-6]).time[0], math.log(3), rtol=1e-12)
+
+
+def test_a_drift_along_a_line_never_meets_it():
+    """Points at right angles: rounding alone says that a line is met."""
+    X, y = [[0.6, 0.8], [-0.8, 0.6]], [1.0, 1.0]
+    w = np.array([[3.0, 3.9], [-3.0, 4.1], [2.9, 4.0]])
+    found = align(X, y, w, np.linalg.norm(w, axis=1))
+    assert found.attractor[0] != found.attractor[1]
+    exact = align([[3, 4], [-4, 3]], y, [[3.0, 4.0], [-3.0, -4.0]], [5.0, 5.0])
+    assert exact.limit.tolist() == [[0.6, 0.8], [0, 0]]
+    assert exact.stopped[1] == 0

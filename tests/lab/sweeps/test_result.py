@@ -1,6 +1,8 @@
 """What a store holds, as counts, tables and files."""
 
 import csv
+import gzip
+import io
 import sys
 
 import numpy as np
@@ -78,6 +80,11 @@ def test_files_hold_the_frame(store, tmp_path):
         assert one[one.notna()].to_dict() == other[other.notna()].to_dict()
     with open(result.to_csv(tmp_path / "a.csv"), encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
+    packed = result.to_csv(tmp_path / "a.csv.gz")
+    assert gzip.decompress(packed.read_bytes()) == (tmp_path / "a.csv").read_bytes()
+    stream = io.StringIO(newline="")
+    assert result.to_csv(stream) is None
+    assert stream.getvalue().encode() == (tmp_path / "a.csv").read_bytes()
     assert [row["key"] for row in rows] == frame["key"].tolist()
     assert [float(row["a_1"]) for row in rows] == frame["a_1"].tolist()
 

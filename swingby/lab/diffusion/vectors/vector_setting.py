@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from swingby.errors import InvalidInput
+from swingby.hints import Hinted
 from swingby.lab.diffusion.signals import Noise
 from swingby.lab.field_checks import booleans, one_of, positive, set_field
 from swingby.lab.networks.setting import Floats
@@ -28,7 +29,7 @@ _WHOLE = {
 
 
 @dataclass(frozen=True)
-class VectorSetting:
+class VectorSetting(Hinted):
     r"""Variational diffusion of the points c of a SIM task, each with itself as condition.
 
     The noisy :math:`z = \alpha c + \sigma \epsilon` has the fixed schedule of

@@ -24,6 +24,7 @@ from swingby.lab.networks.training_run import order_of, order_text
 from swingby.report import Drawn, Grid
 from swingby.report.number_text import counted
 from swingby.report.result_formats import ReadOnly
+from swingby.simulate.on_torch import torch_defaults
 from swingby.simulate.series import first_reach
 from swingby.theory import numbers
 
@@ -77,7 +78,8 @@ def train_vectors(settings: VectorSetting | Sequence[VectorSetting]) -> VectorRu
     before = torch.get_num_threads()
     torch.set_num_threads(1)  # a step is small, and threads would wait for each other
     try:
-        history = _train(chosen)
+        with torch_defaults():
+            history = _train(chosen)
     finally:
         torch.set_num_threads(before)
     return VectorRun(chosen, tuple(history))
@@ -298,6 +300,7 @@ class VectorRun(Drawn, ReadOnly):
             [-1 if ran else falls(loss, fraction) for loss, ran in runs], dtype=np.int64
         )
 
+    @torch_defaults(grad=False)
     def sampled(
         self, step: int, n: int = 1000, *, seed: int = 0, steps: int | None = None
     ) -> Sampled:
