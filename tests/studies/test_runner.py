@@ -113,7 +113,8 @@ def toy(monkeypatch, tmp_path):
         monkeypatch.setattr(module, "STUDIES", {"toy": study})
         monkeypatch.setattr(module, "load_plan", lambda name, path=None: plan)
         monkeypatch.setattr(module, "RECORDS", tmp_path)
-    monkeypatch.setattr(command, "folder", lambda: tmp_path / "cache")
+    (tmp_path / "cache").mkdir()
+    monkeypatch.setattr(command, "cache_folder", lambda name: tmp_path / "cache")
     monkeypatch.setattr(command.main.params[0], "type", click.STRING)
     results = {name: measure(name) for name in plan["cells"]}
     write_record(tmp_path / "evidence.json", {"toy": runner.record_of("toy", plan, results)})
