@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,9 +17,10 @@ import numpy as np
 from studies.law_errors import groups
 from studies.plan import Plan, load_plan
 from studies.study import Numbers, Study, plain_numbers, plain_rows, recorded_rows, rows_of_shares
+from swingby.lab.figures.evidence import Kind
 from swingby.lab.networks.setting import Data, Floats, Network, Optimizer, Setting
 from swingby.lab.networks.training import train
-from swingby.theory.share import share_of
+from swingby.theory.share import Share, share_of
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict, all_hold, within_bar
 from swingby.verify.predict_network import NetworkSchedule, predict_network
@@ -72,9 +73,12 @@ class DeepTraining:
         schedule: NetworkSchedule = getattr(self, accuracy)
         return np.asarray(schedule.crossing / np.maximum(self.half_times - 0.5, 0.5) - 1)
 
-    def inside(self, accuracy: str) -> bool:
-        """Whether all half-times lie within their bars; a missing one does if it may come later."""
-        schedule: NetworkSchedule = getattr(self, accuracy)
+    def inside(self, accuracy: str, other: DeepTraining | None = None) -> bool:
+        """Whether all half-times lie within their bars; a missing one does if it may come later.
+
+        `other`: a training whose bars are taken instead.
+        """
+        schedule: NetworkSchedule = getattr(other or self, accuracy)
         bars = zip(schedule.crossing, schedule.error, self.half_times, strict=True)
         return all_hold(within_bar(*bar, self.last) for bar in bars) == Verdict.HOLDS
 
@@ -131,13 +135,36 @@ def _deep_rows(job: Any) -> list[dict[str, Any]]:
     cell = job[0]
     runs = trained(*job)
     barred = [run for run in runs if np.isfinite(run.leading.error).all()]
-    shares = {
-        "half-times within their bars": share_of([run.inside("full") for run in runs]),
-        "half-times to the step": share_of([(np.abs(run.off) <= 1).all() for run in runs]),
-        "order": share_of([run.in_order("full") for run in runs]),
-        "leading order within its bars": share_of([run.inside("leading") for run in barred]),
+    shares, controls = (_shares(runs, barred, shift) for shift in (0, 1))
+    chances = {statement: share.value for statement, share in controls.items()}
+    chances["order"] = 1 / math.factorial(cell.d)
+    *full, leading = shares.items()
+    rows = [*rows_of_shares("deep", cell.name, Kind.NUMERICS, dict(full), chances)]
+    rows += rows_of_shares("deep", cell.name, Kind.LAW, dict([leading]), chances)
+    return plain_rows(rows)
+
+
+def _shares(
+    runs: Sequence[DeepTraining], barred: Sequence[DeepTraining], shift: int
+) -> dict[str, Share]:
+    """Shares of runs as was predicted for the run so many places before."""
+
+    def share(
+        group: Sequence[DeepTraining], good: Callable[[DeepTraining, DeepTraining], Any]
+    ) -> Share:
+        return share_of([bool(good(run, group[k - shift])) for k, run in enumerate(group)])
+
+    return {
+        "half-times within their bars": share(runs, lambda run, other: run.inside("full", other)),
+        "half-times to the step": share(
+            runs,
+            lambda run, other: (np.abs(other.full.half_times - run.half_times) <= 1).all(),
+        ),
+        "order": share(runs, lambda run, _: run.in_order("full")),
+        "leading order within its bars": share(
+            barred, lambda run, other: run.inside("leading", other)
+        ),
     }
-    return plain_rows(rows_of_shares("deep", cell.name, shares))
 
 
 def _deep_canary(plan: Plan) -> Numbers:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,10 @@ from studies.image_plan import recorded_plan
 from studies.image_runs import run_study
 from studies.image_study import ImageStudy, recorded_study
 from studies.plan import Plan
-from studies.study import Numbers, Results, Study, plain_numbers
-from swingby.lab.figures.evidence import EvidenceRow
+from studies.study import Numbers, Results, Study, at_stake, plain_numbers, with_family
+from swingby.lab.figures.evidence import EvidenceRow, EvidenceVerdict, Kind
 from swingby.report.user_cache import cache_folder
+from swingby.theory.share import Share
 
 
 def _image_cells(_: Plan) -> Mapping[str, Any]:
@@ -37,23 +39,40 @@ def _image_rows(results: Results) -> list[EvidenceRow]:
 
 def rows_of_images(study: ImageStudy) -> list[EvidenceRow]:
     """The rows of a study of images."""
-    rows = []
-    for row in judge(study).rows:
+    return with_family(lambda confidence: _rows_at(study, confidence))
+
+
+def _rows_at(study: ImageStudy, confidence: float) -> list[EvidenceRow]:
+    rows: dict[tuple[str, ...], EvidenceRow] = {}
+    for row in judge(study, confidence=confidence).rows:
         prediction = row.prediction
         words = filter(
             None, (row.optimizer, prediction.concept, prediction.factor, prediction.signal)
         )
-        about = (
-            "images",
-            f"{study.plan.name}, {' '.join(words)}",
-            "",
-            prediction.kind,
-            row.predicted,
-        )
+        setting = f"{study.plan.name}, {' '.join(words)}"
         observed = f"{row.observed:.3g}" if math.isfinite(row.observed) else "-"
         interval = f"[{row.low:.3g}, {row.high:.3g}]" if math.isfinite(row.low) else ""
-        rows.append(EvidenceRow(*about, observed, interval, row.verdict, row.runs, row.needed))
-    return rows + [EvidenceRow(**row) for row in figure_rows(study)]
+        shared = prediction.kind != "times" and row.runs > 0
+        count = round(row.observed * row.runs) if shared else None
+        verdict, control = EvidenceVerdict(row.verdict), None
+        if shared and prediction.kind != "composed":
+            # Of two orders, or two sides, one by chance.
+            control = 1 / 2
+            share = Share(count or 0, row.runs)
+            verdict = at_stake(row.verdict, share, control, study.plan.share)
+        made = EvidenceRow(
+            "images", setting, "", prediction.kind, row.predicted, observed, interval, verdict,
+            row.runs, row.needed, Kind.CLAIM if prediction.kind == "composed" else Kind.LAW,
+            control=control, count=count,
+        )  # fmt: skip
+        # Signals that forecast the same ratio of the same times make one row.
+        same = (row.optimizer, prediction.kind, prediction.concept, prediction.factor)
+        key = (*same, row.predicted if prediction.kind == "times" else prediction.signal)
+        if key in rows:
+            made = replace(rows[key], setting=f"{rows[key].setting}, {prediction.signal}")
+        rows[key] = made
+    figures = (EvidenceRow(**row) for row in figure_rows(study, confidence=confidence))
+    return [*rows.values(), *figures]
 
 
 def _image_canary(_: Plan) -> Numbers:

@@ -36,9 +36,10 @@ from swingby.lab.diffusion.circles import CONCEPTS, EMPTY, HELD_OUT, NOISE, Circ
 from swingby.lab.diffusion.course import Course, ImageCell, bend, learning_times, responses
 from swingby.lab.diffusion.signals import REPRESENTATIONS, falls, measure, rates
 from swingby.lab.field_checks import instance
+from swingby.lab.figures.evidence import Kind
 from swingby.report import Framed, Grid
 from swingby.report.files import storable
-from swingby.theory.share import judged, needed, reaches, share_of
+from swingby.theory.share import judged, needed, reaches, share_of, two_sided
 from swingby.theory.verdict import Verdict, counted, inside
 
 #: Fewer values decide nothing: Student's interval of two is thirteen times their half distance.
@@ -108,20 +109,20 @@ class Judgement(Framed):
         }
 
 
-def judge(study: ImageStudy) -> Judgement:
+def judge(study: ImageStudy, *, confidence: float = 0.95) -> Judgement:
     """Judge the SIM theory by a study, prediction by prediction of its plan.
 
-    The study may be unfinished; what is missing is counted as missing. InvalidInput for anything
-    that is no study.
+    `confidence` is that of the intervals alone; verdicts are by 95 %. The study may be unfinished;
+    what is missing is counted as missing. InvalidInput for anything that is no study.
     """
     instance(study, "study", ImageStudy)
     rows = []
     for prediction in study.plan.predictions:
         for optimizer in study.plan.optimizers:
             if prediction.kind == "times":
-                rows.append(_times(study, optimizer.name, prediction))
+                rows.append(_times(study, optimizer.name, prediction, confidence))
             else:
-                rows.append(_of_share(study, optimizer.name, prediction))
+                rows.append(_of_share(study, optimizer.name, prediction, confidence))
     return Judgement(study, tuple(rows))
 
 
@@ -140,7 +141,9 @@ def _pairs(study: ImageStudy, optimizer: str, factor: str) -> Iterator[tuple[Cou
                     yield courses[low], courses[high]
 
 
-def _of_share(study: ImageStudy, optimizer: str, prediction: Prediction) -> JudgedPrediction:
+def _of_share(
+    study: ImageStudy, optimizer: str, prediction: Prediction, confidence: float
+) -> JudgedPrediction:
     """A prediction judged by a share of runs, or of pairs of runs."""
     outcomes: list[bool | None] = []
     open_ = ""
@@ -169,14 +172,16 @@ def _of_share(study: ImageStudy, optimizer: str, prediction: Prediction) -> Judg
         prediction,
         optimizer,
         f"in {threshold:.0%}",
-        *(share.value, share.low, share.high, share.total),
+        *(share.value, *share.interval_at(confidence), share.total),
         needed(share, threshold),
         reaches(share, threshold),
         open_.format(missing) if missing else "",
     )
 
 
-def _times(study: ImageStudy, optimizer: str, prediction: Prediction) -> JudgedPrediction:
+def _times(
+    study: ImageStudy, optimizer: str, prediction: Prediction, confidence: float
+) -> JudgedPrediction:
     p, plan = CONCEPTS.index(prediction.concept), study.plan
     off, expected = [], []
     for low, high in _pairs(study, optimizer, prediction.factor):
@@ -187,11 +192,11 @@ def _times(study: ImageStudy, optimizer: str, prediction: Prediction) -> JudgedP
         off.append(math.log(before / after) - expected[-1] if learned else math.nan)
     middle = float(np.mean(expected)) if expected else math.nan
     finite = [difference for difference in off if math.isfinite(difference)]
-    (mean, low_, high_), missing = _student(finite), len(off) - len(finite)
+    (mean, low_, high_), missing = _student(finite, confidence), len(off) - len(finite)
     verdict, note = Verdict.UNDECIDED, f"no time in {missing} pairs" if missing else ""
     if not missing and len(off) >= _FEWEST:
         reach = math.log(plan.within)
-        verdict = inside((low_, high_), -reach, reach)
+        verdict = inside(_student(finite)[1:], -reach, reach)
     predicted = "-" if math.isnan(middle) else f"{math.exp(middle):.3g}"
     factor, lowest, largest = (math.exp(middle + log) for log in (mean, low_, high_))
     return JudgedPrediction(
@@ -199,15 +204,15 @@ def _times(study: ImageStudy, optimizer: str, prediction: Prediction) -> JudgedP
     )
 
 
-def _student(values: Sequence[float]) -> tuple[float, float, float]:
-    """Mean and Student's 95 % interval; nan of too few."""
+def _student(values: Sequence[float], confidence: float = 0.95) -> tuple[float, float, float]:
+    """Mean and Student's interval; nan of too few."""
     from scipy.stats import t
 
     n = len(values)
     mean = float(np.mean(values)) if n else math.nan
     reach = math.nan
     if n > 1:
-        reach = float(t.ppf(0.975, n - 1) * np.std(values, ddof=1) / math.sqrt(n))
+        reach = float(t.ppf((1 + confidence) / 2, n - 1) * np.std(values, ddof=1) / math.sqrt(n))
     return mean, mean - reach, mean + reach
 
 
@@ -230,7 +235,7 @@ def _rates(plan: Plan, cell: ImageCell, signal: str) -> tuple[float, float]:
 TURN, FALLS = 0.05, -0.5
 
 
-def figure_rows(study: ImageStudy) -> list[dict[str, Any]]:
+def figure_rows(study: ImageStudy, *, confidence: float = 0.95) -> list[dict[str, Any]]:
     """Figs. 6 and 19 of the paper by a study, with the fields of a row of the evidence table.
 
     The concept space is that of the responses at the held-out corner, of which the paper reads
@@ -244,7 +249,9 @@ def figure_rows(study: ImageStudy) -> list[dict[str, Any]]:
 
     def row(figure: str, statement: str, **found: Any) -> None:
         about = {"source": "images", "setting": f"Fig. {figure}", "edition": "", "needed": None}
-        rows.append({**about, "statement": statement, **found})
+        # Nothing is trained for Fig. 19: it describes the images.
+        kind = Kind.DESCRIPTION if figure == "19" else Kind.CLAIM
+        rows.append({**about, "kind": kind, "statement": statement, **found})
 
     for optimizer in plan.optimizers:
         courses = [each for each in study.courses if each.cell.optimizer == optimizer.name]
@@ -253,7 +260,9 @@ def figure_rows(study: ImageStudy) -> list[dict[str, Any]]:
             times = [learning_times(c, "held out") for c in cells if c.cell.contrast == contrast]
             first = [(a > b) == index for a, b in times if a != b]
             words = f"{concept} is learned first at contrast {contrast:g}"
-            row(f"6 (a), {optimizer.name}", words, **judged(share_of(first), plan.share))
+            row(
+                f"6 (a), {optimizer.name}", words, **judged(share_of(first), plan.share, confidence)
+            )
         turns, slower = [], []
         for course in courses:
             path = responses(course, "held out")
@@ -266,15 +275,21 @@ def figure_rows(study: ImageStudy) -> list[dict[str, Any]]:
             trend = spearmanr(course.steps[start:-1], speed[start:])[0] if long_enough else 1.0
             slower.append(trend < FALLS)
         words = f"the concept-space error falls again after a rise of {TURN:.0%}"
-        row(f"6 (b), {optimizer.name}", words, **judged(share_of(turns), plan.share))
+        row(f"6 (b), {optimizer.name}", words, **judged(share_of(turns), plan.share, confidence))
         words = "concept learning slows down"
-        row(f"6 (c), {optimizer.name}", words, **judged(share_of(slower), plan.share))
+        row(f"6 (c), {optimizer.name}", words, **judged(share_of(slower), plan.share, confidence))
     for contrast, (concept, index) in levels.items():
         circles = Circles(contrast, plan.preset.pixels, separation=plan.separation[-1])
         signals = measure(circles)
-        log, reach = signals.log_ratio, 1.96 * signals.error
-        low, high = math.exp(log - reach), math.exp(log + reach)
-        verdict = inside((low, high), most=1.0) if index else inside((low, high), least=1.0)
+        log = signals.log_ratio
+
+        def interval(level: float, signals: Any = signals) -> tuple[float, float]:
+            reach = two_sided(level) * signals.error
+            return math.exp(signals.log_ratio - reach), math.exp(signals.log_ratio + reach)
+
+        low, high = interval(confidence)
+        limits = {"most": 1.0} if index else {"least": 1.0}
+        verdict = inside(interval(0.95), **limits)
         words = f"the signal of {concept} is the stronger one at contrast {contrast:g}"
         stated = {"predicted": f"a colour / a size {'<' if index else '>'} 1", "seeds": 0}
         measured = {"observed": f"{math.exp(log):.3g}", "interval": f"[{low:.3g}, {high:.3g}]"}

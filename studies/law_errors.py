@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from studies.plan import Plan
 from studies.study import Numbers, Study, plain_numbers, plain_rows, recorded_rows, rows_of_shares
 from swingby.errors import InvalidInput
+from swingby.lab.figures.evidence import Kind
 from swingby.lab.networks.setting import Data, Floats, Integers, Network, Optimizer, Setting
 from swingby.lab.networks.training import train
 from swingby.lab.networks.training_clock import clock
@@ -42,6 +43,9 @@ RATIOS, LARGEST_RATIO = (1.3, 4.0), 8.0
 STEP_SIZES = (0.002, 0.05)
 #: Recorded steps of a run: enough for a parabola through a peak.
 RECORDED = 1500
+#: The leading law is as predicted where every half-time of a run is so near.
+NEAR = 0.1
+LEADING = f"leading half-times to {NEAR:.0%}"
 #: Smallest swing of the test loss that counts, as a part of its start.
 SWING = 0.01
 #: Runs that are trained together, and how much longer than until their last predicted half-time:
@@ -78,6 +82,11 @@ class Starts:
     def law(self) -> BatchSchedule:
         """The stage law for gradient descent."""
         return predict_batch(self.signal, self.W0, self.eta, "gd")
+
+    @property
+    def leading(self) -> BatchSchedule:
+        """Its leading order, the closed form."""
+        return predict_batch(self.signal, self.W0, self.eta, "gd", accuracy="leading")
 
 
 def draw_starts(
@@ -143,6 +152,10 @@ class LawErrors(NamedTuple):
     descents: Integers
     #: Error of the step of every turn, of runs with as many turns as predicted.
     turns: Floats
+    #: Of each run, and of each run against the prediction for the next: the largest number of steps
+    #: off, the largest error of the leading law, whether descents are as predicted (nan: open).
+    runs: Floats
+    controls: Floats
 
 
 def law_errors(starts: Starts, *, gradient: str = "autograd") -> LawErrors:
@@ -168,7 +181,7 @@ def _compare(starts: Starts, gradient: str) -> LawErrors:
     record = max(1, starts.settings[0].total_steps // RECORDED)
     run = train(starts.settings, start=[[U] for U in starts.U], record=record, gradient=gradient)
     law = starts.law
-    predicted, observed = law.half_times, run.jacobian_half_times
+    predicted, observed, leading = law.half_times, run.jacobian_half_times, starts.leading
     learned = ~law.trapped & np.isfinite(predicted)
     off = (predicted - observed)[learned]
     # A concept may be there before the first step; then nothing but 0 is right.
@@ -181,6 +194,15 @@ def _compare(starts: Starts, gradient: str) -> LawErrors:
     )
     same, open_ = swing.descents == run.descents(SWING), swing.undecided
     descents = np.stack([same & ~open_, ~same & ~open_, open_], axis=1).astype(np.int64)
+
+    def judged(shift: int) -> Floats:
+        """The worst of each run against the prediction for another."""
+        full, closed = (np.roll(each.half_times, shift, axis=0) for each in (law, leading))
+        counts = np.roll(np.where(open_, np.nan, swing.descents), shift)
+        right = np.where(np.isnan(counts), np.nan, counts == run.descents(SWING))
+        off, error = np.abs(full - observed), np.abs(closed / np.maximum(observed, 1.0) - 1)
+        return np.stack([_worst(off, full), _worst(error, closed), right], axis=1)
+
     peaks: list[tuple[float, float]] = []
     turns: list[float] = []
     for network in range(len(starts)):
@@ -192,7 +214,15 @@ def _compare(starts: Starts, gradient: str) -> LawErrors:
         np.array(peaks).reshape(-1, 2),
         descents,
         np.array(turns),
+        judged(0),
+        judged(1),
     )
+
+
+def _worst(error: Floats, predicted: Floats) -> Floats:
+    """The largest error of a run over concepts with a half-time; inf where none was observed."""
+    errors = np.where(np.isnan(error), np.inf, error)
+    return np.asarray(np.where(np.isfinite(predicted), errors, 0.0).max(axis=1))
 
 
 def _compare_curve(
@@ -308,23 +338,35 @@ def _autograd_cells(plan: Plan) -> Mapping[str, Any]:
 
 
 def _autograd_rows(cell: Any) -> list[dict[str, Any]]:
-    """U U^T trained by torch from random weights, against the stage law."""
+    """U U^T trained by torch from random weights, against the stage law and its leading order."""
     name, starts = cell
-    errors = law_errors(starts, gradient="written")
-    right, wrong, _ = errors.descents.sum(axis=0).tolist()
-    shares = {
-        "half-times to the step": share_of(np.abs(errors.off) <= 1),
-        "number of descents": Share(right, right + wrong),
+    errors = law_errors(starts)
+    shares, other = _autograd_shares(errors.runs), _autograd_shares(errors.controls)
+    controls = {statement: share.value for statement, share in other.items()}
+    *full, leading = shares.items()
+    # Training steps the recursion that the full law integrates; the leading law is a formula.
+    rows = [*rows_of_shares("autograd", name, Kind.NUMERICS, dict(full), controls)]
+    return plain_rows(
+        [*rows, *rows_of_shares("autograd", name, Kind.LAW, dict([leading]), controls)]
+    )
+
+
+def _autograd_shares(runs: Floats) -> dict[str, Share]:
+    off, leading, descents = runs.T
+    return {
+        "half-times to the step": share_of(off <= 1),
+        "number of descents": share_of(descents[~np.isnan(descents)] == 1),
+        LEADING: share_of(leading <= NEAR),
     }
-    return plain_rows(rows_of_shares("autograd", name, shares))
 
 
 def _autograd_canary(plan: Plan) -> Numbers:
     _, starts = _autograd_cells(plan)[plan["canary"]]
     first = Starts(starts.settings[: plan["canary_runs"]], starts.U[: plan["canary_runs"]])
-    errors = law_errors(first, gradient="written")
+    errors = law_errors(first)
     return {
         "crossing": plain_numbers(first.law.crossing),
+        "leading": plain_numbers(first.leading.crossing),
         "off": plain_numbers(errors.off),
         "peaks": plain_numbers(errors.peaks),
         "descents": plain_numbers(errors.descents),

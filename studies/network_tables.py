@@ -22,29 +22,29 @@ from studies.law_errors import (
     law_errors,
     output_errors,
 )
-from studies.plan import Plan
+from studies.plan import RECORDS, Plan
 from studies.study import Numbers, Results, Study
-from studies.survival import expect, largest_minor, make_cell, standard_cells, survival
+from studies.survival import expect, largest_minor, make_cell, recorded_survival, standard_cells
 from swingby.lab.networks.forecast import Forecast, forecast
 from swingby.lab.networks.setting import Data, Floats, Network, Optimizer, Setting
 from swingby.lab.networks.training import train
 from swingby.lab.networks.weights import gram
 from swingby.report import Grid
+from swingby.report.seals import sealed, unsealed
+from swingby.theory.input_files import json_of
 from swingby.theory.share import Share, share_of
 from swingby.theory.task import SIMTask
 from swingby.verify.predict_swing import predict_swing_batch
 
-#: omega of the runs of :func:`laws`, and what their gradient is.
-OMEGAS = {
-    "1e-8 to 1e-5": (1e-8, 1e-5, "autograd"),
-    "1e-4 to 1e-2": (1e-4, 1e-2, "autograd"),
-    "0.05 to 0.2": (0.05, 0.2, "written"),
-}
+#: omega of the runs of :func:`laws`.
+OMEGAS = {"1e-8 to 1e-5": (1e-8, 1e-5), "1e-4 to 1e-2": (1e-4, 1e-2), "0.05 to 0.2": (0.05, 0.2)}
 #: (d, d'), many runs of small ones.
 SHAPES = ((2, 2), (2, 4), (4, 4), (2, 8), (4, 8), (8, 8), (16, 8), (2, 16), (16, 16), (2, 32))
 SCALES = (0.3, 0.1, 0.03, 0.01, 1e-3, 1e-5, 1e-8)
 #: Fig. 2 (c).
 FIG2 = SIMTask([1, 2], ["1/20", "1/20"])
+#: The file of the records that holds what was measured.
+_FILE = "network_tables.json"
 #: Of the study of dimensions: largest eta a_max, and E w_ii(0).
 STEP, OMEGA = 0.05, 1e-3
 
@@ -71,11 +71,11 @@ def _grid(title: str, cells: Sequence[dict[str, str]], *below: str) -> Grid:
 def laws(runs: int, seed: int) -> Iterator[Grid]:
     """U U^T by automatic differentiation, against the stage law."""
     rows, rng = [], np.random.default_rng(seed)
-    for name, (low, high, gradient) in OMEGAS.items():
+    for name, ends in OMEGAS.items():
         errors = []
         for d in (2, 3, 4, 5):
-            starts = draw_starts(max(1, runs // 4), d, rng, omega=(low, high))
-            errors.append(law_errors(starts, gradient=gradient))
+            starts = draw_starts(max(1, runs // 4), d, rng, omega=ends)
+            errors.append(law_errors(starts))
             rows.append(_law_row(f"omega {name}, d = {d}", errors[-1]))
         rows.append(_law_row(f"omega {name}, all", join_errors(errors)))
     yield _grid(
@@ -180,13 +180,6 @@ def scales(runs: int, seed: int) -> Iterator[Grid]:
         "half-times: median / p99 / max of the error, nothing fitted; skew part: largest entry"
         " of (W - W^T)/2 over the largest minor entry",
     )
-
-
-def survivals(runs: int, seed: int) -> Iterator[Grid]:
-    """Survival of the predictions: a line per network, and a line per prediction."""
-    survived = survival(standard_cells(seed, runs))
-    yield survived.to_overview()
-    yield survived.to_grid()
 
 
 def forecasts(runs: int, seed: int) -> Iterator[Grid]:
@@ -313,7 +306,6 @@ TABLES: dict[str, Callable[[int, int], Iterator[Grid]]] = {
     "laws": laws,
     "one-layer": one_layer,
     "scales": scales,
-    "survival": survivals,
     "forecast": forecasts,
     "dimension": dimensions,
 }
@@ -334,8 +326,18 @@ def _table_canary(plan: Plan) -> Numbers:
     return {"rows": [list(row) for grid in _table_grids(job) for row in grid["rows"]]}
 
 
-def _tables_of(results: Results) -> list[Grid]:
-    return [Grid(**grid) for grids in results.values() for grid in grids]
+def tables_of(results: Results) -> list[Grid]:
+    """The tables of what was measured, after those of the recorded rows of networks."""
+    survived = recorded_survival()
+    measured = [Grid(**grid) for grids in results.values() for grid in grids]
+    return [survived.to_overview(), survived.to_grid(), *measured]
+
+
+def recorded_tables() -> list[Grid]:
+    """The tables of the documentation that have a record."""
+    file = RECORDS / _FILE
+    whole = json_of(file, "record", "file of python -m studies", unsealed) if file.exists() else {}
+    return tables_of(whole)
 
 
 STUDY = Study(
@@ -344,5 +346,7 @@ STUDY = Study(
     _table_grids,
     _table_canary,
     lambda results: [],
-    tables=_tables_of,
+    tables=tables_of,
+    data_file=_FILE,
+    whole=lambda _, results: sealed(dict(results)),
 )

@@ -9,7 +9,7 @@ from typing import Any
 from studies.plan import Plan, load_plan
 from studies.relu_cells import cells
 from studies.relu_threshold import ThresholdStudy, record_content, rows, runs_of
-from studies.study import Numbers, Results, Study, plain_numbers
+from studies.study import Numbers, Results, Study, plain_numbers, shares_at, with_family
 from swingby.lab.figures.evidence import EvidenceRow
 
 
@@ -21,7 +21,11 @@ def _relu_rows(results: Results) -> list[EvidenceRow]:
     """Two-layer ReLU networks, as the quick study judges them."""
     plan = load_plan("relu")
     study = ThresholdStudy(plan["seed"], plan["quick"], dict(results))
-    return [EvidenceRow(**row) for row in rows(study)]
+    return with_family(
+        lambda confidence: shares_at(EvidenceRow(**row) for row in rows(study, confidence))(
+            confidence
+        )
+    )
 
 
 def _relu_canary(plan: Plan) -> Numbers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -44,7 +45,12 @@ def run_study(
 def record_of(name: str, plan: Plan, results: Mapping[str, Any]) -> StudyRecord:
     """A study as it is recorded once it was run."""
     study = STUDIES[name]
-    rows = tuple(study.rows(results))
+    # Settings or statements that the plan names were committed with their rule before their data.
+    planned = set(plan.get("planned", ()))
+    rows = tuple(
+        dataclasses.replace(row, planned=bool(planned & {row.setting, row.statement}))
+        for row in study.rows(results)
+    )
     return StudyRecord(study.about, inputs(name, plan), study.canary(plan), rows)
 
 

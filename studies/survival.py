@@ -15,17 +15,20 @@ from typing import Any
 import numpy as np
 
 from studies.law_errors import SWING
-from studies.plan import Plan, load_plan
+from studies.plan import RECORDS, Plan, load_plan
 from studies.study import (
     MOST,
     Numbers,
     Study,
+    at_stake,
+    crossed,
     plain_numbers,
     plain_rows,
     recorded_rows,
     rows_of_shares,
 )
 from swingby.errors import InvalidInput
+from swingby.lab.figures.evidence import EvidenceRow, EvidenceVerdict, Kind, read_record
 from swingby.lab.networks.setting import Data, Floats, Integers, Network, Optimizer, Setting
 from swingby.lab.networks.training import train
 from swingby.lab.networks.training_clock import rate_of
@@ -36,25 +39,23 @@ from swingby.report import Framed, Grid
 from swingby.report.files import storable
 from swingby.theory.share import Share, agrees, reaches, share_of
 from swingby.theory.task import SIMTask
-from swingby.theory.verdict import Verdict
+from swingby.verify.predict import predict
 from swingby.verify.predict_batch import predict_batch
 from swingby.verify.predict_swing import predict_swing_batch
 
 #: Fig. 8: three concepts whose signals differ by factors of 2.15 and 2.25.
 FIG8 = SIMTask(["1", "3/2", "11/5"], ["1/20"] * 3)
 _MODES = {"linear": "growing mode", "relu": "rectified mode", "gelu": "half mode"}
-_TYPICAL = "typical W(0)"
+_OWN, _TYPICAL = "own W(0)", "typical W(0)"
 #: Gaussian W(0) drawn where a network has none of its own, for one that is trained.
 TYPICAL = 20
-#: A prediction holds where the interval of the share of runs as predicted reaches this.
-THRESHOLD = 0.9
 #: What is only typical holds where shares differ by no more.
 TOLERANCE = 0.15
 #: A transient is a minor entry that reaches this.
 TRANSIENT = 0.1
-#: How near a transient or a time has to come.
+#: How near a transient or a time has to come; the test loss, as a part of its start.
 NEAR = 0.1
-PREDICTIONS = ("order", "descents", "transient", "size", "times")
+PREDICTIONS = ("order", "descents", "transient", "size", "times", "loss")
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,8 @@ def standard_cells(seed: int = 0, runs: int = 200) -> list[Cell]:
     """The cells of the documentation.
 
     Linear networks have infinite data; activations have 20 points per cluster and 32 neurons a
-    layer. "small" is Gaussian, "torch" the default of ``torch.nn.Linear``.
+    layer. "small" is Gaussian, "positive" uniform between 0 and the scale, "torch" the default of
+    ``torch.nn.Linear``.
 
     >>> [cell.name for cell in standard_cells()][:2]
     ['U U^T, small', 'W2 W1, small']
@@ -114,7 +116,7 @@ def standard_cells(seed: int = 0, runs: int = 200) -> list[Cell]:
             row["activation"],
             bias="bias" in row["name"],
             symmetric=row["name"].startswith("U U"),
-            initialization="torch" if scale is None else "gaussian",
+            initialization="torch" if scale is None else row.get("start", "gaussian"),
             scale=1.0 if scale is None else scale,
         )
         cells.append(
@@ -148,6 +150,8 @@ class Expected:
     descents: Integers
     #: Largest minor entry; of as many.
     transient: Floats
+    #: W(0) and eta of the law, of linear networks in which every direction is a concept.
+    starts: tuple[tuple[Floats, float], ...] = ()
 
     @property
     def typical(self) -> bool:
@@ -165,7 +169,7 @@ def expect(settings: Sequence[Setting]) -> Expected:
     signal = np.stack([setting.task.signal for setting in settings])
     s, source = task.s, _TYPICAL
     if network.symmetric:
-        source, W0 = "own W(0)", np.stack([gram(_weights(setting)[0]) for setting in settings])
+        source, W0 = _OWN, np.stack([gram(_weights(setting)[0]) for setting in settings])
     elif network.depth == 2:
         source, W0 = (
             _MODES[network.activation],
@@ -187,7 +191,9 @@ def expect(settings: Sequence[Setting]) -> Expected:
         either = np.where(np.arange(len(W0)) % 2, swing.most_descents, swing.least_descents)
         descents = np.where(swing.undecided, either, descents)
     order = np.argsort(half_times, axis=1, kind="stable")
-    return Expected(source, np.array(half_times), order, descents, swing.transient)
+    whole = source != _TYPICAL and network.linear and task.dim == s
+    starts = tuple(zip(W0, eta.tolist(), strict=True)) if whole else ()
+    return Expected(source, np.array(half_times), order, descents, swing.transient, starts)
 
 
 def _weights(setting: Setting) -> list[Floats]:
@@ -258,7 +264,7 @@ class Outcome:
     #: The share of runs that match the prediction for another run, or an order by chance; for
     #: what is typical, the share that the theory gives.
     control: float
-    verdict: Verdict
+    verdict: EvidenceVerdict
     note: str = ""
 
     @property
@@ -266,22 +272,12 @@ class Outcome:
         """Whether a share is compared with the share that the theory gives."""
         return self.source == _TYPICAL and self.prediction in ("descents", "transient")
 
-    @property
-    def risky(self) -> bool:
-        """Whether predictions for other runs do worse: else nothing was at stake."""
-        return self.about or not self.control >= self.share.low
-
-    @property
-    def word(self) -> str:
-        """The verdict, with an asterisk where nothing was at stake."""
-        return str(self.verdict) + ("" if self.risky else "*")
-
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         fields = {name: getattr(self, name) for name in ("cell", "prediction", "source")}
         fields |= {"count": self.share.count, "runs": self.share.total, "share": self.share.value}
         fields |= {"low": self.share.low, "high": self.share.high, "control": self.control}
-        fields |= {"verdict": str(self.verdict), "risky": self.risky, "note": self.note}
+        fields |= {"verdict": str(self.verdict), "note": self.note}
         return storable(fields)
 
 
@@ -301,12 +297,12 @@ def judge(name: str, expected: Expected, run: TrainingRun) -> list[Outcome]:
 
     def single(what: str, good: Any, control: float, note: str = "") -> None:
         share = share_of(good)
-        verdict = reaches(share, THRESHOLD)
+        verdict = at_stake(reaches(share, MOST), share, control)
         outcomes.append(Outcome(name, what, expected.source, share, control, verdict, note))
 
     def typical(what: str, mine: Any, theory: Any) -> None:
         share, expected_share = share_of(mine), share_of(theory)
-        verdict = agrees(share, expected_share, TOLERANCE)
+        verdict = EvidenceVerdict(agrees(share, expected_share, TOLERANCE))
         outcomes.append(Outcome(name, what, expected.source, share, expected_share.value, verdict))
 
     single("order", *_order(expected, run, usable))
@@ -319,19 +315,42 @@ def judge(name: str, expected: Expected, run: TrainingRun) -> list[Outcome]:
         single(
             "descents",
             predicted == counted,
-            _crossed(predicted, counted),
+            crossed(predicted[:, None] == counted),
             "; ".join(_open(decided)),
         )
         if along_all:
             size = size[there]
             tall, seen_tall = heights >= TRANSIENT, size >= TRANSIENT
-            single("transient", tall == seen_tall, _crossed(tall, seen_tall))
+            single("transient", tall == seen_tall, crossed(tall[:, None] == seen_tall))
             ratio, others = size / heights, size[:, None] / heights[None, :]
-            control = float((np.abs(others - 1) <= NEAR).mean()) if ratio.size else math.nan
+            control = crossed(np.abs(others - 1) <= NEAR)
             note = f"observed / predicted: {_quantile(ratio, 0.5):.2f}"
             single("size", np.abs(ratio - 1) <= NEAR, control, note)
     single("times", *_times(expected, observed, usable))
+    if expected.starts:
+        single("loss", *_losses(expected, run))
     return outcomes
+
+
+def _losses(expected: Expected, run: TrainingRun) -> tuple[Any, float, str]:
+    """The whole course of the test loss, where the law is in its range."""
+    laws = [
+        predict(run.settings[k].task, W0, eta=eta, dynamics="gd")
+        for k, (W0, eta) in enumerate(expected.starts)
+    ]
+    usable = [k for k, law in enumerate(laws) if np.isfinite(law.half_times).all()]
+    if not usable:
+        return [], math.nan, "all runs undecided by the law"
+    curves = np.stack([laws[k].test_loss(run.steps) for k in usable])
+    observed = run.test_loss[usable] / run.test_loss[usable, :1]
+    curves = curves / curves[:, :1]
+    # Run by run, as all pairs of curves at once take too much memory.
+    off = np.stack([np.abs(curves - curve).max(axis=1) for curve in observed])
+    own = np.diagonal(off)
+    note = f"largest error {_quantile(own, 0.5):.2g} (median), {_quantile(own, 0.9):.2g} (p90)"
+    left = len(laws) - len(usable)
+    words = [note, *([f"{left} runs undecided by the law"] if left else [])]
+    return own <= NEAR, crossed(off <= NEAR), "; ".join(words)
 
 
 def _order(expected: Expected, run: TrainingRun, usable: Any) -> tuple[Any, float, str]:
@@ -355,10 +374,10 @@ def _times(expected: Expected, observed: Floats, usable: Any) -> tuple[Any, floa
     predicted, observed = expected.half_times[usable], observed[usable]
     scale, residual = fitted(predicted, observed)
     within = np.asarray((np.abs(residual - 1) <= NEAR).all(axis=1))
-    crossed = scale * predicted[:, None] / np.where(observed > 0, observed, np.nan)[None, :]
+    others = scale * predicted[:, None] / np.where(observed > 0, observed, np.nan)[None, :]
     control = math.nan
     if not expected.typical and within.size:
-        control = float((np.abs(crossed - 1) <= NEAR).all(axis=2).mean())
+        control = crossed((np.abs(others - 1) <= NEAR).all(axis=2))
     off = np.abs(residual[np.isfinite(residual)] - 1)
     middle, high = _quantile(off, 0.5), _quantile(off, 0.9)
     note = f"scale {scale:.3f}, residual {100 * middle:.1f} % (median), {100 * high:.1f} % (p90)"
@@ -391,25 +410,22 @@ def _open(decided: Any) -> list[str]:
     return [] if decided.all() else [f"{int((~decided).sum())} runs undecided by the law"]
 
 
-def _crossed(said: Any, seen: Any) -> float:
-    """The share of all pairs of runs in which one is as the other was predicted."""
-    return float((said[:, None] == seen[None, :]).mean()) if len(said) else math.nan
-
-
 def _quantile(values: Floats, level: float) -> float:
     return float(np.quantile(values, level)) if values.size else math.nan
 
 
 _DEFINITIONS = (
-    f"holds: the 95 % Wilson interval of the share of runs as predicted lies above {THRESHOLD};"
+    f"holds: the 95 % Wilson interval of the share of runs as predicted lies above {MOST};"
     " fails: below; else undecided",
     "order: all concepts in the predicted order; descents: number of falls of the test loss by"
     f" {100 * SWING:.0f} % of its start",
     f"transient: whether a minor entry of the Jacobian reaches {TRANSIENT}; size: the"
     f" largest one, within {100 * NEAR:.0f} %",
-    f"times: all half-times of a run within {100 * NEAR:.0f} %, after one factor per cell",
+    f"times: all half-times of a run within {100 * NEAR:.0f} %, after one factor per cell; loss:"
+    f" the test loss of the law at every step within {100 * NEAR:.0f} % of the start, nothing"
+    " fitted",
     "control: share of runs that match the prediction for another run (order: a random order);"
-    " * where that is as good: nothing was at stake",
+    " nothing at stake: what does not fail, where the control comes true as often",
     "typical W(0): share of runs with two descents or more (with a transient), against the share"
     f" that the theory gives (as control), within {TOLERANCE}",
 )
@@ -434,7 +450,7 @@ class Survival(Framed):
         for outcome in self.outcomes:
             control = "-" if math.isnan(outcome.control) else f"{outcome.control:.2f}"
             cells = [outcome.cell, outcome.prediction, outcome.source, str(outcome.share), control]
-            rows.append([*cells, outcome.word, outcome.note])
+            rows.append([*cells, str(outcome.verdict), outcome.note])
         return Grid("What survives, in full", columns, rows, below=_DEFINITIONS)
 
     def to_overview(self) -> Grid:
@@ -447,7 +463,9 @@ class Survival(Framed):
                 outcome = outcomes.get((cell, prediction))
                 theory = "" if outcome is None or not outcome.about else f" ({outcome.control:.2f})"
                 row.append(
-                    "-" if outcome is None else f"{outcome.word} {outcome.share.value:.2f}{theory}"
+                    "-"
+                    if outcome is None
+                    else f"{outcome.verdict} {outcome.share.value:.2f}{theory}"
                 )
             rows.append([*row, outcomes[cell, "times"].note])
         columns = ("network", "from", *PREDICTIONS, "half-times")
@@ -455,7 +473,7 @@ class Survival(Framed):
 
     def to_dict(self) -> dict[str, Any]:
         """Thresholds and outcomes, as JSON can hold them."""
-        limits = {"threshold": THRESHOLD, "tolerance": TOLERANCE, "swing": SWING}
+        limits = {"threshold": MOST, "tolerance": TOLERANCE, "swing": SWING}
         return {**limits, "transient": TRANSIENT, "near": NEAR, "outcomes": self.records()}
 
     def records(self) -> list[dict[str, Any]]:
@@ -486,19 +504,43 @@ def survival(cells: Sequence[Cell]) -> Survival:
     return Survival(tuple(outcomes))
 
 
+def recorded_survival() -> Survival:
+    """The outcomes of the record.
+
+    >>> str(recorded_survival()["U U^T, small", "times"].share.count)
+    '200'
+    """
+    outcomes = []
+    for row in read_record(RECORDS / "evidence.json")["networks"].rows:
+        source, _, note = row.note.partition("; ")
+        share = Share(row.count or 0, row.seeds)
+        control = math.nan if row.control is None else row.control
+        if row.predicted.endswith("theory"):
+            control = float(row.predicted.partition("%")[0]) / 100
+        fields = (row.setting, row.statement, source, share, control, row.verdict, note)
+        outcomes.append(Outcome(*fields))
+    return Survival(tuple(outcomes))
+
+
 def _network_cells(plan: Plan) -> Mapping[str, Any]:
     return {cell.name: cell for cell in standard_cells(plan["seed"], plan["runs"])}
 
 
 def _network_rows(cell: Any) -> list[dict[str, Any]]:
     """Networks that the theory was not made for, against what it says of their weights."""
-    rows = []
-    for outcome in survival([cell]).outcomes:
-        (row,) = rows_of_shares("networks", cell.name, {outcome.prediction: outcome.share})
-        predicted = f"{outcome.control:.1%}, as in theory" if outcome.about else f"in {MOST:.0%}"
-        needed = None if outcome.about else row.needed
-        rows.append(replace(row, predicted=predicted, verdict=outcome.verdict, needed=needed))
-    return plain_rows(rows)
+    return plain_rows(_evidence_row(outcome) for outcome in survival([cell]).outcomes)
+
+
+def _evidence_row(outcome: Outcome) -> EvidenceRow:
+    # U U^T trained from its own W(0) is the recursion of the law; other networks are not.
+    kind = Kind.NUMERICS if outcome.source == _OWN else Kind.LAW
+    control = {} if outcome.about else {outcome.prediction: outcome.control}
+    shares = {outcome.prediction: outcome.share}
+    (row,) = rows_of_shares("networks", outcome.cell, kind, shares, control)
+    if outcome.about:
+        row = replace(row, predicted=f"{outcome.control:.1%}, as in theory", needed=None)
+    note = f"{outcome.source}; {outcome.note}" if outcome.note else outcome.source
+    return replace(row, verdict=outcome.verdict, note=note)
 
 
 def _network_canary(plan: Plan) -> Numbers:

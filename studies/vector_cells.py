@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from studies.plan import Plan, load_plan
-from studies.study import Numbers, Study, plain_numbers, plain_rows, recorded_rows, rows_of_shares
+from studies.study import (
+    Numbers,
+    Study,
+    crossed,
+    plain_numbers,
+    plain_rows,
+    recorded_rows,
+    rows_of_shares,
+)
 from swingby.lab.diffusion.vectors import VectorComparison, VectorSetting, compare_vectors
 from swingby.lab.diffusion.vectors.vector_setting import SCHEDULE
-from swingby.lab.figures.evidence import EvidenceRow
+from swingby.lab.figures.evidence import Kind
 from swingby.theory.share import share_of
 from swingby.theory.task import SIMTask
-from swingby.theory.verdict import Verdict
+from swingby.theory.verdict import Verdict, all_hold
 
 
 @dataclass(frozen=True)
@@ -74,13 +82,35 @@ def _vector_cells(plan: Plan) -> Mapping[str, Any]:
 def _vector_rows(job: Any) -> list[dict[str, Any]]:
     """Diffusion models of points, against their half-times and orders."""
     cell, comparisons = job[0], compare_cell(*job)
-    rows: list[EvidenceRow] = []
+    shares, controls = {}, {"order": 1 / 2}
     for quantity in ("half-time", "order", "descents"):
-        verdicts = [row.verdict for comparison in comparisons for row in comparison.of(quantity)]
-        decided = [verdict for verdict in verdicts if verdict != Verdict.UNDECIDED]
-        share = share_of([verdict == Verdict.HOLDS for verdict in decided])
-        rows += rows_of_shares("vectors", cell.name, {quantity: share})
-    return plain_rows(rows)
+        runs = [
+            all_hold(row.verdict for row in comparison.of(quantity) if row.run == run)
+            for comparison in comparisons
+            for run in range(len(comparison))
+        ]
+        decided = [verdict for verdict in runs if verdict != Verdict.UNDECIDED]
+        shares[quantity] = share_of([verdict == Verdict.HOLDS for verdict in decided])
+    controls["half-time"], controls["descents"] = _crossed(comparisons)
+    return plain_rows(rows_of_shares("vectors", cell.name, Kind.LAW, shares, controls))
+
+
+def _crossed(comparisons: Sequence[VectorComparison]) -> tuple[float, float]:
+    """Shares of pairs of settings in which one is as another was predicted: times and descents."""
+    predictions = [each for comparison in comparisons for each in comparison.predictions]
+    observed = np.concatenate([run.half_times for each in comparisons for run in each.runs])
+    times, bars = (
+        np.array([getattr(each, name) for each in predictions]) for name in ("half_times", "error")
+    )
+    near = (np.abs(observed[:, None] - times[None]) <= bars[None]).all(axis=2)
+    falls = [row.observed for each in comparisons for row in each.of("descents")]
+    said = [row.predicted for each in comparisons for row in each.of("descents")]
+    open_ = [
+        row.verdict == Verdict.UNDECIDED for each in comparisons for row in each.of("descents")
+    ]
+    decided = [k for k, missing in enumerate(open_) if not missing]
+    same = [[falls[i] == said[j] for j in decided] for i in decided]
+    return crossed(near), crossed(same)
 
 
 def _vector_canary(plan: Plan) -> Numbers:

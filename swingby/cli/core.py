@@ -25,6 +25,9 @@ _WIDTH = options.number("--width", "Columns d' of a Gaussian U(0).", shown="d")
 _STEPS = options.number("--steps", "Steps of the run.", shown="until W rests")
 _SEED = options.seed("the Gaussian W(0) that --omega draws")
 _WINDOWS = options.choice("--edition", "printed corrected", "Edition of the lemma windows.")
+_ACCURACY = options.choice(
+    "--accuracy", "full leading", "leading is the closed law of half-times alone."
+)
 _UNIT = click.option(
     "--unit", type=click.Choice(["step", "eta t"]), default="step", help="Unit of printed times."
 )
@@ -68,7 +71,7 @@ def _schedule_of(report: Report) -> dict[str, Any] | None:
         return None
 
 
-@command(*options.SETTING, options.out(), _WIDTH, _WINDOWS, _UNIT)
+@command(*options.SETTING, options.out(), _WIDTH, _WINDOWS, _UNIT, _ACCURACY)
 def predict(arguments: Arguments) -> int:
     """When every stage happens, from W(0) or from omega alone.
 
@@ -80,7 +83,7 @@ def predict(arguments: Arguments) -> int:
     from swingby.verify.predict import predict as run_predict
 
     _refuse_unit(arguments)
-    schedule = run_predict(**arguments.setting("omega", "beta", "width", "edition"))
+    schedule = run_predict(**arguments.setting("omega", "beta", "width", "edition", "accuracy"))
     arguments.deliver(schedule.to_grid(arguments.unit), schedule.to_dict)
     return 0
 

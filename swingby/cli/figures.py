@@ -18,6 +18,7 @@ from swingby.errors import InvalidInput
 from swingby.report.files import write_text
 from swingby.report.pictures import save_figure
 from swingby.theory.budget import expect
+from swingby.theory.verdict import Verdict
 
 #: Seconds of an edition of a figure on two cores; others take a second or two.
 FIGURE_SECONDS = {"3": 30, "7": 30, "11": 10, "12": 320, "14": 30, "15": 25, "16": 35}
@@ -80,7 +81,13 @@ def figures(given: Arguments) -> int:
         shown="all",
     ),
     options.choice(
-        "--verdict", "holds fails undecided", "Rows of this verdict alone.", shown="all"
+        "--kind", "numerics law claim description", "Rows of this kind alone.", shown="all"
+    ),
+    options.choice(
+        "--verdict",
+        "holds fails undecided nothing-at-stake",
+        "Rows of this verdict alone.",
+        shown="all",
     ),
     options.flag("--rows", "Print every row, not only how many there are."),
     options.text("--record", "FILE", "The record to read.", shown="the one of the checkout"),
@@ -90,12 +97,15 @@ def figures(given: Arguments) -> int:
 def evidence(given: Arguments) -> int:
     """Print every prediction of the theory against its observation.
 
-    The rows are those of the studies in a checkout, which python -m studies runs again, or those of
-    a record that you give. Exit code 0: every row holds, 1: some fail, 3: none fails, but some are
-    undecided.
+    Rows are counted by kind: numerics (two integrations of one recursion, no evidence for the
+    theory), law (the leading law, or a forecast of what was not integrated), claim (a sentence of a
+    paper) and description. They are those of the studies in a checkout, which python -m studies
+    runs again, or those of a record that you give. Exit code 0: every row holds, 1: some fail, 3:
+    none fails, but some are undecided or had nothing at stake.
 
     \b
     swingby evidence --source networks --rows
+    swingby evidence --kind law --json
     swingby evidence --record evidence.json --verdict fails
     """  # noqa: D301 (click reads the backspace as a sign to keep the lines)
     from swingby.lab.figures.evidence import evidence as collect
@@ -103,10 +113,14 @@ def evidence(given: Arguments) -> int:
     if given.as_json or (given.out is not None and given.out.endswith(".json")):
         refuse("beside JSON, which has every row", "rows")
     names = None if given.source is None else [name.strip() for name in given.source.split(",")]
-    table = collect(names, record=given.record, verdict=given.verdict)
+    verdict = None if given.verdict is None else given.verdict.replace("-", " ")
+    table = collect(names, record=given.record, verdict=verdict, kind=given.kind)
     in_rows = given.rows or given.verdict is not None
     given.deliver(table.to_grid() if in_rows else table.to_overview(), table.to_dict)
-    return exit_code(row.verdict for row in table.rows)
+    open_ = ("undecided", "nothing at stake")
+    return exit_code(
+        Verdict.UNDECIDED if row.verdict in open_ else Verdict(row.verdict) for row in table.rows
+    )
 
 
 @click.group(cls=Group)

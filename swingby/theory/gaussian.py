@@ -83,6 +83,7 @@ class GaussianTimes(ReadOnly):
     `width`: d', the number of columns of U(0).
     `growth` (d,): growth of w_kk per step, in the user's order.
     `freedom` (d,): degrees of freedom d' - k + 1 of each pivot's chi-square; 0 where a_k = 0.
+    `overlap`: whether the overlap of stages is followed where they are not apart.
     """
 
     task: SIMTask
@@ -92,6 +93,7 @@ class GaussianTimes(ReadOnly):
     dynamics: str
     growth: NDArray[np.float64]
     freedom: NDArray[np.float64]
+    overlap: bool = True
 
     @functools.cached_property
     def out_of_range(self) -> str:
@@ -134,7 +136,7 @@ class GaussianTimes(ReadOnly):
     @functools.cached_property
     def basis(self) -> str:
         """What the distribution rests on: :data:`CLOSED`, :data:`LEADING` or :data:`FULL`."""
-        walked = not self.apart and self.task.dim <= _MOST_WALKED
+        walked = self.overlap and not self.apart and self.task.dim <= _MOST_WALKED
         if self.out_of_range or (DYNAMICS[self.dynamics].keeps_psd and not walked):
             return CLOSED
         return FULL if walked else LEADING
@@ -353,6 +355,8 @@ def gaussian_times(
     width: int,
     eta: Fraction,
     dynamics: str,
+    *,
+    overlap: bool = True,
 ) -> GaussianTimes:
     """The distribution for entries of U(0) of variance `tau_squared`, any size."""
     signal = task.signal
@@ -371,4 +375,7 @@ def gaussian_times(
     for rank, k in enumerate(task.order[:learned]):
         freedom[k] = width - rank
     growth = np.diag(growth_rates(signal, float(eta), dynamics)).copy()
-    return GaussianTimes(task, numbers.log_of(tau_squared), width, eta, dynamics, growth, freedom)
+    log_tau_squared = numbers.log_of(tau_squared)
+    return GaussianTimes(
+        task, log_tau_squared, width, eta, dynamics, growth, freedom, overlap=overlap
+    )

@@ -62,6 +62,12 @@ def require_dynamics(dynamics: object) -> None:
         raise InvalidInput("dynamics", dynamics, f"must be one of {', '.join(DYNAMICS)}", "(D.2)")
 
 
+def require_accuracy(accuracy: object) -> None:
+    """Refuse what is no accuracy of a prediction."""
+    if accuracy not in ("full", "leading"):
+        raise InvalidInput("accuracy", accuracy, "must be full or leading")
+
+
 def growth_rates(
     signal: NDArray[np.float64], eta: float | NDArray[np.float64], dynamics: str
 ) -> NDArray[np.float64]:

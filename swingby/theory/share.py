@@ -36,13 +36,27 @@ class Share:
     @property
     def interval(self) -> tuple[float, float]:
         """Wilson's 95 % interval; nan of nothing."""
+        return self.interval_at(0.95)
+
+    def interval_at(self, confidence: float) -> tuple[float, float]:
+        """Wilson's interval of a confidence; nan of nothing."""
         if not self.total:
             return math.nan, math.nan
         from scipy.stats import binomtest
 
-        bounds = binomtest(self.count, self.total).proportion_ci(method="wilson")
+        test = binomtest(self.count, self.total)
+        bounds = test.proportion_ci(confidence, method="wilson")
         # At n the exact bound is 1, which rounding may miss.
         return float(bounds.low), 1.0 if self.count == self.total else float(bounds.high)
+
+    def interval_text(self, confidence: float = 0.95) -> str:
+        """That interval in percent; empty of nothing.
+
+        >>> Share(58, 64).interval_text(), Share(58, 64).interval_text(0.999)
+        ('[81.0%, 95.6%]', '[72.2%, 97.3%]')
+        """
+        low, high = self.interval_at(confidence)
+        return f"[{low:.1%}, {high:.1%}]" if self.total else ""
 
     @property
     def low(self) -> float:
@@ -78,6 +92,17 @@ def reaches(share: Share, threshold: float) -> Verdict:
     return inside(share.interval, threshold)
 
 
+def two_sided(confidence: float) -> float:
+    """The normal quantile of a two-sided interval.
+
+    >>> round(two_sided(0.95), 3)
+    1.96
+    """
+    from scipy.special import ndtri
+
+    return float(ndtri((1 + confidence) / 2))
+
+
 def needed(share: Share, threshold: float) -> int | None:
     """Number of runs that decides the same share against a threshold; None if they are equal.
 
@@ -89,21 +114,22 @@ def needed(share: Share, threshold: float) -> int | None:
     distance = share.value - threshold
     if not share.total or abs(distance) < 1e-12:
         return None
-    from scipy.special import ndtri
-
-    return math.ceil(float(ndtri(0.975)) ** 2 * threshold * (1 - threshold) / distance**2)
+    return math.ceil(two_sided(0.95) ** 2 * threshold * (1 - threshold) / distance**2)
 
 
-def judged(share: Share, threshold: float) -> dict[str, Any]:
-    """A share of runs beside its threshold, as columns of a table."""
-    any_runs = bool(share.total)
+def judged(share: Share, threshold: float, confidence: float = 0.95) -> dict[str, Any]:
+    """A share of runs beside its threshold, as columns of a table.
+
+    `confidence` is that of the interval alone; the verdict is always by 95 %.
+    """
     return {
         "predicted": f"in {threshold:.0%} of the runs",
-        "observed": f"{share.value:.1%}" if any_runs else "-",
-        "interval": f"[{share.low:.1%}, {share.high:.1%}]" if any_runs else "",
+        "observed": f"{share.value:.1%}" if share.total else "-",
+        "interval": share.interval_text(confidence),
         "verdict": reaches(share, threshold),
         "seeds": share.total,
         "needed": needed(share, threshold),
+        "count": share.count if share.total else None,
     }
 
 

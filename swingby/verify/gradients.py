@@ -70,8 +70,9 @@ def crossing_function(schedule: Schedule) -> Callable[[Any, Any, Any], Any]:
     [[-106.8, 0.5], [0.3, -440.7]]
     """
     torch, stages = load_torch(), getattr(schedule, "stages", None)
-    if stages is None:
-        raise InvalidInput("schedule", schedule, "must come from a W(0), by predict", "(D.2)")
+    if stages is None or schedule.accuracy == "leading":
+        requirement = "must come from a W(0), by predict in full accuracy"
+        raise InvalidInput("schedule", schedule, requirement, "(D.2)")
     start = stages.start
     if not (start.sign > 0).all() or start.steps[0]:
         pivots = (np.exp(start.log_pivots) * start.sign)[0]

@@ -25,7 +25,7 @@ from swingby.theory.gaussian import (
     gaussian_times,
     share_text,
 )
-from swingby.theory.growth import DYNAMICS, require_dynamics
+from swingby.theory.growth import DYNAMICS, require_accuracy, require_dynamics
 from swingby.theory.initial import Initial, Scaled, initial_state
 from swingby.theory.numbers import Floats
 from swingby.theory.task import SIMTask, as_task
@@ -95,6 +95,7 @@ def predict(
     beta: Any = 1.0,
     width: int | None = None,
     edition: str = "printed",
+    accuracy: str = "full",
     U0: ArrayLike | Scaled | None = None,
 ) -> Schedule:
     r"""Predict when every stage of learning happens.
@@ -120,6 +121,9 @@ def predict(
         d', the number of columns of U(0). Default d.
     edition : {"printed", "corrected"}
         Which lemma windows to put beside; see :mod:`swingby.theory.lemmas`.
+    accuracy : {"full", "leading"}
+        ``"leading"`` is the closed law :math:`t_k = -\log \pi_k / g_{kk}` alone,
+        with the drift of pivots under euler: half-times without bars, and no other events.
     U0 : array of shape (d, m) or Scaled, optional
         Factor of :math:`W(0) = U(0) U(0)^\top`, in place of W0. Its pivots are squared distances of
         rows of U(0), by QR; formed as a matrix, W(0) loses those below about 1e-14 of its entries.
@@ -157,6 +161,7 @@ def predict(
     """
     task = as_task(task)
     step = read_step(eta, dynamics, edition)
+    require_accuracy(accuracy)
     values = {"W0": W0, "U0": U0, "omega": omega}
     present = [name for name, value in values.items() if value is not None]
     if len(present) != 1:
@@ -165,13 +170,13 @@ def predict(
     if omega is None:
         initial = initial_state(W0, U0, task.dim)
         initial.require_psd(dynamics)
-        return predict_from(task, initial, step, dynamics, edition)
+        return predict_from(task, initial, step, dynamics, edition, accuracy)
     smallest = numbers.positive(omega, "omega", "Assumption D.4")
     spread = numbers.positive(beta, "beta", "Assumption D.1")
     if spread < 1:
         raise InvalidInput("beta", beta, "must be at least 1", "Assumption D.1")
     columns = task.dim if width is None else numbers.whole(width, "width", 1, "Sec. 4.2")
-    return _from_scale(task, smallest, spread, columns, step, dynamics, edition)
+    return _from_scale(task, smallest, spread, columns, step, dynamics, edition, accuracy)
 
 
 def read_step(eta: object, dynamics: str, edition: str = "printed") -> Fraction:
@@ -231,14 +236,20 @@ def predict_gaussian(
 
 
 def predict_from(
-    task: SIMTask, initial: Initial, step: Fraction, dynamics: str, edition: str
+    task: SIMTask,
+    initial: Initial,
+    step: Fraction,
+    dynamics: str,
+    edition: str,
+    accuracy: str = "full",
 ) -> Schedule:
     """The prediction of :func:`predict`, for a W(0) and numbers that are checked."""
     # SciPy's integrators take longer to load than everything else; refusals do without.
-    from swingby.theory.law.stages import stage_law
+    from swingby.theory.law.stages import leading_law, stage_law
 
     budget.expect("the prediction", SECONDS_A_CUBE * task.dim**3)
-    stages = stage_law(task, initial, step, dynamics)
+    law = stage_law if accuracy == "full" else leading_law
+    stages = law(task, initial, step, dynamics)
     return Schedule(
         task=task,
         eta=step,
@@ -251,6 +262,7 @@ def predict_from(
         gaussian=None,
         spread=np.stack([stages.half_times, stages.half_times]),
         make_windows=functools.partial(lemma_windows, task, initial, step, dynamics, edition),
+        accuracy=accuracy,
     )
 
 
@@ -262,8 +274,10 @@ def _from_scale(
     step: Fraction,
     dynamics: str,
     edition: str,
+    accuracy: str,
 ) -> Schedule:
-    times = gaussian_times(task, omega / width, width, step, dynamics)
+    overlap = accuracy == "full"
+    times = gaussian_times(task, omega / width, width, step, dynamics, overlap=overlap)
     low, median, high = np.maximum(times.quantile(QUANTILES), 0.0)
     warnings = list(task.warnings)
     if times.out_of_range:
@@ -272,7 +286,7 @@ def _from_scale(
     elif times.basis != FULL and not times.apart:
         warnings.append(
             "rough: omega is not small, signals are nearly tied or eta is large, and the overlap "
-            f"of stages is left out for so many concepts (d = {task.dim})"
+            f"of stages is left out{f' for so many concepts (d = {task.dim})' if overlap else ''}"
         )
     warnings += _never_warnings(task, times.never, dynamics)
     with np.errstate(invalid="ignore"):  # what is never learned has no range: inf - inf
@@ -294,6 +308,7 @@ def _from_scale(
         gaussian=times,
         spread=np.stack([low, high]),
         make_windows=functools.partial(lemma_windows, task, (omega, beta), step, dynamics, edition),
+        accuracy=accuracy,
     )
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from swingby.errors import InvalidInput, named
-from swingby.theory.growth import require_dynamics
+from swingby.errors import named
+from swingby.theory.growth import require_accuracy, require_dynamics
 from swingby.theory.law.stages import stage_laws
 from swingby.theory.numbers import Booleans, Floats
 from swingby.theory.task import SIMTask
@@ -118,7 +118,7 @@ def predict_batch(
         W(0) is ``exp(log_scale) * W0``, for every instance its own.
     accuracy : {"full", "leading"}
         ``"leading"`` is the closed law :math:`t_k = -\log \pi_k / g_{kk}`, far faster: it leaves
-        out the overlap of the stages, of which the error bars then do not know.
+        out the overlap of the stages, and has no error bars (nan).
 
     Returns
     -------
@@ -143,8 +143,7 @@ def predict_batch(
     [[167.0, 674.0], [264.0, 1041.0]]
     """
     require_dynamics(dynamics)
-    if accuracy not in ("full", "leading"):
-        raise InvalidInput("accuracy", accuracy, "must be full or leading")
+    require_accuracy(accuracy)
     flat, shape = read_instances(signal, W0, eta, omega, log_scale)
     verdict = stage_laws(**flat, dynamics=dynamics, full=accuracy == "full", bars=True)
     names = ("crossing", "error", "trapped", "undecided", "share", "blow_up")

@@ -18,12 +18,12 @@ from swingby.report.entry_pictures import entry_name
 from swingby.report.number_text import as_typed, scientific, steps_text
 from swingby.report.result_formats import ReadOnly
 from swingby.theory import numbers
+from swingby.theory.growth import require_accuracy
 from swingby.theory.numbers import Floats
 from swingby.theory.task import SIMTask, as_task
 from swingby.theory.verdict import Verdict
 from swingby.verify.schedule import given_text, json_ready
 
-_ACCURACIES = ("full", "leading")
 #: lr times the fastest rate of the flow (its `sharpness`) up to which bars are given.
 _LARGEST_STEP = 0.5
 #: Tolerance of the integration that is reported, and of the one that it is compared with.
@@ -168,8 +168,7 @@ def predict_network(
     True
     """
     task = as_task(task)
-    if accuracy not in _ACCURACIES:
-        raise InvalidInput("accuracy", accuracy, f"must be among {', '.join(_ACCURACIES)}")
+    require_accuracy(accuracy)
     step = numbers.positive(lr, "lr", "(4.1)")
     h = numbers.within_float(step, "lr", "(4.1)")
     layers = _layers(weights, task.dim)

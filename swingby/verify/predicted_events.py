@@ -186,6 +186,14 @@ def median_events(
     return events
 
 
+def half_time_events(stages: Stages) -> list[Event]:
+    """Half-times alone, in whole steps, by descending signal."""
+    none = np.full((2, stages.task.dim), np.nan)
+    errors = np.stack([stages.error, stages.error])
+    events = _major_events(stages.task, stages.half_times, stages.half_times, errors, none)
+    return [event for event in events if event.event == "half"]
+
+
 def curve_events(stages: Stages) -> list[Event]:
     """The events of W(t), in real steps, each with its error.
 

@@ -26,7 +26,13 @@ from swingby.theory.gaussian import GaussianTimes, share_text
 from swingby.theory.growth import growth_rates, per_step
 from swingby.theory.numbers import Booleans, Floats
 from swingby.theory.task import SIMTask
-from swingby.verify.predicted_events import Event, Windows, curve_events, median_events
+from swingby.verify.predicted_events import (
+    Event,
+    Windows,
+    curve_events,
+    half_time_events,
+    median_events,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,6 +73,8 @@ class Schedule(Pictured, ReadOnly):
         5 % and 95 % quantiles over Gaussian initializations; equal to half_times from a W(0).
     make_windows : callable
         Makes :attr:`windows`.
+    accuracy : {"full", "leading"}
+        ``"leading"``: half-times by the closed law alone, without bars; nothing else is predicted.
     """
 
     task: SIMTask
@@ -80,6 +88,7 @@ class Schedule(Pictured, ReadOnly):
     gaussian: GaussianTimes | None
     spread: Floats = field(repr=False)
     make_windows: Callable[[], Windows] = field(repr=False, compare=False)
+    accuracy: str = "full"
 
     @functools.cached_property
     def windows(self) -> Windows:
@@ -92,6 +101,8 @@ class Schedule(Pictured, ReadOnly):
         if self.stages is None:
             assert self.gaussian is not None
             events = median_events(self.task, self.gaussian, self.half_times, self.spread)
+        elif self.accuracy == "leading":
+            events = half_time_events(self.stages)
         else:
             exact = bool(self.stages.states)
             events = [event.in_whole_steps(exact=exact) for event in curve_events(self.stages)]
@@ -125,6 +136,11 @@ class Schedule(Pictured, ReadOnly):
         with np.errstate(divide="ignore", invalid="ignore"):
             times = np.maximum(-self.stages.log_pivots / growth, 0.0)
         return np.where(signal > 0, times, np.inf)
+
+    @property
+    def _has_curve(self) -> bool:
+        """Whether W(t) is predicted, and not half-times alone."""
+        return self.stages is not None and self.accuracy == "full"
 
     @property
     def window_reason(self) -> str:
@@ -188,6 +204,8 @@ class Schedule(Pictured, ReadOnly):
         """
         if self.stages is None:
             raise InvalidInput("W0", MISSING, "must be given to evaluate W(t)", "(D.2)")
+        if self.accuracy == "leading":
+            raise InvalidInput("accuracy", self.accuracy, "must be full to evaluate W(t)")
         moments = np.atleast_1d(numbers.real_array(t, "t"))
         if moments.ndim != 1 or (moments < 0).any():
             raise InvalidInput("t", t, "must be one axis of steps, none negative")
@@ -239,18 +257,18 @@ class Schedule(Pictured, ReadOnly):
         times = self.spread[np.isfinite(self.spread)]
         first = max(1.0, float(times.min(initial=np.inf)) / 8) if times.size else 1.0
         last = max(2 * first, 1.5 * float(times.max(initial=first)))
-        start = 1.0 if self.stages is None else float(self.test_loss(np.zeros(1))[0])
+        start = float(self.test_loss(np.zeros(1))[0]) if self._has_curve else 1.0
         order = self.draw_curves(ax, first, last, start)
         for k, color in zip(order, itertools.cycle(COLORS), strict=False):
             ax.plot([], [], "v-", color=color, label=entry_label(k, k))
-        if self.stages is not None:
+        if self._has_curve:
             ax.plot([], [], color="black", alpha=0.3, linewidth=3.2, label="test loss / start")
         finish_entries(ax, first, last, f"predicted, {self.dynamics}")
 
     def draw_curves(self, ax: Axes, first: float, last: float, start: float) -> list[int]:
         """Draw the composite, its loss over `start` and half-times; returns the concepts drawn."""
         order = [k for k in self.task.order if self.task.exact_signal[k] > 0]
-        if self.stages is not None:
+        if self._has_curve:
             grid = np.unique(np.geomspace(first, last, 400))
             loss = self.test_loss(grid) / start
             draw_entries(ax, grid, self.evaluate(grid), order, loss, faint=True)
@@ -277,6 +295,8 @@ class Schedule(Pictured, ReadOnly):
         """The predicted events, with their bars and the lemma windows; `unit`: step or eta t."""
         number = number_in(unit, self.eta)
         facts = [f"eta = {as_typed(self.eta)}", self.dynamics]
+        if self.accuracy == "leading":
+            facts.append("leading order: stages do not overlap")
         columns = ["entry", "event", ">closed form", f">{unit}", ">+-", ">lemma from", ">lemma to"]
         if self.gaussian is not None:
             width, basis = self.gaussian.width, self.gaussian.basis

@@ -8,7 +8,6 @@ import pytest
 from swingby.errors import InvalidInput
 from swingby.theory.share import Share, agrees, reaches
 from swingby.theory.task import SIMTask
-from swingby.theory.verdict import Verdict
 
 pytest.importorskip("torch")
 
@@ -97,21 +96,24 @@ def test_relu_takes_the_entries_that_can_grow():
     network = Network(2, 32, "relu", bias=False, initialization="gaussian", scale=0.01)
     found = survival([make_cell("", network, steps=600, lr=0.05, n_per_class=10, runs=40)])
     assert found["", "times"].share.value > 0.8
-    assert found["", "order"].verdict is Verdict.HOLDS
+    assert found["", "order"].verdict == "holds"
     assert found["", "times"].note.startswith("scale 1.0")
 
 
 def test_everything_survives_at_home_and_not_in_two_layers():
     found = survival(standard_cells(runs=60)[:2])
     home = [one for one in found.outcomes if one.cell == "U U^T, small"]
-    assert [str(one.verdict) for one in home] == ["holds"] * 5
-    assert found["U U^T, small", "times"].risky
+    # Nearly all have as many descents: another run's number is as good.
+    words = {one.prediction: str(one.verdict) for one in home}
+    assert words.pop("descents") == "nothing at stake"
+    assert set(words.values()) == {"holds"}
+    assert len(words) == 5
     # Its clock is that of the theory: the factor that is fitted is 1 to a percent.
     assert found["U U^T, small", "times"].note.startswith("scale 1.00")
     # The larger entry of a pair exceeds that of U U^T: tail() says why.
-    assert found["W2 W1, small", "size"].verdict is Verdict.FAILS
-    assert found["W2 W1, small", "times"].verdict is Verdict.HOLDS
-    assert len(found.to_frame()) == len(found.outcomes) == 10
+    assert found["W2 W1, small", "size"].verdict == "fails"
+    assert found["W2 W1, small", "times"].verdict == "holds"
+    assert len(found.to_frame()) == len(found.outcomes) == 12
     assert found.to_dict()["outcomes"][0]["count"] == 60
     assert found.to_markdown().count("\n| ") >= 11
     with pytest.raises(InvalidInput):
@@ -127,10 +129,11 @@ def test_wrong_predictions_are_told_from_right_ones():
         descents=expected.descents + 1,
         transient=expected.transient * 1.2,
         half_times=np.roll(expected.half_times, 1, axis=0),
+        starts=expected.starts[1:] + expected.starts[:1],
     )
     outcomes = judge("", wrong, train(cell.settings, record=10))
-    failed = {one.prediction for one in outcomes if one.verdict is Verdict.FAILS}
-    assert failed >= {"order", "descents", "size", "times"}
+    failed = {one.prediction for one in outcomes if one.verdict == "fails"}
+    assert failed >= {"order", "descents", "size", "times", "loss"}
 
 
 def test_depth_three_is_asked_for_what_is_typical():

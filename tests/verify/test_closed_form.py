@@ -7,7 +7,15 @@ import mpmath
 import numpy as np
 import pytest
 
-from swingby import Scaled, SIMTask, compare, predict, predict_gaussian
+from swingby import (
+    InvalidInput,
+    Scaled,
+    SIMTask,
+    compare,
+    predict,
+    predict_batch,
+    predict_gaussian,
+)
 
 W0 = np.array([[3e-3, 1e-3, 2e-4], [1e-3, 2e-3, -5e-4], [2e-4, -5e-4, 1e-3]])
 GROWTH = {
@@ -69,3 +77,33 @@ def test_without_a_start_it_is_that_of_the_median_pivot():
     )
     times = predict_gaussian([4, 1], 5**0.5 * 1e-4, 2, eta=0.01, dynamics="gd")
     assert times.closed_form[0] == pytest.approx(-math.log(1e-7 * math.log(2)) / 2 / math.log(1.04))
+
+
+@pytest.mark.parametrize("dynamics", GROWTH)
+def test_the_leading_law_alone(dynamics):
+    """As in a batch; half-times without bars, and nothing else."""
+    a, options = (4.0, 2.0, 1.0), {"eta": 0.01, "dynamics": dynamics, "accuracy": "leading"}
+    schedule = predict(a, W0, **options)
+    assert schedule.crossing.tolist() == predict_batch(a, W0, **options).crossing.tolist()
+    if dynamics != "euler":  # where pivots drift from stage to stage
+        np.testing.assert_allclose(schedule.crossing, schedule.closed_form, rtol=1e-12)
+    assert schedule.half_times.tolist() == np.ceil(schedule.crossing).tolist()
+    assert np.isnan(schedule.error).all()
+    assert np.isnan(predict_batch(a, W0, **options).error).all()
+    assert [event.event for event in schedule.events] == ["half"] * 3
+    assert "leading order" in str(schedule)
+    assert schedule.plot() is not None
+    with pytest.raises(InvalidInput, match="accuracy must be full to evaluate"):
+        schedule.evaluate([1.0])
+    with pytest.raises(InvalidInput, match="accuracy must be full or leading"):
+        predict(a, W0, eta=0.01, accuracy="most")
+
+
+def test_the_leading_law_of_tied_signals_says_that_it_is_rough():
+    full, leading = (
+        predict([2, 1.9], omega="1e-4", eta=0.01, dynamics="gd", accuracy=accuracy)
+        for accuracy in ("full", "leading")
+    )
+    assert not full.warnings
+    assert leading.warnings[0].startswith("rough: ")
+    assert leading.half_times.tolist() == leading.closed_form.tolist()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,50 @@ from swingby.report import Framed, Grid
 from swingby.report.files import write_json
 from swingby.report.seals import unsealed
 from swingby.theory.input_files import json_of
-from swingby.theory.verdict import Verdict, counted
 
-FORMAT = "swingby evidence 2"
+FORMAT = "swingby evidence 3"
 _TITLE = "Predicted against observed"
 _WORDS = ("source", "setting", "edition", "statement", "predicted", "observed")
+
+
+class Kind(StrEnum):
+    """What a row can be evidence for."""
+
+    #: Two integrations of one recursion: they test the program, never the theory.
+    NUMERICS = "numerics"
+    #: The leading law, or a forecast of something that was not integrated.
+    LAW = "law"
+    #: A sentence of a paper.
+    CLAIM = "claim"
+    #: What could not have come out otherwise, or is measured without a prediction.
+    DESCRIPTION = "description"
+
+
+class EvidenceVerdict(StrEnum):
+    """What a row came to."""
+
+    HOLDS = "holds"
+    FAILS = "fails"
+    UNDECIDED = "undecided"
+    #: The control came true as often, so that the row says nothing. What fails still fails.
+    NOTHING_AT_STAKE = "nothing at stake"
+
+
+_COUNTED = dict(
+    zip(EvidenceVerdict, ("hold", "fail", "undecided", "nothing at stake"), strict=True)
+)
+
+
+_NOT_COUNTED = (
+    "numerics test the program and are no evidence for the theory; no stake: nothing was at stake,"
+    " as the control came true as often"
+)
+_LEGEND = (
+    "family-wise: intervals of one study that cover together with 95 % (Bonferroni); control:"
+    " share in which the prediction for another run, or a random one, comes true",
+    "needed: seeds at which what was observed, if it stays as it is, decides the row",
+    "rule: planned where it was committed before the data",
+)
 
 
 @dataclass(frozen=True)
@@ -38,15 +78,28 @@ class EvidenceRow:
     predicted: str
     observed: str
     interval: str
-    verdict: Verdict
+    verdict: EvidenceVerdict
     #: Independent runs.
     seeds: int
     #: Runs at which the same observation decides the row; None where nothing is random, or where
     #: no number does.
     needed: int | None
+    kind: Kind
+    #: Whether the statement and its rule were committed before the data that judge it.
+    planned: bool = False
+    #: Share of runs in which the prediction for another run, or a random one, comes true; None
+    #: where there is no control.
+    control: float | None = None
+    #: Runs as predicted, of all the seeds; None where no share is judged.
+    count: int | None = None
+    #: The interval at which all intervals of the study cover together with 95 % (Bonferroni).
+    family_interval: str = ""
+    #: What else is recorded, in words.
+    note: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "verdict", Verdict(self.verdict))
+        object.__setattr__(self, "verdict", EvidenceVerdict(self.verdict))
+        object.__setattr__(self, "kind", Kind(self.kind))
 
 
 @dataclass(frozen=True)
@@ -76,40 +129,67 @@ class Evidence(Framed):
         return self.to_overview().to_html()
 
     @property
-    def _count(self) -> str:
-        return f"{len(self.rows)} rows: {counted(row.verdict for row in self.rows)}."
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Numbers of rows by kind and verdict."""
+        return {
+            str(kind): {
+                str(verdict): sum((row.kind, row.verdict) == (kind, verdict) for row in self.rows)
+                for verdict in EvidenceVerdict
+            }
+            for kind in Kind
+        }
+
+    @property
+    def _count_lines(self) -> list[str]:
+        lines = []
+        for kind, counts in self.counts.items():
+            rows = [row for row in self.rows if row.kind == kind]
+            if rows:
+                words = ", ".join(
+                    f"{n} {word}"
+                    for n, word in zip(counts.values(), _COUNTED.values(), strict=True)
+                )
+                planned = f"; {sum(row.planned for row in rows)} planned"
+                noun = "row" if len(rows) == 1 else "rows"
+                lines.append(f"{kind}: {len(rows)} {noun}: {words}{planned}.")
+        return lines
 
     def to_overview(self) -> Grid:
-        """Numbers of rows that hold, fail and are open, by study and statement."""
-        groups: dict[tuple[str, str], list[Verdict]] = {}
-        for row in self.rows:
-            groups.setdefault((row.source, row.statement), []).append(row.verdict)
+        """Numbers of rows by kind, and by study and statement: how many hold, fail and are open."""
+        groups: dict[tuple[str, str, str], list[EvidenceVerdict]] = {}
+        for row in sorted(self.rows, key=lambda row: list(Kind).index(row.kind)):
+            key = (str(row.kind), row.source, row.statement)
+            groups.setdefault(key, []).append(row.verdict)
         lines = [
-            [*group, *(str(verdicts.count(verdict)) for verdict in Verdict)]
+            [*group, *(str(verdicts.count(verdict)) for verdict in EvidenceVerdict)]
             for group, verdicts in groups.items()
         ]
-        below = [self._count, *(f"{name}: {about}." for name, about in self.about.items())]
-        columns = ("source", "statement", ">hold", ">fail", ">undecided")
-        return Grid(_TITLE, columns, lines, below=below)
+        below = [_NOT_COUNTED, *(f"{name}: {about}." for name, about in self.about.items())]
+        columns = ("kind", "source", "statement", ">hold", ">fail", ">undecided", ">no stake")
+        return Grid(_TITLE, columns, lines, above=self._count_lines, below=below)
 
     def to_grid(self) -> Grid:
         """A line a row."""
         lines = []
         for row in self.rows:
             needed = "-" if row.needed is None else str(row.needed)
-            words = [*(getattr(row, name) for name in _WORDS), row.interval, str(row.seeds)]
-            lines.append([*words, needed, str(row.verdict)])
-        columns = (*_WORDS, "95 %", ">seeds", ">needed", "verdict")
-        below = "needed: seeds at which what was observed, if it stays as it is, decides the row"
-        return Grid(_TITLE, columns, lines, below=(below, self._count))
+            control = "-" if row.control is None else f"{row.control:.2f}"
+            planned = "planned" if row.planned else "after the data"
+            words = [str(row.kind), *(getattr(row, name) for name in _WORDS), row.interval]
+            words += [row.family_interval, control, str(row.seeds), needed, planned]
+            lines.append([*words, str(row.verdict)])
+        columns = ("kind", *_WORDS, "95 %", "family-wise", ">control", ">seeds", ">needed")
+        return Grid(
+            _TITLE, (*columns, "rule", "verdict"), lines, below=(*_LEGEND, *self._count_lines)
+        )
 
     def records(self) -> list[dict[str, Any]]:
         """One row per prediction."""
         return [asdict(row) for row in self.rows]
 
     def to_dict(self) -> dict[str, Any]:
-        """The rows as JSON can hold them."""
-        return {"rows": self.records()}
+        """The rows and their counts as JSON can hold them."""
+        return {"rows": self.records(), "counts": self.counts}
 
     def to_text(self, *, width: int | None = None, color: bool = False) -> str:
         """Numbers of rows that hold, fail and are open, by study and statement."""
@@ -121,6 +201,7 @@ def evidence(
     *,
     record: str | Path | None = None,
     verdict: str | None = None,
+    kind: str | None = None,
 ) -> Evidence:
     """Every prediction against what was observed, as it is recorded.
 
@@ -131,7 +212,8 @@ def evidence(
         ``images``, ``relu``; all by default.
     record : path, optional
         A record that ``python -m studies`` wrote; by default the one of the checkout.
-    verdict : {"holds", "fails", "undecided"}, optional
+    verdict : {"holds", "fails", "undecided", "nothing at stake"}, optional
+    kind : {"numerics", "law", "claim", "description"}, optional
         These rows alone.
 
     Returns
@@ -141,8 +223,8 @@ def evidence(
     Raises
     ------
     InvalidInput
-        For a source or a verdict that does not exist, a file that is no record, and where there is
-        neither a file nor a checkout.
+        For a source, verdict or kind that does not exist, a file that is no record, and where there
+        is neither a file nor a checkout.
 
     Examples
     --------
@@ -150,8 +232,9 @@ def evidence(
     >>> table.rows[0].source, table.rows[0].statement
     ('images', 'sooner')
     """
-    if verdict is not None and verdict not in list(Verdict):
-        raise InvalidInput("verdict", verdict, f"must be among {', '.join(Verdict)}")
+    for name, value, words in (("verdict", verdict, EvidenceVerdict), ("kind", kind, Kind)):
+        if value is not None and value not in list(words):
+            raise InvalidInput(name, value, f"must be among {', '.join(words)}")
     recorded = read_record(_record_of_checkout() if record is None else record)
     studies = {name: study for name, study in recorded.items() if study.rows}
     names = some_of(source, "source", studies)
@@ -159,7 +242,7 @@ def evidence(
         row
         for name in names
         for row in studies[name].rows
-        if verdict is None or row.verdict == verdict
+        if verdict in (None, row.verdict) and kind in (None, row.kind)
     )
     return Evidence(rows, {name: studies[name].about for name in names})
 

@@ -402,7 +402,9 @@ def _closed(starts: Starts, dynamics: str) -> StageVerdict:
     slope, flat = np.full(crossing.shape, np.inf), np.zeros(crossing.shape)
     crossing[lost | cut_off & np.isfinite(crossing)] = np.nan
     end = _LaneEnds(crossing, nowhere, lost, blow_up, never, slope, flat, nowhere, flat)
-    return decide(starts, end, end, 0.0, dynamics, tolerances=0.0)
+    verdict = decide(starts, end, end, 0.0, dynamics, tolerances=0.0)
+    # It does not know what the overlap of stages makes of its half-times.
+    return verdict._replace(error=np.where(np.isfinite(verdict.error), np.nan, verdict.error))
 
 
 class WalkedSteps(NamedTuple):
@@ -553,6 +555,20 @@ def stage_law(task: SIMTask, initial: Initial, eta: Fraction, dynamics: str) -> 
         advance(walk, dynamics)
     ends = [_LaneEnds.of(walk, starts.eta, lane) for lane in (slice(1), slice(-1, None))]
     verdict = _verdict_of(starts, ends, dynamics, follow_all)
+    return _stages_of(task, eta, dynamics, starts, verdict)
+
+
+@np.errstate(all="ignore")
+def leading_law(task: SIMTask, initial: Initial, eta: Fraction, dynamics: str) -> Stages:
+    """The closed law for a given W(0): it leaves out the overlap of stages, and has no bars."""
+    starts = Starts.of(task.signal, initial, float(eta), dynamics)
+    return _stages_of(task, eta, dynamics, starts, _closed(starts, dynamics))
+
+
+def _stages_of(
+    task: SIMTask, eta: Fraction, dynamics: str, starts: Starts, verdict: StageVerdict
+) -> Stages:
+    """The verdict on a single instance, with its warnings."""
     by_concept = ("crossing", "error", "trapped", "undecided", "share")
     return Stages(
         task=task,
