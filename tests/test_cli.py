@@ -408,3 +408,12 @@ runpy.run_module({program!r}, run_name="__main__")
     done = subprocess.run(call, capture_output=True, text=True, check=False)
     assert done.returncode == code, done.stderr
     assert error in done.stderr or code == 130
+
+
+def test_a_file_that_says_it_is_encrypted_is_refused(tmp_path):
+    path = tmp_path / "run.npz"
+    assert run([*SIMULATE, "--steps", "2", "--dynamics", "gd", "--out", str(path)]) == 0
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\x01\x02") + 8] |= 1
+    path.write_bytes(content)
+    assert run(["verify", str(path)]) == 2

@@ -124,7 +124,7 @@ def read_arrays(path: str | Path, argument: str) -> dict[str, Any]:
             return {name: file[name] for name in file.files}
     except InvalidInput:
         raise
-    except (*BROKEN, zipfile.BadZipFile, zlib.error, NotImplementedError, MemoryError):
+    except (*BROKEN, zipfile.BadZipFile, zlib.error, RuntimeError, MemoryError):
         raise InvalidInput(argument, path, f"must be a {what}: npy or npz, no objects") from None
 
 

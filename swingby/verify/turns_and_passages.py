@@ -88,7 +88,8 @@ class _Window(NamedTuple):
             return math.nan, math.nan, math.nan
         inside = [root for root in tops if abs(root) <= _EXPECTED] or [min(tops, key=abs)]
         root = max(inside, key=lambda top: float(np.polyval(self.p, top)))
-        time, bend = self.centre + self.half * root, -np.polyval(second, root) / self.half**2
+        time = self.centre + self.half * root
+        bend = -np.polyval(second, root) / self.half / self.half  # its square may overflow
         if self.half > _WIDE:
             return time, float(np.polyval(self.p, root)), float(bend)
         # Between two steps that are as high; halfway, if they are so in truth.

@@ -1,6 +1,7 @@
 """Certificates: found where an identity exists, and refused when anything in them is changed."""
 
 import itertools
+import sys
 from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
@@ -180,3 +181,19 @@ def test_logarithms_of_certain_sign_become_letters():
     assert str(grouped.goal) == "-(-log(alpha/K))*a_i <= a_i"
     assert grouped.hypotheses[-1].kind == "=="
     assert name_logarithms(Sequent((), goal)) == Sequent((), goal)
+
+
+def test_a_second_opinion_that_breaks_is_not_an_absent_one(monkeypatch):
+    z3 = pytest.importorskip("z3")
+    with monkeypatch.context() as patch:
+        patch.setattr(z3.Solver, "check", lambda solver: z3.unknown)
+        patch.setattr(z3.Solver, "reason_unknown", lambda solver: "out of memory")
+        with pytest.raises(MemoryError, match="z3"):
+            check_with_z3(EASY)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert check_with_z3(EASY)[0] == "absent"
+    monkeypatch.undo()
+    monkeypatch.setitem(sys.modules, "z3.z3", None)
+    monkeypatch.delitem(sys.modules, "z3")
+    with pytest.raises(ImportError):
+        check_with_z3(EASY)

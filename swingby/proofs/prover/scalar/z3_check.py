@@ -5,6 +5,7 @@ An answer "unsat" alone is no proof here, and a model is only a candidate for a 
 
 from __future__ import annotations
 
+import importlib.util
 import math
 from typing import Any
 
@@ -20,10 +21,10 @@ def check_with_z3(problem: PolynomialProblem, *, timeout: int = 3000) -> tuple[s
 
     Returns "unsat", "sat", "unknown" or "absent", and for "sat" the letters' values, as rationals.
     """
-    try:
-        import z3
-    except ImportError:
+    if importlib.util.find_spec("z3") is None:
         return "absent", {}
+    import z3  # an import that fails for want of memory says nothing about the line
+
     context = z3.Context()  # the one that z3 has by itself bears no second thread
     solver = z3.Solver(ctx=context)
     solver.set("timeout", int(seconds_left(timeout / 1000) * 1000) + 1)
@@ -47,6 +48,8 @@ def check_with_z3(problem: PolynomialProblem, *, timeout: int = 3000) -> tuple[s
         solver.add(read(constraint))
     solver.add(z3.Not(read(problem.goal)))
     answer = str(solver.check())
+    if answer == "unknown" and "memory" in solver.reason_unknown():
+        raise MemoryError("z3 has no answer: out of memory")
     values: dict[str, Any] = {}
     for variable, atom in zip(variables, problem.atoms, strict=True) if answer == "sat" else ():
         letter, order = atom.meaning.as_base_exp()
