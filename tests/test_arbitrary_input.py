@@ -99,6 +99,7 @@ def test_factors(U0, dynamics):
     positive,
     st.sampled_from(["euler", "gd", "flow"]),
 )
+@example([1.0, 1.0], 0, 1.0, 1e-300, "euler")
 def test_no_silent_nan_in_a_prediction(signal, seed, omega, eta, dynamics):
     """Seconds each, where signals and steps are far apart."""
     task = swingby.SIMTask.from_signal(signal)

@@ -140,7 +140,8 @@ def locate(
 def _turn(windows: Sequence[_Window], mark: Mark, rate: float) -> Located:
     times, sizes, bends = zip(*(window.top() for window in windows), strict=True)
     slope = mark.doubt * abs(sizes[0]) * rate + windows[0].rest / windows[0].half
-    return Located(times[0], _error(times, slope / bends[0], mark), sizes, windows[0].rest)
+    doubt = slope / bends[0] if bends[0] else math.inf  # a bend below the float range
+    return Located(times[0], _error(times, doubt, mark), sizes, windows[0].rest)
 
 
 def _passage(windows: Sequence[_Window], mark: Mark) -> Located:
