@@ -211,9 +211,8 @@ def test_what_has_no_end_or_no_room_is_refused(line, words, tmp_path, monkeypatc
 def test_many_concepts_are_checked():
     """A table of 79,800 peaks would take minutes; neighbours in the order of a are what is seen."""
     task = swingby.SIMTask.from_signal(range(400, 0, -1))
-    peaks = [
-        event.entry
-        for event in swingby.predict(task, omega="1e-9", eta="1e-4").events
-        if event.event == "peak height"
-    ]
-    assert sorted(peaks) == [(k, k + 1) for k in range(399)]
+    schedule = swingby.predict(task, omega="1e-9", eta="1e-4")
+    assert sorted(schedule.gaussian.peak_heights([0.5])) == [(k, k + 1) for k in range(399)]
+    # Stages so near to each other overlap: no height is claimed.
+    assert {event.event for event in schedule.events} == {"half", "0.8"}
+    assert schedule.warnings[0].startswith("rough: ")

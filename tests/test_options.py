@@ -18,13 +18,13 @@ POINTS = "".join(f"{x},{y},{x * y}\n" for x in (-2, -1, 1, 2) for y in (-3, 1, 2
 PROOF = "letters real: x\ndefault place Mine\n\nstep square: a square\n  then x^2 >= 0\n"
 ROW = {
     **dict.fromkeys(("setting", "edition", "statement", "predicted", "observed", "interval"), ""),
-    **{"verdict": "holds", "seeds": 1, "needed": None},
+    **{"verdict": "holds", "seeds": 1, "needed": None, "kind": "law"},
 }
 STUDIES = {
     name: {"about": "a toy", "inputs": {}, "canary": {}, "rows": [{**ROW, "source": name}]}
     for name in ("map", "deep")
 }
-RECORD = json_text(sealed({"format": "swingby evidence 2", "studies": STUDIES}))
+RECORD = json_text(sealed({"format": "swingby evidence 3", "studies": STUDIES}))
 INPUTS = {"grid.toml": GRID, "points.csv": POINTS, "mine.proof": PROOF, "record.json": RECORD}
 MATRIX = "--signal 4,1 --eta 0.01 --w0 '2e-2,1e-2;1e-2,2e-2'"
 SCALE = "--signal 4,1 --eta 0.01 --omega 1e-3"
@@ -35,6 +35,7 @@ VALUES = {
     "beta": "2", "w0": "3e-2,0;0,3e-2", "u0": "0.2,0;0,0.1", "dynamics": "euler", "steps": "7",
     "seed": "3", "width": "5", "edition": "corrected", "rho": "0.2", "item": "D.64",
     "assume": "PSD", "source": "map", "verdict": "fails", "record": "none.json", "only": "5",
+    "kind": "claim", "accuracy": "leading",
     "x": "omega", "y": "eta", "where": "omega=1e-2", "workers": "1", "chunk": "3", "dask": "local",
     "export_old": "old.sqlite",
     "size": "tiny", "seconds": "0.5", "replay": "none.json", "lr": "0.3", "depth": "2",

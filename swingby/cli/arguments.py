@@ -60,7 +60,8 @@ class Arguments(SimpleNamespace):
                 raise InvalidInput("signal", typed, "must not be combined with mu, sigma, dim")
             return SIMTask.from_signal(_split(self.signal))
         if not self.mu:
-            raise InvalidInput("mu", MISSING, "must be given: --mu 1,2 (or --signal 4,1)")
+            other = " (or --signal 4,1)" if hasattr(self, "signal") else ""
+            raise InvalidInput("mu", MISSING, f"must be given: --mu 1,2{other}")
         spreads = _split(self.sigma)
         return SIMTask(_split(self.mu), spreads[0] if len(spreads) == 1 else spreads, dim)
 

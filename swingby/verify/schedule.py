@@ -243,6 +243,7 @@ class Schedule(Pictured, ReadOnly):
             "trapped": [bool(value) for value in self.trapped],
             "never": [json_ready(value) for value in self.never],
             "never_error": [json_ready(value) for value in self.never_error],
+            "accuracy": self.accuracy,
             "basis": None if self.gaussian is None else self.gaussian.basis,
             "events": [
                 {name: json_ready(value) for name, value in event.row.items()}

@@ -137,7 +137,7 @@ def test_what_balls_do_not_confirm_is_not_reported(monkeypatch):
         ({"statement": "Lemma D.3", "edition": "repaired"}, "Theorem R"),
         ({"statement": "Lemma D.2", "edition": "corrected"}, "no other form"),
         ({"statement": "Theorem R"}, "repaired"),
-        ({"statement": None}, "named"),
+        ({"statement": None}, "such as 'Lemma D.3'"),
         ({"statement": 7}, "Claim"),
         ({"statement": "Assumption D.4"}, "all cases"),
         ({"statement": "Lemma D.3", "dynamics": "flow"}, "euler or gd"),

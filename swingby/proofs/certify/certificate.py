@@ -265,7 +265,7 @@ def from_plain(content: Any) -> Certificate:
     psd = content["psd"]
     _need(psd is None or (isinstance(psd, dict) and len(psd) == 1), "psd", "have its key")
     values = {**content, "first_loss": psd and psd.get("first_loss")}
-    hints = get_type_hints(Facts)
+    hints = _types(Facts)
     facts = {name: _read(hints[name], values[name], name) for name in hints if name != "bits"}
     certificate = Certificate(**facts)
     d, rows = certificate.dim, (certificate.W0, certificate.end)
@@ -281,6 +281,12 @@ def from_plain(content: Any) -> Certificate:
     return certificate
 
 
+def _types(kind: type[Any]) -> dict[str, Any]:
+    """The types of the fields of a record, without constants of its class."""
+    hints = get_type_hints(kind)
+    return {field.name: hints[field.name] for field in fields(kind)}
+
+
 def _need(condition: bool, path: str, requirement: str) -> None:
     if not condition:
         raise InvalidInput(f"{path} of the certificate", "another value", f"must {requirement}")
@@ -292,7 +298,7 @@ def _read(kind: Any, value: Any, path: str) -> Any:
     if type(None) in inner:
         return None if value is None else _read(inner[0], value, path)
     if isinstance(kind, type) and is_dataclass(kind):
-        hints = get_type_hints(kind)
+        hints = _types(kind)
         _need(isinstance(value, dict) and value.keys() == hints.keys(), path, "have its keys")
         return kind(**{name: _read(hint, value[name], path) for name, hint in hints.items()})
     if get_origin(kind) is tuple:

@@ -160,6 +160,7 @@ def test_progress_counts_networks_in_plain_words(monkeypatch, capsys):
     clock = itertools.count(step=10)
     ticking = SimpleNamespace(monotonic=lambda: next(clock))
     monkeypatch.setattr("swingby.report.progress.time", ticking)
+    monkeypatch.setattr("swingby.report.progress.EVERY", 5.0)
     base = Setting(TASK, DATA, optimizer=Optimizer(lr=0.4, batch_size=32), epochs=1)
     for count, words in ((1, "1 network"), (2, "2 networks")):
         train([replace(base, seed=seed) for seed in range(count)], progress=True)

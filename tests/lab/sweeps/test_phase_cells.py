@@ -151,8 +151,9 @@ def test_where_takes_numbers_as_a_grid_does(measured):
         ({"x": "half_time_9"}, "x must name a quantity"),
         *(
             ({"where": {"margin": value}}, r"where\[margin\] must be a .*number")
-            for value in (None, math.nan, math.inf, [1], 1j)
+            for value in (math.nan, math.inf, [1], 1j)
         ),
+        ({"where": {"margin": None}}, r"where\[margin\] must be given"),
         ({"x": "eta", "y": "eta"}, "y must be another quantity than x"),
         ({"where": {"eta": 0.3}}, "must be a value of the sweep: 0.1, 0.25, got 0.3"),
         ({"where": {"etta": 0.3}}, "where must name a quantity of the sweep; these vary"),
