@@ -155,6 +155,9 @@ class Alignment(Drawn):
     attractor: NDArray[np.int64]
     #: From when on the gradient of a neuron is 0, (m,); nan for those that never stop.
     stopped: Floats
+    #: Whether a path was left where its gradient may be rounding, (m,): it is below 1e-9 of the sum
+    #: of its terms |y_k x_k| / n, and above 2^-48, up to which it counts as 0.
+    doubtful: NDArray[np.bool_]
 
     def to_grid(self) -> Grid:
         """A line a direction: neurons that turn to it, and quantiles of their times."""
@@ -169,13 +172,17 @@ class Alignment(Drawn):
         below = []
         if still.any():
             last = self.stopped[still].max()
-            below.append(
-                f"{still.sum()} stop where their gradient is 0, the last at t = {last:.2f}."
-            )
+            when = f"the last at t = {last:.2f}" if last > 0 or not still.all() else "nothing moves"
+            reason = "their gradient is zero to the rounding of the data"
+            below.append(f"{still.sum()} stop, {when}: {reason}.")
         if against.any():
             below.append(f"{against.sum()} lie against their gradient, shrink and never turn.")
-        if lost.any():
-            below.append(f"{lost.sum()} were not followed to their end.")
+        for mask, reason in (
+            (self.doubtful, "their gradient is below 1e-9 of its terms and may be rounding"),
+            (lost & ~self.doubtful, "they met too many lines of the data"),
+        ):
+            if mask.any():
+                below.append(f"{mask.sum()} were not followed to their end: {reason}.")
         columns = ("direction", ">neurons", ">median time", ">90 %", ">all")
         return Grid("Alignment", columns, rows, below=below)
 
@@ -238,4 +245,4 @@ def align(X: object, y: object, w: object, a: object, *, angle: float = 0.1) -> 
     ]
     time = paths.aligned_after(angle)
     attractor = np.array(numbered, np.int64)
-    return Alignment(paths.limit, time, paths.ended, attractor, paths.stopped)
+    return Alignment(paths.limit, time, paths.ended, attractor, paths.stopped, paths.doubtful)

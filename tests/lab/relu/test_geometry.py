@@ -195,8 +195,9 @@ def test_what_a_sample_refutes():
     assert str(check(X, loud)["noise"].verdict) == "fails"
     assert str(check(X[:4], y[:4])["n"].verdict) == "fails"
     for points, values, name in ((X * 1e200, y, "X"), (X * 1e-200, y, "X"), (X, y * 1e200, "y")):
-        with pytest.raises(InvalidInput, match=f"^{name} must lie within 1e"):
-            check(points, values)
+        for verb in (check, extremal_vectors):
+            with pytest.raises(InvalidInput, match=f"^{name} must lie within 1e"):
+                verb(points, values)
 
 
 def test_alignment_needs_dominated_weights():
