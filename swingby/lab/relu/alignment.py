@@ -96,7 +96,8 @@ def extremal_vectors(
     Parameters
     ----------
     X : array_like of shape (n, d)
-        Points, d at least 2, none of them 0. Floats are taken at their exact values.
+        Points, d at least 2, none of them 0. A sum within 2^-48 of the sizes of its terms is 0, as
+        .1 + .2 - .3 is; else floats are taken at their exact values.
     y : array_like of shape (n,)
     method : {"enumerate", "starts"}, optional
         All of them, by the :math:`O(n^{d-1})` cones of the arrangement, or those that attract,
@@ -193,7 +194,8 @@ def align(X: object, y: object, w: object, a: object, *, angle: float = 0.1) -> 
 
     The path of :math:`\dot w = a\, D_n(w)`, :math:`\dot a = w \cdot D_n(w)` is followed exactly,
     cone by cone. On a cone with gradient D and for balanced weights
-    :math:`\tan(\theta/2)` falls as :math:`e^{-|D| t}`; the scale of the start plays no role.
+    :math:`\tan(\theta/2)` falls as :math:`e^{-|D| t}`; the scale of the start plays no role. A
+    gradient D that is 0 to the rounding of the data moves nothing.
 
     Parameters
     ----------

@@ -298,16 +298,20 @@ def certify_face(arrangement: Arrangement, face: Face) -> list[Extremal]:
     d, tied = arrangement.dim, face.tied
     lines, jumps = _exact_lines(arrangement)
     D, eta = _exact_gradient(arrangement, face)
-    special = any(share in (0, 1) for share in eta)
-    if not all(0 <= share <= 1 for share in eta):
+    limit = ROUNDING * _terms(arrangement, face)
+    # What leaves [0, 1], or a side of a line, by rounding alone lies on its edge.
+    slack = limit / np.maximum(np.abs(arrangement.kinks[list(tied)]), 1e-300)
+    shares = np.array([_floats([share, 1 - share]) for share in eta]).reshape(-1, 2)
+    special = bool((np.abs(shares) <= slack[:, None]).any())
+    if not (shares >= -slack[:, None]).all():
         return []
-    if size(D) <= ROUNDING * _terms(arrangement, face):
+    if size(D) <= limit:
         return [Extremal(np.zeros(d), np.zeros(d), 0.0, "flat", 0, tied)]
     points = []
     for s in (1, -1):
         w = [s * entry for entry in D]
         if all(
-            _dot(u, w) * (1 if active else -1) > 0
+            _floats([_dot(u, w)])[0] * (1 if active else -1) > limit * size(u)
             for k, (u, active) in enumerate(zip(lines, face.active, strict=True))
             if k not in tied
         ):
