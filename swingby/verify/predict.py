@@ -27,7 +27,6 @@ from swingby.theory.gaussian import (
 )
 from swingby.theory.growth import DYNAMICS, require_accuracy, require_dynamics
 from swingby.theory.initial import Initial, Scaled, initial_state
-from swingby.theory.numbers import Floats
 from swingby.theory.task import SIMTask, as_task
 from swingby.theory.verdict import Verdict
 from swingby.verify.checking.box import FeasibilityProblem
@@ -318,8 +317,8 @@ def _never_warnings(times: GaussianTimes) -> list[str]:
         return []
     task, never = times.task, times.never
     return [
-        f"{share_text(never[k], times.never_error[k])} of the starts never learn concept {k + 1}: a step of euler is one "
-        "of gd less eta^2 B W B, which turns small pivots negative, and these run away; "
+        f"{share_text(never[k], times.never_error[k])} of the starts never learn concept {k + 1}: "
+        "a step of euler is one of gd less eta^2 B W B, which turns small pivots negative, and these run away; "
         "use dynamics='gd' or a smaller eta"
         for k in task.order
         if task.exact_signal[k] > 0 and never[k] > 0
