@@ -194,11 +194,11 @@ def test_the_text_fits_80_columns(capsys, monkeypatch):
         assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
 
 
-def test_rows_are_a_table_at_100_columns(capsys, monkeypatch, record):
+def test_rows_are_a_table_at_100_columns(capsys, monkeypatch):
     """Below headings of kind and source, and with the head in a line."""
     monkeypatch.setenv("COLUMNS", "100")
     cli.run(["evidence", "--rows"])
-    title, head, rule, heading, *lines = capsys.readouterr().out.splitlines()
+    head, rule, heading, *lines = capsys.readouterr().out.splitlines()[1:]
     assert " ".join(head.split()) == "setting statement predicted observed 95 % verdict"
     assert set(rule) == {"─"}
     assert heading == "numerics: map"
