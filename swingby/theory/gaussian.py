@@ -251,10 +251,7 @@ class GaussianTimes(ReadOnly):
 
     @property
     def closed_form(self) -> NDArray[np.float64]:
-        """Each half-time in steps by the closed form, from the median of its pivot, shape (d,).
-
-        nan where nothing is claimed.
-        """
+        """Half-times by the closed form, of median pivots, shape (d,); nan out of range."""
         times = np.maximum(self._closed_quantile(0.5), 0.0)
         return np.where(np.isfinite(times), np.nan, times) if self.out_of_range else times
 

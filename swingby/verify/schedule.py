@@ -147,13 +147,6 @@ class Schedule(Pictured, ReadOnly):
 
         :math:`\pi_k` of :math:`W(0) = L \operatorname{diag}(\pi) L^\top`, concepts in descending
         order of a: what the stronger concepts leave of w_kk(0). nan where it is not positive.
-
-        Examples
-        --------
-        >>> from swingby import predict
-        >>> schedule = predict([4, 1], [[2e-3, 1e-3], [1e-3, 2e-3]], eta=0.01, dynamics="gd")
-        >>> np.exp(schedule.log_pivots).round(6).tolist()
-        [0.002, 0.0015]
         """
         return None if self.stages is None else self.stages.log_pivots
 
