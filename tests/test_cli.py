@@ -418,3 +418,18 @@ def test_a_file_that_says_it_is_encrypted_is_refused(tmp_path):
     content[content.index(b"PK\x01\x02") + 8] |= 1
     path.write_bytes(content)
     assert run(["verify", str(path)]) == 2
+
+
+def test_without_an_error_stream_a_command_still_answers(monkeypatch, capsys):
+    """As ``swingby ... 2>&-`` starts: certify and sweep asked whether it is a terminal."""
+    monkeypatch.setattr("sys.stderr", None)
+    assert (
+        run(
+            [
+                *["certify", "--signal", "4,1", "--eta", "1/50", "--steps", "3", "--w0"],
+                "2e-3,0;0,1e-3",
+            ]
+        )
+        == 0
+    )
+    assert "Certified run" in capsys.readouterr().out

@@ -8,10 +8,12 @@ interrupted, 141 the reader of the output went away.
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import warnings
 from collections import UserDict
 from collections.abc import Sequence
+from contextlib import redirect_stderr
 from typing import Any
 
 import click
@@ -127,6 +129,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
     if sys.stdout is None:  # closed before Python began
         _report_failure(OSError("the standard output is closed"))
         return 5
+    if sys.stderr is None:
+        with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stderr(nowhere):
+            return run(arguments)
     try:
         with watched_readers():
             code = _run(arguments)

@@ -6,8 +6,10 @@ import codecs
 import errno
 import io
 import json
+import lzma
 import re
 import stat
+import tokenize
 import tomllib
 import zipfile
 import zlib
@@ -107,6 +109,13 @@ def plain_toml(text: str, parse_float: Callable[[str], Any] = str) -> dict[str, 
         raise ValueError("brackets within brackets") from None
 
 
+#: What a damaged file of arrays makes NumPy and the unpackers raise.
+_DAMAGED = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, tokenize.TokenError, SyntaxError),
+    *(RuntimeError, MemoryError, OverflowError),
+)
+
+
 def read_arrays(path: str | Path, argument: str) -> dict[str, Any]:
     """The arrays of an npz file in its order, or the array of an npy file under an empty name.
 
@@ -120,11 +129,16 @@ def read_arrays(path: str | Path, argument: str) -> dict[str, Any]:
         with zipfile.ZipFile(io.BytesIO(content)) as packed:
             if sum(member.file_size for member in packed.infolist()) > MOST_BYTES:
                 raise InvalidInput(argument, path, f"must unpack to at most {MOST_BYTES} bytes")
+            if len(names := packed.namelist()) != len({*names}):
+                raise InvalidInput(argument, path, f"must be a {what} with each name once")
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
+            arrays = {name: file[name] for name in file.files}
+        if not all(isinstance(array, np.ndarray) for array in arrays.values()):
+            raise ValueError("a member that is no array")
+        return arrays
     except InvalidInput:
         raise
-    except (*BROKEN, zipfile.BadZipFile, zlib.error, RuntimeError, MemoryError):
+    except (*BROKEN, *_DAMAGED):
         raise InvalidInput(argument, path, f"must be a {what}: npy or npz, no objects") from None
 
 

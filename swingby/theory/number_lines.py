@@ -19,6 +19,10 @@ from swingby.theory.numbers import Floats
 
 #: Digits that start with a zero, such as those after a decimal comma.
 _PADDED = re.compile(r"(?<![^,;\s])[+-]?0\d+(?![^,;\s])")
+#: The sign before a comment; not that of a spreadsheet's errors, nor within 1.#QNAN.
+_COMMENT = re.compile(r"(?:^|\s)#(?!N/A|DIV/0!|VALUE!|REF!|NAME\?|NUM!|NULL!)")
+#: A number whose commas may stand between thousands.
+_GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 #: Lines of numbers whose commas may separate digits or columns.
 _PAIRS = re.compile(r"(?:(?:^|,)[+-]?\d+,\d+(?:[eE][+-]?\d+)?)+$")
 #: A name of a column, which is nothing that stands for a number.
@@ -84,11 +88,11 @@ def number_lines(
 ) -> NumberLines:
     r"""The rows of a text file of numbers.
 
-    Columns stand between commas, semicolons, tabs or blanks. What follows ``#`` is a comment; the
-    last one before the numbers, or the first line, may name the columns. Decimal commas are read
-    where columns stand between semicolons. `shape`: rows and columns that are required, where these
-    are known: what has them is not mistaken for row numbers. `by_name`: columns are chosen by name,
-    and one without a name is none of them.
+    Columns stand between commas, semicolons, tabs or blanks. What follows ``#``, at the start of a
+    line or behind a blank, is a comment; the last one before the numbers, or the first line, may
+    name the columns. Decimal commas are read where columns stand between semicolons. `shape`: rows
+    and columns that are required, where these are known: what has them is not mistaken for row
+    numbers. `by_name`: columns are chosen by name, and one without a name is none of them.
 
     Raises InvalidInput where numbers cannot be told from decimal commas, row numbers or column
     numbers, and for a file without numbers.
@@ -100,7 +104,8 @@ def number_lines(
     """
     comment, lines, line_numbers = "", list[str](), list[int]()
     for line_number, line in enumerate(text.splitlines(), 1):
-        content, _, remark = line.partition("#")
+        content, *remarks = _COMMENT.split(line, maxsplit=1)
+        remark = "".join(remarks)
         if content.strip():
             lines.append(content.strip(" \r\n"))
             line_numbers.append(line_number)
@@ -110,7 +115,11 @@ def number_lines(
     if delimiter == "\t" and not all("\t" in line for line in lines):
         delimiter = "," if any("," in line for line in lines) else None
     if '"' in text:
-        lines = _unquoted(lines, delimiter or ",")
+        plain = _unquoted(lines, delimiter or ",")
+        if len(plain) != len(lines):
+            reason = "a cell between quotes is too long, or holds a line break"
+            raise InvalidInput(argument, path, f"must be a {what} ({reason})")
+        lines = plain
         delimiter = ";" if delimiter == ";" else "\t"
     header = tuple(_cells(lines[0], delimiter)) if lines else ()
     if _is_header(header):
@@ -120,6 +129,8 @@ def number_lines(
         header = named if len(named) == len(header) and all(map(_NAME.fullmatch, named)) else ()
     table = NumberLines(header, lines, delimiter, line_numbers, argument, path, what)
     reason = _decimal_commas(table) if lines else "it holds no numbers"
+    if not reason and delimiter == ";":
+        reason = _thousands(table)
     if not reason:
         plain = [line.replace(",", ".") for line in lines] if delimiter == ";" else lines
         table = NumberLines(header, plain, delimiter, line_numbers, argument, path, what)
@@ -127,6 +138,14 @@ def number_lines(
     if reason:
         raise table.refused(reason)
     return table
+
+
+def _thousands(table: NumberLines) -> str:
+    """Why commas between semicolons may be those of thousands, if they may."""
+    grouped = [cell for row in table.cells() for cell in row if "," in cell]
+    if grouped and all(map(_GROUPED.fullmatch, grouped)):
+        return f"{grouped[0]} may be thousands or a decimal comma: write a decimal point"
+    return ""
 
 
 def padded_number(text: str) -> str:
@@ -146,7 +165,10 @@ def _cells(line: str, delimiter: str | None) -> list[str]:
 def _unquoted(lines: list[str], delimiter: str) -> list[str]:
     """Lines whose cells stood between quotes."""
     joint = ";" if delimiter == ";" else "\t"
-    return [joint.join(map(str.strip, row)) for row in csv.reader(lines, delimiter=delimiter)]
+    try:
+        return [joint.join(map(str.strip, row)) for row in csv.reader(lines, delimiter=delimiter)]
+    except csv.Error:
+        return []
 
 
 def _is_header(cells: tuple[str, ...]) -> bool:

@@ -1,6 +1,8 @@
 """Text files of numbers, as spreadsheets, pandas, R and NumPy write them: read, or refused."""
 
 import io
+import warnings
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -81,6 +83,13 @@ REFUSED = {
     "0.5,0.25\n0.25,\n": "line 2: an empty cell is no number",
     "nan,inf\n0.5,0.25\n": "",
     "# only this\n": "it holds no numbers",
+    "0.5,-1.#IND\n0.25,0.5\n": "-1.#IND is no number",
+    "0.5,1.#QNAN\n0.25,0.5\n": "1.#QNAN is no number",
+    "0.5,2.5\n#N/A,3.5\n4.5,5.5\n": "#N/A is no number",
+    "0.5 #DIV/0!\n0.25 0.5\n": "#DIV/0! is no number",
+    "1,000;500\n500;1,000\n": "1,000 may be thousands or a decimal comma",
+    '"0.002\n","0.001"\n0.001,0.002\n': "holds a line break",
+    f'"{"1" * 140_000}",2\n1,2\n': "is too long",
     "a,b\n": "it holds no numbers",
     "": "it holds no numbers",
 }
@@ -159,3 +168,21 @@ def test_a_table_of_a_run_is_read_however_it_was_written(tmp_path):
     path.write_text(frame.to_csv(index=False, decimal=","))
     with pytest.raises(InvalidInput, match="a comma within a number"):
         observed(path)
+
+
+def test_damaged_files_of_arrays_are_wrong_input(tmp_path):
+    """What NumPy and the unpackers raise is not what broke; a name twice is not the second one."""
+    text, deep, twice = (tmp_path / name for name in ("text.npz", "deep.npy", "twice.npz"))
+    with zipfile.ZipFile(text, "w") as packed:
+        packed.writestr("w", "no array")
+    header = b"(" * 200
+    deep.write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header)
+    with zipfile.ZipFile(twice, "w") as packed, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for value in (1.0, 2.0):
+            stream = io.BytesIO()
+            np.save(stream, np.full((2, 2), value))
+            packed.writestr("w.npy", stream.getvalue())
+    for path in (text, deep, twice):
+        with pytest.raises(InvalidInput, match="w0 must be"):
+            read_matrix(str(path), (2, 2))
