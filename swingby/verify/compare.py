@@ -163,7 +163,8 @@ def _observed_events(run: Run) -> dict[tuple[tuple[int, int], str], float]:
             never = math.isnan(time) and run.task.exact_signal[k] == 0
             observations[(k, k), name] = math.inf if never else time
     for peak in run.peaks:
-        if abs(peak.value) > _LARGEST_MINOR:
+        # The largest entry so far, at the last step, is no peak yet.
+        if abs(peak.value) > _LARGEST_MINOR or peak.step == run.last_step:
             continue
         suppressed = math.nan if peak.suppressed is None else float(peak.suppressed)
         entry = (peak.i, peak.j)
