@@ -391,6 +391,7 @@ def test_nothing_is_left_to_run_at_the_exit_of_a_command():
 )
 def test_programs_beside_the_command_give_no_verdict_either(error, program, code, tmp_path):
     """Code 1 of theirs says that something is rejected, or moved."""
+    pytest.importorskip("torch")  # the studies train networks
     run(["certify", *SIMULATE[1:], "--steps", "2", "--out", str(tmp_path / "a.json")])
     named = {"swingby.proofs.checkers.check_witness": tmp_path, "studies": "all"}
     lines = f"""

@@ -81,9 +81,15 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def _behind(error: BaseException) -> BaseException:
+    """What click made an Abort of; click 8.1 gives no cause."""
+    cause = error.__cause__ or error.__context__
+    return cause if isinstance(error, click.Abort) and cause is not None else error
+
+
 def _interruption_lines(error: BaseException, limit_met: BaseException | None) -> list[str]:
     """Lines of an interrupted call about its results; click raises Abort from the interrupt."""
-    inner = error.__cause__ if isinstance(error, click.Abort) and error.__cause__ else error
+    inner = _behind(error)
     message = "" if inner is limit_met else str(inner)
     return [*filter(None, [message]), *getattr(inner, "__notes__", [])]
 
@@ -155,8 +161,9 @@ def _run(arguments: Sequence[str] | None) -> int:
         click.echo(f"swingby: {_one_line(str(error))}", err=True)
         return 2
     except (KeyboardInterrupt, click.Abort) as error:
-        if isinstance(error.__cause__, EOFError):  # of a file that is too short; no command asks
-            raise error.__cause__ from None
+        cause = _behind(error)
+        if isinstance(cause, EOFError):  # of a file that is too short; no command asks
+            raise cause from None
         limit_met = budget_spent(error)
         line = "interrupted" if limit_met is None else f"undecided within the budget: {limit_met}"
         click.echo(

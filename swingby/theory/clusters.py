@@ -28,6 +28,10 @@ _MATTERS = 0.02
 _OWN_SPREAD = 30
 #: Class means closer than this angle may be those of one cluster or line, within so much of noise.
 _NARROW, _WITHIN_NOISE = math.pi / 6, 2.5
+#: Points whose mean is below this share of their size had it subtracted: no task has it at 0.
+_CENTRED = 1e-6
+#: What to do about an origin that is elsewhere.
+_ORIGIN = "subtract the point that stands for a zero input, not the mean of the data"
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,8 +145,25 @@ class Clusters:
                 got = f"{names} with means {apart:.2g} apart, by noise {noise:.2g}"
                 raise InvalidInput("labels", got, "must name different clusters: join the two")
             if angle <= min(_NARROW / 2, _WITHIN_NOISE * self.noise(p, q) / lengths[[p, q]].min()):
-                got = f"{names} at {math.degrees(angle):.1f} degrees"
-                raise InvalidInput("X", got, "must have class means that span a direction each")
+                turn = math.degrees(math.acos(max(-1.0, min(1.0, cosine))))
+                got = f"{names} at {turn:.1f} degrees"
+                requirement = "must have class means that span a direction each"
+                if cosine < 0:
+                    requirement += f", seen from the origin; if it is not at 0, {_ORIGIN}"
+                raise InvalidInput("X", got, requirement)
+
+    def require_origin(self) -> None:
+        """Refuse points less their mean: clusters of a task lie at mu_p e_p from the origin."""
+        size = math.sqrt(float(np.square(self.points).sum(axis=1).mean()))
+        if np.linalg.norm(self.points.mean(axis=0)) > _CENTRED * size:
+            return
+        requirement = "must have clusters at mu_p e_p from the origin, so their mean is not 0"
+        raise InvalidInput(
+            "X",
+            "points with mean 0",
+            f"{requirement}: from the data as they were {_ORIGIN}; if it is not known,"
+            " give SIMTask(mu, sigma)",
+        )
 
     def doubts(self) -> tuple[str, ...]:
         """What speaks against a SIM task, with numbers."""
@@ -152,10 +173,24 @@ class Clusters:
         doubts += [*self.near_origin(), *self._sizes()]
         if not doubts:
             return ()
-        moments = (np.square(self.points @ self.frame).mean(axis=0), self.signal)
-        second, signal = (", ".join(f"{value:.3g}" for value in values) for values in moments)
-        doubts[-1] += f" (second moment of the points along the concepts {second}; signal {signal})"
+        doubts[-1] += f" ({self._difference()})"
         return tuple(doubts)
+
+    def _difference(self) -> str:
+        """By how much the second moment of the points is not that of the task."""
+        along, s = self.points @ self.rotation, len(self.classes)
+        difference = along.T @ along / len(along)
+        difference[range(s), range(s)] -= self.signal
+        p, q = sorted(np.unravel_index(np.abs(difference).argmax(), difference.shape))
+        share = abs(difference[p, q]) / self.signal.min()
+        where = f"concepts {p + 1} and {q + 1}" if p < q < s else f"concept {p + 1}"
+        if q >= s:
+            where = "a direction of no concept" if p >= s else f"{where} and one of no concept"
+        signal = ", ".join(f"{value:.3g}" for value in self.signal)
+        return (
+            f"signal {signal}; the second moment of the points differs from it by up to "
+            f"{difference[p, q]:.3g}, {share:.2g} of the least signal, along {where}"
+        )
 
     def _angles(self) -> list[str]:
         pairs = list(itertools.combinations(range(len(self.classes)), 2))
@@ -196,9 +231,12 @@ class Clusters:
         size = float(np.linalg.norm(shift))
         if left > worst / 10 or size > np.linalg.norm(self.means, axis=0).min():
             return ""
-        entries = ", ".join(f"{entry:.2g}" for entry in np.round(shift / size, 2)[:6] * size + 0.0)
+        entries = ", ".join(f"{entry:.3g}" for entry in np.round(shift / size, 3)[:6] * size + 0.0)
         entries += ", ..." if len(shift) > 6 else ""
-        return f"; a shift of all points, such as by ({entries}), explains it: are they centred?"
+        return (
+            f"; a shift of all points, such as by ({entries}), explains it: {_ORIGIN}, or, if it is"
+            " not known, this shift"
+        )
 
     def _correlations(self) -> list[str]:
         s, along = len(self.classes), self.centred @ self.rotation
@@ -285,7 +323,8 @@ def read_clusters(X: ArrayLike, labels: ArrayLike) -> Clusters:
         )
     for mark in np.unique(marks):
         if (marks == mark).sum() < 2:
-            raise InvalidInput("labels", mark, "must have at least two points in each class")
+            got = f"1 with label {mark}"
+            raise InvalidInput("labels", got, "must have at least two points in each class")
     means = np.stack([points[marks == mark].mean(axis=0) for mark in classes], axis=1)
     lengths = np.linalg.norm(means, axis=0)
     if not (lengths > 0).all():
@@ -294,6 +333,7 @@ def read_clusters(X: ArrayLike, labels: ArrayLike) -> Clusters:
         )
     names = tuple(map(int, classes))
     clusters = Clusters(points, marks, names, means, np.eye(dim))
+    clusters.require_origin()
     clusters.require_directions()
     if np.linalg.matrix_rank(means / lengths) < len(classes):
         reason = "".join(f": {text}" for text in clusters.near_origin()[:1])

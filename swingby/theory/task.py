@@ -351,7 +351,8 @@ class SIMTask(Hinted, metaclass=HintedType):
         ------
         InvalidInput
             For shapes that do not match, more classes than dimensions, a class with fewer than
-            two points, or class means that do not span s directions beyond their noise.
+            two points, points less their own mean (clusters lie at mu_p e_p from the origin), or
+            class means that do not span s directions beyond their noise.
 
         Warns
         -----

@@ -1,6 +1,7 @@
 """Points that are no SIM task are named with numbers; noise of a sample is not."""
 
 import math
+import re
 import warnings
 
 import numpy as np
@@ -39,7 +40,7 @@ DOUBTS = {
     "shifted": (
         MEANS[LABELS] + noise() + [0.5, 0.2, 0, 0],
         LABELS,
-        r"shift .*\(0\.[45]\d?, 0\.[12]\d?, ",
+        r"shift .*\(0\.[45]\d*, 0\.[12]\d*, ",
     ),
     "shifted, no noise": (MEANS[LABELS] + [0, 0, 0, 1], LABELS, "labels 0 and 1 71.6 "),
     "a constant column": (np.c_[MEANS[LABELS], np.ones(1500)], LABELS, "1 and 2 81.9 "),
@@ -58,9 +59,12 @@ def test_what_is_no_task_is_said_with_numbers(name):
     X, labels, words = DOUBTS[name]
     with pytest.warns(SwingbyWarning, match=words):
         task = SIMTask.from_samples(X, labels)
-    second = np.square(X @ task.rotation[:, :3]).mean(axis=0)
-    if len(task.mu) == 3:
-        assert f"concepts {', '.join(f'{value:.3g}' for value in second)};" in task.warnings[-1]
+    moment = task.rotation.T @ (X.T @ X / len(X)) @ task.rotation
+    most = np.abs(moment - np.diag(task.signal)).max()
+    numbers = re.search(r"by up to -?(\S+), (\S+) of the least signal", task.warnings[-1]).groups()
+    expected = (most, most / task.signal[: task.s].min())
+    assert np.allclose([float(number) for number in numbers], expected, rtol=0.06)
+    assert expected[1] > 0.02
     # Turned data are the same data.
     rotation = np.linalg.qr(np.random.default_rng(3).standard_normal((X.shape[1],) * 2))[0]
     with pytest.warns(SwingbyWarning):
@@ -81,13 +85,37 @@ BLOB = MEANS[np.ones(500, int)] + noise(2, 500)
         (MEANS[LABELS], np.eye(3)[LABELS], r"labels.argmax\(axis=1\)"),
         (MEANS[LABELS], LABELS * 1.0, r"numpy.unique\(labels, return_inverse=True\)\[1\]"),
         (MEANS[LABELS], np.array(list("abc"))[LABELS], "numpy.unique"),
-        (MEANS[LABELS][:501], LABELS[:501], "at least two points in each class"),
+        (MEANS[LABELS][:501], LABELS[:501], "two points in each class, got 1 with label 1$"),
+        (np.r_[BLOB, -2 * BLOB], np.repeat([0, 1], 500), r"0 and 1 at 180.0 degrees$"),
+        (np.r_[BLOB, -2 * BLOB], np.repeat([0, 1], 500), "if it is not at 0, subtract the point"),
         (MEANS[LABELS] - MEANS[0], LABELS, "class means that span directions, none at 0"),
     ],
 )
 def test_what_means_nothing_is_refused(X, labels, words):
     with pytest.raises(InvalidInput, match=words):
         SIMTask.from_samples(X, labels)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("center_cluster", [False, True])
+def test_a_mean_that_was_subtracted_is_refused_with_the_reason(count, center_cluster):
+    X, labels = SIMTask(range(1, count + 1), 0.2, 4).sample(200, 0, center_cluster)
+    for centred in (X - X.mean(axis=0), (X - X.mean(axis=0)).astype(np.float32)):
+        with pytest.raises(InvalidInput, match=r"so their mean is not 0: .*, got points with mea"):
+            SIMTask.from_samples(centred, labels)
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_advice_about_the_origin_leads_to_a_task(count):
+    X, labels = SIMTask(range(1, count + 1), 0.2).sample(500, 0)
+    with pytest.warns(SwingbyWarning, match="subtract the point that stands for a zero input"):
+        moved = SIMTask.from_samples(X + 0.5, labels)
+    shift = re.search(r"such as by \(([^)]*)\)", moved.warnings[0])[1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert SIMTask.from_samples(X, labels).warnings == ()
+        found = SIMTask.from_samples(X + 0.5 - [float(entry) for entry in shift.split(",")], labels)
+    assert found.warnings == ()
 
 
 def test_correlation_moves_the_time_that_is_warned_of():

@@ -96,7 +96,8 @@ def extremal_vectors(
     Parameters
     ----------
     X : array_like of shape (n, d)
-        Points, d at least 2, none of them 0. Floats are taken at their exact values.
+        Points, d at least 2, none of them 0. A sum within 2^-48 of the sizes of its terms is 0, as
+        .1 + .2 - .3 is; else floats are taken at their exact values.
     y : array_like of shape (n,)
     method : {"enumerate", "starts"}, optional
         All of them, by the :math:`O(n^{d-1})` cones of the arrangement, or those that attract,
@@ -155,6 +156,9 @@ class Alignment(Drawn):
     attractor: NDArray[np.int64]
     #: From when on the gradient of a neuron is 0, (m,); nan for those that never stop.
     stopped: Floats
+    #: Whether a path was left where its gradient may be rounding, (m,): it is below 1e-9 of the sum
+    #: of its terms |y_k x_k| / n, and above 2^-48, up to which it counts as 0.
+    doubtful: NDArray[np.bool_]
 
     def to_grid(self) -> Grid:
         """A line a direction: neurons that turn to it, and quantiles of their times."""
@@ -169,13 +173,17 @@ class Alignment(Drawn):
         below = []
         if still.any():
             last = self.stopped[still].max()
-            below.append(
-                f"{still.sum()} stop where their gradient is 0, the last at t = {last:.2f}."
-            )
+            when = f"the last at t = {last:.2f}" if last > 0 or not still.all() else "nothing moves"
+            reason = "their gradient is zero to the rounding of the data"
+            below.append(f"{still.sum()} stop, {when}: {reason}.")
         if against.any():
             below.append(f"{against.sum()} lie against their gradient, shrink and never turn.")
-        if lost.any():
-            below.append(f"{lost.sum()} were not followed to their end.")
+        for mask, reason in (
+            (self.doubtful, "their gradient is below 1e-9 of its terms and may be rounding"),
+            (lost & ~self.doubtful, "they met too many lines of the data"),
+        ):
+            if mask.any():
+                below.append(f"{mask.sum()} were not followed to their end: {reason}.")
         columns = ("direction", ">neurons", ">median time", ">90 %", ">all")
         return Grid("Alignment", columns, rows, below=below)
 
@@ -186,7 +194,8 @@ def align(X: object, y: object, w: object, a: object, *, angle: float = 0.1) -> 
 
     The path of :math:`\dot w = a\, D_n(w)`, :math:`\dot a = w \cdot D_n(w)` is followed exactly,
     cone by cone. On a cone with gradient D and for balanced weights
-    :math:`\tan(\theta/2)` falls as :math:`e^{-|D| t}`; the scale of the start plays no role.
+    :math:`\tan(\theta/2)` falls as :math:`e^{-|D| t}`; the scale of the start plays no role. A
+    gradient D that is 0 to the rounding of the data moves nothing.
 
     Parameters
     ----------
@@ -238,4 +247,4 @@ def align(X: object, y: object, w: object, a: object, *, angle: float = 0.1) -> 
     ]
     time = paths.aligned_after(angle)
     attractor = np.array(numbered, np.int64)
-    return Alignment(paths.limit, time, paths.ended, attractor, paths.stopped)
+    return Alignment(paths.limit, time, paths.ended, attractor, paths.stopped, paths.doubtful)

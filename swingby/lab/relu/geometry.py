@@ -13,13 +13,16 @@ direction w is critical on the sphere if some such g is parallel to w; g is the 
 w is the projection P D of the gradient on :math:`x_T^\perp`, or its opposite; w has to lie on that
 face, and :math:`(I - P) D = -\sum_T \eta_k \kappa_k x_k` has to have every :math:`\eta_k` in
 [0, 1]. So each face has at most two critical directions, decided by signs of rational numbers.
+
+**Data are rounded**, so a sum within :data:`ROUNDING` of the sizes of its terms is 0: points so
+near to one line share it, and a gradient so small moves nothing.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -37,6 +40,10 @@ Floats = NDArray[np.float64]
 
 #: What floats leave open, relative to the sizes compared: it is decided in rational numbers.
 DOUBT = 1e-9
+#: 16 spacings of floats: relative to its terms a smaller sum is the rounding of the data.
+ROUNDING = 2.0**-48
+#: Size of numbers in data at most: their fourth powers, n of them added, are floats.
+_LARGEST = 1e60
 #: Faces looked at together, and at most.
 _TOGETHER, MOST_FACES = 2**15, 3 * 10**8
 
@@ -50,6 +57,10 @@ class Arrangement:
     lines: tuple[tuple[Fraction, ...], ...]
     jumps: tuple[Fraction, ...]
     linear: tuple[Fraction, ...]
+    #: Sizes of the points that act on the negative and the positive side of lines, (h, 2), and of
+    #: those that act on both: sums of |y x| / n.
+    sides: Floats
+    always: float
 
     @cached_property
     def normals(self) -> Floats:
@@ -74,7 +85,7 @@ class Arrangement:
     @cached_property
     def size(self) -> float:
         """A bound of |D|, against which its rounding is measured."""
-        return float(np.abs(self.kinks).sum() + math.hypot(*self.slope))
+        return float(self.always + self.sides.sum())
 
     def gradient(self, active: Any) -> Floats:
         """D of shape (..., d) where these lines (..., h) are active."""
@@ -102,6 +113,14 @@ def data(X: object, y: object) -> tuple[Floats, Floats]:
     if len(empty):
         requirement = "must have no point at 0: no w tells it"
         raise InvalidInput("X", f"zeros in row {int(empty[0])}", requirement)
+    sizes, largest = np.abs(points).max(axis=1), np.abs(values).max(initial=0)
+    for name, low, high in (
+        ("X", sizes.min(initial=1), sizes.max(initial=1)),
+        ("y", largest or 1, largest),
+    ):
+        if low < 1 / _LARGEST or high > _LARGEST:
+            requirement = f"must lie within {_LARGEST:g} in size, and not below {1 / _LARGEST:g}"
+            raise InvalidInput(name, f"{low:.3g} to {high:.3g}", requirement)
     return points, values
 
 
@@ -109,28 +128,47 @@ def arrange(X: object, y: object) -> Arrangement:
     """The arrangement of data, exactly."""
     points, values = data(X, y)
     n, d = points.shape
-    linear = [Fraction(0)] * d
-    jumps: dict[tuple[Fraction, ...], Fraction] = {}
-    original: dict[tuple[Fraction, ...], tuple[Fraction, ...]] = {}
-    for point, value in zip(points, values, strict=True):
-        x, weight = [Fraction(float(entry)) for entry in point], Fraction(float(value)) / n
-        first = next(entry for entry in x if entry)
-        line = tuple(entry / first for entry in x)
-        u = original.setdefault(line, tuple(x))
-        factor = next(
-            mine / base_entry for mine, base_entry in zip(x, u, strict=True) if base_entry
-        )
+    vectors = [tuple(map(Fraction, point)) for point in points.tolist()]
+    linear = (Fraction(0),) * d
+    jumps: dict[int, Fraction] = {}
+    sides: dict[int, list[float]] = {}
+    for point, value, k in zip(vectors, values.tolist(), _lines(points).tolist(), strict=True):
+        u, weight = vectors[k], Fraction(value) / n
+        factor = _dot(point, u) / _dot(u, u)
         # y relu(c u w) is y c relu(u w) for c > 0, and y |c| (relu(u w) - u w) for c < 0.
-        jumps[line] = jumps.get(line, Fraction(0)) + weight * abs(factor)
+        jumps[k] = jumps.get(k, Fraction(0)) + weight * abs(factor)
         if factor < 0:
-            linear = [a + weight * factor * b for a, b in zip(linear, u, strict=True)]
-    kinked = [line for line, jump in jumps.items() if jump]
+            linear = tuple(a + weight * factor * b for a, b in zip(linear, u, strict=True))
+        sides.setdefault(k, [0.0, 0.0])[factor > 0] += size(point) * abs(value) / n
+    kinked = dict.fromkeys(
+        k for k, jump in jumps.items() if abs(jump) * size(vectors[k]) > ROUNDING * sum(sides[k])
+    )
+    always = math.fsum(max(side) for k, side in sides.items() if k not in kinked)
     return Arrangement(
         d,
-        tuple(original[kink] for kink in kinked),
-        tuple(jumps[kink] for kink in kinked),
-        tuple(linear),
+        tuple(vectors[k] for k in kinked),
+        tuple(jumps[k] for k in kinked),
+        linear if kinked or size(linear) > ROUNDING * always else (Fraction(0),) * d,
+        np.array([sides[k] for k in kinked]).reshape(-1, 2),
+        always,
     )
+
+
+def _lines(points: Floats) -> NDArray[np.int64]:
+    """The first point (n,) on the line of each, to rounding."""
+    from scipy.spatial import KDTree
+
+    units = points / np.abs(points).max(axis=1, keepdims=True)
+    units /= np.linalg.norm(units, axis=1, keepdims=True)
+    # Copies would be neighbours of one another, n^2 times.
+    units, first, line = np.unique(units, axis=0, return_index=True, return_inverse=True)
+    tree, line = KDTree(units), line.ravel()
+    near = [tree.query_ball_point(sign * units, ROUNDING) for sign in (1, -1)]
+    nearest = np.array([first[[*a, *b]].min() for a, b in zip(*near, strict=True)])
+    earliest = nearest[line]
+    for k in range(len(points)):
+        earliest[k] = earliest[earliest[k]]
+    return np.asarray(earliest, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,16 +298,20 @@ def certify_face(arrangement: Arrangement, face: Face) -> list[Extremal]:
     d, tied = arrangement.dim, face.tied
     lines, jumps = _exact_lines(arrangement)
     D, eta = _exact_gradient(arrangement, face)
-    special = any(share in (0, 1) for share in eta)
-    if not all(0 <= share <= 1 for share in eta):
+    limit = ROUNDING * _terms(arrangement, face)
+    # What leaves [0, 1], or a side of a line, by rounding alone lies on its edge.
+    slack = limit / np.maximum(np.abs(arrangement.kinks[list(tied)]), 1e-300)
+    shares = np.array([_floats([share, 1 - share]) for share in eta]).reshape(-1, 2)
+    special = bool((np.abs(shares) <= slack[:, None]).any())
+    if not (shares >= -slack[:, None]).all():
         return []
-    if not any(D):
+    if size(D) <= limit:
         return [Extremal(np.zeros(d), np.zeros(d), 0.0, "flat", 0, tied)]
     points = []
     for s in (1, -1):
         w = [s * entry for entry in D]
         if all(
-            _dot(u, w) * (1 if active else -1) > 0
+            _floats([_dot(u, w)])[0] * (1 if active else -1) > limit * size(u)
             for k, (u, active) in enumerate(zip(lines, face.active, strict=True))
             if k not in tied
         ):
@@ -310,11 +352,35 @@ def _exact_gradient(arrangement: Arrangement, face: Face) -> tuple[list[Any], li
     return D, [-coefficient / jumps[k] for coefficient, k in zip(c, tied, strict=True)]
 
 
-def zero_rates(arrangement: Arrangement, face: Face) -> tuple[NDArray[np.bool_], bool]:
-    """The lines (h,) along which the gradient of a face runs exactly, and whether it is 0."""
+def drift(arrangement: Arrangement, face: Face) -> tuple[Floats, NDArray[np.bool_], bool]:
+    """The gradient (d,) of a face, 0 to rounding; the lines (h,) along which it runs; and doubt.
+
+    A gradient is in doubt if it is not 0, but below :data:`DOUBT` of its terms.
+    """
     D, _ = _exact_gradient(arrangement, face)
-    lines, _ = _exact_lines(arrangement)
-    return np.array([_dot(line, D) == 0 for line in lines]), not any(D)
+    terms, lines = _terms(arrangement, face), _exact_lines(arrangement)[0]
+    along = [size([_dot(line, D)]) <= ROUNDING * terms * size(line) for line in lines]
+    if size(D) <= ROUNDING * terms:
+        return np.zeros(len(D)), np.array(along, bool), False
+    return np.array(_floats(D)), np.array(along, bool), size(D) <= DOUBT * terms
+
+
+def _terms(arrangement: Arrangement, face: Face) -> float:
+    """The sum of |y x| / n over the points that act on a face or are tied on it."""
+    acting = np.array(face.active, int)
+    sizes = arrangement.sides[np.arange(len(acting)), acting]
+    tied = list(face.tied)
+    sizes[tied] = arrangement.sides[tied].sum(axis=1)
+    return float(arrangement.always + sizes.sum())
+
+
+def size(vector: Sequence[Any]) -> float:
+    """The length of a rational vector."""
+    return math.hypot(*_floats(vector))
+
+
+def _floats(vector: Sequence[Any]) -> list[float]:
+    return [int(entry.numerator) / int(entry.denominator) for entry in vector]
 
 
 def _extremal(w: list[Any], s: int, jumps: list[Any], tied: tuple[int, ...]) -> Extremal:
@@ -334,6 +400,6 @@ def _extremal(w: list[Any], s: int, jumps: list[Any], tied: tuple[int, ...]) -> 
     return Extremal(direction, value * direction, value, kind, index, tied, digits)
 
 
-def _dot(a: list[Any], b: list[Any]) -> Any:
+def _dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
     """The product of two rational vectors."""
     return sum((first * second for first, second in zip(a, b, strict=True)), 0 * a[0])

@@ -29,7 +29,7 @@ from swingby.lab.relu.geometry import (
     Face,
     Floats,
     certify_face,
-    zero_rates,
+    drift,
 )
 
 #: Hyperplanes that a path may meet for each that there is.
@@ -55,6 +55,8 @@ class Paths:
     ended: NDArray[np.bool_]
     #: When the gradient of a neuron is 0 for good, (m,); nan for those that never stop.
     stopped: Floats
+    #: Whether a path was left where its gradient may be rounding, (m,).
+    doubtful: NDArray[np.bool_]
 
     def at(self, time: float) -> Floats:
         """Directions at a time, (m, d)."""
@@ -131,8 +133,8 @@ def follow(arrangement: Arrangement, w: Floats, a: Floats) -> Paths:
     v = side[:, None] * arrangement.gradient(active)
     clock, done = np.zeros(m), np.zeros(m, bool)
     on_line = np.zeros((m, h), bool)
-    exact: dict[Face, tuple[NDArray[np.bool_], bool]] = {}
-    rate = _rates(arrangement, v, active, on_line, exact)
+    exact: dict[Face, tuple[Floats, NDArray[np.bool_], bool]] = {}
+    rate, faint = _rates(arrangement, v, side, active, on_line, exact)
     corners, times, speeds = [w.copy()], [clock.copy()], [v.copy()]
     for _ in range(_EVENTS * h + 10):
         inside = w @ normals.T
@@ -144,7 +146,9 @@ def follow(arrangement: Arrangement, w: Floats, a: Floats) -> Paths:
         k = tau.argmin(axis=1) if h else np.zeros(m, int)
         step = tau[np.arange(m), k] if h else np.full(m, np.inf)
         shrinking = _shrinks(w, v, excess)
-        done |= ~np.isfinite(step) | (on_line.sum(axis=1) >= arrangement.dim - 1) | shrinking
+        done |= (
+            faint | ~np.isfinite(step) | (on_line.sum(axis=1) >= arrangement.dim - 1) | shrinking
+        )
         if done.all():
             break
         moving = np.flatnonzero(~done)
@@ -152,12 +156,12 @@ def follow(arrangement: Arrangement, w: Floats, a: Floats) -> Paths:
         w[moving] += step[moving, None] * v[moving]
         for j in moving:
             _meet(arrangement, int(k[j]), side[j], active[j], on_line[j], v[j])
-        rate = _rates(arrangement, v, active, on_line, exact)
+        rate, faint = _rates(arrangement, v, side, active, on_line, exact)
         corners.append(w.copy())
         times.append(clock.copy())
         speeds.append(v.copy())
     speed = np.linalg.norm(v, axis=1)
-    ray = on_line.sum(axis=1) >= arrangement.dim - 1
+    ray = (on_line.sum(axis=1) >= arrangement.dim - 1) & (speed > 0)
     limit = np.where(
         ray[:, None],
         w / np.maximum(np.linalg.norm(w, axis=1), 1e-300)[:, None],
@@ -165,9 +169,11 @@ def follow(arrangement: Arrangement, w: Floats, a: Floats) -> Paths:
     )
     limit[_shrinks(w, v, excess) & ~ray] = 0.0
     faces = tuple(map(_face, on_line, active))
-    stopped = np.where(done & (speed == 0) & ~ray, clock, math.nan)
+    stopped = np.where(done & (speed == 0), clock, math.nan)
+    # The direction of a ray does not depend on a gradient.
+    faint &= ~ray
     w, t, v = map(np.stack, (corners, times, speeds))
-    return Paths(w, t, v, excess, limit, faces, done, stopped)
+    return Paths(w, t, v, excess, limit, faces, done & ~faint, stopped, faint)
 
 
 def _active(arrangement: Arrangement, w: Floats) -> NDArray[np.bool_]:
@@ -193,27 +199,29 @@ def _shrinks(w: Floats, v: Floats, excess: Floats) -> NDArray[np.bool_]:
 def _rates(
     arrangement: Arrangement,
     v: Floats,
+    side: Floats,
     active: NDArray[np.bool_],
     on_line: NDArray[np.bool_],
-    exact: dict[Face, tuple[NDArray[np.bool_], bool]],
-) -> Floats:
-    """Speeds (m, h) towards the lines; those near 0 are decided exactly, and v (m, d) with them.
+    exact: dict[Face, tuple[Floats, NDArray[np.bool_], bool]],
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Speeds (m, h) towards the lines, and neurons (m,) whose gradient may be rounding.
 
-    A gradient that is 0 but for rounding would move a neuron for 10^16 units of time.
+    Those near 0 are decided exactly, and v (m, d) with them. A gradient that is 0 but for rounding
+    would move a neuron for 10^16 units of time.
     """
     rate: Floats = v @ arrangement.normals.T
+    faint = np.zeros(len(v), bool)
     doubt = DOUBT * arrangement.size
     doubtful = ((np.abs(rate) <= doubt) & ~on_line).any(axis=1)
     doubtful |= np.linalg.norm(v, axis=1) <= doubt
     for j in np.flatnonzero(doubtful):
         face = _face(on_line[j], active[j])
         if face not in exact:
-            exact[face] = zero_rates(arrangement, face)
-        zero, still = exact[face]
-        rate[j, zero] = 0.0
-        if still:
-            v[j] = 0.0
-    return rate
+            exact[face] = drift(arrangement, face)
+        gradient, along, faint[j] = exact[face]
+        v[j] = side[j] * gradient
+        rate[j] = np.where(along, 0.0, arrangement.normals @ v[j])
+    return rate, faint
 
 
 def _meet(

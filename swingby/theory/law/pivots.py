@@ -223,12 +223,9 @@ def _eliminate(matrix: Floats, signal: Floats) -> _Pivots:
     for k in range(d if (sign < 0).any() else 0):
         # What is left of it after all the others; a negative pivot is removed as well.
         negative = sign[:, k] < 0
-        still_negative = negative & (rest[:, k, k] < 0)
-        pivots[still_negative, k], sign[negative & ~still_negative, k] = (
-            rest[still_negative, k, k],
-            0.0,
-        )
-        remove(k, still_negative, last & (np.arange(d) > k), 1.0)
+        pivots[negative, k] = rest[negative, k, k]
+        sign[negative, k] = np.sign(rest[negative, k, k])
+        remove(k, negative & (sign[:, k] != 0), last & (np.arange(d) > k), 1.0)
     unresolved = _by_concept(order, unresolved)
     moved = np.argsort(last, axis=1, kind="stable")
     by_pivot = (order, sign, pivots, size, roundings)

@@ -317,10 +317,12 @@ def _settle(
     in the step size leaves out. Where bars are within an e-fold of each pivot and one of them lies
     after all steps that are followed, these would end without a verdict, so they are not taken.
     Where a pivot is `cancelled`, or its sign is open, the map is followed from either side as well.
+    Of a W(0) with negative pivots only the map knows what they do to the others.
     """
     open_ = verdict.doubt != SURE
     wide = ~(verdict.error <= APART) & ~verdict.trapped & (starts.signal > 0)
-    due = (open_ | wide).any(axis=1) | (starts.reach > FINE_STEP)
+    negative = (starts.sign < 0).any(axis=1)
+    due = (open_ | wide).any(axis=1) | (starts.reach > FINE_STEP) | negative
     learned, rate = starts.signal > 0, 2 * starts.eta[:, None] * starts.signal
     sure = (~learned | (verdict.error * rate < 1)).all(axis=1) & ~open_.any(axis=1)
     late = learned & (verdict.crossing - verdict.error > _most_mapped(starts)[:, None])
@@ -624,7 +626,8 @@ def _warnings(starts: Starts, verdict: StageVerdict) -> tuple[str, ...]:
             messages.append(f"concept {k + 1} is not learned before a negative pivot runs away")
         elif verdict.trapped[0, k]:
             word = "zero" if sign[k] == 0 and not math.isfinite(blow_up) else "negative"
-            messages.append(f"concept {k + 1} is trapped: its pivot is {word}")
+            why = "another one runs away before" if sign[k] > 0 else f"its pivot is {word}"
+            messages.append(f"concept {k + 1} is trapped: {why}")
     if math.isfinite(blow_up):
         messages.append(
             f"a negative pivot runs to minus infinity near step {blow_up:.0f}; "

@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 from studies.relu_cells import observed_half_times
 from studies.relu_descent import halves_fit, start, train
 from swingby.errors import InvalidInput
-from swingby.lab.relu import align, rectified_half_times
+from swingby.lab.relu import align, extremal_vectors, rectified_half_times
 from swingby.lab.relu.geometry import arrange
 from swingby.lab.relu.paths import follow
 
@@ -180,3 +180,70 @@ def test_a_drift_along_a_line_never_meets_it():
     exact = align([[3, 4], [-4, 3]], y, [[3.0, 4.0], [-3.0, -4.0]], [5.0, 5.0])
     assert exact.limit.tolist() == [[0.6, 0.8], [0, 0]]
     assert exact.stopped[1] == 0
+
+
+def polygon(k):
+    angle = 2 * np.pi * np.arange(k) / k
+    return np.column_stack([np.cos(angle), np.sin(angle)]), np.resize([1.0, -1.0], k)
+
+
+def test_rounded_data_align_as_the_integers_they_stand_for():
+    """Sums such as .1 + .2 - .3 are 0, and the exact arithmetic of integers says which."""
+    integers, y = np.array([[1, 2], [2, 1], [3, 3]]), [1, 1, -1]
+    w, a = start(200, 2, np.random.default_rng(1), 1.0)
+    expected, found = align(integers, y, w, a), align(integers / 10, y, w, a)
+    assert np.isfinite(expected.stopped).sum() > 100
+    assert np.allclose(found.stopped, 10 * expected.stopped, rtol=1e-9, equal_nan=True)
+    assert np.allclose(found.time, 10 * expected.time, rtol=1e-9, equal_nan=True)
+    assert np.array_equal(found.attractor, expected.attractor)
+    kinds = [one.kind for one in extremal_vectors(integers / 10, y).points]
+    assert kinds == ["max", "max", "flat"]
+
+
+@pytest.mark.parametrize("k", [6, 10, 38])
+def test_on_polygons_of_odd_pairs_nothing_moves(k):
+    """There opposite points have opposite y: G_n is linear, its slope a sum of roots of 1."""
+    X, y = polygon(k)
+    w, a = start(40, 2, np.random.default_rng(0), 1.0)
+    found = align(X, y, w, a)
+    assert (found.stopped == 0).all()
+    assert np.isnan(found.time).all()
+    assert "40 stop, nothing moves: their gradient is zero to the rounding" in found.to_text()
+    assert [one.kind for one in extremal_vectors(X, y).points] == ["flat"]
+
+
+@pytest.mark.parametrize("k", [4, 12, 20])
+def test_on_polygons_of_even_pairs_neurons_turn_to_corners_and_between(k):
+    """There G_n is a zigzag of k periods: its maxima and minima are k, at equal distances."""
+    X, y = polygon(k)
+    w, a = start(60, 2, np.random.default_rng(0), 1.0)
+    found = align(X, y, w, a)
+    assert found.ended.all()
+    assert np.nanmax(found.time) < 1e3
+    points = extremal_vectors(X, y).points
+    angles = np.sort([math.atan2(*one.direction) % (2 * np.pi) for one in points])
+    assert [one.kind for one in points] == ["max"] * (k // 2) + ["min"] * (k // 2)
+    assert np.allclose(np.diff(angles), 2 * np.pi / k, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("gap", "doubted"), [(1e-6, False), (1e-12, True), (0.0, False)])
+def test_a_gradient_that_may_be_rounding_moves_nothing(gap, doubted):
+    X, y = [[1, 0], [0, 1], [1, 1]], [1, 1, -1 - gap]
+    found = align(X, y, [[1.0, 1.1]], [-1.5])
+    assert found.doubtful.tolist() == [doubted]
+    assert ("1 were not followed to their end: their gradient" in found.to_text()) == doubted
+    assert np.isfinite(found.stopped[0]) == (gap == 0)
+    assert np.isfinite(found.time[0]) == (gap == 1e-6)
+
+
+def test_small_points_alone_are_no_rounding():
+    """A gradient is measured by the points that act on its cone, not by all."""
+    w = [[-1.0, 0.1], [1.0, 0.1]]
+    found = align([[1, 0], [-1, 1]], [1, 1e-20], w, [1.1, 1.1])
+    assert np.allclose(found.limit[0], [-math.sqrt(0.5), math.sqrt(0.5)], atol=1e-12)
+
+
+def test_without_values_nothing_moves():
+    found = align([[1, 2], [2, 1]], [0, 0], [[1.0, 0.0]], [1.0])
+    assert found.stopped.tolist() == [0]
+    assert "1 stop, nothing moves" in found.to_text()

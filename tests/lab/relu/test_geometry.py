@@ -195,8 +195,9 @@ def test_what_a_sample_refutes():
     assert str(check(X, loud)["noise"].verdict) == "fails"
     assert str(check(X[:4], y[:4])["n"].verdict) == "fails"
     for points, values, name in ((X * 1e200, y, "X"), (X * 1e-200, y, "X"), (X, y * 1e200, "y")):
-        with pytest.raises(InvalidInput, match=f"^{name} must lie within 1e"):
-            check(points, values)
+        for verb in (check, extremal_vectors):
+            with pytest.raises(InvalidInput, match=f"^{name} must lie within 1e"):
+                verb(points, values)
 
 
 def test_alignment_needs_dominated_weights():
@@ -236,3 +237,21 @@ def test_rational_numbers_alone_find_the_same(n, d):
     for one in alone:
         inside = X @ one.direction
         assert one.kind == "flat" or np.abs(inside[list(one.tied)]).max(initial=0) < 1e-12
+
+
+def test_rounded_data_have_the_extremal_vectors_of_the_integers_they_stand_for():
+    """Small integers are often special: a factor is 0 or 1, or a direction lies on a line."""
+    special = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X, y = rng.integers(-3, 4, (6, 2)), rng.integers(-2, 3, 6)
+        X = np.where(X.any(axis=1, keepdims=True), X, 1)
+        if np.linalg.matrix_rank(arrange(X, y).normals) < 2:
+            continue
+        exact = extremal_vectors(X, y).points
+        found = extremal_vectors(X / 10, y * 0.1).points
+        assert sorted(one.kind for one in found) == sorted(one.kind for one in exact)
+        values = [one.value * 100 for one in found]
+        assert np.allclose(values, [one.value for one in exact], rtol=1e-12, atol=1e-12)
+        special += any(one.kind == "degenerate" for one in exact)
+    assert special >= 5
