@@ -202,6 +202,7 @@ MISTAKES = {
     "momentum": case(momentum(), "does not move by gd at eta = 0.01 from row to row"),
     "momentum, every 50th": case(momentum()[::50], "times as fast as eta says, or every"),
     "weights that decay": case(decaying(), "does not move by gd at eta = 0.01 from row to row"),
+    "weights that decay, every 100th": case(decaying()[::100], "does not move by gd at eta = 0.01"),
     "in the frame of the data": case(DATA, REMEDY, task=ROTATED),
     "in the frame of the data, start": case(DATA, REMEDY, task=ROTATED, start=W[0]),
     "in the frame of the data, every 10th": case(DATA[::10], REMEDY, "every 10th", task=ROTATED),

@@ -113,9 +113,9 @@ def require_motion(
                 best = explanation
     unnamed = f"does not move by {dynamics} at eta = {eta} from row to row"
     smooth = _is_smooth(W, steps, rates, dynamics)
-    if smooth and least > _UNEXPLAINED:
-        raise _mismatch(f"{unnamed}: is it W of this task, dynamics and eta, at these steps?")
     if smooth and least > _NEARLY:
+        if misfit > _UNEXPLAINED:
+            raise _mismatch(f"{unnamed}: is it W of this task, dynamics and eta, at these steps?")
         return (f"observed {unnamed}",)
     gain = (misfit / max(best.misfit, EXACT) - 1) * len(pieces.counts) / max(best.fitted, 1)
     # Noise with heavy tails makes a few pieces decide; a mistake is in most of them.
