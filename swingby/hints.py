@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 #: Alternatives that a sentence names at most.
 _MOST = 3
+#: How a hint starts that lists all names.
+_ALL = "; it has"
+#: Where a result has its single numbers.
+_HOLDERS = ("events", "to_frame()")
 
 
 def _table(text: str) -> Mapping[str, Sequence[str]]:
@@ -88,6 +92,7 @@ end_step t_end converged_at end: end | last_step
 learned never: half_times | trapped
 steps step t T: last_step | time
 time: time | predicted | observed
+pivots pivot log_pivot pi: log_pivots
 bar bars errors error_bar error_bars uncertainty: error | largest_error | rows
 sd std stdev: sd | error | spread
 relative_error max_error mean_error: largest_error | median_error | rows
@@ -136,7 +141,9 @@ eta_t: to_frame(unit="eta t")
 #: What a name of a module may be meant for.
 _NAMES = _table("""
 run iterate descend: simulate
-table comparison plot: compare
+table comparison: compare
+plot show: predict(...).plot() | compare(...).plot()
+evidence: the command swingby evidence
 timing stages half_times: predict
 task Task Sim sim: SIMTask
 verify assumptions: check
@@ -177,7 +184,7 @@ def _applying(table: Mapping[str, Sequence[str]], name: str, names: Iterable[str
 
 def name_hint(name: str, names: Sequence[str]) -> str:
     """The end of a sentence about a module that has no such name."""
-    alternatives = _applying(_NAMES, name, [*names, "__version__"])
+    alternatives = _applying(_NAMES, name, [*names, "__version__", "the"])
     listed = ", ".join(word for word in names if not word.startswith("_"))
     return _question(alternatives) or suggestion(name, names) or f"; it has {listed}"
 
@@ -233,7 +240,7 @@ def _attribute_hint(owner: Hinted | type[Hinted], name: str) -> str:
     folded = {_folded(word): word for word in names}
     if not alternatives and _folded(name) in folded:
         alternatives = [folded[_folded(name)]]
-    return _question(alternatives) or suggestion(name, names) or f"; it has {', '.join(names)}"
+    return _question(alternatives) or suggestion(name, names) or f"{_ALL} {', '.join(names)}"
 
 
 def _folded(name: str) -> str:
@@ -258,6 +265,9 @@ class Hinted:
         def __getitem__(self, key: object) -> Any:
             name = key if isinstance(key, str) else ""
             hint = f"; write .{name}" if hasattr(self, name) else _attribute_hint(self, name)
+            if hint.startswith(_ALL):  # a key is rarely meant for one of so many names
+                holders = [word for word in _HOLDERS if hasattr(type(self), _first_name(word))]
+                hint = f"; see .{' or .'.join(holders)}" if holders else hint
             raise TypeError(f"{type(self).__name__!r} object has attributes, not items{hint}")
 
         __iter__ = None  # items are not numbered either

@@ -102,7 +102,6 @@ COMMANDS = {
     "check --mu 1,4 --sigma 0.05 --omega 1e-70 --eta 1e-5": (0, "a = (0.5025, 8.002)"),
     "predict --signal 4,1 --omega 1e-8 --eta 0.01 --unit 'eta t'": (0, "eta t"),
     "predict --signal 4,1 --omega 1e-8 --eta 0.01 --dynamics gf": (2, "'gd', 'euler', 'flow'"),
-    "simulate --signal 4,1 --eta 0.01": (2, "--w0"),
     "check --signal 4,1 --omega 1e-8": (2, "--eta 0.01"),
     "simulate --signal 4,1 --eta 0.01 --w0 start.dat": (2, "such as 2,1;1,2 or a file: .json"),
     "simulate --signal 4,1 --eta 0.01 --w0 '2,1;1'": (2, "got 2 row(s) of 1 and 2"),
@@ -111,6 +110,12 @@ COMMANDS = {
     "evidence --record no.json": (2, "record must be a readable file of python -m studies"),
     "chek --signal 4,1": (2, "did you mean check?"),
     "check --sigmal 4,1": (2, "--signal"),
+    **{
+        f"{verb} --signal 4,1 --eta 0.01": (2, "one of --w0, --u0 and --omega must be given")
+        for verb in ("check", "predict", "simulate", "table")
+    },
+    "predict --eta .01": (2, "--mu 1,2 (or --signal 4,1), and one of --w0, --u0 and --omega"),
+    "evidence networks": (2, "give --source networks"),
 }
 
 

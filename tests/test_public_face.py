@@ -53,3 +53,7 @@ def test_unknown_names_are_refused():
         _ = swingby.nonsense
     with pytest.raises(AttributeError, match=r"no attribute 'simulat'; did you mean simulate"):
         _ = swingby.simulat
+    with pytest.raises(AttributeError, match=r"did you mean predict\(...\).plot\(\) or compare"):
+        _ = swingby.plot
+    with pytest.raises(AttributeError, match=r"did you mean the command swingby evidence\?"):
+        _ = swingby.evidence

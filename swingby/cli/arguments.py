@@ -21,6 +21,8 @@ from swingby.theory.verdict import Verdict, all_hold
 if TYPE_CHECKING:
     from swingby.theory.task import SIMTask
 
+#: The options of which one is the start, and a sentence that asks for it.
+_STARTS, _START = ("w0", "u0", "omega"), "one of --w0, --u0 and --omega"
 #: What writes files, by their endings.
 Writers = Mapping[str, Callable[[str], Any]]
 
@@ -61,6 +63,8 @@ class Arguments(SimpleNamespace):
             return SIMTask.from_signal(_split(self.signal))
         if not self.mu:
             other = " (or --signal 4,1)" if hasattr(self, "signal") else ""
+            if all(getattr(self, name, "") is None for name in _STARTS):
+                other += f", and {_START}"
             raise InvalidInput("mu", MISSING, f"must be given: --mu 1,2{other}")
         spreads = _split(self.sigma)
         return SIMTask(_split(self.mu), spreads[0] if len(spreads) == 1 else spreads, dim)
@@ -72,8 +76,8 @@ class Arguments(SimpleNamespace):
         from swingby.theory.matrix_files import read_matrix
 
         if self.w0 is None and self.u0 is None:
-            if drawn and self.omega is None:
-                raise InvalidInput("omega", MISSING, "must be given, or --w0 or --u0")
+            if self.omega is None:
+                raise InvalidInput(_START, MISSING, "must be given")
             return gaussian(task, self.omega, self.width, rng=self.seed) if drawn else None
         if drawn and self.omega is not None:
             matrix_option = "w0" if self.u0 is None else "u0"

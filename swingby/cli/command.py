@@ -99,7 +99,8 @@ class _SectionedCommand(click.Command):
             raise click.UsageError(f"No such option {error.option_name}{hint}", ctx) from None
         if extra:
             hint = "; numbers are divided by commas: --signal 4,1" if "signal" in options else ""
-            hint = f"; give --only {extra[0]}" if "only" in options else hint
+            for name in {"only", "source"} & {*options}:
+                hint = f"; give --{name} {','.join(extra)}"
             raise click.UsageError(f"{' '.join(extra)} is no option of {self.name}{hint}", ctx)
         return extra
 

@@ -94,7 +94,7 @@ def gaussian_grid(seed: int = 0) -> Grid:
                     ">sd seen": f"{spread:.1f}",
                     ">5 % to 95 %": f"{low:.0f} to {steps_text(high, 0)}",
                     ">seen inside": f"{100 * inside:.0f} %",
-                    ">never": share_text(float(predicted.never[k])),
+                    ">never": share_text(predicted.never[k], predicted.never_error[k]),
                     ">never seen": share_text(1 - len(observed) / RUNS),
                 }
             )

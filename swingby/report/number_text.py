@@ -19,6 +19,8 @@ _MOST_DIGITS = 40
 _LARGEST_TERM = 1000
 #: Digits of a quotient on either side that are written, and read.
 _MOST_TEXT_DIGITS = 400
+#: Relative errors of fewer percent print as 0; of larger ones the factor is printed.
+_SMALLEST_PERCENT, _LARGEST_CHANGE = 1e-4, 1e4
 
 
 def steps_text(value: float, digits: int = 1) -> str:
@@ -31,8 +33,21 @@ def steps_text(value: float, digits: int = 1) -> str:
 
 
 def percent_text(value: float) -> str:
-    """A relative error as a signed percentage."""
-    return "-" if not math.isfinite(value) else f"{100 * value:+.2g}%" if value else "0%"
+    """A relative error as a signed percentage in two digits; ``0%`` below 1e-4 %.
+
+    A number of which that leaves nothing to read is a factor.
+
+    >>> percent_text(-0.0123), percent_text(1.6e-7), percent_text(8.9), percent_text(1e9)
+    ('-1.2%', '0%', '+890%', 'x 1e+09')
+    """
+    if not math.isfinite(value):
+        return "-"
+    if abs(value) > _LARGEST_CHANGE:
+        return f"x {1 + value:.2g}"
+    percent = float(f"{100 * value:.2g}")
+    if abs(percent) < _SMALLEST_PERCENT:
+        return "0%"
+    return f"{percent:+.0f}%" if abs(percent) >= 100 else f"{percent:+.2g}%"
 
 
 def counted(number: int, noun: str) -> str:

@@ -97,9 +97,9 @@ class GaussianTimes(ReadOnly):
 
     @functools.cached_property
     def out_of_range(self) -> str:
-        """Why nothing is claimed (then the closed form stands, without its drift), or ``""``."""
+        """Why nothing is claimed (then quantiles are closed, without the drift), or ``""``."""
         if self.log_tau_squared + math.log(self.width) >= math.log(LARGEST_OMEGA):
-            return f"omega is at least {LARGEST_OMEGA:g}, so entries start above their half"
+            return f"omega is at least {LARGEST_OMEGA:g}, so many entries start above 1/2"
         step = DYNAMICS[self.dynamics]
         if step.of and float(self.eta) * self.task.signal.max() > LARGEST_STEP:
             return f"eta a_max is above {LARGEST_STEP:g}; such steps need not converge at all"
@@ -251,8 +251,9 @@ class GaussianTimes(ReadOnly):
 
     @property
     def closed_form(self) -> NDArray[np.float64]:
-        """Each half-time in steps by the closed form, from the median of its pivot, shape (d,)."""
-        return np.maximum(self._closed_quantile(0.5), 0.0)
+        """Half-times by the closed form, of median pivots, shape (d,); nan out of range."""
+        times = np.maximum(self._closed_quantile(0.5), 0.0)
+        return np.where(np.isfinite(times), np.nan, times) if self.out_of_range else times
 
     def _where_learned(self, waiting: Any) -> NDArray[np.float64]:
         learned = self.freedom > 0
@@ -318,13 +319,16 @@ class GaussianTimes(ReadOnly):
     def __str__(self) -> str:
         frame = self.to_frame()
         frame["a"] = [f"{value:.4g}" for value in frame["a"]]
-        frame["never"] = [share_text(value) for value in self.never]
+        frame["never"] = [*map(share_text, self.never, self.never_error)]
         return str(frame.to_string(index=False, float_format=lambda value: f"{value:.1f}"))
 
 
-def share_text(value: float) -> str:
-    """A share of starts as text; ``-`` where nothing is claimed."""
-    return "-" if math.isnan(value) else f"{value:.1%}" if 0 < value < 0.1 else f"{value:.0%}"
+def share_text(value: float, error: float = 0.0) -> str:
+    """A share of starts as text, with its bar; ``-`` where nothing is claimed."""
+    if math.isnan(value):
+        return "-"
+    bar = f" +- {100 * error:.2g}%" if error else ""
+    return (f"{value:.1%}" if 0 < value < 0.1 else f"{value:.0%}") + bar
 
 
 @functools.lru_cache(maxsize=8)

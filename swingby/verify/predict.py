@@ -27,7 +27,6 @@ from swingby.theory.gaussian import (
 )
 from swingby.theory.growth import DYNAMICS, require_accuracy, require_dynamics
 from swingby.theory.initial import Initial, Scaled, initial_state
-from swingby.theory.numbers import Floats
 from swingby.theory.task import SIMTask, as_task
 from swingby.theory.verdict import Verdict
 from swingby.verify.checking.box import FeasibilityProblem
@@ -288,7 +287,7 @@ def _from_scale(
             "rough: omega is not small, signals are nearly tied or eta is large, and the overlap "
             f"of stages is left out{f' for so many concepts (d = {task.dim})' if overlap else ''}"
         )
-    warnings += _never_warnings(task, times.never, dynamics)
+    warnings += _never_warnings(times)
     with np.errstate(invalid="ignore"):  # what is never learned has no range: inf - inf
         error = (high - low) / 2
     for i, j in zip(task.order, task.order[1:], strict=False):
@@ -312,14 +311,15 @@ def _from_scale(
     )
 
 
-def _never_warnings(task: SIMTask, never: Floats, dynamics: str) -> list[str]:
+def _never_warnings(times: GaussianTimes) -> list[str]:
     """Why starts never learn a concept with a positive signal, in the order of learning."""
-    if DYNAMICS[dynamics].keeps_psd:
+    if DYNAMICS[times.dynamics].keeps_psd:
         return []
+    task, never = times.task, times.never
     return [
-        f"{share_text(never[k])} of the starts never learn concept {k + 1}: a step of euler is one "
-        "of gd less eta^2 B W B, which turns small pivots negative, and these run away; "
-        "use dynamics='gd' or a smaller eta"
+        f"{share_text(never[k], times.never_error[k])} of the starts never learn concept {k + 1}: "
+        "a step of euler is one of gd less eta^2 B W B, which turns small pivots negative, and "
+        "these run away; use dynamics='gd' or a smaller eta"
         for k in task.order
         if task.exact_signal[k] > 0 and never[k] > 0
     ]

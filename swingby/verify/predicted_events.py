@@ -147,21 +147,24 @@ _TURNED = 1 - 1e-6
 Number = Callable[[Floats], Floats]
 
 
-def _major_events(
-    task: SIMTask, half_times: Floats, high: Floats, errors: Floats, spread: Floats
-) -> list[Event]:
-    """Every w_kk at 1/2 and at 0.8, by descending signal; errors (2, d) of both."""
+def _major_events(task: SIMTask, times: Floats, errors: Floats, spreads: Floats) -> list[Event]:
+    """Every w_kk at 1/2 and at 0.8, by descending signal; of both times and errors (2, d).
+
+    `spreads` (2, 2, d): 5 % and 95 % quantiles of both.
+    """
     events = []
     for k in task.order:
-        entry, half = (k, k), float(half_times[k])
-        early, late = spread[:, k].tolist()
+        half, high = (
+            Event((k, k), name, float(time[k]), error=float(error[k]), spread=(early, late))
+            for name, time, error, (early, late) in zip(
+                LEVELS, times, errors, spreads[:, :, k].tolist(), strict=True
+            )
+        )
         if task.exact_signal[k] == 0:
             reason = "a free direction is not learned"
-            events.append(Event(entry, "half", half, reason=reason, spread=(early, late)))
+            events.append(replace(half, error=math.nan, reason=reason))
             continue
-        events.append(Event(entry, "half", half, error=float(errors[0, k]), spread=(early, late)))
-        reaches = Event(entry, f"{SUPPRESSION_LEVEL}", float(high[k]), error=float(errors[1, k]))
-        events.append(reaches)
+        events += [half, high]
     return events
 
 
@@ -170,15 +173,16 @@ def median_events(
 ) -> list[Event]:
     """Medians over Gaussian initializations; peaks of minor entries to leading order.
 
-    What only the leading law knows is left out where it does not hold.
+    What only the leading law knows is left out where it does not hold: peaks, and the passages of
+    0.8, which are a constant later than half-times.
     """
     with np.errstate(divide="ignore"):
-        high = median + math.log(SUPPRESSION_LEVEL / (1 - SUPPRESSION_LEVEL)) / times.growth
-    if not times.apart:
-        high = np.where(np.isfinite(high), np.nan, high)
-    none = np.full((2, len(median)), np.nan)
-    events = _major_events(task, median, high, none, spread)
-    if times.basis != CLOSED or times.out_of_range or not times.apart:
+        later = math.log(SUPPRESSION_LEVEL / (1 - SUPPRESSION_LEVEL)) / times.growth
+    both, none = np.stack([median, median + later]), np.full((2, len(median)), np.nan)
+    events = _major_events(task, both, none, np.stack([spread, spread + later]))
+    if times.out_of_range or not times.apart:
+        return [event for event in events if event.event == "half"]
+    if times.basis != CLOSED:
         return events
     for entry, quantiles in times.peak_heights(QUANTILES).items():
         low, height, top = quantiles.tolist()
@@ -188,9 +192,8 @@ def median_events(
 
 def half_time_events(stages: Stages) -> list[Event]:
     """Half-times alone, in whole steps, by descending signal."""
-    none = np.full((2, stages.task.dim), np.nan)
-    errors = np.stack([stages.error, stages.error])
-    events = _major_events(stages.task, stages.half_times, stages.half_times, errors, none)
+    times, errors = (np.stack([values] * 2) for values in (stages.half_times, stages.error))
+    events = _major_events(stages.task, times, errors, np.full((2, *times.shape), np.nan))
     return [event for event in events if event.event == "half"]
 
 
@@ -247,9 +250,9 @@ class _Looks:
             others = [event for event, _ in first[len(highs) + len(peaks) :]]
             ends = [event for event in others if event.event == "end"]
             end = max(ends, key=lambda event: event.time, default=end)
-        none = np.full((2, d), np.nan)
         errors = np.stack([self._half_errors(), high_error])
-        major = _major_events(self.task, crossing, high, errors, none)
+        none = np.full((2, 2, d), np.nan)
+        major = _major_events(self.task, np.stack([crossing, high]), errors, none)
         return [*major, *minor, *(event for event in others if event.event != "end"), end]
 
     def _half_errors(self) -> Floats:

@@ -124,9 +124,12 @@ class Schedule(Pictured, ReadOnly):
         under gd, euler or the flow. :math:`\pi_k` is the k-th pivot of :math:`LDL^\top` of W(0),
         concepts in descending order of a; without a W(0), its median over Gaussian U(0). It is the
         time at which the pivot alone, growing at the rate of a small W, is 1: half of the logistic
-        curve. It knows nothing of the overlap of stages, and has no error bar.
+        curve. It knows nothing of the overlap of stages, and has no error bar. Under euler
+        ``accuracy="leading"`` also carries the drift of pivots from stage to stage, which the
+        closed form leaves out.
 
-        inf where a_k = 0, nan where the pivot is not positive, 0 where it is at least 1.
+        inf where a_k = 0, 0 where the pivot is at least 1, nan where it is not positive
+        (:attr:`log_pivots`) or the law is out of its range.
         """
         if self.stages is None:
             assert self.gaussian is not None
@@ -135,7 +138,17 @@ class Schedule(Pictured, ReadOnly):
         growth = np.diag(growth_rates(signal, float(self.eta), self.dynamics))
         with np.errstate(divide="ignore", invalid="ignore"):
             times = np.maximum(-self.stages.log_pivots / growth, 0.0)
+        times = np.where(np.isinf(self.error), np.nan, times)
         return np.where(signal > 0, times, np.inf)
+
+    @property
+    def log_pivots(self) -> Floats | None:
+        r"""Natural logarithms of the pivots of W(0), shape (d,); None without a W(0).
+
+        :math:`\pi_k` of :math:`W(0) = L \operatorname{diag}(\pi) L^\top`, concepts in descending
+        order of a: what the stronger concepts leave of w_kk(0). nan where it is not positive.
+        """
+        return None if self.stages is None else self.stages.log_pivots
 
     @property
     def _has_curve(self) -> bool:
@@ -322,7 +335,8 @@ class Schedule(Pictured, ReadOnly):
             low, high = event.spread
             ends = (number(event.event, low), number(event.event, high))
             bar = "-" if math.isnan(low) else " to ".join(ends)
-            never = share_text(self.never[event.entry[0]]) if event.event == "half" else ""
+            k = event.entry[0]
+            never = share_text(self.never[k], self.never_error[k]) if event.event == "half" else ""
             window.insert(0, never)
         elif event.event == "half" and self.stages is not None and math.isnan(event.time):
             concept = event.entry[0]

@@ -1,6 +1,7 @@
 """Whole words at every width, and the same words in every format."""
 
 import html.parser
+import math
 import re
 import shlex
 from collections import Counter
@@ -13,6 +14,7 @@ from markdown_it import MarkdownIt
 from swingby import cli
 from swingby.report import Grid
 from swingby.report.lines import USUAL
+from swingby.report.number_text import percent_text
 from tests import results
 
 WIDTHS = (60, 80, 120)
@@ -223,3 +225,15 @@ def test_commands(command, monkeypatch, capsys, tmp_path):
     if command.startswith("sweep"):  # the first run says how fast it was
         shown(60)
     assert_fits(shown(60), 60, all_of=shown(1000))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        *((0.0, "0%"), (-1.1e-16, "0%"), (1.6e-7, "0%"), (9.4e-7, "0%"), (1e-6, "+0.0001%")),
+        *((-0.0123, "-1.2%"), (0.994, "+99%"), (0.996, "+100%"), (8.9, "+890%"), (-1.0, "-100%")),
+        *((9876.0, "+990000%"), (1e55, "x 1e+55"), (math.inf, "-"), (math.nan, "-")),
+    ],
+)
+def test_a_relative_error_reads_without_exponents(value, text):
+    assert percent_text(value) == text

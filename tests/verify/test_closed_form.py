@@ -65,8 +65,20 @@ def test_where_there_is_no_pivot_there_is_no_closed_form():
     assert times[0] == pytest.approx(math.log(1e3) / 2 / math.log(1.04))
     assert math.isnan(times[1])
     assert times[2] == 0
+    schedule = predict(SIMTask.from_signal([4, 1, 2]), matrix, eta=0.01, dynamics="gd")
+    expected = [math.log(1e-3), math.nan, math.log(2)]
+    np.testing.assert_allclose(schedule.log_pivots, expected, rtol=1e-12)
+    assert predict([4, 1], omega="1e-6", eta=0.01, dynamics="gd").log_pivots is None
     free = predict([4, 0], np.eye(2) * 1e-3, eta=0.01, dynamics="gd").closed_form
     assert free[1] == math.inf
+
+
+@pytest.mark.parametrize("start", [{"W0": np.eye(2) * 1e-3}, {"omega": "1e-3"}])
+def test_where_the_law_is_out_of_its_range_there_is_none(start):
+    large = predict([4, 0], eta=0.13, dynamics="gd", **start)  # eta a_max = .52
+    assert math.isnan(large.closed_form[0])
+    assert large.closed_form[1] == math.inf
+    assert predict([4, 0], eta=0.12, dynamics="gd", **start).closed_form[0] > 0
 
 
 def test_without_a_start_it_is_that_of_the_median_pivot():

@@ -65,16 +65,32 @@ def test_a_warning_says_why_starts_never_learn_a_concept():
     signal, width, eta, omega = HELP
     schedule = predict(signal, omega=omega, width=width, eta=eta, dynamics="euler")
     (warning,) = schedule.warnings
-    assert warning.startswith("28% of the starts never learn concept 2: ")
+    assert warning.startswith("28% +- 1.4% of the starts never learn concept 2: ")
     assert "eta^2 B W B" in warning
     assert "dynamics='gd'" in warning
     text = schedule.to_grid().to_text(width=200)
-    assert "899 to never     28%" in text
+    assert "899 to never    28% +- 1.4%" in text
     assert LEADING in text
-    assert "28% never" in str(check(signal, omega=omega, eta=eta, dynamics="euler"))
+    assert "28% +- 1.4% never" in str(check(signal, omega=omega, eta=eta, dynamics="euler"))
     for dynamics in ("gd", "flow"):
         other = predict(signal, omega=omega, eta=eta, dynamics=dynamics)
         assert (other.warnings, other.never.tolist()) == ((), [0, 0])
+
+
+def test_a_passage_of_0_8_has_the_range_of_its_half_time():
+    """logit(.8) = log 4 later at the rate of a small W; none where stages are not apart."""
+    growth = np.log1p([2 * 0.01 * 4, 2 * 0.01])
+    apart = predict(HELP[0], omega="1e-8", eta=0.01, dynamics="euler")
+    for k in (0, 1):
+        half, high = (event for event in apart.events if event.entry == (k, k))
+        later = math.log(4) / growth[k]
+        assert (half.event, high.event) == ("half", "0.8")
+        assert high.time == pytest.approx(half.time + later)
+        assert high.spread == pytest.approx([end + later for end in half.spread])
+    near = predict(HELP[0], omega=0.1, eta=0.01, dynamics="euler")
+    assert {event.event for event in near.events} == {"half"}
+    for schedule in (apart, near):
+        assert not any(math.isnan(event.spread[0]) for event in schedule.events)
 
 
 def test_the_command_gives_the_shares(capsys):
@@ -143,7 +159,7 @@ def test_means_are_over_the_starts_that_learn():
     assert times.mean[1] == pytest.approx(learned.mean())
     assert times.sd[1] == pytest.approx(learned.std())
     assert times.quantile(0.9)[1] == math.inf
-    assert "28%" in str(times)
+    assert "28% +- 1.4%" in str(times)
     with pytest.raises(InvalidInput, match="must be resolved by 4093 drawn starts"):
         times.quantile(1e-6)
 

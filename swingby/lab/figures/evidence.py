@@ -22,7 +22,9 @@ from swingby.theory.input_files import json_of
 
 FORMAT = "swingby evidence 3"
 _TITLE = "Predicted against observed"
-_WORDS = ("source", "setting", "edition", "statement", "predicted", "observed")
+_WORDS = ("setting", "edition", "statement", "predicted", "observed")
+#: Columns that a narrow terminal may go without.
+_MINOR = ("rule", "needed", "edition", "family-wise", "seeds", "control")
 
 
 class Kind(StrEnum):
@@ -55,7 +57,7 @@ _COUNTED = dict(
 
 _NOT_COUNTED = (
     "numerics test the program and are no evidence for the theory; no stake: nothing was at stake,"
-    " as the control came true as often"
+    " as the control came true as often; of rows without a control that was not asked"
 )
 _LEGEND = (
     "family-wise: intervals of one study that cover together with 95 % (Bonferroni); control:"
@@ -150,14 +152,20 @@ class Evidence(Framed):
                     for n, word in zip(counts.values(), _COUNTED.values(), strict=True)
                 )
                 planned = f"; {sum(row.planned for row in rows)} planned"
+                controls = sum(row.control is not None for row in rows)
+                planned += f"; {controls} with a control" if controls else "; no control"
                 noun = "row" if len(rows) == 1 else "rows"
                 lines.append(f"{kind}: {len(rows)} {noun}: {words}{planned}.")
         return lines
 
+    @property
+    def _by_kind(self) -> list[EvidenceRow]:
+        return sorted(self.rows, key=lambda row: list(Kind).index(row.kind))
+
     def to_overview(self) -> Grid:
         """Numbers of rows by kind, and by study and statement: how many hold, fail and are open."""
         groups: dict[tuple[str, str, str], list[EvidenceVerdict]] = {}
-        for row in sorted(self.rows, key=lambda row: list(Kind).index(row.kind)):
+        for row in self._by_kind:
             key = (str(row.kind), row.source, row.statement)
             groups.setdefault(key, []).append(row.verdict)
         lines = [
@@ -169,19 +177,21 @@ class Evidence(Framed):
         return Grid(_TITLE, columns, lines, above=self._count_lines, below=below)
 
     def to_grid(self) -> Grid:
-        """A line a row."""
-        lines = []
-        for row in self.rows:
+        """A line a row, below its kind and source."""
+        lines: list[list[str]] = []
+        heading = ""
+        for row in self._by_kind:
+            if heading != (heading := f"{row.kind}: {row.source}"):
+                lines.append([heading])
             needed = "-" if row.needed is None else str(row.needed)
             control = "-" if row.control is None else f"{row.control:.2f}"
             planned = "planned" if row.planned else "after the data"
-            words = [str(row.kind), *(getattr(row, name) for name in _WORDS), row.interval]
+            words = [*(getattr(row, name) for name in _WORDS), row.interval]
             words += [row.family_interval, control, str(row.seeds), needed, planned]
             lines.append([*words, str(row.verdict)])
-        columns = ("kind", *_WORDS, "95 %", "family-wise", ">control", ">seeds", ">needed")
-        return Grid(
-            _TITLE, (*columns, "rule", "verdict"), lines, below=(*_LEGEND, *self._count_lines)
-        )
+        columns = (*_WORDS, "95 %", "family-wise", ">control", ">seeds", ">needed")
+        below = (*_LEGEND, *self._count_lines)
+        return Grid(_TITLE, (*columns, "rule", "verdict"), lines, below=below, minor=_MINOR)
 
     def records(self) -> list[dict[str, Any]]:
         """One row per prediction."""

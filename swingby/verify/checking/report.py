@@ -305,7 +305,7 @@ class Report(AssumptionVerdicts[AssumptionResult]):
             elif math.isfinite(time) and math.isfinite(bar):
                 tail = f"  +- {steps_text(bar)}"
             if self.initial is None and self.task.exact_signal[k] and schedule.never[k] > 0:
-                tail += f"  {share_text(schedule.never[k])} never"
+                tail += f"  {share_text(schedule.never[k], schedule.never_error[k])} never"
             if self.initial is not None or not math.isfinite(time):
                 trapped = "  trapped" if schedule.trapped[k] else ""
                 tail += "  undecided" if schedule.undecided[k] else trapped

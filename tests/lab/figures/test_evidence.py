@@ -127,8 +127,14 @@ def test_what_was_edited_is_refused(record):
 def test_the_command(capsys, record):
     assert cli.run(["evidence", "--record", str(record)]) == 3
     text = capsys.readouterr().out
-    assert "numerics: 1 row: 1 hold, 0 fail, 0 undecided, 0 nothing at stake; 0 planned." in text
-    assert "law: 2 rows: 0 hold, 0 fail, 1 undecided, 1 nothing at stake; 1 planned." in text
+    assert (
+        "numerics: 1 row: 1 hold, 0 fail, 0 undecided, 0 nothing at stake; 0 planned; no control."
+        in text
+    )
+    assert (
+        "law: 2 rows: 0 hold, 0 fail, 1 undecided, 1 nothing at stake; 1 planned; 1 with a control."
+        in text
+    )
     assert cli.run(["evidence", "--record", str(record), "--verdict", "holds"]) == 0
     assert "first" in capsys.readouterr().out
     assert cli.run(["evidence", "--record", str(record), "--kind", "numerics", "--rows"]) == 0
@@ -174,7 +180,11 @@ def test_counts_by_kind_are_those_of_an_independent_recount(capsys):
         words = ("holds", "fails", "undecided", "nothing at stake")
         expected = [counts.get((kind, word), 0) for word in words]
         planned = sum(row["planned"] for row in content["rows"] if row["kind"] == kind)
-        assert printed == [sum(expected), *expected, planned]
+        controls = sum(
+            row["kind"] == kind and row["control"] is not None for row in content["rows"]
+        )
+        assert printed == [sum(expected), *expected, planned, *[controls][: controls > 0]]
+        assert ("no control" in line) == (not controls)
 
 
 def test_the_text_fits_80_columns(capsys, monkeypatch):
@@ -182,6 +192,19 @@ def test_the_text_fits_80_columns(capsys, monkeypatch):
     for words in ([], ["--rows"]):
         cli.run(["evidence", *words])
         assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
+
+
+def test_rows_are_a_table_at_100_columns(capsys, monkeypatch):
+    """Below headings of kind and source, and with the head in a line."""
+    monkeypatch.setenv("COLUMNS", "100")
+    cli.run(["evidence", "--rows"])
+    head, rule, heading, *lines = capsys.readouterr().out.splitlines()[1:]
+    assert " ".join(head.split()) == "setting statement predicted observed 95 % verdict"
+    assert set(rule) == {"─"}
+    assert heading == "numerics: map"
+    assert max(map(len, lines)) <= 100
+    headings = [line for line in lines if line in {f"law: {name}" for name in ("map", "relu")}]
+    assert headings == ["law: map", "law: relu"]
 
 
 def test_every_row_has_what_a_reader_asks_for():
