@@ -25,6 +25,7 @@ from swingby.theory.initial import Initial, Scaled, initial_state
 from swingby.theory.task import SIMTask, as_task
 from swingby.verify.comparing.comparison import Comparison, Row
 from swingby.verify.comparing.observed import (
+    first_matrix,
     observed_run,
     read_trajectory,
     recorded_as,
@@ -107,18 +108,19 @@ def compare(
         if record is not None:
             raise InvalidInput("record", record, "must not be given together with observed")
         recording = read_trajectory(observed, steps, task)
-        if W0 is None and U0 is None and recording.steps[0] == 0:
-            W0 = recording.W[0]
     elif steps is not None and not isinstance(steps, (int, str)) and np.ndim(steps):
         raise InvalidInput("steps", steps, "must be one number, or be given with observed")
     rate = read_step(eta, dynamics, edition)
+    notes: tuple[str, ...] = ()
+    is_own = observed is not None and W0 is U0 is None and recording.steps[0] == 0
+    if is_own:
+        W0, notes = first_matrix(recording, dynamics)
     initial = initial_state(W0, U0, task.dim)
     initial.require_psd(dynamics)
-    notes: tuple[str, ...] = ()
     if observed is not None:
         if isinstance(observed, Run):
             require_same_setting(observed, task, rate, dynamics)
-        notes = recorded_as(recording, initial, task, rate, dynamics)
+        notes += recorded_as(recording, initial, task, rate, dynamics, is_own=is_own)
         for note in notes:
             warnings.warn(note, SwingbyWarning, stacklevel=3)
     schedule = predict_from(task, initial, rate, dynamics, edition)
@@ -163,7 +165,8 @@ def _observed_events(run: Run) -> dict[tuple[tuple[int, int], str], float]:
             never = math.isnan(time) and run.task.exact_signal[k] == 0
             observations[(k, k), name] = math.inf if never else time
     for peak in run.peaks:
-        if abs(peak.value) > _LARGEST_MINOR:
+        # The largest entry so far, at the last step, is no peak yet.
+        if abs(peak.value) > _LARGEST_MINOR or peak.step == run.last_step:
             continue
         suppressed = math.nan if peak.suppressed is None else float(peak.suppressed)
         entry = (peak.i, peak.j)

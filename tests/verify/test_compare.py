@@ -59,6 +59,20 @@ def test_the_rows_are_the_prediction_and_the_run(table):
     assert found["w_11", "0.8"] == run.first_reach(0.8)[0]
 
 
+@pytest.mark.parametrize("is_recorded", [False, True])
+def test_an_entry_that_still_grows_at_the_last_step_has_no_peak(is_recorded):
+    task, start, eta = SIMTask.from_signal([4, 1]), [[2e-3, 1e-3], [1e-3, 2e-3]], 0.01
+    whole = simulate(task, start, eta, dynamics="gd", record=1)
+    (peak,) = whole.peaks
+    for steps in (peak.step // 2, peak.step, peak.step + 1):
+        observed = {"observed": whole.W[: steps + 1]} if is_recorded else {"steps": steps}
+        table = compare(task, None if is_recorded else start, eta, dynamics="gd", **observed)
+        rows = {row.event: row.observed for row in table.rows if row.entry == "w_12"}
+        for event, value in (("peak", peak.step), ("peak height", abs(peak.value))):
+            assert rows[event] == value if steps > peak.step else math.isnan(rows[event])
+        assert math.isnan(rows["suppressed"])
+
+
 def test_rows_come_by_descending_signal_and_end_with_the_end(table):
     assert [row.entry for row in table.rows][:4] == ["w_22", "w_22", "w_11", "w_11"]
     assert table.rows[-1].event == "end"

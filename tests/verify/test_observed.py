@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from swingby import InvalidInput, Scaled, SIMTask, SwingbyWarning, compare, simulate
+from swingby import InvalidInput, Scaled, SIMTask, SwingbyWarning, compare, predict, simulate
 
 A, ETA, LENGTH = [4.0, 1.5, 0.8], 0.01, 1600
 TASK, CLUSTERS = SIMTask.from_signal(A), SIMTask([3.0, 2.0, 1.5], 0.1)
@@ -40,10 +40,10 @@ def loop(dynamics, eta=ETA, length=LENGTH, signal=A):
     return np.array(rows)
 
 
-def network(*, batch=None, layers=1, noise=0.0, seed=3, lr=ETA / 2):
+def network(*, batch=None, layers=1, noise=0.0, seed=3, lr=ETA / 2, task=CLUSTERS):
     """Training on samples of the clusters: U U^T, or W2 W1 that begins as one."""
     rng = np.random.default_rng(seed)
-    X, _ = CLUSTERS.sample(600, rng=rng)
+    X, _ = task.sample(600, rng=rng)
     U, rows = 0.03 * rng.standard_normal((3, 6)), []
     V = U.T
     for _ in range(1500):
@@ -79,6 +79,37 @@ def case(observed, *words, task=TASK, start=None, **settings):
 
 def rows_without(*rows):
     return np.delete(W, rows, axis=0)
+
+
+def momentum():
+    """Gradient descent on U with a memory of 0.9."""
+    S, U, velocity, rows = np.diag(A), U0, 0.0, []
+    for _ in range(LENGTH):
+        W = U @ U.T
+        rows.append(W)
+        velocity = 0.9 * velocity + ETA / 4 * (S - (S @ W + W @ S) / 2) @ U
+        U = U + velocity
+    return np.array(rows)
+
+
+def decaying():
+    """Gradient descent on U with weights that decay towards 0 at half the slowest rate."""
+    S, U, rows = np.diag(A), U0, []
+    for _ in range(LENGTH):
+        W = U @ U.T
+        rows.append(W)
+        U = U + ETA * (S - (S @ W + W @ S) / 2 - 0.4 * np.eye(3)) @ U
+    return np.array(rows)
+
+
+SQUARES = np.arange(40) ** 2
+GEOMETRIC = np.unique(np.r_[0, np.geomspace(1, 1400, 80).round().astype(int)])
+AT_RANDOM = np.r_[0, np.sort(np.random.default_rng(0).choice(1400, 200, replace=False) + 1)]
+HAND = [0, 50, 100, 150, 200, 300, 400, 500, 700, 900]
+TURN = np.linalg.qr(np.random.default_rng(2).standard_normal((3, 3)))[0]
+ROTATED = SIMTask([3.0, 2.0, 1.5], 0.1, rotation=TURN)
+DATA = TURN @ loop("gd", signal=CLUSTERS.signal) @ TURN.T
+REMEDY = "give task.rotation.T @ observed @ task.rotation"
 
 
 #: What is given, and words that name the mistake and lead on.
@@ -143,6 +174,41 @@ MISTAKES = {
     "a run of another dynamics": case(RUN, 'give dynamics="gd"', start=W[0], dynamics="euler"),
     "a run of another task": case(RUN, "observed.task", task=SIMTask.from_signal([1, 2, 3])),
     "a run with steps": case(RUN, "the run has its steps", start=W[0], steps=[0]),
+    "squares": case(W[SQUARES], "one step apart", "as if steps = 0, 1, 4, 9, 16, 25, 36, ...:"),
+    "squares, start": case(W[SQUARES], "0, 1, 4, 9", "pass steps=", start=W[0]),
+    "spaced in the logarithm": case(W[GEOMETRIC], "as if steps = 0, 1, ..., 14, 16, 17"),
+    "recorded in the logarithm": case(
+        simulate(TASK, W[0], ETA, dynamics="gd", record="log").W, "as if steps = 0, 1"
+    ),
+    "rows at random": case(W[AT_RANDOM], f"as if steps = {', '.join(map(str, AT_RANDOM[:7]))}, "),
+    "first dense, then not": case(W[HAND], "0, 50, 100, 150, 200, 300, 400"),
+    "spaced in the logarithm, euler": case(
+        loop("euler")[SQUARES], 'give dynamics="euler", and', "as if steps = 0, 1, 4, 9, 16"
+    ),
+    "spaced in the logarithm, of a network": case(
+        SGD[GEOMETRIC], "not one step apart, or a pace", task=CLUSTERS
+    ),
+    "every 100th": case(W[::100], "every 100th step"),
+    "euler, every 10th": case(
+        loop("euler")[::10],
+        'by dynamics="euler" and as if every 10th step was kept: give dynamics="euler" and steps=',
+    ),
+    "euler, every 100th": case(loop("euler")[::100], 'dynamics="euler"', "every 100th"),
+    "lr, every 10th": case(W[::10], "every 10th", "2 times as fast", "eta is 2 lr", eta=ETA / 2),
+    "lr, every 100th": case(W[::100], "every 100th", "2 times as fast", eta=ETA / 2),
+    "lr, euler, every 50th": case(
+        loop("euler")[::50], "euler", "every 50th", "2 times as fast", eta=ETA / 2
+    ),
+    "momentum": case(momentum(), "does not move by gd at eta = 0.01 from row to row"),
+    "momentum, every 50th": case(momentum()[::50], "times as fast as eta says, or every"),
+    "weights that decay": case(decaying(), "does not move by gd at eta = 0.01 from row to row"),
+    "weights that decay, every 100th": case(decaying()[::100], "does not move by gd at eta = 0.01"),
+    "in the frame of the data": case(DATA, REMEDY, task=ROTATED),
+    "in the frame of the data, start": case(DATA, REMEDY, task=ROTATED, start=W[0]),
+    "in the frame of the data, every 10th": case(DATA[::10], REMEDY, "every 10th", task=ROTATED),
+    "in the frame of the data, of a network": case(
+        network(batch=4, task=ROTATED), REMEDY, task=ROTATED
+    ),
     "nothing moves": case(np.array([0.1 * np.eye(3)] * 50), "moves as no U U^T"),
 }
 
@@ -172,6 +238,7 @@ TEXT = np.vectorize(lambda entry: float(f"{entry:.4g}"))(W)
 
 #: Trajectories of the setting.
 HONEST = {
+    "in the frame of the task": case(loop("gd", signal=CLUSTERS.signal), task=ROTATED),
     "gd": case(W),
     "gd with its start": case(W, start=W[0]),
     "euler": case(loop("euler"), dynamics="euler"),
@@ -221,6 +288,40 @@ def test_the_table_says_how_far_its_rows_are_apart_and_of_asymmetry():
     apart = np.abs(two - two.transpose(0, 2, 1)).max(axis=(1, 2)) / np.abs(two).max(axis=(1, 2))
     text = compare(CLUSTERS, observed=two, eta=ETA, dynamics="gd").to_text(width=1000)
     assert f"W - W^T is up to {apart.max():.2g} of its largest entry" in text
+
+
+def unequal(share):
+    """The symmetric part of W2 W1 whose first matrix has an eigenvalue below 0 by `share`."""
+    start = U0 @ U0.T
+    values, vectors = np.linalg.eigh(start)
+    values[0] = -share * values[-1]
+    lowered = (vectors * values) @ vectors.T - start
+    return W + lowered * np.exp(-np.arange(LENGTH) / 20)[:, None, None]
+
+
+def test_a_first_matrix_with_a_small_eigenvalue_below_0_is_predicted_by_its_psd_part():
+    observed = unequal(0.05)
+    with pytest.warns(SwingbyWarning, match="positive semidefinite part"):
+        table = compare(TASK, observed=observed, eta=ETA, dynamics="gd")
+    assert "-0.05 of the largest" in table.warnings[0]
+    values, vectors = np.linalg.eigh(observed[0])
+    part = (vectors * values.clip(0)) @ vectors.T
+    alone = predict(TASK, (part + part.T) / 2, eta=ETA, dynamics="gd")
+    assert np.allclose(table.schedule.half_times, alone.half_times, 1e-9, 0, equal_nan=True)
+    assert np.array_equal(table.run.W, observed)
+
+
+def test_rounding_below_0_passes_and_more_leads_on():
+    flat = U0[:, 1:3] @ U0[:, 1:3].T
+    single = np.array(simulate(TASK, flat, ETA, dynamics="gd", steps=900, record=1).W, "f4")
+    assert np.linalg.eigvalsh(single[0].astype(float))[0] < -1e-12
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compare(TASK, observed=single, eta=ETA, dynamics="gd")
+    with pytest.raises(InvalidInput, match="predict_network") as caught:
+        compare(TASK, observed=unequal(0.5), eta=ETA, dynamics="gd")
+    assert str(caught.value).startswith("observed")
+    assert "U0" not in str(caught.value)
 
 
 @pytest.mark.parametrize("seed", range(12))

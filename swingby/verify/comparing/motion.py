@@ -18,13 +18,17 @@ from swingby.errors import MISSING, InvalidInput
 from swingby.simulate.steps import steps_of_many
 from swingby.theory.growth import DYNAMICS
 from swingby.theory.numbers import Booleans, Floats, Integers
+from swingby.verify.comparing.pieces import (
+    EXACT,
+    LONGEST,
+    MOVED,
+    Pieces,
+    fit,
+    pieces_of,
+    spacings,
+    steps_between,
+)
 
-#: A piece ends once W has moved by this share of itself, or after so much of 1/(eta a_max).
-_MOVED, _REACH = 0.2, 0.5
-#: Pieces compared, and the steps of the longest.
-_PIECES, _LONGEST = 64, 4000
-#: Squared misfit below which a trajectory moves as a map does: a table of five digits does.
-_EXACT = 1e-8
 #: Beyond noise: how much better another setting fits per piece and free number, by how much its
 #: pace or signal differs, how much better it is than a plainer one; the misfit of no motion at all.
 _CLEARLY_BETTER, _FAR, _PLAINER, _NOT_AT_ALL = 30.0, 0.3, 1.25, 1.0
@@ -34,8 +38,6 @@ _MOST_PIECES, _FORWARDS = 0.7, 0.6
 #: Without noise: by how much a pace or signal differs, a pace beyond that of a sample of the data,
 #: and the misfit of a map whose pace alone is right.
 _FAR_WITHOUT_NOISE, _FAR_OF_A_SAMPLE, _NEARLY = 0.05, 0.1, 0.02
-#: Concepts whose rates are fitted by the map; beyond, by its slope.
-_MOST_FITTED = 8
 #: Steps that a row may stand for.
 _MOST_STRIDE = 300
 #: Gaps between rows looked at, and steps that may be missing in one.
@@ -43,95 +45,17 @@ _GAPS, _MOST_MISSING, _FEWEST = 20_000, 5000, 5
 #: Relative distance of a first row from W(0) that is rounding, that is W(0) rounded for print, and
 #: that noise does not explain; and how far ahead it is looked for.
 _SAME, _ROUNDED, _FAR_FROM_START, _MOST_AHEAD = 1e-6, 1e-3, 0.5, 1000
-
-
-class Pieces(NamedTuple):
-    """W (m, d, d) at starts of pieces, its change to their ends, their steps (m,)."""
-
-    start: Floats
-    change: Floats
-    counts: Integers
-
-    @property
-    def size(self) -> Floats:
-        """The largest entries at the starts, (m, 1, 1)."""
-        return np.asarray(np.abs(self.start).max(axis=(1, 2), keepdims=True))
-
-    def residual(self, rates: Floats, dynamics: str) -> Floats:
-        """Change that the map with these rates leaves unexplained, relative to W, (m, d, d)."""
-        moved = steps_of_many(self.start, rates, dynamics, self.counts) - self.start
-        rest = (self.change - moved) / self.size
-        return np.nan_to_num(rest, nan=1e6, posinf=1e6, neginf=-1e6).clip(-1e6, 1e6)
-
-    def misfit(self, rates: Floats, dynamics: str) -> float:
-        """The unexplained share of the squared change: 0 for the map itself, 1 for none."""
-        total = float(np.square(self.change / self.size).sum())
-        rest = float(np.square(self.residual(rates, dynamics)).sum())
-        return rest / total if total else math.inf
-
-    def forwards(self, rates: Floats, dynamics: str) -> float:
-        """The share of the pieces whose change has a part along that of the map."""
-        moved = self.change / self.size - self.residual(rates, dynamics)
-        return float(((moved * self.change).sum(axis=(1, 2)) > 0).mean())
-
-    def closer(self, other: Floats, rates: Floats, dynamics: str) -> float:
-        """The share of the pieces that other rates explain better."""
-        squares = [
-            np.square(self.residual(each, dynamics)).sum(axis=(1, 2)) for each in (other, rates)
-        ]
-        return float((squares[0] < squares[1]).mean())
-
-
-def pieces_of(W: Floats, steps: Integers, rates: Floats) -> Pieces:
-    """Pieces of a trajectory one after the other: those in which W moves most."""
-    longest = int(min(max(1.0, _REACH / rates.max()), _LONGEST))
-    starts, ends, at = [], [], 0
-    while at + 1 < len(W):
-        last = max(int(np.searchsorted(steps, steps[at] + longest, side="right")) - 1, at + 1)
-        change = np.abs(W[at + 1 : last + 1] - W[at]).max(axis=(1, 2))
-        far = np.flatnonzero(change >= _MOVED * np.abs(W[at]).max())
-        end = at + 1 + int(far[0]) if len(far) else last
-        if steps[end] - steps[at] <= _LONGEST and W[at].any():
-            starts.append(at)
-            ends.append(end)
-        at = end
-    first, final = np.array(starts, np.int64), np.array(ends, np.int64)
-    moved = np.abs(W[final] - W[first]).max(axis=(1, 2), initial=0.0)
-    moved /= np.abs(W[first]).max(axis=(1, 2), initial=0.0)
-    most = np.sort(np.argsort(-moved)[:_PIECES])
-    first, final = first[most], final[most]
-    return Pieces(W[first], W[final] - W[first], steps[final] - steps[first])
-
-
-def fit(pieces: Pieces, dynamics: str) -> Floats:
-    """The rates with which a dynamics moves most like the pieces."""
-    from scipy.optimize import least_squares
-
-    d = pieces.start.shape[-1]
-    columns = []
-    for unit in np.eye(d):
-        # The slope is linear in the rates: its mean over both ends of a piece starts the search.
-        slopes = [
-            unit[:, None] * W + W * unit - _symmetric_part(W * unit @ W + unit[:, None] * (W @ W))
-            for W in (pieces.start, pieces.start + pieces.change)
-        ]
-        columns.append((slopes[0] + slopes[1]) / 2 * pieces.counts[:, None, None] / pieces.size)
-    table = np.stack(columns, axis=-1).reshape(-1, d)
-    target = (pieces.change / pieces.size).ravel()
-    guess = np.linalg.lstsq(table, target, rcond=1e-10)[0]
-    if d > _MOST_FITTED:
-        return np.asarray(guess)
-
-    def unexplained(rates: Floats) -> Floats:
-        return pieces.residual(rates, dynamics).ravel()
-
-    scale = float(np.abs(guess).max()) or 1.0
-    done = least_squares(unexplained, guess, x_scale=scale, max_nfev=20)
-    return np.asarray(done.x)
-
-
-def _symmetric_part(M: Floats) -> Floats:
-    return (M + M.swapaxes(-1, -2)) / 2
+#: Misfit that no noise leaves in a smooth trajectory, and its roughness as a share of the misfit.
+_UNEXPLAINED, _SMOOTH = 0.1, 0.02
+#: How many times as far as the map a typical piece does not move by noise.
+_FARTHER = 3.0
+#: Gaps between rows that are listed, and looked at for the list.
+_LISTED, _LOOKED = 6, 200
+#: Of W in the frame of the data, where the task has its own.
+IN_DATA = (
+    "is in the frame of the data, not in that of the task: "
+    "give task.rotation.T @ observed @ task.rotation"
+)
 
 
 class Explanation(NamedTuple):
@@ -149,21 +73,37 @@ class Explanation(NamedTuple):
 
 
 def require_motion(
-    W: Floats, steps: Integers, rates: Floats, dynamics: str, *, by_row: bool
+    W: Floats,
+    steps: Integers,
+    rates: Floats,
+    dynamics: str,
+    *,
+    by_row: bool,
+    eta: str,
+    rotation: Floats | None,
 ) -> tuple[str, ...]:
     """Warnings about a trajectory W (n, d, d) that does not move with eta a = `rates` (d,).
 
-    `by_row`: its steps count its rows. Raises InvalidInput where the mistake is beyond doubt.
+    `by_row`: its steps count its rows. `eta`: as typed. `rotation` (d, d): from the frame of the
+    task to that of its data. Raises InvalidInput where the mistake is beyond doubt.
     """
     pieces = pieces_of(W, steps, rates)
-    if not len(pieces.counts) or (misfit := pieces.misfit(rates, dynamics)) < _EXACT:
+    if not len(pieces.counts) or (misfit := pieces.misfit(rates, dynamics)) < EXACT:
         return ()
-    _require_every_row(W, steps, rates, dynamics)
     best = Explanation("", misfit)
+    if rotation is not None:
+        own = rotation.T @ W @ rotation
+        inside = pieces_of(own, steps, rates)
+        _require_stated(own, inside, steps, rates, dynamics, by_row=by_row, frame=IN_DATA)
+        turned = Explanation(IN_DATA, inside.misfit(rates, dynamics))
+        best = min(best, turned, key=lambda explanation: explanation.misfit)
+    _require_every_row(W, steps, rates, dynamics)
+    _require_stated(W, pieces, steps, rates, dynamics, by_row=by_row)
+    least = best.misfit
     for order, text in _orders(W, misfit):
         ordered = pieces_of(W[order], steps, rates)
         for explanation in _explanations(ordered, rates, dynamics, by_row=by_row, order=text):
-            exact = explanation.misfit < _EXACT
+            exact, least = explanation.misfit < EXACT, min(least, explanation.misfit)
             if explanation.difference < (_FAR_WITHOUT_NOISE if exact else _FAR):
                 continue
             # A sample of the data has another signal than the task, by some per cent.
@@ -171,9 +111,21 @@ def require_motion(
                 raise _mismatch(explanation.text)
             if explanation.misfit < best.misfit / _PLAINER:
                 best = explanation
-    gain = (misfit / max(best.misfit, _EXACT) - 1) * len(pieces.counts) / max(best.fitted, 1)
+    unnamed = f"does not move by {dynamics} at eta = {eta} from row to row"
+    smooth = _is_smooth(W, steps, rates, dynamics)
+    if smooth and least > _NEARLY:
+        if misfit > _UNEXPLAINED:
+            raise _mismatch(f"{unnamed}: is it W of this task, dynamics and eta, at these steps?")
+        return (f"observed {unnamed}",)
+    gain = (misfit / max(best.misfit, EXACT) - 1) * len(pieces.counts) / max(best.fitted, 1)
     # Noise with heavy tails makes a few pieces decide; a mistake is in most of them.
     typical = best.rates is None or pieces.closer(best.rates, rates, dynamics) > _MOST_PIECES
+    if _NOT_AT_ALL / 2 < misfit < math.inf:
+        counts, apart = steps_between(pieces.start, pieces.start + pieces.change, rates, dynamics)
+        weights = np.square(pieces.change / pieces.size).sum(axis=(1, 2))
+        unexplained = float((apart.clip(0, 1e6) * weights).sum() / weights.sum())
+        if unexplained < best.misfit / _CLEARLY_BETTER and len(set(counts)) > 1:
+            return (f"observed {_steps_text(W, steps, rates, dynamics, exact=False)}",)
     if gain > _CLEARLY_BETTER and best.misfit < _NOT_AT_ALL / 2 and typical:
         return (f"observed {best.text}",)
     if misfit > _NOT_AT_ALL and pieces.forwards(rates, dynamics) < _FORWARDS:
@@ -181,7 +133,69 @@ def require_motion(
             "observed moves as no U U^T of this signal does, at any pace and in any order: "
             "is it W of this task, row by row?",
         )
-    return ()
+    return (f"observed {unnamed}",) if pieces.farther(rates, dynamics) > _FARTHER else ()
+
+
+def _require_stated(
+    W: Floats,
+    pieces: Pieces,
+    steps: Integers,
+    rates: Floats,
+    dynamics: str,
+    *,
+    by_row: bool,
+    frame: str = "",
+) -> None:
+    """Refuse a trajectory that is a whole number of steps of another map from row to row."""
+    exact = spacings(pieces, rates, dynamics)
+    if not exact:
+        return
+    best, texts = exact[0], [frame] if frame else []
+    if best.dynamics != dynamics:
+        texts.append(_dynamics_text(best.dynamics))
+    total = best.pace * best.stride
+    rivals = [other for other in exact if other.stride and other.pace * other.stride == total]
+    either = len(rivals) > 1 or (best.dynamics == "flow" and best.stride > 1)
+    if best.stride > 1:
+        texts.append(_stride_text(best.stride, by_row=by_row, noisy=either and best.pace == 1))
+    if best.pace != 1:
+        texts.append(_pace_text(best.pace))
+    if best.stride:
+        raise _mismatch(_together(texts))
+    if text := _steps_text(W, steps, best.pace * rates, best.dynamics, exact=True):
+        raise _mismatch(", and ".join([_together(texts), text] if texts else [text]))
+
+
+def _steps_text(W: Floats, steps: Integers, rates: Floats, dynamics: str, *, exact: bool) -> str:
+    """At which steps the first rows seem to be; empty if they are to be exact and are not."""
+    rows = W[: _LOOKED + 1]
+    counts, apart = steps_between(rows[:-1], rows[1:], rates, dynamics)
+    if exact and (apart > EXACT).any():
+        return ""
+    marks = [str(mark) for mark in np.cumsum([steps[0], *counts])]
+    first = int((counts != np.diff(steps[: len(rows)])).argmax())
+    if first > _LISTED:
+        marks[2:first] = ["..."]
+    listed = ", ".join(marks[: _LISTED + 1]) + (", ..." if len(marks) > _LISTED + 1 else "")
+    if exact:
+        cause = "has rows that are not one step apart"
+        return f"{cause}: they move as if steps = {listed}: pass steps="
+    cause = "has rows that are not one step apart, or a pace that varies"
+    return f"{cause}: they move as if steps were about {listed}: pass steps=, or see its eta"
+
+
+def _is_smooth(W: Floats, steps: Integers, rates: Floats, dynamics: str) -> bool:
+    """Whether what a map leaves unexplained from row to row is too smooth to be noise."""
+    if len(W) < _FEWEST or len(set(np.diff(steps))) > 1 or not W.any(axis=(1, 2)).all():
+        return False
+    W = W[:_GAPS]
+    rows = Pieces(W[:-1], np.diff(W, axis=0), np.diff(steps[: len(W)]))
+    change = rows.change / rows.size
+    if not change.any():
+        return False
+    # Third differences of noise alone are six times its square.
+    rough = np.square(np.diff(change, 2, axis=0)).sum() / 6
+    return bool(rough < _SMOOTH * rows.misfit(rates, dynamics) * np.square(change).sum())
 
 
 def _mismatch(text: str) -> InvalidInput:
@@ -207,10 +221,10 @@ def _explanations(
         yield Explanation(order, pieces.misfit(rates, dynamics))
     others = [name for name in DYNAMICS if name != dynamics and not order]
     for name in others:
-        text = f'moves by dynamics="{name}": give dynamics="{name}"'
+        text = _dynamics_text(name)
         # Steps differ by the square of eta: noise hides which they are.
         misfit = pieces.misfit(rates, name)
-        yield Explanation(text, misfit, math.inf if misfit < _EXACT else 0.0)
+        yield Explanation(text, misfit, math.inf if misfit < EXACT else 0.0)
     if pieces.misfit(rates, dynamics) < (_FAR_WITHOUT_NOISE / 2) ** 2:
         return
     # Long pieces cost much and say no more.
@@ -218,7 +232,7 @@ def _explanations(
     pieces = Pieces(pieces.start[short], pieces.change[short], pieces.counts[short])
     free = fit(pieces, dynamics)
     total = np.square(pieces.change / pieces.size).sum(axis=0).diagonal()
-    moved = (total > _MOVED**2 / 4) & (rates > 0)
+    moved = (total > MOVED**2 / 4) & (rates > 0)
     for concepts in _matchings(free, rates, moved):
         texts, matched = [order] if order else [], rates[concepts]
         if (concepts != np.arange(len(rates))).any():
@@ -228,7 +242,7 @@ def _explanations(
             misfit = pieces.misfit(matched, dynamics)
             yield Explanation(_together(texts), misfit, rates=None if order else matched)
         stride, misfit = _stride(pieces, matched, dynamics)
-        noisy = misfit > _EXACT
+        noisy = misfit > EXACT
         if stride > 1:
             text = _together([*texts, _stride_text(stride, by_row=by_row, noisy=noisy)])
             yield Explanation(text, misfit, stride - 1, 0, None if order else stride * matched)
@@ -244,7 +258,7 @@ def _explanations(
         yield Explanation(text, misfit, abs(pace - 1), 0, paced)
         for name in others if misfit < _NEARLY else []:
             pace = _pace(pieces, matched, name, pace)
-            text = _together([*texts, _pace_text(pace), f'by dynamics="{name}": give it'])
+            text = _together([*texts, _dynamics_text(name), _pace_text(pace)])
             yield Explanation(text, pieces.misfit(pace * matched, name), abs(pace - 1))
     if not order and moved.any() and (free[moved] > 0).all():
         ratios = free[moved] / rates[moved]
@@ -255,11 +269,22 @@ def _explanations(
         yield Explanation(text, pieces.misfit(free, dynamics), spread, len(rates), free)
 
 
+def _dynamics_text(name: str) -> str:
+    return f'moves by dynamics="{name}": give dynamics="{name}"'
+
+
 def _together(texts: list[str]) -> str:
     """Several causes and their remedies as a sentence."""
-    pairs = [text.partition(": ") for text in texts]
-    causes, remedies = " and ".join(pair[0] for pair in pairs), ", ".join(p[2] for p in pairs)
-    return f"{causes}: {remedies}"
+    causes, remedies = zip(*(text.split(": ", 1) for text in texts), strict=True)
+    verbs = ["", *(cause.split()[0] for cause in causes)]
+    said = [cause.removeprefix(f"{before} ") for cause, before in zip(causes, verbs, strict=False)]
+    given = [remedies[0], *(remedy.removeprefix("give ") for remedy in remedies[1:])]
+    return f"{_listed(said)}: {_listed(given)}"
+
+
+def _listed(words: list[str]) -> str:
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _matchings(free: Floats, rates: Floats, moved: Booleans) -> Iterator[Integers]:
@@ -275,7 +300,7 @@ def _matchings(free: Floats, rates: Floats, moved: Booleans) -> Iterator[Integer
 def _stride(pieces: Pieces, rates: Floats, dynamics: str) -> tuple[int, float]:
     """How many steps of the map each step of the pieces is, and the misfit then."""
     best, W = (1, math.inf), pieces.start
-    most = int(min(_MOST_STRIDE, 2 * _LONGEST / pieces.counts.max()))
+    most = int(min(_MOST_STRIDE, 2 * LONGEST / pieces.counts.max()))
     for stride in range(1, most + 1):
         W = steps_of_many(W, rates, dynamics, pieces.counts)
         rest = np.square((pieces.start + pieces.change - W) / pieces.size).sum()
@@ -288,7 +313,8 @@ def _stride(pieces: Pieces, rates: Floats, dynamics: str) -> tuple[int, float]:
 
 
 def _stride_text(stride: int, *, by_row: bool, noisy: bool) -> str:
-    ordinal = {2: "2nd", 3: "3rd"}.get(stride, f"{stride}th")
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(stride % 10 if stride // 10 % 10 != 1 else 0, "th")
+    ordinal = f"{stride}{ending}"
     remedy = f"steps=range(0, {stride} * n, {stride}) for n rows" if by_row else f"{stride} * steps"
     if noisy:
         hint = ", eta being 2 lr on the loss (4.1)" if stride == 2 else ""
@@ -319,12 +345,19 @@ def _pace(pieces: Pieces, rates: Floats, dynamics: str, guess: float) -> float:
 
 
 def require_start(
-    W0: Floats, W: Floats, steps: Integers, rates: Floats, dynamics: str, *, by_row: bool
+    W0: Floats,
+    W: Floats,
+    steps: Integers,
+    rates: Floats,
+    dynamics: str,
+    *,
+    by_row: bool,
+    rotation: Floats | None,
 ) -> tuple[str, ...]:
     """Warnings about a first recorded matrix that W(0) does not become in steps[0] steps."""
     first, begin = W[0], int(steps[0])
     size = np.abs(first).max()
-    if begin > _LONGEST or not (size and W0.any()):
+    if begin > LONGEST or not (size and W0.any()):
         return ()
     X, off = W0[None], []
     for _ in range(begin + _MOST_AHEAD):
@@ -332,6 +365,9 @@ def require_start(
         X = steps_of_many(X, rates, dynamics, np.array([1]))
     if off[begin] < _SAME:
         return ()
+    own = first if rotation is None else rotation.T @ first @ rotation
+    if off[0] > _ROUNDED and np.abs(own - W0).max() < _ROUNDED * size:
+        raise _mismatch(IN_DATA)
     nearest = int(np.argmin(off))
     if nearest != begin and off[nearest] < max(_SAME, off[begin] / 100):
         steps_text = f"range({nearest}, n + {nearest})" if by_row else f"steps + {nearest - begin}"
@@ -356,7 +392,7 @@ def _require_every_row(W: Floats, steps: Integers, rates: Floats, dynamics: str)
     gaps = np.diff(steps)
     size = np.abs(W[:-1]).max(axis=(1, 2))
     change = np.abs(np.diff(W, axis=0)).max(axis=(1, 2))
-    looked = np.flatnonzero((gaps <= _LONGEST) & (size > 0))
+    looked = np.flatnonzero((gaps <= LONGEST) & (size > 0))
     if len(looked) > _GAPS:
         looked = np.sort(looked[np.argsort(-change[looked] / size[looked])[:_GAPS]])
     if not len(looked):

@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.report.number_text import python_text
+from swingby.report.number_text import as_typed, python_text
 from swingby.simulate.observation import END
 from swingby.simulate.outcome import Outcome
 from swingby.simulate.series import SMALLEST_SWING, Peak, turning_points
 from swingby.simulate.state import LEVELS
 from swingby.simulate.trajectory import Run
 from swingby.theory import numbers
+from swingby.theory.growth import DYNAMICS
 from swingby.theory.initial import Initial, initial_matrix
 from swingby.theory.input_files import MOST_BYTES, text_of
 from swingby.theory.number_lines import NumberLines, number_lines
@@ -29,6 +30,9 @@ from swingby.verify.comparing.motion import require_motion, require_start
 
 #: Asymmetry of W, as a share of its largest entry, that noise in U U^T or W2 W1 leaves.
 _MOST_ASYMMETRIC = 0.2
+#: The largest eigenvalue below 0 of a first matrix that its positive semidefinite part stands for,
+#: and that rounding for print leaves, as shares of the largest.
+_MOST_NEGATIVE, _ROUNDED = 0.2, 1e-3
 
 
 class Recording(NamedTuple):
@@ -103,10 +107,42 @@ def _symmetric(W: Floats, rounding: float) -> tuple[Floats, float]:
     return (W + W.transpose(0, 2, 1)) / 2, asymmetry if asymmetry > max(rounding, 1e-6) else 0.0
 
 
+def first_matrix(recording: Recording, dynamics: str) -> tuple[Floats, tuple[str, ...]]:
+    """The W(0) that a trajectory from step 0 begins with, and what to say of it.
+
+    W2 W1, and rounding, give eigenvalues below 0 that no U U^T has: they are left out.
+    """
+    W0 = recording.W[0]
+    values, vectors = np.linalg.eigh(W0)
+    if not DYNAMICS[dynamics].keeps_psd or values[0] >= -1e-12 * values[-1] or values[-1] <= 0:
+        return W0, ()
+    share = float(-values[0] / values[-1])
+    if share > _MOST_NEGATIVE:
+        got = f"a first matrix with an eigenvalue of {-share:.2g} of the largest"
+        requirement = f"must begin as U U^T for dynamics={dynamics!r}: of W2 W1 see "
+        requirement += "swingby.predict_network, or give the rows from where W has grown"
+        raise InvalidInput("observed", got, requirement, "(D.1)")
+    part = (vectors * values.clip(0)) @ vectors.T
+    text = (
+        f"observed begins with an eigenvalue of {-share:.2g} of the largest, which no U U^T has: "
+    )
+    text += "the prediction begins with its positive semidefinite part"
+    return (part + part.T) / 2, ((text,) if share > _ROUNDED else ())
+
+
 def recorded_as(
-    recording: Recording, initial: Initial, task: SIMTask, eta: Fraction, dynamics: str
+    recording: Recording,
+    initial: Initial,
+    task: SIMTask,
+    eta: Fraction,
+    dynamics: str,
+    *,
+    is_own: bool,
 ) -> tuple[str, ...]:
-    """Warnings about a trajectory that was not recorded as its setting says."""
+    """Warnings about a trajectory that was not recorded as its setting says.
+
+    `is_own`: `initial` is that of the trajectory.
+    """
     W, _, steps, by_row = recording
     rates = float(eta) * task.signal
     W0 = initial.matrix * float(initial.scale)
@@ -115,8 +151,14 @@ def recorded_as(
     if not W0.any() and W[0].any() and math.log(np.abs(W[0]).max()) > most + 1:
         got = f"a first W that is {np.abs(W[0]).max():.2g} at step {steps[0]}"
         raise InvalidInput("observed", got, "must be what W0 becomes: leave out W0, or give steps=")
-    start = require_start(W0, W, steps, rates, dynamics, by_row=by_row)
-    return start + require_motion(W, steps, rates, dynamics, by_row=by_row)
+    turn = task.rotation
+    # Of two mistakes that of the motion is named first: it makes the start look wrong too.
+    motion = require_motion(
+        W, steps, rates, dynamics, by_row=by_row, eta=as_typed(eta), rotation=turn
+    )
+    if is_own:
+        return motion
+    return motion + require_start(W0, W, steps, rates, dynamics, by_row=by_row, rotation=turn)
 
 
 def require_same_setting(run: Run, task: SIMTask, eta: Fraction, dynamics: str) -> None:
