@@ -124,7 +124,8 @@ def test_what_was_edited_is_refused(record):
         evidence(record=record)
 
 
-def test_the_command(capsys, record):
+def test_the_command(capsys, record, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
     assert cli.run(["evidence", "--record", str(record)]) == 3
     text = capsys.readouterr().out
     assert (
@@ -164,7 +165,8 @@ def recount(rows):
     return counts
 
 
-def test_counts_by_kind_are_those_of_an_independent_recount(capsys):
+def test_counts_by_kind_are_those_of_an_independent_recount(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
     cli.run(["evidence", "--json"])
     content = json.loads(capsys.readouterr().out)
     counts = recount(content["rows"])
