@@ -35,7 +35,6 @@ from swingby.theory.task import SIMTask
 from swingby.verify.predict import predict
 from swingby.verify.predict_batch import BatchSchedule, predict_batch
 from swingby.verify.predict_swing import predict_swing_batch
-from swingby.verify.predicted_events import vertex
 
 #: Successive signals differ by such factors, and the largest and smallest by at most the last.
 RATIOS, LARGEST_RATIO = (1.3, 4.0), 8.0
@@ -256,7 +255,9 @@ def peak_of(steps: Integers, values: Floats) -> tuple[float, float]:
     neighbours = slice(max(peak - 1, 0), peak + 2)
     if len(set(np.diff(steps[neighbours]))) > 1:
         return float(steps[peak]), float(values[peak])
-    return vertex(steps[neighbours].astype(np.float64), values[neighbours], peak - neighbours.start)
+    return _vertex(
+        steps[neighbours].astype(np.float64), values[neighbours], peak - neighbours.start
+    )
 
 
 class OutputErrors(NamedTuple):
@@ -380,3 +381,13 @@ STUDY = Study(
     _autograd_canary,
     recorded_rows,
 )
+
+
+def _vertex(t: Floats, values: Floats, index: int) -> tuple[float, float]:
+    """Vertex of the parabola through three neighbouring points on an even sample."""
+    if not 0 < index < len(t) - 1:
+        return float(t[index]), float(values[index])
+    before, top, behind = values[index - 1 : index + 2].tolist()
+    bend = before - 2 * top + behind
+    move = 0.5 * (before - behind) / bend if bend else 0.0
+    return float(t[index] + move * (t[1] - t[0])), float(top - 0.25 * (before - behind) * move)

@@ -34,7 +34,7 @@ import numpy as np
 from swingby.errors import InvalidInput, named
 from swingby.report.result_formats import ReadOnly
 from swingby.theory import budget, numbers
-from swingby.theory.growth import DYNAMICS, growth_rates
+from swingby.theory.growth import DYNAMICS, LARGEST_STEP, growth_rates
 from swingby.theory.share import share_of
 from swingby.theory.task import SIMTask
 
@@ -56,9 +56,8 @@ QUANTILES = (0.05, 0.5, 0.95)
 MANY_STARTS, STARTS = 4093, 1021
 _GENERATORS = {MANY_STARTS: 1516, STARTS: 76}
 _GOLDEN = (math.sqrt(5) - 1) / 2
-#: From this E w_ii(0) on, half-times over Gaussian initializations mean nothing; from this
-#: eta a_max on, the stage law does.
-LARGEST_OMEGA, LARGEST_STEP = 0.5, 0.5
+#: From this E w_ii(0) on, half-times over Gaussian initializations mean nothing.
+LARGEST_OMEGA = 0.5
 #: Stages are apart where none shifts the log of a later pivot by more, in all but about 5 % of the
 #: starts, and eta a_max is at most as large. Chosen after seeing where closed quantiles are off by
 #: a tenth of a standard deviation.

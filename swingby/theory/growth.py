@@ -52,6 +52,10 @@ DYNAMICS = {
     "flow": Dynamics("", lambda x: x, (), (0,)),
 }
 
+#: Above this eta a_max, times the largest eigenvalue of W(0) where that is above 1, an expansion
+#: in the step size means nothing.
+LARGEST_STEP = 0.5
+
 
 def require_dynamics(dynamics: object) -> None:
     """Refuse an unknown name of a dynamics.

@@ -412,13 +412,3 @@ def _with_differences(events: list[Event], shifted: list[Event]) -> list[Event]:
             event = replace(event, error=error if math.isfinite(time) else math.inf)
         result.append(event)
     return result
-
-
-def vertex(t: Floats, values: Floats, index: int) -> tuple[float, float]:
-    """Vertex of the parabola through three neighbouring points on an even sample."""
-    if not 0 < index < len(t) - 1:
-        return float(t[index]), float(values[index])
-    before, top, behind = values[index - 1 : index + 2].tolist()
-    bend = before - 2 * top + behind
-    move = 0.5 * (before - behind) / bend if bend else 0.0
-    return float(t[index] + move * (t[1] - t[0])), float(top - 0.25 * (before - behind) * move)

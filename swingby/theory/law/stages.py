@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from swingby.report.result_formats import ReadOnly
-from swingby.theory.growth import DYNAMICS
+from swingby.theory.growth import DYNAMICS, LARGEST_STEP
 from swingby.theory.initial import Initial
 from swingby.theory.law.curve import Curve, trace
 from swingby.theory.law.map_states import MapStates, map_states
@@ -54,9 +54,6 @@ from swingby.theory.law.walk import (
 from swingby.theory.numbers import Booleans, Floats, Integers
 from swingby.theory.task import SIMTask
 
-#: Above this eta a_max, times the largest eigenvalue of W(0) where that is above 1, an expansion
-#: in the step size means nothing.
-LARGEST_STEP = 0.5
 #: Tolerance of the integration, as a share of what a concept grows by in half a step.
 _TOLERANCE = 4e-5
 #: Tolerances and roundings in an error bar: measured errors of single steps add up to fewer.
