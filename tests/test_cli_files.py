@@ -1,6 +1,7 @@
 """The commands ``verify`` and ``doctor``: what swingby wrote is told from what was changed."""
 
 import contextlib
+import functools
 import json
 import random
 import sqlite3
@@ -188,3 +189,20 @@ def test_the_doctor_names_versions_places_and_what_is_missing(monkeypatch, capsy
     shown = capsys.readouterr().out
     assert "missing" in shown
     assert 'pip install "swingby[prove]"' in shown
+
+
+def test_the_doctor_compiles_ahead_and_says_how_far_it_is(monkeypatch, capsys):
+    compiled = []
+    parts = {name: functools.partial(compiled.append, name) for name in ("laws", "runs")}
+    monkeypatch.setattr("swingby.verify.compiled_ahead.PARTS", parts)
+    assert cli.run(["doctor", "--compile", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert compiled == ["laws", "runs"]
+    assert "compiled code" in json.loads(out)
+    assert "swingby: 2 of 2: runs, compiled" in err
+
+
+def test_the_doctor_compiles_nothing_where_it_cannot_be_stored(monkeypatch, refused):
+    monkeypatch.setenv("SWINGBY_CACHE", "off")
+    monkeypatch.setattr("swingby.verify.compiled_ahead.PARTS", {"laws": pytest.fail})
+    assert "SWINGBY_CACHE=off" in refused(["doctor", "--compile"])

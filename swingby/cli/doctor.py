@@ -11,10 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 import swingby
 from swingby.cli import options
 from swingby.cli.arguments import Arguments, print_result
 from swingby.cli.command import command
+from swingby.errors import InvalidInput
 
 if TYPE_CHECKING:
     from swingby.report import Grid
@@ -33,15 +36,42 @@ EXTRAS = {
 }
 
 
-@command(options.JSON)
+_COMPILE = click.option(
+    "--compile",
+    "compile_ahead",
+    is_flag=True,
+    help="First compile what predictions, runs and batches use, which takes minutes, once.",
+)
+
+
+@command(_COMPILE, options.JSON)
 def doctor(arguments: Arguments) -> int:
     """Print what is installed, what is missing, and the caches.
 
     Exit code 0: the core is there; 5: something of it is missing.
     """
+    if arguments.compile_ahead:
+        _compile()
     facts = _facts()
     print_result(_table(facts), lambda: facts, as_json=arguments.as_json)
     return 0 if all(facts["core"].values()) else 5
+
+
+def _compile() -> None:
+    """Compile and store what calls of few concepts use."""
+    from swingby.report.progress import PartProgress
+    from swingby.theory.compiled_text import folder
+    from swingby.verify.compiled_ahead import PARTS
+
+    try:
+        folder()
+    except OSError as error:
+        raise InvalidInput("compile", error, "needs a cache for what it compiles") from None
+    with PartProgress(len(PARTS), "compiled", shown=True) as progress:
+        for name, part in PARTS.items():
+            progress.start(name)
+            part()
+            progress.finish("compiled")
 
 
 def _facts() -> dict[str, Any]:

@@ -40,6 +40,11 @@ def _name_of(text: str) -> str:
     return f"swingby_{hashlib.sha256(text.encode()).hexdigest()[:24]}"
 
 
+def is_loaded(text: str) -> bool:
+    """True where this process has loaded a text."""
+    return _name_of(text) in sys.modules
+
+
 def is_stored(text: str, function: str) -> bool:
     """True where a function of a text was compiled before."""
     with contextlib.suppress(OSError):

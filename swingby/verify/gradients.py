@@ -108,22 +108,22 @@ class _Replay:
         self.awaited = np.isfinite(self.crossing) & (self.crossing > curve.times[0])
         # The state before each crossing.
         before = np.searchsorted(curve.times, self.crossing, side="left") - 1
-        self.before = np.clip(before, 0, len(curve.times) - 1)
+        self.before = np.clip(before, 0, len(curve.moving) - 1)
 
     def __call__(self, signal: Any, W0: Any, eta: Any) -> Any:
         torch, curve = load_torch(), self.curve
-        dynamics, order = self.dynamics, curve.concept[:, 0]
+        dynamics, order = self.dynamics, curve.concept[0]
         signal, eta = signal / self.unit, eta * self.unit
         h, orders = eta.reshape(1), np.array([DYNAMICS[dynamics].orders[0]])
         y = self._begin(torch, W0[order][:, order])
         times = [torch.as_tensor(time / 1.0) for time in self.crossing]
         last = int(self.before[self.awaited].max(initial=-1))
         for step in range(last + 1):
-            if (curve.concept[:, step] != order).any():
-                moved = [order.tolist().index(k) for k in curve.concept[:, step]]
-                y, order = _reordered(torch, y, moved), curve.concept[:, step]
-            moving = torch.as_tensor(curve.moving[:, step : step + 1])
-            y = _at_rest(torch, y, curve.moving[:, step])
+            if (curve.concept[step] != order).any():
+                moved = [order.tolist().index(k) for k in curve.concept[step]]
+                y, order = _reordered(torch, y, moved), curve.concept[step]
+            moving = torch.as_tensor(curve.moving[step][:, None])
+            y = _at_rest(torch, y, curve.moving[step])
             flow = make_flow(signal[order][:, None], h, orders, dynamics)
             first = slope(y, moving, flow, dynamics)
             for k in np.flatnonzero(self.awaited & (self.before == step)):

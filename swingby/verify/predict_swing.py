@@ -18,9 +18,10 @@ from swingby.errors import InvalidInput, named
 from swingby.simulate.arguments import read_array, read_test_point
 from swingby.simulate.series import SMALLEST_SWING, turning_points
 from swingby.theory.growth import DYNAMICS, require_dynamics
+from swingby.theory.law.driver import WalkedSteps
 from swingby.theory.law.pivots import Starts, allowed_errors, prepare
 from swingby.theory.law.runge_kutta import interpolated
-from swingby.theory.law.stages import SURE, TOLERANCES, StageVerdict, WalkedSteps, paths
+from swingby.theory.law.stages import SURE, TOLERANCES, StageVerdict, paths
 from swingby.theory.numbers import Booleans, Floats, Integers
 from swingby.theory.task import SIMTask
 from swingby.verify.instances import Instances, read_instances

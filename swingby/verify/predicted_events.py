@@ -24,6 +24,7 @@ from swingby.theory.gaussian import CLOSED, QUANTILES, GaussianTimes
 from swingby.theory.numbers import Booleans, Floats
 from swingby.theory.task import SIMTask
 from swingby.verify.turns_and_passages import (
+    EntrySize,
     Located,
     Mark,
     locate,
@@ -226,9 +227,11 @@ class _Looks:
         self.curves, self.doubt, t = curves, stages.log_error, path.looks()
         if not curves:  # the steps themselves: nothing is left out, but each rounds
             self.doubt = np.where(np.isfinite(self.doubt), 2.0**-53 * len(t), np.inf)
-        W = path.evaluate(t)
+        W = path.at_looks()
         finite = np.isfinite(loss_at(self.task.test_point, W)) & np.isfinite(W).all(axis=(1, 2))
         self.t, self.W, self.cut_off = t[finite], W[finite], path.runs_away
+        # Each entry in a row of its own: many are read, one after the other.
+        self._rows = np.ascontiguousarray(self.W.transpose(1, 2, 0))
         self.grow = [k for k in range(self.task.dim) if self.task.exact_signal[k] > 0]
 
     def events(self) -> list[Event]:
@@ -297,8 +300,14 @@ class _Looks:
         index = int(there.argmax())
         if index == 0:
             return Located(0.0, 0.0, levels)
-        rival = rival_passages(self.t, number(self.W), index, levels[0], doubt, start)
+        rival = rival_passages(self.t, self._values(number), index, levels[0], doubt, start)
         return Mark(number, index, doubt, levels=levels, rival=rival)
+
+    def _values(self, number: Number) -> Floats:
+        """A number at all looks."""
+        if isinstance(number, EntrySize):
+            return number.of(self._rows[number.row, number.column])
+        return number(self.W)
 
     def _levels(self, level: float) -> tuple[float, ...]:
         return (level,) * max(len(self.curves), 1)
@@ -307,8 +316,8 @@ class _Looks:
         """Major entries at the level of suppression."""
         searches: list[_Search] = []
         for k in np.flatnonzero(np.isfinite(self.stages.crossing)).tolist():
-            number = _entry(k, k)
-            there = number(self.W) >= SUPPRESSION_LEVEL
+            number = EntrySize(k, k)
+            there = self._values(number) >= SUPPRESSION_LEVEL
             doubt = (1 - SUPPRESSION_LEVEL) * float(self.doubt[k])
             place = self._passage(number, there, self._levels(SUPPRESSION_LEVEL), doubt)
             searches.append(((k, k), f"{SUPPRESSION_LEVEL}", place))
@@ -321,8 +330,8 @@ class _Looks:
         joined = [pair for pair in pairs if {*pair} & {*self.grow}]
         searches: list[_Search] = []
         for i, j in sorted(joined, key=lambda pair: sorted((rank[pair[0]], rank[pair[1]]))):
-            number = _entry(i, j)
-            values, doubt = number(self.W), float(self.doubt[[i, j]].sum())
+            number = EntrySize(i, j)
+            values, doubt = self._values(number), float(self.doubt[[i, j]].sum())
             index = int(values.argmax())
             # What is at rest has not turned; what runs away has no peak.
             last = index == len(values) - 1 or values[-1] > _TURNED * values[index]
@@ -343,9 +352,9 @@ class _Looks:
         """A minor entry at half of its peak."""
         if not place.sizes[0] > 0:
             return peak.entry, "suppressed", _NOWHERE
-        number, doubt = _entry(*peak.entry), float(self.doubt[list(peak.entry)].sum())
+        number, doubt = EntrySize(*peak.entry), float(self.doubt[list(peak.entry)].sum())
         levels = tuple(size / 2 for size in place.sizes)
-        there = (self.t > peak.time) & (number(self.W) <= levels[0])
+        there = (self.t > peak.time) & (self._values(number) <= levels[0])
         if not there.any():
             falls = self.cut_off and not math.isnan(peak.error)
             never = math.nan if falls else math.inf
@@ -379,21 +388,11 @@ class _Looks:
         before, doubt = max(int(close.argmax()) - 1, 0), float(self.doubt[self.grow].sum())
         searches: list[_Search] = []
         for i, j in itertools.combinations_with_replacement(self.grow, 2):
-            number = _distance(i, j)
+            number = EntrySize(i, j, distance=True)
             if close[0] or number(self.W[before : before + 1])[0] > END:
                 place = self._passage(number, close, self._levels(END), doubt)
                 searches.append(((-1, -1), "end", place))
         return searches
-
-
-def _entry(i: int, j: int) -> Number:
-    """The size of an entry, as a number of W."""
-    return lambda W: np.asarray(np.abs(W[:, i, j]) if i != j else W[:, i, i])
-
-
-def _distance(i: int, j: int) -> Number:
-    """The distance of an entry from that of the identity."""
-    return lambda W: np.asarray(np.abs(W[:, i, j] - (i == j)))
 
 
 def _with_differences(events: list[Event], shifted: list[Event]) -> list[Event]:

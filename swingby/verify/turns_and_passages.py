@@ -7,13 +7,13 @@ logarithm of a number may be wrong by, over its slope or its bend.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from swingby.theory.numbers import Booleans, Floats
+from swingby.theory.numbers import Booleans, Floats, Integers
 
 if TYPE_CHECKING:
     from swingby.theory.law.curve import Curve
@@ -33,6 +33,25 @@ _BELIEVED, _EXPECTED = 2.0, 1.05
 _MISSED = 1e-3
 
 
+@dataclass(frozen=True)
+class EntrySize:
+    """The size of an entry of W, as a number; or its distance from that of the identity."""
+
+    row: int
+    column: int
+    distance: bool = False
+
+    def __call__(self, W: Floats) -> Floats:
+        """Of matrices (n, d, d)."""
+        return self.of(W[:, self.row, self.column])
+
+    def of(self, w: Floats) -> Floats:
+        """Of the entry itself, of any shape."""
+        if self.distance:
+            return np.asarray(np.abs(w - (self.row == self.column)))
+        return np.asarray(w if self.row == self.column else np.abs(w))
+
+
 class Mark(NamedTuple):
     """An event at the looks: number `look`, at an extremum, or the first beyond a level.
 
@@ -41,7 +60,7 @@ class Mark(NamedTuple):
     to the farthest other that may be the event instead.
     """
 
-    number: Callable[[Floats], Floats]
+    number: EntrySize | Callable[[Floats], Floats]
     look: int
     doubt: float
     top: bool = True
@@ -66,47 +85,89 @@ class Located(NamedTuple):
         return apart + doubt * abs(self.sizes[0]) + self.rest
 
 
-class _Window(NamedTuple):
-    """A number around an event: its polynomial in (time - centre)/half, and what that leaves."""
+class _Windows(NamedTuple):
+    """Numbers around n events: polynomials (n, 7) in (time - centre)/half, and what these leave."""
 
-    centre: float
-    half: float
+    centre: Floats
+    half: Floats
     p: Floats
-    rest: float
+    rest: Floats
 
-    def roots(self, p: Any) -> Floats:
-        """Real zeros of a polynomial, in or near the window."""
-        roots = np.roots(p) if np.isfinite(p).all() else np.empty(0)
-        near = (np.abs(roots.imag) < 1e-9) & (np.abs(roots) <= _BELIEVED)
-        return np.asarray(roots[near].real)
+    def take(self, which: Any) -> _Windows:
+        """Chosen events."""
+        return _Windows(*(values[which] for values in self))
 
-    def top(self) -> tuple[float, float, float]:
-        """Time and size of the maximum as steps show it, and its bend in units of a step."""
-        first, second = np.polyder(self.p), np.polyder(self.p, 2)
-        tops = [root for root in self.roots(first) if np.polyval(second, root) < 0]
-        if not tops:
-            return math.nan, math.nan, math.nan
-        inside = [root for root in tops if abs(root) <= _EXPECTED] or [min(tops, key=abs)]
-        root = max(inside, key=lambda top: float(np.polyval(self.p, top)))
-        time = self.centre + self.half * root
-        bend = -np.polyval(second, root) / self.half / self.half  # its square may overflow
-        if self.half > _WIDE:
-            return time, float(np.polyval(self.p, root)), float(bend)
+    def times(self, x: Floats) -> Floats:
+        """Steps from places in the windows."""
+        return self.centre + self.half * x
+
+    def tops(self) -> tuple[Floats, Floats, Floats]:
+        """Times and sizes of maxima as steps show them, and their bends in units of a step."""
+        first = _derivative(self.p)
+        second, (roots, there) = _derivative(first), _zeros(first)
+        there &= _values(second, roots) < 0
+        inside = there & (np.abs(roots) <= _EXPECTED)
+        heights = np.where(inside, _values(self.p, roots), -np.inf)
+        nearest = np.where(there, np.abs(roots), np.inf)
+        chosen = np.where(inside.any(axis=1), heights.argmax(axis=1), nearest.argmin(axis=1))
+        root = _picked(roots, chosen, there)
+        time, size = self.times(root), _values(self.p, root[:, None])[:, 0]
+        bend = -_values(second, root[:, None])[:, 0] / self.half / self.half
         # Between two steps that are as high; halfway, if they are so in truth.
-        before = math.floor(time)
-        two = np.polyval(self.p, (np.array([before, before + 1]) - self.centre) / self.half)
-        share = np.clip((two[1] - two[0]) / bend, -0.5, 0.5)
-        return before + 0.5 + float(share), float(two.max()), float(bend)
+        before, single = np.floor(time), self.half <= _WIDE
+        ends = np.stack([before, before + 1], axis=1) - self.centre[:, None]
+        two = _values(self.p, ends / self.half[:, None])
+        share = np.clip((two[:, 1] - two[:, 0]) / bend, -0.5, 0.5)
+        time = np.where(single, before + 0.5 + share, time)
+        return time, np.where(single, two.max(axis=1), size), bend
 
-    def passage(self, level: float, *, rises: bool) -> tuple[float, float]:
-        """Time at which the number passes a level, and its slope in units of a step."""
-        moved = self.p - np.append(np.zeros(len(self.p) - 1), level)
-        roots = [x for x in self.roots(moved) if (np.polyval(np.polyder(moved), x) > 0) == rises]
-        if not roots:
-            return math.nan, math.nan
-        root = min(roots, key=abs)
-        slope = np.polyval(np.polyder(moved), root) / self.half
-        return self.centre + self.half * root, abs(float(slope))
+    def passages(self, levels: Floats, rises: Booleans) -> tuple[Floats, Floats]:
+        """Times at which numbers pass levels (n,), and their slopes in units of a step."""
+        moved = self.p.copy()
+        moved[:, -1] -= levels
+        slopes, (roots, there) = _derivative(moved), _zeros(moved)
+        there &= (_values(slopes, roots) > 0) == rises[:, None]
+        nearest = np.where(there, np.abs(roots), np.inf).argmin(axis=1)
+        root = _picked(roots, nearest, there)
+        return self.times(root), np.abs(_values(slopes, root[:, None])[:, 0]) / self.half
+
+
+def _derivative(p: Floats) -> Floats:
+    return p[:, :-1] * np.arange(p.shape[1] - 1.0, 0.0, -1.0)
+
+
+def _values(p: Floats, x: Floats) -> Floats:
+    """Polynomials (n, m) at x (n, k) each, by Horner's rule."""
+    value = np.zeros_like(x)
+    for coefficient in p.T:
+        value = value * x + coefficient[:, None]
+    return value
+
+
+def _zeros(p: Floats) -> tuple[Floats, Booleans]:
+    """Zeros (n, m - 1) of polynomials (n, m), and which are real and in or near the window."""
+    n, degree = p.shape[0], p.shape[1] - 1
+    roots = np.full((n, degree), np.nan + 0j)
+    plain = np.isfinite(p).all(axis=1) & (p[:, 0] != 0)
+    companion = np.zeros((int(plain.sum()), degree, degree))
+    companion[:, range(1, degree), range(degree - 1)] = 1.0
+    with np.errstate(over="ignore"):
+        companion[:, 0] = -p[plain, 1:] / p[plain, :1]
+    # A leading coefficient below the float range is none.
+    fit = np.isfinite(companion[:, 0]).all(axis=1)
+    roots[np.flatnonzero(plain)[fit]] = np.linalg.eigvals(companion[fit])
+    plain[np.flatnonzero(plain)[~fit]] = False
+    for row in np.flatnonzero(np.isfinite(p).all(axis=1) & ~plain).tolist():
+        exact = np.roots(p[row, int(p[row, 0] != 0) :])
+        roots[row, : len(exact)] = exact
+    near = (np.abs(roots.imag) < 1e-9) & (np.abs(roots) <= _BELIEVED)
+    return np.where(near, roots.real, np.nan), near
+
+
+def _picked(roots: Floats, chosen: Integers, there: Booleans) -> Floats:
+    """A root of each row, nan where there is none."""
+    root = np.take_along_axis(roots, chosen[:, None], axis=1)[:, 0]
+    return np.where(there.any(axis=1), root, np.nan)
 
 
 def locate(
@@ -123,41 +184,68 @@ def locate(
     high = looks[np.minimum(index + turns, len(looks) - 1)]
     half = np.maximum((high - low) / 2, _HALF)
     centre = np.maximum((low + high) / 2, half)
-    moments = (centre[:, None] + half[:, None] * _NODES).ravel()
-    around = [curve.evaluate(moments) for curve in curves]
-    located = []
-    for n, mark in enumerate(marks):
-        span, windows = slice(n * len(_NODES), (n + 1) * len(_NODES)), []
-        for W in around:
-            values = mark.number(W[span]) if mark.top else -mark.number(W[span])
-            p = _FIT @ values
-            rest = 2 * float(np.abs(values - _POWERS @ p).max())
-            windows.append(_Window(float(centre[n]), float(half[n]), p, rest))
-        located.append(_passage(windows, mark) if mark.levels else _turn(windows, mark, rate))
+    windows = [_around(curve, marks, centre, half) for curve in curves]
+    located: list[Located] = [Located(np.nan, np.nan, ())] * len(marks)
+    for which, find in ((turns, _turns), (~turns, _passages)):
+        chosen = np.flatnonzero(which).tolist()
+        some = [marks[n] for n in chosen]
+        found = find([window.take(which) for window in windows], some, rate) if some else []
+        for n, place in zip(chosen, found, strict=True):
+            located[n] = place
     return located
 
 
-def _turn(windows: Sequence[_Window], mark: Mark, rate: float) -> Located:
-    times, sizes, bends = zip(*(window.top() for window in windows), strict=True)
-    slope = mark.doubt * abs(sizes[0]) * rate + windows[0].rest / windows[0].half
-    doubt = slope / bends[0] if bends[0] else math.inf  # a bend below the float range
-    return Located(times[0], _error(times, doubt, mark), sizes, windows[0].rest)
+def _around(curve: Curve, marks: Sequence[Mark], centre: Floats, half: Floats) -> _Windows:
+    """The numbers of a curve around the events."""
+    moments = centre[:, None] + half[:, None] * _NODES
+    values, sizes = np.empty(moments.shape), list[tuple[int, EntrySize]]()
+    for n, mark in enumerate(marks):
+        if isinstance(mark.number, EntrySize):
+            sizes.append((n, mark.number))
+        else:
+            values[n] = mark.number(curve.evaluate(moments[n]))
+    if sizes:
+        pairs = np.array([(size.row, size.column) for _, size in sizes])
+        rows, columns = np.repeat(pairs, len(_NODES), axis=0).T
+        chosen = moments[[n for n, _ in sizes]]
+        entries = curve.entries(rows, columns, chosen.ravel()).reshape(chosen.shape)
+        for (n, size), w in zip(sizes, entries, strict=True):
+            values[n] = size.of(w)
+    values *= np.where([mark.top for mark in marks], 1.0, -1.0)[:, None]
+    p = values @ _FIT.T
+    return _Windows(centre, half, p, 2 * np.abs(values - p @ _POWERS.T).max(axis=1))
 
 
-def _passage(windows: Sequence[_Window], mark: Mark) -> Located:
-    ends = np.polyval(windows[0].p, np.array([-1.0, 1.0]))
+def _turns(windows: Sequence[_Windows], marks: Sequence[Mark], rate: float) -> list[Located]:
+    times, sizes, bends = zip(*(window.tops() for window in windows), strict=True)
+    first, doubts = windows[0], np.array([mark.doubt for mark in marks])
+    slope = doubts * np.abs(sizes[0]) * rate + first.rest / first.half
+    # A bend may be below the float range.
+    doubt = np.where(bends[0] != 0, slope / bends[0], np.inf)
+    return _located(times, doubt, marks, np.stack(sizes, axis=1), first.rest)
+
+
+def _passages(windows: Sequence[_Windows], marks: Sequence[Mark], rate: float) -> list[Located]:
+    first, levels = windows[0], np.array([mark.levels for mark in marks])
+    ends = _values(first.p, np.array([[-1.0, 1.0]]).repeat(len(marks), axis=0))
+    rises = ends[:, 1] > ends[:, 0]
     passages = [
-        window.passage(level, rises=bool(ends[1] > ends[0]))
-        for window, level in zip(windows, mark.levels, strict=True)
+        window.passages(level, rises) for window, level in zip(windows, levels.T, strict=True)
     ]
     times, slopes = zip(*passages, strict=True)
-    off = mark.doubt * mark.levels[0] + windows[0].rest
-    return Located(times[0], _error(times, off / slopes[0], mark), mark.levels)
+    doubts = np.array([mark.doubt for mark in marks])
+    off = doubts * levels[:, 0] + first.rest
+    return _located(times, off / slopes[0], marks, levels, 0.0 * off)
 
 
-def _error(times: Sequence[float], more: float, mark: Mark) -> float:
-    error = np.abs(np.array(times) - times[0]).max() + more + mark.rival
-    return math.inf if np.isnan(error) else float(error)
+def _located(
+    times: Sequence[Floats], more: Floats, marks: Sequence[Mark], sizes: Floats, rest: Floats
+) -> list[Located]:
+    rivals = np.array([mark.rival for mark in marks])
+    error = np.abs(np.stack(times) - times[0]).max(axis=0) + more + rivals
+    error = np.where(np.isnan(error), np.inf, error)
+    rows = zip(times[0].tolist(), error.tolist(), sizes.tolist(), rest.tolist(), strict=True)
+    return [Located(time, bar, tuple(size), left) for time, bar, size, left in rows]
 
 
 def rival_tops(looks: Floats, values: Floats, index: int, doubt: float) -> float:

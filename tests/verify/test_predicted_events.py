@@ -8,7 +8,8 @@ import pytest
 
 from swingby import SIMTask, predict
 from swingby.theory.initial import Scaled
-from swingby.verify.predicted_events import Event
+from swingby.verify import turns_and_passages
+from swingby.verify.predicted_events import Event, curve_events
 from swingby.verify.turns_and_passages import Mark, locate, rival_passages, rival_tops
 from tests.verify import plain_runs
 
@@ -248,3 +249,37 @@ def test_rivals_are_other_tops_as_high_and_earlier_turns_as_near():
     rising = np.array([0.1, 0.4, 0.7995, 0.5, 0.6, 0.9, 1.0, 1.0, 1.0, 1.0])
     assert rival_passages(looks, rising, 5, 0.8, 0.0) == 3
     assert rival_passages(looks, rising, 5, 0.8, 0.0, 2) == 0
+
+
+@pytest.mark.parametrize("degree", [5, 6])
+def test_zeros_of_many_polynomials_are_those_of_each(degree):
+    rng = np.random.default_rng(degree)
+    p = rng.standard_normal((60, degree + 1))
+    p[::5, 0] = 0.0
+    p[::7, -1] = 0.0
+    p[3] = 0.0
+    p[4, :2] = 0.0
+    p[8, 0] = 1e-320
+    p[9] = np.nan
+    zeros, there = turns_and_passages._zeros(p)
+    for row, values, real in zip(p, zeros, there, strict=True):
+        row = row[int(abs(row[0]) < 1e-300) :]
+        roots = np.roots(row) if np.isfinite(row).all() else np.empty(0)
+        near = np.abs(roots.imag) < 1e-9
+        expected = np.sort(roots[near & (np.abs(roots) <= turns_and_passages._BELIEVED)].real)
+        assert np.allclose(np.sort(values[real]), expected, rtol=1e-9, atol=1e-12)
+        assert np.isnan(values[~real]).all()
+
+
+@pytest.mark.parametrize("eta", ["0.01", "0.2"])
+def test_the_passage_of_a_level_is_that_of_the_logistic_curve(eta):
+    # Without correlations the flow is logistic: logit w = log(w/(1 - w)) grows by 2 eta a a step.
+    w, signal = np.array([1e-3, 2e-2, 4e-5]), np.array([3.0, 1.0, 0.4])
+    task = SIMTask.from_signal(signal.tolist())
+    stages = predict(task, np.diag(w), eta=eta, dynamics="flow").stages
+    events = {(event.entry[0], event.event): event for event in curve_events(stages)}
+    for k in range(3):
+        rate, start = 2 * float(eta) * signal[k], np.log(w[k] / (1 - w[k]))
+        event = events[k, "0.8"]
+        assert abs(event.time - (np.log(4.0) - start) / rate) < min(event.error, 1e-4 / rate)
+        assert event.error < 1e-2 / rate

@@ -1,109 +1,134 @@
-"""W(t) along the modified flow: the states of its walk, and a step from each of them."""
+"""W(t) along the modified flow, from the steps of a walk and what lies between their ends."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from swingby.theory.law.modified_flow import FieldConstants
-from swingby.theory.law.runge_kutta import attempt
+from swingby.theory.law.driver import WalkedSteps, walk_noted
+from swingby.theory.law.runge_kutta import interpolated
 from swingby.theory.law.walk import (
-    ACTIVE,
     ATTEMPTS,
     BLOW_UP,
     CONCEPT,
     MOST_ATTEMPTS,
-    MOVING,
     TIME,
     H,
     Walk,
-    advance,
-    begin,
 )
 from swingby.theory.numbers import Floats, Integers
 
-#: Moments that are evaluated together, so that they stay in the cache.
-MOMENTS = 4096
 #: Looks between two steps of the integration.
 _LOOKS = 16
 
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """The states of a lane after each accepted step; times are in eta times steps.
+    """The steps of a lane; times are in eta times steps.
 
-    `times` (n,). `concept` (d, n): which concept stands at which place. `runs_away`: whether
-    nothing is known after the last of the times.
+    eta: the step size. times (m + 1,): where steps begin, and the end; concept (m + 1, d): which
+    concept stands at which place, and at the end; moving (m, d): whether it moves; forms (m, 8, d,
+    d + 2): the coordinates in between; end (d, d + 2): the last of them. runs_away: whether nothing
+    is known after the last of the times.
     """
 
-    dynamics: str
     eta: float
     times: Floats
-    y: Floats
-    speed: Floats
-    moving: Floats
     concept: Integers
-    flow: FieldConstants
+    moving: Floats
+    forms: Floats
+    end: Floats
     runs_away: bool
 
     def looks(self) -> Floats:
         """Steps at which events are looked for: as many between any two of the integration."""
         share = np.arange(_LOOKS) / _LOOKS
         between = self.times[:-1, None] + np.diff(self.times)[:, None] * share
-        return np.unique(np.append(between.ravel(), self.times[-1:])) / self.eta
+        return np.append(between.ravel(), self.times[-1:]) / self.eta
+
+    def at_looks(self) -> Floats:
+        """W (n, d, d) at the looks."""
+        d = len(self.end)
+        y = interpolated(self.forms.reshape(-1, 8, d * (d + 2)), np.arange(_LOOKS) / _LOOKS)
+        y = np.concatenate([y.reshape(-1, d, d + 2), self.end[None]])
+        W = _entries(y)
+        concept = np.append(np.repeat(self.concept[:-1], _LOOKS, axis=0), self.concept[-1:], axis=0)
+        return _by_concept(W, concept)
 
     def evaluate(self, steps: Floats) -> Floats:
-        """W (n, d, d) by a step from the state before each moment; at rest after the last."""
-        d, times = self.y.shape[0], steps * self.eta
-        W = np.full((len(times), d, d), np.nan)
-        for first in range(0, len(times), MOMENTS):
-            chunk = slice(first, first + MOMENTS)
-            W[chunk] = self._evaluate(times[chunk])
+        """W (n, d, d) at steps (n,); at rest after the last."""
+        d, W = len(self.end), np.empty((len(steps), *self.end.shape[:1] * 2))
+        for which, y, concept in self._coordinates(steps):
+            W[which] = _by_concept(_entries(y), np.broadcast_to(concept, (len(y), d)))
+        if self.runs_away:
+            W[steps * self.eta > self.times[-1]] = np.nan
         return W
 
-    def _evaluate(self, times: Floats) -> Floats:
-        index = np.clip(np.searchsorted(self.times, times, side="right") - 1, 0, None)
-        ahead = np.where(times > self.times[-1], 0.0, times - self.times[index])
-        flow = FieldConstants(*(values[..., index] for values in self.flow))
-        states = (self.y[..., index], self.speed[..., index], ahead, self.moving[..., index], flow)
-        y, _ = attempt(*states, self.dynamics)
-        V, root = y[:, 2:], np.exp(y[:, 0] / 2)
-        W = np.einsum("imn,mn,jmn->nij", V, y[:, 1], V) * root.T[:, :, None] * root.T[:, None, :]
+    def entries(self, rows: Integers, columns: Integers, steps: Floats) -> Floats:
+        """Entries (n,) of W, each at a step of its own."""
+        w = np.empty(len(steps))
+        for which, y, concept in self._coordinates(steps):
+            places, every = np.argsort(concept), np.arange(len(y))
+            row, column = (y[every, places[of[which]]] for of in (rows, columns))
+            products = np.einsum("nk,nk,nk->n", row[:, 2:], y[:, :, 1], column[:, 2:])
+            w[which] = np.exp((row[:, 0] + column[:, 0]) / 2) * products
         if self.runs_away:
-            W[times > self.times[-1]] = np.nan
-        by_concept: Floats = np.empty_like(W)
-        concept = self.concept[:, index].T
-        lane = np.arange(len(times))[:, None, None]
-        by_concept[lane, concept[:, :, None], concept[:, None, :]] = W
-        return np.asarray(by_concept)
+            w[steps * self.eta > self.times[-1]] = np.nan
+        return w
+
+    def _coordinates(self, steps: Floats) -> Iterator[tuple[Integers, Floats, Integers]]:
+        """By steps of the walk: which of these moments lie in it, their coordinates, concepts."""
+        times = steps * self.eta
+        index = np.searchsorted(self.times, times, side="right") - 1
+        index = np.clip(index, 0, len(self.forms))
+        ascending = np.argsort(index, kind="stable")
+        first = np.searchsorted(index[ascending], np.arange(len(self.forms) + 2))
+        for number in np.flatnonzero(np.diff(first)).tolist():
+            which = ascending[first[number] : first[number + 1]]
+            if number == len(self.forms):
+                y = np.broadcast_to(self.end, (len(which), *self.end.shape))
+            else:
+                begin, end = self.times[number : number + 2]
+                share = (times[which] - begin) / (end - begin)
+                y = interpolated(self.forms[number].reshape(8, -1), share)
+                y = y.reshape(-1, *self.end.shape)
+            yield which, y, self.concept[number]
 
 
-def trace(walk: Walk, dynamics: str) -> tuple[Curve, ...]:
-    """Walk all lanes to their ends and record every accepted state."""
-    begin(walk, dynamics)
-    lanes = range(walk.numbers.shape[1])
-    states = [[_state(walk, lane)] for lane in lanes]
-    while walk.numbers[ACTIVE].any():
-        advance(walk, dynamics)
-        for lane in lanes:
-            if walk.numbers[TIME, lane] > states[lane][-1][0]:
-                states[lane].append(_state(walk, lane))
-    return tuple(_curve(walk, lane, states[lane], dynamics) for lane in lanes)
+def _entries(y: Floats) -> Floats:
+    """W (n, d, d) in the order of places, from coordinates (n, d, d + 2)."""
+    rows = np.exp(y[:, :, :1] / 2) * y[:, :, 2:]
+    return np.asarray((rows * y[:, None, :, 1]) @ rows.swapaxes(1, 2))
 
 
-def _curve(walk: Walk, lane: int, states: list[tuple[Any, ...]], dynamics: str) -> Curve:
-    time, y, speed, moving, concept, *flow = (
-        np.stack(arrays, axis=-1) for arrays in zip(*states, strict=True)
+def _by_concept(W: Floats, concept: Integers) -> Floats:
+    """Matrices (n, d, d) from the order of places to that of the user."""
+    by_concept: Floats = np.empty_like(W)
+    lane = np.arange(len(W))[:, None, None]
+    by_concept[lane, concept[:, :, None], concept[:, None, :]] = W
+    return by_concept
+
+
+def trace(walk: Walk, dynamics: str, order: int, *, compiled: bool) -> tuple[Curve, ...]:
+    """Walk all lanes to their ends; order: the highest of any lane."""
+    begins = walk.numbers[TIME].copy()
+    steps = walk_noted(walk, dynamics, order, compiled=compiled)
+    return tuple(_curve(walk, lane, begins[lane], steps) for lane in range(len(begins)))
+
+
+def _curve(walk: Walk, lane: int, begin: float, steps: WalkedSteps) -> Curve:
+    chosen, end = steps.instance == lane, walk.numbers[:, lane]
+    d = len(walk.y)
+    return Curve(
+        eta=float(end[H]),
+        times=np.append(steps.time[chosen], end[TIME] if chosen.any() else begin),
+        concept=np.append(
+            steps.concept[chosen], walk.places[CONCEPT, :, lane].astype(np.int64)[None], axis=0
+        ),
+        moving=steps.moving[chosen],
+        forms=steps.forms[chosen].reshape(-1, 8, d, d + 2),
+        end=walk.y[..., lane].copy(),
+        runs_away=bool(np.isfinite(end[BLOW_UP]) or end[ATTEMPTS] > MOST_ATTEMPTS),
     )
-    end = walk.numbers[:, lane]
-    runs_away = bool(np.isfinite(end[BLOW_UP]) or end[ATTEMPTS] > MOST_ATTEMPTS)
-    places = moving, concept.astype(np.int64), FieldConstants(*flow)
-    return Curve(dynamics, float(end[H]), time, y, speed, *places, runs_away)
-
-
-def _state(walk: Walk, lane: int) -> tuple[Any, ...]:
-    moving, concept = walk.places[MOVING], walk.places[CONCEPT]
-    arrays = (walk.numbers[TIME], walk.y, walk.speed, moving, concept, *walk.fields)
-    return tuple(np.array(values[..., lane]) for values in arrays)

@@ -43,6 +43,10 @@ class MapStates:
         held = self.first + np.arange(len(self.W), dtype=np.float64)
         return held if self.first == 0 else np.append(0.0, held)
 
+    def at_looks(self) -> Floats:
+        """W (n, d, d) at the looks."""
+        return self.W if self.first == 0 else self.evaluate(self.looks())
+
     def evaluate(self, steps: Floats) -> Floats:
         """W (m, d, d) at steps (m,); between whole ones by the cubic that half-times are read by.
 

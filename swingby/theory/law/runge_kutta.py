@@ -39,8 +39,20 @@ def attempt(y: Any, first: Any, dt: Any, moving: Any, flow: FieldConstants, dyna
     return y + dt * weighted(STAGES[11], slopes), slopes
 
 
+def between(
+    y: Any, new: Any, slopes: Any, dt: Any, moving: Any, flow: FieldConstants, dynamics: str
+) -> Any:
+    """The forms (8, ...) of :func:`interpolated`, of a step from y to `new`, with its slopes."""
+    slopes, moved, both = list(slopes), new - y, slopes[0] + slopes[-1]
+    for weights in EXTRA:
+        inner = y + dt * weighted(weights, slopes)
+        slopes.append(slope(inner, moving, flow, dynamics))
+    forms = [y, moved, dt * slopes[0] - moved, 2.0 * moved - dt * both]
+    return np.stack([*forms, *(dt * weighted(weights, slopes) for weights in DENSE)])
+
+
 def interpolated(forms: Any, shares: Any) -> Any:
-    """Y at shares (n,) of steps, (m, n, ...), from their starts and the seven forms (m, 8, ...)."""
+    """Y at shares (n,) of steps, (..., n, m), from their starts and seven forms (..., 8, m)."""
     weights = np.ones((len(shares), 8))
     for number in range(1, 8):
         weights[:, number] = weights[:, number - 1] * (shares if number % 2 else 1.0 - shares)

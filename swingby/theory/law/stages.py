@@ -5,15 +5,16 @@ two orders in the step size; their difference is the error bar of what is left o
 tolerance of the integration and the rounding of W(0) are added. Nothing is fitted. The law is ours,
 not the paper's; its accuracy is measured in ``benchmarks/accuracy.py``.
 
-One W(0) is walked in NumPy, many side by side in compiled lanes; what the ends of their lanes say
-(half-times, error bars, traps and doubts) is decided for n instances at once.
+A first W(0) is walked in NumPy, many side by side in compiled lanes
+(:mod:`swingby.theory.law.driver`); what the ends of their lanes say (half-times, error bars, traps
+and doubts) is decided for n instances at once.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -23,7 +24,9 @@ import numpy as np
 from swingby.report.result_formats import ReadOnly
 from swingby.theory.growth import DYNAMICS, LARGEST_STEP
 from swingby.theory.initial import Initial
+from swingby.theory.law import driver
 from swingby.theory.law.curve import Curve, trace
+from swingby.theory.law.driver import WalkedSteps
 from swingby.theory.law.map_states import MapStates, map_states
 from swingby.theory.law.pivots import (
     Starts,
@@ -33,7 +36,6 @@ from swingby.theory.law.pivots import (
     prepare,
 )
 from swingby.theory.law.walk import (
-    ACTIVE,
     BLOW_UP,
     CROSSING,
     CURVATURE,
@@ -47,15 +49,13 @@ from swingby.theory.law.walk import (
     SUMMIT,
     TIME,
     Walk,
-    advance,
-    begin,
-    follow_all,
 )
 from swingby.theory.numbers import Booleans, Floats, Integers
 from swingby.theory.task import SIMTask
 
 #: Tolerance of the integration, as a share of what a concept grows by in half a step.
 _TOLERANCE = 4e-5
+CURVE_TOLERANCE = _TOLERANCE / 64
 #: Tolerances and roundings in an error bar: measured errors of single steps add up to fewer.
 TOLERANCES, ROUNDINGS = 40.0, 8.0
 #: By what share w_kk are moved to see what rounding does to the map, many times what its steps add
@@ -295,18 +295,18 @@ def _turns(starts: Starts, trapped: Booleans) -> tuple[Booleans, Booleans]:
 
 
 def _verdict_of(
-    starts: Starts, ends: Sequence[_LaneEnds], dynamics: str, follow: Callable[[Walk], None]
+    starts: Starts, ends: Sequence[_LaneEnds], dynamics: str, *, compiled: bool
 ) -> StageVerdict:
     """The law of n instances, from the ends of their lanes in every order of the dynamics."""
     verdict = decide(starts, ends[0], ends[-1], _TOLERANCE, dynamics)
     if DYNAMICS[dynamics].keeps_psd:
         return verdict
     left = np.minimum(ends[0].remainder, ends[-1].remainder).min(axis=1)
-    return _settle(starts, verdict, left < math.log(_LITTLE), follow)
+    return _settle(starts, verdict, left < math.log(_LITTLE), compiled)
 
 
 def _settle(
-    starts: Starts, verdict: StageVerdict, cancelled: Booleans, follow: Callable[[Walk], None]
+    starts: Starts, verdict: StageVerdict, cancelled: Booleans, compiled: bool
 ) -> StageVerdict:
     """Let the map of (D.2) itself decide where its modified flow is not close enough.
 
@@ -331,7 +331,7 @@ def _settle(
     repeated = subset.take(np.concatenate([np.arange(count), nudged, nudged]))
     walk = lanes_of(repeated, "euler", np.zeros(len(repeated.eta)), _TOLERANCE)
     walk.numbers[NUDGE, count:] = np.repeat([_NUDGE, -_NUDGE], len(nudged))
-    follow(walk)
+    driver.follow_map(walk, compiled=compiled)
     ends = _LaneEnds.of(walk, repeated.eta)
     end, late = (ends.take(np.arange(count)) for _ in range(2))  # copies
     above, below = np.split(np.arange(count, len(repeated.eta)), 2)
@@ -381,15 +381,12 @@ def stage_laws(
 
 
 def _walked(starts: Starts, dynamics: str, orders: Sequence[int]) -> StageVerdict:
-    # numba takes 0.4 s to import, so only a call pays for it.
-    from swingby.theory.law.walk_lanes import follow_all, walk_all
-
     ends = []
     for order in orders:
         walk = lanes_of(starts, dynamics, np.full(len(starts.eta), order), _TOLERANCE)
-        walk_all(walk, dynamics, order)
+        driver.walk_to_end(walk, dynamics, order, compiled=True)
         ends.append(_LaneEnds.of(walk, starts.eta))
-    return _verdict_of(starts, ends, dynamics, follow_all)
+    return _verdict_of(starts, ends, dynamics, compiled=True)
 
 
 def _closed(starts: Starts, dynamics: str) -> StageVerdict:
@@ -406,34 +403,15 @@ def _closed(starts: Starts, dynamics: str) -> StageVerdict:
     return verdict._replace(error=np.where(np.isfinite(verdict.error), np.nan, verdict.error))
 
 
-class WalkedSteps(NamedTuple):
-    """The steps of all lanes, m rows by instance and time: see ``lanes.walk_all``."""
-
-    instance: Integers
-    time: Floats
-    size: Floats
-    concept: Integers
-    forms: Floats
-
-
 def paths(
     starts: Starts, share: Floats, rest_size: Floats, dynamics: str
 ) -> tuple[StageVerdict, list[WalkedSteps]]:
     """Walk n instances until W is at rest to within `rest_size`, in every order of the dynamics."""
-    from swingby.theory.law.walk_lanes import walk_all
-
     walked, ends = [], []
     for order in DYNAMICS[dynamics].orders:
-        orders, noted, room = np.full(len(starts.eta), order), None, 64 * len(starts.eta)
-        while noted is None:
-            walk = lanes_of(starts, dynamics, orders, share, rest_size=rest_size)
-            noted = walk_all(walk, dynamics, order, room)
-            room *= 4
-        steps, forms = noted
-        first = np.argsort(steps[:, 0], kind="stable")
-        steps, forms = steps[first], forms[first]
-        integers = (steps[:, 0].astype(np.int64), steps[:, 3:].astype(np.int64))
-        walked.append(WalkedSteps(integers[0], steps[:, 1], steps[:, 2], integers[1], forms))
+        orders = np.full(len(starts.eta), order)
+        walk = lanes_of(starts, dynamics, orders, share, rest_size=rest_size)
+        walked.append(driver.walk_noted(walk, dynamics, order, compiled=True))
         ends.append(_LaneEnds.of(walk, starts.eta))
     return decide(starts, ends[0], ends[-1], share, dynamics), walked
 
@@ -503,8 +481,9 @@ class Stages(ReadOnly):
         """W(t) along the modified flow in each of its orders, walked through to the end."""
         orders = np.array(DYNAMICS[self.dynamics].orders)
         starts = self.start.take(0 * orders)
-        walk = lanes_of(starts, self.dynamics, orders, _TOLERANCE, rest_size=math.inf)
-        return trace(walk, self.dynamics)
+        walk = lanes_of(starts, self.dynamics, orders, CURVE_TOLERANCE, rest_size=math.inf)
+        compiled = driver.pays(len(self.crossing))
+        return trace(walk, self.dynamics, int(orders[0]), compiled=compiled)
 
     @functools.cached_property
     def states(self) -> tuple[MapStates, ...]:
@@ -539,21 +518,27 @@ class Stages(ReadOnly):
 
 # Absurd numbers overflow to infinity and come out as out of range, not as a warning.
 @np.errstate(all="ignore")
-def stage_law(task: SIMTask, initial: Initial, eta: Fraction, dynamics: str) -> Stages:
+def stage_law(
+    task: SIMTask,
+    initial: Initial,
+    eta: Fraction,
+    dynamics: str,
+    *,
+    compiled: bool | None = None,
+) -> Stages:
     """The stage law for a given W(0).
 
     `initial`: W(0), at any scale. `eta`: step size in the clock of (D.2). `dynamics` in {"euler",
-    "gd", "flow"}.
+    "gd", "flow"}. `compiled`: whether it is walked in compiled lanes; by default where that pays.
     """
+    compiled = driver.pays(task.dim) if compiled is None else compiled
     starts = Starts.of(task.signal, initial, float(eta), dynamics)
     # One lane for each order in the step size.
     orders = np.array(DYNAMICS[dynamics].orders)
     walk = lanes_of(starts.take(0 * orders), dynamics, orders, _TOLERANCE)
-    begin(walk, dynamics)
-    while walk.numbers[ACTIVE].any():
-        advance(walk, dynamics)
+    driver.walk_to_end(walk, dynamics, int(orders[0]), compiled=compiled)
     ends = [_LaneEnds.of(walk, starts.eta, lane) for lane in (slice(1), slice(-1, None))]
-    verdict = _verdict_of(starts, ends, dynamics, follow_all)
+    verdict = _verdict_of(starts, ends, dynamics, compiled=compiled)
     return _stages_of(task, eta, dynamics, starts, verdict)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from swingby.theory.growth import DYNAMICS
 from swingby.theory.law.coordinates import slope
 from swingby.theory.law.modified_flow import FieldConstants
-from swingby.theory.law.runge_kutta import FIFTH, THIRD, attempt, weighted
+from swingby.theory.law.runge_kutta import FIFTH, THIRD, attempt, between, weighted
 
 #: A crossing of w_kk = 1/2 is read off a state where the curvature moves it by less: in steps.
 _LANDING = 1e-4
@@ -97,17 +97,20 @@ def begin(walk: Walk, dynamics: str) -> None:
         walk.speed[:] = slope(walk.y, walk.places[MOVING], walk.flow, dynamics)
 
 
-def advance(walk: Walk, dynamics: str) -> None:
-    """One attempt in every active lane."""
+def advance(walk: Walk, dynamics: str, *, noted: bool = False) -> tuple[Any, Any]:
+    """One attempt in every active lane; its size, and if noted the forms of what lies between."""
     dt, flow, moving = landings(walk), walk.flow, walk.places[MOVING]
     # An attempt that overflows is rejected; a runaway is meant to leave the float range.
     with np.errstate(all="ignore"):
         y, slopes = attempt(walk.y, walk.speed, dt, moving, flow, dynamics)
         speed = slope(y, moving, flow, dynamics)
+        # Before the attempt is judged, which changes the coordinates.
+        forms = between(walk.y, y, [*slopes, speed], dt, moving, flow, dynamics) if noted else None
         fifth, third = weighted(FIFTH, slopes), weighted(THIRD, slopes)
         if judge(walk, DYNAMICS[dynamics].keeps_psd, dt, y, speed, fifth, third):
             # Derivatives anew for all lanes, which are the same where nothing was reordered.
             walk.speed[:] = slope(walk.y, moving, flow, dynamics)
+    return dt, forms
 
 
 def landings(walk: Walk) -> Any:

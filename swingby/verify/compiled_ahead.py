@@ -1,0 +1,53 @@
+"""Machine code that is compiled ahead of the first call that needs it, and stored.
+
+A first prediction or a short run does without; many of them, and batches, compile what they use:
+the law once for all tasks, the steps of runs once for each number of concepts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from swingby.simulate.batch import simulate_batch
+from swingby.simulate.step_text import single_text
+from swingby.theory.compiled_text import load
+from swingby.theory.growth import DYNAMICS
+from swingby.theory.numbers import Floats
+from swingby.theory.task import SIMTask
+from swingby.verify.predict_batch import predict_batch
+
+#: Numbers of concepts whose steps are compiled.
+_CONCEPTS = (2, 3)
+
+
+def _start(d: int) -> tuple[SIMTask, Floats]:
+    """A task of d concepts, and W(0) of size 1e-3 with correlations."""
+    return SIMTask.from_signal(list(range(d, 0, -1))), 1e-3 * (np.eye(d) + 0.3)
+
+
+def compile_runs() -> None:
+    """The steps of one run."""
+    for d in _CONCEPTS:
+        for dynamics in DYNAMICS:
+            load(single_text(d, dynamics), f"steps of {dynamics}")
+
+
+def compile_batches() -> None:
+    """Batches of runs, bare, watched, and below the float range."""
+    for d in _CONCEPTS:
+        task, W0 = _start(d)
+        for dynamics in DYNAMICS:
+            call = (task.signal, W0, 0.05, 300, dynamics)
+            simulate_batch(*call, test_point=np.ones(d))
+            simulate_batch(*call, omega="1e-320")
+
+
+def compile_laws() -> None:
+    """The stage law, by the modified flow and by the map; with its curves."""
+    for dynamics in ("gd", "euler"):
+        signal, W0 = np.tile([2.0, 1.0], (2, 1)), np.tile(_start(2)[1], (2, 1, 1))
+        predict_batch(signal, W0, eta=0.1, dynamics=dynamics)
+
+
+#: What is compiled, by name.
+PARTS = {"runs": compile_runs, "batches": compile_batches, "laws": compile_laws}

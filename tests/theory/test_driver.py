@@ -1,0 +1,110 @@
+"""Walks in NumPy and in compiled lanes: the same law, and who takes which."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from swingby.theory.growth import DYNAMICS
+from swingby.theory.initial import Initial
+from swingby.theory.law import driver, walk_lanes
+from swingby.theory.law.pivots import lanes_of, prepare
+from swingby.theory.law.stages import stage_law
+from swingby.theory.law.walk import FALLEN
+from swingby.theory.task import SIMTask
+
+
+def instance(seed, d):
+    """A task, a Gaussian W(0) and a step size."""
+    rng = np.random.default_rng(seed)
+    signal = np.cumprod(rng.uniform(1.3, 3.0, d))
+    U = rng.standard_normal((d, d))
+    task = SIMTask.from_signal((signal[::-1] / signal[-1]).tolist())
+    return task, Initial(U @ U.T * 10.0 ** -rng.uniform(2, 9), Fraction(1)), Fraction(seed + 1, 200)
+
+
+@pytest.mark.parametrize("dynamics", DYNAMICS)
+@pytest.mark.parametrize("d", [1, 2, 3, 6])
+def test_both_walks_give_the_same_law(dynamics, d):
+    for seed in range(4):
+        task, start, eta = instance(seed, d)
+        plain, lanes = (
+            stage_law(task, start, eta, dynamics, compiled=compiled) for compiled in (False, True)
+        )
+        # They choose their steps by an estimate that may be nothing but rounding.
+        sure = np.isfinite(plain.error)
+        bar = 0.01 * plain.error[sure] + 1e-9
+        for name in ("crossing", "error"):
+            both = getattr(plain, name), getattr(lanes, name)
+            assert np.array_equal(*(values[~sure] for values in both), equal_nan=True)
+            assert (np.abs(both[0][sure] - both[1][sure]) <= bar).all()
+        assert (plain.trapped == lanes.trapped).all()
+        assert (plain.undecided == lanes.undecided).all()
+        assert plain.warnings == lanes.warnings
+
+
+@pytest.mark.parametrize("dynamics", DYNAMICS)
+def test_both_walks_give_the_same_curve(dynamics, monkeypatch):
+    task, start, eta = instance(3, 4)
+    curves = []
+    for compiled in (False, True):
+        monkeypatch.setattr(driver, "pays", lambda d, answer=compiled: answer)
+        curves.append(stage_law(task, start, eta, dynamics).curves)
+    rest = 2 * FALLEN[0]  # what is set at rest, in one walk and not yet in the other
+    for plain, lanes in zip(*curves, strict=True):
+        moments = np.linspace(0, 1.2 * plain.times[-1], 301) / plain.eta
+        moments = np.append(moments, plain.times / plain.eta)
+        both = plain.evaluate(moments), lanes.evaluate(moments)
+        assert np.allclose(*both, rtol=0, atol=rest)
+        looks = plain.at_looks(), plain.evaluate(plain.looks())
+        assert np.allclose(*looks, rtol=0, atol=rest)
+
+
+@pytest.mark.parametrize("dynamics", DYNAMICS)
+def test_entries_are_those_of_the_matrices(dynamics):
+    task, start, eta = instance(5, 4)
+    curve = stage_law(task, start, eta, dynamics).curves[0]
+    rng = np.random.default_rng(0)
+    steps = rng.uniform(0, 1.1 * curve.times[-1] / curve.eta, 200)
+    rows, columns = rng.integers(0, 4, (2, 200))
+    W = curve.evaluate(steps)[np.arange(200), rows, columns]
+    assert np.allclose(
+        curve.entries(rows, columns, steps), W, rtol=1e-9, atol=1e-15, equal_nan=True
+    )
+
+
+@pytest.mark.parametrize("dynamics", DYNAMICS)
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 8, 9, 16, 19])
+def test_columns_and_lanes_have_the_same_bits(dynamics, d, monkeypatch):
+    rng, orders = np.random.default_rng(d), np.array(DYNAMICS[dynamics].orders)
+    signal = np.sort(rng.uniform(1.0, 2.0, (3, d)))[:, ::-1].copy()
+    U = rng.standard_normal((3, d, d + 2))
+    starts = prepare(signal, U @ U.swapaxes(1, 2) * 1e-4, np.full(3, 0.05), np.zeros(3), dynamics)
+    ends = []
+    for few in (0.0, 99.0):
+        monkeypatch.setattr(walk_lanes, "_FEW", few)
+        walk = lanes_of(starts, dynamics, np.full(3, orders[0]), 1e-4, rest_size=1e-3)
+        steps = driver.walk_noted(walk, dynamics, int(orders[0]), compiled=True)
+        ends.append((*walk, *steps))
+    for lanes, columns in zip(*ends, strict=True):
+        assert np.array_equal(lanes, columns, equal_nan=True)
+
+
+def test_a_first_walk_does_without_numba(fresh):
+    code = (
+        "import sys, swingby; task = swingby.SIMTask.from_signal([2, 1]); "
+        "swingby.predict(task, [[1e-3, 2e-4], [2e-4, 1e-3]], eta=0.01).half_times; "
+        "print('numba' in sys.modules)"
+    )
+    assert fresh(code) == "False"
+
+
+@pytest.mark.parametrize(
+    ("spent", "stored", "compiled"),
+    [(0.0, True, False), (1.0, True, True), (1.0, False, False), (100.0, False, True)],
+)
+def test_compiled_walks_are_taken_where_they_pay(spent, stored, compiled, monkeypatch):
+    monkeypatch.setattr(driver._Spent, "seconds", spent)
+    monkeypatch.setattr(driver, "is_compiled", lambda: stored)
+    monkeypatch.delitem(driver.sys.modules, "numba", raising=False)
+    assert driver.pays(2) == compiled
