@@ -522,10 +522,9 @@ def run_map(walk: Walk, lane: int) -> float:
     for k in range(d):
         levels[3, k] = e[k] * C[k, k]
     above, negative = levels[3] >= 0.5, levels[3] < 0.0
-    pull = 0.5 * growth * e
+    pull, scratch = 0.5 * growth * e, np.empty((d, d))
     for step in range(first, first + MOST_MAPPED):
-        # What is of second order is (AW + WA) W and its transpose.
-        C = C + (growth * C - with_transpose(pull, C))
+        step_map(growth, pull, C, scratch)
         top = 0.0
         for k in range(d):
             for row in range(3):
@@ -588,10 +587,10 @@ def _near_limit(a: Any, e: Any, C: Any) -> bool:
     return True
 
 
-def with_transpose(pull: Any, C: Any) -> Any:
-    """(pull * C) C, entry by entry and then as matrices, and its transpose."""
-    G = np.dot(pull * C, C)
-    return G + G.T
+def step_map(growth: Any, pull: Any, C: Any, scratch: Any) -> None:
+    """A step of the map, in place: what is of second order is (AW + WA) W and its transpose."""
+    np.dot(pull * C, C, out=scratch)
+    C += growth * C - (scratch + scratch.T)
 
 
 def _logit(w: float) -> float:

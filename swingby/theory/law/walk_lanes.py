@@ -127,18 +127,19 @@ def _note(y: Any, dt: Any, slopes: Any, new: Any, lane: int, forms: Any) -> None
 
 
 @inner
-def _with_transpose(pull: Any, C: Any) -> Any:
+def _step_map(growth: Any, pull: Any, C: Any, scratch: Any) -> None:
     """The function of that name in ``walk``, in loops for small matrices."""
-    total = np.zeros_like(C)
-    for i in range(len(C)):
-        for k in range(len(C)):
+    d = len(C)
+    for i in range(d):
+        for j in range(d):
+            scratch[i, j] = 0.0
+        for k in range(d):
             factor = pull[i, k] * C[i, k]
-            for j in range(len(C)):
-                total[i, j] += factor * C[k, j]
-    for i in range(len(C)):
+            for j in range(d):
+                scratch[i, j] += factor * C[k, j]
+    for i in range(d):
         for j in range(i + 1):
-            total[i, j] = total[j, i] = total[i, j] + total[j, i]
-    return total
+            C[i, j] = C[j, i] = C[i, j] + (growth[i, j] * C[i, j] - (scratch[i, j] + scratch[j, i]))
 
 
 def _from_text(module: Any, replacements: dict[str, Any]) -> dict[str, Any]:
@@ -151,7 +152,7 @@ def _from_text(module: Any, replacements: dict[str, Any]) -> dict[str, Any]:
     return space
 
 
-_walk = _from_text(walk, {"with_transpose": _with_transpose})
+_walk = _from_text(walk, {"step_map": _step_map})
 _landings, _judge, _begin_lane = _walk["landings"], _walk["judge"], _walk["begin_lane"]
 _follow_all = _walk["follow_all"]
 
