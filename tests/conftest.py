@@ -179,10 +179,10 @@ def forked_pytest(tmp_path_factory):
 @pytest.fixture(scope="session")
 def compiled():
     """Compile what most tests run: each copy of the tree without it takes a minute."""
-    from tests import compiled
+    from swingby.verify.compiled_ahead import compile_batches, compile_runs
 
-    compiled.compile_runs()
-    compiled.compile_batches()
+    compile_runs()
+    compile_batches()
 
 
 @pytest.fixture(scope="session")
