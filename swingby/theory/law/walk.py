@@ -523,6 +523,9 @@ def run_map(walk: Walk, lane: int) -> float:
         levels[3, k] = e[k] * C[k, k]
     above, negative = levels[3] >= 0.5, levels[3] < 0.0
     pull, scratch = 0.5 * growth * e, np.empty((d, d))
+    waiting = np.zeros(d)
+    for k in range(d):
+        waiting[k] = 1.0 if _awaited(walk, k, lane) and not above[k] else 0.0
     for step in range(first, first + MOST_MAPPED):
         step_map(growth, pull, C, scratch)
         top = 0.0
@@ -554,7 +557,7 @@ def run_map(walk: Walk, lane: int) -> float:
                 pull = 0.5 * growth * e
         awaited = False
         for k in range(d):
-            if _awaited(walk, k, lane) and not above[k]:
+            if waiting[k] > 0.0:
                 awaited = True
                 turns = step >= first + 3 and levels[1, k] < levels[2, k] >= levels[3, k]
                 if turns and 0.3 < levels[2, k] < 0.5:
@@ -567,7 +570,7 @@ def run_map(walk: Walk, lane: int) -> float:
                     ahead = _root(levels[:, k], 0 if at_once else 1)
                     time = walk.numbers[TIME, lane] + (step - 1 + ahead) * h
                     concept = int(walk.places[CONCEPT, k, lane])
-                    walk.places[CROSSING, concept, lane] = time
+                    walk.places[CROSSING, concept, lane], waiting[k] = time, 0.0
                     slope, bend = _slope(levels[:, k], 0 if at_once else 1)
                     walk.places[SLOPE, concept, lane] = slope / h
                     walk.places[CURVATURE, concept, lane] = bend / (h * h)
