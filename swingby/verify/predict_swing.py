@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,11 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from swingby.errors import InvalidInput, named
 from swingby.simulate.arguments import read_array, read_test_point
-from swingby.simulate.series import SMALLEST_SWING, turning_points
+from swingby.simulate.series import SMALLEST_SWING
 from swingby.theory.growth import DYNAMICS, require_dynamics
 from swingby.theory.law.driver import WalkedSteps
 from swingby.theory.law.pivots import Starts, allowed_errors, prepare
-from swingby.theory.law.runge_kutta import interpolated
+from swingby.theory.law.runge_kutta import interpolated, interpolation_weights
 from swingby.theory.law.stages import SURE, TOLERANCES, StageVerdict, paths
 from swingby.theory.numbers import Booleans, Floats, Integers
 from swingby.theory.task import SIMTask
@@ -41,8 +40,6 @@ _TOLERANCE = 1e-3
 _AT_REST = 5e-4
 #: A series with more decisive sizes is not judged.
 _MOST = 64
-#: Looks at W in every step of the integration.
-_LOOKS = 16
 #: Entries of W of all instances that are followed together.
 _TOGETHER = 4096
 
@@ -218,34 +215,29 @@ def _foresee(
         _loss_along(starts, point, path, away, phase)
         for path, phase in zip(walked, phases[: len(walked)], strict=True)
     ]
-    threshold = swing * curves[0].first
+    threshold = swing * _first_loss(starts, point)
     # The curve is off by the tolerance, and a run sees it at whole steps only.
     wrong = TOLERANCES * allowed_errors(signal.T, eta, share).max(axis=0)
     blur, miss = wrong / swing + _AT_REST, 0.5 * (eta * signal.max(axis=1)) ** 2
-    n = len(eta)
-    fields = {
-        "least_descents": np.full(n, -1),
-        "most_descents": np.full(n, -1),
-        "swing_margin": np.full(n, np.nan),
-        "needed_margin": np.full(n, math.exp(_LARGEST_ERROR)),
+    sizes = curves[0].sizes(threshold)
+    outside |= sizes.counts > _MOST
+    error = 2 * blur[:, None] / sizes.sizes + miss[:, None]
+    # Twice, as both orders leave out the same of coarse steps.
+    error += 2 * sizes.apart(curves[-1].sizes(threshold))
+    # Vertices of parabolas at half the distance are wrong by at least seven times less.
+    error += sizes.apart(curves[0].sizes(threshold, 2)) / 7
+    error, logs = np.minimum(error, _LARGEST_ERROR), np.log(sizes.sizes)
+    margin = np.exp(np.minimum(np.abs(logs).min(axis=1, initial=50.0, where=sizes.there), 50.0))
+    close = sizes.there & (np.abs(logs) <= math.log(_NEAR))
+    fields: dict[str, NDArray[Any]] = {
+        "least_descents": np.where(outside, -1, (sizes.there & (logs - error >= 0)).sum(axis=1)),
+        "most_descents": np.where(outside, -1, (sizes.there & (logs + error >= 0)).sum(axis=1)),
+        "swing_margin": np.where(outside, np.nan, np.minimum(margin, LARGEST_MARGIN)),
+        "needed_margin": np.exp(
+            np.where(outside, _LARGEST_ERROR, error.max(axis=1, initial=0.0, where=close))
+        ),
         "entry": curves[0].entry,
     }
-    for k in np.flatnonzero(~outside).tolist():
-        sizes = curves[0].sizes(k, threshold[k])
-        if len(sizes) > _MOST:
-            outside[k] = True
-            continue
-        error = 2 * blur[k] / sizes + miss[k]
-        # Twice, as both orders leave out the same of coarse steps.
-        error = error + 2 * _apart(sizes, curves[-1].sizes(k, threshold[k]))
-        # Vertices of parabolas at half the distance are wrong by at least seven times less.
-        error = error + _apart(sizes, curves[0].sizes(k, threshold[k], 2)) / 7
-        error, logs = np.minimum(error, _LARGEST_ERROR), np.log(sizes)
-        fields["least_descents"][k] = (logs - error >= 0).sum()
-        fields["most_descents"][k] = (logs + error >= 0).sum()
-        fields["swing_margin"][k] = min(math.exp(np.abs(logs).min(initial=50.0)), LARGEST_MARGIN)
-        close = np.abs(logs) <= math.log(_NEAR)
-        fields["needed_margin"][k] = math.exp(error[close].max(initial=0.0))
     transient = np.where(diverges, math.inf, curves[0].transient)
     transient[outside] = np.nan
     error = np.abs(transient - curves[-1].transient) + (wrong + miss + _AT_REST) * transient
@@ -265,75 +257,85 @@ def _outside(starts: Starts, verdict: StageVerdict, dynamics: str) -> Booleans:
     return np.asarray(outside)
 
 
-def _apart(sizes: Floats, others: Floats) -> Floats:
-    """Differences of logarithms of descending decisive sizes; missing sizes count as small."""
-    filled = np.full(len(sizes), 1 / LARGEST_MARGIN)
-    filled[: len(others)] = others[: len(sizes)]
-    differences: Floats = np.abs(np.log(sizes / filled))
-    return differences
+class _Sizes(NamedTuple):
+    """Decisive sizes of n instances over their thresholds, descending, (n, most), and how many."""
+
+    sizes: Floats
+    counts: Integers
+
+    @property
+    def there(self) -> Booleans:
+        """Where there is a size."""
+        return np.arange(self.sizes.shape[1]) < self.counts[:, None]
+
+    def apart(self, other: _Sizes) -> Floats:
+        """Differences of logarithms from other sizes; missing ones count as small."""
+        return np.asarray(np.abs(np.log(self.sizes / other.sizes)))
 
 
 class _LossCurve(NamedTuple):
-    """The loss of n instances at all looks, instance after instance from `begins` on.
+    """The loss of n instances at all looks, along the steps of a walk from `begins` on.
 
-    first: the loss of W(0); transient and entry as in :class:`BatchSwing`; away: by instance, the
-    loss at the steps of the map after the last look.
+    transient and entry as in :class:`BatchSwing`; away: the loss of all instances at the steps of
+    the map after the last look, that of k from away_begins[k] on.
     """
 
     begins: Integers
-    times: Floats
+    path: WalkedSteps
     loss: Floats
-    first: Floats
     transient: Floats
     entry: Integers
-    away: dict[int, Floats]
+    away: Floats
+    away_begins: Integers
 
-    def sizes(self, k: int, threshold: float, every: int = 1) -> Floats:
-        """The larger decisive sizes of an instance in units of the threshold, descending."""
-        span = slice(self.begins[k], self.begins[k + 1])
-        loss, times = self.loss[span][::every], self.times[span][::every]
-        extrema = [*_extrema(times, loss), *self.away.get(k, [])]
-        turns = turning_points(extrema, threshold / LARGEST_MARGIN)
-        if len(turns) > 2 * _MOST:
-            return np.ones(_MOST + 1)
-        sizes = np.array(decisive([point.value for point in turns])) / threshold
-        return np.sort(sizes[sizes > 1 / LARGEST_MARGIN])[::-1]
+    def sizes(self, threshold: Floats, every: int = 1) -> _Sizes:
+        """The larger decisive sizes, of looks of which one in `every` is taken."""
+        from swingby.verify import swing_sizes
+
+        smallest = 1 / LARGEST_MARGIN
+        counts = np.zeros(len(threshold), dtype=np.int64)
+        sizes = np.full((len(threshold), _MOST), smallest)
+        steps = (self.begins, self.path.time, self.path.size, self.loss)
+        behind = (self.away, self.away_begins, threshold, smallest, every)
+        swing_sizes.call("sizes_of", *steps, *behind, sizes, counts)
+        return _Sizes(sizes, counts)
+
+
+def _first_loss(starts: Starts, point: Floats) -> Floats:
+    """The test loss of W(0) of n instances."""
+    start = starts.matrix * np.exp(np.minimum(starts.log_scale, 700.0))[:, None, None]
+    return np.asarray(((np.einsum("nij,nj->ni", start, point) - point) ** 2).sum(axis=1) / 2)
 
 
 def _loss_along(
     starts: Starts, point: Floats, path: WalkedSteps, away: Integers, phase: float
 ) -> _LossCurve:
     """Test loss and largest entries along a path; the map goes on where W runs `away`."""
-    n, d = starts.signal.shape
-    share = np.arange(_LOOKS + 1) / _LOOKS
-    y = interpolated(path.forms, share).reshape(-1, d, d + 2)
-    instance = np.repeat(path.instance, _LOOKS + 1)
-    concept = np.repeat(path.concept, _LOOKS + 1, axis=0)
-    times = (path.time[:, None] + path.size[:, None] * share).ravel()
-    root = np.exp(y[:, :, 0] / 2)[:, :, None] * y[:, :, 2:]
-    W = (root * y[:, None, :, 1]) @ root.swapaxes(1, 2)
-    x = np.take_along_axis(point[instance], concept, axis=1)
-    loss = ((np.einsum("nij,nj->ni", W, x) - x) ** 2).sum(axis=1) / 2
-    start = starts.matrix * np.exp(np.minimum(starts.log_scale, 700.0))[:, None, None]
-    first = ((np.einsum("nij,nj->ni", start, point) - point) ** 2).sum(axis=1) / 2
-    begins = np.searchsorted(instance, np.arange(n + 1))
+    # Without numba until something is predicted.
+    from swingby.verify import swing_sizes
+
+    n, looks = len(starts.signal), swing_sizes.LOOKS
+    begins = np.searchsorted(path.instance, np.arange(n + 1))
+    loss = np.empty((len(path.time), looks + 1))
     transient, entry = np.zeros(n), np.full((n, 2), -1)
+    weights = interpolation_weights(np.arange(looks + 1) / looks)
+    steps = (begins, path.time, path.size, path.concept, path.forms, weights)
+    swing_sizes.call("look_along", *steps, point, loss, transient, entry)
     walked = away[begins[away + 1] > begins[away]]
-    last = begins[walked + 1] - 1
-    losses = _away(starts.take(walked), _by_concept(W[last], concept[last]), point[walked], phase)
-    W[:, range(d), range(d)] = 0
-    size = np.abs(W).reshape(len(W), d * d)
-    for k in range(n):
-        span = slice(begins[k], begins[k + 1])
-        if begins[k] == begins[k + 1] or not size[span].any():
-            continue
-        look, pair = divmod(int(np.nanargmax(size[span])), d * d)
-        window = slice(begins[k] + max(look - 2, 0), min(begins[k] + look + 3, begins[k + 1]))
-        levels = _extrema(times[window], size[window, pair])
-        transient[k] = max(max(levels), size[begins[k] + look, pair])
-        entry[k] = sorted(concept[begins[k] + look][list(divmod(pair, d))])
-    runaways = dict(zip(walked.tolist(), losses, strict=True))
-    return _LossCurve(begins, times, loss, first, transient, entry, runaways)
+    losses = _away(starts.take(walked), _last(path, begins[walked + 1] - 1), point[walked], phase)
+    counts = np.zeros(n, dtype=np.int64)
+    counts[walked] = [len(values) for values in losses]
+    behind = np.concatenate([np.empty(0), *losses])
+    away_begins = np.append(0, np.cumsum(counts))
+    return _LossCurve(begins, path, loss, transient, entry, behind, away_begins)
+
+
+def _last(path: WalkedSteps, rows: Integers) -> Floats:
+    """W (n, d, d) by concept, at the ends of these steps."""
+    d = path.concept.shape[1]
+    y = interpolated(path.forms[rows], np.ones(1)).reshape(-1, d, d + 2)
+    root = np.exp(y[:, :, 0] / 2)[:, :, None] * y[:, :, 2:]
+    return _by_concept((root * y[:, None, :, 1]) @ root.swapaxes(1, 2), path.concept[rows])
 
 
 def _away(starts: Starts, W: Floats, point: Floats, phase: float) -> list[Floats]:
@@ -356,41 +358,3 @@ def _by_concept(W: Floats, concept: Integers) -> Floats:
     places = np.argsort(concept, axis=1)
     rows = np.take_along_axis(W, places[:, :, None], axis=1)
     return np.take_along_axis(rows, places[:, None, :], axis=2)
-
-
-def _extrema(times: Floats, values: Floats) -> list[float]:
-    """First and last value, and between them the vertices of the parabolas through every turn."""
-    if not len(values):
-        return [0.0]
-    # Where two steps meet there are two looks at one time.
-    new = np.append(True, (np.diff(values) != 0) & (np.diff(times) > 0))
-    times, values = times[new], values[new]
-    rise, time = np.diff(values), np.diff(times)
-    turn = np.flatnonzero(rise[:-1] * rise[1:] < 0)
-    before, after, up, down = time[turn], time[turn + 1], rise[turn], rise[turn + 1]
-    slope = (up / before * after + down / after * before) / (before + after)
-    bend = (down / after - up / before) / (before + after)
-    limit = np.maximum(np.abs(up), np.abs(down))
-    vertex = values[turn + 1] + np.clip(-0.25 * slope * slope / bend, -limit, limit)
-    extrema: list[float] = [values[0], *vertex.tolist(), values[-1]]
-    return extrema
-
-
-def decisive(extrema: list[float]) -> list[float]:
-    """Sizes at which the number of descents of a zigzag changes, ascending.
-
-    Taking away the smallest leg, again and again, lowers the number of descents by one at these:
-    at a threshold s the series has as many descents as there are decisive sizes of at least s.
-    """
-    remaining, sizes = list(extrema), []
-    while len(remaining) > 1:
-        legs = [abs(b - a) for a, b in pairwise(remaining)]
-        at = legs.index(min(legs))
-        inner = 0 < at < len(legs) - 1
-        if inner or remaining[at] > remaining[at + 1]:
-            sizes.append(legs[at])
-        if inner:
-            del remaining[at : at + 2]
-        else:
-            del remaining[at + 1 if at else 0]
-    return sizes

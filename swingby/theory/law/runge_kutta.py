@@ -53,7 +53,12 @@ def between(
 
 def interpolated(forms: Any, shares: Any) -> Any:
     """Y at shares (n,) of steps, (..., n, m), from their starts and seven forms (..., 8, m)."""
+    return interpolation_weights(shares) @ forms
+
+
+def interpolation_weights(shares: Any) -> Any:
+    """What each of the eight forms counts for at shares (n,) of a step, (n, 8)."""
     weights = np.ones((len(shares), 8))
     for number in range(1, 8):
         weights[:, number] = weights[:, number - 1] * (shares if number % 2 else 1.0 - shares)
-    return weights @ forms
+    return weights
