@@ -150,6 +150,12 @@ def round_down(number: flint.arb) -> Fraction:
     return Fraction(int(scaled.lower().unique_fmpz()), 2**64)
 
 
+def of_midpoint(number: mpmath.mpf) -> flint.arb:
+    """The ball of a finite number that is the midpoint of one, without rounding."""
+    sign, mantissa, exponent, _ = number._mpf_
+    return flint.arb((int(-mantissa if sign else mantissa), int(exponent)))
+
+
 def is_narrow(number: flint.arb) -> bool:
     """True where rounding down loses next to nothing."""
     return bool(number.rad() < flint.arb(2) ** -70)

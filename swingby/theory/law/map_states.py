@@ -53,6 +53,8 @@ class MapStates:
         It goes through logits of four states where these are between 0 and 1, through logarithms
         where they are of one sign, and else through the states.
         """
+        if not len(self.W):  # gone at once
+            return np.full((len(steps), *self.growth.shape), np.nan)
         ahead, last = steps - self.first, len(self.W) - 1
         before = np.clip(np.floor(ahead), 0, last).astype(np.int64)
         W = self.W[before]

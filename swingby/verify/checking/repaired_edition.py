@@ -111,7 +111,8 @@ def _small(
 
 def _omega_margin(findings: repaired.RepairedFindings, omega: Fraction) -> Ends:
     """log10 of omega_0 over omega."""
-    limit = balls.ball(numbers.exact(findings.omega_0, "omega_0"))
+    assert findings.omega_0 is not None
+    limit = balls.of_midpoint(findings.omega_0)  # its exponent has no bound
     return ends(log10(limit.log() - balls.ball(omega).log()))
 
 
