@@ -24,7 +24,7 @@ from swingby.lab.networks.loop import Autograd, descend
 from swingby.simulate.on_torch import torch_defaults
 
 #: Raised whenever what a course computes, or how it lies on disk, changes.
-_COURSE_VERSION = 3
+_COURSE_VERSION = 4
 #: Seconds between two checkpoints.
 _EVERY = 30.0
 #: Images of the held-out class that are kept of a save; of each other class, one.
