@@ -9,6 +9,7 @@ with q = 2^(e - d) between 2^(e-1) and 2^e for numbers of d binary digits.
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -131,3 +132,26 @@ def test_a_first_layer_that_sees_neighbours_hands_the_noise_to_half_precision():
     # An error of a value is at most 2^-8 of it, and at most uniform.
     squared = np.corrcoef(difference.ravel(), expected.ravel())[0, 1] ** 2
     assert 1 - squared < 4.0**-HALF / 3
+
+
+@pytest.mark.parametrize(
+    ("precision", "short"), [("float32", False), ("tf32", True), ("bfloat16", True)]
+)
+def test_a_study_on_a_gpu_has_tf32_only_where_it_was_asked_for(
+    precision, short, two_cells, tmp_path, monkeypatch
+):
+    from studies import image_runs
+
+    flags = []
+    matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
+
+    def train_course(*arguments, **options):
+        flags.extend([matmul.allow_tf32, cudnn.allow_tf32])
+
+    for backend in (matmul, cudnn):
+        # Put back afterwards; the opposite of what is expected.
+        monkeypatch.setattr(backend, "allow_tf32", not short)
+    monkeypatch.setattr("swingby.lab.diffusion.course_training.train_course", train_course)
+    plan = replace(two_cells, preset=replace(two_cells.preset, precision=precision))
+    image_runs._work((0, plan, *plan.jobs[0], tmp_path, "cuda"))
+    assert flags == [short, short]
