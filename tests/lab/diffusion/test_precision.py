@@ -142,16 +142,19 @@ def test_a_study_on_a_gpu_has_tf32_only_where_it_was_asked_for(
 ):
     from studies import image_runs
 
-    flags = []
-    matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
+    flags, backends = [], (torch.backends.cuda.matmul, torch.backends.cudnn)
+    before = [backend.allow_tf32 for backend in backends]
 
     def train_course(*arguments, **options):
-        flags.extend([matmul.allow_tf32, cudnn.allow_tf32])
+        flags.extend(backend.allow_tf32 for backend in backends)
 
-    for backend in (matmul, cudnn):
-        # Put back afterwards; the opposite of what is expected.
-        monkeypatch.setattr(backend, "allow_tf32", not short)
     monkeypatch.setattr("swingby.lab.diffusion.course_training.train_course", train_course)
     plan = replace(two_cells, preset=replace(two_cells.preset, precision=precision))
-    image_runs._work((0, plan, *plan.jobs[0], tmp_path, "cuda"))
+    try:
+        for backend in backends:
+            backend.allow_tf32 = not short
+        image_runs._work((0, plan, *plan.jobs[0], tmp_path, "cuda"))
+    finally:
+        for backend, value in zip(backends, before, strict=True):
+            backend.allow_tf32 = value
     assert flags == [short, short]
