@@ -30,7 +30,8 @@ say() { echo "on_gpu: $*" >&2; }
 
 # torch with a GPU that it can use; for the tiny form any torch.
 has_torch() {
-  "$1" -c "import sys, torch; sys.exit(0 if ${tiny:-0} or torch.cuda.is_available() else 1)" \
+  "$1" -c "import sys, torch
+sys.exit(not (sys.version_info >= (3, 11) and (${tiny:-0} or torch.cuda.is_available())))" \
     >/dev/null 2>&1
 }
 

@@ -27,9 +27,8 @@ TINY_CASES = [(2, "gd"), (12, "gd")]
 #: Steps of a run, in which most concepts are learned.
 WHOLE = 1024
 #: By d up to which: steps on the processor, and runs and steps in which both have to agree. Above
-#: 64 a whole run takes a core minutes, and its steps from rest on, which cost less there, are not
-#: reached.
-STEPS = {32: (WHOLE, 64, 512), 64: (WHOLE, 8, 512), 128: (64, 2, 64), 256: (8, 2, 8)}
+#: 64 a run takes a core seconds, and its last steps, in which W rests, are left out.
+STEPS = {32: (WHOLE, 64, 512), 64: (WHOLE, 8, 512), 128: (512, 2, 256), 256: (128, 2, 128)}
 ETA = 0.02
 #: Seconds of a timed run.
 TARGET = 1.0
