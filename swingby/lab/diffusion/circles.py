@@ -269,16 +269,18 @@ def read_circles(pixels: ArrayLike, circles: Circles) -> Reading:
         np.asarray(values if device is None else values.cpu())
         for values in (state, errors, total, squares, explained)
     )
-    values_of_image = 3 * size**2
+    size = 3 * circles.pixels**2
     radius, centre, ground, colour = state[:, 0], state[:, 1:3], state[:, 3:6], state[:, 6:]
-    height = ((colour - ground) ** 2).sum(1)
+    residual, height = np.sqrt(squares / size), ((colour - ground) ** 2).sum(1)
+    faint = np.sqrt(height / 3) < _FAINT
     # Of many discs one fits noise by chance: what it explains must be far beyond a free fit.
-    spread = squares / (values_of_image - state.shape[1])
-    chance = total - squares < 2 * math.log(fit.discs * size**2) * spread
+    spread = squares / (size - state.shape[1])
+    chance = total - squares < 2 * math.log(fit.templates.shape[0] * size / 3) * spread
+    second = explained / np.maximum(height, 1e-9)
     kind = _classes(circles, state, errors)
-    kind = np.where(explained / np.maximum(height, 1e-9) > _SECOND, NOISE, kind)
-    kind = np.where((np.sqrt(height / 3) < _FAINT) | chance, EMPTY, kind)
-    kind = np.where(np.sqrt(squares / values_of_image) > _ROUGH, NOISE, kind)
+    kind = np.where(second > _SECOND, NOISE, kind)
+    kind = np.where(faint | chance, EMPTY, kind)
+    kind = np.where(residual > _ROUGH, NOISE, kind)
     return Reading(kind, radius, errors[:, 0], colour, errors[:, 6:], centre, errors[:, 1:3])
 
 
@@ -353,7 +355,6 @@ class _Disc:
             levels[channel, 0, 3 + channel] = levels[channel, 1, 6 + channel] = 1.0
         slopes[[2, 3, 4], [0, 1, 2]] = 1.0
         prior = np.repeat([0.0, (0.02 / _PRIOR) ** 2], [6, 3])
-        self.discs = len(starts)
         arrays = (
             grid, np.pad(starts, ((0, 0), (0, 6)), constant_values=0.5), masks, levels, slopes,
             prior, np.eye(9),

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.special import chndtr, i0e, i1e
 
-from swingby.errors import InvalidInput
 from swingby.lab.diffusion.circles import (
     CLASSES,
     EMPTY,
@@ -16,6 +15,7 @@ from swingby.lab.diffusion.circles import (
     read_circles,
 )
 from tests.forked import sample
+from tests.lab.diffusion.conftest import pictures
 
 CELLS = [(0.2, 0.4, 16), (0.75, 0.2, 16), (0.5, 0.4, 32), (0.3, 0.2, 16), (0.75, 0.4, 16)]
 
@@ -128,53 +128,6 @@ def test_shares_are_of_all_images():
     assert len(shares) == len(CLASSES) + 3
 
 
-def torch_or_skip():
-    return pytest.importorskip("torch")
-
-
-def pictures(circles, n, seed):
-    """Circles, clear and in noise, two at once, noise alone and empty grounds."""
-    rng = np.random.default_rng(seed)
-    drawn = circles.draw(n, rng=rng, classes=(0, 1, 2, 3)).pixels.astype(float)
-    rough = drawn + rng.choice([0.02, 0.05, 0.2], (4 * n, 1, 1, 1)) * rng.standard_normal(
-        drawn.shape
-    )
-    twice = np.minimum(drawn, drawn[rng.permutation(4 * n)])
-    shape = (n, *drawn.shape[1:])
-    grounds = rng.uniform(0.7, 1, (n, 3, 1, 1)) + 0.02 * rng.standard_normal(shape)
-    return np.concatenate([drawn, rough, twice, rng.uniform(size=shape), grounds])
-
-
-def same(reading, expected):
-    """The same kinds, and numbers that agree far within what they are known to."""
-    assert reading.kind.tolist() == expected.kind.tolist()
-    for name in ("radius", "colour", "centre"):
-        error = getattr(expected, f"{name}_error")
-        off = np.abs(getattr(reading, name) - getattr(expected, name))
-        assert (off <= 1e-3 * error + 1e-9).all()
-        assert getattr(reading, f"{name}_error") == pytest.approx(error, rel=1e-3)
-
-
-READ = [(0.3, 0.2, 16, 30), (0.75, 0.4, 16, 20), (0.3, 0.4, 32, 6), (0.5, 0.4, 8, 40)]
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize(("contrast", "separation", "pixels", "n"), READ)
-def test_tensors_are_read_as_arrays_are(contrast, separation, pixels, n):
-    torch = torch_or_skip()
-    circles = Circles(contrast, pixels, separation=separation)
-    images = pictures(circles, n, seed=pixels)
-    expected = read_circles(images, circles)
-    assert {*expected.kind} >= {0, 1, 2, 3, EMPTY, NOISE}
-    devices = ["cpu", "cuda"] if torch.cuda.is_available() else ["cpu"]
-    for device in devices:
-        tensor = torch.from_numpy(images).to(device).requires_grad_()
-        with torch.autocast(device, torch.bfloat16):
-            reading = read_circles(tensor, circles)
-        same(reading, expected)
-        assert isinstance(reading.radius, np.ndarray)
-
-
 def test_a_reading_does_not_depend_on_what_is_read_beside_it():
     circles = Circles(0.5, 16)
     images = pictures(circles, 4, seed=1)
@@ -183,17 +136,6 @@ def test_a_reading_does_not_depend_on_what_is_read_beside_it():
         single = read_circles(images[k : k + 1], circles)
         assert single.kind[0] == expected.kind[k]
         assert single.radius[0] == pytest.approx(expected.radius[k], abs=1e-6)
-
-
-@pytest.mark.torch
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_a_tensor_that_is_not_finite_is_refused(value):
-    torch = torch_or_skip()
-    with pytest.raises(InvalidInput, match="pixels"):
-        read_circles(torch.full((1, 3, 16, 16), value), Circles(0.5, 16))
-    for shape in [(0, 3, 16, 16), (1, 3, 8, 8), (3, 16, 16)]:
-        with pytest.raises(InvalidInput, match="pixels"):
-            read_circles(torch.zeros(shape), Circles(0.5, 16))
 
 
 @pytest.mark.parametrize("pixels", [8, 16, 32])
