@@ -224,8 +224,10 @@ def _work(job: tuple[int, Plan, ImageCell, int, Path, str]) -> Course:
 
     k, plan, cell, seed, root, device = job
     processor, preset = torch.device(device), plan.preset_of(cell)
-    if processor.type == "cuda" and preset.precision != "float32":
-        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
+    if processor.type == "cuda":
+        # Of itself torch has TF32 in convolutions.
+        short = preset.precision != "float32"
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = short
     return train_course(
         preset,
         cell,

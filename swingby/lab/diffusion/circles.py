@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.hints import Hinted
+from swingby.lab.diffusion.spline_table import SplineTable
 from swingby.lab.field_checks import instance, set_field
 from swingby.lab.networks.setting import Floats, Integers
 from swingby.theory import numbers
@@ -235,7 +237,8 @@ def read_circles(pixels: ArrayLike, circles: Circles) -> Reading:
     Parameters
     ----------
     pixels : array_like of shape (n, 3, height, width)
-        Brightness, from 0 to 1; what lies outside is taken as it is.
+        Brightness, from 0 to 1; what lies outside is taken as it is. A tensor of torch is read
+        where it lies, on the CPU or a CUDA device.
     circles : Circles
         The distribution whose classes are meant.
 
@@ -252,26 +255,46 @@ def read_circles(pixels: ArrayLike, circles: Circles) -> Reading:
     ['empty']
     """
     instance(circles, "circles", Circles)
-    images = numbers.real_array(pixels, "pixels")
+    images, device = _array(pixels)
     size = circles.pixels
     if images.ndim != 4 or images.shape[1:] != (3, size, size):
-        raise InvalidInput("pixels", f"shape {images.shape}", f"must be (n, 3, {size}, {size})")
-    fit = _disc(size)
+        shape = tuple(images.shape)
+        raise InvalidInput("pixels", f"shape {shape}", f"must be (n, 3, {size}, {size})")
+    fit = _disc(size, device)
     state, rest, errors = fit.measured(images)
     total = ((images - images.mean((2, 3), keepdims=True)) ** 2).sum((1, 2, 3))
     squares = (rest**2).sum((1, 2, 3))
-    residual = np.sqrt(squares / rest[0].size)
+    explained = fit.library.amax(fit.explained(rest), 1)
+    state, errors, total, squares, explained = (
+        np.asarray(values if device is None else values.cpu())
+        for values in (state, errors, total, squares, explained)
+    )
+    size = 3 * circles.pixels**2
     radius, centre, ground, colour = state[:, 0], state[:, 1:3], state[:, 3:6], state[:, 6:]
-    faint = np.sqrt(((colour - ground) ** 2).mean(1)) < _FAINT
+    residual, height = np.sqrt(squares / size), ((colour - ground) ** 2).sum(1)
+    faint = np.sqrt(height / 3) < _FAINT
     # Of many discs one fits noise by chance: what it explains must be far beyond a free fit.
-    spread = squares / (rest[0].size - state.shape[1])
-    chance = total - squares < 2 * math.log(fit.templates.size) * spread
-    second = fit.explained(rest).max(1) / np.maximum(((colour - ground) ** 2).sum(1), 1e-9)
+    spread = squares / (size - state.shape[1])
+    chance = total - squares < 2 * math.log(fit.templates.shape[0] * size / 3) * spread
+    second = explained / np.maximum(height, 1e-9)
     kind = _classes(circles, state, errors)
     kind = np.where(second > _SECOND, NOISE, kind)
     kind = np.where(faint | chance, EMPTY, kind)
     kind = np.where(residual > _ROUGH, NOISE, kind)
     return Reading(kind, radius, errors[:, 0], colour, errors[:, 6:], centre, errors[:, 1:3])
+
+
+def _array(pixels: Any) -> tuple[Any, Any]:
+    """Finite float64 numbers of torch and their device, or of NumPy and None."""
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(pixels, torch.Tensor):
+        return numbers.real_array(pixels, "pixels"), None
+    if pixels.device.type not in ("cpu", "cuda") or not pixels.is_floating_point():
+        return numbers.real_array(pixels, "pixels"), None
+    images = pixels.detach().double()
+    if not images.numel() or not bool(images.isfinite().all()):
+        raise InvalidInput("pixels", "a tensor", "must have entries, all of them finite")
+    return images, images.device
 
 
 def _classes(circles: Circles, state: Floats, errors: Floats) -> Integers:
@@ -291,116 +314,129 @@ def _classes(circles: Circles, state: Floats, errors: Floats) -> Integers:
 
 
 class _Disc:
-    """Blurred discs at some size of images: templates to begin with, and a least squares fit."""
+    """Blurred discs at some size of images: templates to begin with, and a least squares fit.
 
-    def __init__(self, pixels: int) -> None:
-        from scipy.interpolate import RectBivariateSpline
+    `device`: of torch, which then computes there; None for NumPy.
+    """
+
+    def __init__(self, pixels: int, device: Any = None) -> None:
         from scipy.special import chndtr
 
         self.pixels, self.pitch = pixels, 2 / (pixels - 1)
-        self.grid = grid = np.linspace(-1, 1, pixels)
+        self.library = np if device is None else sys.modules["torch"]
+        grid = np.linspace(-1, 1, pixels)
         # The generator blurs; pixels that are in or out spread the edge by another 1/sqrt(12).
         width = self.pitch * math.sqrt((pixels / 32) ** 2 + 1 / 12)
         away, radii = np.linspace(0, 3.5, 280), np.linspace(0, _LARGEST + 0.05, 120)
         # A Gaussian around a point at this distance from the centre, inside the radius.
-        table = chndtr((radii[None] / width) ** 2, 2.0, (away[:, None] / width) ** 2)
+        squares = (radii[None] / width) ** 2, (away[:, None] / width) ** 2
+        table = np.asarray(chndtr(squares[0], 2.0, squares[1]), dtype=np.float64)
+        profile = SplineTable(away, radii, table)
         #: The disc by distance and radius.
-        self.profile = RectBivariateSpline(away, radii, table)
+        self.profile = profile if device is None else SplineTable(away, radii, table, device)
         centres = grid[np.abs(grid) <= 0.8]
-        #: Radius, row and column of the templates, which are of unit length.
-        self.starts = np.array([(r, y, x) for r in _RADII for y in centres for x in centres])
+        starts = np.array([(r, y, x) for r in _RADII for y in centres for x in centres])
         distance = np.hypot(
-            (grid - self.starts[:, 1:2])[:, :, None], (grid - self.starts[:, 2:])[:, None, :]
-        ).reshape(len(self.starts), -1)
-        masks = self.profile.ev(distance, np.broadcast_to(self.starts[:, :1], distance.shape))
+            (grid - starts[:, 1:2])[:, :, None], (grid - starts[:, 2:])[:, None, :]
+        ).reshape(len(starts), -1)
+        masks = np.stack(
+            [
+                profile(row, np.full_like(row, radius))[0]
+                for row, radius in zip(distance, starts[:, 0], strict=True)
+            ]
+        )
         masks -= masks.mean(1, keepdims=True)
-        self.templates = masks / np.linalg.norm(masks, axis=1, keepdims=True)
+        masks /= np.linalg.norm(masks, axis=1, keepdims=True)
+        # A channel is painted as ground (1 - disc) + colour disc; the derivatives of its pixels by
+        # the nine numbers are these combinations of 1 - disc, the disc and its three slopes, the
+        # latter times colour - ground.
+        levels, slopes = np.zeros((3, 5, 9)), np.zeros((5, 9))
+        for channel in range(3):
+            levels[channel, 0, 3 + channel] = levels[channel, 1, 6 + channel] = 1.0
+        slopes[[2, 3, 4], [0, 1, 2]] = 1.0
+        prior = np.repeat([0.0, (0.02 / _PRIOR) ** 2], [6, 3])
+        arrays = (
+            grid, np.pad(starts, ((0, 0), (0, 6)), constant_values=0.5), masks, levels, slopes,
+            prior, np.eye(9),
+        )  # fmt: skip
+        if device is not None:
+            arrays = tuple(self.library.as_tensor(array, device=device) for array in arrays)
+        #: Radius, row and column of the templates, then any colours; the templates, of unit length.
+        self.grid, self.starts, self.templates, *rest = arrays
+        self.levels, self.slopes, self.prior, self.unit = rest
 
-    def explained(self, images: Floats) -> Floats:
+    def explained(self, images: Any) -> Any:
         """Sum of squares that each template explains beyond a flat ground, shape (n, k)."""
         flat = images.reshape(len(images) * 3, -1) @ self.templates.T
-        return np.asarray((flat**2).reshape(len(images), 3, -1).sum(1))
+        return (flat**2).reshape(len(images), 3, -1).sum(1)
 
-    def measured(self, images: Floats) -> tuple[Floats, Floats, Floats]:
+    def measured(self, images: Any) -> tuple[Any, Any, Any]:
         """State (n, 9): radius, centre, ground, colour; what is left; standard errors (n, 9)."""
-        best = self.explained(images).argmax(1)
-        state = np.concatenate([self.starts[best], np.full((len(images), 6), 0.5)], 1)
+        library, linalg = self.library, self.library.linalg
+        state = self.starts[self.explained(images).argmax(1)]
         state[:, 3:] = self._levels(images, state)
-        damping = np.full(len(images), 1e-3)
-        prior = np.zeros(9)
-        prior[6:] = (0.02 / _PRIOR) ** 2
-        cost, rest, slope = self._cost(images, state, prior)
+        damping = library.full_like(state[:, 0], 1e-3)
+        cost, normal, pull, _ = self._fit(images, state)
         for _ in range(_STEPS):
-            normal, pull = _normal(state, rest, slope, prior)
-            ridge = damping[:, None, None] * np.eye(9) * normal.diagonal(0, 1, 2)[:, None, :]
-            step = np.linalg.solve(normal + ridge + 1e-12 * np.eye(9), pull[..., None])[..., 0]
-            tried = state + step
+            ridge = damping[:, None, None] * self.unit * normal.diagonal(0, 1, 2)[:, None, :]
+            matrix = normal + ridge + 1e-12 * self.unit
+            tried = state + linalg.solve(matrix, pull[..., None])[..., 0]
             tried[:, 0] = tried[:, 0].clip(_SMALLEST, _LARGEST)
             tried[:, 1:3] = tried[:, 1:3].clip(-_LARGEST, _LARGEST)
             tried[:, 3:] = tried[:, 3:].clip(0, 1)
-            new_cost, new_rest, new_slope = self._cost(images, tried, prior)
+            new_cost, new_normal, new_pull, _ = self._fit(images, tried)
             better = new_cost <= cost
-            state = np.where(better[:, None], tried, state)
-            cost = np.where(better, new_cost, cost)
-            rest = np.where(better[:, None, None, None], new_rest, rest)
-            slope = np.where(better[:, None, None], new_slope, slope)
-            damping = np.clip(np.where(better, damping / 5, damping * 5), 1e-9, 1e6)
-        normal, _ = _normal(state, rest, slope, prior)
-        spread = (rest**2).sum((1, 2, 3)) / (rest[0].size - 9)
-        inverse = np.linalg.inv(normal + 1e-12 * np.eye(9))
+            state = library.where(better[:, None], tried, state)
+            cost = library.where(better, new_cost, cost)
+            normal = library.where(better[:, None, None], new_normal, normal)
+            pull = library.where(better[:, None], new_pull, pull)
+            damping = library.where(better, damping / 5, damping * 5).clip(1e-9, 1e6)
+        *_, rest = self._fit(images, state)
+        spread = (rest**2).sum((1, 2, 3)) / (3 * self.pixels**2 - 9)
+        inverse = linalg.inv(normal + 1e-12 * self.unit)
         squares = inverse.diagonal(0, 1, 2) * spread[:, None]
         # The grid moves the radius, and what the radius is fitted together with moves along.
         along = inverse[:, :, 0] / inverse[:, :1, 0]
-        grid = _LATTICE * self.pitch**1.5 / np.sqrt(state[:, :1].clip(self.pitch))
+        grid = _LATTICE * self.pitch**1.5 / library.sqrt(state[:, :1].clip(self.pitch))
         squares = squares + (along * grid) ** 2
         squares[:, 1:3] += grid**2
-        return state, rest, np.sqrt(squares)
+        return state, rest, library.sqrt(squares)
 
-    def _masks(self, state: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """The disc, the distance from its centre, row, column, and its radius; (n, P) each."""
-        shape = (len(state), self.pixels, self.pixels)
-        rows = np.broadcast_to((self.grid - state[:, 1:2])[:, :, None], shape)
-        columns = np.broadcast_to((self.grid - state[:, 2:3])[:, None, :], shape)
+    def _columns(self, state: Any) -> Any:
+        """1 - disc, the disc, and its slopes by radius, row and column; (n, P, 5)."""
+        library, shape = self.library, (len(state), self.pixels, self.pixels)
+        rows = library.broadcast_to((self.grid - state[:, 1:2])[:, :, None], shape)
+        columns = library.broadcast_to((self.grid - state[:, 2:3])[:, None, :], shape)
         rows, columns = (index.reshape(len(state), -1) for index in (rows, columns))
-        away = np.sqrt(rows**2 + columns**2)
-        radius = np.broadcast_to(state[:, :1], away.shape)
-        return self.profile.ev(away, radius), away, rows, columns, radius
+        away = library.sqrt(rows**2 + columns**2)
+        disc, outward, wider = self.profile(away, library.broadcast_to(state[:, :1], away.shape))
+        outward = outward / away.clip(1e-9)
+        return library.stack([1 - disc, disc, wider, -outward * rows, -outward * columns], -1)
 
-    def _levels(self, images: Floats, state: Floats) -> Floats:
+    def _levels(self, images: Any, state: Any) -> Any:
         """Ground and colour by least squares where the disc is given, shape (n, 6)."""
-        mask, *_ = self._masks(state)
-        basis = np.stack([1 - mask, mask], -1)
-        normal = basis.swapaxes(1, 2) @ basis + 1e-6 * np.eye(2)
+        basis = self._columns(state)[..., :2]
+        normal = basis.swapaxes(1, 2) @ basis + 1e-6 * self.unit[:2, :2]
         values = images.reshape(len(images), 3, -1)
-        levels = np.linalg.solve(normal[:, None], (values @ basis)[..., None])[..., 0]
-        return np.concatenate([levels[..., 0], levels[..., 1].clip(0, 1)], 1)
+        levels = self.library.linalg.solve(normal[:, None], (values @ basis)[..., None])[..., 0]
+        return self.library.concatenate([levels[..., 0], levels[..., 1].clip(0, 1)], 1)
 
-    def _cost(self, images: Floats, state: Floats, prior: Floats) -> tuple[Floats, Floats, Floats]:
-        """Sum of squares; what is left; the disc, its slopes by radius, row, column (n, P, 4)."""
-        mask, away, rows, columns, radius = self._masks(state)
-        outward = self.profile.ev(away, radius, dx=1) / np.maximum(away, 1e-9)
-        wider = self.profile.ev(away, radius, dy=1)
+    def _fit(self, images: Any, state: Any) -> tuple[Any, Any, Any, Any]:
+        """Sum of squares, normal matrix of the nine numbers, pull on them, and what is left."""
+        columns, n = self._columns(state), len(state)
         ground, colour = state[:, 3:6, None], state[:, 6:, None]
-        painted = ground * (1 - mask[:, None]) + colour * mask[:, None]
+        painted = ground * columns[:, None, :, 0] + colour * columns[:, None, :, 1]
         rest = images - painted.reshape(images.shape)
-        cost = (rest**2).sum((1, 2, 3)) + (prior * (state - 0.5) ** 2).sum(1)
-        return cost, rest, np.stack([mask, wider, -outward * rows, -outward * columns], -1)
-
-
-def _normal(state: Floats, rest: Floats, slope: Floats, prior: Floats) -> tuple[Floats, Floats]:
-    """The normal matrix of the nine numbers and the pull on them."""
-    n, points = slope.shape[:2]
-    mask, moved = slope[..., 0], slope[..., 1:]
-    jacobian = np.zeros((n, 3, points, 9))
-    height = state[:, 6:] - state[:, 3:6]
-    jacobian[..., :3] = height[:, :, None, None] * moved[:, None]
-    for channel in range(3):
-        jacobian[:, channel, :, 3 + channel] = 1 - mask
-        jacobian[:, channel, :, 6 + channel] = mask
-    flat = jacobian.reshape(n, 3 * points, 9)
-    normal = flat.swapaxes(1, 2) @ flat + np.diag(prior)
-    pull = (flat.swapaxes(1, 2) @ rest.reshape(n, -1, 1))[..., 0] - prior * (state - 0.5)
-    return normal, pull
+        off = state - 0.5
+        cost = (rest**2).sum((1, 2, 3)) + (self.prior * off**2).sum(1)
+        # Of each channel (n, 3, 5, 9).
+        ways = self.levels + (colour - ground)[..., None] * self.slopes
+        turned = ways.swapaxes(2, 3)
+        products = (columns.swapaxes(1, 2) @ columns)[:, None]
+        normal = (turned @ products @ ways).sum(1) + self.prior * self.unit
+        slopes = rest.reshape(n, 3, -1) @ columns
+        pull = (turned @ slopes[..., None])[..., 0].sum(1) - self.prior * off
+        return cost, normal, pull, rest
 
 
 _disc = functools.lru_cache(maxsize=4)(_Disc)

@@ -126,7 +126,7 @@ class UNet(nn.Module):
         """Estimate the noise."""
         time = self.time(self._waves(gamma))
         condition = (condition - self.centre) * self.gain
-        x = self.enter(functional.pixel_unshuffle(z, self.layout.patch))
+        x = self._entered(z)
         skips = []
         for level, blocks in enumerate(self.down):
             for block in blocks:
@@ -144,6 +144,16 @@ class UNet(nn.Module):
                 x = self.enlarge[level](functional.interpolate(x, scale_factor=2.0))
         x = self.leave(functional.gelu(self.leave_norm(x)))
         return z + functional.pixel_shuffle(x, self.layout.patch)
+
+    def _entered(self, z: Tensor) -> Tensor:
+        """The first channels, in the precision of the image also where the rest is in bfloat16.
+
+        At gamma = -13.8 the noise is a thousandth, and bfloat16 has 8 binary digits: of the noise
+        of a pixel (its squared correlation with what is read) 0.65 is left on average over
+        [-1, 1], and 0.44 above 1/2, where the ground of an image lies.
+        """
+        with torch.autocast(z.device.type, enabled=False):
+            return self.enter(functional.pixel_unshuffle(z, self.layout.patch))
 
     def _waves(self, gamma: Tensor) -> Tensor:
         """Sines and cosines of the time that gamma stands for, of many frequencies."""

@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 
 from studies.image_plan import Plan, PlannedOptimizer, Prediction
@@ -54,6 +55,19 @@ def in_threads(monkeypatch):
         "studies.cell_runs.ProcessPoolExecutor",
         lambda workers, context, **begin: ThreadPoolExecutor(workers, **begin),
     )
+
+
+def pictures(circles, n, seed):
+    """Circles, clear and in noise, two at once, noise alone and empty grounds."""
+    rng = np.random.default_rng(seed)
+    drawn = circles.draw(n, rng=rng, classes=(0, 1, 2, 3)).pixels.astype(float)
+    rough = drawn + rng.choice([0.02, 0.05, 0.2], (4 * n, 1, 1, 1)) * rng.standard_normal(
+        drawn.shape
+    )
+    twice = np.minimum(drawn, drawn[rng.permutation(4 * n)])
+    shape = (n, *drawn.shape[1:])
+    grounds = rng.uniform(0.7, 1, (n, 3, 1, 1)) + 0.02 * rng.standard_normal(shape)
+    return np.concatenate([drawn, rough, twice, rng.uniform(size=shape), grounds])
 
 
 def on_disk(path):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import chndtr, i0e, i1e
 
 from swingby.lab.diffusion.circles import (
     CLASSES,
@@ -10,9 +11,11 @@ from swingby.lab.diffusion.circles import (
     NOISE,
     OTHER,
     Circles,
+    _disc,
     read_circles,
 )
 from tests.forked import sample
+from tests.lab.diffusion.conftest import pictures
 
 CELLS = [(0.2, 0.4, 16), (0.75, 0.2, 16), (0.5, 0.4, 32), (0.3, 0.2, 16), (0.75, 0.4, 16)]
 
@@ -123,3 +126,56 @@ def test_shares_are_of_all_images():
     shares = read_circles(np.concatenate([drawn, empty]), circles).shares()
     assert shares.tolist() == [3 / 8, 0, 0, 3 / 8, 0, 2 / 8, 0]
     assert len(shares) == len(CLASSES) + 3
+
+
+def test_a_reading_does_not_depend_on_what_is_read_beside_it():
+    circles = Circles(0.5, 16)
+    images = pictures(circles, 4, seed=1)
+    expected = read_circles(images, circles)
+    for k in (0, 20, 47, 53):
+        single = read_circles(images[k : k + 1], circles)
+        assert single.kind[0] == expected.kind[k]
+        assert single.radius[0] == pytest.approx(expected.radius[k], abs=1e-6)
+
+
+@pytest.mark.parametrize("pixels", [8, 16, 32])
+def test_the_disc_is_that_of_scipy(pixels):
+    """Templates and profile against the noncentral chi-square distribution, not tabulated."""
+    disc = _disc(pixels, None)
+    width = disc.pitch * np.sqrt((pixels / 32) ** 2 + 1 / 12)
+    rng = np.random.default_rng(0)
+    away, radius = rng.uniform(0, 3, 500), rng.uniform(0.02, 1.2, 500)
+    value, outward, wider = disc.profile(away, radius)
+
+    def exact(away, radius):
+        return chndtr((radius / width) ** 2, 2.0, (away / width) ** 2)
+
+    # A cubic spline through values h apart is off by 5 h^4 / 384 times the fourth derivative, a
+    # Gaussian's, and its slope by h^3 / 24 times that.
+    gap = 0.0126 / width
+    assert np.abs(value - exact(away, radius)).max() < 1.4 * 5 / 384 * gap**4
+    # The slopes in closed form: Gaussians around a circle, of Bessel functions.
+    away_, radius_ = away / width, radius / width
+    bell = np.exp(-((away_ - radius_) ** 2) / 2) * radius_
+    for slope, exact_slope in ((wider, i0e(away_ * radius_)), (outward, -i1e(away_ * radius_))):
+        assert np.abs(slope * width - bell * exact_slope).max() < 1.4 / 24 * gap**3
+
+
+def test_the_fit_descends_along_differences_of_what_is_left():
+    """Jacobian of the image by differences: the normal matrix and the pull of least squares."""
+    disc = _disc(16, None)
+    images = pictures(Circles(0.5, 16), 1, seed=2)[:3]
+    state = np.array([[0.4, 0.1, -0.2, 0.9, 0.8, 0.85, 0.7, 0.3, 0.1]] * 3)
+    state[1:, 0] = 0.2, 0.7
+    _, normal, pull, left = disc._fit(images, state)
+    # Colours have the prior 1/2, with a deviation of 1/2 where pixels have 0.02.
+    prior = np.array([0.0] * 6 + [0.04**2] * 3)
+    step = 1e-6 * np.eye(9)
+    jacobian = [
+        (disc._fit(images, state - h)[3] - disc._fit(images, state + h)[3]) / 2e-6 for h in step
+    ]
+    J = np.stack(jacobian, -1).reshape(3, -1, 9)
+    expected = J.swapaxes(1, 2) @ J + np.diag(prior)
+    assert np.abs(normal - expected).max() < 1e-6
+    expected = (J * left.reshape(3, -1, 1)).sum(1) - prior * (state - 0.5)
+    assert np.abs(pull - expected).max() < 1e-6
