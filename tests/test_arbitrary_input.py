@@ -71,6 +71,7 @@ def test_predictions_and_runs_of_junk(W0, eta, dynamics):
 
 @settings(max_examples=settings.default.max_examples if WHOLE else 6)
 @example([[0.0], [8.0]], "euler")  # no pivot is left after a step
+@example([[0.0], [1.5e39]], "euler")  # W is gone at once
 @example([[1.0], [5.0]], "gd")
 @given(
     st.integers(1, 3).flatmap(
@@ -100,6 +101,7 @@ def test_factors(U0, dynamics):
     st.sampled_from(["euler", "gd", "flow"]),
 )
 @example([1.0, 1.0], 0, 1.0, 1e-300, "euler")
+@example([1.0, 2.0], 0, 1e-300, 1e-300, "euler")  # slopes and bends below the float range
 def test_no_silent_nan_in_a_prediction(signal, seed, omega, eta, dynamics):
     """Seconds each, where signals and steps are far apart."""
     task = swingby.SIMTask.from_signal(signal)

@@ -11,11 +11,12 @@ from fractions import Fraction
 
 import mpmath
 import numpy as np
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from swingby.testing import satisfying, step_sizes, tasks, violating
 from swingby.theory.initial import Scaled
+from swingby.theory.task import SIMTask
 from swingby.verify.check import check
 from tests.forked import FULL
 
@@ -174,6 +175,10 @@ def test_repaired_a_smaller_pivot_never_widens_omega_0(setting, factor):
     assert limits[1] <= limits[0] * mpmath.mpf("1.001")
 
 
+@example(
+    (SIMTask([1, 2, 4, 4], [0, 0, 0, "0.01"]), Fraction(1, 10), Fraction(1, 100), Fraction(1)),
+    "repaired",
+)
 @given(anything(), EVERY)
 def test_a_report_survives_json(given_numbers, edition):
     task, omega, eta, beta = given_numbers

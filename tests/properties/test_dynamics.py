@@ -8,6 +8,7 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -88,6 +89,8 @@ def test_gd_and_the_flow_stay_positive_semidefinite(start):
     assert np.linalg.eigvalsh(run.W).min() >= -ROUNDING
 
 
+# W(0) may have pivots below the rounding of floats: the promise is about any W(0) near it, too.
+@pytest.mark.filterwarnings("ignore:rounding moves:swingby.errors.SwingbyWarning")
 @settings(max_examples=settings.default.max_examples if FULL else 4)
 @given(satisfying("repaired"))
 def test_the_repaired_theorems_promise_what_the_flow_does(setting):

@@ -110,6 +110,7 @@ def test_a_task_survives_its_exact_numbers(data):
     assert again.exact_signal == task.exact_signal
 
 
+@pytest.mark.filterwarnings("ignore::swingby.errors.SwingbyWarning")
 @given(st.data(), st.sampled_from(["euler", "gd", "flow"]))
 def test_a_run_survives_its_file(tmp_path_factory, data, dynamics):
     """Trajectory, events and outcome come back from the npz file as they were."""

@@ -11,7 +11,7 @@ import pytest
 
 from swingby.simulate.run import simulate
 from swingby.theory.initial import initial_matrix
-from swingby.theory.law.stages import stage_law
+from swingby.theory.law.stages import _bars, _LaneEnds, stage_law
 from swingby.theory.task import SIMTask
 from tests.forked import FULL
 
@@ -158,3 +158,25 @@ def test_over_degenerate_starts_no_trap_is_wrong_and_98_of_100_stages_lie_in_the
     assert wrong == 0
     assert len(inside) > 2 * starts
     assert np.mean(inside) > 0.98
+
+
+@pytest.mark.parametrize(
+    ("summits", "wrong", "grazes"),
+    [
+        ((-1e-3, -1e-3), 1e-6, False),
+        ((-1e-9, -1e-9), 1e-6, True),
+        ((-1e-3, -2e-6), 1e-6, True),  # the orders differ by more than the nearer one is below
+        ((-np.inf, -np.inf), 1e-6, False),
+    ],
+)
+def test_a_maximum_below_one_half_by_less_than_its_error_may_pass(summits, wrong, grazes):
+    # logit w_kk never crosses 0; its largest maximum is at `summits` in the two orders.
+    nan, flat = np.full((1, 1), np.nan), np.zeros((1, 1))
+    ends = [
+        _LaneEnds(nan, flat, flat > 0, nan[0], flat[0], nan, flat, np.full((1, 1), top), flat)
+        for top in summits
+    ]
+    rate = np.full((1, 1), 0.02)
+    with np.errstate(all="ignore"):  # as where it is called
+        _, found = _bars(*ends, nan, nan, np.full((1, 1), wrong), rate, whole=True)
+    assert found.item() == grazes

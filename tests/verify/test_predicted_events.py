@@ -77,7 +77,8 @@ def test_bars_cover_what_a_plain_loop_shows(dynamics, count, steps):
             below, above = schedule.evaluate(np.maximum(t, 0))[:, k, k]
             assert below <= 0.5 + 1e-6
             assert above >= 0.5 - 1e-6
-    assert len(hits) >= 10 * count
+    # At coarse steps of euler W often runs away, and then there are fewer events.
+    assert len(hits) >= (8 if dynamics == "euler" else 10) * count
     assert np.mean(hits) >= 0.995
     assert np.mean(sure) > 0.85
 
