@@ -24,12 +24,15 @@ from scipy.integrate import solve_ivp
 from swingby.lab.sweeps.grid import as_grid
 from swingby.lab.sweeps.measurement import measure
 from swingby.report import Grid
+from swingby.report.picture_style import COLORS, PAGE, styled
 from swingby.theory.task import SIMTask
 from swingby.verify.compiled_ahead import compile_laws
 from swingby.verify.predict import predict
 from swingby.verify.predict_batch import predict_batch
 
 ETA, STEPS = 0.01, 1200
+#: Marks of an axis.
+TICKS = {"concepts d": (2, 4, 8, 16, 32), "omega": (1e-3, 1e-100, 1e-200)}
 COLUMNS = ["what", ">time", ">baseline", ">ratio", "baseline is"]
 #: The first prediction of a new process, with its table.
 FIRST = """
@@ -165,9 +168,65 @@ def first_row() -> list[str]:
     return ["first prediction and its table, new process", f"{min(seconds):.2f} s", "", "", ""]
 
 
+def growth() -> dict[str, list[tuple[float, float, float]]]:
+    """Milliseconds of a prediction and of the loop to its last half-time, over d, omega, eta."""
+
+    def measured(d: int, omega: float, eta: float) -> tuple[float, float]:
+        signal, U = instance(d)
+        task = SIMTask.from_signal(signal.tolist())
+        start = U @ U.T * omega * d / np.trace(U @ U.T)
+
+        def law() -> np.ndarray:
+            return predict(task, start, eta=eta).half_times
+
+        last, factor = int(law().max()), np.linalg.cholesky(start)
+        both = signal[:, None] + signal
+
+        def loop() -> None:
+            U = factor
+            for _ in range(last):
+                W = U @ U.T
+                U = U + eta * (signal[:, None] * U - ((both * W) @ U) / 2)
+
+        own, other = pair(law, loop, 3)
+        return 1e3 * own, 1e3 * other
+
+    return {
+        "concepts d": [(d, *measured(d, 1e-4, ETA)) for d in (2, 3, 4, 6, 8, 12, 16, 24, 32)],
+        "omega": [(10.0**-k, *measured(3, 10.0**-k, ETA)) for k in (3, 10, 30, 100, 250)],
+        "eta": [(eta, *measured(3, 1e-4, eta)) for eta in (0.1, 0.03, 0.01, 0.003, 0.001, 3e-4)],
+    }
+
+
+def number_text(number: float) -> str:
+    """A mark of an axis: a whole number, or a power of ten."""
+    return str(number) if number >= 1 else f"$10^{{{round(np.log10(number))}}}$"
+
+
+def picture(path: Path) -> None:
+    """Draw how cost grows."""
+    from matplotlib.figure import Figure
+
+    with styled():
+        figure = Figure(figsize=(PAGE, 2.3), layout="constrained")
+        for ax, (name, rows) in zip(
+            figure.subplots(1, 3, sharey=True), growth().items(), strict=True
+        ):
+            x, own, other = zip(*rows, strict=True)
+            ax.loglog(x, own, "o-", color=COLORS[0], markersize=3, label="predict")
+            ax.loglog(x, other, "s--", color=COLORS[1], markersize=3, label="NumPy loop")
+            ax.set_xlabel({"omega": r"$\omega$", "eta": r"$\eta$"}.get(name, name))
+            ax.set_xlim(x[0] * (x[0] / x[-1]) ** 0.05, x[-1] * (x[-1] / x[0]) ** 0.05)
+            if name in TICKS:
+                ax.set_xticks(TICKS[name], map(number_text, TICKS[name]))
+                ax.minorticks_off()
+        figure.axes[0].set_ylabel("ms")
+        figure.axes[0].legend()
+        figure.savefig(path, dpi=110)
+
+
 def table(points: int = 1000) -> Grid:
     """Measure everything."""
-    compile_laws()
     rows = [first_row()]
     for dynamics in ("gd", "euler"):
         for d in (2, 4, 8, 16, 32):
@@ -190,9 +249,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--points", type=int, default=1000, help="points of the atlas")
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--picture", type=Path, help="draw how cost grows, and print nothing")
     arguments = parser.parse_args()
+    compile_laws()
+    if arguments.picture:
+        picture(arguments.picture)
+        return
     grid = table(arguments.points)
-    print(grid)
+    print(grid.to_text(width=130))
     if arguments.out:
         arguments.out.write_text(grid.to_markdown())
 

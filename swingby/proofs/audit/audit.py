@@ -136,6 +136,10 @@ def _audited(proof: str | Path | None) -> tuple[Mapping[str, Claim], dict[str, s
     return proof_lines, dict.fromkeys(proof_lines, Path(proof).stem), Path(proof).name
 
 
+#: A lack of memory, in the words of libraries that have no error for it.
+_NO_MEMORY = ("out of memory", "bad_alloc", "Cannot allocate")
+
+
 class Judgements:
     """The verdicts of an audit, each computed once; `claims` by id, in the order of the text."""
 
@@ -178,6 +182,8 @@ class Judgements:
             except Exception as error:
                 # One line on which a prover's own checks fail must not take the others with it.
                 reason = f"{type(error).__name__}: {error}"
+                if any(words in reason for words in _NO_MEMORY):  # as libraries say it
+                    raise MemoryError(reason) from error
                 _log.warning("the prover failed on %s (%s): %s", claim.id, claim.edition, reason)
                 _log.debug("where it failed", exc_info=True)
                 verdict = ClaimVerdict(Finding.UNDECIDED, FAILED, tried=(reason,))
