@@ -151,6 +151,7 @@ def _rows(schedule: Schedule, run: Run) -> tuple[Row, ...]:
             prediction.upper,
             prediction.error,
             prediction.closed_form,
+            schedule.state_of(prediction),
         )
         for prediction, step in pairs
     )

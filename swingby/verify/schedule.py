@@ -326,6 +326,15 @@ class Schedule(Pictured, ReadOnly):
             minor=["lemma from", "lemma to"],
         )
 
+    def state_of(self, event: Event) -> str:
+        """What a half-time without a number is: undecided, trapped or cut off; else no word."""
+        if event.event != "half" or self.stages is None or not math.isnan(event.time):
+            return ""
+        concept = event.entry[0]
+        if self.stages.undecided[concept]:
+            return "undecided"
+        return "trapped" if self.trapped[concept] else "cut off"
+
     def _cells(self, event: Event, number: NumberText) -> list[str]:
         time, *window = (
             number(event.event, value) for value in (event.time, event.lower, event.upper)
@@ -338,10 +347,7 @@ class Schedule(Pictured, ReadOnly):
             k = event.entry[0]
             never = share_text(self.never[k], self.never_error[k]) if event.event == "half" else ""
             window.insert(0, never)
-        elif event.event == "half" and self.stages is not None and math.isnan(event.time):
-            concept = event.entry[0]
-            trapped = "trapped" if self.trapped[concept] else "cut off"
-            time = "undecided" if self.stages.undecided[concept] else trapped
+        time = self.state_of(event) or time
         closed = closed_form_text(event.event, event.closed_form, number)
         return [event.label, event.event, closed, time, bar, *window]
 

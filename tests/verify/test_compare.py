@@ -140,7 +140,9 @@ def test_a_trapped_concept_has_no_number_on_either_side():
     assert math.isnan(trapped.predicted)
     assert math.isnan(trapped.observed)
     assert math.isnan(trapped.relative_error)
-    assert "trapped" in str(table)
+    assert trapped.state == "trapped"
+    line = next(line for line in str(table).splitlines() if line.startswith("w_22    half"))
+    assert line.split() == ["w_22", "half", "-", "trapped", "-", "-", "-"]
 
 
 def test_too_few_steps_leave_gaps_and_no_error():

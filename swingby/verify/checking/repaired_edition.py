@@ -19,7 +19,7 @@ import mpmath
 from swingby.errors import InvalidInput
 from swingby.report.entry_pictures import entry_name
 from swingby.report.number_text import scientific, scientific_log10
-from swingby.theory import balls, numbers, repaired
+from swingby.theory import balls, repaired
 from swingby.theory.balls import precision
 from swingby.theory.initial import Initial, exact_pivots
 from swingby.theory.task import SIMTask

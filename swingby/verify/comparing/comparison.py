@@ -48,6 +48,7 @@ class Row(Hinted):
     `lower`, `upper`: Lemma window, same unit, or nan.
     `error_bar`: half-width that the law gives its own prediction; inf where it is out of its range.
     `closed_form`: the closed form of a half-time, in real steps; nan for other events.
+    `state`: what is predicted in place of a half-time: undecided, trapped or cut off.
     """
 
     entry: str
@@ -58,11 +59,12 @@ class Row(Hinted):
     upper: float
     error_bar: float
     closed_form: float = math.nan
+    state: str = ""
 
     def __str__(self) -> str:
         bar = f" +- {self.error_bar:.3g}" if math.isfinite(self.error_bar) else ""
         return (
-            f"{self.entry} {self.event}: predicted {self.predicted:.6g}{bar}, "
+            f"{self.entry} {self.event}: predicted {self.state or f'{self.predicted:.6g}'}{bar}, "
             f"observed {self.observed:.6g}, error {percent_text(self.relative_error)}"
         )
 
@@ -91,7 +93,7 @@ class Row(Hinted):
         bar = bar_text(self.event, self.predicted, self.error_bar, number)
         error, inside = percent_text(self.relative_error), {True: "yes", False: "NO", None: "-"}
         closed = closed_form_text(self.event, self.closed_form, number)
-        cells = [self.entry, self.event, closed, predicted, bar, observed, error]
+        cells = [self.entry, self.event, closed, self.state or predicted, bar, observed, error]
         return [*cells, *window, inside[self.inside]] if windows else cells
 
 
