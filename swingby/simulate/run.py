@@ -19,6 +19,7 @@ from swingby.simulate.observation import begin, follow, look, peaks
 from swingby.simulate.outcome import Outcome, judge
 from swingby.simulate.state import (
     LEVELS,
+    TRIANGLES,
     RunProblem,
     RunRecord,
     RunState,
@@ -34,8 +35,9 @@ from swingby.theory.initial import Initial, Scaled, initial_state
 from swingby.theory.numbers import Booleans, Floats
 from swingby.theory.task import SIMTask, as_task
 
-#: Steps until a jump is tried again, at least; most steps in a block.
-_SHORTEST_WAIT, _LONGEST_BLOCK = 128, 32768
+#: Steps until a jump is tried again, at least; most steps in a block, and where it holds all of X.
+_SHORTEST_WAIT, _LONGEST_BLOCK, _LONGEST_OF_MATRICES = 128, 32768, 256
+_SHORTEST_BLOCK = 8
 #: Entries that a block of steps holds, about: what fits into the second cache.
 _BLOCK_ENTRIES = 2**17
 #: From this |w_kk| on a concept that is not learned keeps W from jumping; the largest does
@@ -281,7 +283,9 @@ def advance(
         state.wait = _wait(problem, state)
         if jumped:
             return True
-    longest = min(max(8, _BLOCK_ENTRIES // len(problem.entries[0])), _LONGEST_BLOCK)
+    d = len(problem.signal)
+    longest = _LONGEST_BLOCK if d <= TRIANGLES else _LONGEST_OF_MATRICES
+    longest = min(max(_SHORTEST_BLOCK, _BLOCK_ENTRIES // len(problem.entries[0])), longest)
     if skip:
         longest = min(longest, state.wait)
     block = _steps(problem, state, min(longest, last - before))

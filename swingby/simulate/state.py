@@ -1,8 +1,8 @@
 """The state of a run: its constants, W with the events seen so far, and its records.
 
 W is held as ``W = D X D`` (:mod:`swingby.theory.scaled_matrices`), so that it may lie below the
-float range. Plain and compiled steps alike come in blocks, which hold the upper triangle of X at
-each of them: a row for each entry, the diagonal first (:func:`pairs`), a column for each step.
+float range. Plain and compiled steps alike come in blocks, which hold X at each of them: a row for
+each entry (:func:`block_entries`), a column for each step.
 """
 
 from __future__ import annotations
@@ -11,19 +11,25 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from swingby.simulate.psd_bound import Ball
 from swingby.simulate.series import SMALLEST_SWING, Turns
 from swingby.theory.growth import DYNAMICS, growth_rates, log_factors
 from swingby.theory.initial import Initial
 from swingby.theory.numbers import Booleans, Floats, Integers
 from swingby.theory.scaled_matrices import LARGE, float_matrix, power_of_two, scale_up, weights
 
+#: Up to this dimension a block holds the upper triangle of X, the steps of an entry in turn; above
+#: all of X, the entries of a step in turn, which needs no copies and is looked at in whole steps.
+TRIANGLES = 8
 #: Levels of w_kk whose first passage every run reports.
 LEVELS = (0.1, 0.5, 0.8, 0.99)
+_Number = TypeVar("_Number", np.float64, np.int64)
+
 #: Extrema of the test loss that are kept.
 _MOST_EXTREMA = 512
 #: A run without a number of steps computes at most this many for d up to 8, and fewer in
@@ -37,8 +43,8 @@ class RunProblem(NamedTuple):
     signal (d,); rates: eta a (d,); sums[i, j] = eta a_i + eta a_j; point: the test point (d,);
     goal (d,): the value w_kk tends to; counted (d,): concepts with a > 0; null (d,): concepts whose
     pivot is kept at zero; order (d,): concepts by descending a; growth (3, d, d): see
-    :func:`swingby.theory.growth.log_factors`; entries, entry_rows: those of :func:`pairs` and
-    :func:`entry_rows`.
+    :func:`swingby.theory.growth.log_factors`; entries: those of :func:`block_entries`; entry_rows
+    (d, d): the row of every entry in a block.
     """
 
     signal: Floats
@@ -74,7 +80,8 @@ class RunState:
     level_steps (levels, d); peak (d, d): largest |x_ij| with its sign; peak_step, suppressed
     (d, d); turns: of the test loss; exceeded: the last step at which W is not within END of the
     identity; wait: steps until a jump is tried again; landed: where the last one ended; ahead:
-    steps that the run was predicted to compute, at its start.
+    steps that the run was predicted to compute, at its start; ball: matrices that are positive
+    definite, around a step of the run.
     """
 
     X: Floats
@@ -95,6 +102,7 @@ class RunState:
     wait: int = 0
     landed: int = 0
     ahead: int = 0
+    ball: Ball | None = None
 
     def __post_init__(self) -> None:
         d = len(self.X)
@@ -157,7 +165,7 @@ class RunRecord(NamedTuple):
 
 @functools.cache
 def pairs(d: int) -> tuple[Integers, Integers]:
-    """Rows and columns of the entries of a block, in order: the diagonal, then row by row."""
+    """Rows and columns of the upper triangle, in order: the diagonal, then row by row."""
     rows, columns = np.triu_indices(d, 1)
     diagonal = np.arange(d)
     return np.concatenate([diagonal, rows]), np.concatenate([diagonal, columns])
@@ -165,11 +173,36 @@ def pairs(d: int) -> tuple[Integers, Integers]:
 
 @functools.cache
 def entry_rows(d: int) -> Integers:
-    """The row of every entry (i, j) in a block, shape (d, d)."""
+    """The place of every entry (i, j) among :func:`pairs`, shape (d, d)."""
     rows, columns = pairs(d)
     row_of = np.empty((d, d), dtype=np.int64)
     row_of[rows, columns] = row_of[columns, rows] = np.arange(len(rows))
     return row_of
+
+
+@functools.cache
+def block_entries(d: int) -> tuple[Integers, Integers]:
+    """Rows and columns of the entries of a block, in order."""
+    if d <= TRIANGLES:
+        return pairs(d)
+    rows, columns = np.divmod(np.arange(d * d), d)
+    return rows, columns
+
+
+def block_rows(d: int) -> Integers:
+    """The row of every entry (i, j) in a block, shape (d, d)."""
+    return entry_rows(d) if d <= TRIANGLES else np.arange(d * d).reshape(d, d)
+
+
+def diagonal_rows(d: int) -> slice:
+    """The rows of the diagonal in a block."""
+    return slice(0, d) if d <= TRIANGLES else slice(0, None, d + 1)
+
+
+def by_rows(values: NDArray[_Number]) -> NDArray[_Number]:
+    """Numbers (d, d) in the order of the rows of a block; a view where it holds all entries."""
+    d = len(values)
+    return values[block_entries(d)] if d <= TRIANGLES else values.reshape(d * d)
 
 
 # Overflow is an outcome of the run, not a warning; so in make_state.
@@ -199,8 +232,8 @@ def make_problem(
         null=absent & DYNAMICS[dynamics].keeps_psd,
         order=np.argsort(-signal, kind="stable").astype(np.int64),
         growth=log_factors(signal, eta, dynamics) if growth is None else growth,
-        entries=pairs(d),
-        entry_rows=entry_rows(d),
+        entries=block_entries(d),
+        entry_rows=block_rows(d),
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 from swingby.simulate.float_pivots import negative_pivots
 from swingby.simulate.observation import extremes, first_negative_pivot, observe
 from swingby.simulate.run import run_on
-from swingby.simulate.state import RunRecord, make_problem, make_state, pairs
+from swingby.simulate.state import RunRecord, block_entries, make_problem, make_state
 from swingby.simulate.steps import compiled_steps, parts_of_a_step, plain_steps, run_kernel
 from swingby.theory.initial import initial_matrix
 from tests.simulate.witnesses import numpy_run
@@ -80,7 +80,7 @@ def test_first_negative_pivot(d: int, lost: int) -> None:
     for n in range(lost, 16):
         # Below its Schur complement on the others, the last entry of the order is negative.
         W[n, order[-1], order[-1]] -= 1.001 / np.linalg.inv(W[n])[order[-1], order[-1]]
-    block = W[:, *pairs(d)].T
+    block = W[:, *block_entries(d)].T
     concept = int(order[-1]) if lost < 16 else -1
     assert first_negative_pivot(order, block, *extremes(block)) == (lost, concept)
     concepts = negative_pivots(np.moveaxis(W[:, order][:, :, order], 0, 2))
