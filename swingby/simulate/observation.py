@@ -115,10 +115,10 @@ def observe(problem: RunProblem, state: RunState, block: Floats, before: int) ->
     count, order = block.shape[1], problem.order
     if not count:
         return
-    high, low = extremes(block)
+    high, low, earlier = extremes(block)
     _levels(state, block, high, before)
     _end(problem, state, block, high, low, before)
-    _peaks(state, block, high, low, before)
+    sizes = _peaks(state, block, high, low, earlier, before)
     if problem.point.any():
         # So few that BLAS uses one thread.
         d = len(problem.signal)
@@ -132,35 +132,42 @@ def observe(problem: RunProblem, state: RunState, block: Floats, before: int) ->
             state.turns.follow(loss, np.arange(before + 1, before + 1 + len(loss)))
     if not problem.keeps_psd and state.psd_lost < 0:
         clear = None
-        if len(order) > TRIANGLES and count > 1:
-            matrices = block.T.reshape(-1, len(order), len(order))
-            clear, state.ball = clear_steps(state.ball, matrices)
+        if len(order) > TRIANGLES:
+            matrices = block.T.reshape(count, *state.X.shape)
+            clear = clear_steps(problem.sums, state.square, matrices, sizes.reshape(state.X.shape))
         at, concept = first_negative_pivot(order, block, high, low, clear)
         if concept >= 0:
             state.psd_lost, state.psd_concept = before + 1 + at, concept
 
 
-def extremes(block: Floats, span: int = _CHUNK) -> tuple[Floats, Floats]:
-    """The largest and smallest number of every row in every `span` steps."""
-    if block.strides[1] > block.itemsize:  # The entries of a step lie in turn.
-        pieces = [block[:, n : n + span] for n in range(0, block.shape[1], span)]
-        high = np.stack([np.maximum.reduce(piece, axis=1) for piece in pieces], axis=1)
-        return high, np.stack([np.minimum.reduce(piece, axis=1) for piece in pieces], axis=1)
+def extremes(block: Floats, span: int = _CHUNK) -> tuple[Floats, Floats, Floats | None]:
+    """The largest and smallest number of every row in every `span` steps.
+
+    Of a block of whole matrices, which is no longer, also the largest size before the last step.
+    """
+    if block.strides[1] > block.itemsize:
+        last, count = block[:, -1], block.shape[1] - 1
+        high = np.maximum.reduce(block[:, :count], axis=1, initial=-np.inf)
+        low = np.minimum.reduce(block[:, :count], axis=1, initial=np.inf)
+        earlier = np.maximum(high, np.negative(low))
+        high, low = np.maximum(high, last, out=high), np.minimum(low, last, out=low)
+        return high[:, None], low[:, None], earlier
     at = np.arange(0, block.shape[1], span)
-    return np.maximum.reduceat(block, at, axis=1), np.minimum.reduceat(block, at, axis=1)
+    return np.maximum.reduceat(block, at, axis=1), np.minimum.reduceat(block, at, axis=1), None
 
 
 def _levels(state: RunState, block: Floats, high: Floats, before: int) -> None:
     """First passages."""
-    diagonal = diagonal_rows(len(state.X))
+    diagonal, weight = diagonal_rows(len(state.X)), state.weight.diagonal()
     block, high = block[diagonal], high[diagonal]
-    tops = high.max(axis=1) * state.weight.diagonal()
-    for k in np.flatnonzero((state.level_steps[-1] < 0) & (tops >= LEVELS[0])).tolist():
-        for row, level in enumerate(LEVELS):
-            if tops[k] >= level and state.level_steps[row, k] < 0:
-                begin = _CHUNK * _first(high[k] * state.weight[k, k] >= level)
-                reached = block[k, begin : begin + _CHUNK] * state.weight[k, k] >= level
-                state.level_steps[row, k] = before + 1 + begin + _first(reached)
+    levels = np.array(LEVELS)
+    due = (state.level_steps < 0) & (high.max(axis=1) * weight >= levels[:, None])
+    if due.any():
+        row, k = np.nonzero(due)
+        chunk = (high[k] * weight[k, None] >= levels[row, None]).argmax(axis=1)
+        at, values = _of_a_chunk(block, k, chunk)
+        reached = (values * weight[k, None] >= levels[row, None]).argmax(axis=1)
+        state.level_steps[row, k] = before + 1 + at[np.arange(len(k)), reached]
 
 
 def _distance(problem: RunProblem, state: RunState, block: Floats, goal: Floats) -> Floats:
@@ -189,34 +196,48 @@ def _end(
         state.exceeded = before + 1 + begin + int(np.flatnonzero(away)[-1])
 
 
-def _peaks(state: RunState, block: Floats, high: Floats, low: Floats, before: int) -> None:
-    """Peaks of the entries off the diagonal, and when they have fallen to half of them."""
+def _peaks(
+    state: RunState,
+    block: Floats,
+    high: Floats,
+    low: Floats,
+    earlier: Floats | None,
+    before: int,
+) -> Floats:
+    """Peaks of the entries off the diagonal, and when they have fallen to half of them.
+
+    Returns the largest size of every row of the block.
+    """
     d, last = len(state.X), block.shape[1] - 1
     watched = _off_diagonal(d)
     peak, peak_step, suppressed = map(by_rows, (state.peak, state.peak_step, state.suppressed))
-    best, sizes = np.abs(peak), np.maximum(high, -low)
-    size = sizes.max(axis=1, initial=0.0)
+    best, sizes = np.abs(peak), np.maximum(high, np.negative(low))
+    size: Floats = sizes.max(axis=1, initial=0.0) if earlier is None else sizes[:, 0]
     grown, first = (size > best) & watched, np.zeros(len(peak), dtype=np.int64)
-    if d > TRIANGLES and last:
-        _rise(block, grown, peak, peak_step, suppressed, first, before)
-        grown &= first < last
     rows = np.flatnonzero(grown)
+    if rows.size and earlier is not None:
+        # Mostly they grow up to the last step.
+        rising = grown & (size > earlier)
+        np.copyto(peak, block[:, last], where=rising)
+        peak_step[rising], suppressed[rising], first[rising] = before + 1 + last, -1, last
+        rows = np.flatnonzero(grown & ~rising)
     if rows.size:
-        at, inside = _of_a_chunk(block, rows, sizes[rows].argmax(axis=1))
-        first[rows] = new = at[np.arange(len(rows)), inside.argmax(axis=1)]
+        at, values = _of_a_chunk(block, rows, sizes[rows].argmax(axis=1))
+        first[rows] = new = at[np.arange(len(rows)), np.abs(values).argmax(axis=1)]
         peak[rows], peak_step[rows], suppressed[rows] = block[rows, new], before + 1 + new, -1
-    half = 0.5 * np.maximum(best, size)[:, None]
+    half = np.maximum(best, size)[:, None]
+    half *= 0.5
     waiting = (suppressed < 0) & (half[:, 0] > 0) & watched
     waiting &= (size <= best) | (first < last)
     # Where all are of one sign, the smallest size says whether one has fallen to half.
-    smallest = np.maximum(0.0, np.maximum(low, -high))
+    smallest = np.maximum(low, np.negative(high))
     smallest[first[:, None] // _CHUNK > np.arange(smallest.shape[1])] = np.inf
     due = waiting[:, None] & (smallest <= half)
     while due.any():
         e = np.flatnonzero(due.any(axis=1))
         chunk = due[e].argmax(axis=1)
-        at, inside = _of_a_chunk(block, e, chunk)
-        fallen = (inside <= half[e]) & (at >= first[e, None])
+        at, values = _of_a_chunk(block, e, chunk)
+        fallen = (np.abs(values) <= half[e]) & (at >= first[e, None])
         has_fallen, fell_at = fallen.any(axis=1), fallen.argmax(axis=1)
         suppressed[e[has_fallen]] = before + 1 + at[has_fallen, fell_at[has_fallen]]
         due[e, chunk] = due[e[has_fallen]] = False
@@ -224,26 +245,7 @@ def _peaks(state: RunState, block: Floats, high: Floats, low: Floats, before: in
         entries = block_entries(d)
         state.peak[entries], state.peak_step[entries] = peak, peak_step
         state.suppressed[entries] = suppressed
-
-
-def _rise(
-    block: Floats,
-    grown: Booleans,
-    peak: Floats,
-    peak_step: Integers,
-    suppressed: Integers,
-    first: Integers,
-    before: int,
-) -> None:
-    """Peaks at the last step of a block: those of entries that grow, which mostly are many."""
-    last, value = block.shape[1] - 1, block[:, -1]
-    size = np.abs(value)
-    rising = grown & (size > np.maximum.reduce(block[:, :-1], axis=1))
-    rising &= size > -np.minimum.reduce(block[:, :-1], axis=1)
-    np.copyto(peak, value, where=rising)
-    np.copyto(peak_step, before + 1 + last, where=rising)
-    np.copyto(suppressed, -1, where=rising)
-    np.copyto(first, last, where=rising)
+    return size
 
 
 @functools.cache
@@ -254,10 +256,13 @@ def _off_diagonal(d: int) -> Booleans:
 
 
 def _of_a_chunk(block: Floats, rows: Integers, chunk: Integers) -> tuple[Integers, Floats]:
-    """The steps of a chunk for each of some rows, and the sizes of their entries there."""
+    """The steps of a chunk for each of some rows, and their entries there."""
     count = block.shape[1]
-    at = np.minimum(_CHUNK * chunk[:, None] + np.arange(min(_CHUNK, count)), count - 1)
-    return at, np.abs(block[rows[:, None], at])
+    if count <= _CHUNK:
+        # From a block of whole matrices, copies of a step at a time.
+        return np.broadcast_to(np.arange(count), (len(rows), count)), block.T[:, rows].T
+    at = np.minimum(_CHUNK * chunk[:, None] + np.arange(_CHUNK), count - 1)
+    return at, block[rows[:, None], at]
 
 
 def _losses(problem: RunProblem, state: RunState, block: Floats) -> Floats:
@@ -267,7 +272,7 @@ def _losses(problem: RunProblem, state: RunState, block: Floats) -> Floats:
     values = problem.point[:, None] * state.weight
     if d > TRIANGLES:
         # Not by BLAS, which would take more threads.
-        residual = np.einsum("nij,ij->in", block.T.reshape(-1, d, d), values.T)
+        residual = np.einsum("nij,ij->ni", block.T.reshape(-1, d, d), values.T).T
     else:
         weighted = np.zeros((d, len(block)))
         weighted[columns, np.arange(len(block))] = values[rows, columns]
@@ -359,4 +364,5 @@ def peaks(state: RunState) -> tuple[Peak, ...]:
         np.ldexp(state.peak[rows, columns], shift).tolist(),
         [step if step >= 0 else None for step in later],
     )
-    return tuple(map(Peak._make, zip(*fields, strict=True)))
+    # Of many thousands the function of the class takes as long as the steps.
+    return tuple(map(functools.partial(tuple.__new__, Peak), zip(*fields, strict=True)))

@@ -196,7 +196,7 @@ def panel_text(dynamics: str) -> str:
     following = "slope" if dynamics == "flow" else "x + slope"
     vector, matrix = "types.float64[::1]", "types.float64[:, ::1]"
     work = "types.float64[:, :, :, ::1]"
-    typed = f"({matrix}, {vector}, {vector}, types.int64, {matrix}, {work})"
+    typed = f"({matrix}, {vector}, {vector}, types.int64, types.float64[:, :], {work})"
     # Products below the float range are 0: as subnormal numbers they take ten times as long.
     return f"""{HEADER}
 TABLE = np.array({stages().tolist() if dynamics == "flow" else []})

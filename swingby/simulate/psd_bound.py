@@ -1,86 +1,79 @@
-"""Steps at which W is positive definite because it is close to a matrix that is.
+r"""Steps of euler at which W is positive definite because it still is some steps later.
 
-Elimination takes as long as a step at large d, and the distance of two matrices a tenth of it. Z is
-W with rows and columns divided by the roots of its diagonal, which changes no sign of a pivot and
-takes the growth out of W: from step to step Z hardly moves. Where Z_0 - r I is positive definite,
-so is every Z with a Frobenius distance below r from Z_0.
+Elimination takes as long as a step at large d, so it is done at few steps. Let D be the diagonal of
+W, F_ij = eta (a_i + a_j) z_ij (w_ii + w_jj) / 2 with z = w_ij / sqrt(w_ii w_jj), and mu the smallest
+number with W x = mu D x for some x. One step of (D.2) is ``T(W) = W + eta (B W + W B)``, so
+
+.. math:: x^T T(W) x = \mu\, x^T T(D) x, \qquad D^{-1/2} T(D) D^{-1/2} = I + 2 \eta A - F.
+
+Where F is below 1, a mu that is not positive does not become positive in a step, and a positive mu
+grows at most by kappa = (1 + 2 eta a_max + |F|) / min_k (w_kk after / w_kk before). So where mu is
+above :data:`_CLEAR` after n steps, it was above ``_CLEAR / kappa^n`` at each of them.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
 
 import numpy as np
 
 from swingby.theory.numbers import Booleans, Floats
 
-#: Radii that are tried; the smallest is far above what negative pivots are told from rounding by.
-_RADII = tuple(2.0**-power for power in range(3, 13, 2))
-#: Of a radius, what is used: the rest is far above the rounding of a distance.
-_USED = 0.75
-#: Numbers of matrices that are looked at together, so that they stay in the cache.
-_TOGETHER = 2**15
-#: Centres that are tried in a block: where W moves faster, elimination decides.
-_MOST_CENTRES = 4
-
-
-class Ball(NamedTuple):
-    """Matrices Z that are positive definite: those up to a Frobenius distance from a centre."""
-
-    centre: Floats
-    radius: float
+#: What mu has to be where it is looked at, and at the steps before: far above the rounding of a
+#: block of steps, and of pivots.
+_CLEAR, _SURE = 2.0**-12, 1e-9
+#: Steps between two eliminations.
+_SPAN = 64
 
 
 @np.errstate(all="ignore")
-def clear_steps(ball: Ball | None, matrices: Floats) -> tuple[Booleans, Ball | None]:
-    """The steps (n,) at which matrices (n, d, d) lie in a ball, and the last ball.
+def clear_steps(sums: Floats, square: Floats, matrices: Floats, size: Floats) -> Booleans:
+    """The steps (n,) that are known to be positive definite, of matrices (n, d, d).
 
-    Every other step is for elimination to decide.
+    sums[i, j] = eta (a_i + a_j); W = D X D, square: the squares of D; size (d, d): the largest size
+    of every entry. Every other step is for elimination to decide.
     """
-    clear, first, count = np.zeros(len(matrices), dtype=np.bool_), 0, len(matrices)
-    for _ in range(_MOST_CENTRES + 1):
-        if ball is not None:
-            away = _first_outside(ball, matrices[first:])
-            clear[first : first + away] = True
-            first += away
-        if first == count:
-            break
-        ball = _ball_around(matrices[first])
-        if ball is None:
-            break
-    return clear, ball
+    clear = np.zeros(len(matrices), dtype=np.bool_)
+    few = len(matrices) <= _SPAN
+    for first in range(0, len(matrices), _SPAN):
+        piece = matrices[first : first + _SPAN]
+        clear[first : first + len(piece)] = _all_clear(
+            sums,
+            square,
+            piece,
+            size if few else _size(piece),
+        )
+    return clear
 
 
-def _scaled(matrices: Floats) -> Floats:
-    """Z of matrices (..., d, d); with nan where a diagonal entry is not positive."""
-    root = np.sqrt(1.0 / matrices.diagonal(axis1=-2, axis2=-1))
-    scaled = matrices * root[..., :, None]
-    scaled *= root[..., None, :]
-    return np.asarray(scaled)
+def _size(matrices: Floats) -> Floats:
+    """The largest size of every entry of matrices (n, d, d)."""
+    low = np.minimum.reduce(matrices, axis=0)
+    return np.maximum(np.maximum.reduce(matrices, axis=0), np.negative(low, out=low), out=low)
 
 
-def _first_outside(ball: Ball, matrices: Floats) -> int:
-    """The first of matrices that is not known to lie in a ball, or their number."""
-    d = matrices.shape[-1]
-    size = max(1, _TOGETHER // d**2)
-    for first in range(0, len(matrices), size):
-        apart = _scaled(matrices[first : first + size])
-        apart -= ball.centre
-        outside = ~(np.einsum("nij,nij->n", apart, apart) <= (_USED * ball.radius) ** 2)
-        if outside.any():
-            return first + int(outside.argmax())
-    return len(matrices)
-
-
-def _ball_around(matrix: Floats) -> Ball | None:
-    """A ball around a matrix, or None where it is not clearly positive definite."""
-    centre = _scaled(matrix)
-    identity = np.eye(len(centre))
-    if np.isfinite(centre).all():
-        for radius in _RADII:
-            try:
-                np.linalg.cholesky(centre - radius * identity)
-            except np.linalg.LinAlgError:
-                continue
-            return Ball(centre, radius)
-    return None
+def _all_clear(sums: Floats, square: Floats, matrices: Floats, size: Floats) -> bool:
+    """True where all of the matrices are known to be positive definite."""
+    diagonals = matrices.diagonal(axis1=1, axis2=2)
+    if not (diagonals > 0.0).all():
+        return False
+    if len(matrices) > 1:
+        ratio = float((diagonals[1:] / diagonals[:-1]).min())
+        root = np.sqrt(1.0 / diagonals.min(axis=0))
+        half = 0.5 * diagonals.max(axis=0) * square
+        weighted = size * sums
+        # Rows of F: the part of w_ii, and that of w_jj.
+        sides = np.einsum("ij,jk->ik", weighted, np.stack([root, root * half], axis=1))
+        bound = float((root * (half * sides[:, 0] + sides[:, 1])).max())
+        kappa = (1.0 + float(sums.max()) + bound) / ratio
+        if not (bound < 1.0 and math.log(kappa) * len(matrices) <= math.log(_CLEAR / _SURE)):
+            return False
+    root = np.sqrt(1.0 / diagonals[-1])
+    centre = matrices[-1] * root[:, None]
+    centre *= root
+    centre[np.diag_indices(len(centre))] -= _CLEAR
+    try:
+        np.linalg.cholesky(centre)
+    except np.linalg.LinAlgError:
+        return False
+    return True

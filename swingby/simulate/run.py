@@ -37,9 +37,9 @@ from swingby.theory.task import SIMTask, as_task
 
 #: Steps until a jump is tried again, at least; most steps in a block, and where it holds all of X.
 _SHORTEST_WAIT, _LONGEST_BLOCK, _LONGEST_OF_MATRICES = 128, 32768, 256
-_SHORTEST_BLOCK = 8
-#: Entries that a block of steps holds, about: what fits into the second cache.
-_BLOCK_ENTRIES = 2**17
+#: Entries that a block of steps holds, about: what fits into the second cache; of whole matrices
+#: twice as many, and at least so many matrices, since a look at a block has costs of its own.
+_BLOCK_ENTRIES, _FEWEST_MATRICES = 2**17, 16
 #: From this |w_kk| on a concept that is not learned keeps W from jumping; the largest does
 #: where a jump has ended.
 _UNDER_WAY = 2.0**-60
@@ -283,9 +283,9 @@ def advance(
         state.wait = _wait(problem, state)
         if jumped:
             return True
-    d = len(problem.signal)
-    longest = _LONGEST_BLOCK if d <= TRIANGLES else _LONGEST_OF_MATRICES
-    longest = min(max(_SHORTEST_BLOCK, _BLOCK_ENTRIES // len(problem.entries[0])), longest)
+    longest = min(max(8, _BLOCK_ENTRIES // len(problem.entries[0])), _LONGEST_BLOCK)
+    if (d := len(problem.signal)) > TRIANGLES:
+        longest = min(max(_FEWEST_MATRICES, 2 * _BLOCK_ENTRIES // d**2), _LONGEST_OF_MATRICES)
     if skip:
         longest = min(longest, state.wait)
     block = _steps(problem, state, min(longest, last - before))
@@ -298,7 +298,7 @@ def _steps(problem: RunProblem, state: RunState, count: int) -> Floats:
     substeps = parts_of_a_step(problem, state)
     if state.exponent.any():
         # What grows at most so fast stays in the float range until factors of two are moved.
-        count = min(count, max(16, int(300 / max(1e-300, float(problem.growth[0].max())))))
+        count = min(count, max(16, int(300 / max(1e-300, float(problem.own_growth[0].max())))))
     if not problem.null.any():
         return block_of_steps(problem, state.X, state.square, substeps, count, state.ahead)
     quiet = quiet_steps(float(problem.sums.max()) / 2)
@@ -317,7 +317,7 @@ def _wait(problem: RunProblem, state: RunState) -> int:
     """Steps until a jump is tried again: until the concepts under way are learned, or longer."""
     rates, w = problem.rates, state.levels
     since = float(state.step - state.landed)
-    up, _, down = problem.growth.diagonal(axis1=1, axis2=2).astype(np.float64)
+    up, _, down = problem.own_growth.astype(np.float64)
     bits = -np.log2(NEGLIGIBLE) + np.log2(np.minimum(np.abs(w - 1.0), 1.0))
     moving = (rates > 0.0) & ~is_learned(w, rates)
     size = np.abs(w)
@@ -332,7 +332,7 @@ def _wait(problem: RunProblem, state: RunState) -> int:
 
 def _steps_ahead(problem: RunProblem) -> float:
     """About the steps that a run with jumps computes: up and down once for every concept."""
-    rates = np.diag(problem.growth[0]).astype(np.float64)
+    rates = problem.own_growth[0].astype(np.float64)
     return float((100.0 / rates[rates > 0]).sum()) if (rates > 0).any() else float(_LONGEST_BLOCK)
 
 

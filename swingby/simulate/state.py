@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swingby.simulate.psd_bound import Ball
 from swingby.simulate.series import SMALLEST_SWING, Turns
 from swingby.theory.growth import DYNAMICS, growth_rates, log_factors
 from swingby.theory.initial import Initial
@@ -42,8 +41,8 @@ class RunProblem(NamedTuple):
 
     signal (d,); rates: eta a (d,); sums[i, j] = eta a_i + eta a_j; point: the test point (d,);
     goal (d,): the value w_kk tends to; counted (d,): concepts with a > 0; null (d,): concepts whose
-    pivot is kept at zero; order (d,): concepts by descending a; growth (3, d, d): see
-    :func:`swingby.theory.growth.log_factors`; entries: those of :func:`block_entries`; entry_rows
+    pivot is kept at zero; order (d,): concepts by descending a; own_growth (3, d): the diagonal of
+    growth; entries: those of :func:`block_entries`; entry_rows
     (d, d): the row of every entry in a block.
     """
 
@@ -57,9 +56,15 @@ class RunProblem(NamedTuple):
     counted: Booleans
     null: Booleans
     order: Integers
-    growth: NDArray[np.longdouble]
+    own_growth: NDArray[np.longdouble]
+    make_growth: Callable[[], NDArray[np.longdouble]]
     entries: tuple[Integers, Integers]
     entry_rows: Integers
+
+    @property
+    def growth(self) -> NDArray[np.longdouble]:
+        """See :func:`swingby.theory.growth.log_factors`, (3, d, d): only jumps ask for all of it."""
+        return self.make_growth()
 
     @property
     def keeps_psd(self) -> bool:
@@ -80,8 +85,7 @@ class RunState:
     level_steps (levels, d); peak (d, d): largest |x_ij| with its sign; peak_step, suppressed
     (d, d); turns: of the test loss; exceeded: the last step at which W is not within END of the
     identity; wait: steps until a jump is tried again; landed: where the last one ended; ahead:
-    steps that the run was predicted to compute, at its start; ball: matrices that are positive
-    definite, around a step of the run.
+    steps that the run was predicted to compute, at its start.
     """
 
     X: Floats
@@ -102,7 +106,6 @@ class RunState:
     wait: int = 0
     landed: int = 0
     ahead: int = 0
-    ball: Ball | None = None
 
     def __post_init__(self) -> None:
         d = len(self.X)
@@ -219,6 +222,11 @@ def make_problem(
     d = len(signal)
     absent = np.zeros(d, dtype=np.bool_) if missing is None else missing
     rates = eta * signal
+    if growth is None:
+        own = log_factors(signal[:, None], eta, dynamics)[..., 0, 0]
+        make_growth = functools.cache(functools.partial(log_factors, signal, eta, dynamics))
+    else:
+        own, make_growth = growth.diagonal(axis1=1, axis2=2), lambda: growth
     return RunProblem(
         signal=np.ascontiguousarray(signal),
         rates=rates,
@@ -231,7 +239,8 @@ def make_problem(
         # euler does not keep the rank, so there a pivot has no reason to be zero.
         null=absent & DYNAMICS[dynamics].keeps_psd,
         order=np.argsort(-signal, kind="stable").astype(np.int64),
-        growth=log_factors(signal, eta, dynamics) if growth is None else growth,
+        own_growth=own,
+        make_growth=make_growth,
         entries=block_entries(d),
         entry_rows=block_rows(d),
     )

@@ -147,10 +147,15 @@ def _product_into(d: int) -> Callable[[Floats, Floats, Floats], Any]:
     return product
 
 
+def _apart(count: int, d: int) -> Floats:
+    """Matrices that do not share the places of the cache: a power of two apart they would."""
+    return np.empty((count, d * d + 40))[:, : d * d].reshape(count, d, d)
+
+
 def _euler_into(problem: RunProblem, square: Floats) -> Callable[[Floats, Floats], None]:
     """:func:`euler` from a matrix into another, with the same bits and without fresh memory."""
     d, sums, squares = len(square), problem.sums, square[:, None]
-    G, Y, Z, product = *np.empty((3, d, d)), _product_into(d)
+    G, Y, Z, product = *_apart(3, d), _product_into(d)
     scaled = bool((square != 1.0).any())
 
     def step(X: Floats, following: Floats) -> None:
@@ -165,25 +170,32 @@ def _euler_into(problem: RunProblem, square: Floats) -> Callable[[Floats, Floats
 
 
 def _gd_into(problem: RunProblem, square: Floats) -> Callable[[Floats, Floats], None]:
-    """:func:`gd` from a matrix into another, with the same bits and without fresh memory."""
-    d, sums, squares = len(square), problem.sums, square[:, None]
-    G, Y, Z, C, product = *np.empty((4, d, d)), _product_into(d)
-    half, below = 0.5 * sums.diagonal(), np.tri(d, k=-1, dtype=np.bool_)
-    column, scaled = half.reshape(d, 1), bool((square != 1.0).any())
+    """:func:`gd` from a matrix into another, up to d = 8 with the same bits."""
+    d, rates = len(square), 0.5 * problem.sums.diagonal()
+    halves, weighted = 0.5 * problem.sums, 0.5 * problem.sums * square
+    G, Y, Z, C, product = *_apart(4, d), _product_into(d)
+    below, growth = np.tri(d, k=-1, dtype=np.bool_), np.eye(d) + np.diag(rates)
+    column, squares, scaled = rates.reshape(d, 1), square[:, None], bool((square != 1.0).any())
 
-    def step(X: Floats, following: Floats) -> None:
-        np.multiply(sums, X, G)
+    def written(X: Floats, following: Floats) -> None:
+        # Half of everything: a factor of two rounds nothing.
+        np.multiply(halves, X, G)
         product(G, np.multiply(squares, X, Z) if scaled else X, Y)
-        np.multiply(Y, 0.5, Y)
         np.subtract(np.multiply(column, X, C), Y, C)
         product(C, np.multiply(squares, G, Z) if scaled else G, Y)
-        np.multiply(Y, 0.5, Y)
-        np.subtract(np.multiply(half, C, Z), Y, Y)
+        np.subtract(np.multiply(rates, C, Z), Y, Y)
         np.add(np.add(C, C.T, Z), Y, Y)
         np.add(X, Y, following)
         np.copyto(following, following.T, where=below)
 
-    return step
+    def congruent(X: Floats, following: Floats) -> None:
+        # In terms of W = D X D, I + eta B is D N D^-1: with fewer passes over all entries.
+        np.subtract(growth, np.multiply(weighted, X, G), G)
+        np.matmul(X, G.T, Y)
+        np.matmul(np.multiply(G, 0.5, C), Y, Z)
+        np.add(Z, Z.T, following)
+
+    return written if d <= _BLAS_ABOVE else congruent
 
 
 #: The maps that a plain run takes in place: fresh memory and views cost as much as the steps.
@@ -194,7 +206,7 @@ def plain_steps(problem: RunProblem, X: Floats, square: Floats, parts: int, coun
     """A block of `count` steps from X in NumPy."""
     d = len(X)
     rows, columns = problem.entries
-    out = _room(count, d * d).reshape(count, d, d)
+    out = _room(count, d * d + 24)[:, : d * d].reshape(count, d, d)
     if problem.dynamics in _IN_PLACE:
         step_into = _IN_PLACE[problem.dynamics](problem, square)
         for following in out:
@@ -214,7 +226,7 @@ def run_kernel(
     """A block by a compiled text."""
     d, rates = len(X), 0.5 * np.ascontiguousarray(problem.sums.diagonal())
     if d > WRITTEN_OUT:
-        matrices = _room(count, d * d)
+        matrices = _room(count, d * d + 24)[:, : d * d]
         start, work = np.ascontiguousarray(X), _panels(d, problem.dynamics)
         kernel(start, rates, square, parts, matrices, work)
         return matrices.T
@@ -256,7 +268,7 @@ def _seconds_of_a_step(d: int, dynamics: str) -> float:
 #: where it is not, and for compiling them.
 _WORTH_LOADING, _WORTH_IMPORTING, _WORTH_COMPILING = 0.03, 0.4, 1.5
 #: The same for steps of any d, which are compiled once for all d.
-_WORTH_ANY_SIZE = 0.05
+_WORTH_ANY_SIZE = 0.03
 
 _loaded: dict[tuple[int, str], Callable[..., None]] = {}
 _spent: dict[tuple[int, str], float] = {}

@@ -82,7 +82,7 @@ def test_first_negative_pivot(d: int, lost: int) -> None:
         W[n, order[-1], order[-1]] -= 1.001 / np.linalg.inv(W[n])[order[-1], order[-1]]
     block = W[:, *block_entries(d)].T
     concept = int(order[-1]) if lost < 16 else -1
-    assert first_negative_pivot(order, block, *extremes(block)) == (lost, concept)
+    assert first_negative_pivot(order, block, *extremes(block)[:2]) == (lost, concept)
     concepts = negative_pivots(np.moveaxis(W[:, order][:, :, order], 0, 2))
     assert concepts.tolist() == [-1] * lost + [d - 1] * (16 - lost)
 
