@@ -18,6 +18,7 @@ from swingby.simulate.series import Peak
 from swingby.simulate.state import (
     LEVELS,
     TRIANGLES,
+    BlockSummary,
     RunProblem,
     RunRecord,
     RunState,
@@ -59,7 +60,13 @@ def look(problem: RunProblem, state: RunState) -> None:
 
 
 def follow(
-    problem: RunProblem, state: RunState, record: RunRecord, block: Floats, *, rest: bool
+    problem: RunProblem,
+    state: RunState,
+    record: RunRecord,
+    block: Floats,
+    summary: BlockSummary | None,
+    *,
+    rest: bool,
 ) -> bool:
     """Go to the end of a block with all its events and records; False where the run ends in it.
 
@@ -72,8 +79,9 @@ def follow(
         still = _first_at_rest(problem, state, block[:, :count])
         if still < count:
             goes_on, count = False, still + 1
-    block = block[:, :count]
-    observe(problem, state, block, state.step)
+    if count < block.shape[1]:
+        block, summary = block[:, :count], None
+    observe(problem, state, block, state.step, summary)
     _write(state, record, block, state.step)
     state.step += count
     state.executed += count
@@ -110,12 +118,18 @@ def _take_over(state: RunState, last: Floats) -> None:
     state.X = X
 
 
-def observe(problem: RunProblem, state: RunState, block: Floats, before: int) -> None:
+def observe(
+    problem: RunProblem,
+    state: RunState,
+    block: Floats,
+    before: int,
+    summary: BlockSummary | None = None,
+) -> None:
     """Update every event with the steps after `before`."""
     count, order = block.shape[1], problem.order
     if not count:
         return
-    high, low, earlier = extremes(block)
+    high, low, earlier = extremes(block, summary)
     _levels(state, block, high, before)
     _end(problem, state, block, high, low, before)
     sizes = _peaks(state, block, high, low, earlier, before)
@@ -123,8 +137,12 @@ def observe(problem: RunProblem, state: RunState, block: Floats, before: int) ->
         # So few that BLAS uses one thread.
         d = len(problem.signal)
         size = max(16, _BLAS_ALONE // (len(block) * d) if d <= TRIANGLES else count)
-        pieces = [_losses(problem, state, block[:, n : n + size]) for n in range(0, count, size)]
-        loss = np.concatenate(pieces)
+        if summary is not None:
+            root = np.sqrt(state.square)[:, None]
+            loss = _loss_of(root * summary.outputs.T - problem.point[:, None])
+        else:
+            pieces = (block[:, n : n + size] for n in range(0, count, size))
+            loss = np.concatenate([_losses(problem, state, piece) for piece in pieces])
         if not np.isfinite(loss[-1]):
             # What is not finite stays so.
             loss = loss[: _first(~np.isfinite(loss))]
@@ -140,19 +158,24 @@ def observe(problem: RunProblem, state: RunState, block: Floats, before: int) ->
             state.psd_lost, state.psd_concept = before + 1 + at, concept
 
 
-def extremes(block: Floats, span: int = _CHUNK) -> tuple[Floats, Floats, Floats | None]:
-    """The largest and smallest number of every row in every `span` steps.
+def extremes(
+    block: Floats, summary: BlockSummary | None = None
+) -> tuple[Floats, Floats, Floats | None]:
+    """The largest and smallest number of every row in every :data:`_CHUNK` steps.
 
     Of a block of whole matrices, which is no longer, also the largest size before the last step.
     """
     if block.strides[1] > block.itemsize:
         last, count = block[:, -1], block.shape[1] - 1
-        high = np.maximum.reduce(block[:, :count], axis=1, initial=-np.inf)
-        low = np.minimum.reduce(block[:, :count], axis=1, initial=np.inf)
+        if summary is not None:
+            high, low = summary.high, summary.low
+        else:
+            high = np.maximum.reduce(block[:, :count], axis=1, initial=-np.inf)
+            low = np.minimum.reduce(block[:, :count], axis=1, initial=np.inf)
         earlier = np.maximum(high, np.negative(low))
         high, low = np.maximum(high, last, out=high), np.minimum(low, last, out=low)
         return high[:, None], low[:, None], earlier
-    at = np.arange(0, block.shape[1], span)
+    at = np.arange(0, block.shape[1], _CHUNK)
     return np.maximum.reduceat(block, at, axis=1), np.minimum.reduceat(block, at, axis=1), None
 
 
@@ -279,6 +302,11 @@ def _losses(problem: RunProblem, state: RunState, block: Floats) -> Floats:
         weighted[rows, np.arange(len(block))] = values[columns, rows]
         residual = weighted @ block
     residual -= problem.point[:, None]
+    return _loss_of(residual)
+
+
+def _loss_of(residual: Floats) -> Floats:
+    """The test loss of residuals W x - x (d, n)."""
     np.square(residual, out=residual)
     return np.asarray(0.5 * residual.sum(axis=0))
 

@@ -15,7 +15,7 @@ from swingby.simulate.step_text import HEADER, stages
 #: Columns of a panel.
 PANEL = 8
 #: Arrays of panels that a block of steps needs to work in.
-ARRAYS = {"euler": 4, "gd": 6, "flow": 16}
+ARRAYS = {"euler": 6, "gd": 8, "flow": 18}
 
 #: The sums of a tile of rows of A^T and the columns of two panels.
 _PRODUCTS = '''
@@ -164,39 +164,42 @@ def change(X, V, rates, squares, d, scaled, work, sums):
 
 #: A step, which ends with the next X in `X` and room for another in `V`.
 _STEP = """
-  change(X, V, rates, squares, d, scaled, work[2:], sums)
+  change(X, V, rates, squares, d, scaled, work[4:], sums)
   X, V = V, X
 """
 _RUNGE_KUTTA = """
   for part in range(parts):
-   change(X, work[4], rates, squares, d, scaled, work[2:], sums)
+   change(X, work[6], rates, squares, d, scaled, work[4:], sums)
    for stage in range(1, 13):
     for J in range(panels):
      for k in range(d):
       for l in range(8):
-       V[J, k, l] = TABLE[stage - 1, 0] * work[4, J, k, l]
+       V[J, k, l] = TABLE[stage - 1, 0] * work[6, J, k, l]
       for j in range(1, min(stage, 12)):
        for l in range(8):
-        V[J, k, l] += TABLE[stage - 1, j] * work[4 + j, J, k, l]
+        V[J, k, l] += TABLE[stage - 1, j] * work[6 + j, J, k, l]
       for l in range(8):
        V[J, k, l] = X[J, k, l] + h * V[J, k, l]
     if stage < 12:
-     change(V, work[4 + stage], rates, squares, d, scaled, work[2:], sums)
+     change(V, work[6 + stage], rates, squares, d, scaled, work[4:], sums)
    X, V = V, X
 """
 
 
 def panel_text(dynamics: str) -> str:
-    """The module of ``steps(start, rates, squares, parts, block, work)`` for a trajectory.
+    """The module of ``steps(start, rates, squares, parts, block, point, ..., work)`` for a trajectory.
 
-    start (d, d): X; rates: eta a; block (steps, d d): a row for each step; work (arrays, panels, 8
-    panels, 8): zeros, or what an earlier block of the same d has left there.
+    start (d, d): X; rates: eta a; block (steps, d d): a row for each step; outputs (steps, d): X
+    times point; high, low (d d): the largest and the smallest number of every entry before the last
+    step; work (arrays, panels, 8 panels, 8): zeros, or what an earlier block of the same d has
+    left.
     """
     change = _GD_CHANGE if dynamics == "gd" else _CHANGE
     following = "slope" if dynamics == "flow" else "x + slope"
     vector, matrix = "types.float64[::1]", "types.float64[:, ::1]"
     work = "types.float64[:, :, :, ::1]"
-    typed = f"({matrix}, {vector}, {vector}, types.int64, types.float64[:, :], {work})"
+    seen = f"{vector}, {matrix}, {vector}, {vector}"
+    typed = f"({matrix}, {vector}, {vector}, types.int64, types.float64[:, :], {seen}, {work})"
     # Products below the float range are 0: as subnormal numbers they take ten times as long.
     return f"""{HEADER}
 TABLE = np.array({stages().tolist() if dynamics == "flow" else []})
@@ -204,9 +207,27 @@ TABLE = np.array({stages().tolist() if dynamics == "flow" else []})
 {_STORE}
 {change.replace("NEXT", following)}
 @inner
-def all_steps(start, rates, squares, parts, block, work):
+def observe(X, d, first, point, output, high, low):
+ for J in range(X.shape[0]):
+  sums = output[J]
+  for l in range(8):
+   sums[l] = 0.0
+  for k in range(d):
+   for l in range(8):
+    sums[l] = fma(X[J, k, l], point[k], sums[l])
+  if first:
+   high[J], low[J] = X[J], X[J]
+  else:
+   for k in range(d):
+    for l in range(8):
+     x = X[J, k, l]
+     high[J, k, l] = x if x > high[J, k, l] else high[J, k, l]
+     low[J, k, l] = x if x < low[J, k, l] else low[J, k, l]
+
+@inner
+def all_steps(start, rates, squares, parts, block, point, outputs, high, low, work):
  d, panels, h, scaled = len(start), work.shape[1], 1.0 / parts, False
- sums, padded = np.empty((2, ROWS, 8)), np.zeros(8 * panels)
+ sums, padded, output = np.empty((2, ROWS, 8)), np.zeros(8 * panels), np.empty((panels, 8))
  X, V = work[0], work[1]
  for i in range(d):
   padded[i] = rates[i]
@@ -219,10 +240,19 @@ def all_steps(start, rates, squares, parts, block, work):
    for J in range(panels):
     for l in range(min(8, d - 8 * J)):
      block[n, i * d + 8 * J + l] = X[J, i, l]
+  if n < len(block) - 1 or n == 0:
+   observe(X, d, n == 0, point, output, work[2], work[3])
+  else:
+   observe(X, d, False, point, output, work[4], work[5])
+  for i in range(d):
+   outputs[n, i] = output[i // 8, i % 8]
+ for i in range(d):
+  for j in range(d):
+   high[i * d + j], low[i * d + j] = work[2, j // 8, i, j % 8], work[3, j // 8, i, j % 8]
 
 @compiled({typed})
-def steps(start, rates, squares, parts, block, work):
+def steps(start, rates, squares, parts, block, point, outputs, high, low, work):
  past = control(-1)
- all_steps(start, rates, squares, parts, block, work)
+ all_steps(start, rates, squares, parts, block, point, outputs, high, low, work)
  control(past)
 """

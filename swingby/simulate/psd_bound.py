@@ -22,8 +22,8 @@ from swingby.theory.numbers import Booleans, Floats
 #: What mu has to be where it is looked at, and at the steps before: far above the rounding of a
 #: block of steps, and of pivots.
 _CLEAR, _SURE = 2.0**-12, 1e-9
-#: Steps between two eliminations.
-_SPAN = 64
+#: Steps that are bounded together; eliminations that are not worth it, being as many as steps.
+_SPAN, _TOO_OFTEN = 128, 4
 
 
 @np.errstate(all="ignore")
@@ -33,16 +33,19 @@ def clear_steps(sums: Floats, square: Floats, matrices: Floats, size: Floats) ->
     sums[i, j] = eta (a_i + a_j); W = D X D, square: the squares of D; size (d, d): the largest size
     of every entry. Every other step is for elimination to decide.
     """
-    clear = np.zeros(len(matrices), dtype=np.bool_)
-    few = len(matrices) <= _SPAN
+    clear, few = np.zeros(len(matrices), dtype=np.bool_), len(matrices) <= _SPAN
     for first in range(0, len(matrices), _SPAN):
         piece = matrices[first : first + _SPAN]
-        clear[first : first + len(piece)] = _all_clear(
-            sums,
-            square,
-            piece,
-            size if few else _size(piece),
-        )
+        diagonals = piece.diagonal(axis1=1, axis2=2)
+        if not (diagonals > 0.0).all():
+            continue
+        length = 1
+        if len(piece) > 1:
+            length = _steps_between(sums, square, diagonals, size if few else _size(piece))
+        if length == 1 or length > _TOO_OFTEN:
+            for begin in range(0, len(piece), length):
+                end = min(begin + length, len(piece))
+                clear[first + begin : first + end] = _is_clear(piece[end - 1])
     return clear
 
 
@@ -52,28 +55,28 @@ def _size(matrices: Floats) -> Floats:
     return np.maximum(np.maximum.reduce(matrices, axis=0), np.negative(low, out=low), out=low)
 
 
-def _all_clear(sums: Floats, square: Floats, matrices: Floats, size: Floats) -> bool:
-    """True where all of the matrices are known to be positive definite."""
-    diagonals = matrices.diagonal(axis1=1, axis2=2)
-    if not (diagonals > 0.0).all():
-        return False
-    if len(matrices) > 1:
-        ratio = float((diagonals[1:] / diagonals[:-1]).min())
-        root = np.sqrt(1.0 / diagonals.min(axis=0))
-        half = 0.5 * diagonals.max(axis=0) * square
-        weighted = size * sums
-        # Rows of F: the part of w_ii, and that of w_jj.
-        sides = np.einsum("ij,jk->ik", weighted, np.stack([root, root * half], axis=1))
-        bound = float((root * (half * sides[:, 0] + sides[:, 1])).max())
-        kappa = (1.0 + float(sums.max()) + bound) / ratio
-        if not (bound < 1.0 and math.log(kappa) * len(matrices) <= math.log(_CLEAR / _SURE)):
-            return False
-    root = np.sqrt(1.0 / diagonals[-1])
-    centre = matrices[-1] * root[:, None]
-    centre *= root
-    centre[np.diag_indices(len(centre))] -= _CLEAR
+def _steps_between(sums: Floats, square: Floats, diagonals: Floats, size: Floats) -> int:
+    """After how many steps a look is enough, for diagonals (n, d) and entries of these sizes."""
+    ratio = float((diagonals[1:] / diagonals[:-1]).min())
+    root = np.sqrt(1.0 / diagonals.min(axis=0))
+    half = 0.5 * diagonals.max(axis=0) * square
+    # Rows of F: the part of w_ii, and that of w_jj.
+    sides = np.einsum("ij,jk->ik", size * sums, np.stack([root, root * half], axis=1))
+    bound = float((root * (half * sides[:, 0] + sides[:, 1])).max())
+    if not bound < 1.0 or not ratio > 0.0:
+        return 0
+    kappa = max(1.0 + 1e-3, (1.0 + float(sums.max()) + bound) / ratio)
+    return int(math.log(_CLEAR / _SURE) / math.log(kappa))
+
+
+def _is_clear(matrix: Floats) -> bool:
+    """True where mu is above :data:`_CLEAR`."""
+    root = np.sqrt(1.0 / matrix.diagonal())
+    scaled = matrix * root[:, None]
+    scaled *= root
+    scaled[np.diag_indices(len(scaled))] -= _CLEAR
     try:
-        np.linalg.cholesky(centre)
+        np.linalg.cholesky(scaled)
     except np.linalg.LinAlgError:
         return False
     return True

@@ -20,6 +20,7 @@ from swingby.simulate.outcome import Outcome, judge
 from swingby.simulate.state import (
     LEVELS,
     TRIANGLES,
+    BlockSummary,
     RunProblem,
     RunRecord,
     RunState,
@@ -36,7 +37,7 @@ from swingby.theory.numbers import Booleans, Floats
 from swingby.theory.task import SIMTask, as_task
 
 #: Steps until a jump is tried again, at least; most steps in a block, and where it holds all of X.
-_SHORTEST_WAIT, _LONGEST_BLOCK, _LONGEST_OF_MATRICES = 128, 32768, 256
+_SHORTEST_WAIT, _LONGEST_BLOCK, _LONGEST_OF_MATRICES = 128, 32768, 128
 #: Entries that a block of steps holds, about: what fits into the second cache; of whole matrices
 #: twice as many, and at least so many matrices, since a look at a block has costs of its own.
 _BLOCK_ENTRIES, _FEWEST_MATRICES = 2**17, 16
@@ -285,15 +286,17 @@ def advance(
             return True
     longest = min(max(8, _BLOCK_ENTRIES // len(problem.entries[0])), _LONGEST_BLOCK)
     if (d := len(problem.signal)) > TRIANGLES:
-        longest = min(max(_FEWEST_MATRICES, 2 * _BLOCK_ENTRIES // d**2), _LONGEST_OF_MATRICES)
+        longest = min(max(_FEWEST_MATRICES, 8 * _BLOCK_ENTRIES // d**2), _LONGEST_OF_MATRICES)
     if skip:
         longest = min(longest, state.wait)
-    block = _steps(problem, state, min(longest, last - before))
-    goes_on = follow(problem, state, record, block, rest=rest)
+    block, summary = _steps(problem, state, min(longest, last - before))
+    goes_on = follow(problem, state, record, block, summary, rest=rest)
     return goes_on and state.step < last
 
 
-def _steps(problem: RunProblem, state: RunState, count: int) -> Floats:
+def _steps(
+    problem: RunProblem, state: RunState, count: int
+) -> tuple[Floats, BlockSummary | None]:
     """A block of steps; pivots of concepts that are lacking are put back to zero on the way."""
     substeps = parts_of_a_step(problem, state)
     if state.exponent.any():
@@ -306,11 +309,10 @@ def _steps(problem: RunProblem, state: RunState, count: int) -> Floats:
     for first in range(0, count, quiet):
         X = without_null(problem, X) if first else X
         length = min(quiet, count - first)
-        blocks.append(
-            block_of_steps(problem, X, state.square, substeps, length, state.ahead).copy()
-        )
+        block, _ = block_of_steps(problem, X, state.square, substeps, length, state.ahead)
+        blocks.append(block.copy())
         X = blocks[-1][:, -1][problem.entry_rows]
-    return np.concatenate(blocks, axis=1)
+    return np.concatenate(blocks, axis=1), None
 
 
 def _wait(problem: RunProblem, state: RunState) -> int:

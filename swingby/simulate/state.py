@@ -166,6 +166,23 @@ class RunRecord(NamedTuple):
         return cls(marks, np.zeros((len(marks), d, d)))
 
 
+class BlockSummary(NamedTuple):
+    """What compiled steps say of a block of whole matrices while they are at hand.
+
+    outputs (steps, d): X D x at the test point x; high, low (d d,): the largest and the smallest
+    number of every entry before the last step.
+    """
+
+    outputs: Floats
+    high: Floats
+    low: Floats
+
+    @classmethod
+    def room(cls, d: int, steps: int) -> BlockSummary:
+        """Room for what is said of so many steps."""
+        return cls(np.empty((steps, d)), np.empty(d * d), np.empty(d * d))
+
+
 @functools.cache
 def pairs(d: int) -> tuple[Integers, Integers]:
     """Rows and columns of the upper triangle, in order: the diagonal, then row by row."""

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from swingby.simulate.panel_text import ARRAYS, PANEL, panel_text
-from swingby.simulate.state import RunProblem, RunState
+from swingby.simulate.state import BlockSummary, RunProblem, RunState
 from swingby.simulate.step_text import WRITTEN_OUT, single_text, stages
 from swingby.theory.compiled_text import aligned, is_stored, load
 from swingby.theory.numbers import Floats, Integers
@@ -221,14 +221,22 @@ def plain_steps(problem: RunProblem, X: Floats, square: Floats, parts: int, coun
 
 
 def run_kernel(
-    kernel: Any, problem: RunProblem, X: Floats, square: Floats, parts: int, count: int
+    kernel: Any,
+    problem: RunProblem,
+    X: Floats,
+    square: Floats,
+    parts: int,
+    count: int,
+    summary: BlockSummary | None = None,
 ) -> Floats:
-    """A block by a compiled text."""
+    """A block by a compiled text, and a summary of one of whole matrices."""
     d, rates = len(X), 0.5 * np.ascontiguousarray(problem.sums.diagonal())
     if d > WRITTEN_OUT:
         matrices = _room(count, d * d + 24)[:, : d * d]
         start, work = np.ascontiguousarray(X), _panels(d, problem.dynamics)
-        kernel(start, rates, square, parts, matrices, work)
+        outputs, high, low = summary or BlockSummary.room(d, count)
+        point = np.sqrt(square) * problem.point
+        kernel(start, rates, square, parts, matrices, point, outputs, high, low, work)
         return matrices.T
     start = X[problem.entries]
     # Rows a power of two apart would share places of the cache.
@@ -268,7 +276,7 @@ def _seconds_of_a_step(d: int, dynamics: str) -> float:
 #: where it is not, and for compiling them.
 _WORTH_LOADING, _WORTH_IMPORTING, _WORTH_COMPILING = 0.03, 0.4, 1.5
 #: The same for steps of any d, which are compiled once for all d.
-_WORTH_ANY_SIZE = 0.03
+_WORTH_ANY_SIZE = 0.01
 
 _loaded: dict[tuple[int, str], Callable[..., None]] = {}
 _spent: dict[tuple[int, str], float] = {}
@@ -307,13 +315,18 @@ def compiled_steps(problem: RunProblem, ahead: float) -> Callable[..., None] | N
 
 def block_of_steps(
     problem: RunProblem, X: Floats, square: Floats, parts: int, count: int, ahead: float
-) -> Floats:
-    """A block of `count` steps from X, plain or compiled; `ahead`: steps that may still come."""
+) -> tuple[Floats, BlockSummary | None]:
+    """A block of `count` steps from X, plain or compiled; `ahead`: steps that may still come.
+
+    Compiled steps of whole matrices, of more than one step, come with a summary.
+    """
     kernel = compiled_steps(problem, ahead)
     if kernel is not None:
-        return run_kernel(kernel, problem, X, square, parts, count)
+        d = len(X)
+        summary = BlockSummary.room(d, count) if d > WRITTEN_OUT and count > 1 else None
+        return run_kernel(kernel, problem, X, square, parts, count, summary), summary
     started = time.perf_counter()
     block = plain_steps(problem, X, square, parts, count)
     key = len(X), problem.dynamics
     _spent[key] = _spent.get(key, 0.0) + time.perf_counter() - started
-    return block
+    return block, None
