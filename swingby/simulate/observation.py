@@ -8,7 +8,6 @@ their largest and smallest number.
 from __future__ import annotations
 
 import functools
-import math
 
 import numpy as np
 
@@ -35,7 +34,7 @@ END = 0.01
 #: W does not change any more when every update is at most one unit in the last place of 1.
 _REST = 2.0**-52
 #: Steps that are looked at together: what their extremes settle is not looked for one by one.
-_CHUNK = 256
+CHUNK = 256
 #: Products in a call of BLAS for which it takes no second thread.
 _BLAS_ALONE = 2**17
 #: Entries of matrices that are eliminated together, so that they stay in the cache; and the d up
@@ -98,9 +97,7 @@ def _write(state: RunState, record: RunRecord, block: Floats, before: int) -> No
     if last > first:
         entries = block.T[record.steps[first:last] - before - 1]
         matrices = entries[:, block_rows(len(state.X))] if len(state.X) <= TRIANGLES else entries
-        np.multiply(
-            matrices.reshape(-1, *state.X.shape), state.weight, out=record.W[first:last]
-        )
+        np.multiply(matrices.reshape(-1, *state.X.shape), state.weight, out=record.W[first:last])
         state.recorded = last
 
 
@@ -161,7 +158,7 @@ def observe(
 def extremes(
     block: Floats, summary: BlockSummary | None = None
 ) -> tuple[Floats, Floats, Floats | None]:
-    """The largest and smallest number of every row in every :data:`_CHUNK` steps.
+    """The largest and smallest number of every row in every :data:`CHUNK` steps.
 
     Of a block of whole matrices, which is no longer, also the largest size before the last step.
     """
@@ -175,7 +172,7 @@ def extremes(
         earlier = np.maximum(high, np.negative(low))
         high, low = np.maximum(high, last, out=high), np.minimum(low, last, out=low)
         return high[:, None], low[:, None], earlier
-    at = np.arange(0, block.shape[1], _CHUNK)
+    at = np.arange(0, block.shape[1], CHUNK)
     return np.maximum.reduceat(block, at, axis=1), np.minimum.reduceat(block, at, axis=1), None
 
 
@@ -214,8 +211,8 @@ def _end(
     beyond = _distance(problem, state, high, ones) > END
     beyond |= _distance(problem, state, low, ones) > END
     if beyond.any():
-        begin = _CHUNK * int(np.flatnonzero(beyond)[-1])
-        away = _distance(problem, state, block[:, begin : begin + _CHUNK], ones) > END
+        begin = CHUNK * int(np.flatnonzero(beyond)[-1])
+        away = _distance(problem, state, block[:, begin : begin + CHUNK], ones) > END
         state.exceeded = before + 1 + begin + int(np.flatnonzero(away)[-1])
 
 
@@ -233,7 +230,8 @@ def _peaks(
     """
     d, last = len(state.X), block.shape[1] - 1
     watched = _off_diagonal(d)
-    peak, peak_step, suppressed = map(by_rows, (state.peak, state.peak_step, state.suppressed))
+    peak = by_rows(state.peak)
+    peak_step, suppressed = by_rows(state.peak_step), by_rows(state.suppressed)
     best, sizes = np.abs(peak), np.maximum(high, np.negative(low))
     size: Floats = sizes.max(axis=1, initial=0.0) if earlier is None else sizes[:, 0]
     grown, first = (size > best) & watched, np.zeros(len(peak), dtype=np.int64)
@@ -254,7 +252,7 @@ def _peaks(
     waiting &= (size <= best) | (first < last)
     # Where all are of one sign, the smallest size says whether one has fallen to half.
     smallest = np.maximum(low, np.negative(high))
-    smallest[first[:, None] // _CHUNK > np.arange(smallest.shape[1])] = np.inf
+    smallest[first[:, None] // CHUNK > np.arange(smallest.shape[1])] = np.inf
     due = waiting[:, None] & (smallest <= half)
     while due.any():
         e = np.flatnonzero(due.any(axis=1))
@@ -281,10 +279,10 @@ def _off_diagonal(d: int) -> Booleans:
 def _of_a_chunk(block: Floats, rows: Integers, chunk: Integers) -> tuple[Integers, Floats]:
     """The steps of a chunk for each of some rows, and their entries there."""
     count = block.shape[1]
-    if count <= _CHUNK:
+    if count <= CHUNK:
         # From a block of whole matrices, copies of a step at a time.
         return np.broadcast_to(np.arange(count), (len(rows), count)), block.T[:, rows].T
-    at = np.minimum(_CHUNK * chunk[:, None] + np.arange(_CHUNK), count - 1)
+    at = np.minimum(CHUNK * chunk[:, None] + np.arange(CHUNK), count - 1)
     return at, block[rows[:, None], at]
 
 
@@ -362,10 +360,10 @@ def first_negative_pivot(
     if clear is not None and clear.all():
         return block.shape[1], -1
     d, doubtful = len(order), np.arange(block.shape[1])
-    row_of, size = block_rows(d)[np.ix_(order, order)], max(_CHUNK, _ELIMINATED // d**2)
+    row_of, size = block_rows(d)[np.ix_(order, order)], max(CHUNK, _ELIMINATED // d**2)
     worst, diagonal = -np.maximum(high, -low), diagonal_rows(d)
     worst[diagonal] = low[diagonal]
-    uncertain = np.repeat(~_are_clear(worst[row_of]), _CHUNK)[: len(doubtful)]
+    uncertain = np.repeat(~_are_clear(worst[row_of]), CHUNK)[: len(doubtful)]
     doubtful = doubtful[uncertain if clear is None else uncertain & ~clear]
     values = block if len(doubtful) == block.shape[1] else block[:, doubtful]
     pieces = (values[:, n : n + size][row_of] for n in range(0, len(doubtful), size))

@@ -187,9 +187,9 @@ _RUNGE_KUTTA = """
 
 
 def panel_text(dynamics: str) -> str:
-    """The module of ``steps(start, rates, squares, parts, block, point, ..., work)`` for a trajectory.
+    """The module of ``steps`` for a trajectory.
 
-    start (d, d): X; rates: eta a; block (steps, d d): a row for each step; outputs (steps, d): X
+    start (d, d): X; rates: eta a; block (steps, at least d d): a row for each step; outputs (steps, d): X
     times point; high, low (d d): the largest and the smallest number of every entry before the last
     step; work (arrays, panels, 8 panels, 8): zeros, or what an earlier block of the same d has
     left.
@@ -199,7 +199,7 @@ def panel_text(dynamics: str) -> str:
     vector, matrix = "types.float64[::1]", "types.float64[:, ::1]"
     work = "types.float64[:, :, :, ::1]"
     seen = f"{vector}, {matrix}, {vector}, {vector}"
-    typed = f"({matrix}, {vector}, {vector}, types.int64, types.float64[:, :], {seen}, {work})"
+    typed = f"({matrix}, {vector}, {vector}, types.int64, {matrix}, {seen}, {work})"
     # Products below the float range are 0: as subnormal numbers they take ten times as long.
     return f"""{HEADER}
 TABLE = np.array({stages().tolist() if dynamics == "flow" else []})
@@ -209,20 +209,19 @@ TABLE = np.array({stages().tolist() if dynamics == "flow" else []})
 @inner
 def observe(X, d, first, point, output, high, low):
  for J in range(X.shape[0]):
-  sums = output[J]
-  for l in range(8):
-   sums[l] = 0.0
+  {"; ".join(f"s{n} = 0.0" for n in range(PANEL))}
   for k in range(d):
-   for l in range(8):
-    sums[l] = fma(X[J, k, l], point[k], sums[l])
+   p = point[k]
+   {"; ".join(f"s{n} = fma(X[J, k, {n}], p, s{n})" for n in range(PANEL))}
+  {"; ".join(f"output[J, {n}] = s{n}" for n in range(PANEL))}
+  values, highest, lowest = X[J].ravel(), high[J].ravel(), low[J].ravel()
   if first:
-   high[J], low[J] = X[J], X[J]
+   for e in range(8 * d):
+    highest[e] = lowest[e] = values[e]
   else:
-   for k in range(d):
-    for l in range(8):
-     x = X[J, k, l]
-     high[J, k, l] = x if x > high[J, k, l] else high[J, k, l]
-     low[J, k, l] = x if x < low[J, k, l] else low[J, k, l]
+   for e in range(8 * d):
+    highest[e] = values[e] if values[e] > highest[e] else highest[e]
+    lowest[e] = values[e] if values[e] < lowest[e] else lowest[e]
 
 @inner
 def all_steps(start, rates, squares, parts, block, point, outputs, high, low, work):
@@ -236,10 +235,13 @@ def all_steps(start, rates, squares, parts, block, point, outputs, high, low, wo
    X[j // 8, i, j % 8] = start[i, j]
  rates = padded
  for n in range(len(block)):{_RUNGE_KUTTA if dynamics == "flow" else _STEP}
+  row = block[n]
   for i in range(d):
-   for J in range(panels):
-    for l in range(min(8, d - 8 * J)):
-     block[n, i * d + 8 * J + l] = X[J, i, l]
+   for J in range(d // 8):
+    for l in range(8):
+     row[i * d + 8 * J + l] = X[J, i, l]
+   for j in range(d // 8 * 8, d):
+    row[i * d + j] = X[panels - 1, i, j % 8]
   if n < len(block) - 1 or n == 0:
    observe(X, d, n == 0, point, output, work[2], work[3])
   else:

@@ -1,8 +1,8 @@
 r"""Steps of euler at which W is positive definite because it still is some steps later.
 
-Elimination takes as long as a step at large d, so it is done at few steps. Let D be the diagonal of
-W, F_ij = eta (a_i + a_j) z_ij (w_ii + w_jj) / 2 with z = w_ij / sqrt(w_ii w_jj), and mu the smallest
-number with W x = mu D x for some x. One step of (D.2) is ``T(W) = W + eta (B W + W B)``, so
+Elimination takes as long as a step at large d, so it is done at few steps. Let D be the diagonal
+of W, F_ij = eta (a_i + a_j) z_ij (w_ii + w_jj) / 2 with z_ij = w_ij / sqrt(w_ii w_jj), and mu the
+smallest number with W x = mu D x for some x. A step of (D.2) is ``T(W) = W + eta (B W + W B)``, so
 
 .. math:: x^T T(W) x = \mu\, x^T T(D) x, \qquad D^{-1/2} T(D) D^{-1/2} = I + 2 \eta A - F.
 
@@ -23,7 +23,7 @@ from swingby.theory.numbers import Booleans, Floats
 #: block of steps, and of pivots.
 _CLEAR, _SURE = 2.0**-12, 1e-9
 #: Steps that are bounded together; eliminations that are not worth it, being as many as steps.
-_SPAN, _TOO_OFTEN = 128, 4
+_SPAN, _TOO_OFTEN = 64, 4
 
 
 @np.errstate(all="ignore")
@@ -52,7 +52,8 @@ def clear_steps(sums: Floats, square: Floats, matrices: Floats, size: Floats) ->
 def _size(matrices: Floats) -> Floats:
     """The largest size of every entry of matrices (n, d, d)."""
     low = np.minimum.reduce(matrices, axis=0)
-    return np.maximum(np.maximum.reduce(matrices, axis=0), np.negative(low, out=low), out=low)
+    np.maximum(np.maximum.reduce(matrices, axis=0), np.negative(low, out=low), out=low)
+    return np.asarray(low)
 
 
 def _steps_between(sums: Floats, square: Floats, diagonals: Floats, size: Floats) -> int:

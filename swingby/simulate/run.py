@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from swingby.errors import InvalidInput, SwingbyWarning, named
 from swingby.simulate.float_pivots import quiet_steps, rounding_in_steps, without_null
 from swingby.simulate.jump import NEGLIGIBLE, is_learned, jump_alone
-from swingby.simulate.observation import begin, follow, look, peaks
+from swingby.simulate.observation import CHUNK, begin, follow, look, peaks
 from swingby.simulate.outcome import Outcome, judge
 from swingby.simulate.state import (
     LEVELS,
@@ -36,11 +36,13 @@ from swingby.theory.initial import Initial, Scaled, initial_state
 from swingby.theory.numbers import Booleans, Floats
 from swingby.theory.task import SIMTask, as_task
 
-#: Steps until a jump is tried again, at least; most steps in a block, and where it holds all of X.
-_SHORTEST_WAIT, _LONGEST_BLOCK, _LONGEST_OF_MATRICES = 128, 32768, 128
-#: Entries that a block of steps holds, about: what fits into the second cache; of whole matrices
-#: twice as many, and at least so many matrices, since a look at a block has costs of its own.
-_BLOCK_ENTRIES, _FEWEST_MATRICES = 2**17, 16
+#: Steps until a jump is tried again, at least; most steps in a block.
+_SHORTEST_WAIT, _LONGEST_BLOCK = 128, 32768
+#: Entries that a block of steps holds, about: what fits into the second cache.
+_BLOCK_ENTRIES = 2**17
+#: Of whole matrices: a look at a block has costs of its own, so it holds at least so many of them;
+#: at most so many, or rows, which is what falls are looked for in; and about so many entries.
+_FEWEST_MATRICES, _MOST_MATRICES, _MOST_ROWS, _MATRIX_ENTRIES = 16, 64, 4096, 2**20
 #: From this |w_kk| on a concept that is not learned keeps W from jumping; the largest does
 #: where a jump has ended.
 _UNDER_WAY = 2.0**-60
@@ -286,7 +288,8 @@ def advance(
             return True
     longest = min(max(8, _BLOCK_ENTRIES // len(problem.entries[0])), _LONGEST_BLOCK)
     if (d := len(problem.signal)) > TRIANGLES:
-        longest = min(max(_FEWEST_MATRICES, 8 * _BLOCK_ENTRIES // d**2), _LONGEST_OF_MATRICES)
+        most = min(CHUNK, max(_MOST_MATRICES, _MOST_ROWS // d))
+        longest = min(max(_FEWEST_MATRICES, _MATRIX_ENTRIES // d**2), most)
     if skip:
         longest = min(longest, state.wait)
     block, summary = _steps(problem, state, min(longest, last - before))
@@ -294,9 +297,7 @@ def advance(
     return goes_on and state.step < last
 
 
-def _steps(
-    problem: RunProblem, state: RunState, count: int
-) -> tuple[Floats, BlockSummary | None]:
+def _steps(problem: RunProblem, state: RunState, count: int) -> tuple[Floats, BlockSummary | None]:
     """A block of steps; pivots of concepts that are lacking are put back to zero on the way."""
     substeps = parts_of_a_step(problem, state)
     if state.exponent.any():

@@ -63,7 +63,7 @@ class RunProblem(NamedTuple):
 
     @property
     def growth(self) -> NDArray[np.longdouble]:
-        """See :func:`swingby.theory.growth.log_factors`, (3, d, d): only jumps ask for all of it."""
+        """Those of :func:`swingby.theory.growth.log_factors`: only jumps ask for all of them."""
         return self.make_growth()
 
     @property
@@ -240,10 +240,11 @@ def make_problem(
     absent = np.zeros(d, dtype=np.bool_) if missing is None else missing
     rates = eta * signal
     if growth is None:
-        own = log_factors(signal[:, None], eta, dynamics)[..., 0, 0]
-        make_growth = functools.cache(functools.partial(log_factors, signal, eta, dynamics))
+        own_growth = log_factors(signal[:, None], eta, dynamics)[..., 0, 0]
+        make_growth = functools.partial(log_factors, signal, eta, dynamics)
     else:
-        own, make_growth = growth.diagonal(axis1=1, axis2=2), lambda: growth
+        own_growth = growth.diagonal(axis1=1, axis2=2)
+        make_growth = functools.partial(np.asarray, growth)
     return RunProblem(
         signal=np.ascontiguousarray(signal),
         rates=rates,
@@ -256,8 +257,8 @@ def make_problem(
         # euler does not keep the rank, so there a pivot has no reason to be zero.
         null=absent & DYNAMICS[dynamics].keeps_psd,
         order=np.argsort(-signal, kind="stable").astype(np.int64),
-        own_growth=own,
-        make_growth=make_growth,
+        own_growth=own_growth,
+        make_growth=functools.cache(make_growth),
         entries=block_entries(d),
         entry_rows=block_rows(d),
     )

@@ -232,12 +232,12 @@ def run_kernel(
     """A block by a compiled text, and a summary of one of whole matrices."""
     d, rates = len(X), 0.5 * np.ascontiguousarray(problem.sums.diagonal())
     if d > WRITTEN_OUT:
-        matrices = _room(count, d * d + 24)[:, : d * d]
+        matrices = _room(count, d * d + 24)
         start, work = np.ascontiguousarray(X), _panels(d, problem.dynamics)
         outputs, high, low = summary or BlockSummary.room(d, count)
         point = np.sqrt(square) * problem.point
         kernel(start, rates, square, parts, matrices, point, outputs, high, low, work)
-        return matrices.T
+        return matrices[:, : d * d].T
     start = X[problem.entries]
     # Rows a power of two apart would share places of the cache.
     block = _room(len(start), count + 8)[:, :count]
@@ -256,7 +256,8 @@ def _room(rows: int, columns: int) -> Floats:
 def _panels(d: int, dynamics: str) -> Floats:
     """Memory for the panels of a step, used again for every block of a thread."""
     panels = -(-d // PANEL)
-    shape = ARRAYS[dynamics], panels, PANEL * panels, PANEL
+    # A row more: a power of two apart, panels would share places of the cache.
+    shape = ARRAYS[dynamics], panels, PANEL * panels + 1, PANEL
     if getattr(_KEPT, "panels", np.empty(0)).shape != shape:
         _KEPT.panels = aligned(*shape)
     memory: Floats = _KEPT.panels
