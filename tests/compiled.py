@@ -10,6 +10,7 @@ import numpy as np
 
 import swingby
 from swingby.simulate import steps
+from swingby.simulate.panel_text import panel_text
 from swingby.simulate.step_text import single_text
 from swingby.theory.growth import DYNAMICS
 
@@ -24,6 +25,8 @@ def compile_runs():
     for d in (2, 3):
         for dynamics in DYNAMICS:
             steps.load(single_text(d, dynamics), dynamics)
+    for dynamics in DYNAMICS:
+        steps.load(panel_text(dynamics), dynamics)
 
 
 def compile_batches():

@@ -189,7 +189,7 @@ _RUNGE_KUTTA = """
 def panel_text(dynamics: str) -> str:
     """The module of ``steps`` for a trajectory.
 
-    start (d, d): X; rates: eta a; block (steps, at least d d): a row for each step; outputs (steps, d): X
+    start (d, d): X; rates: eta a; block (steps, d d): a row for each step; outputs (steps, d): X
     times point; high, low (d d): the largest and the smallest number of every entry before the last
     step; work (arrays, panels, 8 panels, 8): zeros, or what an earlier block of the same d has
     left.

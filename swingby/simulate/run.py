@@ -42,7 +42,7 @@ _SHORTEST_WAIT, _LONGEST_BLOCK = 128, 32768
 _BLOCK_ENTRIES = 2**17
 #: Of whole matrices: a look at a block has costs of its own, so it holds at least so many of them;
 #: at most so many, or rows, which is what falls are looked for in; and about so many entries.
-_FEWEST_MATRICES, _MOST_MATRICES, _MOST_ROWS, _MATRIX_ENTRIES = 16, 64, 4096, 2**20
+_FEWEST_MATRICES, _MOST_MATRICES, _MOST_ROWS, _MATRIX_ENTRIES = 8, 64, 4096, 2**20
 #: From this |w_kk| on a concept that is not learned keeps W from jumping; the largest does
 #: where a jump has ended.
 _UNDER_WAY = 2.0**-60

@@ -147,15 +147,10 @@ def _product_into(d: int) -> Callable[[Floats, Floats, Floats], Any]:
     return product
 
 
-def _apart(count: int, d: int) -> Floats:
-    """Matrices that do not share the places of the cache: a power of two apart they would."""
-    return np.empty((count, d * d + 40))[:, : d * d].reshape(count, d, d)
-
-
 def _euler_into(problem: RunProblem, square: Floats) -> Callable[[Floats, Floats], None]:
     """:func:`euler` from a matrix into another, with the same bits and without fresh memory."""
     d, sums, squares = len(square), problem.sums, square[:, None]
-    G, Y, Z, product = *_apart(3, d), _product_into(d)
+    G, Y, Z, product = *np.empty((3, d, d)), _product_into(d)
     scaled = bool((square != 1.0).any())
 
     def step(X: Floats, following: Floats) -> None:
@@ -173,7 +168,7 @@ def _gd_into(problem: RunProblem, square: Floats) -> Callable[[Floats, Floats], 
     """:func:`gd` from a matrix into another, up to d = 8 with the same bits."""
     d, rates = len(square), 0.5 * problem.sums.diagonal()
     halves, weighted = 0.5 * problem.sums, 0.5 * problem.sums * square
-    G, Y, Z, C, product = *_apart(4, d), _product_into(d)
+    G, Y, Z, C, product = *np.empty((4, d, d)), _product_into(d)
     below, growth = np.tri(d, k=-1, dtype=np.bool_), np.eye(d) + np.diag(rates)
     column, squares, scaled = rates.reshape(d, 1), square[:, None], bool((square != 1.0).any())
 
@@ -206,7 +201,8 @@ def plain_steps(problem: RunProblem, X: Floats, square: Floats, parts: int, coun
     """A block of `count` steps from X in NumPy."""
     d = len(X)
     rows, columns = problem.entries
-    out = _room(count, d * d + 24)[:, : d * d].reshape(count, d, d)
+    matrices = _room(count, d * d)
+    out = matrices.reshape(count, d, d)
     if problem.dynamics in _IN_PLACE:
         step_into = _IN_PLACE[problem.dynamics](problem, square)
         for following in out:
@@ -216,7 +212,6 @@ def plain_steps(problem: RunProblem, X: Floats, square: Floats, parts: int, coun
         step, squares = MAPS[problem.dynamics], square[:, None]
         for n in range(count):
             out[n] = X = step(X, problem.sums, squares, parts)
-    matrices = out.reshape(count, d * d)
     return matrices.T if d > WRITTEN_OUT else matrices[:, rows * d + columns].T
 
 
@@ -232,12 +227,12 @@ def run_kernel(
     """A block by a compiled text, and a summary of one of whole matrices."""
     d, rates = len(X), 0.5 * np.ascontiguousarray(problem.sums.diagonal())
     if d > WRITTEN_OUT:
-        matrices = _room(count, d * d + 24)
+        matrices = _room(count, d * d)
         start, work = np.ascontiguousarray(X), _panels(d, problem.dynamics)
         outputs, high, low = summary or BlockSummary.room(d, count)
         point = np.sqrt(square) * problem.point
         kernel(start, rates, square, parts, matrices, point, outputs, high, low, work)
-        return matrices[:, : d * d].T
+        return matrices.T
     start = X[problem.entries]
     # Rows a power of two apart would share places of the cache.
     block = _room(len(start), count + 8)[:, :count]
@@ -256,8 +251,7 @@ def _room(rows: int, columns: int) -> Floats:
 def _panels(d: int, dynamics: str) -> Floats:
     """Memory for the panels of a step, used again for every block of a thread."""
     panels = -(-d // PANEL)
-    # A row more: a power of two apart, panels would share places of the cache.
-    shape = ARRAYS[dynamics], panels, PANEL * panels + 1, PANEL
+    shape = ARRAYS[dynamics], panels, PANEL * panels, PANEL
     if getattr(_KEPT, "panels", np.empty(0)).shape != shape:
         _KEPT.panels = aligned(*shape)
     memory: Floats = _KEPT.panels
@@ -276,8 +270,11 @@ def _seconds_of_a_step(d: int, dynamics: str) -> float:
 #: Seconds of plain steps that pay for loading steps compiled before, where numba is imported and
 #: where it is not, and for compiling them.
 _WORTH_LOADING, _WORTH_IMPORTING, _WORTH_COMPILING = 0.03, 0.4, 1.5
-#: The same for steps of any d, which are compiled once for all d.
-_WORTH_ANY_SIZE = 0.01
+#: The same for steps of any d, which are compiled once for all d. They take less time than plain
+#: ones at every d (by a factor of 4 at d = 16, of 1.5 to 2 from d = 64 on), so all but the shortest
+#: runs have them, although the first of a process waits half a second: which steps a run has cannot
+#: depend on the runs before it.
+_WORTH_ANY_SIZE = 0.003
 
 _loaded: dict[tuple[int, str], Callable[..., None]] = {}
 _spent: dict[tuple[int, str], float] = {}

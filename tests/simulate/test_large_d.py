@@ -33,7 +33,7 @@ def test_events_are_those_of_every_recorded_step(d: int, compiled: bool, dynamic
     """Levels, peaks, falls, turns and the end, by brute force over all steps."""
     signal, W0 = _start(d)
     # Long runs are compiled, and short ones are not.
-    steps = 4000 if compiled else 500
+    steps = 4000 if compiled else 300
     task = SIMTask.from_signal(signal.tolist())
     run = simulate(task, W0, ETA, steps, dynamics, record=1, skip=False)
     sizes = np.abs(run.W)
@@ -55,8 +55,8 @@ def test_events_are_those_of_every_recorded_step(d: int, compiled: bool, dynamic
         near = loss[max(0, turn.step - 1) : turn.step + 2]
         extreme = near.min() if turn.kind == "min" else near.max()
         assert turn.value == pytest.approx(extreme, rel=1e-9, abs=1e-20)
-    expected = numpy_run(signal, W0, ETA, 300, dynamics)
-    np.testing.assert_allclose(run.W[300], expected, rtol=1e-11, atol=1e-13)
+    expected = numpy_run(signal, W0, ETA, 200, dynamics)
+    np.testing.assert_allclose(run.W[200], expected, rtol=1e-11, atol=1e-13)
 
 
 @pytest.mark.parametrize("d", [2, 5, 8, 9, 24])
