@@ -15,8 +15,9 @@ ROOT = Path(__file__).resolve().parents[1]
 #: Lines of ``.py`` and ``.proof`` files below ``swingby/``. The aim is 50,000. Raised in the commit
 #: that needs it, with the reason: 60,200 for ranges from omega that count runaways, a bar of its
 #: own for each event, the diagnosis of observed trajectories and of samples, evidence by kind,
-#: hints, one reader of number files, and a cache that is verified.
-BUDGET = 60_200
+#: hints, one reader of number files, and a cache that is verified. 60,800 for runs at large d:
+#: steps in panels, looks at whole matrices, and steps known to be definite without elimination.
+BUDGET = 60_800
 #: Names that say nothing of what they hold.
 VAGUE = {
     *("one", "found", "given", "shown", "told", "kept", "seen", "said", "plain", "other", "whole"),

@@ -55,7 +55,7 @@ _FELT = 0.5
 _RECORD_HELP = 'must be None, "none", "log", k for every k-th step (1 is all), or steps in a list'
 
 #: A computed step takes about this, and this for each of the d^3 products of W with itself.
-_SECONDS_A_STEP, _SECONDS_A_PRODUCT = 3e-6, 1.3e-9
+_SECONDS_A_STEP, _SECONDS_A_PRODUCT = 3e-6, 1e-10
 
 
 @named
