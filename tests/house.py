@@ -15,9 +15,10 @@ ROOT = Path(__file__).resolve().parents[1]
 #: Lines of ``.py`` and ``.proof`` files below ``swingby/``. The aim is 50,000. Raised in the commit
 #: that needs it, with the reason: 60,200 for ranges from omega that count runaways, a bar of its
 #: own for each event, the diagnosis of observed trajectories and of samples, evidence by kind,
-#: hints, one reader of number files, and a cache that is verified; 61,100 for one driver of the
-#: law, its walk by columns, which large d needs, swings that are compiled, and circles on a GPU.
-BUDGET = 61_100
+#: hints, one reader of number files, and a cache that is verified; 61,700 for one driver of the
+#: law, its walk by columns, which large d needs, swings that are compiled, circles on a GPU, and
+#: runs at large d: steps in panels, looks at whole matrices, definiteness without elimination.
+BUDGET = 61_700
 #: Names that say nothing of what they hold.
 VAGUE = {
     *("one", "found", "given", "shown", "told", "kept", "seen", "said", "plain", "other", "whole"),

@@ -76,6 +76,10 @@ class ReadOnly(Hinted):
 
         for value in vars(self).values():
             members = tuple(value.values()) if isinstance(value, dict) else value
-            for member in members if isinstance(members, tuple) else (members,):
-                if isinstance(member, np.ndarray):
-                    member.setflags(write=False)
+            if not isinstance(members, tuple):
+                members = (members,)
+            # Of many thousand events, none is asked alone.
+            if any(issubclass(kind, np.ndarray) for kind in set(map(type, members))):
+                for member in members:
+                    if isinstance(member, np.ndarray):
+                        member.setflags(write=False)

@@ -126,7 +126,7 @@ def _waiting_clause(problem: RunProblem, state: RunState, waiting: Booleans) -> 
             continue
         size = scientific_log10(logs[k] / math.log(10), 3)
         sizes.append(f"{entry_name(k, k)} = {size}")
-        rate = float(problem.growth[NEITHER, k, k]) * math.log(2)
+        rate = float(problem.own_growth[NEITHER, k]) * math.log(2)
         needed = max(needed, -logs[k] / rate if rate > 0 else math.inf)
     clause = f"{', '.join(sizes)} below 1/2"
     if 0 < needed < math.inf:

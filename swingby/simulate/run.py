@@ -15,10 +15,12 @@ from numpy.typing import ArrayLike
 from swingby.errors import InvalidInput, SwingbyWarning, named
 from swingby.simulate.float_pivots import quiet_steps, rounding_in_steps, without_null
 from swingby.simulate.jump import NEGLIGIBLE, is_learned, jump_alone
-from swingby.simulate.observation import begin, follow, look, peaks
+from swingby.simulate.observation import CHUNK, begin, follow, look, peaks
 from swingby.simulate.outcome import Outcome, judge
 from swingby.simulate.state import (
     LEVELS,
+    TRIANGLES,
+    BlockSummary,
     RunProblem,
     RunRecord,
     RunState,
@@ -38,6 +40,9 @@ from swingby.theory.task import SIMTask, as_task
 _SHORTEST_WAIT, _LONGEST_BLOCK = 128, 32768
 #: Entries that a block of steps holds, about: what fits into the second cache.
 _BLOCK_ENTRIES = 2**17
+#: Of whole matrices: a look at a block has costs of its own, so it holds at least so many of them;
+#: at most so many, or rows, which is what falls are looked for in; and about so many entries.
+_FEWEST_MATRICES, _MOST_MATRICES, _MOST_ROWS, _MATRIX_ENTRIES = 8, 64, 4096, 2**20
 #: From this |w_kk| on a concept that is not learned keeps W from jumping; the largest does
 #: where a jump has ended.
 _UNDER_WAY = 2.0**-60
@@ -50,7 +55,7 @@ _FELT = 0.5
 _RECORD_HELP = 'must be None, "none", "log", k for every k-th step (1 is all), or steps in a list'
 
 #: A computed step takes about this, and this for each of the d^3 products of W with itself.
-_SECONDS_A_STEP, _SECONDS_A_PRODUCT = 3e-6, 1.3e-9
+_SECONDS_A_STEP, _SECONDS_A_PRODUCT = 3e-6, 1e-10
 
 
 @named
@@ -282,19 +287,22 @@ def advance(
         if jumped:
             return True
     longest = min(max(8, _BLOCK_ENTRIES // len(problem.entries[0])), _LONGEST_BLOCK)
+    if (d := len(problem.signal)) > TRIANGLES:
+        most = min(CHUNK, max(_MOST_MATRICES, _MOST_ROWS // d))
+        longest = min(max(_FEWEST_MATRICES, _MATRIX_ENTRIES // d**2), most)
     if skip:
         longest = min(longest, state.wait)
-    block = _steps(problem, state, min(longest, last - before))
-    goes_on = follow(problem, state, record, block, rest=rest)
+    block, summary = _steps(problem, state, min(longest, last - before))
+    goes_on = follow(problem, state, record, block, summary, rest=rest)
     return goes_on and state.step < last
 
 
-def _steps(problem: RunProblem, state: RunState, count: int) -> Floats:
+def _steps(problem: RunProblem, state: RunState, count: int) -> tuple[Floats, BlockSummary | None]:
     """A block of steps; pivots of concepts that are lacking are put back to zero on the way."""
     substeps = parts_of_a_step(problem, state)
     if state.exponent.any():
         # What grows at most so fast stays in the float range until factors of two are moved.
-        count = min(count, max(16, int(300 / max(1e-300, float(problem.growth[0].max())))))
+        count = min(count, max(16, int(300 / max(1e-300, float(problem.own_growth[0].max())))))
     if not problem.null.any():
         return block_of_steps(problem, state.X, state.square, substeps, count, state.ahead)
     quiet = quiet_steps(float(problem.sums.max()) / 2)
@@ -302,18 +310,17 @@ def _steps(problem: RunProblem, state: RunState, count: int) -> Floats:
     for first in range(0, count, quiet):
         X = without_null(problem, X) if first else X
         length = min(quiet, count - first)
-        blocks.append(
-            block_of_steps(problem, X, state.square, substeps, length, state.ahead).copy()
-        )
+        block, _ = block_of_steps(problem, X, state.square, substeps, length, state.ahead)
+        blocks.append(block.copy())
         X = blocks[-1][:, -1][problem.entry_rows]
-    return np.concatenate(blocks, axis=1)
+    return np.concatenate(blocks, axis=1), None
 
 
 def _wait(problem: RunProblem, state: RunState) -> int:
     """Steps until a jump is tried again: until the concepts under way are learned, or longer."""
     rates, w = problem.rates, state.levels
     since = float(state.step - state.landed)
-    up, _, down = problem.growth.diagonal(axis1=1, axis2=2).astype(np.float64)
+    up, _, down = problem.own_growth.astype(np.float64)
     bits = -np.log2(NEGLIGIBLE) + np.log2(np.minimum(np.abs(w - 1.0), 1.0))
     moving = (rates > 0.0) & ~is_learned(w, rates)
     size = np.abs(w)
@@ -328,7 +335,7 @@ def _wait(problem: RunProblem, state: RunState) -> int:
 
 def _steps_ahead(problem: RunProblem) -> float:
     """About the steps that a run with jumps computes: up and down once for every concept."""
-    rates = np.diag(problem.growth[0]).astype(np.float64)
+    rates = problem.own_growth[0].astype(np.float64)
     return float((100.0 / rates[rates > 0]).sum()) if (rates > 0).any() else float(_LONGEST_BLOCK)
 
 

@@ -1,17 +1,17 @@
 """The state of a run: its constants, W with the events seen so far, and its records.
 
 W is held as ``W = D X D`` (:mod:`swingby.theory.scaled_matrices`), so that it may lie below the
-float range. Plain and compiled steps alike come in blocks, which hold the upper triangle of X at
-each of them: a row for each entry, the diagonal first (:func:`pairs`), a column for each step.
+float range. Plain and compiled steps alike come in blocks, which hold X at each of them: a row for
+each entry (:func:`block_entries`), a column for each step.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,13 @@ from swingby.theory.initial import Initial
 from swingby.theory.numbers import Booleans, Floats, Integers
 from swingby.theory.scaled_matrices import LARGE, float_matrix, power_of_two, scale_up, weights
 
+#: Up to this dimension a block holds the upper triangle of X, the steps of an entry in turn; above
+#: all of X, the entries of a step in turn, which needs no copies and is looked at in whole steps.
+TRIANGLES = 8
 #: Levels of w_kk whose first passage every run reports.
 LEVELS = (0.1, 0.5, 0.8, 0.99)
+_Number = TypeVar("_Number", np.float64, np.int64)
+
 #: Extrema of the test loss that are kept.
 _MOST_EXTREMA = 512
 #: A run without a number of steps computes at most this many for d up to 8, and fewer in
@@ -36,9 +41,9 @@ class RunProblem(NamedTuple):
 
     signal (d,); rates: eta a (d,); sums[i, j] = eta a_i + eta a_j; point: the test point (d,);
     goal (d,): the value w_kk tends to; counted (d,): concepts with a > 0; null (d,): concepts whose
-    pivot is kept at zero; order (d,): concepts by descending a; growth (3, d, d): see
-    :func:`swingby.theory.growth.log_factors`; entries, entry_rows: those of :func:`pairs` and
-    :func:`entry_rows`.
+    pivot is kept at zero; order (d,): concepts by descending a; own_growth (3, d): the diagonal of
+    growth; entries: those of :func:`block_entries`; entry_rows
+    (d, d): the row of every entry in a block.
     """
 
     signal: Floats
@@ -51,9 +56,15 @@ class RunProblem(NamedTuple):
     counted: Booleans
     null: Booleans
     order: Integers
-    growth: NDArray[np.longdouble]
+    own_growth: NDArray[np.longdouble]
+    make_growth: Callable[[], NDArray[np.longdouble]]
     entries: tuple[Integers, Integers]
     entry_rows: Integers
+
+    @property
+    def growth(self) -> NDArray[np.longdouble]:
+        """Those of :func:`swingby.theory.growth.log_factors`: only jumps ask for all of them."""
+        return self.make_growth()
 
     @property
     def keeps_psd(self) -> bool:
@@ -155,9 +166,26 @@ class RunRecord(NamedTuple):
         return cls(marks, np.zeros((len(marks), d, d)))
 
 
+class BlockSummary(NamedTuple):
+    """What compiled steps say of a block of whole matrices while they are at hand.
+
+    outputs (steps, d): X D x at the test point x; high, low (d d,): the largest and the smallest
+    number of every entry before the last step.
+    """
+
+    outputs: Floats
+    high: Floats
+    low: Floats
+
+    @classmethod
+    def room(cls, d: int, steps: int) -> BlockSummary:
+        """Room for what is said of so many steps."""
+        return cls(np.empty((steps, d)), np.empty(d * d), np.empty(d * d))
+
+
 @functools.cache
 def pairs(d: int) -> tuple[Integers, Integers]:
-    """Rows and columns of the entries of a block, in order: the diagonal, then row by row."""
+    """Rows and columns of the upper triangle, in order: the diagonal, then row by row."""
     rows, columns = np.triu_indices(d, 1)
     diagonal = np.arange(d)
     return np.concatenate([diagonal, rows]), np.concatenate([diagonal, columns])
@@ -165,11 +193,36 @@ def pairs(d: int) -> tuple[Integers, Integers]:
 
 @functools.cache
 def entry_rows(d: int) -> Integers:
-    """The row of every entry (i, j) in a block, shape (d, d)."""
+    """The place of every entry (i, j) among :func:`pairs`, shape (d, d)."""
     rows, columns = pairs(d)
     row_of = np.empty((d, d), dtype=np.int64)
     row_of[rows, columns] = row_of[columns, rows] = np.arange(len(rows))
     return row_of
+
+
+@functools.cache
+def block_entries(d: int) -> tuple[Integers, Integers]:
+    """Rows and columns of the entries of a block, in order."""
+    if d <= TRIANGLES:
+        return pairs(d)
+    rows, columns = np.divmod(np.arange(d * d), d)
+    return rows, columns
+
+
+def block_rows(d: int) -> Integers:
+    """The row of every entry (i, j) in a block, shape (d, d)."""
+    return entry_rows(d) if d <= TRIANGLES else np.arange(d * d).reshape(d, d)
+
+
+def diagonal_rows(d: int) -> slice:
+    """The rows of the diagonal in a block."""
+    return slice(0, d) if d <= TRIANGLES else slice(0, None, d + 1)
+
+
+def by_rows(values: NDArray[_Number]) -> NDArray[_Number]:
+    """Numbers (d, d) in the order of the rows of a block; a view where it holds all entries."""
+    d = len(values)
+    return values[block_entries(d)] if d <= TRIANGLES else values.reshape(d * d)
 
 
 # Overflow is an outcome of the run, not a warning; so in make_state.
@@ -186,6 +239,12 @@ def make_problem(
     d = len(signal)
     absent = np.zeros(d, dtype=np.bool_) if missing is None else missing
     rates = eta * signal
+    if growth is None:
+        own_growth = log_factors(signal[:, None], eta, dynamics)[..., 0, 0]
+        make_growth = functools.partial(log_factors, signal, eta, dynamics)
+    else:
+        own_growth = growth.diagonal(axis1=1, axis2=2)
+        make_growth = functools.partial(np.asarray, growth)
     return RunProblem(
         signal=np.ascontiguousarray(signal),
         rates=rates,
@@ -198,9 +257,10 @@ def make_problem(
         # euler does not keep the rank, so there a pivot has no reason to be zero.
         null=absent & DYNAMICS[dynamics].keeps_psd,
         order=np.argsort(-signal, kind="stable").astype(np.int64),
-        growth=log_factors(signal, eta, dynamics) if growth is None else growth,
-        entries=pairs(d),
-        entry_rows=entry_rows(d),
+        own_growth=own_growth,
+        make_growth=functools.cache(make_growth),
+        entries=block_entries(d),
+        entry_rows=block_rows(d),
     )
 
 

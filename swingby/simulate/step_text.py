@@ -1,8 +1,8 @@
-"""The text of steps written out for a fixed d, and in loops for any d, as numba compiles it.
+"""The text of steps written out for a fixed d, as numba compiles it.
 
-Up to :data:`WRITTEN_OUT` sums over an inner concept run upwards, every product rounded. The lines
-of :func:`change` serve a trajectory, and lanes, where products and sums are rounded once together.
-Above, one text of loops and BLAS serves every d.
+Sums over an inner concept run upwards, every product rounded. The lines of :func:`change` serve a
+trajectory, and lanes, where products and sums are rounded once together. Above :data:`WRITTEN_OUT`
+the loops of :mod:`swingby.simulate.panel_text` serve every d.
 """
 
 from __future__ import annotations
@@ -10,45 +10,19 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 
-from swingby.simulate.state import pairs
+from swingby.simulate.state import TRIANGLES, pairs
 from swingby.theory.numbers import Floats
 
 #: Up to this dimension steps are written out without loops.
-WRITTEN_OUT = 8
-#: The lines of :func:`change` for any d, in loops. Y is G W, the squares in the right factor.
-_LOOPS = """
- d = len(rates)
- X, G, Z, Y, C = work[0], work[1], work[2], work[3], work[4]
- for i in range(d):
-  for j in range(i, d):
-   X[i, j] = X[j, i] = x[place(d, i, j)]
- for i in range(d):
-  for j in range(d):
-   G[i, j] = (rates[i] + rates[j]) * X[i, j]
-   Z[i, j] = squares[i] * X[i, j]
- np.dot(G, Z, Y)
-"""
-_SECOND_PRODUCT = """
- for i in range(d):
-  for j in range(d):
-   C[i, j] = rates[i] * X[i, j] - 0.5 * Y[i, j]
-   Z[i, j] = squares[i] * G[i, j]
- np.dot(C, Z, Y)
-"""
-#: The next entry of each map, in those loops; for the flow the slope.
-NEXT = {
-    "euler": "X[i, j] + (G[i, j] - 0.5 * (Y[i, j] + Y[j, i]))",
-    "gd": "X[i, j] + ((C[i, j] + C[j, i]) + (rates[j] * C[i, j] - 0.5 * Y[i, j]))",
-    "flow": "G[i, j] - 0.5 * (Y[i, j] + Y[j, i])",
-}
+WRITTEN_OUT = TRIANGLES
 
 #: One step from x, in place: of a map, and of the flow by Runge-Kutta steps from its slope.
 _STEP = """
-  change(x, rates, squares, x, work)
+  change(x, rates, squares, x)
 """
 _RUNGE_KUTTA = """
   for part in range(parts):
-   change(x, rates, squares, K[0], work)
+   change(x, rates, squares, K[0])
    for stage in range(1, 13):
     for e in range(size):
      y[e] = TABLE[stage - 1, 0] * K[0, e]
@@ -58,7 +32,7 @@ _RUNGE_KUTTA = """
     for e in range(size):
      y[e] = x[e] + h * y[e]
     if stage < 12:
-     change(y, rates, squares, K[stage], work)
+     change(y, rates, squares, K[stage])
    for e in range(size):
     x[e] = y[e]
 """
@@ -114,17 +88,12 @@ def single_text(d: int, dynamics: str) -> str:
 TABLE = np.array({stages().tolist() if dynamics == "flow" else []})
 
 @inner
-def place(d, i, j):
- return i if i == j else d + i * d - i * (i + 1) // 2 + j - i - 1
-
-@inner
-def change(x, rates, squares, new, work):
+def change(x, rates, squares, new):
 {_change_source(d, dynamics)}
 @inner
 def plain_steps(start, rates, squares, parts, block, count):
  x, y, K = start.copy(), np.empty_like(start), np.empty((12, len(start)))
- work, h = np.empty((5, len(rates), len(rates))), 1.0 / parts
- size = {d * (d + 1) // 2 if d <= WRITTEN_OUT else "len(x)"}
+ h, size = 1.0 / parts, {d * (d + 1) // 2}
  for n in range(count):{_RUNGE_KUTTA if dynamics == "flow" else _STEP}
   for e in range(size):
    block[e, n] = x[e]
@@ -139,13 +108,6 @@ def steps(start, rates, squares, parts, block, count):
 
 def _change_source(d: int, dynamics: str) -> str:
     """Lines that make the new entries, or the slope of the flow, from x."""
-    if d > WRITTEN_OUT:
-        second = _SECOND_PRODUCT if dynamics == "gd" else ""
-        return f"""{_LOOPS}{second}
- for i in range(d):
-  for j in range(i, d):
-   new[place(d, i, j)] = {NEXT[dynamics]}
-"""
     names = [f"{i}_{j}" for i, j in zip(*(index.tolist() for index in pairs(d)), strict=True)]
     lines = [f"r{i}, s{i} = rates[{i}], squares[{i}]" for i in range(d)]
     lines += [f"w{name} = x[{e}]" for e, name in enumerate(names)]

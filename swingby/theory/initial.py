@@ -7,6 +7,7 @@ positive, and else exactly, as entries of W(0) are exact numbers.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -64,6 +65,8 @@ _LARGEST_RATIO = 1e150
 #: A float pivot above this fraction of its diagonal entry is positive beyond doubt (the rounding
 #: of elimination is about d 2^-53); only below it are exact rationals needed.
 _CLEARLY_POSITIVE = 1e-9
+#: Above this d LAPACK takes less time for the pivots of a matrix.
+_WRITTEN_PIVOTS = 8
 #: Rounding W(0) moves a positive pivot below this fraction by more than 1e-4 of itself.
 _LOST = Fraction(1, 10**12)
 
@@ -304,8 +307,7 @@ def _eliminate(initial: Initial, signal: Floats) -> _InitialPivots:
     """Pivots of W(0), exactly where floats leave a doubt."""
     order = np.argsort(-signal, kind="stable")
     matrix = initial.matrix[np.ix_(order, order)]
-    with np.errstate(all="ignore"):
-        pivots = np.concatenate(list(_float_pivots(matrix[None])))
+    pivots = _pivots_of(matrix)
     # As in clear_pivots.
     if (pivots > _CLEARLY_POSITIVE * np.abs(matrix.diagonal())).all():
         shares, nowhere = np.empty(len(signal)), np.zeros(len(signal), dtype=np.bool_)
@@ -317,6 +319,15 @@ def _eliminate(initial: Initial, signal: Floats) -> _InitialPivots:
     missing = np.asarray((exact <= 0) & (signal > 0))
     lost = (exact > 0) & (exact < _LOST) & (signal > 0) & (initial.factor is not None)
     return _InitialPivots(exact, False, missing, np.asarray(lost))
+
+
+@np.errstate(all="ignore")
+def _pivots_of(matrix: Floats) -> Floats:
+    """The pivots of LDL^T of a matrix (d, d) in floats."""
+    if len(matrix) > _WRITTEN_PIVOTS:
+        with contextlib.suppress(np.linalg.LinAlgError):
+            return np.asarray(np.linalg.cholesky(matrix).diagonal() ** 2)
+    return np.concatenate(list(_float_pivots(matrix[None])))
 
 
 def _gram(factor: NDArray[np.float64]) -> NDArray[np.object_]:

@@ -1,7 +1,8 @@
 """Machine code that is compiled ahead of the first call that needs it, and stored.
 
 A first prediction or a short run does without; many of them, and batches, compile what they use:
-the law once for all tasks, the steps of runs once for each number of concepts.
+the law once for all tasks, the steps of runs once for each number of concepts up to 8, and once for
+all above.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from swingby.simulate.batch import simulate_batch
+from swingby.simulate.panel_text import panel_text
 from swingby.simulate.step_text import single_text
 from swingby.theory.compiled_text import load
 from swingby.theory.growth import DYNAMICS
@@ -30,6 +32,8 @@ def compile_runs() -> None:
     for d in _CONCEPTS:
         for dynamics in DYNAMICS:
             load(single_text(d, dynamics), f"steps of {dynamics}")
+    for dynamics in DYNAMICS:
+        load(panel_text(dynamics), f"steps of {dynamics}")
 
 
 def compile_batches() -> None:
