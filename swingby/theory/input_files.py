@@ -27,6 +27,11 @@ from swingby.report.seals import unsealed
 MOST_TEXT, MOST_BYTES = 1 << 25, 1 << 30
 #: Characters of a key of TOML: its reader takes time quadratic in the parts of one.
 _LONG_KEY = re.compile(r"^[\s\[]*[\w.\-\"']{500}", re.MULTILINE)
+#: Byte order marks of what is not UTF-8; those of UTF-32 begin as those of UTF-16 do.
+_MARKS = {
+    "UTF-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
+    "UTF-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
+}
 #: What a check makes of a file.
 Parsed = TypeVar("Parsed")
 
@@ -56,13 +61,20 @@ def content_of(path: str | Path, argument: str, what: str, most: int = MOST_TEXT
 def text_of(path: str | Path, argument: str, what: str, most: int = MOST_TEXT) -> str:
     """The text of a file in UTF-8, without a byte order mark, with line ends as Python has them."""
     content = content_of(path, argument, what, most)
+    for encoding, marks in _MARKS.items():
+        if content.startswith(marks):
+            reason = f"it is {encoding}: save it as UTF-8"
+            raise InvalidInput(argument, path, f"must be a {what} ({reason})")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        marked = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-        reason = "it is UTF-16: save it as UTF-8" if marked else "it is no text in UTF-8"
+        reason = "it is no text in UTF-8"
         raise InvalidInput(argument, path, f"must be a {what} ({reason})") from None
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    if "\0" in text:
+        reason = "it has characters of two bytes, as UTF-16: save it as UTF-8"
+        raise InvalidInput(argument, path, f"must be a {what} ({reason})")
+    # DOS ends a text with Ctrl-Z.
+    return text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\x1a")
 
 
 def json_of(

@@ -11,6 +11,11 @@ from swingby.theory import numbers
 from swingby.theory.input_files import plain_json, plain_toml, read_arrays, text_of
 from swingby.theory.number_lines import number_lines, padded_number
 
+#: A matrix as MATLAB writes it, with rows between ``;`` or lines, and no brackets inside.
+_MATLAB = re.compile(r"\[([^\[\]]*[;\n][^\[\]]*)\]")
+#: Endings of packed files, and what unpacks them.
+_PACKED = {".gz": "gunzip", ".bz2": "bunzip2", ".xz": "unxz", ".zip": "unzip"}
+
 
 def read_matrix(
     source: str, shape: tuple[int, int | None], *, exact: bool = False, argument: str = "w0"
@@ -35,6 +40,10 @@ def read_matrix(
         (matrix,) = arrays.values()
         _require_shape(list(matrix) if matrix.ndim == 2 else None, shape, argument)
         return matrix
+    if suffix in _PACKED:
+        requirement = f"must be unpacked first: {_PACKED[suffix]} {source}"
+        raise InvalidInput(argument, source, requirement)
+    source = _without_brackets(source)
     listed = source.lstrip().startswith("[")
     if suffix in (".json", ".toml") or listed:
         text = source if listed else text_of(source, argument, "matrix file")
@@ -56,7 +65,11 @@ def read_matrix(
     if suffix in (".csv", ".txt", ".tsv"):
         text = text_of(source, argument, "matrix file").strip("\n")
         # One line may hold all rows, as they are typed.
+        text = _without_brackets(text)
         text = text if "\n" in text else text.replace(";", "\n")
+        if all(line.rstrip(" ").endswith((",", ";", "\t")) for line in text.splitlines()):
+            requirement = "must not end its lines in a separator"
+            raise InvalidInput(argument, source, requirement)
         table = number_lines(text, argument, source, "matrix file", shape)
         return _entries(table.cells(), shape, exact, argument)
     if not re.search(r"[,;\s]", source) and shape[0] > 1:
@@ -70,6 +83,12 @@ def read_matrix(
         raise InvalidInput(argument, padded, requirement)
     rows = [row.split("," if "," in row else None) for row in source.split(";") if row.strip()]
     return _entries(rows, shape, exact, argument)
+
+
+def _without_brackets(text: str) -> str:
+    """Rows between ``;`` inside one pair of brackets, as MATLAB has them, without the brackets."""
+    inside = _MATLAB.fullmatch(text.strip())
+    return inside[1].replace("\n", ";").replace(";;", ";") if inside else text
 
 
 def _require_shape(rows: Any, shape: tuple[int, int | None], argument: str) -> None:

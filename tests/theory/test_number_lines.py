@@ -186,3 +186,31 @@ def test_damaged_files_of_arrays_are_wrong_input(tmp_path):
     for path in (text, deep, twice):
         with pytest.raises(InvalidInput, match="w0 must be"):
             read_matrix(str(path), (2, 2))
+
+
+TYPED = "1e-3 2e-4; 2e-4 1e-3"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("w.txt", "1 0\n0 1\n".encode("utf-32"), "it is UTF-32: save it as UTF-8"),
+        ("w.txt", "1 0\n0 1\n".encode("utf-16-le"), "as UTF-16: save it as UTF-8"),
+        ("w.csv", b"1,0,\n0,1,\n", "must not end its lines in a separator"),
+        ("w.csv.gz", b"\x1f\x8b", "must be unpacked first: gunzip "),
+    ],
+)
+def test_what_a_file_is_instead_is_said(tmp_path, refused, name, content, words):
+    path = tmp_path / name
+    path.write_bytes(content)
+    assert words in refused(["predict", "--signal", "2,1", "--eta", "0.01", "--w0", str(path)])
+
+
+@pytest.mark.parametrize(
+    "text", [f"[{TYPED}]", "[1e-3, 2e-4; 2e-4, 1e-3]", "[1e-3 2e-4\n2e-4 1e-3]"]
+)
+def test_rows_in_one_pair_of_brackets_are_those_of_matlab(tmp_path, text):
+    path, rows = tmp_path / "w.txt", [[1e-3, 2e-4], [2e-4, 1e-3]]
+    path.write_bytes(text.encode() + b"\x1a")
+    assert read_matrix(str(path), (2, 2)) == rows
+    assert read_matrix(text, (2, 2)) == rows
