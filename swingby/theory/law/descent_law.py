@@ -1,0 +1,241 @@
+r"""Half-times of linear networks of any depth on any data: when each mode is learned, or that never.
+
+The path of the weights (:mod:`swingby.theory.law.descent_path`) is followed until every mode k has
+:math:`a_k \ge 1/2`, or until it is decided that the others never have.
+
+**Never.** F is the loss less its floor, :math:`\tfrac12 \lVert G - W D \rVert^2` with decay's
+:math:`\tfrac\lambda2 \sum \lVert W_i \rVert^2`; small steps do not raise it.
+
+- Two layers with decay: F is at least the convex
+  :math:`\tfrac12 \lVert G - W D \rVert^2 + \lambda \lVert W \rVert_*`, which is at least
+  :math:`\tfrac12 \lVert G \rVert^2 - \tfrac12 \lVert G - E \rVert^2` for every E with
+  :math:`\lVert E D^\top \rVert_2 \le \lambda`. The residual, scaled to that, gives the gap
+  :math:`\gamma`, and all later a_k lie within :math:`2 \sqrt{2 \gamma}/\sigma_k` of that of now.
+- A bottleneck of width r, no decay: F is at least half the sum of :math:`\sigma_k^2` beyond r
+  (Eckart and Young). Once it is within an eighth of :math:`\sigma_r^2 - \sigma_{r+1}^2` of that, no
+  other fit of rank r is in reach.
+- Else: at rest where no eigenvalue of the Jacobian is positive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+
+from swingby.theory import budget
+from swingby.theory.law.descent_flow import Descent, DescentFlow
+from swingby.theory.law.descent_path import DescentPath, Pace, Segment
+from swingby.theory.law.layer_flow import packed
+from swingby.theory.linear_modes import LinearModes
+from swingby.theory.numbers import Booleans, Floats
+
+#: A step of the flow, in units of 1/(rho eps): of what is reported, and of the coarser path, of one
+#: order less, that it is compared with.
+FRACTIONS = (0.8, 1.2)
+#: The level at which a mode is learned.
+HALF = 0.5
+#: Motion, in units of rho times the weights, that is none; and that is little enough to ask whether
+#: the Jacobian has a positive eigenvalue.
+_AT_REST, _SLOW = 1e-13, 1e-7
+#: Weights up to which that is asked, and eigenvalues that count as 0, in units of rho.
+_DENSE, _ZERO = 600, 1e-6
+#: A crossing between steps is found to so many steps.
+_RESOLUTION = 1e-4
+
+
+@dataclass
+class ModeTimes:
+    """When modes are learned, in real steps, with what was seen on the way."""
+
+    #: First time with a_k >= 1/2; inf for never, nan for undecided; shape (m,).
+    first: Floats
+    #: The last time from which on a_k >= 1/2 stays so; inf and nan as above.
+    retained: Floats
+    #: a_k where it settles, for modes that never reach 1/2, else nan.
+    settles: Floats
+    #: Why some are undecided.
+    reason: str
+    #: Values of the field that it cost, and the step at which it ended.
+    evaluations: int
+    end: float
+
+
+def reduced(layers: Sequence[Floats]) -> list[Floats]:
+    """Two wide layers in the span of their rows and columns at the start, which they never leave."""
+    if len(layers) != 2 or layers[0].shape[0] <= layers[0].shape[1] + layers[1].shape[0]:
+        return list(layers)
+    basis = np.linalg.qr(np.hstack([layers[0], layers[1].T]))[0]
+    return [basis.T @ layers[0], layers[1] @ basis]
+
+
+def mode_times(
+    layers: Sequence[Floats],
+    modes: LinearModes,
+    rule: Descent,
+    *,
+    order: int = 3,
+    fraction: float = FRACTIONS[0],
+    gradients: float = np.inf,
+    longest: float = 1e15,
+) -> ModeTimes:
+    """Half-times of the modes; `gradients` bounds the cost, `longest` the wait in steps."""
+    layers = reduced(layers)
+    flow = DescentFlow(layers, modes.K, modes.S, rule, order)
+    path = DescentPath(flow, packed(layers), fraction)
+    watch = _Watch(modes, path.W)
+    ends = _Ends(modes, flow, rank=min(min(layer.shape) for layer in layers))
+    reason = ""
+    while not (watch.all_learned and ends.all_fit):
+        pace = path.pace()
+        if not np.isfinite([*pace]).all():
+            reason = f"training diverges at step {path.t:.0f}"
+        elif path.t >= longest:
+            reason = "the wait is longer than is predicted"
+        elif flow.evaluations > gradients:
+            reason = f"beyond the budget of {gradients:.0f} gradients, at step {path.t:.6g}"
+        elif budget.spent():
+            reason = f"beyond the budget of time, at step {path.t:.6g}"
+        if reason:
+            break
+        if ends.decided(path, pace, watch):
+            watch.settle(path.W)
+            break
+        if pace.motion <= _AT_REST:
+            reason = "the gradient is 0 and stays so"
+            break
+        with np.errstate(all="ignore"):
+            watch.follow(path.advance(pace, longest))
+    return ModeTimes(watch.first, watch.retained, watch.settles, reason, flow.evaluations, path.t)
+
+
+class _Watch:
+    """The crossings of 1/2 so far."""
+
+    def __init__(self, modes: LinearModes, W: Floats) -> None:
+        self.modes, self.levels = modes, modes.levels(W)
+        above = self.levels >= HALF
+        self.first = np.where(above, 0.0, np.nan)
+        self.retained = self.first.copy()
+        self.settles = np.full(len(above), np.nan)
+
+    @property
+    def learned(self) -> Booleans:
+        """Modes that were at 1/2 once."""
+        return ~np.isnan(self.first)
+
+    @property
+    def all_learned(self) -> bool:
+        return bool(self.learned.all())
+
+    def follow(self, segment: Segment) -> None:
+        """Crossings in a segment."""
+        levels = self.modes.levels(segment.products)
+        above = levels >= HALF
+        for k in map(int, np.flatnonzero((above[:-1] != above[1:]).any(axis=0))):
+            for i in map(int, np.flatnonzero(above[:-1, k] != above[1:, k])):
+                if not above[i + 1, k]:
+                    self.retained[k] = np.nan
+                    continue
+                t = self._crossing(segment, k, i, levels[i : i + 2, k])
+                self.retained[k] = t
+                if np.isnan(self.first[k]):
+                    self.first[k] = t
+        self.levels = levels[-1]
+
+    def _crossing(self, segment: Segment, k: int, i: int, ends: Floats) -> float:
+        """The time of the crossing after entry i of a segment."""
+        if segment.mapped:
+            return float(segment.start + i + (HALF - ends[0]) / (ends[1] - ends[0]))
+
+        def above(t: float) -> float:
+            return float(self.modes.levels(segment.product(t))[k]) - HALF
+
+        low, high = segment.start, segment.end
+        # The coarser ends are those of the segment itself.
+        if above(high) <= 0:
+            return high
+        return float(brentq(above, low, high, xtol=_RESOLUTION, rtol=1e-14))
+
+    def settle(self, W: Floats) -> None:
+        """What was not learned up to now never is."""
+        levels = self.modes.levels(W)
+        self.settles = np.where(levels < HALF, levels, np.nan)
+        self.first = np.where(self.learned, self.first, np.inf)
+        self.retained = np.where(np.isnan(self.retained), np.inf, self.retained)
+
+
+class _Ends:
+    """Whether it is decided what is never learned."""
+
+    def __init__(self, modes: LinearModes, flow: DescentFlow, rank: int) -> None:
+        self.modes, self.flow, self.rank = modes, flow, rank
+        self.order = np.argsort(-modes.sigma, kind="stable")
+        self.sorted = modes.sigma[self.order]
+        #: Whether all modes fit through the narrowest layer.
+        self.all_fit = rank >= len(modes.sigma)
+        self._asked = 0.0
+
+    def decided(self, path: DescentPath, pace: Pace, watch: _Watch) -> bool:
+        """Whether no a_k crosses 1/2 any more."""
+        rule = self.flow.rule
+        if pace.coarseness < 1:
+            if not rule.decay and not self.all_fit and self._in_the_last_basin(path, watch):
+                return True
+            if rule.decay and len(self.flow.shapes) <= 2 and self._gap_closed(path, watch):
+                return True
+        if (not rule.decay and self.all_fit) or pace.motion > _SLOW:
+            return False
+        return self._stable(path, pace)
+
+    def _kinetic(self, path: DescentPath) -> float:
+        """What momentum may still add to the loss."""
+        return 0.5 * self.flow.rule.lr * float(path.v @ path.v) if self.flow.rule.momentum else 0.0
+
+    def _in_the_last_basin(self, path: DescentPath, watch: _Watch) -> bool:
+        modes, r, s = self.modes, self.rank, self.sorted**2
+        rest = modes.fit - path.W @ modes.root
+        excess = 0.5 * float((rest**2).sum() - s[r:].sum())
+        excess += self._kinetic(path) / self.flow.rule.multiple
+        kept_up = watch.levels[self.order[:r]] >= HALF
+        return bool(
+            excess < min((s[r - 1] - s[r]) / 8, s[r - 1] / 32)
+            and kept_up.all()
+            and (watch.levels[self.order[r:]] < HALF).all()
+        )
+
+    def _gap_closed(self, path: DescentPath, watch: _Watch) -> bool:
+        """By duality, of the convex problem below the loss."""
+        modes, rule, W = self.modes, self.flow.rule, path.W
+        decay = rule.decay / rule.multiple
+        rest = modes.fit - W @ modes.root
+        loss = 0.5 * float((rest**2).sum())
+        if len(self.flow.shapes) == 1:
+            # Strongly convex: a gradient of decay times the distance.
+            f = self.flow.field_and_product(path.y)[0].reshape(W.shape) / rule.multiple
+            reach = np.linalg.norm(f) / decay * np.linalg.norm(modes.inputs, axis=1) / modes.sigma
+        else:
+            loss += 0.5 * decay * float(path.y @ path.y)
+            top = float(np.linalg.norm(modes.K - W @ modes.S, 2))
+            inside = rest * min(1.0, decay / top) if top > 0 else rest
+            dual = 0.5 * float((modes.fit**2).sum() - ((modes.fit - inside) ** 2).sum())
+            gap = max(loss - dual, 0.0) + self._kinetic(path) / rule.multiple
+            reach = 2 * np.sqrt(2 * gap) / modes.sigma
+        open_ = ~watch.learned
+        return bool((watch.levels + reach < HALF)[open_].all())
+
+    def _stable(self, path: DescentPath, pace: Pace) -> bool:
+        """At rest where small departures do not grow; asked again after a tenth of the time."""
+        if self.flow.size > _DENSE or path.t < 1.1 * self._asked:
+            return False
+        self._asked = path.t
+        top = float(np.linalg.eigvalsh(self.flow.jacobian(0.0, path.y))[-1])
+        return top <= _ZERO * pace.rate * self.flow.rule.pace
+
+
+def explained_levels(modes: LinearModes, products: Any) -> Floats:
+    """a_k of a path of matrices."""
+    return modes.levels(np.asarray(products))
