@@ -28,14 +28,11 @@ from scipy.optimize import brentq
 
 from swingby.theory import budget
 from swingby.theory.law.descent_flow import Descent, DescentFlow
-from swingby.theory.law.descent_path import DescentPath, Pace, Segment
+from swingby.theory.law.descent_path import FINE, Accuracy, DescentPath, Pace, Segment
 from swingby.theory.law.layer_flow import packed
 from swingby.theory.linear_modes import LinearModes
 from swingby.theory.numbers import Booleans, Floats
 
-#: A step of the flow, in units of 1/(rho eps): of what is reported, and of the coarser path, of one
-#: order less, that it is compared with.
-FRACTIONS = (0.8, 1.2)
 #: The level at which a mode is learned.
 HALF = 0.5
 #: Motion, in units of rho times the weights, that is none; and that is little enough to ask whether
@@ -77,21 +74,20 @@ def mode_times(
     modes: LinearModes,
     rule: Descent,
     *,
-    order: int = 3,
-    fraction: float = FRACTIONS[0],
+    accuracy: Accuracy = FINE,
     gradients: float = np.inf,
     longest: float = 1e15,
 ) -> ModeTimes:
     """Half-times of the modes; `gradients` bounds the cost, `longest` the wait in steps."""
     layers = reduced(layers)
-    flow = DescentFlow(layers, modes.K, modes.S, rule, order)
-    path = DescentPath(flow, packed(layers), fraction)
+    flow = DescentFlow(layers, modes.K, modes.S, rule, accuracy.order)
+    path = DescentPath(flow, packed(layers), accuracy)
     watch = _Watch(modes, path.W)
     ends = _Ends(modes, flow, rank=min(min(layer.shape) for layer in layers))
     reason = ""
     while not (watch.all_learned and ends.all_fit):
         pace = path.pace()
-        if not np.isfinite([*pace]).all():
+        if not np.isfinite([pace.coarseness, pace.motion]).all():
             reason = f"training diverges at step {path.t:.0f}"
         elif path.t >= longest:
             reason = "the wait is longer than is predicted"
@@ -148,7 +144,7 @@ class _Watch:
 
     def _crossing(self, segment: Segment, k: int, i: int, ends: Floats) -> float:
         """The time of the crossing after entry i of a segment."""
-        if segment.mapped:
+        if segment.inside is None:
             return float(segment.start + i + (HALF - ends[0]) / (ends[1] - ends[0]))
 
         def above(t: float) -> float:
