@@ -44,6 +44,10 @@ class LinearModes(ReadOnly):
     inputs: Floats
     sigma: Floats
 
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{value:.4g}" for value in self.sigma)
+        return f"<LinearModes sigma=({sizes})>"
+
     @property
     def explained(self) -> Floats:
         """Share of the variance of the best linear fit that each mode explains, shape (m,)."""

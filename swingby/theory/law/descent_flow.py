@@ -123,12 +123,12 @@ class DescentFlow(LayerFlow):
         self.evaluations = 0
 
     def residual(self, W: Floats) -> Floats:
-        """g (K - W S)."""
-        return self.K - W.dot(self.S)
+        """The residual g (K - W S)."""
+        return np.asarray(self.K - W.dot(self.S))
 
     def weighted(self, before: Floats) -> Floats:
         """A matrix times g S."""
-        return before.dot(self.S)
+        return np.asarray(before.dot(self.S))
 
     def field_and_product(self, y: Floats) -> tuple[Floats, Floats]:
         """The field f of the flow itself, and W."""
@@ -184,7 +184,11 @@ class DescentFlow(LayerFlow):
             (i, j): math.prod(norms[k] for k in everything if k not in (i, j))
             for i, j in itertools.permutations(everything, 2)
         }
-        growing = max((sum(pairs[i, j] for j in everything if j != i) for i in everything), default=0.0) if pairs else 0.0
+        growing = (
+            max((sum(pairs[i, j] for j in everything if j != i) for i in everything), default=0.0)
+            if pairs
+            else 0.0
+        )
         return self._input_norm * learned + rest * growing + self.rule.decay
 
     def step(self, y: Floats, v: Floats) -> tuple[Floats, Floats, Floats]:

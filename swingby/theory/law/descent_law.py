@@ -1,4 +1,4 @@
-r"""Half-times of linear networks of any depth on any data: when each mode is learned, or that never.
+r"""When a linear network of any depth learns each mode of its data, or that it never does.
 
 The path of the weights (:mod:`swingby.theory.law.descent_path`) is followed until every mode k has
 :math:`a_k \ge 1/2`, or until it is decided that the others never have.
@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -62,7 +61,7 @@ class ModeTimes:
 
 
 def reduced(layers: Sequence[Floats]) -> list[Floats]:
-    """Two wide layers in the span of their rows and columns at the start, which they never leave."""
+    """Two wide layers, in the span of their rows and columns, which they never leave."""
     if len(layers) != 2 or layers[0].shape[0] <= layers[0].shape[1] + layers[1].shape[0]:
         return list(layers)
     basis = np.linalg.qr(np.hstack([layers[0], layers[1].T]))[0]
@@ -232,6 +231,26 @@ class _Ends:
         return top <= _ZERO * pace.rate * self.flow.rule.pace
 
 
-def explained_levels(modes: LinearModes, products: Any) -> Floats:
-    """a_k of a path of matrices."""
-    return modes.levels(np.asarray(products))
+def products_at(
+    layers: Sequence[Floats], modes: LinearModes, rule: Descent, times: Floats, gradients: float
+) -> Floats:
+    """W at times in steps, (n, q, p); nan beyond the budget and where training diverges."""
+    layers = reduced(layers)
+    flow = DescentFlow(layers, modes.K, modes.S, rule)
+    path = DescentPath(flow, packed(layers), FINE)
+    products = np.full((len(times), *path.W.shape), np.nan)
+    products[times <= 0] = path.W
+    ahead = times > 0
+    while ahead.any() and flow.evaluations <= gradients and not budget.spent():
+        pace = path.pace()
+        if not np.isfinite([pace.coarseness, pace.motion]).all():
+            break
+        if pace.motion <= _AT_REST:
+            products[ahead] = path.W
+            break
+        with np.errstate(all="ignore"):
+            segment = path.advance(pace, float(times.max()))
+        for i in np.flatnonzero(ahead & (times <= segment.end)):
+            products[i] = segment.product(float(times[i]))
+        ahead &= times > segment.end
+    return products

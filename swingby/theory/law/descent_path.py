@@ -102,7 +102,8 @@ class DescentPath:
         momentum = flow.rule.momentum
         self._starting = math.ceil(math.log(_BUFFER_LEFT) / math.log(momentum)) if momentum else 0
         self.W = flow.product(y)
-        self._dense, self._solver = flow.size <= _DENSE, None
+        self._dense = flow.size <= _DENSE
+        self._solver: Any = None
 
     def pace(self) -> Pace:
         """How fast the weights move now."""
@@ -158,7 +159,7 @@ class DescentPath:
 
             tolerance = self.accuracy.tolerance
             floor = max(_PART * tolerance * self._smallest_part(), 1e-300)
-            self._solver: Any = LSODA(
+            self._solver = LSODA(
                 flow, self.t, self.y, np.inf, rtol=tolerance, atol=floor, jac=flow.jacobian
             )
         with warnings.catch_warnings(), np.errstate(all="ignore"):
