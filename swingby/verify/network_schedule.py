@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 #: Modes that a picture shows, the largest first.
 _DRAWN = 6
+#: Bars from here on are printed in whole steps.
+_LARGE = 10.0
 
 
 @dataclass(frozen=True)
@@ -167,7 +169,8 @@ class NetworkSchedule(Pictured, ReadOnly):
 
     def _cells(self, k: int) -> list[str]:
         time, error = self.half_times[k], self.error[k]
-        bar = "out of range" if math.isinf(error) else steps_text(error, 2)
+        digits = 0 if error >= _LARGE and self.task is None else 2
+        bar = "out of range" if math.isinf(error) else steps_text(error, digits)
         cells = [self._label(k)]
         if self.task is None:
             cells.append(_percent(self.explained[k]))

@@ -19,6 +19,7 @@ The path of the weights (:mod:`swingby.theory.law.descent_path`) is followed unt
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -39,6 +40,8 @@ HALF = 0.5
 _AT_REST, _SLOW = 1e-13, 1e-7
 #: Weights up to which that is asked, and eigenvalues that count as 0, in units of rho.
 _DENSE, _ZERO = 600, 1e-6
+#: A level settles where it is known so well; gradients that this may cost, beside as many as before.
+_DIGITS, _SETTLING = 0.004, 5000
 #: A crossing between steps is found to so many steps.
 _RESOLUTION = 1e-4
 
@@ -83,7 +86,7 @@ def mode_times(
     path = DescentPath(flow, packed(layers), accuracy)
     watch = _Watch(modes, path.W)
     ends = _Ends(modes, flow, rank=min(min(layer.shape) for layer in layers))
-    reason = ""
+    reason, decided = "", math.inf
     while not (watch.all_learned and ends.all_fit):
         pace = path.pace()
         if not np.isfinite([pace.coarseness, pace.motion]).all():
@@ -96,10 +99,13 @@ def mode_times(
             reason = f"beyond the budget of time, at step {path.t:.6g}"
         if reason:
             break
-        if ends.decided(path, pace, watch):
-            watch.settle(path.W)
-            break
-        if pace.motion <= _AT_REST:
+        if decided < math.inf or ends.decided(path, pace, watch):
+            # What is never learned is decided; where it settles is worth as much again.
+            decided = min(decided, flow.evaluations)
+            if ends.settled(path, watch) or flow.evaluations > 2 * decided + _SETTLING:
+                watch.settle(ends.rest)
+                break
+        elif pace.motion <= _AT_REST:
             reason = "the gradient is 0 and stays so"
             break
         with np.errstate(all="ignore"):
@@ -155,10 +161,9 @@ class _Watch:
             return high
         return float(brentq(above, low, high, xtol=_RESOLUTION, rtol=1e-14))
 
-    def settle(self, W: Floats) -> None:
-        """What was not learned up to now never is."""
-        levels = self.modes.levels(W)
-        self.settles = np.where(levels < HALF, levels, np.nan)
+    def settle(self, levels: Floats) -> None:
+        """What was not learned up to now never is, and rests at `levels`."""
+        self.settles = np.where(self.levels < HALF, levels, np.nan)
         self.first = np.where(self.learned, self.first, np.inf)
         self.retained = np.where(np.isnan(self.retained), np.inf, self.retained)
 
@@ -173,6 +178,8 @@ class _Ends:
         #: Whether all modes fit through the narrowest layer.
         self.all_fit = rank >= len(modes.sigma)
         self._asked = 0.0
+        #: Where levels settle, and how far from there they may be; nan where that is not known.
+        self.rest, self._reach = np.full(len(modes.sigma), np.nan), np.inf
 
     def decided(self, path: DescentPath, pace: Pace, watch: _Watch) -> bool:
         """Whether no a_k crosses 1/2 any more."""
@@ -195,12 +202,12 @@ class _Ends:
         rest = modes.fit - path.W @ modes.root
         excess = 0.5 * float((rest**2).sum() - s[r:].sum())
         excess += self._kinetic(path) / self.flow.rule.multiple
-        kept_up = watch.levels[self.order[:r]] >= HALF
-        return bool(
-            excess < min((s[r - 1] - s[r]) / 8, s[r - 1] / 32)
-            and kept_up.all()
-            and (watch.levels[self.order[r:]] < HALF).all()
-        )
+        largest = np.isin(np.arange(len(s)), self.order[:r])
+        near = np.array_equal(watch.levels >= HALF, largest)
+        if near and excess < min((s[r - 1] - s[r]) / 8, s[r - 1] / 32):
+            self.rest, self._reach = largest.astype(float), 0.0
+            return True
+        return False
 
     def _gap_closed(self, path: DescentPath, watch: _Watch) -> bool:
         """By duality, of the convex problem below the loss."""
@@ -220,6 +227,7 @@ class _Ends:
             gap = max(loss - dual, 0.0) + self._kinetic(path) / rule.multiple
             reach = 2 * np.sqrt(2 * gap) / modes.sigma
         open_ = ~watch.learned
+        self._reach = float(reach[open_].max(initial=0.0))
         return bool((watch.levels + reach < HALF)[open_].all())
 
     def _stable(self, path: DescentPath, pace: Pace) -> bool:
@@ -228,7 +236,19 @@ class _Ends:
             return False
         self._asked = path.t
         top = float(np.linalg.eigvalsh(self.flow.jacobian(0.0, path.y))[-1])
-        return top <= _ZERO * pace.rate * self.flow.rule.pace
+        if top > _ZERO * pace.rate * self.flow.rule.pace:
+            return False
+        self._reach = 0.0
+        return True
+
+    def settled(self, path: DescentPath, watch: _Watch) -> bool:
+        """Whether it is known where levels settle, to two digits."""
+        if np.isnan(self.rest).any():
+            if self._reach > _DIGITS:
+                self._gap_closed(path, watch)
+            if self._reach <= _DIGITS:
+                self.rest = self.modes.levels(path.W)
+        return not np.isnan(self.rest).any()
 
 
 def products_at(
