@@ -284,7 +284,7 @@ def table(cells: tuple[LawCell, ...], runs: int, seed: int, short: bool = False)
 def against_torch(runs: int, seed: int) -> Grid:
     """A few networks of cells of every kind against torch.optim.SGD."""
     rows = []
-    names = ("base", "m .9", "Nesterov .9", "m .9, decay .1, mse", "Nesterov .9, decay .1, sum")
+    names = ("base", "m 0.9", "Nesterov .9", "m .9, decay .1, mse", "Nesterov .9, decay .1, sum")
     for cell in CELLS:
         if cell.name not in (*names, "L3 scale .1", "5-2-3"):
             continue

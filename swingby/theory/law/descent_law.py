@@ -40,7 +40,7 @@ HALF = 0.5
 _AT_REST, _SLOW = 1e-13, 1e-7
 #: Weights up to which that is asked, and eigenvalues that count as 0, in units of rho.
 _DENSE, _ZERO = 600, 1e-6
-#: A level settles where it is known so well; gradients that this may cost, beside as many as before.
+#: A level settles where it is known so well; gradients that this may cost, beside as many again.
 _DIGITS, _SETTLING = 0.004, 5000
 #: A crossing between steps is found to so many steps.
 _RESOLUTION = 1e-4
@@ -141,16 +141,20 @@ class _Watch:
                 if not above[i + 1, k]:
                     self.retained[k] = np.nan
                     continue
-                t = self._crossing(segment, k, i, levels[i : i + 2, k])
+                t = self._crossing(segment, k, i, levels[:, k])
                 self.retained[k] = t
                 if np.isnan(self.first[k]):
                     self.first[k] = t
         self.levels = levels[-1]
 
-    def _crossing(self, segment: Segment, k: int, i: int, ends: Floats) -> float:
-        """The time of the crossing after entry i of a segment."""
+    def _crossing(self, segment: Segment, k: int, i: int, levels: Floats) -> float:
+        """The time of the crossing after entry i of a segment, with its levels of mode k."""
         if segment.inside is None:
-            return float(segment.start + i + (HALF - ends[0]) / (ends[1] - ends[0]))
+            slope = levels[i + 1] - levels[i]
+            bend = float(np.diff(levels[max(i - 1, 0) : i + 3], 2).mean()) if len(levels) > 2 else 0
+            share = (HALF - levels[i]) / slope
+            share += share * (1 - share) / 2 * bend / slope
+            return float(segment.start + i + np.clip(share, _RESOLUTION, 1.0))
 
         def above(t: float) -> float:
             return float(self.modes.levels(segment.product(t))[k]) - HALF

@@ -34,6 +34,8 @@ _MAP_SHARE = 1 / 40
 #: Coarseness up to which waits are followed by the flow, and that of their motion, in units of the
 #: x from which the map costs less: at their start, and until their end.
 _FASTEST, _WAITING, _MOVING = 0.5, 0.2, 1.0
+#: Larger weights have left for infinity.
+_DIVERGED = 1e60
 #: A motion so much slower than the fastest rate is left to LSODA.
 _SLOW = 0.05
 #: Steps of the map at a time.
@@ -106,7 +108,9 @@ class DescentPath:
         self._solver: Any = None
 
     def pace(self) -> Pace:
-        """How fast the weights move now."""
+        """How fast the weights move now; beyond all measure where they diverge."""
+        if not np.abs(self.y).max() < _DIVERGED:
+            return Pace(math.inf, math.inf, math.inf, self.y)
         flow, rate = self.flow, self.flow.rate(self.y)
         size = rate * float(np.linalg.norm(self.y))
         slopes = flow.field_and_product(self.y)[0]
