@@ -199,7 +199,9 @@ def predict_network(
         if task is not None:
             times = _all_concepts(times, task, layers)
     if samples is not None and batch is not None and size < n:
-        times = _in_batches(times, samples, modes, rule, size, replacement=replacement)
+        times = _in_batches(
+            times, layers, samples, modes, rule, size, replacement=bool(replacement)
+        )
     order = _order(times, "concepts" if task is not None else "modes")
     signal = None if task is None else np.asarray(task.signal, dtype=np.float64)
     return NetworkSchedule(
@@ -341,6 +343,7 @@ def _all_concepts(times: _Times, task: SIMTask, layers: list[Floats]) -> _Times:
 
 def _in_batches(
     times: _Times,
+    layers: list[Floats],
     samples: tuple[Floats, Floats],
     modes: LinearModes,
     rule: Descent,
@@ -350,21 +353,15 @@ def _in_batches(
 ) -> _Times:
     """Half-times in minibatches: their mean, and two deviations in their bars."""
     from swingby.theory.law.batch_noise import batch_spread
+    from swingby.theory.law.descent_law import reduced
 
     delay, deviation = batch_spread(
-        *samples,
-        modes,
-        times.first,
-        batch=batch,
-        replacement=replacement,
-        step=rule.pace * rule.multiple,
-        decay=rule.decay / rule.multiple,
+        reduced(layers), *samples, modes, rule, times.first, batch=batch, replacement=replacement
     )
-    moved = np.isfinite(times.first) & (times.first > 0)
     return times._replace(
-        first=np.where(moved, times.first + delay, times.first),
-        error=np.where(moved, times.error + _DEVIATIONS * deviation, times.error),
-        retained=np.where(moved, times.retained + delay, times.retained),
+        first=times.first + delay,
+        error=times.error + _DEVIATIONS * deviation,
+        retained=times.retained + delay,
     )
 
 
