@@ -162,6 +162,7 @@ def predict_network(
     >>> layers = [0.01 * rng.normal(size=shape) for shape in ((5, 4), (3, 5))]
     >>> schedule = predict_network(layers, X=X, Y=Y, lr=0.02, momentum=0.9, loss="mse")
     >>> schedule.half_times.tolist(), schedule.explained.round(2).tolist()
+    ([32.0, 47.0, 78.0], [0.67, 0.27, 0.06])
     """
     matrices = network_input.read_weights(weights)
     require_accuracy(accuracy)

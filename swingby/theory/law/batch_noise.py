@@ -142,17 +142,17 @@ def batch_spread(
     share = 1 / batch if replacement else (n - batch) / max(n - 1, 1) / batch
     active: dict[int, tuple[Floats, float]] = {}
     variances = np.zeros(len(crossing))
-    for i in range(len(times) - 2, -1, -1):
+    for i in reversed(range(len(times) - 1)):
         start, end, y = times[i], times[i + 1], (weights[i] + weights[i + 1]) / 2
         middle = _Propagator(flow, y)
-        for k in np.flatnonzero(waiting & (start < crossing) & (crossing <= end)):
+        for k in map(int, np.flatnonzero(waiting & (start < crossing) & (crossing <= end))):
             within = (crossing[k] - start) / (end - start)
             there = (1 - within) * weights[i] + within * weights[i + 1]
-            gradient = _gradient(flow, modes, int(k), there)
+            gradient = _gradient(flow, modes, k, there)
             speeds[k] = float(gradient @ flow(0.0, there))
-            active[int(k)] = -gradient / speeds[k], float(crossing[k])
+            active[k] = -gradient / speeds[k], float(crossing[k])
             if not replacement:
-                into, last = crossing[k] % epoch, noise.variance(there, active[int(k)][0])
+                into, last = crossing[k] % epoch, noise.variance(there, active[k][0])
                 variances[k] += into * (1 - into / epoch) * share * last
         for k, (direction, until) in active.items():
             earlier = middle.carried(direction, until - start)
