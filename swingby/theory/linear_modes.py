@@ -53,6 +53,26 @@ class LinearModes(ReadOnly):
         """Share of the variance of the best linear fit that each mode explains, shape (m,)."""
         return np.asarray(self.sigma**2 / (self.sigma**2).sum())
 
+    @property
+    def directions(self) -> Floats:
+        """Principal directions of the inputs, those without variance left out, shape (p, r)."""
+        spread = np.linalg.norm(self.root, axis=0)
+        return np.asarray(self.root[:, spread > 0] / spread[spread > 0])
+
+    def in_principal_inputs(self) -> LinearModes:
+        """The same, with inputs in their principal directions: S is diagonal."""
+        spread = np.linalg.norm(self.root, axis=0)
+        fit, spread = self.fit[:, spread > 0], spread[spread > 0]
+        return LinearModes(
+            K=fit * spread,
+            S=np.diag(spread**2),
+            root=np.diag(spread),
+            fit=fit,
+            outputs=self.outputs,
+            inputs=self.inputs @ self.directions,
+            sigma=self.sigma,
+        )
+
     def levels(self, W: Floats) -> Floats:
         """a_k of matrices W (..., q, p): shape (..., m)."""
         return np.asarray(((self.outputs @ W) * self.inputs).sum(axis=-1) / self.sigma)

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 #: Modes that a picture shows, the largest first.
 _DRAWN = 6
-#: Bars from here on are printed in whole steps.
-_LARGE = 10.0
+#: Bars from here on are printed in whole steps; smaller ones than this are not told apart.
+_LARGE, _SMALLEST = 10.0, 0.01
 
 
 @dataclass(frozen=True)
@@ -169,8 +169,11 @@ class NetworkSchedule(Pictured, ReadOnly):
 
     def _cells(self, k: int) -> list[str]:
         time, error = self.half_times[k], self.error[k]
-        digits = 0 if error >= _LARGE and self.task is None else 2
-        bar = "out of range" if math.isinf(error) else steps_text(error, digits)
+        bar = "out of range" if math.isinf(error) else steps_text(error, 2)
+        if self.task is None and 0 < error < _SMALLEST:
+            bar = f"<{_SMALLEST}"
+        elif self.task is None and _LARGE <= error < math.inf:
+            bar = steps_text(error, 0)
         cells = [self._label(k)]
         if self.task is None:
             cells.append(_percent(self.explained[k]))

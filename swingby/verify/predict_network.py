@@ -354,10 +354,12 @@ def _in_batches(
 ) -> _Times:
     """Half-times in minibatches: their mean, and two deviations in their bars."""
     from swingby.theory.law.batch_noise import batch_spread
-    from swingby.theory.law.descent_law import reduced
+    from swingby.theory.law.descent_law import principal
 
+    X, Y = samples[0] @ modes.directions, samples[1]
+    layers, modes = principal(layers, modes)
     delay, deviation = batch_spread(
-        reduced(layers), *samples, modes, rule, times.first, batch=batch, replacement=replacement
+        layers, X, Y, modes, rule, times.first, batch=batch, replacement=replacement
     )
     return times._replace(
         first=times.first + delay,

@@ -147,7 +147,9 @@ def test_a_wait_of_deep_layers_costs_no_more_from_smaller_weights():
     costs, waits = [], []
     for scale in (1e-2, 1e-4):
         X, Y, layers, modes = network(seed=0, widths=(5, 5, 5, 3), scale=scale)
-        times = mode_times(layers, modes, Descent(0.01 / largest_rate(X, Y)))
+        rule = Descent(0.01 / largest_rate(X, Y))
+        times = mode_times(layers, modes, rule, gradients=30_000)
+        assert times.reason == ""
         costs.append(times.evaluations)
         waits.append(times.first.max())
     assert waits[1] > 80 * waits[0]

@@ -43,6 +43,17 @@ _STAGES, _STEP = [np.array(row[:k]) for k, row in enumerate(DOP853.A[:12])], DOP
 _DISTANCES = (1.0, 2.0, 0.5, 1.5, 3.0, -1.0, -0.5)
 #: Smallest weight of the third value: what it has to give is divided by it.
 _SMALLEST_WEIGHT = 0.05
+#: A matrix of so many rows or columns is large.
+_LARGE = 64
+
+
+def _norm(matrix: Floats) -> float:
+    """The spectral norm; of a large oblong matrix from its small Gram matrix."""
+    low, high = sorted(matrix.shape)
+    if high < max(2 * low, _LARGE):
+        return float(np.linalg.norm(matrix, 2))
+    gram = matrix.dot(matrix.T) if matrix.shape[0] == low else matrix.T.dot(matrix)
+    return math.sqrt(max(float(np.linalg.eigvalsh(gram)[-1]), 0.0))
 
 
 @dataclass(frozen=True)
@@ -114,7 +125,8 @@ class DescentFlow(LayerFlow):
     def __init__(
         self, layers: Sequence[Floats], K: Floats, S: Floats, rule: Descent, order: int = 3
     ) -> None:
-        super().__init__(layers, np.empty(0), 0.0, 0)
+        super().__init__(layers, rule.multiple * np.diagonal(S), 0.0, 0)
+        self._diagonal = not np.any(S - np.diag(np.diagonal(S)))
         self.K, self.S, self.rule, self.order = rule.multiple * K, rule.multiple * S, rule, order
         coefficients = modified_coefficients(rule.momentum, rule.nesterov)
         self._c2, self._values = coefficients[0], combination(*coefficients)
@@ -124,11 +136,11 @@ class DescentFlow(LayerFlow):
 
     def residual(self, W: Floats) -> Floats:
         """The residual g (K - W S)."""
-        return np.asarray(self.K - W.dot(self.S))
+        return np.asarray(self.K - self.weighted(W))
 
     def weighted(self, before: Floats) -> Floats:
         """A matrix times g S."""
-        return np.asarray(before.dot(self.S))
+        return np.asarray(before * self.a if self._diagonal else before.dot(self.S))
 
     def field_and_product(self, y: Floats) -> tuple[Floats, Floats]:
         """The field f of the flow itself, and W."""
@@ -176,8 +188,8 @@ class DescentFlow(LayerFlow):
     def rate(self, y: Floats) -> float:
         """A bound of the norm of the Jacobian of f, from spectral norms."""
         layers = self.layers(y)
-        norms = [float(np.linalg.norm(layer, 2)) for layer in layers]
-        rest = float(np.linalg.norm(self.residual(self.product(y)), 2))
+        norms = [_norm(layer) for layer in layers]
+        rest = _norm(self.residual(self.product(y)))
         everything = range(len(norms))
         learned = sum(math.prod(norms[j] for j in everything if j != i) ** 2 for i in everything)
         pairs = {

@@ -63,6 +63,12 @@ class ModeTimes:
     end: float
 
 
+def principal(layers: Sequence[Floats], modes: LinearModes) -> tuple[list[Floats], LinearModes]:
+    """The same network of inputs in their principal directions; those without variance are moot."""
+    turned = [layers[0] @ modes.directions, *layers[1:]]
+    return reduced(turned), modes.in_principal_inputs()
+
+
 def reduced(layers: Sequence[Floats]) -> list[Floats]:
     """Two wide layers, in the span of their rows and columns, which they never leave."""
     if len(layers) != 2 or layers[0].shape[0] <= layers[0].shape[1] + layers[1].shape[0]:
@@ -81,7 +87,7 @@ def mode_times(
     longest: float = 1e15,
 ) -> ModeTimes:
     """Half-times of the modes; `gradients` bounds the cost, `longest` the wait in steps."""
-    layers = reduced(layers)
+    layers, modes = principal(layers, modes)
     flow = DescentFlow(layers, modes.K, modes.S, rule, accuracy.order)
     path = DescentPath(flow, packed(layers), accuracy)
     watch = _Watch(modes, path.W)
