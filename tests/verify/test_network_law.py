@@ -26,7 +26,7 @@ CELLS = {
     "decay": ({}, {"decay": 0.1, "loss": "mse"}),
     "much decay": ({}, {"decay": 0.4}),
     "momentum": ({}, {"rate": 0.004, "momentum": 0.9, "loss": "sum"}),
-    "momentum from an empty buffer": ({"scale": 0.05}, {"rate": 0.0005, "momentum": 0.9}),
+    "momentum from an empty buffer": ({}, {"rate": 0.0015, "momentum": 0.5}),
     "Nesterov and decay": ({}, {"momentum": 0.9, "nesterov": True, "decay": 0.15}),
     "three layers": ({"widths": (5, 5, 5, 3), "scale": 0.1}, {}),
     "three small layers": ({"widths": (5, 5, 5, 3), "scale": 0.03}, {}),
