@@ -4,13 +4,12 @@ The path of the weights (:mod:`swingby.theory.law.descent_path`) is followed unt
 :math:`a_k \ge 1/2`, or until it is decided that the others never have.
 
 **Never.** F is the loss less its floor, :math:`\tfrac12 \lVert G - W D \rVert^2` with decay's
-:math:`\tfrac\lambda2 \sum \lVert W_i \rVert^2`; small steps do not raise it.
+:math:`\tfrac\lambda2 \sum \lVert W_i \rVert^2`; small steps do not raise it, nor, with momentum,
+its sum with :math:`\tfrac12 \mathrm{lr}\, m \lVert v \rVert^2`.
 
-- Two layers with decay: F is at least the convex
-  :math:`\tfrac12 \lVert G - W D \rVert^2 + \lambda \lVert W \rVert_*`, which is at least
-  :math:`\tfrac12 \lVert G \rVert^2 - \tfrac12 \lVert G - E \rVert^2` for every E with
-  :math:`\lVert E D^\top \rVert_2 \le \lambda`. The residual, scaled to that, gives the gap
-  :math:`\gamma`, and all later a_k lie within :math:`2 \sqrt{2 \gamma}/\sigma_k` of that of now.
+- Two layers with decay: F is at least a convex function, whose gap :math:`\gamma`
+  (:mod:`swingby.theory.law.nuclear_fit`) bounds all later a_k: they lie within
+  :math:`2 \sqrt{2 \gamma}/\sigma_k` of that of now.
 - A bottleneck of width r, no decay: F is at least half the sum of :math:`\sigma_k^2` beyond r
   (Eckart and Young). Once it is within an eighth of :math:`\sigma_r^2 - \sigma_{r+1}^2` of that, no
   other fit of rank r is in reach.
@@ -19,7 +18,6 @@ The path of the weights (:mod:`swingby.theory.law.descent_path`) is followed unt
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -30,6 +28,7 @@ from swingby.theory import budget
 from swingby.theory.law.descent_flow import Descent, DescentFlow
 from swingby.theory.law.descent_path import FINE, Accuracy, DescentPath, Pace, Segment
 from swingby.theory.law.layer_flow import packed
+from swingby.theory.law.nuclear_fit import duality_gap, nuclear_fit_levels
 from swingby.theory.linear_modes import LinearModes
 from swingby.theory.numbers import Booleans, Floats
 
@@ -40,8 +39,9 @@ HALF = 0.5
 _AT_REST, _SLOW = 1e-13, 1e-7
 #: Weights up to which that is asked, and eigenvalues that count as 0, in units of rho.
 _DENSE, _ZERO = 600, 1e-6
-#: A level settles where it is known so well; gradients that this may cost, beside as many again.
-_DIGITS, _SETTLING = 0.004, 5000
+#: Below this rho eps no step raises F and lr m |v|^2/2 (Ochs, Chen, Brox and Pock, SIAM J. Imaging
+#: Sciences 7, 2014: below 2, of a smooth function).
+_DESCENDING = 1.0
 #: A crossing between steps is found to so many steps.
 _RESOLUTION = 1e-4
 
@@ -92,7 +92,7 @@ def mode_times(
     path = DescentPath(flow, packed(layers), accuracy)
     watch = _Watch(modes, path.W)
     ends = _Ends(modes, flow, rank=min(min(layer.shape) for layer in layers))
-    reason, decided = "", math.inf
+    reason = ""
     while not (watch.all_learned and ends.all_fit):
         pace = path.pace()
         if not np.isfinite([pace.coarseness, pace.motion]).all():
@@ -105,13 +105,10 @@ def mode_times(
             reason = f"beyond the budget of time, at step {path.t:.6g}"
         if reason:
             break
-        if decided < math.inf or ends.decided(path, pace, watch):
-            # What is never learned is decided; where it settles is worth as much again.
-            decided = min(decided, flow.evaluations)
-            if ends.settled(path, watch) or flow.evaluations > 2 * decided + _SETTLING:
-                watch.settle(ends.rest)
-                break
-        elif pace.motion <= _AT_REST:
+        if ends.decided(path, pace, watch):
+            watch.settle(ends.rest)
+            break
+        if pace.motion <= _AT_REST:
             reason = "the gradient is 0 and stays so"
             break
         with np.errstate(all="ignore"):
@@ -188,13 +185,13 @@ class _Ends:
         #: Whether all modes fit through the narrowest layer.
         self.all_fit = rank >= len(modes.sigma)
         self._asked = 0.0
-        #: Where levels settle, and how far from there they may be; nan where that is not known.
-        self.rest, self._reach = np.full(len(modes.sigma), np.nan), np.inf
+        #: Where levels settle; nan where that is not known.
+        self.rest = np.full(len(modes.sigma), np.nan)
 
     def decided(self, path: DescentPath, pace: Pace, watch: _Watch) -> bool:
         """Whether no a_k crosses 1/2 any more."""
         rule = self.flow.rule
-        if pace.coarseness < 1:
+        if pace.rate * rule.pace < _DESCENDING:
             if not rule.decay and not self.all_fit and self._in_the_last_basin(path, watch):
                 return True
             if rule.decay and len(self.flow.shapes) <= 2 and self._gap_closed(path, watch):
@@ -205,7 +202,8 @@ class _Ends:
 
     def _kinetic(self, path: DescentPath) -> float:
         """What momentum may still add to the loss."""
-        return 0.5 * self.flow.rule.lr * float(path.v @ path.v) if self.flow.rule.momentum else 0.0
+        rule = self.flow.rule
+        return 0.5 * rule.lr * rule.momentum * float(path.v @ path.v)
 
     def _in_the_last_basin(self, path: DescentPath, watch: _Watch) -> bool:
         modes, r, s = self.modes, self.rank, self.sorted**2
@@ -215,7 +213,7 @@ class _Ends:
         largest = np.isin(np.arange(len(s)), self.order[:r])
         near = np.array_equal(watch.levels >= HALF, largest)
         if near and excess < min((s[r - 1] - s[r]) / 8, s[r - 1] / 32):
-            self.rest, self._reach = largest.astype(float), 0.0
+            self.rest = largest.astype(float)
             return True
         return False
 
@@ -223,22 +221,26 @@ class _Ends:
         """By duality, of the convex problem below the loss."""
         modes, rule, W = self.modes, self.flow.rule, path.W
         decay = rule.decay / rule.multiple
-        rest = modes.fit - W @ modes.root
-        loss = 0.5 * float((rest**2).sum())
         if len(self.flow.shapes) == 1:
-            # Strongly convex: a gradient of decay times the distance.
-            f = self.flow.field_and_product(path.y)[0].reshape(W.shape) / rule.multiple
+            # Strongly convex in W, too: a gradient is at least decay times the distance.
+            f = self.flow.field_and_product(path.y)[0] / rule.multiple
             reach = np.linalg.norm(f) / decay * np.linalg.norm(modes.inputs, axis=1) / modes.sigma
         else:
-            loss += 0.5 * decay * float(path.y @ path.y)
-            top = float(np.linalg.norm(modes.K - W @ modes.S, 2))
-            inside = rest * min(1.0, decay / top) if top > 0 else rest
-            dual = 0.5 * float((modes.fit**2).sum() - ((modes.fit - inside) ** 2).sum())
-            gap = max(loss - dual, 0.0) + self._kinetic(path) / rule.multiple
+            gap = duality_gap(modes, decay, W, 0.5 * decay * float(path.y @ path.y))
+            gap += self._kinetic(path) / rule.multiple
             reach = 2 * np.sqrt(2 * gap) / modes.sigma
-        open_ = ~watch.learned
-        self._reach = float(reach[open_].max(initial=0.0))
-        return bool((watch.levels + reach < HALF)[open_].all())
+        # Where all modes fit, those that are learned do not matter any more.
+        matters = ~watch.learned if self.all_fit else np.full(len(reach), True)
+        if (np.abs(watch.levels - HALF) <= reach)[matters].any():
+            return False
+        if (watch.levels >= HALF)[~watch.learned].any():
+            return False
+        if len(self.flow.shapes) == 1:
+            exact: Floats = np.linalg.solve(modes.S + decay * np.eye(len(modes.S)), modes.K.T).T
+            self.rest = modes.levels(np.asarray(exact))
+        else:
+            self.rest = nuclear_fit_levels(modes, decay, W)
+        return True
 
     def _stable(self, path: DescentPath, pace: Pace) -> bool:
         """At rest where small departures do not grow; asked again after a tenth of the time."""
@@ -248,17 +250,8 @@ class _Ends:
         top = float(np.linalg.eigvalsh(self.flow.jacobian(0.0, path.y))[-1])
         if top > _ZERO * pace.rate * self.flow.rule.pace:
             return False
-        self._reach = 0.0
+        self.rest = self.modes.levels(path.W)
         return True
-
-    def settled(self, path: DescentPath, watch: _Watch) -> bool:
-        """Whether it is known where levels settle, to two digits."""
-        if np.isnan(self.rest).any():
-            if self._reach > _DIGITS:
-                self._gap_closed(path, watch)
-            if self._reach <= _DIGITS:
-                self.rest = self.modes.levels(path.W)
-        return not np.isnan(self.rest).any()
 
 
 def products_at(
