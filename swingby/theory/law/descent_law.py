@@ -236,8 +236,8 @@ class _Ends:
         if (watch.levels >= HALF)[~watch.learned].any():
             return False
         if len(self.flow.shapes) == 1:
-            exact: Floats = np.linalg.solve(modes.S + decay * np.eye(len(modes.S)), modes.K.T).T
-            self.rest = modes.levels(np.asarray(exact))
+            ridge = np.linalg.inv(modes.S + decay * np.eye(len(modes.S)))
+            self.rest = modes.levels(np.asarray(modes.K @ ridge, dtype=np.float64))
         else:
             self.rest = nuclear_fit_levels(modes, decay, W)
         return True
