@@ -129,7 +129,8 @@ class DescentFlow(LayerFlow):
         self._diagonal = not np.any(S - np.diag(np.diagonal(S)))
         self.K, self.S, self.rule, self.order = rule.multiple * K, rule.multiple * S, rule, order
         coefficients = modified_coefficients(rule.momentum, rule.nesterov)
-        self._c2, self._values = coefficients[0], combination(*coefficients)
+        self._c2, self._c3a, _ = coefficients
+        self._values = combination(*coefficients)
         self._input_norm = float(np.linalg.norm(self.S, 2))
         #: Values of the field so far: what a prediction has cost.
         self.evaluations = 0
@@ -184,6 +185,15 @@ class DescentFlow(LayerFlow):
         matrix = super().jacobian(t, y)
         matrix.flat[:: self.size + 1] -= self.rule.decay
         return self.rule.pace * matrix
+
+    def modified_jacobian(self, t: float, y: Floats) -> Floats:
+        """Jacobian of the modified field where weights are at rest, and nearly so elsewhere."""
+        matrix = self.jacobian(t, y)
+        if self.order == 1:
+            return matrix
+        square = matrix @ matrix
+        modified = matrix + self._c2 * square
+        return modified if self.order == 2 else modified + self._c3a * (square @ matrix)
 
     def rate(self, y: Floats) -> float:
         """A bound of the norm of the Jacobian of f, from spectral norms."""

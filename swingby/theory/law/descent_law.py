@@ -13,6 +13,7 @@ its sum with :math:`\tfrac12 \mathrm{lr}\, m \lVert v \rVert^2`.
 - A bottleneck of width r, no decay: F is at least half the sum of :math:`\sigma_k^2` beyond r
   (Eckart and Young). Once it is within an eighth of :math:`\sigma_r^2 - \sigma_{r+1}^2` of that, no
   other fit of rank r is in reach.
+- Three or more layers, all so small that decay outweighs what drives them: they go to 0.
 - Else: at rest where no eigenvalue of the Jacobian is positive.
 """
 
@@ -196,9 +197,23 @@ class _Ends:
                 return True
             if rule.decay and len(self.flow.shapes) <= 2 and self._gap_closed(path, watch):
                 return True
+        if rule.decay and len(self.flow.shapes) > 2 and self._vanishing(path):
+            return True
         if (not rule.decay and self.all_fit) or pace.motion > _SLOW:
             return False
         return self._stable(path, pace)
+
+    def _vanishing(self, path: DescentPath) -> bool:
+        """Whether layers are so small that decay takes all of them to 0."""
+        flow, depth = self.flow, len(self.flow.shapes)
+        norm = max(float(np.linalg.norm(layer, 2)) for layer in flow.layers(path.y))
+        norm += flow.rule.pace * float(np.linalg.norm(path.v))
+        driven = float(np.linalg.norm(flow.K, 2)) + norm**depth * float(np.linalg.norm(flow.S, 2))
+        reach = norm**depth * np.linalg.norm(self.modes.inputs, axis=1) / self.modes.sigma
+        if 2 * driven * norm ** (depth - 2) >= flow.rule.decay or (reach >= HALF).any():
+            return False
+        self.rest = np.zeros(len(reach))
+        return True
 
     def _kinetic(self, path: DescentPath) -> float:
         """What momentum may still add to the loss."""
@@ -222,9 +237,11 @@ class _Ends:
         modes, rule, W = self.modes, self.flow.rule, path.W
         decay = rule.decay / rule.multiple
         if len(self.flow.shapes) == 1:
-            # Strongly convex in W, too: a gradient is at least decay times the distance.
+            # Strongly convex in W, too, by the decay.
             f = self.flow.field_and_product(path.y)[0] / rule.multiple
-            reach = np.linalg.norm(f) / decay * np.linalg.norm(modes.inputs, axis=1) / modes.sigma
+            gap = float(f @ f) / (2 * decay) + self._kinetic(path) / rule.multiple
+            reach = 2 * np.sqrt(2 * gap / decay) * np.linalg.norm(modes.inputs, axis=1)
+            reach = reach / modes.sigma
         else:
             gap = duality_gap(modes, decay, W, 0.5 * decay * float(path.y @ path.y))
             gap += self._kinetic(path) / rule.multiple

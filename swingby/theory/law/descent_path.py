@@ -31,9 +31,11 @@ from swingby.theory.numbers import Floats
 #: x from which the map costs less than the flow, per fraction of 1/(rho eps) in a step: a step of
 #: the flow costs 36 gradients, and goes as far as about 40 of the map at that x.
 _MAP_SHARE = 1 / 40
-#: Coarseness up to which waits are followed by the flow, and that of their motion, in units of the
-#: x from which the map costs less: at their start, and until their end.
+#: rho eps up to which waits are followed by the flow; and the coarseness of their motion, in units
+#: of the x from which the map costs less: at their start, and until their end.
 _FASTEST, _WAITING, _MOVING = 0.5, 0.2, 1.0
+#: What the velocity may differ by, at their start, from that of a motion without memory.
+_STEADY = 0.01
 #: Larger weights have left for infinity.
 _DIVERGED = 1e60
 #: A motion so much slower than the fastest rate is left to LSODA.
@@ -121,7 +123,9 @@ class DescentPath:
         """Go on, in explicit steps not beyond the step `last`."""
         limit = _MAP_SHARE * self.accuracy.fraction
         smooth = self._starting <= 0 and pace.coarseness <= limit
-        if self._starting <= 0 and self._dense and pace.coarseness <= _FASTEST:
+        rule = self.flow.rule
+        fast = pace.rate * rule.pace
+        if self._starting <= 0 and self._dense and fast <= _FASTEST and self._steady(pace.slopes):
             moving = self._moving(pace.slopes)
             waiting = limit * (_MOVING if self._smooth else _WAITING)
             if moving <= (_SLOW * pace.coarseness if smooth else waiting) or (
@@ -134,6 +138,14 @@ class DescentPath:
             steps = self.accuracy.fraction / (pace.rate * self.flow.rule.pace)
             return self._by_flow(min(steps, last))
         return self._by_map(int(np.clip(1 / pace.coarseness, _FEWEST, _MOST)))
+
+    def _steady(self, slopes: Floats) -> bool:
+        """Whether the velocity is that of the slopes now: no oscillation is left in it."""
+        rule = self.flow.rule
+        if self._smooth or not rule.momentum:
+            return True
+        expected = slopes / (1 - rule.momentum)
+        return bool(np.linalg.norm(self.v - expected) <= _STEADY * np.linalg.norm(expected))
 
     def _moving(self, slopes: Floats) -> float:
         """The coarseness of the motion itself, |f'f|/|f|: what is at rest has no share in it."""
@@ -164,7 +176,7 @@ class DescentPath:
             tolerance = self.accuracy.tolerance
             floor = max(_PART * tolerance * self._smallest_part(), 1e-300)
             self._solver = LSODA(
-                flow, self.t, self.y, np.inf, rtol=tolerance, atol=floor, jac=flow.jacobian
+                flow, self.t, self.y, np.inf, rtol=tolerance, atol=floor, jac=flow.modified_jacobian
             )
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             # LSODA says in a warning why it fails; that it fails is all that matters.
@@ -179,9 +191,11 @@ class DescentPath:
         )
 
     def _smallest_part(self) -> float:
-        """The smallest singular value of a layer that is no rounding."""
-        layers = self.flow.layers(self.y)
-        values = np.concatenate([np.linalg.svd(layer, compute_uv=False) for layer in layers])
+        """The smallest singular value of a layer that a mode may need, and that is no rounding."""
+        layers, count = self.flow.layers(self.y), min(self.flow.K.shape)
+        values = np.concatenate(
+            [np.linalg.svd(layer, compute_uv=False)[:count] for layer in layers]
+        )
         return float(values[values > _ROUNDING * values.max()].min(initial=values.max()))
 
     def _by_map(self, count: int) -> Segment:
