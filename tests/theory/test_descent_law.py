@@ -191,3 +191,41 @@ def test_the_coarse_path_is_coarser():
     fine, coarse = (mode_times(layers, modes, rule, accuracy=a).first for a in (FINE, COARSE))
     assert np.abs(fine - best).max() < 1e-2
     assert (np.abs(fine - best) < np.abs(coarse - fine)).all()
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_the_jacobian_of_the_modified_flow_at_rest(order):
+    """At a minimum, by differences of the modified field itself."""
+    _, _, layers, modes = network(widths=(3, 4, 2), scale=0.5, condition=1)
+    rule = Descent(0.05, momentum=0.6, nesterov=True, decay=0.02)
+    flow = DescentFlow(layers, modes.K, modes.S, rule, order)
+    y, v = packed(layers), np.zeros(flow.size)
+    for _ in range(20_000):
+        y, v, _ = flow.step(y, v)
+    steps = 1e-5 * np.eye(flow.size)
+    differences = [(flow(0.0, y + s) - flow(0.0, y - s)) / 2e-5 for s in steps]
+    np.testing.assert_allclose(flow.modified_jacobian(0.0, y), differences, atol=1e-7)
+
+
+def test_layers_that_decay_outweighs_vanish():
+    """Of three layers 0 is stable whatever the decay; of two it is not."""
+    for widths, never in (((5, 5, 5, 3), True), ((5, 5, 3), False)):
+        X, Y, layers, modes = network(widths=widths, scale=0.02)
+        rule = Descent(0.02 / largest_rate(X, Y), momentum=0.9, decay=0.1 * largest_rate(X, Y))
+        times = mode_times(layers, modes, rule, gradients=20_000)
+        assert np.isinf(times.first).all() == never
+        if never:
+            assert times.settles.tolist() == [0, 0, 0]
+            assert times.end < 100
+
+
+def test_decay_of_one_layer_is_ridge_regression():
+    X, Y, layers, modes = network(widths=(5, 3), condition=100)
+    decay = 0.3 * largest_rate(X, Y)
+    rule = Descent(0.02 / largest_rate(X, Y), momentum=0.5, decay=decay)
+    times = mode_times(layers, modes, rule)
+    never = np.isinf(times.first)
+    assert never.any()
+    augmented = np.vstack([X, np.sqrt(decay * len(X)) * np.eye(5)])
+    fit = np.linalg.lstsq(augmented, np.vstack([Y, np.zeros((5, 3))]), rcond=None)[0]
+    np.testing.assert_allclose(times.settles[never], modes.levels(fit.T)[never], atol=1e-8)

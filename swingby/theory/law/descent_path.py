@@ -33,7 +33,7 @@ from swingby.theory.numbers import Floats
 _MAP_SHARE = 1 / 40
 #: rho eps up to which waits are followed by the flow; and the coarseness of their motion, in units
 #: of the x from which the map costs less: at their start, and until their end.
-_FASTEST, _WAITING, _MOVING = 0.5, 0.2, 1.0
+_FASTEST, _WAITING, _MOVING = 0.5, 0.4, 1.0
 #: What the velocity may differ by, at their start, from that of a motion without memory.
 _STEADY = 0.01
 #: Larger weights have left for infinity.
