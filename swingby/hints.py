@@ -36,6 +36,10 @@ rng seed random_state generator key: rng | seed | W0 = swingby.gaussian(task, om
 lr learning_rate rate alpha: lr | eta, which is 2 lr on the loss (4.1) | grid = {"eta": [...]}
 step_size stepsize dt h: eta | lr
 predict_network.eta: lr = eta, for W_2 W_1 runs the clock of (D.2) at eta = lr
+predict_network.optimizer: lr, momentum, nesterov and weight_decay of SGD: others have no law
+predict_network.model predict_network.layers predict_network.network: weights
+predict_network.inputs: X
+predict_network.outputs predict_network.targets: Y
 batch_size batchsize bs: batch
 wd decay weightdecay l2: weight_decay
 dampening: momentum, for which dampening is 0 as in torch's SGD

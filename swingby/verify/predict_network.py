@@ -263,7 +263,7 @@ def _order(times: _Times, noun: str) -> tuple[int, ...]:
     """Modes in the order of their half-times, with a reason where two bars overlap."""
     crossing, error = times.first, times.error
     order = [int(k) for k in np.argsort(crossing, kind="stable") if np.isfinite(crossing[k])]
-    for i, j in itertools.pairwise(order):
+    for i, j in itertools.pairwise([k for k in order if crossing[k] > 0]):
         if np.isfinite(error[[i, j]]).all() and crossing[j] - crossing[i] <= error[i] + error[j]:
             words = f"the order of {noun} {i + 1} and {j + 1} is undecided: bars overlap"
             times.reasons.append(words)

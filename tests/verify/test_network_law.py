@@ -198,6 +198,13 @@ def test_what_is_beyond_the_budget_is_undecided():
     assert np.isnan(schedule.evaluate([1e9])).all()
 
 
+def test_a_wait_beyond_all_counting_is_undecided():
+    (X, Y, layers), more = network([0, 5], {}, rate=1e-300)
+    schedule = predict_network(layers, X=X, Y=Y, **more)
+    assert np.isnan(schedule.half_times).all()
+    assert "the wait is longer than is predicted" in schedule.reasons[0]
+
+
 def test_training_that_diverges_is_undecided():
     (X, Y, layers), more = network([0, 5], {}, rate=20.0)
     schedule = predict_network(layers, X=X, Y=Y, **more)
@@ -228,6 +235,7 @@ def test_a_layer_of_zeros_and_a_start_that_is_learned():
     learned = predict_network([fit], X=X, Y=Y, **more)
     assert learned.half_times.tolist() == [0, 0, 0]
     assert learned.error.tolist() == [0, 0, 0]
+    assert learned.verdict == "holds"
 
 
 def test_a_result_shows_itself(tmp_path):
@@ -333,6 +341,9 @@ REFUSED = {
     "a batch of a task": ({"task": [4, 1], "X": None, "Y": None, "batch": 4}, "samples X and Y"),
     "the loss of a task": ({"task": [4, 1], "X": None, "Y": None, "loss": "mse"}, "(4.1)"),
     "eta": ({"eta": 0.1}, "lr = eta"),
+    "an optimizer": ({"optimizer": "adam"}, "give lr, momentum, nesterov and weight_decay of SGD"),
+    "a model by name": ({"model": LAYERS}, "give weights"),
+    "targets": ({"targets": Y}, "give Y"),
     "batch_size": ({"batch_size": 4}, "give batch"),
     "leading": ({"accuracy": "leading"}, "where samples are given"),
     "budget": ({"budget": 0}, "budget"),

@@ -96,10 +96,10 @@ def mode_times(
     reason = ""
     while not (watch.all_learned and ends.all_fit):
         pace = path.pace()
-        if not np.isfinite([pace.coarseness, pace.motion]).all():
-            reason = f"training diverges at step {path.t:.0f}"
-        elif path.t >= longest:
+        if path.t >= longest:
             reason = "the wait is longer than is predicted"
+        elif not np.isfinite([pace.coarseness, pace.motion]).all():
+            reason = f"training diverges at step {path.t:.0f}"
         elif flow.evaluations > gradients:
             reason = f"beyond the budget of {gradients:.0f} gradients, at step {path.t:.6g}"
         elif budget.spent():
