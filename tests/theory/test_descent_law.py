@@ -229,3 +229,25 @@ def test_decay_of_one_layer_is_ridge_regression():
     augmented = np.vstack([X, np.sqrt(decay * len(X)) * np.eye(5)])
     fit = np.linalg.lstsq(augmented, np.vstack([Y, np.zeros((5, 3))]), rcond=None)[0]
     np.testing.assert_allclose(times.settles[never], modes.levels(fit.T)[never], atol=1e-8)
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_momentum_carries_a_mode_past_where_it_settles(depth):
+    """One input and one output: W settles below 1/2, and is above it on its first swing."""
+    X = np.array([[1.0], [-1.0]])
+    modes = data_modes(X, X)
+    decay, learned = 1.4 if depth == 1 else 0.55, 0
+    for lr in np.geomspace(0.003, 0.03, 25):
+        layers, v, observed = [0.1 * np.ones((1, 1))] * depth, np.zeros(depth), math.inf
+        w = np.full(depth, 0.1)
+        for step in range(2000):
+            if w.prod() >= 0.5:
+                observed = step
+                break
+            slope = decay * w - (1 - w.prod()) * w.prod() / w
+            v = 0.95 * v + slope
+            w = w - lr * v
+        times = mode_times(layers, modes, Descent(lr, momentum=0.95, decay=decay))
+        assert np.ceil(times.first[0]) == observed
+        learned += observed < math.inf
+    assert learned > 10

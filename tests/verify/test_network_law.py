@@ -21,6 +21,11 @@ CELLS = {
     "small": ({"scale": 1e-6}, {"rate": 0.05}),
     "wide": ({"widths": (5, 40, 3)}, {}),
     "one layer": ({"widths": (5, 3)}, {}),
+    # Momentum carries a mode past 1/2 that settles below.
+    "one layer, momentum": (
+        {"widths": (2, 4)},
+        {"rate": 0.013, "momentum": 0.95, "decay": 1.2},
+    ),
     "few samples": ({"widths": (20, 6, 3), "n": 12}, {}),
     "bottleneck": ({"widths": (5, 2, 3)}, {}),
     "decay": ({}, {"decay": 0.1, "loss": "mse"}),
