@@ -16,9 +16,9 @@ ROOT = Path(__file__).resolve().parents[1]
 #: that needs it, with the reason: 60,200 for ranges from omega that count runaways, a bar of its
 #: own for each event, the diagnosis of observed trajectories and of samples, evidence by kind,
 #: hints, one reader of number files, and a cache that is verified; 60,800 for one driver of the
-#: law, its walk by columns, which large d needs, and what the doctor compiles ahead; 62,500 for the
+#: law, its walk by columns, which large d needs, and what the doctor compiles ahead; 62,700 for the
 #: law of linear networks on any data, with momentum, decay and minibatches.
-BUDGET = 62_500
+BUDGET = 62_700
 #: Names that say nothing of what they hold.
 VAGUE = {
     *("one", "found", "given", "shown", "told", "kept", "seen", "said", "plain", "other", "whole"),

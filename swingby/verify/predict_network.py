@@ -45,7 +45,7 @@ _RELATIVE, _ABSOLUTE = 1e-6, 1e-3
 #: Rounding of the largest weights, in units of the smallest layer, reaches small parts so many
 #: times over; past the second number what is learned after the first mode is rounding. Measured
 #: with float32 (benchmarks/networks_law.py).
-_ROUNDINGS, _MOST_ROUNDING = 5.0, 0.2
+_ROUNDINGS, _MOST_ROUNDING = 20.0, 1.0
 #: Modes whose sigma are nearer to each other than this have directions by rounding alone.
 _TIED = 1e-9
 #: Deviations in the bar of a half-time in minibatches.
