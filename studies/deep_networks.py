@@ -23,7 +23,8 @@ from swingby.lab.networks.training import train
 from swingby.theory.share import Share, share_of
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict, all_hold, within_bar
-from swingby.verify.predict_network import NetworkSchedule, predict_network
+from swingby.verify.network_schedule import NetworkSchedule
+from swingby.verify.predict_network import predict_network
 
 #: Signals fall from 1 by random factors between these.
 RATIOS = (1.3, 3.0)

@@ -35,12 +35,12 @@ from swingby.verify.checking.report import Report as Report
 from swingby.verify.compare import compare as compare
 from swingby.verify.comparing.comparison import Comparison as Comparison
 from swingby.verify.gradients import crossing_function as crossing_function
+from swingby.verify.network_schedule import NetworkSchedule as NetworkSchedule
 from swingby.verify.paper_settings import paper_tables as paper_tables
 from swingby.verify.predict import predict as predict
 from swingby.verify.predict import predict_gaussian as predict_gaussian
 from swingby.verify.predict_batch import BatchSchedule as BatchSchedule
 from swingby.verify.predict_batch import predict_batch as predict_batch
-from swingby.verify.predict_network import NetworkSchedule as NetworkSchedule
 from swingby.verify.predict_network import predict_network as predict_network
 from swingby.verify.predict_swing import BatchSwing as BatchSwing
 from swingby.verify.predict_swing import predict_swing_batch as predict_swing_batch

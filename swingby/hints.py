@@ -35,6 +35,15 @@ timeout budget limit: seconds | steps
 rng seed random_state generator key: rng | seed | W0 = swingby.gaussian(task, omega, rng=0)
 lr learning_rate rate alpha: lr | eta, which is 2 lr on the loss (4.1) | grid = {"eta": [...]}
 step_size stepsize dt h: eta | lr
+predict_network.eta: lr = eta, for W_2 W_1 runs the clock of (D.2) at eta = lr
+predict_network.optimizer: lr, momentum, nesterov and weight_decay of SGD: others have no law
+predict_network.model predict_network.layers predict_network.network: weights
+predict_network.inputs: X
+predict_network.outputs predict_network.targets: Y
+batch_size batchsize bs: batch
+wd decay weightdecay l2: weight_decay
+dampening: momentum, for which dampening is 0 as in torch's SGD
+reshuffle shuffle: replacement=False, for epochs that are reshuffled
 eta: eta | lr = eta / 2, on the loss (4.1) | grid = {"eta": [...]}
 W w W_0 w0 W0 init initial initialization start x0: W0 | w0 | weights
 weights: W0
@@ -56,7 +65,7 @@ a signal signals eigenvalues: a | signal | task = swingby.SIMTask.from_signal(a)
 a signal signals: grid = {"signal": [[4, 1]]} | swingby.SIMTask.from_signal(a)
 d dim ndim dimension n_dims: dim | a with zeros at its end: [4, 1, 0]
 n_concepts num_concepts concepts s k: mu, a value for each concept | dim
-y Y label labels targets classes: labels | y
+y Y label labels targets classes: labels | y | Y
 x points samples data: X
 method mode kind optimizer algorithm solver rule: dynamics
 version variant: edition
@@ -191,8 +200,9 @@ def name_hint(name: str, names: Sequence[str]) -> str:
 
 def argument_hint(name: str, names: Sequence[str], title: str) -> str:
     """The end of a sentence that refuses an argument of the function `title`."""
-    for alternative in _applying(_ARGUMENTS, name, names):
-        return f"; give {alternative}"
+    for key in (f"{title}.{name}", name):
+        for alternative in _applying(_ARGUMENTS, key, names):
+            return f"; give {alternative}"
     for alternative in _applying(_ARGUMENTS, name, ["swingby"]):
         return f"; use {alternative}"
     return suggestion(name, names) or f"; {title} takes {', '.join(names)}"

@@ -117,7 +117,7 @@ PYTHON = {
     "predict(task, scale=1e-3, **GD)": "omega",
     "predict_gaussian(task, omega=1e-3, width=5, **GD)": "scale",
     "predict_gaussian(task, std=1e-3, width=5, **GD)": "scale",
-    "predict_network([np.eye(2)], task, eta=ETA)": "lr",
+    "predict_network([np.eye(2)], task, eta=ETA)": "lr = eta",
     "simulate(task, omega=1e-3, **GD)": "swingby.gaussian",
     "simulate(task, W0, T=100, **GD)": "steps",
     "simulate(task, W0, steps=1e5, **GD)": "100000",

@@ -154,8 +154,24 @@ def test_what_comes_from_torch():
     own = [torch.tensor(one) for one in RUN.W]
     assert half(compare(A, W0, eta=ETA, observed=own, steps=steps)) == HALF
     model = torch.nn.Sequential(torch.nn.Linear(2, 2, bias=False))
-    with pytest.raises(swingby.InvalidInput, match=r"\[layer.weight for layer in model\]"):
-        swingby.predict_network(model, SIMTask.from_signal(A), lr=0.1)
+    schedule = swingby.predict_network(model, SIMTask.from_signal(A), lr=0.1)
+    by_matrix = swingby.predict_network([model[0].weight], SIMTask.from_signal(A), lr=0.1)
+    assert schedule.crossing.tolist() == by_matrix.crossing.tolist()
+
+    class Own(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = torch.nn.Linear(2, 2, bias=False)
+
+    for other, words in (
+        (Own(), "[layer.weight for layer in model]"),
+        (torch.nn.Sequential(*model, torch.nn.ReLU()), "no law for ReLU"),
+        (torch.nn.Sequential(torch.nn.Linear(2, 2)), "bias=False"),
+        (torch.nn.Sequential(torch.nn.Conv2d(1, 1, 1)), "Conv2d"),
+    ):
+        with pytest.raises(swingby.InvalidInput) as caught:
+            swingby.predict_network(other, SIMTask.from_signal(A), lr=0.1)
+        assert words in str(caught.value)
 
 
 def test_times_in_eta_t_are_steps_times_eta():

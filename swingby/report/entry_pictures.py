@@ -54,6 +54,22 @@ def draw_entries(
     ax.plot(steps, loss, color="black", **black)
 
 
+def draw_half_time(ax: Axes, time: float, early: float, late: float, color: str) -> None:
+    """A mark at the half, with the bar of its time."""
+    ax.errorbar(
+        [time],
+        [0.5],
+        xerr=[[early], [late]],
+        color=color,
+        marker="v",
+        markersize=6,
+        markeredgecolor="white",
+        markeredgewidth=0.6,
+        capsize=2,
+        zorder=5,
+    )
+
+
 def finish_entries(ax: Axes, first: float, last: float, title: str = "", low: float = 0.0) -> None:
     """Axes, title and legend of a picture of entries, between two steps."""
     from matplotlib.ticker import LogFormatterSciNotation, LogLocator

@@ -1,28 +1,25 @@
-"""Prediction of the half-times of a deep linear network from its layers at the start."""
+"""Prediction of the half-times of a linear network from its layers at the start, on any data."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from swingby.errors import InvalidInput, named
-from swingby.report import Drawn, Grid
-from swingby.report.entry_pictures import entry_name
-from swingby.report.number_text import as_typed, scientific, steps_text
-from swingby.report.result_formats import ReadOnly
+from swingby.errors import MISSING, InvalidInput, named
 from swingby.theory import numbers
 from swingby.theory.growth import require_accuracy
+from swingby.theory.law.descent_flow import Descent
+from swingby.theory.linear_modes import LinearModes, data_modes, task_modes
 from swingby.theory.numbers import Floats
 from swingby.theory.task import SIMTask, as_task
 from swingby.theory.verdict import Verdict
-from swingby.verify.schedule import given_text, json_ready
+from swingby.verify import network_input
+from swingby.verify.network_schedule import NetworkSchedule
 
 #: lr times the fastest rate of the flow (its `sharpness`) up to which bars are given.
 _LARGEST_STEP = 0.5
@@ -41,120 +38,111 @@ _SPREAD = 20.0
 _SMALL = 0.1
 #: Layers below this are lost in the roundings of a chain of size 1.
 _FAINT = 1e-8
+#: Gradients that a prediction may cost, unless it is told otherwise: a second or two of small ones.
+_GRADIENTS = 150_000
+#: The bar of the law for any data, beside the difference to a coarser path: of the time; in steps.
+_RELATIVE, _ABSOLUTE = 1e-6, 1e-3
+#: Rounding of the largest weights, in units of the smallest layer, reaches small parts so many
+#: times over; past the second number what is learned after the first mode is rounding. Measured
+#: with float32 (benchmarks/networks_law.py).
+_ROUNDINGS, _MOST_ROUNDING = 20.0, 1.0
+#: Modes whose sigma are nearer to each other than this have directions by rounding alone.
+_TIED = 1e-9
+#: Deviations in the bar of a half-time in minibatches.
+_DEVIATIONS = 2.0
 
 
-@dataclass(frozen=True)
-class NetworkSchedule(Drawn, ReadOnly):
-    """Predicted half-times of a linear network. Made by :func:`predict_network`."""
+class _Times(NamedTuple):
+    """Half-times in real steps with their bars, and what is said of them; each (m,)."""
 
-    task: SIMTask
-    #: Learning rate, for the loss (4.1).
-    lr: Fraction
-    #: Of the input, of the hidden layers, and of the output: depth + 1 numbers.
-    widths: tuple[int, ...]
-    #: "full" or "leading".
-    accuracy: str
-    #: First step at which w_kk is at least 1/2; inf where a_k = 0, nan where undecided; (d,).
-    half_times: Floats
-    #: Real step at which w_kk crosses 1/2, and the half-width of its bar; inf out of range.
-    crossing: Floats
+    first: Floats
     error: Floats
-    #: Concepts as they are learned, counted from 0; those that are not are left out.
-    order: tuple[int, ...]
-    #: *holds* where every half-time has a bar and no two bars of neighbours overlap; else
-    #: *undecided*, and why.
-    verdict: Verdict
-    reasons: tuple[str, ...]
-
-    @property
-    def depth(self) -> int:
-        """Number of layers L."""
-        return len(self.widths) - 1
-
-    def __repr__(self) -> str:
-        times = ", ".join(f"{value:.6g}" for value in self.half_times)
-        lr = as_typed(self.lr)
-        return f"<NetworkSchedule depth {self.depth}, lr={lr}: half_times=({times})>"
-
-    def to_grid(self) -> Grid:
-        """A row for each concept, in the order of learning."""
-        widths = " x ".join(map(str, self.widths))
-        facts = [f"lr = {as_typed(self.lr)}", f"depth {self.depth}", f"widths {widths}"]
-        line = given_text(self.task.exact_signal, *facts, f"{self.accuracy} accuracy")
-        rows = []
-        for k in (*self.order, *(k for k in range(self.task.dim) if k not in self.order)):
-            time, error = self.half_times[k], self.error[k]
-            bar = "out of range" if math.isinf(error) else steps_text(error, 2)
-            time_text = "undecided" if math.isnan(time) else steps_text(time, 0)
-            rows.append([entry_name(k, k), time_text, bar if math.isfinite(time) else "-"])
-        below = [f"{self.verdict}{': ' if self.reasons else ''}{'; '.join(self.reasons)}"]
-        columns = ("entry", ">half at step", ">+-")
-        return Grid("Predicted half-times", columns, rows, above=[line], below=below)
-
-    def to_frame(self) -> Any:
-        """One row per concept: signal, half_time, crossing, error."""
-        import pandas
-
-        columns = {"half_time": self.half_times, "crossing": self.crossing, "error": self.error}
-        return pandas.DataFrame({"signal": self.task.signal, **columns})
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain numbers and text, ready for JSON; inf and nan as text."""
-        return {
-            "signal": [str(value) for value in self.task.exact_signal],
-            "lr": scientific(self.lr, 15),
-            "widths": list(self.widths),
-            "accuracy": self.accuracy,
-            **{
-                name: [*map(json_ready, getattr(self, name))]
-                for name in ("half_times", "crossing", "error")
-            },
-            "order": list(self.order),
-            "verdict": str(self.verdict),
-            "reasons": list(self.reasons),
-        }
+    retained: Floats
+    settles: Floats
+    reasons: list[str]
 
 
 @named
 def predict_network(
-    weights: Sequence[ArrayLike], task: SIMTask | Sequence[Any], *, lr: Any, accuracy: str = "full"
+    weights: Sequence[ArrayLike],
+    task: SIMTask | Sequence[Any] | None = None,
+    *,
+    X: ArrayLike | None = None,
+    Y: ArrayLike | None = None,
+    lr: Any,
+    momentum: Any = 0,
+    nesterov: bool = False,
+    weight_decay: Any = 0,
+    loss: str = "half",
+    batch: int | None = None,
+    replacement: bool = False,
+    accuracy: str = "full",
+    budget: int = _GRADIENTS,
 ) -> NetworkSchedule:
-    r"""Predict when a linear network :math:`W = W_L \cdots W_1` learns each concept.
+    r"""Predict when a linear network :math:`W = W_L \cdots W_1` learns each mode of its data.
 
-    The training is gradient descent with rate lr on the loss (4.1),
-    :math:`\tfrac12 \lVert (W - I) A^{1/2} \rVert_F^2`, with the exact gradient. (The mean square
-    over the d outputs is 2/d times that loss: there, pass 2/d times the learning rate.) Half-times
-    are those of the modified flow of the layers, integrated to second order in lr
-    (:mod:`swingby.theory.law.deep_law`). Depth 1 has a closed form.
+    The training is gradient descent as torch's SGD has it. With data, a mode is a principal
+    component of the best linear fit, :math:`K S^{-1/2} = \sum_k \sigma_k u_k x_k^\top` with
+    :math:`S = X^\top X/n` and :math:`K = Y^\top X/n`. What the network has of it is
+
+    .. math:: a_k = u_k^\top W d_k/\sigma_k, \qquad d_k = S^{1/2} x_k,
+
+    and it is learned at the first step with :math:`a_k \ge 1/2`. With a task, K = S = A, the modes
+    are its concepts, and a_k is :math:`w_{kk}`.
+
+    Half-times are those of the map itself where its steps are large, and of its modified flow of
+    third order where they are small (:mod:`swingby.theory.law.descent_path`). For gradient descent
+    on a task they are those of :mod:`swingby.theory.law.deep_law`; depth 1 has a closed form.
 
     Parameters
     ----------
     weights : sequence of L arrays
-        The layers at the start, the one applied first first: of shapes (m, d), (m', m), ...,
-        (d, m''), all hidden widths at least d. No biases.
+        The layers at the start, the one applied first first: of shapes (m, p), (m', m), ...,
+        (q, m''). No biases. Also one matrix, which is a network of one layer; tensors; or a
+        ``torch.nn.Sequential`` of ``Linear(..., bias=False)``.
     task : SIMTask or sequence of numbers
-        The task, or its signal a; of dimension d.
+        The task, or its signal a; of dimension d = p = q. Or else:
+    X, Y : array-like of shape (n, p) and (n, q)
+        The samples. A mean that is not 0 is a mode, too: subtract it if that is not meant.
     lr : number or text
+    momentum, nesterov, weight_decay
+        As in ``torch.optim.SGD``.
+    loss : {"half", "mse", "sum"}
+        Of samples: half the squared error, summed over outputs, its mean over samples; torch's
+        mean over all entries (2/q times that); its sum. A task has the loss (4.1),
+        :math:`\tfrac12 \lVert (W - I) A^{1/2} \rVert_F^2`.
+    batch : int, optional
+        Size of minibatches. Half-times are then those of the mean, and bars two deviations of
+        what the order of samples does (:mod:`swingby.theory.law.batch_noise`).
+    replacement : bool
+        Whether batches are drawn with replacement. If not, each epoch is reshuffled, as torch's
+        DataLoader does; bars are then lower bounds: *at least*.
     accuracy : {"full", "leading"}
-        ``"leading"``: homogeneous flow and deflation, whose cost does not depend on the scale of
-        the weights; a few percent where they are small, with a bar that was calibrated on trials.
+        ``"leading"``, of gradient descent on a task: homogeneous flow and deflation, whose cost
+        does not depend on the scale of the weights; a few percent where they are small, with a bar
+        that was calibrated on trials.
+    budget : int
+        Gradients that the prediction may cost. What is not decided by then is undecided.
 
     Returns
     -------
     NetworkSchedule
-        ``half_times`` and ``error`` in steps. ``error`` is the difference to a coarser
-        integration to one order less in lr, and the sizes of what both leave out; it is inf where
-        lr times the fastest rate of the flow is above 1/2.
+        ``half_times`` and ``error`` in steps, the mode of the largest sigma first; ``explained``,
+        ``never``, ``settles``, ``retained``. ``error`` is the difference to a coarser integration
+        to one order less in lr, and the sizes of what both leave out.
 
     Raises
     ------
     InvalidInput
-        For layers that do not fit together, hidden layers narrower than d, numbers that are not
-        finite, a product of layers below 1e-200, or lr not positive.
+        For layers that do not fit together or to the data, biases, activations, numbers that are
+        not finite, a product of layers below 1e-200, lr that is not positive, a momentum outside
+        [0, 1), or another loss.
 
     References
     ----------
-    The law is ours; the loss is (4.1). Derivation, range and failures: docs/deep.md.
+    The law is ours. Modes: Saxe, McClelland and Ganguli, ICLR 2014 (white inputs); Baldi and
+    Hornik, Neural Networks 2, 1989. Derivation, range and failures: docs/own_network.md and
+    docs/deep.md; the loss of a task is (4.1).
 
     Examples
     --------
@@ -166,65 +154,218 @@ def predict_network(
     ((0, 1, 2), 'holds')
     >>> bool((schedule.error < 0.5).all())
     True
+
+    Samples of one's own, and torch's mean square:
+
+    >>> X = rng.normal(size=(100, 4))
+    >>> Y = X @ np.diag([3, 2, 1, 0.5])[:, :3] + 0.1 * rng.normal(size=(100, 3))
+    >>> layers = [0.01 * rng.normal(size=shape) for shape in ((5, 4), (3, 5))]
+    >>> schedule = predict_network(layers, X=X, Y=Y, lr=0.02, momentum=0.9, loss="mse")
+    >>> schedule.half_times.tolist(), schedule.explained.round(2).tolist()
+    ([32.0, 47.0, 78.0], [0.67, 0.27, 0.06])
     """
-    task = as_task(task)
+    matrices = network_input.read_weights(weights)
     require_accuracy(accuracy)
-    step = numbers.positive(lr, "lr", "(4.1)")
-    h = numbers.within_float(step, "lr", "(4.1)")
-    layers = _layers(weights, task.dim)
-    signal = np.asarray(task.signal, dtype=np.float64)
+    gradients = numbers.whole(budget, "budget", 1)
+    step = numbers.positive(lr, "lr", "(4.1)" if task is not None else "")
+    h = numbers.within_float(step, "lr")
+    m = network_input.read_momentum(momentum, nesterov)
+    decay = network_input.read_decay(weight_decay)
+    plain = not m and not decay
+    samples = None
+    if task is None:
+        if X is None and Y is None:
+            words = "must be given, or samples: predict_network(weights, X=X, Y=Y, lr=...)"
+            raise InvalidInput("task", MISSING, words)
+        samples = network_input.read_samples(X, Y, matrices)
+        modes, n = data_modes(*samples), len(samples[0])
+        if accuracy == "leading":
+            raise InvalidInput("accuracy", accuracy, "must be full where samples are given")
+    else:
+        task = _read_task(task, X, Y, loss, batch)
+        modes, n = task_modes(np.asarray(task.signal, dtype=np.float64)), 1
+        if accuracy == "leading" and not plain:
+            words = "must be full where there is momentum or weight decay"
+            raise InvalidInput("accuracy", accuracy, words)
+    q, p = modes.K.shape
+    layers = network_input.read_layers(matrices, p, q, narrow=accuracy == "full")
+    size = n if batch is None else network_input.read_batch(batch, n)
+    rule = Descent(h, network_input.loss_multiple(loss, size, q), m, bool(nesterov), decay)
+    wide = min(min(layer.shape) for layer in layers) >= len(modes.sigma)
+    if task is not None and plain and wide:
+        times = _of_task(layers, np.asarray(task.signal, dtype=np.float64), h, accuracy)
+    else:
+        times = _of_data(layers, modes, rule, gradients)
+        times = _with_rounding(times, layers, modes, max(map(numbers.spacing, matrices)))
+        if task is not None:
+            times = _all_concepts(times, task, layers)
+    if samples is not None and batch is not None and size < n:
+        times = _in_batches(
+            times, layers, samples, modes, rule, size, replacement=bool(replacement)
+        )
+    order = _order(times, "concepts" if task is not None else "modes")
+    signal = None if task is None else np.asarray(task.signal, dtype=np.float64)
+    return NetworkSchedule(
+        task=task,
+        lr=step,
+        widths=(p, *(layer.shape[0] for layer in layers)),
+        accuracy=accuracy,
+        half_times=np.ceil(times.first),
+        crossing=times.first,
+        error=times.error,
+        order=order,
+        verdict=Verdict.UNDECIDED if times.reasons else Verdict.HOLDS,
+        reasons=tuple(times.reasons),
+        retained=np.ceil(times.retained),
+        settles=times.settles,
+        explained=modes.explained if signal is None else signal / signal.sum(),
+        fitted=_fitted(modes, samples),
+        momentum=m,
+        nesterov=bool(nesterov),
+        weight_decay=decay,
+        loss=loss,
+        batch=size if batch is not None else None,
+        replacement=bool(replacement),
+        modes=modes,
+        rule=rule,
+        start=tuple(layers),
+        budget=gradients,
+    )
+
+
+def _read_task(task: Any, X: Any, Y: Any, loss: object, batch: object) -> SIMTask:
+    """The task; InvalidInput for what belongs to samples."""
+    if X is not None or Y is not None:
+        name = "X" if X is not None else "Y"
+        raise InvalidInput(name, "samples", "must not be given together with a task")
+    if getattr(task, "ndim", 0) == 2:
+        words = "must be a SIMTask or its signal; samples have names: X=X, Y=Y"
+        raise InvalidInput("task", "a matrix", words)
+    if isinstance(task, (list, tuple)) and any(np.ndim(entry) == 2 for entry in task):
+        words = "must come after the weights: predict_network(weights, task, lr=...)"
+        raise InvalidInput("task", "matrices", words)
+    if batch is not None:
+        raise InvalidInput("batch", batch, "must be given with samples X and Y: a task has none")
+    if loss != "half":
+        words = 'must be "half" with a task, whose loss is (4.1)'
+        raise InvalidInput("loss", loss, words, "(4.1)")
+    return as_task(task)
+
+
+def _fitted(modes: LinearModes, samples: tuple[Floats, Floats] | None) -> float:
+    """The share of the mean square of Y that the best linear fit has; nan with a task."""
+    if samples is None:
+        return math.nan
+    return float((modes.fit**2).sum() / np.square(samples[1]).mean(axis=0).sum())
+
+
+def _order(times: _Times, noun: str) -> tuple[int, ...]:
+    """Modes in the order of their half-times, with a reason where two bars overlap."""
+    crossing, error = times.first, times.error
+    order = [int(k) for k in np.argsort(crossing, kind="stable") if np.isfinite(crossing[k])]
+    for i, j in itertools.pairwise([k for k in order if crossing[k] > 0]):
+        if np.isfinite(error[[i, j]]).all() and crossing[j] - crossing[i] <= error[i] + error[j]:
+            words = f"the order of {noun} {i + 1} and {j + 1} is undecided: bars overlap"
+            times.reasons.append(words)
+    return tuple(order)
+
+
+def _of_task(layers: list[Floats], signal: Floats, h: float, accuracy: str) -> _Times:
+    """Gradient descent on a task, all of whose concepts fit through the network."""
     if len(layers) == 1:
         crossing, error, reasons = _one_layer(layers[0], signal, h)
     else:
         crossing, error, reasons = _deep(layers, signal, h, accuracy)
-    order = tuple(int(k) for k in np.argsort(crossing, kind="stable") if np.isfinite(crossing[k]))
-    for i, j in itertools.pairwise(order):
-        if np.isfinite(error[[i, j]]).all() and crossing[j] - crossing[i] <= error[i] + error[j]:
-            reasons.append(f"the order of concepts {i + 1} and {j + 1} is undecided: bars overlap")
-    return NetworkSchedule(
-        task=task,
-        lr=step,
-        widths=(task.dim, *(layer.shape[0] for layer in layers)),
-        accuracy=accuracy,
-        half_times=np.ceil(crossing),
-        crossing=crossing,
-        error=error,
-        order=order,
-        verdict=Verdict.UNDECIDED if reasons else Verdict.HOLDS,
-        reasons=tuple(reasons),
+    return _Times(crossing, error, crossing, np.full(len(signal), np.nan), reasons)
+
+
+def _of_data(layers: list[Floats], modes: LinearModes, rule: Descent, gradients: int) -> _Times:
+    """Half-times by the fine path, with bars from the coarse one."""
+    from swingby.theory.law.descent_law import mode_times
+    from swingby.theory.law.descent_path import COARSE
+
+    fine = mode_times(layers, modes, rule, gradients=gradients)
+    coarse = mode_times(layers, modes, rule, accuracy=COARSE, gradients=gradients)
+    first, reasons = fine.first, []
+    with np.errstate(invalid="ignore"):
+        error = np.abs(first - coarse.first) + _RELATIVE * first + _ABSOLUTE
+    error = np.where((first == 0) | (np.isinf(first) & np.isinf(coarse.first)), 0.0, error)
+    unknown = np.isnan(first)
+    if unknown.any():
+        reasons.append(f"half-time of mode {_concept_numbers(unknown)}: {fine.reason}")
+    elif np.isnan(fine.retained).any():
+        which = _concept_numbers(np.isnan(fine.retained))
+        reasons.append(f"whether mode {which} is retained: {fine.reason}")
+    open_ = ~unknown & ~np.isfinite(error)
+    if open_.any():
+        words = f"the coarser path differs: {coarse.reason or 'learned or never'}"
+        reasons.append(f"no bar for mode {_concept_numbers(open_)}: {words}")
+    tied = np.abs(np.diff(modes.sigma)) < _TIED * modes.sigma[0]
+    if tied.any() and not np.array_equal(modes.K, modes.S):
+        which = _concept_numbers(np.append(tied, False) | np.append(False, tied))
+        reasons.append(f"modes {which} have the same sigma: their directions are arbitrary")
+    error = np.where(np.isnan(error), np.inf, error)
+    return _Times(first, error, fine.retained, fine.settles, reasons)
+
+
+def _with_rounding(
+    times: _Times, layers: list[Floats], modes: LinearModes, spacing: float
+) -> _Times:
+    """Wider bars where floats of the weights' kind lose small layers beside a learned mode."""
+    small = network_input.smallest_norm(layers)
+    finite = np.isfinite(times.first) & (times.first > 0)
+    if not finite.any() or small <= 0:
+        return times
+    lost = _ROUNDINGS * spacing / 2 / small
+    later = finite & (times.first > times.first[finite].min())
+    growth = max(1.0, -math.log(small))
+    error = np.where(later, times.error + lost * times.first / growth, times.error)
+    if lost > _MOST_ROUNDING and later.any():
+        kind = {2.0**-23: "float32", 2.0**-52: "float64"}.get(spacing, "floats this short")
+        words = f"{kind} beside layers of {small:.2g}: what is learned after the first mode is "
+        times.reasons.append(f"{words}rounding")
+        error = np.where(later, np.inf, error)
+    return times._replace(error=error)
+
+
+def _all_concepts(times: _Times, task: SIMTask, layers: list[Floats]) -> _Times:
+    """The same with the directions that have no signal, which are never learned."""
+    from swingby.theory.law.layer_flow import product
+
+    signal = np.asarray(task.signal, dtype=np.float64)
+    present = signal > 0
+    start = np.where(np.diagonal(product(layers)) >= 0.5, 0.0, np.inf)
+    first, error, retained = start.copy(), np.zeros(len(signal)), start
+    settles = np.full(len(signal), np.nan)
+    for whole, those in zip((first, error, retained, settles), times, strict=False):
+        whole[present] = those
+    return _Times(first, error, retained, settles, times.reasons)
+
+
+def _in_batches(
+    times: _Times,
+    layers: list[Floats],
+    samples: tuple[Floats, Floats],
+    modes: LinearModes,
+    rule: Descent,
+    batch: int,
+    *,
+    replacement: bool,
+) -> _Times:
+    """Half-times in minibatches: their mean, and two deviations in their bars."""
+    from swingby.theory.law.batch_noise import batch_spread
+    from swingby.theory.law.descent_law import principal
+
+    X, Y = samples[0] @ modes.directions, samples[1]
+    layers, modes = principal(layers, modes)
+    delay, deviation = batch_spread(
+        layers, X, Y, modes, rule, times.first, batch=batch, replacement=replacement
     )
-
-
-def _layers(weights: Any, dim: int) -> list[Floats]:
-    """The layers as arrays; InvalidInput if they do not make a network."""
-    if hasattr(weights, "parameters"):
-        listed = "must be a list of matrices: [layer.weight for layer in model]"
-        raise InvalidInput("weights", type(weights).__name__, listed)
-    listed = "must be a sequence of matrices, one a layer"
-    if isinstance(weights, (str, bytes, dict)) or not hasattr(weights, "__len__"):
-        raise InvalidInput("weights", weights, listed)
-    if not len(weights):
-        raise InvalidInput("weights", "no layer", listed)
-    layers, wide = [], dim
-    for index, weight in enumerate(weights):
-        name = f"weights[{index}]"
-        layer = numbers.real_array(weight, name)
-        if layer.ndim != 2 or layer.shape[1] != wide:
-            requirement = f"must be a matrix of {wide} columns"
-            raise InvalidInput(name, f"shape {layer.shape}", requirement)
-        wide = layer.shape[0]
-        if index == len(weights) - 1 and wide != dim:
-            raise InvalidInput(name, f"{wide} rows", f"must have {dim} rows, as the last layer")
-        if wide < dim:
-            need = f"must have at least {dim} rows: a narrower network cannot learn all concepts"
-            raise InvalidInput(name, f"{wide} rows", need)
-        layers.append(np.array(layer, dtype=np.float64))
-    sizes = [float(np.abs(layer).max()) for layer in layers]
-    if min(sizes) > 0 and sum(map(math.log10, sizes)) < -200:
-        raise InvalidInput("weights", sizes, "must have a product of sizes above 1e-200")
-    if max(sizes) > 1e6:
-        raise InvalidInput("weights", max(sizes), "must be at most 1e6 in size")
-    return layers
+    return times._replace(
+        first=times.first + delay,
+        error=times.error + _DEVIATIONS * deviation,
+        retained=times.retained + delay,
+    )
 
 
 def _one_layer(W: Floats, signal: Floats, h: float) -> tuple[Floats, Floats, list[str]]:

@@ -15,7 +15,12 @@ from numpy.typing import ArrayLike
 
 from swingby.errors import MISSING, InvalidInput, named
 from swingby.report import Grid
-from swingby.report.entry_pictures import draw_entries, entry_label, finish_entries
+from swingby.report.entry_pictures import (
+    draw_entries,
+    draw_half_time,
+    entry_label,
+    finish_entries,
+)
 from swingby.report.number_text import as_typed, scientific, steps_text
 from swingby.report.picture_style import COLORS
 from swingby.report.pictures import Pictured
@@ -291,18 +296,8 @@ class Schedule(Pictured, ReadOnly):
             if math.isfinite(time) and first <= time <= last:
                 early, late = np.abs(self.spread[:, k] - time)
                 width = self.error[k] if math.isfinite(self.error[k]) else 0.0
-                ax.errorbar(
-                    [time],
-                    [0.5],
-                    xerr=[[min(max(width, early), time)], [min(max(width, late), last - time)]],
-                    color=color,
-                    marker="v",
-                    markersize=6,
-                    markeredgecolor="white",
-                    markeredgewidth=0.6,
-                    capsize=2,
-                    zorder=5,
-                )
+                early, late = min(max(width, early), time), min(max(width, late), last - time)
+                draw_half_time(ax, time, early, late, color)
         return order
 
     def to_grid(self, unit: str = "step") -> Grid:

@@ -162,7 +162,10 @@ GOOD = gaussian(0, (3, 4, 3), 0.1)
         ({"weights": 3}, "weights"),
         ({"weights": [GOOD[0]]}, r"weights\[0\]"),
         ({"weights": [GOOD[1], GOOD[0]]}, r"weights\[0\]"),
-        ({"weights": gaussian(0, (3, 2, 3), 0.1)}, r"weights\[0\] must have at least 3 rows"),
+        (
+            {"weights": gaussian(0, (3, 2, 3), 0.1), "accuracy": "leading"},
+            r"weights\[0\] must have at least 3 rows",
+        ),
         ({"weights": gaussian(0, (3, 4, 5), 0.1)}, r"weights\[1\] must have 3 rows"),
         ({"weights": [GOOD[0], GOOD[1] * math.nan]}, r"weights\[1\]"),
         ({"weights": [GOOD[0] * 1e-150, GOOD[1] * 1e-150]}, "weights must have a product"),

@@ -65,15 +65,19 @@ class LayerFlow:
         pairs = zip(self._spans, self.shapes, strict=True)
         return [y[span].reshape(shape) for span, shape in pairs]
 
-    def _field(self, y: Floats) -> Floats:
-        """The field of the flow itself."""
-        layers, slopes = self.layers(y), []
+    def field_and_product(self, y: Floats) -> tuple[Floats, Floats]:
+        """The field of the flow itself, and the product W of the layers."""
+        layers, slopes = self.layers(y), np.empty_like(y)
         before = [*itertools.accumulate(layers, lambda done, layer: layer.dot(done))]
         back = self.residual(before[-1])
         for i in range(len(layers) - 1, 0, -1):
-            slopes.append(back.dot(before[i - 1].T))
+            slopes[self._spans[i]] = back.dot(before[i - 1].T).ravel()
             back = layers[i].T.dot(back)
-        return packed([*slopes, back][::-1])
+        slopes[self._spans[0]] = back.ravel()
+        return slopes, before[-1]
+
+    def _field(self, y: Floats) -> Floats:
+        return self.field_and_product(y)[0]
 
     def residual(self, W: Floats) -> Floats:
         """(I - W) A, or A for the homogeneous flow."""
@@ -82,6 +86,10 @@ class LayerFlow:
         rest = W * -self.a
         rest.flat[:: len(self.a) + 1] += self.a
         return rest
+
+    def weighted(self, before: Floats) -> Floats:
+        """A matrix times the second moment of the inputs: A of the task."""
+        return before * self.a
 
     def __call__(self, t: float, y: Floats) -> Floats:
         """The modified field."""
@@ -92,10 +100,11 @@ class LayerFlow:
 
     def jacobian(self, t: float, y: Floats) -> Floats:
         """Jacobian of the unmodified field, good enough for Newton's method on the modified."""
-        layers, identity = self.layers(y), np.eye(len(self.a))
+        layers = self.layers(y)
         L = len(layers)
-        before = [*itertools.accumulate(layers[:-1], lambda done, W: W @ done, initial=identity)]
-        after = [*itertools.accumulate(layers[:0:-1], np.matmul, initial=identity)][::-1]
+        below, above = np.eye(self.shapes[0][1]), np.eye(self.shapes[-1][0])
+        before = [*itertools.accumulate(layers[:-1], lambda done, W: W @ done, initial=below)]
+        after = [*itertools.accumulate(layers[:0:-1], np.matmul, initial=above)][::-1]
         rest = self.residual(layers[-1] @ before[-1])
         matrix = np.empty((self.size, self.size))
         for j in range(L):
@@ -104,7 +113,7 @@ class LayerFlow:
             for i in range(j, -1, -1):
                 left_factor, right_factor = (
                     after[i].T @ after[j],
-                    (before[i] * self.a) @ before[j].T,
+                    self.weighted(before[i]) @ before[j].T,
                 )
                 block = -np.einsum("ac,bd->abcd", left_factor, right_factor)
                 if i < j:

@@ -1,0 +1,296 @@
+r"""When a linear network of any depth learns each mode of its data, or that it never does.
+
+The path of the weights (:mod:`swingby.theory.law.descent_path`) is followed until every mode k has
+:math:`a_k \ge 1/2`, or until it is decided that the others never have.
+
+**Never.** F is the loss less its floor, :math:`\tfrac12 \lVert G - W D \rVert^2` with decay's
+:math:`\tfrac\lambda2 \sum \lVert W_i \rVert^2`; small steps do not raise it, nor, with momentum,
+its sum with :math:`\tfrac12 \mathrm{lr}\, m \lVert v \rVert^2`.
+
+- Two layers with decay: F is at least a convex function, whose gap :math:`\gamma`
+  (:mod:`swingby.theory.law.nuclear_fit`) bounds all later a_k: they lie within
+  :math:`2 \sqrt{2 \gamma}/\sigma_k` of that of now.
+- A bottleneck of width r, no decay: F is at least half the sum of :math:`\sigma_k^2` beyond r
+  (Eckart and Young). Once it is within an eighth of :math:`\sigma_r^2 - \sigma_{r+1}^2` of that, no
+  other fit of rank r is in reach.
+- Three or more layers, all so small that decay outweighs what drives them: they go to 0.
+- Else: at rest where no eigenvalue of the Jacobian is positive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+
+from swingby.theory import budget
+from swingby.theory.law.descent_flow import Descent, DescentFlow
+from swingby.theory.law.descent_path import FINE, Accuracy, DescentPath, Pace, Segment
+from swingby.theory.law.layer_flow import packed
+from swingby.theory.law.nuclear_fit import duality_gap, nuclear_fit_levels
+from swingby.theory.linear_modes import LinearModes
+from swingby.theory.numbers import Booleans, Floats
+
+#: The level at which a mode is learned.
+HALF = 0.5
+#: Motion, in units of rho times the weights, that is none; and that is little enough to ask whether
+#: the Jacobian has a positive eigenvalue.
+_AT_REST, _SLOW = 1e-13, 1e-7
+#: Weights up to which that is asked, and eigenvalues that count as 0, in units of rho.
+_DENSE, _ZERO = 600, 1e-6
+#: Below this rho eps no step raises F and lr m |v|^2/2 (Ochs, Chen, Brox and Pock, SIAM J. Imaging
+#: Sciences 7, 2014: below 2, of a smooth function).
+_DESCENDING = 1.0
+#: A crossing between steps is found to so many steps.
+_RESOLUTION = 1e-4
+
+
+@dataclass
+class ModeTimes:
+    """When modes are learned, in real steps, with what was seen on the way."""
+
+    #: First time with a_k >= 1/2; inf for never, nan for undecided; shape (m,).
+    first: Floats
+    #: The last time from which on a_k >= 1/2 stays so; inf and nan as above.
+    retained: Floats
+    #: a_k where it settles, for modes that never reach 1/2, else nan.
+    settles: Floats
+    #: Why some are undecided.
+    reason: str
+    #: Values of the field that it cost, and the step at which it ended.
+    evaluations: int
+    end: float
+
+
+def principal(layers: Sequence[Floats], modes: LinearModes) -> tuple[list[Floats], LinearModes]:
+    """The same network of inputs in their principal directions; those without variance are moot."""
+    turned = [layers[0] @ modes.directions, *layers[1:]]
+    return reduced(turned), modes.in_principal_inputs()
+
+
+def reduced(layers: Sequence[Floats]) -> list[Floats]:
+    """Two wide layers, in the span of their rows and columns, which they never leave."""
+    if len(layers) != 2 or layers[0].shape[0] <= layers[0].shape[1] + layers[1].shape[0]:
+        return list(layers)
+    basis = np.linalg.qr(np.hstack([layers[0], layers[1].T]))[0]
+    return [basis.T @ layers[0], layers[1] @ basis]
+
+
+def mode_times(
+    layers: Sequence[Floats],
+    modes: LinearModes,
+    rule: Descent,
+    *,
+    accuracy: Accuracy = FINE,
+    gradients: float = np.inf,
+    longest: float = 1e15,
+) -> ModeTimes:
+    """Half-times of the modes; `gradients` bounds the cost, `longest` the wait in steps."""
+    layers, modes = principal(layers, modes)
+    flow = DescentFlow(layers, modes.K, modes.S, rule, accuracy.order)
+    path = DescentPath(flow, packed(layers), accuracy)
+    watch = _Watch(modes, path.W)
+    ends = _Ends(modes, flow, rank=min(min(layer.shape) for layer in layers))
+    reason = ""
+    while not (watch.all_learned and ends.all_fit):
+        pace = path.pace()
+        if path.t >= longest:
+            reason = "the wait is longer than is predicted"
+        elif not np.isfinite([pace.coarseness, pace.motion]).all():
+            reason = f"training diverges at step {path.t:.0f}"
+        elif flow.evaluations > gradients:
+            reason = f"beyond the budget of {gradients:.0f} gradients, at step {path.t:.6g}"
+        elif budget.spent():
+            reason = f"beyond the budget of time, at step {path.t:.6g}"
+        if reason:
+            break
+        if ends.decided(path, pace, watch):
+            watch.settle(ends.rest)
+            break
+        if pace.motion <= _AT_REST:
+            reason = "the gradient is 0 and stays so"
+            break
+        with np.errstate(all="ignore"):
+            watch.follow(path.advance(pace, longest))
+    return ModeTimes(watch.first, watch.retained, watch.settles, reason, flow.evaluations, path.t)
+
+
+class _Watch:
+    """The crossings of 1/2 so far."""
+
+    def __init__(self, modes: LinearModes, W: Floats) -> None:
+        self.modes, self.levels = modes, modes.levels(W)
+        above = self.levels >= HALF
+        self.first = np.where(above, 0.0, np.nan)
+        self.retained = self.first.copy()
+        self.settles = np.full(len(above), np.nan)
+
+    @property
+    def learned(self) -> Booleans:
+        """Modes that were at 1/2 once."""
+        return ~np.isnan(self.first)
+
+    @property
+    def all_learned(self) -> bool:
+        return bool(self.learned.all())
+
+    def follow(self, segment: Segment) -> None:
+        """Crossings in a segment."""
+        levels = self.modes.levels(segment.products)
+        above = levels >= HALF
+        for k in map(int, np.flatnonzero((above[:-1] != above[1:]).any(axis=0))):
+            for i in map(int, np.flatnonzero(above[:-1, k] != above[1:, k])):
+                if not above[i + 1, k]:
+                    self.retained[k] = np.nan
+                    continue
+                t = self._crossing(segment, k, i, levels[:, k])
+                self.retained[k] = t
+                if np.isnan(self.first[k]):
+                    self.first[k] = t
+        self.levels = levels[-1]
+
+    def _crossing(self, segment: Segment, k: int, i: int, levels: Floats) -> float:
+        """The time of the crossing after entry i of a segment, with its levels of mode k."""
+        if segment.inside is None:
+            slope = levels[i + 1] - levels[i]
+            bend = float(np.diff(levels[max(i - 1, 0) : i + 3], 2).mean()) if len(levels) > 2 else 0
+            share = (HALF - levels[i]) / slope
+            share += share * (1 - share) / 2 * bend / slope
+            return float(segment.start + i + np.clip(share, _RESOLUTION, 1.0))
+
+        def above(t: float) -> float:
+            return float(self.modes.levels(segment.product(t))[k]) - HALF
+
+        low, high = segment.start, segment.end
+        # The coarser ends are those of the segment itself.
+        if above(high) <= 0:
+            return high
+        return float(brentq(above, low, high, xtol=_RESOLUTION, rtol=1e-14))
+
+    def settle(self, levels: Floats) -> None:
+        """What was not learned up to now never is, and rests at `levels`."""
+        self.settles = np.where(self.levels < HALF, levels, np.nan)
+        self.first = np.where(self.learned, self.first, np.inf)
+        self.retained = np.where(np.isnan(self.retained), np.inf, self.retained)
+
+
+class _Ends:
+    """Whether it is decided what is never learned."""
+
+    def __init__(self, modes: LinearModes, flow: DescentFlow, rank: int) -> None:
+        self.modes, self.flow, self.rank = modes, flow, rank
+        self.order = np.argsort(-modes.sigma, kind="stable")
+        self.sorted = modes.sigma[self.order]
+        #: Whether all modes fit through the narrowest layer.
+        self.all_fit = rank >= len(modes.sigma)
+        self._asked = 0.0
+        #: Where levels settle; nan where that is not known.
+        self.rest = np.full(len(modes.sigma), np.nan)
+
+    def decided(self, path: DescentPath, pace: Pace, watch: _Watch) -> bool:
+        """Whether no a_k crosses 1/2 any more."""
+        rule = self.flow.rule
+        if pace.rate * rule.pace < _DESCENDING:
+            if not rule.decay and not self.all_fit and self._in_the_last_basin(path, watch):
+                return True
+            if rule.decay and len(self.flow.shapes) <= 2 and self._gap_closed(path, watch):
+                return True
+        if rule.decay and len(self.flow.shapes) > 2 and self._vanishing(path):
+            return True
+        if (not rule.decay and self.all_fit) or pace.motion > _SLOW:
+            return False
+        return self._stable(path, pace)
+
+    def _vanishing(self, path: DescentPath) -> bool:
+        """Whether layers are so small that decay takes all of them to 0."""
+        flow, depth = self.flow, len(self.flow.shapes)
+        norm = max(float(np.linalg.norm(layer, 2)) for layer in flow.layers(path.y))
+        norm += flow.rule.pace * float(np.linalg.norm(path.v))
+        driven = float(np.linalg.norm(flow.K, 2)) + norm**depth * float(np.linalg.norm(flow.S, 2))
+        reach = norm**depth * np.linalg.norm(self.modes.inputs, axis=1) / self.modes.sigma
+        if 2 * driven * norm ** (depth - 2) >= flow.rule.decay or (reach >= HALF).any():
+            return False
+        self.rest = np.zeros(len(reach))
+        return True
+
+    def _kinetic(self, path: DescentPath) -> float:
+        """What momentum may still add to the loss."""
+        rule = self.flow.rule
+        return 0.5 * rule.lr * rule.momentum * float(path.v @ path.v)
+
+    def _in_the_last_basin(self, path: DescentPath, watch: _Watch) -> bool:
+        modes, r, s = self.modes, self.rank, self.sorted**2
+        rest = modes.fit - path.W @ modes.root
+        excess = 0.5 * float((rest**2).sum() - s[r:].sum())
+        excess += self._kinetic(path) / self.flow.rule.multiple
+        largest = np.isin(np.arange(len(s)), self.order[:r])
+        near = np.array_equal(watch.levels >= HALF, largest)
+        if near and excess < min((s[r - 1] - s[r]) / 8, s[r - 1] / 32):
+            self.rest = largest.astype(float)
+            return True
+        return False
+
+    def _gap_closed(self, path: DescentPath, watch: _Watch) -> bool:
+        """By duality, of the convex problem below the loss."""
+        modes, rule, W = self.modes, self.flow.rule, path.W
+        decay = rule.decay / rule.multiple
+        if len(self.flow.shapes) == 1:
+            # Strongly convex in W, too, by the decay.
+            f = self.flow.field_and_product(path.y)[0] / rule.multiple
+            gap = float(f @ f) / (2 * decay) + self._kinetic(path) / rule.multiple
+            reach = 2 * np.sqrt(2 * gap / decay) * np.linalg.norm(modes.inputs, axis=1)
+            reach = reach / modes.sigma
+        else:
+            gap = duality_gap(modes, decay, W, 0.5 * decay * float(path.y @ path.y))
+            gap += self._kinetic(path) / rule.multiple
+            reach = 2 * np.sqrt(2 * gap) / modes.sigma
+        # Where all modes fit, those that are learned do not matter any more.
+        matters = ~watch.learned if self.all_fit else np.full(len(reach), True)
+        if (np.abs(watch.levels - HALF) <= reach)[matters].any():
+            return False
+        if (watch.levels >= HALF)[~watch.learned].any():
+            return False
+        if len(self.flow.shapes) == 1:
+            ridge = np.linalg.inv(modes.S + decay * np.eye(len(modes.S)))
+            self.rest = modes.levels(np.asarray(modes.K @ ridge, dtype=np.float64))
+        else:
+            self.rest = nuclear_fit_levels(modes, decay, W)
+        return True
+
+    def _stable(self, path: DescentPath, pace: Pace) -> bool:
+        """At rest where small departures do not grow; asked again after a tenth of the time."""
+        if self.flow.size > _DENSE or path.t < 1.1 * self._asked:
+            return False
+        self._asked = path.t
+        top = float(np.linalg.eigvalsh(self.flow.jacobian(0.0, path.y))[-1])
+        if top > _ZERO * pace.rate * self.flow.rule.pace:
+            return False
+        self.rest = self.modes.levels(path.W)
+        return True
+
+
+def products_at(
+    layers: Sequence[Floats], modes: LinearModes, rule: Descent, times: Floats, gradients: float
+) -> Floats:
+    """W at times in steps, (n, q, p); nan beyond the budget and where training diverges."""
+    layers = reduced(layers)
+    flow = DescentFlow(layers, modes.K, modes.S, rule)
+    path = DescentPath(flow, packed(layers), FINE)
+    products = np.full((len(times), *path.W.shape), np.nan)
+    products[times <= 0] = path.W
+    ahead = times > 0
+    while ahead.any() and flow.evaluations <= gradients and not budget.spent():
+        pace = path.pace()
+        if not np.isfinite([pace.coarseness, pace.motion]).all():
+            break
+        if pace.motion <= _AT_REST:
+            products[ahead] = path.W
+            break
+        with np.errstate(all="ignore"):
+            segment = path.advance(pace, float(times.max()))
+        for i in np.flatnonzero(ahead & (times <= segment.end)):
+            products[i] = segment.product(float(times[i]))
+        ahead &= times > segment.end
+    return products

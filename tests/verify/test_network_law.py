@@ -1,0 +1,365 @@
+"""Linear networks on any data: against a plain loop over the samples, and what is refused."""
+
+import itertools
+import json
+import math
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from swingby import InvalidInput, NetworkSchedule, SIMTask, predict_network
+from tests.forked import FULL
+from tests.verify.plain_networks import draw, largest_rate, multiple_of, trained
+
+#: Cells of benchmarks/networks_law.py in small: data, rule; rates and decays relative to K.
+CELLS = {
+    "two layers": ({}, {}),
+    "small rate": ({}, {"rate": 0.004}),
+    "large rate": ({}, {"rate": 0.3}),
+    "small": ({"scale": 1e-6}, {"rate": 0.05}),
+    "wide": ({"widths": (5, 40, 3)}, {}),
+    "one layer": ({"widths": (5, 3)}, {}),
+    # Momentum carries a mode past 1/2 that settles below.
+    "one layer, momentum": (
+        {"widths": (2, 4)},
+        {"rate": 0.013, "momentum": 0.95, "decay": 1.2},
+    ),
+    "few samples": ({"widths": (20, 6, 3), "n": 12}, {}),
+    "bottleneck": ({"widths": (5, 2, 3)}, {}),
+    "decay": ({}, {"decay": 0.1, "loss": "mse"}),
+    "much decay": ({}, {"decay": 0.4}),
+    "momentum": ({}, {"rate": 0.004, "momentum": 0.9, "loss": "sum"}),
+    "momentum from an empty buffer": ({}, {"rate": 0.0015, "momentum": 0.5}),
+    "Nesterov and decay": ({}, {"momentum": 0.9, "nesterov": True, "decay": 0.15}),
+    "three layers": ({"widths": (5, 5, 5, 3), "scale": 0.1}, {}),
+    "three small layers": ({"widths": (5, 5, 5, 3), "scale": 0.03}, {}),
+    "three layers, decay": ({"widths": (5, 5, 5, 3), "scale": 0.1}, {"decay": 0.03}),
+    "four layers": ({"widths": (5, 5, 5, 5, 3), "scale": 0.25}, {"rate": 0.05}),
+}
+
+
+def network(seed, data, *, rate=0.02, decay=0.0, loss="half", **rule):
+    """Samples, layers and the arguments of the prediction."""
+    X, Y, layers = draw(np.random.default_rng(seed), **data)
+    scale = largest_rate(X, Y) * multiple_of(loss, len(X), Y.shape[1])
+    more = {"lr": rate / scale, "weight_decay": decay * scale}
+    return (X, Y, layers), {**more, "loss": loss, **rule}
+
+
+def observed(networks, arguments, last):
+    first = arguments[0]
+    return trained(
+        networks,
+        [one["lr"] for one in arguments],
+        last,
+        loss=first["loss"],
+        momentum=first.get("momentum", 0.0),
+        nesterov=first.get("nesterov", False),
+        decays=[one["weight_decay"] for one in arguments],
+    )
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_half_times_are_those_of_training_to_the_step(cell):
+    """Of gradients as they are written, on the samples; what never comes stays below 1/2."""
+    pairs = [
+        network([seed, 5], CELLS[cell][0], **CELLS[cell][1]) for seed in range(8 if FULL else 3)
+    ]
+    networks, arguments = zip(*pairs, strict=True)
+    schedules = [
+        predict_network(layers, X=X, Y=Y, **more)
+        for (X, Y, layers), more in zip(networks, arguments, strict=True)
+    ]
+    told = np.stack([schedule.half_times for schedule in schedules])
+    assert not np.isnan(told).any()
+    last = int(2 * told[np.isfinite(told)].max(initial=300)) + 50
+    # A level that settles far below 1/2 takes its time.
+    last = 12_000 if cell == "much decay" else last
+    half_times, levels = observed(networks, arguments, last)
+    np.testing.assert_array_equal(told, np.where(np.isnan(half_times), np.inf, half_times))
+    for schedule, steps in zip(schedules, half_times, strict=True):
+        there = np.isfinite(schedule.half_times)
+        assert (schedule.error[there] < 0.5).all()
+        low, high = (np.ceil(schedule.crossing + s * schedule.error) for s in (-1, 1))
+        assert ((low <= steps) & (steps <= high))[there].all()
+        assert list(schedule.order) == [k for k in np.argsort(steps, kind="stable") if there[k]]
+    if cell == "much decay":
+        assert np.isinf(told).any()
+        settles = np.stack([schedule.settles for schedule in schedules])
+        np.testing.assert_allclose(settles[np.isinf(told)], levels[np.isinf(told)], atol=0.02)
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("rule", [{}, {"momentum": 0.9}, {"momentum": 0.9, "nesterov": True}])
+def test_half_times_are_those_of_torch(rule):
+    torch = pytest.importorskip("torch")
+    (X, Y, layers), more = network([1, 6], {}, decay=0.01, loss="mse", **rule)
+    schedule = predict_network(layers, X=X, Y=Y, **more)
+    model = torch.nn.Sequential(
+        *(torch.nn.Linear(*w.shape[::-1], bias=False).double() for w in layers)
+    )
+    with torch.no_grad():
+        for module, weight in zip(model, layers, strict=True):
+            module.weight.copy_(torch.tensor(weight))
+    same = predict_network(model, X=torch.tensor(X), Y=torch.tensor(Y), **more)
+    np.testing.assert_array_equal(same.crossing, schedule.crossing)
+    settings = {name: more[name] for name in ("lr", "weight_decay", *rule)}
+    optimizer = torch.optim.SGD(model.parameters(), **settings)
+    seen = []
+    for _ in range(int(schedule.half_times.max()) + 1):
+        W = (model[1].weight @ model[0].weight).detach().numpy()
+        seen.append(schedule.modes.levels(W))
+        optimizer.zero_grad()
+        torch.nn.functional.mse_loss(model(torch.tensor(X)), torch.tensor(Y)).backward()
+        optimizer.step()
+    np.testing.assert_array_equal(np.argmax(np.array(seen) >= 0.5, axis=0), schedule.half_times)
+    W = schedule.evaluate(np.arange(len(seen)))
+    np.testing.assert_allclose(schedule.modes.levels(W), seen, atol=1e-5)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_a_task_is_the_data_whose_moments_are_its_signal(depth):
+    """X with X'X/n = A and Y = X: the same half-times by the other of two laws."""
+    a, n = np.array([4.0, 2.0, 1.0]), 30
+    rng = np.random.default_rng(3)
+    X = np.linalg.qr(rng.standard_normal((n, 3)))[0] * np.sqrt(n * a)
+    widths = (3, *[4] * (depth - 1), 3)
+    layers = [0.1 * rng.standard_normal((q, p)) for p, q in itertools.pairwise(widths)]
+    of_task = predict_network(layers, SIMTask.from_signal([4, 2, 1]), lr=0.01)
+    of_data = predict_network(layers, X=X, Y=X, lr=0.01)
+    np.testing.assert_array_equal(of_task.half_times, of_data.half_times)
+    error = of_task.error + of_data.error
+    assert (np.abs(of_task.crossing - of_data.crossing) <= error).all()
+    np.testing.assert_allclose(of_data.explained, a / 7)
+    np.testing.assert_allclose(of_task.explained, a / 7)
+
+
+def test_a_task_with_momentum_decay_and_a_bottleneck():
+    """By a loop over the loss (4.1)."""
+    a, lr = np.array([4.0, 2.0, 1.0]), 0.01
+    rng = np.random.default_rng(2)
+    layers = [0.05 * rng.standard_normal((2, 3)), 0.05 * rng.standard_normal((3, 2))]
+    schedule = predict_network(
+        layers, [4, 2, 1], lr=lr, momentum=0.8, nesterov=True, weight_decay=0.3
+    )
+    seen, v = np.full(3, math.inf), [0.0, 0.0]
+    first, second = layers
+    for step in range(3000):
+        W = second @ first
+        seen[np.isinf(seen) & (np.diagonal(W) >= 0.5)] = step
+        rest = (np.eye(3) - W) * a
+        slopes = [0.3 * first - second.T @ rest, 0.3 * second - rest @ first.T]
+        v = [0.8 * old + slope for old, slope in zip(v, slopes, strict=True)]
+        first = first - lr * (slopes[0] + 0.8 * v[0])
+        second = second - lr * (slopes[1] + 0.8 * v[1])
+    np.testing.assert_array_equal(schedule.half_times, seen)
+    assert np.isinf(seen).sum() == 1
+    none = predict_network(layers, [4, 2, 0], lr=lr, momentum=0.5)
+    assert np.isinf(none.half_times).tolist() == [False, False, True]
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+def test_half_times_in_minibatches_are_in_their_bars(replacement):
+    (X, Y, layers), more = network([3, 7], {}, rate=0.05)
+    schedule = predict_network(layers, X=X, Y=Y, batch=10, replacement=replacement, **more)
+    full = predict_network(layers, X=X, Y=Y, **more)
+    assert (schedule.error > full.error).all()
+    seen = []
+    for seed in range(60 if FULL else 20):
+        rng = np.random.default_rng(seed)
+        order = np.concatenate([rng.permutation(100) for _ in range(400)]).reshape(-1, 10)
+        rows = rng.integers(0, 100, order.shape) if replacement else order
+        last = int(2 * full.half_times.max())
+        half_times, _ = trained([(X, Y, layers)], [more["lr"]], last, batches=rows.__getitem__)
+        seen.append(half_times[0] - 0.5)
+    inside = np.abs(seen - schedule.crossing) <= schedule.error + 0.5
+    assert inside.mean() >= 0.85
+    ratio = np.std(seen, axis=0) / (schedule.error / 2)
+    assert (ratio > 0.5).all()
+    if not replacement:
+        assert "at least" in str(schedule)
+    # All samples at once are the full batch.
+    whole = predict_network(layers, X=X, Y=Y, batch=100, **more)
+    np.testing.assert_array_equal(whole.error, full.error)
+
+
+def test_the_sum_over_a_batch_is_that_of_its_samples():
+    (X, Y, layers), more = network([3, 7], {})
+    of_mean = predict_network(layers, X=X, Y=Y, batch=10, **more)
+    more |= {"loss": "sum", "lr": more["lr"] / 20}
+    of_sum = predict_network(layers, X=X, Y=Y, batch=10, **more)
+    np.testing.assert_allclose(of_sum.crossing, of_mean.crossing, rtol=1e-9)
+
+
+def test_what_is_beyond_the_budget_is_undecided():
+    (X, Y, layers), more = network([0, 5], {"scale": 1e-6})
+    schedule = predict_network(layers, X=X, Y=Y, budget=300, **more)
+    assert schedule.verdict == "undecided"
+    assert np.isnan(schedule.half_times).any()
+    assert "beyond the budget of 300 gradients, at step " in schedule.reasons[0]
+    assert "undecided" in str(schedule)
+    assert np.isnan(schedule.evaluate([1e9])).all()
+
+
+def test_a_wait_beyond_all_counting_is_undecided():
+    (X, Y, layers), more = network([0, 5], {}, rate=1e-300)
+    schedule = predict_network(layers, X=X, Y=Y, **more)
+    assert np.isnan(schedule.half_times).all()
+    assert "the wait is longer than is predicted" in schedule.reasons[0]
+
+
+def test_training_that_diverges_is_undecided():
+    (X, Y, layers), more = network([0, 5], {}, rate=20.0)
+    schedule = predict_network(layers, X=X, Y=Y, **more)
+    assert np.isnan(schedule.half_times).any()
+    assert any("training diverges at step" in reason for reason in schedule.reasons)
+
+
+def test_float32_beside_tiny_layers_is_rounding():
+    (X, Y, layers), more = network([0, 5], {"scale": 1e-8})
+    short = [layer.astype(np.float32) for layer in layers]
+    schedule = predict_network(short, X=X, Y=Y, **more)
+    assert schedule.reasons[0].startswith("float32 beside layers of ")
+    assert np.isfinite(schedule.error).sum() == 1
+    assert np.isfinite(predict_network(layers, X=X, Y=Y, **more).error).all()
+    # In float32 that is so: what comes after the first mode is off by more than a tenth.
+    half_times, _ = trained(
+        [(X, Y, short)], [more["lr"]], int(1.5 * schedule.half_times.max()), dtype=np.float32
+    )
+    assert half_times[0][schedule.order[0]] == schedule.half_times[schedule.order[0]]
+
+
+def test_a_layer_of_zeros_and_a_start_that_is_learned():
+    (X, Y, layers), more = network([0, 5], {})
+    schedule = predict_network([0 * layer for layer in layers], X=X, Y=Y, **more)
+    assert np.isnan(schedule.half_times).all()
+    assert "the gradient is 0 and stays so" in schedule.reasons[0]
+    fit = np.linalg.lstsq(X, Y, rcond=None)[0].T
+    learned = predict_network([fit], X=X, Y=Y, **more)
+    assert learned.half_times.tolist() == [0, 0, 0]
+    assert learned.error.tolist() == [0, 0, 0]
+    assert learned.verdict == "holds"
+
+
+def test_a_result_shows_itself(tmp_path):
+    (X, Y, layers), more = network([0, 5], {"widths": (5, 2, 3)}, decay=0.05, momentum=0.5)
+    schedule = predict_network(layers, X=X, Y=Y, **more)
+    text = str(schedule)
+    assert "momentum 0.5, weight decay " in text
+    assert "widths 5 x 2 x 3" in text
+    for words in ("variance", "first learned", "retained from", "settles at", "never"):
+        assert words in text
+    rows = [line for line in text.splitlines() if re.match(r"mode \d", line)]
+    assert [int(row.split()[1]) - 1 for row in rows if "never" not in row] == list(schedule.order)
+    plain = json.loads(json.dumps(schedule.to_dict()))
+    assert plain["half_times"].count("inf") == schedule.never.sum() == 1
+    assert schedule.to_frame()["explained"].sum() == pytest.approx(1)
+    ax = schedule.plot()
+    labels = ax.get_legend_handles_labels()[1]
+    assert "loss / start" in labels
+    assert sum(label.startswith("mode ") for label in labels) == 3
+    of_task = predict_network([np.eye(3) / 10] * 2, [4, 2, 1], lr=0.01)
+    assert "w_{11}" in of_task.plot().get_legend_handles_labels()[1][1]
+    assert isinstance(of_task, NetworkSchedule)
+    W = of_task.evaluate(of_task.half_times)
+    assert (np.diagonal(W, axis1=1, axis2=2).diagonal() >= 0.5).all()
+
+
+(X, Y, LAYERS), MORE = network([0, 5], {})
+
+
+class ReLU(SimpleNamespace):
+    """A module of torch by what it has."""
+
+    def children(self):
+        return iter(())
+
+    def named_parameters(self):
+        return iter(())
+
+
+class Linear(ReLU):
+    def __init__(self, weight, bias=None):
+        super().__init__(weight=weight, bias=bias)
+
+    def named_parameters(self):
+        return iter([("weight", self.weight)])
+
+
+class Sequential(ReLU):
+    def __init__(self, *modules):
+        super().__init__(modules=modules)
+
+    def children(self):
+        return iter(self.modules)
+
+
+def test_a_sequential_of_linear_layers_is_its_matrices():
+    expected = predict_network(LAYERS, X=X, Y=Y, **MORE).crossing
+    first, second = map(Linear, LAYERS)
+    for weights in (
+        Sequential(first, second),
+        [first, second],
+        Sequential(Sequential(first), second),
+    ):
+        found = predict_network(weights, X=X, Y=Y, **MORE).crossing
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_one_matrix_is_a_network_of_one_layer():
+    W = LAYERS[1] @ LAYERS[0]
+    schedule = predict_network(W, X=X, Y=Y, **MORE)
+    assert schedule.depth == 1
+    same = predict_network([W], X=X.tolist(), Y=Y, **MORE)
+    np.testing.assert_array_equal(schedule.half_times, same.half_times)
+
+
+REFUSED = {
+    "an activation": ({"weights": Sequential(Linear(LAYERS[0]), ReLU())}, "no law for ReLU"),
+    "a bias": ({"weights": Sequential(Linear(LAYERS[0], 1))}, "X - X.mean(0)"),
+    "a bias in a list": ({"weights": [LAYERS[0], np.zeros(8), LAYERS[1]]}, "weights[1]"),
+    "a state dict": ({"weights": {"0.weight": LAYERS[0]}}, "list(state.values())"),
+    "biases in a dict": ({"weights": {"0.bias": 1}}, "no biases"),
+    "the order": ({"weights": LAYERS[::-1]}, "weights[::-1]"),
+    "transposed": ({"weights": [W.T for W in LAYERS]}, "[W.T for W in weights]"),
+    "another width": ({"X": X[:, :4]}, "weights[0]"),
+    "X and Y swapped": ({"X": Y, "Y": X}, "give X=Y, Y=X"),
+    "unequal length": ({"Y": Y[:90]}, "100 rows of X and 90 rows of Y"),
+    "X transposed": ({"X": X.T}, "give X.T"),
+    "no Y": ({"Y": None}, "Y must be given with X"),
+    "images": ({"X": X[:, None, :]}, "X.reshape(len(X), -1)"),
+    "no target": ({"Y": 0 * Y}, "Y must not be all zeros"),
+    "neither": ({"X": None, "Y": None}, "task must be given, or samples"),
+    "both": ({"task": [4, 1]}, "not be given together"),
+    "swapped": ({"weights": SIMTask([1, 2])}, "come before the task"),
+    "task first": ({"weights": [4, 1], "task": LAYERS, "X": None, "Y": None}, "after the weights"),
+    "samples as a task": ({"task": X, "X": None, "Y": None}, "X=X, Y=Y"),
+    "momentum of 1": ({"momentum": 1}, "[0, 1)"),
+    "a negative momentum": ({"momentum": -0.1}, "[0, 1)"),
+    "nesterov alone": ({"nesterov": True}, "needs a momentum"),
+    "negative decay": ({"weight_decay": -1}, "must not be negative"),
+    "another loss": ({"loss": "mean"}, '"mse"'),
+    "a loss of torch": ({"loss": SimpleNamespace}, "torch.nn.MSELoss()"),
+    "a large batch": ({"batch": 101}, "at most 100"),
+    "a batch of a task": ({"task": [4, 1], "X": None, "Y": None, "batch": 4}, "samples X and Y"),
+    "the loss of a task": ({"task": [4, 1], "X": None, "Y": None, "loss": "mse"}, "(4.1)"),
+    "eta": ({"eta": 0.1}, "lr = eta"),
+    "an optimizer": ({"optimizer": "adam"}, "give lr, momentum, nesterov and weight_decay of SGD"),
+    "a model by name": ({"model": LAYERS}, "give weights"),
+    "targets": ({"targets": Y}, "give Y"),
+    "batch_size": ({"batch_size": 4}, "give batch"),
+    "leading": ({"accuracy": "leading"}, "where samples are given"),
+    "budget": ({"budget": 0}, "budget"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_mistake_is_told_with_what_to_type(name):
+    change, words = REFUSED[name]
+    arguments = {"weights": LAYERS, "X": X, "Y": Y, **MORE} | change
+    with pytest.raises(InvalidInput) as caught:
+        predict_network(**arguments)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
