@@ -1,0 +1,138 @@
+"""Makes forecasts of a training as it stands: by the law of linear chains, or by coarse copies."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from swingby.lab.networks.watching.chain_law import Chain, chain_half_times
+from swingby.lab.networks.watching.coarse_copy import CopyPlan, copied_half_times, noisy_half_times
+from swingby.lab.networks.watching.grades import layers_of, loss_multiple
+from swingby.lab.networks.watching.gradient_check import GradientCheck
+from swingby.lab.networks.watching.mode_forecast import ModeForecast
+from swingby.lab.networks.watching.observer import Observer
+from swingby.lab.networks.watching.update_rule import LearningRates, group_rules
+from swingby.theory.numbers import Floats
+
+#: Copies that are tried, coarse first: steps after which a step is twice as long in the middle
+#: one, and the longest step. The next is tried where bars are above a part of the wait.
+_COPIES = ((24.0, 180.0), (72.0, 180.0), (216.0, 60.0))
+_WIDE, _WIDE_STEPS = 0.02, 2.0
+#: Bars of copies, in units of what three copies differ by, and at least so many steps: measured
+#: by ``python -m benchmarks.watching --copies``.
+_COPY_FACTOR, _COPY_BAR = 2.0, 0.6
+#: A bar above this part of the wait is no forecast.
+_HOPELESS = 0.5
+#: Grain of the copies with noise: they are compared with each other.
+_NOISY_GRAIN, _NOISY_LONGEST = 24.0, 60.0
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What forecasts are made for, beside the state of the training."""
+
+    observer: Observer
+    check: GradientCheck
+    level: float
+    #: Steps after which nothing is looked for, and gradients that a forecast may take.
+    horizon: float
+    budget: int
+    schedule: Any = None
+    every: int = 1
+
+
+def made_forecast(
+    outlook: Outlook, optimizer: Any, step: int, *, lawful: bool
+) -> tuple[ModeForecast, int]:
+    """A forecast from the state of now, and how many gradients it took."""
+    observer, check = outlook.observer, outlook.check
+    rates = LearningRates(optimizer, step, outlook.schedule, outlook.every)
+    summed = check.summed() if check.batch is not None else False
+    plan = CopyPlan(
+        outlook.level, check.scale, check.clip, outlook.horizon, rates, step, check.batch, summed
+    )
+    grade, spent = "copy", 0
+    times = bars = np.full(len(observer.data), math.nan)
+    if lawful:
+        chain = chain_of(observer, optimizer, check.scale)
+        times, bars = chain_half_times(
+            chain, observer.data, level=outlook.level, horizon=outlook.horizon
+        )
+        grade = "law"
+    if not lawful or np.isnan(times).any():
+        copied, copied_bars, spent = _from_copies(outlook, optimizer, plan)
+        # Where the budget of the law ends before a copy does, all is the copy's.
+        if not lawful or np.isfinite(copied[np.isnan(times)]).any():
+            times, bars, grade = copied, copied_bars, "copy"
+    if check.batch is not None and check.batch < len(observer.X):
+        shift, noise, more = noisy_half_times(
+            observer, optimizer, plan, _NOISY_GRAIN, _NOISY_LONGEST, outlook.budget
+        )
+        spent += more
+        waiting = np.isfinite(times) & (times > 0)
+        times = np.where(waiting, np.maximum(times + shift, 0.0), times)
+        bars = np.where(waiting, bars + noise, bars)
+        times = np.where(np.isfinite(bars), times, math.nan)
+    bars = np.where(np.isfinite(bars), bars, 0.0)
+    crossing = step + times
+    forecast = ModeForecast(grade, step, np.ceil(crossing), crossing, bars)
+    return forecast, spent
+
+
+def chain_of(observer: Observer, optimizer: Any, scale: float) -> Chain:
+    """The linear chain that a model is, with the state of its training."""
+    parameters = list(observer.model.parameters())
+    rule = group_rules(optimizer)[0]
+    buffers = [optimizer.state.get(entry, {}).get("momentum_buffer") for entry in parameters]
+    velocity = None
+    if rule.momentum and all(entry is not None for entry in buffers):
+        velocity = -np.concatenate([layer.ravel() for layer in layers_of(buffers)])
+    X, Y = (entry.double().cpu().numpy() for entry in (observer.X, observer.Y))
+    multiple = loss_multiple(observer.loss, observer.Y)
+    assert multiple is not None
+    return Chain(
+        layers=layers_of(parameters),
+        velocity=velocity,
+        correlation=Y.T @ X / len(X),
+        covariance=X.T @ X / len(X),
+        gain=scale * multiple,
+        lr=rule.lr,
+        momentum=rule.momentum,
+        nesterov=rule.nesterov,
+        weight_decay=rule.weight_decay,
+        rounding=float(torch.finfo(parameters[0].dtype).eps) / 2,
+    )
+
+
+def _from_copies(outlook: Outlook, optimizer: Any, plan: CopyPlan) -> tuple[Floats, Floats, int]:
+    """Times and bars of the first copies that agree, within the budget."""
+    quiet = CopyPlan(**{**vars(plan), "batch": None})
+    best, spent = None, 0
+    for grain, longest in _COPIES:
+        times, differences, count = copied_half_times(
+            outlook.observer, optimizer, quiet, grain, longest, outlook.budget - spent
+        )
+        spent += count
+        bars = _COPY_FACTOR * differences + _COPY_BAR
+        if best is None or _quality(times, bars) >= _quality(*best):
+            best = times, bars
+        waits = np.nan_to_num(times)
+        agree = bool(np.isfinite(times).all() and (bars <= _WIDE * waits + _WIDE_STEPS).all())
+        if agree or spent + 2 * count > outlook.budget:
+            break
+    assert best is not None
+    times, bars = best
+    bars = np.where(times == 0, 0.0, bars)
+    times = np.where(bars <= _HOPELESS * np.nan_to_num(times) + _WIDE_STEPS, times, math.nan)
+    return times, bars, spent
+
+
+def _quality(times: Floats, bars: Floats) -> float:
+    """More for more times, and for narrower bars among as many."""
+    finite = np.isfinite(times) & np.isfinite(bars)
+    width = float((bars[finite] / (times[finite] + 1)).max(initial=0.0))
+    return float(finite.sum()) - width / (1 + width)

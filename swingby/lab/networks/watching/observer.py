@@ -1,0 +1,166 @@
+"""Outputs and gradients of a model in training, read without a trace in it.
+
+What is read is read from a copy in evaluation mode, without hooks of the user's, whose parameters
+are brought up to date at each look. Random states of torch, NumPy and Python are put back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import random
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from swingby.lab.networks.watching.components import Components
+from swingby.theory.numbers import Floats
+
+#: What modules hold their hooks in.
+_HOOKS = (
+    *("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"),
+    *("_forward_hooks_with_kwargs", "_forward_hooks_always_called"),
+    "_forward_pre_hooks_with_kwargs",
+)
+#: A loss of outputs and targets.
+Loss = Callable[[Any, Any], Any]
+
+
+@contextlib.contextmanager
+def traceless() -> Iterator[None]:
+    """A block with gradients, in full precision, after which random states are what they were."""
+    python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002
+    devices = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()
+    try:
+        with contextlib.ExitStack() as blocks:
+            blocks.enter_context(torch.random.fork_rng(devices=list(devices)))
+            blocks.enter_context(torch.inference_mode(False))
+            blocks.enter_context(torch.enable_grad())
+            for kind in {"cpu", torch.get_default_device().type, *(["cuda"] * bool(devices))}:
+                blocks.enter_context(torch.autocast(kind, enabled=False))
+            yield
+    finally:
+        random.setstate(python_state)
+        np.random.set_state(numpy_state)  # noqa: NPY002
+
+
+def quiet_copy(model: Any) -> Any:
+    """A copy of a module without its hooks."""
+    with traceless():
+        twin = copy.deepcopy(model)
+    for module in twin.modules():
+        for name in _HOOKS:
+            getattr(module, name, {}).clear()
+    return twin
+
+
+def copy_failure(model: Any) -> str:
+    """Which module cannot be copied and why, or "" for a model that can."""
+    try:
+        quiet_copy(model)
+        return ""
+    except Exception as error:  # whatever a module of the user's raises
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:90]}"
+    for name, child in model.named_children():
+        if copy_failure(child):
+            inner = copy_failure(child)
+            return f"{name}.{inner}" if "." in inner.split()[0] else f"{name} {inner}"
+    return f"({type(model).__name__}) cannot be copied ({reason})"
+
+
+@contextlib.contextmanager
+def _evaluating(model: Any) -> Iterator[None]:
+    """A block in which a model evaluates; each module has its mode back afterwards."""
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        yield
+    finally:
+        for module, mode in modes:
+            module.training = mode
+
+
+class Observer:
+    """What a watch sees of a model: shares, loss, gradient and the outputs at X."""
+
+    def __init__(self, model: Any, X: Any, Y: Any, loss: Loss, data: Components) -> None:
+        self._model = weakref.ref(model)
+        self.X, self.Y, self.loss, self.data = X, Y, loss, data
+        #: Why the model cannot be copied; it is then looked at itself.
+        self.failure = copy_failure(model)
+        self._twin = None if self.failure else quiet_copy(model)
+        self.probe = torch.as_tensor(data.probe).to(X)
+        self.directions = torch.as_tensor(data.outputs.T.copy()).to(X)
+
+    @property
+    def model(self) -> Any:
+        """The model, or None once nobody has it any more."""
+        return self._model()
+
+    def current(self) -> Any:
+        """A module with the parameters of now."""
+        model = self.model
+        if self._twin is None:
+            return model
+        with torch.no_grad():
+            for mine, theirs in _pairs(self._twin, model):
+                mine.copy_(theirs)
+        return self._twin
+
+    def twin_parameters(self, parameters: Sequence[Any], twin: Any) -> list[Any]:
+        """The parameters of a copy that stand for some of the model."""
+        names = {id(entry): name for name, entry in self.model.named_parameters()}
+        mine = dict(twin.named_parameters())
+        return [mine[names[id(entry)]] for entry in parameters]
+
+    def shares_of(self, outputs: Any) -> Floats:
+        """a_k of some outputs at X."""
+        outputs = outputs.detach().reshape(len(self.X), -1)
+        shares = (self.probe * (outputs @ self.directions)).sum(dim=0)
+        return np.asarray(shares.double().cpu().numpy())
+
+    def look(self) -> tuple[Floats, float]:
+        """Shares and loss of now."""
+        with traceless(), torch.no_grad():
+            module = self.current()
+            with _evaluating(module):
+                outputs = module(self.X)
+                loss = float(self.loss(outputs, self.Y))
+            return self.shares_of(outputs), loss
+
+    def evaluated(self, inputs: Any) -> Any:
+        """Outputs at some inputs, without gradients."""
+        with torch.no_grad():
+            module = self.current()
+            with _evaluating(module):
+                return module(inputs)
+
+    def gradient(self, parameters: Sequence[Any], points: Sequence[int] | None = None) -> Any:
+        """The gradient of the loss in some parameters of the model, in a row of float64.
+
+        `points`: rows of X, Y; default all.
+        """
+        with traceless():
+            X, Y = (self.X, self.Y) if points is None else (self.X[points], self.Y[points])
+            module = self.current()
+            mine = self.twin_parameters(parameters, module)
+            with _evaluating(module):
+                loss = self.loss(module(X), Y)
+                gradients = torch.autograd.grad(loss, mine, allow_unused=True)
+        return row(gradients, mine)
+
+
+def row(gradients: Sequence[Any], parameters: Sequence[Any]) -> Any:
+    """Gradients in a row, 0 where there is none."""
+    pairs = zip(gradients, parameters, strict=True)
+    parts = [torch.zeros_like(p) if g is None else g for g, p in pairs]
+    return torch.cat([entry.detach().reshape(-1).double() for entry in parts])
+
+
+def _pairs(twin: Any, model: Any) -> Iterator[tuple[Any, Any]]:
+    """Parameters and buffers of both."""
+    yield from zip(twin.parameters(), model.parameters(), strict=True)
+    yield from zip(twin.buffers(), model.buffers(), strict=True)
