@@ -127,11 +127,12 @@ class _CoarseRun:
         """Steps from now at which each share crosses the level; nan where it does not."""
         plan, t = self.plan, 0.0
         with traceless():
-            times, before, t_before = None, None, 0.0
+            times = before = np.full(len(self.observer.data), math.nan)
+            t_before = 0.0
             while self.gradients < budget:
                 length = 1 + coarseness * min(t / grain, longest)
                 shares, gradients = self._evaluated(length)
-                if times is None:
+                if not t:
                     times = np.where(shares >= plan.level, 0.0, np.nan)
                 else:
                     crossed = np.isnan(times) & (shares >= plan.level)
@@ -142,7 +143,7 @@ class _CoarseRun:
                 before, t_before = shares, t
                 self._move(gradients, t, length)
                 t += length
-        return np.asarray(np.full(len(self.observer.data), np.nan) if times is None else times)
+        return np.asarray(times)
 
     def _evaluated(self, length: float) -> tuple[Floats, list[Any]]:
         """Shares of now, and the gradients as the optimizer would be given them."""
@@ -171,18 +172,18 @@ class _CoarseRun:
                 gradients = [value * (plan.clip / norm) for value in gradients]
         return shares, gradients
 
-    @torch.no_grad()
     def _move(self, gradients: list[Any], t: float, length: float) -> None:
         """One step of some length."""
         begin = self.plan.step + t
         rates = self.plan.rates.mean(begin, begin + length)
         self.updates += length
+        move = self._sgd if self.sgd else self._adam
         index = 0
-        for group, rule, lr in zip(self.groups, self.rules, rates, strict=True):
-            for entry in group:
-                move = self._sgd if self.sgd else self._adam
-                move(index, entry, gradients[index], rule, float(lr), length)
-                index += 1
+        with torch.no_grad():
+            for group, rule, lr in zip(self.groups, self.rules, rates, strict=True):
+                for entry in group:
+                    move(index, entry, gradients[index], rule, float(lr), length)
+                    index += 1
 
     def _sgd(
         self, index: int, entry: Any, gradient: Any, rule: GroupRule, lr: float, length: float

@@ -80,7 +80,7 @@ def why_no_law(observer: Observer, optimizer: Any) -> str:
         if builtin and leaf and not isinstance(module, _PLAIN):
             return f"{title}, which is not linear"
         if getattr(module, "bias", None) is not None:
-            return f"{name or 'the model'} has a bias"
+            return f"layer {name} has a bias" if name else "the model has a bias"
     if not is_sgd(optimizer):
         return f"the optimizer is {type(optimizer).__name__}, not SGD"
     if len(set(group_rules(optimizer))) > 1:

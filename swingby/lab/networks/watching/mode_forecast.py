@@ -48,7 +48,7 @@ class ModeForecast(ReadOnly):
         """What it says of a component, and how it came out; "" where it says nothing."""
         if learned <= self.made_at or math.isnan(self.half_times[k]):
             return ""
-        void = self.void_from is not None and learned >= self.void_from
+        void = self.void_from is not None and not learned < self.void_from
         if math.isinf(self.half_times[k]):
             text = f"at {self.made_at}: never"
         else:

@@ -45,12 +45,13 @@ def group_rules(optimizer: Any) -> tuple[GroupRule, ...]:
             momentum=float(group.get("momentum", 0.0)),
             nesterov=bool(group.get("nesterov", False)),
             weight_decay=float(group.get("weight_decay", 0.0)),
-            betas=tuple(map(float, group.get("betas", (0.0, 0.0)))),
+            betas=(float(betas[0]), float(betas[1])),
             eps=float(group.get("eps", 0.0)),
             decoupled=type(optimizer) is torch.optim.AdamW
             or bool(group.get("decoupled_weight_decay", False)),
         )
         for group in optimizer.param_groups
+        for betas in [group.get("betas", (0.0, 0.0))]
     )
 
 
@@ -124,7 +125,12 @@ def _of_scheduler(schedule: Any, now: Floats, step: int, every: int) -> Iterator
     stand_in = torch.optim.SGD([{"params": [torch.zeros(1)], "lr": float(rate)} for rate in now])
     for mine, theirs in zip(stand_in.param_groups, schedule.optimizer.param_groups, strict=True):
         mine.update({name: value for name, value in theirs.items() if name != "params"})
+    # Copied now, not when the first rate is asked for: the scheduler moves on.
     twin = copy.deepcopy(schedule, {id(schedule.optimizer): stand_in})
+    return _stepped(twin, stand_in, step, every)
+
+
+def _stepped(twin: Any, stand_in: Any, step: int, every: int) -> Iterator[Floats]:
     for index in itertools.count(step):
         yield np.array([float(group["lr"]) for group in stand_in.param_groups])
         if (index + 1) % every == 0:

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from swingby.lab.networks.watching.watched_training import WatchedTraining
 from swingby.report.picture_style import COLORS, legend_above
 from swingby.theory.numbers import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from swingby.lab.networks.watching.watcher import Watch
 
-
-def draw_watch(watch: Watch, ax: Axes) -> None:
+def draw_watch(watch: WatchedTraining, ax: Axes) -> None:
     """Shares a_k and the loss over steps; each forecast of a half-time at the level, with its bar.
 
     Forecasts that became void are pale. The staircase is the loss if each component were learned
@@ -57,7 +56,7 @@ def draw_watch(watch: Watch, ax: Axes) -> None:
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
-def staircase(watch: Watch) -> tuple[Floats, Floats] | None:
+def staircase(watch: WatchedTraining) -> tuple[Floats, Floats] | None:
     """Steps and losses over the start, where the loss is a multiple of the squared error.
 
     Of the last forecast; components that it does not time, and those it came too late for, fall

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from swingby.lab.networks.watching.watched_training import WatchedTraining
 from swingby.report import Grid
 from swingby.report.number_text import counted
 
-if TYPE_CHECKING:
-    from swingby.lab.networks.watching.watcher import Watch
-
+#: So many forecasts of a component are written out.
+_MOST_FORECASTS = 4
 #: How a grade introduces itself.
 _TITLES = {
-    "law": "law: of linear chains, exact to the bar",
+    "law": "law: that of linear chains under SGD",
     "copy": "copy: coarse copies of this training, no theory",
     "none": "none: no forecast, only what was learned",
 }
 
 
-def watch_grid(watch: Watch) -> Grid:
+def watch_grid(watch: WatchedTraining) -> Grid:
     """The table of a watch."""
     rows = []
     shares = watch.shares[-1]
     for k, learned in enumerate(watch.learned):
         phrases = [forecast.phrase(k, learned) for forecast in watch.forecasts]
-        phrases = [phrase for phrase in phrases if phrase]
+        phrases = _shortened([phrase for phrase in phrases if phrase])
         silent = watch.grade != "none" and math.isnan(learned) and not phrases
         rows.append(
             [
@@ -50,7 +50,15 @@ def watch_grid(watch: Watch) -> Grid:
     return Grid("Watch", columns, rows, above=above, below=below)
 
 
-def learned_text(watch: Watch, k: int) -> str:
+def _shortened(phrases: list[str]) -> list[str]:
+    """The first and the last of many forecasts, and how many there are between them."""
+    if len(phrases) <= _MOST_FORECASTS:
+        return phrases
+    between = counted(len(phrases) - _MOST_FORECASTS + 1, "forecast")
+    return [phrases[0], f"{between} more", *phrases[2 - _MOST_FORECASTS :]]
+
+
+def learned_text(watch: WatchedTraining, k: int) -> str:
     """The step at which a component was learned, or the steps between which it was."""
     learned, before = watch.learned[k], watch.not_before[k]
     if math.isnan(learned):
@@ -60,12 +68,12 @@ def learned_text(watch: Watch, k: int) -> str:
     return f"{learned:.0f}"
 
 
-def watch_records(watch: Watch) -> list[Mapping[str, Any]]:
+def watch_records(watch: WatchedTraining) -> list[Mapping[str, Any]]:
     """A row for each component and forecast, and one for components without."""
     return list(_records(watch))
 
 
-def _records(watch: Watch) -> Iterator[Mapping[str, Any]]:
+def _records(watch: WatchedTraining) -> Iterator[Mapping[str, Any]]:
     shares = watch.shares[-1]
     for k, learned in enumerate(watch.learned):
         common = {

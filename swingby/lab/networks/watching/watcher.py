@@ -42,6 +42,8 @@ _NEW_RATE = 0.1
 _SAME_SCHEDULE = 1e-6
 #: What a forecast by the law costs, in gradients of the training.
 _LAW_GRADIENTS = 100
+#: So many steps at which the learning rate changed are listed.
+_MOST_STEPS = 5
 #: Share of a component from which its rise is under way.
 _RISING = 0.2
 
@@ -85,6 +87,7 @@ class Watch(Framed):
         self._rising = set[int]()
         self._forecasts: list[ModeForecast] = []
         self._notes: list[str] = []
+        self._rate_changes: list[tuple[int, float, float]] = []
         self._looks: list[tuple[int, Floats, float]] = []
         self._spent = 0
         #: Seconds that looks, comparisons and forecasts took.
@@ -141,7 +144,14 @@ class Watch(Framed):
     @property
     def notes(self) -> tuple[str, ...]:
         """What happened on the way that a reader should know."""
-        return tuple(self._notes)
+        if not self._rate_changes:
+            return tuple(self._notes)
+        steps = [f"{step}" for step, _, _ in self._rate_changes]
+        if len(steps) > _MOST_STEPS:
+            steps = [*steps[: _MOST_STEPS - 2], "...", steps[-1]]
+        first, last = self._rate_changes[0][1], self._rate_changes[-1][2]
+        words = f"the learning rate went from {first:.4g} to {last:.4g}, in step {', '.join(steps)}"
+        return (*self._notes, f"{words}: what was forecast before is void from there")
 
     @property
     def explained(self) -> Floats:
@@ -376,10 +386,10 @@ class Watch(Framed):
             )
         changed = "the learning rate" if now != before else "a setting of the optimizer"
         if self._void(self.step, f"{changed} changed"):
-            words = f"{changed} changed"
             if now != before:
-                words = f"{changed} went from {before[0]:.4g} to {now[0]:.4g}"
-            self._notes.append(f"step {self.step}: {words}; earlier forecasts are void from here")
+                self._rate_changes.append((self.step, before[0], now[0]))
+            else:
+                self._notes.append(f"step {self.step}: {changed} changed; forecasts are void")
         moved = any(
             not old or abs(new / old - 1) > _NEW_RATE for new, old in zip(now, before, strict=True)
         )
