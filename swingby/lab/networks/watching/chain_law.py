@@ -159,6 +159,10 @@ class _Integration:
 
     def crossings(self) -> Floats:
         """Steps from now at which each a_k first crosses the level."""
+        with np.errstate(all="ignore"):  # a training that diverges
+            return self._followed()
+
+    def _followed(self) -> Floats:
         chain, m = self.chain, self.chain.momentum
         y = np.concatenate([layer.ravel() for layer in chain.layers]).astype(np.float64)
         v = np.zeros_like(y) if chain.velocity is None else chain.velocity

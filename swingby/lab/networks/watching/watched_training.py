@@ -13,9 +13,11 @@ class WatchedTraining(Protocol):
 
     step: int
     level: float
-    learned: Floats
-    not_before: Floats
 
+    @property
+    def learned(self) -> Floats: ...  # noqa: D102
+    @property
+    def not_before(self) -> Floats: ...  # noqa: D102
     @property
     def closed(self) -> bool: ...  # noqa: D102
     @property

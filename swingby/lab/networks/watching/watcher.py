@@ -69,10 +69,8 @@ class Watch(Framed):
         self.level = level
         #: Steps of the optimizer since the watch began.
         self.step = 0
-        #: First step at which each component was learned, nan where it is not yet, (modes,).
-        self.learned: Floats = np.full(len(observer.data), np.nan)
-        #: The last look at which it was not; the step is exact where this is one less.
-        self.not_before: Floats = np.full(len(observer.data), np.nan)
+        self._learned: Floats = np.full(len(observer.data), np.nan)
+        self._not_before: Floats = np.full(len(observer.data), np.nan)
         self._observer = observer
         self._optimizer = weakref.ref(optimizer)
         self._check = GradientCheck(
@@ -120,6 +118,8 @@ class Watch(Framed):
                 watch._after_step(stepped)
 
         self._handle = optimizer.register_step_post_hook(after_step)
+        # A watch that nobody has any more leaves no hook.
+        weakref.finalize(self, self._handle.remove).atexit = False
 
     @property
     def grade(self) -> str:
@@ -135,6 +135,16 @@ class Watch(Framed):
         if self._no_copy or self._no_law:
             return self._no_copy or self._no_law
         return "" if self.grade == "law" else "the budget of the law is used up"
+
+    @property
+    def learned(self) -> Floats:
+        """First step at which each component was learned, nan where it is not yet, (modes,)."""
+        return self._learned.copy()
+
+    @property
+    def not_before(self) -> Floats:
+        """The last look before that, (modes,); the step is exact where this is one less."""
+        return self._not_before.copy()
 
     @property
     def forecasts(self) -> tuple[ModeForecast, ...]:
@@ -303,8 +313,8 @@ class Watch(Framed):
         if self._looks and self._looks[-1][0] == self.step:
             return shares
         last = self._looks[-1][0] if self._looks else -1
-        new = np.isnan(self.learned) & (shares >= self.level)
-        self.learned[new], self.not_before[new] = self.step, last
+        new = np.isnan(self._learned) & (shares >= self.level)
+        self._learned[new], self._not_before[new] = self.step, last
         self._looks.append((self.step, shares, loss))
         return shares
 
@@ -314,12 +324,12 @@ class Watch(Framed):
         steps = [max(step + 1, int(step * _APART)), *(at for at in self._at if at > step)]
         if self._forecasts:
             forecast = self._forecasts[-1]
-            open_times = forecast.half_times[np.isnan(self.learned)]
+            open_times = forecast.half_times[np.isnan(self._learned)]
             ahead = open_times[np.isfinite(open_times) & (open_times > step + 1)]
             steps += [max(int(value) - 1, step + 1) for value in ahead]
         if len(self._looks) > 1:
             (earlier, old, _), (_, now, _) = self._looks[-2:]
-            for k in np.flatnonzero(np.isnan(self.learned)):
+            for k in np.flatnonzero(np.isnan(self._learned)):
                 wait = _steps_to(self.level, old[k], now[k], step - earlier)
                 if math.isfinite(wait):
                     # Half of the wait, as the rise may be faster than it was.
