@@ -57,7 +57,7 @@ def quiet_copy(model: Any) -> Any:
     return twin
 
 
-def copy_failure(model: Any) -> str:
+def copy_failure(model: Any, path: str = "") -> str:
     """Which module cannot be copied and why, or "" for a model that can."""
     try:
         quiet_copy(model)
@@ -65,10 +65,10 @@ def copy_failure(model: Any) -> str:
     except Exception as error:  # whatever a module of the user's raises
         reason = f"{type(error).__name__}: {' '.join(str(error).split())[:90]}"
     for name, child in model.named_children():
-        if copy_failure(child):
-            inner = copy_failure(child)
-            return f"{name}.{inner}" if "." in inner.split()[0] else f"{name} {inner}"
-    return f"({type(model).__name__}) cannot be copied ({reason})"
+        if inner := copy_failure(child, f"{path}{name}."):
+            return inner
+    title = f"{path.rstrip('.')} ({type(model).__name__})" if path else type(model).__name__
+    return f"{title} ({reason})"
 
 
 @contextlib.contextmanager

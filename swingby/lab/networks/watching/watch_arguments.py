@@ -28,9 +28,7 @@ def unwrapped(model: Any) -> Any:
 def checked_data(model: Any, optimizer: Any, X: Any, Y: Any) -> tuple[Any, Any]:
     """X and Y as tensors where the model is, once model and optimizer belong together."""
     _check_model(model, optimizer)
-    sample = next(model.parameters(), None)
-    if sample is None:
-        raise InvalidInput("model", type(model).__name__, "must have parameters")
+    sample = next(model.parameters())
     if isinstance(sample, torch.nn.parameter.UninitializedParameter):
         raise InvalidInput("model", type(model).__name__, "must have shapes: call model(X) once")
     for name, value in (("X", X), ("Y", Y)):
@@ -55,6 +53,8 @@ def _check_model(model: Any, optimizer: Any) -> None:
         raise InvalidInput("model", model.__name__, f"{_MODEL}, not a class: {model.__name__}()")
     if not isinstance(model, torch.nn.Module):
         raise InvalidInput("model", type(model).__name__, _MODEL)
+    if next(model.parameters(), None) is None:
+        raise InvalidInput("model", type(model).__name__, "must have parameters")
     if isinstance(optimizer, torch.optim.lr_scheduler.LRScheduler):
         line = f"{_OPTIMIZER}: watch(model, optimizer, X, Y, schedule=scheduler)"
         raise InvalidInput("optimizer", type(optimizer).__name__, line)
