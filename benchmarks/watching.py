@@ -369,7 +369,7 @@ def _(seed: int) -> swingby.Watch:
 def _(seed: int) -> swingby.Watch:
     X, Y = points(seed)
     torch.manual_seed(seed)
-    model = small(perceptron(nn.ReLU, P, 32, 32, Q), 0.2)
+    model = small(perceptron(nn.ReLU, P, 32, 32, Q), 0.15)
     optimizer = torch.optim.AdamW(model.parameters(), lr=rate(2e-4), weight_decay=0.01)
     return full_batch(model, optimizer, X, Y)
 
@@ -723,6 +723,7 @@ COPIED: dict[str, tuple[Any, float | None, Any]] = {
     "linear, Adam, small": (nn.Identity, 0.1, lambda p: torch.optim.Adam(p, lr=1e-4)),
     "ReLU, Adam": (nn.ReLU, None, lambda p: torch.optim.Adam(p, lr=5e-5)),
     "ReLU, AdamW, small": (nn.ReLU, 0.2, lambda p: torch.optim.AdamW(p, 1e-4, weight_decay=0.1)),
+    "ReLU, AdamW, tiny": (nn.ReLU, 0.085, lambda p: torch.optim.AdamW(p, 1e-4, weight_decay=0.1)),
     "GELU, AdamW": (nn.GELU, None, lambda p: torch.optim.AdamW(p, 5e-5)),
 }
 

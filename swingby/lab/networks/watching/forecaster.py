@@ -15,16 +15,17 @@ from swingby.lab.networks.watching.grades import layers_of, loss_multiple
 from swingby.lab.networks.watching.gradient_check import GradientCheck
 from swingby.lab.networks.watching.mode_forecast import ModeForecast
 from swingby.lab.networks.watching.observer import Observer
-from swingby.lab.networks.watching.update_rule import LearningRates, group_rules
+from swingby.lab.networks.watching.update_rule import LearningRates, group_rules, is_sgd
 from swingby.theory.numbers import Floats
 
 #: Copies that are tried, coarse first: steps after which a step is twice as long in the middle
-#: one, and the longest step. The next is tried where bars are above a part of the wait.
+#: one, and the longest step. The next is tried where bars are above a part of the wait. Under Adam
+#: the coarsest may agree and be wrong by a tenth: its first steps are those of signs.
 _COPIES = ((24.0, 180.0), (72.0, 180.0), (216.0, 60.0))
-_WIDE, _WIDE_STEPS = 0.02, 2.0
-#: Bars of copies, in units of what three copies differ by, and at least so many steps: measured
-#: by ``python -m benchmarks.watching --copies``.
-_COPY_FACTOR, _COPY_BAR = 2.0, 0.6
+_WIDE, _WIDE_STEPS = 0.01, 2.0
+#: Bars of copies: in units of what three copies differ by, and beside that so many steps and such
+#: a part of the wait. Measured by ``python -m benchmarks.watching --copies``.
+_COPY_FACTOR, _COPY_STEPS, _COPY_PART = 2.0, 0.6, 1e-3
 #: A bar above this part of the wait is no forecast.
 _HOPELESS = 0.5
 #: Grain of the copies with noise: they are compared with each other.
@@ -112,12 +113,12 @@ def _from_copies(outlook: Outlook, optimizer: Any, plan: CopyPlan) -> tuple[Floa
     """Times and bars of the first copies that agree, within the budget."""
     quiet = CopyPlan(**{**vars(plan), "batch": None})
     best, spent = None, 0
-    for grain, longest in _COPIES:
+    for grain, longest in _COPIES if is_sgd(optimizer) else _COPIES[1:]:
         times, differences, count = copied_half_times(
             outlook.observer, optimizer, quiet, grain, longest, outlook.budget - spent
         )
         spent += count
-        bars = _COPY_FACTOR * differences + _COPY_BAR
+        bars = _COPY_FACTOR * differences + _COPY_STEPS + _COPY_PART * times
         if best is None or _quality(times, bars) >= _quality(*best):
             best = times, bars
         waits = np.nan_to_num(times)
