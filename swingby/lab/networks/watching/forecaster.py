@@ -28,6 +28,12 @@ _WIDE, _WIDE_STEPS = 0.01, 2.0
 _COPY_FACTOR, _COPY_STEPS, _COPY_PART = 2.0, 0.6, 1e-3
 #: A bar above this part of the wait is no forecast.
 _HOPELESS = 0.5
+#: Copies of fewer gradients forecast nothing.
+LEAST_GRADIENTS = 150
+#: Up to so many points a step costs about the same.
+_FEW_POINTS = 256
+#: Points up to which copies begin before a step shows whether it is on all of them.
+MANY_POINTS = 2048
 #: Grain of the copies with noise: they are compared with each other.
 _NOISY_GRAIN, _NOISY_LONGEST = 24.0, 60.0
 
@@ -39,11 +45,23 @@ class Outlook:
     observer: Observer
     check: GradientCheck
     level: float
-    #: Steps after which nothing is looked for, and gradients that a forecast may take.
+    #: Steps after which nothing is looked for, and the part of them that gradients may amount to.
     horizon: float
-    budget: int
+    share: float
     schedule: Any = None
     every: int = 1
+
+    @property
+    def budget(self) -> int:
+        """Gradients that a forecast may take."""
+        return max(int(self.share * self.horizon), 1)
+
+
+def affordable(outlook: Outlook) -> int:
+    """Gradients at all points that a forecast may take: each is worth n / B steps on B points."""
+    batch, n = outlook.check.batch, len(outlook.observer.X)
+    points = n if batch is None else max(batch, _FEW_POINTS)
+    return int(outlook.budget * min(1.0, points / max(n, 1)))
 
 
 def made_forecast(
@@ -64,14 +82,16 @@ def made_forecast(
             chain, observer.data, level=outlook.level, horizon=outlook.horizon
         )
         grade = "law"
-    if not lawful or np.isnan(times).any():
+    if (not lawful or np.isnan(times).any()) and affordable(outlook) >= LEAST_GRADIENTS:
         copied, copied_bars, spent = _from_copies(outlook, optimizer, plan)
         # Where the budget of the law ends before a copy does, all is the copy's.
         if not lawful or np.isfinite(copied[np.isnan(times)]).any():
             times, bars, grade = copied, copied_bars, "copy"
-    if check.batch is not None and check.batch < len(observer.X):
+    noisy = check.batch is not None and check.batch < len(observer.X)
+    if noisy and affordable(outlook) >= LEAST_GRADIENTS:
+        noisy = False
         shift, noise, more = noisy_half_times(
-            observer, optimizer, plan, _NOISY_GRAIN, _NOISY_LONGEST, outlook.budget
+            observer, optimizer, plan, _NOISY_GRAIN, _NOISY_LONGEST, affordable(outlook)
         )
         spent += more
         waiting = np.isfinite(times) & (times > 0)
@@ -80,7 +100,7 @@ def made_forecast(
         times = np.where(np.isfinite(bars), times, math.nan)
     bars = np.where(np.isfinite(bars), bars, 0.0)
     crossing = step + times
-    forecast = ModeForecast(grade, step, np.ceil(crossing), crossing, bars)
+    forecast = ModeForecast(grade, step, np.ceil(crossing), crossing, bars, at_least=noisy)
     return forecast, spent
 
 
@@ -92,7 +112,7 @@ def chain_of(observer: Observer, optimizer: Any, scale: float) -> Chain:
     velocity = None
     if rule.momentum and all(entry is not None for entry in buffers):
         velocity = -np.concatenate([layer.ravel() for layer in layers_of(buffers)])
-    X, Y = (entry.double().cpu().numpy() for entry in (observer.X, observer.Y))
+    X, Y = (entry.cpu().double().numpy() for entry in (observer.X, observer.Y))
     multiple = loss_multiple(observer.loss, observer.Y)
     assert multiple is not None
     return Chain(
@@ -112,10 +132,10 @@ def chain_of(observer: Observer, optimizer: Any, scale: float) -> Chain:
 def _from_copies(outlook: Outlook, optimizer: Any, plan: CopyPlan) -> tuple[Floats, Floats, int]:
     """Times and bars of the first copies that agree, within the budget."""
     quiet = CopyPlan(**{**vars(plan), "batch": None})
-    best, spent = None, 0
+    best, spent, budget = None, 0, affordable(outlook)
     for grain, longest in _COPIES if is_sgd(optimizer) else _COPIES[1:]:
         times, differences, count = copied_half_times(
-            outlook.observer, optimizer, quiet, grain, longest, outlook.budget - spent
+            outlook.observer, optimizer, quiet, grain, longest, budget - spent
         )
         spent += count
         bars = _COPY_FACTOR * differences + _COPY_STEPS + _COPY_PART * times
@@ -123,7 +143,7 @@ def _from_copies(outlook: Outlook, optimizer: Any, plan: CopyPlan) -> tuple[Floa
             best = times, bars
         waits = np.nan_to_num(times)
         agree = bool(np.isfinite(times).all() and (bars <= _WIDE * waits + _WIDE_STEPS).all())
-        if agree or spent + 2 * count > outlook.budget:
+        if agree or spent + 2 * count > budget:
             break
     assert best is not None
     times, bars = best

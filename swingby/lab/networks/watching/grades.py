@@ -103,11 +103,11 @@ def is_chain(net: Any, X: Any) -> bool:
     if X.ndim != 2 or any(entry.ndim != 2 for entry in net.parameters()):
         return False
     with traceless(), torch.no_grad():
-        net = copy.deepcopy(net).double().eval()
+        net = copy.deepcopy(net).cpu().double().eval()
         generator = torch.Generator().manual_seed(0)
         for entry in net.parameters():
             entry.copy_(torch.randn(entry.shape, generator=generator, dtype=torch.float64))
-        inputs = torch.randn((3, X.shape[1]), generator=generator, dtype=torch.float64).to(X.device)
+        inputs = torch.randn((3, X.shape[1]), generator=generator, dtype=torch.float64)
         product = inputs
         try:
             for entry in net.parameters():
@@ -140,7 +140,7 @@ def loss_multiple(loss: Loss, Y: Any) -> float | None:
 
 def layers_of(parameters: Sequence[Any]) -> tuple[Floats, ...]:
     """Parameters as arrays in float64."""
-    return tuple(entry.detach().double().cpu().numpy().copy() for entry in parameters)
+    return tuple(entry.detach().cpu().double().numpy().copy() for entry in parameters)
 
 
 def _flat(outputs: Any) -> Any:

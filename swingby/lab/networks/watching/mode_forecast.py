@@ -26,6 +26,8 @@ class ModeForecast(ReadOnly):
     #: Real step of the crossing, and the half-width of its bar.
     crossing: Floats
     error: Floats
+    #: Whether the bar lacks the noise of minibatches, and is a lower bound.
+    at_least: bool = False
     #: From this step on the training is no longer the one that was forecast; None while it is.
     void_from: int | None = None
     #: Why.
@@ -54,7 +56,8 @@ class ModeForecast(ReadOnly):
         else:
             bar = self.error[k]
             bar_text = f"{bar:.2g}" if bar < 10 else f"{bar:.0f}"
-            text = f"at {self.made_at}: {steps_text(self.half_times[k], 0)} +- {bar_text}"
+            bound = "at least " if self.at_least else ""
+            text = f"at {self.made_at}: {steps_text(self.half_times[k], 0)} +- {bound}{bar_text}"
         if void:
             return f"{text} (void from {self.void_from})"
         if math.isfinite(learned) and math.isfinite(self.half_times[k]):

@@ -120,7 +120,7 @@ class Observer:
         """a_k of some outputs at X."""
         outputs = outputs.detach().reshape(len(self.X), -1)
         shares = (self.probe * (outputs @ self.directions)).sum(dim=0)
-        return np.asarray(shares.double().cpu().numpy())
+        return np.asarray(shares.cpu().double().numpy())
 
     def look(self) -> tuple[Floats, float]:
         """Shares and loss of now."""
@@ -157,7 +157,9 @@ def row(gradients: Sequence[Any], parameters: Sequence[Any]) -> Any:
     """Gradients in a row, 0 where there is none."""
     pairs = zip(gradients, parameters, strict=True)
     parts = [torch.zeros_like(p) if g is None else g for g, p in pairs]
-    return torch.cat([entry.detach().reshape(-1).double() for entry in parts])
+    flat = torch.cat([entry.detach().reshape(-1) for entry in parts])
+    # Of devices that have no float64.
+    return flat.cpu().double() if flat.device.type == "mps" else flat.double()
 
 
 def _pairs(twin: Any, model: Any) -> Iterator[tuple[Any, Any]]:

@@ -123,7 +123,7 @@ def watch(
     watch_arguments.checked_schedule(schedule, optimizer)
     level = watch_arguments.checked_level(level)
     share = watch_arguments.checked_share(share)
-    inputs, targets = (entry.detach().double().cpu().numpy() for entry in (X, Y))
+    inputs, targets = (entry.detach().cpu().double().numpy() for entry in (X, Y))
     centred = any(entry.ndim == 1 for entry in model.parameters())
     flat = (entry.reshape(len(entry), -1) for entry in (inputs, targets))
     data = components(*flat, centred=centred)

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from swingby.errors import SwingbyError
-from swingby.lab.networks.watching.forecaster import Outlook, made_forecast
+from swingby.lab.networks.watching.forecaster import (
+    LEAST_GRADIENTS,
+    MANY_POINTS,
+    Outlook,
+    affordable,
+    made_forecast,
+)
 from swingby.lab.networks.watching.grades import loss_multiple, why_no_copy, why_no_law
 from swingby.lab.networks.watching.gradient_check import Comparison, GradientCheck
 from swingby.lab.networks.watching.mode_forecast import ModeForecast
@@ -76,8 +82,7 @@ class Watch(Framed):
         self._check = GradientCheck(
             observer, [entry for entry in parameters_of(optimizer) if entry.requires_grad]
         )
-        budget = max(int(share * steps), 1)
-        self._outlook = Outlook(observer, self._check, level, float(steps), budget, schedule, every)
+        self._outlook = Outlook(observer, self._check, level, float(steps), share, schedule, every)
         self._rates = LearningRates(optimizer, 0, schedule, every)
         self._last_rates: list[Any] = _rates_of(optimizer)
         self._rules = group_rules(optimizer)
@@ -102,7 +107,8 @@ class Watch(Framed):
         begin = time.perf_counter()
         self._look()
         if self.grade != "none":
-            self._renew(optimizer)
+            if not self._no_law or len(self._observer.X) <= MANY_POINTS:
+                self._renew(optimizer)
             self._check.arm()
         if self._outlook.schedule is None and "initial_lr" in optimizer.param_groups[0]:
             self._notes.append(
@@ -350,8 +356,9 @@ class Watch(Framed):
         """Act on a comparison of gradients."""
         check, step = self._check, self.step
         if comparison is Comparison.SAME:
-            return
-        if comparison is Comparison.SCALED:
+            if not self._forecasts:
+                self._renew(optimizer)
+        elif comparison is Comparison.SCALED:
             self._void(1, "the loss is another multiple")
             words = f"gradients are {check.scale:.4g} times those of the loss that was given"
             self._notes.append(f"step {step}: {words}")
@@ -371,12 +378,26 @@ class Watch(Framed):
             self._withdraw(f"{name} in minibatches: its second moment holds their noise")
         elif check.batch is not None and not any("points" in note for note in self._notes):
             self._void(1, "minibatches")
-            words = f"minibatches of about {check.batch:.0f} points"
-            self._notes.append(f"step {step}: {words}; bars hold draws with replacement")
-            self._renew(optimizer)
+            self._of_minibatches(check.batch, optimizer)
         elif step == 1:
             self._void(1, "minibatches")
             self._notes.append("step 1: minibatches; forecasts follow once their size is known")
+
+    def _of_minibatches(self, batch: float, optimizer: Any) -> None:
+        """Forecast again, once the size of minibatches is known."""
+        words = f"minibatches of about {batch:.0f} points"
+        self._notes.append(f"step {self.step}: {words}; bars hold draws with replacement")
+        if affordable(self._outlook) < LEAST_GRADIENTS:
+            few = (
+                f"copies of {len(self._observer.X)} points would cost more than"
+                f" {self._outlook.share:.0%} of the run: give X[:1000] and Y[:1000], or a larger"
+                " share="
+            )
+            self._notes[-1] = f"step {self.step}: {words}; {few}"
+            if self._no_law:
+                self._no_copy = few
+                return
+        self._renew(optimizer)
 
     def _rules_changed(self, rules: tuple[GroupRule, ...], optimizer: Any) -> None:
         """Void what was forecast for other learning rates or settings, and forecast again."""
