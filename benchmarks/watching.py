@@ -771,18 +771,16 @@ def _copied(
         observer = Observer(model, X, Y, functional.mse_loss, data)
         rates = LearningRates(optimizer, 0)
         plan = CopyPlan(0.5, 1.0, math.inf, 1e5, rates, 0)
-        crossing, difference, count = copied_half_times(
-            observer, optimizer, plan, grain, longest, 20_000
-        )
+        copied = copied_half_times(observer, optimizer, plan, grain, longest, 20_000)
         key = (name, depth, seed)
         if key not in _TRUE:
             _TRUE[key] = full_batch(model, optimizer, X, Y, share=1e-4).learned
         learned = _TRUE[key]
         usable = learned > 0
-        errors += [*np.abs(np.ceil(crossing) - learned)[usable]]
-        apart += [*difference[usable]]
+        errors += [*np.abs(np.ceil(copied.times) - learned)[usable]]
+        apart += [*copied.differences[usable]]
         times += [*learned[usable]]
-        gradients, length = gradients + count, length + float(np.nanmax(learned))
+        gradients, length = gradients + copied.gradients, length + float(np.nanmax(learned))
     off, bars, steps = map(np.array, (errors, apart, times))
     relative = 100 * off / steps
     return [

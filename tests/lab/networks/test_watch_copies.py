@@ -12,6 +12,7 @@ from tests.lab.networks.watched_data import chain, first_steps, mse, points
 torch = pytest.importorskip("torch")
 
 from swingby.lab.networks.watching.coarse_copy import (  # noqa: E402
+    Copied,
     CopyPlan,
     _CoarseRun,
     _memory,
@@ -241,9 +242,8 @@ def test_what_copies_disagree_on_is_no_forecast(monkeypatch):
     X, Y = points(1)
     model = perceptron()
     optimizer = SGD(model.parameters(), lr=0.01)
-    monkeypatch.setattr(forecaster, "copied_half_times", lambda *_: (
-        np.array([100.0, 200.0, 300.0]), np.array([1.0, 60.0, np.nan]), 10
-    ))  # fmt: skip
+    copied = Copied(np.array([100.0, 200.0, 300.0]), np.array([1.0, 60.0, np.nan]), 10)
+    monkeypatch.setattr(forecaster, "copied_half_times", lambda *_: copied)
     forecast = swingby.watch(model, optimizer, X, Y).forecasts[0]
     assert forecast.half_times[0] == 100
     assert forecast.error[0] == pytest.approx(2.7)

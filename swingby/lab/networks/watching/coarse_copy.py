@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -26,6 +26,7 @@ from swingby.lab.networks.watching.update_rule import (
     LearningRates,
     group_rules,
     is_sgd,
+    parameters_of,
 )
 from swingby.theory.numbers import Floats
 
@@ -57,22 +58,35 @@ class CopyPlan:
     summed: bool = False
 
 
+class Copied(NamedTuple):
+    """What three copies say."""
+
+    #: Steps from now to each crossing of the level, nan where a copy does not get there.
+    times: Floats
+    #: What the two extrapolations differ by.
+    differences: Floats
+    gradients: int
+    #: Whether the finer ones were not made, as the budget would not do.
+    dear: bool = False
+
+
 def copied_half_times(
     observer: Observer, optimizer: Any, plan: CopyPlan, grain: float, longest: float, budget: int
-) -> tuple[Floats, Floats, int]:
-    """Steps from now to each crossing of the level, their bars, and gradients that it took.
-
-    nan where a copy does not get there.
-    """
+) -> Copied:
+    """Steps from now to each crossing of the level, extrapolated from three copies."""
     results, spent = [], 0
     for coarseness in _COARSENESS:
         copy = _CoarseRun(observer, optimizer, plan)
         results.append(copy.crossings(grain, longest, coarseness, budget - spent))
         spent += copy.gradients
+        # The next two take twice and four times as many.
+        if coarseness == _COARSENESS[0] and 7 * spent > budget:
+            nothing = np.full(len(observer.data), math.nan)
+            return Copied(nothing, nothing, spent, dear=True)
     coarse, middle, fine = results
     rough, times = 2 * middle - coarse, 2 * fine - middle
-    bars = np.abs(times - rough)
-    return np.where(np.isfinite(bars), times, np.nan), bars, spent
+    differences = np.abs(times - rough)
+    return Copied(np.where(np.isfinite(differences), times, np.nan), differences, spent)
 
 
 def noisy_half_times(
@@ -95,6 +109,19 @@ def noisy_half_times(
     return shifts.mean(axis=0), _QUANTILE * shifts.std(axis=0, ddof=1), spent
 
 
+@dataclass(frozen=True)
+class _Block:
+    """Parameters with one rule, and their averages, side by side; steps write into the tensors."""
+
+    group: int
+    rule: GroupRule
+    parameters: list[Any]
+    values: Any
+    #: Of gradients (momentum, or Adam's first), and of their squares.
+    average: Any
+    squares: Any
+
+
 class _CoarseRun:
     """One copy of a network and of the averages of its optimizer."""
 
@@ -102,26 +129,35 @@ class _CoarseRun:
         self, observer: Observer, optimizer: Any, plan: CopyPlan, noise: Any = None
     ) -> None:
         self.observer, self.plan, self.noise = observer, plan, noise
-        self.rules = group_rules(optimizer)
         self.sgd = is_sgd(optimizer)
-        originals = [
-            [entry for entry in group["params"] if entry.requires_grad]
-            for group in optimizer.param_groups
-        ]
         self.net = quiet_copy(observer.model)
-        self.groups = [observer.twin_parameters(group, self.net) for group in originals]
-        self.parameters = [entry for group in self.groups for entry in group]
-        states = [optimizer.state.get(entry, {}) for group in originals for entry in group]
-        self.buffers = self._averages(states, "momentum_buffer" if self.sgd else "exp_avg")
-        self.squares = [] if self.sgd else self._averages(states, "exp_avg_sq")
-        self.updates = float(states[0].get("step", 0.0)) if states and not self.sgd else 0.0
+        self.blocks = self._blocks(optimizer)
+        self.parameters = [entry for block in self.blocks for entry in block.parameters]
+        states = [optimizer.state.get(entry, {}) for entry in parameters_of(optimizer)]
+        self.updates = max((float(state.get("step", 0.0)) for state in states), default=0.0)
         self.gradients = 0
 
-    def _averages(self, states: Sequence[Any], name: str) -> list[Any]:
-        return [
-            torch.zeros_like(entry) if state.get(name) is None else state[name].detach().clone()
-            for state, entry in zip(states, self.parameters, strict=True)
-        ]
+    def _blocks(self, optimizer: Any) -> list[_Block]:
+        """The parameters of each group and kind of float, side by side in one tensor."""
+        blocks = []
+        for index, (group, rule) in enumerate(
+            zip(optimizer.param_groups, group_rules(optimizer), strict=True)
+        ):
+            originals = [entry for entry in group["params"] if entry.requires_grad]
+            kinds = dict.fromkeys((entry.dtype, entry.device) for entry in originals)
+            for kind in kinds:
+                alike = [entry for entry in originals if (entry.dtype, entry.device) == kind]
+                mine = self.observer.twin_parameters(alike, self.net)
+                values = torch.cat([entry.detach().reshape(-1) for entry in mine])
+                begin = 0
+                for entry in mine:
+                    entry.data = values[begin : begin + entry.numel()].view_as(entry)
+                    begin += entry.numel()
+                states = [optimizer.state.get(entry, {}) for entry in alike]
+                average = _side_by_side(states, "momentum_buffer" if self.sgd else "exp_avg", mine)
+                squares = _side_by_side(states, "exp_avg_sq", mine)
+                blocks.append(_Block(index, rule, mine, values, average, squares))
+        return blocks
 
     def crossings(self, grain: float, longest: float, coarseness: float, budget: int) -> Floats:
         """Steps from now at which each share crosses the level; nan where it does not."""
@@ -162,14 +198,20 @@ class _CoarseRun:
             if plan.summed:
                 loss = loss * (n / count)
         raw = torch.autograd.grad(loss, self.parameters, allow_unused=True)
-        gradients = [
-            torch.zeros_like(entry) if value is None else plan.scale * value
+        filled = [
+            torch.zeros_like(entry) if value is None else value
             for value, entry in zip(raw, self.parameters, strict=True)
         ]
+        gradients, begin = [], 0
+        for block in self.blocks:
+            end = begin + len(block.parameters)
+            flat = torch.cat([value.reshape(-1) for value in filled[begin:end]])
+            gradients.append(flat.mul_(plan.scale))
+            begin = end
         if math.isfinite(plan.clip):
-            norm = float(torch.linalg.vector_norm(torch.stack([g.norm() for g in gradients])))
+            norm = math.sqrt(sum(float(flat.double().square().sum()) for flat in gradients))
             if norm > plan.clip:
-                gradients = [value * (plan.clip / norm) for value in gradients]
+                gradients = [flat * (plan.clip / norm) for flat in gradients]
         return shares, gradients
 
     def _move(self, gradients: list[Any], t: float, length: float) -> None:
@@ -178,40 +220,43 @@ class _CoarseRun:
         rates = self.plan.rates.mean(begin, begin + length)
         self.updates += length
         move = self._sgd if self.sgd else self._adam
-        index = 0
         with torch.no_grad():
-            for group, rule, lr in zip(self.groups, self.rules, rates, strict=True):
-                for entry in group:
-                    move(index, entry, gradients[index], rule, float(lr), length)
-                    index += 1
+            for block, gradient in zip(self.blocks, gradients, strict=True):
+                move(block, gradient, float(rates[block.group]), length)
 
-    def _sgd(
-        self, index: int, entry: Any, gradient: Any, rule: GroupRule, lr: float, length: float
-    ) -> None:
+    def _sgd(self, block: _Block, gradient: Any, lr: float, length: float) -> None:
+        rule, m = block.rule, block.rule.momentum
         if rule.weight_decay:
-            gradient = gradient + rule.weight_decay * entry
-        m = rule.momentum
+            gradient.add_(block.values, alpha=rule.weight_decay)
         if m:
             memory = _memory(m, length)
-            buffer = self.buffers[index]
-            buffer.mul_(memory).add_(gradient, alpha=(1 - memory) / (1 - m))
-            gradient = gradient + m * buffer if rule.nesterov else buffer
-        entry.add_(gradient, alpha=-lr * length)
+            block.average.mul_(memory).add_(gradient, alpha=(1 - memory) / (1 - m))
+            gradient = gradient + m * block.average if rule.nesterov else block.average
+        block.values.add_(gradient, alpha=-lr * length)
 
-    def _adam(
-        self, index: int, entry: Any, gradient: Any, rule: GroupRule, lr: float, length: float
-    ) -> None:
+    def _adam(self, block: _Block, gradient: Any, lr: float, length: float) -> None:
+        rule = block.rule
         if rule.decoupled:
-            entry.mul_((1 - lr * rule.weight_decay) ** length)
+            block.values.mul_((1 - lr * rule.weight_decay) ** length)
         elif rule.weight_decay:
-            gradient = gradient + rule.weight_decay * entry
+            gradient.add_(block.values, alpha=rule.weight_decay)
         first, second = rule.betas
         memory, memory_of_squares = _memory(first, length), _memory(second, length)
-        mean, square = self.buffers[index], self.squares[index]
-        mean.mul_(memory).add_(gradient, alpha=1 - memory)
-        square.mul_(memory_of_squares).addcmul_(gradient, gradient, value=1 - memory_of_squares)
-        root = (square / (1 - second**self.updates)).sqrt().add_(rule.eps)
-        entry.addcdiv_(mean / (1 - first**self.updates), root, value=-lr * length)
+        block.average.mul_(memory).add_(gradient, alpha=1 - memory)
+        block.squares.mul_(memory_of_squares)
+        block.squares.addcmul_(gradient, gradient, value=1 - memory_of_squares)
+        root = (block.squares / (1 - second**self.updates)).sqrt_().add_(rule.eps)
+        part = -lr * length / (1 - first**self.updates)
+        block.values.addcdiv_(block.average, root, value=part)
+
+
+def _side_by_side(states: Sequence[Any], name: str, parameters: Sequence[Any]) -> Any:
+    """An average of the optimizer for all of some parameters; 0 where it has not begun."""
+    averages = [
+        torch.zeros_like(entry) if state.get(name) is None else state[name].detach()
+        for state, entry in zip(states, parameters, strict=True)
+    ]
+    return torch.cat([average.reshape(-1) for average in averages])
 
 
 def _memory(beta: float, length: float) -> float:

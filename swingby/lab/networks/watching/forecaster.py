@@ -22,6 +22,8 @@ from swingby.theory.numbers import Floats
 #: one, and the longest step. The next is tried where bars are above a part of the wait. Under Adam
 #: the coarsest may agree and be wrong by a tenth: its first steps are those of signs.
 _COPIES = ((24.0, 180.0), (72.0, 180.0), (216.0, 60.0))
+#: Copies for long waits, where none of these are within the budget.
+_CHEAPEST = (36.0, 360.0)
 _WIDE, _WIDE_STEPS = 0.01, 2.0
 #: Bars of copies: in units of what three copies differ by, and beside that so many steps and such
 #: a part of the wait. Measured by ``python -m benchmarks.watching --copies``.
@@ -133,17 +135,22 @@ def _from_copies(outlook: Outlook, optimizer: Any, plan: CopyPlan) -> tuple[Floa
     """Times and bars of the first copies that agree, within the budget."""
     quiet = CopyPlan(**{**vars(plan), "batch": None})
     best, spent, budget = None, 0, affordable(outlook)
-    for grain, longest in _COPIES if is_sgd(optimizer) else _COPIES[1:]:
-        times, differences, count = copied_half_times(
+    rungs = [*(_COPIES if is_sgd(optimizer) else _COPIES[1:])]
+    while rungs:
+        grain, longest = rungs.pop(0)
+        copied = copied_half_times(
             outlook.observer, optimizer, quiet, grain, longest, budget - spent
         )
-        spent += count
-        bars = _COPY_FACTOR * differences + _COPY_STEPS + _COPY_PART * times
-        if best is None or _quality(times, bars) >= _quality(*best):
-            best = times, bars
-        waits = np.nan_to_num(times)
-        agree = bool(np.isfinite(times).all() and (bars <= _WIDE * waits + _WIDE_STEPS).all())
-        if agree or spent + 2 * count > budget:
+        spent += copied.gradients
+        bars = _COPY_FACTOR * copied.differences + _COPY_STEPS + _COPY_PART * copied.times
+        if best is None or _quality(copied.times, bars) >= _quality(*best):
+            best = copied.times, bars
+        if copied.dear:
+            # Where one forecast is there, it has to do.
+            rungs = [] if np.isfinite(best[0]).any() or longest == _CHEAPEST[1] else [_CHEAPEST]
+            continue
+        wide = _WIDE * np.nan_to_num(copied.times) + _WIDE_STEPS
+        if np.isfinite(copied.times).all() and (bars <= wide).all():
             break
     assert best is not None
     times, bars = best

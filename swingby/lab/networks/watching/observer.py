@@ -32,19 +32,22 @@ Loss = Callable[[Any, Any], Any]
 @contextlib.contextmanager
 def traceless() -> Iterator[None]:
     """A block with gradients, in full precision, after which random states are what they were."""
-    python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002
-    devices = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else ()
+    python_state, numpy_state = random.getstate(), np.random.get_state(legacy=False)  # noqa: NPY002
+    torch_state = torch.get_rng_state()
+    cuda = torch.cuda.is_initialized()
+    cuda_states = torch.cuda.get_rng_state_all() if cuda else []
     try:
-        with contextlib.ExitStack() as blocks:
-            blocks.enter_context(torch.random.fork_rng(devices=list(devices)))
-            blocks.enter_context(torch.inference_mode(False))
-            blocks.enter_context(torch.enable_grad())
-            for kind in {"cpu", torch.get_default_device().type, *(["cuda"] * bool(devices))}:
-                blocks.enter_context(torch.autocast(kind, enabled=False))
+        with torch.inference_mode(False), torch.enable_grad(), contextlib.ExitStack() as blocks:
+            for kind in ("cpu", "cuda"):
+                if torch.is_autocast_enabled(kind):
+                    blocks.enter_context(torch.autocast(kind, enabled=False))
             yield
     finally:
         random.setstate(python_state)
         np.random.set_state(numpy_state)  # noqa: NPY002
+        torch.set_rng_state(torch_state)
+        if cuda:
+            torch.cuda.set_rng_state_all(cuda_states)
 
 
 def quiet_copy(model: Any) -> Any:
