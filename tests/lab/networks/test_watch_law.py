@@ -51,6 +51,7 @@ def iterated(chain_, data, most):
         ((4, 40, 3), 0.01, 0.02, {"weight_decay": 0.02}),
         ((4, 6, 3), 0.02, 0.002, {"momentum": 0.9}),
         ((4, 30, 3), 0.02, 0.01, {"momentum": 0.9, "nesterov": True, "weight_decay": 0.01}),
+        ((4, 6, 3), 0.1, 3e-4, {"momentum": 0.5}),
         ((4, 6, 6, 3), 0.15, 0.02, {}),
         ((4, 6, 6, 3), 0.15, 0.004, {"momentum": 0.8}),
         ((4, 5, 5, 5, 3), 0.3, 0.01, {"gain": 2.0}),
@@ -64,7 +65,7 @@ def test_half_times_of_a_chain_are_those_of_its_iteration(widths, scale, lr, rul
     rule = {"gain": 1.0, **rule}
     chain_ = Chain(tuple(layers), None, Y.T @ X / len(X), X.T @ X / len(X), lr=lr, **rule)
     times, bars = chain_half_times(chain_, data, level=0.5, horizon=1e5)
-    learned = iterated(chain_, data, 8000)
+    learned = iterated(chain_, data, 20_000)
     assert np.isfinite(learned).all()
     assert (np.ceil(times - bars) <= learned).all()
     assert (learned <= np.ceil(times + bars)).all()
@@ -144,6 +145,22 @@ def test_a_watch_sees_each_step_and_forecasts_it_at_the_start(name):
     assert np.array_equal(forecast.half_times, expected)
     assert forecast.inside(expected).all()
     assert forecast.error.max() < 0.2
+
+
+def test_a_watch_that_begins_later_knows_the_velocity():
+    """Steps are counted from its beginning; without the velocity it would be 9 steps late."""
+    X, Y = points(1)
+    runs = {}
+    for begun in (0, 80):
+        model = chain(4, 8, 3, scale=0.02)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.004, momentum=0.9)
+        before = first_steps(model, optimizer, X, Y, begun)
+        assert np.isnan(before).all()
+        watch = swingby.watch(model, optimizer, X, Y)
+        first_steps(model, optimizer, X, Y, 600)
+        runs[begun] = watch
+    assert np.array_equal(runs[80].learned + 80, runs[0].learned)
+    assert np.array_equal(runs[80].forecasts[0].half_times, runs[80].learned)
 
 
 def test_a_module_of_ones_own_is_recognised_by_what_it_computes():
