@@ -94,7 +94,8 @@ class Observer:
         self.X, self.Y, self.loss, self.data = X, Y, loss, data
         #: Why the model cannot be copied; it is then looked at itself.
         self.failure = copy_failure(model)
-        self._twin = None if self.failure else quiet_copy(model)
+        self._twin = None if self.failure else quiet_copy(model).eval()
+        self._mine = () if self._twin is None else _tensors(self._twin)
         self.probe = torch.as_tensor(data.probe).to(X)
         self.directions = torch.as_tensor(data.outputs.T.copy()).to(X)
 
@@ -103,15 +104,18 @@ class Observer:
         """The model, or None once nobody has it any more."""
         return self._model()
 
-    def current(self) -> Any:
-        """A module with the parameters of now."""
+    @contextlib.contextmanager
+    def current(self) -> Iterator[Any]:
+        """A block with a module that evaluates, with the parameters of now."""
         model = self.model
         if self._twin is None:
-            return model
+            with _evaluating(model):
+                yield model
+            return
         with torch.no_grad():
-            for mine, theirs in _pairs(self._twin, model):
+            for mine, theirs in zip(self._mine, _tensors(model), strict=True):
                 mine.copy_(theirs)
-        return self._twin
+        yield self._twin
 
     def twin_parameters(self, parameters: Sequence[Any], twin: Any) -> list[Any]:
         """The parameters of a copy that stand for some of the model."""
@@ -127,32 +131,25 @@ class Observer:
 
     def look(self) -> tuple[Floats, float]:
         """Shares and loss of now."""
-        with traceless(), torch.no_grad():
-            module = self.current()
-            with _evaluating(module):
-                outputs = module(self.X)
-                loss = float(self.loss(outputs, self.Y))
-            return self.shares_of(outputs), loss
+        with traceless(), torch.no_grad(), self.current() as module:
+            outputs = module(self.X)
+            return self.shares_of(outputs), float(self.loss(outputs, self.Y))
 
     def evaluated(self, inputs: Any) -> Any:
         """Outputs at some inputs, without gradients."""
-        with torch.no_grad():
-            module = self.current()
-            with _evaluating(module):
-                return module(inputs)
+        with torch.no_grad(), self.current() as module:
+            return module(inputs)
 
     def gradient(self, parameters: Sequence[Any], points: Sequence[int] | None = None) -> Any:
         """The gradient of the loss in some parameters of the model, in a row of float64.
 
         `points`: rows of X, Y; default all.
         """
-        with traceless():
-            X, Y = (self.X, self.Y) if points is None else (self.X[points], self.Y[points])
-            module = self.current()
+        X, Y = (self.X, self.Y) if points is None else (self.X[points], self.Y[points])
+        with traceless(), self.current() as module:
             mine = self.twin_parameters(parameters, module)
-            with _evaluating(module):
-                loss = self.loss(module(X), Y)
-                gradients = torch.autograd.grad(loss, mine, allow_unused=True)
+            loss = self.loss(module(X), Y)
+            gradients = torch.autograd.grad(loss, mine, allow_unused=True)
         return row(gradients, mine)
 
 
@@ -165,7 +162,6 @@ def row(gradients: Sequence[Any], parameters: Sequence[Any]) -> Any:
     return flat.cpu().double() if flat.device.type == "mps" else flat.double()
 
 
-def _pairs(twin: Any, model: Any) -> Iterator[tuple[Any, Any]]:
-    """Parameters and buffers of both."""
-    yield from zip(twin.parameters(), model.parameters(), strict=True)
-    yield from zip(twin.buffers(), model.buffers(), strict=True)
+def _tensors(module: Any) -> tuple[Any, ...]:
+    """Parameters and buffers."""
+    return (*module.parameters(), *module.buffers())
