@@ -735,7 +735,7 @@ def copies(seeds: int, only: str) -> Grid:
         if only not in name:
             continue
         for depth in (2, 3):
-            for grain, longest in ((24.0, 180.0), (72.0, 180.0), (216.0, 60.0)):
+            for grain, longest in ((24.0, 720.0), (40.0, 720.0), (72.0, 360.0), (216.0, 180.0)):
                 rows.append(_copied(name, activation, scale, make, depth, grain, longest, seeds))
     columns = ["training", ">layers", ">grain", ">longest", ">times", ">gradients, % of the run"]
     columns += [

@@ -16,6 +16,7 @@ from swingby.lab.networks.watching.coarse_copy import (  # noqa: E402
     CopyPlan,
     _CoarseRun,
     _memory,
+    _Pace,
 )
 from swingby.lab.networks.watching.components import components  # noqa: E402
 from swingby.lab.networks.watching.observer import Observer  # noqa: E402
@@ -75,7 +76,7 @@ def test_copies_in_steps_of_1_are_the_optimizer(name, begun):
     observer = observer_of(model, X, Y)
     plan = CopyPlan(0.999, 0.7, 0.4, 24.5, LearningRates(optimizer, 0), 0)
     run = _CoarseRun(observer, optimizer, plan)
-    run.crossings(math.inf, 1.0, 1.0, 10**6)
+    run.crossings(_Pace(math.inf, [(0.0, 1.0)]), 1.0, 10**6)
     train(run.gradients - 1)
     assert run.gradients > 15
     for mine, theirs in zip(run.net.parameters(), model.parameters(), strict=True):
@@ -259,6 +260,6 @@ def test_a_frozen_layer_is_not_moved():
     observer = observer_of(model, X, Y)
     plan = CopyPlan(0.999, 1.0, math.inf, 20.0, LearningRates(optimizer, 0), 0)
     run = _CoarseRun(observer, optimizer, plan)
-    run.crossings(24.0, 9.0, 1.0, 100)
+    run.crossings(_Pace(24.0, [(0.0, 9.0)]), 1.0, 100)
     assert torch.equal(run.net[0].weight, before["weight"])
     assert not torch.equal(run.net[2].weight, model[2].weight)

@@ -2,7 +2,8 @@ r"""Half-times of any network, from coarse copies of its own training.
 
 The network and the rule of its optimizer, on a copy, in steps :math:`1 + h \min(t / g, k)` times as
 long after t steps, for h = 2, 1 and 1/2; their errors are linear in h to leading order, so the last
-two are extrapolated to 0, and the first says how much that is worth. No theory stands behind a
+two are extrapolated to 0, and the first says how much that is worth. Where the loss of the first
+rises, its step is taken back, and k is less for all three from there on. No theory stands behind a
 copy: it is a cheaper run of the same training, on all points at once.
 
 A step of length k has the learning rate k lr. The memory :math:`\beta` of momentum and of Adam's
@@ -34,6 +35,8 @@ from swingby.theory.numbers import Floats
 _COARSENESS = (2.0, 1.0, 0.5)
 #: Copies with noise, and Student's factor for 95 % of a further one.
 _NOISY_COPIES, _QUANTILE = 5, 3.04
+#: By how much the loss may rise in a step of the first copy, and excesses that are not halved.
+_RISE, _LEAST_EXCESS = 1.01, 0.5
 #: Steps on so many times all points are taken without noise.
 _ALL = 20.0
 
@@ -75,12 +78,14 @@ def copied_half_times(
 ) -> Copied:
     """Steps from now to each crossing of the level, extrapolated from three copies."""
     results, spent = [], 0
+    pace = _Pace(grain, [(0.0, longest)])
     for coarseness in _COARSENESS:
         copy = _CoarseRun(observer, optimizer, plan)
-        results.append(copy.crossings(grain, longest, coarseness, budget - spent))
+        adapts = coarseness == _COARSENESS[0]
+        results.append(copy.crossings(pace, coarseness, budget - spent, adapts=adapts))
         spent += copy.gradients
         # The next two take twice and four times as many.
-        if coarseness == _COARSENESS[0] and 7 * spent > budget:
+        if adapts and 7 * spent > budget:
             nothing = np.full(len(observer.data), math.nan)
             return Copied(nothing, nothing, spent, dear=True)
     coarse, middle, fine = results
@@ -99,14 +104,29 @@ def noisy_half_times(
     """
     without = replace(plan, batch=None)
     reference = _CoarseRun(observer, optimizer, without)
-    quiet = reference.crossings(grain, longest, 1.0, budget)
+    pace = _Pace(grain, [(0.0, longest)])
+    quiet = reference.crossings(pace, 1.0, budget, adapts=True)
     spent, runs = reference.gradients, []
     for seed in range(_NOISY_COPIES):
         copy = _CoarseRun(observer, optimizer, plan, torch.Generator().manual_seed(seed))
-        runs.append(copy.crossings(grain, longest, 1.0, budget))
+        runs.append(copy.crossings(pace, 1.0, budget))
         spent += copy.gradients
     shifts = np.array(runs) - quiet
     return shifts.mean(axis=0), _QUANTILE * shifts.std(axis=0, ddof=1), spent
+
+
+@dataclass(frozen=True)
+class _Pace:
+    """How long steps are: the excess over 1 for h = 1, and how much it may be from when on."""
+
+    grain: float
+    #: Steps and the longest excess from there on; grows as the first copy finds steps too long.
+    limits: list[tuple[float, float]]
+
+    def excess(self, t: float) -> float:
+        """By how much the step at t is longer than 1."""
+        longest = next(limit for begin, limit in reversed(self.limits) if begin <= t)
+        return min(t / self.grain, longest)
 
 
 @dataclass(frozen=True)
@@ -159,15 +179,26 @@ class _CoarseRun:
                 blocks.append(_Block(index, rule, mine, values, average, squares))
         return blocks
 
-    def crossings(self, grain: float, longest: float, coarseness: float, budget: int) -> Floats:
-        """Steps from now at which each share crosses the level; nan where it does not."""
+    def crossings(
+        self, pace: _Pace, coarseness: float, budget: int, *, adapts: bool = False
+    ) -> Floats:
+        """Steps from now at which each share crosses the level; nan where it does not.
+
+        `adapts`: steps in which the loss rises are halved, for later copies as well.
+        """
         plan, t = self.plan, 0.0
         with traceless():
             times = before = np.full(len(self.observer.data), math.nan)
-            t_before = 0.0
+            t_before, loss_before, state = 0.0, math.inf, self._state()
             while self.gradients < budget:
-                length = 1 + coarseness * min(t / grain, longest)
-                shares, gradients = self._evaluated(length)
+                length = 1 + coarseness * pace.excess(t)
+                shares, loss, gradients = self._evaluated(length)
+                taken = (t - t_before - 1) / coarseness
+                if adapts and taken > _LEAST_EXCESS and not loss <= _RISE * loss_before:
+                    pace.limits.append((t_before, taken / 2))
+                    self._restore(state)
+                    t, loss_before = t_before, math.inf
+                    continue
                 if not t:
                     times = np.where(shares >= plan.level, 0.0, np.nan)
                 else:
@@ -176,13 +207,28 @@ class _CoarseRun:
                     times[crossed] = (t_before + part * (t - t_before))[crossed]
                 if not np.isnan(times).any() or t > plan.horizon or not np.isfinite(shares).all():
                     break
-                before, t_before = shares, t
+                before, t_before, loss_before = shares, t, loss
+                state = self._state() if adapts else state
                 self._move(gradients, t, length)
                 t += length
         return np.asarray(times)
 
-    def _evaluated(self, length: float) -> tuple[Floats, list[Any]]:
-        """Shares of now, and the gradients as the optimizer would be given them."""
+    def _state(self) -> tuple[Any, ...]:
+        """Parameters and averages, to come back to."""
+        tensors = [(block.values, block.average, block.squares) for block in self.blocks]
+        return self.updates, [[entry.clone() for entry in block] for block in tensors]
+
+    def _restore(self, state: tuple[Any, ...]) -> None:
+        self.updates, tensors = state
+        with torch.no_grad():
+            for block, entries in zip(self.blocks, tensors, strict=True):
+                for mine, entry in zip(
+                    (block.values, block.average, block.squares), entries, strict=True
+                ):
+                    mine.copy_(entry)
+
+    def _evaluated(self, length: float) -> tuple[Floats, float, list[Any]]:
+        """Shares and loss of now, and the gradients as the optimizer would be given them."""
         observer, plan = self.observer, self.plan
         self.gradients += 1
         n = len(observer.X)
@@ -212,7 +258,7 @@ class _CoarseRun:
             norm = math.sqrt(sum(float(flat.double().square().sum()) for flat in gradients))
             if norm > plan.clip:
                 gradients = [flat * (plan.clip / norm) for flat in gradients]
-        return shares, gradients
+        return shares, float(loss.detach()), gradients
 
     def _move(self, gradients: list[Any], t: float, length: float) -> None:
         """One step of some length."""

@@ -21,9 +21,10 @@ from swingby.theory.numbers import Floats
 #: Copies that are tried, coarse first: steps after which a step is twice as long in the middle
 #: one, and the longest step. The next is tried where bars are above a part of the wait. Under Adam
 #: the coarsest may agree and be wrong by a tenth: its first steps are those of signs.
-_COPIES = ((24.0, 180.0), (72.0, 180.0), (216.0, 60.0))
+_COPIES = ((24.0, 720.0), (72.0, 360.0), (216.0, 180.0))
+_COPIES_OF_ADAM = ((40.0, 720.0), (120.0, 360.0))
 #: Copies for long waits, where none of these are within the budget.
-_CHEAPEST = (36.0, 360.0)
+_CHEAPEST = (24.0, 720.0)
 _WIDE, _WIDE_STEPS = 0.01, 2.0
 #: Bars of copies: in units of what three copies differ by, and beside that so many steps and such
 #: a part of the wait. Measured by ``python -m benchmarks.watching --copies``.
@@ -135,7 +136,7 @@ def _from_copies(outlook: Outlook, optimizer: Any, plan: CopyPlan) -> tuple[Floa
     """Times and bars of the first copies that agree, within the budget."""
     quiet = CopyPlan(**{**vars(plan), "batch": None})
     best, spent, budget = None, 0, affordable(outlook)
-    rungs = [*(_COPIES if is_sgd(optimizer) else _COPIES[1:])]
+    rungs = [*(_COPIES if is_sgd(optimizer) else _COPIES_OF_ADAM)]
     while rungs:
         grain, longest = rungs.pop(0)
         copied = copied_half_times(
@@ -147,7 +148,7 @@ def _from_copies(outlook: Outlook, optimizer: Any, plan: CopyPlan) -> tuple[Floa
             best = copied.times, bars
         if copied.dear:
             # Where one forecast is there, it has to do.
-            rungs = [] if np.isfinite(best[0]).any() or longest == _CHEAPEST[1] else [_CHEAPEST]
+            rungs = [] if np.isfinite(best[0]).any() or grain == _CHEAPEST[0] else [_CHEAPEST]
             continue
         wide = _WIDE * np.nan_to_num(copied.times) + _WIDE_STEPS
         if np.isfinite(copied.times).all() and (bars <= wide).all():

@@ -26,7 +26,7 @@ def watch(
     schedule: Any = None,
     every: int = 1,
     steps: int = 100_000,
-    share: float = 0.02,
+    share: float = 0.012,
 ) -> Watch:
     r"""Watch a training loop of torch, to know when its network learns each component of its data.
 
