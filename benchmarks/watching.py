@@ -1,10 +1,10 @@
 """How right `swingby.watch` is: torch trainings of many styles, forecasts against what came.
 
-Run with ``python -m benchmarks.watching [--seeds N] [--slow F] [--only WORD]``. Each training has a
-loop of its own: modules, data loaders, closures, schedulers, clipping, gradients that are
-accumulated, float32. A forecast counts where its component was learned after it was made and
-before it became void. ``--copies`` measures what bars of copies are made of; ``--cost`` the time of
-a watch against that of 1e5 steps.
+Run with ``python -m benchmarks.watching [--seeds N] [--first K] [--slow F] [--only WORD]``. Each
+training has a loop of its own: modules, data loaders, closures, schedulers, clipping, gradients
+that are accumulated, float32. A forecast counts where its component was learned after it was made
+and before it became void. ``--copies`` measures what bars of copies are made of; ``--cost`` the
+time of a watch against that of 1e5 steps.
 """
 
 from __future__ import annotations
@@ -652,7 +652,7 @@ def judged(watch: swingby.Watch) -> list[tuple[float, bool, str]]:
     return rows
 
 
-def table(seeds: int, only: str) -> Grid:
+def table(seeds: int, only: str, first: int = 0) -> Grid:
     """A row for each training, and what its forecasts are worth."""
     rows: list[list[str]] = []
     totals: dict[str, list[tuple[float, bool, str]]] = {"law": [], "copy": []}
@@ -662,7 +662,7 @@ def table(seeds: int, only: str) -> Grid:
             continue
         results, grades, learned, times, spent = [], set(), [], 0, 0.0
         reason = ""
-        for seed in range(seeds if entry.grade != "none" else 1):
+        for seed in range(first, first + (seeds if entry.grade != "none" else 1)):
             torch.manual_seed(seed)
             watch = entry.loop(seed)
             results += judged(watch)
@@ -707,7 +707,10 @@ def table(seeds: int, only: str) -> Grid:
     heads = ["training", "grade", ">learned at", ">exact", ">forecasts", ">median %", ">worst %"]
     columns = [*heads, ">inside", ">seconds", "why"]
     return Grid(
-        f"Watched trainings, {seeds} seeds, slower by {SLOW.get():g}", columns, rows, below=below
+        f"Watched trainings, {seeds} seeds, from {first} on, slower by {SLOW.get():g}",
+        columns,
+        rows,
+        below=below,
     )
 
 
@@ -836,6 +839,7 @@ def main() -> None:
     """Print the tables that are asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--only", default="")
     parser.add_argument("--copies", action="store_true")
     parser.add_argument("--cost", action="store_true")
@@ -848,7 +852,7 @@ def main() -> None:
     elif arguments.cost:
         print(cost().to_text(width=160))
     else:
-        print(table(arguments.seeds, arguments.only).to_text(width=180))
+        print(table(arguments.seeds, arguments.only, arguments.first).to_text(width=180))
 
 
 if __name__ == "__main__":
