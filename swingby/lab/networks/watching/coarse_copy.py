@@ -130,7 +130,7 @@ class _Pace:
 
 
 @dataclass(frozen=True)
-class _Block:
+class _FlatGroup:
     """Parameters with one rule, and their averages, side by side; steps write into the tensors."""
 
     group: int
@@ -157,7 +157,7 @@ class _CoarseRun:
         self.updates = max((float(state.get("step", 0.0)) for state in states), default=0.0)
         self.gradients = 0
 
-    def _blocks(self, optimizer: Any) -> list[_Block]:
+    def _blocks(self, optimizer: Any) -> list[_FlatGroup]:
         """The parameters of each group and kind of float, side by side in one tensor."""
         blocks = []
         for index, (group, rule) in enumerate(
@@ -176,7 +176,7 @@ class _CoarseRun:
                 states = [optimizer.state.get(entry, {}) for entry in alike]
                 average = _side_by_side(states, "momentum_buffer" if self.sgd else "exp_avg", mine)
                 squares = _side_by_side(states, "exp_avg_sq", mine)
-                blocks.append(_Block(index, rule, mine, values, average, squares))
+                blocks.append(_FlatGroup(index, rule, mine, values, average, squares))
         return blocks
 
     def crossings(
@@ -270,7 +270,7 @@ class _CoarseRun:
             for block, gradient in zip(self.blocks, gradients, strict=True):
                 move(block, gradient, float(rates[block.group]), length)
 
-    def _sgd(self, block: _Block, gradient: Any, lr: float, length: float) -> None:
+    def _sgd(self, block: _FlatGroup, gradient: Any, lr: float, length: float) -> None:
         rule, m = block.rule, block.rule.momentum
         if rule.weight_decay:
             gradient.add_(block.values, alpha=rule.weight_decay)
@@ -280,7 +280,7 @@ class _CoarseRun:
             gradient = gradient + m * block.average if rule.nesterov else block.average
         block.values.add_(gradient, alpha=-lr * length)
 
-    def _adam(self, block: _Block, gradient: Any, lr: float, length: float) -> None:
+    def _adam(self, block: _FlatGroup, gradient: Any, lr: float, length: float) -> None:
         rule = block.rule
         if rule.decoupled:
             block.values.mul_((1 - lr * rule.weight_decay) ** length)
