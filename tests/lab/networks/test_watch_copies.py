@@ -243,12 +243,28 @@ def test_what_copies_disagree_on_is_no_forecast(monkeypatch):
     X, Y = points(1)
     model = perceptron()
     optimizer = SGD(model.parameters(), lr=0.01)
-    copied = Copied(np.array([100.0, 200.0, 300.0]), np.array([1.0, 60.0, np.nan]), 10)
+    copied = Copied(np.array([100.0, 200.0, np.nan]), np.array([1.0, 60.0, np.inf]), 10)
     monkeypatch.setattr(forecaster, "copied_half_times", lambda *_: copied)
     forecast = swingby.watch(model, optimizer, X, Y).forecasts[0]
     assert forecast.half_times[0] == 100
     assert forecast.error[0] == pytest.approx(2.7)
     assert np.isnan(forecast.half_times[1:]).all()
+
+
+@pytest.mark.parametrize("kind", [SGD, ADAM])
+def test_a_component_that_is_never_learned_costs_the_others_nothing(kind):
+    X, Y = points(1)
+    model = torch.nn.Sequential(torch.nn.Linear(4, 2), torch.nn.Linear(2, 3)).double()
+    with torch.no_grad():
+        for entry in model.parameters():
+            entry.mul_(0.1)
+    optimizer = kind(model.parameters(), lr=0.02 if kind is SGD else 2e-3)
+    watch = swingby.watch(model, optimizer, X, Y)
+    learned = first_steps(model, optimizer, X, Y, 700, centred=True)
+    assert np.isfinite(learned).sum() >= 2
+    (forecast,) = watch.forecasts
+    assert np.array_equal(np.isfinite(forecast.half_times), np.isfinite(learned))
+    assert forecast.inside(learned)[np.isfinite(learned)].all()
 
 
 def test_a_frozen_layer_is_not_moved():

@@ -23,16 +23,12 @@ from swingby.theory.numbers import Floats
 #: the coarsest may agree and be wrong by a tenth: its first steps are those of signs.
 _COPIES = ((24.0, 720.0), (72.0, 360.0), (216.0, 180.0))
 _COPIES_OF_ADAM = ((72.0, 360.0), (216.0, 180.0))
-#: Copies for long waits, where none of these are within the budget.
-_CHEAPEST, _CHEAPEST_OF_ADAM = (16.0, 1440.0), (36.0, 720.0)
 #: A step of Adam costs so many times its gradient, which is what a copy costs.
 _ADAM_STEP = 1.5
 _WIDE, _WIDE_STEPS = 0.01, 2.0
 #: Bars of copies: in units of what three copies differ by, and beside that so many steps and such
 #: a part of the wait. Measured by ``python -m benchmarks.watching --copies``.
 _COPY_FACTOR, _COPY_STEPS, _COPY_PART = 2.0, 0.6, 1e-3
-#: That part for coarse copies of Adam, and the grain from which they are not.
-_SIGNS_PART, _SIGNS_GRAIN = 0.05, 72.0
 #: A bar above this part of the wait is no forecast.
 _HOPELESS = 0.5
 #: Copies of fewer gradients forecast nothing.
@@ -142,25 +138,17 @@ def _from_copies(outlook: Outlook, optimizer: Any, plan: CopyPlan) -> tuple[Floa
     best, spent = None, 0
     sgd = is_sgd(optimizer)
     budget = int(affordable(outlook) * (1 if sgd else _ADAM_STEP))
-    rungs = [*(_COPIES if sgd else _COPIES_OF_ADAM)]
-    cheapest = _CHEAPEST if sgd else _CHEAPEST_OF_ADAM
-    while rungs:
-        grain, longest = rungs.pop(0)
+    for grain, longest in _COPIES if sgd else _COPIES_OF_ADAM:
         copied = copied_half_times(
             outlook.observer, optimizer, quiet, grain, longest, budget - spent
         )
         spent += copied.gradients
-        part = _COPY_PART if sgd or grain >= _SIGNS_GRAIN else _SIGNS_PART
-        bars = _COPY_FACTOR * copied.differences + _COPY_STEPS + part * copied.times
+        bars = _COPY_FACTOR * copied.differences + _COPY_STEPS + _COPY_PART * copied.times
         if best is None or _quality(copied.times, bars) >= _quality(*best):
             best = copied.times, bars
-        if copied.dear:
-            # Where one forecast is there, it has to do.
-            last = np.isfinite(best[0]).any() or grain == cheapest[0]
-            rungs = [] if last else [cheapest]
-            continue
-        wide = _WIDE * np.nan_to_num(copied.times) + _WIDE_STEPS
-        if np.isfinite(copied.times).all() and (bars <= wide).all():
+        # Finer ones where copies disagree, as long as they may get as far.
+        disputed = np.isinf(copied.differences) | (bars > _WIDE * copied.times + _WIDE_STEPS)
+        if not disputed.any() or 2 * copied.gradients > budget - spent:
             break
     assert best is not None
     times, bars = best
