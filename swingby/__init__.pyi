@@ -8,6 +8,8 @@ from swingby.errors import MissingExtra as MissingExtra
 from swingby.errors import SwingbyError as SwingbyError
 from swingby.errors import SwingbyWarning as SwingbyWarning
 from swingby.errors import Undecided as Undecided
+from swingby.lab.networks.watching.watch import watch as watch
+from swingby.lab.networks.watching.watcher import Watch as Watch
 from swingby.lab.sweeps.disagreements import Disagreements as Disagreements
 from swingby.lab.sweeps.grid import SweepGrid as SweepGrid
 from swingby.lab.sweeps.phase_diagram import PhaseDiagram as PhaseDiagram

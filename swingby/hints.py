@@ -99,6 +99,8 @@ stages peaks: events | peaks | half_times
 crossing crossings: crossing | half_times
 end_step t_end converged_at end: end | last_step
 learned never: half_times | trapped
+half_times half_time t_half learning_times: learned | forecasts[-1].half_times
+losses loss test_loss: train_loss
 steps step t T: last_step | time
 time: time | predicted | observed
 pivots pivot log_pivot pi: log_pivots

@@ -23,7 +23,7 @@ NO_HTML = frozenset(("gaussian", "vector run", "vector prediction"))
 #: Words of the text that HTML does not have: of a table that is drawn as text only.
 ONLY_TEXT = {"survival": {"survives"}}
 #: Classes whose results come from torch.
-TORCH = ("training run", "vectors", "vector run", "vector prediction", "survival")
+TORCH = ("training run", "vectors", "vector run", "vector prediction", "survival", "watch")
 TASK = swingby.SIMTask.from_signal([4, 1])
 START = {"eta": 0.01}
 
@@ -92,6 +92,21 @@ def _survival():
     return survival(standard_cells(runs=40)[:1])
 
 
+def _watch():
+    import torch
+
+    X = torch.linspace(-1, 1, 20, dtype=torch.float64)[:, None] ** torch.arange(1, 3)
+    model = torch.nn.Linear(2, 2, bias=False).double()
+    torch.nn.init.zeros_(model.weight)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+    with swingby.watch(model, optimizer, X, X) as watch:
+        for _ in range(5):
+            optimizer.zero_grad()
+            torch.nn.functional.mse_loss(model(X), X).backward()
+            optimizer.step()
+    return watch
+
+
 #: From the name of a result to what makes it.
 MAKERS = {
     "check": _check,
@@ -123,6 +138,7 @@ MAKERS = {
     "vector run": lambda: _vectors().runs[0],
     "vector prediction": lambda: _vectors().predictions[0],
     "survival": _survival,
+    "watch": _watch,
 }
 NAMES = tuple(MAKERS)
 

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
 #: Pages whose examples train networks.
-WITH_TORCH = ("concept_space_diffusion.md", "howto.md", "training.md")
+WITH_TORCH = ("concept_space_diffusion.md", "howto.md", "training.md", "watch.md")
 #: Pages that take seconds: some of them are run, others with each commit.
 LONG = ("concept_space_diffusion.md", "diffusion.md", "figures.md", "findings.md", "howto.md")
 LONG += ("hunting.md", "paper.md", "phase_diagrams.md", "property_tests.md", "tutorial.md")

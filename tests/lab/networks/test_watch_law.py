@@ -1,0 +1,236 @@
+"""Forecasts by the law of linear chains, against plain iteration and plain loops of torch."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import swingby
+from tests.lab.networks.watched_data import chain, first_steps, mse, points, shares
+
+torch = pytest.importorskip("torch")
+
+from swingby.lab.networks.watching.chain_law import Chain, chain_half_times  # noqa: E402
+from swingby.lab.networks.watching.components import components  # noqa: E402
+
+pytestmark = pytest.mark.torch
+
+
+def iterated(chain_, data, most):
+    """First whole steps with a_k >= 1/2 of momentum descent, written with explicit products."""
+    layers = [layer.copy() for layer in chain_.layers]
+    velocity = [np.zeros_like(layer) for layer in layers]
+    learned = np.full(len(data), np.nan)
+    for step in range(most + 1):
+        W = np.linalg.multi_dot(layers[::-1]) if len(layers) > 1 else layers[0]
+        a = np.einsum("ki,ij,kj->k", data.outputs, W, data.inputs) / data.size
+        learned[np.isnan(learned) & (a >= 0.5)] = step
+        residual = chain_.gain * (chain_.correlation - W @ chain_.covariance)
+        forces = []
+        for i, layer in enumerate(layers):
+            after = np.eye(layers[-1].shape[0])
+            for later in layers[:i:-1]:
+                after = after @ later
+            before = np.eye(layers[0].shape[1])
+            for earlier in layers[:i]:
+                before = earlier @ before
+            forces.append(after.T @ residual @ before.T - chain_.weight_decay * layer)
+        for i, force in enumerate(forces):
+            velocity[i] = chain_.momentum * velocity[i] + force
+            ahead = force + chain_.momentum * velocity[i]
+            layers[i] = layers[i] + chain_.lr * (ahead if chain_.nesterov else velocity[i])
+    return learned
+
+
+@pytest.mark.parametrize(
+    ("widths", "scale", "lr", "rule"),
+    [
+        ((4, 3), 0.05, 0.01, {}),
+        ((4, 6, 3), 0.01, 0.02, {}),
+        ((4, 6, 3), 1e-6, 0.002, {}),
+        ((4, 40, 3), 0.01, 0.02, {"weight_decay": 0.02}),
+        ((4, 6, 3), 0.02, 0.002, {"momentum": 0.9}),
+        ((4, 30, 3), 0.02, 0.01, {"momentum": 0.9, "nesterov": True, "weight_decay": 0.01}),
+        ((4, 6, 3), 0.1, 3e-4, {"momentum": 0.5}),
+        ((4, 6, 6, 3), 0.15, 0.02, {}),
+        ((4, 6, 6, 3), 0.15, 0.004, {"momentum": 0.8}),
+        ((4, 5, 5, 5, 3), 0.3, 0.01, {"gain": 2.0}),
+    ],
+)
+def test_half_times_of_a_chain_are_those_of_its_iteration(widths, scale, lr, rule):
+    X, Y = (entry.numpy() for entry in points(3))
+    rng = np.random.default_rng(5)
+    layers = [scale * rng.normal(size=(j, i)) for i, j in itertools.pairwise(widths)]
+    data = components(X, Y, centred=False)
+    rule = {"gain": 1.0, **rule}
+    chain_ = Chain(tuple(layers), None, Y.T @ X / len(X), X.T @ X / len(X), lr=lr, **rule)
+    times, bars = chain_half_times(chain_, data, level=0.5, horizon=1e5)
+    learned = iterated(chain_, data, 20_000)
+    assert np.isfinite(learned).all()
+    assert (np.ceil(times - bars) <= learned).all()
+    assert (learned <= np.ceil(times + bars)).all()
+    assert bars.max() < 0.1
+
+
+def test_a_mode_that_decay_or_a_bottleneck_forbids_is_never_learned():
+    X, Y = (entry.numpy() for entry in points(3))
+    rng = np.random.default_rng(5)
+    data = components(X, Y, centred=False)
+    for widths, decay in (((4, 2, 3), 0.0), ((4, 6, 3), 1.0)):
+        layers = [0.02 * rng.normal(size=(j, i)) for i, j in itertools.pairwise(widths)]
+        chain_ = Chain(
+            tuple(layers), None, Y.T @ X / 60, X.T @ X / 60, gain=1.0, lr=0.02, weight_decay=decay
+        )
+        times, bars = chain_half_times(chain_, data, level=0.5, horizon=1e6)
+        learned = iterated(chain_, data, 5000)
+        assert 1 <= np.isnan(learned).sum() <= 2
+        assert np.array_equal(np.isinf(times), np.isnan(learned))
+        assert not bars[np.isinf(times)].any()
+
+
+def test_beyond_the_horizon_nothing_is_said():
+    X, Y = (entry.numpy() for entry in points(3))
+    data = components(X, Y, centred=False)
+    layers = (np.full((5, 4), 1e-3), np.full((3, 5), 1e-3))
+    chain_ = Chain(layers, None, Y.T @ X / 60, X.T @ X / 60, gain=1.0, lr=1e-3)
+    times, _ = chain_half_times(chain_, data, level=0.5, horizon=50)
+    assert np.isnan(times).all()
+
+
+def test_shares_are_0_or_1_at_critical_points():
+    """W S^1/2 is then a sum of some sigma_k u_k x_k' (Baldi and Hornik)."""
+    X, Y = points(7)
+    data = components(X.numpy(), Y.numpy(), centred=False)
+    fit = np.linalg.lstsq(X.numpy(), Y.numpy(), rcond=None)[0]
+    for kept in ([0], [1, 2], [0, 1, 2]):
+        u = data.outputs[kept]
+        F = X.numpy() @ fit @ u.T @ u
+        a = (data.probe * (F @ data.outputs.T)).sum(axis=0)
+        np.testing.assert_allclose(a, [k in kept for k in range(3)], atol=1e-12)
+        np.testing.assert_allclose(shares(torch.tensor(F), X, Y), a, atol=1e-12)
+
+
+CASES = {
+    "plain": (chain, {"scale": 0.02}, {"lr": 0.02}, mse),
+    "momentum": (chain, {"scale": 0.05}, {"lr": 0.004, "momentum": 0.9}, mse),
+    "nesterov, decay": (
+        chain,
+        {"scale": 0.05},
+        {"lr": 0.004, "momentum": 0.9, "nesterov": True, "weight_decay": 0.01},
+        mse,
+    ),
+    "float32": (chain, {"scale": 0.02, "dtype": torch.float32}, {"lr": 0.02}, mse),
+    "a sum": (chain, {"scale": 0.02}, {"lr": 1e-4}, lambda F, Y: ((F - Y) ** 2).sum()),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_watch_sees_each_step_and_forecasts_it_at_the_start(name):
+    make, start, settings, loss = CASES[name]
+    X, Y = points(1, start.get("dtype", torch.float64))
+    expected, runs = None, []
+    for watched in (False, True):
+        model = make(4, 8, 3, **start)
+        optimizer = torch.optim.SGD(model.parameters(), **settings)
+        watch = swingby.watch(model, optimizer, X, Y) if watched else None
+        runs.append(first_steps(model, optimizer, X, Y, 1200, loss=loss))
+        expected = runs[0]
+    assert np.isfinite(expected).all()
+    assert np.array_equal(runs[1], expected)
+    assert watch.grade == "law", watch.reason
+    assert np.array_equal(watch.learned, expected)
+    # Of the loss that was given, or else of the multiple that the first gradient shows.
+    forecast = watch.forecasts[-1]
+    assert forecast.made_at <= 1
+    assert np.array_equal(forecast.half_times, expected)
+    assert forecast.inside(expected).all()
+    assert forecast.error.max() < 0.2
+
+
+def test_a_watch_that_begins_later_knows_the_velocity():
+    """Steps are counted from its beginning; without the velocity it would be 9 steps late."""
+    X, Y = points(1)
+    runs = {}
+    for begun in (0, 80):
+        model = chain(4, 8, 3, scale=0.02)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.004, momentum=0.9)
+        before = first_steps(model, optimizer, X, Y, begun)
+        assert np.isnan(before).all()
+        watch = swingby.watch(model, optimizer, X, Y)
+        first_steps(model, optimizer, X, Y, 600)
+        runs[begun] = watch
+    assert np.array_equal(runs[80].learned + 80, runs[0].learned)
+    assert np.array_equal(runs[80].forecasts[0].half_times, runs[80].learned)
+
+
+def test_a_module_of_ones_own_is_recognised_by_what_it_computes():
+    class Net(torch.nn.Module):
+        def __init__(self, twice):
+            super().__init__()
+            self.a, self.b = chain(4, 6, 3)
+            self.twice = twice
+
+        def forward(self, x):
+            return self.b(self.a(x)) * (2.0 if self.twice else 1.0)
+
+    X, Y = points()
+    grades = {}
+    for twice in (False, True):
+        model = Net(twice)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+        watch = swingby.watch(model, optimizer, X, Y, steps=1000)
+        grades[twice] = watch.grade, watch.reason
+    assert grades[False] == ("law", "")
+    assert grades[True] == ("copy", "Net is not the product of its layers")
+
+
+def test_a_change_of_the_learning_rate_voids_and_renews():
+    X, Y = points(1)
+    model = chain(4, 8, 3, scale=0.02)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.04)
+    watch = swingby.watch(model, optimizer, X, Y, at=[40])
+
+    def cut(step):
+        if step == 151:
+            optimizer.param_groups[0]["lr"] = 0.02
+
+    learned = first_steps(model, optimizer, X, Y, 800, before=cut)
+    first, second, last = watch.forecasts
+    assert (first.made_at, second.made_at, last.made_at) == (0, 40, 151)
+    assert (first.void_from, second.void_from, last.void_from) == (151, 151, None)
+    early = learned < 151
+    assert 0 < early.sum() < 3
+    for forecast in (first, second):
+        assert np.array_equal(forecast.half_times[early], learned[early])
+        assert (forecast.half_times[~early] < learned[~early]).all()
+        assert np.array_equal(forecast.compared(learned), early)
+    assert np.array_equal(last.half_times[~early], learned[~early])
+    assert "0.04 to 0.02, in step 151" in watch.notes[-1]
+    frame = watch.to_frame()
+    assert len(frame) == 9
+    assert set(frame.loc[frame.inside.notna(), "off_by"]) == {0.0}
+
+
+def test_minibatches_are_noticed_and_their_bars_hold():
+    X, Y = points(4, n=120)
+    inside, sizes = [], []
+    for seed in range(6):
+        model = chain(4, 8, 3, scale=0.02)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.02)
+        rng = np.random.default_rng(seed)
+        watch = swingby.watch(model, optimizer, X, Y)
+        while np.isnan(watch.learned).any() and watch.step < 3000:
+            rows = rng.integers(0, 120, 12)
+            optimizer.zero_grad()
+            mse(model(X[rows]), Y[rows]).backward()
+            optimizer.step()
+        watch.close()
+        assert watch.forecasts[0].void_from == 1
+        forecast = watch.forecasts[-1]
+        inside += [*forecast.inside(watch.learned)]
+        assert (forecast.error > 1).all()
+        assert (forecast.error < 0.4 * forecast.half_times).all()
+        sizes.append(float(watch.notes[-1].split("about ")[1].split()[0]))
+    assert np.mean(inside) >= 0.85
+    # Of six noisy gradients each.
+    assert 8 < np.median(sizes) < 18
