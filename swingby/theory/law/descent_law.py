@@ -47,7 +47,7 @@ _DESCENDING = 1.0
 _RESOLUTION = 1e-4
 
 
-@dataclass
+@dataclass(frozen=True)
 class ModeTimes:
     """When modes are learned, in real steps, with what was seen on the way."""
 
