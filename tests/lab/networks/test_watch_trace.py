@@ -231,7 +231,7 @@ def test_a_diverging_run_ends_the_watch():
 
 
 def test_looks_thin_out():
-    """Less than 400 in 1e5 steps: 1.03 apart, and few about each step that is learned."""
+    """Less than 250 in 1e5 steps: 8 % apart, and few about each step that is learned."""
     X, Y = points(1)
     model = chain(4, 8, 3, scale=0.02)
     optimizer = SGD(model.parameters(), lr=0.02)

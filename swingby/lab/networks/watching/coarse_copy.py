@@ -33,6 +33,8 @@ from swingby.theory.numbers import Floats
 
 #: What the excess over a step of 1 is multiplied by, in the three copies.
 _COARSENESS = (2.0, 1.0, 0.5)
+#: Grain and longest step of the copies with noise, which are compared with each other.
+_NOISY_GRAIN, _NOISY_LONGEST = 24.0, 60.0
 #: Copies with noise, and Student's factor for 95 % of a further one.
 _NOISY_COPIES, _QUANTILE = 5, 3.04
 #: By how much the loss may rise in a step of the first copy, and excesses that are not halved.
@@ -98,24 +100,33 @@ def copied_half_times(
 
 
 def noisy_half_times(
-    observer: Observer, optimizer: Any, plan: CopyPlan, grain: float, longest: float, budget: int
+    observer: Observer, optimizer: Any, plan: CopyPlan, times: Floats, budget: int
 ) -> tuple[Floats, Floats, int]:
     """What minibatches do to half-times: mean shift, half-width of 95 % of orders, gradients.
 
     Copies with noise, against a copy without. A step of length k stands for k minibatches of B
     points: it is taken on k B points, drawn with replacement. (Reshuffled epochs are quieter.)
+    Components that are not reached within the budget have the largest part of the wait that those
+    reached have; nan where none is.
     """
+    each = budget // (1 + _NOISY_COPIES)
     without = replace(plan, batch=None)
     reference = _CoarseRun(observer, optimizer, without)
-    pace = _Pace(grain, [(0.0, longest)])
-    quiet = reference.crossings(pace, 1.0, budget, adapts=True)
+    pace = _Pace(_NOISY_GRAIN, [(0.0, _NOISY_LONGEST)])
+    quiet = reference.crossings(pace, 1.0, each, adapts=True)
     spent, runs = reference.gradients, []
     for seed in range(_NOISY_COPIES):
         copy = _CoarseRun(observer, optimizer, plan, torch.Generator().manual_seed(seed))
-        runs.append(copy.crossings(pace, 1.0, budget))
+        runs.append(copy.crossings(pace, 1.0, each))
         spent += copy.gradients
     shifts = np.array(runs) - quiet
-    return shifts.mean(axis=0), _QUANTILE * shifts.std(axis=0, ddof=1), spent
+    shift, noise = shifts.mean(axis=0), _QUANTILE * shifts.std(axis=0, ddof=1)
+    reached = np.isfinite(noise) & (quiet > 0)
+    if reached.any():
+        part = float((noise[reached] / quiet[reached]).max())
+        noise = np.where(np.isnan(noise), part * times, noise)
+        shift = np.where(np.isnan(shift), 0.0, shift)
+    return shift, noise, spent
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ _COPIES = ((24.0, 720.0), (72.0, 360.0), (216.0, 180.0))
 _COPIES_OF_ADAM = ((72.0, 360.0), (216.0, 180.0))
 #: A step of Adam costs so many times its gradient, which is what a copy costs.
 _ADAM_STEP = 1.5
+#: Finer copies are tried where bars are above a part of the wait, and so many steps.
 _WIDE, _WIDE_STEPS = 0.01, 2.0
 #: Bars of copies: in units of what three copies differ by, and beside that so many steps and such
 #: a part of the wait. Measured by ``python -m benchmarks.watching --copies``.
@@ -37,8 +38,6 @@ LEAST_GRADIENTS = 150
 _FEW_POINTS = 256
 #: Points up to which copies begin before a step shows whether it is on all of them.
 MANY_POINTS = 2048
-#: Grain of the copies with noise: they are compared with each other.
-_NOISY_GRAIN, _NOISY_LONGEST = 24.0, 60.0
 
 
 @dataclass(frozen=True)
@@ -93,9 +92,7 @@ def made_forecast(
     noisy = check.batch is not None and check.batch < len(observer.X)
     if noisy and affordable(outlook) >= LEAST_GRADIENTS:
         noisy = False
-        shift, noise, more = noisy_half_times(
-            observer, optimizer, plan, _NOISY_GRAIN, _NOISY_LONGEST, affordable(outlook)
-        )
+        shift, noise, more = noisy_half_times(observer, optimizer, plan, times, affordable(outlook))
         spent += more
         waiting = np.isfinite(times) & (times > 0)
         times = np.where(waiting, np.maximum(times + shift, 0.0), times)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: Looks at the outputs are this part of the steps apart.
-_APART = 1.05
+_APART = 1.08
 #: Steps at which gradients are compared start with these digits.
 _DIGITS = (1, 2, 3, 5)
 #: Relative change of a learning rate from which a forecast is made again.
