@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from swingby import SIMTask, predict
+from swingby import SIMTask, predict, simulate
 from swingby.theory.initial import Scaled
 from swingby.verify import turns_and_passages
 from swingby.verify.predicted_events import Event, curve_events
@@ -284,3 +284,22 @@ def test_the_passage_of_a_level_is_that_of_the_logistic_curve(eta):
         event = events[k, "0.8"]
         assert abs(event.time - (np.log(4.0) - start) / rate) < min(event.error, 1e-4 / rate)
         assert event.error < 1e-2 / rate
+
+
+@pytest.mark.parametrize("dynamics", ["flow", "gd"])
+@pytest.mark.parametrize("omega", ["1e-60", "1e-100", "1e-200"])
+def test_the_peak_of_a_tiny_entry_is_that_of_a_run(dynamics, omega):
+    # Its row grows by 1e50 while the entry falls: what is small now is not small later.
+    task, W0 = SIMTask.from_signal([2.66, 3.73]), Scaled([[0.66, 0.46], [0.46, 0.8]], omega)
+    (peak,) = simulate(task, W0, eta=0.011, dynamics=dynamics).peaks
+    events = {
+        event.event: event
+        for event in predict(task, W0, eta=0.011, dynamics=dynamics).events
+        if event.entry == (0, 1)
+    }
+    for name, observed in (
+        ("peak", peak.step),
+        ("peak height", abs(peak.value)),
+        ("suppressed", peak.suppressed),
+    ):
+        assert abs(events[name].time - observed) <= events[name].error + 1e-9 * observed

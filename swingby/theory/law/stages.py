@@ -55,7 +55,8 @@ from swingby.theory.task import SIMTask
 
 #: Tolerance of the integration, as a share of what a concept grows by in half a step.
 _TOLERANCE = 4e-5
-CURVE_TOLERANCE = _TOLERANCE / 64
+#: The same for W(t), which is interpolated between steps.
+CURVE_TOLERANCE = _TOLERANCE / 16
 #: Tolerances and roundings in an error bar: measured errors of single steps add up to fewer.
 TOLERANCES, ROUNDINGS = 40.0, 8.0
 #: By what share w_kk are moved to see what rounding does to the map, many times what its steps add

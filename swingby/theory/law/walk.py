@@ -41,6 +41,8 @@ LEAST_LEVEL = math.log(1e-3)
 #: Growth of a step in one go; safety; the power of the error that a step is proportional to: an
 #: order above that of the pair, as errors of what grows exponentially rise faster than its powers.
 MOST_GROWN, SAFETY, POWER = 10.0, 0.9, 1.0 / 11.0
+#: An entry of this size is nothing.
+_TINIEST = 1e-290
 #: Attempts after which a lane is given up.
 MOST_ATTEMPTS = 1000
 #: Steps of the map at most; the size of log W below which its square is nothing; and the end of the
@@ -171,12 +173,14 @@ def _error(walk: Walk, y: Any, fifth: Any, third: Any, dt: float, lane: int) -> 
     """Estimated error of the step, in units of the tolerance."""
     d = y.shape[0]
     five = three = 0.0
+    # For the curve an entry counts however small it is: its row may grow by any factor.
+    base = 1.0 if walk.numbers[REST_SIZE, lane] == 0.0 else _TINIEST
     for i in range(d):
         allowed = walk.places[ALLOWED, i, lane]
         for j in range(i + 2):
             size = allowed
             if j > 1:
-                size *= 1.0 + max(abs(y[i, j, lane]), abs(walk.y[i, j, lane]))
+                size *= base + max(abs(y[i, j, lane]), abs(walk.y[i, j, lane]))
             # Products: the last bit of a power depends on the library behind it.
             high, low = fifth[i, j, lane] / size, third[i, j, lane] / size
             five += high * high
