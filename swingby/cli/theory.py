@@ -22,7 +22,7 @@ _VERBS = ("check", "table", "test", "hunt", "threshold", "sweep")
     options.text("--question", "TEXT", "Of threshold: 'half[1] before half[2]'."),
     options.text("--vary", "NAME", "The number that threshold varies."),
     options.text("--over", "NAME=N", "A number that sweep varies, and how often.", multiple=True),
-    options.number("--count", "Settings of test and hunt.", shown="200 and 600"),
+    options.number("--count", "Settings of test and hunt.", shown="200, and 600 or more"),
     options.text("--seconds", "X", "Processor time of hunt.", "60"),
     options.seed("draws"),
     options.text("--store", "FOLDER", "Folder for the rows of sweep."),
@@ -69,7 +69,7 @@ def _answer(own: Any, arguments: Arguments, at: dict[str, Any]) -> tuple[Any, in
         test = examined(own, count or 200, seed)
         return test, int(bool(test.faults))
     if verb == "hunt":
-        hunt = own.answer("hunt", arguments.seconds, rng=seed, count=count or 600)
+        hunt = own.answer("hunt", arguments.seconds, rng=seed, count=count)
         return hunt, int(hunt.found)
     if verb == "threshold":
         from swingby.own_theory.threshold import threshold

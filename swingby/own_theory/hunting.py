@@ -14,7 +14,7 @@ from swingby.own_theory.comparing import TheoryRow, rows_of
 from swingby.own_theory.family import Floats
 from swingby.own_theory.kinds import Passage, Value
 from swingby.own_theory.runs import Judged, judge, require_separate, worst
-from swingby.own_theory.settings import Settings, least_margin, margins, samples
+from swingby.own_theory.settings import Settings, last_step, least_margin, margins, samples
 from swingby.own_theory.simpler import EDGE, cost, digits, simpler
 from swingby.own_theory.statement import Statement
 from swingby.proofs.hunt.search_log import Clock
@@ -31,6 +31,8 @@ _MOVE, _COPIES = 1e-12, 6
 _MORE_SEEDS = 16
 #: Settings after which a confirmed violation ends the search, and close ones that are kept.
 _ENOUGH, _CLOSE = 96, 6
+#: Settings of a hunt, and where these are cheap as many more as take so many steps.
+_SETTINGS, _MOST, _WORK = 600, 10_000, 20_000_000
 #: Values of a number in a scan.
 _SCAN = 40
 #: A violation clearer than this factor stays so while it is made simpler.
@@ -157,17 +159,18 @@ def hunt_theory(
     seconds: float = 60,
     *,
     rng: int | None = None,
-    count: int = 600,
+    count: int | None = None,
 ) -> TheoryHunt:
     """Look for a counterexample to a theory; see :class:`swingby.Theory`.
 
-    At most `count` settings in `seconds` of processor time: as long as time does not run out, the
-    same seed `rng` gives the same text.
+    It ends after `count` settings, by default 600 and more where runs are short, or after `seconds`
+    of processor time: as long as time does not run out, the same seed `rng` gives the same text.
     """
     limit = numbers.within_float(numbers.positive(seconds, "seconds"), "seconds")
     seed = 0 if rng is None else numbers.whole(rng, "rng", 0)
     clock = Clock(limit)
-    search = _Search(statement, seed, clock, numbers.whole(count, "count", 1))
+    most = None if count is None else numbers.whole(count, "count", 1)
+    search = _Search(statement, seed, clock, most)
     base: dict[str, Any] = {
         "instances": search.instances,
         "unconfirmed": search.unconfirmed,
@@ -206,13 +209,17 @@ def hunt_theory(
 class _Search:
     """Settings drawn, and drawn again near those that came close, until one is broken."""
 
-    def __init__(self, statement: Statement, seed: int, clock: Clock, count: int) -> None:
-        self.instances = self.unconfirmed = 0
+    def __init__(self, statement: Statement, seed: int, clock: Clock, count: int | None) -> None:
+        self.instances = self.unconfirmed = work = 0
         self.close: list[tuple[float, Settings]] = []
         self.results: list[Judged] = []
         rng = np.random.default_rng(seed)
         draws = iter(samples(statement, 1_000_000, rng))
-        while self.instances < count and not clock.over():
+        most = _SETTINGS if count is None else count
+        while not clock.over():
+            cheap = count is None and work < _WORK and self.instances < _MOST
+            if self.instances >= most and not cheap:
+                break
             batch = next(draws)
             if not self.instances:
                 require_separate(batch.take(np.arange(min(3, batch.count))))
@@ -226,8 +233,11 @@ class _Search:
             )
             self.results += results.values()
             self.instances += batch.count
+            work += int(
+                batch.count * statement.seeds * np.minimum(last_step(batch), statement.steps).max()
+            )
             self._keep(batch, worst(results), seed)
-            if self.close and self.close[0][0] > 1 and self.instances >= min(count, _ENOUGH):
+            if self.close and self.close[0][0] > 1 and self.instances >= min(most, _ENOUGH):
                 break
 
     def _keep(self, batch: Settings, ratio: Floats, seed: int) -> None:

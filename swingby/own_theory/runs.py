@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from swingby.own_theory.family import Family, Floats, Promise, Values
 from swingby.own_theory.kinds import Before, Bound, Order, Outcome, Passage, Value
-from swingby.own_theory.settings import Settings, last_step, lowest, no_value
+from swingby.own_theory.settings import Settings, last_step, least_margin, lowest, no_value
 from swingby.own_theory.statement import call, parameters, refused
 
 #: Roundings of a step, relative, which a bound is allowed.
@@ -51,6 +51,9 @@ class Watch:
             for name, formula in promise.formulas.items()
             if name not in ("below", "above")
         }
+        #: Where a formula has no value, nothing is predicted.
+        self.blank = np.any([np.isnan(column) for column in self.form.values()], axis=0)
+        self.last = np.maximum(promise.last_step(values), 0)
         self.observed = np.full(columns, np.nan)
         self.largest = np.full(columns, -np.inf)
         self.step = np.full(columns, np.nan)
@@ -59,6 +62,10 @@ class Watch:
     def look(self, step: int, x: Floats, who: Any) -> None:
         """Take note of the observable of the columns `who` at a step."""
         kind = self.promise.prediction
+        if not isinstance(kind, Bound):
+            # What comes later is not its own: it would depend on the other settings of the batch.
+            live = step <= self.last[who]
+            x, who = x[live], who[live]
         if isinstance(kind, Passage):
             level, sign = self.form["level"][who], -1 if kind.falling else 1
             hit = np.isnan(self.observed[who]) & (sign * x >= sign * level)
@@ -81,8 +88,8 @@ class Watch:
             limit = self.promise.formulas[name](self.values, step)[who]
             live = (step >= self.form["start"][who]) & (step <= self.form["until"][who])
             live &= ~((name == "below") & (x <= self.form["floor"][who]))
-            ratio = (x / limit if name == "below" else limit / x) / (1 + _ROUNDING * (1 + step))
-            ratio = np.where(live, np.where(np.isnan(ratio), np.inf, ratio), -np.inf)
+            ratio = _share(x, limit) if name == "below" else _share(limit, x)
+            ratio = np.where(live, ratio / (1 + _ROUNDING * (1 + step)), -np.inf)
             higher = ratio > self.largest[who]
             self.largest[who[higher]] = ratio[higher]
             self.step[who[higher]], self.observed[who[higher]] = step, x[higher]
@@ -90,6 +97,7 @@ class Watch:
     def judged(self, copies: int, sigmas: float) -> Judged:
         """The prediction at every setting."""
         judged = self._judged(copies, sigmas)
+        judged.ratio[self.blank[::copies]] = np.nan
         if not isinstance(getattr(self.promise.prediction, "within", None), Order):
             return judged
         return replace(judged, ratio=np.full(len(judged.ratio), np.nan), constant=judged.ratio)
@@ -100,8 +108,7 @@ class Watch:
         form = {name: column[::copies] for name, column in self.form.items()}
         if isinstance(kind, Passage):
             seen_mean, aim = observed.mean(axis=1), form["time"]
-            ratio = np.abs(seen_mean - aim) / form["within"]
-            ratio = np.where(np.isnan(ratio), np.inf, ratio)
+            ratio = _share(np.abs(seen_mean - aim), form["within"])
             return Judged(self.promise, aim, seen_mean, ratio, within=form["within"])
         if isinstance(kind, Value):
             return self._value(kind, observed, form, sigmas)
@@ -118,19 +125,16 @@ class Watch:
         aim, within, copies = form["value"], form["within"], x.shape[1]
         mean = x.mean(axis=1)
         if not kind.stat:
-            ratio = np.abs(mean - aim) / within
-            return Judged(
-                self.promise, aim, mean, np.where(np.isnan(ratio), np.inf, ratio), within=within
-            )
+            ratio = _share(np.abs(mean - aim), within)
+            return Judged(self.promise, aim, mean, ratio, within=within)
         if kind.stat == "mean":
             estimate, error = mean, x.std(axis=1, ddof=1) / math.sqrt(copies)
         else:
             estimate = x.var(axis=1, ddof=1)
             fourth = ((x - mean[:, None]) ** 4).mean(axis=1)
             error = np.sqrt(np.maximum(fourth - estimate**2, 0) / copies)
-        off = np.maximum(np.abs(estimate - aim) - sigmas * error, 0) / within
+        ratio = _share(np.maximum(np.abs(estimate - aim) - sigmas * error, 0), within)
         noise = SIGMAS * error / within
-        ratio = np.where(np.isnan(off), np.inf, off)
         return Judged(self.promise, aim, estimate, ratio, noise, within=within)
 
     def _outcome(self, kind: Outcome, last: Floats, largest: Floats, copies: int) -> Judged:
@@ -143,6 +147,12 @@ class Watch:
         observed = np.array([str(kind.observed(float(a), float(b))) for a, b in pairs], object)
         ratio = np.where(predicted == observed, 0.0, np.inf)
         return Judged(self.promise, predicted, observed, np.where(predicted == "", np.nan, ratio))
+
+
+def _share(part: Floats, whole: Floats) -> Floats:
+    """part/whole, and inf where the whole is not positive, or nothing, and the part is larger."""
+    share = np.where(whole > 0, part / whole, np.where(part <= whole, 0.0, np.inf))
+    return np.where(np.isnan(share), np.inf, share)
 
 
 def judge(
@@ -211,10 +221,10 @@ def _watched(settings: Settings, last: Floats, seed: int, copies: int) -> list[W
             if not isinstance(promise.prediction, Before)
         ]
         for watch in watches:
-            for column in watch.form.values():
-                if np.isnan(column).any():
-                    index = int(np.flatnonzero(np.isnan(column))[0])
-                    raise no_value(full.take(index), watch.promise.name)
+            if watch.blank.any():
+                inside = watch.blank & (least_margin(full) >= 0)
+                if inside.any():
+                    raise no_value(full.take(np.flatnonzero(inside)[0]), watch.promise.name)
         state = begun(family, values, columns)
         who, stop = np.arange(columns), int(last.max())
         for step in range(stop + 1):

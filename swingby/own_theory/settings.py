@@ -126,10 +126,11 @@ def family(statement: Statement, length: int) -> Family:
     best, most = chosen.usual, -np.inf
     for spacing, share in _SPACINGS if statement.vectors and length > 1 else ():
         chosen.usual = chosen.spaced(spacing, share)
-        slack = float(least_margin(usual(chosen))[0])
-        if slack > most + 1e-9:
-            best, most = chosen.usual, slack
-        if slack >= _CLEAR:
+        settings = usual(chosen)
+        clear = float(min(least_margin(settings)[0], slack(settings, TOO_LONG)[0]))
+        if clear > most + 1e-9:
+            best, most = chosen.usual, clear
+        if clear >= _CLEAR:
             break
     chosen.usual = best
     return chosen
@@ -223,13 +224,16 @@ def last_step(settings: Settings) -> Floats:
     """The step after which every prediction is decided; inf where a formula has no value."""
     with np.errstate(all="ignore"):
         last = [promise.last_step(settings.values) for promise in settings.family.promises]
-    return -lowest([-np.where(np.isnan(row), np.inf, row) for row in last])
+    longest: Floats = np.max([np.where(np.isnan(row), np.inf, row) for row in last], axis=0)
+    return longest
 
 
 def slack(settings: Settings, name: str) -> Floats:
     """The margin of an assumption, or that of "the run is short enough"."""
     if name == TOO_LONG:
-        return np.log10(settings.family.statement.steps) - np.log10(last_step(settings) + 1)
+        return np.log10(settings.family.statement.steps) - np.log10(
+            np.maximum(last_step(settings), 0) + 1
+        )
     if settings.family.statement.exists:
         return margins(settings)[name]
     return settings.family.relations[name].margin(settings.values)
@@ -321,8 +325,10 @@ def sample(
         return _of_logs(family, middle + pulls * (x - middle), middle, start, seed)
 
     names = [name for name in (*family.relations, TOO_LONG) if not is_named(name, outside)]
-    for _ in range(3):
+    for turn in range(3):
         for name in names:
+            if name == TOO_LONG and not (turn or outside):
+                _require_values(pulled(pulls))
             bad = slack(pulled(pulls), name) < 0
             if not bad.any():
                 continue
@@ -341,6 +347,15 @@ def sample(
     if outside:
         settings = pushed(settings, outside)
     return settings.take(np.flatnonzero(is_as_asked(settings, outside)))
+
+
+def _require_values(settings: Settings) -> None:
+    """Refuse a formula without a value inside the assumptions, such as the log of a negative."""
+    with np.errstate(all="ignore"):
+        for promise in settings.family.promises:
+            bad = np.isnan(promise.last_step(settings.values)) & (least_margin(settings) >= 0)
+            if bad.any():
+                raise no_value(settings.take(np.flatnonzero(bad)[0]), promise.name)
 
 
 def is_named(name: str, assumption: str) -> bool:
