@@ -184,14 +184,14 @@ def _spread(judged: Judged, short: Any, count: int, last: Floats, family: Family
     def among(column: Any) -> Any:
         if column is None:
             return None
-        full = np.full(count, "" if column.dtype == object else np.nan, column.dtype)
+        empty = "" if column.dtype == object else np.nan
+        full = np.full(count, empty, column.dtype)
         full[short] = column
+        full[last > family.statement.steps] = empty
         return full
 
     names = ("predicted", "observed", "ratio", "noise", "step", "within", "constant")
-    spread = replace(judged, **{name: among(getattr(judged, name)) for name in names})
-    spread.ratio[last > family.statement.steps] = np.nan
-    return spread
+    return replace(judged, **{name: among(getattr(judged, name)) for name in names})
 
 
 def _order(promise: Promise, kind: Before, results: dict[str, Judged]) -> Judged:
@@ -204,7 +204,7 @@ def _order(promise: Promise, kind: Before, results: dict[str, Judged]) -> Judged
     undecided = np.isnan(first.ratio) | np.isnan(then.ratio) | np.isnan(gap)
     words = np.array([f"{kind.then} first", f"{kind.first} first"], object)
     predicted = np.full(len(ratio), words[1], object)
-    observed = words[(times[0] < times[1]).astype(int)]
+    observed = np.where(undecided, "", words[(times[0] < times[1]).astype(int)])
     return Judged(promise, predicted, observed, np.where(undecided, np.nan, ratio))
 
 
