@@ -11,7 +11,6 @@ import sympy as sp
 from swingby.own import Outcome, Theory
 
 width, f0, lam0, h = sp.symbols("width f0 lam0 h", positive=True)
-edge = sp.Rational(1, 5)
 
 
 def start(width, f0, lam0):  # u v = f0 sqrt(width), u^2 + v^2 = lam0 width
@@ -37,8 +36,8 @@ theory = Theory(
     numbers={width: (1e2, 1e4, 1e6), f0: (0.01, 0.1, 1), lam0: (0.2, 1, 5), h: (0.1, 1, 20)},
     assume={
         "wide": width >= 1000 * f0**2 / lam0**2,
-        "off 2": sp.Abs(h * lam0 - 2) >= edge,
-        "off 4": sp.Abs(h * lam0 - 4) >= edge,
+        "off 2": sp.Abs(h * lam0 - 2) >= 0.2,
+        "off 4": sp.Abs(h * lam0 - 4) >= 0.2,
         "below 6": h * lam0 <= 6,
     },
     start=start,

@@ -231,9 +231,8 @@ def last_step(settings: Settings) -> Floats:
 def slack(settings: Settings, name: str) -> Floats:
     """The margin of an assumption, or that of "the run is short enough"."""
     if name == TOO_LONG:
-        return np.log10(settings.family.statement.steps) - np.log10(
-            np.maximum(last_step(settings), 0) + 1
-        )
+        last: Floats = np.maximum(last_step(settings), 0) + 1
+        return -np.log10(last / settings.family.statement.steps)
     if settings.family.statement.exists:
         return margins(settings)[name]
     return settings.family.relations[name].margin(settings.values)

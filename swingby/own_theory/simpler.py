@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import combinations
 
 import numpy as np
 
@@ -52,25 +53,20 @@ def simpler(setting: Settings) -> list[Settings]:
 
 
 def _shorter(setting: Settings) -> Iterator[Settings]:
-    """Without an entry of every vector."""
+    """Without some entries of every vector."""
     chosen = setting.family
     statement, length = chosen.statement, chosen.length
-    if length - 1 not in statement.lengths:
-        return
-    small = family(statement, length - 1)
-    for gone in range(length):
-        scalars = {str(name): setting.scalars.get(str(name)) for name in statement.numbers}
+    smaller = [size for size in sorted(statement.lengths) if size < length]
+    for size, entries in ((n, e) for n in smaller for e in combinations(range(length), n)):
+        small, scalars = family(statement, size), dict(setting.scalars)
         for name in statement.vectors:
-            del scalars[name]
-            entries = chosen.entries(name)[:gone] + chosen.entries(name)[gone + 1 :]
-            for new, entry in zip(small.entries(name), entries, strict=True):
-                scalars[new] = setting.scalars[entry]
-        columns = {name: scalars[name] for name in small.names}
+            columns = [scalars.pop(entry) for entry in chosen.entries(name)]
+            scalars |= dict(zip(small.entries(name), [columns[q] for q in entries], strict=True))
         draws = {
-            name: np.delete(array, gone, 0) if array.shape[0] == length else array
+            name: array[list(entries)] if array.shape[0] == length else array
             for name, array in setting.draws.items()
         }
-        yield Settings(small, {n: c for n, c in columns.items() if c is not None}, draws)
+        yield Settings(small, {name: scalars[name] for name in small.names}, draws)
 
 
 def _rounder(setting: Settings) -> Iterator[Settings]:

@@ -100,9 +100,9 @@ class Theory(Statement, Answering):
     >>> print(swingby.compare(theory, u0=1e-6))
     a mode of a linear network
     s=1, u0=1e-06, h=0.01
-    prediction  predicted  observed  allowed  off/allowed  verdict
-    ──────────────────────────────────────────────────────────────
-    half          690.776   694.223  4.45388        0.774  kept
+    prediction   predicted   observed   allowed   off/allowed   verdict
+    ───────────────────────────────────────────────────────────────────
+    half           690.775    693.706   4.45388         0.658   kept
     >>> swingby.hunt(theory, seconds=5, count=64, rng=0).found
     False
     """
