@@ -114,11 +114,10 @@ def family_of(theory: Theory, length: int):
     return family(theory, length)
 
 
-def main(names: list[str], alarms: int, seconds: float) -> None:
+def hunt_mutants(theories: dict[str, Theory], seconds: float) -> None:
     """Print a line for every mutant, and the shares."""
     total = found = short = again = refused = 0
     slowest = 0.0
-    theories = {name: it for name, it in shipped().items() if not names or name in names}
     for file, theory in theories.items():
         for name, mutant in mutants(theory):
             begun = time.process_time()
@@ -144,20 +143,33 @@ def main(names: list[str], alarms: int, seconds: float) -> None:
             print(f"{file}: {name}: {words}", flush=True)
     print(f"killable {total}, found {found} ({found / max(total, 1):.1%}), slowest {slowest:.1f} s")
     print(f"of {found}: at most three digits {short}, rerun() true {again}; refused {refused}")
-    wrong = 0
+
+
+def hunt_true(theories: dict[str, Theory], hunts: int, seconds: float) -> None:
+    """Print every counterexample to a true theory, and their number."""
+    alarms = 0
     for file, theory in theories.items():
-        for seed in range(alarms):
+        for seed in range(hunts):
             hunt = swingby.hunt(theory, seconds=seconds, rng=seed)
             if hunt.found:
-                wrong += 1
+                alarms += 1
                 print(f"FALSE ALARM {file}, seed {seed}: {hunt}", flush=True)
-    print(f"true theories: {wrong} counterexamples in {alarms * len(theories)} hunts")
+        print(f"{file}: {hunts} hunts", flush=True)
+    print(f"true theories: {alarms} counterexamples in {hunts * len(theories)} hunts")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="files of docs/theories, by default all")
-    parser.add_argument("--alarms", type=int, default=3, help="hunts of each true theory")
+    parser.add_argument("--hunts", type=int, default=3, help="hunts of each true theory")
+    parser.add_argument("--no-mutants", action="store_true", help="hunt the true theories alone")
     parser.add_argument("--seconds", type=float, default=60)
     options = parser.parse_args()
-    main(options.names, options.alarms, options.seconds)
+    chosen = {
+        name: theory
+        for name, theory in shipped().items()
+        if not options.names or name in options.names
+    }
+    if not options.no_mutants:
+        hunt_mutants(chosen, options.seconds)
+    hunt_true(chosen, options.hunts, options.seconds)

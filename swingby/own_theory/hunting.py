@@ -28,7 +28,7 @@ from swingby.theory.verdict import Finding
 #: Relative move of every number under which a violation has to stay, and how many copies of it.
 _MOVE, _COPIES = 1e-12, 12
 #: Times as many seeds decide a violation as a run has.
-_MORE_SEEDS = 16
+_MORE_SEEDS, _SCAN_SEEDS = 16, 2
 #: Settings after which a confirmed violation ends the search, and close ones that are kept.
 _ENOUGH, _CLOSE = 96, 6
 #: Settings of a hunt, and where these are cheap as many more as take so many steps.
@@ -269,10 +269,10 @@ def _near(base: Settings, rng: np.random.Generator) -> Settings:
 # Confirmed, and made simpler
 
 
-def _decided(setting: Settings, seed: int) -> dict[str, Judged]:
+def _decided(setting: Settings, seed: int, times: int = _MORE_SEEDS) -> dict[str, Judged]:
     """The judgement that counts: on many seeds, where there are seeds."""
     seeds = setting.family.statement.seeds
-    return judge(setting, seed, copies=_MORE_SEEDS * seeds if seeds > 1 else None)
+    return judge(setting, seed, copies=times * seeds if seeds > 1 else None)
 
 
 def is_confirmed(setting: Settings, seed: int, clear: float = 1.0) -> bool:
@@ -332,7 +332,7 @@ def scan(setting: Settings, seed: int) -> list[str]:
         grid = np.unique(np.append(np.geomspace(low, high, _SCAN), x))
         batch = setting.repeated(len(grid)).with_scalars(**{name: grid})
         usable = least_margin(batch) >= EDGE
-        ratio = worst(_decided(batch, seed))
+        ratio = worst(_decided(batch, seed, _SCAN_SEEDS))
         usable &= ratio >= 0
         first = last = int(np.flatnonzero(grid == x)[0])
         while first > 0 and usable[first - 1] and ratio[first - 1] > 1:

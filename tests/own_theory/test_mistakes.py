@@ -125,7 +125,7 @@ def test_a_mistake_is_answered(mistake, words):
 
 
 def test_a_promise_without_power_fails():
-    loose = replace(with_half(within=2 * time), lengths=(2,))
+    loose = replace(with_half(within=2 * time), lengths=(2,), steps=20_000)
     words = (
         r"half: within is 2.0 times the predicted time; a prediction wrong by a factor 2 would pass"
     )

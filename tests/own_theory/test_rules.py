@@ -9,7 +9,7 @@ import sympy as sp
 from hypothesis import Phase, given, settings
 
 import swingby
-from swingby.own import Bound, Each, Order, Outcome, Passage, Theory, Value, k
+from swingby.own import Bound, Each, Order, Outcome, Passage, Theory, Value, k, t
 from swingby.own_theory.hunting import is_confirmed
 from swingby.own_theory.power import examined
 from swingby.own_theory.runs import judge, worst
@@ -402,3 +402,37 @@ def test_a_promise_below_nothing_is_broken():
     assert swingby.compare(theory).rows[0].verdict == "broken"
     exact = replace(decay, predict=(Value("first", "x", 0, x0, within=0 * x0),))
     assert swingby.compare(exact).kept
+
+
+def test_a_cancellation_is_no_counterexample():
+    """1 - h lam is 3e-9, with a rounding of 1e-16: the rate (1 - h lam)^2 is known to 1e-7."""
+    lam = sp.Symbol("lam", positive=True)
+    rate = Bound("rate", "loss", below=0.245 * lam * (1 - h * lam) ** (2 * t), until=3, floor=1e-25)
+    quadratic = Theory(
+        "rate of a quadratic",
+        numbers={lam: (0.1, 1, 10), h: (0.01, 0.1, 10)},
+        assume={"step": h * lam <= 1},
+        start=lambda lam: 0 * lam + 0.7,
+        step=lambda x, lam, h: x - h * lam * x,
+        observe={"loss": lambda x, lam: lam * x**2 / 2},
+        predict=(rate,),
+    )
+    count = 400
+    numbers = np.random.default_rng(0).uniform(0.5, 2, count)
+    batch = usual(family(quadratic, 1)).repeated(count)
+    batch = batch.with_scalars(lam=numbers, h=(1 - 3e-9) / numbers)
+    broken = np.flatnonzero(worst(judge(batch)) > 1)
+    assert len(broken) > 20
+    assert not any(is_confirmed(batch.take(q), 5) for q in broken)
+
+
+def test_entries_are_left_out_down_to_any_length():
+    theory = replace(
+        modes,
+        lengths=(1, 2, 4),
+        predict=modes.predict[:1],
+        assume={"small start": modes.assume["small start"]},
+    )
+    setting = usual(family(theory, 4)).with_scalars(h=np.array([0.0123]))
+    lengths = [batch.family.length for batch in simpler(setting)]
+    assert lengths == [1, 2, 4]

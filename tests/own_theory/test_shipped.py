@@ -21,6 +21,8 @@ FAULTS = {
     "pl_descent": "rate: x 1.1",
     "saxe_modes": "half: x 1.1",
 }
+#: Hunts of more than a few seconds.
+LONG = ("diagonal_network", "oja", "ou_variance", "saxe_modes")
 
 
 @pytest.mark.parametrize("name", THEORIES)
@@ -38,7 +40,10 @@ def test_a_shipped_theory_is_short_and_has_its_source(name):
     assert name in (ROOT / "docs/own_theory.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", THEORIES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in THEORIES],
+)
 def test_a_fault_is_found_in_few_digits(name):
     (mutant,) = [it for change, it in mutants(THEORIES[name]) if change == FAULTS[name]]
     hunt = swingby.hunt(mutant, rng=0)
