@@ -46,7 +46,7 @@ CALLS = {
         swingby.certify_assumptions(TASK, ["1e-90", "1e-80"], ["1e-5", "1e-4"])
     ),
 }
-ELSEWHERE = {"hunt", "paper_tables", "sweep", "predict_network", "crossing_function"}
+ELSEWHERE = {"hunt", "paper_tables", "sweep", "predict_network", "crossing_function", "threshold"}
 
 
 def process():

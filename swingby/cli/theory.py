@@ -31,10 +31,11 @@ _VERBS = ("check", "table", "test", "hunt", "threshold", "sweep")
     options.out(),
 )
 def theory(arguments: Arguments) -> int:
-    """Check, table, test, hunt, threshold or sweep the theory in FILE.
+    """Check, test or hunt a theory of your own.
 
-    FILE is a Python file, my.py, or my.py:name where it has several theories; it is run. Exit code
-    1: an assumption fails, a prediction is broken, or the test means nothing.
+    FILE is a Python file, my.py, or my.py:name where it has several theories; it is run. VERB is
+    check, table, test, hunt, threshold or sweep. Exit code 1: an assumption fails, a prediction is
+    broken, or the test means nothing.
 
     \b
     swingby theory my.py check --at h=0.01

@@ -12,7 +12,7 @@ from typing import Any
 import sympy as sp
 
 from swingby.errors import MISSING, InvalidInput
-from swingby.hints import suggestion
+from swingby.hints import Hinted, suggestion
 from swingby.own_theory.kinds import Before, Each, Order, Passage, Prediction, Value, Vector
 
 #: Names of options of the verbs, and of what every function may ask for: no number bears them.
@@ -47,7 +47,7 @@ def _meant(name: str, names: Iterable[str]) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Statement:
+class Statement(Hinted):
     """The parts of a theory; see :class:`swingby.Theory`."""
 
     name: str

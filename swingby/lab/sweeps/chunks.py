@@ -72,7 +72,7 @@ def measured_chunks(
     chunks: Iterator[list[PlacedPoint]],
     folder: str,
     look: Callable[[], None] = do_nothing,
-    measuring: Callable[..., Any] = measure_chunk,
+    measuring: Callable[..., Any] | None = None,
 ) -> MeasuredChunks:
     """Rows of all chunks, in the order in which they come back.
 
@@ -88,7 +88,7 @@ def measured_chunks(
 
     def hand_out(chunk: list[PlacedPoint]) -> Future[Any]:
         try:
-            future = executor.submit(measuring, chunk, folder, running_code())
+            future = executor.submit(measuring or measure_chunk, chunk, folder, running_code())
         except RuntimeError as error:
             requirement = f"must be open ({error})"
             raise _refused(executor, requirement) from error

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from swingby.errors import MISSING, InvalidInput, SwingbyWarning, named
-from swingby.lab.sweeps.chunks import MeasuredChunks, PlacedPoint, measure_chunk, measured_chunks
+from swingby.lab.sweeps.chunks import MeasuredChunks, PlacedPoint, measured_chunks
 from swingby.lab.sweeps.grid import SweepGrid, as_grid
 from swingby.lab.sweeps.store import StoreWriter
 from swingby.lab.sweeps.sweep_result import SweepResult
@@ -117,7 +117,7 @@ def sweep(
         warnings.warn(words, DeprecationWarning, stacklevel=4)
     writer = StoreWriter(path, argument)
     options: dict[str, Any] = {"executor": executor, "count": count, "size": size}
-    fill_store(points, writer, resume=resume, progress=progress, measuring=measure_chunk, **options)
+    fill_store(points, writer, resume=resume, progress=progress, **options)
     return SweepResult(writer.path, points)
 
 
@@ -130,7 +130,7 @@ def fill_store(
     size: int | None,
     resume: bool,
     progress: bool,
-    measuring: Callable[..., Any],
+    measuring: Callable[..., Any] | None = None,
 ) -> None:
     """Measure the points that a store lacks, and keep their rows.
 
