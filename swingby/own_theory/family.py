@@ -211,7 +211,8 @@ def _margin(relation: Any) -> Compiled:
     """Decades between the sides of a relation, by expanded logarithms: no product underflows."""
     rising = relation.rel_op in ("<", "<=")
     low, high = (relation.lhs, relation.rhs) if rising else (relation.rhs, relation.lhs)
-    logs = [_compiled(sp.expand_log(sp.log(side), force=True)) for side in (low, high)]
+    expanded = [sp.expand_log(sp.log(side), force=True) for side in (low, high)]
+    logs = [_compiled(sp.nan if log.has(sp.I) else log) for log in expanded]
     sides = _compiled(low), _compiled(high)
 
     def margin(values: Values) -> Floats:

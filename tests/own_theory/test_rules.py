@@ -242,6 +242,11 @@ def test_a_violation_that_a_rounding_undoes_is_not_confirmed():
     broken = np.flatnonzero(ratio > 1)
     assert len(broken)
     assert not all(is_confirmed(batch.take(q), 1) for q in broken)
+    # Broken at nearly every move, but by as much as the moves differ.
+    tiny = replace(fragile, predict=(Value("start", "x", 0, x0, within=1e-13),))
+    batch = inside(tiny, 60)
+    assert np.mean(worst(judge(batch)) > 1) > 0.7
+    assert not any(is_confirmed(batch.take(q), 1) for q in range(batch.count))
     hunt = swingby.hunt(fragile, rng=0, count=200)
     assert hunt.unconfirmed
     assert not hunt.found or hunt.rerun()
@@ -348,6 +353,12 @@ def test_margins_are_decades_far_below_the_float_range():
     assert margin == pytest.approx(150)  # tiny h = 1e-151 against 1/10
 
 
+def test_sides_that_are_not_positive_are_compared():
+    theory = replace(decay, assume={"P": x0 - 5 <= h, "Q": h <= x0 - 5, "R": -h <= -x0})
+    report = swingby.check(theory)
+    assert report.margins == {"P": math.inf, "Q": -math.inf, "R": -math.inf}
+
+
 def test_an_edge_of_few_digits_is_decided_exactly():
     theory = replace(decay, assume={"P": h + x0 <= sp.Rational(3, 10)})
     assert 0.1 + 0.2 > 0.3  # in floats
@@ -380,15 +391,18 @@ def test_the_largest_value_is_where_an_assumption_ends():
 
 def test_a_setting_is_judged_alone_as_in_a_batch():
     """The runs of a batch end at different steps; what is beyond its own end is not its own."""
-    late = Passage("late", "x", x0 / 10, 2, within=1, falling=True)
-    most = Outcome("fate", "x", 4, {"small": h < 2}, lambda last, largest: f"{last / largest:.6f}")
-    theory = replace(decay, predict=(*decay.predict, late, most))
+    late = Passage("late", "x", x0 / 10, 2 / h, within=sp.Rational(1, 20) / h, falling=True)
+    most = Outcome("fate", "x", 1 / h, {"small": h < 2}, lambda last, most: f"{last / most:.6f}")
+    theory = replace(decay, predict=(late, most), step=lambda x, h: x * np.exp(-h))
     batch = inside(theory, 24, 3)
     together = judge(batch)
     for q in range(batch.count):
         for name, judged in judge(batch.take(q)).items():
             assert np.array_equal(judged.ratio[:1], together[name].ratio[q : q + 1], equal_nan=True)
             assert str(judged.observed[0]) == str(together[name].observed[q])
+    slow = batch.scalars["h"] < 0.05
+    assert slow.sum() > 5
+    assert np.isnan(together["late"].observed[slow]).all()  # log(10)/h is beyond 2.1/h + 3
 
 
 @pytest.mark.parametrize("below", [-x0, 0 * x0])
