@@ -25,8 +25,9 @@ from swingby.report.number_text import counted
 from swingby.theory import numbers
 from swingby.theory.verdict import Finding
 
-#: Relative move of every number under which a violation has to stay, and how many copies of it.
-_MOVE, _COPIES = 1e-12, 12
+#: Relative move of every number under which a violation has to stay; copies of it; and how often
+#: what it is broken by has to hold what the moves change.
+_MOVE, _COPIES, _SPREAD = 1e-12, 12, 10
 #: Times as many seeds decide a violation as a run has.
 _MORE_SEEDS, _SCAN_SEEDS = 16, 2
 #: Settings after which a confirmed violation ends the search, and close ones that are kept.
@@ -287,8 +288,8 @@ def is_confirmed(setting: Settings, seed: int, clear: float = 1.0) -> bool:
     low, high = float(ratio.min()), float(ratio.max())
     if low <= clear:
         return False
-    # What roundings alone move by as much as it is broken, roundings may have broken.
-    return math.isinf(low) or math.isinf(high) or low - 1 > high - low
+    # What roundings move by a tenth of what it is broken by, roundings may have broken.
+    return math.isinf(low) or math.isinf(high) or low - 1 > _SPREAD * (high - low)
 
 
 def shrunk(setting: Settings, seed: int, clock: Clock) -> tuple[Settings, int]:
