@@ -175,7 +175,9 @@ def sweep_theory(
         results = [row for rows in _batches(points.points()) for row in measured(base, rows)]
         return TheorySweep(statement.name, axes, tuple(results))
     count = checked_workers(executor, workers)
-    size = None if chunk is None else numbers.whole(chunk, "chunk", 1, most=_BATCH)
+    # A batch of a thousand settings takes little longer than a batch of ten.
+    usual_size = None if statement.seeds > 1 else _BATCH // 2
+    size = usual_size if chunk is None else numbers.whole(chunk, "chunk", 1, most=_BATCH)
     writer = StoreWriter(folder, "out", THEORY_VERSION, plain_theory_row)
     options: dict[str, Any] = {"executor": executor, "count": count, "size": size}
     measuring = partial(measure_theory_chunk, statement, dict(at or {}))
