@@ -6,6 +6,8 @@ and an L-smooth f, f(x_t) <= (1 - h mu)^t f(x_0) for h <= 1/L. Their example x^2
 convex, has L = 8 and mu = 1/32; here it is scaled by c.
 """
 
+from pathlib import Path
+
 import numpy as np
 import sympy as sp
 
@@ -34,5 +36,6 @@ theory = Theory(
             floor=1e-28 * c,
         )
     ],
+    proof=Path(__file__).parents[1] / "proofs/gradient_descent.proof",
     reference="arXiv 1608.04636, Theorem 1",
 )

@@ -39,7 +39,12 @@ class Vector:
 
 @dataclass(frozen=True)
 class Each:
-    """A relation of entries ``a[i]``, ``a[j]``, ``a[k]``, for all indices with ``when``."""
+    """A relation of entries ``a[i]``, ``a[j]``, ``a[k]``, for all indices with ``when``.
+
+    >>> s = sp.IndexedBase("s", positive=True)
+    >>> Each(s[i] >= 2 * s[j], i < j).when
+    i < j
+    """
 
     relation: Any
     when: Any = True
@@ -66,7 +71,12 @@ class Prediction:
 class Passage(Prediction):
     """``of`` first reaches ``level`` at ``time`` (steps), off by at most ``within`` (steps).
 
-    A passage that a run past ``time + 2 within`` does not show is broken.
+    A passage that a run past ``time + 2 within`` does not show is broken. Between two steps the
+    observable is taken as a straight line; ``falling`` passages come from above.
+
+    >>> s = sp.Symbol("s", positive=True)
+    >>> Passage("half", "u", level=s / 2, time=sp.log(1000) / s, within=2).aim
+    'time'
     """
 
     formulas: ClassVar[tuple[str, ...]] = ("level", "time", "within")
@@ -83,7 +93,11 @@ class Passage(Prediction):
 class Value(Prediction):
     """``of`` is ``value`` at step ``at``, off by at most ``within``, in the unit of ``of``.
 
-    ``stat`` is ``"mean"`` or ``"var"`` over the seeds of a theory with several.
+    ``stat`` is ``"mean"`` or ``"var"`` over the seeds of a theory with several; it is broken where
+    four standard errors of the estimate do not explain it.
+
+    >>> Value("variance", "x", at=100, value=0.5, within=0.1, stat="var").stat
+    'var'
     """
 
     formulas: ClassVar[tuple[str, ...]] = ("at", "value", "within")
@@ -100,7 +114,11 @@ class Value(Prediction):
 class Bound(Prediction):
     """``of`` stays below ``below``, or above ``above``, formulas of t, from ``start`` to ``until``.
 
-    Nothing is asked where ``of`` is at most ``floor``, the size of roundings.
+    Nothing is asked where ``of`` is at most ``floor``, the size of roundings; a bound may be
+    exceeded by 1e-9 for each step.
+
+    >>> Bound("rate", "loss", below=sp.Rational(1, 2) ** t, until=50).below.subs(t, 3)
+    1/8
     """
 
     formulas: ClassVar[tuple[str, ...]] = ("below", "above", "start", "until", "floor")

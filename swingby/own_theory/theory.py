@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from swingby.errors import InvalidInput
+from swingby.errors import MISSING, InvalidInput
 from swingby.own_theory.settings import Settings, joined, samples
 from swingby.own_theory.statement import Statement
 from swingby.own_theory.strategy import settings_of
@@ -16,6 +16,8 @@ from swingby.verbs import Answering
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
+
+    from swingby.proofs.audit.ledger import Ledger
 
 #: Where each verb is answered.
 _VERBS = {
@@ -61,7 +63,7 @@ class Theory(Statement, Answering):
     steps : int
         Longer runs are not made: their settings are undecided, and drawn nowhere.
     proof, reference : str
-        A ``.proof`` file beside it, and where the theory comes from.
+        A ``.proof`` file, judged by :meth:`audit`, and where the theory comes from.
 
     Raises
     ------
@@ -131,6 +133,14 @@ class Theory(Statement, Answering):
         generator = np.random.default_rng(0 if rng is None else rng)
         length = length or int(generator.choice(list(self.lengths)))
         return joined(list(samples(self, size, generator, outside, length)))
+
+    def audit(self) -> Ledger:
+        """The lines of the file `proof`, each with its verdict; see :func:`swingby.audit`."""
+        from swingby.proofs.audit.audit import audit
+
+        if not self.proof:
+            raise InvalidInput("proof", MISSING, "must be a .proof file of the theory")
+        return audit(str(self.proof))
 
     def answer(self, verb: str, *arguments: Any, **options: Any) -> Any:
         """The result of a verb of swingby, such as ``swingby.check(theory)``."""

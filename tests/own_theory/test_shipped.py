@@ -53,6 +53,14 @@ def test_a_fault_is_found_in_few_digits(name):
     assert min(hunt.violation.margins.values(), default=0) >= -1e-12
 
 
+def test_a_theory_has_the_verdicts_of_its_proof():
+    ledger = THEORIES["pl_descent"].audit()
+    assert {str(record.verdict) for record in ledger} <= {"proved", "can be met", "tested"}
+    assert any(str(record.verdict) == "proved" for record in ledger)
+    with pytest.raises(swingby.InvalidInput, match="proof must be a"):
+        THEORIES["oja"].audit()
+
+
 def test_mutants_are_one_change_from_their_theory():
     names = [name for name, _ in mutants(THEORIES["saxe_modes"])]
     assert names[:3] == ["without 'small step'", "without 'small start'", "without 'apart'"]
