@@ -266,3 +266,15 @@ def _is_unregistered():
     from importlib.metadata import entry_points
 
     return not any(entry.name == "swingby" for entry in entry_points(group="pytest11"))
+
+
+def test_the_reference_lists_the_public_names():
+    page = (ROOT / "docs/api.md").read_text(encoding="utf-8")
+    kinds = [name for name in swingby.own.__all__ if name[0].isupper() and name != "Theory"]
+    for name in (
+        *(f"own.{kind}" for kind in kinds),
+        "Theory",
+        "threshold",
+        "testing.assert_theory",
+    ):
+        assert f"~swingby.{name}\n" in page
