@@ -1,5 +1,6 @@
 from swingby import diffusion as diffusion
 from swingby import figures as figures
+from swingby import own as own
 from swingby import relu as relu
 from swingby import testing as testing
 from swingby import training as training
@@ -15,6 +16,9 @@ from swingby.lab.sweeps.grid import SweepGrid as SweepGrid
 from swingby.lab.sweeps.phase_diagram import PhaseDiagram as PhaseDiagram
 from swingby.lab.sweeps.sweep import sweep as sweep
 from swingby.lab.sweeps.sweep_result import SweepResult as SweepResult
+from swingby.own_theory.theory import Theory as Theory
+from swingby.own_theory.threshold import Threshold as Threshold
+from swingby.own_theory.threshold import threshold as threshold
 from swingby.proofs.audit.audit import audit as audit
 from swingby.proofs.audit.ledger import Ledger as Ledger
 from swingby.proofs.audit.record import Record as Record

@@ -46,7 +46,10 @@ CALLS = {
         swingby.certify_assumptions(TASK, ["1e-90", "1e-80"], ["1e-5", "1e-4"])
     ),
 }
-ELSEWHERE = {"hunt", "paper_tables", "sweep", "predict_network", "crossing_function", "watch"}
+ELSEWHERE = {
+    *("hunt", "paper_tables", "sweep", "predict_network", "crossing_function", "watch"),
+    "threshold",
+}
 
 
 def process():

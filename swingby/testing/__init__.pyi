@@ -11,3 +11,4 @@ from swingby.testing.strategies import satisfying as satisfying
 from swingby.testing.strategies import step_sizes as step_sizes
 from swingby.testing.strategies import tasks as tasks
 from swingby.testing.strategies import violating as violating
+from swingby.testing.theory_assertions import assert_theory as assert_theory

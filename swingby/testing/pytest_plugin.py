@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from swingby.own_theory.theory import Theory
     from swingby.proofs.language.claim import Claim
 
     #: (claim, the verdict expected of it)
@@ -42,6 +43,7 @@ _FLAGS = {
     "--ledger-repaired": "also the lines of swingby's own proofs; implies --ledger",
 }
 _RUNS = pytest.StashKey[Any]()
+_TESTS = pytest.StashKey[Any]()
 _NOT_SEARCHED = "a search over whole trajectories takes minutes: --ledger-trajectories runs it"
 
 
@@ -103,6 +105,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "commas; implies --ledger, and runs a search over trajectories where one is named"
     )
     group.addoption("--ledger-item", action="append", default=[], metavar="ID", help=help_text)
+    help_text = "test the theories of this Python file, a test for each prediction; may be repeated"
+    group.addoption("--theory", action="append", default=[], metavar="FILE", help=help_text)
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -130,6 +134,8 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 def pytest_collection_modifyitems(session: pytest.Session, items: list[pytest.Item]) -> None:
     """Append the claims to the tests collected, before -k and -m choose."""
     option = session.config.option
+    for path in option.theory:
+        items.extend(session.genitems(TheoryFile.from_parent(session, name=path, nodeid=path)))
     # A proof file that is named stands in place of the paper's lines.
     judge_paper = option.ledger and not any(item.path.suffix == ".proof" for item in items)
     if not (
@@ -237,6 +243,49 @@ class ProofFile(ClaimCollector, pytest.File):
         except InvalidInput as error:
             raise self.CollectError(str(error)) from None
         yield from super().collect()
+
+
+class TheoryFile(pytest.Collector):
+    """The theories of a Python file: a test for each prediction."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """One test per prediction."""
+        from swingby.errors import InvalidInput
+        from swingby.own_theory.theory_files import theories_in
+
+        try:
+            theories = theories_in(self.name)
+        except InvalidInput as error:
+            raise pytest.UsageError(f"--theory: {error}") from None
+        for name, theory in theories.items():
+            for prediction in theory.predict:
+                item = PredictionItem.from_parent(self, name=f"{name}::{prediction.name}")
+                item.theory, item.prediction = theory, prediction.name
+                yield item
+
+
+class PredictionItem(pytest.Item):
+    """A prediction of a theory: passes where it is kept by a test that could have failed."""
+
+    theory: Theory
+    prediction: str
+
+    def runtest(self) -> None:
+        """Draw settings, once for all predictions of a theory, and fail on every fault."""
+        from swingby.own_theory.power import examined
+
+        tests = self.config.stash.setdefault(_TESTS, {})
+        if self.theory not in tests:
+            tests[self.theory] = examined(self.theory)
+        row = next(row for row in tests[self.theory].rows if row.name == self.prediction)
+        self.add_report_section("call", "power", row.words)
+        if row.faults:
+            raise AssertionError("\n".join(row.faults))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """The message alone."""
+        is_verdict = isinstance(excinfo.value, (AssertionError, ValueError))
+        return excinfo.getrepr(style="value") if is_verdict else super().repr_failure(excinfo)
 
 
 class ClaimItem(pytest.Item):

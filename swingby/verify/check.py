@@ -19,6 +19,7 @@ from swingby.theory import numbers
 from swingby.theory.growth import require_dynamics
 from swingby.theory.initial import Initial, Scaled
 from swingby.theory.task import SIMTask, as_task
+from swingby.verbs import answered
 from swingby.verify.checking.box import read_box
 from swingby.verify.checking.evaluation import report_existential
 from swingby.verify.checking.repaired_edition import report_repaired
@@ -27,6 +28,7 @@ from swingby.verify.checking.report import Report
 EDITIONS = ("printed", "corrected", "repaired")
 
 
+@answered
 @named
 def check(
     task: SIMTask | Sequence[Any],

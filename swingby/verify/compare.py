@@ -23,6 +23,7 @@ from swingby.simulate.series import turning_points
 from swingby.simulate.trajectory import Run
 from swingby.theory.initial import Initial, Scaled, initial_state
 from swingby.theory.task import SIMTask, as_task
+from swingby.verbs import answered
 from swingby.verify.comparing.comparison import Comparison, Row
 from swingby.verify.comparing.observed import (
     first_matrix,
@@ -46,6 +47,7 @@ __getattr__ = moved.names(
 _LARGEST_MINOR = 2.0
 
 
+@answered
 @named
 def compare(
     task: SIMTask | Sequence[Any],
@@ -122,7 +124,7 @@ def compare(
             require_same_setting(observed, task, rate, dynamics)
         notes += recorded_as(recording, initial, task, rate, dynamics, is_own=is_own)
         for note in notes:
-            warnings.warn(note, SwingbyWarning, stacklevel=3)
+            warnings.warn(note, SwingbyWarning, stacklevel=4)
     schedule = predict_from(task, initial, rate, dynamics, edition)
     if observed is not None:
         run = observed_run(task, recording, rate, dynamics)

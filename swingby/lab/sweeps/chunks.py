@@ -72,12 +72,14 @@ def measured_chunks(
     chunks: Iterator[list[PlacedPoint]],
     folder: str,
     look: Callable[[], None] = do_nothing,
+    measuring: Callable[..., Any] | None = None,
 ) -> MeasuredChunks:
     """Rows of all chunks, in the order in which they come back.
 
     Only `slots` chunks are taken at a time; `look` is called now and then while none comes back. A
     point that loses its process :data:`MOST_DEATHS` times is recorded as failed; its seconds are
     nan. An executor that cancels it again and again is refused, as that says nothing of the point.
+    `measuring` makes rows of a chunk: those of the task, or of a theory of one's own.
     """
     out: dict[Future[Any], list[PlacedPoint]] = {}
     suspects: deque[list[PlacedPoint]] = deque()
@@ -86,7 +88,7 @@ def measured_chunks(
 
     def hand_out(chunk: list[PlacedPoint]) -> Future[Any]:
         try:
-            future = executor.submit(measure_chunk, chunk, folder, running_code())
+            future = executor.submit(measuring or measure_chunk, chunk, folder, running_code())
         except RuntimeError as error:
             requirement = f"must be open ({error})"
             raise _refused(executor, requirement) from error

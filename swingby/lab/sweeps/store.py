@@ -13,14 +13,14 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import swingby
 from swingby.errors import InvalidInput
-from swingby.lab.sweeps.point import MEASURE_VERSION, Point
+from swingby.lab.sweeps.point import MEASURE_VERSION
 from swingby.lab.sweeps.recorded_arrays import arrays_path, load_arrays, sweep_command
 from swingby.lab.sweeps.stored_row import StoredRow, plain_row
 from swingby.report.files import BROKEN, whole
@@ -87,6 +87,7 @@ class StoreContent:
     chunk_of: dict[str, str]
     ends: tuple[str, ...]
     broken: dict[str, str]
+    read: Callable[[bytes], dict[str, Any]] = plain_row
 
     def plain_row(self, key: str) -> dict[str, Any]:
         """The row of a key as plain values; an InvalidInput names the file of a damaged one."""
@@ -98,7 +99,7 @@ class StoreContent:
     def sound_row(self, key: str) -> dict[str, Any] | None:
         """The row of a key as plain values; None if no driver can have written its line."""
         try:
-            row = plain_row(self.lines[key])
+            row = self.read(self.lines[key])
         except ValueError:
             return None
         return row if row["key"] == key else None
@@ -125,9 +126,9 @@ class StoreContent:
 # Reading
 
 
-def read_store(path: Path) -> StoreContent:
+def read_store(path: Path, read: Callable[[bytes], dict[str, Any]] = plain_row) -> StoreContent:
     """The content of a store; an InvalidInput names a file that was changed or is gone."""
-    content = _scan(path)
+    content = replace(_scan(path), read=read)
     for name, why in content.broken.items():
         raise _damaged(path, name, why)
     if not content.heads:
@@ -256,13 +257,20 @@ class StoreWriter:
 
     Refused if the path holds something else, or a store of another version, or cannot be written.
     `settled` are the keys of points that need no more work: measured, with their arrays, or failed
-    for a reason of their own. `broken` are files that were changed, or are gone.
+    for a reason of their own. `broken` are files that were changed, or are gone. `measure` is the
+    version of what makes the rows, and `read` reads a line of one.
     """
 
-    def __init__(self, path: str | Path, argument: str = "store") -> None:
+    def __init__(
+        self,
+        path: str | Path,
+        argument: str = "store",
+        measure: int = MEASURE_VERSION,
+        read: Callable[[bytes], dict[str, Any]] = plain_row,
+    ) -> None:
         self.path = _store_path(path, argument)
-        content = _scan(self.path) if self.path.is_dir() else None
-        self.versions = (swingby.__version__, MEASURE_VERSION)
+        content = replace(_scan(self.path), read=read) if self.path.is_dir() else None
+        self.versions = (swingby.__version__, measure)
         self.settled = set[bytes]()
         self.broken: dict[str, str] = {}
         self._ends: tuple[str, ...] = ()
@@ -292,9 +300,10 @@ class StoreWriter:
             gone = [key for key, name in content.chunk_of.items() if name in self.broken]
             self.settled.difference_update(map(bytes.fromhex, gone))
 
-    def key(self, point: Point) -> bytes:
+    def key(self, point: Any) -> bytes:
         """The key of a point in this store, with the versions that write it."""
-        return point.key(*self.versions)
+        key: bytes = point.key(*self.versions)
+        return key
 
     def begin(self, grid: dict[str, Any]) -> None:
         """Write the first chunk of a driver, with its grid, and delete damaged files, not links."""

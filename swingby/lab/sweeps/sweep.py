@@ -7,7 +7,7 @@ import math
 import shutil
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from itertools import chain, islice
 from pathlib import Path
@@ -22,6 +22,7 @@ from swingby.lab.sweeps.workers import checked_workers, hired_workers
 from swingby.report.number_text import counted
 from swingby.report.progress import Progress
 from swingby.theory import budget, numbers
+from swingby.verbs import answered
 
 #: Seconds of a core, and bytes of the store, for a point where points are cheapest.
 LEAST_SECONDS, LEAST_BYTES = 8e-4, 600
@@ -33,6 +34,7 @@ _LARGEST_CHUNK = 2000
 _FIRST_CHUNK = 16
 
 
+@answered
 @named
 def sweep(
     grid: SweepGrid | dict[str, Any] | str | Path,
@@ -112,13 +114,33 @@ def sweep(
             raise InvalidInput(name, flag, "must be True or False")
     if wait is not None:
         words = "wait does nothing: sweeps may write at once; it goes with the next release"
-        warnings.warn(words, DeprecationWarning, stacklevel=3)
+        warnings.warn(words, DeprecationWarning, stacklevel=4)
     writer = StoreWriter(path, argument)
+    options: dict[str, Any] = {"executor": executor, "count": count, "size": size}
+    fill_store(points, writer, resume=resume, progress=progress, **options)
+    return SweepResult(writer.path, points)
+
+
+def fill_store(
+    points: Any,
+    writer: StoreWriter,
+    *,
+    executor: Any,
+    count: int,
+    size: int | None,
+    resume: bool,
+    progress: bool,
+    measuring: Callable[..., Any] | None = None,
+) -> None:
+    """Measure the points that a store lacks, and keep their rows.
+
+    `points`: a grid, with ``points()``, ``to_dict()`` and a length.
+    """
     with SweepProgress(len(points), shown=progress) as report:
         if writer.broken:
             files = counted(len(writer.broken), "file")
             words = f"{files} of {writer.path} changed or gone since written: their rows"
-            warnings.warn(f"{words} are measured again", SwingbyWarning, stacklevel=3)
+            warnings.warn(f"{words} are measured again", SwingbyWarning, stacklevel=5)
         sizes = _Sizes(size)
         settled = writer.settled if resume else set()
         chunks = _chunks(points, writer, settled, sizes, report)
@@ -143,10 +165,11 @@ def sweep(
                         check()
 
                     folder = str(writer.path)
-                    rows = measured_chunks(crew, slots, chain([first], chunks), folder, look)
+                    rows = measured_chunks(
+                        crew, slots, chain([first], chunks), folder, look, measuring
+                    )
                     _keep(rows, writer, report, sizes)
             report.add()
-    return SweepResult(writer.path, points)
 
 
 def _target(out: str | Path | None, store: str | Path | None) -> tuple[str, str | Path]:
@@ -187,7 +210,7 @@ def _keep(
 
 
 def _chunks(
-    grid: SweepGrid,
+    grid: Any,
     writer: StoreWriter,
     settled: set[bytes],
     sizes: _Sizes,

@@ -22,6 +22,7 @@ from swingby.proofs.prover.scalar.scalar_claims import decide_scalar
 from swingby.theory import numbers
 from swingby.theory.growth import require_dynamics
 from swingby.theory.verdict import Finding
+from swingby.verbs import answered
 from swingby.verify.check import require_edition
 
 #: So often the prover is asked for a line about numbers, with seeds of their own.
@@ -37,6 +38,7 @@ _NOT_IN_BALLS = "Runs of the flow are in floats: a violation could be seen, but 
 _ROUNDS = "An instance is a case, or a round of search over hundreds of points and more."
 
 
+@answered
 @named
 def hunt(
     statement: str | Claim | None,

@@ -1,0 +1,1 @@
+from swingby.own_theory import *  # noqa: F403

@@ -1,0 +1,14 @@
+from swingby.own_theory.kinds import Before as Before
+from swingby.own_theory.kinds import Bound as Bound
+from swingby.own_theory.kinds import Each as Each
+from swingby.own_theory.kinds import Order as Order
+from swingby.own_theory.kinds import Outcome as Outcome
+from swingby.own_theory.kinds import Passage as Passage
+from swingby.own_theory.kinds import Value as Value
+from swingby.own_theory.kinds import Vector as Vector
+from swingby.own_theory.kinds import d as d
+from swingby.own_theory.kinds import i as i
+from swingby.own_theory.kinds import j as j
+from swingby.own_theory.kinds import k as k
+from swingby.own_theory.kinds import t as t
+from swingby.own_theory.theory import Theory as Theory

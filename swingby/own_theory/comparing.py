@@ -1,0 +1,145 @@
+"""Predicted against observed at a setting of a theory, as a table and a picture."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from swingby.own_theory.family import Promise
+from swingby.own_theory.kinds import Bound, Passage, Value
+from swingby.own_theory.runs import Judged, judge, recorded
+from swingby.own_theory.settings import Settings, at_numbers, last_step, least_margin, too_long
+from swingby.own_theory.statement import Statement
+from swingby.report import Framed, Grid
+from swingby.report.picture_style import COLORS
+from swingby.report.pictures import Pictured
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True)
+class TheoryRow:
+    """A prediction at a setting. `ratio` is off/allowed; the verdict is kept, broken, undecided."""
+
+    prediction: str
+    predicted: Any
+    observed: Any
+    allowed: float
+    ratio: float
+    step: float = math.nan
+
+    @property
+    def verdict(self) -> str:
+        """*kept* up to a ratio of 1, *broken* above, *undecided* without."""
+        if math.isnan(self.ratio):
+            return "undecided"
+        return "broken" if self.ratio > 1 else "kept"
+
+
+@dataclass(frozen=True)
+class TheoryTable(Framed, Pictured):
+    """Predicted against observed at a setting of a theory.
+
+    Parameters
+    ----------
+    theory, setting : str
+    rows : tuple of TheoryRow
+    inside : bool
+        Whether the setting is inside the assumptions.
+    """
+
+    theory: str
+    setting: str
+    rows: tuple[TheoryRow, ...]
+    inside: bool
+    settings: Settings = field(repr=False)
+    seed: int = 0
+
+    @property
+    def kept(self) -> bool:
+        """Whether no prediction is broken or undecided."""
+        return all(row.verdict == "kept" for row in self.rows)
+
+    def records(self) -> list[dict[str, Any]]:
+        """The rows of :meth:`to_frame`, by column."""
+        return [{**vars(row), "verdict": row.verdict} for row in self.rows]
+
+    def to_grid(self) -> Grid:
+        """A row for each prediction."""
+        heads = ["prediction", ">predicted", ">observed", ">allowed", ">off/allowed", "verdict"]
+        rows = [
+            [
+                row.prediction,
+                *map(_cell, (row.predicted, row.observed, row.allowed)),
+                *(_cell(row.ratio, 3), row.verdict),
+            ]
+            for row in self.rows
+        ]
+        outside = [] if self.inside else ["This setting is outside the assumptions."]
+        return Grid(self.theory, heads, rows, above=[self.setting, *outside])
+
+    def draw(self, ax: Axes) -> None:
+        """Draw every observable over steps, with predicted passages, values and bounds."""
+        steps, observables = recorded(self.settings, self.seed)
+        colors: dict[str, str] = {}
+        for rank, (name, curve) in enumerate(observables.items()):
+            colors[name] = COLORS[rank % len(COLORS)]
+            for column, line in enumerate(curve.T):
+                label = name if column == 0 else "_"
+                ax.plot(steps, line, color=colors[name], label=label)
+        for promise, row in zip(self.settings.family.promises, self.rows, strict=True):
+            self._mark(ax, promise, row, colors, steps)
+        ax.set_xlabel("step")
+        ax.set_title(self.theory)
+        ax.legend()
+
+    def _mark(
+        self, ax: Axes, promise: Promise, row: TheoryRow, colors: dict[str, str], steps: Any
+    ) -> None:
+        """The prediction as a triangle, or as a wide pale line."""
+        kind, values = promise.prediction, self.settings.values
+        if isinstance(kind, Passage):
+            level = float(promise.formulas["level"](values)[0])
+            ax.plot(row.predicted, level, "v", color=colors[kind.of], markersize=7)
+        elif isinstance(kind, Value):
+            ax.plot(promise.formulas["at"](values)[0], row.predicted, "s", color=colors[kind.of])
+        elif isinstance(kind, Bound):
+            formula = promise.formulas["below" if "below" in promise.formulas else "above"]
+            curve = [float(formula(values, step)[0]) for step in steps]
+            ax.plot(steps, curve, color=colors[kind.of], linewidth=3.4, alpha=0.25)
+            ax.set_yscale("log")
+
+
+def _cell(value: Any, digits: int = 6) -> str:
+    if isinstance(value, str):
+        return value or "-"
+    return "-" if math.isnan(value) else f"{value:.{digits}g}"
+
+
+def compare_theory(statement: Statement, /, *, rng: int = 0, **at: Any) -> TheoryTable:
+    """Predict, run and compare at numbers of a theory; see :class:`swingby.Theory`."""
+    settings = at_numbers(statement, at, rng)
+    if last_step(settings)[0] > statement.steps:
+        raise too_long(settings)
+    rows = rows_of(settings, judge(settings, rng))
+    inside = bool(least_margin(settings)[0] >= -1e-12)
+    return TheoryTable(statement.name, settings.text(), rows, inside, settings, rng)
+
+
+def rows_of(settings: Settings, results: dict[str, Judged]) -> tuple[TheoryRow, ...]:
+    """The judgements of the first setting, in the order of the predictions."""
+    return tuple(_row(results[promise.name]) for promise in settings.family.promises)
+
+
+def _row(judged: Judged) -> TheoryRow:
+    def first(column: Any) -> Any:
+        if column is None:
+            return math.nan
+        return str(column[0]) if column.dtype == object else float(np.asarray(column)[0])
+
+    columns = (judged.predicted, judged.observed, judged.within, judged.ratio, judged.step)
+    return TheoryRow(judged.promise.name, *map(first, columns))

@@ -1,0 +1,379 @@
+"""Hunt for a setting inside the assumptions of a theory at which a prediction is broken."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from swingby.errors import InvalidInput
+from swingby.own_theory.comparing import TheoryRow, rows_of
+from swingby.own_theory.family import Floats
+from swingby.own_theory.kinds import Passage, Value
+from swingby.own_theory.runs import Judged, judge, require_separate, worst
+from swingby.own_theory.settings import Settings, last_step, least_margin, margins, samples
+from swingby.own_theory.simpler import EDGE, cost, digits, simpler
+from swingby.own_theory.statement import Statement
+from swingby.proofs.hunt.search_log import Clock
+from swingby.report import Shown
+from swingby.report.lines import lines_text
+from swingby.report.markup import html_text
+from swingby.report.number_text import counted
+from swingby.theory import numbers
+from swingby.theory.verdict import Finding
+
+#: Relative move of every number under which a violation has to stay; copies of it; and how often
+#: what it is broken by has to hold what the moves change.
+_MOVE, _COPIES, _SPREAD = 1e-12, 12, 10
+#: Times as many seeds decide a violation as a run has.
+_MORE_SEEDS, _SCAN_SEEDS = 16, 2
+#: Settings after which a confirmed violation ends the search, and close ones that are kept.
+_ENOUGH, _CLOSE = 96, 6
+#: Settings of a hunt, and where these are cheap as many more as take so many steps.
+_SETTINGS, _MOST, _WORK = 600, 10_000, 20_000_000
+#: Values of a number in a scan.
+_SCAN = 40
+#: A violation clearer than this factor stays so while it is made simpler.
+_CLEAR = 2.0
+#: Digits of a number above which a violation may become less clear.
+_LONG = 3
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """A setting inside the assumptions at which a prediction is broken.
+
+    `numbers`: its numbers by name; `rows`: the broken predictions; `margins`: decades inside;
+    `first`: the setting before it was made simpler.
+    """
+
+    numbers: Mapping[str, float]
+    rows: tuple[TheoryRow, ...]
+    margins: Mapping[str, float]
+    first: str
+    setting: Settings = field(repr=False)
+
+    @property
+    def longest(self) -> int:
+        """Digits of the longest number."""
+        return max(map(digits, self.numbers.values()))
+
+
+@dataclass(frozen=True)
+class TheoryHunt(Shown):
+    """A hunt for a counterexample to a theory, and its outcome.
+
+    Parameters
+    ----------
+    theory : str
+    verdict : Finding
+        *refuted* with a confirmed counterexample, *tested* without, *undecided* where a violation
+        was seen and not confirmed, or nothing was looked at.
+    violation : Counterexample or None
+    instances, shrinks, unconfirmed : int
+        Settings looked at; changes that made it simpler; violations that rounding or the seeds
+        explain.
+    scan : tuple of str
+        For each number, where it stays broken inside the assumptions as that number alone varies.
+    hints : tuple of str
+    closest : float
+        The largest off/allowed that was kept, at `closest_setting`.
+    seconds : float
+        Processor time used.
+    """
+
+    theory: str
+    verdict: Finding
+    violation: Counterexample | None = None
+    instances: int = 0
+    shrinks: int = 0
+    unconfirmed: int = 0
+    scan: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
+    closest: float = math.nan
+    closest_setting: str = ""
+    seed: int = 0
+    seconds: float = field(default=0.0, compare=False)
+
+    @property
+    def found(self) -> bool:
+        """Whether a confirmed counterexample was found."""
+        return self.violation is not None
+
+    def rerun(self) -> bool:
+        """Whether the counterexample is broken again, with numbers moved and on fresh seeds."""
+        if self.violation is None:
+            raise InvalidInput("hunt", self.theory, "must have found a counterexample")
+        return is_confirmed(self.violation.setting, self.seed + 7919)
+
+    def to_text(self, *, width: int | None = None, color: bool = False) -> str:
+        """The hunt for a terminal; the same text for the same seed."""
+        among = f"in {counted(self.instances, 'setting')}"
+        if self.violation is None:
+            lines = [f"No counterexample {among}. That proves nothing."]
+            if self.unconfirmed:
+                count = counted(self.unconfirmed, "violation")
+                lines.append(f"{count} not confirmed: rounding or the seeds explain them.")
+            if not math.isnan(self.closest):
+                lines += [
+                    f"Closest: {self.closest:.3g} of the promise,",
+                    f"  {self.closest_setting}",
+                ]
+        else:
+            example = self.violation
+            simpler_by = counted(self.shrinks, "change")
+            lines = [f"Counterexample {among}, made simpler by {simpler_by}:"]
+            lines += [f"  {example.setting.text()}"]
+            lines += [f"  {_row_text(row)}" for row in example.rows]
+            inside = ", ".join(f"{name} {margin:+.2f}" for name, margin in example.margins.items())
+            lines += [f"  inside by (decades): {inside}"] if inside else []
+            lines += [f"  {line}" for line in (*self.scan, *self.hints)]
+        return lines_text(f"Hunt: {self.theory}: {self.verdict}", lines, width, color=color)
+
+    def to_html(self) -> str:
+        """The text as HTML."""
+        return html_text(self.to_text(width=100))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON."""
+        violation = self.violation
+        plain = {name: value for name, value in vars(self).items() if name != "violation"}
+        example = None if violation is None else dict(violation.numbers)
+        return {**plain, "verdict": str(self.verdict), "found": self.found, "violation": example}
+
+
+def _row_text(row: TheoryRow) -> str:
+    at = "" if math.isnan(row.step) else f" at step {row.step:.0f}"
+    if isinstance(row.predicted, str):
+        return f"{row.prediction}: predicted {row.predicted}, observed {row.observed}"
+    predicted = "" if math.isnan(row.predicted) else f"predicted {row.predicted:.5g}, "
+    observed = "never" if math.isnan(row.observed) else f"{row.observed:.5g}"
+    return f"{row.prediction}: {predicted}observed {observed}{at}, off/allowed {row.ratio:.3g}"
+
+
+def hunt_theory(
+    statement: Statement,
+    /,
+    seconds: float = 60,
+    *,
+    rng: int | None = None,
+    count: int | None = None,
+) -> TheoryHunt:
+    """Look for a counterexample to a theory; see :class:`swingby.Theory`.
+
+    It ends after `count` settings, by default 600 and more where runs are short, or after `seconds`
+    of processor time: as long as time does not run out, the same seed `rng` gives the same text.
+    """
+    limit = numbers.within_float(numbers.positive(seconds, "seconds"), "seconds")
+    seed = 0 if rng is None else numbers.whole(rng, "rng", 0)
+    clock = Clock(limit)
+    most = None if count is None else numbers.whole(count, "count", 1)
+    search = _Search(statement, seed, clock, most)
+    base: dict[str, Any] = {
+        "instances": search.instances,
+        "unconfirmed": search.unconfirmed,
+        "seed": seed,
+    }
+    if not search.close or search.close[0][0] <= 1:
+        # Fresh seeds settle a suspect; what rounding decides stays open.
+        sure = search.close and (statement.seeds > 1 or not search.unconfirmed)
+        ratio, setting = search.close[0] if search.close else (math.nan, None)
+        text = "" if setting is None else setting.text()
+        verdict = Finding.TESTED if sure else Finding.UNDECIDED
+        more: dict[str, Any] = {"closest": ratio, "closest_setting": text}
+        return TheoryHunt(statement.name, verdict, seconds=clock.used, **base, **more)
+    broken = [entry for entry in search.close if entry[0] > 1]
+    _, first = min(broken, key=lambda entry: (entry[1].family.length, -entry[0]))
+    setting, shrinks = shrunk(first, seed, clock)
+    example = Counterexample(
+        {name: float(column[0]) for name, column in setting.scalars.items()},
+        tuple(row for row in rows_of(setting, _decided(setting, seed)) if row.verdict == "broken"),
+        {name: float(row[0]) for name, row in margins(setting).items()},
+        first.text(),
+        setting,
+    )
+    return TheoryHunt(
+        statement.name,
+        Finding.REFUTED,
+        example,
+        shrinks=shrinks,
+        scan=tuple(scan(setting, seed)),
+        hints=tuple(_constant_factors(search.results)),
+        seconds=clock.used,
+        **base,
+    )
+
+
+class _Search:
+    """Settings drawn, and drawn again near those that came close, until one is broken."""
+
+    def __init__(self, statement: Statement, seed: int, clock: Clock, count: int | None) -> None:
+        self.instances = self.unconfirmed = work = 0
+        self.close: list[tuple[float, Settings]] = []
+        self.results: list[Judged] = []
+        rng = np.random.default_rng(seed)
+        draws = iter(samples(statement, 1_000_000, rng))
+        most = _SETTINGS if count is None else count
+        while not clock.over():
+            cheap = count is None and work < _WORK and self.instances < _MOST
+            if self.instances >= most and not cheap:
+                break
+            batch = next(draws)
+            if not self.instances:
+                require_separate(batch.take(np.arange(min(3, batch.count))))
+            elif self.close and rng.random() < 0.5:
+                base = self.close[int(rng.integers(len(self.close)))][1]
+                batch = _near(base, rng)
+            if not batch.count:
+                continue
+            results = judge(
+                batch, int(rng.integers(2**31)), sigmas=0.0 if statement.seeds > 1 else 4.0
+            )
+            self.results += results.values()
+            self.instances += batch.count
+            work += int(
+                batch.count * statement.seeds * np.minimum(last_step(batch), statement.steps).max()
+            )
+            self._keep(batch, worst(results), seed)
+            if self.close and self.close[0][0] > 1 and self.instances >= min(most, _ENOUGH):
+                break
+
+    def _keep(self, batch: Settings, ratio: Floats, seed: int) -> None:
+        """Keep what came close; of what looks broken, what is confirmed."""
+        for index in np.argsort(-ratio, kind="stable")[:3]:
+            entry = batch.take(index)
+            if ratio[index] > 1 and not is_confirmed(entry, seed + self.instances):
+                self.unconfirmed += 1
+            else:
+                self.close.append((float(ratio[index]), entry))
+        self.close = sorted(self.close, key=lambda pair: -pair[0])[:_CLOSE]
+
+
+def _near(base: Settings, rng: np.random.Generator) -> Settings:
+    """Settings near another, inside the assumptions."""
+    chosen, many = base.family, base.repeated(32)
+    scalars = {}
+    for name, low, high in zip(chosen.names, chosen.low, chosen.high, strict=True):
+        moved = np.exp(rng.normal(0, 0.5, 32) * (rng.random(32) < 0.5))
+        scalars[name] = np.clip(many.scalars[name] * moved, low, high)
+    draws = {
+        name: array * np.exp(rng.normal(size=array.shape) * rng.choice([0.05, 0.3, 1.5], 32))
+        for name, array in many.draws.items()
+    }
+    batch = Settings(chosen, scalars, draws)
+    return batch.take(np.flatnonzero(least_margin(batch) >= 0))
+
+
+# Confirmed, and made simpler
+
+
+def _decided(setting: Settings, seed: int, times: int = _MORE_SEEDS) -> dict[str, Judged]:
+    """The judgement that counts: on many seeds, where there are seeds."""
+    seeds = setting.family.statement.seeds
+    return judge(setting, seed, copies=times * seeds if seeds > 1 else None)
+
+
+def is_confirmed(setting: Settings, seed: int, clear: float = 1.0) -> bool:
+    """Whether a setting is broken on fresh seeds, or with every number moved by a rounding."""
+    if setting.family.statement.seeds > 1:
+        return bool(worst(_decided(setting, seed))[0] > clear)
+    rng = np.random.default_rng(seed)
+    moved = setting.repeated(_COPIES).with_arrays(
+        lambda array: array * (1 + _MOVE * rng.normal(size=array.shape))
+    )
+    ratio = worst(judge(moved, seed))
+    low, high = float(ratio.min()), float(ratio.max())
+    if low <= clear:
+        return False
+    # What roundings move by a tenth of what it is broken by, roundings may have broken.
+    return math.isinf(low) or math.isinf(high) or low - 1 > _SPREAD * (high - low)
+
+
+def shrunk(setting: Settings, seed: int, clock: Clock) -> tuple[Settings, int]:
+    """A counterexample made simpler, change after change; each is confirmed on its own."""
+    changes, clear = 0, min(_CLEAR, float(worst(_decided(setting, seed))[0]))
+    clear = max(1.0, clear * (1 - 1e-6))
+    while True:
+        changed = _simplest(setting, clear, seed + 101 * (changes + 1), clock)
+        if changed is not None:
+            setting, changes = changed, changes + 1
+        elif clear > 1 and max(digits(x[0]) for x in setting.scalars.values()) > _LONG:
+            clear = 1.0
+        else:
+            return setting, changes
+
+
+def _simplest(setting: Settings, clear: float, seed: int, clock: Clock) -> Settings | None:
+    """The simplest of the simpler settings that is as clearly broken."""
+    for batch in simpler(setting):
+        # Over seeds the estimate only suggests; fresh seeds decide.
+        ratio = worst(judge(batch, seed, sigmas=0.0))
+        order = np.argsort(cost(batch), kind="stable")
+        for index in order[ratio[order] > clear][:20]:
+            if clock.over():
+                return None
+            candidate = batch.take(index)
+            if is_confirmed(candidate, seed + 1 + int(index), clear):
+                return candidate
+    return None
+
+
+# Why
+
+
+def scan(setting: Settings, seed: int) -> list[str]:
+    """From a counterexample each number varied alone: where it stays broken, inside."""
+    chosen = setting.family
+    lines, everywhere = [], []
+    for name, low, high in zip(chosen.names, chosen.low, chosen.high, strict=True):
+        x = float(setting.scalars[name][0])
+        grid = np.unique(np.append(np.geomspace(low, high, _SCAN), x))
+        batch = setting.repeated(len(grid)).with_scalars(**{name: grid})
+        usable = least_margin(batch) >= EDGE
+        ratio = worst(_decided(batch, seed, _SCAN_SEEDS))
+        usable &= ratio >= 0
+        first = last = int(np.flatnonzero(grid == x)[0])
+        while first > 0 and usable[first - 1] and ratio[first - 1] > 1:
+            first -= 1
+        while last < len(grid) - 1 and usable[last + 1] and ratio[last + 1] > 1:
+            last += 1
+        ends = []
+        if first > 0 and usable[first - 1]:
+            ends.append(f"from {grid[first]:.3g} (kept below)")
+        if last < len(grid) - 1 and usable[last + 1]:
+            ends.append(f"to {grid[last]:.3g} (kept above)")
+        if ends:
+            lines.append(f"broken for {name} {' '.join(ends)}")
+        else:
+            everywhere.append(name)
+    if everywhere:
+        lines.append(f"broken at every {', '.join(everywhere)} that the assumptions admit")
+    return lines
+
+
+def _constant_factors(results: list[Judged]) -> list[str]:
+    """Predictions whose failures are all off by the same factor."""
+    by_name: dict[str, list[Judged]] = {}
+    for judged in results:
+        kind = judged.promise.prediction
+        if isinstance(kind, Passage | Value):
+            by_name.setdefault(kind.name, []).append(judged)
+    lines = []
+    for name, parts in by_name.items():
+        predicted, observed, ratio = (
+            np.concatenate([getattr(part, column) for part in parts]).astype(float)
+            for column in ("predicted", "observed", "ratio")
+        )
+        same_sign = np.sign(predicted) * np.sign(observed) > 0
+        bad = (ratio > 1) & np.isfinite(ratio) & np.isfinite(predicted) & same_sign
+        if bad.sum() <= 5:
+            continue
+        logs = np.log10(observed[bad] / predicted[bad])
+        if np.percentile(logs, 90) - np.percentile(logs, 10) < 0.05:
+            factor, failures = 10 ** np.median(logs), int(bad.sum())
+            words = f"observed/predicted is {factor:.3g} in nearly all of {failures} failures"
+            lines.append(f"{name}: {words}: a constant factor")
+    return lines

@@ -1,0 +1,175 @@
+"""Statement: the parts of a theory of one's own, refused in a sentence where they do not fit."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import sympy as sp
+
+from swingby.errors import MISSING, InvalidInput
+from swingby.hints import Hinted, suggestion
+from swingby.own_theory.kinds import Before, Each, Order, Passage, Prediction, Value, Vector
+
+#: Names of options of the verbs, and of what every function may ask for: no number bears them.
+RESERVED = ("rng", "steps", "seconds", "count", "at", "vary", "store", "title", "d", "t", "n")
+_INDICES = {"i", "j", "k"}
+#: Words for a step size, which stand for each other in a hint.
+_STEP_SIZES = {"eta", "lr", "h", "dt", "step_size", "learning_rate", "gamma"}
+
+
+def refused(argument: str, requirement: str) -> InvalidInput:
+    """An error about a part of a theory, which has no value of its own."""
+    return InvalidInput(argument, MISSING, requirement)
+
+
+@functools.lru_cache(1000)
+def parameters(function: Callable[..., Any]) -> tuple[tuple[str, bool], ...]:
+    """The parameters of a function by name, and whether each has to be passed."""
+    entries = inspect.signature(function).parameters.values()
+    return tuple((entry.name, entry.default is entry.empty) for entry in entries)
+
+
+def call(function: Callable[..., Any], values: Mapping[str, Any], *states: Any) -> Any:
+    """A function of the user, with what its parameters name; `states` are its first ones."""
+    names = [name for name, _ in parameters(function)[len(states) :]]
+    return function(*states, **{name: values[name] for name in names if name in values})
+
+
+def _meant(name: str, names: Iterable[str]) -> str:
+    close = suggestion(name, names)
+    sizes = [other for other in names if name in _STEP_SIZES and other in _STEP_SIZES]
+    return close or (f"; did you mean {sizes[0]}?" if sizes else "")
+
+
+@dataclass(frozen=True, eq=False)
+class Statement(Hinted):
+    """The parts of a theory; see :class:`swingby.Theory`."""
+
+    name: str
+    numbers: Mapping[Any, Any]
+    assume: Mapping[str, Any]
+    start: Callable[..., Any]
+    step: Callable[..., Any] | None
+    observe: Mapping[str, Callable[..., Any]]
+    predict: Sequence[Prediction]
+    draws: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    measured: Mapping[Any, Callable[..., Any]] = field(default_factory=dict)
+    exists: Mapping[Any, tuple[float, float]] = field(default_factory=dict)
+    lengths: Sequence[int] = (1,)
+    seeds: int = 1
+    steps: int = 20_000
+    proof: str | Path = ""
+    reference: str = ""
+
+    def __post_init__(self) -> None:
+        for symbol, span in self.numbers.items():
+            _check_range(symbol, span)
+        for where in ("numbers", "draws", "measured", "exists"):
+            for symbol in getattr(self, where):
+                if str(symbol) in RESERVED:
+                    listed = f"call it otherwise (reserved: {', '.join(RESERVED)})"
+                    raise refused(f"{where}:", f"{symbol} is a name of an option, {listed}")
+        for name, relation in self.assume.items():
+            self._check_relation(name, relation)
+        self._check_functions()
+        self._check_predictions()
+
+    @property
+    def vectors(self) -> dict[str, Vector]:
+        """The vectors among the numbers."""
+        return {str(name): span for name, span in self.numbers.items() if isinstance(span, Vector)}
+
+    @property
+    def known(self) -> list[str]:
+        """All names that formulas and functions may speak of."""
+        mappings = (self.numbers, self.draws, self.measured, self.exists)
+        return [*(str(name) for mapping in mappings for name in mapping), "d", "t"]
+
+    def _check_relation(self, name: str, assumption: Any) -> None:
+        relation = assumption.relation if isinstance(assumption, Each) else assumption
+        if isinstance(relation, bool) or relation in (sp.true, sp.false):
+            required = "both sides are plain numbers; write it with the symbols of the theory"
+            raise refused("assume:", f'"{name}" is {bool(relation)} at every setting: {required}')
+        if getattr(relation, "rel_op", "") not in ("<", "<=", ">", ">="):
+            raise refused("assume:", f'"{name}" must be a relation of sympy with <=, <, >= or >')
+        indices = _INDICES if isinstance(assumption, Each) else set()
+        self._check_symbols("assume:", f'"{name}"', relation, indices)
+
+    def _check_symbols(self, argument: str, title: str, formula: Any, indices: set[str]) -> None:
+        symbols = sp.sympify(formula).free_symbols
+        names = {str(symbol) for symbol in symbols if not isinstance(symbol, sp.Indexed)}
+        for name in sorted(names - {*self.known, *indices}):
+            numbers = [str(symbol) for symbol in self.numbers]
+            has = f"which is no number of the theory ({', '.join(numbers)})"
+            hint = _meant(name, self.known)
+            if name in _INDICES:
+                hint = "; write Each(relation) in an assumption, each=True in a prediction"
+            raise refused(argument, f"{title} speaks of {name}, {has}{hint}")
+
+    def _check_functions(self) -> None:
+        functions: dict[str, tuple[Any, int]] = {"start": (self.start, 0)}
+        functions |= {} if self.step is None else {"step": (self.step, 1)}
+        functions |= {f"observe[{name!r}]": (f, 1) for name, f in self.observe.items()}
+        functions |= {f"draws[{name!r}]": (f, 0) for name, f in self.draws.items()}
+        functions |= {f"measured[{str(name)!r}]": (f, 0) for name, f in self.measured.items()}
+        for title, (function, states) in functions.items():
+            self.check_parameters(title, function, states)
+
+    def check_parameters(self, title: str, function: Any, states: int = 0) -> None:
+        """Refuse a function that asks for what the theory does not have."""
+        if not callable(function):
+            raise InvalidInput(title, function, "must be a function")
+        for name, needed in parameters(function)[states:]:
+            if needed and name not in {*self.known, "rng", "n", *("k" * (title[0] == '"'))}:
+                has = f"which the theory does not have: {', '.join(self.known)}"
+                raise refused(title, f"asks for {name}, {has}{_meant(name, self.known)}")
+
+    def _check_predictions(self) -> None:
+        names = [prediction.name for prediction in self.predict]
+        for prediction in self.predict:
+            title = f'"{prediction.name}"'
+            if names.count(prediction.name) > 1:
+                raise refused("predict:", f"{title} must be the name of one prediction")
+            if isinstance(prediction, Before):
+                passages = [p.name for p in self.predict if isinstance(p, Passage)]
+                for name in (prediction.first, prediction.then):
+                    if name.partition("[")[0] not in passages:
+                        has = f"which is no passage ({', '.join(passages)})"
+                        raise refused("predict:", f"{title} compares {name}, {has}")
+                continue
+            of, each = getattr(prediction, "of", ""), getattr(prediction, "each", False)
+            if of not in self.observe:
+                listed = f"which is not observed ({', '.join(self.observe)})"
+                raise refused("predict:", f"{title} is of {of}, {listed}")
+            if isinstance(prediction, Value) and prediction.stat not in ("", "mean", "var"):
+                raise InvalidInput("stat", prediction.stat, 'must be "mean" or "var"')
+            if isinstance(prediction, Value) and prediction.stat and self.seeds < 2:
+                raise refused("seeds", f"must be at least 2 for {title}, give seeds=400")
+            fields = [getattr(prediction, name) for name in prediction.formulas]
+            fields += getattr(prediction, "predicted", {}).values()
+            for formula in fields:
+                bare = formula.e if isinstance(formula, Order) else formula
+                if callable(bare) and not isinstance(bare, sp.Basic):
+                    self.check_parameters(title, bare)
+                elif bare is not None:
+                    self._check_symbols("predict:", title, bare, {"k"} if each else set())
+
+
+def _check_range(symbol: Any, span: Any) -> None:
+    """Refuse a number without (low, usual, high)."""
+    is_vector = isinstance(span, Vector)
+    if is_vector != isinstance(symbol, sp.IndexedBase):
+        pair = "IndexedBase of sympy and a Vector" if is_vector else "Symbol and (low, usual, high)"
+        raise InvalidInput(f"numbers: {symbol}", span, f"must be an {pair} together")
+    try:
+        low, usual, high = (span.low, span.usual, span.high) if is_vector else map(float, span)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"numbers: {symbol}", span, "must be (low, usual, high)") from None
+    if not 0 < low <= usual <= high:
+        required = "must be 0 < low <= usual <= high; a sign is to be written in the formulas"
+        raise InvalidInput(f"numbers: {symbol}", span, required)

@@ -1,0 +1,281 @@
+"""A sweep of a theory over one or two numbers, into the store and by the executors of sweeps."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import itertools
+import json
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import swingby
+from swingby.errors import InvalidInput
+from swingby.lab.sweeps.chunks import running_code
+from swingby.lab.sweeps.store import StoreWriter, read_store
+from swingby.lab.sweeps.stored_row import StoredRow
+from swingby.lab.sweeps.sweep import fill_store
+from swingby.lab.sweeps.workers import checked_workers
+from swingby.own_theory.runs import judge, worst
+from swingby.own_theory.settings import Settings, at_numbers, least_margin
+from swingby.own_theory.statement import Statement
+from swingby.report import Framed, Grid
+from swingby.report.picture_style import COLORS
+from swingby.report.pictures import Pictured
+from swingby.theory import numbers
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Raised whenever a row of a sweep of a theory may be another one.
+THEORY_VERSION = 1001
+#: Settings that are run at once in this process.
+_BATCH = 2000
+#: Cells of a diagram: sign, colour, words.
+_CELLS = {
+    ("inside", "kept"): ("#", COLORS[2], "inside, kept"),
+    ("inside", "broken"): ("X", COLORS[1], "inside, BROKEN"),
+    ("outside", "kept"): ("+", COLORS[4], "outside, kept"),
+    ("outside", "broken"): (".", "0.85", "outside, broken"),
+    ("", "undecided"): ("?", "white", "undecided"),
+}
+
+
+@dataclass(frozen=True)
+class TheoryPoint:
+    """Numbers of a theory by name, and the digest of the theory."""
+
+    theory: str
+    numbers: tuple[tuple[str, float], ...]
+
+    def to_plain(self) -> dict[str, Any]:
+        """The point as values of JSON."""
+        return {"theory": self.theory, "numbers": dict(self.numbers)}
+
+    def key(self, version: str = swingby.__version__, measure: int = THEORY_VERSION) -> bytes:
+        """SHA-256 over the point and the version of the code."""
+        content = {**self.to_plain(), "code": [version, measure]}
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).digest()
+
+
+class _Points:
+    """The points of a grid of numbers, the last number first to vary."""
+
+    def __init__(self, axes: Mapping[str, Sequence[float]], digest: str) -> None:
+        self.axes, self.digest = axes, digest
+
+    def __len__(self) -> int:
+        return math.prod(map(len, self.axes.values()))
+
+    def points(self) -> Iterator[TheoryPoint]:
+        """The points, one after the other."""
+        for row in itertools.product(*self.axes.values()):
+            yield TheoryPoint(self.digest, tuple(zip(self.axes, map(float, row), strict=True)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The grid as values of JSON."""
+        return {"theory": self.digest, "axes": {name: list(row) for name, row in self.axes.items()}}
+
+
+@dataclass(frozen=True)
+class TheorySweep(Framed, Pictured):
+    """A theory over a grid of numbers: kept or broken, inside its assumptions or outside.
+
+    `rows`: numbers, margin, ratio (off/allowed), predicted and observed, as in :meth:`to_frame`.
+    """
+
+    theory: str
+    axes: Mapping[str, Sequence[float]]
+    rows: tuple[Mapping[str, Any], ...] = field(repr=False)
+
+    def records(self) -> list[Mapping[str, Any]]:
+        """The rows of :meth:`to_frame`, by column."""
+        return [*self.rows]
+
+    def _cells(self) -> list[tuple[str, str]]:
+        return [_cell_of(row) for row in self.rows]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many settings of each kind."""
+        cells = self._cells()
+        return {words: cells.count(cell) for cell, (_, _, words) in _CELLS.items()}
+
+    def to_grid(self) -> Grid:
+        """The diagram in signs, for two numbers, and the counts."""
+        below = [f"{words}: {count}" for words, count in self.counts.items() if count]
+        names, lines = list(self.axes), list[str]()
+        if len(names) == 2:
+            spans = [f"{name} {row[0]:.3g} to {row[-1]:.3g}" for name, row in self.axes.items()]
+            lines = [f"{spans[0]} across, {spans[1]} up"]
+            signs = np.array([_CELLS[cell][0] for cell in self._cells()])
+            shape = [len(row) for row in self.axes.values()]
+            lines += ["  " + "".join(row) for row in signs.reshape(shape).T[::-1]]
+            below = [f"{sign} {words}" for sign, _, words in _CELLS.values()] + below
+        return Grid(f"Sweep: {self.theory}", [], [], above=lines, below=below)
+
+    def draw(self, ax: Axes) -> None:
+        """Draw the diagram over two numbers, or off/allowed over one."""
+        names = list(self.axes)
+        ax.set_xscale("log")
+        ax.set_xlabel(names[0])
+        if len(names) == 1:
+            ax.plot(list(self.axes[names[0]]), [row["ratio"] for row in self.rows], ".-")
+            ax.axhline(1, color="black", linewidth=0.6)
+            ax.set_ylabel("off/allowed")
+            return
+        ax.set_yscale("log")
+        ax.set_ylabel(names[1])
+        cells = self._cells()
+        for cell, (_, color, words) in _CELLS.items():
+            rows = [row for row, other in zip(self.rows, cells, strict=True) if other == cell]
+            across, up = ([row[name] for row in rows] for name in names[:2])
+            ax.scatter(across, up, s=12, color=color, marker="s", label=words)
+        ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
+
+
+def _cell_of(row: Mapping[str, Any]) -> tuple[str, str]:
+    if row["ratio"] is None or not row["ratio"] >= 0:
+        return "", "undecided"
+    where = "inside" if row["margin"] >= -1e-12 else "outside"
+    return where, "broken" if row["ratio"] > 1 else "kept"
+
+
+def sweep_theory(
+    statement: Statement,
+    grid: Mapping[str, Any],
+    /,
+    *,
+    at: Mapping[str, Any] | None = None,
+    out: str | Path | None = None,
+    store: str | Path | None = None,
+    executor: Any = None,
+    resume: bool = True,
+    workers: int | None = None,
+    chunk: int | None = None,
+    progress: bool = True,
+) -> TheorySweep:
+    """Judge a theory over a grid of numbers; see :class:`swingby.Theory` and :func:`swingby.sweep`.
+
+    `grid`: for each number how many values over its range, or the values. Without `out` the
+    settings are run in this process and kept nowhere.
+    """
+    base = at_numbers(statement, at or {}, vary=grid)
+    axes = {name: _axis(base, name, values) for name, values in grid.items()}
+    points = _Points(axes, digest_of(statement, base))
+    folder = out if out is not None else store
+    if folder is None:
+        results = [row for rows in _batches(points.points()) for row in measured(base, rows)]
+        return TheorySweep(statement.name, axes, tuple(results))
+    count = checked_workers(executor, workers)
+    # A batch of a thousand settings takes little longer than a batch of ten.
+    usual_size = None if statement.seeds > 1 else _BATCH // 2
+    size = usual_size if chunk is None else numbers.whole(chunk, "chunk", 1, most=_BATCH)
+    writer = StoreWriter(folder, "out", THEORY_VERSION, plain_theory_row)
+    options: dict[str, Any] = {"executor": executor, "count": count, "size": size}
+    measuring = partial(measure_theory_chunk, statement, dict(at or {}))
+    fill_store(points, writer, resume=resume, progress=progress, measuring=measuring, **options)
+    content = read_store(writer.path, plain_theory_row)
+    keys = [point.key().hex() for point in points.points()]
+    rows = [content.plain_row(key) for key in keys]
+    return TheorySweep(
+        statement.name,
+        axes,
+        tuple({**row["point"]["numbers"], **(row["results"] or _FAILED)} for row in rows),
+    )
+
+
+#: What is known of a point whose process died.
+_FAILED = {"margin": math.nan, "ratio": math.nan}
+
+
+def _batches(points: Iterator[TheoryPoint]) -> Iterator[list[TheoryPoint]]:
+    return iter(lambda: list(itertools.islice(points, _BATCH)), [])
+
+
+def _axis(base: Settings, name: str, values: Any) -> list[float]:
+    """Values of a number: as many over its range, or those that were given."""
+    if name not in base.family.names:
+        known = ", ".join(base.family.names)
+        raise InvalidInput("grid", name, f"must name numbers of the theory: {known}")
+    if isinstance(values, int):
+        index = base.family.names.index(name)
+        count = numbers.whole(values, name, 1)
+        low, high = base.family.low[index], base.family.high[index]
+        return [float(x) for x in np.geomspace(low, high, count)]
+    return [numbers.within_float(numbers.positive(value, name), name) for value in values]
+
+
+def digest_of(statement: Statement, base: Settings) -> str:
+    """A digest of what a theory says, and of the numbers that a sweep does not vary."""
+    parts = [repr(dict(statement.numbers)), repr(dict(statement.assume)), str(statement.predict)]
+    functions = [statement.start, statement.step, *statement.observe.values()]
+    functions += [*statement.draws.values(), *statement.measured.values()]
+    for function in functions:
+        try:
+            parts.append(inspect.getsource(function) if function else "")
+        except (OSError, TypeError):
+            parts.append(repr(getattr(function, "__code__", type(function)).__class__))
+    parts += [base.text(), str((statement.seeds, statement.steps))]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def measured(base: Settings, points: Sequence[TheoryPoint]) -> list[dict[str, Any]]:
+    """The numbers of points with their margin, their worst off/allowed and every observation."""
+    if base.family.statement.seeds > 1 and len(points) > 1:  # the seeds of a point are its own
+        return [row for point in points for row in measured(base, [point])]
+    columns = {
+        name: np.array([dict(point.numbers)[name] for point in points])
+        for name, _ in points[0].numbers
+    }
+    settings = base.repeated(len(points)).with_scalars(**columns)
+    seed = int.from_bytes(points[0].key()[:4]) if base.family.statement.seeds > 1 else 0
+    results, margin = judge(settings, seed), least_margin(settings)
+    ratio = worst(results)
+    rows = []
+    for q, point in enumerate(points):
+        row: dict[str, Any] = {**dict(point.numbers), "margin": float(margin[q])}
+        row["ratio"] = float(ratio[q]) if ratio[q] >= 0 else math.nan
+        for name, judged in results.items():
+            for side in ("predicted", "observed"):
+                value = getattr(judged, side)[q]
+                row[f"{side} {name}"] = value if isinstance(value, str) else float(value)
+        rows.append(row)
+    return rows
+
+
+def measure_theory_chunk(
+    statement: Statement, at: Mapping[str, Any], chunk: Any, folder: str, code: object
+) -> tuple[list[StoredRow], float]:
+    """Measure the points of a chunk: rows, and the seconds that they took."""
+    start = time.perf_counter()
+    if code != running_code():
+        raise InvalidInput("executor", running_code(), f"must run the driver's version, {code}")
+    names = [name for name, _ in chunk[0][2].numbers]
+    results = measured(at_numbers(statement, at, vary=names), [point for _, _, point in chunk])
+    rows = [
+        StoredRow(key, number, point, {name: x for name, x in row.items() if name not in names})
+        for (key, number, point), row in zip(chunk, results, strict=True)
+    ]
+    return rows, time.perf_counter() - start
+
+
+def plain_theory_row(line: str | bytes) -> dict[str, Any]:
+    """The row of a line as plain values; ValueError unless it is a row of a theory."""
+    row = json.loads(line)
+    if not isinstance(row, dict) or row.keys() != {*StoredRow.__dataclass_fields__}:
+        raise ValueError("no row of a sweep")
+    point, results = row["point"], row["results"]
+    is_point = isinstance(point, dict) and point.keys() == {"theory", "numbers"}
+    if not is_point or not isinstance(point["numbers"], dict):
+        raise ValueError("no point of a theory")
+    if results is not None and not {"margin", "ratio"} <= results.keys():
+        raise ValueError("no results of a theory")
+    return row

@@ -1,0 +1,169 @@
+"""Ten typical mistakes in a theory of one's own, each answered in a sentence that leads on."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import swingby
+from swingby.errors import InvalidInput
+from swingby.own import Each, Passage, Theory, Value, k
+from swingby.own_theory.statement import RESERVED
+from swingby.testing import assert_theory
+from tests.own_theory.small import decay, h, modes, noisy, s, time, u0, v
+
+eta, q = sp.symbols("eta q", positive=True)
+
+
+def half(**changes):
+    return replace(replace(modes.predict[0], **changes))
+
+
+def with_half(**changes):
+    return replace(modes, predict=(half(**changes),))
+
+
+STATED = {
+    "a relation of plain numbers": (
+        lambda: replace(modes, assume={"P1": 0.5 <= 1}),
+        r'assume: "P1" is True at every setting: both sides are plain numbers; write it with the'
+        " symbols of the theory",
+    ),
+    "an unknown symbol in an assumption": (
+        lambda: replace(modes, assume={"P1": eta <= 1}),
+        r'assume: "P1" speaks of eta, which is no number of the theory \(s, u0, h\); did you mean'
+        " h",
+    ),
+    "an equation": (
+        lambda: replace(modes, assume={"P1": sp.Eq(h, u0)}),
+        "must be a relation of sympy with <=",
+    ),
+    "an unknown symbol in a prediction": (
+        lambda: with_half(time=sp.log(q)),
+        'predict: "half" speaks of q, which is no number of the theory',
+    ),
+    "an index without each": (
+        lambda: with_half(each=False),
+        "speaks of k, .*each=True in a prediction",
+    ),
+    "a step that asks for what is not there": (
+        lambda: replace(modes, step=lambda z, s, eta: z),
+        "step asks for eta, which the theory does not have: s, u0, h, d, t; did you mean h",
+    ),
+    "an observable that is not there": (
+        lambda: with_half(of="v"),
+        r'predict: "half" is of v, which is not observed \(u\)',
+    ),
+    "an order of what is no passage": (
+        lambda: replace(modes, predict=(swingby.own.Before("order", "half[1]", "half[2]"),)),
+        "compares half",
+    ),
+    "a number named like an option": (
+        lambda: replace(modes, numbers={**modes.numbers, sp.Symbol("rng"): (1, 1, 1)}),
+        "numbers: rng is a name of an option, call it otherwise .reserved: rng, steps, seconds",
+    ),
+    "a range that is not one": (
+        lambda: replace(decay, numbers={**decay.numbers, h: (1, 0.1, 0.5)}),
+        "numbers: h must be 0 < low <= usual <= high",
+    ),
+    "a variance of one seed": (
+        lambda: replace(noisy, seeds=1),
+        'seeds must be at least 2 for "variance", give seeds=400',
+    ),
+}
+MET = {
+    "a start of the wrong shape": (
+        lambda: swingby.compare(replace(modes, start=lambda u0: np.ones(2)), s=[1, 0.3]),
+        r"start returned shape \(2,\) for 1 settings of length 2, must end in 1: settings are the"
+        " last axis",
+    ),
+    "an observable of the wrong shape": (
+        lambda: swingby.compare(replace(decay, observe={"x": lambda x: x[0] * 1.0})),
+        r"observe\['x'\] returned shape \(\) for 1 settings, must have \(1,\)",
+    ),
+    "a step that mixes settings": (
+        lambda: assert_theory(replace(decay, step=lambda x, h: x - h * x / x.sum())),
+        r"step mixes settings: x of setting 1 at step 1 is \S+ in a batch of 3 and \S+ alone; sums",
+    ),
+    "a formula without a value": (
+        lambda: assert_theory(
+            replace(modes, assume={}, numbers={**modes.numbers, u0: (0.01, 0.02, 9)})
+        ),
+        r"half\[\d\]: time has no value at .*u0=.*: logarithm of -?\S+; an assumption should"
+        " exclude that",
+    ),
+    "no setting inside": (
+        lambda: assert_theory(replace(decay, assume={"small step": h <= sp.Rational(1, 50)})),
+        'no setting inside: at the usual setting "small step" fails by 0.70 decades',
+    ),
+    "a run that is too long": (
+        lambda: swingby.compare(replace(modes, steps=100), s=[1, 0.3]),
+        r"half\[1\] is decided after 3.5e\+02 steps, more than 100 are not run: raise steps=",
+    ),
+    "an unknown number": (
+        lambda: swingby.check(modes, u=0.1),
+        r"u is no number of 'modes of a deep linear network' \(s, u0, h\); did you mean u0",
+    ),
+    "an unknown question": (
+        lambda: swingby.threshold(modes, "half first", vary="h"),
+        'question must be "A before B" of passages',
+    ),
+    "an unknown assumption": (
+        lambda: modes.sample(3, outside="distance"),
+        "outside must be an assumption of the theory: small step, small start, apart",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("mistake", "words"), [*STATED.values(), *MET.values()], ids=[*STATED, *MET]
+)
+def test_a_mistake_is_answered(mistake, words):
+    with pytest.raises(InvalidInput, match=words):
+        mistake()
+
+
+def test_a_promise_without_power_fails():
+    loose = replace(with_half(within=2 * time), lengths=(2,), steps=20_000)
+    words = (
+        r"half: within is 2.0 times the predicted time; a prediction wrong by a factor 2 would pass"
+    )
+    with pytest.raises(AssertionError, match=rf"{words}\s+\(POWERLESS\)"):
+        assert_theory(loose, count=40)
+
+
+def test_a_promise_below_the_noise_names_the_seeds():
+    sharp = Value("variance", "x", 6 / h, h * v / (2 - h), within=h * v / 200, stat="var")
+    with pytest.raises(AssertionError) as failure:
+        assert_theory(replace(noisy, predict=(sharp,), seeds=400), count=40)
+    text = " ".join(str(failure.value).split())
+    # 4 standard errors of a variance of n normal numbers are 4 sqrt(2/n): .283 at 400, for .01
+    assert "variance: 400 seeds tell 2" in text
+    assert "% is promised: give seeds=3" in text
+    assert "or promise less" in text
+
+
+@pytest.mark.parametrize("name", RESERVED)
+def test_no_number_bears_the_name_of_an_option(name):
+    with pytest.raises(InvalidInput, match=f"{name} is a name of an option"):
+        replace(decay, numbers={**decay.numbers, sp.Symbol(name): (1, 1, 1)})
+
+
+def test_symbols_are_matched_by_name():
+    """A symbol without the assumption "positive" is the same number."""
+    other = replace(decay, assume={"small step": sp.Symbol("h") <= 0.5})
+    assert swingby.check(other, h=0.4).holds
+    assert not swingby.check(other, h=0.6).holds
+
+
+def test_every_part_is_named_when_missing():
+    with pytest.raises(TypeError, match="step"):
+        Theory("x", numbers={}, assume={}, start=lambda: 0, observe={}, predict=())
+
+
+def test_relations_of_entries_need_each():
+    with pytest.raises(InvalidInput, match=r"write Each\(relation\)"):
+        replace(modes, assume={"P": h * s[k] <= 1})
+    assert replace(modes, assume={"P": Each(h * s[k] <= 1)})
+    assert isinstance(modes.predict[0], Passage)
