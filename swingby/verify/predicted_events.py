@@ -230,6 +230,7 @@ class _Looks:
         W = path.at_looks()
         finite = np.isfinite(loss_at(self.task.test_point, W)) & np.isfinite(W).all(axis=(1, 2))
         self.t, self.W, self.cut_off = t[finite], W[finite], path.runs_away
+        self.runs_away = _beside_a_runaway(stages) & self.cut_off
         # Each entry in a row of its own: many are read, one after the other.
         self._rows = np.ascontiguousarray(self.W.transpose(1, 2, 0))
         self.grow = [k for k in range(self.task.dim) if self.task.exact_signal[k] > 0]
@@ -335,7 +336,8 @@ class _Looks:
             index = int(values.argmax())
             # What is at rest has not turned; what runs away has no peak.
             last = index == len(values) - 1 or values[-1] > _TURNED * values[index]
-            away = self.cut_off and values[-1] * _TURNED > values[-2]
+            grows = self.cut_off and values[-1] * _TURNED > values[-2]
+            away = grows or bool(self.runs_away[[i, j]].any())
             place: Mark | Located
             if values[index] == 0 or away:
                 place = Located(math.nan, math.nan, (0.0 if values[index] == 0 else math.nan,))
@@ -393,6 +395,14 @@ class _Looks:
                 place = self._passage(number, close, self._levels(END), doubt)
                 searches.append(((-1, -1), "end", place))
         return searches
+
+
+def _beside_a_runaway(stages: Stages) -> Booleans:
+    """Concepts in a block of W(0) with a pivot that runs away: what joins them leaves with it."""
+    joined = (stages.start.matrix[0] != 0) | np.eye(stages.task.dim, dtype=bool)
+    for _ in range(stages.task.dim.bit_length()):
+        joined = joined @ joined
+    return np.asarray((joined & (stages.share < 0)).any(axis=1))
 
 
 def _with_differences(events: list[Event], shifted: list[Event]) -> list[Event]:

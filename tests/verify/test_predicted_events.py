@@ -303,3 +303,21 @@ def test_the_peak_of_a_tiny_entry_is_that_of_a_run(dynamics, omega):
         ("suppressed", peak.suppressed),
     ):
         assert abs(events[name].time - observed) <= events[name].error + 1e-9 * observed
+
+
+@pytest.mark.filterwarnings("ignore:W0 is not positive semidefinite")
+def test_what_is_joined_to_a_runaway_has_no_peak_and_another_block_has():
+    # Concepts 1 and 2: a pivot of (1 - 1.1^2) runs away under euler. Concepts 3 and 4: none does.
+    W0 = np.kron(np.diag([1.0, 0.0]), [[1, 1.1], [1.1, 1]]) + np.kron(
+        np.diag([0.0, 1.0]), [[1, 0.6], [0.6, 1]]
+    )
+    task = SIMTask.from_signal([4, 2, 3.5, 1.5])
+    schedule = predict(task, 1e-3 * W0, eta=0.01, dynamics="euler")
+    peaks = {event.entry: event for event in schedule.events if event.event == "peak"}
+    observed = {
+        (peak.i, peak.j): peak for peak in simulate(task, 1e-3 * W0, 0.01, dynamics="euler").peaks
+    }
+    assert math.isfinite(schedule.blow_up)
+    assert observed[0, 1].step > 0.9 * schedule.blow_up
+    assert math.isnan(peaks[0, 1].time)
+    assert abs(peaks[2, 3].time - observed[2, 3].step) <= peaks[2, 3].error
