@@ -186,7 +186,7 @@ class Watch(Framed):
         if multiple is None:
             return None
         left = (1 - self.shares[0]) ** 2
-        return np.asarray(multiple / 2 * self._observer.data.size**2 * left)
+        return np.asarray(multiple / 2 * self._observer.data.modes.sigma**2 * left)
 
     @property
     def steps(self) -> Any:
