@@ -59,6 +59,11 @@ class LinearModes(ReadOnly):
         spread = np.linalg.norm(self.root, axis=0)
         return np.asarray(self.root[:, spread > 0] / spread[spread > 0])
 
+    def largest(self, count: int) -> LinearModes:
+        """The same data with their first modes alone."""
+        parts = self.outputs[:count], self.inputs[:count], self.sigma[:count]
+        return LinearModes(self.K, self.S, self.root, self.fit, *parts)
+
     def in_principal_inputs(self) -> LinearModes:
         """The same, with inputs in their principal directions: S is diagonal."""
         spread = np.linalg.norm(self.root, axis=0)
@@ -86,14 +91,19 @@ def data_modes(X: Floats, Y: Floats) -> LinearModes:
     >>> modes.explained.round(3).tolist()
     [0.9, 0.1]
     """
+    return modes_and_scores(X, Y)[0]
+
+
+def modes_and_scores(X: Floats, Y: Floats) -> tuple[LinearModes, Floats]:
+    """Modes of data, and P x_k of each in its columns (n, m): the fit is sqrt(n) sigma_k of it."""
     n = len(X)
     P, spread, Qt = np.linalg.svd(X, full_matrices=False)
     rank = int((spread > spread[0] * _INPUT_ROUNDING).sum())
     P, root = P[:, :rank], Qt[:rank].T * spread[:rank] / np.sqrt(n)
     fit = Y.T @ P / np.sqrt(n)
     u, sigma, xt = np.linalg.svd(fit, full_matrices=False)
-    count = int((sigma > _MODE_ROUNDING * sigma[0]).sum())
-    return LinearModes(
+    count = int((sigma > _MODE_ROUNDING * sigma.max(initial=0.0)).sum())
+    modes = LinearModes(
         K=Y.T @ X / n,
         S=X.T @ X / n,
         root=root,
@@ -102,6 +112,7 @@ def data_modes(X: Floats, Y: Floats) -> LinearModes:
         inputs=(root @ xt[:count].T).T,
         sigma=sigma[:count],
     )
+    return modes, P @ xt[:count].T
 
 
 def task_modes(signal: Floats) -> LinearModes:

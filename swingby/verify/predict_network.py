@@ -14,6 +14,7 @@ from swingby.errors import MISSING, InvalidInput, named
 from swingby.theory import numbers
 from swingby.theory.growth import require_accuracy
 from swingby.theory.law.descent_flow import Descent
+from swingby.theory.law.rounding import rounding_bars
 from swingby.theory.linear_modes import LinearModes, data_modes, task_modes
 from swingby.theory.numbers import Floats
 from swingby.theory.task import SIMTask, as_task
@@ -42,10 +43,6 @@ _FAINT = 1e-8
 _GRADIENTS = 150_000
 #: The bar of the law for any data, beside the difference to a coarser path: of the time; in steps.
 _RELATIVE, _ABSOLUTE = 1e-6, 1e-3
-#: Rounding of the largest weights, in units of the smallest layer, reaches small parts so many
-#: times over; past the second number what is learned after the first mode is rounding. Measured
-#: with float32 (benchmarks/networks_law.py).
-_ROUNDINGS, _MOST_ROUNDING = 20.0, 1.0
 #: Modes whose sigma are nearer to each other than this have directions by rounding alone.
 _TIED = 1e-9
 #: Deviations in the bar of a half-time in minibatches.
@@ -196,7 +193,7 @@ def predict_network(
         times = _of_task(layers, np.asarray(task.signal, dtype=np.float64), h, accuracy)
     else:
         times = _of_data(layers, modes, rule, gradients)
-        times = _with_rounding(times, layers, modes, max(map(numbers.spacing, matrices)))
+        times = _with_rounding(times, layers, max(map(numbers.spacing, matrices)))
         if task is not None:
             times = _all_concepts(times, task, layers)
     if samples is not None and batch is not None and size < n:
@@ -308,24 +305,15 @@ def _of_data(layers: list[Floats], modes: LinearModes, rule: Descent, gradients:
     return _Times(first, error, fine.retained, fine.settles, reasons)
 
 
-def _with_rounding(
-    times: _Times, layers: list[Floats], modes: LinearModes, spacing: float
-) -> _Times:
+def _with_rounding(times: _Times, layers: list[Floats], spacing: float) -> _Times:
     """Wider bars where floats of the weights' kind lose small layers beside a learned mode."""
     small = network_input.smallest_norm(layers)
-    finite = np.isfinite(times.first) & (times.first > 0)
-    if not finite.any() or small <= 0:
-        return times
-    lost = _ROUNDINGS * spacing / 2 / small
-    later = finite & (times.first > times.first[finite].min())
-    growth = max(1.0, -math.log(small))
-    error = np.where(later, times.error + lost * times.first / growth, times.error)
-    if lost > _MOST_ROUNDING and later.any():
+    bars = rounding_bars(times.first, np.full(len(times.first), small), spacing)
+    if np.isinf(bars).any():
         kind = {2.0**-23: "float32", 2.0**-52: "float64"}.get(spacing, "floats this short")
         words = f"{kind} beside layers of {small:.2g}: what is learned after the first mode is "
         times.reasons.append(f"{words}rounding")
-        error = np.where(later, np.inf, error)
-    return times._replace(error=error)
+    return times._replace(error=times.error + bars)
 
 
 def _all_concepts(times: _Times, task: SIMTask, layers: list[Floats]) -> _Times:
@@ -357,9 +345,9 @@ def _in_batches(
     from swingby.theory.law.descent_law import principal
 
     X, Y = samples[0] @ modes.directions, samples[1]
-    layers, modes = principal(layers, modes)
+    state, modes = principal(layers, modes)
     delay, deviation = batch_spread(
-        layers, X, Y, modes, rule, times.first, batch=batch, replacement=replacement
+        state.layers, X, Y, modes, rule, times.first, batch=batch, replacement=replacement
     )
     return times._replace(
         first=times.first + delay,

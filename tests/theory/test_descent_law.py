@@ -10,6 +10,7 @@ from swingby.theory.law.descent_flow import Descent, DescentFlow, modified_coeff
 from swingby.theory.law.descent_law import mode_times, products_at, reduced
 from swingby.theory.law.descent_path import COARSE, FINE
 from swingby.theory.law.layer_flow import packed
+from swingby.theory.law.rounding import parts_beside, rounding_bars
 from swingby.theory.linear_modes import data_modes, task_modes
 from tests.verify.plain_networks import components, draw, largest_rate, levels
 
@@ -112,7 +113,7 @@ def test_of_a_task_levels_are_the_entries():
 
 def test_wide_layers_are_reduced_exactly():
     _, _, layers, modes = network(seed=2, widths=(4, 30, 3), scale=0.1)
-    small = reduced(layers)
+    small = reduced(layers).layers
     assert small[0].shape == (7, 4)
     rule = Descent(0.05, momentum=0.5, decay=0.1)
     ends = []
@@ -251,3 +252,95 @@ def test_momentum_carries_a_mode_past_where_it_settles(depth):
         assert np.ceil(times.first[0]) == observed
         learned += observed < math.inf
     assert learned > 10
+
+
+def plain_loop(X, Y, layers, velocity, rule, steps, level, split=None):
+    """First steps with a_k at a level, nan for none, and layers and velocity at a step."""
+    K, S = Y.T @ X / len(X), X.T @ X / len(X)
+    phi, u, sigma = components(X, Y)
+    layers, buffers = list(layers), [-part for part in velocity]
+    learned, state = np.full(len(sigma), np.nan), None
+    for step in range(steps):
+        if step == split:
+            state = list(layers), [-part for part in buffers]
+        learned[np.isnan(learned) & (levels(X, layers, (phi, u, sigma)) >= level)] = step
+        first, last = layers
+        residual = last @ first @ S - K
+        slopes = last.T @ residual, residual @ first.T
+        for i, slope in enumerate(slopes):
+            slope = slope + rule.decay * layers[i]
+            buffers[i] = rule.momentum * buffers[i] + slope
+            ahead = slope + rule.momentum * buffers[i] if rule.nesterov else buffers[i]
+            layers[i] = layers[i] - rule.lr * ahead
+    return learned, state
+
+
+@pytest.mark.parametrize("level", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("nesterov", [False, True])
+def test_a_run_in_progress_goes_on_as_from_its_start(nesterov, level):
+    """Split before, between and after the first crossings, with the velocity of then."""
+    X, Y, layers, modes = network(seed=7, widths=(4, 30, 3), scale=0.02)
+    rule = Descent(0.005 / largest_rate(X, Y), momentum=0.9, nesterov=nesterov)
+    resting = [np.zeros_like(layer) for layer in layers]
+    learned, _ = plain_loop(X, Y, layers, resting, rule, 2000, level)
+    assert np.isfinite(learned).all()
+    whole = mode_times(layers, modes, rule, level=level)
+    np.testing.assert_array_equal(np.ceil(whole.first), learned)
+    first, *_, last = np.sort(learned).astype(int)
+    for split in (first // 2, first - 3, (first + last) // 2):
+        _, (then, velocity) = plain_loop(X, Y, layers, resting, rule, split + 1, level, split)
+        rest = mode_times(then, modes, rule, velocity=velocity, level=level)
+        waiting = learned > split
+        np.testing.assert_array_equal(split + np.ceil(rest.first)[waiting], learned[waiting])
+        assert not rest.first[~waiting].any()
+        unmoved = mode_times(then, modes, rule, level=level)
+        assert (unmoved.first[waiting] > rest.first[waiting] + 1).any()
+
+
+def test_a_velocity_may_lead_out_of_the_span_of_the_layers():
+    X, Y, layers, modes = network(seed=8, widths=(4, 30, 3), scale=0.01)
+    rule = Descent(0.005 / largest_rate(X, Y), momentum=0.8)
+    rng = np.random.default_rng(9)
+    velocity = [rng.standard_normal(layer.shape) for layer in layers]
+    learned, _ = plain_loop(X, Y, layers, velocity, rule, 2000, 0.5)
+    assert np.isfinite(learned).all()
+    small = reduced(layers, velocity)
+    assert [part.shape for part in (*small.layers, *small.velocity)] == 2 * [(14, 4), (3, 14)]
+    times = mode_times(layers, modes, rule, velocity=velocity)
+    np.testing.assert_array_equal(np.ceil(times.first), learned)
+
+
+def test_of_the_largest_modes_alone_the_times_are_the_same():
+    """Also what a bottleneck leaves out, whose floor has the modes that are not asked for."""
+    _, _, layers, modes = network(seed=1, widths=(6, 2, 5), gap=0.6, scale=1e-2)
+    rule = Descent(0.02)
+    full = mode_times(layers, modes, rule)
+    assert np.isinf(full.first).tolist() == [False, False, True, True, True]
+    for count in (1, 2, 3):
+        times = mode_times(layers, modes.largest(count), rule)
+        np.testing.assert_array_equal(times.first, full.first[:count])
+        assert times.reason == ""
+        assert times.end <= full.end
+
+
+def test_parts_that_are_small_beside_others_are_those_of_their_modes():
+    """Diagonal layers, of which each mode has its entry: known now, and grown by exponentials."""
+    first = np.array([400.0, 0.0, np.inf, 100.0])
+    layers = [np.diag([1e-4, 1.0, 1e-6, 1e-2]), np.diag([1e-5, 1.0, 1e-6, 1e-3])]
+    np.testing.assert_allclose(parts_beside(layers, first), [1e-5, 1, 1e-6, 1e-3], rtol=1e-10)
+    first[1] = 50.0
+    grown = parts_beside([np.diag([1e-5, 1e-2, 1e-6, 1e-3])] * 2, first)
+    # By the step 50 mode 1 has an eighth of its e-foldings behind it, and mode 4 a half.
+    expected = [1e-5 ** (7 / 8), 1.0, 1e-6, 1e-3**0.5]
+    np.testing.assert_allclose(grown, expected, rtol=1e-10)
+    assert parts_beside(layers[:1], first).tolist() == [1, 1, 1, 1]
+
+
+def test_rounding_moves_all_but_the_first_and_decides_what_is_smaller_than_itself():
+    first, parts = np.array([100.0, 200.0, 300.0, np.inf]), np.array([1e-3, 1e-3, 1e-8, 1e-3])
+    bars = rounding_bars(first, parts, 2.0**-23)
+    e_folding = 200 / math.log(1e3)
+    np.testing.assert_allclose(bars, [0, 1.19e-6 / 1e-3 * e_folding, np.inf, 0], rtol=0.01)
+    # Beside what is learned, the next to grow is small, too.
+    first[3] = 0.0
+    assert rounding_bars(first, parts, 2.0**-23)[0] == pytest.approx(bars[1] / 2)

@@ -1,7 +1,8 @@
 r"""When a linear network of any depth learns each mode of its data, or that it never does.
 
 The path of the weights (:mod:`swingby.theory.law.descent_path`) is followed until every mode k has
-:math:`a_k \ge 1/2`, or until it is decided that the others never have.
+:math:`a_k \ge \ell`, or until it is decided that the others never have. The level :math:`\ell` is
+1/2, unless another is given.
 
 **Never.** F is the loss less its floor, :math:`\tfrac12 \lVert G - W D \rVert^2` with decay's
 :math:`\tfrac\lambda2 \sum \lVert W_i \rVert^2`; small steps do not raise it, nor, with momentum,
@@ -11,8 +12,8 @@ its sum with :math:`\tfrac12 \mathrm{lr}\, m \lVert v \rVert^2`.
   (:mod:`swingby.theory.law.nuclear_fit`) bounds all later a_k: they lie within
   :math:`2 \sqrt{2 \gamma}/\sigma_k` of that of now.
 - A bottleneck of width r, no decay: F is at least half the sum of :math:`\sigma_k^2` beyond r
-  (Eckart and Young). Once it is within an eighth of :math:`\sigma_r^2 - \sigma_{r+1}^2` of that, no
-  other fit of rank r is in reach.
+  (Eckart and Young). Once it is nearer to that than :math:`(\sigma_r^2 - \sigma_{r+1}^2)\,\ell/4`,
+  no other fit of rank r is in reach.
 - Three or more layers, all so small that decay outweighs what drives them: they go to 0.
 - Else: at rest where no eigenvalue of the Jacobian is positive.
 """
@@ -21,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
@@ -33,7 +35,7 @@ from swingby.theory.law.nuclear_fit import duality_gap, nuclear_fit_levels
 from swingby.theory.linear_modes import LinearModes
 from swingby.theory.numbers import Booleans, Floats
 
-#: The level at which a mode is learned.
+#: The level at which a mode is learned, unless another is given.
 HALF = 0.5
 #: Motion, in units of rho times the weights, that is none; and that is little enough to ask whether
 #: the Jacobian has a positive eigenvalue.
@@ -51,11 +53,11 @@ _RESOLUTION = 1e-4
 class ModeTimes:
     """When modes are learned, in real steps, with what was seen on the way."""
 
-    #: First time with a_k >= 1/2; inf for never, nan for undecided; shape (m,).
+    #: First time with a_k at the level; inf for never, nan for undecided; shape (m,).
     first: Floats
-    #: The last time from which on a_k >= 1/2 stays so; inf and nan as above.
+    #: The last time from which on a_k stays at the level or above; inf and nan as above.
     retained: Floats
-    #: a_k where it settles, for modes that never reach 1/2, else nan.
+    #: a_k where it settles, for modes that never reach the level, else nan.
     settles: Floats
     #: Why some are undecided.
     reason: str
@@ -64,18 +66,42 @@ class ModeTimes:
     end: float
 
 
-def principal(layers: Sequence[Floats], modes: LinearModes) -> tuple[list[Floats], LinearModes]:
+class State(NamedTuple):
+    """A network in training: its layers, and their velocity, which is None before the start."""
+
+    layers: list[Floats]
+    velocity: list[Floats] | None
+
+
+def principal(
+    layers: Sequence[Floats], modes: LinearModes, velocity: Sequence[Floats] | None = None
+) -> tuple[State, LinearModes]:
     """The same network of inputs in their principal directions; those without variance are moot."""
-    turned = [layers[0] @ modes.directions, *layers[1:]]
-    return reduced(turned), modes.in_principal_inputs()
+    turned, moving = (
+        None if parts is None else [parts[0] @ modes.directions, *parts[1:]]
+        for parts in (layers, velocity)
+    )
+    assert turned is not None
+    return reduced(turned, moving), modes.in_principal_inputs()
 
 
-def reduced(layers: Sequence[Floats]) -> list[Floats]:
-    """Two wide layers, in the span of their rows and columns, which they never leave."""
-    if len(layers) != 2 or layers[0].shape[0] <= layers[0].shape[1] + layers[1].shape[0]:
-        return list(layers)
-    basis = np.linalg.qr(np.hstack([layers[0], layers[1].T]))[0]
-    return [basis.T @ layers[0], layers[1] @ basis]
+def reduced(layers: Sequence[Floats], velocity: Sequence[Floats] | None = None) -> State:
+    """Two wide layers, in the span of their rows and columns, which they never leave.
+
+    With a velocity the span has its rows and columns, too.
+    """
+    state = State(list(layers), None if velocity is None else list(velocity))
+    if len(layers) != 2:
+        return state
+    columns = np.hstack([part for first, last in filter(None, state) for part in (first, last.T)])
+    if columns.shape[0] <= columns.shape[1]:
+        return state
+    basis = np.linalg.qr(columns)[0]
+    narrow, moving = (
+        None if parts is None else [basis.T @ parts[0], parts[1] @ basis] for parts in state
+    )
+    assert narrow is not None
+    return State(narrow, moving)
 
 
 def mode_times(
@@ -86,13 +112,21 @@ def mode_times(
     accuracy: Accuracy = FINE,
     gradients: float = np.inf,
     longest: float = 1e15,
+    velocity: Sequence[Floats] | None = None,
+    level: float = HALF,
 ) -> ModeTimes:
-    """Half-times of the modes; `gradients` bounds the cost, `longest` the wait in steps."""
-    layers, modes = principal(layers, modes)
-    flow = DescentFlow(layers, modes.K, modes.S, rule, accuracy.order)
-    path = DescentPath(flow, packed(layers), accuracy)
-    watch = _Watch(modes, path.W)
-    ends = _Ends(modes, flow, rank=min(min(layer.shape) for layer in layers))
+    """Times at which modes reach a level, from now on.
+
+    `gradients` bounds the cost, `longest` the wait in steps. `velocity`, of each layer: that of a
+    run in progress, minus the momentum buffers of torch. The modes may be the largest alone of a
+    fit that has more.
+    """
+    state, modes = principal(layers, modes, velocity)
+    flow = DescentFlow(state.layers, modes.K, modes.S, rule, accuracy.order)
+    moving = None if state.velocity is None else packed(state.velocity)
+    path = DescentPath(flow, packed(state.layers), accuracy, moving)
+    watch = _Watch(modes, path.W, level)
+    ends = _Ends(modes, flow, level, rank=min(min(layer.shape) for layer in state.layers))
     reason = ""
     while not (watch.all_learned and ends.all_fit):
         pace = path.pace()
@@ -118,18 +152,18 @@ def mode_times(
 
 
 class _Watch:
-    """The crossings of 1/2 so far."""
+    """The crossings of the level so far."""
 
-    def __init__(self, modes: LinearModes, W: Floats) -> None:
-        self.modes, self.levels = modes, modes.levels(W)
-        above = self.levels >= HALF
+    def __init__(self, modes: LinearModes, W: Floats, level: float) -> None:
+        self.modes, self.level, self.levels = modes, level, modes.levels(W)
+        above = self.levels >= level
         self.first = np.where(above, 0.0, np.nan)
         self.retained = self.first.copy()
         self.settles = np.full(len(above), np.nan)
 
     @property
     def learned(self) -> Booleans:
-        """Modes that were at 1/2 once."""
+        """Modes that were at the level once."""
         return ~np.isnan(self.first)
 
     @property
@@ -139,7 +173,7 @@ class _Watch:
     def follow(self, segment: Segment) -> None:
         """Crossings in a segment."""
         levels = self.modes.levels(segment.products)
-        above = levels >= HALF
+        above = levels >= self.level
         for k in map(int, np.flatnonzero((above[:-1] != above[1:]).any(axis=0))):
             for i in map(int, np.flatnonzero(above[:-1, k] != above[1:, k])):
                 if not above[i + 1, k]:
@@ -156,12 +190,12 @@ class _Watch:
         if segment.inside is None:
             slope = levels[i + 1] - levels[i]
             bend = float(np.diff(levels[max(i - 1, 0) : i + 3], 2).mean()) if len(levels) > 2 else 0
-            share = (HALF - levels[i]) / slope
+            share = (self.level - levels[i]) / slope
             share += share * (1 - share) / 2 * bend / slope
             return float(segment.start + i + np.clip(share, _RESOLUTION, 1.0))
 
         def above(t: float) -> float:
-            return float(self.modes.levels(segment.product(t))[k]) - HALF
+            return float(self.modes.levels(segment.product(t))[k]) - self.level
 
         low, high = segment.start, segment.end
         # The coarser ends are those of the segment itself.
@@ -171,7 +205,7 @@ class _Watch:
 
     def settle(self, levels: Floats) -> None:
         """What was not learned up to now never is, and rests at `levels`."""
-        self.settles = np.where(self.levels < HALF, levels, np.nan)
+        self.settles = np.where(self.levels < self.level, levels, np.nan)
         self.first = np.where(self.learned, self.first, np.inf)
         self.retained = np.where(np.isnan(self.retained), np.inf, self.retained)
 
@@ -179,10 +213,11 @@ class _Watch:
 class _Ends:
     """Whether it is decided what is never learned."""
 
-    def __init__(self, modes: LinearModes, flow: DescentFlow, rank: int) -> None:
-        self.modes, self.flow, self.rank = modes, flow, rank
+    def __init__(self, modes: LinearModes, flow: DescentFlow, level: float, rank: int) -> None:
+        self.modes, self.flow, self.level, self.rank = modes, flow, level, rank
         self.order = np.argsort(-modes.sigma, kind="stable")
-        self.sorted = modes.sigma[self.order]
+        #: Of all modes of the fit.
+        self.sorted = np.linalg.svd(modes.fit, compute_uv=False)
         #: Whether all modes fit through the narrowest layer.
         self.all_fit = rank >= len(modes.sigma)
         self._asked = 0.0
@@ -190,7 +225,7 @@ class _Ends:
         self.rest = np.full(len(modes.sigma), np.nan)
 
     def decided(self, path: DescentPath, pace: Pace, watch: _Watch) -> bool:
-        """Whether no a_k crosses 1/2 any more."""
+        """Whether no a_k crosses the level any more."""
         rule = self.flow.rule
         if pace.rate * rule.pace < _DESCENDING:
             if not rule.decay and not self.all_fit and self._in_the_last_basin(path, watch):
@@ -210,7 +245,7 @@ class _Ends:
         norm += flow.rule.pace * float(np.linalg.norm(path.v))
         driven = float(np.linalg.norm(flow.K, 2)) + norm**depth * float(np.linalg.norm(flow.S, 2))
         reach = norm**depth * np.linalg.norm(self.modes.inputs, axis=1) / self.modes.sigma
-        if 2 * driven * norm ** (depth - 2) >= flow.rule.decay or (reach >= HALF).any():
+        if 2 * driven * norm ** (depth - 2) >= flow.rule.decay or (reach >= self.level).any():
             return False
         self.rest = np.zeros(len(reach))
         return True
@@ -225,9 +260,10 @@ class _Ends:
         rest = modes.fit - path.W @ modes.root
         excess = 0.5 * float((rest**2).sum() - s[r:].sum())
         excess += self._kinetic(path) / self.flow.rule.multiple
-        largest = np.isin(np.arange(len(s)), self.order[:r])
-        near = np.array_equal(watch.levels >= HALF, largest)
-        if near and excess < min((s[r - 1] - s[r]) / 8, s[r - 1] / 32):
+        largest, level = np.isin(np.arange(len(modes.sigma)), self.order[:r]), self.level
+        near = np.array_equal(watch.levels >= level, largest)
+        # What is lacking of the largest is half as much as may be, and what others have, too.
+        if near and excess < min((s[r - 1] - s[r]) * level / 4, s[r - 1] * (1 - level) ** 2 / 8):
             self.rest = largest.astype(float)
             return True
         return False
@@ -248,9 +284,9 @@ class _Ends:
             reach = 2 * np.sqrt(2 * gap) / modes.sigma
         # Where all modes fit, those that are learned do not matter any more.
         matters = ~watch.learned if self.all_fit else np.full(len(reach), True)
-        if (np.abs(watch.levels - HALF) <= reach)[matters].any():
+        if (np.abs(watch.levels - self.level) <= reach)[matters].any():
             return False
-        if (watch.levels >= HALF)[~watch.learned].any():
+        if (watch.levels >= self.level)[~watch.learned].any():
             return False
         if len(self.flow.shapes) == 1:
             ridge = np.linalg.inv(modes.S + decay * np.eye(len(modes.S)))
@@ -275,7 +311,7 @@ def products_at(
     layers: Sequence[Floats], modes: LinearModes, rule: Descent, times: Floats, gradients: float
 ) -> Floats:
     """W at times in steps, (n, q, p); nan beyond the budget and where training diverges."""
-    layers = reduced(layers)
+    layers = reduced(layers).layers
     flow = DescentFlow(layers, modes.K, modes.S, rule)
     path = DescentPath(flow, packed(layers), FINE)
     products = np.full((len(times), *path.W.shape), np.nan)

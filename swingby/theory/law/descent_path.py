@@ -5,8 +5,8 @@ step is coarse by :math:`x = \rho \varepsilon (1 + m)/(1 - m)`. Where x is large
 iterated: then few steps matter, and no expansion in lr converges. Where x is small the flow is
 followed, in steps of a fixed fraction of :math:`1/(\rho\varepsilon)`. Such steps give every part of
 the weights, however small beside the others, the same relative error; a controller of errors would
-see the largest alone. With momentum the first steps are always those of the map, until the empty
-buffer that an optimizer starts with no longer matters.
+see the largest alone. With momentum the first steps are always those of the map, until the buffer
+that an optimizer starts with, empty or not, no longer matters.
 
 A learned chain of three or more layers turns fast while small modes wait for a time that is a power
 of 1/scale. So the flow of few weights is integrated by LSODA, which is implicit there, with
@@ -42,7 +42,7 @@ _DIVERGED = 1e60
 _SLOW = 0.05
 #: Steps of the map at a time.
 _FEWEST, _MOST = 4, 50
-#: What may be left of the empty buffer.
+#: What may be left of the buffer at the start.
 _BUFFER_LEFT = 1e-9
 #: Weights up to which LSODA integrates.
 _DENSE = 400
@@ -98,11 +98,16 @@ class Pace(NamedTuple):
 
 
 class DescentPath:
-    """A path that goes on from segment to segment: its time, weights and velocity."""
+    """A path that goes on from segment to segment: its time, weights and velocity.
 
-    def __init__(self, flow: DescentFlow, y: Floats, accuracy: Accuracy) -> None:
+    `v`: the velocity at the start, of a run in progress: minus the momentum buffer of torch.
+    """
+
+    def __init__(
+        self, flow: DescentFlow, y: Floats, accuracy: Accuracy, v: Floats | None = None
+    ) -> None:
         self.flow, self.y, self.t, self.accuracy = flow, y, 0.0, accuracy
-        self.v, self._smooth = np.zeros_like(y), False
+        self.v, self._smooth = np.zeros_like(y) if v is None else v, False
         momentum = flow.rule.momentum
         self._starting = math.ceil(math.log(_BUFFER_LEFT) / math.log(momentum)) if momentum else 0
         self.W = flow.product(y)

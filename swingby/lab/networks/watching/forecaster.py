@@ -16,6 +16,7 @@ from swingby.lab.networks.watching.gradient_check import GradientCheck
 from swingby.lab.networks.watching.mode_forecast import ModeForecast
 from swingby.lab.networks.watching.observer import Observer
 from swingby.lab.networks.watching.update_rule import LearningRates, group_rules, is_sgd
+from swingby.theory.law.descent_flow import Descent
 from swingby.theory.numbers import Floats
 
 #: Copies that are tried, coarse first: steps after which a step is twice as long in the middle
@@ -111,21 +112,15 @@ def chain_of(observer: Observer, optimizer: Any, scale: float) -> Chain:
     buffers = [optimizer.state.get(entry, {}).get("momentum_buffer") for entry in parameters]
     velocity = None
     if rule.momentum and all(entry is not None for entry in buffers):
-        velocity = -np.concatenate([layer.ravel() for layer in layers_of(buffers)])
-    X, Y = (entry.cpu().double().numpy() for entry in (observer.X, observer.Y))
+        velocity = tuple(-layer for layer in layers_of(buffers))
     multiple = loss_multiple(observer.loss, observer.Y)
     assert multiple is not None
+    lr, momentum, decay = rule.lr, rule.momentum, rule.weight_decay
     return Chain(
         layers=layers_of(parameters),
         velocity=velocity,
-        correlation=Y.T @ X / len(X),
-        covariance=X.T @ X / len(X),
-        gain=scale * multiple,
-        lr=rule.lr,
-        momentum=rule.momentum,
-        nesterov=rule.nesterov,
-        weight_decay=rule.weight_decay,
-        rounding=float(torch.finfo(parameters[0].dtype).eps) / 2,
+        rule=Descent(lr, scale * multiple, momentum, rule.nesterov, decay),
+        spacing=float(torch.finfo(parameters[0].dtype).eps),
     )
 
 

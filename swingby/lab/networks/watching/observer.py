@@ -97,7 +97,7 @@ class Observer:
         self._twin = None if self.failure else quiet_copy(model).eval()
         self._mine = () if self._twin is None else _tensors(self._twin)
         self.probe = torch.as_tensor(data.probe).to(X)
-        self.directions = torch.as_tensor(data.outputs.T.copy()).to(X)
+        self.directions = torch.as_tensor(data.modes.outputs.T.copy()).to(X)
 
     @property
     def model(self) -> Any:

@@ -140,7 +140,9 @@ class Watch(Framed):
         """Why there is no better grade; "" for the law."""
         if self._no_copy or self._no_law:
             return self._no_copy or self._no_law
-        return "" if self.grade == "law" else "the budget of the law is used up"
+        return (
+            "" if self.grade == "law" else "the law is undecided, beyond its budget or by rounding"
+        )
 
     @property
     def learned(self) -> Floats:
@@ -186,7 +188,7 @@ class Watch(Framed):
         if multiple is None:
             return None
         left = (1 - self.shares[0]) ** 2
-        return np.asarray(multiple / 2 * self._observer.data.size**2 * left)
+        return np.asarray(multiple / 2 * self._observer.data.modes.sigma**2 * left)
 
     @property
     def steps(self) -> Any:
