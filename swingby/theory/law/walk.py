@@ -173,13 +173,15 @@ def _error(walk: Walk, y: Any, fifth: Any, third: Any, dt: float, lane: int) -> 
     """Estimated error of the step, in units of the tolerance."""
     d = y.shape[0]
     five = three = 0.0
-    # For the curve an entry counts however small it is: its row may grow by any factor.
-    base = 1.0 if walk.numbers[REST_SIZE, lane] == 0.0 else _TINIEST
+    curve = walk.numbers[REST_SIZE, lane] > 0.0
     for i in range(d):
         allowed = walk.places[ALLOWED, i, lane]
         for j in range(i + 2):
             size = allowed
             if j > 1:
+                # An error in V_ij is one in w_ij once both rows have grown up: for the curve it is
+                # to be small beside the largest w_ij so far, however small that was.
+                base = walk.pairs[LARGEST, i, j - 2, lane] + _TINIEST if curve else 1.0
                 size *= base + max(abs(y[i, j, lane]), abs(walk.y[i, j, lane]))
             # Products: the last bit of a power depends on the library behind it.
             high, low = fifth[i, j, lane] / size, third[i, j, lane] / size
