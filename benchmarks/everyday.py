@@ -48,6 +48,7 @@ def instance(d: int) -> tuple[np.ndarray, np.ndarray]:
     return np.geomspace(4.0, 1.0, d), U
 
 
+@np.errstate(all="ignore")  # W may run away
 def plain_loop(signal: np.ndarray, U: np.ndarray, dynamics: str) -> dict[str, np.ndarray]:
     """The map for 1,200 steps and all events of W, as one would write it down."""
     d, W = len(signal), U @ U.T
