@@ -66,7 +66,8 @@ def test_draws_avoid_runs_that_are_too_long():
 # power
 
 
-def test_every_test_prints_its_power():
+def test_every_test_prints_its_power(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
     text = str(examined(modes, 48))
     assert "a factor 1.01 would show" in text
     text = " ".join(str(examined(noisy, 32)).split())

@@ -202,7 +202,8 @@ def test_a_diagram_is_drawn():
         ("check --at hh=1", 2, "hh is no number of"),
     ],
 )
-def test_the_command_answers(capsys, words, code, text):
+def test_the_command_answers(capsys, monkeypatch, words, code, text):
+    monkeypatch.setenv("COLUMNS", "120")
     assert run(["theory", FILE, *words.split()]) == code
     out, err = capsys.readouterr()
     assert text in out + err

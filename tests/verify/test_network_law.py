@@ -243,7 +243,8 @@ def test_a_layer_of_zeros_and_a_start_that_is_learned():
     assert learned.verdict == "holds"
 
 
-def test_a_result_shows_itself(tmp_path):
+def test_a_result_shows_itself(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
     (X, Y, layers), more = network([0, 5], {"widths": (5, 2, 3)}, decay=0.05, momentum=0.5)
     schedule = predict_network(layers, X=X, Y=Y, **more)
     text = str(schedule)
