@@ -317,7 +317,7 @@ def test_a_flipped_bit_changes_no_answer(small, tmp_path):
     digit = file.name[20]
     file.rename(store / f"{file.name[:20]}{'1' if digit == '0' else '0'}{file.name[21:]}")
     # Another file may name it, and says first that it is gone.
-    with pytest.raises(InvalidInput, match="changed after it was written|a file that is gone"):
+    with pytest.raises(InvalidInput, match=r"changed after it was written|a file that is gone"):
         held(store)
 
 
