@@ -17,6 +17,7 @@ from swingby.errors import InvalidInput, named
 from swingby.simulate.arguments import read_array, read_test_point
 from swingby.simulate.series import SMALLEST_SWING
 from swingby.theory.growth import DYNAMICS, require_dynamics
+from swingby.theory.law.curve import by_concept, entries_of
 from swingby.theory.law.driver import WalkedSteps
 from swingby.theory.law.pivots import Starts, allowed_errors, prepare
 from swingby.theory.law.runge_kutta import interpolated, interpolation_weights
@@ -334,8 +335,7 @@ def _last(path: WalkedSteps, rows: Integers) -> Floats:
     """W (n, d, d) by concept, at the ends of these steps."""
     d = path.concept.shape[1]
     y = interpolated(path.forms[rows], np.ones(1)).reshape(-1, d, d + 2)
-    root = np.exp(y[:, :, 0] / 2)[:, :, None] * y[:, :, 2:]
-    return _by_concept((root * y[:, None, :, 1]) @ root.swapaxes(1, 2), path.concept[rows])
+    return by_concept(entries_of(y), path.concept[rows])
 
 
 def _away(starts: Starts, W: Floats, point: Floats, phase: float) -> list[Floats]:
@@ -351,10 +351,3 @@ def _away(starts: Starts, W: Floats, point: Floats, phase: float) -> list[Floats
             break
     series = np.array(losses).T
     return [values[np.isfinite(values)] for values in series]
-
-
-def _by_concept(W: Floats, concept: Integers) -> Floats:
-    """Matrices (n, d, d) from the order of places to that of the user."""
-    places = np.argsort(concept, axis=1)
-    rows = np.take_along_axis(W, places[:, :, None], axis=1)
-    return np.take_along_axis(rows, places[:, None, :], axis=2)

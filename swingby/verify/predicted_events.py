@@ -399,10 +399,7 @@ class _Looks:
 
 def _beside_a_runaway(stages: Stages) -> Booleans:
     """Concepts in a block of W(0) with a pivot that runs away: what joins them leaves with it."""
-    joined = (stages.start.matrix[0] != 0) | np.eye(stages.task.dim, dtype=bool)
-    for _ in range(stages.task.dim.bit_length()):
-        joined = joined @ joined
-    return np.asarray((joined & (stages.share < 0)).any(axis=1))
+    return np.asarray((stages.start.joined()[0] & (stages.share < 0)).any(axis=1))
 
 
 def _with_differences(events: list[Event], shifted: list[Event]) -> list[Event]:

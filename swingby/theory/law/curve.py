@@ -53,15 +53,15 @@ class Curve:
         d = len(self.end)
         y = interpolated(self.forms.reshape(-1, 8, d * (d + 2)), np.arange(_LOOKS) / _LOOKS)
         y = np.concatenate([y.reshape(-1, d, d + 2), self.end[None]])
-        W = _entries(y)
+        W = entries_of(y)
         concept = np.append(np.repeat(self.concept[:-1], _LOOKS, axis=0), self.concept[-1:], axis=0)
-        return _by_concept(W, concept)
+        return by_concept(W, concept)
 
     def evaluate(self, steps: Floats) -> Floats:
         """W (n, d, d) at steps (n,); at rest after the last."""
         d, W = len(self.end), np.empty((len(steps), *self.end.shape[:1] * 2))
         for which, y, concept in self._coordinates(steps):
-            W[which] = _by_concept(_entries(y), np.broadcast_to(concept, (len(y), d)))
+            W[which] = by_concept(entries_of(y), np.broadcast_to(concept, (len(y), d)))
         if self.runs_away:
             W[steps * self.eta > self.times[-1]] = np.nan
         return W
@@ -97,18 +97,18 @@ class Curve:
             yield which, y, self.concept[number]
 
 
-def _entries(y: Floats) -> Floats:
+def entries_of(y: Floats) -> Floats:
     """W (n, d, d) in the order of places, from coordinates (n, d, d + 2)."""
     rows = np.exp(y[:, :, :1] / 2) * y[:, :, 2:]
     return np.asarray((rows * y[:, None, :, 1]) @ rows.swapaxes(1, 2))
 
 
-def _by_concept(W: Floats, concept: Integers) -> Floats:
+def by_concept(W: Floats, concept: Integers) -> Floats:
     """Matrices (n, d, d) from the order of places to that of the user."""
-    by_concept: Floats = np.empty_like(W)
+    reordered: Floats = np.empty_like(W)
     lane = np.arange(len(W))[:, None, None]
-    by_concept[lane, concept[:, :, None], concept[:, None, :]] = W
-    return by_concept
+    reordered[lane, concept[:, :, None], concept[:, None, :]] = W
+    return reordered
 
 
 def trace(walk: Walk, dynamics: str, order: int, *, compiled: bool) -> tuple[Curve, ...]:

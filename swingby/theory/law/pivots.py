@@ -96,6 +96,14 @@ class Starts(NamedTuple):
         """The starts of chosen instances, which may repeat."""
         return Starts(*(values[which] for values in self))
 
+    def joined(self) -> Any:
+        """Pairs of concepts in one block of W(0), (n, d, d)."""
+        d = self.signal.shape[1]
+        joined = (self.matrix != 0) | np.eye(d, dtype=bool)
+        for _ in range(d.bit_length()):
+            joined = joined @ joined
+        return joined
+
     def by_concept(self, values: Any) -> Any:
         """From the order of elimination to the user's order."""
         return _by_concept(self.order, values)

@@ -286,12 +286,11 @@ def _turns(starts: Starts, trapped: Booleans) -> tuple[Booleans, Booleans]:
 
     Pairs (k, j): k has no component, j of smaller signal has one, in the same block of W(0).
     """
-    joined = (starts.matrix != 0) | np.eye(trapped.shape[1], dtype=bool)
-    for _ in range(trapped.shape[1].bit_length() if trapped.any() else 0):
-        joined = joined @ joined
+    if not trapped.any():
+        return np.zeros_like(trapped), np.zeros_like(trapped)
     signal = starts.signal
     smaller = (signal[:, None, :] > 0) & (signal[:, None, :] < signal[:, :, None])
-    pairs = joined & trapped[:, :, None] & ~trapped[:, None, :] & smaller
+    pairs = starts.joined() & trapped[:, :, None] & ~trapped[:, None, :] & smaller
     return pairs.any(axis=2), pairs.any(axis=1)
 
 
