@@ -107,3 +107,14 @@ def compiling(what: str) -> Iterator[None]:
             yield
     finally:
         timer.cancel()
+
+
+def call(function: Any, what: str, *arguments: Any) -> Any:
+    """Call a function of a loaded text; its form for these arguments may still be compiled."""
+    from numba import typeof
+
+    signature = tuple(typeof(argument) for argument in arguments)
+    if signature not in function.overloads:
+        with compiling(what):
+            function.compile(signature)
+    return function(*arguments)

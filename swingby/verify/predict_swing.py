@@ -298,7 +298,7 @@ class _LossCurve(NamedTuple):
         sizes = np.full((len(threshold), _MOST), smallest)
         steps = (self.begins, self.path.time, self.path.size, self.loss)
         behind = (self.away, self.away_begins, threshold, smallest, every)
-        swing_sizes.call("sizes_of", *steps, *behind, sizes, counts)
+        swing_sizes.run("sizes_of", *steps, *behind, sizes, counts)
         return _Sizes(sizes, counts)
 
 
@@ -321,7 +321,7 @@ def _loss_along(
     transient, entry = np.zeros(n), np.full((n, 2), -1)
     weights = interpolation_weights(np.arange(looks + 1) / looks)
     steps = (begins, path.time, path.size, path.concept, path.forms, weights)
-    swing_sizes.call("look_along", *steps, point, loss, transient, entry)
+    swing_sizes.run("look_along", *steps, point, loss, transient, entry)
     walked = away[begins[away + 1] > begins[away]]
     losses = _away(starts.take(walked), _last(path, begins[walked + 1] - 1), point[walked], phase)
     counts = np.zeros(n, dtype=np.int64)

@@ -15,10 +15,9 @@ from importlib import resources
 from typing import Any
 
 import numpy as np
-from numba import typeof
 
 from swingby.theory.compiled_cache import inner
-from swingby.theory.compiled_text import compiling, load
+from swingby.theory.compiled_text import call, load
 
 #: Looks at W in every step of the integration.
 LOOKS = 16
@@ -232,11 +231,6 @@ def _entry_points() -> Any:
     return load(_TEXT.format(digest=digest, looks=looks, arguments=arguments), _WHAT)
 
 
-def call(name: str, *arguments: Any) -> None:
+def run(name: str, *arguments: Any) -> None:
     """Call a function of this file in its compiled form."""
-    function = getattr(_entry_points(), name)
-    signature = tuple(typeof(argument) for argument in arguments)
-    if signature not in function.overloads:
-        with compiling(_WHAT):
-            function.compile(signature)
-    function(*arguments)
+    call(getattr(_entry_points(), name), _WHAT, *arguments)

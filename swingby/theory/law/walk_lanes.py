@@ -14,10 +14,9 @@ from types import FunctionType
 from typing import Any
 
 import numpy as np
-from numba import typeof
 
 from swingby.theory.compiled_cache import inner
-from swingby.theory.compiled_text import aligned, compiling
+from swingby.theory.compiled_text import aligned, call
 from swingby.theory.compiled_text import load as load_text
 from swingby.theory.growth import DYNAMICS
 from swingby.theory.law import tape, tape_in_columns, tape_in_lanes, walk
@@ -268,19 +267,17 @@ def _run(
                 noted += 1
 
 
+_WHAT = "the stage law in lanes"
+
+
 @functools.cache
 def _entry_points() -> Any:
     """The functions that Python calls, compiled at the first call or loaded from the cache."""
-    return load_text(walk_text(), "the stage law in lanes")
+    return load_text(walk_text(), _WHAT)
 
 
 def _call(name: str, *arguments: Any) -> Any:
-    function = getattr(_entry_points(), name)
-    signature = tuple(typeof(argument) for argument in arguments)
-    if signature not in function.overloads:
-        with compiling("the stage law in lanes"):
-            function.compile(signature)
-    return function(*arguments)
+    return call(getattr(_entry_points(), name), _WHAT, *arguments)
 
 
 def follow_all(walks: Walk) -> None:
