@@ -51,6 +51,7 @@ def test_tasks(mu, sigma, dim):
         assert (task.signal[: task.s] > 0).all()
 
 
+@example(1, 4.5e307, 1, "printed")  # eta a is no float
 @given(junk, junk, junk, st.sampled_from(["printed", "corrected", "repaired", "none", 3]))
 def test_checks(omega, eta, beta, edition):
     task = swingby.SIMTask.from_signal([4, 1])
@@ -62,6 +63,7 @@ def test_checks(omega, eta, beta, edition):
         assert str(report)
 
 
+@example(1, 4.5e307, "flow")
 @given(junk, junk, st.sampled_from(["euler", "gd", "flow", "sgd", None]))
 def test_predictions_and_runs_of_junk(W0, eta, dynamics):
     task = swingby.SIMTask.from_signal([4, 1])

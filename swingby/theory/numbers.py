@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral, Rational
@@ -35,6 +35,7 @@ Booleans = NDArray[np.bool_]
 #: Scales, which may lie below the float range.
 _SCALES = ("omega", "W0.omega", "scale")
 _POSITIVE = "must be positive"
+_LARGEST_FLOAT = Fraction(float(np.finfo(np.float64).max))
 
 _NUMBER = re.compile(
     r"[+-]?(?:(?P<over>\d{1,400}/\d{1,400})|(?:\d{1,400}\.?\d{0,400}|\.\d{1,400})"
@@ -143,12 +144,15 @@ def not_positive(value: object, argument: str) -> str:
     return 'must be positive; a float below 1e-323 is 0: write "1e-400"' if lost else _POSITIVE
 
 
-def step_size(eta: object, source: str = "(D.2)") -> Fraction:
-    """The step size, exactly: given, positive and in the float range."""
+def step_size(eta: object, signal: Sequence[Fraction], source: str = "(D.2)") -> Fraction:
+    """The step size, exactly: positive and in the float range, as is its product with 2 a."""
     rate = exact(eta, "eta", source)
     if rate <= 0:
         raise InvalidInput("eta", eta, _POSITIVE, source)
     within_float(rate, "eta", source)
+    if 2 * rate * max(signal) > _LARGEST_FLOAT:
+        limit = scientific(_LARGEST_FLOAT / (2 * max(signal)))
+        raise InvalidInput("eta", eta, f"must be at most {limit}, or 2 eta a is no float", source)
     return rate
 
 

@@ -112,7 +112,7 @@ def compare(
         recording = read_trajectory(observed, steps, task)
     elif steps is not None and not isinstance(steps, (int, str)) and np.ndim(steps):
         raise InvalidInput("steps", steps, "must be one number, or be given with observed")
-    rate = read_step(eta, dynamics, edition)
+    rate = read_step(eta, task, dynamics, edition)
     notes: tuple[str, ...] = ()
     is_own = observed is not None and W0 is U0 is None and recording.steps[0] == 0
     if is_own:

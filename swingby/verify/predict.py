@@ -159,7 +159,7 @@ def predict(
     [0.0, 0.28]
     """
     task = as_task(task)
-    step = read_step(eta, dynamics, edition)
+    step = read_step(eta, task, dynamics, edition)
     require_accuracy(accuracy)
     values = {"W0": W0, "U0": U0, "omega": omega}
     present = [name for name, value in values.items() if value is not None]
@@ -178,12 +178,12 @@ def predict(
     return _from_scale(task, smallest, spread, columns, step, dynamics, edition, accuracy)
 
 
-def read_step(eta: object, dynamics: str, edition: str = "printed") -> Fraction:
+def read_step(eta: object, task: SIMTask, dynamics: str, edition: str = "printed") -> Fraction:
     """The step size, checked along with the names of the dynamics and the edition."""
     require_dynamics(dynamics)
     if edition not in ("printed", "corrected"):
         raise InvalidInput("edition", edition, "must be printed or corrected for the windows")
-    return numbers.step_size(eta, "Assumption D.2")
+    return numbers.step_size(eta, task.exact_signal, "Assumption D.2")
 
 
 @named
@@ -230,7 +230,7 @@ def predict_gaussian(
     task = as_task(task)
     tau = numbers.positive(scale, "scale", "App. E.2")
     columns = numbers.whole(width, "width", 1, "App. E.2")
-    step = numbers.step_size(eta, "Assumption D.2")
+    step = numbers.step_size(eta, task.exact_signal, "Assumption D.2")
     return gaussian_times(task, tau**2, columns, step, dynamics)
 
 
