@@ -31,6 +31,8 @@ quick: $(VENV)/all.stamp
 	  tests/simulate/test_golden.py tests/test_house.py
 
 test-full: $(VENV)/all.stamp checks wheel
+	@command -v pdflatex >/dev/null || { [ "$$(id -u)" != 0 ] || { apt-get update -qq && apt-get install \
+	  -y -qq --no-install-recommends texlive-latex-recommended texlive-science; }; }
 	$(if $(SEED),SWINGBY_HYPOTHESIS_SEED=$(SEED)) SWINGBY_HYPOTHESIS_PROFILE=full \
 	  $(BIN)/python -m pytest -n auto --dist worksteal $(if $(SEED),--hypothesis-seed=$(SEED))
 	$(BIN)/nox -s minimum newest-3.13

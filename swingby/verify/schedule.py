@@ -281,7 +281,7 @@ class Schedule(Pictured, ReadOnly):
         for k, color in zip(order, itertools.cycle(COLORS), strict=False):
             ax.plot([], [], "v-", color=color, label=entry_label(k, k))
         if self._has_curve:
-            ax.plot([], [], color="black", alpha=0.3, linewidth=3.2, label="test loss / start")
+            ax.plot([], [], color="black", alpha=0.3, linewidth=3.2, label="test loss")
         finish_entries(ax, first, last, f"predicted, {self.dynamics}")
 
     def draw_curves(self, ax: Axes, first: float, last: float, start: float) -> list[int]:
@@ -318,7 +318,7 @@ class Schedule(Pictured, ReadOnly):
             rows=[self._cells(event, number) for event in self.events],
             above=[given_text(self.task.exact_signal, *facts)],
             below=["", *(line for line in below if line)],
-            minor=["lemma from", "lemma to"],
+            minor=["lemma from", "lemma to", "closed form"],
         )
 
     def state_of(self, event: Event) -> str:

@@ -10,8 +10,9 @@ from swingby.proofs.audit.record import Record, evidence_words, header
 from swingby.proofs.language.claim import SEVERITIES
 from swingby.proofs.language.claim_text import difference, source_text
 from swingby.proofs.language.claims import hypotheses
+from swingby.report.latex import latex_text
 from swingby.report.lines import USUAL
-from swingby.report.markup import latex_text, markdown_table, markdown_text
+from swingby.report.markup import markdown_table, markdown_text
 from swingby.theory.statement import Condition
 from swingby.theory.verdict import Finding
 

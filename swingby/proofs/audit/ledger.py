@@ -26,7 +26,8 @@ from swingby.proofs.language.claims import find
 from swingby.proofs.prover.evidence import TAUTOLOGY
 from swingby.report import Drawn, Grid
 from swingby.report.files import plain_values, write_text
-from swingby.report.markup import html_cell, latex_text, markdown_table, markdown_text
+from swingby.report.latex import latex_text
+from swingby.report.markup import html_cell, markdown_table, markdown_text
 from swingby.report.number_text import counted
 from swingby.report.pictures import Size, drawn
 from swingby.theory.verdict import Finding
@@ -216,8 +217,20 @@ class Ledger(Sequence[Record], Drawn):
         heads = ("# Ledger of the proofs", summary_markdown(self))
         return "\n\n".join([*heads, *map(record_markdown, self)])
 
-    def to_latex(self, *, siunitx: bool = False) -> str:
-        """The table of records as LaTeX (array, booktabs, longtable, amsmath, amssymb)."""
+    def to_latex(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        rows: Sequence[str] | None = None,
+        width: str | None = None,
+        siunitx: bool = False,
+    ) -> str:
+        """The table of records as LaTeX (array, booktabs, longtable, amsmath, amssymb).
+
+        With columns, rows or a width the tables that are printed, as those of other results.
+        """
+        if columns is not None or rows is not None or width is not None:
+            return super().to_latex(columns=columns, rows=rows, width=width, siunitx=siunitx)
         ragged = r">{\raggedright\arraybackslash}p{%s\linewidth}"
         layout = (
             "@{}" + "".join(ragged % width for width in ("0.13", "0.08", "0.54", "0.16")) + "@{}"

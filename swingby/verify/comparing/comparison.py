@@ -156,7 +156,7 @@ class Comparison(Pictured):
             rows=[row.cells(number, windows=windows) for row in self.rows],
             above=[setting_line, *notes],
             below=["", *self._summary_lines()],
-            minor=["lower", "upper", "inside"],
+            minor=["lower", "upper", "inside", "closed form", "error"],
         )
 
     def _summary_lines(self) -> list[str]:
@@ -267,11 +267,11 @@ class Comparison(Pictured):
         first, last = self._span()
         low = run.draw_steps(ax, first, last)
         schedule.draw_curves(ax, first, last, float(run.test_loss[0]))
-        ax.plot([], [], color="0.5", linewidth=3.2, alpha=0.4, label="predicted curve")
-        ax.plot([], [], "v", color="0.35", markersize=6, label="predicted half-time")
+        ax.plot([], [], color="0.5", linewidth=3.2, alpha=0.4, label="predicted")
+        ax.plot([], [], "v", color="0.35", markersize=6, label="half-time")
         turns = [row.predicted for row in self.rows if row.event.startswith("loss")]
         for rank, turn in enumerate(filter(math.isfinite, turns)):
-            name = "_" if rank else "predicted turn of the loss"
+            name = "_" if rank else "turn of loss"
             ax.axvline(turn, color="black", linewidth=0.6, linestyle=":", zorder=0, label=name)
         finish_entries(ax, first, last, self.title, low)
 
