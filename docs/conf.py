@@ -57,9 +57,13 @@ numpydoc_xref_param_type = False
 html_theme = "pydata_sphinx_theme"
 html_title = f"swingby {version}"
 html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_js_files = ["enlarge.js"]
 html_sidebars = {"**": ["globaltoc.html"]}
 html_theme_options = {
     "show_prev_next": True,
+    "navbar_center": [],
     "navigation_with_keys": False,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
