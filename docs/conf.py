@@ -8,6 +8,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 
 import make_commands  # noqa: E402
+import make_gallery  # noqa: E402
 import make_ledger  # noqa: E402
 import make_modules  # noqa: E402
 import make_notebooks  # noqa: E402
@@ -16,6 +17,7 @@ import make_statements  # noqa: E402
 import swingby  # noqa: E402
 
 make_commands.main(HERE / "generated")
+make_gallery.main(HERE / "generated" / "gallery")
 make_statements.main(HERE / "generated")
 make_ledger.main(HERE / "generated")
 make_modules.main(HERE / "generated")
