@@ -77,6 +77,7 @@ from swingby.theory import balls, numbers
 from swingby.theory.balls import precision
 from swingby.theory.lemmas import Scale
 from swingby.theory.verdict import Verdict
+from swingby.verify.checking import reduction
 from swingby.verify.checking.box import Box, FeasibilityProblem
 from swingby.verify.checking.intervals import Interval
 
@@ -153,20 +154,23 @@ class Letters:
     @property
     def p_low(self) -> flint.arb:
         """The p_- of the reduction, without the maximum with log 2."""
-        return (1 - self.s) * (self.u - self.b) + self.b / (1 / self.rho + self.c)
+        p_low = reduction.function_of(reduction.P_LOW)
+        return p_low(b=self.b, c=self.c, rho=self.rho, s=self.s, u=self.u)
 
     def slack(self) -> flint.arb:
         """N (p_+ - p_-); with one concept p_- is log 2."""
         if self.d == 1:
             return self.above(flint.arb(2).log())
         if self.n == 1:
-            return self.s * self.u - self.D - self.b - self.b / (1 + self.rho * self.c)
+            room = reduction.function_of(reduction.SLACK)
+            return room(D=self.D, b=self.b, c=self.c, rho=self.rho, s=self.s, u=self.u)
         coefficient = self.s + 1 / (1 / self.rho + self.c)
         return (2 * self.s - 1) * self.u - self.D - 2 * self.b * coefficient
 
     def above(self, p: flint.arb) -> flint.arb:
         """N (p_+ - p)."""
-        return self.u - self.D - 2 * self.b - self.n * p
+        room = reduction.function_of(reduction.ABOVE)
+        return room(D=self.D, b=self.b, n=self.n, p=p, u=self.u)
 
 
 @dataclass(frozen=True)
@@ -207,7 +211,8 @@ def alpha_at(problem: FeasibilityProblem, kappa: Fraction) -> Fraction:
     smallest = min(value for value in problem.signal if value)
     if problem.gap is None or problem.gap <= 0:
         return smallest
-    return min(smallest, 10 * problem.gap / (kappa - 1))
+    bound = reduction.function_of(reduction.ALPHA_BOUND)
+    return min(smallest, bound(gap=problem.gap, kappa=kappa))
 
 
 def threshold(problem: FeasibilityProblem, kappa: Fraction = KAPPA) -> flint.arb:
@@ -216,9 +221,8 @@ def threshold(problem: FeasibilityProblem, kappa: Fraction = KAPPA) -> flint.arb
     `problem`: with power 1, at least two concepts, all signals positive and separated.
     """
     at = Letters(Box.at(problem), (kappa, kappa))
-    rho, b = at.rho, at.b
-    Q = 10 * rho * at.kappa**2
-    return (at.D * (1 - rho + Q) + b * (2 - rho + Q)) / (1 - rho)
+    Q = 10 * at.rho * at.kappa**2
+    return reduction.function_of(reduction.THRESHOLD)(D=at.D, Q=Q, b=at.b, rho=at.rho)
 
 
 def window(
