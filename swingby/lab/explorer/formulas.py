@@ -148,6 +148,7 @@ def generated() -> str:
     )
     values = {
         "SEEDS": SEEDS,
+        "MOST_DIRECTIONS": max(DIRECTIONS),
         "COLUMNS": COLUMNS,
         "NORMALS": _numbers_each(),
         "LOSS_SWING": LOSS_SWING,
