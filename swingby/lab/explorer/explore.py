@@ -141,7 +141,7 @@ def _state(
         d = task.dim
         if d not in DIRECTIONS:
             requirement = f"must have {DIRECTIONS[0]} to {DIRECTIONS[-1]} directions to be explored"
-            raise InvalidInput("task", f"{d} directions", requirement)
+            raise InvalidInput("task", d, requirement)
         state |= _task_words(task)
     if W0 is not None:
         if task is None:

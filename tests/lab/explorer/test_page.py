@@ -1,0 +1,271 @@
+"""The explorer in Chromium: it says what Python says, asks nobody, and anyone can use it."""
+
+import json
+import math
+import os
+import shlex
+import shutil
+from importlib import resources
+
+import pytest
+
+import swingby
+from swingby import cli
+from tests.lab.explorer import random_settings
+
+#: Debian's browser, without what it does for its maker.
+FLAGS = """--headless --no-sandbox --disable-gpu --disable-quic --no-first-run
+--disable-background-networking --disable-component-update --disable-sync""".split()
+INSTALL = "apt-get install -y --no-install-recommends chromium fonts-liberation"
+#: Impacts of axe that fail a page.
+SERIOUS = ("serious", "critical")
+#: What the page says of an address, without drawing it.
+ANSWER = """(address) => {
+  const { signal, mu, eta, dynamics, start, logOmega } = readState(fromHash(address));
+  const isOwn = /scope=this|start=typed/.test(address), size = sizes(start);
+  const result = run({ signal, testPoint: mu, eta, dynamics, start });
+  const scale = isOwn ? [size.logLeast, size.logMost - size.logLeast] : [logOmega, 0];
+  const check = checkAssumptions(signal, ...scale, eta, isOwn && size.hasZero);
+  return {
+    half: result.half.map(String), word: result.word, end: String(result.end),
+    descents: result.descents, law: closedLaw(signal, start, eta, dynamics).times.map(String),
+    margins: check.results.map(({ margin }) => String(margin)), failing: check.failing,
+    binding: check.binding, logLargest: String(check.logLargest),
+    address: toHash(fromHash(address)),
+  };
+}"""
+
+
+def executable():
+    """The browser; where it is missing, only a variable of the environment skips the tests."""
+    if os.environ.get("SWINGBY_WITHOUT_BROWSER"):
+        pytest.skip("SWINGBY_WITHOUT_BROWSER is set")
+    path = shutil.which("chromium") or shutil.which("google-chrome")
+    if path is None:
+        pytest.fail(f"no Chromium, so the explorer cannot be tested: {INSTALL}", pytrace=False)
+    return path
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Of this module alone: while it runs, the thread has an event loop that others would meet."""
+    path = executable()
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def explorer(tmp_path_factory):
+    return swingby.explore(tmp_path_factory.mktemp("explorer") / "page.html").as_uri()
+
+
+@pytest.fixture
+def visit(browser, explorer):
+    """``visit(state)``: the page, opened there; nothing may go wrong, or be asked for, in it."""
+    contexts, complaints = [], []
+
+    def open_page(state="", *, width=1280, scheme="light", motion="no-preference", script=""):
+        size = {"width": width, "height": 860}
+        context = browser.new_context(
+            viewport=size, color_scheme=scheme, reduced_motion=motion, offline=True
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda line: complaints.append(line.text))
+        page.on("request", lambda request: asked(request.url))
+        if script:
+            page.add_init_script(script)
+        page.goto(f"{explorer}#{state}")
+        settled(page)
+        return page
+
+    def asked(url):
+        if not url.startswith(("file:", "blob:", "data:")):
+            complaints.append(url)
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def settled(page):
+    """Wait for the run that the fields ask for."""
+    page.wait_for_function("!frame && currentRun && !document.body.dataset.busy", polling=50)
+
+
+def number(text):
+    return float(text.replace("Infinity", "inf"))
+
+
+def near(text, expected, allowed=1e-9):
+    """Whether a number of the page is one of Python's, relatively and absolutely."""
+    value = number(text)
+    if not math.isfinite(value) or not math.isfinite(expected):
+        return value == expected or (math.isnan(value) and math.isnan(expected))
+    return abs(value - expected) <= allowed * max(1, abs(expected))
+
+
+def test_a_hundred_settings_agree_with_python(visit):
+    """Half-times to the step; the closed law, margins and the largest omega to 1e-9."""
+    page, unlike = visit(), []
+    for setting in random_settings.draw(100):
+        answer = page.evaluate(ANSWER, setting.address)
+        run, report = setting.run, setting.report
+        margins = [result.margin for result in report.results]
+        agreement = {
+            "half": all(map(near, answer["half"], run.half_times.tolist(), [0] * 4)),
+            "word": answer["word"] == random_settings.WORDS[str(run.outcome)],
+            "end": run.end is None or number(answer["end"]) == run.end,
+            "descents": answer["word"] == "runaway" or answer["descents"] == run.descents(1e-3),
+            "law": all(map(near, answer["law"], setting.law)),
+            "margins": all(map(near, answer["margins"], margins)),
+            "failing": tuple(answer["failing"]) == report.failing,
+            "binding": answer["binding"] == report.binding,
+            "largest": setting.log_largest is None or near(answer["logLargest"], setting.log_largest),
+            "address": answer["address"] == setting.address,
+        }
+        unlike += [(name, setting.address) for name, agrees in agreement.items() if not agrees]
+    assert unlike == []
+
+
+def test_many_seeds_agree_with_python(visit):
+    """Half-times and descents of starts that swing, and of some that never learn."""
+    task = swingby.SIMTask.from_signal([4, 1])
+    page, unlike = visit(), []
+    for dynamics, eta, omega in (("euler", 0.02, 1e-2), ("gd", 0.01, 5e-2)):
+        problem = {"signal": [4, 1], "testPoint": task.test_point.tolist(), "eta": eta}
+        problem |= {"dynamics": dynamics, "logOmega": math.log(omega), "width": 2}
+        text = "(p) => Array.from({ length: 60 }, (_, seed) => seedRun(p, seed)).map((r) => "
+        text += "({ ...r, half: r.half.map(String) }))"
+        for answer in page.evaluate(text, problem):
+            W0 = swingby.gaussian(task, omega, rng=answer["seed"])
+            run = swingby.simulate(task, W0, eta=eta, dynamics=dynamics)
+            same = all(map(near, answer["half"], run.half_times.tolist()))
+            if str(run.outcome) == "converged":
+                same &= answer["descents"] == run.descents(1e-3)
+            unlike += [] if same else [(dynamics, answer, run.half_times)]
+    assert unlike == []
+
+
+PRESETS = {
+    "Swing-by": "converged",
+    "Three concepts": "converged",
+    "μ and σ": "converged",
+    "Four concepts": "converged",
+    "Runaway": "runaway",
+    "Rank one": "trapped",
+    "Free direction": "converged",
+    "Inside D.1–D.5": "converged",
+}
+
+
+def test_every_example_shows_itself_and_gives_its_python_and_its_command(visit, capsys):
+    page = visit()
+    assert page.locator("[data-preset]").all_inner_texts() == list(PRESETS)
+    for name, word in PRESETS.items():
+        page.get_by_role("button", name=name, exact=True).click()
+        settled(page)
+        assert word in page.inner_text("#verdict"), name
+        half = page.evaluate("currentRun.half.map(String)")
+        results = []
+        exec(page.inner_text("#python"), {"print": results.append})
+        report, comparison = results
+        assert all(map(near, half, comparison.run.half_times.tolist())), name
+        assert page.evaluate("setting.check.failing") == list(report.failing), name
+        assert cli.run([*shlex.split(page.inner_text("#command"))[1:], "--json"]) == 0
+        assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(comparison.to_dict())), name
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_anyone_can_use_it(visit, scheme):
+    """axe says nothing serious, at three widths; and nothing is wider than the screen."""
+    axe = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8")
+    states = {1280: "", 768: "a=4,1&start=typed&W0=1e-3,1e-3;1e-3,1e-3", 400: "a=36,11,3,0.8&width=6"}
+    for width, state in states.items():
+        page = visit(state, width=width, scheme=scheme)
+        page.evaluate(axe)
+        found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")["violations"]
+        assert [(row["id"], width) for row in found if row["impact"] in SERIOUS] == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_keys_move_what_is_computed(visit):
+    page = visit("a=4,1&omega=1e-3&seed=3")
+    page.focus("#omega-range")
+    before = page.inner_text("#stage-rows")
+    for _ in range(5):
+        page.keyboard.press("ArrowLeft")
+    page.wait_for_function("!frame")
+    assert page.inner_text("#stage-rows") != before
+    omega = page.input_value("#omega")
+    assert f"omega={omega}&seed=3" in page.url
+    page.reload()
+    settled(page)
+    assert page.input_value("#omega") == omega
+
+
+def test_a_wrong_number_is_named_and_changes_nothing(visit):
+    page = visit("a=4,1&omega=1e-3&seed=3&dyn=gd")
+    rows = page.inner_text("#stage-rows")
+    wrong = {
+        "#eta": ("abc", "η must be a positive number"),
+        "#a1": ("-1", "a₂ must be a positive number"),
+        "#a0": ("0", "zeros (free directions) come last"),
+        "#omega": ("2", "ω must be a positive number of at most 1"),
+        "#seed": ("200", "seed must be a whole number from 0 to 199"),
+    }
+    for field, (text, sentence) in wrong.items():
+        before = page.input_value(field)
+        page.fill(field, text)
+        page.wait_for_function("!frame")
+        assert page.inner_text("#problem") == sentence
+        assert page.get_attribute(field, "aria-invalid") == "true"
+        assert page.inner_text("#stage-rows") == rows
+        page.fill(field, before)
+        page.wait_for_function("!frame")
+        assert page.inner_text("#problem") == ""
+    page.evaluate("open('a=4,1&start=typed&W0=1,2;2,1')")
+    assert "is not positive semidefinite" in page.inner_text("#problem")
+
+
+def test_a_dot_is_the_run_of_its_seed(visit):
+    page = visit("a=4,1&omega=1e-2&seed=3&eta=0.02&dyn=euler")
+    page.wait_for_function("runs.length === SEEDS", polling=50)
+    never = sum(not math.isfinite(number(step)) for step in page.evaluate("runs.map((r) => String(r.half[1]))"))
+    assert f"{round(never / 2)} % never learn concept 2" in page.inner_text("#seeds-text")
+    page.evaluate("document.querySelector('[data-seed=\"41\"]').dispatchEvent(new MouseEvent('click', { bubbles: true }))")
+    page.wait_for_function("!frame")
+    assert "seed=41" in page.url
+    assert "rng=41" in page.inner_text("#python")
+
+
+def test_without_workers_the_page_computes_in_pieces(visit):
+    page = visit("a=4,1&omega=1e-3&seed=3", script="delete window.Worker")
+    page.wait_for_function("runs.length === SEEDS", polling=50)
+    assert page.evaluate("workers.areOff")
+
+
+def test_a_long_run_is_a_workers_and_its_limit_is_named(visit):
+    state = "a=4,1&omega=1e-3&seed=3&eta=1e-4"
+    page = visit(state)
+    assert page.evaluate("workers.run !== null")
+    run = swingby.simulate([4, 1], swingby.gaussian(2, "1e-3", rng=3), eta="1e-4")
+    assert page.evaluate("currentRun.half") == run.half_times.tolist()
+    text = """(address) => { const { signal, mu, eta, dynamics, start } = readState(fromHash(address));
+      const problem = { signal, testPoint: mu, eta, dynamics, start };
+      return runSentence(run(problem, { most: 9000 }), problem); }"""
+    assert "this page computes at most" in page.evaluate(text, state)
+
+
+def test_reduced_motion_plays_in_ten_pictures(visit):
+    page = visit(motion="reduce")
+    page.click("#play")
+    assert page.input_value("#cursor") == "100"
+    assert page.inner_text("#play") == "▶"
