@@ -22,14 +22,14 @@ from swingby.cli.command import command
     options.target("--out", "The page", (".html",), default="explorer.html", show_default=True),
 )
 def explore(arguments: Arguments) -> int:
-    """Write a page that runs, predicts and checks while numbers are moved.
+    """Write a page that runs and predicts while numbers are moved.
 
     One file for any browser, which asks no server for anything. What is not given is the page's
     own: its first example. At most four concepts.
 
     \b
     swingby explore
-    swingby explore --signal 4,1 --omega 1e-80 --eta 1e-3 --dynamics euler --out page.html
+    swingby explore --signal 4,1 --omega 1e-80 --eta 1e-3 --out page.html
     """  # noqa: D301
     from swingby.lab.explorer.explore import explore as write
     from swingby.theory.matrix_files import read_matrix

@@ -49,7 +49,9 @@ def scaled_map(name: str, d: int) -> tuple[list[tuple[Any, Any]], list[Any]]:
     by_name = {A[k, k]: rates[k] for k in range(d)} | {
         roots[k]: sympy.sqrt(squares[k]) for k in range(d)
     }
-    shared = [(H[i, j], sympy.factor_terms(drift[i, j].subs(by_name))) for i in range(d) for j in range(d)]
+    shared = [
+        (H[i, j], sympy.factor_terms(drift[i, j].subs(by_name))) for i in range(d) for j in range(d)
+    ]
     both = H * X
     if DYNAMICS[name].of == "U":
         half = sympy.Matrix(d, d, lambda i, j: sympy.Symbol(f"y{i}{j}"))
@@ -67,7 +69,8 @@ def _map_text(name: str, d: int) -> str:
     value = JavaScript().value
     lines = [f"const x{i}{j} = x[{n}];" for n, (i, j) in enumerate(_entries(d))]
     lines += [f"const r{k} = r[{k}], s{k} = s[{k}];" for k in range(d)]
-    lines += [f"const {symbol} = {value(expression)};" for symbol, expression in (*shared, *replaced)]
+    for symbol, expression in (*shared, *replaced):
+        lines.append(f"const {symbol} = {value(expression)};")
     lines += [f"out[{n}] = {value(expression)};" for n, expression in enumerate(reduced)]
     return "(x, r, s, out) => { " + " ".join(lines) + " }"
 

@@ -39,7 +39,7 @@ class JavaScript(JavascriptCodePrinter):
         if expression.is_Mul:
             return f"({' + '.join(map(self.log, expression.args))})"
         if expression.is_Pow and expression.exp.is_number:
-            return f"(({self.value(expression.exp)}) * {self.log(expression.base)})"
+            return f"({self.value(expression.exp)} * {self.log(expression.base)})"
         if isinstance(expression, sympy.Min | sympy.Max):
             name = "min" if isinstance(expression, sympy.Min) else "max"
             return f"Math.{name}({', '.join(map(self.log, expression.args))})"
@@ -98,7 +98,9 @@ class Traced:
         return Traced(f"({self.text} - {other.text})")
 
     def __mul__(self, other: Any) -> Any:
-        return Traced(f"({self.text} * {other.text})") if isinstance(other, Traced) else other * self
+        if not isinstance(other, Traced):  # an array, number by number
+            return other * self
+        return Traced(f"({self.text} * {other.text})")
 
     def __truediv__(self, other: float) -> Traced:
         return Traced(f"({self.text} / {other})")

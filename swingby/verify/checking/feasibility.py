@@ -67,9 +67,12 @@ between half of what it is at the corner and all of it.
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import flint
 
@@ -77,7 +80,6 @@ from swingby.theory import balls, numbers
 from swingby.theory.balls import precision
 from swingby.theory.lemmas import Scale
 from swingby.theory.verdict import Verdict
-from swingby.verify.checking import reduction
 from swingby.verify.checking.box import Box, FeasibilityProblem
 from swingby.verify.checking.intervals import Interval
 
@@ -90,6 +92,14 @@ INFEASIBILITY_CERTIFICATE = (
     "D.5 then asks log P > (10 kappa^2 + 1)/2 log(P beta) > 6.5 log(P beta) >= 6.5 log P, "
     "which is false for P >= 2. No omega, eta or signal satisfies the corrected set when d >= 2."
 )
+
+
+@functools.cache
+def _formula(name: str) -> Callable[..., Any]:
+    """A formula of the reduction, as a function of its letters; sympy is loaded for it."""
+    from swingby.verify.checking import reduction
+
+    return reduction.function_of(getattr(reduction, name))
 
 
 def hull(low: Fraction, high: Fraction) -> flint.arb:
@@ -154,7 +164,7 @@ class Letters:
     @property
     def p_low(self) -> flint.arb:
         """The p_- of the reduction, without the maximum with log 2."""
-        p_low = reduction.function_of(reduction.P_LOW)
+        p_low = _formula("P_LOW")
         return p_low(b=self.b, c=self.c, rho=self.rho, s=self.s, u=self.u)
 
     def slack(self) -> flint.arb:
@@ -162,14 +172,14 @@ class Letters:
         if self.d == 1:
             return self.above(flint.arb(2).log())
         if self.n == 1:
-            room = reduction.function_of(reduction.SLACK)
+            room = _formula("SLACK")
             return room(D=self.D, b=self.b, c=self.c, rho=self.rho, s=self.s, u=self.u)
         coefficient = self.s + 1 / (1 / self.rho + self.c)
         return (2 * self.s - 1) * self.u - self.D - 2 * self.b * coefficient
 
     def above(self, p: flint.arb) -> flint.arb:
         """N (p_+ - p)."""
-        room = reduction.function_of(reduction.ABOVE)
+        room = _formula("ABOVE")
         return room(D=self.D, b=self.b, n=self.n, p=p, u=self.u)
 
 
@@ -211,8 +221,8 @@ def alpha_at(problem: FeasibilityProblem, kappa: Fraction) -> Fraction:
     smallest = min(value for value in problem.signal if value)
     if problem.gap is None or problem.gap <= 0:
         return smallest
-    bound = reduction.function_of(reduction.ALPHA_BOUND)
-    return min(smallest, bound(gap=problem.gap, kappa=kappa))
+    bound: Fraction = _formula("ALPHA_BOUND")(gap=problem.gap, kappa=kappa)
+    return min(smallest, bound)
 
 
 def threshold(problem: FeasibilityProblem, kappa: Fraction = KAPPA) -> flint.arb:
@@ -222,7 +232,7 @@ def threshold(problem: FeasibilityProblem, kappa: Fraction = KAPPA) -> flint.arb
     """
     at = Letters(Box.at(problem), (kappa, kappa))
     Q = 10 * at.rho * at.kappa**2
-    return reduction.function_of(reduction.THRESHOLD)(D=at.D, Q=Q, b=at.b, rho=at.rho)
+    return _formula("THRESHOLD")(D=at.D, Q=Q, b=at.b, rho=at.rho)
 
 
 def window(

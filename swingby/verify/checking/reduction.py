@@ -6,7 +6,6 @@ evaluate them there, and the explorer prints them as JavaScript: a formula stand
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -35,7 +34,6 @@ SLACK = s * u - D - b - b / (1 + rho * c)
 ALPHA_BOUND = 10 * gap / (kappa - 1)
 
 
-@functools.cache
 def function_of(expression: Any) -> Callable[..., Any]:
     """A rational expression as a function of its letters by name, for balls and fractions."""
     names = sorted(map(str, expression.free_symbols))

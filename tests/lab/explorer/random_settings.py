@@ -54,9 +54,9 @@ class Setting:
 
     @property
     def log_largest(self):
-        """The logarithm of the largest omega, or None."""
-        largest = self.report.largest_omega
-        return None if largest is None else numbers.log_of(Fraction(str(largest)))
+        """The logarithm of the largest omega, minus infinity where there is none."""
+        largest = self.report.omega_limit
+        return -math.inf if largest is None else numbers.log_of(numbers.exact(largest, "omega"))
 
 
 def draw(count, seed=0):

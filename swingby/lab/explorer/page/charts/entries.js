@@ -32,17 +32,7 @@ function drawEntries(host, result, law, view) {
   const lines = order.map((e) => entryLines(result.records, e, styles[e], X, scale));
   body += `<g clip-path="url(#clip-${host.id})">${lines.join("")}</g>`;
   body += peakNames(result, styles, X, scale, { top, bottom, right });
-  if (height > 200) {
-    const title = view.logEntries ? "size of the entries of W" : "entries of W";
-    const isAtRight = marks.some(({ x }) => x < 150);
-    body += textMarkup(
-      isAtRight ? right : 4,
-      11,
-      title,
-      isAtRight ? "end" : "start",
-      'class="title"',
-    );
-  }
+  if (height > 200) body += titleMarkup(view, marks, right);
   const svg = show(host, view.label, `${body}<g class="cursor"></g>`);
   const cursor = svg.querySelector(".cursor");
   const mark = (p) => {
@@ -137,6 +127,15 @@ function stageMarkup(marks, top, bottom, right) {
       );
     })
     .join("");
+}
+
+/** The title, at the side where no stage is marked. */
+function titleMarkup(view, marks, right) {
+  const title = view.logEntries ? "size of the entries of W" : "entries of W";
+  const room = 12 + 6 * title.length;
+  if (marks.every(({ x }) => x > room)) return textMarkup(4, 11, title, "start", 'class="title"');
+  const isFree = marks.every(({ x }) => x < right - room);
+  return isFree ? textMarkup(right, 11, title, "end", 'class="title"') : "";
 }
 
 /** Names of the minor entries at their peaks, where there is room. */
