@@ -7,10 +7,12 @@ import shlex
 import shutil
 from importlib import resources
 
+import numpy as np
 import pytest
 
 import swingby
 from swingby import cli
+from swingby.theory.growth import DYNAMICS, log_factors
 from tests.lab.explorer import random_settings
 
 #: Debian's browser, without what it does for its maker.
@@ -155,6 +157,19 @@ def test_many_seeds_agree_with_python(visit):
     assert unlike == []
 
 
+def test_printed_rates_are_those_of_the_package(visit):
+    """Growth, and decay beside learned concepts, where the runs above cannot tell."""
+    page = visit()
+    a, eta = np.array([4, 1, 0.3]), 0.05
+    text = "([name, ai, aj, eta]) => [GROWTH, FIRST, BOTH].map((rate) => rate[name](ai, aj, eta))"
+    for name in DYNAMICS:
+        expected = log_factors(a, eta, name) * math.log(2)
+        for i, ai in enumerate(a):
+            for j, aj in enumerate(a):
+                printed = page.evaluate(text, [name, ai, aj, eta])
+                assert printed == pytest.approx(expected[:, i, j].astype(float), rel=1e-12)
+
+
 PRESETS = {
     "Swing-by": "converged",
     "Three concepts": "converged",
@@ -218,14 +233,16 @@ def test_keys_move_what_is_computed(visit):
 def test_a_wrong_number_is_named_and_changes_nothing(visit):
     page = visit("a=4,1&omega=1e-3&seed=3&dyn=gd")
     rows = page.inner_text("#stage-rows")
-    wrong = {
-        "#eta": ("abc", "η must be a positive number"),
-        "#a1": ("-1", "a₂ must be a positive number"),
-        "#a0": ("0", "zeros (free directions) come last"),
-        "#omega": ("2", "ω must be a positive number of at most 1"),
-        "#seed": ("200", "seed must be a whole number from 0 to 199"),
-    }
-    for field, (text, sentence) in wrong.items():
+    wrong = [
+        ("#eta", "abc", "η must be a positive number"),
+        ("#eta", "-0.01", "η must be a positive number"),
+        ("#eta", "1", "η a above 2: steps of this size only diverge"),
+        ("#a1", "-1", "a₂ must be a positive number"),
+        ("#a0", "0", "zeros (free directions) come last"),
+        ("#omega", "2", "ω must be a positive number of at most 1"),
+        ("#seed", "200", "seed must be a whole number from 0 to 199"),
+    ]
+    for field, text, sentence in wrong:
         before = page.input_value(field)
         page.fill(field, text)
         page.wait_for_function("!frame")
