@@ -21,7 +21,7 @@ from swingby.theory.task import SIMTask, as_task
 
 _PAGE = resources.files("swingby.lab.explorer") / "page"
 #: Files of ``page/`` that need no document, so that workers read them too, and the others.
-_ENGINE = ("starts", "law", "advance", "jump", "run", "assumptions", "worker")
+_ENGINE = ("starts", "law", "advance", "modified", "jump", "run", "assumptions", "worker")
 _CHARTS = ("text", "axes", "entries", "loss", "plane", "seeds")
 _CONTROLS = ("numbers", "address", "reading", "work", "words", "fields", "main")
 #: Sizes of typed entries of W(0) that the page takes.

@@ -3,7 +3,8 @@
 The map comes from :mod:`swingby.theory.dynamics`, growth rates from
 :mod:`swingby.theory.growth`, inequalities from :mod:`swingby.theory.assumptions`, and the
 reduction of their constants from :mod:`swingby.verify.checking.reduction`. Only the closed law,
-the jump over waiting times and the choice of constants to try are written by hand, in ``page/``.
+the jump over waiting times, the modified flow of small steps and the choice of constants to try
+are written by hand, in ``page/``.
 """
 
 from __future__ import annotations

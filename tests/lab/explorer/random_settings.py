@@ -59,25 +59,27 @@ class Setting:
         return -math.inf if largest is None else numbers.log_of(numbers.exact(largest, "omega"))
 
 
-def draw(count, seed=0):
-    """Settings with two to four directions, of every dynamics, with starts of either kind."""
+def draw(count, seed=0, etas=("0.01", "0.003", "0.02", "0.001", "1/300"), least=0, most=0.4):
+    """Settings with two to four directions, of every dynamics, with starts of either kind.
+
+    `least`, `most`: bounds of eta a_max.
+    """
     rng, settings = random.Random(seed), []
     while len(settings) < count:
-        setting = _draw(len(settings), rng)
-        if max(setting.task.signal) * Fraction(setting.eta) < 0.4:
+        setting = _draw(len(settings), rng, etas)
+        if least <= max(setting.task.signal) * Fraction(setting.eta) < most:
             settings.append(setting)
     return settings
 
 
-def _draw(n, rng):
+def _draw(n, rng, etas):
     d, dynamics = 2 + n % 3, ("euler", "gd", "flow")[n // 3 % 3]
     signal = [round(10 ** rng.uniform(-0.3, 0.3), 3)]
     while len(signal) < d:
         signal.append(round(signal[-1] * rng.uniform(1.3, 6 if d < 4 else 3.5), 3))
     rng.shuffle(signal)
     power = rng.choice([2, 3, 4, 6, 8, 12, 20, 40, 80, 120])
-    etas = ["0.01", "0.003"] + (["0.02", "0.001", "1/300"] if power < 40 else [])
-    eta = rng.choice(etas)
+    eta = rng.choice(etas if power < 40 else etas[:2])
     if rng.random() < 0.5:
         texts = [str(a) for a in signal]
         if n % 11 == 3:

@@ -115,10 +115,18 @@ def near(text, expected, allowed=1e-9):
     return abs(value - expected) <= allowed * max(1, abs(expected))
 
 
-def test_a_hundred_settings_agree_with_python(visit):
+#: Settings drawn at random, and some whose steps are so small that a modified flow is followed.
+SETTINGS = {
+    "a hundred": {"count": 100},
+    "small steps": {"count": 9, "etas": ("4e-4", "2e-4", "1e-4"), "least": 5e-4, "most": 1e-3},
+}
+
+
+@pytest.mark.parametrize("drawn", SETTINGS)
+def test_settings_agree_with_python(visit, drawn):
     """Half-times to the step; the closed law, margins and the largest omega to 1e-9."""
     page, unlike = visit(), []
-    for setting in random_settings.draw(100):
+    for setting in random_settings.draw(**SETTINGS[drawn]):
         answer = page.evaluate(ANSWER, setting.address)
         run, report = setting.run, setting.report
         margins = [result.margin for result in report.results]
@@ -136,6 +144,16 @@ def test_a_hundred_settings_agree_with_python(visit):
         }
         unlike += [(name, setting.address) for name, agrees in agreement.items() if not agrees]
     assert unlike == []
+
+
+def test_a_runaway_in_small_steps_is_that_of_the_map(visit):
+    W0, eta = [[1e-3, 2e-3], [2e-3, 1e-3]], 2e-4
+    with pytest.warns(swingby.SwingbyWarning, match="minus infinity"):
+        expected = swingby.simulate([4, 1], W0, eta=eta, dynamics="euler")
+    page = visit(f"a=4,1&start=typed&W0=1e-3,2e-3;2e-3,1e-3&eta={eta}&dyn=euler")
+    result = page.evaluate("({ ...currentRun, half: currentRun.half.map(String) })")
+    assert (result["word"], result["diverged"]) == ("runaway", expected.last_step + 1)
+    assert all(map(near, result["half"], expected.half_times.tolist()))
 
 
 def test_many_seeds_agree_with_python(visit):
@@ -283,7 +301,7 @@ def test_a_long_run_is_a_workers_and_its_limit_is_named(visit):
     text = """(address) => {
       const { signal, mu, eta, dynamics, start } = readState(fromHash(address));
       const problem = { signal, testPoint: mu, eta, dynamics, start };
-      return runSentence(run(problem, { most: 9000 }), problem); }"""
+      return runSentence(run(problem, { most: 90 }), problem); }"""
     assert "this page computes at most" in page.evaluate(text, state)
 
 

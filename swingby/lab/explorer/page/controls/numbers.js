@@ -67,7 +67,7 @@ const SLIDERS = {
     share: (text) => 1 - Math.sqrt(Math.max(0, (-0.3 - log10Of(text)) / 119.7)),
   },
   eta: {
-    text: (share) => typedPower(-4.5 + 4.2 * share),
-    share: (text) => (log10Of(text) + 4.5) / 4.2,
+    text: (share) => typedPower(-6 + 5.7 * share),
+    share: (text) => (log10Of(text) + 6) / 5.7,
   },
 };

@@ -31,7 +31,7 @@ function runSentence(result, { signal, dynamics }) {
   }
   const open = waiting.map((k) => entryName(k, k));
   const below = open.length ? `, with ${listed(open)} below ½` : "";
-  const limit = `this page computes at most ${stepText(MOST_STEPS)} steps, and at this η a the run needs more`;
+  const limit = `this page computes at most ${stepText(MOST_STEPS)} steps, and this run needs more`;
   return `${head}. The run is cut off at step ${stepText(result.last)}${below}: ${limit}. The predicted times hold all the same, and swingby.simulate goes on.`;
 }
 

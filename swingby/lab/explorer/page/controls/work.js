@@ -42,7 +42,10 @@ function newWorker(onAnswer, onFailure) {
 /** About how many steps a run computes; waiting is jumped over. */
 function stepsEstimate({ signal, eta, dynamics }) {
   const positive = signal.filter((a) => a > 0);
-  if (dynamics === "flow") return (4000 * Math.max(...positive)) / Math.min(...positive);
+  const top = Math.max(...positive);
+  const spread = top / Math.min(...positive);
+  if (dynamics === "flow") return 4000 * spread;
+  if (eta * top < SMALL_STEP) return 60000 * spread;
   return positive.reduce((sum, a) => sum + STEPS_PER_STAGE / GROWTH[dynamics](a, a, eta), 0);
 }
 

@@ -8,8 +8,6 @@
 const SMALL = 1e-13;
 const SETTLED = 1e-12;
 const MIXED = 1e-6;
-/** Fewer steps are computed. */
-const SHORTEST = 200;
 
 /** Jump if that is possible; returns whether it was. */
 function jump(S) {
@@ -25,7 +23,7 @@ function jump(S) {
     if (size > (isBetween ? MIXED : learned[i] ? SETTLED : SMALL)) return false;
   }
   const motion = ownMotion(S);
-  if (motion === null || !(motion.reach >= SHORTEST)) return false;
+  if (motion === null || !(motion.reach >= S.shortest)) return false;
   const steps = Math.floor(Math.min(motion.reach, 2 ** 52));
   const exponents = Float64Array.from(m, (exponent, k) => {
     if (learned[k]) return 0;
@@ -51,7 +49,7 @@ function jump(S) {
  * entries beside learned concepts feed into it.
  */
 function ownMotion(S) {
-  const { d, E, m, r, s, rows, columns, index, isNull, learned, X } = S;
+  const { d, E, m, s, rows, columns, index, isNull, learned, X, stepRates: rates } = S;
   const Z = Float64Array.from(X);
   const rate = new Float64Array(E);
   const fed = [];
@@ -72,8 +70,8 @@ function ownMotion(S) {
       if (!learned[k]) continue;
       let factor = 1;
       if (!S.keepsPsd) {
-        const mean = (r[i] + r[j]) / 2 + r[k];
-        const apart = 4 * mean - (r[k] - r[i]) * (r[k] - r[j]);
+        const mean = (rates[i] + rates[j]) / 2 + rates[k];
+        const apart = 4 * mean - (rates[k] - rates[i]) * (rates[k] - rates[j]);
         if (apart <= 0) return null;
         factor = (4 * mean) / apart;
       }

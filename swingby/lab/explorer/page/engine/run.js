@@ -6,8 +6,9 @@
 
 /** Runge-Kutta steps of the flow are as long as this over 2 a_max. */
 const FLOW_STEP = 0.2;
-/** Steps between looks for a jump. */
-const BLOCK = 64;
+/** Computed steps between looks for a jump, and those of the shortest: of maps, and of flows. */
+const OF_MAPS = { block: 64, shortest: 200 };
+const OF_FLOWS = { block: 8, shortest: 16 };
 /** What decays between learned concepts is 0 below this: subnormal numbers are slow. */
 const GONE = 1e-140;
 
@@ -17,10 +18,10 @@ const GONE = 1e-140;
  * most: steps that are computed at most; keeps: whether entries are recorded for pictures.
  * Half-times and other steps count as those of swingby.simulate.
  */
-function run(problem, { keeps = true, most = 3e6 } = {}) {
-  const S = system(problem, keeps);
+function run(problem, { keeps = true, most = 3e6, isPlain = false } = {}) {
+  const S = system(problem, keeps, isPlain);
   const { d, diagonal, s, half, extremes, unit, flow } = S;
-  const map = STEP[problem.dynamics][d];
+  const map = mapOf(problem, S);
   let wait = 0;
   let computed = 0;
   let settled = 0;
@@ -37,7 +38,7 @@ function run(problem, { keeps = true, most = 3e6 } = {}) {
         if (S.heading >= 0 && loss > extremes[1]) [extremes[1], extremes[3]] = [loss, S.n];
         continue;
       }
-      wait = BLOCK;
+      wait = S.block;
     }
     const before = Array.from(half);
     const wasNear = S.stop < Infinity;
@@ -55,6 +56,8 @@ function run(problem, { keeps = true, most = 3e6 } = {}) {
       else if (!wasNear) settled = S.n - 1 + crossing(S, map, (V) => distance(S, V) <= NEAR);
     }
     if (result === LEFT_RANGE) {
+      // A modified flow says nothing of large W: the steps themselves are computed.
+      if (S.isModified) return run(problem, { keeps, most, isPlain: true });
       diverged = S.n;
       break;
     }
@@ -79,21 +82,30 @@ function run(problem, { keeps = true, most = 3e6 } = {}) {
   };
 }
 
+/** What one computed step does to X, or the slope that is integrated. */
+function mapOf({ signal, eta, dynamics }, { d, isModified }) {
+  if (!isModified) return STEP[dynamics][d];
+  const top = descending(signal)[0];
+  return modifiedField(dynamics, d, top, eta * signal[top]);
+}
+
 /** All that a run has in hand. */
-function system({ signal, testPoint, eta, dynamics, start }, keeps) {
+function system({ signal, testPoint, eta, dynamics, start }, keeps, isPlain) {
   const d = signal.length;
   const pairs = entryPairs(d);
   const E = pairs.length;
   const index = entryIndex(d);
-  const isFlow = !["euler", "gd"].includes(dynamics);
   const top = Math.max(...signal);
+  const isModified = dynamics !== "flow" && !isPlain && eta * top < SMALL_STEP;
+  const isFlow = dynamics === "flow" || isModified;
   const h = isFlow ? FLOW_STEP / (2 * top) : eta;
-  const perStep = (rate) => rate / Math.LN2;
+  const unit = h / eta; // steps of eta in a computed step
+  const perStep = (rate) => (rate * unit) / Math.LN2;
   const isFree = signal.map((a) => a === 0);
   const isNull = KEEPS_PSD[dynamics] ? nullConcepts(signal, start) : Array(d).fill(false);
   const table = (rate) =>
-    signal.map((ai) => signal.map((aj) => perStep(rate[dynamics](ai, aj, h))));
-  const growth = pairs.map(([i, j]) => perStep(GROWTH[dynamics](signal[i], signal[j], h)));
+    signal.map((ai) => signal.map((aj) => perStep(rate[dynamics](ai, aj, eta))));
+  const growth = pairs.map(([i, j]) => perStep(GROWTH[dynamics](signal[i], signal[j], eta)));
   const S = {
     d,
     E,
@@ -118,7 +130,10 @@ function system({ signal, testPoint, eta, dynamics, start }, keeps) {
     held: isNull.map((is, k) => (is ? -1 : k)).filter((k) => k >= 0),
     learned: Array(d).fill(false),
     counted: Uint8Array.from(signal, (_, k) => (isNull[k] || isFree[k] ? 0 : 1)),
-    unit: isFlow ? h / eta : 1, // steps of eta in a computed step
+    unit,
+    isModified,
+    ...(isFlow ? OF_FLOWS : OF_MAPS),
+    stepRates: signal.map((a) => a * eta),
     flow: isFlow ? flowMemory(d, E) : null,
     half: new Float64Array(d).fill(-1),
     peak: new Float64Array(E),
