@@ -293,10 +293,10 @@ def test_without_workers_the_page_computes_in_pieces(visit):
 
 
 def test_a_long_run_is_a_workers_and_its_limit_is_named(visit):
-    state = "a=4,1&omega=1e-3&seed=3&eta=1e-4"
+    state = "a=16,1&omega=1e-3&seed=3&eta=1e-5"
     page = visit(state)
     assert page.evaluate("workers.run !== null")
-    run = swingby.simulate([4, 1], swingby.gaussian(2, "1e-3", rng=3), eta="1e-4")
+    run = swingby.simulate([16, 1], swingby.gaussian(2, "1e-3", rng=3), eta="1e-5")
     assert page.evaluate("currentRun.half") == run.half_times.tolist()
     text = """(address) => {
       const { signal, mu, eta, dynamics, start } = readState(fromHash(address));

@@ -2,7 +2,7 @@
 "use strict";
 
 /** What a run came to, in a sentence or two. */
-function runSentence(result, { signal, dynamics }) {
+function runSentence(result, { signal, dynamics, start }) {
   const learned = result.half
     .map((step, k) => ({ step, k }))
     .filter(({ step }) => step >= 0)
@@ -19,11 +19,8 @@ function runSentence(result, { signal, dynamics }) {
     return `${head}; ${end}. The test loss falls ${times}: ${swing}.${free}`;
   }
   if (word === "runaway") {
-    const reason = KEEPS_PSD[dynamics]
-      ? "steps of this size overshoot"
-      : "steps of this size do not keep W = U Uᵀ, its pivot turned negative";
-    const advice = `Take a smaller η${KEEPS_PSD[dynamics] ? "" : ", or gd"}`;
-    return `${head}. ${name} runs away: ${reason}, and W overflows at step ${stepText(result.diverged)}. ${advice}.`;
+    const end = `and W overflows at step ${stepText(result.diverged)}`;
+    return `${head}. ${name} runs away: ${runawayReason(dynamics, start, end)}`;
   }
   if (word === "trapped") {
     const who = dynamics === "gd" ? "gradient descent" : "the flow";
@@ -33,6 +30,14 @@ function runSentence(result, { signal, dynamics }) {
   const below = open.length ? `, with ${listed(open)} below ½` : "";
   const limit = `this page computes at most ${stepText(MOST_STEPS)} steps, and this run needs more`;
   return `${head}. The run is cut off at step ${stepText(result.last)}${below}: ${limit}. The predicted times hold all the same, and swingby.simulate goes on.`;
+}
+
+/** Why W ran away, and what to change. */
+function runawayReason(dynamics, start, end) {
+  if (KEEPS_PSD[dynamics]) return `steps of this size overshoot, ${end}. Take a smaller η.`;
+  if (!isPsd(start)) return `W(0) has a negative eigenvalue, ${end}. Take another W(0).`;
+  const reason = "steps of this size do not keep W = U Uᵀ, its pivot turned negative";
+  return `${reason}, ${end}. Take a smaller η, or gd.`;
 }
 
 const BADGES = {
@@ -64,7 +69,9 @@ function stageRows(result, law, { signal, dynamics, eta }) {
           ? "never"
           : Number.isFinite(time)
             ? stepText(time < 1e7 ? Math.ceil(time) : time)
-            : "trapped",
+            : KEEPS_PSD[dynamics]
+              ? "trapped"
+              : "runs away",
         step >= 0 ? stepText(step) : seen,
         Number.isFinite(error) ? percentText(error) : "–",
         shortText(signal[k]),
@@ -78,6 +85,7 @@ function stageRows(result, law, { signal, dynamics, eta }) {
 
 /** The correlation that made the test loss rise, or would have. */
 function swingReason(result, { signal }) {
+  if (result.word === "runaway") return "The run above ends otherwise: <i>W</i> runs away.";
   const [first, second] = descending(signal);
   const peak = result.peaks.find(
     ({ i, j }) => i === Math.min(first, second) && j === Math.max(first, second),

@@ -45,7 +45,7 @@ function stepsEstimate({ signal, eta, dynamics }) {
   const top = Math.max(...positive);
   const spread = top / Math.min(...positive);
   if (dynamics === "flow") return 4000 * spread;
-  if (eta * top < SMALL_STEP) return 60000 * spread;
+  if (eta * top < SMALL_STEP) return 8000 * spread;
   return positive.reduce((sum, a) => sum + STEPS_PER_STAGE / GROWTH[dynamics](a, a, eta), 0);
 }
 
