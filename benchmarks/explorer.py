@@ -39,7 +39,7 @@ _MOVED = """async (changes) => {
   return [frames, computed];
 }"""
 _SEEDS = """async (hash) => {
-  open(hash);
+  openState(hash);
   const began = performance.now();
   while (runs.length < SEEDS) await new Promise((done) => setTimeout(done, 5));
   return (performance.now() - began) / 1000;

@@ -239,13 +239,24 @@ def test_keys_move_what_is_computed(visit):
     before = page.inner_text("#stage-rows")
     for _ in range(5):
         page.keyboard.press("ArrowLeft")
-    page.wait_for_function("!frame")
+    page.wait_for_function("!frame && !addressTimer")
     assert page.inner_text("#stage-rows") != before
     omega = page.input_value("#omega")
     assert f"omega={omega}&seed=3" in page.url
     page.reload()
     settled(page)
     assert page.input_value("#omega") == omega
+
+
+def test_the_link_to_the_controls_leaves_the_numbers(visit):
+    page = visit("a=5,1&omega=1e-3&seed=3")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_function("document.activeElement.id === 'controls' && !frame")
+    assert page.input_value("#a0") == "5"
+    assert "a=5,1" in page.url
+    page.evaluate("location.hash = 'a=6,1'")
+    page.wait_for_function("!frame && element('a0').value === '6'")
 
 
 def test_a_wrong_number_is_named_and_changes_nothing(visit):
@@ -270,7 +281,7 @@ def test_a_wrong_number_is_named_and_changes_nothing(visit):
         page.fill(field, before)
         page.wait_for_function("!frame")
         assert page.inner_text("#problem") == ""
-    page.evaluate("open('a=4,1&start=typed&W0=1,2;2,1')")
+    page.evaluate("openState('a=4,1&start=typed&W0=1,2;2,1')")
     assert "is not positive semidefinite" in page.inner_text("#problem")
 
 
@@ -281,7 +292,7 @@ def test_a_dot_is_the_run_of_its_seed(visit):
     assert never > 0
     assert f"{round(never / 2)} % never learn concept 2" in page.inner_text("#seeds-text")
     page.locator('[data-seed="41"]').first.dispatch_event("click", {"bubbles": True})
-    page.wait_for_function("!frame")
+    page.wait_for_function("!frame && !addressTimer")
     assert "seed=41" in page.url
     assert "rng=41" in page.inner_text("#python")
 

@@ -12,6 +12,9 @@ let cursorShare = 1;
 let frame = 0;
 let seedsDrawn = 0;
 let playing = 0;
+let addressTimer = 0;
+/** Milliseconds without a change before the address is written. */
+const QUIET = 150;
 /** Milliseconds between drawings of the runs of all seeds. */
 const REDRAW = 250;
 /** Milliseconds that playing a run takes. */
@@ -29,11 +32,8 @@ function update() {
   }
   const { signal, mu, eta, dynamics, start } = setting;
   setting.law = closedLaw(signal, start, eta, dynamics);
-  try {
-    history.replaceState(null, "", `#${toHash(state)}`);
-  } catch {
-    // A page without an address of its own holds its numbers all the same.
-  }
+  clearTimeout(addressTimer);
+  addressTimer = setTimeout(writeAddress, QUIET);
   element("python").textContent = pythonText(state);
   element("command").textContent = commandText(state);
   drawLegend();
@@ -48,6 +48,16 @@ function update() {
   const many = { signal, testPoint: mu, eta, dynamics, logOmega: scale, width };
   if (askSeeds(many, onRuns, update)) runs = [];
   drawAllSeeds();
+}
+
+/** The state into the address; browsers refuse hundreds of changes in a row. */
+function writeAddress() {
+  addressTimer = 0;
+  try {
+    history.replaceState(null, "", `#${toHash(state)}`);
+  } catch {
+    // A page without an address of its own holds its numbers all the same.
+  }
 }
 
 /** The mean of w_kk(0), as a logarithm: the scale of starts like a typed one. */
@@ -269,7 +279,7 @@ function change(edit, edited = null) {
   });
 }
 
-function open(hash) {
+function openState(hash) {
   state = fromHash(hash);
   buildFields(state);
   update();
@@ -303,7 +313,7 @@ function listen() {
     if (!pressed) return;
     const { set, preset, copy: what } = pressed.dataset;
     if (set) change(choiceOf(set, setting && setting.start));
-    if (preset) open(PRESETS[+preset][1]);
+    if (preset) openState(PRESETS[+preset][1]);
     if (what) copy(pressed);
     if (pressed.id === "play") play();
   });
@@ -321,7 +331,9 @@ function listen() {
     });
   }
   window.addEventListener("hashchange", () => {
-    if (location.hash.slice(1) !== toHash(state)) open(location.hash);
+    const isState = location.hash.includes("="); // else a place in the page
+    if (!isState) writeAddress();
+    else if (location.hash.slice(1) !== toHash(state)) openState(location.hash);
   });
   watchScrolling();
   let width = 0;
@@ -358,6 +370,6 @@ function watchScrolling() {
 
 setNormals(element("normals").textContent);
 listen();
-open(
+openState(
   location.hash.length > 1 ? location.hash : element("first").textContent.trim() || PRESETS[0][1],
 );
