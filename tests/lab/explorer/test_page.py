@@ -40,10 +40,11 @@ ANSWER = """(address) => {
 }"""
 
 
-def executable():
+def executable(request):
     """The browser; where it is missing, only a variable of the environment skips the tests."""
     if os.environ.get("SWINGBY_WITHOUT_BROWSER"):
-        pytest.skip("SWINGBY_WITHOUT_BROWSER is set")
+        count = sum(item.path == request.path for item in request.session.items)
+        pytest.skip(f"SWINGBY_WITHOUT_BROWSER skips {count} tests of the explorer")
     path = shutil.which("chromium") or shutil.which("google-chrome")
     if path is None:
         pytest.fail(f"no Chromium, so the explorer cannot be tested: {INSTALL}", pytrace=False)
@@ -51,9 +52,9 @@ def executable():
 
 
 @pytest.fixture(scope="module")
-def browser():
+def browser(request):
     """Of this module alone: while it runs, the thread has an event loop that others would meet."""
-    path = executable()
+    path = executable(request)
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
