@@ -286,6 +286,34 @@ def test_a_wrong_number_is_named_and_changes_nothing(visit):
     assert "is not positive semidefinite" in page.inner_text("#problem")
 
 
+#: Addresses that nobody should write, and whether they are numbers all the same.
+JUNK = {
+    "W0=;;;x,<b>&a=,,,": True,
+    "a=4,1&axes=9,-1&seed=-1&width=1e9&dyn=__proto__&ylog=7&scope=%00": True,
+    "a=4,1,2,3,4,5,6&start=typed&W0=1,2,3,4,5,6;2": False,
+    "a=1e999,1": False,
+    "a=4,1&omega=1e-9999&seed=3": True,
+    "mu=1,2&sigma=-1": False,
+    "eta=1e-999": False,
+    "a=4,1&start=typed&W0=0,0;0,0": False,
+    "a=4,1&start=typed&W0=1e-301,0;0,1": False,
+    "a=4,0&omega=1/7": True,
+}
+
+
+def test_any_address_is_numbers_or_a_sentence(visit):
+    page = visit()
+    for address, is_read in JUNK.items():
+        page.evaluate("(address) => openState(address)", address)
+        settled(page)
+        assert (page.inner_text("#problem") == "") == is_read, address
+    omega = "1e-9999"
+    run = swingby.simulate([4, 1], swingby.gaussian(2, omega, rng=3), eta="0.01")
+    page.evaluate(f"openState('a=4,1&omega={omega}&seed=3')")
+    settled(page)
+    assert page.evaluate("currentRun.half") == run.half_times.tolist()
+
+
 def test_a_dot_is_the_run_of_its_seed(visit):
     page = visit("a=4,1&omega=1e-2&seed=3&eta=0.02&dyn=euler")
     page.wait_for_function("runs.length === SEEDS", polling=50)
