@@ -15,6 +15,7 @@ import make_notebooks  # noqa: E402
 import make_statements  # noqa: E402
 
 import swingby  # noqa: E402
+from swingby.lab.explorer.explore import explore  # noqa: E402
 
 make_commands.main(HERE / "generated")
 make_gallery.main(HERE / "generated" / "gallery")
@@ -22,6 +23,10 @@ make_statements.main(HERE / "generated")
 make_ledger.main(HERE / "generated")
 make_modules.main(HERE / "generated")
 make_notebooks.main(HERE / "generated")
+#: The explorer is written by each build, and lies beside the pages as it is.
+EXTRA = HERE / "generated" / "extra"
+EXTRA.mkdir(exist_ok=True)
+explore(EXTRA / "explorer.html")
 
 project = "swingby"
 author = "The swingby developers"
@@ -56,6 +61,7 @@ numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 numpydoc_xref_param_type = False
 
+html_extra_path = [str(EXTRA)]
 html_theme = "pydata_sphinx_theme"
 html_title = f"swingby {version}"
 html_show_sourcelink = False

@@ -2,9 +2,12 @@
 
 from dataclasses import replace
 from pathlib import Path
+from shutil import which
+from tempfile import TemporaryDirectory
 
 from studies.image_pictures import circles_figure, study_figure
 from swingby.lab.diffusion import recorded_study
+from swingby.lab.explorer.explore import explore
 from swingby.lab.networks import Data, Setting, train
 from swingby.theory.task import SIMTask
 from swingby.verify.paper_settings import paper_settings
@@ -28,6 +31,7 @@ def main() -> None:
         print(f"{name}: {title}")
     diffusion()
     training()
+    explorer()
 
 
 def diffusion() -> None:
@@ -46,6 +50,26 @@ def training() -> None:
     run = train([replace(setting, seed=seed) for seed in range(6)])
     run.save_picture(FOLDER / "training.png")
     print("training.png: experiment 2 of the public code, six seeds")
+
+
+def explorer() -> None:
+    """The explorer below its title; needs Chromium and playwright."""
+    from PIL import Image
+    from playwright.sync_api import sync_playwright
+
+    path = FOLDER / "explorer.png"
+    with TemporaryDirectory() as folder, sync_playwright() as playwright:
+        page = explore(Path(folder) / "page.html")
+        flags = ["--headless", "--no-sandbox", "--disable-gpu"]
+        browser = playwright.chromium.launch(executable_path=which("chromium"), args=flags)
+        screen = browser.new_page(viewport={"width": 1240, "height": 780}, color_scheme="light")
+        screen.goto(page.as_uri())
+        screen.wait_for_function("currentRun && runs.length === SEEDS")
+        screen.evaluate("document.querySelector('main').scrollIntoView()")
+        screen.screenshot(path=path)
+        browser.close()
+    Image.open(path).convert("RGB").quantize(256).save(path, optimize=True)
+    print("explorer.png: what swingby explore writes")
 
 
 if __name__ == "__main__":

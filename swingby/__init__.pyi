@@ -9,6 +9,7 @@ from swingby.errors import MissingExtra as MissingExtra
 from swingby.errors import SwingbyError as SwingbyError
 from swingby.errors import SwingbyWarning as SwingbyWarning
 from swingby.errors import Undecided as Undecided
+from swingby.lab.explorer.explore import explore as explore
 from swingby.lab.networks.watching.watch import watch as watch
 from swingby.lab.networks.watching.watcher import Watch as Watch
 from swingby.lab.sweeps.disagreements import Disagreements as Disagreements

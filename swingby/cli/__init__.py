@@ -44,6 +44,7 @@ _MODULES = {
     "sweep": ("sweep",),
     "networks": ("train", "vectors", "relu"),
     "figures": ("figures", "evidence", "diffusion"),
+    "explorer": ("explore",),
     "theory": ("theory",),
     "verify": ("verify",),
     "doctor": ("doctor",),
