@@ -35,11 +35,15 @@ timeout budget limit: seconds | steps
 rng seed random_state generator key: rng | seed | W0 = swingby.gaussian(task, omega, rng=0)
 lr learning_rate rate alpha: lr | eta, which is 2 lr on the loss (4.1) | grid = {"eta": [...]}
 step_size stepsize dt h: eta | lr
-predict_network.eta: lr = eta, for W_2 W_1 runs the clock of (D.2) at eta = lr
-predict_network.optimizer: lr, momentum, nesterov and weight_decay of SGD: others have no law
+predict_network.eta compare_network.eta: lr = eta, for W_2 W_1 runs the clock of (D.2) at eta = lr
+predict_network.optimizer compare_network.optimizer: lr, momentum, nesterov and weight_decay of SGD: others have no law
 predict_network.model predict_network.layers predict_network.network: weights
-predict_network.inputs: X
-predict_network.outputs predict_network.targets: Y
+compare_network.model compare_network.layers compare_network.network: weights
+predict_network.inputs predict_network.data compare_network.inputs compare_network.data: X
+predict_network.outputs predict_network.targets compare_network.targets: Y
+predict_network.dynamics compare_network.dynamics: lr, for layers are trained by gradient descent
+predict_network.observed predict_network.every: swingby.compare_network(weights, X=X, Y=Y, lr=...)
+compare_network.record compare_network.stride compare_network.k: every
 batch_size batchsize bs: batch
 wd decay weightdecay l2: weight_decay
 dampening: momentum, for which dampening is 0 as in torch's SGD

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from swingby.report.number_text import counted
 from swingby.theory import numbers
 from swingby.theory.numbers import Floats
 from swingby.theory.task import SIMTask
+from swingby.verify.layer_order import ELSEWHERE, NO_BIAS, axes_of, layers_of, read_file
 
 #: The multiple g of -(K - W S) that each loss has for its gradient, from n rows and q columns.
 LOSSES: dict[str, Callable[[int, int], float]] = {
@@ -26,37 +28,38 @@ _LOSS_WORDS = (
     '"mse" (the mean over all entries: torch.nn.MSELoss()) or "sum" (MSELoss(reduction="sum"))'
 )
 _CHAIN = "must be a sequence of matrices, one a layer, the one applied first first"
+_STACK = "weights of several steps? give swingby.compare_network(weights, X=X, Y=Y, lr=...)"
 #: Modules of torch that leave a matrix of samples as it is.
 _NEUTRAL = ("Identity", "Flatten")
-_ELSEWHERE = "swingby.watch(model, optimizer, X, Y) forecasts any module"
 
 
-def read_weights(weights: Any) -> list[Any]:
-    """The matrices of a network, unread: of a list, one matrix, or a Sequential of torch."""
+def read_weights(weights: Any, name: str = "weights") -> list[Any]:
+    """The matrices of a network, unread: of a list, a state dict, a file or a Sequential of torch."""
     if isinstance(weights, SIMTask):
         words = "come before the task: predict_network(weights, task, lr=...)"
-        raise InvalidInput("weights", "a SIMTask", words)
-    if isinstance(weights, dict):
-        if any("bias" in str(name) for name in weights):
-            raise InvalidInput("weights", "a state dict with biases", _no_bias("the network"))
-        words = f"{_CHAIN}: list(state.values())"
-        raise InvalidInput("weights", "a dict", words)
-    if _is_module(weights):
-        return _of_module(weights, "weights")
+        raise InvalidInput(name, "a SIMTask", words)
+    if isinstance(weights, (str, Path)) and Path(weights).suffix:
+        weights = read_file(weights, argument=name)
+    if isinstance(weights, Mapping):
+        return layers_of(weights, name)
+    if is_module(weights):
+        return _of_module(weights, name)
     if isinstance(weights, (str, bytes)) or not hasattr(weights, "__len__"):
-        raise InvalidInput("weights", weights, _CHAIN)
+        typed = f": list({name})" if hasattr(weights, "__next__") else ""
+        raise InvalidInput(name, type(weights).__name__ if typed else weights, f"{_CHAIN}{typed}")
     if not len(weights):
-        raise InvalidInput("weights", "no layer", _CHAIN)
-    if getattr(weights, "ndim", 0) == 2:
-        return [weights]
+        raise InvalidInput(name, "no layer", _CHAIN)
+    if axes_of(weights) == 2:
+        words = f"{_CHAIN}: of one layer [W], of a product W2 @ W1 its layers [W1, W2], "
+        raise InvalidInput(name, f"a matrix {np.shape(weights)}", f"{words}on which its path depends")
     return [
         matrix
         for i, weight in enumerate(weights)
-        for matrix in (_of_module(weight, f"weights[{i}]") if _is_module(weight) else [weight])
+        for matrix in (_of_module(weight, f"{name}[{i}]") if is_module(weight) else [weight])
     ]
 
 
-def _is_module(value: Any) -> bool:
+def is_module(value: Any) -> bool:
     """Whether it is a module of torch, told by what it has, so that torch is not imported."""
     return hasattr(value, "named_parameters") and hasattr(value, "children")
 
@@ -66,7 +69,7 @@ def _of_module(module: Any, name: str) -> list[Any]:
     kind = type(module).__name__
     if hasattr(module, "weight") and "Linear" in kind:
         if getattr(module, "bias", None) is not None:
-            raise InvalidInput(name, f"a {kind} with a bias", _no_bias(f"{kind}(..., bias=False)"))
+            raise InvalidInput(name, f"a {kind} with a bias", f"{NO_BIAS}, with {kind}(..., bias=False)")
         return [module.weight]
     if kind in _NEUTRAL:
         return []
@@ -84,13 +87,8 @@ def _of_module(module: Any, name: str) -> list[Any]:
         words = "must be a Sequential of Linear(..., bias=False), or a list of its matrices: "
         words += "[layer.weight for layer in model]"
         raise InvalidInput(name, f"a module {kind}, whose order of layers is its own", words)
-    words = f"must be linear: there is no law for {kind}; {_ELSEWHERE}"
+    words = f"must be linear: there is no law for {kind}; {ELSEWHERE}"
     raise InvalidInput(name, kind, words)
-
-
-def _no_bias(owner: str) -> str:
-    words = f"must have no biases: train {owner} on X - X.mean(0) and Y - Y.mean(0)"
-    return f"{words}; {_ELSEWHERE}"
 
 
 def read_layers(
@@ -104,8 +102,9 @@ def read_layers(
     for index, matrix in enumerate(matrices):
         layer = numbers.real_array(matrix, f"weights[{index}]")
         if layer.ndim != 2:
-            vector = "a bias? there is no law with biases" if layer.ndim == 1 else "flatten it"
-            words = f"must be a matrix, of shape (outputs, inputs) of its layer: {vector}"
+            kinds = {1: "a bias? there is no law with biases", 3: _STACK}
+            kind = kinds.get(layer.ndim, f"there is no law for convolutions; {ELSEWHERE}")
+            words = f"must be a matrix, of shape (outputs, inputs) of its layer: {kind}"
             raise InvalidInput(f"weights[{index}]", f"shape {layer.shape}", words)
         layers.append(layer)
     shapes = [layer.shape for layer in layers]

@@ -40,7 +40,7 @@ _SMALL = 0.1
 #: Layers below this are lost in the roundings of a chain of size 1.
 _FAINT = 1e-8
 #: Gradients that a prediction may cost, unless it is told otherwise: a second or two of small ones.
-_GRADIENTS = 150_000
+GRADIENTS = 150_000
 #: The bar of the law for any data, beside the difference to a coarser path: of the time; in steps.
 _RELATIVE, _ABSOLUTE = 1e-6, 1e-3
 #: Modes whose sigma are nearer to each other than this have directions by rounding alone.
@@ -74,7 +74,7 @@ def predict_network(
     batch: int | None = None,
     replacement: bool = False,
     accuracy: str = "full",
-    budget: int = _GRADIENTS,
+    budget: int = GRADIENTS,
 ) -> NetworkSchedule:
     r"""Predict when a linear network :math:`W = W_L \cdots W_1` learns each mode of its data.
 

@@ -99,7 +99,8 @@ def _symmetric(W: Floats, rounding: float) -> tuple[Floats, float]:
     if asymmetry > _MOST_ASYMMETRIC:
         got = f"a matrix that is asymmetric by {asymmetry:.2g} of its largest entry"
         requirement = "must be W = U U^T: of U give U @ U.transpose(0, 2, 1); of W2 W1 "
-        requirement += "(W + W.transpose(0, 2, 1)) / 2, or see swingby.predict_network"
+        requirement += "(W + W.transpose(0, 2, 1)) / 2, or, by its own law, "
+        requirement += "swingby.compare_network([W1, W2], task, lr=eta, observed=W) from its start"
         turned = np.moveaxis(W, -1, 0)
         if len(W) == W.shape[1] and np.allclose(turned, turned.transpose(0, 2, 1), 1e-6, 0):
             requirement = "must have time first: give numpy.moveaxis(observed, -1, 0)"
@@ -120,7 +121,7 @@ def first_matrix(recording: Recording, dynamics: str) -> tuple[Floats, tuple[str
     if share > _MOST_NEGATIVE:
         got = f"a first matrix with an eigenvalue of {-share:.2g} of the largest"
         requirement = f"must begin as U U^T for dynamics={dynamics!r}: of W2 W1 see "
-        requirement += "swingby.predict_network, or give the rows from where W has grown"
+        requirement += "swingby.compare_network, or give the rows from where W has grown"
         raise InvalidInput("observed", got, requirement, "(D.1)")
     part = (vectors * values.clip(0)) @ vectors.T
     text = (

@@ -1,0 +1,98 @@
+"""Layers by name, of state dicts and files: the matrices in the order of application."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from swingby.errors import InvalidInput
+from swingby.theory.input_files import read_arrays
+from swingby.theory.tensor_files import read_tensors
+
+#: Layers up to which an order is sought in which they fit together.
+_MOST_ORDERED = 6
+#: What there is for a network without a law.
+ELSEWHERE = "swingby.watch(model, optimizer, X, Y) forecasts any module"
+#: What may be done about biases.
+NO_BIAS = f"must have no biases: train it on X - X.mean(0) and Y - Y.mean(0); {ELSEWHERE}"
+
+
+def axes_of(value: Any) -> int:
+    """The number of axes of an array of any library, or of nested sequences."""
+    if hasattr(value, "ndim"):
+        return int(value.ndim)
+    return 1 + (axes_of(value[0]) if value else 0) if isinstance(value, (list, tuple)) else 0
+
+
+def digits_of(name: object) -> tuple[int, ...]:
+    """The whole numbers in a name."""
+    return tuple(map(int, re.findall(r"\d+", str(name))))
+
+
+def without_digits(names: Any) -> set[str]:
+    """Names that differ by more than numbers."""
+    return {re.sub(r"\d+", "0", str(name)) for name in names}
+
+
+def read_file(path: str | Path, names: Sequence[str] = (), argument: str = "weights") -> Any:
+    """The layers of a file in the order of application, and its ``steps`` by that name, if any.
+
+    Of .npy an array alone. `names`: of the layers, where those of the file do not say their order.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix == ".npy":
+        return next(iter(read_arrays(path, argument).values()))
+    if suffix in (".pt", ".pth", ".ckpt", ".bin", ".pkl"):
+        words = "must not be a pickle, which may run code: torch.load it, and write "
+        words += 'safetensors.torch.save_file(model.state_dict(), "weights.safetensors")'
+        raise InvalidInput(argument, path, words)
+    if suffix not in (".npz", ".safetensors"):
+        raise InvalidInput(argument, path, "must end in .safetensors, .npz or .npy")
+    entries = (read_arrays if suffix == ".npz" else read_tensors)(path, argument)
+    if not names:
+        return entries
+    if absent := [name for name in names if name not in entries]:
+        words = f"must be names in {path}, which has {', '.join(entries)}"
+        raise InvalidInput("layers", ", ".join(absent), words)
+    return {str(i): entries[name] for i, name in enumerate(names)} | {
+        name: entries[name] for name in ("steps",) if name in entries
+    }
+
+
+def layers_of(state: Mapping[str, Any], argument: str = "weights") -> list[Any]:
+    """The matrices, or stacks of them, of a state dict in the order of application.
+
+    That is the order of the numbers in their names. Where names have none, the shapes may leave
+    one order alone; if they do not, it is refused.
+    """
+    state = {name: value for name, value in state.items() if name != "steps"}
+    for name, value in state.items():
+        if "bias" in str(name):
+            raise InvalidInput(argument, f"a bias, {name}", NO_BIAS)
+        if axes_of(value) not in (2, 3):
+            kind = "a kernel of a convolution" if axes_of(value) > 3 else "no matrix"
+            words = f"must be matrices, one a layer: there is no law for others; {ELSEWHERE}"
+            raise InvalidInput(argument, f"{name} of shape {np.shape(value)}, {kind}", words)
+    if not state:
+        raise InvalidInput(argument, "no layer", "must be matrices by name, one a layer")
+    if len(without_digits(state)) == 1:
+        return [state[name] for name in sorted(state, key=digits_of)]
+    orders = [
+        order
+        for order in itertools.permutations(state if len(state) <= _MOST_ORDERED else ())
+        if all(
+            np.shape(state[low])[-2] == np.shape(state[high])[-1]
+            for low, high in itertools.pairwise(order)
+        )
+    ]
+    if len(orders) != 1:
+        typed = ", ".join(f'state["{name}"]' for name in itertools.islice(state, 3))
+        words = "must have names that tell the order of layers; give them in it, the one applied "
+        words += f"first first: [{typed}{', ...' if len(state) > 3 else ''}]"
+        raise InvalidInput(argument, ", ".join(map(str, state)), words)
+    return [state[name] for name in orders[0]]
