@@ -45,19 +45,18 @@ __getattr__ = moved.names(
 )
 
 _P = ParamSpec("_P")
-#: Arguments that belong to networks of layers alone.
-_OF_LAYERS = frozenset(("X", "Y", "lr", "every", "momentum", "nesterov", "weight_decay", "loss"))
 #: No entry of a positive semidefinite W on its way to I is larger. A "peak" beyond it is a
 #: run that diverges, which is its outcome and not an event of learning.
 _LARGEST_MINOR = 2.0
 
 
 def _or_network(function: Callable[_P, Comparison]) -> Callable[_P, Comparison]:
-    """`compare` that leaves layers, and training by lr, to :func:`swingby.compare_network`."""
+    """`compare` that leaves layers, and samples X and Y, to :func:`swingby.compare_network`."""
 
     @functools.wraps(function)
     def verb(*arguments: Any, **options: Any) -> Any:
-        if not _OF_LAYERS.isdisjoint(options) or is_record(options.get("observed")):
+        is_layers = map(is_record, (*arguments[:1], options.get("observed")))
+        if not {"X", "Y"}.isdisjoint(options) or any(is_layers):
             from swingby.verify.compare_network import compare_trajectory
 
             return compare_trajectory(*arguments, **options)
@@ -100,8 +99,8 @@ def compare(
         events are those at the first recorded step that shows them. A step of the stated map from
         a matrix has to give the next one, but for noise.
 
-        Layers of a linear network at some steps, and any call with ``lr``, go to
-        :func:`swingby.compare_network`: ``compare(task, observed=layers, lr=...)``,
+        Layers of a linear network at some steps go to :func:`swingby.compare_network`, as does
+        any call with X and Y: ``compare(task, observed=layers, lr=...)``,
         ``compare(observed=layers, X=X, Y=Y, lr=...)``.
 
     Returns
@@ -148,7 +147,7 @@ def compare(
             require_same_setting(observed, task, rate, dynamics)
         notes += recorded_as(recording, initial, task, rate, dynamics, is_own=is_own)
         for note in notes:
-            warnings.warn(note, SwingbyWarning, stacklevel=4)
+            warnings.warn(note, SwingbyWarning, stacklevel=5)
     schedule = predict_from(task, initial, rate, dynamics, edition)
     if observed is not None:
         run = observed_run(task, recording, rate, dynamics)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,29 +39,23 @@ def without_digits(names: Any) -> set[str]:
     return {re.sub(r"\d+", "0", str(name)) for name in names}
 
 
-def read_file(path: str | Path, names: Sequence[str] = (), argument: str = "weights") -> Any:
-    """The layers of a file in the order of application, and its ``steps`` by that name, if any.
-
-    Of .npy an array alone. `names`: of the layers, where those of the file do not say their order.
-    """
+def read_tables(path: str | Path, argument: str) -> dict[str, Any]:
+    """The arrays of a .npz or .safetensors file by name."""
     suffix = Path(path).suffix.lower()
-    if suffix == ".npy":
-        return next(iter(read_arrays(path, argument).values()))
     if suffix in (".pt", ".pth", ".ckpt", ".bin", ".pkl"):
-        words = "must not be a pickle, which may run code: torch.load it, and write "
+        words = "must not be a pickle, which may run code: torch.load it, and "
         words += 'safetensors.torch.save_file(model.state_dict(), "weights.safetensors")'
         raise InvalidInput(argument, path, words)
     if suffix not in (".npz", ".safetensors"):
-        raise InvalidInput(argument, path, "must end in .safetensors, .npz or .npy")
-    entries = (read_arrays if suffix == ".npz" else read_tensors)(path, argument)
-    if not names:
-        return entries
-    if absent := [name for name in names if name not in entries]:
-        words = f"must be names in {path}, which has {', '.join(entries)}"
-        raise InvalidInput("layers", ", ".join(absent), words)
-    return {str(i): entries[name] for i, name in enumerate(names)} | {
-        name: entries[name] for name in ("steps",) if name in entries
-    }
+        raise InvalidInput(argument, path, "must end in .safetensors or .npz, arrays by name")
+    return (read_arrays if suffix == ".npz" else read_tensors)(path, argument)
+
+
+def read_file(path: str | Path, argument: str = "weights") -> Any:
+    """The arrays of a file by name; of .npy an array."""
+    if Path(path).suffix.lower() == ".npy":
+        return next(iter(read_arrays(path, argument).values()))
+    return read_tables(path, argument)
 
 
 def layers_of(state: Mapping[str, Any], argument: str = "weights") -> list[Any]:
