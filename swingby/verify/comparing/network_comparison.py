@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 #: Steps from the first one of a picture on which the predicted curves are drawn.
 _POINTS = 300
-#: Records up to which each has a mark.
+#: Records up to which each is a point, and no line.
 _MARKED = 80
 
 
@@ -184,17 +184,18 @@ class NetworkComparison(Pictured, Framed, ReadOnly):
     def draw(self, ax: Axes) -> None:
         """Draw recorded a_k as points, the law as a wide pale line, half-times with their bars."""
         schedule, begin, end = self.schedule, int(self.steps[0]), int(self.steps[-1])
-        first = max(1.0, float(self.steps[1]) / 2) if begin == 0 else float(begin)
-        times = [row.by for row in self.rows if math.isfinite(row.by) and row.by > begin]
-        first = max(first, min(times, default=first) / 8)
+        ends = [row.by for row in self.rows if math.isfinite(row.by) and row.by > begin]
+        first = max(1.0, float(begin), min(ends, default=float(self.steps[1])) / 8)
         last = max(float(end), 2 * first)
         grid = np.unique(np.geomspace(first, last, _POINTS))
         curves = schedule.modes.levels(schedule.evaluate(grid - begin))
         for i, k, color, label in schedule.drawn_modes():
             ax.plot(grid, curves[:, i], color=color, linewidth=3.4, alpha=0.25, zorder=1)
-            mark = "o" if len(self.steps) <= _MARKED else ""
-            style: dict[str, Any] = {"marker": mark, "markersize": 3, "linewidth": 0.7}
-            ax.plot(self.steps, self.levels[:, k], color=color, label=label, **style)
+            # A line between few records would claim a path that nobody has seen.
+            style = "o" if len(self.steps) <= _MARKED else "-"
+            inside = self.steps >= first
+            records = self.steps[inside], self.levels[inside, k]
+            ax.plot(*records, style, color=color, label=label, markersize=4, linewidth=0.7)
             row = self.rows[k]
             if math.isfinite(row.high) and first <= row.predicted <= last:
                 early, late = row.predicted - max(row.low, first), min(row.high, last) - row.predicted
