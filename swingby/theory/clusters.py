@@ -190,7 +190,7 @@ class Clusters:
         return (
             f"signal {signal}; the second moment of the points differs from it by up to "
             f"{difference[p, q]:.3g}, {share:.2g} of the least signal, along {where}: "
-            "swingby.predict_network([U0.T, U0], X=X, Y=X, lr=eta) takes the points as they are"
+            "swingby.predict_network([W1, W2], X=X, Y=X, lr=...) takes the points as they are"
         )
 
     def _angles(self) -> list[str]:

@@ -96,7 +96,7 @@ def _entry(name: str, value: Any) -> tuple[str, tuple[int, ...], tuple[int, int]
     if not isinstance(value, dict) or set(value) != {"dtype", "shape", "data_offsets"}:
         raise ValueError(f"{name} needs dtype, shape and data_offsets")
     kind, shape, span = value["dtype"], value["shape"], value["data_offsets"]
-    if kind not in _TYPES:
+    if str(kind) not in _TYPES:
         raise ValueError(f"{name} is {str(kind)[:20]}: only {', '.join(_TYPES)} are weights")
     for numbers in (shape, span):
         if not isinstance(numbers, list) or any(

@@ -65,7 +65,11 @@ def require_network_motion(
         if apart(other, time)[0] <= _EXPLAINED
     ]
     if best <= _EXPLAINED and (math.isnan(off) or abs(math.log(pace)) > math.log(_NEAR)):
-        mistakes.append(f"lr near {float(schedule.lr) * pace:.3g}")
+        # Steps of another size end elsewhere by terms of their size, which are smaller now.
+        again = np.geomspace(1 / _CLOSER[0], _CLOSER[0], 61)
+        rest = apart(replace(rule, lr=rule.lr * pace), *(again * end))
+        pace *= float(again[np.nan_to_num(rest, nan=math.inf).argmin()])
+        mistakes.append(f"lr near {rule.lr * pace:.3g}")
     if mistakes and schedule.batch is None:
         got = f"weights that are elsewhere at step {steps[look]}"
         words = f"must be that of the run: give {' or '.join(mistakes)}"
