@@ -36,14 +36,17 @@ rng seed random_state generator key: rng | seed | W0 = swingby.gaussian(task, om
 lr learning_rate rate alpha: lr | eta, which is 2 lr on the loss (4.1) | grid = {"eta": [...]}
 step_size stepsize dt h: eta | lr
 predict_network.eta compare_network.eta: lr = eta, for W_2 W_1 runs the clock of (D.2) at eta = lr
-predict_network.optimizer compare_network.optimizer: lr, momentum, nesterov and weight_decay of SGD: others have no law
-predict_network.model predict_network.layers predict_network.network: weights
-compare_network.model compare_network.layers compare_network.network: weights
-predict_network.inputs predict_network.data compare_network.inputs compare_network.data: X
-predict_network.outputs predict_network.targets compare_network.targets: Y
-predict_network.dynamics compare_network.dynamics: lr, for layers are trained by gradient descent
+predict_network.optimizer predict_network.betas: lr, momentum, nesterov and weight_decay of SGD: others have no law
+predict_network.scheduler predict_network.schedule: lr, one for all steps; swingby.watch follows schedules
+predict_network.activation predict_network.nonlinearity: weights of linear layers; swingby.watch forecasts others
+predict_network.bias predict_network.biases: weights alone, and X and Y less their means: biases have no law
+predict_network.steps predict_network.epochs predict_network.n_steps: lr alone: half-times are in steps, to the end
+predict_network.model predict_network.layers predict_network.network predict_network.state_dict: weights
+predict_network.inputs predict_network.data: X
+predict_network.outputs predict_network.targets predict_network.labels: Y
+predict_network.dynamics: lr, for layers are trained by gradient descent
 predict_network.observed predict_network.every: swingby.compare_network(weights, X=X, Y=Y, lr=...)
-compare_network.record compare_network.stride compare_network.k: every
+compare_network.record compare_network.stride: every
 batch_size batchsize bs: batch
 wd decay weightdecay l2: weight_decay
 dampening: momentum, for which dampening is 0 as in torch's SGD
@@ -88,6 +91,8 @@ loss activation batch_size weight_decay: swingby.training.train(settings)
 q quantile levels percentile p: level
 """)
 
+#: Functions whose arguments are mistaken alike.
+_ALIKE = {"compare_network": "predict_network"}
 #: What an attribute may be meant for. An alternative applies where its first name is an attribute,
 #: and ``[`` where records are looked up by their id.
 _ATTRIBUTES = _table("""
@@ -206,11 +211,13 @@ def name_hint(name: str, names: Sequence[str]) -> str:
 
 def argument_hint(name: str, names: Sequence[str], title: str) -> str:
     """The end of a sentence that refuses an argument of the function `title`."""
-    for key in (f"{title}.{name}", name):
+    keys = (f"{title}.{name}", f"{_ALIKE.get(title, title)}.{name}", name)
+    for key in keys:
         for alternative in _applying(_ARGUMENTS, key, names):
             return f"; give {alternative}"
-    for alternative in _applying(_ARGUMENTS, name, ["swingby"]):
-        return f"; use {alternative}"
+    for key in keys:
+        for alternative in _applying(_ARGUMENTS, key, ["swingby"]):
+            return f"; use {alternative}"
     return suggestion(name, names) or f"; {title} takes {', '.join(names)}"
 
 

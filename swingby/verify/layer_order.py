@@ -61,7 +61,7 @@ def read_file(path: str | Path, argument: str = "weights") -> Any:
 def layers_of(state: Mapping[str, Any], argument: str = "weights") -> list[Any]:
     """The matrices, or stacks of them, of a state dict in the order of application.
 
-    That is the order of the numbers in their names. Where names have none, the shapes may leave
+    That is the order of the numbers in their names, which skip none. Where names have none, the shapes may leave
     one order alone; if they do not, it is refused.
     """
     state = {name: value for name, value in state.items() if name != "steps"}
@@ -74,8 +74,16 @@ def layers_of(state: Mapping[str, Any], argument: str = "weights") -> list[Any]:
             raise InvalidInput(argument, f"{name} of shape {np.shape(value)}, {kind}", words)
     if not state:
         raise InvalidInput(argument, "no layer", "must be matrices by name, one a layer")
+    typed = ", ".join(f'state["{name}"]' for name in itertools.islice(state, 3))
+    typed = f"[{typed}{', ...' if len(state) > 3 else ''}]"
     if len(without_digits(state)) == 1:
-        return [state[name] for name in sorted(state, key=digits_of)]
+        names = sorted(state, key=digits_of)
+        for low, high in itertools.pairwise(map(digits_of, names)):
+            if low[:-1] == high[:-1] and high[-1] > low[-1] + 1:
+                words = "must have no layer in between without a weight: there is no law for an "
+                words += f"activation ({ELSEWHERE}); if there is none, give {typed}"
+                raise InvalidInput(argument, ", ".join(map(str, names)), words)
+        return [state[name] for name in names]
     orders = [
         order
         for order in itertools.permutations(state if len(state) <= _MOST_ORDERED else ())
@@ -85,8 +93,7 @@ def layers_of(state: Mapping[str, Any], argument: str = "weights") -> list[Any]:
         )
     ]
     if len(orders) != 1:
-        typed = ", ".join(f'state["{name}"]' for name in itertools.islice(state, 3))
         words = "must have names that tell the order of layers; give them in it, the one applied "
-        words += f"first first: [{typed}{', ...' if len(state) > 3 else ''}]"
+        words += f"first first: {typed}"
         raise InvalidInput(argument, ", ".join(map(str, state)), words)
     return [state[name] for name in orders[0]]

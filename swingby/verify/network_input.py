@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +26,10 @@ LOSSES: dict[str, Callable[[int, int], float]] = {
 }
 _LOSS_WORDS = (
     'must be "half" (half the squared error, summed over outputs, its mean over samples), '
-    '"mse" (the mean over all entries: torch.nn.MSELoss()) or "sum" (MSELoss(reduction="sum"))'
+    '"mse" (the mean over all entries: torch.nn.MSELoss()) or "sum" (MSELoss(reduction="sum")); '
+    f"there is no law for others: {ELSEWHERE}"
 )
 _CHAIN = "must be a sequence of matrices, one a layer, the one applied first first"
-_STACK = "weights of several steps? give swingby.compare_network(weights, X=X, Y=Y, lr=...)"
 #: Modules of torch that leave a matrix of samples as it is.
 _NEUTRAL = ("Identity", "Flatten")
 
@@ -50,8 +51,12 @@ def read_weights(weights: Any, name: str = "weights") -> list[Any]:
     if not len(weights):
         raise InvalidInput(name, "no layer", _CHAIN)
     if axes_of(weights) == 2:
-        words = f"{_CHAIN}: of one layer [W], of a product W2 @ W1 its layers [W1, W2], "
-        raise InvalidInput(name, f"a matrix {np.shape(weights)}", f"{words}on which its path depends")
+        words = "must be a list of layers: [W] for one; [W1, W2] for W2 @ W1, whose path depends on "
+        words += "them; samples have names, X=X and Y=Y"
+        raise InvalidInput(name, f"a matrix {np.shape(weights)}", words)
+    if any(axes_of(weight) == 3 for weight in weights):
+        words = "must be the layers of one step: of several, compare_network(weights, X=X, Y=Y, lr=...)"
+        raise InvalidInput(name, "layers of several steps", words)
     return [
         matrix
         for i, weight in enumerate(weights)
@@ -83,7 +88,7 @@ def _of_module(module: Any, name: str) -> list[Any]:
         if not matrices:
             raise InvalidInput(name, f"a {kind} of no Linear", _CHAIN)
         return matrices
-    if children or any(True for _ in module.named_parameters()):
+    if children:
         words = "must be a Sequential of Linear(..., bias=False), or a list of its matrices: "
         words += "[layer.weight for layer in model]"
         raise InvalidInput(name, f"a module {kind}, whose order of layers is its own", words)
@@ -102,8 +107,8 @@ def read_layers(
     for index, matrix in enumerate(matrices):
         layer = numbers.real_array(matrix, f"weights[{index}]")
         if layer.ndim != 2:
-            kinds = {1: "a bias? there is no law with biases", 3: _STACK}
-            kind = kinds.get(layer.ndim, f"there is no law for convolutions; {ELSEWHERE}")
+            kind = f"there is no law for convolutions; {ELSEWHERE}"
+            kind = "a bias? there is no law with biases" if layer.ndim == 1 else kind
             words = f"must be a matrix, of shape (outputs, inputs) of its layer: {kind}"
             raise InvalidInput(f"weights[{index}]", f"shape {layer.shape}", words)
         layers.append(layer)
@@ -183,6 +188,9 @@ def read_samples(X: Any, Y: Any, matrices: Sequence[Any]) -> tuple[Floats, Float
                 raise InvalidInput(name, f"shape {array.shape}", words)
         got = f"{counted(len(x), 'row')} of X and {counted(len(y), 'row')} of Y"
         raise InvalidInput("X and Y", got, "must have a row for each sample, in the same order")
+    if np.ndim(Y) == 1 and q > 1 and (y == np.floor(y)).all() and 0 <= y.min() <= y.max() < q:
+        words = f"must have a column for each of {q} outputs: of classes give numpy.eye({q})[Y]"
+        raise InvalidInput("Y", "numbers of classes", words)
     if not x.any() or not y.any():
         raise InvalidInput("X" if not x.any() else "Y", "zeros", "must not be all zeros")
     return x, y
@@ -194,6 +202,15 @@ def loss_multiple(loss: object, n: int, q: int) -> float:
         return LOSSES[loss](n, q)
     shown = type(loss).__name__ if callable(loss) else loss
     raise InvalidInput("loss", shown, _LOSS_WORDS)
+
+
+def read_rate(lr: object, source: str) -> Fraction:
+    """The learning rate, exactly."""
+    if hasattr(lr, "param_groups"):
+        words = 'must be a number: optimizer.param_groups[0]["lr"] of SGD'
+        words += "" if type(lr).__name__ == "SGD" else f"; for others, {ELSEWHERE}"
+        raise InvalidInput("lr", f"the optimizer {type(lr).__name__}", words)
+    return numbers.positive(lr, "lr", source)
 
 
 def read_momentum(momentum: object, nesterov: object) -> float:

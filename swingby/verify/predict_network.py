@@ -95,8 +95,8 @@ def predict_network(
     ----------
     weights : sequence of L arrays
         The layers at the start, the one applied first first: of shapes (m, p), (m', m), ...,
-        (q, m''). No biases. Also one matrix, which is a network of one layer; tensors; or a
-        ``torch.nn.Sequential`` of ``Linear(..., bias=False)``.
+        (q, m''). No biases. Also tensors; a ``torch.nn.Sequential`` of ``Linear(..., bias=False)``;
+        its state dict, or a file of it, .safetensors or .npz.
     task : SIMTask or sequence of numbers
         The task, or its signal a; of dimension d = p = q. Or else:
     X, Y : array-like of shape (n, p) and (n, q)
@@ -164,7 +164,7 @@ def predict_network(
     matrices = network_input.read_weights(weights)
     require_accuracy(accuracy)
     gradients = numbers.whole(budget, "budget", 1)
-    step = numbers.positive(lr, "lr", "(4.1)" if task is not None else "")
+    step = network_input.read_rate(lr, "(4.1)" if task is not None else "")
     h = numbers.within_float(step, "lr")
     m = network_input.read_momentum(momentum, nesterov)
     decay = network_input.read_decay(weight_decay)
