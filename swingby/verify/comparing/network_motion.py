@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -22,8 +22,10 @@ _LOOK = 0.1
 _NOISE, _EXPLAINED = 0.05, 0.02
 #: Paces nearer to the stated one than this factor may be noise of minibatches.
 _NEAR = 1.3
-#: Paces that are tried, then near the best; steps so much finer stand in for training that diverges.
-_PACES, _CLOSER, _FINER = np.geomspace(1e-4, 1e4, 321), (1.06, 1.002), 1e-4
+#: Paces that are tried, by steps so much finer, then near the best.
+_PACES, _CLOSER, _FINER = np.geomspace(1e-4, 1e4, 321), (1.1, 1.004), 1e-4
+#: Distance of the weights from those of training by a rule, at times.
+_Apart = Callable[..., Floats]
 _MOMENTA = (0.0, 0.5, 0.8, 0.9, 0.95, 0.99)
 
 
@@ -53,22 +55,13 @@ def require_network_motion(
     off = float(apart(rule, end)[0])
     if off <= _NOISE:
         return ()
-    finer = _FINER if math.isnan(off) else 1.0
-    slow, paces, best = replace(rule, lr=rule.lr * finer), _PACES, math.nan
-    for closer in _CLOSER:
-        rest = np.nan_to_num(apart(slow, *(paces * end / finer)), nan=math.inf)
-        pace, best = float(paces[rest.argmin()]), float(rest.min())
-        paces = pace * np.geomspace(1 / closer, closer, 61)
+    pace, best = _pace(apart, rule, end)
     mistakes = [
         text
-        for text, other, time in _mistakes(schedule, pace, end, n, dated=dated)
+        for text, other, time in _mistakes(schedule, apart, pace, end, n, dated=dated)
         if apart(other, time)[0] <= _EXPLAINED
     ]
     if best <= _EXPLAINED and (math.isnan(off) or abs(math.log(pace)) > math.log(_NEAR)):
-        # Steps of another size end elsewhere by terms of their size, which are smaller now.
-        again = np.geomspace(1 / _CLOSER[0], _CLOSER[0], 61)
-        rest = apart(replace(rule, lr=rule.lr * pace), *(again * end))
-        pace *= float(again[np.nan_to_num(rest, nan=math.inf).argmin()])
         mistakes.append(f"lr near {rule.lr * pace:.3g}")
     if mistakes and schedule.batch is None:
         got = f"weights that are elsewhere at step {steps[look]}"
@@ -85,8 +78,26 @@ def require_network_motion(
     return (text,)
 
 
+def _pace(apart: _Apart, rule: Descent, end: float) -> tuple[float, float]:
+    """The multiple of lr that comes nearest to where the weights are, and how far it is off."""
+    # By steps that are much finer first: those of a wrong lr may diverge.
+    slow, paces = replace(rule, lr=rule.lr * _FINER), _PACES
+    pace, best = _nearest(paces, apart(slow, *(paces * end / _FINER)))
+    for closer in _CLOSER:
+        paces = np.geomspace(1 / closer, closer, 61)
+        factor, best = _nearest(paces, apart(replace(rule, lr=rule.lr * pace), *(paces * end)))
+        pace *= factor if math.isfinite(best) else 1.0
+    return pace, best
+
+
+def _nearest(values: Floats, distances: Floats) -> tuple[float, float]:
+    """The value of the smallest distance, and this; nan is far."""
+    distances = np.nan_to_num(distances, nan=math.inf)
+    return float(values[distances.argmin()]), float(distances.min())
+
+
 def _mistakes(
-    schedule: NetworkSchedule, pace: float, end: float, n: int, *, dated: bool
+    schedule: NetworkSchedule, apart: _Apart, pace: float, end: float, n: int, *, dated: bool
 ) -> Iterator[tuple[str, Descent, float]]:
     """What may have been typed in place of the truth, its rule of training, and the time."""
     rule = schedule.rule
@@ -102,5 +113,7 @@ def _mistakes(
             yield f"momentum={momentum:g}", other, end
     if rule.decay:
         yield "weight_decay=0", replace(rule, decay=0.0), end
-    if not dated and round(pace) > 1:
-        yield f"every={round(pace)}", rule, end * round(pace)
+    strides = np.unique(np.round(pace * np.geomspace(0.9, 1.1, 61)))
+    if not dated and strides[0] > 1:
+        stride = _nearest(strides, apart(rule, *(strides * end)))[0]
+        yield f"every={stride:.0f}", rule, end * stride
