@@ -72,7 +72,10 @@ def read_tensors(path: str | Path, argument: str) -> dict[str, Any]:
     except ValueError as error:
         reason = " ".join(str(error).split())[:120]
         raise InvalidInput(argument, path, f"must be a {_WHAT} ({reason})") from None
-    return {name: _array(data[slice(*span)], kind, shape) for name, (kind, shape, span) in entries.items()}
+    return {
+        name: _array(data[slice(*span)], kind, shape)
+        for name, (kind, shape, span) in entries.items()
+    }
 
 
 def _divided(content: bytes) -> tuple[dict[str, Any], memoryview]:
@@ -92,7 +95,7 @@ def _divided(content: bytes) -> tuple[dict[str, Any], memoryview]:
 
 
 def _entry(name: str, value: Any) -> tuple[str, tuple[int, ...], tuple[int, int]]:
-    """Type, shape and bytes of a tensor, of its entry in the head; ValueError where it is broken."""
+    """Type, shape and bytes of a tensor by its entry; ValueError where it is broken."""
     if not isinstance(value, dict) or set(value) != {"dtype", "shape", "data_offsets"}:
         raise ValueError(f"{name} needs dtype, shape and data_offsets")
     kind, shape, span = value["dtype"], value["shape"], value["data_offsets"]
@@ -107,7 +110,9 @@ def _entry(name: str, value: Any) -> tuple[str, tuple[int, ...], tuple[int, int]
         raise ValueError(f"{name} has {len(shape)} axes")
     size = math.prod(shape) * np.dtype(_TYPES[kind]).itemsize
     if len(span) != 2 or span[1] - span[0] != size:
-        raise ValueError(f"{name} of {kind} and shape {shape} has {size} bytes, not those of {span}")
+        raise ValueError(
+            f"{name} of {kind} and shape {shape} has {size} bytes, not those of {span}"
+        )
     return kind, tuple(shape), (span[0], span[1])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,10 @@ from numpy.typing import ArrayLike
 
 from swingby.errors import InvalidInput, SwingbyWarning, named
 from swingby.theory import numbers
+from swingby.theory.law.descent_law import HALF
 from swingby.theory.numbers import Floats, Integers
 from swingby.theory.task import SIMTask
+from swingby.theory.verdict import Verdict
 from swingby.verify.comparing.network_comparison import ModeRow, NetworkComparison
 from swingby.verify.comparing.network_motion import require_network_motion
 from swingby.verify.layer_order import axes_of
@@ -115,16 +118,18 @@ def compare_network(
     >>> [(row.predicted, row.after, row.by) for row in table.rows], str(table.verdict)
     ([(101.0, 100.0, 120.0), (153.0, 140.0, 160.0), (263.0, 260.0, 280.0)], 'holds')
     """
-    if observed is None:
+    W = None if observed is None else numbers.real_array(observed, "observed")
+    if W is None:
         records = read_records(weights, None if steps is None else int(np.size(steps)))
+    elif W.ndim == 3:
+        records = Records([read_weights(weights)] * len(W))
     else:
-        records = Records([read_weights(weights)])
-    if observed is None and len(records.layers) < 2:
+        words = "must be W = W_L ... W_1 at steps, of shape (n, outputs, inputs)"
+        raise InvalidInput("observed", f"shape {W.shape}", words)
+    if W is None and len(records.layers) < 2:
         raise InvalidInput("weights", "one record", "must be recorded at two steps or more")
-    marks = read_marks(
-        records if observed is None else Records([[]] * _length(observed)), steps, every
-    )
-    if numbers.exact(momentum, "momentum") and marks[0] > 0 and observed is None:
+    marks = read_marks(records, steps, every)
+    if numbers.exact(momentum, "momentum") and marks[0] > 0 and W is None:
         words = "must begin at 0 where there is momentum: weights do not tell its velocity"
         raise InvalidInput("steps", f"a first record at {marks[0]}", words)
     schedule = predict_network(
@@ -141,35 +146,35 @@ def compare_network(
         replacement=replacement,
         budget=budget,
     )
-    if observed is None:
+    if W is None:
         products = products_of(records.layers, marks)
     else:
-        products, marks = _with_start(schedule, numbers.real_array(observed, "observed"), marks)
-    n = 1 if X is None else len(np.asarray(X))
-    size = n if schedule.batch is None else schedule.batch
+        products, marks = _with_start(schedule, W, marks)
+    size = schedule.batch or (1 if X is None else np.shape(X)[0])
     dated = steps is not None or every is not None or records.steps is not None
     notes = require_network_motion(schedule, products, marks, size, dated=dated)
     for note in notes:
         warnings.warn(note, SwingbyWarning, stacklevel=3)
+    levels = _levels(schedule, products)
+    rows = [_row(schedule, levels[:, k], marks, k) for k in range(levels.shape[1])]
+    if any(row.verdict is Verdict.FAILS for row in rows):
+        above = _levels(schedule, schedule.evaluate(marks - marks[0])) >= HALF
+        by = np.where(above.any(axis=0), marks[above.argmax(axis=0)], np.inf)
+        rows = [
+            replace(row, lost_between=row.verdict is Verdict.FAILS and row.by == by[row.mode])
+            for row in rows
+        ]
+    return NetworkComparison(schedule, marks, levels, tuple(rows), title, notes)
+
+
+def _levels(schedule: NetworkSchedule, products: Floats) -> Floats:
+    """a_k of each mode, and of a task the diagonal of W, of W (n, q, p): shape (n, m)."""
     if schedule.task is None:
-        levels = schedule.modes.levels(products)
-    else:
-        levels = np.diagonal(products, axis1=1, axis2=2).copy()
-    rows = tuple(_row(schedule, levels[:, k], marks, k) for k in range(levels.shape[1]))
-    return NetworkComparison(schedule, marks, levels, rows, title, notes)
+        return schedule.modes.levels(products)
+    return np.diagonal(products, axis1=1, axis2=2).copy()
 
 
-def _length(observed: Any) -> int:
-    """The number of products W (n, q, p)."""
-    if axes_of(observed) != 3:
-        words = "must be W = W_L ... W_1 at steps, of shape (n, outputs, inputs)"
-        raise InvalidInput("observed", f"{axes_of(observed)} axes", words)
-    return len(observed)
-
-
-def _with_start(
-    schedule: NetworkSchedule, W: Floats, marks: Integers
-) -> tuple[Floats, Integers]:
+def _with_start(schedule: NetworkSchedule, W: Floats, marks: Integers) -> tuple[Floats, Integers]:
     """Products and steps from 0 on, with that of the layers in front where it was not recorded."""
     start = schedule.evaluate([0])
     if W.shape[1:] != start.shape[1:]:
@@ -185,36 +190,30 @@ def _with_start(
 
 def _row(schedule: NetworkSchedule, levels: Floats, steps: Integers, k: int) -> ModeRow:
     """A mode, with the recorded steps between which its level reached 1/2."""
-    begin, above = int(steps[0]), np.flatnonzero(levels >= 0.5)
-    after, by = (math.inf, math.inf) if not len(above) else (float(begin),) * 2
+    begin, last, above = float(steps[0]), float(steps[-1]), np.flatnonzero(levels >= HALF)
+    after, by = (last, math.inf) if not len(above) else (begin, begin)
     if len(above) and above[0] > 0:
         after, by = map(float, steps[above[0] - 1 : above[0] + 1])
-    elif not len(above):
-        after = float(steps[-1])
-    time, crossing, error = (
-        float(values[k]) for values in (schedule.half_times, schedule.crossing, schedule.error)
-    )
+    time, error = float(schedule.half_times[k]), float(schedule.error[k])
     low = high = time
     if math.isfinite(time) and time > 0:
-        low, high = (max(0.0, float(np.ceil(crossing + s * error))) for s in (-1, 1))
-    explained = float(schedule.explained[k])
-    times = (value + begin for value in (time, low, high))
-    return ModeRow(k, explained, *times, after, by, float(steps[-1]))
+        ends = schedule.crossing[k] + np.array([-error, error])
+        low, high = map(float, np.ceil(ends).clip(0))
+    times = time + begin, low + begin, high + begin
+    return ModeRow(k, float(schedule.explained[k]), *times, after, by, last)
 
 
 def compare_trajectory(
     first: Any = None, /, *others: Any, observed: Any = None, **training: Any
 ) -> NetworkComparison:
-    """What :func:`swingby.compare` does with layers, or with a rule of training for layers.
+    """What :func:`swingby.compare` does with layers.
 
     `first`: the task, if `observed` are its layers; or the layers themselves, or of the start.
     """
     if others:
         words = "must not be given: the prediction begins with the first layers"
         raise InvalidInput("W0", others[0], words)
-    is_task = isinstance(first, SIMTask) or (first is not None and axes_of(first) == 1)
-    if is_task and not is_module(first) and not is_record(first):
+    is_task = isinstance(first, SIMTask) or (axes_of(first) == 1 and not is_record(first))
+    if first is None or (is_task and not is_module(first)):
         return compare_network(observed, first, **training)
-    if first is None:
-        return compare_network(observed, **training)
     return compare_network(first, observed=observed, **training)

@@ -16,6 +16,7 @@ from swingby.theory.tensor_files import read_tensors
 
 #: Layers up to which an order is sought in which they fit together.
 _MOST_ORDERED = 6
+_ENDINGS = (".npz", ".safetensors", ".npy")
 #: What there is for a network without a law.
 ELSEWHERE = "swingby.watch(model, optimizer, X, Y) forecasts any module"
 #: What may be done about biases.
@@ -37,6 +38,11 @@ def digits_of(name: object) -> tuple[int, ...]:
 def without_digits(names: Any) -> set[str]:
     """Names that differ by more than numbers."""
     return {re.sub(r"\d+", "0", str(name)) for name in names}
+
+
+def is_file(value: Any) -> bool:
+    """Whether it is the path of a file of layers."""
+    return isinstance(value, (str, Path)) and Path(value).suffix.lower() in _ENDINGS
 
 
 def read_tables(path: str | Path, argument: str) -> dict[str, Any]:
@@ -61,8 +67,8 @@ def read_file(path: str | Path, argument: str = "weights") -> Any:
 def layers_of(state: Mapping[str, Any], argument: str = "weights") -> list[Any]:
     """The matrices, or stacks of them, of a state dict in the order of application.
 
-    That is the order of the numbers in their names, which skip none. Where names have none, the shapes may leave
-    one order alone; if they do not, it is refused.
+    That is the order of the numbers in their names, which skip none. Where names have no numbers,
+    the shapes may leave one order alone; if they do not, it is refused.
     """
     state = {name: value for name, value in state.items() if name != "steps"}
     for name, value in state.items():
@@ -71,7 +77,7 @@ def layers_of(state: Mapping[str, Any], argument: str = "weights") -> list[Any]:
         if axes_of(value) not in (2, 3):
             kind = "a kernel of a convolution" if axes_of(value) > 3 else "no matrix"
             words = f"must be matrices, one a layer: there is no law for others; {ELSEWHERE}"
-            raise InvalidInput(argument, f"{name} of shape {np.shape(value)}, {kind}", words)
+            raise InvalidInput(argument, f"{name} {np.shape(value)}, {kind}", words)
     if not state:
         raise InvalidInput(argument, "no layer", "must be matrices by name, one a layer")
     typed = ", ".join(f'state["{name}"]' for name in itertools.islice(state, 3))
@@ -79,7 +85,7 @@ def layers_of(state: Mapping[str, Any], argument: str = "weights") -> list[Any]:
     if len(without_digits(state)) == 1:
         names = sorted(state, key=digits_of)
         for low, high in itertools.pairwise(map(digits_of, names)):
-            if low[:-1] == high[:-1] and high[-1] > low[-1] + 1:
+            if next((b - a for a, b in zip(low, high, strict=True) if a != b), 0) > 1:
                 words = "must have no layer in between without a weight: there is no law for an "
                 words += f"activation ({ELSEWHERE}); if there is none, give {typed}"
                 raise InvalidInput(argument, ", ".join(map(str, names)), words)

@@ -35,7 +35,7 @@ _NEUTRAL = ("Identity", "Flatten")
 
 
 def read_weights(weights: Any, name: str = "weights") -> list[Any]:
-    """The matrices of a network, unread: of a list, a state dict, a file or a Sequential of torch."""
+    """The matrices of a network, unread: of a list, state dict, file or Sequential of torch."""
     if isinstance(weights, SIMTask):
         words = "come before the task: predict_network(weights, task, lr=...)"
         raise InvalidInput(name, "a SIMTask", words)
@@ -51,11 +51,15 @@ def read_weights(weights: Any, name: str = "weights") -> list[Any]:
     if not len(weights):
         raise InvalidInput(name, "no layer", _CHAIN)
     if axes_of(weights) == 2:
-        words = "must be a list of layers: [W] for one; [W1, W2] for W2 @ W1, whose path depends on "
+        words = (
+            "must be a list of layers: [W] for one; [W1, W2] for W2 @ W1, whose path depends on "
+        )
         words += "them; samples have names, X=X and Y=Y"
         raise InvalidInput(name, f"a matrix {np.shape(weights)}", words)
     if any(axes_of(weight) == 3 for weight in weights):
-        words = "must be the layers of one step: of several, compare_network(weights, X=X, Y=Y, lr=...)"
+        words = (
+            "must be the layers of one step: of several, compare_network(weights, X=X, Y=Y, lr=...)"
+        )
         raise InvalidInput(name, "layers of several steps", words)
     return [
         matrix
@@ -74,7 +78,9 @@ def _of_module(module: Any, name: str) -> list[Any]:
     kind = type(module).__name__
     if hasattr(module, "weight") and "Linear" in kind:
         if getattr(module, "bias", None) is not None:
-            raise InvalidInput(name, f"a {kind} with a bias", f"{NO_BIAS}, with {kind}(..., bias=False)")
+            raise InvalidInput(
+                name, f"a {kind} with a bias", f"{NO_BIAS}, with {kind}(..., bias=False)"
+            )
         return [module.weight]
     if kind in _NEUTRAL:
         return []

@@ -10,7 +10,14 @@ import numpy as np
 from swingby.errors import MISSING, InvalidInput
 from swingby.theory import numbers
 from swingby.theory.numbers import Floats, Integers
-from swingby.verify.layer_order import axes_of, digits_of, layers_of, read_file, without_digits
+from swingby.verify.layer_order import (
+    axes_of,
+    digits_of,
+    is_file,
+    layers_of,
+    read_file,
+    without_digits,
+)
 from swingby.verify.network_input import is_module, read_weights
 
 _RECORD = "must be recorded at two steps or more: [layers at step 0, layers at step k, ...]"
@@ -19,16 +26,13 @@ _OBSERVED = "of products W2 @ W1 give observed=W, and the layers at the start as
 
 def is_record(value: Any) -> bool:
     """Whether it is layers at several steps, or a file of them, and no array (n, d, d)."""
-    if isinstance(value, dict):
-        return True
-    if isinstance(value, (str, Path)):
-        return Path(value).suffix.lower() == ".safetensors"
     if not isinstance(value, (list, tuple)) or not value:
-        return False
+        return isinstance(value, dict) or is_file(value)
     entry = value[0]
     if isinstance(entry, (list, tuple)) and entry:
         return axes_of(entry[0]) == 2
-    return isinstance(entry, (dict, str, Path)) or is_module(entry) or axes_of(entry) == 3
+    layers = isinstance(entry, dict) or is_module(entry) or is_file(entry)
+    return layers or (axes_of(entry) == 3 and not isinstance(entry, list))
 
 
 class Records(NamedTuple):
@@ -54,14 +58,9 @@ def read_records(weights: Any, count: int | None = None) -> Records:
             return Records(_unstacked(stacks), weights.get("steps"))
         raise InvalidInput("weights", "the layers of one step", f"{_RECORD}; {_OBSERVED}")
     if is_module(weights) or not isinstance(weights, (list, tuple)) or not weights:
-        axes = axes_of(weights)
-        words = _RECORD
-        if axes == 3:
-            words = f"must name what it is: of a network of one layer give [W]; {_OBSERVED}"
-        elif axes == 4:
-            words = f"{_RECORD}: list(map(list, weights)), or list(weights.swapaxes(0, 1))"
-        got = f"shape {np.shape(weights)}" if axes > 0 else type(weights).__name__
-        raise InvalidInput("weights", got, words)
+        one = "; of one layer give [W]" if axes_of(weights) == 3 else ""
+        got = f"shape {np.shape(weights)}" if axes_of(weights) else type(weights).__name__
+        raise InvalidInput("weights", got, f"{_RECORD}{one}; {_OBSERVED}")
     paths = [entry for entry in weights if isinstance(entry, (str, Path))]
     if paths and len(paths) == len(weights):
         return _of_files(paths, count)
@@ -70,12 +69,12 @@ def read_records(weights: Any, count: int | None = None) -> Records:
         n, high, wide = np.shape(weights[0])
         if len(shapes) == 1 and high == wide and count != n:
             if count is None or count != len(weights):
-                words = "must say whether an entry is a step, list(map(list, weights)), or a layer: "
-                words += f"then give steps= of length {n}"
+                words = "must say what an entry is: a step, list(map(list, weights)), or a layer, "
+                words += f"by steps= of length {n}"
                 raise InvalidInput("weights", f"{len(weights)} stacks {n} x {high} x {wide}", words)
             return Records([list(entry) for entry in weights])
         return Records(_unstacked(list(weights)))
-    if all(axes_of(entry) == 2 for entry in weights):
+    if axes_of(weights[0]) == 2:
         raise InvalidInput("weights", "the layers of one step", f"{_RECORD}; {_OBSERVED}")
     return Records([read_weights(entry, f"weights[{i}]") for i, entry in enumerate(weights)])
 
@@ -93,14 +92,12 @@ def _of_files(paths: list[Any], count: int | None) -> Records:
     contents = [read_file(path) for path in paths]
     if not any(isinstance(content, dict) for content in contents):
         return read_records(contents, count)
-    names = [str(path) for path in paths]
-    numbered = None
+    names, numbered = [str(path) for path in paths], None
     if len(without_digits(names)) == 1:
         columns = zip(*map(digits_of, names), strict=True)
         differing = [column for column in columns if len({*column}) == len(names)]
         if len(differing) == 1:
-            order = np.argsort(differing[0])
-            numbered = sorted(differing[0])
+            numbered, order = sorted(differing[0]), np.argsort(differing[0])
             names, contents = ([entries[i] for i in order] for entries in (names, contents))
     records = []
     for path, content in zip(names, contents, strict=True):
@@ -126,24 +123,15 @@ def read_marks(records: Records, steps: Any, every: Any) -> Integers:
     if every is not None:
         return np.arange(count) * numbers.whole(every, "every", 1)
     steps = records.steps if steps is None else steps
-    if steps is None:
-        return np.arange(count)
-    marks = numbers.real_array(steps, "steps")
-    if marks.shape != (count,):
-        got = f"shape {marks.shape}"
-        raise InvalidInput("steps", got, f"must have shape ({count},), a step for each record")
-    if (marks != np.floor(marks)).any() or marks[0] < 0 or (np.diff(marks) <= 0).any():
-        raise InvalidInput("steps", marks.tolist(), "must be whole and ascend from 0 on")
-    return marks.astype(np.int64)
+    return np.arange(count) if steps is None else numbers.ascending(steps, "steps", count)
 
 
 def products_of(records: list[list[Any]], marks: Integers) -> Floats:
     """W = W_L ... W_1 of each record, (n, q, p); the first is known to be a chain."""
-    shapes = [np.shape(matrix) for matrix in records[0]]
-    products = []
+    shapes, products = [*map(np.shape, records[0])], []
     for i, (layers, step) in enumerate(zip(records, marks, strict=True)):
-        if [np.shape(matrix) for matrix in layers] != shapes:
-            listed = ", ".join(str(np.shape(matrix)) for matrix in layers)
+        if [*map(np.shape, layers)] != shapes:
+            listed = ", ".join(map(str, map(np.shape, layers)))
             words = f"must have the shapes of the first record, {', '.join(map(str, shapes))}"
             raise InvalidInput(f"weights[{i}]", listed, words)
         W = np.eye(shapes[0][1])

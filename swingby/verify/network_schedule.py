@@ -156,8 +156,7 @@ class NetworkSchedule(Pictured, ReadOnly):
         else:
             share = f"The best linear fit has {percent(self.fitted)} of the mean square of Y."
             above = [", ".join(facts), share]
-        everything = range(len(self.half_times))
-        rows = [self._cells(k) for k in (*self.order, *(set(everything) - {*self.order}))]
+        rows = [self._cells(k) for k in self.shown_order()]
         below = [f"{self.verdict}{': ' if self.reasons else ''}{'; '.join(self.reasons)}"]
         columns = ["entry", ">half at step"] if self.task is not None else ["mode", ">variance"]
         if self.task is None:
@@ -183,6 +182,10 @@ class NetworkSchedule(Pictured, ReadOnly):
         if self.never.any() and np.isfinite(self.settles).any():
             cells.append("" if math.isnan(self.settles[k]) else f"{self.settles[k]:.2f}")
         return cells
+
+    def shown_order(self) -> list[int]:
+        """Modes in the order of learning, then those that are not learned."""
+        return [*self.order, *sorted({*range(len(self.half_times))} - {*self.order})]
 
     def bar(self, k: int) -> str:
         """The bar of a half-time in tables."""

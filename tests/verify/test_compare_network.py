@@ -18,15 +18,16 @@ from swingby import (
     compare_network,
     predict_network,
 )
-from tests.verify.plain_networks import draw, levels, multiple_of
 from tests.verify.plain_networks import components as principal
+from tests.verify.plain_networks import draw, levels, multiple_of
 
 X, Y, START = draw(np.random.default_rng(5), (5, 8, 3), gap=0.6)
 X3, Y3, DEEP = draw(np.random.default_rng(6), (5, 5, 5, 3), scale=0.1, gap=0.7)
 
 
-def run(X, Y, layers, lr, length, *, rows=None, loss="half", momentum=0, nesterov=False, weight_decay=0):
+def run(X, Y, layers, lr, length, *, rows=None, loss="half", weight_decay=0, **rule):
     """Layers at every step by the gradient of the loss as it is written."""
+    momentum, nesterov = rule.get("momentum", 0), rule.get("nesterov", False)
     records, velocity = [], [0.0] * len(layers)
     for step in range(length + 1):
         records.append(layers)
@@ -133,7 +134,7 @@ FORMS = {
     "stacks": (STACKS, {"every": 30}),
     "stacks by name": ({"fc10.w": STACKS[1], "fc9.w": STACKS[0]}, {"every": 30}),
     "stacks with steps": ({"W1": STACKS[0], "W2": STACKS[1], "steps": AT}, {}),
-    "one array of objects a step": ([np.array(W + [0], object)[:2] for W in THIRTY], {"every": 30}),
+    "one array of objects a step": ([np.array([*W, 0], object)[:2] for W in THIRTY], {"every": 30}),
 }
 
 
@@ -270,6 +271,29 @@ def test_a_network_that_does_something_else_later_fails():
     assert "outside the bar: mode" in str(table)
 
 
+def test_a_mode_that_is_lost_between_two_records():
+    """Momentum carries it past 1/2 for some steps; decay takes it back."""
+    x, y, start = draw(np.random.default_rng([3, 5]), (2, 4))
+    scale = np.linalg.norm(y.T @ x / len(x), 2)
+    rule = {"lr": 0.013 / scale, "momentum": 0.95, "weight_decay": 1.2 * scale}
+    records = run(x, y, start, length=900, **rule)
+    parts = principal(x, y)
+    above = np.array([levels(x, layers, parts) for layers in records]) >= 0.5
+    k = int(np.argmax(above.any(axis=0) & ~above[-1]))
+    assert above[:, k].any()
+    every = int(above[:, k].argmax()) - 5
+    while above[::every, k].any():
+        every += 1
+    table = compare_network(records[::every], X=x, Y=y, every=every, **rule)
+    row = table.rows[k]
+    assert row.lost_between
+    assert row.predicted == above[:, k].argmax()
+    assert math.isinf(row.by)
+    assert row.verdict == table.verdict == "holds"
+    assert f"lost again between records, by the law: mode {k + 1}" in str(table)
+    assert compare_network(records, X=x, Y=y, **rule).rows[k].by == row.predicted
+
+
 #: What is stated of a run with lr .05 on "half", recorded every 30 steps, and what is said.
 MISTAKES = {
     "lr": ({"lr": 0.1}, ["lr near 0.05"]),
@@ -308,9 +332,7 @@ def test_minibatches_are_warned_of_and_stay_in_their_bars():
     assert full.verdict == "fails"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        table = compare_network(
-            records, X=X, Y=Y, lr=0.02, every=10, batch=1, replacement=True
-        )
+        table = compare_network(records, X=X, Y=Y, lr=0.02, every=10, batch=1, replacement=True)
     assert table.verdict == "holds"
     assert (table.schedule.error > full.schedule.error).all()
 
@@ -355,7 +377,7 @@ def test_a_comparison_shows_itself(monkeypatch, tmp_path):
         *("mode", "explained", "predicted", "error"),
         *("observed_after", "observed_by", "off_by", "verdict"),
     ]
-    assert "31 records to step 900: holds" in repr(table)
+    assert "<NetworkComparison to step 900: holds>" in repr(table)
     ax = table.plot()
     labels = ax.get_legend_handles_labels()[1]
     assert labels[-1] == "predicted"
@@ -421,6 +443,8 @@ def test_what_is_no_record_is_told_with_what_to_type(name):
 
 
 def test_compare_leaves_layers_to_their_law():
+    run = compare(["4", "1"], np.diag([0.01, 0.02]), eta="0.01").run
+    assert compare(("4", "1"), observed=list(run.W), eta=0.01, steps=run.steps).run is not None
     with pytest.raises(InvalidInput, match="W0 must not be given"):
         compare([4, 1], np.eye(2), observed=THIRTY, lr=0.05)
     with pytest.raises(InvalidInput, match="lr = eta"):

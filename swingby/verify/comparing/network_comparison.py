@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from swingby.hints import Hinted
 from swingby.report import Grid
 from swingby.report.entry_pictures import draw_half_time, finish_entries
-from swingby.report.number_text import steps_text
+from swingby.report.number_text import counted, steps_text
 from swingby.report.pictures import Pictured
 from swingby.report.result_formats import Framed, ReadOnly
 from swingby.theory.numbers import Floats, Integers
@@ -46,11 +46,13 @@ class ModeRow(Hinted):
     by: float
     #: The last recorded step.
     last: float
+    #: Whether the law has it lost again before the next record, and shown by the same as observed.
+    lost_between: bool = False
 
     @property
     def off_by(self) -> float:
         """Steps from the observed interval to the prediction; 0 inside it, nan without both."""
-        if math.isinf(self.by) or not math.isfinite(self.predicted):
+        if self.lost_between or math.isinf(self.by) or not math.isfinite(self.predicted):
             return math.nan
         earliest = min(self.after + 1, self.by)
         return self.predicted - min(max(self.predicted, earliest), self.by)
@@ -61,12 +63,17 @@ class ModeRow(Hinted):
         return math.isfinite(self.by) or self.high <= self.last
 
     @property
+    def word(self) -> str:
+        """The verdict, or *not yet* where the record ends before it says something."""
+        return str(self.verdict) if self.tested or self.verdict == "fails" else "not yet"
+
+    @property
     def verdict(self) -> Verdict:
         """*holds* where a step in the bar lies in the observed interval, or beyond the record."""
         if math.isnan(self.predicted) or math.isinf(self.high) > math.isinf(self.predicted):
             return Verdict.UNDECIDED
         agree = self.low <= self.by and self.high >= min(self.after + 1, self.by)
-        return Verdict.HOLDS if agree else Verdict.FAILS
+        return Verdict.HOLDS if agree or self.lost_between else Verdict.FAILS
 
 
 @dataclass(frozen=True)
@@ -81,7 +88,7 @@ class NetworkComparison(Pictured, Framed, ReadOnly):
     rows: tuple[ModeRow, ...]
     title: str = ""
     #: What speaks against the weights being trained as stated.
-    warnings: tuple[str, ...] = field(default=())
+    warnings: tuple[str, ...] = ()
 
     @property
     def half_times(self) -> Floats:
@@ -102,18 +109,15 @@ class NetworkComparison(Pictured, Framed, ReadOnly):
         return max((share for share in shares if not math.isnan(share)), default=math.nan)
 
     def __repr__(self) -> str:
-        n, last = len(self.steps), self.steps[-1]
-        return f"<NetworkComparison {n} records to step {last}: {self.verdict}>"
+        return f"<NetworkComparison to step {self.steps[-1]}: {self.verdict}>"
 
     def to_grid(self) -> Grid:
         """A row for each mode, in the predicted order of learning."""
-        schedule, everything = self.schedule, range(len(self.rows))
-        rows = [self._cells(k) for k in (*schedule.order, *sorted({*everything} - {*schedule.order}))]
+        schedule, rows = self.schedule, [self._cells(k) for k in self.schedule.shown_order()]
         apart = np.unique(np.diff(self.steps))
-        spaced = f"every {apart[0]} steps" if len(apart) == 1 else "at uneven steps"
-        spaced = "every step" if apart.tolist() == [1] else spaced
+        spaced = counted(apart[0], "step").removeprefix("1 ") if len(apart) == 1 else "few steps"
         span = f"steps {self.steps[0]} to {self.steps[-1]}"
-        above = [", ".join(schedule.facts()), f"{len(self.steps)} records, {spaced}: {span}."]
+        above = [", ".join(schedule.facts()), f"{len(self.steps)} records, every {spaced}: {span}."]
         above += [f"Warning: {text[0].upper()}{text[1:]}." for text in self.warnings]
         columns = ["mode", ">predicted", ">+-", ">observed", ">off by", "verdict"]
         if schedule.task is None:
@@ -135,6 +139,9 @@ class NetworkComparison(Pictured, Framed, ReadOnly):
         failing = [self.schedule.label(row.mode) for row in self.rows if row.verdict == "fails"]
         if failing:
             reasons.insert(0, f"outside the bar: {', '.join(failing)}")
+        lost = [self.schedule.label(row.mode) for row in self.rows if row.lost_between]
+        if lost:
+            reasons.append(f"learned and lost again between records, by the law: {', '.join(lost)}")
         if failing and self.schedule.batch is not None:
             reasons.append("bars are two deviations of what the order of samples does")
         return reasons
@@ -143,13 +150,12 @@ class NetworkComparison(Pictured, Framed, ReadOnly):
         row, schedule = self.rows[k], self.schedule
         observed = f"not by {row.last:.0f}"
         if math.isfinite(row.by):
-            exact = row.by - row.after <= 1
-            observed = f"{row.by:.0f}" if exact else f"{row.after + 1:.0f} to {row.by:.0f}"
+            begin = "by" if row.lost_between else f"{row.after + 1:.0f} to"
+            observed = f"{begin} {row.by:.0f}" if row.by - row.after > 1 else f"{row.by:.0f}"
         predicted = "undecided" if math.isnan(row.predicted) else steps_text(row.predicted, 0)
         off = "-" if math.isnan(row.off_by) else f"{row.off_by:+.0f}" if row.off_by else "0"
-        word = str(row.verdict) if row.tested or row.verdict == "fails" else "not yet"
         shares = [] if schedule.task is not None else [percent(row.explained)]
-        return [schedule.label(k), *shares, predicted, schedule.bar(k), observed, off, word]
+        return [schedule.label(k), *shares, predicted, schedule.bar(k), observed, off, row.word]
 
     def records(self) -> Iterator[Mapping[str, Any]]:
         """Mode, explained, predicted, error, observed_after, observed_by, off_by, verdict."""
@@ -162,15 +168,12 @@ class NetworkComparison(Pictured, Framed, ReadOnly):
                 "observed_after": row.after,
                 "observed_by": row.by,
                 "off_by": row.off_by,
-                "verdict": str(row.verdict) if row.tested or row.verdict == "fails" else "not yet",
+                "verdict": row.word,
             }
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and text, ready for JSON; inf and nan as text."""
-        rows = [
-            {name: value if isinstance(value, str) else json_ready(value) for name, value in entry.items()}
-            for entry in self.records()
-        ]
+        rows = [{name: json_ready(row[name]) for name in row} for row in self.records()]
         return {
             "title": self.title,
             "steps": self.steps.tolist(),
@@ -194,13 +197,18 @@ class NetworkComparison(Pictured, Framed, ReadOnly):
             # A line between few records would claim a path that nobody has seen.
             style = "o" if len(self.steps) <= _MARKED else "-"
             inside = self.steps >= first
-            records = self.steps[inside], self.levels[inside, k]
-            ax.plot(*records, style, color=color, label=label, markersize=4, linewidth=0.7)
+            looks: dict[str, Any] = {
+                "color": color,
+                "label": label,
+                "markersize": 4,
+                "linewidth": 0.7,
+            }
+            ax.plot(self.steps[inside], self.levels[inside, k], style, **looks)
             row = self.rows[k]
             if math.isfinite(row.high) and first <= row.predicted <= last:
-                early, late = row.predicted - max(row.low, first), min(row.high, last) - row.predicted
-                draw_half_time(ax, row.predicted, max(early, 0), max(late, 0), color)
+                time, low, high = row.predicted, max(row.low, first), min(row.high, last)
+                draw_half_time(ax, time, max(time - low, 0), max(high - time, 0), color)
         ax.plot([], [], color="0.5", linewidth=3.4, alpha=0.4, label="predicted")
-        low = float(self.levels.min(initial=0.0))
-        finish_entries(ax, first, last, self.title or "recorded weights and their law", low)
+        title, low = self.title or "recorded weights and their law", float(self.levels.min())
+        finish_entries(ax, first, last, title, low)
         ax.set_ylabel("$a_k$")

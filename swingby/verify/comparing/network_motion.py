@@ -37,12 +37,11 @@ def require_network_motion(
     `products` (n, q, p): W at steps. `n`: samples, of a minibatch if there are any; 1 of a task.
     `dated`: whether steps were given.
     """
-    t = (steps - steps[0]).astype(np.float64)
     way = np.linalg.norm(products - products[0], axis=(1, 2))
     if not way.max() > 0:
         return ("the weights are the same at every step",)
     look = int(np.argmax(way >= _LOOK * way.max()))
-    W, end = products[look], float(t[look])
+    W, end = products[look], float(steps[look] - steps[0])
 
     def apart(rule: Descent, *times: float) -> Floats:
         """Distance from W of training by a rule at times, as a share of its way."""

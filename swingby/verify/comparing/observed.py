@@ -67,13 +67,9 @@ def read_trajectory(observed: Any, steps: Any, task: SIMTask) -> Recording:
     if W.ndim != 3 or W.shape[1:] != (task.dim, task.dim):
         requirement = f"must be (n, {task.dim}, {task.dim}){_reshaped(W.shape, task.dim)}"
         raise InvalidInput("observed", f"shape {W.shape}", requirement)
-    marks = np.arange(len(W)) if steps is None else numbers.real_array(steps, "steps")
-    if marks.shape != (len(W),):
-        raise InvalidInput("steps", f"shape {marks.shape}", f"must have shape ({len(W)},)")
-    if (marks != np.floor(marks)).any() or marks[0] < 0 or (np.diff(marks) <= 0).any():
-        raise InvalidInput("steps", marks.tolist(), "must be whole and ascend from 0 on")
+    marks = np.arange(len(W)) if steps is None else numbers.ascending(steps, "steps", len(W))
     symmetric, asymmetry = _symmetric(W, 64 * numbers.spacing(observed))
-    return Recording(symmetric, asymmetry, marks.astype(np.int64), steps is None)
+    return Recording(symmetric, asymmetry, marks, steps is None)
 
 
 def _reshaped(shape: tuple[int, ...], d: int) -> str:
