@@ -92,8 +92,6 @@ loss activation batch_size weight_decay: swingby.training.train(settings)
 q quantile levels percentile p: level
 """)
 
-#: Functions whose arguments are mistaken alike.
-_ALIKE = {"compare_network": "predict_network"}
 #: What an attribute may be meant for. An alternative applies where its first name is an attribute,
 #: and ``[`` where records are looked up by their id.
 _ATTRIBUTES = _table("""
@@ -212,7 +210,8 @@ def name_hint(name: str, names: Sequence[str]) -> str:
 
 def argument_hint(name: str, names: Sequence[str], title: str) -> str:
     """The end of a sentence that refuses an argument of the function `title`."""
-    keys = (f"{title}.{name}", f"{_ALIKE.get(title, title)}.{name}", name)
+    # The arguments of compare_network are mistaken as those of predict_network.
+    keys = [f"{title}.{name}", f"{title.replace('compare_n', 'predict_n')}.{name}", name]
     for word, known in (("give", names), ("use", ["swingby"])):
         for alternative in itertools.chain(*(_applying(_ARGUMENTS, key, known) for key in keys)):
             return f"; {word} {alternative}"

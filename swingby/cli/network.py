@@ -30,9 +30,7 @@ if TYPE_CHECKING:
     options.text("--momentum", "X", "Momentum of torch's SGD.", "0"),
     options.flag("--nesterov", "Nesterov's rule of it."),
     options.text("--weight-decay", "X", "Weight decay of torch's SGD.", "0"),
-    options.choice(
-        "--loss", "half mse sum", "half the error summed over outputs; mse, sum: torch's MSELoss."
-    ),
+    options.choice("--loss", "half mse sum", "half the summed square, or those of MSELoss."),
     options.number("--batch", "Size of minibatches.", shown="all samples"),
     options.flag("--replacement", "Batches are drawn with replacement, not by epochs."),
     options.number("--every", "Steps between two records.", shown="1, or steps in the file"),

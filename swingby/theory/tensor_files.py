@@ -1,7 +1,7 @@
 """Files of tensors in the format safetensors, read within bounds: names, shapes, bytes; no code.
 
-A file is the length of its head in 8 bytes, the head in JSON, which gives each tensor its type,
-shape and bytes, and these bytes, one tensor behind the other without gaps.
+A file is the length of its head in 8 bytes, the head in JSON, with type, shape and bytes of each
+tensor, and these bytes without gaps.
 """
 
 from __future__ import annotations
@@ -72,10 +72,11 @@ def read_tensors(path: str | Path, argument: str) -> dict[str, Any]:
     except ValueError as error:
         reason = " ".join(str(error).split())[:120]
         raise InvalidInput(argument, path, f"must be a {_WHAT} ({reason})") from None
-    return {
-        name: _array(data[slice(*span)], kind, shape)
-        for name, (kind, shape, span) in entries.items()
-    }
+    tensors: dict[str, Any] = {}
+    for name, (kind, shape, span) in entries.items():
+        array = np.frombuffer(data[slice(*span)], dtype=_TYPES[kind]).reshape(shape)
+        tensors[name] = BrainFloats(array) if kind == "BF16" else array
+    return tensors
 
 
 def _divided(content: bytes) -> tuple[dict[str, Any], memoryview]:
@@ -114,8 +115,3 @@ def _entry(name: str, value: Any) -> tuple[str, tuple[int, ...], tuple[int, int]
             f"{name} of {kind} and shape {shape} has {size} bytes, not those of {span}"
         )
     return kind, tuple(shape), (span[0], span[1])
-
-
-def _array(data: memoryview, kind: str, shape: tuple[int, ...]) -> Any:
-    array = np.frombuffer(data, dtype=_TYPES[kind]).reshape(shape)
-    return BrainFloats(array) if kind == "BF16" else array

@@ -19,7 +19,7 @@ from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict
 from swingby.verify.comparing.network_comparison import ModeRow, NetworkComparison
 from swingby.verify.comparing.network_motion import require_network_motion
-from swingby.verify.layer_order import axes_of
+from swingby.verify.layer_order import axes_of, shape_of
 from swingby.verify.network_input import is_module, read_weights
 from swingby.verify.network_record import (
     Records,
@@ -100,7 +100,7 @@ def compare_network(
 
     References
     ----------
-    The law is that of :func:`predict_network`: docs/own_network.md.
+    As :func:`predict_network`.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def compare_network(
     """
     W = None if observed is None else numbers.real_array(observed, "observed")
     if W is None:
-        records = read_records(weights, None if steps is None else int(np.size(steps)))
+        records = read_records(weights, next(iter(shape_of(steps)), None))
     elif W.ndim == 3:
         records = Records([read_weights(weights)] * len(W))
     else:
@@ -160,10 +160,8 @@ def compare_network(
     if any(row.verdict is Verdict.FAILS for row in rows):
         above = _levels(schedule, schedule.evaluate(marks - marks[0])) >= HALF
         by = np.where(above.any(axis=0), marks[above.argmax(axis=0)], np.inf)
-        rows = [
-            replace(row, lost_between=row.verdict is Verdict.FAILS and row.by == by[row.mode])
-            for row in rows
-        ]
+        lost = [row.verdict is Verdict.FAILS and row.by == by[row.mode] for row in rows]
+        rows = [replace(row, lost_between=gone) for row, gone in zip(rows, lost, strict=True)]
     return NetworkComparison(schedule, marks, levels, tuple(rows), title, notes)
 
 

@@ -30,14 +30,17 @@ def axes_of(value: Any) -> int:
     return 1 + (axes_of(value[0]) if value else 0) if isinstance(value, (list, tuple)) else 0
 
 
-def digits_of(name: object) -> tuple[int, ...]:
-    """The whole numbers in a name."""
-    return tuple(map(int, re.findall(r"\d+", str(name))))
+def shape_of(value: Any) -> tuple[int, ...]:
+    """The shape of an array of any library, or of nested sequences; of ragged ones ()."""
+    try:
+        return np.shape(value)
+    except ValueError:
+        return ()
 
 
-def without_digits(names: Any) -> set[str]:
-    """Names that differ by more than numbers."""
-    return {re.sub(r"\d+", "0", str(name)) for name in names}
+def numbered(name: object) -> tuple[str, tuple[int, ...]]:
+    """A name without its whole numbers, and these."""
+    return re.sub(r"\d+", "0", str(name)), tuple(map(int, re.findall(r"\d+", str(name))))
 
 
 def is_file(value: Any) -> bool:
@@ -74,17 +77,16 @@ def layers_of(state: Mapping[str, Any], argument: str = "weights") -> list[Any]:
     for name, value in state.items():
         if "bias" in str(name):
             raise InvalidInput(argument, f"a bias, {name}", NO_BIAS)
-        if axes_of(value) not in (2, 3):
-            kind = "a kernel of a convolution" if axes_of(value) > 3 else "no matrix"
-            words = f"must be matrices, one a layer: there is no law for others; {ELSEWHERE}"
-            raise InvalidInput(argument, f"{name} {np.shape(value)}, {kind}", words)
+        if len(shape_of(value)) not in (2, 3):
+            words = f"must be matrices: no law is for convolutions, norms or others; {ELSEWHERE}"
+            raise InvalidInput(argument, f"{name} of shape {shape_of(value)}", words)
     if not state:
         raise InvalidInput(argument, "no layer", "must be matrices by name, one a layer")
     typed = ", ".join(f'state["{name}"]' for name in itertools.islice(state, 3))
     typed = f"[{typed}{', ...' if len(state) > 3 else ''}]"
-    if len(without_digits(state)) == 1:
-        names = sorted(state, key=digits_of)
-        for low, high in itertools.pairwise(map(digits_of, names)):
+    if len({numbered(name)[0] for name in state}) == 1:
+        names = sorted(state, key=numbered)
+        for (_, low), (_, high) in itertools.pairwise(map(numbered, names)):
             if next((b - a for a, b in zip(low, high, strict=True) if a != b), 0) > 1:
                 words = "must have no layer in between without a weight: there is no law for an "
                 words += f"activation ({ELSEWHERE}); if there is none, give {typed}"
@@ -94,7 +96,7 @@ def layers_of(state: Mapping[str, Any], argument: str = "weights") -> list[Any]:
         order
         for order in itertools.permutations(state if len(state) <= _MOST_ORDERED else ())
         if all(
-            np.shape(state[low])[-2] == np.shape(state[high])[-1]
+            shape_of(state[low])[-2] == shape_of(state[high])[-1]
             for low, high in itertools.pairwise(order)
         )
     ]

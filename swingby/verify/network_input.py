@@ -16,7 +16,14 @@ from swingby.report.number_text import counted
 from swingby.theory import numbers
 from swingby.theory.numbers import Floats
 from swingby.theory.task import SIMTask
-from swingby.verify.layer_order import ELSEWHERE, NO_BIAS, axes_of, layers_of, read_file
+from swingby.verify.layer_order import (
+    ELSEWHERE,
+    NO_BIAS,
+    axes_of,
+    layers_of,
+    read_file,
+    shape_of,
+)
 
 #: The multiple g of -(K - W S) that each loss has for its gradient, from n rows and q columns.
 LOSSES: dict[str, Callable[[int, int], float]] = {
@@ -55,7 +62,7 @@ def read_weights(weights: Any, name: str = "weights") -> list[Any]:
             "must be a list of layers: [W] for one; [W1, W2] for W2 @ W1, whose path depends on "
         )
         words += "them; samples have names, X=X and Y=Y"
-        raise InvalidInput(name, f"a matrix {np.shape(weights)}", words)
+        raise InvalidInput(name, f"a matrix {shape_of(weights)}", words)
     if any(axes_of(weight) == 3 for weight in weights):
         words = (
             "must be the layers of one step: of several, compare_network(weights, X=X, Y=Y, lr=...)"
@@ -181,7 +188,7 @@ def read_samples(X: Any, Y: Any, matrices: Sequence[Any]) -> tuple[Floats, Float
             raise InvalidInput(name, f"shape {array.shape}", words)
         arrays.append(array)
     x, y = arrays
-    shapes = [np.shape(matrix) for matrix in matrices]
+    shapes = [shape_of(matrix) for matrix in matrices]
     p, q = (shapes[0][-1], shapes[-1][0]) if all(len(s) == 2 for s in shapes) else (0, 0)
     if p != q and (x.shape[1], y.shape[1]) == (q, p):
         got = f"X with {counted(q, 'column')} and Y with {counted(p, 'column')}"

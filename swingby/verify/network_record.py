@@ -12,11 +12,11 @@ from swingby.theory import numbers
 from swingby.theory.numbers import Floats, Integers
 from swingby.verify.layer_order import (
     axes_of,
-    digits_of,
     is_file,
     layers_of,
+    numbered,
     read_file,
-    without_digits,
+    shape_of,
 )
 from swingby.verify.network_input import is_module, read_weights
 
@@ -41,7 +41,7 @@ class Records(NamedTuple):
     layers: list[list[Any]]
     #: The steps that stand beside them, and the numbers in the names of files; or None.
     steps: Any = None
-    numbered: list[int] | None = None
+    marks: list[int] | None = None
 
 
 def read_records(weights: Any, count: int | None = None) -> Records:
@@ -59,14 +59,14 @@ def read_records(weights: Any, count: int | None = None) -> Records:
         raise InvalidInput("weights", "the layers of one step", f"{_RECORD}; {_OBSERVED}")
     if is_module(weights) or not isinstance(weights, (list, tuple)) or not weights:
         one = "; of one layer give [W]" if axes_of(weights) == 3 else ""
-        got = f"shape {np.shape(weights)}" if axes_of(weights) else type(weights).__name__
+        got = f"shape {shape_of(weights)}" if axes_of(weights) else type(weights).__name__
         raise InvalidInput("weights", got, f"{_RECORD}{one}; {_OBSERVED}")
     paths = [entry for entry in weights if isinstance(entry, (str, Path))]
     if paths and len(paths) == len(weights):
         return _of_files(paths, count)
     if all(axes_of(entry) == 3 and not isinstance(entry, (list, tuple)) for entry in weights):
-        shapes = {np.shape(entry) for entry in weights}
-        n, high, wide = np.shape(weights[0])
+        shapes = {shape_of(entry) for entry in weights}
+        n, high, wide = shape_of(weights[0])
         if len(shapes) == 1 and high == wide and count != n:
             if count is None or count != len(weights):
                 words = "must say what an entry is: a step, list(map(list, weights)), or a layer, "
@@ -80,11 +80,10 @@ def read_records(weights: Any, count: int | None = None) -> Records:
 
 
 def _unstacked(stacks: list[Any]) -> list[list[Any]]:
-    lengths = [len(stack) for stack in stacks]
-    if len({*lengths}) > 1:
-        words = "must have as many steps for each layer"
-        raise InvalidInput("weights", f"stacks of {', '.join(map(str, lengths))} matrices", words)
-    return [[stack[i] for stack in stacks] for i in range(lengths[0])]
+    if len({len(stack) for stack in stacks}) > 1:
+        got = f"stacks of {', '.join(str(len(stack)) for stack in stacks)} matrices"
+        raise InvalidInput("weights", got, "must have as many steps for each layer")
+    return [list(layers) for layers in zip(*stacks, strict=True)]
 
 
 def _of_files(paths: list[Any], count: int | None) -> Records:
@@ -92,31 +91,32 @@ def _of_files(paths: list[Any], count: int | None) -> Records:
     contents = [read_file(path) for path in paths]
     if not any(isinstance(content, dict) for content in contents):
         return read_records(contents, count)
-    names, numbered = [str(path) for path in paths], None
-    if len(without_digits(names)) == 1:
-        columns = zip(*map(digits_of, names), strict=True)
-        differing = [column for column in columns if len({*column}) == len(names)]
-        if len(differing) == 1:
-            numbered, order = sorted(differing[0]), np.argsort(differing[0])
-            names, contents = ([entries[i] for i in order] for entries in (names, contents))
+    patterns, digits = zip(*map(numbered, paths), strict=True)
+    differing = []
+    if len({*patterns}) == 1:
+        columns = zip(*digits, strict=True)
+        differing = [column for column in columns if len({*column}) == len(paths)]
+    if len(differing) == 1:
+        order = np.argsort(differing[0])
+        paths, contents = ([entries[i] for i in order] for entries in (paths, contents))
     records = []
-    for path, content in zip(names, contents, strict=True):
+    for path, content in zip(paths, contents, strict=True):
         if not isinstance(content, dict):
             raise InvalidInput("weights", path, "must have names of layers, as other files have")
         records.append(layers_of(content))
-    return Records(records, numbered=numbered)
+    return Records(records, marks=sorted(differing[0]) if len(differing) == 1 else None)
 
 
 def read_marks(records: Records, steps: Any, every: Any) -> Integers:
     """The steps of records: as given, every k-th, those that stand beside them, or 0, 1, 2, ..."""
-    count, numbered = len(records.layers), records.numbered
+    count, marks = len(records.layers), records.marks
     if steps is not None and every is not None:
         raise InvalidInput("every", every, "must not be given together with steps")
-    if numbered is not None and steps is None:
-        apart = np.diff(numbered)
+    if marks is not None and steps is None:
+        apart = np.diff(marks)
         if len({*apart}) > 1:
             words = "must be given: the numbers in the names of the files are not evenly spaced"
-            raise InvalidInput("steps", numbered, f"{words}: steps=[...]")
+            raise InvalidInput("steps", marks, f"{words}: steps=[...]")
         if every is None:
             words = f"must be given, the steps between two files: every={apart[0]} by their names"
             raise InvalidInput("every", MISSING, words)
@@ -128,10 +128,10 @@ def read_marks(records: Records, steps: Any, every: Any) -> Integers:
 
 def products_of(records: list[list[Any]], marks: Integers) -> Floats:
     """W = W_L ... W_1 of each record, (n, q, p); the first is known to be a chain."""
-    shapes, products = [*map(np.shape, records[0])], []
+    shapes, products = [*map(shape_of, records[0])], []
     for i, (layers, step) in enumerate(zip(records, marks, strict=True)):
-        if [*map(np.shape, layers)] != shapes:
-            listed = ", ".join(map(str, map(np.shape, layers)))
+        if [*map(shape_of, layers)] != shapes:
+            listed = ", ".join(map(str, map(shape_of, layers)))
             words = f"must have the shapes of the first record, {', '.join(map(str, shapes))}"
             raise InvalidInput(f"weights[{i}]", listed, words)
         W = np.eye(shapes[0][1])
