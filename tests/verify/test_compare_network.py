@@ -317,6 +317,17 @@ def test_a_mistake_in_the_training_is_named(name):
         assert text in str(caught.value)
 
 
+def test_mistakes_beside_momentum_and_a_stride_of_two_are_named():
+    """A wrong lr is no other clock where momentum takes time to come up."""
+    records = run(X, Y, START, 0.005, 900, momentum=0.9)
+    for wrong, where in ((0.0125, {"every": 15}), (0.002, {"every": 15})):
+        with pytest.raises(InvalidInput, match=r"lr near 0\.005(\D|$)"):
+            compare_network(records[::15], X=X, Y=Y, lr=wrong, momentum=0.9, **where)
+    for stride in (2, 15):
+        with pytest.raises(InvalidInput, match=f"every={stride}\\b"):
+            compare_network(records[::stride], X=X, Y=Y, lr=0.005, momentum=0.9)
+
+
 def test_momentum_that_was_left_out_is_named():
     records = run(X, Y, START, 0.005, 900, momentum=0.9)[::30]
     with pytest.raises(InvalidInput, match=r"momentum=0\.9"):

@@ -23,7 +23,7 @@ _NOISE, _EXPLAINED = 0.05, 0.02
 #: Paces nearer to the stated one than this factor may be noise of minibatches.
 _NEAR = 1.3
 #: Paces that are tried, by steps so much finer, then near the best.
-_PACES, _CLOSER, _FINER = np.geomspace(1e-4, 1e4, 321), (1.1, 1.004), 1e-4
+_PACES, _CLOSER, _FINER = np.geomspace(1e-4, 1e4, 321), (1.4, 1.4, 1.2, 1.1, 1.03, 1.005), 1e-4
 #: Distance of the weights from those of training by a rule, at times.
 _Apart = Callable[..., Floats]
 _MOMENTA = (0.0, 0.5, 0.8, 0.9, 0.95, 0.99)
@@ -54,10 +54,13 @@ def require_network_motion(
     off = float(apart(rule, end)[0])
     if off <= _NOISE:
         return ()
-    pace, best = _pace(apart, rule, end)
+    # By steps that are much finer first: those of a wrong lr may diverge.
+    slow = replace(rule, lr=rule.lr * _FINER)
+    stretch, _ = _nearest(_PACES, apart(slow, *(_PACES * end / _FINER)))
+    pace, best = _pace(apart, rule, end, stretch)
     mistakes = [
         text
-        for text, other, time in _mistakes(schedule, apart, pace, end, n, dated=dated)
+        for text, other, time in _mistakes(schedule, apart, stretch, end, n, dated=dated)
         if apart(other, time)[0] <= _EXPLAINED
     ]
     if best <= _EXPLAINED and (math.isnan(off) or abs(math.log(pace)) > math.log(_NEAR)):
@@ -77,11 +80,9 @@ def require_network_motion(
     return (text,)
 
 
-def _pace(apart: _Apart, rule: Descent, end: float) -> tuple[float, float]:
+def _pace(apart: _Apart, rule: Descent, end: float, pace: float) -> tuple[float, float]:
     """The multiple of lr that comes nearest to where the weights are, and how far it is off."""
-    # By steps that are much finer first: those of a wrong lr may diverge.
-    slow, paces = replace(rule, lr=rule.lr * _FINER), _PACES
-    pace, best = _nearest(paces, apart(slow, *(paces * end / _FINER)))
+    best = math.inf
     for closer in _CLOSER:
         paces = np.geomspace(1 / closer, closer, 61)
         factor, best = _nearest(paces, apart(replace(rule, lr=rule.lr * pace), *(paces * end)))
@@ -96,7 +97,7 @@ def _nearest(values: Floats, distances: Floats) -> tuple[float, float]:
 
 
 def _mistakes(
-    schedule: NetworkSchedule, apart: _Apart, pace: float, end: float, n: int, *, dated: bool
+    schedule: NetworkSchedule, apart: _Apart, stretch: float, end: float, n: int, *, dated: bool
 ) -> Iterator[tuple[str, Descent, float]]:
     """What may have been typed in place of the truth, its rule of training, and the time."""
     rule = schedule.rule
@@ -112,7 +113,7 @@ def _mistakes(
             yield f"momentum={momentum:g}", other, end
     if rule.decay:
         yield "weight_decay=0", replace(rule, decay=0.0), end
-    strides = np.unique(np.round(pace * np.geomspace(0.9, 1.1, 61)))
-    if not dated and strides[0] > 1:
+    strides = np.unique(np.round(stretch * np.geomspace(0.4, 4, 301)))
+    if not dated and strides[-1] > 1:
         stride = _nearest(strides, apart(rule, *(strides * end)))[0]
         yield f"every={stride:.0f}", rule, end * stride
