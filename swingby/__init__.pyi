@@ -40,7 +40,9 @@ from swingby.verify.certify_assumptions import certify_assumptions as certify_as
 from swingby.verify.check import check as check
 from swingby.verify.checking.report import Report as Report
 from swingby.verify.compare import compare as compare
+from swingby.verify.compare_network import compare_network as compare_network
 from swingby.verify.comparing.comparison import Comparison as Comparison
+from swingby.verify.comparing.network_comparison import NetworkComparison as NetworkComparison
 from swingby.verify.gradients import crossing_function as crossing_function
 from swingby.verify.network_schedule import NetworkSchedule as NetworkSchedule
 from swingby.verify.paper_settings import paper_tables as paper_tables

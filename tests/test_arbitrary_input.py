@@ -94,6 +94,26 @@ def test_factors(U0, dynamics):
     answered(lambda: str(swingby.check(task, U0=U0, eta="1e-4")))
 
 
+layers = st.sampled_from([np.eye(2) / 10, np.ones((3, 2)), np.ones((4, 2, 2)), [[1, 2]], {}])
+weights = st.recursive(
+    st.one_of(scalars, layers, st.dictionaries(st.text(max_size=3), layers, max_size=3)),
+    lambda inner: st.lists(inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(weights, junk, junk, junk)
+@example([[[[1.0]], [[1.0]]]] * 2, 0.1, None, 1)
+@example(["1", "2"], 0.1, None, 1)
+@example([[], []], 0.1, None, None)
+def test_weights_of_networks(given_weights, lr, steps, every):
+    X = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
+    answered(lambda: str(swingby.predict_network(given_weights, X=X, Y=X, lr=lr, budget=200)))
+    for more in ({}, {"observed": given_weights}):
+        more |= {"X": X, "Y": X, "steps": steps, "every": every, "budget": 200}
+        answered(lambda more=more: str(swingby.compare_network(given_weights, lr=lr, **more)))
+
+
 @pytest.mark.full
 @given(
     st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=4),

@@ -48,7 +48,7 @@ CALLS = {
 }
 ELSEWHERE = {
     *("hunt", "paper_tables", "sweep", "predict_network", "crossing_function", "watch"),
-    "threshold",
+    *("threshold", "compare_network"),
 }
 
 

@@ -42,6 +42,7 @@ _MODULES = {
     "core": ("check", "predict", "simulate", "table", "certify"),
     "proofs": ("audit", "hunt"),
     "sweep": ("sweep",),
+    "network": ("network",),
     "networks": ("train", "vectors", "relu"),
     "figures": ("figures", "evidence", "diffusion"),
     "explorer": ("explore",),

@@ -271,6 +271,16 @@ def real_array(values: object, argument: str, source: str = "") -> NDArray[np.fl
     return array
 
 
+def ascending(values: object, argument: str, count: int) -> Integers:
+    """Whole numbers that ascend from 0 on, of shape (count,)."""
+    marks = real_array(values, argument)
+    if marks.shape != (count,):
+        raise InvalidInput(argument, f"shape {marks.shape}", f"must have shape ({count},)")
+    if (marks != np.floor(marks)).any() or marks[0] < 0 or (np.diff(marks) <= 0).any():
+        raise InvalidInput(argument, marks.tolist(), "must be whole and ascend from 0 on")
+    return marks.astype(np.int64)
+
+
 #: Spacing of the numbers around 1 of floats that are shorter than Python's.
 _SHORT_FLOATS = {"bfloat16": 2.0**-7, "float16": 2.0**-10, "float32": 2.0**-23}
 

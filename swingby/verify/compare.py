@@ -7,11 +7,12 @@ a gap on the other.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import warnings
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,6 +33,7 @@ from swingby.verify.comparing.observed import (
     recorded_as,
     require_same_setting,
 )
+from swingby.verify.network_record import is_record
 from swingby.verify.predict import predict_from, read_step
 from swingby.verify.predicted_events import LEVELS, LOSS_SWING, Event
 from swingby.verify.schedule import Schedule
@@ -42,12 +44,29 @@ __getattr__ = moved.names(
     *("figure_settings", "paper_settings", "paper_tables"),
 )
 
+_P = ParamSpec("_P")
 #: No entry of a positive semidefinite W on its way to I is larger. A "peak" beyond it is a
 #: run that diverges, which is its outcome and not an event of learning.
 _LARGEST_MINOR = 2.0
 
 
+def _or_network(function: Callable[_P, Comparison]) -> Callable[_P, Comparison]:
+    """`compare` that leaves layers, and samples X and Y, to :func:`swingby.compare_network`."""
+
+    @functools.wraps(function)
+    def verb(*arguments: Any, **options: Any) -> Any:
+        is_layers = map(is_record, (*arguments[:1], options.get("observed")))
+        if not {"X", "Y"}.isdisjoint(options) or any(is_layers):
+            from swingby.verify.compare_network import compare_trajectory
+
+            return compare_trajectory(*arguments, **options)
+        return function(*arguments, **options)
+
+    return cast("Callable[_P, Comparison]", verb)
+
+
 @answered
+@_or_network
 @named
 def compare(
     task: SIMTask | Sequence[Any],
@@ -79,6 +98,10 @@ def compare(
         ``w_1_2``, ... W(0) is its first matrix where none is given and it begins at step 0. Its
         events are those at the first recorded step that shows them. A step of the stated map from
         a matrix has to give the next one, but for noise.
+
+        Layers of a linear network at some steps go to :func:`swingby.compare_network`, as does
+        any call with X and Y: ``compare(task, observed=layers, lr=...)``,
+        ``compare(observed=layers, X=X, Y=Y, lr=...)``.
 
     Returns
     -------
@@ -124,7 +147,7 @@ def compare(
             require_same_setting(observed, task, rate, dynamics)
         notes += recorded_as(recording, initial, task, rate, dynamics, is_own=is_own)
         for note in notes:
-            warnings.warn(note, SwingbyWarning, stacklevel=4)
+            warnings.warn(note, SwingbyWarning, stacklevel=5)
     schedule = predict_from(task, initial, rate, dynamics, edition)
     if observed is not None:
         run = observed_run(task, recording, rate, dynamics)
