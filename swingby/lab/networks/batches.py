@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from swingby.lab.networks.samples import points_and_targets
-from swingby.lab.networks.setting import Floats, Setting
+from swingby.lab.networks.setting import Floats, Integers, Setting
 from swingby.lab.networks.training_points import batch_order, directions, training_points
 
 #: Bytes of second moments that are kept for all batches of an epoch.
@@ -74,6 +74,13 @@ def has_targets(setting: Setting) -> bool:
     return setting.data.samples is not None and setting.data.samples.Y is not None
 
 
+def replayed_order(setting: Setting) -> Integers | None:
+    """Rows of the points in each step of a setting, -1 for none; or None, where they are drawn."""
+    samples = setting.data.samples
+    order = None if samples is None else samples.order
+    return None if order is None else order[: setting.total_steps]
+
+
 class Points:
     """The training points of r runs: a batch is x of shape (r, b, m), and y - x or None."""
 
@@ -83,8 +90,9 @@ class Points:
         self._settings, self._torch = settings, torch
         first, self._columns = settings[0], coords.inputs + bias
         self.per_epoch, self._size = first.steps_per_epoch, first.batch
-        samples = first.data.samples
-        self.order = None if samples is None else samples.order
+        orders = [order for each in settings if (order := replayed_order(each)) is not None]
+        #: Rows in each step, (r, steps, batch), where they are replayed.
+        self.order = np.stack(orders) if orders else None
         self._moves = first.optimizer.kind != "gd" and first.optimizer.shuffle == "epoch"
         width = self._columns + (first.task.dim if has_targets(first) else 0)
         points = np.zeros((len(settings), first.points, width), dtype=first.precision)
@@ -110,8 +118,11 @@ class Points:
     def batch(self, step: int) -> tuple[Any, Any]:
         """The points of a step."""
         if self.order is not None:
-            rows = self.order[step]
-            return self._split(self._all[:, rows[rows >= 0]])
+            rows = self.order[:, step]
+            # Networks with a batch that is smaller are trained with the same order.
+            rows = rows[:, rows[0] >= 0]
+            index = self._torch.tensor(rows, device=self._all.device)[:, :, None]
+            return self._split(self._torch.take_along_dim(self._all, index, 1))
         epoch = step // self.per_epoch
         if epoch != self._epoch and self._moves:
             order = np.stack([batch_order(setting, epoch) for setting in self._settings])

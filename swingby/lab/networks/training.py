@@ -17,7 +17,7 @@ import numpy as np
 
 from swingby.errors import InvalidInput, named
 from swingby.lab.field_checks import at_least_zero, members_of, one_of
-from swingby.lab.networks.batches import Coordinates, coordinates, has_targets
+from swingby.lab.networks.batches import Coordinates, coordinates, has_targets, replayed_order
 from swingby.lab.networks.checkpoint import Checkpoint, identity, usable_folder
 from swingby.lab.networks.loop import descend
 from swingby.lab.networks.recorder import MOST_WHOLE, Recorder, loss_steps, recorded_steps
@@ -215,9 +215,7 @@ def _groups(settings: Sequence[Setting], kind: str) -> Iterator[list[int]]:
         network = replace(setting.network, scale=1.0, initialization="torch")
         rule = setting.optimizer
         lr = rule.lr if rule.adaptive or rule.weight_decay else 0.0
-        samples = setting.data.samples
-        order = samples.digest if samples is not None and samples.order_shape[0] else ""
-        key = (network, lr, has_targets(setting), order, _STACKED(setting))
+        key = (network, lr, has_targets(setting), _order_key(setting), _STACKED(setting))
         groups.setdefault(key, []).append(index)
     for members in groups.values():
         first = settings[members[0]]
@@ -226,6 +224,15 @@ def _groups(settings: Sequence[Setting], kind: str) -> Iterator[list[int]]:
             size = max(1, min(size, _CPU_ENTRIES // (first.batch * first.width)))
         for begin in range(0, len(members), size):
             yield members[begin : begin + size]
+
+
+def _order_key(setting: Setting) -> object:
+    """What orders of points have in common that are replayed together."""
+    order = replayed_order(setting)
+    if order is None or (order >= 0).all():
+        return order is not None
+    # Batches that are smaller are so at the same steps.
+    return setting.data.samples and setting.data.samples.digest
 
 
 def check_memory(settings: Sequence[Setting], record: object) -> None:

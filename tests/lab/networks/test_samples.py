@@ -119,8 +119,11 @@ def test_an_order_with_replacement_from_a_file(tmp_path):
     samples = read_samples(tmp_path / "mine.npz")
     assert samples != read_samples(X)
     setting = Setting(TASK, Data(samples=samples), Network(2, 5), precision="float64")
-    run = train(setting)
+    # Beside a network whose order is another.
+    other = replace(setting, data=Data(samples=read_samples(X, order=order[::-1])), seed=4)
+    run = train([setting, other])
     assert run.steps[-1] == 9
+    assert np.abs(run.output[1] - train(other).output[0]).max() < 1e-13
     weights = train(replace(setting, steps=0)).parameters(0)
     for rows in order:
         gd = replace(setting, optimizer=Optimizer("gd"), data=Data(), steps=1)
