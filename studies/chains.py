@@ -213,24 +213,20 @@ class _Growth:
         return float(brentq(short, grid[end - 1], grid[end])) if end else 0.0
 
 
-def extrapolated(run: ChainRun) -> Floats:
-    """Errors of the time left, of growth of the logit measured up to a = 0.05; inf where none."""
-    errors = []
+def extrapolated(run: ChainRun) -> tuple[Floats, Floats]:
+    """Half-times of growth of the logit measured up to a = 0.05, and when that is; inf for none."""
+    told = np.full(len(run.half_times), math.inf)
+    begun = np.zeros(len(told))
     for k, half in enumerate(run.half_times):
-        a = run.levels[:, k]
-        if not np.isfinite(half):
-            continue
-        grown = np.flatnonzero(a[: int(half)] < GROWN)
-        at = int(grown[-1]) + 1 if grown.size else 0
+        a = run.levels[: int(half) if np.isfinite(half) else None, k]
+        grown = np.flatnonzero(a < GROWN)
+        at = min(int(grown[-1]) + 1, len(a) - 1) if grown.size else 0
         before = np.flatnonzero(a[:at] <= GROWN / 2)
-        if not before.size:
-            errors.append(math.inf)
-            continue
-        start = int(before[-1])
-        low, high = (math.log(max(value, 1e-12) / (1 - value)) for value in (a[start], a[at]))
-        left = -high * (at - start) / max(high - low, 1e-12)
-        errors.append(abs(at + left - half) / max(half - at, 1))
-    return np.array(errors)
+        if before.size and a[at] > a[before[-1]]:
+            start = int(before[-1])
+            low, high = (math.log(max(value, 1e-12) / (1 - value)) for value in (a[start], a[at]))
+            told[k], begun[k] = at - high * (at - start) / (high - low), at
+    return told, begun
 
 
 def _chain_rows(cell: Mapping[str, Any], runs: list[ChainRun]) -> list[Any]:
@@ -271,18 +267,19 @@ def _chain_rows(cell: Mapping[str, Any], runs: list[ChainRun]) -> list[Any]:
             told = {id(run): rival(run) for run in runs}
             rivals[words] = table(lambda run, other, told=told: _near(run, told[id(other)]))
     rows += _judged(name, Kind.LAW, rivals)
-    errors = [extrapolated(run) for run in runs]
-    shares = {
-        "growth from a = 0.05 extrapolated, time left to 10%": share_of(
-            [bool((error <= BASELINE).all()) for error in errors]
-        )
-    }
-    note = f"median error of the time left {100 * np.median(np.concatenate(errors)):.0f} %"
-    rows += [
-        {**row, "note": note}
-        for row in plain_rows(rows_of_shares("chains", name, Kind.LAW, shares))
-    ]
-    return rows
+    grown = {id(run): extrapolated(run) for run in runs}
+
+    def errors(run: ChainRun, other: ChainRun) -> Floats:
+        """Of the time left, for what is learned."""
+        half, (told, _), (_, begun) = run.half_times, grown[id(other)], grown[id(run)]
+        learned = np.isfinite(half)
+        return np.asarray((np.abs(told - half) / np.maximum(half - begun, 1))[learned])
+
+    words = "growth from a = 0.05 extrapolated, time left to 10%"
+    good = {words: table(lambda run, other: bool((errors(run, other) <= BASELINE).all()))}
+    median = np.median(np.concatenate([errors(run, run) for run in runs]))
+    note = f"median error of the time left {100 * median:.0f} %"
+    return rows + [{**row, "note": note} for row in _judged(name, Kind.LAW, good)]
 
 
 def _judged(name: str, kind: Kind, tables: Mapping[str, Floats]) -> list[Any]:

@@ -84,6 +84,7 @@ class Watch(Framed):
             observer, [entry for entry in parameters_of(optimizer) if entry.requires_grad]
         )
         self._outlook = Outlook(observer, self._check, level, float(steps), share, schedule, every)
+        self._follows = schedule is not None
         self._rates = LearningRates(optimizer, 0, schedule, every)
         self._last_rates: list[Any] = _rates_of(optimizer)
         self._rules = group_rules(optimizer)
@@ -263,10 +264,14 @@ class Watch(Framed):
         self.step += 1
         if self.step < self._next:
             # Whether a schedule is followed is seen at looks.
-            if self._outlook.schedule is not None:
+            if self._follows:
+                return
+            # One group is compared without a list: this is what each step costs.
+            groups, last = optimizer.param_groups, self._last_rates
+            if len(groups) == len(last) == 1 and groups[0]["lr"] == last[0]:
                 return
             rates = _rates_of(optimizer)
-            if rates == self._last_rates or self._drifts(rates):
+            if rates == last or self._drifts(rates):
                 return
         begin = time.perf_counter()
         try:
@@ -435,7 +440,7 @@ class Watch(Framed):
             if np.allclose(now, expected, rtol=_SAME_SCHEDULE, atol=0):
                 return
             self._rates = LearningRates(optimizer, self.step)
-            self._outlook = replace(self._outlook, schedule=None)
+            self._outlook, self._follows = replace(self._outlook, schedule=None), False
             self._notes.append(
                 f"step {self.step}: the learning rate is {now[0]:.4g}, not the {expected[0]:.4g}"
                 " of the schedule"
