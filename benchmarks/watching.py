@@ -845,7 +845,10 @@ def batches(seeds: int, only: str, first: int) -> Grid:
 
 
 def cost(only: str) -> Grid:
-    """Processor seconds of a watch in a run of 1e5 steps, law and copy, against those of all."""
+    """Processor seconds of a watch in a run of 1e5 steps, law and copy, against those of all.
+
+    The hook is what each step costs where there is nothing to do, 1e5 times.
+    """
     cells = {
         "law": (small(chain(P, 32, Q), 0.01), lambda p: torch.optim.SGD(p, lr=1e-4)),
         "law, three layers, momentum": (
@@ -876,11 +879,24 @@ def cost(only: str) -> Grid:
                 functional.mse_loss(model(X), Y).backward()
                 optimizer.step()
             whole = time.process_time() - begin
+            watch._next = 3 * watch.step
+            begin = time.process_time()
+            for _ in range(100_000):
+                watch._after_step(optimizer)
+            hook = time.process_time() - begin
         watch.close()
         learned = ", ".join(f"{step:.0f}" for step in watch.learned)
-        spent = [f"{at_start:.2f}", f"{watch.seconds:.2f}", f"{watch.seconds / whole:.2%}"]
+        share = (watch.seconds + hook) / whole
+        spent = [f"{at_start:.2f}", f"{watch.seconds:.2f}", f"{hook:.2f}", f"{share:.2%}"]
         rows.append([name, learned, f"{whole:.1f}", *spent])
-    heads = ["grade", "learned at", ">seconds of 1e5 steps", ">watch, at the start", ">in all"]
+    heads = [
+        "grade",
+        "learned at",
+        ">seconds of 1e5 steps",
+        ">watch, at the start",
+        ">in all",
+        ">hook",
+    ]
     return Grid("What a watch costs", [*heads, ">share"], rows)
 
 
