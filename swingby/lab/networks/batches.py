@@ -99,11 +99,11 @@ class Points:
         points[:, :, coords.inputs : self._columns] = 1.0
         for run, setting in enumerate(settings):
             drawn = not self._moves and self.order is None
-            order = batch_order(setting, 0) if drawn else slice(None)
+            rows = batch_order(setting, 0) if drawn else slice(None)
             inputs, offsets = _network_points(setting, coords, run)
-            points[run, :, : inputs.shape[1]] = inputs[order]
+            points[run, :, : inputs.shape[1]] = inputs[rows]
             if offsets is not None:
-                points[run, :, self._columns :] = offsets[order]
+                points[run, :, self._columns :] = offsets[rows]
         self._all = torch.from_numpy(points).to(device)
         self._epoch, self._ordered = -1, self._all
 
