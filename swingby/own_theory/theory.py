@@ -25,6 +25,7 @@ _VERBS = {
     "compare": "comparing.compare_theory",
     "hunt": "hunting.hunt_theory",
     "sweep": "sweeping.sweep_theory",
+    "threshold": "threshold.threshold_theory",
 }
 
 
