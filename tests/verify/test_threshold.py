@@ -72,6 +72,7 @@ def test_single_runs_turn_where_threshold_says(question, answer, more, setting, 
     eta = {} if more["vary"] == "eta" else {"eta": eta}
     turn = swingby.threshold(task, question, W, **{**eta, **more})
     assert len(turn.observed) == len(turn.predicted) == count
+    assert turn.sides["observed"].first == turn.sides["predicted"].first
     dynamics = more.get("dynamics", "gd")
     for low, high in turn.sides["observed"].brackets:
         assert high - low < 0.1 * abs(high)
@@ -95,6 +96,22 @@ def test_of_diagonal_starts_the_order_is_a_closed_form():
     assert turn.predicted == pytest.approx([expected * (1 + 4e-4)], rel=2e-3)
     (least, most) = turn.sides["observed"].brackets[0]
     assert least < expected < most
+
+
+def test_the_closed_law_is_that_of_pivots():
+    """2e-2 - 1e-12/w and w are learned at the same step; overlaps move that by 8 %."""
+    W = [[2e-6, 1e-6], [1e-6, 2e-2]]
+    turn = swingby.threshold([4, 1], "1 before 2", W, 0.01, vary="w_1_1", between=(1e-10, 1e-3))
+    (w,) = turn.sides["closed law"].values
+    times = math.log(w) / math.log(1.04), math.log(2e-2 - 1e-12 / w) / math.log(1.01)
+    assert times[0] == pytest.approx(times[1], rel=1e-5)
+    assert 1.05 < turn.predicted[0] / w < 1.12
+
+
+def test_a_turn_is_the_middle_of_its_bracket():
+    turns = TurningValues(((-1.0, 3.0), (4.0, 9.0)), False, 0)
+    assert turns.values == (1.0, 6.0)
+    assert turns.text("x") == "x from 1 to 6"
 
 
 def test_an_order_of_signals_flips_once_a_pivot_is_small():
