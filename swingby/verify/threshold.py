@@ -302,6 +302,7 @@ def _number(task: SIMTask, vary: str) -> tuple[str, tuple[int, ...]]:
     """The name of a number, and its indices from 0."""
     if vary in ("omega", "eta"):
         return vary, ()
+    vary = str(vary)
     by_concept = ("mu", "sigma") if task.signal_override is None else ("a",)
     if vary == "sigma" and "sigma" in by_concept:
         return vary, tuple(range(task.s))
@@ -326,13 +327,14 @@ _Ask = Callable[[_Instances], Mapping[str, Floats]]
 
 def _question(question: str, d: int) -> _Ask:
     """The question as a function of settings."""
-    match = re.fullmatch(r"(?:(\d+) )?(\D+?)(?: ([\d.e+]+))?", question.strip())
+    match = re.fullmatch(r"(?:(\d+) )?(\D+?)(?: ([\d.e+]+))?", str(question).strip())
     first, verb, last = match.groups() if match else (None, "", None)
     asked = (verb, first is not None, last is not None)
     concepts = [int(word) - 1 for word in (first, last if verb == "before" else None) if word]
     if asked in _ASKED and all(0 <= k < d for k in concepts) and len({*concepts}) == len(concepts):
         if verb == "by":
-            return lambda instances: _by(instances, concepts[0], float(last or 0))
+            step = numbers.within_float(numbers.positive(last, "question"), "question")
+            return lambda instances: _by(instances, concepts[0], step)
         return lambda instances: _ASKED[asked](instances, *concepts)
     raise InvalidInput("question", question, f"must be {_FORMS}, of concepts 1 to {d}")
 

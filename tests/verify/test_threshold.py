@@ -188,6 +188,9 @@ def test_turns_are_the_roots_of_a_polynomial():
     ("question", "more", "match"),
     [
         ("loss falls", {"vary": "omega"}, 'question must be "loss rises", .*got loss falls'),
+        ("2 by 1.2.3", {"vary": "omega"}, "question must be a number"),
+        (None, {"vary": "omega"}, "question must be"),
+        ("loss rises", {"vary": None}, "vary must be"),
         ("1 before 3", {"vary": "omega"}, "of concepts 1 to 2"),
         ("1 before 1", {"vary": "omega"}, "question must be"),
         ("loss rises", {"vary": "beta"}, "beta bounds W\\(0\\) and moves no run"),
