@@ -83,7 +83,13 @@ class TheoryTable(Framed, Pictured):
         return Grid(self.theory, heads, rows, above=[self.setting, *outside])
 
     def draw(self, ax: Axes) -> None:
-        """Draw every observable over steps, with predicted passages, values and bounds."""
+        """Draw every observable over steps, with predicted passages, values and bounds.
+
+        Of runs of the user's own, which show no observables: observed passages over predicted ones.
+        """
+        if self.settings.family.statement.runs is not None:
+            self._draw_times(ax)
+            return
         steps, observables = recorded(self.settings, self.seed)
         colors: dict[str, str] = {}
         for rank, (name, curve) in enumerate(observables.items()):
@@ -94,6 +100,25 @@ class TheoryTable(Framed, Pictured):
         for promise, row in zip(self.settings.family.promises, self.rows, strict=True):
             self._mark(ax, promise, row, colors, steps)
         ax.set_xlabel("step")
+        ax.set_title(self.theory)
+        ax.legend()
+
+    def _draw_times(self, ax: Axes) -> None:
+        pairs = zip(self.settings.family.promises, self.rows, strict=True)
+        rows = [row for promise, row in pairs if isinstance(promise.prediction, Passage)]
+        for rank, row in enumerate(rows):
+            ax.errorbar(
+                row.predicted,
+                row.observed,
+                xerr=row.allowed,
+                fmt="o",
+                color=COLORS[rank % len(COLORS)],
+                label=row.prediction,
+            )
+        ends = [end for row in rows for end in (row.predicted, row.observed)]
+        ax.plot([min(ends), max(ends)], [min(ends), max(ends)], color="0.7", zorder=0)
+        ax.set_xlabel("predicted step")
+        ax.set_ylabel("observed step")
         ax.set_title(self.theory)
         ax.legend()
 

@@ -160,6 +160,8 @@ def judge(
 ) -> dict[str, Judged]:
     """Every prediction at every setting; undecided (nan) where the run would be too long."""
     family, count = settings.family, settings.count
+    if not family.promises:
+        raise refused("predict", "is empty: only check answers for assumptions alone")
     copies = copies or family.statement.seeds
     last = last_step(settings)
     short = np.flatnonzero(last <= family.statement.steps)
@@ -225,6 +227,9 @@ def _watched(settings: Settings, last: Floats, seed: int, copies: int) -> list[W
                 inside = watch.blank & (least_margin(full) >= 0)
                 if inside.any():
                     raise no_value(full.take(np.flatnonzero(inside)[0]), watch.promise.name)
+        if statement.runs is not None:
+            _observe_runs(statement.runs, values, watches)
+            return watches
         state = begun(family, values, columns)
         who, stop = np.arange(columns), int(last.max())
         for step in range(stop + 1):
@@ -239,6 +244,22 @@ def _watched(settings: Settings, last: Floats, seed: int, copies: int) -> list[W
                     values, state = _shorter(values, going), _taken(state, going, len(who))
                     who = who[going]
     return watches
+
+
+def _observe_runs(runs: Any, values: Values, watches: list[Watch]) -> None:
+    """Show to those who watch what runs of the user's own give, by prediction; nan: not known."""
+    results, count = call(runs, values), values["n"]
+    for watch in watches:
+        name, k = watch.promise.prediction.name, watch.promise.k
+        x = np.asarray(results.get(name, np.nan), float)
+        x = x[k - 1] if k is not None and x.ndim > 1 else x
+        if x.shape != (count,):
+            form = f"({count},)" if k is None else f"({values['d']}, {count})"
+            words = f"shape {np.shape(results[name])}" if name in results else "nothing"
+            required = f"returned {words}, must return {form}: settings are the last axis"
+            raise refused(f"runs: {name}", required)
+        watch.observed, watch.largest = x, x
+        watch.blank = watch.blank | np.isnan(x)
 
 
 def _look(
@@ -265,6 +286,7 @@ def _look(
 
 def begun(family: Family, values: Values, columns: int) -> Any:
     """The state at step 0, whose last axis has to count the settings."""
+    assert family.statement.start is not None
     state = call(family.statement.start, values)
     for array in state if isinstance(state, tuple) else (state,):
         if np.shape(array)[-1:] != (columns,):
@@ -292,8 +314,9 @@ def require_separate(settings: Settings, steps: int = 25) -> None:
     """Refuse a step that mixes settings: each has to move alone as it does in a batch."""
     statement, count = settings.family.statement, settings.count
     values = {**settings.values, "rng": np.random.default_rng(0), "t": 0}
-    functions = [statement.start, *([] if statement.step is None else [statement.step])]
-    if count < 2 or any("rng" in str(parameters(function)) for function in functions):
+    functions = [function for function in (statement.start, statement.step) if function]
+    has_noise = any("rng" in dict(parameters(function)) for function in functions)
+    if not statement.predict or statement.runs is not None or count < 2 or has_noise:
         return
     lone = [{**settings.take(q).values, "rng": values["rng"], "t": 0} for q in range(count)]
     with np.errstate(all="ignore"):
