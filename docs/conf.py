@@ -12,6 +12,7 @@ import make_ledger  # noqa: E402
 import make_modules  # noqa: E402
 import make_notebooks  # noqa: E402
 import make_statements  # noqa: E402
+import make_theories  # noqa: E402
 
 import swingby  # noqa: E402
 
@@ -20,6 +21,7 @@ make_statements.main(HERE / "generated")
 make_ledger.main(HERE / "generated")
 make_modules.main(HERE / "generated")
 make_notebooks.main(HERE / "generated")
+make_theories.main(HERE / "generated")
 
 project = "swingby"
 author = "The swingby developers"

@@ -16,6 +16,8 @@ from swingby.own_theory.statement import call, parameters, refused
 
 #: Roundings of a step, relative, which a bound is allowed.
 _ROUNDING = 1e-9
+#: Smaller numbers have lost digits, on both sides of a bound.
+_UNDERFLOW = 1e-290
 #: Standard errors of an estimate over seeds that a promise is allowed.
 SIGMAS = 4.0
 #: Settings are dropped as they finish, at every so many steps.
@@ -88,6 +90,7 @@ class Watch:
             limit = self.promise.formulas[name](self.values, step)[who]
             live = (step >= self.form["start"][who]) & (step <= self.form["until"][who])
             live &= ~((name == "below") & (x <= self.form["floor"][who]))
+            live &= np.maximum(np.abs(x), np.abs(limit)) > _UNDERFLOW
             ratio = _share(x, limit) if name == "below" else _share(limit, x)
             ratio = np.where(live, ratio / (1 + _ROUNDING * (1 + step)), -np.inf)
             higher = ratio > self.largest[who]
@@ -355,20 +358,29 @@ def _compare_states(
 
 
 def recorded(settings: Settings, seed: int = 0) -> tuple[Any, dict[str, Floats]]:
-    """Steps and observables of the first of some settings, thinned to some thousand steps."""
+    """Steps and curves (steps, entries) of the first of some settings, thinned to some thousand.
+
+    Curves are observables; where predictions are of a mean or a variance over seeds, these.
+    """
     family, statement = settings.family, settings.family.statement
-    alone = settings.take(0)
+    alone = settings.take(0).repeated(statement.seeds)
     values = {**alone.values, "rng": np.random.default_rng(seed), "t": 0}
-    stop = int(min(last_step(alone)[0], statement.steps))
-    every, state = max(1, stop // 2000), begun(family, values, 1)
-    steps, rows = list[int](), {name: list[Any]() for name in statement.observe}
+    kinds = [promise.prediction for promise in family.promises]
+    over_seeds = [kind for kind in kinds if isinstance(kind, Value) and kind.stat]
+    curves = {f"{kind.stat} of {kind.of}": (kind.of, kind.stat) for kind in over_seeds}
+    curves = curves or {name: (name, "") for name in statement.observe}
+    last = last_step(alone)[0] * (1.25 if any(isinstance(kind, Passage) for kind in kinds) else 1)
+    stop = int(min(last, statement.steps))
+    every, state = max(1, stop // 2000), begun(family, values, alone.count)
+    steps, rows = list[int](), {name: list[Any]() for name in curves}
     with np.errstate(all="ignore"):
         for step in range(stop + 1):
             values["t"] = step
             if step % every == 0:
                 steps.append(step)
-                for name, function in statement.observe.items():
-                    rows[name].append(np.ravel(np.asarray(call(function, values, state), float)))
+                for name, (of, stat) in curves.items():
+                    x = np.asarray(call(statement.observe[of], values, state), float)
+                    rows[name].append(np.ravel(getattr(x, stat)(axis=-1) if stat else x[..., 0]))
             if statement.step is None:
                 break
             state = call(statement.step, values, state)

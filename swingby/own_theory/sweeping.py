@@ -30,6 +30,7 @@ from swingby.lab.sweeps.stored_row import StoredRow, checked_row, is_digest, is_
 from swingby.lab.sweeps.sweep import fill_store
 from swingby.lab.sweeps.workers import checked_workers
 from swingby.own_theory.digest import digest_of
+from swingby.own_theory.family import Floats
 from swingby.own_theory.runs import judge, worst
 from swingby.own_theory.settings import Settings, at_numbers, least_margin
 from swingby.own_theory.statement import Statement
@@ -166,12 +167,29 @@ class TheorySweep(Framed, Pictured):
             return
         ax.set_yscale("log")
         ax.set_ylabel(names[1])
-        cells = self._cells()
-        for cell, (_, color, words) in _CELLS.items():
-            rows = [row for row, other in zip(self.rows, cells, strict=True) if other == cell]
-            across, up = ([row[name] for row in rows] for name in names[:2])
-            ax.scatter(across, up, s=12, color=color, marker="s", label=words)
-        ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
+        from matplotlib.colors import ListedColormap
+        from matplotlib.patches import Patch
+
+        across, up = (np.array(self.axes[name]) for name in names[:2])
+        kinds, cells = list(_CELLS), self._cells()
+        ranks = np.array([kinds.index(cell) for cell in cells]).reshape(len(across), len(up)).T
+        colors = ListedColormap([color for _, color, _ in _CELLS.values()])
+        most = len(kinds) - 0.5
+        ax.pcolormesh(_edges(across), _edges(up), ranks, cmap=colors, vmin=-0.5, vmax=most)
+        patches = [
+            Patch(facecolor=color, edgecolor="0.7", label=words)
+            for kind, (_, color, words) in _CELLS.items()
+            if kind in cells
+        ]
+        ax.legend(handles=patches, loc="upper left", bbox_to_anchor=(1, 1))
+
+
+def _edges(values: Floats) -> Floats:
+    """Edges of cells around values, in the logarithm; of a single value within a factor 2."""
+    logs = np.log(values)
+    steps = np.diff(logs) if len(logs) > 1 else np.array([math.log(4)])
+    inner = logs[:-1] + steps[: len(logs) - 1] / 2
+    return np.exp([logs[0] - steps[0] / 2, *inner, logs[-1] + steps[-1] / 2])
 
 
 def _cell_of(row: Mapping[str, Any]) -> tuple[str, str]:

@@ -35,22 +35,20 @@ def threshold_theory(
     low, high = usual if between is None else read_range(between)
 
     def answers(values: Floats) -> dict[str, Floats]:
-        settings = base.repeated(len(values)).with_scalars(**{vary: values})
-        return dict(zip(("predicted", "observed"), answer(judge(settings)), strict=True))
+        return answer(judge(base.repeated(len(values)).with_scalars(**{vary: values})))
 
     turns = turning_values(answers, low, high)
     return Threshold(statement.name, question, vary, (low, high), turns)
 
 
-#: Answers of both sides: 1 for yes, 0 for no, nan where it is not known.
-_Answer = Callable[[Mapping[str, Judged]], tuple[Floats, Floats]]
+#: Answers by side: 1 for yes, 0 for no, nan where it is not known.
+_Answer = Callable[[Mapping[str, Judged]], dict[str, Floats]]
 
 
 def _answer(base: Settings, question: str) -> _Answer:
     """The question as a function of what was judged."""
     names = [promise.name for promise in base.family.promises]
-    words = question.split()
-    first, verb, last = [*words, "", ""][:3]
+    first, verb, last = [*str(question).split(), "", "", ""][:3]
     if (
         first not in names
         or verb not in ("before", "is", "kept")
@@ -58,31 +56,27 @@ def _answer(base: Settings, question: str) -> _Answer:
     ):
         forms = '"A before B" of passages, "A is LABEL" of an outcome, or "A kept"'
         raise InvalidInput("question", question, f"must be {forms}; A is of {', '.join(names)}")
-
-    def before(results: Mapping[str, Judged]) -> tuple[Floats, Floats]:
-        sides = []
-        decided = ~np.isnan(results[first].ratio) & ~np.isnan(results[last].ratio)
-        for column in ("predicted", "observed"):
-            times = [np.asarray(getattr(results[name], column), float) for name in (first, last)]
-            early, late = (np.where(np.isnan(time), np.inf, time) for time in times)
-            answers = np.where(early == late, np.nan, early < late)
-            sides.append(np.where(decided & ~np.isinf(np.minimum(early, late)), answers, np.nan))
-        return sides[0], sides[1]
-
-    def is_label(results: Mapping[str, Judged]) -> tuple[Floats, Floats]:
-        judged = results[first]
-        columns = (judged.predicted, judged.observed)
-        sides = [np.where(column == "", np.nan, column == last) for column in columns]
-        return sides[0], sides[1]
-
-    def kept(results: Mapping[str, Judged]) -> tuple[Floats, Floats]:
-        ratio = results[first].ratio
-        answers = np.where(np.isnan(ratio), np.nan, ratio <= 1)
-        return np.full(len(ratio), np.nan), answers
-
     if verb == "is" and not _is_outcome(base, first):
         raise refused("question", f'"{question}" asks for a label, and {first} is no outcome')
-    return {"before": before, "is": is_label, "kept": kept}[verb]
+
+    def before(results: Mapping[str, Judged], side: str) -> Floats:
+        times = [np.asarray(getattr(results[name], side), float) for name in (first, last)]
+        early, late = (np.where(np.isnan(time), np.inf, time) for time in times)
+        decided = ~np.isnan(results[first].ratio) & ~np.isnan(results[last].ratio)
+        return np.where(decided & (early != late), early < late, np.nan)
+
+    def is_label(results: Mapping[str, Judged], side: str) -> Floats:
+        column = getattr(results[first], side)
+        return np.where(column == "", np.nan, column == last)
+
+    def kept(results: Mapping[str, Judged]) -> dict[str, Floats]:
+        ratio = results[first].ratio
+        return {"observed": np.where(np.isnan(ratio), np.nan, ratio <= 1)}
+
+    if verb == "kept":  # of which nothing is predicted
+        return kept
+    ask = before if verb == "before" else is_label
+    return lambda results: {side: ask(results, side) for side in ("predicted", "observed")}
 
 
 def _is_outcome(base: Settings, name: str) -> bool:

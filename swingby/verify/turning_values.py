@@ -71,7 +71,8 @@ class Threshold(Drawn):
     between : tuple of float
         The smallest and the largest value, in the unit of the number.
     sides : dict from str to TurningValues
-        ``"predicted"``, ``"observed"`` and, for the order of two concepts, ``"closed law"``.
+        ``"predicted"`` where there is a prediction, ``"observed"`` and, for the order of concepts,
+        ``"closed law"``.
     """
 
     subject: str
@@ -82,8 +83,8 @@ class Threshold(Drawn):
 
     @property
     def predicted(self) -> tuple[float, ...]:
-        """Values at which the prediction turns; empty where it never does in the range."""
-        return self.sides["predicted"].values
+        """Values at which the prediction turns; empty where it never does, or there is none."""
+        return self.sides["predicted"].values if "predicted" in self.sides else ()
 
     @property
     def observed(self) -> tuple[float, ...]:
