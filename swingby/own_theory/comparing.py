@@ -100,7 +100,7 @@ class TheoryTable(Framed, Pictured):
             kind = vars(promise.prediction)
             name = f"{kind['stat']} of {kind['of']}" if kind.get("stat") else kind.get("of", "")
             self._mark(ax, promise, row, colors.get(name, "0.4"), steps)
-        ax.set_xlabel("step")
+        ax.set_xlabel("step" if self.settings.family.statement.flow is None else "t")
         ax.set_title(self.theory)
         ax.legend()
 
@@ -149,7 +149,7 @@ def _cell(value: Any, digits: int = 6) -> str:
 def compare_theory(statement: Statement, /, *, rng: int = 0, **at: Any) -> TheoryTable:
     """Predict, run and compare at numbers of a theory; see :class:`swingby.Theory`."""
     settings = at_numbers(statement, at, rng)
-    if last_step(settings)[0] > statement.steps:
+    if last_step(settings)[0] > statement.longest:
         raise too_long(settings)
     rows = rows_of(settings, judge(settings, rng))
     inside = bool(least_margin(settings)[0] >= -1e-12)

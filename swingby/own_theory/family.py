@@ -40,14 +40,17 @@ class Promise:
     formulas: Mapping[str, Compiled]
     speaks_of: frozenset[str]
     labels: Mapping[str, Compiled]
+    is_flow: bool = False
 
     def last_step(self, values: Values) -> Floats:
-        """The step after which it is decided; nan where its formulas have no value."""
+        """The step, or time of a flow, after which it is decided; nan where formulas have none."""
         form = {name: formula(values) for name, formula in self.formulas.items() if name != "below"}
         if isinstance(self.prediction, Passage):
-            return np.ceil(form["time"] + 2 * form["within"] + 2)
-        last = form.get("until" if isinstance(self.prediction, Bound) else "at")
-        return np.zeros(values["n"]) if last is None else np.ceil(last)
+            last = form["time"] + 2 * form["within"] + (0 if self.is_flow else 2)
+        else:
+            ends = form.get("until" if isinstance(self.prediction, Bound) else "at")
+            last = np.zeros(values["n"]) if ends is None else ends
+        return last if self.is_flow else np.ceil(last)
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,6 +191,7 @@ class Family:
                         },
                         self.speaks_of(*lowered),
                         {label: self.compiled(c, **indices) for label, c in conditions.items()},
+                        self.statement.flow is not None,
                     )
                 )
         names = {promise.name for promise in promises}

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swingby.own_theory.family import Family, Floats, Promise, Values
+from swingby.own_theory.flowing import LOOKS, flowed, joined_states
 from swingby.own_theory.kinds import Before, Bound, Order, Outcome, Passage, Value
 from swingby.own_theory.settings import Settings, last_step, least_margin, lowest, no_value
 from swingby.own_theory.statement import call, parameters, refused
@@ -20,6 +21,8 @@ _ROUNDING = 1e-9
 _UNDERFLOW = 1e-290
 #: Standard errors of an estimate over seeds that a promise is allowed.
 SIGMAS = 4.0
+#: What the integration of a flow may add to a bound.
+_FLOW_ERROR = 1e-6
 #: Settings are dropped as they finish, at every so many steps.
 _DROP = 128
 
@@ -61,29 +64,36 @@ class Watch:
         self.step = np.full(columns, np.nan)
         self._before = np.full(columns, np.nan)
 
-    def look(self, step: int, x: Floats, who: Any) -> None:
-        """Take note of the observable of the columns `who` at a step."""
-        kind = self.promise.prediction
-        if not isinstance(kind, Bound):
+    def look(self, step: Any, x: Floats, who: Any, gap: Any = 1.0) -> None:
+        """Take note of the observable of the columns `who` at a step, `gap` after the last look.
+
+        A flow has a time of its own for each column, and looks that are a share of its run apart.
+        """
+        kind, is_flow = self.promise.prediction, np.ndim(step) > 0
+        now, gap = (np.broadcast_to(time, self.last.shape)[who] for time in (step, gap))
+        if isinstance(kind, Outcome) or not (is_flow or isinstance(kind, Bound)):
             # What comes later is not its own: it would depend on the other settings of the batch.
-            live = step <= self.last[who]
-            x, who = x[live], who[live]
+            live = now <= self.last[who]
+            x, who, now, gap = x[live], who[live], now[live], gap[live]
+        before = self._before[who]
+        self._before[who] = x
         if isinstance(kind, Passage):
             level, sign = self.form["level"][who], -1 if kind.falling else 1
             hit = np.isnan(self.observed[who]) & (sign * x >= sign * level)
-            before = self._before[who]
             rise = x - before
             share = np.where((rise == 0) | np.isnan(rise), 1.0, (level - before) / rise)
-            self.observed[who[hit]] = np.maximum(step - 1 + share, 0)[hit] if step else 0.0
-            self._before[who] = x
+            self.observed[who[hit]] = (now - gap * (1 - share))[hit]
         elif isinstance(kind, Bound):
             self._bound(kind, step, x, who)
         else:
-            hit = np.isnan(self.observed[who]) & (step >= self.form["at"][who])
-            self.observed[who[hit]] = x[hit]
+            past = now - self.form["at"][who]
+            hit = np.isnan(self.observed[who]) & (past >= 0)
+            x_at = x - (x - before) * past / gap if is_flow and (now > 0).all() else x
+            self.observed[who[hit]] = x_at[hit]
             self.largest[who] = np.fmax(self.largest[who], np.where(np.isfinite(x), x, np.inf))
 
-    def _bound(self, kind: Bound, step: int, x: Floats, who: Any) -> None:
+    def _bound(self, kind: Bound, step: Any, x: Floats, who: Any) -> None:
+        allowed = _FLOW_ERROR if np.ndim(step) else _ROUNDING * (1 + step)
         for name in ("below", "above"):
             if name not in self.promise.formulas:
                 continue
@@ -92,10 +102,11 @@ class Watch:
             live &= ~((name == "below") & (x <= self.form["floor"][who]))
             live &= np.maximum(np.abs(x), np.abs(limit)) > _UNDERFLOW
             ratio = _share(x, limit) if name == "below" else _share(limit, x)
-            ratio = np.where(live, ratio / (1 + _ROUNDING * (1 + step)), -np.inf)
+            ratio = np.where(live, ratio / (1 + allowed), -np.inf)
             higher = ratio > self.largest[who]
             self.largest[who[higher]] = ratio[higher]
-            self.step[who[higher]], self.observed[who[higher]] = step, x[higher]
+            self.step[who[higher]] = np.broadcast_to(step, self.last.shape)[who][higher]
+            self.observed[who[higher]] = x[higher]
 
     def judged(self, copies: int, sigmas: float) -> Judged:
         """The prediction at every setting."""
@@ -167,11 +178,11 @@ def judge(
         raise refused("predict", "is empty: only check answers for assumptions alone")
     copies = copies or family.statement.seeds
     last = last_step(settings)
-    short = np.flatnonzero(last <= family.statement.steps)
+    short = np.flatnonzero(last <= family.statement.longest)
     if not len(short):
         short = np.array([0])
     used = settings.take(short)
-    watches = _watched(used, np.minimum(last[short], family.statement.steps), seed, copies)
+    watches = _watched(used, np.minimum(last[short], family.statement.longest), seed, copies)
     with np.errstate(all="ignore"):
         results = {
             watch.promise.name: _spread(watch.judged(copies, sigmas), short, count, last, family)
@@ -192,7 +203,7 @@ def _spread(judged: Judged, short: Any, count: int, last: Floats, family: Family
         empty = "" if column.dtype == object else np.nan
         full = np.full(count, empty, column.dtype)
         full[short] = column
-        full[last > family.statement.steps] = empty
+        full[last > family.statement.longest] = empty
         return full
 
     names = ("predicted", "observed", "ratio", "noise", "step", "within", "constant")
@@ -233,6 +244,9 @@ def _watched(settings: Settings, last: Floats, seed: int, copies: int) -> list[W
         if statement.runs is not None:
             _observe_runs(statement.runs, values, watches)
             return watches
+        if statement.flow is not None:
+            _look_along(full, last, watches)
+            return watches
         state = begun(family, values, columns)
         who, stop = np.arange(columns), int(last.max())
         for step in range(stop + 1):
@@ -247,6 +261,21 @@ def _watched(settings: Settings, last: Floats, seed: int, copies: int) -> list[W
                     values, state = _shorter(values, going), _taken(state, going, len(who))
                     who = who[going]
     return watches
+
+
+def _look_along(settings: Settings, last: Floats, watches: list[Watch]) -> None:
+    """Show a flow to those who watch, at looks between 0 and the last time of each setting."""
+    family, statement = settings.family, settings.family.statement
+    alone = [settings.take(column) for column in range(settings.count)]
+    runs = [
+        flowed(statement, one.values, begun(family, one.values, 1), float(end))
+        for one, end in zip(alone, last, strict=True)
+    ]
+    every = np.arange(settings.count)
+    for look, states in enumerate(zip(*runs, strict=True)):
+        now = last * (look / LOOKS)
+        values = {**settings.values, "t": now}
+        _look(family, values, joined_states([*states]), watches, now, every, last / LOOKS)
 
 
 def _observe_runs(runs: Any, values: Values, watches: list[Watch]) -> None:
@@ -266,7 +295,13 @@ def _observe_runs(runs: Any, values: Values, watches: list[Watch]) -> None:
 
 
 def _look(
-    family: Family, values: Values, state: Any, watches: list[Watch], step: int, who: Any
+    family: Family,
+    values: Values,
+    state: Any,
+    watches: list[Watch],
+    step: Any,
+    who: Any,
+    gap: Any = 1.0,
 ) -> None:
     """Show the observables of a state to those who watch."""
     observables: dict[str, Floats] = {}
@@ -284,7 +319,7 @@ def _look(
             got = f"returned shape {observables[name].shape} for {len(who)} settings"
             required = f"{got}, must have {form}: settings are the last axis"
             raise refused(f"observe[{name!r}]", required)
-        watch.look(step, x, who)
+        watch.look(step, x, who, gap)
 
 
 def begun(family: Family, values: Values, columns: int) -> Any:
@@ -370,9 +405,17 @@ def recorded(settings: Settings, seed: int = 0) -> tuple[Any, dict[str, Floats]]
     curves = {f"{kind.stat} of {kind.of}": (kind.of, kind.stat) for kind in over_seeds}
     curves = curves or {name: (name, "") for name in statement.observe}
     last = last_step(alone)[0] * (1.25 if any(isinstance(kind, Passage) for kind in kinds) else 1)
+    state = begun(family, values, alone.count)
+    steps, rows = list[float](), {name: list[Any]() for name in curves}
+    if statement.flow is not None:
+        times = np.linspace(0.0, last, LOOKS + 1)
+        for now, then in zip(times, flowed(statement, values, state, last), strict=True):
+            for name, (of, _) in curves.items():
+                x = call(statement.observe[of], {**values, "t": now}, then)
+                rows[name].append(np.ravel(np.asarray(x, float)))
+        return times, {name: np.array(row) for name, row in rows.items()}
     stop = int(min(last, statement.steps))
-    every, state = max(1, stop // 2000), begun(family, values, alone.count)
-    steps, rows = list[int](), {name: list[Any]() for name in curves}
+    every = max(1, stop // 2000)
     with np.errstate(all="ignore"):
         for step in range(stop + 1):
             values["t"] = step

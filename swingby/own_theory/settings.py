@@ -248,7 +248,7 @@ def slack(settings: Settings, name: str) -> Floats:
     """The margin of an assumption, or that of "the run is short enough"."""
     if name == TOO_LONG:
         last: Floats = np.maximum(last_step(settings), 0) + 1
-        return -np.log10(last / settings.family.statement.steps)
+        return -np.log10(last / settings.family.statement.longest)
     if settings.family.statement.exists:
         return margins(settings)[name]
     return settings.family.relations[name].margin(settings.values)
@@ -266,13 +266,13 @@ def require_usual(family: Family) -> None:
                 f'at the usual setting "{name}" fails by {-margin[0]:.2f} decades'
                 f" ({spelled}at {settings.text()})",
             )
-    if last_step(settings)[0] > family.statement.steps:
+    if last_step(settings)[0] > family.statement.longest:
         raise too_long(settings)
 
 
 def too_long(settings: Settings) -> InvalidInput:
     """An error that names the prediction whose run is too long."""
-    most = family_steps = settings.family.statement.steps
+    most = settings.family.statement.longest
     for promise in settings.family.promises:
         if not isinstance(promise.prediction, Before):
             with np.errstate(all="ignore"):
@@ -281,7 +281,7 @@ def too_long(settings: Settings) -> InvalidInput:
                 return no_value(settings, promise.name)
             if last > most:
                 advice = "raise steps=, or narrow the range of what slows it"
-                words = f"is decided after {last:.2g} steps, more than {family_steps} are not run"
+                words = f"is decided after {last:.2g} steps, more than {most} are not run"
                 return refused(promise.name, f"{words}: {advice} ({settings.text()})")
     return refused("steps", "must be larger")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -62,6 +63,7 @@ class Statement(Hinted):
     step: Callable[..., Any] | None
     observe: Mapping[str, Callable[..., Any]]
     predict: Sequence[Prediction]
+    flow: Callable[..., Any] | None = None
     runs: Callable[..., Any] | None = None
     draws: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     measured: Mapping[Any, Callable[..., Any]] = field(default_factory=dict)
@@ -84,6 +86,11 @@ class Statement(Hinted):
             self._check_relation(name, relation)
         self._check_functions()
         self._check_predictions()
+
+    @property
+    def longest(self) -> float:
+        """Runs are not longer than this: in steps, and any finite time of a flow."""
+        return self.steps if self.flow is None else sys.float_info.max
 
     @property
     def vectors(self) -> dict[str, Vector]:
@@ -126,6 +133,9 @@ class Statement(Hinted):
         )
         functions = functions if self.predict else {}  # assumptions alone are only checked
         functions |= {} if self.step is None else {"step": (self.step, 1)}
+        functions |= {} if self.flow is None else {"flow": (self.flow, 1)}
+        if self.flow is not None and (self.step, self.runs, self.seeds) != (None, None, 1):
+            raise refused("flow", "stands in place of step= and runs=, and has no seeds")
         functions |= {f"observe[{name!r}]": (f, 1) for name, f in self.observe.items()}
         functions |= {f"draws[{name!r}]": (f, 0) for name, f in self.draws.items()}
         functions |= {f"measured[{str(name)!r}]": (f, 0) for name, f in self.measured.items()}
