@@ -13,6 +13,7 @@ import make_ledger  # noqa: E402
 import make_modules  # noqa: E402
 import make_notebooks  # noqa: E402
 import make_statements  # noqa: E402
+import make_theories  # noqa: E402
 
 import swingby  # noqa: E402
 from swingby.lab.explorer.explore import explore  # noqa: E402
@@ -23,6 +24,7 @@ make_statements.main(HERE / "generated")
 make_ledger.main(HERE / "generated")
 make_modules.main(HERE / "generated")
 make_notebooks.main(HERE / "generated")
+make_theories.main(HERE / "generated")
 #: The explorer is written by each build, and lies beside the pages as it is.
 EXTRA = HERE / "generated" / "extra"
 EXTRA.mkdir(exist_ok=True)

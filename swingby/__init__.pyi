@@ -18,8 +18,6 @@ from swingby.lab.sweeps.phase_diagram import PhaseDiagram as PhaseDiagram
 from swingby.lab.sweeps.sweep import sweep as sweep
 from swingby.lab.sweeps.sweep_result import SweepResult as SweepResult
 from swingby.own_theory.theory import Theory as Theory
-from swingby.own_theory.threshold import Threshold as Threshold
-from swingby.own_theory.threshold import threshold as threshold
 from swingby.proofs.audit.audit import audit as audit
 from swingby.proofs.audit.ledger import Ledger as Ledger
 from swingby.proofs.audit.record import Record as Record
@@ -54,5 +52,7 @@ from swingby.verify.predict_network import predict_network as predict_network
 from swingby.verify.predict_swing import BatchSwing as BatchSwing
 from swingby.verify.predict_swing import predict_swing_batch as predict_swing_batch
 from swingby.verify.schedule import Schedule as Schedule
+from swingby.verify.threshold import threshold as threshold
+from swingby.verify.turning_values import Threshold as Threshold
 
 __version__: str

@@ -38,13 +38,14 @@ def test_a_notebook_shows_what_a_kernel_shows(path, monkeypatch):
     assert sum(bool(text) for text, _ in expected) >= 2
 
 
-def test_there_are_four_and_each_has_a_page(tmp_path):
+def test_there_are_five_and_each_has_a_page(tmp_path):
     pages = make_notebooks.main(tmp_path)
     assert [page.stem for page in pages] == [
         "audit_a_proof",
         "first_steps",
         "own_data",
         "own_network",
+        "own_theory",
     ]
     for page, path in zip(pages, NOTEBOOKS, strict=True):
         text = page.read_text(encoding="utf-8")

@@ -39,7 +39,7 @@ class _Commands(UserDict[str, Any]):
 
 
 _MODULES = {
-    "core": ("check", "predict", "simulate", "table", "certify"),
+    "core": ("check", "predict", "simulate", "table", "threshold", "certify"),
     "proofs": ("audit", "hunt"),
     "sweep": ("sweep",),
     "network": ("network",),

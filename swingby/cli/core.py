@@ -1,4 +1,4 @@
-"""The commands check, predict, simulate, table and certify: one task, one start, one question."""
+"""The commands on one task and one start: check, predict, simulate, table, threshold, certify."""
 
 from __future__ import annotations
 
@@ -190,6 +190,38 @@ def _paper(arguments: Arguments) -> int:
         settings = [comparison.to_dict() for comparison in comparisons]
         content = {"settings": settings, "tables": [grid.to_dict() for grid in grids]}
         print_result(Tables(grids), lambda: content, as_json=arguments.as_json)
+    return 0
+
+
+@command(
+    click.argument("question"),
+    *options.SETTING,
+    options.out(),
+    options.text("--vary", "NAME", "Required. omega, eta, a_1, mu_1, sigma_1, sigma or w_1_2."),
+    options.text("--between", "X,X", "The range of that number.", shown="by the number"),
+    _SEED,
+    _WIDTH,
+)
+def threshold(arguments: Arguments) -> int:
+    """Where the answer to a question turns as one number varies.
+
+    QUESTION is "loss rises", "order flips", "runs away", "never learned", "2 never learned",
+    "1 before 2" or "2 by 500" (steps). The start is --w0, or a Gaussian draw.
+
+    \b
+    swingby threshold '1 by 500' --signal 4,1 --omega 1e-6 --vary eta
+    """  # noqa: D301
+    from swingby.theory.matrix_files import read_matrix
+    from swingby.verify.threshold import threshold as turns
+
+    refuse("to threshold: W(0) is --w0 or a draw", "u0", "beta")
+    if arguments.vary is None:
+        raise InvalidInput("vary", MISSING, "must be given: --vary omega")
+    task, between = arguments.task(), arguments.between
+    W0 = arguments.w0 and read_matrix(arguments.w0, (task.dim, task.dim))
+    more = arguments.named("eta", "vary", "dynamics", "omega", "width")
+    more["between"] = between and between.split(",")
+    arguments.deliver(turns(task, arguments.question, W0, **more, rng=arguments.seed))
     return 0
 
 

@@ -49,9 +49,13 @@ def _inspect(file: Path) -> tuple[str, list[str]]:
     from swingby.theory.input_files import opened, text_of
 
     if file.is_dir():
-        from swingby.lab.sweeps.store import existing_store, verify_store
+        from swingby.lab.sweeps.store import existing_store, is_of_theory, scanned, verify_store
 
-        existing_store(file, "file")
+        content = scanned(existing_store(file, "file"))
+        if content.heads and is_of_theory(content):
+            from swingby.own_theory.sweeping import verify_theory_store
+
+            return "sweep of a theory", _refusals(lambda: verify_theory_store(file))
         return "store of a sweep", _refusals(lambda: verify_store(file))
     try:
         with opened(file) as stream:

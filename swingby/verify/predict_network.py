@@ -45,8 +45,6 @@ GRADIENTS = 150_000
 _RELATIVE, _ABSOLUTE = 1e-6, 1e-3
 #: Modes whose sigma are nearer to each other than this have directions by rounding alone.
 _TIED = 1e-9
-#: Deviations in the bar of a half-time in minibatches.
-_DEVIATIONS = 2.0
 
 
 class _Times(NamedTuple):
@@ -341,7 +339,7 @@ def _in_batches(
     replacement: bool,
 ) -> _Times:
     """Half-times in minibatches: their mean, and two deviations in their bars."""
-    from swingby.theory.law.batch_noise import batch_spread
+    from swingby.theory.law.batch_noise import DEVIATIONS, batch_spread
     from swingby.theory.law.descent_law import principal
 
     X, Y = samples[0] @ modes.directions, samples[1]
@@ -351,7 +349,7 @@ def _in_batches(
     )
     return times._replace(
         first=times.first + delay,
-        error=times.error + _DEVIATIONS * deviation,
+        error=times.error + DEVIATIONS * deviation,
         retained=times.retained + delay,
     )
 
