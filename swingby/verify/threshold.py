@@ -191,7 +191,9 @@ class _Setting:
         name, indices = _number(task, vary)
         step = math.nan
         if name != "eta":
-            step = numbers.within_float(numbers.step_size(eta, "Assumption D.2"), "eta")
+            step = numbers.within_float(
+                numbers.step_size(eta, task.exact_signal, "Assumption D.2"), "eta"
+            )
         elif eta is not None:
             raise InvalidInput("eta", eta, "must not be given where eta is varied")
         if name == "omega" and omega is not None:
