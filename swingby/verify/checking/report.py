@@ -30,6 +30,7 @@ from swingby.verify.checking.verdicts import AssumptionVerdicts
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from swingby.verify.checking.repaired_descent import TheoremVerdict
     from swingby.verify.schedule import Schedule
 
 
@@ -117,6 +118,8 @@ class Report(AssumptionVerdicts[AssumptionResult]):
         growing omega or eta breaks first.
     notes : tuple of str
         Further facts for the reader, such as the certificate that no omega exists.
+    theorems : tuple of TheoremVerdict
+        Repaired edition under gd: which theorem applies, by what margin and what binds it.
     """
 
     task: SIMTask
@@ -132,6 +135,7 @@ class Report(AssumptionVerdicts[AssumptionResult]):
     largest_eta: mpmath.mpf
     binding: str
     notes: tuple[str, ...] = ()
+    theorems: tuple[TheoremVerdict, ...] = ()
 
     @property
     def _all(self) -> tuple[AssumptionResult, ...]:
@@ -210,6 +214,12 @@ class Report(AssumptionVerdicts[AssumptionResult]):
             "largest_eta": number_text(self.largest_eta),
             "binding": self.binding,
             "notes": list(self.notes),
+            "theorems": [
+                {"theorem": row.theorem, "verdict": str(row.verdict), "binding": row.binding}
+                | {"margin": row.margin if math.isfinite(row.margin) else str(row.margin)}
+                | {"reason": row.reason}
+                for row in self.theorems
+            ],
         }
 
     @named
