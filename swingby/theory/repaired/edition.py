@@ -129,7 +129,7 @@ def largest_omega(
     >>> mpmath.nstr(largest_omega(*four_one), 4)
     '0.08256'
     >>> mpmath.nstr(largest_omega(*four_one, extra=Fraction(1, 2)), 2)
-    '0.0041'
+    '0.01'
     """
     for name, promise in (("peak", peak), ("extra", extra)):
         if promise is not None and promise <= 0:

@@ -50,6 +50,9 @@ STATEMENTS_GD = (edition.D1, D2, edition.D3, edition.D4)
 CLOSE, LEAST = Fraction(1, 10**4), Fraction(-(10**4))
 _BITS = 256
 
+#: Logarithms of the bounds of entries, by rank.
+Peaks = list[list[flint.arb | None]]
+
 
 @dataclass(frozen=True)
 class DescentPromise:
@@ -58,11 +61,14 @@ class DescentPromise:
     `theorem`: ``"two-gd"``, ``"R-gd"`` or ``"scalar map"`` for one concept.
     `log_peaks`: upper bounds on log |w_ij(t)| at all steps, natural; i < j count from 0.
     `reach_by`: whole steps from which on each w_ii is above 0.8.
+    `extra`: how much more that takes, in logits, than F needs from a pivot of rho omega if it grew
+    by 2 log(1 + eta a_i) per step throughout.
     """
 
     theorem: str
     log_peaks: dict[tuple[int, int], float]
     reach_by: tuple[int, ...]
+    extra: tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -151,61 +157,63 @@ class DescentRange:
             L = balls.ball(omega).log()
             covered = [name for name, limit in self.limits.items() if L <= balls.ball(limit)]
         if "scalar map" in covered:
-            return DescentPromise("scalar map", {}, (self._scalar_steps(omega, self.y[0]),))
+            with precision(_BITS):
+                return self._promised("scalar map", omega, [flint.arb(0)], [[None]])
         if "two-gd" in covered:
             return self._two(omega)
         return self._many(omega) if "R-gd" in covered else None
 
-    def _ranks(self) -> list[int]:
-        return [self.descending.index(value) for value in self.signal]
-
-    def _scalar_steps(self, omega: Fraction, y: Fraction, extra: flint.arb | None = None) -> int:
-        """Steps after which F has certainly reached 0.8 from the pivot rho omega, less `extra`."""
-        with precision(_BITS):
-            start, level = balls.ball(self.rho * omega), balls.ball(LEVEL)
-            odds = (level / (1 - level)).log() - (start / (1 - start)).log()
-            climb = (odds + (extra or 0)) / theorem_two_gd.growth(balls.ball(y))
-            return max(0, int(climb.upper().ceil().unique_fmpz()))
+    def _promised(
+        self, theorem: str, omega: Fraction, extra: list[flint.arb], peaks: Peaks
+    ) -> DescentPromise:
+        """A promise with the extra times of the concepts in descending order; inside a precision."""
+        start, level = balls.ball(self.rho * omega), balls.ball(LEVEL)
+        odds = (level / (1 - level)).log() - (start / (1 - start)).log()
+        steps = [
+            max(0, int(((odds + more) / theorem_two_gd.growth(balls.ball(y))).upper().ceil().unique_fmpz()))
+            for y, more in zip(self.y, extra, strict=True)
+        ]
+        ranks = [self.descending.index(value) for value in self.signal]
+        return DescentPromise(
+            theorem,
+            {
+                (i, j): balls.float_above(size) if size.is_finite() else -math.inf
+                for i, j in combinations(range(len(ranks)), 2)
+                if (size := peaks[ranks[i]][ranks[j]]) is not None
+            },
+            tuple(steps[rank] for rank in ranks),
+            tuple(balls.float_above(extra[rank]) for rank in ranks),
+        )
 
     def _two(self, omega: Fraction) -> DescentPromise:
-        pair = (self.y[0], self.y[1])
         with precision(_BITS):
-            rates, L = theorem_two_gd.TwoRates.of(*pair), balls.ball(omega).log()
-            extra, peak = flint.arb(0), -math.inf
+            rates, L = theorem_two_gd.TwoRates.of(self.y[0], self.y[1]), balls.ball(omega).log()
+            extra, peak = flint.arb(0), flint.arb.neg_inf()
             if self.beta > self.rho:
                 k = theorem_two_gd.log_k(rates, self.beta, self.rho, L)
                 start = balls.ball(self.rho * omega)
                 bound = rates.extra(k, start, balls.ball(LEVEL))
                 assert bound is not None
-                extra, peak = bound, balls.float_above(rates.log_peak(k))
-        steps = [self._scalar_steps(omega, pair[0], extra), self._scalar_steps(omega, pair[1])]
-        reach = tuple(steps[rank] for rank in self._ranks())
-        return DescentPromise("two-gd", {(0, 1): peak}, reach)
+                extra, peak = bound, rates.log_peak(k)
+            peaks = [[None, peak], [peak, None]]
+            return self._promised("two-gd", omega, [extra, flint.arb(0)], peaks)
 
     def _many(self, omega: Fraction) -> DescentPromise:
-        ranks = self._ranks()
         with precision(_BITS):
             L = balls.ball(omega).log()
-            witness = self._witness(L)
+            witness, at = self._witness(L), L
             if witness is None:
                 # Below omega_0 a witness exists by the statement; it may be missed next to it.
-                L = balls.ball(self.limits["R-gd"])
-                witness = self._witness(L)
+                at = balls.ball(self.limits["R-gd"])
+                witness = self._witness(at)
             assert witness is not None
-            rates, start = theorem_r_gd.at_precision(self.y), self._start(L)
-            steps = theorem_r_gd.reach_by(rates, start, witness)
-            if L > balls.ball(omega).log():
-                later = (L - balls.ball(omega).log()) / rates.growth
-                steps = tuple(
-                    step + int(more.upper().ceil().unique_fmpz())
-                    for step, more in zip(steps, later, strict=True)
-                )
-            rows = witness.log_peaks
-            peaks = {
-                (i, j): balls.float_above(balls.ball(rows[ranks[i]][ranks[j]]))
-                for i, j in combinations(range(len(ranks)), 2)
-            }
-        return DescentPromise("R-gd", peaks, tuple(steps[rank] for rank in ranks))
+            rates, start = theorem_r_gd.at_precision(self.y), self._start(at)
+            # Z_i of a witness serves at smaller omega, where log b is smaller by at - L.
+            bounds = theorem_r_gd.reach_by(rates, start, witness) * rates.growth + (at - L)
+            first, level = balls.ball(self.rho * omega), balls.ball(LEVEL)
+            odds = (level / (1 - level)).log() - (first / (1 - first)).log()
+            peaks = [[balls.ball(x) for x in row] for row in witness.log_peaks]
+            return self._promised("R-gd", omega, list(bounds - odds), peaks)
 
 
 def bracketed(
@@ -308,14 +316,7 @@ def _keeps(
         sizes = [balls.ball(Fraction(x)) for x in promise.log_peaks.values() if math.isfinite(x)]
         if peak is not None and any(size > balls.ball(peak).log() for size in sizes):
             return False
-    if extra is None:
-        return True
-    with precision(_BITS):
-        more = balls.ball(extra)
-    return all(
-        steps <= numbers._scalar_steps(omega, numbers.eta * a, more)
-        for a, steps in zip(numbers.signal, promise.reach_by, strict=True)
-    )
+    return extra is None or max(promise.extra) <= extra
 
 
 def largest_eta(
@@ -330,7 +331,7 @@ def largest_eta(
     --------
     >>> numbers = (Fraction(1), Fraction(4)), Fraction(1, 20), Fraction(2), Fraction(1, 10)
     >>> mpmath.nstr(largest_eta(*numbers), 3)
-    '0.0261'
+    '0.0265'
     """
     top = theorem_r_gd.LARGEST_STEP / max(signal)
 

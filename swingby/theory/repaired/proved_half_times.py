@@ -51,9 +51,14 @@ class ProvedHalfTimes(Hinted):
     @property
     def array(self) -> NDArray[np.int64] | str:
         """The intervals as whole numbers (d, 2); ``"not covered"`` if a concept is not covered."""
-        if any(interval is None for interval in self.intervals):
+        if self.missing:
             return NOT_COVERED
         return np.array(self.intervals)
+
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """Concepts, from 0, that no theorem covers."""
+        return tuple(k for k, interval in enumerate(self.intervals) if interval is None)
 
     def text(self, concept: int) -> str:
         """The interval of a concept (from 0): ``"167"``, ``"166 to 168"`` or ``"not covered"``."""

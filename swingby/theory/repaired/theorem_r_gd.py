@@ -306,23 +306,19 @@ def holds(
 
 def reach_by(
     rates: StepRates, start: StartBounds, witness: DescentWitness, level: Fraction = LEVEL
-) -> tuple[int, ...]:
-    """Whole steps by which w_ii has reached a level for good, by (b) and (c)."""
+) -> Balls:
+    """Bounds of the steps by which w_ii has reached a level for good, by (b) and (c).
+
+    The largest whole number up to such a bound is a bound, too.
+    """
     theta, log_E = balls.ball(witness.theta), np.array([as_balls(x) for x in witness.log_peaks])
     at = sides(rates, start, theta, log_E, as_balls(witness.N), as_balls(witness.M))
-    # T_i of the statement bounds the last whole step; it is rounded down.
-    steps = [_floor((Z - b) / g + 1) for Z, b, g in zip(at.Z, start.log_b, rates.growth, strict=True)]
+    bounds = (at.Z - start.log_b) / rates.growth + 1
     if level > witness.theta:
         aim = balls.ball(level)
         climb = (aim / (1 - aim)).log() - (theta / (1 - theta)).log()
-        late = _late_growth(rates, at, theta, aim)
-        steps = [step + _floor(climb / g) + 1 for step, g in zip(steps, late, strict=True)]
-    return tuple(steps)
-
-
-def _floor(number: flint.arb) -> int:
-    """The largest whole number that a point of the ball may have below it."""
-    return int(number.upper().floor().unique_fmpz())
+        bounds = bounds + climb / _late_growth(rates, at, theta, aim) + 1
+    return np.asarray(bounds)
 
 
 def find_witness(

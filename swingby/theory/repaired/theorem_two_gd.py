@@ -96,7 +96,7 @@ class TwoRates:
         E = self.log_E(log_k, theta).exp()
         if not E < 1:
             return None
-        ends = (incomplete_beta(x, self.ratio, self.nu - 1) for x in (start, theta))
+        ends = (balls.incomplete_beta(x, self.ratio, self.nu - 1) for x in (start, theta))
         first, last = ends
         return self._log_scale(log_k).exp() / (1 - E) * (last - first)
 
@@ -124,13 +124,8 @@ class TwoRates:
         # 2y <= t may be an equality, and then a ball of y decides nothing.
         if not (E < 1 and self.s * t > ry and 2 * self.y < t * (1 + flint.arb(2) ** -60)):
             return None
-        inside = incomplete_beta(t, self.ratio, self.nu) / (self.growth * (1 - E))
+        inside = balls.incomplete_beta(t, self.ratio, self.nu) / (self.growth * (1 - E))
         return inside + 2 * ph + ph / (1 - (1 + ry - self.s * t) ** 2)
-
-
-def incomplete_beta(x: flint.arb, a: flint.arb, b: flint.arb) -> flint.arb:
-    """The integral of t^(a-1) (1-t)^(b-1) from 0 to x < 1, for a > 0 and any b."""
-    return x**a / a * x.hypgeom_2f1(a, 1 - b, a + 1)
 
 
 def half_times(

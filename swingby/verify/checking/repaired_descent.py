@@ -17,9 +17,10 @@ from swingby.report.number_text import scientific
 from swingby.theory import balls
 from swingby.theory.balls import precision
 from swingby.theory.initial import Initial
+from swingby.theory.numbers import log_of
 from swingby.theory.repaired import edition_gd, theorem_g_gd
 from swingby.theory.repaired.edition_gd import STATEMENTS_GD, DescentRange
-from swingby.theory.repaired.proved_half_times import proved_half_times
+from swingby.theory.repaired.proved_half_times import ProvedHalfTimes, proved_half_times
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict
 from swingby.verify.checking.box import Box, FeasibilityProblem
@@ -115,7 +116,7 @@ def report_descent(task: SIMTask, box: Box, initial: Initial | None, rho: Fracti
         tuple(results),
         ConstantsWitness({}),
         _number(limit),
-        _largest_eta(problem, start.rho) if numbers is not None else mpmath.mpf(0),
+        _largest_eta(problem, start.rho) if numbers is not None else mpmath.mpf("inf"),
         binding,
         tuple(notes),
         theorems,
@@ -230,17 +231,24 @@ def _log10(number: Fraction) -> float:
 
 def _half_times(task: SIMTask, problem: FeasibilityProblem, initial: Initial) -> TheoremVerdict:
     """Theorem S-gd for this W(0), with two-gd where there are two concepts."""
-    proved = proved_half_times(task, initial, problem.eta)
-    covered = [k for k, interval in enumerate(proved.intervals) if interval is not None]
-    if len(covered) < task.dim:
-        missing = next(k for k in range(task.dim) if k not in covered)
-        reason = f"half-time of {entry_name(missing, missing)} not covered"
-        return TheoremVerdict("S-gd", Verdict.FAILS, math.nan, proved.theorems[missing], reason)
+
+    def at(log_factor: Fraction) -> ProvedHalfTimes:
+        factor = edition_gd.rational_below(log_factor) if log_factor else Fraction(1)
+        start = Initial(initial.matrix, initial.scale * factor, initial.factor)
+        return proved_half_times(task, start, problem.eta)
+
+    proved = at(Fraction(0))
+    largest = max(np.diag(initial.exact)) * initial.scale
+    highest = Fraction(-math.log(2)) - Fraction(log_of(largest)) if largest else Fraction(0)
+    limit = edition_gd.bracketed(lambda x: not at(x).missing, highest, Fraction(1, 50))
+    margin = -math.inf if limit is None else float(limit) / math.log(10)
+    if proved.missing:
+        k = proved.missing[0]
+        text = f"half-time of {entry_name(k, k)} not covered"
+        return TheoremVerdict("S-gd", Verdict.FAILS, margin, proved.theorems[k], text)
     steps = ", ".join(f"{entry_name(k, k)} {proved.text(k)}" for k in range(task.dim))
-    exact = sum(low == high for low, high in filter(None, proved.intervals))
     text = f"half-times in whole steps: {steps}"
-    binding = f"{exact} of {task.dim} one whole number"
-    return TheoremVerdict("S-gd", Verdict.HOLDS, math.nan, binding, text)
+    return TheoremVerdict("S-gd", Verdict.HOLDS, margin, "size of W(0)", text)
 
 
 def _promises(numbers: DescentRange | None, omega: Fraction) -> list[str]:
