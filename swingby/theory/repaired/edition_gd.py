@@ -163,16 +163,20 @@ class DescentRange:
             return self._two(omega)
         return self._many(omega) if "R-gd" in covered else None
 
+    def _climb(self, omega: Fraction) -> flint.arb:
+        """Logits from a pivot of rho omega to 0.8; none from above that."""
+        start, level = balls.ball(min(self.rho * omega, LEVEL)), balls.ball(LEVEL)
+        return (level / (1 - level)).log() - (start / (1 - start)).log()
+
     def _promised(
         self, theorem: str, omega: Fraction, extra: list[flint.arb], peaks: Peaks
     ) -> DescentPromise:
         """A promise with the extra times of the concepts in descending order; inside a precision."""
-        start, level = balls.ball(self.rho * omega), balls.ball(LEVEL)
-        odds = (level / (1 - level)).log() - (start / (1 - start)).log()
-        steps = [
-            max(0, int(((odds + more) / theorem_two_gd.growth(balls.ball(y))).upper().ceil().unique_fmpz()))
-            for y, more in zip(self.y, extra, strict=True)
-        ]
+        odds = self._climb(omega)
+        steps = []
+        for y, more in zip(self.y, extra, strict=True):
+            bound = (odds + more) / theorem_two_gd.growth(balls.ball(y))
+            steps.append(max(0, int(bound.upper().ceil().unique_fmpz())))
         ranks = [self.descending.index(value) for value in self.signal]
         return DescentPromise(
             theorem,
@@ -210,10 +214,8 @@ class DescentRange:
             rates, start = theorem_r_gd.at_precision(self.y), self._start(at)
             # Z_i of a witness serves at smaller omega, where log b is smaller by at - L.
             bounds = theorem_r_gd.reach_by(rates, start, witness) * rates.growth + (at - L)
-            first, level = balls.ball(self.rho * omega), balls.ball(LEVEL)
-            odds = (level / (1 - level)).log() - (first / (1 - first)).log()
             peaks = [[balls.ball(x) for x in row] for row in witness.log_peaks]
-            return self._promised("R-gd", omega, list(bounds - odds), peaks)
+            return self._promised("R-gd", omega, list(bounds - self._climb(omega)), peaks)
 
 
 def bracketed(
