@@ -29,7 +29,7 @@ from swingby.theory.repaired.edition_gd import DescentRange
 #: Relative allowance for the floats of the plain map.
 ROUNDING = 1e-9
 #: Starts whose run is certified in balls, if it takes at most so many steps.
-CERTIFIED_STEPS = 6000
+CERTIFIED_STEPS = 12_000
 
 
 def plain_runs(
@@ -152,7 +152,9 @@ def _class_starts(
     rng: np.random.Generator, n: int, d: int, log_omega: float, beta: float, rho: float
 ) -> np.ndarray:
     """W(0) (n, d, d) with w_ii <= beta omega and pivots >= rho omega, half at the ends."""
-    diagonal = np.where(rng.random((n, d)) < 0.5, beta, np.exp(rng.uniform(math.log(rho), math.log(beta), (n, d))))
+    diagonal = np.where(
+        rng.random((n, d)) < 0.5, beta, np.exp(rng.uniform(math.log(rho), math.log(beta), (n, d)))
+    )
     U = np.zeros((n, d, d))
     for i in range(d):
         low, high = rho, diagonal[:, i]
@@ -218,7 +220,12 @@ def promises_s(
         for m, row in enumerate(proved):
             for k, interval in enumerate(row):
                 if interval is not None and interval[1] < 20_000:
-                    tally.note("inside", np.array(min(times[0.5][m, k] - interval[0], interval[1] - times[0.5][m, k])))
+                    tally.note(
+                        "inside",
+                        np.array(
+                            min(times[0.5][m, k] - interval[0], interval[1] - times[0.5][m, k])
+                        ),
+                    )
         tally.instances += n
     return tally
 
@@ -255,7 +262,9 @@ def promises_g(instances: int, rng: np.random.Generator) -> Promises:
         W = np.stack([gaussian_start(rng, d, d + 1) for _ in range(n)])
         W *= np.exp(rng.uniform(-14, 0.5, n))[:, None, None] / d
         norm = np.linalg.eigvalsh(W)[:, -1]
-        y = np.minimum(0.43, 0.5 / norm) * np.where(rng.random(n) < 0.3, 1 - 1e-9, rng.uniform(0.1, 1, n))
+        y = np.minimum(0.43, 0.5 / norm) * np.where(
+            rng.random(n) < 0.3, 1 - 1e-9, rng.uniform(0.1, 1, n)
+        )
         rates, bound = a * y[:, None], np.maximum(norm, 1 + y / 3)
         U, losses = np.linalg.cholesky(W), np.full(n, np.inf)
         state = W
@@ -327,7 +336,10 @@ def _intervals_grid(tally: Intervals) -> Grid:
         ["of these a single step", f"{tally.single}"],
         ["outside their interval", f"{tally.outside}"],
         ["certified in balls, disagreeing", f"{tally.certified}, {tally.disagree}"],
-        ["ms per start, median and largest", f"{1e3 * np.median(seconds):.1f}, {1e3 * seconds.max():.0f}"],
+        [
+            "ms per start, median and largest",
+            f"{1e3 * np.median(seconds):.1f}, {1e3 * seconds.max():.0f}",
+        ],
     ]
     return Grid(title="Proved half-times before the run", columns=["", ">"], rows=rows)
 

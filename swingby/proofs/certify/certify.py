@@ -118,7 +118,9 @@ def certify(
     inputs = read_inputs(task, W0, eta, dynamics, steps)
     with precision(PRECISIONS[0]):
         skipped = _skipped(inputs)
-    seconds = (inputs.last_after(skipped) - skipped) * (SECONDS_A_STEP + SECONDS_A_PRODUCT * len(inputs.signal) ** 3)
+    seconds = (inputs.last_after(skipped) - skipped) * (
+        SECONDS_A_STEP + SECONDS_A_PRODUCT * len(inputs.signal) ** 3
+    )
     if seconds > _A_YEAR and math.isinf(search_time.seconds_left()):
         raise InvalidInput("steps", inputs.last, "must be fewer: these take more than a year")
     budget.expect("the certificate", seconds, partial=True)

@@ -78,7 +78,8 @@ class ProvedHalfTimes(Hinted):
 
     def __str__(self) -> str:
         return ", ".join(
-            f"concept {k + 1}: {self.text(k)} ({theorem})" for k, theorem in enumerate(self.theorems)
+            f"concept {k + 1}: {self.text(k)} ({theorem})"
+            for k, theorem in enumerate(self.theorems)
         )
 
 

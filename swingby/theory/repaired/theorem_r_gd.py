@@ -289,9 +289,7 @@ def _barrier(rates: StepRates, at: DescentSides, level: Any, i: int) -> Any:
 
 def _late_growth(rates: StepRates, at: DescentSides, theta: Any, level: Any) -> Any:
     """The g_i of C5."""
-    return rates.growth - at.H * (
-        1 / (theta * rates.room) + 1 / ((1 - level) * (1 - 2 * rates.y))
-    )
+    return rates.growth - at.H * (1 / (theta * rates.room) + 1 / ((1 - level) * (1 - 2 * rates.y)))
 
 
 def holds(

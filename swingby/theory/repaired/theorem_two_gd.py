@@ -174,7 +174,9 @@ def log_k(
     L, ratio = balls.ball(log_omega), rates.ratio
     b = balls.ball(beta) * L.exp()
     log_rho = balls.ball(rho).log()
-    return balls.ball(beta - rho).log() - ratio * log_rho + (1 - ratio) * L - rates.nu * (-b).log1p()
+    return (
+        balls.ball(beta - rho).log() - ratio * log_rho + (1 - ratio) * L - rates.nu * (-b).log1p()
+    )
 
 
 def in_range(setting: RepairedSetting, eta: Fraction) -> bool:

@@ -256,9 +256,7 @@ def _promises(numbers: DescentRange | None, omega: Fraction) -> list[str]:
     promise = None if numbers is None else numbers.promise(omega)
     if promise is None:
         return []
-    steps = ", ".join(
-        f"{entry_name(k, k)} by {time}" for k, time in enumerate(promise.reach_by)
-    )
+    steps = ", ".join(f"{entry_name(k, k)} by {time}" for k, time in enumerate(promise.reach_by))
     lines = [f"Promised by {promise.theorem}: W -> I, and above 0.8 from steps: {steps}."]
     if promise.log_peaks:
         lines.append(f"Promised at all steps: {sizes_text(promise.log_peaks)}.")

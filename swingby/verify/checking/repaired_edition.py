@@ -84,9 +84,7 @@ def judge_repaired(
     """
     start = read_start(box, initial, rho, bits)
     with precision(bits or MARGIN_BITS):
-        small, findings = _small(
-            start.box, start.rho, start.distinct[0], start.nondegenerate[0]
-        )
+        small, findings = _small(start.box, start.rho, start.distinct[0], start.nondegenerate[0])
     judged = (start.distinct, start.nondegenerate, small)
     pairs = zip(repaired.STATEMENTS, judged, strict=True)
     return (
