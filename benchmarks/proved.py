@@ -1,11 +1,10 @@
 """Theorems for gradient descent against runs: intervals proved before the run, promises, climbs.
 
 Run with ``python -m benchmarks.proved``; ``--part intervals`` in under two minutes, ``--part
-promises`` with 100,000 instances in about ten. Runs are the plain map U+ = (I + eta B) U in floats,
-many at once, written here once more; below omega = 1e-30 they are the compiled runs of
-:func:`swingby.simulate`, which hold W(0) with its exponents, and some are certified in balls. A half-time of a
-run that misses its interval by one step, with w_ii within 1e-9 of 1/2 there, would be a rounding;
-none has come up.
+promises`` with 100,000 instances in about ten. Promises are held against the plain map
+U+ = (I + eta B) U in floats, many runs at once, written here once more; intervals down to
+omega = 1e-300 against the compiled runs of :func:`swingby.simulate`, which hold W(0) with its
+exponents, and where that is short against :func:`swingby.certify`.
 """
 
 from __future__ import annotations
@@ -189,7 +188,7 @@ def promises_r(instances: int, rng: np.random.Generator, per_setting: int = 100)
         W = _class_starts(rng, n, d, log_omega - 1e-9, 2.0, float(rho))
         last = max(promise.reach_by)
         rates = np.tile(y * a, (n, 1))
-        times, peaks, kept, end = plain_runs(rates, W, last + 200)
+        times, peaks, kept, _end = plain_runs(rates, W, last + 200)
         tally.instances += n
         for (i, j), size in promise.log_peaks.items():
             with np.errstate(divide="ignore"):
@@ -231,7 +230,7 @@ def promises_s(
 
 
 def _intervals_of(y: np.ndarray, W: np.ndarray) -> list[tuple[int, int] | None]:
-    """Intervals of S-gd and, for two concepts, of two-gd, each on its own so that both are tried."""
+    """Intervals of S-gd and, for two concepts, of two-gd, intersected."""
     d = len(y)
     matrix = np.array([exact(row) for row in W])
     pivots, diagonal = exact_pivots(matrix), [matrix[k, k] for k in range(d)]
@@ -253,7 +252,7 @@ def _intervals_of(y: np.ndarray, W: np.ndarray) -> list[tuple[int, int] | None]:
 
 
 def promises_g(instances: int, rng: np.random.Generator) -> Promises:
-    """G-gd: |W| stays within its bound, the loss never rises, times to 1/2 and 4/5; ties included."""
+    """G-gd, ties included: bound of |W|, loss that never rises, times to 1/2 and 4/5."""
     tally = Promises()
     while tally.instances < instances:
         d, n = int(rng.integers(1, 5)), min(BATCH, instances - tally.instances)

@@ -41,7 +41,6 @@ from swingby.verify.predicted_events import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
     from numpy.typing import NDArray
 
     from swingby.theory.law.stages import Stages

@@ -101,7 +101,7 @@ def test_what_is_covered_at_an_omega_is_covered_below(signal, y):
     numbers = range_of(signal, y)
     for share in np.linspace(0, 3, 60):
         L = top - Fraction(float(share)) - Fraction(1, 10**12)
-        two = len(signal) == 2 and L <= limits.get("two-gd", -math.inf)
+        two = len(signal) == 2 and limits.get("two-gd", -math.inf) >= L
         assert two or numbers.covered_by_r(L), (signal, y, share)
 
 
@@ -414,7 +414,7 @@ def test_a_step_that_is_too_large_binds():
     assert report.failing == ("D.2'", "D.4'")
     assert report.binding == "D.2'"
     assert report.largest_omega is None
-    assert [row.binding for row in report.theorems][0] == "eta a_1 <= 43/100"
+    assert next(row.binding for row in report.theorems) == "eta a_1 <= 43/100"
 
 
 def test_the_largest_eta_covers_and_hardly_more_does():

@@ -171,9 +171,10 @@ def _trajectory(inputs: ExactInputs) -> Iterator[_RunState]:
     """
     after = after_linear_phase(inputs)
     if after is not None:
-        last = inputs.last_after(after.step) - after.step
-        run = (inputs.eta, inputs.dynamics, last, inputs.blocks)
-        for state in follow(inputs.signal, after.W, *run):
+        later = inputs.last_after(after.step) - after.step
+        for state in follow(
+            inputs.signal, after.W, inputs.eta, inputs.dynamics, later, moving=inputs.blocks
+        ):
             # gd keeps W definite, and nobody asks.
             yield _RunState(after.step + state.step, state.W, state.rest, lambda: None, state)
         return

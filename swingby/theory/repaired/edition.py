@@ -1,7 +1,7 @@
 r"""The repaired edition: hypotheses that are met at omega of everyday size, for the flow.
 
-The theorems here speak of :math:`\dot W = BW + WB` (time is eta times steps) from a positive definite
-W(0): :mod:`swingby.theory.repaired.theorem_g` on convergence,
+The theorems here speak of :math:`\dot W = BW + WB` (time is eta times steps) from a positive
+definite W(0): :mod:`swingby.theory.repaired.theorem_g` on convergence,
 :mod:`swingby.theory.repaired.theorem_two` for two concepts,
 :mod:`swingby.theory.repaired.theorem_r` for two or more. For one concept the flow is the
 logistic :math:`\dot w = 2aw(1-w)`, so that :math:`w(0) \le \beta\omega \le 1` is all there is to

@@ -1,10 +1,10 @@
 r"""The repaired edition for gradient descent on U: which theorem covers (a, eta, omega, beta, rho).
 
 Theorem two-gd (:mod:`swingby.theory.repaired.theorem_two_gd`) for two concepts and Theorem R-gd
-(:mod:`swingby.theory.repaired.theorem_r_gd`) for any number have an omega_0: both promise that every
-|w_ij| stays below a bound, that each w_ii has reached 0.8 by a step and stays above, and that
+(:mod:`swingby.theory.repaired.theorem_r_gd`) for any number have an omega_0: both promise that
+every |w_ij| stays below a bound, that each w_ii has reached 0.8 by a step and stays above, and that
 W -> I. Theorem G-gd needs no smallness and promises the limit alone. Theorem S-gd speaks of one
-W(0) (:mod:`swingby.theory.repaired.proved_half_times`). For one concept the map is the scalar map F.
+W(0) (:mod:`swingby.theory.repaired.proved_half_times`). One concept moves by the scalar map F.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from swingby.theory import balls
 from swingby.theory.balls import precision
 from swingby.theory.repaired import edition, theorem_r_gd, theorem_two_gd
 from swingby.theory.repaired.repaired_setting import LEVEL, RepairedSetting, rational_below
+from swingby.theory.repaired.scalar_map import growth
 from swingby.theory.repaired.theorem_r_gd import StartBounds
 from swingby.theory.statement import Condition, Statement
 from swingby.theory.verdict import Verdict
@@ -112,7 +113,7 @@ class DescentRange:
 
     @functools.cached_property
     def limits(self) -> dict[str, Fraction]:
-        """Certified log omega_0 by theorem, rounded down; theorems that cover no omega are left out.
+        """Certified log omega_0 by theorem, rounded down; without those that cover no omega.
 
         At omega_0 and below it the theorem holds: two-gd because b and E grow with omega, R-gd by
         the scaled witness of its statement.
@@ -155,7 +156,7 @@ class DescentRange:
         """What is promised at omega, by the theorem that covers it; None where none does."""
         with precision(_BITS):
             L = balls.ball(omega).log()
-            covered = [name for name, limit in self.limits.items() if L <= balls.ball(limit)]
+            covered = [name for name, limit in self.limits.items() if balls.ball(limit) >= L]
         if "scalar map" in covered:
             with precision(_BITS):
                 return self._promised("scalar map", omega, [flint.arb(0)], [[None]])
@@ -171,11 +172,11 @@ class DescentRange:
     def _promised(
         self, theorem: str, omega: Fraction, extra: list[flint.arb], peaks: Peaks
     ) -> DescentPromise:
-        """A promise with the extra times of the concepts in descending order; inside a precision."""
+        """A promise, from extra times and peaks by rank, at the working precision."""
         odds = self._climb(omega)
         steps = []
         for y, more in zip(self.y, extra, strict=True):
-            bound = (odds + more) / theorem_two_gd.growth(balls.ball(y))
+            bound = (odds + more) / growth(balls.ball(y))
             steps.append(max(0, int(bound.upper().ceil().unique_fmpz())))
         ranks = [self.descending.index(value) for value in self.signal]
         return DescentPromise(
@@ -196,7 +197,7 @@ class DescentRange:
             if self.beta > self.rho:
                 k = theorem_two_gd.log_k(rates, self.beta, self.rho, L)
                 start = balls.ball(self.rho * omega)
-                bound = rates.extra(k, start, balls.ball(LEVEL))
+                bound = rates.extra_time(k, start, balls.ball(LEVEL))
                 assert bound is not None
                 extra, peak = bound, rates.log_peak(k)
             peaks = [[None, peak], [peak, None]]

@@ -91,7 +91,7 @@ class TwoRates:
         x = (1 + self.ratio) / (1 + self.ratio + self.nu)
         return (log_k + (1 + self.ratio) * x.log() + self.nu * (1 - x).log()) / 2
 
-    def extra(self, log_k: flint.arb, start: flint.arb, theta: flint.arb) -> flint.arb | None:
+    def extra_time(self, log_k: flint.arb, start: flint.arb, theta: flint.arb) -> flint.arb | None:
         """e(theta) from w_11(0) = start; None unless E(theta) < 1 certainly."""
         E = self.log_E(log_k, theta).exp()
         if not E < 1:
@@ -144,7 +144,7 @@ def half_times(
         return "an entry w_ii(0) is at least 1/2"
     with precision(256):
         rates, half = TwoRates.of(*y), balls.ball(_HALF)
-        x, z, p = (balls.ball(number) for number in (*diagonal, pivots[1]))
+        x, _z, p = (balls.ball(number) for number in (*diagonal, pivots[1]))
         zero = flint.arb(0)
         odds = [(w / (1 - w)).log() for w in (x, p)]
         starts, levels = [(odds[0], odds[0]), (odds[1], odds[1])], [(zero, zero), (zero, zero)]
@@ -152,7 +152,7 @@ def half_times(
         if pivots[1] < diagonal[1]:
             u = balls.ball(diagonal[1] - pivots[1])
             log_k = u.log() - rates.ratio * x.log() - rates.nu * (1 - x).log()
-            extra, second = rates.extra(log_k, x, half), rates.second_error(log_k)
+            extra, second = rates.extra_time(log_k, x, half), rates.second_error(log_k)
             covered[0] &= extra is not None
             covered[1] &= second is not None
             if extra is not None:

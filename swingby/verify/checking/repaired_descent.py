@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import mpmath
 import numpy as np
 
-from swingby.hints import Hinted
 from swingby.report.entry_pictures import entry_name
 from swingby.report.number_text import scientific
 from swingby.theory import balls
@@ -21,6 +20,7 @@ from swingby.theory.numbers import log_of
 from swingby.theory.repaired import edition_gd, theorem_g_gd
 from swingby.theory.repaired.edition_gd import STATEMENTS_GD, DescentRange
 from swingby.theory.repaired.proved_half_times import ProvedHalfTimes, proved_half_times
+from swingby.theory.repaired.repaired_setting import rational_below
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict
 from swingby.verify.checking.box import Box, FeasibilityProblem
@@ -33,36 +33,12 @@ from swingby.verify.checking.repaired_edition import (
     read_start,
     sizes_text,
 )
-from swingby.verify.checking.report import ConstantsWitness, Report
+from swingby.verify.checking.report import ConstantsWitness, Report, TheoremVerdict
 
 _NOTE = (
     "These theorems speak of gradient descent on U, W = U U^T; those of the flow come with "
     "dynamics='flow'. omega_0 is sufficient, not necessary."
 )
-
-
-@dataclass(frozen=True)
-class TheoremVerdict(Hinted):
-    """Whether a theorem for gradient descent applies at the given numbers.
-
-    `theorem`: ``"G-gd"``, ``"two-gd"``, ``"R-gd"`` or ``"S-gd"``.
-    `verdict`: holds where its hypotheses do; fails where it is silent.
-    `margin`: log10 of the slack of the condition that binds, positive inside; infinite where no
-    number of the user can break or mend it.
-    `binding`: that condition.
-    `reason`: what the theorem says here, or what it asks for.
-    """
-
-    theorem: str
-    verdict: Verdict
-    margin: float
-    binding: str
-    reason: str
-
-    def __str__(self) -> str:
-        sign = f"{self.margin:+.3f}" if math.isfinite(self.margin) else "none"
-        applies = "applies" if self.verdict == Verdict.HOLDS else "does not apply"
-        return f"{self.theorem} {applies} ({self.binding}, margin {sign}): {self.reason}"
 
 
 def report_descent(task: SIMTask, box: Box, initial: Initial | None, rho: Fraction) -> Report:
@@ -157,7 +133,7 @@ def _number(limit: tuple[str, Fraction] | None) -> mpmath.mpf | None:
     if limit is None:
         return None
     with precision(256):
-        return balls.midpoint(balls.ball(edition_gd.rational_below(limit[1])))
+        return balls.midpoint(balls.ball(rational_below(limit[1])))
 
 
 def _largest_eta(problem: FeasibilityProblem, rho: Fraction) -> mpmath.mpf:
@@ -233,7 +209,7 @@ def _half_times(task: SIMTask, problem: FeasibilityProblem, initial: Initial) ->
     """Theorem S-gd for this W(0), with two-gd where there are two concepts."""
 
     def at(log_factor: Fraction) -> ProvedHalfTimes:
-        factor = edition_gd.rational_below(log_factor) if log_factor else Fraction(1)
+        factor = rational_below(log_factor) if log_factor else Fraction(1)
         start = Initial(initial.matrix, initial.scale * factor, initial.factor)
         return proved_half_times(task, start, problem.eta)
 

@@ -178,6 +178,7 @@ def report_repaired(
 
 
 def explain_signal(box: Box) -> str:
+    """Why D.1' holds or fails."""
     closest = box.ratio[0]
     if box.descending[-1][0] == 0:
         return "a signal is 0: the theorem asks for positive signals in every direction"
@@ -187,6 +188,7 @@ def explain_signal(box: Box) -> str:
 
 
 def explain_pivots(omega: Fraction, beta: Fraction, smallest: Fraction, source: str) -> str:
+    """Why D.3' holds or fails; `source` begins the sentence."""
     pivot = scientific(smallest)
     if omega <= 0 or smallest <= 0:
         return f"{source} a pivot of {pivot}, which is not positive"

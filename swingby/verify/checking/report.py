@@ -30,7 +30,6 @@ from swingby.verify.checking.verdicts import AssumptionVerdicts
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from swingby.verify.checking.repaired_descent import TheoremVerdict
     from swingby.verify.schedule import Schedule
 
 
@@ -53,6 +52,30 @@ class AssumptionResult(Hinted):
 
     def __str__(self) -> str:
         return f"{self.id} {self.verdict}, margin {_margin_text(self.margin)}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class TheoremVerdict(Hinted):
+    """Whether a theorem for gradient descent applies at the given numbers.
+
+    `theorem`: ``"G-gd"``, ``"two-gd"``, ``"R-gd"`` or ``"S-gd"``.
+    `verdict`: holds where its hypotheses do; fails where it is silent.
+    `margin`: log10 of the slack of the condition that binds, positive inside; infinite where no
+    number of the user can break or mend it.
+    `binding`: that condition.
+    `reason`: what the theorem says here, or what it asks for.
+    """
+
+    theorem: str
+    verdict: Verdict
+    margin: float
+    binding: str
+    reason: str
+
+    def __str__(self) -> str:
+        sign = f"{self.margin:+.3f}" if math.isfinite(self.margin) else "none"
+        applies = "applies" if self.verdict == Verdict.HOLDS else "does not apply"
+        return f"{self.theorem} {applies} ({self.binding}, margin {sign}): {self.reason}"
 
 
 class ConstantsWitness(Mapping[str, mpmath.mpf]):
