@@ -438,3 +438,184 @@ def test_promises_of_a_check_are_kept_by_a_run():
 def test_the_rows_of_a_witness_are_in_order():
     promise = range_of((1, 16, 4), "1/20").promise(Fraction("1e-9"))
     assert all(late > early for late, early in pairwise(promise.reach_by[i] for i in (0, 2, 1)))
+
+
+# a second reading of the formulas: plain loops and mpmath, from the docstrings alone
+
+
+def logit(w):
+    return mpmath.log(w) - mpmath.log1p(-w)
+
+
+def passage(y, xi, level):
+    """n_F(xi; level) in mpmath."""
+    w, steps = 1 / (1 + mpmath.exp(-xi)), 0
+    while w < level:
+        w, steps = w * (1 + y * (1 - w)) ** 2, steps + 1
+    return steps
+
+
+def r_gd_constants(y, b, c, theta, E, N, M):
+    """T, X, mu, kappa, Xi, o, H and A of R-gd in floats, for l = 0."""
+    d, top = len(y), y[0]
+    kappa = 1 + top / 3
+    chi = (1 + top - top * kappa / 2) / (1 + top) ** 2 - top
+    w = 1 / ((1 - top * kappa) * chi)
+    lam = [2 * math.log1p(x) for x in y]
+    Z = [math.log(theta / (1 - theta)) + w * (c[i] + N[i]) + M[i] for i in range(d)]
+    T = [(Z[i] - math.log(b[i])) / lam[i] + 1 for i in range(d)]
+    s = [[(y[i] + y[j]) / 2 for j in range(d)] for i in range(d)]
+    cond = [1.0 if i == 0 else 4 * math.exp(c[i] + N[i]) for i in range(d)]
+    o = [
+        math.sqrt(sum(s[k][m] ** 2 for k in range(i + 1) for m in range(i + 1) if m != k))
+        for i in range(d)
+    ]
+    X, Xi, mu, A = {}, [0.0] * d, {}, {}
+    for i in range(d):
+        for j in range(i + 1, d):
+            X[i, j] = b[j] * math.exp(lam[j] * T[i])
+            Xi[i] += X[i, j]
+    for i in range(d):
+        root, room = math.sqrt(cond[i]), 1 - o[i]
+        n = top * root * Xi[i] / room
+        for j in range(d):
+            hi = top + y[j]
+            lo = hi if i == 0 else (y[i] + y[j]) / (1 + y[i])
+            mu[i, j] = (hi + lo) / 2 + root * (hi - lo) / 2 + 2 * top * root * o[i] / room
+            mu[i, j] += top**2 * cond[i] * Xi[i] / (room**2 * (1 - n))
+        for k in range(i):
+            log_term = max(0.0, Z[i] + lam[i] - 2 * math.log(E[i][k]))
+            A[i, k] = E[i][k] ** 2 / (2 * y[i]) * (1 + y[i]) ** 2 * (1 + log_term)
+    return T, X, mu, cond, Xi, o, A, kappa
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_D_and_epsilon_of_S_gd_are_those_of_plain_loops(seed):
+    rng = np.random.default_rng(seed)
+    d = 2 + seed % 3
+    y = bench.drawn_signal(rng, d, (3.0, 5.0)) * rng.uniform(0.05, 0.3)
+    W = 10 ** rng.uniform(-9, -8) * bench.gaussian_start(rng, d, d + 2)
+    matrix = np.array([bench.exact(row) for row in W])
+    pivots, diagonal = bench.exact_pivots(matrix), [matrix[k, k] for k in range(d)]
+    with balls.precision(256):
+        rates = theorem_r_gd.at_precision(bench.exact(y))
+        start = theorem_r_gd.of_pivots(diagonal, pivots)
+        witness = theorem_r_gd.find_witness(rates, start, (Fraction(1, 2),))
+        spreads = theorem_s_gd.pivot_errors(rates, start, witness)
+    E = [[math.exp(x) for x in row] for row in witness.log_peaks]
+    b = [float(x) for x in diagonal]
+    logs = [math.log(pi / w) for pi, w in zip(pivots, diagonal, strict=True)]
+    c = [-sum(logs[: i + 1]) for i in range(d)]
+    N, M = ([float(x) for x in values] for values in (witness.N, witness.M))
+    T, X, mu, cond, Xi, o, A, kappa = r_gd_constants(list(y), b, c, 0.5, E, N, M)
+    assert all(early <= late for early, late in pairwise(T))
+    top, room = y[0], 1 - y[0] * kappa
+    for i in range(d):
+        plus = {
+            (m, j): mu[m, j] + 4 * (m + 1) * top**2 * cond[m] * Xi[m] / (1 - o[m]) ** 2
+            for m in range(d)
+            for j in range(d)
+        }
+        e = sum(plus[i, j] * X[i, j] / (2 * y[j]) for j in range(i + 1, d))
+        gap = 0.0
+        if i:
+            h = 0.5 - max(sum(E[k][m] for m in range(i) if m != k) for k in range(i))
+            m = top / (room * h) * sum(E[k][j] ** 2 for k in range(i) for j in range(i, d))
+            factor = 2 / (room * (1 - m)) + top * kappa / (room * (1 - m)) ** 2
+            e += 1.1 * top / room * sum((y[i] + y[k]) * A[i, k] for k in range(i))
+            e += sum(plus[i - 1, j] * X[i - 1, j] / (2 * y[j]) for j in range(i, d))
+            later = sum(X[i, j] / (2 * y[j]) for j in range(i + 1, d))
+            e += top * factor / h * sum(A[i, k] + later for k in range(i))
+            e += X[i - 1, i] + 2 * y[i] / h * sum(A[i, k] for k in range(i))
+            gap = sum(E[k][i] ** 2 for k in range(i)) / h
+        D = e / (1 - 0.5 * (1 + y[i] / 2) ** 2 * math.exp(e))
+        assert float(spreads[i][0]) == pytest.approx(D, rel=1e-9)
+        assert float(spreads[i][1]) == pytest.approx(gap, rel=1e-9)
+        assert gap == 0 or gap < 0.5
+
+
+def test_the_ends_of_S_gd_are_those_of_the_map():
+    """n_F(logit pi + D; 1/2 - epsilon) and n_F(logit pi - D; 1/2), where D and epsilon matter."""
+    y = [Fraction(1, 40), Fraction(1, 160)]
+    matrix = np.array([[Fraction(1, 500), Fraction(1, 700)], [Fraction(1, 700), Fraction(1, 500)]])
+    pivots, diagonal = bench.exact_pivots(matrix), [matrix[k, k] for k in range(2)]
+    with balls.precision(256):
+        rates = theorem_r_gd.at_precision(y)
+        start = theorem_r_gd.of_pivots(diagonal, pivots)
+        witness = theorem_r_gd.find_witness(rates, start, (Fraction(1, 2),))
+        spreads = theorem_s_gd.pivot_errors(rates, start, witness)
+    intervals = theorem_s_gd.half_times(y, diagonal, pivots)
+    widths = []
+    for rate, pi, spread, interval in zip(y, pivots, spreads, intervals, strict=True):
+        if spread is None:
+            continue
+        D, gap = (mpmath.mpf(float(x)) for x in spread)
+        rate, xi = mpmath.mpf(float(rate)), logit(mpmath.mpf(float(pi)))
+        ends = passage(rate, xi + D, mpmath.mpf(0.5) - gap), passage(rate, xi - D, mpmath.mpf(0.5))
+        assert interval == ends
+        widths.append(ends[1] - ends[0])
+    assert max(widths) > 0
+
+
+@pytest.mark.parametrize(
+    "sizes", [(".02", ".01", ".03"), (".001", ".0005", ".002"), (".1", ".02", ".1")]
+)
+@pytest.mark.parametrize("rates", [("1/20", "1/80"), ("1/4", "1/25")])
+def test_the_ends_of_two_gd_are_those_of_quadrature(sizes, rates):
+    """e and e_2 by mpmath's quadrature, and first passages of the map from them."""
+    x, w, z = (Fraction(size) for size in sizes)
+    first, second = (Fraction(rate) for rate in rates)
+    p = z - w * w / x
+    intervals = theorem_two_gd.half_times((first, second), (x, z), (x, p))
+    y, ry, x, w, p = (mpmath.mpf(n.numerator) / n.denominator for n in (first, second, x, w, p))
+    r, s = ry / y, (y + ry) / 2
+    lam = 2 * mpmath.log1p(y)
+    ratio, nu = mpmath.log1p(ry) / mpmath.log1p(y), (1 - r) / 2 * (1 - 2 * y) / (1 - y)
+    k = w**2 / (x ** (1 + ratio) * (1 - x) ** nu)
+
+    def E(theta):
+        return 2 * s * k / ((1 - 2 * y) * lam) * theta**ratio * (1 - theta) ** (nu - 1)
+
+    half = mpmath.mpf(1) / 2
+    integral = mpmath.quad(lambda t: t ** (ratio - 1) * (1 - t) ** (nu - 2), [x, half])
+    e = 2 * s * k / ((1 - 2 * y) * lam * (1 - E(half))) * integral
+    expected = (passage(y, logit(x), half), passage(y, logit(x) - e, half))
+    assert intervals[0] == (expected if E(half) < 1 else None)
+    top = ratio / (ratio + nu)
+    ph = top**ratio * (1 - top) ** nu
+    ub, sig = k * ph, (y * (1 - r) / 2 + s * r * y) / (1 - s)
+    F = half * (1 + ry / 2) ** 2
+    c, eb = F / (1 - F), (1 + ub * sig) ** 2 - 1
+    sums = []
+    for t in map(mpmath.mpf, (".5", ".6", ".7", ".8", ".85", ".9", ".95", ".98")):
+        if E(t) < 1 and s * t > ry and y <= t / 2:
+            whole = mpmath.quad(lambda v: v ** (ratio - 1) * (1 - v) ** (nu - 1), [0, t / 100, t])
+            sums.append(whole / (lam * (1 - E(t))) + 2 * ph + ph / (1 - (1 + ry - s * t) ** 2))
+    if not (sums and ub < half and c * eb < 1):
+        assert intervals[1] is None
+        return
+    e_2 = (2 * sig + sig**2 * ub) * (1 + c / (1 - c * eb)) * k * min(sums)
+    early = passage(ry, logit(p) + e_2, half - ub)
+    assert intervals[1] == (early, passage(ry, logit(p), half))
+
+
+@pytest.mark.parametrize("y", ["1/3", "1/20"])
+def test_the_linear_phase_of_the_map_is_enclosed(y):
+    """After so many steps that the sum of [0.3] is no longer small."""
+    rate = Fraction(y)
+    with balls.precision(192):
+        start = balls.ball(Fraction(-40))
+        steps, xi = scalar_map._linear_phase(balls.ball(rate), start, 5)
+        linear = start + steps * scalar_map.growth(balls.ball(rate))
+    with mpmath.workdps(50):
+        w, y = 1 / (1 + mpmath.exp(40)), mpmath.mpf(rate.numerator) / rate.denominator
+        for _ in range(steps):
+            w = w * (1 + y * (1 - w)) ** 2
+        true = balls.of_midpoint(logit(w))
+    assert steps > 50
+    assert xi.contains(true)
+    assert true > linear.upper() + flint_power(-12)
+
+
+def flint_power(exponent):
+    return balls.ball(Fraction(2) ** exponent)
