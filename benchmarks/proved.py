@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -367,7 +368,8 @@ def main() -> None:
         for name, (count, measure) in parts.items():
             tally = measure(max(1, int(count * arguments.scale)), rng)
             slacks = ", ".join(f"{key} {value:.2g}" for key, value in tally.slack.items())
-            rows.append([name, f"{tally.instances:,}", str(sum(tally.broken.values())), slacks])
+            rows.append([name, f"{tally.instances:,}", str(tally.broken.total()), slacks])
+            print(*rows[-1], sep=" | ", file=sys.stderr, flush=True)
         columns = ["theorem", ">instances", ">broken", "smallest slack"]
         print(Grid("Promises against the plain map", columns, rows).to_text(width=130))
 
