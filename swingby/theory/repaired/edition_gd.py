@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -50,6 +50,8 @@ STATEMENTS_GD = (edition.D1, D2, edition.D3, edition.D4)
 #: How closely log omega_0 of R-gd and log of the largest eta are bracketed, and the least tried.
 CLOSE, LEAST = Fraction(1, 10**4), Fraction(-(10**4))
 _BITS = 256
+#: log of the smallest eta that is tried, over the largest.
+_SMALLEST_SHARE = Fraction(-28)
 
 #: Logarithms of the bounds of entries, by rank.
 Peaks = list[list[flint.arb | None]]
@@ -139,10 +141,18 @@ class DescentRange:
         """Whether R-gd has a certified witness that reaches 0.8, at this omega."""
         return self._witness(log_omega) is not None
 
-    def _witness(self, log_omega: Fraction | flint.arb) -> theorem_r_gd.DescentWitness | None:
+    def _witness(
+        self, log_omega: Fraction | flint.arb, thetas: Sequence[Fraction] = theorem_r_gd.THETAS
+    ) -> theorem_r_gd.DescentWitness | None:
         with precision(_BITS):
             rates = theorem_r_gd.at_precision(self.y)
-            return theorem_r_gd.find_witness(rates, self._start(log_omega), level=LEVEL)
+            return theorem_r_gd.find_witness(rates, self._start(log_omega), thetas, LEVEL)
+
+    def _smallest_witness(self, log_omega: flint.arb) -> theorem_r_gd.DescentWitness | None:
+        """The witness with the smallest largest entry."""
+        found = (self._witness(log_omega, (theta,)) for theta in theorem_r_gd.THETAS)
+        peaks = {max(max(row[:i]) for i, row in enumerate(w.log_peaks) if i): w for w in found if w}
+        return peaks[min(peaks)] if peaks else None
 
     def _start(self, log_omega: Fraction | flint.arb) -> StartBounds:
         return theorem_r_gd.of_class(len(self.signal), self.beta, self.rho, log_omega)
@@ -206,11 +216,11 @@ class DescentRange:
     def _many(self, omega: Fraction) -> DescentPromise:
         with precision(_BITS):
             L = balls.ball(omega).log()
-            witness, at = self._witness(L), L
+            witness, at = self._smallest_witness(L), L
             if witness is None:
                 # Below omega_0 a witness exists by the statement; it may be missed next to it.
                 at = balls.ball(self.limits["R-gd"])
-                witness = self._witness(at)
+                witness = self._smallest_witness(at)
             assert witness is not None
             rates, start = theorem_r_gd.at_precision(self.y), self._start(at)
             # Z_i of a witness serves at smaller omega, where log b is smaller by at - L.
@@ -325,10 +335,32 @@ def _keeps(
 def largest_eta(
     signal: tuple[Fraction, ...], omega: Fraction, beta: Fraction, rho: Fraction
 ) -> mpmath.mpf | None:
-    """A largest eta at which two-gd or R-gd covers omega, certified there, to 1e-3 of its size.
+    """A largest eta at which two-gd or R-gd covers an omega.
 
-    It comes out of a bisection, below which the verdict at an eta is still that of the eta. None
-    where no eta above 1e-12 of the largest admitted does. Arguments as in :func:`largest_omega`.
+    Parameters
+    ----------
+    signal : tuple of Fraction
+        a, length d, in any order: distinct and positive.
+    omega : Fraction
+        Scale of W(0); positive.
+    beta, rho : Fraction
+        As in :func:`largest_omega`.
+
+    Returns
+    -------
+    mpmath.mpf or None
+        In the clock of (D.2), certified, to 1e-3 of its size; None where no eta from 1e-12 of
+        1/(3 a_1) on is covered. That smaller eta are covered too is what all numbers show, and not
+        part of a theorem.
+
+    Raises
+    ------
+    InvalidInput
+        If a number is out of range.
+
+    References
+    ----------
+    Theorems two-gd and R-gd; ours.
 
     Examples
     --------
@@ -339,15 +371,13 @@ def largest_eta(
     top = theorem_r_gd.LARGEST_STEP / max(signal)
 
     def covers(log_share: Fraction) -> bool:
-        numbers = DescentRange(signal, _share(log_share) * top, beta, rho)
-        return _covers(numbers, omega)
+        return _covers(DescentRange(signal, _share(log_share) * top, beta, rho), omega)
 
-    with precision(_BITS):
-        if DescentRange(signal, top, beta, rho) and covers(Fraction(0)):
-            return balls.midpoint(balls.ball(top))
-        if not covers(Fraction(-28)):
-            return None
-    low, high = Fraction(-28), Fraction(0)
+    low, high = _SMALLEST_SHARE, Fraction(0)
+    if covers(high):
+        low = high
+    elif not covers(low):
+        return None
     while high - low > Fraction(1, 1000):
         middle = (low + high) / 2
         low, high = (middle, high) if covers(middle) else (low, middle)

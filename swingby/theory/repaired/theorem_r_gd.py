@@ -229,14 +229,11 @@ def sides(
     )
 
 
-def _source(rates: StepRates, E: Any, i: int, j: int) -> Any:
-    """S_ij."""
-    y, others = rates.y, [k for k in range(len(rates.y)) if k not in (i, j)]
-    total = 0 * y[0]
-    for k in others:
-        inner = sum((E[k, m] * E[m, j] for m in range(len(y)) if m not in (k, j)), 0 * y[0])
-        total += E[i, k] * ((1 + y[0]) * (y[k] + rates.s[i, j]) * E[k, j] + y[0] ** 2 * inner)
-    return total
+def _sources(rates: StepRates, E: Any) -> Any:
+    """S_ij off the diagonal, from E with zeros on it: these leave out k = i, k = j and m = k, j."""
+    y, squares = rates.y, E @ E
+    inner = np.where(np.eye(len(y), dtype=bool), 0 * E, squares)
+    return (1 + y[0]) * ((E * y) @ E + rates.s * squares) + y[0] ** 2 * (E @ inner)
 
 
 def conditions(
@@ -273,10 +270,11 @@ def conditions(
             yield "C5", _barrier(rates, at, aim, i)
             yield "C5", _late_growth(rates, at, theta, aim)[i]
     E = np.where(np.eye(d, dtype=bool), 0 * log_E, np.exp(log_E))
+    S = _sources(rates, E)
     for i, j in itertools.combinations(range(d), 2):
         yield "C3", at.den[i, j]
         yield "C3", at.rate[i, j]
-        noise = _source(rates, E, i, j) / at.rate[i, j]
+        noise = S[i, j] / at.rate[i, j]
         noise *= (-(1 + rates.ratio[i, j]) / 2 * theta.log()).exp()
         yield "C4", E[i, j] - at.log_P[i, j].exp() - noise
 
