@@ -126,11 +126,11 @@ def test_conditions_see_a_constant_that_is_too_small():
         assert broken(theta=Fraction(1, 10**7)) >= {"C0"}
         lopsided = (rows[0], (rows[1][0] + 1, *rows[1][1:]), rows[2])
         assert "range" in broken(log_peaks=lopsided)
-        steep = theorem_r_gd.at_precision([Fraction(k, 40) for k in (16, 4, 1)])
-        names = {
-            name for name, slack in theorem_r_gd.conditions(steep, start, witness) if not slack > 0
-        }
-        assert "D.2'" in names
+        crowded = theorem_r_gd.of_class(3, TWO, TENTH, Fraction(0))
+        assert not all(slack > 0 for _, slack in theorem_r_gd.conditions(rates, crowded, witness))
+        assert theorem_r_gd.at_precision([Fraction(1, 3)])
+        with pytest.raises(InvalidInput, match="eta a_1"):
+            theorem_r_gd.at_precision([Fraction(1, 3) + Fraction(1, 10**30)])
 
 
 def test_o_d_bounds_the_step_of_many_concepts():

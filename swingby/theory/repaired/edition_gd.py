@@ -131,7 +131,8 @@ class DescentRange:
             two = theorem_two_gd.log_omega_0(self.setting, self.eta)
             if two is not None:
                 limits["two-gd"] = two
-        high = limits.get("two-gd", Fraction(0)) - Fraction(math.log(self.beta))
+        with precision(_BITS):
+            high = balls.round_down(-balls.ball(self.beta).log())
         many = bracketed(self.covered_by_r, high, CLOSE)
         if many is not None:
             limits["R-gd"] = many

@@ -9,7 +9,7 @@ i < j :math:`r_{ij} = \lambda_j/\lambda_i`, :math:`s_{ij} = (y_i+y_j)/2` and
 chi = (1 + y - y kappa/2)/(1+y)^2 - y, w = 1/((1 - y kappa) chi), and o_i is the root of the sum of
 s_kl^2 over k != l <= i.
 
-**W(0).** Numbers b_i >= w_ii(0) with sum b_i <= 1, and c_i >= -log det C_i(0), where C_i is the
+**W(0).** Numbers b_i >= w_ii(0) with sum b_i < kappa, and c_i >= -log det C_i(0), where C_i is the
 correlation matrix of the first i concepts; l_1 = log(b_1/w_11(0)) at most, l_i = 0 for i > 1. Of
 one W(0) that is b_i = w_ii(0), c_i = -sum_(k<=i) log(pi_k/w_kk(0)), l_1 = 0 (:func:`of_pivots`). Of
 all with w_ii(0) <= beta omega and pivots of at least rho omega, l = log(beta/rho), it is
@@ -30,7 +30,7 @@ b_i = beta omega, c_i = (i-1) l, l_1 = l (:func:`of_class`).
 - den_ij = 1 - (H_i - (y_i + y_j) E_ij^2)/(2 theta (1 - s_ij)),
   rate_ij = 1 - exp(-nu_ij y_i theta) den_ij^(-1-r_ij) - s_ij (H_i + H_j)/(2 (1 - y kappa)^2).
 
-**Conditions.** C0: b_i < theta, o_i < 9/10, n_i < 1/2, sum b_i <= 1.
+**Conditions.** C0: b_i < theta, o_i < 9/10, n_i < 1/2, sum b_i < kappa.
 C1: (1 + y_i (1-theta)) H_i < 2 y_i theta (1-theta). C2, i < d: N_i > sum_(j>i) mu_ij X_ij/(2 y_j).
 C2': (1-theta)(1-2y_i) M_i > sum_(k>i) (y_i+y_k) theta X_ik/(2 y_k) + sum_(k<i) (y_i+y_k) A_ik.
 C3: den_ij > 0, rate_ij > 0. C4: E_ij > P_ij + theta^(-(1+r_ij)/2) S_ij/rate_ij. For a level
@@ -59,8 +59,8 @@ from typing import TYPE_CHECKING, Any
 import flint
 import numpy as np
 
+from swingby.errors import InvalidInput
 from swingby.theory import balls
-from swingby.theory.balls import precision
 from swingby.theory.repaired.repaired_setting import LEVEL
 
 if TYPE_CHECKING:
@@ -244,19 +244,19 @@ def conditions(
 ) -> Iterator[tuple[str, flint.arb]]:
     """C0 to C4 in balls, and C5 for a level: names, and slacks that are positive inside.
 
-    ``"range"`` stands for theta in (0, 1), eta a_1 <= 1/3, a descending, E symmetric, N, M >= 0.
+    ``"range"`` stands for theta in (0, 1), E symmetric, N, M >= 0; that eta a_1 <= 1/3 is for
+    :func:`at_precision`, as a ball does not decide an equality.
     """
     y, d, E_rows = rates.y, len(rates.y), witness.log_peaks
     symmetric = all(E_rows[i][j] == E_rows[j][i] for i in range(d) for j in range(i))
     in_range = 0 < witness.theta < 1 and min(*witness.N, *witness.M) >= 0 and symmetric
     yield "range", flint.arb(1 if in_range else -1)
-    yield "D.2'", balls.ball(Fraction(100_001, 300_000)) - y[0]
     for i in range(d - 1):
         yield "D.1'", y[i] - y[i + 1]
     theta, log_E = balls.ball(witness.theta), np.array([as_balls(row) for row in E_rows])
     N, M = as_balls(witness.N), as_balls(witness.M)
     at = sides(rates, start, theta, log_E, N, M)
-    yield "C0", balls.ball(Fraction(2**60 + 1, 2**60)) - np.exp(start.log_b).sum()
+    yield "C0", rates.kappa - np.exp(start.log_b).sum()
     for i in range(d):
         yield "C0", theta.log() - start.log_b[i]
         yield "C0", balls.ball(LARGEST_O) - rates.o[i]
@@ -411,15 +411,7 @@ def _log_source(rates: StepRates, log_E: Any) -> Any:
 
 
 def at_precision(y: Sequence[Fraction]) -> StepRates:
-    """Rates of exact steps y_i, at the working precision."""
+    """Rates of exact steps y_i, at the working precision; InvalidInput for eta a_1 above 1/3."""
+    if y[0] > LARGEST_STEP:
+        raise InvalidInput("eta a_1", y[0], "must be at most 1/3", "Theorem R-gd")
     return StepRates.of(as_balls(y))
-
-
-def certified(
-    y: Sequence[Fraction], start_at: Any, thetas: Sequence[Fraction], level: Fraction | None
-) -> tuple[StepRates, StartBounds, DescentWitness] | None:
-    """A witness at 256 bits, with the rates and bounds it was certified at."""
-    with precision(256):
-        rates, start = at_precision(y), start_at()
-        witness = find_witness(rates, start, thetas, level)
-    return None if witness is None else (rates, start, witness)

@@ -62,8 +62,12 @@ _HALF = Fraction(1, 2)
 
 @dataclass(frozen=True)
 class TwoRates:
-    """What depends on the steps y = eta a_1 and ry alone, as balls at the working precision."""
+    """What depends on the steps y = eta a_1 and ry alone, as balls at the working precision.
 
+    `step`: y, exact.
+    """
+
+    step: Fraction
     y: flint.arb
     r: flint.arb
     s: flint.arb
@@ -77,7 +81,7 @@ class TwoRates:
         top, r = balls.ball(y), balls.ball(second / y)
         lam = growth(top)
         nu = (1 - r) / 2 * (1 - 2 * top) / (1 - top)
-        return cls(top, r, top * (1 + r) / 2, lam, growth(r * top) / lam, nu)
+        return cls(y, top, r, top * (1 + r) / 2, lam, growth(r * top) / lam, nu)
 
     def log_E(self, log_k: flint.arb, theta: flint.arb) -> flint.arb:
         """Logarithm of E(theta)."""
@@ -121,8 +125,7 @@ class TwoRates:
         """The bracket of e_2 at a level t; None where t does not serve."""
         t, ry = balls.ball(level), self.r * self.y
         E = self.log_E(log_k, t).exp()
-        # 2y <= t may be an equality, and then a ball of y decides nothing.
-        if not (E < 1 and self.s * t > ry and 2 * self.y < t * (1 + flint.arb(2) ** -60)):
+        if not (E < 1 and self.s * t > ry and 2 * self.step <= level):
             return None
         inside = balls.incomplete_beta(t, self.ratio, self.nu) / (self.growth * (1 - E))
         return inside + 2 * ph + ph / (1 - (1 + ry - self.s * t) ** 2)
