@@ -414,6 +414,6 @@ def side_of(omega: Fraction, log_limit: Fraction) -> Verdict:
 
 
 def limit_text(log_limit: Fraction) -> str:
-    """exp(log_limit) in five digits."""
+    """exp(log_limit) in four digits; it is bracketed to 1e-4."""
     with precision(_BITS):
-        return scientific(rational_below(log_limit), 5)
+        return scientific(rational_below(log_limit), 4)
