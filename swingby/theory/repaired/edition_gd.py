@@ -53,9 +53,6 @@ _BITS = 256
 #: log of the smallest eta that is tried, over the largest.
 _SMALLEST_SHARE = Fraction(-28)
 
-#: Logarithms of the bounds of entries, by rank.
-Peaks = list[list[flint.arb | None]]
-
 
 @dataclass(frozen=True)
 class DescentPromise:
@@ -181,9 +178,13 @@ class DescentRange:
         return (level / (1 - level)).log() - (start / (1 - start)).log()
 
     def _promised(
-        self, theorem: str, omega: Fraction, extra: list[flint.arb], peaks: Peaks
+        self,
+        theorem: str,
+        omega: Fraction,
+        extra: list[flint.arb],
+        log_peaks: list[list[flint.arb | None]],
     ) -> DescentPromise:
-        """A promise, from extra times and peaks by rank, at the working precision."""
+        """A promise, from extra times and bounds of entries by rank, at the working precision."""
         odds = self._climb(omega)
         steps = []
         for y, more in zip(self.y, extra, strict=True):
@@ -195,7 +196,7 @@ class DescentRange:
             {
                 (i, j): balls.float_above(size) if size.is_finite() else -math.inf
                 for i, j in combinations(range(len(ranks)), 2)
-                if (size := peaks[ranks[i]][ranks[j]]) is not None
+                if (size := log_peaks[ranks[i]][ranks[j]]) is not None
             },
             tuple(steps[rank] for rank in ranks),
             tuple(balls.float_above(extra[rank]) for rank in ranks),
