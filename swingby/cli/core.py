@@ -28,6 +28,7 @@ _WINDOWS = options.choice("--edition", "printed corrected", "Edition of the lemm
 _ACCURACY = options.choice(
     "--accuracy", "full leading", "leading is the closed law of half-times alone."
 )
+_PROVED = options.flag("--proved", "Also the half-times that are theorems (gd, one W(0)).")
 _UNIT = click.option(
     "--unit", type=click.Choice(["step", "eta t"]), default="step", help="Unit of printed times."
 )
@@ -71,7 +72,7 @@ def _schedule_of(report: Report) -> dict[str, Any] | None:
         return None
 
 
-@command(*options.SETTING, options.out(), _WIDTH, _WINDOWS, _UNIT, _ACCURACY)
+@command(*options.SETTING, options.out(), _WIDTH, _WINDOWS, _UNIT, _ACCURACY, _PROVED)
 def predict(arguments: Arguments) -> int:
     """When every stage happens, from W(0) or from omega alone.
 
@@ -83,7 +84,8 @@ def predict(arguments: Arguments) -> int:
     from swingby.verify.predict import predict as run_predict
 
     _refuse_unit(arguments)
-    schedule = run_predict(**arguments.setting("omega", "beta", "width", "edition", "accuracy"))
+    names = ("omega", "beta", "width", "edition", "accuracy", "proved")
+    schedule = run_predict(**arguments.setting(*names))
     arguments.deliver(schedule.to_grid(arguments.unit), schedule.to_dict)
     return 0
 

@@ -34,7 +34,7 @@ from swingby.verify.comparing.observed import (
     require_same_setting,
 )
 from swingby.verify.network_record import is_record
-from swingby.verify.predict import predict_from, read_step
+from swingby.verify.predict import predict_from, read_step, require_provable
 from swingby.verify.predicted_events import LEVELS, LOSS_SWING, Event
 from swingby.verify.schedule import Schedule
 
@@ -80,6 +80,7 @@ def compare(
     title: str = "",
     U0: ArrayLike | Scaled | None = None,
     observed: Any = None,
+    proved: bool = False,
 ) -> Comparison:
     """Predict, run, and compare both; a recorded trajectory may stand in place of the run.
 
@@ -98,6 +99,8 @@ def compare(
         ``w_1_2``, ... W(0) is its first matrix where none is given and it begins at step 0. Its
         events are those at the first recorded step that shows them. A step of the stated map from
         a matrix has to give the next one, but for noise.
+    proved : bool
+        As in :func:`swingby.predict`: a column *proved* with the half-times that are theorems.
 
         Layers of a linear network at some steps go to :func:`swingby.compare_network`, as does
         any call with X and Y: ``compare(task, observed=layers, lr=...)``,
@@ -148,7 +151,9 @@ def compare(
         notes += recorded_as(recording, initial, task, rate, dynamics, is_own=is_own)
         for note in notes:
             warnings.warn(note, SwingbyWarning, stacklevel=5)
-    schedule = predict_from(task, initial, rate, dynamics, edition)
+    if proved:
+        require_provable(dynamics)
+    schedule = predict_from(task, initial, rate, dynamics, edition, proved=proved)
     if observed is not None:
         run = observed_run(task, recording, rate, dynamics)
     else:
@@ -177,6 +182,7 @@ def _rows(schedule: Schedule, run: Run) -> tuple[Row, ...]:
             prediction.error,
             prediction.closed_form,
             schedule.state_of(prediction),
+            schedule.proved_text(prediction),
         )
         for prediction, step in pairs
     )
