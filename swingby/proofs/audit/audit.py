@@ -17,9 +17,10 @@ from swingby.errors import InvalidInput, named
 from swingby.proofs.audit import cache as audit_cache
 from swingby.proofs.audit.downstream import downstream
 from swingby.proofs.audit.ledger import Ledger
+from swingby.proofs.audit.quotations import quotations
 from swingby.proofs.audit.record import AUDITED, Record
 from swingby.proofs.language import claims as text
-from swingby.proofs.language.claim import AlongTrajectory, Claim, Given
+from swingby.proofs.language.claim import AlongTrajectory, Claim, Given, at_instance
 from swingby.proofs.language.claims import find
 from swingby.proofs.language.reader import load, packaged
 from swingby.proofs.prover.evidence import ClaimVerdict
@@ -218,6 +219,7 @@ class Judgements:
             rests_on_refuted=tuple(
                 source for source in claim.rests_on if self._uses_refuted(claim, source)
             ),
+            quotations=quotations(claim, self.claims, self.judged),
             downstream=downstream(claim, self.claims, self.judged)
             if refuted and claim.repair
             else (),
@@ -238,8 +240,12 @@ class Judgements:
         repair = cited.repair
         if repair is None or (repair.where != cited.where and claim.edition == "printed"):
             return True
-        used = {hypothesis.relation for hypothesis in claim.given if hypothesis.source == id}
-        return not used <= set(repair.conditions)
+        return not all(
+            hypothesis.relation
+            in [at_instance(relation, hypothesis.instance) for relation in repair.conditions]
+            for hypothesis in claim.given
+            if hypothesis.source == id
+        )
 
 
 #: Short names of lines.

@@ -96,6 +96,14 @@ def _remarks(ledger: Ledger) -> list[str]:
             listed(*_STANDING, repaired=True),
         ),
         ("To follow in their corrected form, lines ask of the assumptions", _new_demands(ledger)),
+        (
+            "Lines that quote what the quoted line does not say, as far as is checked",
+            ", ".join(
+                source_text(record.id)
+                for record in ledger
+                if any(quotation.open for quotation in record.quotations)
+            ),
+        ),
         ("Refuted, without a correction that stands", listed(Finding.REFUTED, repaired=False)),
     )
     return [f"{words}: {names}." for words, names in remarks if names]

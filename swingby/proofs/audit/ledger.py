@@ -290,6 +290,12 @@ def summary_lines(ledger: Ledger) -> list[str]:
         verdicts = _tally(Finding, [repair.verdict for repair in repairs])
         tail = f"; repairs: {verdicts}" if repairs else "; none has a repair"
         lines.append(f"Refuted: {classes or 'not classed'}{tail}.")
+    unmatched = sum(any(each.open for each in record.quotations) for record in ledger)
+    if unmatched:
+        lines.append(
+            f"{counted(unmatched, 'line')} quote{'s' * (unmatched == 1)} what the quoted line does "
+            "not say, as far as is checked."
+        )
     resting = sum(bool(record.rests_on_refuted) for record in ledger)
     if resting:
         lines.append(f"{counted(resting, 'line')} cite{'s' * (resting == 1)} a refuted one.")

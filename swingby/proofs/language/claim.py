@@ -35,10 +35,24 @@ SEVERITIES = ("fatal", "local", "cosmetic")
 
 @dataclass(frozen=True)
 class Given(Hinted):
-    """A hypothesis and its source: the id of a record such as ``"D.24"``, or "case"."""
+    """A hypothesis and its source: the id of a record such as ``"D.24"``, or "case".
+
+    `instance`: what stands for letters of the line that is quoted, put in at the same time.
+    """
 
     relation: Any
     source: str
+    instance: tuple[tuple[Any, Any], ...] = ()
+
+
+def at_instance(relation: Any, instance: tuple[tuple[Any, Any], ...]) -> Any:
+    """A relation with expressions put in for letters, all at once, its two sides kept as two."""
+    if not instance or not isinstance(relation, sympy.Basic):
+        return relation
+    if relation.is_Relational:
+        sides = (side.xreplace(dict(instance)) for side in relation.args)
+        return relation.func(*sides, evaluate=False)
+    return relation.xreplace(dict(instance))
 
 
 @dataclass(frozen=True)
@@ -133,6 +147,8 @@ class Claim(Hinted):
     `edition` in {"printed", "corrected", "repaired"}.
     `reference`: place in the text.
     `reading`: how an ambiguity was read.
+    `quoted_as`: what later lines take from it, in letters, where its conclusion has none of them or
+    says it of one time: as a person reads it.
     `flaw`: shown only where the verdict is *refuted*.
     `repair`: the smallest change that makes the line true, or that an earlier repair makes
     necessary.
@@ -150,6 +166,7 @@ class Claim(Hinted):
     edition: str = "printed"
     reference: str = ""
     reading: str = ""
+    quoted_as: tuple[Any, ...] = ()
     flaw: Flaw | None = None
     repair: Claim | None = None
 
@@ -167,9 +184,21 @@ class Claim(Hinted):
         sources = (hypothesis.source for hypothesis in self.given)
         return tuple(dict.fromkeys(source for source in sources if source not in _INTERNAL_SOURCES))
 
-    def cite(self) -> tuple[Given, ...]:
-        """The relations of the conclusion as hypotheses of a later claim."""
-        return tuple(Given(relation, self.id) for relation in self.conditions)
+    @property
+    def letters(self) -> set[Any]:
+        """The letters of hypotheses, definitions and conclusion, where these are about numbers."""
+        statements = [*self.conditions, *self.quoted_as, *(each.relation for each in self.given)]
+        statements += [side for pair in self.where for side in pair]
+        if isinstance(conclusion := self.conclusion, AlongTrajectory):
+            statements += [*conclusion.when, *conclusion.during, conclusion.until]
+        return {x for statement in statements for x in getattr(statement, "free_symbols", ())}
+
+    def cite(self, instance: tuple[tuple[Any, Any], ...] = ()) -> tuple[Given, ...]:
+        """The relations of the conclusion, perhaps at an instance, as hypotheses elsewhere."""
+        return tuple(
+            Given(at_instance(relation, instance), self.id, instance)
+            for relation in self.conditions or self.quoted_as
+        )
 
     def but(self, **changes: Any) -> Claim:
         """The claim with some fields replaced, without flaw and repair: how a repair is written."""

@@ -113,13 +113,15 @@ def to_text(claim: Claim) -> str:
         width = min(max(map(len, relation_texts)), 56)
         lines.append("given")
         for text, hypothesis in zip(relation_texts, claim.given, strict=True):
-            lines.append(f"  {text:<{width}}    {source_text(hypothesis.source)}")
+            lines.append(f"  {text:<{width}}    {_source(hypothesis, latex=False)}")
     if claim.in_force:
         lines.append("Assumptions D.1 to D.5 are in force.")
     if claim.where:
         lines += ["where", *(f"  {text}" for text in _definitions(claim, latex=False))]
     lines.append(_head(claim, latex=False) or ("then" if lines else "always"))
     lines += [f"  {text}" for text in relations(claim.conclusion)]
+    if claim.quoted_as:
+        lines += ["quoted as", *(f"  {formula(relation)}" for relation in claim.quoted_as)]
     return "\n".join(lines)
 
 
@@ -128,8 +130,8 @@ def to_latex(claim: Claim) -> str:
     rows = []
     for position, hypothesis in enumerate(claim.given):
         head = r"\text{given}\quad" if position == 0 else ""
-        source = source_text(hypothesis.source).translate(_IN_TEXT)
-        rows.append(rf"{head} & {_relation(hypothesis, latex=True)} && \text{{{source}}}")
+        source = _source(hypothesis, latex=True)
+        rows.append(rf"{head} & {_relation(hypothesis, latex=True)} && {source}")
     if claim.in_force:
         rows.append(r"\text{in force}\quad & \text{Assumptions D.1 to D.5}")
     for position, text in enumerate(_definitions(claim, latex=True)):
@@ -142,7 +144,22 @@ def to_latex(claim: Claim) -> str:
         first = r"\text{then}\quad" if rows else ""
         rows.append(f"{first} & {conclusions[0]}" + (rf" && {head}" if head else ""))
         rows += [f" & {text}" for text in conclusions[1:]]
+    for position, relation in enumerate(claim.quoted_as):
+        head = r"\text{quoted as}\quad" if position == 0 else ""
+        rows.append(f"{head} & {formula(relation, latex=True)}")
     return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
+
+
+def _source(hypothesis: Given, latex: bool) -> str:
+    """The source of a hypothesis with the instance at which it is quoted."""
+    source = source_text(hypothesis.source)
+    pairs = ((formula(x, latex=latex), formula(y, latex=latex)) for x, y in hypothesis.instance)
+    instance = ", ".join(f"{letter} = {value}" for letter, value in pairs)
+    if not latex:
+        return source + f" with {instance}" * bool(instance)
+    return rf"\text{{{source.translate(_IN_TEXT)}}}" + rf"\text{{ with }} {instance}" * bool(
+        instance
+    )
 
 
 def _relation(hypothesis: Given, latex: bool) -> str:
@@ -190,7 +207,7 @@ def _stronger(claim: Claim, repair: Claim, latex: bool) -> str:
         for hypothesis in repair.given
         if hypothesis.relation not in printed
         and (
-            hypothesis.source in ("case", "definition")
+            hypothesis.source in ("case", "definition", "added hypothesis")
             or hypothesis.source.startswith("Assumption")
         )
     )

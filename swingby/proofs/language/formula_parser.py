@@ -101,6 +101,12 @@ class Piece:
         position = f"{self.file}, line {line}, column {column}:"
         return InvalidInput(position, value or self.text, requirement)
 
+    def cut(self, start: int, text: str) -> Piece:
+        """A part of the text, at its own line and column."""
+        before = self.text[:start]
+        lines, last = before.count("\n"), len(before) - before.rfind("\n")
+        return Piece(self.file, self.line + lines, last if lines else self.column + start, text)
+
     def after(self, length: int) -> Piece:
         """The text after its first signs, which stand on the first line."""
         remainder = self.text[length:]

@@ -41,7 +41,7 @@ from swingby.theory.input_files import text_of
 #: Keywords of the fields of a line; "repair" holds fields of its own.
 _FIELDS = (
     *("about", "place", "for", "given", "also given", "where", "then", "when", "while", "until"),
-    *("because", "test", "reading", "flaw", "repair"),
+    *("because", "test", "quoted as", "reading", "flaw", "repair"),
 )
 #: Kinds of lines, as in :class:`swingby.proofs.language.claim.Claim`.
 _KINDS = (
@@ -66,7 +66,8 @@ FLAGS: Mapping[str, tuple[str, Any]] = {
 }
 
 _ENTRY = ("use", "letters", "let", "group", "default", *_KINDS)
-_CITED = re.compile(r"\((.+)\)(,? repaired)?")
+_CITED = re.compile(r"\((.+?)\)(,? repaired)?(?:\s+with\s+(.+))?", re.DOTALL)
+_INSTANCE = re.compile(r"(.+?)\s+with\s+(.+=.+)", re.DOTALL)
 _SOURCE = re.compile(r"(.*?)\s+\[([^\n]+)\]", re.DOTALL)
 _LETTER = re.compile(r"(\S+?)(?:\s*=\s*\"(.+)\")?")
 
@@ -99,12 +100,9 @@ class _TextBlock:
         for piece in self.pieces():
             start = 0
             for text in piece.text.split(";"):
-                before = piece.text[:start] + text[: len(text) - len(text.lstrip())]
-                line, last = piece.line + before.count("\n"), len(before) - before.rfind("\n")
-                column = last if "\n" in before else piece.column + len(before)
-                start += len(text) + 1
                 if text.strip() not in ("", "nothing"):
-                    yield Piece(piece.file, line, column, text.strip())
+                    yield piece.cut(start + len(text) - len(text.lstrip()), text.strip())
+                start += len(text) + 1
 
     def joined(self) -> Piece:
         """The line with all that is below it, lines and columns kept."""
@@ -246,18 +244,15 @@ class Proof(Mapping[str, Claim]):
                 shorter = replace(piece, text=match[1].rstrip())
                 special = algebra([shorter], scope.names, {})
                 listed = [special] if special is not None else _relations([shorter], scope)
-                yield from (Given(relation, match[2]) for relation in listed)
+                source, instance = self._quoted(piece, match.start(2), match[2], line)
+                yield from (Given(relation, source, instance) for relation in listed)
             else:
                 yield from self._cited(piece, line)
 
     def _cited(self, piece: Piece, line: int) -> tuple[Given, ...]:
         """An earlier line of this file, or a line of a file that it uses, as a hypothesis."""
         match = _CITED.fullmatch(piece.text)
-        name, claim = match[1] if match else "", None
-        if name in self._lines:
-            claim = self[name] if self._lines[name].block.head.line < line else None
-        else:
-            claim = next((used[name] for used in self._used if name in used), None)
+        claim = self._above(match[1], line) if match else None
         if match is None or claim is None:
             requirement = (
                 "must be a relation with its [source], a group, or a line above in brackets"
@@ -266,7 +261,44 @@ class Proof(Mapping[str, Claim]):
         claim = claim.repair if match[2] else claim
         if claim is None:
             raise piece.refuse("must be a line that has a repair")
-        return claim.cite() or (Given(claim.conclusion, claim.id),)
+        if not match[3]:
+            return claim.cite() or (Given(claim.conclusion, claim.id),)
+        instance = self._instance(piece.cut(match.start(3), match[3]), claim)
+        if not (claim.conditions or claim.quoted_as):
+            raise piece.refuse("must be a line about numbers to be cited at an instance", match[1])
+        return claim.cite(instance)
+
+    def _above(self, name: str, line: int) -> Claim | None:
+        """An earlier line of this file, or a line of a file that it uses."""
+        if name in self._lines:
+            return self[name] if self._lines[name].block.head.line < line else None
+        return next((used[name] for used in self._used if name in used), None)
+
+    def _quoted(
+        self, piece: Piece, start: int, source: str, line: int
+    ) -> tuple[str, tuple[tuple[Any, Any], ...]]:
+        """The source of a hypothesis and the instance at which it quotes: ``3 with x = y``."""
+        match = _INSTANCE.fullmatch(source)
+        if match is None or source in self._lines:
+            return source, ()
+        claim = self._above(match[1], line)
+        return match[1], self._instance(piece.cut(start + match.start(2), match[2]), claim)
+
+    def _instance(self, piece: Piece, claim: Claim | None) -> tuple[tuple[Any, Any], ...]:
+        """What stands for letters of a line: ``x = y, y = x``."""
+        instance: dict[Any, Any] = {}
+        letters = {letter for version in claim or () for letter in version.letters}
+        for equation in relations(piece, self.names):
+            letter = equation.lhs
+            if not isinstance(equation, sympy.Eq) or not letter.is_Symbol:
+                raise piece.refuse("must say what stands for letters: x = y, y = x")
+            if letter in instance:
+                raise piece.refuse("must say once what stands for a letter", str(letter))
+            if claim is not None and letter not in letters:
+                listed = ", ".join(sorted(map(str, letters)))
+                raise piece.refuse(f"must be a letter of ({claim.id}): {listed}", str(letter))
+            instance[letter] = equation.rhs
+        return tuple(instance.items())
 
     def _line(self, kind: str, block: _TextBlock) -> None:
         name, colon, about = (piece.strip() for piece in block.head.text.partition(":"))
@@ -392,6 +424,8 @@ class _Line:
                 in_order_of_use(dict(changes["where"]))
             except ValueError as circle:
                 raise own["where"].head.refuse("must not go in a circle", str(circle)) from None
+        if "quoted as" in own:
+            changes["quoted_as"] = tuple(_relations(own["quoted as"].pieces(), self.scope))
         if "flaw" in own:
             changes["flaw"] = _flaw(own["flaw"])
         concludes = {"then", "when", "while", "until", "because", "test"} & set(own)

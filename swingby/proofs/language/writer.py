@@ -82,6 +82,8 @@ class _Writer:
             yield "where", pairs or ["nothing"]
         if claim.conclusion != above.conclusion:
             yield from self._concluded(claim.conclusion)
+        if claim.quoted_as != above.quoted_as:
+            yield "quoted as", list(map(self.relation, claim.quoted_as))
         if claim.reading:
             yield "reading", [claim.reading]
         if claim.flaw:
@@ -92,7 +94,8 @@ class _Writer:
         """A relation with its source; an identity of an earlier line by its id, in brackets."""
         relation, claim = given.relation, self.lines_by_id.get(given.source)
         if isinstance(relation, sympy.Basic):
-            return f"{self.relation(relation)}  [{given.source}]"
+            pairs = ", ".join(f"{self.text(x)} = {self.text(value)}" for x, value in given.instance)
+            return f"{self.relation(relation)}  [{given.source}{' with ' * bool(pairs)}{pairs}]"
         for version, words in ((claim, ""), (claim and claim.repair, " repaired")):
             if version is not None and version.conclusion == relation:
                 return f"({version.id}){words}"
