@@ -118,7 +118,7 @@ class Piece:
 def _parser() -> Lark:
     starts = ["relations", "sums", "gives"]
     grammar = resources.files("swingby.proofs.language").joinpath("formulas.lark")
-    return Lark(grammar.read_text("utf-8"), parser="lalr", start=starts)
+    return Lark(grammar.read_text("utf-8"), parser="lalr", start=starts, propagate_positions=True)
 
 
 def _tree(piece: Piece, start: str) -> Any:
@@ -213,10 +213,44 @@ class _Builder:
 
     def _factors(self, node: Any) -> list[Any]:
         *before, last = node.children
+        if before and node.data in ("product", "quotient"):
+            self._refuse_two_readings(node.data, before[0], last)
         factor = self.value(last)
         if node.data == "quotient":
             factor = _made(sympy.Pow, [factor, sympy.Integer(-1)])
         return [*(self._factors(before[0]) if before else []), factor]
+
+    def _refuse_two_readings(self, kind: str, before: Any, last: Any) -> None:
+        """Refuse a/b c and a^b/c, which are read in two ways; 1/2 c and a/(b) c are not."""
+        divided = before.children[-1]
+        if kind == "product" and before.data == "quotient":
+            over = before.children[0]
+            of_numbers = all(re.fullmatch(r"[\d.]+", self._text(x)) for x in (over, divided))
+            if of_numbers or divided.children[0].data == "brackets":
+                return
+            first, second, third = map(self._text, (over, divided, last))
+            readings = f"({first}/{second}) {third} or {first}/({second} {third})"
+        elif kind == "quotient" and len(divided.children) > 1:
+            base, exponent = divided.children[0], divided.children[-1]
+            if isinstance(exponent, Token) or exponent.data == "brackets":
+                return
+            first, third = self._text(base), self._text(last)
+            sign = "-" * (len(divided.children) == 3 and divided.children[1] != "+")
+            second = f"{sign}{self._text(exponent)}"
+            readings = f"({first}^{second})/{third} or {first}^({second}/{third})"
+        else:
+            return
+        at = before.meta.line, before.meta.column
+        text = self._piece.text[before.meta.start_pos : last.meta.end_pos]
+        raise self._piece.refuse(
+            f"must have brackets, as it is read in two ways: {readings}", text, at
+        )
+
+    def _text(self, node: Any) -> str:
+        return self._piece.text[node.meta.start_pos : node.meta.end_pos]
+
+    def _brackets(self, nodes: list[Any]) -> Any:
+        return self.value(nodes[0])
 
     def _power(self, nodes: list[Any], **options: bool) -> Any:
         base = self.value(nodes[0])
@@ -255,7 +289,8 @@ class _Builder:
 
     def _as_written(self, node: Any) -> Any:
         """The outermost operation of a node, kept."""
-        while len(node.children) == 1 and node.data in ("sum", "product", "power", "atom"):
+        inner = ("sum", "product", "power", "atom", "brackets")
+        while len(node.children) == 1 and node.data in inner:
             node = node.children[0]
         if node.data == "call":
             function = FUNCTIONS[str(node.children[0])[:-1]]

@@ -25,6 +25,7 @@ from swingby.proofs.language.formula_parser import (
 from swingby.proofs.language.formula_printer import greek
 
 _WIDTH = 100
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _CALLS = {"Abs": "abs", "Max": "max", "Min": "min", "KroneckerDelta": "delta"}
 
 
@@ -205,8 +206,11 @@ class _Printer(StrPrinter):  # type: ignore[misc]
         return f"{name}({', '.join(map(self._print, expr.args))})"
 
     def _print_Pow(self, expr: Any, rational: bool = False) -> str:
-        level = PRECEDENCE["Pow"]
-        return "^".join(self.parenthesize(operand, level) for operand in expr.args)
+        base, exponent = expr.args
+        text = self.parenthesize(base, PRECEDENCE["Pow"])
+        if exponent.is_Integer and exponent > 0:
+            return text + str(exponent).translate(_RAISED)
+        return f"{text}^({self._print(exponent)})"
 
     _print_Abs = _print_LatticeOp = _print_Max = _print_Min = _print_Function
     _print_KroneckerDelta = _print_Function
