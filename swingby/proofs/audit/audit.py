@@ -16,11 +16,12 @@ import sympy
 from swingby.errors import InvalidInput, named
 from swingby.proofs.audit import cache as audit_cache
 from swingby.proofs.audit.downstream import downstream
+from swingby.proofs.audit.induction import by_induction
 from swingby.proofs.audit.ledger import Ledger
 from swingby.proofs.audit.quotations import quotations
 from swingby.proofs.audit.record import AUDITED, Record
 from swingby.proofs.language import claims as text
-from swingby.proofs.language.claim import AlongTrajectory, Claim, Given, at_instance
+from swingby.proofs.language.claim import AllTimes, AlongTrajectory, Claim, Given, at_instance
 from swingby.proofs.language.claims import find
 from swingby.proofs.language.reader import load, packaged
 from swingby.proofs.prover.evidence import ClaimVerdict
@@ -177,6 +178,8 @@ class Judgements:
                 return _NOT_RUN, 0.0
             start = time.perf_counter()
             try:
+                if isinstance(claim.conclusion, AllTimes):  # a matter of several lines: not kept
+                    return by_induction(claim, self.claims, self.judged), 0.0
                 verdict = decide(claim, progress=_log.info, runs=self._runs_for(claim))
             except MemoryError:
                 raise  # says nothing about the line
@@ -237,6 +240,8 @@ class Judgements:
         cited = self.claims.get(id)
         if cited is None or self.judged(cited).verdict != Finding.REFUTED:
             return False
+        if isinstance(claim.conclusion, AllTimes) and id in claim.conclusion.lines:
+            return True
         repair = cited.repair
         if repair is None or (repair.where != cited.where and claim.edition == "printed"):
             return True

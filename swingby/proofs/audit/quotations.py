@@ -21,7 +21,7 @@ from typing import Any
 import sympy
 
 from swingby.hints import Hinted
-from swingby.proofs.language.claim import AlongTrajectory, Claim, Given, at_instance
+from swingby.proofs.language.claim import AllTimes, AlongTrajectory, Claim, Given, at_instance
 from swingby.proofs.language.formula_printer import formula
 from swingby.proofs.prover.evidence import ClaimVerdict
 from swingby.proofs.prover.prove import is_scalar
@@ -151,6 +151,11 @@ class _Comparison:
         """A line compared, in the edition that matches, or else the one that comes closest."""
         if source not in self._claims:
             return Quotation(source, UNCHECKED, ("there is no such line",))
+        conclusion = self._claims[source].conclusion
+        if isinstance(conclusion, AllTimes) and {x for x, *_ in conclusion.times} & {
+            *dict(instance)
+        }:
+            return Quotation(source, UNCHECKED, ("an instance must not change the time",))
         editions = []
         for version in self._claims[source]:
             names = tuple(

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from swingby.proofs.audit.quotations import MISQUOTED, READ, UNCHECKED, Quotation
 from swingby.proofs.audit.record import Record
+from swingby.proofs.language.claim import AllTimes
 from swingby.theory.verdict import Finding
 
 STANDS, TESTED, OPEN, FALLS = "stands", "tested", "open", "falls"
@@ -88,7 +89,10 @@ def standings(
         supports += [_quoted(record.id, each) for each in record.quotations]
         # What is refuted falls by itself, whatever it rests on.
         if record.verdict != Finding.REFUTED:
-            sources = dict.fromkeys(hypothesis.source for hypothesis in record.statement.given)
+            statement = record.statement
+            sources = dict.fromkeys(hypothesis.source for hypothesis in statement.given)
+            if isinstance(statement.conclusion, AllTimes):
+                sources |= dict.fromkeys(statement.conclusion.lines)
             supports += [below(record, source, (*users, record.id)) for source in sources]
         order = (STANDS, TESTED, QUOTED, OPEN, FALLS)
         worst = max((support.state for support in supports), key=order.index, default=STANDS)
@@ -96,6 +100,8 @@ def standings(
             name for support in supports if support.state == worst for name in support.because
         )
         assumes = (name for support in supports for name in support.assumes)
+        if isinstance(record.statement.conclusion, AllTimes):
+            assumes = (name for name in assumes if name != "induction")
         memo[name] = Standing(
             record.id, worst, tuple(dict.fromkeys(because)), tuple(dict.fromkeys(assumes))
         )

@@ -75,9 +75,36 @@ class AlongTrajectory:
     until: Any = None
 
 
+@dataclass(frozen=True)
+class AllTimes:
+    """A relation that is claimed at t = 0, 1, 2, ..., and the lines that prove it by induction.
+
+    `times`: t and every letter of time t, each with what stands for it at 0 and at t + 1.
+    `base`, `step`: ids of the lines that prove it at 0, and at t + 1 from t; empty: no line does.
+    """
+
+    relation: Any
+    times: tuple[tuple[Any, Any, Any], ...]
+    base: str = ""
+    step: str = ""
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The lines that are put together."""
+        return tuple(filter(None, (self.base, self.step)))
+
+    def at_start(self, relation: Any) -> Any:
+        """A relation of time t at time 0."""
+        return at_instance(relation, tuple((now, start) for now, start, _ in self.times))
+
+    def at_next(self, relation: Any) -> Any:
+        """A relation of time t at time t + 1."""
+        return at_instance(relation, tuple((now, later) for now, _, later in self.times))
+
+
 def conditions_of(conclusion: Any) -> tuple[Any, ...]:
     """The relations of a conclusion in their order; none for identities of other kinds."""
-    if isinstance(conclusion, AlongTrajectory):
+    if isinstance(conclusion, AlongTrajectory | AllTimes):
         conclusion = conclusion.relation
     if isinstance(conclusion, sympy.And | sympy.Tuple):
         return tuple(conclusion.args)
@@ -181,7 +208,8 @@ class Claim(Hinted):
     @property
     def rests_on(self) -> tuple[str, ...]:
         """Ids of the records that the hypotheses come from, without repetition."""
-        sources = (hypothesis.source for hypothesis in self.given)
+        sources = [hypothesis.source for hypothesis in self.given]
+        sources += self.conclusion.lines if isinstance(self.conclusion, AllTimes) else ()
         return tuple(dict.fromkeys(source for source in sources if source not in _INTERNAL_SOURCES))
 
     @property

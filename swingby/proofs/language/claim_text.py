@@ -8,7 +8,13 @@ from typing import Any
 
 import sympy
 
-from swingby.proofs.language.claim import AlongTrajectory, Claim, Given, conditions_of
+from swingby.proofs.language.claim import (
+    AllTimes,
+    AlongTrajectory,
+    Claim,
+    Given,
+    conditions_of,
+)
 from swingby.proofs.language.claims import hypotheses
 from swingby.proofs.language.conclusions import Both
 from swingby.proofs.language.formula_printer import formula
@@ -87,6 +93,13 @@ def _head(claim: Claim, latex: bool) -> str:
     elif along:
         pieces.insert(0, _mixed("along every trajectory ", latex))
         pieces += (_mixed(words, latex) for words in _times(conclusion, latex))
+    if isinstance(conclusion, AllTimes):
+        pieces.append(_mixed("for $ t = 0, 1, 2, ...$", latex))
+        if conclusion.lines:
+            names = "$ and $".join(
+                rf"\text{{({x})}}" if latex else f"({x})" for x in conclusion.lines
+            )
+            pieces.append(_mixed(f"by induction from ${names}$", latex))
     return (r",\ " if latex else ", ").join(piece for piece in pieces if piece)
 
 

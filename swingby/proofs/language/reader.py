@@ -21,6 +21,7 @@ from swingby.proofs.language import matrices
 from swingby.proofs.language.claim import (
     BREAKS,
     SEVERITIES,
+    AllTimes,
     AlongTrajectory,
     Claim,
     Flaw,
@@ -40,7 +41,8 @@ from swingby.theory.input_files import text_of
 
 #: Keywords of the fields of a line; "repair" holds fields of its own.
 _FIELDS = (
-    *("about", "place", "for", "given", "also given", "where", "then", "when", "while", "until"),
+    *("about", "place", "for", "given", "also given", "where", "base", "step", "then"),
+    *("when", "while", "until"),
     *("because", "test", "quoted as", "reading", "flaw", "repair"),
 )
 #: Kinds of lines, as in :class:`swingby.proofs.language.claim.Claim`.
@@ -63,6 +65,7 @@ FLAGS: Mapping[str, tuple[str, Any]] = {
     "some numbers": ("quantifier", "exists"),
     "all numbers": ("quantifier", "for all"),
     "every trajectory": ("along", True),
+    "all t": ("over_time", True),
 }
 
 _ENTRY = ("use", "letters", "let", "group", "default", *_KINDS)
@@ -252,7 +255,7 @@ class Proof(Mapping[str, Claim]):
     def _cited(self, piece: Piece, line: int) -> tuple[Given, ...]:
         """An earlier line of this file, or a line of a file that it uses, as a hypothesis."""
         match = _CITED.fullmatch(piece.text)
-        claim = self._above(match[1], line) if match else None
+        claim = self.above(match[1], line) if match else None
         if match is None or claim is None:
             requirement = (
                 "must be a relation with its [source], a group, or a line above in brackets"
@@ -268,7 +271,7 @@ class Proof(Mapping[str, Claim]):
             raise piece.refuse("must be a line about numbers to be cited at an instance", match[1])
         return claim.cite(instance)
 
-    def _above(self, name: str, line: int) -> Claim | None:
+    def above(self, name: str, line: int) -> Claim | None:
         """An earlier line of this file, or a line of a file that it uses."""
         if name in self._lines:
             return self[name] if self._lines[name].block.head.line < line else None
@@ -281,13 +284,15 @@ class Proof(Mapping[str, Claim]):
         match = _INSTANCE.fullmatch(source)
         if match is None or source in self._lines:
             return source, ()
-        claim = self._above(match[1], line)
+        claim = self.above(match[1], line)
         return match[1], self._instance(piece.cut(start + match.start(2), match[2]), claim)
 
     def _instance(self, piece: Piece, claim: Claim | None) -> tuple[tuple[Any, Any], ...]:
         """What stands for letters of a line: ``x = y, y = x``."""
         instance: dict[Any, Any] = {}
         letters = {letter for version in claim or () for letter in version.letters}
+        conclusion = None if claim is None else claim.conclusion
+        times = [now for now, *_ in conclusion.times] if isinstance(conclusion, AllTimes) else ()
         for equation in relations(piece, self.names):
             letter = equation.lhs
             if not isinstance(equation, sympy.Eq) or not letter.is_Symbol:
@@ -297,6 +302,8 @@ class Proof(Mapping[str, Claim]):
             if claim is not None and letter not in letters:
                 listed = ", ".join(sorted(map(str, letters)))
                 raise piece.refuse(f"must be a letter of ({claim.id}): {listed}", str(letter))
+            if letter in times:
+                raise piece.refuse("must not change the time of a line for all t", str(letter))
             instance[letter] = equation.rhs
         return tuple(instance.items())
 
@@ -306,7 +313,8 @@ class Proof(Mapping[str, Claim]):
             raise block.head.refuse("must be the id of a line, a colon, and what the line says")
         if name in self._lines:
             raise block.head.refuse("must be the id of one line alone", name)
-        common = {word: value for word, value in self._scope.defaults.items() if word != "along"}
+        defaults = self._scope.defaults.items()
+        common = {word: value for word, value in defaults if word not in ("along", "over_time")}
         start = Claim(name, kind, about, None, **common)
         self._lines[name] = _Line(self, start, block, self._scope)
 
@@ -347,6 +355,10 @@ class Proof(Mapping[str, Claim]):
                 raise block.head.refuse("must be declared once", match[1])
             self._own.add(name)
             self._declare({name: sympy.Symbol(match[2] or name, **assumptions)})
+            if name.endswith("(t)") and not match[2]:
+                times = (f"{name.removesuffix('(t)')}({time})" for time in ("0", "t+1"))
+                new = {x: sympy.Symbol(x, **assumptions) for x in times if x not in self.names}
+                self._declare(new)
 
     def _let(self, block: _TextBlock) -> None:
         piece = block.joined()
@@ -413,6 +425,7 @@ class _Line:
         if "for" in own:
             changes |= _flags(own["for"])
         along = changes.pop("along", False) or isinstance(claim.conclusion, AlongTrajectory)
+        over_time = changes.pop("over_time", False) or isinstance(claim.conclusion, AllTimes)
         if "given" in own:
             changes["given"] = self._hypotheses(own["given"])
         if "also given" in own:
@@ -428,10 +441,17 @@ class _Line:
             changes["quoted_as"] = tuple(_relations(own["quoted as"].pieces(), self.scope))
         if "flaw" in own:
             changes["flaw"] = _flaw(own["flaw"])
-        concludes = {"then", "when", "while", "until", "because", "test"} & set(own)
+        concludes = {"then", "when", "while", "until", "because", "test", "base", "step"} & set(own)
         if concludes and "then" in all_fields:
             indices = changes.get("indices", claim.indices)
-            changes["conclusion"] = self._conclusion(all_fields, along, indices)
+            conclusion = self._conclusion(all_fields, along, indices)
+            if over_time:
+                conclusion = self._over_time(
+                    all_fields, conclusion, changes.get("given", claim.given)
+                )
+            else:
+                _refuse_stray(all_fields, ("base", "step"), "for all t")
+            changes["conclusion"] = conclusion
         elif concludes or claim.conclusion is None:
             raise self.block.head.refuse("must have a conclusion: then", claim.id)
         claim = replace(claim, **changes)
@@ -440,6 +460,43 @@ class _Line:
             repair = self._filled(claim.but(), inner, all_fields | inner)
             claim = replace(claim, repair=repair)
         return claim
+
+    def _over_time(self, own: _Fields, conclusion: Any, given: tuple[Given, ...]) -> AllTimes:
+        """A conclusion at every time, by induction over t, from the lines that are named."""
+        names, then = self.scope.names, own["then"].head
+        if not isinstance(conclusion, sympy.Basic):
+            raise then.refuse("must be about numbers, to hold for all t")
+        statements = (conclusion, *(hypothesis.relation for hypothesis in given))
+        letters = {x for each in statements for x in getattr(each, "free_symbols", ())}
+        times = []
+        time = names.get("t")
+        if time is not None and time in letters:
+            if not (time.is_integer and time.is_nonnegative):
+                raise then.refuse("must count: letters nonnegative integer: t", "t")
+            times.append((time, sympy.Integer(0), time + 1))
+        for name, letter in names.items():
+            if name.endswith("(t)") and letter in letters:
+                stem = name.removesuffix("(t)")
+                missing = [x for x in (f"{stem}(0)", f"{stem}(t+1)") if x not in names]
+                if missing:
+                    raise then.refuse(
+                        "must be a letter declared above, as it changes with t", missing[0]
+                    )
+                times.append((letter, names[f"{stem}(0)"], names[f"{stem}(t+1)"]))
+        if not {now for now, _, _ in times} & conclusion.free_symbols:
+            raise then.refuse("must change with t: by t itself, or a letter such as x(t)")
+        return AllTimes(conclusion, tuple(times), *(self._named(own, x) for x in ("base", "step")))
+
+    def _named(self, own: _Fields, keyword: str) -> str:
+        """The id of the line above that a field names in brackets; empty without the field."""
+        if keyword not in own:
+            return ""
+        piece = own[keyword].joined()
+        match = re.fullmatch(r"\((.+)\)", piece.text)
+        claim = self.proof.above(match[1], self.block.head.line) if match else None
+        if claim is None:
+            raise piece.refuse("must be a line above in brackets")
+        return claim.id
 
     def _hypotheses(self, block: _TextBlock) -> tuple[Given, ...]:
         return tuple(self.proof.hypotheses(block, self.scope, self.block.head.line))

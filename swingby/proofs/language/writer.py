@@ -13,7 +13,7 @@ from sympy.printing.precedence import PRECEDENCE
 from sympy.printing.str import StrPrinter
 
 from swingby.proofs.language import conclusions, reader, repaired_conclusions
-from swingby.proofs.language.claim import AlongTrajectory, Claim, Given
+from swingby.proofs.language.claim import AllTimes, AlongTrajectory, Claim, Given
 from swingby.proofs.language.formula_parser import (
     FUNCTIONS,
     Piece,
@@ -74,6 +74,8 @@ class _Writer:
         ]
         if above.conclusion is None and isinstance(claim.conclusion, AlongTrajectory):
             flags.append("every trajectory")
+        if above.conclusion is None and isinstance(claim.conclusion, AllTimes):
+            flags.append("all t")
         if flags:
             yield "for", [", ".join(flags)]
         if claim.given != above.given:
@@ -109,6 +111,11 @@ class _Writer:
             yield "because", [conclusion.why]
             if conclusion.test:
                 yield "test", [conclusion.test]
+        elif isinstance(conclusion, AllTimes):
+            yield from (
+                (word, [f"({x})"]) for word in ("base", "step") if (x := getattr(conclusion, word))
+            )
+            yield "then", self._relations(conclusion.relation)
         elif not isinstance(conclusion, AlongTrajectory):
             yield "then", self._relations(conclusion)
         else:
@@ -207,7 +214,7 @@ class _Printer(StrPrinter):  # type: ignore[misc]
 
     def _print_Pow(self, expr: Any, rational: bool = False) -> str:
         base, exponent = expr.args
-        text = self.parenthesize(base, PRECEDENCE["Pow"])
+        text = str(self.parenthesize(base, PRECEDENCE["Pow"]))
         if exponent.is_Integer and exponent > 0:
             return text + str(exponent).translate(_RAISED)
         return f"{text}^({self._print(exponent)})"
