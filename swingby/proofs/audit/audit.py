@@ -24,6 +24,7 @@ from swingby.proofs.language import claims as text
 from swingby.proofs.language.claim import AllTimes, AlongTrajectory, Claim, Given, at_instance
 from swingby.proofs.language.claims import find
 from swingby.proofs.language.reader import load, packaged
+from swingby.proofs.language.vectors import are_vectors
 from swingby.proofs.prover.evidence import ClaimVerdict
 from swingby.proofs.prover.prove import decide
 from swingby.report.progress import Progress
@@ -181,6 +182,9 @@ class Judgements:
                 if isinstance(claim.conclusion, AllTimes):  # a matter of several lines: not kept
                     return by_induction(claim, self.claims, self.judged), 0.0
                 verdict = decide(claim, progress=_log.info, runs=self._runs_for(claim))
+                if verdict.witness is not None and not are_vectors(verdict.witness.values):
+                    reason = "a counterexample in numbers that no vectors have"
+                    verdict = ClaimVerdict(Finding.UNDECIDED, "vectors", tried=(reason,))
             except MemoryError:
                 raise  # says nothing about the line
             except Exception as error:

@@ -23,6 +23,7 @@ import sympy
 from swingby.hints import Hinted
 from swingby.proofs.language.claim import AllTimes, AlongTrajectory, Claim, Given, at_instance
 from swingby.proofs.language.formula_printer import formula
+from swingby.proofs.language.vectors import GRAM
 from swingby.proofs.prover.evidence import ClaimVerdict
 from swingby.proofs.prover.prove import is_scalar
 from swingby.theory.verdict import Finding
@@ -77,6 +78,8 @@ def demands(
             yield sympy.Le(_TIME, conclusion.until, evaluate=False), "case"
     for hypothesis in claim.given:
         source = hypothesis.source
+        if source == GRAM:
+            continue
         if source not in claims or source in (claim.id, *users):
             yield hypothesis.relation, source
             continue

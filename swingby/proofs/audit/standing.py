@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from swingby.proofs.audit.quotations import MISQUOTED, READ, UNCHECKED, Quotation
 from swingby.proofs.audit.record import Record
 from swingby.proofs.language.claim import AllTimes
+from swingby.proofs.language.vectors import GRAM
 from swingby.theory.verdict import Finding
 
 STANDS, TESTED, OPEN, FALLS = "stands", "tested", "open", "falls"
@@ -90,7 +91,8 @@ def standings(
         # What is refuted falls by itself, whatever it rests on.
         if record.verdict != Finding.REFUTED:
             statement = record.statement
-            sources = dict.fromkeys(hypothesis.source for hypothesis in statement.given)
+            cited = (hypothesis.source for hypothesis in statement.given)
+            sources = dict.fromkeys(source for source in cited if source != GRAM)
             if isinstance(statement.conclusion, AllTimes):
                 sources |= dict.fromkeys(statement.conclusion.lines)
             supports += [below(record, source, (*users, record.id)) for source in sources]

@@ -15,6 +15,7 @@ from typing import Any
 import sympy
 
 from swingby.hints import Hinted
+from swingby.proofs.language.vectors import GRAM, letters_of, put_in
 
 #: Kinds of slips in a line, in the words of the summary.
 BREAKS = (
@@ -50,9 +51,9 @@ def at_instance(relation: Any, instance: tuple[tuple[Any, Any], ...]) -> Any:
     if not instance or not isinstance(relation, sympy.Basic):
         return relation
     if relation.is_Relational:
-        sides = (side.xreplace(dict(instance)) for side in relation.args)
+        sides = (put_in(side, dict(instance)) for side in relation.args)
         return relation.func(*sides, evaluate=False)
-    return relation.xreplace(dict(instance))
+    return relation.func(*(at_instance(each, instance) for each in relation.args))
 
 
 @dataclass(frozen=True)
@@ -219,7 +220,7 @@ class Claim(Hinted):
         statements += [side for pair in self.where for side in pair]
         if isinstance(conclusion := self.conclusion, AlongTrajectory):
             statements += [*conclusion.when, *conclusion.during, conclusion.until]
-        return {x for statement in statements for x in getattr(statement, "free_symbols", ())}
+        return letters_of(statements)
 
     def cite(self, instance: tuple[tuple[Any, Any], ...] = ()) -> tuple[Given, ...]:
         """The relations of the conclusion, perhaps at an instance, as hypotheses elsewhere."""
@@ -248,4 +249,6 @@ class Claim(Hinted):
 
 
 #: Sources of hypotheses that are no records of the ledger.
-_INTERNAL_SOURCES = frozenset({"induction", "hypothesis", "case", "definition", "dynamics", "PSD"})
+_INTERNAL_SOURCES = frozenset(
+    {"induction", "hypothesis", "case", "definition", "dynamics", "PSD", GRAM}
+)

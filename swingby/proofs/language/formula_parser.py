@@ -25,6 +25,7 @@ from swingby.errors import InvalidInput
 from swingby.proofs.language import conclusions, repaired_conclusions
 from swingby.proofs.language.claim import needs
 from swingby.proofs.language.formula_printer import GREEK
+from swingby.proofs.language.vectors import InnerProduct, is_vector, norm
 from swingby.theory.dynamics import symbols
 
 
@@ -45,6 +46,7 @@ FUNCTIONS: Mapping[str, Any] = {
     "min": sympy.Min,
     "delta": sympy.KroneckerDelta,
     "sum": _total,
+    "dot": InnerProduct,
 }
 
 RELATIONS: Mapping[str, Any] = {
@@ -221,7 +223,7 @@ class _Builder:
         return [*(self._factors(before[0]) if before else []), factor]
 
     def _refuse_two_readings(self, kind: str, before: Any, last: Any) -> None:
-        """Refuse a/b c and a^b/c, which are read in two ways; 1/2 c and a/(b) c are not."""
+        """Refuse a/b c and a^b/c, which are read in two ways; 1/2 c, a/(b) c, a^2/c are not."""
         divided = before.children[-1]
         if kind == "product" and before.data == "quotient":
             over = before.children[0]
@@ -235,6 +237,9 @@ class _Builder:
             if isinstance(exponent, Token) or exponent.data == "brackets":
                 return
             first, third = self._text(base), self._text(last)
+            counts = re.fullmatch(r"[2-9]|[1-9]\d+", self._text(exponent))
+            if counts and not re.fullmatch(r"[\d.]+", third):  # nobody means x^(2/y)
+                return
             sign = "-" * (len(divided.children) == 3 and divided.children[1] != "+")
             second = f"{sign}{self._text(exponent)}"
             readings = f"({first}^{second})/{third} or {first}^({second}/{third})"
@@ -275,7 +280,8 @@ class _Builder:
         return _made(sympy.Pow, [self.value(nodes[0]), sympy.Rational(1, 2)])
 
     def _bars(self, nodes: list[Any]) -> Any:
-        return _made(sympy.Abs, [self.value(nodes[0])])
+        inside = self.value(nodes[0])
+        return norm(inside) if is_vector(inside) else _made(sympy.Abs, [inside])
 
     def _call(self, nodes: list[Any]) -> Any:
         name = str(nodes[0])[:-1]

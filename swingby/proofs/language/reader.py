@@ -17,7 +17,7 @@ from typing import Any
 
 import sympy
 
-from swingby.proofs.language import matrices
+from swingby.proofs.language import matrices, vectors
 from swingby.proofs.language.claim import (
     BREAKS,
     SEVERITIES,
@@ -54,7 +54,7 @@ _KINDS = (
 FOLDER = resources.files("swingby.proofs.language") / "texts"
 
 #: What may be said of letters.
-_TRAITS = ("real", "positive", "nonnegative", "integer", "noncommutative", "complex")
+_TRAITS = ("real", "positive", "nonnegative", "integer", "noncommutative", "complex", "vector")
 
 #: Words in ``for`` and in ``default``: the field of a claim that each sets.
 FLAGS: Mapping[str, tuple[str, Any]] = {
@@ -71,7 +71,7 @@ FLAGS: Mapping[str, tuple[str, Any]] = {
 _ENTRY = ("use", "letters", "let", "group", "default", *_KINDS)
 _CITED = re.compile(r"\((.+?)\)(,? repaired)?(?:\s+with\s+(.+))?", re.DOTALL)
 _INSTANCE = re.compile(r"(.+?)\s+with\s+(.+=.+)", re.DOTALL)
-_SOURCE = re.compile(r"(.*?)\s+\[([^\n]+)\]", re.DOTALL)
+_SOURCE = re.compile(r"(.*?)\s+\[([^\n]+(?:\s+with\s+[^\[\]]+)?)\]", re.DOTALL)
 _LETTER = re.compile(r"(\S+?)(?:\s*=\s*\"(.+)\")?")
 
 
@@ -304,6 +304,8 @@ class Proof(Mapping[str, Claim]):
                 raise piece.refuse(f"must be a letter of ({claim.id}): {listed}", str(letter))
             if letter in times:
                 raise piece.refuse("must not change the time of a line for all t", str(letter))
+            if isinstance(letter, vectors.Vector) != vectors.is_vector(equation.rhs):
+                raise piece.refuse("must be a vector for a vector", str(letter))
             instance[letter] = equation.rhs
         return tuple(instance.items())
 
@@ -341,9 +343,15 @@ class Proof(Mapping[str, Claim]):
         words = traits.split()
         if not colon or not words or not set(words) <= set(_TRAITS):
             raise block.head.refuse(f"must be one of {', '.join(_TRAITS)}, a colon, and letters")
-        assumptions = {word: True for word in words if word not in ("complex", "noncommutative")}
+        silent = ("complex", "noncommutative", "vector")
+        assumptions = {word: True for word in words if word not in silent}
         if "noncommutative" in words:
             assumptions["commutative"] = False
+        if "vector" in words and len(words) > 1:
+            raise block.head.refuse("must stand alone", "vector")
+        make = (
+            vectors.Vector if "vector" in words else functools.partial(sympy.Symbol, **assumptions)
+        )
         for declaration in listed.split(","):
             match = _LETTER.fullmatch(" ".join(declaration.split()))
             if not match or not is_letter(match[1]):
@@ -354,10 +362,10 @@ class Proof(Mapping[str, Claim]):
             if name in self._own:
                 raise block.head.refuse("must be declared once", match[1])
             self._own.add(name)
-            self._declare({name: sympy.Symbol(match[2] or name, **assumptions)})
+            self._declare({name: make(match[2] or name)})
             if name.endswith("(t)") and not match[2]:
                 times = (f"{name.removesuffix('(t)')}({time})" for time in ("0", "t+1"))
-                new = {x: sympy.Symbol(x, **assumptions) for x in times if x not in self.names}
+                new = {x: make(x) for x in times if x not in self.names}
                 self._declare(new)
 
     def _let(self, block: _TextBlock) -> None:
@@ -454,12 +462,41 @@ class _Line:
             changes["conclusion"] = conclusion
         elif concludes or claim.conclusion is None:
             raise self.block.head.refuse("must have a conclusion: then", claim.id)
-        claim = replace(claim, **changes)
+        claim = self._in_numbers(replace(claim, **changes))
         if "repair" in own:
             inner = _fields(own["repair"])
             repair = self._filled(claim.but(), inner, all_fields | inner)
             claim = replace(claim, repair=repair)
         return claim
+
+    def _in_numbers(self, claim: Claim) -> Claim:
+        """A claim about vectors as a claim about their inner products, with what holds of those."""
+        given = [each for each in claim.given if each.source != vectors.GRAM]
+        written = [each.relation for each in given if isinstance(each.relation, sympy.Basic)]
+        written += [*claim.conditions, *claim.quoted_as]
+        letters = vectors.letters_of(written)
+        of_vectors = {letter for letter in letters if isinstance(letter, vectors.Vector)}
+        if not of_vectors:
+            return claim
+        try:
+            norms = [square for each in written for square in vectors.written_norms(each)]
+            conclusion = _expanded(claim.conclusion)
+            quoted_as = tuple(map(vectors.in_numbers, claim.quoted_as))
+            numbers: list[Given] = []
+            for each in given:
+                is_equation = _is_between_vectors(each.relation)
+                equations = vectors.equations(each.relation, of_vectors) if is_equation else ()
+                numbers += (replace(each, relation=equation) for equation in equations)
+                if not is_equation:
+                    numbers.append(replace(each, relation=_expanded(each.relation)))
+        except ValueError as error:
+            raise self.block.head.refuse(f"must be about vectors ({error})", claim.id) from None
+        stated = replace(claim, conclusion=conclusion, given=tuple(numbers), quoted_as=quoted_as)
+        moves = [each.relation for each in given if _is_between_vectors(each.relation)]
+        hypotheses = [each.relation for each in numbers if isinstance(each.relation, sympy.Rel)]
+        facts = vectors.facts(stated.conditions, hypotheses, norms, moves)
+        known = (Given(fact, vectors.GRAM) for fact in facts)
+        return replace(stated, given=(*numbers, *known))
 
     def _over_time(self, own: _Fields, conclusion: Any, given: tuple[Given, ...]) -> AllTimes:
         """A conclusion at every time, by induction over t, from the lines that are named."""
@@ -467,7 +504,7 @@ class _Line:
         if not isinstance(conclusion, sympy.Basic):
             raise then.refuse("must be about numbers, to hold for all t")
         statements = (conclusion, *(hypothesis.relation for hypothesis in given))
-        letters = {x for each in statements for x in getattr(each, "free_symbols", ())}
+        letters = vectors.letters_of(statements)
         times = []
         time = names.get("t")
         if time is not None and time in letters:
@@ -533,6 +570,24 @@ class _Line:
         until = own.get("until")
         (end,) = values(until.joined(), self.scope.names) if until else (None,)
         return AlongTrajectory(joint, "all" if indices == "any" else indices, when, during, end)
+
+
+def _is_between_vectors(relation: Any) -> bool:
+    return isinstance(relation, sympy.Eq) and any(map(vectors.is_vector, relation.args))
+
+
+def _expanded(conclusion: Any) -> Any:
+    """A conclusion or hypothesis in numbers; vectors are equal where their distance is 0."""
+    if isinstance(conclusion, AllTimes):
+        return replace(conclusion, relation=_expanded(conclusion.relation))
+    if isinstance(conclusion, sympy.Tuple):
+        return sympy.Tuple(*map(_expanded, conclusion))
+    if _is_between_vectors(conclusion):
+        distance = conclusion.lhs - conclusion.rhs
+        return sympy.Eq(vectors.inner(distance, distance), 0, evaluate=False)
+    if isinstance(conclusion, sympy.Rel) and any(map(vectors.is_vector, conclusion.args)):
+        raise ValueError("vectors are equal or not: none is larger")
+    return vectors.in_numbers(conclusion) if isinstance(conclusion, sympy.Basic) else conclusion
 
 
 def _refuse_stray(own: _Fields, names: Iterable[str], wanted: str) -> None:

@@ -12,7 +12,7 @@ import sympy
 from sympy.printing.precedence import PRECEDENCE
 from sympy.printing.str import StrPrinter
 
-from swingby.proofs.language import conclusions, reader, repaired_conclusions
+from swingby.proofs.language import conclusions, reader, repaired_conclusions, vectors
 from swingby.proofs.language.claim import AllTimes, AlongTrajectory, Claim, Given
 from swingby.proofs.language.formula_parser import (
     FUNCTIONS,
@@ -78,8 +78,12 @@ class _Writer:
             flags.append("all t")
         if flags:
             yield "for", [", ".join(flags)]
-        if claim.given != above.given:
-            yield "given", list(map(self._hypothesis, claim.given)) or ["nothing"]
+        written, before = (
+            [given for given in version.given if given.source != vectors.GRAM]
+            for version in (claim, above)
+        )
+        if written != before:
+            yield "given", list(map(self._hypothesis, written)) or ["nothing"]
         if claim.where != above.where:
             pairs = [f"{self.text(letter)} = {self.text(value)}" for letter, value in claim.where]
             yield "where", pairs or ["nothing"]
@@ -184,7 +188,7 @@ class _Writer:
         (reread,) = values(
             Piece("", 1, 1, text), {latin(x): letter for letter, x in self.names.items()}
         )
-        if reread != expression:
+        if vectors.in_numbers(reread) != expression:
             raise ValueError(f"no text for {expression}: {text}")
         return text
 
@@ -237,9 +241,17 @@ def _names_for(claims: Iterable[Claim]) -> tuple[dict[Any, str], list[str]]:
     names: dict[Any, str] = {}
     by_traits: dict[str, list[str]] = {}
     rows = []
-    if any(not isinstance(letter, sympy.Symbol) or not letter.is_commutative for letter in used):
+    if any(
+        not isinstance(letter, sympy.Symbol)
+        or not (letter.is_commutative or isinstance(letter, vectors.Vector))
+        for letter in used
+    ):
         names |= {letter: name for name, letter in reader.matrix_letters().items()}
         rows.append("use matrices")
+    for letter in list(used):
+        pair = vectors.factors(letter)
+        names |= {letter: _product_text(letter)} if pair else {}
+        used += [vector for vector in dict.fromkeys(pair) if vector not in used]
     for letter in used:
         if letter in names or not isinstance(letter, sympy.Symbol):
             continue
@@ -255,8 +267,16 @@ def _names_for(claims: Iterable[Claim]) -> tuple[dict[Any, str], list[str]]:
     return names, rows
 
 
+def _product_text(letter: Any) -> str:
+    """An inner product or a squared norm, as it is read."""
+    left, right = map(str, vectors.factors(letter))
+    return f"|{left}|²" if left == right else f"dot({left}, {right})"
+
+
 def _traits(letter: Any) -> str:
     """The traits of a letter, in the words of a proof file."""
+    if isinstance(letter, vectors.Vector):
+        return "vector"
     if not letter.is_commutative:
         return "noncommutative"
     traits = letter._assumptions_orig
