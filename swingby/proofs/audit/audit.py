@@ -24,7 +24,7 @@ from swingby.proofs.language import claims as text
 from swingby.proofs.language.claim import AllTimes, AlongTrajectory, Claim, Given, at_instance
 from swingby.proofs.language.claims import find
 from swingby.proofs.language.reader import load, packaged
-from swingby.proofs.language.vectors import are_vectors
+from swingby.proofs.language.vectors import Vector, are_vectors, factors
 from swingby.proofs.prover.evidence import ClaimVerdict
 from swingby.proofs.prover.prove import decide
 from swingby.report.progress import Progress
@@ -183,8 +183,7 @@ class Judgements:
                     return by_induction(claim, self.claims, self.judged), 0.0
                 verdict = decide(claim, progress=_log.info, runs=self._runs_for(claim))
                 if verdict.witness is not None and not are_vectors(verdict.witness.values):
-                    reason = "a counterexample in numbers that no vectors have"
-                    verdict = ClaimVerdict(Finding.UNDECIDED, "vectors", tried=(reason,))
+                    verdict = _of_vectors(claim)
             except MemoryError:
                 raise  # says nothing about the line
             except Exception as error:
@@ -255,6 +254,22 @@ class Judgements:
             for hypothesis in claim.given
             if hypothesis.source == id
         )
+
+
+def _of_vectors(claim: Claim) -> ClaimVerdict:
+    """A counterexample in vectors, one of them 0, where one in numbers is not of any vectors."""
+    letters = sorted((x for x in claim.letters if isinstance(x, Vector)), key=str)
+    for vector in letters:
+        zero = ((vector, sympy.Integer(0)),)
+        given = tuple(replace(x, relation=at_instance(x.relation, zero)) for x in claim.given)
+        smaller = replace(claim, conclusion=at_instance(claim.conclusion, zero), given=given)
+        verdict = decide(smaller)
+        if verdict.witness is not None and are_vectors(verdict.witness.values):
+            products = {str(x): "0" for x in claim.letters if vector in factors(x)}
+            values = verdict.witness.values | products
+            return replace(verdict, witness=replace(verdict.witness, values=values))
+    reason = "a counterexample in numbers that no vectors have"
+    return ClaimVerdict(Finding.UNDECIDED, "vectors", tried=(reason,))
 
 
 #: Short names of lines.

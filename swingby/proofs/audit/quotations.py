@@ -23,6 +23,7 @@ import sympy
 from swingby.hints import Hinted
 from swingby.proofs.language.claim import AllTimes, AlongTrajectory, Claim, Given, at_instance
 from swingby.proofs.language.formula_printer import formula
+from swingby.proofs.language.means import MEAN
 from swingby.proofs.language.vectors import GRAM
 from swingby.proofs.prover.evidence import ClaimVerdict
 from swingby.proofs.prover.prove import is_scalar
@@ -206,7 +207,9 @@ class _Comparison:
         """A quotation of what a line says, with what it takes for granted and is not known here."""
         obligations, definitions = [*_signs((*instance, *names))], dict[Any, Any]()
         for relation, source in demands(version, self._claims):
-            moved, unmoved = _moved(relation, instance, names), at_instance(relation, names)
+            # In the mean, what the line needs has to hold for every outcome.
+            moved = _moved(relation, tuple(each for each in instance if each[0] != MEAN), names)
+            unmoved = at_instance(relation, names)
             if source == "definition" and _defines(moved):
                 letter, value = moved.args
                 if letter in self._definitions:

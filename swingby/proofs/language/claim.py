@@ -15,6 +15,7 @@ from typing import Any
 import sympy
 
 from swingby.hints import Hinted
+from swingby.proofs.language.means import MEAN, mean_of_both
 from swingby.proofs.language.vectors import GRAM, letters_of, put_in
 
 #: Kinds of slips in a line, in the words of the summary.
@@ -50,6 +51,8 @@ def at_instance(relation: Any, instance: tuple[tuple[Any, Any], ...]) -> Any:
     """A relation with expressions put in for letters, all at once, its two sides kept as two."""
     if not instance or not isinstance(relation, sympy.Basic):
         return relation
+    if instance[0][0] == MEAN:
+        return mean_of_both(at_instance(relation, instance[1:]))
     if relation.is_Relational:
         sides = (put_in(side, dict(instance)) for side in relation.args)
         return relation.func(*sides, evaluate=False)

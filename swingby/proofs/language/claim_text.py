@@ -18,6 +18,7 @@ from swingby.proofs.language.claim import (
 from swingby.proofs.language.claims import hypotheses
 from swingby.proofs.language.conclusions import Both
 from swingby.proofs.language.formula_printer import formula
+from swingby.proofs.language.means import MEAN
 
 #: Which entries a claim speaks of: words, with formulas between dollar signs.
 _ENTRIES = {
@@ -166,8 +167,9 @@ def to_latex(claim: Claim) -> str:
 def _source(hypothesis: Given, latex: bool) -> str:
     """The source of a hypothesis with the instance at which it is quoted."""
     source = source_text(hypothesis.source)
-    pairs = ((formula(x, latex=latex), formula(y, latex=latex)) for x, y in hypothesis.instance)
-    instance = ", ".join(f"{letter} = {value}" for letter, value in pairs)
+    source += ", in the mean" * (MEAN in dict(hypothesis.instance))
+    pairs = [each for each in hypothesis.instance if each[0] != MEAN]
+    instance = ", ".join("%s = %s" % tuple(formula(x, latex=latex) for x in pair) for pair in pairs)
     if not latex:
         return source + f" with {instance}" * bool(instance)
     return rf"\text{{{source.translate(_IN_TEXT)}}}" + rf"\text{{ with }} {instance}" * bool(

@@ -25,6 +25,7 @@ from swingby.errors import InvalidInput
 from swingby.proofs.language import conclusions, repaired_conclusions
 from swingby.proofs.language.claim import needs
 from swingby.proofs.language.formula_printer import GREEK
+from swingby.proofs.language.means import mean
 from swingby.proofs.language.vectors import InnerProduct, is_vector, norm
 from swingby.theory.dynamics import symbols
 
@@ -47,6 +48,7 @@ FUNCTIONS: Mapping[str, Any] = {
     "delta": sympy.KroneckerDelta,
     "sum": _total,
     "dot": InnerProduct,
+    "E": mean,
 }
 
 RELATIONS: Mapping[str, Any] = {

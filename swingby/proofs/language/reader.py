@@ -36,6 +36,7 @@ from swingby.proofs.language.formula_parser import (
     relations,
     values,
 )
+from swingby.proofs.language.means import MEAN, facts, in_means, is_random
 from swingby.proofs.language.repaired_conclusions import ByHand
 from swingby.theory.input_files import text_of
 
@@ -54,7 +55,7 @@ _KINDS = (
 FOLDER = resources.files("swingby.proofs.language") / "texts"
 
 #: What may be said of letters.
-_TRAITS = ("real", "positive", "nonnegative", "integer", "noncommutative", "complex", "vector")
+_TRAITS = ("real", "positive", "nonnegative", "integer", "noncommutative", "complex")
 
 #: Words in ``for`` and in ``default``: the field of a claim that each sets.
 FLAGS: Mapping[str, tuple[str, Any]] = {
@@ -69,7 +70,7 @@ FLAGS: Mapping[str, tuple[str, Any]] = {
 }
 
 _ENTRY = ("use", "letters", "let", "group", "default", *_KINDS)
-_CITED = re.compile(r"\((.+?)\)(,? repaired)?(?:\s+with\s+(.+))?", re.DOTALL)
+_CITED = re.compile(r"\((.+?)\)(,? repaired)?(,? in the mean)?(?:\s+with\s+(.+))?", re.DOTALL)
 _INSTANCE = re.compile(r"(.+?)\s+with\s+(.+=.+)", re.DOTALL)
 _SOURCE = re.compile(r"(.*?)\s+\[([^\n]+(?:\s+with\s+[^\[\]]+)?)\]", re.DOTALL)
 _LETTER = re.compile(r"(\S+?)(?:\s*=\s*\"(.+)\")?")
@@ -264,9 +265,15 @@ class Proof(Mapping[str, Claim]):
         claim = claim.repair if match[2] else claim
         if claim is None:
             raise piece.refuse("must be a line that has a repair")
-        if not match[3]:
+        instance: tuple[tuple[Any, Any], ...] = ((MEAN, MEAN),) if match[3] else ()
+        if instance and any(isinstance(each, sympy.Ne) for each in claim.conditions):
+            raise piece.refuse(
+                "must not be quoted in the mean: numbers that differ may agree there"
+            )
+        if match[4]:
+            instance += self._instance(piece.cut(match.start(4), match[4]), claim)
+        if not instance:
             return claim.cite() or (Given(claim.conclusion, claim.id),)
-        instance = self._instance(piece.cut(match.start(3), match[3]), claim)
         if not (claim.conditions or claim.quoted_as):
             raise piece.refuse("must be a line about numbers to be cited at an instance", match[1])
         return claim.cite(instance)
@@ -341,17 +348,19 @@ class Proof(Mapping[str, Claim]):
     def _letters(self, block: _TextBlock) -> None:
         traits, colon, listed = block.joined().text.partition(":")
         words = traits.split()
-        if not colon or not words or not set(words) <= set(_TRAITS):
-            raise block.head.refuse(f"must be one of {', '.join(_TRAITS)}, a colon, and letters")
-        silent = ("complex", "noncommutative", "vector")
+        known = (*_TRAITS, "vector", "random")
+        if not colon or not words or not set(words) <= set(known):
+            raise block.head.refuse(f"must be one of {', '.join(known)}, a colon, and letters")
+        silent = ("complex", "noncommutative", "vector", "random")
         assumptions = {word: True for word in words if word not in silent}
         if "noncommutative" in words:
             assumptions["commutative"] = False
-        if "vector" in words and len(words) > 1:
-            raise block.head.refuse("must stand alone", "vector")
-        make = (
+        if "vector" in words and not set(words) <= {"vector", "random"}:
+            raise block.head.refuse("must stand alone, or with random", "vector")
+        kind = (
             vectors.Vector if "vector" in words else functools.partial(sympy.Symbol, **assumptions)
         )
+        tilde = "~" * ("random" in words)
         for declaration in listed.split(","):
             match = _LETTER.fullmatch(" ".join(declaration.split()))
             if not match or not is_letter(match[1]):
@@ -362,10 +371,10 @@ class Proof(Mapping[str, Claim]):
             if name in self._own:
                 raise block.head.refuse("must be declared once", match[1])
             self._own.add(name)
-            self._declare({name: make(match[2] or name)})
+            self._declare({name: kind((match[2] or name) + tilde)})
             if name.endswith("(t)") and not match[2]:
                 times = (f"{name.removesuffix('(t)')}({time})" for time in ("0", "t+1"))
-                new = {x: make(x) for x in times if x not in self.names}
+                new = {x: kind(x + tilde) for x in times if x not in self.names}
                 self._declare(new)
 
     def _let(self, block: _TextBlock) -> None:
@@ -476,12 +485,12 @@ class _Line:
         written += [*claim.conditions, *claim.quoted_as]
         letters = vectors.letters_of(written)
         of_vectors = {letter for letter in letters if isinstance(letter, vectors.Vector)}
-        if not of_vectors:
+        if not of_vectors and not any(map(is_random, letters)):
             return claim
         try:
             norms = [square for each in written for square in vectors.written_norms(each)]
             conclusion = _expanded(claim.conclusion)
-            quoted_as = tuple(map(vectors.in_numbers, claim.quoted_as))
+            quoted_as = tuple(map(_expanded, claim.quoted_as))
             numbers: list[Given] = []
             for each in given:
                 is_equation = _is_between_vectors(each.relation)
@@ -494,17 +503,22 @@ class _Line:
         stated = replace(claim, conclusion=conclusion, given=tuple(numbers), quoted_as=quoted_as)
         moves = [each.relation for each in given if _is_between_vectors(each.relation)]
         hypotheses = [each.relation for each in numbers if isinstance(each.relation, sympy.Rel)]
-        facts = vectors.facts(stated.conditions, hypotheses, norms, moves)
-        known = (Given(fact, vectors.GRAM) for fact in facts)
-        return replace(stated, given=(*numbers, *known))
+        known = [
+            *vectors.facts(stated.conditions, hypotheses, norms, moves),
+            *facts((*stated.conditions, *hypotheses)),
+        ]
+        return replace(stated, given=(*numbers, *(Given(fact, vectors.GRAM) for fact in known)))
 
     def _over_time(self, own: _Fields, conclusion: Any, given: tuple[Given, ...]) -> AllTimes:
         """A conclusion at every time, by induction over t, from the lines that are named."""
         names, then = self.scope.names, own["then"].head
         if not isinstance(conclusion, sympy.Basic):
             raise then.refuse("must be about numbers, to hold for all t")
-        statements = (conclusion, *(hypothesis.relation for hypothesis in given))
-        letters = vectors.letters_of(statements)
+        relations = (conclusion, *(hypothesis.relation for hypothesis in given))
+        try:
+            letters = vectors.letters_of(map(_expanded, relations))
+        except ValueError as error:
+            raise then.refuse(f"must be about vectors ({error})") from None
         times = []
         time = names.get("t")
         if time is not None and time in letters:
@@ -520,7 +534,14 @@ class _Line:
                         "must be a letter declared above, as it changes with t", missing[0]
                     )
                 times.append((letter, names[f"{stem}(0)"], names[f"{stem}(t+1)"]))
-        if not {now for now, _, _ in times} & conclusion.free_symbols:
+        for letter in letters:
+            if letter.name.startswith("E[") and "(t)" in letter.name:
+                start, later = (
+                    type(letter)(letter.name.replace("(t)", time), **letter._assumptions_orig)
+                    for time in ("(0)", "(t+1)")
+                )
+                times.append((letter, start, later))
+        if not {now for now, _, _ in times} & vectors.letters_of([_expanded(conclusion)]):
             raise then.refuse("must change with t: by t itself, or a letter such as x(t)")
         return AllTimes(conclusion, tuple(times), *(self._named(own, x) for x in ("base", "step")))
 
@@ -587,7 +608,9 @@ def _expanded(conclusion: Any) -> Any:
         return sympy.Eq(vectors.inner(distance, distance), 0, evaluate=False)
     if isinstance(conclusion, sympy.Rel) and any(map(vectors.is_vector, conclusion.args)):
         raise ValueError("vectors are equal or not: none is larger")
-    return vectors.in_numbers(conclusion) if isinstance(conclusion, sympy.Basic) else conclusion
+    if not isinstance(conclusion, sympy.Basic):
+        return conclusion
+    return in_means(vectors.in_numbers(conclusion))
 
 
 def _refuse_stray(own: _Fields, names: Iterable[str], wanted: str) -> None:

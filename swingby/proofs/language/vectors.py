@@ -152,14 +152,14 @@ def facts(
     goals, hypotheses = list(goals), list(hypotheses)
     values = {x: move.rhs for move in moves if isinstance(x := move.lhs, Vector)}
     squares = list(norms)
-    for goal in (each for each in goals if isinstance(each, sympy.Rel)):
-        form = sympy.expand(put_in(goal.lhs - goal.rhs, values))
-        for backwards in (False, True):
+    compared = [*goals, *(each for each in hypotheses if not isinstance(each, sympy.Eq))]
+    for relation in (each for each in compared if isinstance(each, sympy.Rel)):
+        form = sympy.expand(put_in(relation.lhs - relation.rhs, values))
+        for backwards in (False, True) if relation in goals else (False,):
             squares += _completed(form, backwards)
     for square in dict.fromkeys(squares):
         if not square.is_nonnegative:
             yield sympy.Ge(square, 0, evaluate=False)
-    compared = [*goals, *(each for each in hypotheses if not isinstance(each, sympy.Eq))]
     letters = sorted({x for each in compared for x in each.free_symbols}, key=str)
     pairs = [pair for pair in map(factors, letters) if pair and pair[0] != pair[1]]
     for pair in pairs if len(pairs) <= _MOST_PAIRS else ():
@@ -168,10 +168,10 @@ def facts(
 
 
 def _completed(form: Any, backwards: bool) -> list[Any]:
-    """The squared norms that arise where a form of vectors is written as a sum of squares."""
+    """The squared norms that arise where what is quadratic in vectors becomes a sum of squares."""
     letters = {letter for letter in form.free_symbols if factors(letter)}
     entries = {frozenset(factors(x)): form.coeff(x) for x in letters}
-    if sympy.expand(form - sum(x * form.coeff(x) for x in letters)) != 0:
+    if any(value.has(*letters) for value in entries.values()):
         return []
     vectors = sorted({x for pair in entries for x in pair}, key=str, reverse=backwards)
 
@@ -182,10 +182,11 @@ def _completed(form: Any, backwards: bool) -> list[Any]:
     matrix = {(x, y): entry(x, y) for x in vectors for y in vectors}
     squares = []
     while len(vectors) > 1:
-        first, *vectors = vectors
+        first = next((x for x in vectors if matrix[x, x] != 0), None)
+        if first is None:
+            break
+        vectors.remove(first)
         pivot = matrix[first, first]
-        if pivot == 0:
-            continue
         # What may be 0 somewhere must not be a denominator: it would be taken not to be.
         scale = sympy.Integer(1) if pivot.is_nonzero else pivot
         row = sympy.Add(*(matrix[first, y] * scale / pivot * y for y in vectors), scale * first)
@@ -196,7 +197,7 @@ def _completed(form: Any, backwards: bool) -> list[Any]:
     return squares
 
 
-def are_vectors(values: Mapping[str, Any]) -> bool:
+def are_vectors(values: Mapping[str, str]) -> bool:
     """Whether numbers can be the inner products that their names say: of a semidefinite matrix.
 
     What is not among them is taken to be 0.
@@ -205,7 +206,8 @@ def are_vectors(values: Mapping[str, Any]) -> bool:
     for name, value in values.items():
         pair = factors(sympy.Symbol(name))
         if pair:
-            known[frozenset(pair)] = sympy.Rational(value)
+            number, _, power = re.sub(r"^10\^", "1*10^", value).partition("*10^")
+            known[frozenset(pair)] = sympy.Rational(number) * sympy.Integer(10) ** int(power or 0)
     vectors = sorted({x for pair in known for x in pair}, key=str)
     matrix = sympy.Matrix(
         len(vectors),
