@@ -24,14 +24,15 @@ PLANTED = {
 
 
 @pytest.mark.parametrize("name", PLANTED)
-def test_a_published_proof_stands_and_a_planted_error_reaches_its_theorem(name, tmp_path):
+def test_a_published_proof_stands_and_a_planted_error_reaches_it(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     broken, old, new, theorem = PLANTED[name]
     text = (PROOFS / f"{name}.proof").read_text(encoding="utf-8")
     states = {}
     for edition in (text, text.replace(old, new)):
         file = tmp_path / f"{name}.proof"
         file.write_text(edition, encoding="utf-8")
-        ledger = swingby.audit(file, cache=False, progress=False)
+        ledger = swingby.audit(file, progress=False)
         states[edition] = {line.id: line.state for line in ledger.standing()}
     assert set(states[text].values()) == {"stands"}
     assert len(states) == 2

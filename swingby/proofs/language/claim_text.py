@@ -169,7 +169,7 @@ def _source(hypothesis: Given, latex: bool) -> str:
     source = source_text(hypothesis.source)
     source += ", in the mean" * (MEAN in dict(hypothesis.instance))
     pairs = [each for each in hypothesis.instance if each[0] != MEAN]
-    instance = ", ".join("%s = %s" % tuple(formula(x, latex=latex) for x in pair) for pair in pairs)
+    instance = ", ".join(" = ".join(formula(x, latex=latex) for x in pair) for pair in pairs)
     if not latex:
         return source + f" with {instance}" * bool(instance)
     return rf"\text{{{source.translate(_IN_TEXT)}}}" + rf"\text{{ with }} {instance}" * bool(

@@ -26,6 +26,7 @@ from swingby.proofs.language.claim import (
     Claim,
     Flaw,
     Given,
+    conditions_of,
     in_order_of_use,
 )
 from swingby.proofs.language.formula_parser import (
@@ -471,12 +472,13 @@ class _Line:
             changes["conclusion"] = conclusion
         elif concludes or claim.conclusion is None:
             raise self.block.head.refuse("must have a conclusion: then", claim.id)
-        claim = self._in_numbers(replace(claim, **changes))
+        claim = replace(claim, **changes)
+        in_numbers = self._in_numbers(claim)
         if "repair" in own:
             inner = _fields(own["repair"])
             repair = self._filled(claim.but(), inner, all_fields | inner)
-            claim = replace(claim, repair=repair)
-        return claim
+            in_numbers = replace(in_numbers, repair=repair)
+        return in_numbers
 
     def _in_numbers(self, claim: Claim) -> Claim:
         """A claim about vectors as a claim about their inner products, with what holds of those."""
@@ -491,23 +493,29 @@ class _Line:
             norms = [square for each in written for square in vectors.written_norms(each)]
             conclusion = _expanded(claim.conclusion)
             quoted_as = tuple(map(_expanded, claim.quoted_as))
-            numbers: list[Given] = []
-            for each in given:
-                is_equation = _is_between_vectors(each.relation)
-                equations = vectors.equations(each.relation, of_vectors) if is_equation else ()
-                numbers += (replace(each, relation=equation) for equation in equations)
-                if not is_equation:
-                    numbers.append(replace(each, relation=_expanded(each.relation)))
+            moves = [each for each in written if _is_between_vectors(each)]
+            moves = [each for each in moves if each not in claim.conditions]
+            numbers = [
+                each if each.relation in moves else replace(each, relation=_expanded(each.relation))
+                for each in given
+            ]
         except ValueError as error:
             raise self.block.head.refuse(f"must be about vectors ({error})", claim.id) from None
-        stated = replace(claim, conclusion=conclusion, given=tuple(numbers), quoted_as=quoted_as)
-        moves = [each.relation for each in given if _is_between_vectors(each.relation)]
+        goals = conditions_of(conclusion)
         hypotheses = [each.relation for each in numbers if isinstance(each.relation, sympy.Rel)]
+        hypotheses = [each for each in hypotheses if each not in moves]
+        equations = vectors.equations(moves, [*goals, *quoted_as, *hypotheses])
         known = [
-            *vectors.facts(stated.conditions, hypotheses, norms, moves),
-            *facts((*stated.conditions, *hypotheses)),
+            *vectors.facts(goals, hypotheses, norms, moves),
+            *facts((*goals, *hypotheses)),
         ]
-        return replace(stated, given=(*numbers, *(Given(fact, vectors.GRAM) for fact in known)))
+        given = [
+            replace(each, relation=relation)
+            for each in numbers
+            for relation in equations.get(each.relation, [each.relation])
+        ]
+        given += [Given(fact, vectors.GRAM) for fact in known]
+        return replace(claim, conclusion=conclusion, given=tuple(given), quoted_as=quoted_as)
 
     def _over_time(self, own: _Fields, conclusion: Any, given: tuple[Given, ...]) -> AllTimes:
         """A conclusion at every time, by induction over t, from the lines that are named."""

@@ -128,13 +128,35 @@ def letters_of(statements: Iterable[Any]) -> set[Any]:
     return letters | {vector for letter in letters for vector in factors(letter)}
 
 
-def equations(equation: Any, vectors: Iterable[Vector]) -> Iterator[Any]:
-    """What an equation between vectors says in numbers: its product with each of some vectors."""
-    left, right = equation.args
-    own = sorted(coefficients(left - right), key=str)
-    for vector in dict.fromkeys((*own, *sorted(vectors, key=str))):
-        sides = (inner(side, vector) for side in (left, right))
-        yield sympy.Eq(*sides, evaluate=False)
+def equations(moves: Iterable[Any], statements: Iterable[Any]) -> dict[Any, list[Any]]:
+    """What equations between vectors say in numbers: as far as statements need it.
+
+    An equation that says what a letter is, is multiplied by what that letter is multiplied by in
+    the statements; another one by every vector.
+    """
+    moves = list(moves)
+    needed = {letter for each in statements for letter in each.free_symbols}
+    vectors = sorted(
+        {x for letter in letters_of([*moves]) | needed for x in (letter, *factors(letter))}, key=str
+    )
+    chosen: dict[Any, list[Any]] = {move: [] for move in moves}
+    for move in moves:
+        if not isinstance(move.lhs, Vector):
+            for vector in (x for x in vectors if isinstance(x, Vector)):
+                sides = (inner(side, vector) for side in move.args)
+                chosen[move].append(sympy.Eq(*sides, evaluate=False))
+                needed |= chosen[move][-1].free_symbols
+    waiting = sorted(needed, key=str)
+    for letter in waiting:  # grows
+        for move in moves:
+            left, right = factors(letter) or (None, None)
+            if isinstance(move.lhs, Vector) and move.lhs in (left, right):
+                other = right if left == move.lhs else left
+                equation = sympy.Eq(letter, inner(move.rhs, other), evaluate=False)
+                chosen[move].append(equation)
+                waiting += sorted(equation.free_symbols - {*waiting}, key=str)
+                break
+    return chosen
 
 
 #: Facts of more pairs than these would only be in the way.
@@ -155,7 +177,10 @@ def facts(
     compared = [*goals, *(each for each in hypotheses if not isinstance(each, sympy.Eq))]
     for relation in (each for each in compared if isinstance(each, sympy.Rel)):
         form = sympy.expand(put_in(relation.lhs - relation.rhs, values))
-        for backwards in (False, True) if relation in goals else (False,):
+        is_goal = relation in goals
+        if isinstance(relation, sympy.Eq) or (is_goal and not _is_full(form)):
+            continue
+        for backwards in (False, True) if is_goal else (False,):
             squares += _completed(form, backwards)
     for square in dict.fromkeys(squares):
         if not square.is_nonnegative:
@@ -165,6 +190,12 @@ def facts(
     for pair in pairs if len(pairs) <= _MOST_PAIRS else ():
         product = sympy.Mul(*(product_letter(x, x) for x in pair))
         yield sympy.Le(product_letter(*pair) ** 2, product, evaluate=False)
+
+
+def _is_full(form: Any) -> bool:
+    """Whether the square of every vector of a form stands in it, as in every sum of squares."""
+    vectors = {x for letter in form.free_symbols for x in factors(letter)}
+    return all(form.coeff(product_letter(x, x)) != 0 for x in vectors)
 
 
 def _completed(form: Any, backwards: bool) -> list[Any]:
@@ -183,8 +214,8 @@ def _completed(form: Any, backwards: bool) -> list[Any]:
     squares = []
     while len(vectors) > 1:
         first = next((x for x in vectors if matrix[x, x] != 0), None)
-        if first is None:
-            break
+        if first is None:  # no sum of squares, whatever their signs
+            return [] if any(matrix[pair] != 0 for pair in itertools.product(vectors, repeat=2)) else squares
         vectors.remove(first)
         pivot = matrix[first, first]
         # What may be 0 somewhere must not be a denominator: it would be taken not to be.
