@@ -50,6 +50,7 @@ _SHARE = 0.66
 STYLES = {
     "holds": "green",
     "proved": "green",
+    "can be met": "green",
     "fails": "red",
     "refuted": "red",
     "tested": "cyan",

@@ -213,11 +213,12 @@ class Judgements:
         judged, seconds = self._timed(claim)
         refuted = judged.verdict == Finding.REFUTED
         flaw = claim.flaw if refuted else None
+        is_met = claim.quantifier == "exists" and judged.verdict == Finding.PROVED
         fields = ("id", "kind", "edition", "reference", "about", "reading", "rests_on")
         return Record(
             statement=claim,
             **{name: getattr(claim, name) for name in fields},
-            **vars(judged),
+            **vars(judged) | {"verdict": Finding.MET if is_met else judged.verdict},
             breaks=flaw.breaks if flaw else "",
             severity=flaw.severity if flaw else "",
             explanation=flaw.explanation if flaw else "",

@@ -15,7 +15,7 @@ from swingby.report.markup import latex_text, markdown_table, markdown_text
 from swingby.theory.statement import Condition
 from swingby.theory.verdict import Finding
 
-_STANDING = (Finding.PROVED, Finding.TESTED)
+_STANDING = (Finding.PROVED, Finding.MET, Finding.TESTED)
 
 _TITLES = {
     "fatal": "Fatal: cannot be used for what it is there for",

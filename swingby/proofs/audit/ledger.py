@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, overload
@@ -93,7 +94,7 @@ class Ledger(Sequence[Record], Drawn):
         return self._records[0].audited if self._records else AUDITED
 
     def counts(self) -> dict[str, int]:
-        """The numbers of records that are proved, refuted, tested and undecided, zeros included."""
+        """The number of records with each verdict, zeros included."""
         verdicts = [record.verdict for record in self]
         return {str(verdict): verdicts.count(verdict) for verdict in Finding}
 
@@ -209,7 +210,7 @@ class Ledger(Sequence[Record], Drawn):
         """
         from swingby.proofs.audit.witness_files import export
 
-        return export(self, folder)
+        return export(Ledger([_by_example(record) for record in self]), folder)
 
     def to_markdown(self) -> str:
         """Summary, and every record, as Markdown with mathematics between dollars."""
@@ -271,6 +272,13 @@ class Ledger(Sequence[Record], Drawn):
             ``"column"`` or ``"text"`` of a paper, or width and height in inches; for few lines.
         """
         return drawn(lambda ax: draw(self, ax), ax, size, SIZE)
+
+
+def _by_example(record: Record) -> Record:
+    """A record of what can be met as one of a proof: the file of it holds the example."""
+    repair = None if record.repair is None else _by_example(record.repair)
+    verdict = Finding.PROVED if record.verdict == Finding.MET else record.verdict
+    return replace(record, verdict=verdict, repair=repair)
 
 
 def summary_lines(ledger: Ledger) -> list[str]:

@@ -24,6 +24,7 @@ QUOTED = UNCHECKED
 #: The state of a line by its own verdict, the worst last.
 _OWN = {
     Finding.PROVED: STANDS,
+    Finding.MET: STANDS,
     Finding.TESTED: TESTED,
     Finding.UNDECIDED: OPEN,
     Finding.REFUTED: FALLS,
@@ -83,7 +84,7 @@ def standings(
         name = f"{record.id} {record.edition}"
         if name in memo:
             return memo[name]
-        proved = record.verdict == Finding.PROVED
+        proved = record.verdict in (Finding.PROVED, Finding.MET)
         if record.id in promised or (record.kind == "assumption" and proved):
             return Standing(record.id, STANDS, assumes=(record.id,))
         supports = [] if proved else [Standing(record.id, _OWN[record.verdict], (record.id,))]
