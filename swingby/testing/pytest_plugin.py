@@ -313,12 +313,12 @@ class ClaimItem(pytest.Item):
 
             runs = self.config.stash.setdefault(_RUNS, TrajectoryRuns())
         if not isinstance(self.parent, ProofFile):
-            judged, unmatched = decide(self.claim, runs=runs), ()
+            judged, unmatched = decide(self.claim, runs=runs), []
         else:
             lines = {claim.id: claim for claim, _ in reversed(self.parent.claims)}
             judge = Judgements(lines, True, False, self.path.name).judged
             judged = judge(self.claim)
-            unmatched = tuple(x for x in quotations(self.claim, lines, judge) if x.open)
+            unmatched = [x for x in quotations(self.claim, lines, judge) if x.open]
         if judged.verdict != self.expected:
             raise AssertionError(claim_message(self.claim, self.expected, judged))
         if unmatched:

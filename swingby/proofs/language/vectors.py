@@ -211,11 +211,11 @@ def _completed(form: Any, backwards: bool) -> list[Any]:
         return value if x == y else value / 2
 
     matrix = {(x, y): entry(x, y) for x in vectors for y in vectors}
-    squares = []
+    squares: list[Any] = []
     while len(vectors) > 1:
         first = next((x for x in vectors if matrix[x, x] != 0), None)
         if first is None:  # no sum of squares, whatever their signs
-            return [] if any(matrix[pair] != 0 for pair in itertools.product(vectors, repeat=2)) else squares
+            return squares if all(matrix[x, y] == 0 for x in vectors for y in vectors) else []
         vectors.remove(first)
         pivot = matrix[first, first]
         # What may be 0 somewhere must not be a denominator: it would be taken not to be.

@@ -94,6 +94,13 @@ def test_what_is_added_holds_of_any_vectors(fields):
         ("then |x + y|^2 <= |x|^2 + |y|^2", "refuted"),
         ("then |x + y + g|^2 <= 2 |x|^2 + 2 |y|^2 + 2 |g|^2", "refuted"),
         ("then |x|^2 + |y|^2 <= 3 dot(x, y)", "refuted"),
+        # Numbers that refute it are the inner products of no vectors.
+        (
+            "given y = x - η g  [definition]\n"
+            "        c <= dot(z(t), y - x) + (L/2) |y - x|²  [case]\n"
+            "  then c <= -η dot(z(t), g) + (L η²/4) |g|²",
+            "refuted",
+        ),
     ],
 )
 def test_claims_about_vectors(fields, verdict, tmp_path):
