@@ -33,6 +33,8 @@ class Mean(sympy.Function):  # type: ignore[misc]
 
 def mean(value: Any) -> Any:
     """The mean of a vector, expanded; of a number, as written."""
+    if value.has(Mean):
+        raise ValueError("a mean of a mean is that mean: write it once")
     if not is_vector(value):
         return Mean(value)
     before = coefficients(value)
