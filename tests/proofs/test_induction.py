@@ -62,6 +62,13 @@ def test_an_error_in_the_step_reaches_the_theorem(tmp_path):
         # Without lines the prover is asked at 0, and at t + 1.
         ("then gap(t) <= q^t gap(0)\n  given gap(t+1) <= q gap(t)  [contraction]", "proved", ""),
         ("then gap(t) <= q^t gap(0)", "undecided", "from t to t + 1: refuted"),
+        # What is given of two times is not moved: gap(t+1) <= gap(t+1)/2 would be too much.
+        (
+            "given gap(t+1) <= gap(t)/2, q <= 1/4  [x]\n  then gap(t) <= q^t gap(0)",
+            "undecided",
+            "from t to t + 1: ",
+        ),
+        ("given gap(t+1) <= gap(t)/2  [x]\n  then gap(t) <= (1/2)^t gap(0)", "proved", ""),
         # At 0 it is false.
         (
             "given gap(t+1) <= gap(t)  [x]\n  then gap(t) <= gap(0) - c",
@@ -103,12 +110,29 @@ lemma whole: for every t
 
 
 @pytest.mark.parametrize(
+    ("source", "state"), [("hypothesis", "quoted, not checked"), ("contraction", "stands")]
+)
+def test_what_a_line_needs_at_every_t_is_not_known_at_one(source, state, tmp_path):
+    text = f"""{LETTERS}lemma every: at every t
+  for all t
+  given gap(t+1) <= gap(t)  [{source}]
+  then gap(t) <= gap(0)
+step user: at one t
+  given (every)
+        gap(t+1) <= gap(t)  [{source}]
+  then gap(t+1) <= gap(0)
+"""
+    assert states(audited(text, tmp_path)) == {"every": "stands", "user": state}
+
+
+@pytest.mark.parametrize(
     ("lines", "line", "column", "says"),
     [
         ("base (start)\n  then c <= 1", 11, 8, "must stand beside: for all t, got base"),
         ("for all t\n  base start\n  then gap(t) <= c", 12, 8, "must be a line above in brackets"),
         ("for all t\n  step (none)\n  then gap(t) <= c", 12, 8, "must be a line above in brackets"),
         ("for all t\n  then c <= q", 12, 8, "must change with t"),
+        ("for all t\n  then gap(t+1) <= gap(t)", 12, 8, "must be about time t alone"),
         ("for all t\n  then by hand: it is\n  because so", 12, 8, "must be about numbers"),
         ("given (whole) with t = t + 1\n  then c > 0", 11, 22, "must not change the time"),
     ],

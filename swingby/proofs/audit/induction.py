@@ -24,8 +24,9 @@ def by_induction(claim: Claim, claims: Mapping[str, Claim], judge: Judge) -> Cla
     conclusion = claim.conclusion
     assert isinstance(conclusion, AllTimes)
     now = [Given(relation, "induction") for relation in claim.conditions]
-    start = [replace(given, relation=conclusion.at_start(given.relation)) for given in claim.given]
-    later = [replace(given, relation=conclusion.at_next(given.relation)) for given in claim.given]
+    moved_given = [given for given in claim.given if conclusion.is_of_now(given.relation)]
+    start = [replace(given, relation=conclusion.at_start(given.relation)) for given in moved_given]
+    later = [replace(given, relation=conclusion.at_next(given.relation)) for given in moved_given]
     step_given = (*claim.given, *(given for given in later if given not in claim.given), *now)
     parts = (
         ("at t = 0", conclusion.base, tuple(start), conclusion.at_start),

@@ -24,7 +24,7 @@ from swingby.hints import Hinted
 from swingby.proofs.language.claim import AllTimes, AlongTrajectory, Claim, Given, at_instance
 from swingby.proofs.language.formula_printer import formula
 from swingby.proofs.language.means import MEAN
-from swingby.proofs.language.vectors import GRAM
+from swingby.proofs.language.vectors import GRAM, letters_of
 from swingby.proofs.prover.evidence import ClaimVerdict
 from swingby.proofs.prover.prove import is_scalar
 from swingby.theory.verdict import Finding
@@ -224,9 +224,23 @@ class _Comparison:
             for relation in dict.fromkeys(obligations)
             if not self._follows(relation, version.id, ())
         )
+        unmet += tuple(
+            f"{_words(given.relation)} is not known here at every t"
+            for given in version.given
+            if given.source in LOCAL and self._is_of_one_time(version, given.relation)
+        )
         if not unmet:
             self._definitions |= definitions
         return Quotation(version.id, UNCHECKED if unmet else MATCHES, unmet)
+
+    def _is_of_one_time(self, version: Claim, relation: Any) -> bool:
+        """Whether a line needs at every t what is known here of one t at most."""
+        every = version.conclusion
+        if not isinstance(every, AllTimes) or isinstance(self._claim.conclusion, AllTimes):
+            return False
+        return bool(
+            letters_of([relation]) & {x for now, _, later in every.times for x in (now, later)}
+        )
 
     def _follows(self, relation: Any, source: str, said: Sequence[Any]) -> bool:
         """Whether a relation is among what is said or holds here, or follows from both."""

@@ -97,6 +97,10 @@ class AllTimes:
         """The lines that are put together."""
         return tuple(filter(None, (self.base, self.step)))
 
+    def is_of_now(self, relation: Any) -> bool:
+        """Whether a relation speaks of time t alone, so that it can be moved to another time."""
+        return not letters_of([relation]) & {later for _, _, later in self.times}
+
     def at_start(self, relation: Any) -> Any:
         """A relation of time t at time 0."""
         return at_instance(relation, tuple((now, start) for now, start, _ in self.times))

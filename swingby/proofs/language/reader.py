@@ -551,7 +551,11 @@ class _Line:
                 times.append((letter, start, later))
         if not {now for now, _, _ in times} & vectors.letters_of([_expanded(conclusion)]):
             raise then.refuse("must change with t: by t itself, or a letter such as x(t)")
-        return AllTimes(conclusion, tuple(times), *(self._named(own, x) for x in ("base", "step")))
+        lines = (self._named(own, keyword) for keyword in ("base", "step"))
+        over_time = AllTimes(conclusion, tuple(times), *lines)
+        if not over_time.is_of_now(_expanded(conclusion)):
+            raise then.refuse("must be about time t alone: letters such as x(t), not x(t+1)")
+        return over_time
 
     def _named(self, own: _Fields, keyword: str) -> str:
         """The id of the line above that a field names in brackets; empty without the field."""

@@ -1,4 +1,4 @@
-"""Means over random letters: linear, known where nothing is random, and quoted for every outcome."""
+"""Means over random letters: linear, and quoted of what holds for every outcome."""
 
 import pytest
 
