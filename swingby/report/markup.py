@@ -14,6 +14,7 @@ _MARKDOWN = re.compile(
 STYLES = {
     "holds": "green",
     "proved": "green",
+    "can be met": "green",
     "fails": "red",
     "refuted": "red",
     "tested": "cyan",

@@ -26,7 +26,7 @@ FEW_STEPS, NOT_DEGENERATE = LEMMAS.groups["FEW_STEPS"], LEMMAS.groups["NOT_DEGEN
 ORDER = (STANDS, TESTED, OPEN, FALLS)
 OWN = dict(
     zip((Finding.PROVED, Finding.TESTED, Finding.UNDECIDED, Finding.REFUTED), ORDER, strict=True)
-)
+) | {Finding.MET: STANDS}
 
 
 def line(number, cites=()):

@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, overload
@@ -94,7 +95,7 @@ class Ledger(Sequence[Record], Drawn):
         return self._records[0].audited if self._records else AUDITED
 
     def counts(self) -> dict[str, int]:
-        """The numbers of records that are proved, refuted, tested and undecided, zeros included."""
+        """The number of records with each verdict, zeros included."""
         verdicts = [record.verdict for record in self]
         return {str(verdict): verdicts.count(verdict) for verdict in Finding}
 
@@ -210,7 +211,7 @@ class Ledger(Sequence[Record], Drawn):
         """
         from swingby.proofs.audit.witness_files import export
 
-        return export(self, folder)
+        return export(Ledger([_by_example(record) for record in self]), folder)
 
     def to_markdown(self) -> str:
         """Summary, and every record, as Markdown with mathematics between dollars."""
@@ -286,6 +287,13 @@ class Ledger(Sequence[Record], Drawn):
         return drawn(lambda ax: draw(self, ax), ax, size, SIZE)
 
 
+def _by_example(record: Record) -> Record:
+    """A record of what can be met as one of a proof: the file of it holds the example."""
+    repair = None if record.repair is None else _by_example(record.repair)
+    verdict = Finding.PROVED if record.verdict == Finding.MET else record.verdict
+    return replace(record, verdict=verdict, repair=repair)
+
+
 def summary_lines(ledger: Ledger) -> list[str]:
     """The verdicts of a ledger, in a few lines."""
     lines = []
@@ -303,6 +311,12 @@ def summary_lines(ledger: Ledger) -> list[str]:
         verdicts = _tally(Finding, [repair.verdict for repair in repairs])
         tail = f"; repairs: {verdicts}" if repairs else "; none has a repair"
         lines.append(f"Refuted: {classes or 'not classed'}{tail}.")
+    unmatched = sum(any(each.open for each in record.quotations) for record in ledger)
+    if unmatched:
+        lines.append(
+            f"{counted(unmatched, 'line')} quote{'s' * (unmatched == 1)} what the quoted line does "
+            "not say, as far as is checked."
+        )
     resting = sum(bool(record.rests_on_refuted) for record in ledger)
     if resting:
         lines.append(f"{counted(resting, 'line')} cite{'s' * (resting == 1)} a refuted one.")

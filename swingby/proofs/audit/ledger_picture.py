@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _SIGNS = {
     "proved": ("#009E73", "o", "P"),
     "refuted": ("#D55E00", "X", "R"),
+    "can be met": ("#CC79A7", "p", "M"),
     "tested": ("#56B4E9", "s", "T"),
     "undecided": ("#F0E442", "D", "U"),
 }
