@@ -184,7 +184,7 @@ def test_latex_escapes_and_balances(table):
     assert text.startswith(r"\begin{tabular}{llrrlrr}")
     assert text.endswith(r"\end{tabular}")
     assert text.count(r"\\") == len(table.rows) + 1
-    assert r"w\_11" in text
+    assert r"$w_{11}$" in text
     for line in text.splitlines():
         if line.endswith(r"\\"):
             assert line.count("&") == 6
