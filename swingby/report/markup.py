@@ -50,6 +50,7 @@ _SHARE = 0.66
 STYLES = {
     "holds": "green",
     "proved": "green",
+    "proved by z3": "cyan",
     "fails": "red",
     "refuted": "red",
     "tested": "cyan",

@@ -8,6 +8,7 @@ where their sign is certain; a hypothesis with any other is left out, which only
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,7 +18,7 @@ from swingby.proofs.prover.scalar.laurent import (
     Polynomial,
     add,
     constant,
-    inverse,
+    multiply,
     power_of,
     scaled,
 )
@@ -28,6 +29,8 @@ from swingby.proofs.prover.scalar.relation import Relation, Sequent, expression_
 from swingby.proofs.prover.scalar.translation import Quotient, Translator, Untranslatable
 from swingby.theory.numbers import fraction
 
+#: Exponents and logarithms that are compared with each other.
+_MOST_CURVES = 4
 #: With a higher power z3 takes no notice of its time.
 _HIGHEST_POWER = 500
 
@@ -40,7 +43,9 @@ def polynomial_form(sequent: Sequent, *, logarithmic: bool = False) -> Polynomia
     `logarithmic`: of the logarithms of the sides, positive monomials times exponentials.
     Raises Untranslatable if the goal has no such form, or a denominator of it has no certain sign.
     """
-    translator = Translator([side for relation in sequent.relations for side in relation.sides])
+    positive = (r.large for r in sequent.hypotheses if r.kind == "<" and r.small == 0)
+    sides = [side for relation in sequent.relations for side in relation.sides]
+    translator = Translator(sides, positive)
     goal = sequent.goal
     if logarithmic:
         target = Quotient(translator.logarithm_of_ratio(goal))
@@ -57,14 +62,13 @@ def polynomial_form(sequent: Sequent, *, logarithmic: bool = False) -> Polynomia
             postponed.append((relation, quotient))
         else:
             constraints.append(_constraint(relation, quotient.numerator))
-    if logarithmic or any(isinstance(atom.meaning, sympy.log) for atom in translator.atoms):
+    if any(isinstance(atom.meaning, sympy.log | sympy.exp) for atom in translator.atoms):
         for relation in sequent.hypotheses:
             with contextlib.suppress(Untranslatable):
                 difference = translator.logarithm_of_ratio(relation)
                 label = f"logarithm of {relation}"
                 constraints.append(Constraint(difference, _KINDS[relation.kind], label))
-    if not logarithmic:
-        constraints += list(_exponential_facts(translator, constraints))
+    constraints += list(_curved_facts(translator, constraints))
     constraints += [*_number_facts(translator), *_root_facts(translator, constraints)]
     for relation, quotient in postponed:
         cleared = _clear_denominators(translator, quotient, constraints)
@@ -124,34 +128,45 @@ def _certain_sign(
     return 0
 
 
-def _exponential_facts(
-    translator: Translator, constraints: list[Constraint]
-) -> Iterator[Constraint]:
-    """e^y >= 1 + y and e^-y >= 1 - y, and e^y >= 1 if y >= 0 follows."""
-    for exponential in translator.exponentials:
-        y = exponential.exp
+def _curved_facts(translator: Translator, constraints: list[Constraint]) -> Iterator[Constraint]:
+    """What exp(y) >= 1 + y says of the exponentials and logarithms.
+
+    y is an exponent, a logarithm, its opposite, or the difference of two of them. And exp(y) >= 1
+    if y >= 0 follows.
+    """
+    curves: dict[Any, tuple[Polynomial, Polynomial]] = {}
+    exponents = [exponential.exp for exponential in translator.exponentials]
+    exponents += [a.meaning.exp for a in translator.atoms if isinstance(a.meaning, sympy.exp)]
+    for y in dict.fromkeys(exponents):
         try:
-            value = translator.quotient(exponential).numerator
-            argument = translator.quotient(y)
+            value, argument = translator.quotient(sympy.exp(y)), translator.quotient(y)
         except Untranslatable:
             continue
-        if argument.denominators or len(value) != 1:
-            continue
-        ((monomial, coefficient),) = value.items()
-        name = expression_text(y)
-        bound = add(value, constant(1), -1)
-        above = add(bound, argument.numerator, -1)
-        reciprocal = {inverse(monomial): 1 / coefficient}
-        below = add(add(reciprocal, constant(1), -1), argument.numerator)
-        yield Constraint(above, ">=", f"exp(y) >= 1 + y at y = {name}")
-        yield Constraint(below, ">=", f"exp(-y) >= 1 - y at y = {name}")
-        sign = _certain_sign(translator, argument.numerator, ">=", constraints)
-        if sign:
-            yield Constraint(scaled(bound, sign), ">=", f"exp is monotone at {name}")
-    for index, atom in enumerate(translator.atoms):
-        if isinstance(atom.meaning, sympy.exp) and atom.meaning.exp.is_nonnegative:
-            bound = add(power_of(index), constant(1), -1)
-            yield Constraint(bound, ">=", f"{atom.name} >= 1")
+        if not argument.denominators and not value.denominators and len(value.numerator) == 1:
+            curves[y] = argument.numerator, value.numerator
+    for index, atom in enumerate(list(translator.atoms)):
+        if isinstance(atom.meaning, sympy.log) and atom.meaning.free_symbols:
+            inside = translator.sums.get(index)
+            if inside is None:
+                inside = translator.quotient(atom.meaning.args[0]).numerator
+            else:
+                yield Constraint(inside, ">", f"{atom.name} is defined")
+            curves[atom.meaning] = power_of(index), inside
+    nothing = (sympy.Integer(0), ({}, constant(1)))
+    pairs = list(itertools.permutations([nothing, *curves.items()], 2))
+    if len(curves) > _MOST_CURVES:
+        pairs = [pair for pair in pairs if nothing in pair]
+    for (first, (y, power)), (second, (x, under)) in pairs:
+        # exp(y - x) >= 1 + y - x, times exp(x)
+        fact = add(add(power, under, -1), multiply(add(y, x, -1), under), -1)
+        name = expression_text(first - second)
+        yield Constraint(fact, ">=", f"exp(y) >= 1 + y at y = {name}", name)
+    for y, (argument, value) in curves.items():
+        sign = _certain_sign(translator, argument, ">=", constraints)
+        if sign and isinstance(y, sympy.log) is False:
+            name = expression_text(sign * y)
+            bound = scaled(add(value, constant(1), -1), sign)
+            yield Constraint(bound, ">=", f"exp is monotone at {name}", name)
 
 
 def _number_facts(translator: Translator) -> Iterator[Constraint]:

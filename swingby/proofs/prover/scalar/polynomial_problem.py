@@ -9,7 +9,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from swingby.proofs.prover.scalar.laurent import Monomial, Polynomial
+from swingby.proofs.prover.scalar.laurent import Monomial, Polynomial, scaled
+
+#: Label of the goal 0 > 0, in the place of one whose negation is among the constraints.
+CONTRADICTION = "contradiction"
+#: Label of the negation of a goal among the constraints.
+NEGATION = "negation of the conclusion"
 
 
 @dataclass(frozen=True)
@@ -26,11 +31,15 @@ class Atom:
 
 @dataclass(frozen=True)
 class Constraint:
-    """``polynomial >= 0``, ``> 0`` or ``= 0``."""
+    """``polynomial >= 0``, ``> 0`` or ``= 0``.
+
+    `tangent`: a y such that it says that exp(y) >= 1 + y.
+    """
 
     polynomial: Polynomial
     kind: str
     label: str = ""
+    tangent: str = ""
 
 
 @dataclass(frozen=True)
@@ -82,3 +91,14 @@ def _power(name: str, exponent: int) -> str:
     if power == 1:
         return base
     return f"{base}^{power}" if power.denominator == 1 else f"{base}^({power})"
+
+
+def with_negated_goal(problem: PolynomialProblem) -> PolynomialProblem:
+    """The same problem as a contradiction: the goal's negation among the constraints."""
+    goal = problem.goal
+    negated = scaled(goal.polynomial, -1)
+    kind = ">" if goal.kind == ">=" else ">="
+    added = (Constraint(negated, kind, NEGATION),) if negated else ()
+    return PolynomialProblem(
+        problem.atoms, problem.constraints + added, Constraint({}, ">", CONTRADICTION)
+    )

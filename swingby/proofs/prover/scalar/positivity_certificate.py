@@ -10,6 +10,7 @@ checked by expansion, twice.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from swingby.proofs.prover.scalar.columns import (
 )
 from swingby.proofs.prover.scalar.laurent import Monomial, Polynomial
 from swingby.proofs.prover.scalar.polynomial_problem import (
+    CONTRADICTION,
     Constraint,
     PolynomialProblem,
     polynomial_text,
@@ -39,9 +41,6 @@ from swingby.theory.search_time import seconds_left
 _MOST_SECONDS = 8.0
 #: What HiGHS says where it gets no memory; the first also where numbers defeat it.
 _FAILED = ("Solve error", "Not Set", "Memory limit")
-
-#: Label of the goal 0 > 0, in the place of one whose negation is among the constraints.
-_CONTRADICTION = "contradiction"
 
 #: How much of a strict piece is asked for, over the largest coefficient of the goal.
 _SHARES = (Fraction(1), Fraction(1, 1000))
@@ -95,8 +94,14 @@ class PositivityCertificate:
             monomial = tuple(pair for pair in piece.monomial if pair not in outside)
             factor = polynomial_text({monomial: Fraction(1)}, atoms)
             pieces.append([str(coefficient), factor, used, polynomial_text(piece.square, atoms)])
-        contradictory = self.problem.goal.label == _CONTRADICTION
-        return {"turned": contradictory, "facts": facts, "pieces": pieces}
+        contradictory = self.problem.goal.label == CONTRADICTION
+        tangents = dict.fromkeys(constraints[index].tangent for index in indices)
+        return {
+            "tangents": [tangent for tangent in tangents if tangent],
+            "turned": contradictory,
+            "facts": facts,
+            "pieces": pieces,
+        }
 
     @property
     def used(self) -> tuple[str, ...]:
@@ -112,18 +117,17 @@ def find_certificate(
 
     `problem`: its goal is ``>=`` or ``>``. A goal ``0 > 0`` asks for a contradiction between the
     constraints.
-    `effort`: 0 for single constraints times monomials, 1 also for chains and products of two.
+    `effort`: 0 for single constraints times monomials, 1 also for chains and products of two, 2 for
+    products of three.
     `least`: the effort to begin with.
     Returns None if none was found, which says nothing about the problem.
     """
     for level in range(least, effort + 1):
-        if level and problem.goal.polynomial:
+        if level == 1 and problem.goal.polynomial:
             certificate = _certificate_of_columns(problem, chain_columns(problem))
             if certificate is not None:
                 return certificate
-        certificate = _certificate_of_columns(
-            problem, product_columns(problem, products=bool(level))
-        )
+        certificate = _certificate_of_columns(problem, product_columns(problem, level + 1))
         if certificate is not None:
             return certificate
     return None
@@ -202,6 +206,7 @@ def _propose_coefficients(
     # its crossover ends in a vertex too.
     solve: Any = linprog
     limit = {"time_limit": seconds_left(_MOST_SECONDS)}
+    start = time.perf_counter()
     for _ in range(2):
         solved = solve(
             costs, A_eq=doubled, b_eq=right, bounds=(0, None), method="highs-ipm", options=limit
@@ -209,6 +214,8 @@ def _propose_coefficients(
         if not any(words in solved.message for words in _FAILED):
             break
     else:
+        if time.perf_counter() - start > limit["time_limit"] / 2:
+            return None  # the time was over before there was an answer
         if _FAILED[0] not in solved.message:
             raise MemoryError(f"HiGHS has no answer: {solved.message}")
     if solved.x is None or solved.status != 0:
@@ -273,17 +280,6 @@ def verify(certificate: PositivityCertificate) -> bool:
     for coefficient, piece in rebuilt:
         remainder = laurent.add(remainder, piece.polynomial, -coefficient)
     return not remainder and _holds_in_flint(problem, certificate.pieces)
-
-
-def with_negated_goal(problem: PolynomialProblem) -> PolynomialProblem:
-    """The same problem as a contradiction: the goal's negation among the constraints."""
-    goal = problem.goal
-    negated = laurent.scaled(goal.polynomial, -1)
-    kind = ">" if goal.kind == ">=" else ">="
-    added = (Constraint(negated, kind, "negation of the conclusion"),) if negated else ()
-    return PolynomialProblem(
-        problem.atoms, problem.constraints + added, Constraint({}, ">", _CONTRADICTION)
-    )
 
 
 def _holds_in_flint(

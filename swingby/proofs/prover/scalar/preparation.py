@@ -100,6 +100,19 @@ def _rebuilt(expression: Any) -> Any:
     return built
 
 
+def powers_as_exponentials(sequent: Sequent) -> Sequent:
+    """A sequent in which b^y is exp(y log(b)), for a b that is positive by a hypothesis."""
+    positive = {r.large for r in sequent.hypotheses if r.kind == "<" and r.small == 0}
+    powers = {
+        power: sympy.exp(power.exp * sympy.log(power.base))
+        for relation in sequent.relations
+        for power in relation.difference.atoms(sympy.Pow)
+        if not power.exp.is_number and (power.base.is_positive or power.base in positive)
+        if power.base is not sympy.E
+    }
+    return sequent.substitute(powers)
+
+
 def relax(sequent: Sequent) -> tuple[Sequent, bool]:
     """A sequent without Abs, Max and Min that is at least as hard, and whether it is exactly so.
 

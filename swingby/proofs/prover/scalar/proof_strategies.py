@@ -24,15 +24,19 @@ from swingby.proofs.prover.scalar.named_terms import (
     name_tangents,
 )
 from swingby.proofs.prover.scalar.polynomial_form import polynomial_form
-from swingby.proofs.prover.scalar.polynomial_problem import PolynomialProblem
+from swingby.proofs.prover.scalar.polynomial_problem import (
+    NEGATION,
+    PolynomialProblem,
+    with_negated_goal,
+)
 from swingby.proofs.prover.scalar.positivity_certificate import (
     PositivityCertificate,
     certificate_of_means,
     find_certificate,
-    with_negated_goal,
 )
 from swingby.proofs.prover.scalar.preparation import (
     eliminate_equations,
+    powers_as_exponentials,
     recognise_signs,
     relax,
     split_cases,
@@ -40,12 +44,12 @@ from swingby.proofs.prover.scalar.preparation import (
 from swingby.proofs.prover.scalar.relation import Relation, Sequent, expression_text
 from swingby.proofs.prover.scalar.squares import sum_of_squares
 from swingby.proofs.prover.scalar.translation import Translator, Untranslatable
-from swingby.proofs.prover.scalar.translation_check import check_translation, identity_at_points
-from swingby.proofs.prover.scalar.z3_check import check_with_z3
+from swingby.proofs.prover.scalar.translation_check import identity_at_points
+from swingby.proofs.prover.scalar.z3_check import ask_z3
 from swingby.theory.search_time import OutOfTime, processor_time
 
-#: Seconds for one search for sums of squares.
-_SECONDS_FOR_SQUARES = 3.0
+#: Seconds for one search for a certificate.
+_SECONDS_A_SEARCH = 3.0
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ class Attempt:
     """The outcome of a strategy.
 
     `tried`: what did not work. `candidates`: points at which the goal may fail. `proof`:
-    certificates, where all of it has one.
+    certificates, where all of it has one. `by_z3`: z3 says that it is true, and nothing else does.
     """
 
     proved: bool
@@ -62,6 +66,12 @@ class Attempt:
     tried: tuple[str, ...] = ()
     candidates: tuple[dict[str, Any], ...] = ()
     proof: tuple[dict[str, Any], ...] = ()
+    by_z3: bool = False
+
+    @property
+    def settled(self) -> bool:
+        """Whether it is proved, or z3 says so."""
+        return self.proved or self.by_z3
 
 
 @dataclass(frozen=True)
@@ -71,10 +81,6 @@ class PolynomialForm:
     name: str
     sequent: Sequent
     problem: PolynomialProblem
-
-
-#: A way to prove a form; None where it does not work.
-_Way = Callable[[PolynomialForm], Attempt | None]
 
 
 def by_expansion(sequent: Sequent) -> Attempt:
@@ -123,23 +129,19 @@ def by_certificate(sequent: Sequent, *, quick: bool = False) -> Attempt:
     if len(sizes) == 1 and (goal.small / sizes[0]).is_positive:
         factor, inside = goal.small / sizes[0], sizes[0].args[0]
         attempt = prove_all([replace(goal, small=factor * end) for end in (inside, -inside)])
-        if attempt.proved or not inside.is_Symbol:
+        if attempt.settled or not inside.is_Symbol:
             return attempt
     replaced: list[tuple[Any, Any]] = []
     prepared = recognise_signs(eliminate_equations(sequent, replaced))
 
-    # log(x) <= x - 1 is the tangent at log(x)
-    logs = {log for relation in prepared.relations for log in relation.difference.atoms(sympy.log)}
-
     def complete(attempt: Attempt) -> Attempt:
-        tangents = sorted(map(expression_text, logs))
-        steps = [step | {"tangents": step["tangents"] + tangents} for step in attempt.proof]
-        return replace(attempt, proof=tuple(checkable_steps(replaced, **step) for step in steps))
+        steps = (checkable_steps(replaced, **step) for step in attempt.proof)
+        return replace(attempt, proof=tuple(steps))
 
     relaxed, exact = relax(prepared)
     if relaxed != prepared:
         attempt = combined(recognise_signs(relaxed))
-        if attempt.proved or exact:
+        if attempt.settled or exact:
             return complete(attempt)
     cases = split_cases(prepared)
     if cases is None:
@@ -157,126 +159,108 @@ def by_certificate(sequent: Sequent, *, quick: bool = False) -> Attempt:
 
 def join_attempts(attempts: Iterable[Attempt]) -> Attempt:
     """All attempts joined, or the first that fails: none is made after it."""
-    proved: list[Attempt] = []
+    settled: list[Attempt] = []
     for attempt in attempts:
-        if not attempt.proved:
+        if not attempt.settled:
             return attempt
-        proved.append(attempt)
-    method = min((attempt.method for attempt in proved), key=lambda name: "agrees" in name)
-    evidence = tuple(line for attempt in proved for line in attempt.evidence)
-    complete = all(attempt.proof for attempt in proved)
-    proof = tuple(content for attempt in proved if complete for content in attempt.proof)
-    return Attempt(True, method, evidence, proof=proof)
+        settled.append(attempt)
+    methods = dict.fromkeys(attempt.method for attempt in settled)
+    evidence = tuple(line for attempt in settled for line in attempt.evidence)
+    complete = all(attempt.proof for attempt in settled)
+    proof = tuple(content for attempt in settled if complete for content in attempt.proof)
+    proved = all(attempt.proved for attempt in settled)
+    return Attempt(proved, "; ".join(methods), evidence, proof=proof, by_z3=not proved)
 
 
 def _prove_case(case: Sequent, *, quick: bool) -> Attempt:
-    """The first of all ways that proves a sequent without Abs, Max and Min."""
+    """The first of all forms that proves a sequent without Abs, Max and Min."""
     tried: list[str] = []
     candidates: list[dict[str, Any]] = []
-    case = name_roots(case)
-    polynomials = _forms(tried, ("polynomials", case, False))
-    for form, way in _forms_and_ways(case, polynomials, quick, tried):
-        attempt = way(form)
-        if attempt is not None:
+    by_z3: Attempt | None = None
+    for form in _forms(name_roots(powers_as_exponentials(case)), quick, tried):
+        attempt = _prove_form(form, quick)
+        if attempt.proved:
             return attempt
-    for form in [] if quick else polynomials:
-        answer, point = check_with_z3(form.problem)
-        tried.append(f"z3 in {form.name}: {answer}" + ", no proof by itself" * (answer == "unsat"))
-        candidates += [point] if point else []
-    return Attempt(False, tried=tuple(tried), candidates=tuple(candidates))
+        by_z3 = by_z3 or (attempt if attempt.by_z3 else None)
+        tried += attempt.tried
+        candidates += attempt.candidates
+    return by_z3 or Attempt(False, tried=tuple(tried), candidates=tuple(candidates))
 
 
-def _forms_and_ways(
-    case: Sequent, polynomials: list[PolynomialForm], quick: bool, tried: list[str]
-) -> Iterator[tuple[PolynomialForm, _Way]]:
-    """Forms of a sequent and ways to prove them, from cheap to dear; made when they are needed."""
+def _forms(case: Sequent, quick: bool, tried: list[str]) -> Iterator[PolynomialForm]:
+    """Forms of a sequent, from simple to rich, made when they are needed.
+
+    Why there is none of a kind goes to `tried`.
+    """
     curved = any(relation.difference.has(sympy.exp, sympy.log) for relation in case.relations)
-    forms = polynomials + (_forms(tried, ("logarithms", case, True)) if curved else [])
-    yield from itertools.product(forms, [_by_constraints])
-    if quick:
-        return
-    grouped, factored = name_logarithms(case) if curved else case, name_factors(case)
-    variants = [("grouped logarithms", grouped, True), ("products", factored, False)]
-    variant_forms = _forms(tried, *(form for form in variants if form[1] != case))
-    yield from itertools.product(variant_forms, [_by_constraints])
-    forms += variant_forms
-    for way in (_by_squares, _by_chains_and_pairs):
-        yield from itertools.product(forms, [way])
-    tried += [f"certificate in {form.name}: none found" for form in forms]
-    if curved:
-        tangents = _forms(tried, ("tangents", name_tangents(case), False))
-        for way in (_by_constraints, _by_chains_and_pairs, _by_squares):
-            yield from itertools.product(tangents, [way])
-
-
-def _forms(tried: list[str], *forms: tuple[str, Sequent, bool]) -> list[PolynomialForm]:
-    """Those of some forms that there are; why there is none of the others goes to `tried`."""
-    translated = []
-    for name, sequent, logarithmic in forms:
+    kinds: list[tuple[str, Callable[[], Sequent], bool]] = [("polynomials", lambda: case, False)]
+    kinds += [("logarithms", lambda: case, True)] * curved
+    if not quick:
+        kinds.append(("products", lambda: name_factors(case), False))
+        kinds += [("grouped logarithms", lambda: name_logarithms(case), True)] * curved
+        kinds += [("tangents", lambda: name_tangents(case), False)] * curved
+    for name, sequent_of, logarithmic in kinds:
+        sequent = sequent_of()
+        if sequent == case and name not in ("polynomials", "logarithms"):
+            continue
         try:
             problem = polynomial_form(sequent, logarithmic=logarithmic)
         except (Untranslatable, ValueError) as reason:
             tried.append(f"{name}: {reason}")
         else:
-            translated.append(PolynomialForm(name, sequent, problem))
-    return translated
+            yield PolynomialForm(name, sequent, problem)
 
 
-def _by_constraints(form: PolynomialForm) -> Attempt | None:
-    return _accept(form, find_certificate(form.problem, effort=0))
-
-
-def _by_chains_and_pairs(form: PolynomialForm) -> Attempt | None:
-    """Chains of hypotheses and products of two, also against the negation of the goal."""
-    for problem in (form.problem, with_negated_goal(form.problem)):
-        attempt = _accept(form, find_certificate(problem, least=1))
-        if attempt is not None:
-            return attempt
-    return None
-
-
-def _by_squares(form: PolynomialForm) -> Attempt | None:
-    """Inequalities between means, and sums of squares."""
-    if "logarithms" in form.name:
-        return None
-    ways = [(form.problem, certificate_of_means), (form.problem, sum_of_squares)]
-    if form.name == "polynomials":
-        ways.insert(1, (with_negated_goal(form.problem), certificate_of_means))
-    for problem, search in ways:
-        certificate = None
-        with contextlib.suppress(OutOfTime), processor_time(_SECONDS_FOR_SQUARES):
-            certificate = search(problem)
+def _prove_form(form: PolynomialForm, quick: bool) -> Attempt:
+    """A certificate of a form; without one, what z3 says."""
+    problem = form.problem
+    certificate = find_certificate(problem, effort=0)
+    if certificate is not None or quick:
+        return _accept(form, certificate)
+    answer = ask_z3(problem)
+    if answer.word == "sat":
+        tried = (f"{form.name}: z3 says that the facts leave room",)
+        return Attempt(False, tried=tried, candidates=(answer.point,))
+    core = answer.core or with_negated_goal(problem)
+    for search in _SEARCHES:
+        with contextlib.suppress(OutOfTime), processor_time(_SECONDS_A_SEARCH):
+            certificate = search(problem, core)
         if certificate is not None:
             return _accept(form, certificate)
-    return None
+    tried = (f"{form.name}: no certificate; z3: {answer.word}",)
+    labels = tuple(f"uses {label}" for label in dict.fromkeys(c.label for c in core.constraints))
+    if answer.word != "unsat":
+        return Attempt(False, tried=tried)
+    lines = (f"z3 {answer.version}, in {form.name}: nothing meets these together", *labels)
+    return Attempt(False, "z3 alone", lines, tried=tried, by_z3=True)
 
 
-def _accept(form: PolynomialForm, certificate: PositivityCertificate | None) -> Attempt | None:
-    """A certificate as an attempt that proves, once its translation and z3 do not contradict."""
+def _without_negation(problem: PolynomialProblem, core: PolynomialProblem) -> PolynomialProblem:
+    """The constraints of a core, and the goal itself in place of its negation."""
+    return replace(problem, constraints=tuple(c for c in core.constraints if c.label != NEGATION))
+
+
+#: Searches for a certificate of a problem or of its core, from cheap to dear.
+_SEARCHES: tuple[
+    Callable[[PolynomialProblem, PolynomialProblem], PositivityCertificate | None], ...
+] = (
+    lambda problem, core: find_certificate(core, effort=0),
+    lambda problem, core: certificate_of_means(_without_negation(problem, core)),
+    lambda problem, core: sum_of_squares(core),
+    lambda problem, core: find_certificate(core, least=1, effort=2),
+    lambda problem, core: find_certificate(problem, least=1),
+    lambda problem, core: find_certificate(with_negated_goal(problem), least=1),
+)
+
+
+def _accept(form: PolynomialForm, certificate: PositivityCertificate | None) -> Attempt:
+    """A certificate as an attempt that proves."""
     if certificate is None:
-        return None
-    problem, case = certificate.problem, form.sequent
-    points = check_translation(case, form.problem)
-    used = tuple(
-        constraint for constraint in problem.constraints if constraint.label in certificate.used
-    )
-    answer, _ = check_with_z3(replace(problem, constraints=used), timeout=1500)
-    if answer == "sat":
-        raise RuntimeError(f"z3 contradicts a certificate of {case.goal}: {certificate}")
+        return Attempt(False)
     lines = [str(certificate) if form.name == "polynomials" else f"in {form.name}: {certificate}"]
     lines += [f"uses {label}" for label in certificate.used if label]
-    lines.append(
-        f"translation compared at {points} points"
-        if points
-        else "translation not compared: no point of its hypotheses was met"
-    )
-    agrees = "z3 agrees" if answer == "unsat" else "checked twice"
-    exponents = {
-        exponential.exp for r in case.relations for exponential in r.difference.atoms(sympy.exp)
-    }
-    exponents |= {a.meaning.exp for a in problem.atoms if isinstance(a.meaning, sympy.exp)}
-    proof = certificate.steps() | {"tangents": sorted(map(expression_text, exponents))}
-    return Attempt(True, f"certificate, {agrees}", tuple(lines), proof=(proof,))
+    proof = certificate.steps()
+    return Attempt(True, "certificate", tuple(lines), proof=(proof,))
 
 
 def by_boxes(sequent: Sequent) -> Attempt:

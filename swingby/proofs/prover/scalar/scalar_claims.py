@@ -56,6 +56,10 @@ from swingby.theory.verdict import Finding
 BUDGET, CERTIFIED = 240.0, 5.0
 
 
+#: What a claim is where something says that it is true, the most certain first.
+PROVED = (Finding.PROVED, Finding.PROVED_BY_Z3)
+
+
 class UnknownFunction(Exception):
     """A function that no prover here knows."""
 
@@ -102,12 +106,12 @@ def decide_scalar(claim: Claim, *, rng: int = 0, seconds: float = BUDGET) -> Cla
     judged = (
         judgements[0] if len(judgements) == 1 else _chain([q.goal for q in questions], judgements)
     )
-    if judged.verdict is not Finding.PROVED or not claim.given:
+    if judged.verdict not in PROVED or not claim.given:
         return judged
     if point is not None:
         coordinates = ", ".join(f"{name} = {value}" for name, value in point.items())
         return replace(judged, evidence=(*judged.evidence, f"its hypotheses hold at {coordinates}"))
-    if _decide(search, rng, seconds / 4, thorough=False).verdict is Finding.PROVED:
+    if _decide(search, rng, seconds / 4, thorough=False).verdict in PROVED:
         reason = "the hypotheses contradict each other: anything follows from them"
         return ClaimVerdict(Finding.UNDECIDED, "vacuous", judged.evidence, tried=(reason,))
     return replace(
@@ -193,14 +197,16 @@ def _decide_question(search: Search, question: Question, rng: int, seconds: floa
     """The verdict on a relation: it is defined wherever the hypotheses hold, and true there."""
     evidence: list[str] = []
     open_conditions: list[str] = []
+    by_z3 = False
     proof: list[dict[str, Any]] = []
     for needed in question.needed:
         judged = _decide(search.with_goal(needed), rng, seconds / 4, thorough=False)
         if judged.verdict is Finding.REFUTED and needed.label != ENOUGH:
             return replace(judged, method=f"{judged.method}: the line is not defined there")
-        if judged.verdict is Finding.PROVED:
+        if judged.verdict in PROVED:
             evidence += [f"defined, as {needed}", *judged.evidence]
             proof += judged.proof
+            by_z3 = by_z3 or judged.verdict is Finding.PROVED_BY_Z3
             search = search.with_facts(as_fact(needed))
         else:
             open_conditions.append(f"whether {needed}, which the line needs to be defined")
@@ -219,12 +225,15 @@ def _decide_question(search: Search, question: Question, rng: int, seconds: floa
         if judged.verdict is not Finding.UNDECIDED:
             break
         sign_verdict = _decide(search.with_goal(positive), rng, seconds / 4, thorough=False)
-        if sign_verdict.verdict is Finding.PROVED:
+        if sign_verdict.verdict in PROVED:
+            by_z3 = by_z3 or sign_verdict.verdict is Finding.PROVED_BY_Z3
             evidence += [f"as {positive}", *sign_verdict.evidence]
             proof += sign_verdict.proof
             search = search.with_facts(positive)
             judged = _decide(search.with_goal(goal), rng, seconds / 2, thorough=False)
-    if judged.verdict is Finding.PROVED and open_conditions:
+    if judged.verdict is Finding.PROVED and by_z3:
+        judged = replace(judged, verdict=Finding.PROVED_BY_Z3)
+    if judged.verdict in PROVED and open_conditions:
         tried = ("proved only where it is defined", *open_conditions)
         return ClaimVerdict(Finding.UNDECIDED, judged.method, judged.evidence, tried=tried)
     complete = (*proof, *judged.proof) if judged.proof else ()
@@ -247,7 +256,7 @@ def _chain(goals: list[Relation], judgements: list[ClaimVerdict]) -> ClaimVerdic
     if Finding.REFUTED in verdicts:
         first = next(judged for judged in judgements if judged.verdict is Finding.REFUTED)
         return replace(first, evidence=evidence, parts=by_goal)
-    verdict = Finding.PROVED if verdicts == {Finding.PROVED} else Finding.UNDECIDED
+    verdict = max(verdicts, key=[*PROVED, Finding.UNDECIDED].index)
     tried = tuple(dict.fromkeys(line for judged in judgements for line in judged.tried))
     return ClaimVerdict(verdict, methods, evidence, tried=tried, parts=by_goal, proof=tuple(proof))
 
@@ -270,7 +279,10 @@ def _existence(search: Search, questions: list[Question], rng: int, seconds: flo
         lines = ("nothing satisfies it: its negation is proved", *judged.evidence)
         return replace(judged, verdict=Finding.REFUTED, evidence=lines, proof=())
     if judged.witness is None:
-        return replace(judged, evidence=("its negation is undecided", *judged.evidence))
+        opinion = "z3 alone says that nothing satisfies it"
+        reason = "its negation is undecided" if judged.verdict not in PROVED else opinion
+        evidence = (reason, *judged.evidence)
+        return replace(judged, verdict=Finding.UNDECIDED, evidence=evidence, proof=())
     return ClaimVerdict(
         Finding.PROVED,
         judged.method.replace("counterexample", "example"),
@@ -321,16 +333,18 @@ def _proof_or_witness(search: Search, rng: int, tried: list[str]) -> Attempt | W
         strategies.insert(0, functools.partial(by_certificate, quick=True))
     elif len(goal.symbols) <= 2:
         strategies.reverse()
+    by_z3: Attempt | None = None
     for strategy, sequent in itertools.product((*strategies, *LAST_RESORTS), sequents):
         attempt = strategy(sequent)
         if attempt.proved:
             return replace(attempt, proof=()) if sequent.goal == FALSUM else attempt
+        by_z3 = by_z3 or (attempt if attempt.by_z3 else None)
         tried.extend(attempt.tried)
         confirmed = filter(None, (confirm(search, point) for point in attempt.candidates))
         witness = next(confirmed, None)
         if witness is not None:
             return witness
-    return None
+    return by_z3
 
 
 def _readings(sequent: Sequent) -> list[Sequent]:
@@ -349,4 +363,5 @@ def _readings(sequent: Sequent) -> list[Sequent]:
 def _proved_verdict(attempt: Attempt, goal: Relation) -> ClaimVerdict:
     steps = {"relation": str(goal), "certificates": list(attempt.proof)}
     proof = (steps,) if attempt.proof else ()
-    return ClaimVerdict(Finding.PROVED, attempt.method, attempt.evidence, proof=proof)
+    verdict = Finding.PROVED if attempt.proved else Finding.PROVED_BY_Z3
+    return ClaimVerdict(verdict, attempt.method, attempt.evidence, proof=proof)
