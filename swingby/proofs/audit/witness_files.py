@@ -35,7 +35,7 @@ from swingby.proofs.prover.prove import is_scalar
 from swingby.proofs.prover.repaired.flow import between, on_interval
 from swingby.proofs.prover.scalar.letter_values import short_text
 from swingby.proofs.prover.scalar.relation import expression_text, relation_from
-from swingby.proofs.prover.scalar.scalar_claims import certificates_of, prepare_claim
+from swingby.proofs.prover.scalar.scalar_claims import prepare_claim
 from swingby.report.files import write_text
 from swingby.theory import assumptions, numbers
 from swingby.theory.verdict import Finding
@@ -91,10 +91,6 @@ def files(record: Any, line: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
             body = _of_proof(claim, record.proof)
         elif claim.quantifier == "exists" and record.witness is not None:
             body = _about_numbers(claim, record.witness)
-        elif is_scalar(claim) and "in ball arithmetic" in record.method:
-            # Balls leave no sum of products; such a sum is looked for.
-            proof = certificates_of(claim)
-            body = _of_proof(claim, proof) if proof else {}
         else:
             body = _of_identity(claim)
         content = {"id": line, "line": record.about} | body
@@ -137,7 +133,8 @@ def _of_proof(claim: Claim, proof: tuple[dict[str, Any], ...]) -> dict[str, Any]
         for letter in letters
     }
     hypotheses = list(dict.fromkeys(map(str, search.sequent.hypotheses)))
-    content = {"signs": signs, "given": hypotheses, "shows": list(proof)}
+    whole = [letter.name for letter in letters if letter.is_integer]
+    content = {"signs": signs, "whole": whole, "given": hypotheses, "shows": list(proof)}
     # e is no letter
     text = re.sub(r"\bE\b", "exp(1)", json.dumps(content))
     return {"format": check_proof.FORMAT, **json.loads(text)}

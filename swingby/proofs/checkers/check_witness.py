@@ -26,7 +26,7 @@ from math import isqrt
 from pathlib import Path
 from typing import Any
 
-FORMAT, PROOF = "swingby witness 1", "swingby proof 1"
+FORMAT, PROOF = "swingby witness 1", "swingby proof 2"
 _IDENTITIES = ("swingby identity 1", "swingby words 1")
 _KEYS = {"format", "id", "line", "given", "assumed", "fails", "values"}
 #: Of a line that says that something exists: an example, at which all that it asks for holds.
@@ -199,7 +199,7 @@ class _Decimals:
             return Fraction(1)
         low, high = self.bounds(x)
         below, above = self.down.exp(low), self.up.exp(high)
-        return self.down.next_minus(below), self.up.next_plus(above)
+        return max(self.down.next_minus(below), Decimal(0)), self.up.next_plus(above)
 
     def log(self, x: Any) -> Any:
         if x == 1:
@@ -396,6 +396,16 @@ def _beside(name: str) -> Any:
     return module
 
 
+def judge_line(step: Any, signs: dict[str, str], hypotheses: list[str]) -> None:
+    """Raise ValueError unless a relation in one letter holds: see ``check_line.py``."""
+    _beside("check_line").judge(step, signs, hypotheses, line_tools(), number)
+
+
+def line_tools() -> Any:
+    """What ``check_line.py`` works with."""
+    return _beside("check_line").tools_of(formula, _Decimals(_DIGITS[0]), _beside("check_proof"))
+
+
 def judge(content: Any, steps: dict[str, set[int]] | None = None, trajectories: Any = None) -> str:
     """Why a witness, or a proof, is rejected; nothing if it is accepted.
 
@@ -406,7 +416,7 @@ def judge(content: Any, steps: dict[str, set[int]] | None = None, trajectories: 
         if kind in (PROOF, *_IDENTITIES):
             proofs, identities = (_beside(name) for name in ("check_proof", "check_identity"))
             if kind == PROOF:
-                return str(proofs.judge(content, formula, holds))
+                return str(proofs.judge(content, formula, holds, judge_line))
             return str(identities.judge(content, formula, proofs))
         if kind == FORMAT and content.keys() == INTERVAL:
             letter, low, high = content["on"]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 import sympy
@@ -18,6 +19,7 @@ from swingby.proofs.prover.scalar.laurent import (
     Polynomial,
     add,
     constant,
+    inverse,
     multiply,
     power_of,
     scaled,
@@ -37,10 +39,13 @@ _HIGHEST_POWER = 500
 _KINDS = {"<=": ">=", "<": ">", "==": "=="}
 
 
-def polynomial_form(sequent: Sequent, *, logarithmic: bool = False) -> PolynomialProblem:
+def polynomial_form(
+    sequent: Sequent, *, logarithmic: bool = False, rich: bool = False
+) -> PolynomialProblem:
     """The polynomial form of a sequent without Abs, Max and Min.
 
     `logarithmic`: of the logarithms of the sides, positive monomials times exponentials.
+    `rich`: with the tangents of exp at 1, too.
     Raises Untranslatable if the goal has no such form, or a denominator of it has no certain sign.
     """
     positive = (r.large for r in sequent.hypotheses if r.kind == "<" and r.small == 0)
@@ -68,7 +73,7 @@ def polynomial_form(sequent: Sequent, *, logarithmic: bool = False) -> Polynomia
                 difference = translator.logarithm_of_ratio(relation)
                 label = f"logarithm of {relation}"
                 constraints.append(Constraint(difference, _KINDS[relation.kind], label))
-    constraints += list(_curved_facts(translator, constraints))
+    constraints += list(_curved_facts(translator, constraints, rich))
     constraints += [*_number_facts(translator), *_root_facts(translator, constraints)]
     for relation, quotient in postponed:
         cleared = _clear_denominators(translator, quotient, constraints)
@@ -128,7 +133,9 @@ def _certain_sign(
     return 0
 
 
-def _curved_facts(translator: Translator, constraints: list[Constraint]) -> Iterator[Constraint]:
+def _curved_facts(
+    translator: Translator, constraints: list[Constraint], rich: bool
+) -> Iterator[Constraint]:
     """What exp(y) >= 1 + y says of the exponentials and logarithms.
 
     y is an exponent, a logarithm, its opposite, or the difference of two of them. And exp(y) >= 1
@@ -136,6 +143,7 @@ def _curved_facts(translator: Translator, constraints: list[Constraint]) -> Iter
     """
     curves: dict[Any, tuple[Polynomial, Polynomial]] = {}
     exponents = [exponential.exp for exponential in translator.exponentials]
+    occurring = {*exponents, *translator.logarithms}
     exponents += [a.meaning.exp for a in translator.atoms if isinstance(a.meaning, sympy.exp)]
     for y in dict.fromkeys(exponents):
         try:
@@ -152,21 +160,42 @@ def _curved_facts(translator: Translator, constraints: list[Constraint]) -> Iter
             else:
                 yield Constraint(inside, ">", f"{atom.name} is defined")
             curves[atom.meaning] = power_of(index), inside
+    for logarithm in translator.logarithms:
+        inside = translator.quotient(logarithm.args[0])
+        with contextlib.suppress(Untranslatable):
+            if logarithm.free_symbols and not inside.denominators:
+                known = translator.logarithm(logarithm.args[0])
+                curves.setdefault(logarithm, (known, inside.numerator))
     nothing = (sympy.Integer(0), ({}, constant(1)))
-    pairs = list(itertools.permutations([nothing, *curves.items()], 2))
-    if len(curves) > _MOST_CURVES:
-        pairs = [pair for pair in pairs if nothing in pair]
+    fixed = [nothing]
+    if rich:
+        base = translator.quotient(sympy.E).numerator
+        fixed.append((sympy.Integer(1), (constant(1), base)))
+    inner = [curve for curve in curves.items() if curve[0] in occurring][:_MOST_CURVES]
+    pairs = [pair for curve in curves.items() for at in fixed for pair in ((at, curve), (curve, at))]
+    pairs += itertools.permutations(inner, 2)
     for (first, (y, power)), (second, (x, under)) in pairs:
         # exp(y - x) >= 1 + y - x, times exp(x)
         fact = add(add(power, under, -1), multiply(add(y, x, -1), under), -1)
         name = expression_text(first - second)
         yield Constraint(fact, ">=", f"exp(y) >= 1 + y at y = {name}", name)
+    half, sixth = Fraction(1, 2), Fraction(1, 6)
     for y, (argument, value) in curves.items():
         sign = _certain_sign(translator, argument, ">=", constraints)
-        if sign and isinstance(y, sympy.log) is False:
-            name = expression_text(sign * y)
-            bound = scaled(add(value, constant(1), -1), sign)
-            yield Constraint(bound, ">=", f"exp is monotone at {name}", name)
+        if not sign or isinstance(y, sympy.log):
+            continue
+        name = expression_text(sign * y)
+        bound = scaled(add(value, constant(1), -1), sign)
+        yield Constraint(bound, ">=", f"exp is monotone at {name}", name)
+        y = scaled(argument, sign)
+        ((term, number),) = value.items()
+        powers = {sign: value, -sign: {inverse(term): 1 / number}}
+        square = multiply(y, y)
+        above = add(add(add(powers[1], constant(1), -1), y, -1), square, -half)
+        below = add(add(add(constant(1), y, -1), square, half), powers[-1], -1)
+        last = add(scaled(below, -1), multiply(square, y), sixth)
+        for fact in (above, below, last):
+            yield Constraint(fact, ">=", f"the series of exp at {name}", name)
 
 
 def _number_facts(translator: Translator) -> Iterator[Constraint]:

@@ -5,6 +5,7 @@ An exponent may be negative where its atom is positive.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -86,8 +87,11 @@ def polynomial_text(polynomial: Polynomial, atoms: tuple[Atom, ...]) -> str:
 def _power(name: str, exponent: int) -> str:
     """A power of a letter, which may itself be the root of another."""
     base, power = name, Fraction(exponent)
-    if name.endswith("^(1/2)"):
-        base, power = name.removesuffix("^(1/2)"), Fraction(exponent, 2)
+    root = re.fullmatch(r"(.+)\^\(1/(\d+)\)", name)
+    if root is not None and name.startswith("("):  # of a sum, which stays a root
+        base = f"({name})"
+    elif root is not None:
+        base, power = root[1], Fraction(exponent, int(root[2]))
     if power == 1:
         return base
     return f"{base}^{power}" if power.denominator == 1 else f"{base}^({power})"

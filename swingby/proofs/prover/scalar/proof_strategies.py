@@ -9,19 +9,19 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import sympy
 
-from swingby.proofs.prover.scalar.branch_and_bound import prove_on_boxes
-from swingby.proofs.prover.scalar.monotonicity import prove_on_line
+from swingby.proofs.checkers import check_line, check_witness
 from swingby.proofs.prover.scalar.named_terms import (
     name_factors,
     name_logarithms,
     name_roots,
-    name_tangents,
 )
 from swingby.proofs.prover.scalar.polynomial_form import polynomial_form
 from swingby.proofs.prover.scalar.polynomial_problem import (
@@ -46,10 +46,13 @@ from swingby.proofs.prover.scalar.squares import sum_of_squares
 from swingby.proofs.prover.scalar.translation import Translator, Untranslatable
 from swingby.proofs.prover.scalar.translation_check import identity_at_points
 from swingby.proofs.prover.scalar.z3_check import ask_z3
-from swingby.theory.search_time import OutOfTime, processor_time
+from swingby.theory.numbers import fraction
+from swingby.theory.search_time import OutOfTime, processor_time, seconds_left
 
 #: Seconds for one search for a certificate.
 _SECONDS_A_SEARCH = 3.0
+#: A letter's range is halved so often, and has so many pieces at most.
+_DEEPEST, _MOST_PIECES = 8, 120
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class Attempt:
     """The outcome of a strategy.
 
     `tried`: what did not work. `candidates`: points at which the goal may fail. `proof`:
-    certificates, where all of it has one. `by_z3`: z3 says that it is true, and nothing else does.
+    certificates of the goal, once the steps `lemmas` are shown. `by_z3`: z3 says that it is true, and nothing else does.
     """
 
     proved: bool
@@ -66,7 +69,14 @@ class Attempt:
     tried: tuple[str, ...] = ()
     candidates: tuple[dict[str, Any], ...] = ()
     proof: tuple[dict[str, Any], ...] = ()
+    lemmas: tuple[dict[str, Any], ...] = ()
     by_z3: bool = False
+
+    def shown(self, goal: Relation) -> list[dict[str, Any]]:
+        """The steps that show a goal, for a checker."""
+        on_a_line = [step for step in self.proof if "cuts" in step]
+        steps = on_a_line[0] if on_a_line else {"certificates": list(self.proof)}
+        return [*self.lemmas, {"relation": str(goal)} | steps]
 
     @property
     def settled(self) -> bool:
@@ -105,12 +115,19 @@ def by_expansion(sequent: Sequent) -> Attempt:
 
 def checkable_steps(replaced: list[tuple[Any, Any]], **steps: Any) -> dict[str, Any]:
     """A certificate as ``check.py`` reads it; without steps, that two sides are the same."""
-    empty: dict[str, Any] = {"tangents": [], "turned": False, "facts": [], "pieces": []}
+    empty: dict[str, Any] = {"cases": [], "tangents": [], "turned": False, "facts": [], "pieces": []}
     return (
         empty
         | steps
         | {"replaced": [[str(letter), expression_text(value)] for letter, value in replaced]}
     )
+
+
+def cited(goal: Relation) -> dict[str, Any]:
+    """A certificate of a goal that is known."""
+    difference = f"{expression_text(goal.large)} - ({expression_text(goal.small)})"
+    fact = [difference, goal.kind.replace("==", "=")]
+    return checkable_steps([], facts=[fact], pieces=[["1", "1", [0], "1"]])
 
 
 def by_certificate(sequent: Sequent, *, quick: bool = False) -> Attempt:
@@ -119,8 +136,16 @@ def by_certificate(sequent: Sequent, *, quick: bool = False) -> Attempt:
     goal = sequent.goal
 
     def prove_all(goals: list[Relation]) -> Attempt:
-        halves = (replace(sequent, goal=bound) for bound in goals)
-        return join_attempts(by_certificate(half, quick=quick) for half in halves)
+        attempts = []
+        for bound in goals:
+            attempts.append(by_certificate(replace(sequent, goal=bound), quick=quick))
+            if not attempts[-1].settled:
+                break
+        joined = join_attempts(attempts)
+        # each half is shown as a line of its own, and cited
+        lemmas = itertools.chain(*(half.shown(g) for half, g in zip(attempts, goals, strict=False)))
+        proof = tuple(map(cited, goals)) if joined.proof else ()
+        return replace(joined, lemmas=tuple(lemmas), proof=proof)
 
     if goal.kind == "==":
         reversed_goal = Relation(goal.large, goal.small, "<=", goal.label)
@@ -147,14 +172,15 @@ def by_certificate(sequent: Sequent, *, quick: bool = False) -> Attempt:
     if cases is None:
         return Attempt(False, tried=("too many cases",))
     if len(cases) == 1:
-        return complete(combined(cases[0]))
+        return complete(combined(cases[0][0]))
 
-    def labelled(case: Sequent) -> Attempt:
-        attempt = combined(case)
+    def labelled(case: Sequent, chosen: list[Any]) -> Attempt:
+        attempt = complete(combined(case))
         conditions = ", ".join(str(r) for r in case.hypotheses if r.label == "case")
-        return replace(attempt, evidence=(f"case {conditions}:", *attempt.evidence), proof=())
+        proof = tuple(step | {"cases": chosen} for step in attempt.proof)
+        return replace(attempt, evidence=(f"case {conditions}:", *attempt.evidence), proof=proof)
 
-    return join_attempts(map(labelled, cases))
+    return join_attempts(itertools.starmap(labelled, cases))
 
 
 def join_attempts(attempts: Iterable[Attempt]) -> Attempt:
@@ -168,8 +194,11 @@ def join_attempts(attempts: Iterable[Attempt]) -> Attempt:
     evidence = tuple(line for attempt in settled for line in attempt.evidence)
     complete = all(attempt.proof for attempt in settled)
     proof = tuple(content for attempt in settled if complete for content in attempt.proof)
+    lemmas = tuple(step for attempt in settled if complete for step in attempt.lemmas)
     proved = all(attempt.proved for attempt in settled)
-    return Attempt(proved, "; ".join(methods), evidence, proof=proof, by_z3=not proved)
+    return Attempt(
+        proved, "; ".join(methods), evidence, proof=proof, lemmas=lemmas, by_z3=not proved
+    )
 
 
 def _prove_case(case: Sequent, *, quick: bool) -> Attempt:
@@ -193,18 +222,24 @@ def _forms(case: Sequent, quick: bool, tried: list[str]) -> Iterator[PolynomialF
     Why there is none of a kind goes to `tried`.
     """
     curved = any(relation.difference.has(sympy.exp, sympy.log) for relation in case.relations)
-    kinds: list[tuple[str, Callable[[], Sequent], bool]] = [("polynomials", lambda: case, False)]
-    kinds += [("logarithms", lambda: case, True)] * curved
+    plain: dict[str, bool] = {}
+    kinds: list[tuple[str, Callable[[], Sequent], dict[str, bool]]]
+    kinds = [("polynomials", lambda: case, plain)]
+    kinds += [("logarithms", lambda: case, {"logarithmic": True})] * curved
     if not quick:
-        kinds.append(("products", lambda: name_factors(case), False))
-        kinds += [("grouped logarithms", lambda: name_logarithms(case), True)] * curved
-        kinds += [("tangents", lambda: name_tangents(case), False)] * curved
-    for name, sequent_of, logarithmic in kinds:
+        kinds.append(("products", lambda: name_factors(case), plain))
+        if curved:
+            kinds += [
+                ("grouped logarithms", lambda: name_logarithms(case), {"logarithmic": True}),
+                ("tangents", lambda: case, {"rich": True}),
+                ("logarithms, tangents", lambda: case, {"logarithmic": True, "rich": True}),
+            ]
+    for name, sequent_of, options in kinds:
         sequent = sequent_of()
-        if sequent == case and name not in ("polynomials", "logarithms"):
+        if sequent == case and name in ("products", "grouped logarithms"):
             continue
         try:
-            problem = polynomial_form(sequent, logarithmic=logarithmic)
+            problem = polynomial_form(sequent, **options)
         except (Untranslatable, ValueError) as reason:
             tried.append(f"{name}: {reason}")
         else:
@@ -263,41 +298,92 @@ def _accept(form: PolynomialForm, certificate: PositivityCertificate | None) -> 
     return Attempt(True, "certificate", tuple(lines), proof=(proof,))
 
 
-def by_boxes(sequent: Sequent) -> Attempt:
-    """Boxes, for at most two letters."""
-    cases = split_cases(recognise_signs(eliminate_equations(sequent)))
-    if cases is None:
-        return Attempt(False, tried=("too many cases",))
-    lines: list[str] = []
-    method = "boxes in ball arithmetic"
-    for case in cases:
-        proved, report = prove_on_boxes(case)
-        if not proved:
-            steps = prove_on_line(case)
-            if steps is None:
-                return Attempt(False, tried=(f"boxes: {report.corner}",))
-            lines += steps
-            method = "monotone beyond a known value, in ball arithmetic"
-            continue
-        lines += [*report.steps, f"{report.boxes} boxes in balls of 128 bits"]
-    return Attempt(True, method, tuple(lines))
+def by_line(sequent: Sequent) -> Attempt:
+    """A relation in one letter, by its Taylor series on pieces of the letter's range."""
+    goal = sequent.goal
+    if goal.kind not in ("<=", "<") or len(goal.symbols) != 1:
+        return Attempt(False)
+    (letter,) = goal.symbols
+    sign = "positive" if letter.is_positive else "nonnegative" if letter.is_nonnegative else "real"
+    tools = check_witness.line_tools()
+    low, low_open, high, high_open = check_line.cut_range(
+        letter.name, sign, list(map(str, sequent.hypotheses)), check_witness.number
+    )
+    if low is not None and high is not None and not low < high:
+        return Attempt(False)
+    sides = tuple(re.sub(r"\bE\b", "exp(1)", text) for text in re.split(r" (<=|<) ", str(goal)))
+    pieces = 0
+
+    def cuts(ends: tuple[Any, Any], depth: int) -> list[Any] | None:
+        """Where a piece has to be cut so that the relation holds on all parts; None if nowhere."""
+        nonlocal pieces
+        seconds_left()
+        pieces += 1
+        is_open = low_open and ends[0] == low, high_open and ends[1] == high
+        if check_line.piece_holds(sides, letter.name, ends, is_open, tools):
+            return []
+        if not depth or pieces > _MOST_PIECES:
+            return None
+        middle = _middle(*ends)
+        halves = [cuts(half, depth - 1) for half in ((ends[0], middle), (middle, ends[1]))]
+        if halves[0] is None or halves[1] is None:
+            return None
+        return [*halves[0], middle, *halves[1]]
+
+    touching = [
+        number
+        for number in sorted({fraction(x) for x in _touching(goal.difference)})
+        if (low is None or number > low)
+        and (high is None or number < high)
+        and goal.difference.subs(letter, sympy.Rational(number.numerator, number.denominator)) == 0
+    ]
+    found: list[Any] = []
+    for ends in itertools.pairwise([low, *touching, high]):
+        between = cuts(ends, _DEEPEST)
+        if between is None:
+            return Attempt(False, tried=(f"Taylor series in {letter}: not on all of its range",))
+        found += [*between, *([ends[1]] if ends[1] in touching else [])]
+    line = f"on pieces of the range of {letter}, cut at {', '.join(map(str, found)) or 'no number'}"
+    proof = {"letter": letter.name, "cuts": list(map(str, found))}
+    return Attempt(True, "Taylor series", (line,), proof=(proof,))
+
+
+def _touching(difference: Any) -> Iterator[Any]:
+    """Numbers at which a difference may be 0."""
+    numbers = [sympy.Integer(n) for n in (0, 1, 2)] + [abs(n) for n in difference.atoms(sympy.Rational)]
+    for number in numbers:
+        yield from (number, -number, *((1 / number, -1 / number) if number else ()))
+    if difference.is_polynomial():
+        yield from (root for root in sympy.roots(difference, multiple=True) if root.is_Rational)
+
+
+def _middle(low: Any, high: Any) -> Any:
+    if low is not None and high is not None:
+        return (low + high) / 2
+    if low is None:
+        return Fraction(0) if high is None else min(2 * high, high - 1)
+    return max(2 * low, low + 1)
 
 
 def by_whole_numbers(sequent: Sequent) -> Attempt:
     """Cases k <= 0 and k >= 1 of an integer letter, or k <= -1 and k >= 0: nothing lies between."""
     integers = [letter for letter in sequent.symbols if letter.is_integer]
     for at in (sympy.S.Zero, sympy.S.NegativeOne) if len(integers) == 1 else ():
-        ends = (integers[0], at), (at + 1, integers[0])
-        cases = (Relation(small, large, "<=", "case") for small, large in ends)
-        halves = (replace(sequent, hypotheses=(*sequent.hypotheses, case)) for case in cases)
-        attempt = join_attempts(by_certificate(half) for half in halves)
-        if attempt.proved:
+        attempts = []
+        for place, (small, large) in enumerate(((integers[0], at), (at + 1, integers[0]))):
+            case = Relation(small, large, "<=", "case")
+            attempt = by_certificate(replace(sequent, hypotheses=(*sequent.hypotheses, case)))
+            branch = [f"{integers[0]} at {at}", place]
+            proof = (step | {"cases": [branch, *step["cases"]]} for step in attempt.proof)
+            attempts.append(replace(attempt, proof=tuple(proof)))
+            if not attempt.settled:
+                break
+        else:
             line = f"{integers[0]} is a whole number: at most {at}, or at least {at + 1}"
-            return replace(attempt, evidence=(line, *attempt.evidence), proof=())
+            joined = join_attempts(attempts)
+            return replace(joined, evidence=(line, *joined.evidence))
     return Attempt(False)
 
 
 #: Ways to prove a sequent, from cheap to dear; a new one is a row here.
-STRATEGIES: tuple[Callable[..., Attempt], ...] = (by_certificate, by_boxes)
-#: What is tried on every reading of a sequent once all of these have failed.
-LAST_RESORTS: tuple[Callable[..., Attempt], ...] = (by_whole_numbers,)
+STRATEGIES: tuple[Callable[..., Attempt], ...] = (by_certificate, by_line, by_whole_numbers)

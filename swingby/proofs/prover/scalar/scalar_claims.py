@@ -7,7 +7,6 @@ arithmetic and balls ever lead to *proved* or *refuted*.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import itertools
 from dataclasses import dataclass, replace
@@ -28,15 +27,16 @@ from swingby.proofs.prover.scalar.counterexample import (
 )
 from swingby.proofs.prover.scalar.preparation import normal_form, resolve_definitions
 from swingby.proofs.prover.scalar.proof_strategies import (
-    LAST_RESORTS,
     STRATEGIES,
     Attempt,
     by_certificate,
     by_expansion,
     checkable_steps,
+    cited,
 )
 from swingby.proofs.prover.scalar.relation import (
     FALSUM,
+    ZERO,
     Relation,
     Sequent,
     expression_text,
@@ -52,8 +52,8 @@ from swingby.proofs.prover.scalar.side_conditions import (
 from swingby.theory.search_time import OutOfTime, processor_time
 from swingby.theory.verdict import Finding
 
-#: Seconds for each relation of a claim, and for a sum in place of boxes.
-BUDGET, CERTIFIED = 240.0, 5.0
+#: Seconds for each relation of a claim.
+BUDGET = 240.0
 
 
 #: What a claim is where something says that it is true, the most certain first.
@@ -163,27 +163,6 @@ def prepare_claim(claim: Claim) -> tuple[Search, list[Question]]:
     return search, questions
 
 
-def certificates_of(claim: Claim) -> tuple[dict[str, Any], ...]:
-    """Certificates for :mod:`check_proof` of a claim that boxes prove, if sums prove it too."""
-    search, questions = prepare_claim(claim)
-    proof: list[dict[str, Any]] = []
-    for goal in (
-        relation for question in questions for relation in (*question.needed, question.goal)
-    ):
-        sequents = [
-            normal_form(reading) for reading in _readings(search.with_goal(goal).sequent)[:2]
-        ]
-        attempt = by_expansion(sequents[0])
-        with contextlib.suppress(OutOfTime), processor_time(CERTIFIED):
-            for sequent in sequents:
-                attempt = attempt if attempt.proved else by_certificate(sequent)
-        if not attempt.proof:
-            return ()
-        proof += _proved_verdict(attempt, goal).proof
-        search = search.with_facts(as_fact(goal))
-    return tuple(proof)
-
-
 def _why_empty(goal: Relation, where: dict[Any, Any], written: list[Relation]) -> str:
     """The reason why a relation says nothing, as it is written; empty if it says something."""
     pairs = itertools.permutations(goal.sides)
@@ -212,12 +191,7 @@ def _decide_question(search: Search, question: Question, rng: int, seconds: floa
             open_conditions.append(f"whether {needed}, which the line needs to be defined")
     goal = question.goal
     if question.empty:
-        fact = [
-            f"{expression_text(goal.large)} - ({expression_text(goal.small)})",
-            goal.kind.replace("==", "="),
-        ]
-        steps = {"facts": [fact], "pieces": [["1", "1", [0], "1"]]}
-        itself = checkable_steps([], **(steps if question.empty == ASSUMED else {}))
+        itself = cited(goal) if question.empty == ASSUMED else checkable_steps([])
         judged = _proved_verdict(Attempt(True, TAUTOLOGY, (question.empty,), proof=(itself,)), goal)
     else:
         judged = _decide(search.with_goal(goal), rng, seconds)
@@ -331,13 +305,11 @@ def _proof_or_witness(search: Search, rng: int, tried: list[str]) -> Attempt | W
     strategies = list(STRATEGIES)
     if goal.kind == "!=":
         strategies.insert(0, functools.partial(by_certificate, quick=True))
-    elif len(goal.symbols) <= 2:
-        strategies.reverse()
     by_z3: Attempt | None = None
-    for strategy, sequent in itertools.product((*strategies, *LAST_RESORTS), sequents):
+    for strategy, sequent in itertools.product(strategies, sequents):
         attempt = strategy(sequent)
         if attempt.proved:
-            return replace(attempt, proof=()) if sequent.goal == FALSUM else attempt
+            return attempt
         by_z3 = by_z3 or (attempt if attempt.by_z3 else None)
         tried.extend(attempt.tried)
         confirmed = filter(None, (confirm(search, point) for point in attempt.candidates))
@@ -352,16 +324,14 @@ def _readings(sequent: Sequent) -> list[Sequent]:
     goal = sequent.goal
     if goal.kind != "!=":
         return [sequent]
-    equal = Relation(goal.small, goal.large, "==", "case")
     return [
         replace(sequent, goal=replace(goal, kind="<")),
         replace(sequent, goal=Relation(goal.large, goal.small, "<", goal.label)),
-        Sequent((*sequent.hypotheses, equal), FALSUM),
+        replace(sequent, goal=Relation(ZERO, (goal.large - goal.small) ** 2, "<", goal.label)),
     ]
 
 
 def _proved_verdict(attempt: Attempt, goal: Relation) -> ClaimVerdict:
-    steps = {"relation": str(goal), "certificates": list(attempt.proof)}
-    proof = (steps,) if attempt.proof else ()
+    proof = tuple(attempt.shown(goal)) if attempt.proof else ()
     verdict = Finding.PROVED if attempt.proved else Finding.PROVED_BY_Z3
     return ClaimVerdict(verdict, attempt.method, attempt.evidence, proof=proof)

@@ -102,6 +102,7 @@ class Translator:
         self.sums: dict[int, Polynomial] = {}
         self.atoms: list[Atom] = []
         self.exponentials: list[Any] = []
+        self.logarithms: list[Any] = []
         self._index: dict[Any, int] = {}
         self._steps: dict[Any, Any] = {}
         self._root_order: dict[Any, int] = {}
@@ -115,6 +116,7 @@ class Translator:
                 pending.append(power)
                 for factor, monomial in terms:
                     self._steps[monomial] = sympy.gcd(self._steps.get(monomial, 0), factor)
+            self.logarithms += sorted(expression.atoms(sympy.log) - {*self.logarithms}, key=str)
             for piece in expression.atoms(sympy.Pow):
                 base, exponent = piece.args
                 if exponent.is_Rational and base.is_Symbol and base.is_nonnegative:
