@@ -19,7 +19,7 @@ from math import gcd, lcm
 from typing import Any
 
 FORMAT = "swingby proof 2"
-KEYS = {"format", "id", "line", "statement", "latex", "digest", "signs", "whole", "given", "shows"}
+KEYS = {"format", "id", "line", "signs", "whole", "given", "shows"}
 _STEP, _LINE = {"relation", "certificates"}, {"relation", "letter", "cuts"}
 _CERTIFICATE = {"cases", "replaced", "tangents", "turned", "facts", "pieces"}
 #: Sums with more terms are refused, and longer numbers.
@@ -36,6 +36,8 @@ _Quotient = tuple[Sum, tuple[Sum, ...]]
 
 _NOUGHT: Sum = {}
 ONE: Sum = {(): Fraction(1)}
+#: A letter is one word, with or without a place in brackets, and no function.
+LETTER = re.compile(r"(?!(?:exp|log|sqrt|Abs|Max|Min)\()[^\W\d]\w*'?(\([\w+]+\))?")
 _SIDES = re.compile(r"(.+) (<=|<|=|!=) (.+)", re.DOTALL)
 
 
@@ -589,7 +591,7 @@ class _CertificateCheck:
         if not y[1] and (
             exact.never_negative(y[0])
             or self.summed(y[0], False)
-            or any(exact.alike(y[0], known) for known in logarithms)
+            or any(exact.alike(y[0], known) for known in (*logarithms, *exact.not_below))
         ):
             bounds += [(power, series(y, 1)), (series(way, 1), inverse)]
             bounds += [(power, series(y, 1, 1, half)), (series(way, 1, 1, half), inverse)]
@@ -712,6 +714,8 @@ def judge(content: Any, formula: Any, holds: Any, line: Any) -> str:
         raise ValueError(f"the keys are not those of {FORMAT}")
     if not content["shows"] or set(content["signs"].values()) - {"positive", "nonnegative", "real"}:
         raise ValueError("nothing is shown, or a letter has another sign")
+    if refused := [name for name in content["signs"] if not LETTER.fullmatch(name)]:
+        raise ValueError(f"{refused[0]!r:.40} is no letter")
     hypotheses = list(content["given"])
     for step in content["shows"]:
         if step.keys() == _LINE:

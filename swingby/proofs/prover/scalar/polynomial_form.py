@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -25,7 +26,10 @@ from swingby.proofs.prover.scalar.laurent import (
     scaled,
 )
 from swingby.proofs.prover.scalar.polynomial_problem import Constraint, PolynomialProblem
-from swingby.proofs.prover.scalar.positivity_certificate import find_certificate
+from swingby.proofs.prover.scalar.positivity_certificate import (
+    PositivityCertificate,
+    find_certificate,
+)
 from swingby.proofs.prover.scalar.rational_bounds import bound_root, enclose
 from swingby.proofs.prover.scalar.relation import Relation, Sequent, expression_text
 from swingby.proofs.prover.scalar.translation import Quotient, Translator, Untranslatable
@@ -76,10 +80,12 @@ def polynomial_form(
     constraints += list(_curved_facts(translator, constraints, rich))
     constraints += [*_number_facts(translator), *_root_facts(translator, constraints)]
     for relation, quotient in postponed:
-        cleared = _clear_denominators(translator, quotient, constraints)
+        cleared, positive_by = _clear_denominators(translator, quotient, constraints)
         if cleared is not None:
-            constraints.append(_constraint(relation, cleared))
-    cleared = _clear_denominators(translator, target, constraints)
+            constraints.append(
+                replace(_constraint(relation, cleared), reasons=tuple(positive_by))
+            )
+    cleared, positive_by = _clear_denominators(translator, target, constraints)
     if cleared is None:
         raise Untranslatable("a denominator of the conclusion has no certain sign")
     # Clearing and taking logarithms may have brought in new atoms.
@@ -93,7 +99,9 @@ def polynomial_form(
     if not _is_low(cleared):
         raise Untranslatable(f"a power above {_HIGHEST_POWER}")
     return PolynomialProblem(
-        tuple(translator.atoms), tuple(unique.values()), Constraint(cleared, _KINDS[goal.kind])
+        tuple(translator.atoms),
+        tuple(unique.values()),
+        Constraint(cleared, _KINDS[goal.kind], reasons=tuple(positive_by)),
     )
 
 
@@ -110,27 +118,28 @@ def _constraint(relation: Relation, polynomial: Polynomial) -> Constraint:
 
 def _clear_denominators(
     translator: Translator, quotient: Quotient, constraints: list[Constraint]
-) -> Polynomial | None:
-    """The numerator times the sign of the denominators, if that is certain."""
-    numerator = quotient.numerator
+) -> tuple[Polynomial | None, list[PositivityCertificate]]:
+    """The numerator times the sign of the denominators, and why these are positive."""
+    numerator, reasons = quotient.numerator, []
     for denominator in quotient.denominators:
-        sign = _certain_sign(translator, denominator, ">", constraints)
-        if not sign:
-            return None
+        sign, reason = _certain_sign(translator, denominator, ">", constraints)
+        if reason is None:
+            return None, []
         numerator = scaled(numerator, sign)
-    return numerator
+        reasons += [reason] if reason.used else []
+    return numerator, reasons
 
 
 def _certain_sign(
     translator: Translator, polynomial: Polynomial, kind: str, constraints: list[Constraint]
-) -> int:
-    """1 or -1, the certain sign of a polynomial that is not 0 (for `kind` ">"), or 0."""
+) -> tuple[int, PositivityCertificate | None]:
+    """1 or -1, the certain sign of a polynomial that is not 0 (for `kind` ">"), and the reason."""
     for sign in (1, -1):
         goal = Constraint(scaled(polynomial, sign), kind)
         problem = PolynomialProblem(tuple(translator.atoms), tuple(constraints), goal)
-        if find_certificate(problem, effort=0) is not None:
-            return sign
-    return 0
+        if (certificate := find_certificate(problem, effort=0)) is not None:
+            return sign, certificate
+    return 0, None
 
 
 def _curved_facts(
@@ -171,6 +180,7 @@ def _curved_facts(
     if rich:
         base = translator.quotient(sympy.E).numerator
         fixed.append((sympy.Integer(1), (constant(1), base)))
+        fixed.append((sympy.Integer(-1), (constant(-1), {inverse(t): v for t, v in base.items()})))
     inner = [curve for curve in curves.items() if curve[0] in occurring][:_MOST_CURVES]
     pairs = [pair for curve in curves.items() for at in fixed for pair in ((at, curve), (curve, at))]
     pairs += itertools.permutations(inner, 2)
@@ -181,12 +191,13 @@ def _curved_facts(
         yield Constraint(fact, ">=", f"exp(y) >= 1 + y at y = {name}", name)
     half, sixth = Fraction(1, 2), Fraction(1, 6)
     for y, (argument, value) in curves.items():
-        sign = _certain_sign(translator, argument, ">=", constraints)
-        if not sign or isinstance(y, sympy.log):
+        sign, reason = _certain_sign(translator, argument, ">=", constraints)
+        if reason is None or isinstance(y, sympy.log):
             continue
         name = expression_text(sign * y)
         bound = scaled(add(value, constant(1), -1), sign)
-        yield Constraint(bound, ">=", f"exp is monotone at {name}", name)
+        reasons = (reason,) if reason.used else ()
+        yield Constraint(bound, ">=", f"exp is monotone at {name}", name, reasons)
         y = scaled(argument, sign)
         ((term, number),) = value.items()
         powers = {sign: value, -sign: {inverse(term): 1 / number}}
@@ -195,7 +206,7 @@ def _curved_facts(
         below = add(add(add(constant(1), y, -1), square, half), powers[-1], -1)
         last = add(scaled(below, -1), multiply(square, y), sixth)
         for fact in (above, below, last):
-            yield Constraint(fact, ">=", f"the series of exp at {name}", name)
+            yield Constraint(fact, ">=", f"the series of exp at {name}", name, reasons)
 
 
 def _number_facts(translator: Translator) -> Iterator[Constraint]:

@@ -6,7 +6,7 @@ An exponent may be negative where its atom is positive.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -34,13 +34,15 @@ class Atom:
 class Constraint:
     """``polynomial >= 0``, ``> 0`` or ``= 0``.
 
-    `tangent`: a y such that it says that exp(y) >= 1 + y.
+    `tangent`: a y such that it says that exp(y) >= 1 + y. `reasons`: certificates of
+    signs that it rests on, of denominators that were cleared and of exponents.
     """
 
     polynomial: Polynomial
     kind: str
     label: str = ""
     tangent: str = ""
+    reasons: tuple[Any, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)

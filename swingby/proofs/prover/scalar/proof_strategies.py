@@ -27,6 +27,7 @@ from swingby.proofs.prover.scalar.polynomial_form import polynomial_form
 from swingby.proofs.prover.scalar.polynomial_problem import (
     NEGATION,
     PolynomialProblem,
+    polynomial_text,
     with_negated_goal,
 )
 from swingby.proofs.prover.scalar.positivity_certificate import (
@@ -160,8 +161,15 @@ def by_certificate(sequent: Sequent, *, quick: bool = False) -> Attempt:
     prepared = recognise_signs(eliminate_equations(sequent, replaced))
 
     def complete(attempt: Attempt) -> Attempt:
-        steps = (checkable_steps(replaced, **step) for step in attempt.proof)
-        return replace(attempt, proof=tuple(steps))
+        def put_in(certificate: dict[str, Any]) -> dict[str, Any]:
+            return certificate | {"replaced": checkable_steps(replaced)["replaced"]}
+
+        lemmas = (
+            step | {"certificates": list(map(put_in, step["certificates"]))}
+            for step in attempt.lemmas
+        )
+        steps = (put_in(checkable_steps([], **step)) for step in attempt.proof)
+        return replace(attempt, lemmas=tuple(lemmas), proof=tuple(steps))
 
     relaxed, exact = relax(prepared)
     if relaxed != prepared:
@@ -178,7 +186,8 @@ def by_certificate(sequent: Sequent, *, quick: bool = False) -> Attempt:
         attempt = complete(combined(case))
         conditions = ", ".join(str(r) for r in case.hypotheses if r.label == "case")
         proof = tuple(step | {"cases": chosen} for step in attempt.proof)
-        return replace(attempt, evidence=(f"case {conditions}:", *attempt.evidence), proof=proof)
+        evidence = (f"case {conditions}:", *attempt.evidence)
+        return replace(attempt, evidence=evidence, proof=proof, lemmas=())
 
     return join_attempts(itertools.starmap(labelled, cases))
 
@@ -294,8 +303,33 @@ def _accept(form: PolynomialForm, certificate: PositivityCertificate | None) -> 
         return Attempt(False)
     lines = [str(certificate) if form.name == "polynomials" else f"in {form.name}: {certificate}"]
     lines += [f"uses {label}" for label in certificate.used if label]
-    proof = certificate.steps()
-    return Attempt(True, "certificate", tuple(lines), proof=(proof,))
+    reasons = _reasons(certificate) | {
+        text: reason
+        for top in form.problem.goal.reasons
+        for text, reason in (*_reasons(top).items(), (_claim_text(top), top))
+    }
+    shown = tuple(
+        {"relation": text, "certificates": [checkable_steps([], **reason.steps())]}
+        for text, reason in reasons.items()
+    )
+    proof = (certificate.steps(),)
+    return Attempt(True, "certificate", tuple(lines), proof=proof, lemmas=shown)
+
+
+def _claim_text(certificate: PositivityCertificate) -> str:
+    goal = certificate.problem.goal
+    sign = "<" if goal.kind == ">" else "<="
+    return f"0 {sign} {polynomial_text(goal.polynomial, certificate.problem.atoms)}"
+
+
+def _reasons(certificate: PositivityCertificate) -> dict[str, PositivityCertificate]:
+    """The signs that a certificate rests on, each behind those that it rests on itself."""
+    used = dict.fromkeys(index for _, piece in certificate.pieces for index in piece.factors)
+    reasons: dict[str, PositivityCertificate] = {}
+    for index in used:
+        for reason in certificate.problem.constraints[index].reasons:
+            reasons |= _reasons(reason) | {_claim_text(reason): reason}
+    return reasons
 
 
 def by_line(sequent: Sequent) -> Attempt:

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import functools
 import itertools
+import json
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
 import sympy
 
 from swingby.errors import InvalidInput
+from swingby.proofs.checkers import check_proof, check_witness
 from swingby.proofs.language.claim import ENOUGH, Claim
 from swingby.proofs.prover.evidence import TAUTOLOGY, ClaimVerdict, Witness, undecided
 from swingby.proofs.prover.scalar.counterexample import (
@@ -106,6 +109,11 @@ def decide_scalar(claim: Claim, *, rng: int = 0, seconds: float = BUDGET) -> Cla
     judged = (
         judgements[0] if len(judgements) == 1 else _chain([q.goal for q in questions], judgements)
     )
+    if judged.verdict is Finding.PROVED:
+        reason = check_witness.judge_shown(proof_file(search, questions, judged.proof))
+        if reason:  # what the checker does not accept is not proved
+            tried = f"a certificate that check.py does not accept: {reason}"
+            judged = ClaimVerdict(Finding.UNDECIDED, "no file", judged.evidence, tried=(tried,))
     if judged.verdict not in PROVED or not claim.given:
         return judged
     if point is not None:
@@ -161,6 +169,30 @@ def prepare_claim(claim: Claim) -> tuple[Search, list[Question]]:
     premises = tuple(map(as_fact, dict.fromkeys((*hypotheses, *facts))))
     search = Search(Sequent(premises, FALSUM), claim.in_force, claim.indices)
     return search, questions
+
+
+def proof_file(
+    search: Search, questions: list[Question], proof: tuple[dict[str, Any], ...]
+) -> dict[str, Any]:
+    """The file of a proof, as :mod:`check_proof` reads it, without the words around it."""
+    letters = set(search.sequent.symbols).union(*(question.goal.symbols for question in questions))
+    signs = {
+        letter.name: "positive"
+        if letter.is_positive
+        else "nonnegative"
+        if letter.is_nonnegative
+        else "real"
+        for letter in sorted(letters, key=str)
+    }
+    hypotheses = list(dict.fromkeys(map(str, search.sequent.hypotheses)))
+    whole = sorted(letter.name for letter in letters if letter.is_integer)
+    content = {"signs": signs, "whole": whole, "given": hypotheses, "shows": list(proof)}
+    # e is no letter
+    text = re.sub(r"\bE\b", "exp(1)", json.dumps(content, ensure_ascii=False))
+    for name in signs:  # a letter of a file is one word
+        if not check_proof.LETTER.fullmatch(name):
+            text = text.replace(name, "_".join(["letter", *re.findall(r"\w+", name)]))
+    return {"format": check_proof.FORMAT, "id": "", "line": ""} | json.loads(text)
 
 
 def _why_empty(goal: Relation, where: dict[Any, Any], written: list[Relation]) -> str:
