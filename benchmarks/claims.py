@@ -1,7 +1,7 @@
 """How many everyday claims are proved, by kind, and whether a false one is.
 
-Run with ``python -m benchmarks.claims``; ``--open`` lists what is not decided. The claims and their near
-misses stand in ``tests/data/everyday_claims.txt``.
+Run with ``python -m benchmarks.claims``; ``--open`` lists what is not decided. The claims and their
+near misses stand in ``tests/data/everyday_claims.txt``.
 """
 
 from __future__ import annotations

@@ -72,7 +72,8 @@ COQ = Dialect(
     refute="  apply Rnot_{opposite}_{order}; intro not_goal.\n",
     name="  remember ({fact}) as F{index} eqn:e{index}.\n",
     fact="  assert (f{index} : 0 {sign} F{index}) by (rewrite e{index}; first [ lra | nra ]).\n",
-    equation="  assert (key : {left} = {right}) by (subst; first [ ring | field; repeat split; lra ]).\n",
+    equation="  assert (key : {left} = {right})\n"
+    "    by (subst; first [ ring | field; repeat split; lra ]).\n",
     piece="  assert (p{index} : 0 {sign} {piece}) by (unfold Rdiv; signs).\n",
     end="  lra.\nQed.\n",
 )
@@ -188,8 +189,8 @@ def _theorem(
     right = " + ".join(piece for piece, _ in pieces) or dialect.fraction.format(0)
     left = dialect.fraction.format(0) if turned else f"{written(large)} - ({written(small)})"
     names = " ".join(f"e{index}" for index in range(1, len(certificate["facts"]) + 1))
-    facts = f"subst {names}\n    " if names else ""
-    body += dialect.equation.format(left=left, right=right, facts=facts)
+    put_in = f"subst {names}\n    " if names else ""
+    body += dialect.equation.format(left=left, right=right, facts=put_in)
     for index, (piece, piece_sign) in enumerate(pieces, 1):
         body += dialect.piece.format(index=index, sign=piece_sign, piece=piece)
     return body + dialect.end

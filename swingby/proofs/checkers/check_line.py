@@ -1,8 +1,8 @@
 """Check of a relation in one letter, by its Taylor series; ``check.py`` calls it.
 
-The letter's range is cut into pieces. Over a piece, f = f(c) + f'(c) (x - c) + ... with c one of its
-ends, and the last coefficient anywhere in the piece. f >= 0 there if each term is never negative:
-at c exactly, where f may be 0, or between decimals; over the piece between decimals.
+The letter's range is cut into pieces. Over a piece, f = f(c) + f'(c) (x - c) + ... with c one of
+its ends, and the last coefficient anywhere in the piece. f >= 0 there if no term is negative: at c
+exactly, where f may be 0, or between decimals; over the piece between decimals.
 """
 
 from __future__ import annotations
@@ -65,14 +65,23 @@ class _Series:
         a = self.series(x)
         b = [self.numbers.exp(a[0])]
         for k in range(1, self.order + 1):
-            terms = [self._product(Fraction(i, k), self._product(a[i], b[k - i])) for i in range(1, k + 1)]
+            terms = [
+                self._product(Fraction(i, k), self._product(a[i], b[k - i]))
+                for i in range(1, k + 1)
+            ]
             b.append(self._sum(terms))
         return b
 
     def log(self, x: Any) -> list[Any]:
         a = self.series(x)
-        rates = self.times([self._product(Fraction(k), a[k]) for k in range(1, self.order + 1)] + [Fraction(0)], self.inverse(a))
-        return [self.numbers.log(a[0]), *(self._product(Fraction(1, k), rates[k - 1]) for k in range(1, self.order + 1))]
+        rates = self.times(
+            [self._product(Fraction(k), a[k]) for k in range(1, self.order + 1)] + [Fraction(0)],
+            self.inverse(a),
+        )
+        return [
+            self.numbers.log(a[0]),
+            *(self._product(Fraction(1, k), rates[k - 1]) for k in range(1, self.order + 1)),
+        ]
 
     def power(self, x: Any, y: Any) -> list[Any]:
         if isinstance(y, Fraction) and y.denominator == 1:
@@ -109,7 +118,11 @@ def cut_range(letter: str, sign: str, hypotheses: list[str], number: Any) -> tup
 
 
 def piece_holds(
-    sides: tuple[str, str, str], letter: str, ends: tuple[Any, Any], is_open: tuple[bool, bool], tools: Any
+    sides: tuple[str, str, str],
+    letter: str,
+    ends: tuple[Any, Any],
+    is_open: tuple[bool, bool],
+    tools: Any,
 ) -> bool:
     """Whether a relation holds over a piece; an open end does not count."""
     formula, decimals, exact_of = tools
@@ -154,7 +167,9 @@ def piece_holds(
     return False
 
 
-def _at(coefficients: Any, exact_of: Any, decimals: Any, at: Fraction, order: int, k: int) -> int | None:
+def _at(
+    coefficients: Any, exact_of: Any, decimals: Any, at: Fraction, order: int, k: int
+) -> int | None:
     """The certain sign of a coefficient at a number."""
     with contextlib.suppress(ValueError, ArithmeticError, KeyError):
         exact = exact_of()

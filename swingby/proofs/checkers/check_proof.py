@@ -306,8 +306,10 @@ class Exact:
         self.extremes[name], self.signs[name] = tops, "real"
         if all(map(self.positive, tops)):
             self.signs[name] = "positive"
-        elif any(map(self.never_negative, tops)) if kind == "Max" else all(
-            map(self.never_negative, tops)
+        elif (
+            any(map(self.never_negative, tops))
+            if kind == "Max"
+            else all(map(self.never_negative, tops))
         ):
             self.signs[name] = "nonnegative"
         return letter(name), ()
@@ -527,9 +529,9 @@ class _CertificateCheck:
             if not strict and fact in (away, add(_NOUGHT, away, -1)):
                 return True
         for name, tops in self.exact.extremes.items():
-            sign = 1 if name.startswith("Max") else -1
+            turn = 1 if name.startswith("Max") else -1
             gaps = (add(letter(name), top, -1) for top in tops)
-            if not strict and any(fact == add(_NOUGHT, gap, sign) for gap in gaps):
+            if not strict and any(fact == add(_NOUGHT, gap, turn) for gap in gaps):
                 return True
         for relation in self.exact.given:
             if fact in self.logarithms(relation) and (" < " in relation or not strict):

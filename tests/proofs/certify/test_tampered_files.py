@@ -11,7 +11,18 @@ from swingby.proofs.checkers.check_witness import digest, judge
 from swingby.proofs.language.claims import by_id
 
 #: Sums, exponentials, logarithms, sizes, cases, Taylor series, identities, words, witnesses.
-LINES = ("D.59", "D.37", "D.82", "D.61", "D.24", "D.72", "before D.29", "2.1", "4.1", "Theorem R [R.5.1]")
+LINES = (
+    "D.59",
+    "D.37",
+    "D.82",
+    "D.61",
+    "D.24",
+    "D.72",
+    "before D.29",
+    "2.1",
+    "4.1",
+    "Theorem R [R.5.1]",
+)
 #: How many files are edited, each in its own way.
 EDITS = 300
 
@@ -84,7 +95,9 @@ def test_a_file_with_a_digest_of_its_own_is_no_proof_of_another_line(contents):
         elif way == "less" and len(text) > 1:
             edited = put(content, path, text[: rng.randrange(1, len(text))])
         elif way == "statement":
-            other = contents[rng.choice([x for x in names if contents[x]["statement"] != content["statement"]])]
+            other = contents[
+                rng.choice([x for x in names if contents[x]["statement"] != content["statement"]])
+            ]
             edited = content | {key: other[key] for key in ("statement", "latex")}
         elif way == "letter" and "signs" in content:
             edited = content | {"signs": content["signs"] | {"x - 5": "positive"}}
@@ -106,7 +119,18 @@ def harmless(content, edited):
     if content.keys() != edited.keys():
         return False
     words = all(content.get(key) == edited.get(key) for key in ("id", "line", "statement", "latex"))
-    same = ("format", "signs", "whole", "given", "fails", "holds", "assumed", "letters", "scalars", "rules")
+    same = (
+        "format",
+        "signs",
+        "whole",
+        "given",
+        "fails",
+        "holds",
+        "assumed",
+        "letters",
+        "scalars",
+        "rules",
+    )
     if not words or any(content.get(key) != edited.get(key) for key in same):
         return False
     if content["format"] == check_witness.PROOF:
@@ -116,4 +140,6 @@ def harmless(content, edited):
     elif "values" not in content:
         return False
     # What is shown is the same, and the checker decides by what: a larger factor may do, too.
-    return not check_witness.judge_shown({k: v for k, v in edited.items() if k not in ("statement", "latex", "digest")})
+    return not check_witness.judge_shown(
+        {k: v for k, v in edited.items() if k not in ("statement", "latex", "digest")}
+    )

@@ -70,5 +70,7 @@ def test_coq_accepts_the_same_sums(ledger, tmp_path):
         assert done.returncode == 0, (path.name, done.stderr)
         # the statement is needed: with a smaller larger side it is not accepted
         text = path.read_text(encoding="utf-8")
-        path.with_name("spoiled.v").write_text(text.replace("\nProof.", " - 1000000.\nProof.", 1).replace(".\n - ", " - ", 1))
+        path.with_name("spoiled.v").write_text(
+            text.replace("\nProof.", " - 1000000.\nProof.", 1).replace(".\n - ", " - ", 1)
+        )
     assert written

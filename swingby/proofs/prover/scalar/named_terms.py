@@ -13,17 +13,20 @@ from typing import Any
 import sympy
 
 from swingby.proofs.prover.scalar.polynomial_form import polynomial_form
-from swingby.proofs.prover.scalar.positivity_certificate import find_certificate
+from swingby.proofs.prover.scalar.positivity_certificate import (
+    PositivityCertificate,
+    find_certificate,
+)
 from swingby.proofs.prover.scalar.relation import Relation, Sequent, expression_text
 from swingby.proofs.prover.scalar.translation import Untranslatable
 
 
-def _follows(hypotheses: tuple[Relation, ...], goal: Relation) -> bool:
-    """Whether there is a short certificate."""
+def _follows(hypotheses: tuple[Relation, ...], goal: Relation) -> PositivityCertificate | None:
+    """A short certificate, if there is one."""
     try:
-        return find_certificate(polynomial_form(Sequent(hypotheses, goal))) is not None
+        return find_certificate(polynomial_form(Sequent(hypotheses, goal)))
     except (Untranslatable, ValueError):
-        return False
+        return None
 
 
 def _subexpressions(sequent: Sequent, *kinds: Any) -> list[Any]:
@@ -41,7 +44,7 @@ def name_factors(sequent: Sequent) -> Sequent:
                 differences[factor] = None
     for factor in differences:
         positive = Relation(sympy.Integer(0), factor, "<", "factor")
-        if not _follows(sequent.hypotheses, positive):
+        if _follows(sequent.hypotheses, positive) is None:
             continue
         letter = sympy.Symbol(f"({expression_text(factor)})", positive=True)
         changed = sequent.substitute({factor: letter})
@@ -53,11 +56,13 @@ def name_factors(sequent: Sequent) -> Sequent:
     return sequent
 
 
-def name_logarithms(sequent: Sequent) -> Sequent:
+def name_logarithms(
+    sequent: Sequent, lemmas: dict[str, PositivityCertificate] | None = None
+) -> Sequent:
     """A sequent in which logarithms of certain sign in the goal are letters.
 
     log(Q) with Q >= 1 becomes a nonnegative letter, with Q <= 1 the negative of one. The letter is
-    tied to the logarithms of the factors of Q by an equation.
+    tied to the logarithms of the factors of Q by an equation. That Q >= 1 is added to `lemmas`.
     """
     unity = sympy.Integer(1)
     flat = tuple(r for r in sequent.hypotheses if not r.difference.has(sympy.log, sympy.exp))
@@ -66,8 +71,10 @@ def name_logarithms(sequent: Sequent) -> Sequent:
         if inside.is_Symbol or not inside.free_symbols or inside.has(sympy.log, sympy.exp):
             continue
         for sign, side in ((1, Relation(unity, inside, "<=")), (-1, Relation(inside, unity, "<="))):
-            if not _follows(flat, side):
+            if (certificate := _follows(flat, side)) is None:
                 continue
+            if lemmas is not None:
+                lemmas[str(side)] = certificate
             letter = sympy.Symbol(f"({expression_text(sign * logarithm)})", nonnegative=True)
             definition = Relation(sign * letter, logarithm, "==", "definition")
             changed = sequent.substitute({logarithm: sign * letter})

@@ -82,9 +82,7 @@ def polynomial_form(
     for relation, quotient in postponed:
         cleared, positive_by = _clear_denominators(translator, quotient, constraints)
         if cleared is not None:
-            constraints.append(
-                replace(_constraint(relation, cleared), reasons=tuple(positive_by))
-            )
+            constraints.append(replace(_constraint(relation, cleared), reasons=tuple(positive_by)))
     cleared, positive_by = _clear_denominators(translator, target, constraints)
     if cleared is None:
         raise Untranslatable("a denominator of the conclusion has no certain sign")
@@ -170,19 +168,21 @@ def _curved_facts(
                 yield Constraint(inside, ">", f"{atom.name} is defined")
             curves[atom.meaning] = power_of(index), inside
     for logarithm in translator.logarithms:
-        inside = translator.quotient(logarithm.args[0])
         with contextlib.suppress(Untranslatable):
-            if logarithm.free_symbols and not inside.denominators:
+            argued = translator.quotient(logarithm.args[0])
+            if logarithm.free_symbols and not argued.denominators:
                 known = translator.logarithm(logarithm.args[0])
-                curves.setdefault(logarithm, (known, inside.numerator))
-    nothing = (sympy.Integer(0), ({}, constant(1)))
+                curves.setdefault(logarithm, (known, argued.numerator))
+    nothing: tuple[Any, tuple[Polynomial, Polynomial]] = (sympy.Integer(0), ({}, constant(1)))
     fixed = [nothing]
     if rich:
         base = translator.quotient(sympy.E).numerator
         fixed.append((sympy.Integer(1), (constant(1), base)))
         fixed.append((sympy.Integer(-1), (constant(-1), {inverse(t): v for t, v in base.items()})))
     inner = [curve for curve in curves.items() if curve[0] in occurring][:_MOST_CURVES]
-    pairs = [pair for curve in curves.items() for at in fixed for pair in ((at, curve), (curve, at))]
+    pairs = [
+        pair for curve in curves.items() for at in fixed for pair in ((at, curve), (curve, at))
+    ]
     pairs += itertools.permutations(inner, 2)
     for (first, (y, power)), (second, (x, under)) in pairs:
         # exp(y - x) >= 1 + y - x, times exp(x)
@@ -190,23 +190,23 @@ def _curved_facts(
         name = expression_text(first - second)
         yield Constraint(fact, ">=", f"exp(y) >= 1 + y at y = {name}", name)
     half, sixth = Fraction(1, 2), Fraction(1, 6)
-    for y, (argument, value) in curves.items():
-        sign, reason = _certain_sign(translator, argument, ">=", constraints)
-        if reason is None or isinstance(y, sympy.log):
+    for exponent, (y, power) in curves.items():
+        sign, reason = _certain_sign(translator, y, ">=", constraints)
+        if reason is None or isinstance(exponent, sympy.log):
             continue
-        name = expression_text(sign * y)
-        bound = scaled(add(value, constant(1), -1), sign)
+        name = expression_text(sign * exponent)
         reasons = (reason,) if reason.used else ()
+        bound = scaled(add(power, constant(1), -1), sign)
         yield Constraint(bound, ">=", f"exp is monotone at {name}", name, reasons)
-        y = scaled(argument, sign)
-        ((term, number),) = value.items()
-        powers = {sign: value, -sign: {inverse(term): 1 / number}}
-        square = multiply(y, y)
-        above = add(add(add(powers[1], constant(1), -1), y, -1), square, -half)
-        below = add(add(add(constant(1), y, -1), square, half), powers[-1], -1)
-        last = add(scaled(below, -1), multiply(square, y), sixth)
-        for fact in (above, below, last):
-            yield Constraint(fact, ">=", f"the series of exp at {name}", name, reasons)
+        size = scaled(y, sign)
+        ((term, number),) = power.items()
+        powers = {sign: power, -sign: {inverse(term): 1 / number}}
+        square = multiply(size, size)
+        above = add(add(add(powers[1], constant(1), -1), size, -1), square, -half)
+        below = add(add(add(constant(1), size, -1), square, half), powers[-1], -1)
+        last = add(scaled(below, -1), multiply(square, size), sixth)
+        for series in (above, below, last):
+            yield Constraint(series, ">=", f"the series of exp at {name}", name, reasons)
 
 
 def _number_facts(translator: Translator) -> Iterator[Constraint]:

@@ -11,7 +11,7 @@ import functools
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -45,7 +45,6 @@ from swingby.proofs.prover.scalar.preparation import (
 from swingby.proofs.prover.scalar.relation import Relation, Sequent, expression_text
 from swingby.proofs.prover.scalar.squares import sum_of_squares
 from swingby.proofs.prover.scalar.translation import Translator, Untranslatable
-from swingby.proofs.prover.scalar.translation_check import identity_at_points
 from swingby.proofs.prover.scalar.z3_check import ask_z3
 from swingby.theory.numbers import fraction
 from swingby.theory.search_time import OutOfTime, processor_time, seconds_left
@@ -61,7 +60,8 @@ class Attempt:
     """The outcome of a strategy.
 
     `tried`: what did not work. `candidates`: points at which the goal may fail. `proof`:
-    certificates of the goal, once the steps `lemmas` are shown. `by_z3`: z3 says that it is true, and nothing else does.
+    certificates of the goal, once the steps `lemmas` are shown. `by_z3`: z3 alone says that it is
+    true.
     """
 
     proved: bool
@@ -87,11 +87,12 @@ class Attempt:
 
 @dataclass(frozen=True)
 class PolynomialForm:
-    """A sequent as a polynomial problem, and the name of this translation."""
+    """A sequent as a polynomial problem, the name of this translation, and what it rests on."""
 
     name: str
     sequent: Sequent
     problem: PolynomialProblem
+    lemmas: dict[str, PositivityCertificate] = field(default_factory=dict)
 
 
 def by_expansion(sequent: Sequent) -> Attempt:
@@ -108,15 +109,20 @@ def by_expansion(sequent: Sequent) -> Attempt:
         return Attempt(False, tried=(f"expansion: {reason}",))
     if difference.numerator:
         return Attempt(False, tried=("expansion: the sides differ",))
-    count = identity_at_points(sequent)
     names = ", ".join(atom.name for atom in translator.atoms)
-    lines = (f"left - right = 0 after expansion in {names}", f"no difference at {count} points")
+    lines = (f"left - right = 0 after expansion in {names}",)
     return Attempt(True, "exact expansion", lines, proof=(checkable_steps(replaced),))
 
 
 def checkable_steps(replaced: list[tuple[Any, Any]], **steps: Any) -> dict[str, Any]:
     """A certificate as ``check.py`` reads it; without steps, that two sides are the same."""
-    empty: dict[str, Any] = {"cases": [], "tangents": [], "turned": False, "facts": [], "pieces": []}
+    empty: dict[str, Any] = {
+        "cases": [],
+        "tangents": [],
+        "turned": False,
+        "facts": [],
+        "pieces": [],
+    }
     return (
         empty
         | steps
@@ -232,6 +238,7 @@ def _forms(case: Sequent, quick: bool, tried: list[str]) -> Iterator[PolynomialF
     """
     curved = any(relation.difference.has(sympy.exp, sympy.log) for relation in case.relations)
     plain: dict[str, bool] = {}
+    lemmas: dict[str, PositivityCertificate] = {}
     kinds: list[tuple[str, Callable[[], Sequent], dict[str, bool]]]
     kinds = [("polynomials", lambda: case, plain)]
     kinds += [("logarithms", lambda: case, {"logarithmic": True})] * curved
@@ -239,7 +246,11 @@ def _forms(case: Sequent, quick: bool, tried: list[str]) -> Iterator[PolynomialF
         kinds.append(("products", lambda: name_factors(case), plain))
         if curved:
             kinds += [
-                ("grouped logarithms", lambda: name_logarithms(case), {"logarithmic": True}),
+                (
+                    "grouped logarithms",
+                    lambda: name_logarithms(case, lemmas),
+                    {"logarithmic": True},
+                ),
                 ("tangents", lambda: case, {"rich": True}),
                 ("logarithms, tangents", lambda: case, {"logarithmic": True, "rich": True}),
             ]
@@ -252,7 +263,7 @@ def _forms(case: Sequent, quick: bool, tried: list[str]) -> Iterator[PolynomialF
         except (Untranslatable, ValueError) as reason:
             tried.append(f"{name}: {reason}")
         else:
-            yield PolynomialForm(name, sequent, problem)
+            yield PolynomialForm(name, sequent, problem, lemmas if "grouped" in name else {})
 
 
 def _prove_form(form: PolynomialForm, quick: bool) -> Attempt:
@@ -303,11 +314,15 @@ def _accept(form: PolynomialForm, certificate: PositivityCertificate | None) -> 
         return Attempt(False)
     lines = [str(certificate) if form.name == "polynomials" else f"in {form.name}: {certificate}"]
     lines += [f"uses {label}" for label in certificate.used if label]
-    reasons = _reasons(certificate) | {
-        text: reason
-        for top in form.problem.goal.reasons
-        for text, reason in (*_reasons(top).items(), (_claim_text(top), top))
-    }
+    reasons = (
+        form.lemmas
+        | _reasons(certificate)
+        | {
+            text: reason
+            for top in form.problem.goal.reasons
+            for text, reason in (*_reasons(top).items(), (_claim_text(top), top))
+        }
+    )
     shown = tuple(
         {"relation": text, "certificates": [checkable_steps([], **reason.steps())]}
         for text, reason in reasons.items()
@@ -345,7 +360,9 @@ def by_line(sequent: Sequent) -> Attempt:
     )
     if low is not None and high is not None and not low < high:
         return Attempt(False)
-    sides = tuple(re.sub(r"\bE\b", "exp(1)", text) for text in re.split(r" (<=|<) ", str(goal)))
+    text = re.sub(r"\bE\b", "exp(1)", str(goal))
+    small, kind, large = re.split(r" (<=|<) ", text)
+    sides = small, kind, large
     pieces = 0
 
     def cuts(ends: tuple[Any, Any], depth: int) -> list[Any] | None:
@@ -384,7 +401,9 @@ def by_line(sequent: Sequent) -> Attempt:
 
 def _touching(difference: Any) -> Iterator[Any]:
     """Numbers at which a difference may be 0."""
-    numbers = [sympy.Integer(n) for n in (0, 1, 2)] + [abs(n) for n in difference.atoms(sympy.Rational)]
+    numbers = [sympy.Integer(n) for n in (0, 1, 2)] + [
+        abs(n) for n in difference.atoms(sympy.Rational)
+    ]
     for number in numbers:
         yield from (number, -number, *((1 / number, -1 / number) if number else ()))
     if difference.is_polynomial():

@@ -42,7 +42,6 @@ from swingby.proofs.prover.scalar.relation import (
     ZERO,
     Relation,
     Sequent,
-    expression_text,
     relation_from,
 )
 from swingby.proofs.prover.scalar.side_conditions import (
@@ -192,7 +191,8 @@ def proof_file(
     for name in signs:  # a letter of a file is one word
         if not check_proof.LETTER.fullmatch(name):
             text = text.replace(name, "_".join(["letter", *re.findall(r"\w+", name)]))
-    return {"format": check_proof.FORMAT, "id": "", "line": ""} | json.loads(text)
+    known: dict[str, Any] = json.loads(text)
+    return {"format": check_proof.FORMAT, "id": "", "line": ""} | known
 
 
 def _why_empty(goal: Relation, where: dict[Any, Any], written: list[Relation]) -> str:

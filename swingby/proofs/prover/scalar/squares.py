@@ -106,7 +106,7 @@ def sum_of_squares(problem: PolynomialProblem) -> PositivityCertificate | None:
 
 
 def _grading(polynomials: list[Polynomial], unknowns: list[int]) -> Weight:
-    """What tells the weights of monomials apart that every scaling of the polynomials tells apart."""
+    """The weights of monomials under the scalings that leave the polynomials as they are."""
     moves = [
         [dict(laurent.times(term, laurent.inverse(first))).get(atom, 0) for atom in unknowns]
         for polynomial in polynomials
@@ -145,9 +145,10 @@ def _strict_pieces(
 ) -> Iterator[tuple[tuple[int, ...], list[Monomial]]]:
     """Products of strict constraints, and monomials whose sum they are multiplied by."""
     strict = [place for place, c in enumerate(problem.constraints) if c.kind == ">"][::-1]
-    yield from (((place,), [()]) for place in strict)
-    yield (), [()]
-    yield from ((pair, [()]) for pair in itertools.combinations_with_replacement(strict[:3], 2))
+    unity: list[Monomial] = [()]
+    yield from (((place,), unity) for place in strict)
+    yield (), unity
+    yield from ((pair, unity) for pair in itertools.combinations_with_replacement(strict[:3], 2))
     multipliers: dict[Any, list[Monomial]] = {}
     for degree in (1, 2):
         for term in _monomials(unknowns, degree):

@@ -175,7 +175,7 @@ class Translator:
             sympy.Add(
                 *(
                     sympy.Rational(value.numerator, value.denominator)
-                    * sympy.Mul(*(atoms[atom].meaning**power for atom, power in term))
+                    * sympy.Mul(*(atoms[atom].meaning ** power for atom, power in term))
                     for term, value in primitive.items()
                 )
             )

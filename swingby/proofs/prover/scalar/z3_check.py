@@ -30,7 +30,8 @@ _ANSWER, _CORE, _SMALLER = 3.0, 3.0, 0.3
 class Z3Answer:
     """An answer "unsat", "sat", "unknown" or "absent".
 
-    `version`: of z3. `core`: of "unsat", the goal's negation as a constraint, and those that it contradicts.
+    `version`: of z3. `core`: of "unsat", the goal's negation as a constraint, and those that it
+    contradicts.
     `point`: of "sat", the letters' values, as rationals.
     """
 
