@@ -489,6 +489,14 @@ class _CertificateCheck:
         """Whether a size is positive."""
         return self.exact.sure(size)
 
+    def not_nought(self, size: Sum) -> bool:
+        """Whether a size is certainly not 0."""
+        ways = size, add(_NOUGHT, size, -1), times(size, size)
+        unequal = [top for (top, below), sign in self.known if sign == "!=" and not below]
+        return any(map(self.sure, ways)) or any(
+            self.exact.alike(top, way) for top in unequal for way in ways[:2]
+        )
+
     def summed(self, fact: Sum, strict: bool, more: int = _MOST_SUMMED) -> bool:
         """Whether a fact is a sum of multiples of hypotheses and of what is never negative."""
         if self.exact.positive(fact) or (not strict and self.exact.never_negative(fact)):
@@ -752,14 +760,16 @@ def _consequences(relation: str, checks: list[Any]) -> list[str]:
     if len(signs) != 1:
         raise ValueError("nothing is shown")
     (sign,) = signs
+    if sign == "=" and len(checks) == 1:
+        ((check, (top, below), _),) = checks
+        if top or not all(map(check.not_nought, below)):
+            raise ValueError(f"the sides differ: {relation:.60}")
+        return []
     goals = [check.cleared(gap) for check, gap, _ in checks]
     steps = [check for check, _, _ in checks]
     if sign == "=" and len(steps) == 2:
         steps[0].shows(goals[0], False)
         steps[1].shows(add(_NOUGHT, goals[1], -1), False)
-    elif sign == "=" and len(steps) == 1:
-        if goals[0]:
-            raise ValueError(f"the sides differ: {relation:.60}")
     elif sign == "!=" and len(steps) == 1:
         small, large = relation.split(" != ")
         try:

@@ -109,13 +109,13 @@ def test_a_denominator_of_unknown_sign_is_not_cleared():
 
 
 def test_the_inverse_of_an_exponential_keeps_its_number():
-    """exp(-y) at y = log(4/(5 a)) is 5 a/4, not a; below, a - 1 + y > 0 would be false at a = 1."""
+    """Exp(y) at y = log(4/(5 a)) is 4/(5 a), not 1/a, where exp(-y) >= 1 - y is multiplied by it."""
     y = sympy.log(4 / (5 * alpha))
     sequent = Sequent((), below(sympy.exp(y, evaluate=False), 1 / alpha))
     task = polynomial_form(sequent)
-    (fact,) = [c for c in task.constraints if c.label.startswith("exp(-y) >= 1 - y")]
+    (fact,) = [c for c in task.constraints if c.tangent == "-log(4/(5*alpha))"]
     index = [atom.name for atom in task.atoms].index("alpha")
-    assert fact.polynomial[((index, 1),)] == Fraction(5, 4)
+    assert fact.polynomial[((index, -1),)] == Fraction(-4, 5)
 
 
 def test_a_chain_of_hypotheses_of_two_terms_is_found():

@@ -7,7 +7,7 @@ import pytest
 
 from swingby.proofs.audit.witness_files import files
 from swingby.proofs.checkers.check_proof import FORMAT
-from swingby.proofs.checkers.check_witness import judge
+from swingby.proofs.checkers import check_witness
 from swingby.proofs.language.claims import by_id
 
 #: Plain sums, equations put in, sizes, exponentials, logarithms, two equal sides, denominators.
@@ -63,6 +63,13 @@ def test_a_proof_without_a_hypothesis_that_it_uses_is_rejected(proofs):
     assert rejected > 3
 
 
+def judge(content):
+    """What a file shows, whatever its words and its digest."""
+    if content.get("statement"):
+        content = {k: v for k, v in content.items() if k not in ("statement", "latex", "digest")}
+    return check_witness.judge_shown(content)
+
+
 def made(relation, *given, fact=(), pieces=None, **others):
     """A line with one certificate; a fact is a difference and its sign, and the piece is the first.
 
@@ -70,11 +77,11 @@ def made(relation, *given, fact=(), pieces=None, **others):
     """
     facts = [clause.rsplit(" ", 1) for clause in ([fact] if isinstance(fact, str) else fact)]
     pieces = [("1", "1", [0], "1")] * bool(facts) if pieces is None else pieces
-    certificate = {"replaced": [], "tangents": [], "turned": False, "facts": facts}
+    certificate = {"cases": [], "replaced": [], "tangents": [], "turned": False, "facts": facts}
     certificate |= {"pieces": list(map(list, pieces))} | others
     step = {"relation": relation, "certificates": [certificate]}
     signs = {"x": "positive", "y": "real", "n": "nonnegative"}
-    head = {"format": FORMAT, "id": "", "line": "", "signs": signs}
+    head = {"format": FORMAT, "id": "", "line": "", "signs": signs, "whole": []}
     return head | {"given": list(given), "shows": [step]}
 
 
