@@ -37,7 +37,12 @@ from swingby.proofs.prover.prove import is_scalar
 from swingby.proofs.prover.repaired.flow import between, on_interval
 from swingby.proofs.prover.scalar.letter_values import short_text
 from swingby.proofs.prover.scalar.relation import expression_text, relation_from
-from swingby.proofs.prover.scalar.scalar_claims import prepare_claim, proof_file
+from swingby.proofs.prover.scalar.scalar_claims import (
+    in_words,
+    prepare_claim,
+    proof_file,
+    word_of,
+)
 from swingby.report.files import write_text
 from swingby.theory import assumptions, numbers
 from swingby.theory.verdict import Finding
@@ -163,10 +168,14 @@ def _says(claim: Claim, content: dict[str, Any]) -> bool:
     search, questions = prepare_claim(claim)
     conditions = [*(q.goal for q in questions), *(c for q in questions for c in q.needed)]
     relation = content.get("fails", "")
-    if claim.quantifier == "for all" and relation not in map(str, conditions):
+    letters = [letter.name for letter in _prepared(claim)[2]]
+    named = [in_words(str(condition), letters) for condition in conditions]
+    if claim.quantifier == "for all" and relation not in named:
         return False
-    witness = Witness(content["values"], relation, "", "", ())
-    return shown == _about_numbers(claim, witness)
+    names = {word_of(letter.name): letter.name for letter in _prepared(claim)[2]}
+    values = {names.get(name, name): text for name, text in content["values"].items()}
+    expected = _about_numbers(claim, Witness(values, relation, "", "", ()))
+    return shown == expected
 
 
 def _along_says(claim: Claim, content: dict[str, Any]) -> bool:
@@ -257,7 +266,9 @@ def _about_numbers(claim: Claim, witness: Witness) -> dict[str, Any]:
     if claim.quantifier == "exists":
         del content["fails"]
         content["holds"] = [str(question.goal) for question in questions]
-    return content
+    names = [letter.name for letter in letters]
+    in_file: dict[str, Any] = json.loads(in_words(json.dumps(content, ensure_ascii=False), names))
+    return in_file
 
 
 def _about_matrices(claim: Claim, witness: Witness) -> dict[str, Any]:

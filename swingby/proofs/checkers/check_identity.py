@@ -29,6 +29,7 @@ MOST_CONCEPTS, MOST_POWER = 6, 9
 #: A letter of formulas, and one that stands for a matrix.
 _LETTER = re.compile(
     r"(?!(?:exp|log|sqrt|Abs|Max|Min)\()[^\W\d]\w*'?(\([\w+]+\))?(\^\(\d+[,/]\d+\))?(_\d+,\d+)?"
+    r"|1\{k=p\}"
 )
 _MATRIX = re.compile(
     r"(1_k|1\{k=p\}|exp\(-A t\)|[^\W\d]\w*'?(\([\w+^()]+\))?)(\^(T|-1|\([\w,/]+\)))*"

@@ -7,8 +7,8 @@ import pytest
 
 from swingby.proofs.audit.witness_files import files
 from swingby.proofs.checkers.check_proof import FORMAT
-from swingby.proofs.checkers import check_witness
 from swingby.proofs.language.claims import by_id
+from tests.proofs.shown import judge
 
 #: Plain sums, equations put in, sizes, exponentials, logarithms, two equal sides, denominators.
 LINES = ("D.59", "D.37", "D.82", "D.61", "D.24", "D.60", "D.62", "D.48")
@@ -61,13 +61,6 @@ def test_a_proof_without_a_hypothesis_that_it_uses_is_rejected(proofs):
             if certificate["facts"] and not certificate["replaced"]:
                 rejected += bool(judge({**content, "given": []}))
     assert rejected > 3
-
-
-def judge(content):
-    """What a file shows, whatever its words and its digest."""
-    if content.get("statement"):
-        content = {k: v for k, v in content.items() if k not in ("statement", "latex", "digest")}
-    return check_witness.judge_shown(content)
 
 
 def made(relation, *given, fact=(), pieces=None, **others):

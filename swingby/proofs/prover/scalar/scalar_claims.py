@@ -11,6 +11,7 @@ import functools
 import itertools
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -188,11 +189,22 @@ def proof_file(
     content = {"signs": signs, "whole": whole, "given": hypotheses, "shows": list(proof)}
     # e is no letter
     text = re.sub(r"\bE\b", "exp(1)", json.dumps(content, ensure_ascii=False))
-    for name in signs:  # a letter of a file is one word
-        if not check_proof.LETTER.fullmatch(name):
-            text = text.replace(name, "_".join(["letter", *re.findall(r"\w+", name)]))
+    text = in_words(text, signs)
     known: dict[str, Any] = json.loads(text)
     return {"format": check_proof.FORMAT, "id": "", "line": ""} | known
+
+
+def word_of(name: str) -> str:
+    """The name of a letter in a file, where it is one word."""
+    is_word = check_proof.LETTER.fullmatch(name)
+    return name if is_word else "_".join(["letter", *re.findall(r"\w+", name)])
+
+
+def in_words(text: str, names: Iterable[str]) -> str:
+    """A text with letters whose names are one word each."""
+    for name in names:
+        text = text.replace(name, word_of(name))
+    return text
 
 
 def _why_empty(goal: Relation, where: dict[Any, Any], written: list[Relation]) -> str:
