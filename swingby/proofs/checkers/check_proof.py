@@ -157,6 +157,12 @@ class Exact:
             return self.exp(self.times(y, self.log(x)))
         order = exponent.get((), Fraction(0))
         if order.denominator == 1:
+            top, under = self.quotient(x)
+            if len(top) == 1 and not under and 0 < order <= 500:
+                ((term, value),) = top.items()
+                size = max(value.numerator.bit_length(), value.denominator.bit_length())
+                if size * order <= MOST_BITS and not any(n.isdigit() for n, _ in term):
+                    return {tuple((n, p * order) for n, p in term): value ** int(order)}, ()
             if abs(order) > 64:
                 raise ValueError("a power is too large")
             below = () if order else self.quotient(x)[1]

@@ -109,7 +109,7 @@ def test_a_denominator_of_unknown_sign_is_not_cleared():
 
 
 def test_the_inverse_of_an_exponential_keeps_its_number():
-    """Exp(y) at y = log(4/(5 a)) is 4/(5 a), not 1/a, where exp(-y) >= 1 - y is multiplied by it."""
+    """Exp(y) at y = log(4/(5 a)) is 4/(5 a), not 1/a: exp(-y) >= 1 - y is multiplied by it."""
     y = sympy.log(4 / (5 * alpha))
     sequent = Sequent((), below(sympy.exp(y, evaluate=False), 1 / alpha))
     task = polynomial_form(sequent)
