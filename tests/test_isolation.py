@@ -136,7 +136,6 @@ IN_PLACE = {
     "swingby.proofs.certify.ball_run.BallState",
     "swingby.proofs.certify.events.Watch",
     "swingby.proofs.hunt.search_log.SearchLog",
-    "swingby.proofs.prover.scalar.branch_and_bound.BoxReport",
     "swingby.proofs.prover.trajectories.trajectory_runs.TrajectoryRuns",
 }
 

@@ -23,7 +23,8 @@ def verify(arguments: Arguments) -> int:
     """Check that a file still says what swingby wrote.
 
     Stores of sweeps (folders), runs and trained networks (.npz), results and studies (.json),
-    certificates, which are replayed, and checkpoints of training (.safetensors). Exit code 0: it
+    certificates, which are replayed, proofs and witnesses of audit --export, which are judged, and
+    checkpoints of training (.safetensors). Exit code 0: it
     does; 1: it was changed; 2: it cannot be verified.
 
     \b
@@ -81,6 +82,10 @@ def _inspect(file: Path) -> tuple[str, list[str]]:
             return "certificate", replay(read(text))  # stricter: it refuses NaN
     except (ValueError, RecursionError) as error:
         raise InvalidInput("file", file, f"must be JSON ({error})") from None
+    if isinstance(content, dict) and {"statement", "latex", "digest"} <= content.keys():
+        from swingby.proofs.audit.witness_files import faults
+
+        return str(content.get("format")), faults(content)
     if not isinstance(content, dict) or "sha256" not in content:
         raise InvalidInput("file", file, _UNSEALED)
     return str(content.get("format", "result")), _refusals(lambda: unsealed(content))

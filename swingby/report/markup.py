@@ -15,6 +15,7 @@ STYLES = {
     "holds": "green",
     "proved": "green",
     "can be met": "green",
+    "proved by z3": "cyan",
     "fails": "red",
     "refuted": "red",
     "tested": "cyan",

@@ -22,7 +22,11 @@ from swingby.theory.verdict import Finding
 #: The verdict on a claim, which may be known already.
 Judge = Callable[[Claim], ClaimVerdict]
 
-_FOLLOWS = {Finding.PROVED: "follows", Finding.TESTED: "holds in every case tested"}
+_FOLLOWS = {
+    Finding.PROVED: "follows",
+    Finding.PROVED_BY_Z3: "follows by z3",
+    Finding.TESTED: "holds in every case tested",
+}
 
 
 def downstream(

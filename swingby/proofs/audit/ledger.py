@@ -95,7 +95,7 @@ class Ledger(Sequence[Record], Drawn):
         return self._records[0].audited if self._records else AUDITED
 
     def counts(self) -> dict[str, int]:
-        """The number of records with each verdict, zeros included."""
+        """The numbers of records of each verdict, zeros included; what z3 alone proves is apart."""
         verdicts = [record.verdict for record in self]
         return {str(verdict): verdicts.count(verdict) for verdict in Finding}
 

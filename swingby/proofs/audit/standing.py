@@ -18,13 +18,14 @@ from swingby.proofs.language.claim import AllTimes
 from swingby.proofs.language.vectors import GRAM
 from swingby.theory.verdict import Finding
 
-STANDS, TESTED, OPEN, FALLS = "stands", "tested", "open", "falls"
+STANDS, BY_Z3, TESTED, OPEN, FALLS = "stands", "stands by z3", "tested", "open", "falls"
 #: The state of a line with a quotation that does not match, whatever its verdict.
 QUOTED = UNCHECKED
 #: The state of a line by its own verdict, the worst last.
 _OWN = {
     Finding.PROVED: STANDS,
     Finding.MET: STANDS,
+    Finding.PROVED_BY_Z3: BY_Z3,
     Finding.TESTED: TESTED,
     Finding.UNDECIDED: OPEN,
     Finding.REFUTED: FALLS,
@@ -35,7 +36,7 @@ _OWN = {
 class Standing:
     """The state of a line, and the lines that decide it.
 
-    `state`: *tested*: it stands if what was only tested holds.
+    `state`: *tested*: it stands if what was only tested holds; *stands by z3*: if z3 is right.
     `because`: the lines that decide it: refuted, undecided or only tested; empty where it stands.
     `assumes`: what it rests on in the end and no line proves: assumptions, promises, cases, names
     of lines that were not judged.
