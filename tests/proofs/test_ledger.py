@@ -173,7 +173,7 @@ def test_every_output_names_the_text_and_every_line(ledger, make):
 
 def test_outputs_survive_their_own_markup(ledger):
     assert r"a \| b_c" in ledger.to_markdown()
-    assert r"a $|$ b\_c" in ledger.to_latex()
+    assert r"a $|$ $b_{c}$" in ledger.to_latex()
     table = [line for line in ledger.to_markdown().splitlines() if line.startswith("| [")]
     assert all(len(re.findall(r"(?<!\\)\|", line)) == 6 for line in table)
     hostile = Ledger([record_of(Claim("D.1", "step", "<script>", le(w, 1)))])

@@ -98,7 +98,7 @@ def standings(
             if isinstance(statement.conclusion, AllTimes):
                 sources |= dict.fromkeys(statement.conclusion.lines)
             supports += [below(record, source, (*users, record.id)) for source in sources]
-        order = (STANDS, TESTED, QUOTED, OPEN, FALLS)
+        order = (STANDS, BY_Z3, TESTED, QUOTED, OPEN, FALLS)
         worst = max((support.state for support in supports), key=order.index, default=STANDS)
         because = (
             name for support in supports if support.state == worst for name in support.because

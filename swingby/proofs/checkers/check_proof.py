@@ -378,7 +378,11 @@ class _CertificateCheck:
         self.replaced: list[tuple[str, str]] = []
         for name, text in content["replaced"]:
             self._replace(name, text, hypotheses)
-        cases: list[tuple[_Quotient, str]] = []
+        cases: list[tuple[_Quotient, str]] = [
+            (self.values[name], {"positive": "<", "nonnegative": "<="}[exact.declared[name]])
+            for name, _ in self.replaced
+            if exact.declared[name] != "real"
+        ]
         for text, branch in content["cases"]:
             cases += self._case(text, branch)
         for _ in range(3):  # each time with the signs, sums and roots that were known before
@@ -391,11 +395,6 @@ class _CertificateCheck:
             ]
             self.exact.above = [top for top, sign in signed if sign == "<"]
             self.exact.not_below = [top for top, sign in signed if sign == "<="]
-        self.known += [
-            (self.values[name], {"positive": "<", "nonnegative": "<="}[exact.declared[name]])
-            for name, _ in self.replaced
-            if exact.declared[name] != "real"
-        ]
 
     def read(self, text: Any, values: Any = None) -> _Quotient:
         """A formula in letters that are not replaced."""

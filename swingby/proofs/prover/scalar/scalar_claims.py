@@ -187,23 +187,29 @@ def proof_file(
     hypotheses = list(dict.fromkeys(map(str, search.sequent.hypotheses)))
     whole = sorted(letter.name for letter in letters if letter.is_integer)
     content = {"signs": signs, "whole": whole, "given": hypotheses, "shows": list(proof)}
-    # e is no letter
-    text = re.sub(r"\bE\b", "exp(1)", json.dumps(content, ensure_ascii=False))
-    text = in_words(text, signs)
+    text = in_words(json.dumps(content, ensure_ascii=False), signs)
+    text = re.sub(r"\bE\b", "exp(1)", text)  # e is no letter
     known: dict[str, Any] = json.loads(text)
     return {"format": check_proof.FORMAT, "id": "", "line": ""} | known
 
 
 def word_of(name: str) -> str:
-    """The name of a letter in a file, where it is one word."""
-    is_word = check_proof.LETTER.fullmatch(name)
-    return name if is_word else "_".join(["letter", *re.findall(r"\w+", name)])
+    """The name of a letter in a file, where it is one word; other names have other words."""
+    if check_proof.LETTER.fullmatch(name):
+        return name
+    # Two underscores are one, and one begins the number of a sign.
+    words = (x if x.isalnum() else "__" if x == "_" else f"_{ord(x):x}_" for x in name)
+    return "letter_" + "".join(words)
 
 
 def in_words(text: str, names: Iterable[str]) -> str:
     """A text with letters whose names are one word each."""
+    names = sorted(names, key=len, reverse=True)  # a name may be within another
     for name in names:
-        text = text.replace(name, word_of(name))
+        word = word_of(name)
+        if word != name and word in names:
+            raise InvalidInput("letters", word, f"must have another name: {name} is so called")
+        text = text.replace(name, word)
     return text
 
 
