@@ -411,12 +411,12 @@ class _CertificateCheck:
         small, large = self.read(match[1], values), self.read(match[3], values)
         return self.exact.plus(large, self.exact.negative(small)), match[2]
 
-    def _read(self, hypotheses: list[str]) -> list[tuple[_Quotient, str]]:
+    def _read(self, hypotheses: list[str], values: Any = None) -> list[tuple[_Quotient, str]]:
         """The hypotheses, without those that are no formulas of this kind."""
         gaps = []
         for relation in hypotheses:
             with contextlib.suppress(ValueError, KeyError):
-                gaps.append(self.difference(relation))
+                gaps.append(self.difference(relation, values))
         return gaps
 
     def _case(self, text: str, branch: int) -> list[tuple[_Quotient, str]]:
@@ -449,10 +449,13 @@ class _CertificateCheck:
         if not any(
             sign == "="
             and any(
-                gap == way or (not way[1] and self.exact.alike(gap[0], way[0]))
+                # What is below either stays there, and is looked at where the letter is used.
+                not self.exact.plus(gap, self.exact.negative(way))[0]
+                or (not way[1] and self.exact.alike(gap[0], way[0]))
                 for way in both_signs
             )
-            for gap, sign in self._read(hypotheses)
+            for values in (self.values, self.letters)
+            for gap, sign in self._read(hypotheses, values)
         ):
             raise ValueError(f"no hypothesis says what {name} is")
         self.replaced.append((name, text))
@@ -553,6 +556,17 @@ class _CertificateCheck:
         if all(name.isdigit() or name == "exp ()" for name in numbers):
             return bool(self.holds(f"0 {'<' if strict else '<='} {text}", {}))
         return False
+
+    def agree(self, top: Sum, below: tuple[Sum, ...]) -> bool:
+        """Whether a difference is 0, as it stands or by a hypothesis."""
+        if not top:
+            return True
+        try:
+            gap = self.cleared((top, below))
+        except ValueError:
+            return False
+        # The number stands for no formula: of a difference of numbers nothing follows.
+        return all(self.follows(half, False, "-1") for half in (gap, add(_NOUGHT, gap, -1)))
 
     def sizes(self, top: Sum) -> list[Sum]:
         """From |X| c <= B, with a c that is not negative: X c <= B and -X c <= B."""
@@ -767,7 +781,7 @@ def _consequences(relation: str, checks: list[Any]) -> list[str]:
     (sign,) = signs
     if sign == "=" and len(checks) == 1:
         ((check, (top, below), _),) = checks
-        if top or not all(map(check.not_nought, below)):
+        if not all(map(check.not_nought, below)) or not check.agree(top, below):
             raise ValueError(f"the sides differ: {relation:.60}")
         return []
     goals = [check.cleared(gap) for check, gap, _ in checks]
