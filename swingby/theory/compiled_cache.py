@@ -58,7 +58,16 @@ def compiler_alone() -> Iterator[None]:
 def inner(function: Any) -> Any:
     """Compile a function that compiled functions call."""
     with compiler_alone():
-        return numba.njit(**_OPTIONS)(function)
+        return numba.njit(_nrt=True, **_OPTIONS)(function)
+
+
+def borrowing(function: Any) -> Any:
+    """The same for a function that makes no arrays, and so need not count who holds its own.
+
+    Counting takes as long as arithmetic on arrays as small as ours.
+    """
+    with compiler_alone():
+        return numba.njit(_nrt=False, **_OPTIONS)(function)
 
 
 class FileCache(NullCache):  # type: ignore[misc]

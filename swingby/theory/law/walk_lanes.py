@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from swingby.theory.compiled_cache import inner
+from swingby.theory.compiled_cache import borrowing, inner
 from swingby.theory.compiled_text import aligned, call
 from swingby.theory.compiled_text import load as load_text
 from swingby.theory.growth import DYNAMICS
@@ -36,7 +36,7 @@ _FEW = 1 / 3
 _END, _ESTIMATES, _SLOPES = 12, 16, 18
 
 
-@inner
+@borrowing
 def _take_slopes(
     y: Any,
     code: Any,
@@ -60,7 +60,7 @@ def _take_slopes(
             _in_columns(y, code, factors, own, R, scratch, target, first, lane, d, width)
 
 
-@inner
+@borrowing
 def _add_up(weights: Any, last: int, slopes: Any, size: int, i: int) -> Any:
     """Weighted sum of slopes at an entry."""
     total = times(everywhere(weights[0]), load(slopes, i))
@@ -70,7 +70,7 @@ def _add_up(weights: Any, last: int, slopes: Any, size: int, i: int) -> Any:
     return total
 
 
-@inner
+@borrowing
 def _take_step(
     y: Any,
     dt: Any,
@@ -107,7 +107,7 @@ def _take_step(
             _take_slopes(inner_y, code, factors, R, constants, active, slopes, first, d)
 
 
-@inner
+@borrowing
 def _note(y: Any, dt: Any, slopes: Any, new: Any, lane: int, forms: Any) -> None:
     """Write the interpolation of a lane between both ends of a step."""
     size = new.size // LANES
@@ -125,7 +125,7 @@ def _note(y: Any, dt: Any, slopes: Any, new: Any, lane: int, forms: Any) -> None
             forms[4 + form, i] = dt * total
 
 
-@inner
+@borrowing
 def _step_map(growth: Any, pull: Any, C: Any, scratch: Any) -> None:
     """The function of that name in ``walk``, in loops for small matrices."""
     d = len(C)
@@ -141,13 +141,18 @@ def _step_map(growth: Any, pull: Any, C: Any, scratch: Any) -> None:
             C[i, j] = C[j, i] = C[i, j] + (growth[i, j] * C[i, j] - (scratch[i, j] + scratch[j, i]))
 
 
+#: Functions of ``walk`` that make arrays, at rare events or while the map is followed.
+_MAKING_ARRAYS = {"landings", "_rotate", "run_map", "_root", "_slope", "_near_limit"}
+
+
 def _from_text(module: Any, replacements: dict[str, Any]) -> dict[str, Any]:
     """All plain functions of a module, compiled against each other and their replacements."""
     space = {**vars(module), **replacements}
     for name, value in vars(module).items():
         defined_here = isinstance(value, FunctionType) and value.__module__ == module.__name__
         if defined_here and name not in replacements:
-            space[name] = inner(FunctionType(value.__code__, space, name))
+            compiled = inner if name in _MAKING_ARRAYS else borrowing
+            space[name] = compiled(FunctionType(value.__code__, space, name))
     return space
 
 
@@ -156,7 +161,7 @@ _landings, _judge, _begin_lane = _walk["landings"], _walk["judge"], _walk["begin
 _follow_all = _walk["follow_all"]
 
 
-@inner
+@borrowing
 def _copy(source: Any, i: int, target: Any, j: int) -> None:
     for row in range(source.shape[0]):
         target[row, j] = source[row, i]
@@ -176,7 +181,7 @@ def _move(source: Walk, place: int, target: Walk, j: int) -> None:
                 target.pairs[row, i, k, j] = 0.0
 
 
-@inner
+@borrowing
 def _set_constants(now: Walk, R: Any, constants: Any) -> None:
     """Write what does not change in a step into registers, or beside them for each lane."""
     d, width = now.y.shape[0], constants.shape[2]
