@@ -20,6 +20,7 @@ import llvmlite  # type: ignore[import-untyped]
 import numba
 import numpy as np
 from numba.core.caching import NullCache
+from numba.core.ccallback import CFunc
 from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.serialize import dumps
@@ -119,3 +120,20 @@ def compiler(text: str, files: Path | None) -> Callable[..., Any]:
         return decorate
 
     return compiled
+
+
+def addresser(text: str, files: Path | None) -> Callable[..., Any]:
+    """``by_address(signature)``, the decorator of functions of a text that have an address."""
+
+    def by_address(signature: Any) -> Callable[[Any], Any]:
+        def decorate(function: Any) -> Any:
+            kinds = signature.args, signature.return_type
+            compiled = CFunc(function, kinds, locals={}, options={**_OPTIONS, "_nrt": False})
+            if files is not None:
+                compiled._cache = FileCache(text, function.__name__, files)
+            compiled.compile()
+            return compiled
+
+        return decorate
+
+    return by_address

@@ -1,8 +1,8 @@
 """Many walks in compiled code, eight lanes at a time. Imports numba, so import it late.
 
 The derivative is carried out by instructions (:mod:`swingby.theory.law.tape`), whatever the
-dynamics and d: on all lanes together, or lane by lane on columns of matrices, which have the same
-bits. What happens in a lane is decided by the functions of :mod:`swingby.theory.law.walk`, compiled
+dynamics and d: on all lanes together, where d is small written out, or lane by lane on columns of
+matrices. All have the same bits. What happens in a lane is decided by the functions of :mod:`swingby.theory.law.walk`, compiled
 from their text. A lane whose walk has ended takes the next one; every lane is computed alike, so a
 result does not depend on its neighbours, not in a bit.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,14 +19,15 @@ from swingby.theory.compiled_cache import borrowing, inner
 from swingby.theory.compiled_text import aligned, call
 from swingby.theory.compiled_text import load as load_text
 from swingby.theory.growth import DYNAMICS
-from swingby.theory.law import tape, tape_in_columns, tape_in_lanes, walk
+from swingby.theory.law import tape, tape_in_columns, tape_in_lanes, tape_written_out, walk
 from swingby.theory.law.lane_vectors import LANES, everywhere, load, store, times, times_plus
 from swingby.theory.law.modified_flow import FieldConstants
 from swingby.theory.law.runge_kutta import DENSE, EXTRA, FIFTH, STAGES, THIRD
 from swingby.theory.law.walk import ACTIVE, CONCEPT, MOVING, TIME, Walk
-from swingby.theory.law.walk_text import walk_text
+from swingby.theory.law.walk_text import slope_text, walk_text
 
 _in_lanes, _in_columns = tape_in_lanes.take_slope, tape_in_columns.take_slope
+_pointer, _call_slope = tape_written_out.pointer, tape_written_out.call
 #: Registers of what does not change in a step: whether concepts move, and the fields.
 _CONSTANTS, _COUNT = 3, 1 + len(FieldConstants._fields)
 #: Matrices go by columns where lanes are at most this share of d: measured on walks of 2 and 16.
@@ -36,27 +37,31 @@ _FEW = 1 / 3
 _END, _ESTIMATES, _SLOPES = 12, 16, 18
 
 
+class _Field(NamedTuple):
+    """How derivatives are taken: by the function at an address, or where that is 0 by a tape."""
+
+    address: int
+    code: Any
+    factors: Any
+    registers: Any
+    constants: Any
+
+
 @borrowing
-def _take_slopes(
-    y: Any,
-    code: Any,
-    factors: Any,
-    R: Any,
-    constants: Any,
-    active: Any,
-    target: Any,
-    first: int,
-    d: int,
-) -> None:
+def _take_slopes(y: Any, now: Walk, field: _Field, target: Any, first: int, d: int) -> None:
     """Derivatives in all lanes; in columns where there are constants of lanes."""
-    width = constants.shape[2]
+    if field.address != 0:
+        moving, fields = _pointer(now.places, MOVING * d * LANES), _pointer(now.fields, 0)
+        _call_slope(field.address, _pointer(y, 0), moving, fields, _pointer(target, first))
+        return
+    code, factors, R, width = field.code, field.factors, field.registers, field.constants.shape[2]
     if width == 0:
         _in_lanes(y, code, factors, R, target, first, d)
         return
     scratch = R.size // (d * width) - 1
     for lane in range(LANES):
-        if active[lane] > 0.0:
-            own = constants[lane].reshape(-1)
+        if now.numbers[ACTIVE, lane] > 0.0:
+            own = field.constants[lane].reshape(-1)
             _in_columns(y, code, factors, own, R, scratch, target, first, lane, d, width)
 
 
@@ -72,17 +77,7 @@ def _add_up(weights: Any, last: int, slopes: Any, size: int, i: int) -> Any:
 
 @borrowing
 def _take_step(
-    y: Any,
-    dt: Any,
-    code: Any,
-    factors: Any,
-    R: Any,
-    constants: Any,
-    active: Any,
-    slopes: Any,
-    new: Any,
-    d: int,
-    dense: bool,
+    y: Any, dt: Any, now: Walk, field: _Field, slopes: Any, new: Any, d: int, dense: bool
 ) -> None:
     """All stages of a step, from slopes whose first is known; flat."""
     size = d * (d + 2) * LANES
@@ -92,7 +87,7 @@ def _take_step(
             moved = _add_up(STAGES[stage], stage + 1, slopes, size, i)
             store(new, i, times_plus(ahead, moved, load(y, i)))
         first = (stage + 1) * size
-        _take_slopes(new, code, factors, R, constants, active, slopes, first, d)
+        _take_slopes(new, now, field, slopes, first, d)
     for i in range(0, size, LANES):
         store(slopes, _ESTIMATES * size + i, _add_up(FIFTH, 12, slopes, size, i))
         store(slopes, (_ESTIMATES + 1) * size + i, _add_up(THIRD, 12, slopes, size, i))
@@ -104,7 +99,7 @@ def _take_step(
                 store(slopes, inner + i, times_plus(ahead, moved, load(y, i)))
             inner_y = slopes[inner : inner + size]
             first = (_END + 1 + stage) * size
-            _take_slopes(inner_y, code, factors, R, constants, active, slopes, first, d)
+            _take_slopes(inner_y, now, field, slopes, first, d)
 
 
 @borrowing
@@ -182,8 +177,9 @@ def _move(source: Walk, place: int, target: Walk, j: int) -> None:
 
 
 @borrowing
-def _set_constants(now: Walk, R: Any, constants: Any) -> None:
+def _set_constants(now: Walk, field: _Field) -> None:
     """Write what does not change in a step into registers, or beside them for each lane."""
+    R, constants = field.registers, field.constants
     d, width = now.y.shape[0], constants.shape[2]
     for n in range(_COUNT):
         for i in range(d):
@@ -201,10 +197,7 @@ def _run(
     queued: Walk,
     now: Walk,
     keeps_psd: bool,
-    code: Any,
-    factors: Any,
-    R: Any,
-    constants: Any,
+    field: _Field,
     slopes: Any,
     new: Any,
     steps: Any,
@@ -212,7 +205,7 @@ def _run(
 ) -> int:
     """Walk every queued lane to its end, in the lanes of `now`; steps noted, -1 if too many."""
     d, n = queued.y.shape[0], queued.numbers.shape[1]
-    room, noted, active = steps.shape[0], 0, now.numbers[ACTIVE]
+    room, noted = steps.shape[0], 0
     y, speed, tried = now.y.reshape(-1), now.speed.reshape(-1), new.reshape(-1)
     flat = slopes.reshape(-1)
     before, time, places = np.empty(y.size), np.empty(LANES), np.empty((2, d, LANES))
@@ -238,8 +231,9 @@ def _run(
         if under_way == 0:
             return noted
         while changed:
-            _set_constants(now, R, constants)
-            _take_slopes(y, code, factors, R, constants, active, speed, 0, d)
+            if field.address == 0:
+                _set_constants(now, field)
+            _take_slopes(y, now, field, speed, 0, d)
             changed = False
             for lane in range(LANES):
                 if begun[lane] > 0.0:
@@ -248,7 +242,7 @@ def _run(
         dt = _landings(now)
         for i in range(y.size):
             flat[i], before[i] = speed[i], y[i]
-        _take_step(y, dt, code, factors, R, constants, active, flat, tried, d, room > 0)
+        _take_step(y, dt, now, field, flat, tried, d, room > 0)
         for lane in range(LANES):
             time[lane] = now.numbers[TIME, lane]
             for k in range(d):
@@ -285,6 +279,15 @@ def _call(name: str, *arguments: Any) -> Any:
     return call(getattr(_entry_points(), name), _WHAT, *arguments)
 
 
+def _field(dynamics: str, order: int, d: int, width: int) -> _Field:
+    code, factors, count = tape.tape_of(dynamics, order)
+    constants, address = aligned(LANES, _COUNT * d, width), 0
+    if width == 0 and d <= tape_written_out.LARGEST:
+        address = load_text(slope_text(dynamics, order, d), _WHAT).take_slope.address
+        count = 0
+    return _Field(address, code, factors, aligned((count + 1) * d * (width or d * LANES)), constants)
+
+
 def follow_all(walks: Walk) -> None:
     """See :func:`swingby.theory.law.walk.follow_all`."""
     _call("follow_all", walks)
@@ -297,15 +300,12 @@ def walk_all(walks: Walk, dynamics: str, order: int, room: int = 0) -> tuple[Any
     they move, and the forms of the interpolation (m, 8, d (d + 2)); None if they are more.
     """
     d, keeps_psd = walks.y.shape[0], DYNAMICS[dynamics].keeps_psd
-    code, factors, count = tape.tape_of(dynamics, order)
     lanes = min(walks.numbers.shape[1], LANES)
     width = -(-d // LANES) * LANES if lanes <= _FEW * d else 0
     shapes = ((d, d + 2), (d, d + 2), (_COUNT - 1, d, d), (3, d, d), (15, d), (9,))
     now = Walk(*(aligned(*shape, LANES) for shape in shapes))
-    registers = aligned((count + 1) * d * (width or d * LANES))
-    constants = aligned(LANES, _COUNT * d, width)
     slopes, new = aligned(_SLOPES + 1, d, d + 2, LANES), aligned(d, d + 2, LANES)
     steps, forms = np.empty((room, 3 + 2 * d)), np.empty((room, 8, d * (d + 2)))
-    space = (registers, constants, slopes, new, steps, forms)
-    noted = _call("run", walks, now, keeps_psd, code, factors, *space)
+    field = _field(dynamics, order, d, width)
+    noted = _call("run", walks, now, keeps_psd, field, slopes, new, steps, forms)
     return None if noted < 0 else (steps[:noted], forms[:noted])
