@@ -137,7 +137,7 @@ def step_map(growth: Any, pull: Any, C: Any, scratch: Any) -> None:
 
 
 #: Functions of ``walk`` that make arrays, at rare events or while the map is followed.
-_MAKING_ARRAYS = {"landings", "_rotate", "run_map", "_root", "_slope", "_near_limit"}
+_MAKING_ARRAYS = {"landings", "_rotate", "run_map"}
 
 
 def _from_text(module: Any, replacements: dict[str, Any]) -> dict[str, Any]:
