@@ -63,9 +63,9 @@ def inner(function: Any) -> Any:
 
 
 def borrowing(function: Any) -> Any:
-    """The same for a function that makes no arrays, and so need not count who holds its own.
+    """The same for a function that makes no arrays: it does not count references to its own.
 
-    Counting takes as long as arithmetic on arrays as small as ours.
+    On arrays as small as ours counting takes as long as arithmetic.
     """
     with compiler_alone():
         return numba.njit(_nrt=False, **_OPTIONS)(function)
@@ -128,7 +128,8 @@ def addresser(text: str, files: Path | None) -> Callable[..., Any]:
     def by_address(signature: Any) -> Callable[[Any], Any]:
         def decorate(function: Any) -> Any:
             kinds = signature.args, signature.return_type
-            compiled = CFunc(function, kinds, locals={}, options={**_OPTIONS, "_nrt": False})
+            options = {**_OPTIONS, "_nrt": False}
+            compiled: Any = CFunc(function, kinds, locals={}, options=options)
             if files is not None:
                 compiled._cache = FileCache(text, function.__name__, files)
             compiled.compile()

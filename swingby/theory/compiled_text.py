@@ -55,8 +55,9 @@ def is_stored(text: str, function: str) -> bool:
 def load(text: str, what: str) -> Any:
     """The module that a text defines. It is never read from a file: what it is compiled to is.
 
-    A text has three decorators: ``compiled(*signatures)`` of what Python calls, and
-    ``by_address(signature)`` of what has an address, which are stored; ``inner`` of what these call.
+    A text has three decorators: ``compiled(*signatures)`` of what Python calls and
+    ``by_address(signature)`` of what has an address, which are stored, and ``inner`` of what these
+    call.
     """
     from swingby.theory.compiled_cache import addresser, compiler, inner
 

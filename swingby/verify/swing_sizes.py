@@ -113,7 +113,7 @@ def look_along(
     longest, length, flat = 1, d * (d + 2), forms.reshape(-1)
     for k in range(n):
         longest = max(longest, begins[k + 1] - begins[k])
-    sizes, times_ = np.empty((d * d, longest * looks)), np.empty(longest * looks)
+    sizes, moments = np.empty((d * d, longest * looks)), np.empty(longest * looks)
     y, W, losses = np.empty(length * _WIDTH), np.empty(d * d * _WIDTH), np.empty(_WIDTH)
     found = np.empty(8)
     for k in range(n):
@@ -123,7 +123,7 @@ def look_along(
             look_at(y, d, W, point[k], concept[row], losses)
             for look in range(looks):
                 loss[row, look] = losses[look]
-                times_[count + look] = time[row] + size[row] * (look / LOOKS)
+                moments[count + look] = time[row] + size[row] * (look / LOOKS)
             for i in range(d):
                 for j in range(i):
                     number = i * d + j
@@ -136,7 +136,7 @@ def look_along(
         if moment < 0:
             continue
         first, last = max(moment - 2, 0), min(moment + 3, count)
-        turns = extrema(times_[first:last], sizes[pair, first:last], found)
+        turns = extrema(moments[first:last], sizes[pair, first:last], found)
         for turn in range(turns):
             largest = max(largest, found[turn])
         transient[k] = largest

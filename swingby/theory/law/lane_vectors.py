@@ -114,9 +114,7 @@ def fused(builder: Any, a: Any, b: Any, c: Any) -> Any:
 def inverse(builder: Any, x: Any) -> Any:
     """The value 1/x, 0 for 0."""
     zero = constant(0.0)
-    return builder.select(
-        builder.fcmp_ordered("==", x, zero), zero, builder.fdiv(constant(1.0), x)
-    )
+    return builder.select(builder.fcmp_ordered("==", x, zero), zero, builder.fdiv(constant(1.0), x))
 
 
 #: Adding this leaves a whole number in the last bits of a float.

@@ -53,7 +53,7 @@ class _Writer(NamedTuple):
         return None if a is None or b is None else self.builder.fmul(a, b)
 
     def times_plus(self, a: Any, b: Any, c: Any) -> Any:
-        """a b + c, rounded once."""
+        """The sum a b + c, rounded once."""
         if a is None or b is None:
             return c
         return self.times(a, b) if c is None else vectors.fused(self.builder, a, b, c)

@@ -2,9 +2,9 @@
 
 The derivative is carried out by instructions (:mod:`swingby.theory.law.tape`), whatever the
 dynamics and d: on all lanes together, where d is small written out, or lane by lane on columns of
-matrices. All have the same bits. What happens in a lane is decided by the functions of :mod:`swingby.theory.law.walk`, compiled
-from their text. A lane whose walk has ended takes the next one; every lane is computed alike, so a
-result does not depend on its neighbours, not in a bit.
+matrices. All have the same bits. What happens in a lane is decided by the functions of
+:mod:`swingby.theory.law.walk`, compiled from their text. A lane whose walk has ended takes the next
+one; every lane is computed alike, so a result does not depend on its neighbours, not in a bit.
 """
 
 from __future__ import annotations
@@ -307,7 +307,9 @@ def _field(dynamics: str, order: int, d: int, width: int) -> _Field:
     if width == 0 and d <= tape_written_out.LARGEST:
         address = load_text(slope_text(dynamics, order, d), _WHAT).take_slope.address
         count = 0
-    return _Field(address, code, factors, aligned((count + 1) * d * (width or d * LANES)), constants)
+    return _Field(
+        address, code, factors, aligned((count + 1) * d * (width or d * LANES)), constants
+    )
 
 
 def follow_all(walks: Walk) -> None:
