@@ -84,7 +84,7 @@ def test_columns_and_lanes_and_what_is_written_out_have_the_same_bits(dynamics, 
     starts = prepare(signal, U @ U.swapaxes(1, 2) * 1e-4, np.full(3, 0.05), np.zeros(3), dynamics)
     ends = []
     written_out = walk_lanes._field(dynamics, int(orders[0]), d, 0).address != 0
-    assert written_out == (d <= 8)
+    assert written_out == (d <= tape_written_out.LARGEST)
     for few, largest in ((0.0, 8), (0.0, 0), (99.0, 8)):
         monkeypatch.setattr(walk_lanes, "_FEW", few)
         monkeypatch.setattr(tape_written_out, "LARGEST", largest)
