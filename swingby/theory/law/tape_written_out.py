@@ -21,7 +21,7 @@ from swingby.theory.law import tape
 from swingby.theory.law.lane_vectors import LANES
 from swingby.theory.law.modified_flow import FieldConstants
 
-#: Largest d, 8 once rows of a few lanes are as they are alone: see the split of rows in test_measure.py.
+#: Largest d; 8 once rows of few lanes are what they are alone (split of rows in test_measure.py).
 LARGEST = 0
 _POINTER = types.CPointer(types.float64)
 #: Of a derivative: from y and `moving`, which end in an axis of lanes, and the fields, to a target.
