@@ -95,6 +95,28 @@ def test_columns_and_lanes_and_what_is_written_out_have_the_same_bits(dynamics, 
         assert all(np.array_equal(values, other, equal_nan=True) for other in others)
 
 
+def test_derivatives_stored_by_several_processes_keep_their_names(fresh, tmp_path, monkeypatch):
+    monkeypatch.delenv("SWINGBY_CACHE", raising=False)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    code = """
+import numpy as np
+from ctypes import POINTER, c_double
+from swingby.theory.compiled_text import load
+from swingby.theory.law.walk_text import slope_text
+for dynamics, order in {}:
+    function = load(slope_text(dynamics, order, 2), "a test").take_slope
+    y, moving, fields, target = (np.full(size, 0.3) for size in (64, 16, 384, 64))
+    arrays = y, moving, fields, target
+    function.ctypes(*(values.ctypes.data_as(POINTER(c_double)) for values in arrays))
+    print(function.cache_hits, target.sum(), end=" ")
+"""
+    both = [("euler", 4), ("gd", 3)]
+    alone = [fresh(code.format([one])).split() for one in both]
+    assert [hits for hits, _ in alone] == ["0", "0"]
+    assert alone[0][1] != alone[1][1]
+    assert fresh(code.format(both)).split() == ["1", alone[0][1], "1", alone[1][1]]
+
+
 def test_a_first_walk_does_without_numba(fresh):
     code = (
         "import sys, swingby; task = swingby.SIMTask.from_signal([2, 1]); "

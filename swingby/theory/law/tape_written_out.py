@@ -15,14 +15,13 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 
-from swingby.theory.compiled_cache import borrowing
 from swingby.theory.law import lane_vectors as vectors
 from swingby.theory.law import tape
 from swingby.theory.law.lane_vectors import LANES
 from swingby.theory.law.modified_flow import FieldConstants
 
-#: Largest d; 8 once rows of few lanes are what they are alone (split of rows in test_measure.py).
-LARGEST = 0
+#: Largest d that is written out.
+LARGEST = 8
 _POINTER = types.CPointer(types.float64)
 #: Of a derivative: from y and `moving`, which end in an axis of lanes, and the fields, to a target.
 SIGNATURE = types.void(_POINTER, _POINTER, _POINTER, _POINTER)
@@ -160,7 +159,10 @@ def _write(builder: Any, pointers: Any, dynamics: str, order: int, d: int) -> No
 
 
 def slope_of(dynamics: str, order: int, d: int) -> Any:
-    """The derivative as a function of pointers, see ``SIGNATURE``."""
+    """The derivative as code of its caller, see ``SIGNATURE``.
+
+    Not a function: stored ones are known by their name, which would be that of other derivatives.
+    """
 
     @intrinsic  # type: ignore[untyped-decorator]
     def write(_: Any, y: Any, moving: Any, fields: Any, target: Any) -> Any:
@@ -170,11 +172,7 @@ def slope_of(dynamics: str, order: int, d: int) -> Any:
 
         return types.void(y, moving, fields, target), emit
 
-    @borrowing
-    def take_slope(y: Any, moving: Any, fields: Any, target: Any) -> None:
-        write(y, moving, fields, target)
-
-    return take_slope
+    return write
 
 
 @intrinsic  # type: ignore[untyped-decorator]
