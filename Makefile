@@ -18,22 +18,32 @@ SETUP := pyproject.toml constraints.txt
 # Tests start hundreds of processes, each of which would read the whole source again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: table test quick test-full checks lint types layers docs wheel evidence bench accuracy margins mutation clean
+.PHONY: table test quick test-full browser checks lint types layers docs wheel evidence bench accuracy margins mutation clean
 
 table: $(VENV)/core.stamp
 	@$(BIN)/swingby table --paper
 
-test: $(VENV)/all.stamp checks
+test: browser $(VENV)/all.stamp checks
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 quick: $(VENV)/all.stamp
 	$(BIN)/python -m pytest -q -n auto swingby/theory swingby/simulate swingby/verify swingby/report \
 	  tests/simulate/test_golden.py tests/test_house.py
 
-test-full: $(VENV)/all.stamp checks wheel
+test-full: browser $(VENV)/all.stamp checks wheel
+	@command -v pdflatex >/dev/null || { [ "$$(id -u)" != 0 ] || { apt-get update -qq && apt-get install \
+	  -y -qq --no-install-recommends texlive-latex-recommended texlive-science; }; }
 	$(if $(SEED),SWINGBY_HYPOTHESIS_SEED=$(SEED)) SWINGBY_HYPOTHESIS_PROFILE=full \
 	  $(BIN)/python -m pytest -n auto --dist worksteal $(if $(SEED),--hypothesis-seed=$(SEED))
 	$(BIN)/nox -s minimum newest-3.13
+
+# The browser that the explorer is tested in; install it where we may, else say so.
+# SWINGBY_WITHOUT_BROWSER=1 skips these tests, which pytest counts.
+CHROMIUM := apt-get install -y --no-install-recommends chromium fonts-liberation
+browser:
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || [ -n "$$SWINGBY_WITHOUT_BROWSER" ] || { \
+	  if [ "$$(id -u)" = 0 ]; then apt-get update -qq && DEBIAN_FRONTEND=noninteractive $(CHROMIUM) -qq >/dev/null; \
+	  else false; fi; } || { echo "no Chromium: $(CHROMIUM)" >&2; exit 1; }
 
 # What needs one core at a time, two at once; the tests would compile the same on every core.
 checks: $(VENV)/all.stamp

@@ -4,7 +4,7 @@ Run with ``python -m benchmarks.watching [--seeds N] [--first K] [--slow F] [--o
 training has a loop of its own: modules, data loaders, closures, schedulers, clipping, gradients
 that are accumulated, float32. A forecast counts where its component was learned after it was made
 and before it became void. ``--copies`` measures what bars of copies are made of; ``--cost`` the
-time of a watch against that of 1e5 steps.
+time of a watch against that of 1e5 steps; ``--batches`` the bars of linear chains in minibatches.
 """
 
 from __future__ import annotations
@@ -117,14 +117,55 @@ def unfinished(watch: swingby.Watch, most: int = MOST) -> Iterator[int]:
 
 
 def full_batch(
-    model: nn.Module, optimizer: Any, X: Any, Y: Any, loss: Any = None, **named: Any
+    model: nn.Module,
+    optimizer: Any,
+    X: Any,
+    Y: Any,
+    loss: Any = None,
+    *,
+    most: int = MOST,
+    backward: Callable[[], Any] | None = None,
+    after: Callable[[], Any] | None = None,
+    **named: Any,
 ) -> swingby.Watch:
-    """The plainest loop."""
+    """The plainest loop, with a way of its own to take gradients, and calls after each step."""
     call = loss or functional.mse_loss
     watch = swingby.watch(model, optimizer, X, Y, loss=call, **named)
-    for _ in unfinished(watch):
+    for _ in unfinished(watch, most):
         optimizer.zero_grad()
-        call(model(X), Y).backward()
+        if backward is None:
+            call(model(X), Y).backward()
+        else:
+            backward()
+        optimizer.step()
+        if after is not None:
+            after()
+    return watch
+
+
+def shuffled(model: nn.Module, optimizer: Any, X: Any, Y: Any, size: int) -> swingby.Watch:
+    """A data loader whose epochs are reshuffled."""
+    watch = swingby.watch(model, optimizer, X, Y)
+    loader = DataLoader(TensorDataset(X, Y), batch_size=size, shuffle=True)
+    while np.isnan(watch.learned).any() and watch.step < slowed(MOST):
+        for x, y in loader:
+            optimizer.zero_grad()
+            functional.mse_loss(model(x), y).backward()
+            optimizer.step()
+    watch.close()
+    return watch
+
+
+def with_replacement(model: nn.Module, optimizer: Any, X: Any, Y: Any, size: int) -> swingby.Watch:
+    """A data loader whose batches are drawn with replacement."""
+    watch = swingby.watch(model, optimizer, X, Y)
+    data = TensorDataset(X, Y)
+    sampler = RandomSampler(data, replacement=True, num_samples=size * slowed(MOST))
+    batches = iter(DataLoader(data, batch_size=size, sampler=sampler))
+    for _ in unfinished(watch):
+        x, y = next(batches)
+        optimizer.zero_grad()
+        functional.mse_loss(model(x), y).backward()
         optimizer.step()
     return watch
 
@@ -191,12 +232,9 @@ def _(seed: int) -> swingby.Watch:
     optimizer = torch.optim.SGD(
         model.parameters(), lr=rate(0.0005), momentum=0.95, nesterov=True, weight_decay=0.01
     )
-    watch = swingby.watch(model, optimizer, X, Y)
-    for _ in unfinished(watch):
-        optimizer.zero_grad(set_to_none=False)
-        (0.01 * ((model(X) - Y) ** 2).sum()).backward()
-        optimizer.step()
-    return watch
+    return full_batch(
+        model, optimizer, X, Y, backward=lambda: (0.01 * ((model(X) - Y) ** 2).sum()).backward()
+    )
 
 
 @training("a data loader with all points, shuffled", "law")
@@ -224,13 +262,7 @@ def _(seed: int) -> swingby.Watch:
     scheduler = torch.optim.lr_scheduler.MultiStepLR(
         optimizer, [slowed(100), slowed(300)], gamma=0.5
     )
-    watch = swingby.watch(model, optimizer, X, Y)
-    for _ in unfinished(watch):
-        optimizer.zero_grad()
-        functional.mse_loss(model(X), Y).backward()
-        optimizer.step()
-        scheduler.step()
-    return watch
+    return full_batch(model, optimizer, X, Y, after=scheduler.step)
 
 
 @training("a bottleneck of two", "law")
@@ -238,12 +270,7 @@ def _(seed: int) -> swingby.Watch:
     X, Y = points(seed, torch.float64)
     model = small(chain(P, 2, Q), 0.05).double()
     optimizer = torch.optim.SGD(model.parameters(), lr=rate(0.02))
-    watch = swingby.watch(model, optimizer, X, Y)
-    for _ in unfinished(watch, 3000):
-        optimizer.zero_grad()
-        functional.mse_loss(model(X), Y).backward()
-        optimizer.step()
-    return watch
+    return full_batch(model, optimizer, X, Y, most=3000)
 
 
 @training("closures", "law")
@@ -276,13 +303,12 @@ def _(seed: int) -> swingby.Watch:
     X, Y = points(seed)
     model = small(chain(P, 32, Q), 0.05)
     optimizer = torch.optim.SGD(model.parameters(), lr=rate(0.01))
-    watch = swingby.watch(model, optimizer, X, Y)
-    for _ in unfinished(watch):
-        optimizer.zero_grad()
+
+    def accumulate() -> None:
         for x, y in zip(X.chunk(4), Y.chunk(4), strict=True):
             (functional.mse_loss(model(x), y) / 4).backward()
-        optimizer.step()
-    return watch
+
+    return full_batch(model, optimizer, X, Y, backward=accumulate)
 
 
 @training("watched from step 60 on, with momentum", "law")
@@ -310,16 +336,7 @@ def _(seed: int) -> swingby.Watch:
     torch.manual_seed(seed)
     model = small(chain(P, 32, Q), 0.05)
     optimizer = torch.optim.SGD(model.parameters(), lr=rate(0.01))
-    watch = swingby.watch(model, optimizer, X, Y)
-    data = TensorDataset(X, Y)
-    sampler = RandomSampler(data, replacement=True, num_samples=20 * slowed(MOST))
-    batches = iter(DataLoader(data, batch_size=20, sampler=sampler))
-    for _ in unfinished(watch):
-        x, y = next(batches)
-        optimizer.zero_grad()
-        functional.mse_loss(model(x), y).backward()
-        optimizer.step()
-    return watch
+    return with_replacement(model, optimizer, X, Y, 20)
 
 
 @training("reshuffled minibatches", "law")
@@ -328,15 +345,7 @@ def _(seed: int) -> swingby.Watch:
     torch.manual_seed(seed)
     model = small(chain(P, 32, Q), 0.05)
     optimizer = torch.optim.SGD(model.parameters(), lr=rate(0.01))
-    watch = swingby.watch(model, optimizer, X, Y)
-    loader = DataLoader(TensorDataset(X, Y), batch_size=25, shuffle=True)
-    while np.isnan(watch.learned).any() and watch.step < slowed(MOST):
-        for x, y in loader:
-            optimizer.zero_grad()
-            functional.mse_loss(model(x), y).backward()
-            optimizer.step()
-    watch.close()
-    return watch
+    return shuffled(model, optimizer, X, Y, 25)
 
 
 @training("ReLU and biases, SGD", "copy")
@@ -432,13 +441,12 @@ def _(seed: int) -> swingby.Watch:
     torch.manual_seed(seed)
     model = small(perceptron(nn.Tanh, P, 32, Q), 0.1)
     optimizer = torch.optim.SGD(model.parameters(), lr=rate(0.01))
-    watch = swingby.watch(model, optimizer, X, Y)
-    for _ in unfinished(watch):
-        optimizer.zero_grad()
+
+    def clipped() -> None:
         functional.mse_loss(model(X), Y).backward()
         nn.utils.clip_grad_norm_(model.parameters(), 0.3)
-        optimizer.step()
-    return watch
+
+    return full_batch(model, optimizer, X, Y, backward=clipped)
 
 
 @training("cosine schedule, its scheduler given", "copy")
@@ -450,13 +458,7 @@ def _(seed: int) -> swingby.Watch:
     scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(
         optimizer, slowed(600), eta_min=rate(0.002)
     )
-    watch = swingby.watch(model, optimizer, X, Y, schedule=scheduler)
-    for _ in unfinished(watch):
-        optimizer.zero_grad()
-        functional.mse_loss(model(X), Y).backward()
-        optimizer.step()
-        scheduler.step()
-    return watch
+    return full_batch(model, optimizer, X, Y, after=scheduler.step, schedule=scheduler)
 
 
 @training("warm-up as a function, Adam, ReLU", "copy")
@@ -560,15 +562,7 @@ def _(seed: int) -> swingby.Watch:
     torch.manual_seed(seed)
     model = small(perceptron(nn.ReLU, P, 32, Q), 0.1)
     optimizer = torch.optim.SGD(model.parameters(), lr=rate(0.01))
-    watch = swingby.watch(model, optimizer, X, Y)
-    loader = DataLoader(TensorDataset(X, Y), batch_size=20, shuffle=True)
-    while np.isnan(watch.learned).any() and watch.step < slowed(MOST):
-        for x, y in loader:
-            optimizer.zero_grad()
-            functional.mse_loss(model(x), y).backward()
-            optimizer.step()
-    watch.close()
-    return watch
+    return shuffled(model, optimizer, X, Y, 20)
 
 
 def few_steps(model: nn.Module, optimizer: Any, seed: int, batch: int = N) -> swingby.Watch:
@@ -622,13 +616,12 @@ def _(seed: int) -> swingby.Watch:
     X, Y = points(seed)
     model = chain(P, 9, Q)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    with swingby.watch(model, optimizer, X, Y) as watch:
-        for _ in range(30):
-            optimizer.zero_grad()
-            functional.mse_loss(model(X), Y).backward()
-            nn.utils.clip_grad_value_(model.parameters(), 0.01)
-            optimizer.step()
-    return watch
+
+    def cut() -> None:
+        functional.mse_loss(model(X), Y).backward()
+        nn.utils.clip_grad_value_(model.parameters(), 0.01)
+
+    return full_batch(model, optimizer, X, Y, backward=cut, most=30)
 
 
 for _word, _make in REFUSED.items():
@@ -800,8 +793,62 @@ def _copied(
     ]
 
 
+BATCHES: dict[str, tuple[Any, int, float, float, float]] = {
+    "with replacement, B 20": (with_replacement, 20, 0.1, 0.01, 0.0),
+    "with replacement, B 10, noise 1": (with_replacement, 10, 1.0, 0.01, 0.0),
+    "with replacement, B 25, noise 1, twice the rate": (with_replacement, 25, 1.0, 0.02, 0.0),
+    "with replacement, B 20, noise .5, momentum .9": (with_replacement, 20, 0.5, 0.002, 0.9),
+    "reshuffled, B 20": (shuffled, 20, 0.1, 0.01, 0.0),
+    "reshuffled, B 10, noise 1": (shuffled, 10, 1.0, 0.01, 0.0),
+    "reshuffled, B 25, noise 1, twice the rate": (shuffled, 25, 1.0, 0.02, 0.0),
+    "reshuffled, B 20, noise .5, momentum .9": (shuffled, 20, 0.5, 0.002, 0.9),
+}
+
+
+def batches(seeds: int, only: str, first: int) -> Grid:
+    """Half-times of linear chains in minibatches against the last forecast of the law."""
+    rows = []
+    for name, (loop, size, noise, lr, momentum) in BATCHES.items():
+        if only not in name:
+            continue
+        inside, parts, widths, told, sizes = [], [], [], 0, []
+        for seed in range(first, first + seeds):
+            X, Y = points(seed, noise=noise)
+            torch.manual_seed(seed)
+            model = small(chain(P, 32, Q), 0.05)
+            optimizer = torch.optim.SGD(model.parameters(), lr=rate(lr), momentum=momentum)
+            watch = loop(model, optimizer, X, Y, size)
+            forecast, learned = watch.forecasts[-1], watch.learned
+            which = forecast.compared(learned) & np.isfinite(forecast.half_times)
+            inside += [*forecast.inside(learned)[which]]
+            parts += [*((learned - 0.5 - forecast.crossing) / forecast.error)[which]]
+            widths += [*(100 * forecast.error / learned)[which]]
+            told += forecast.at_least
+            sizes.append(float(watch.notes[-1].split("about ")[1].split()[0]))
+        rows.append(
+            [
+                name,
+                str(len(inside)),
+                f"{np.mean(inside):.1%}",
+                f"{2 * np.sqrt(np.mean(np.square(parts))):.2f}",
+                f"{np.median(widths):.2g}",
+                f"{told} of {seeds}",
+                f"{np.median(sizes):.0f}",
+            ]
+        )
+    heads = ["batches", ">forecasts", ">inside", ">spread seen / estimated", ">bar, %"]
+    return Grid(
+        f"Minibatches, {seeds} trainings a row, from seed {first} on",
+        [*heads, ">at least", ">size seen"],
+        rows,
+    )
+
+
 def cost(only: str) -> Grid:
-    """Processor seconds of a watch in a run of 1e5 steps, law and copy, against those of all."""
+    """Processor seconds of a watch in a run of 1e5 steps, law and copy, against those of all.
+
+    The hook is what each step costs where there is nothing to do, 1e5 times.
+    """
     cells = {
         "law": (small(chain(P, 32, Q), 0.01), lambda p: torch.optim.SGD(p, lr=1e-4)),
         "law, three layers, momentum": (
@@ -832,11 +879,24 @@ def cost(only: str) -> Grid:
                 functional.mse_loss(model(X), Y).backward()
                 optimizer.step()
             whole = time.process_time() - begin
+            watch._next = 3 * watch.step
+            begin = time.process_time()
+            for _ in range(100_000):
+                watch._after_step(optimizer)
+            hook = time.process_time() - begin
         watch.close()
         learned = ", ".join(f"{step:.0f}" for step in watch.learned)
-        spent = [f"{at_start:.2f}", f"{watch.seconds:.2f}", f"{watch.seconds / whole:.2%}"]
+        share = (watch.seconds + hook) / whole
+        spent = [f"{at_start:.2f}", f"{watch.seconds:.2f}", f"{hook:.2f}", f"{share:.2%}"]
         rows.append([name, learned, f"{whole:.1f}", *spent])
-    heads = ["grade", "learned at", ">seconds of 1e5 steps", ">watch, at the start", ">in all"]
+    heads = [
+        "grade",
+        "learned at",
+        ">seconds of 1e5 steps",
+        ">watch, at the start",
+        ">in all",
+        ">hook",
+    ]
     return Grid("What a watch costs", [*heads, ">share"], rows)
 
 
@@ -848,12 +908,15 @@ def main() -> None:
     parser.add_argument("--only", default="")
     parser.add_argument("--copies", action="store_true")
     parser.add_argument("--cost", action="store_true")
+    parser.add_argument("--batches", action="store_true")
     parser.add_argument("--slow", type=float, default=1.0, help="divides all learning rates")
     arguments = parser.parse_args()
     SLOW.set(arguments.slow)
     torch.set_num_threads(1)
     if arguments.copies:
         print(copies(arguments.seeds, arguments.only).to_text(width=160))
+    elif arguments.batches:
+        print(batches(arguments.seeds, arguments.only, arguments.first).to_text(width=160))
     elif arguments.cost:
         print(cost(arguments.only).to_text(width=160))
     else:

@@ -8,18 +8,27 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 
 import make_commands  # noqa: E402
+import make_gallery  # noqa: E402
 import make_ledger  # noqa: E402
 import make_modules  # noqa: E402
 import make_notebooks  # noqa: E402
 import make_statements  # noqa: E402
+import make_theories  # noqa: E402
 
 import swingby  # noqa: E402
+from swingby.lab.explorer.explore import explore  # noqa: E402
 
 make_commands.main(HERE / "generated")
+make_gallery.main(HERE / "generated" / "gallery")
 make_statements.main(HERE / "generated")
 make_ledger.main(HERE / "generated")
 make_modules.main(HERE / "generated")
 make_notebooks.main(HERE / "generated")
+make_theories.main(HERE / "generated")
+#: The explorer is written by each build, and lies beside the pages as it is.
+EXTRA = HERE / "generated" / "extra"
+EXTRA.mkdir(exist_ok=True)
+explore(EXTRA / "explorer.html")
 
 project = "swingby"
 author = "The swingby developers"
@@ -54,12 +63,17 @@ numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 numpydoc_xref_param_type = False
 
+html_extra_path = [str(EXTRA)]
 html_theme = "pydata_sphinx_theme"
 html_title = f"swingby {version}"
 html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_js_files = ["enlarge.js"]
 html_sidebars = {"**": ["globaltoc.html"]}
 html_theme_options = {
     "show_prev_next": True,
+    "navbar_center": [],
     "navigation_with_keys": False,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],

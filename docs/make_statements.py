@@ -5,13 +5,14 @@ Run by ``conf.py`` at every build; writes ``docs/generated/statements.md``.
 
 from pathlib import Path
 
-from swingby.theory import assumptions, repaired
+from swingby.theory import assumptions
+from swingby.theory.repaired.edition_gd import STATEMENTS_GD
 from swingby.theory.statement import Statement
 
 EDITIONS = {
     "printed": ("As printed", assumptions.PRINTED),
     "corrected": ("Corrected", assumptions.CORRECTED),
-    "repaired": ("Repaired", repaired.STATEMENTS),
+    "repaired": ("Repaired", STATEMENTS_GD),
 }
 
 OVER = {

@@ -23,11 +23,14 @@ from studies.runner import (
 )
 from swingby.cli.streams import spell_signs
 from swingby.errors import SwingbyError
-from swingby.lab.figures.evidence import Evidence, write_record
+from swingby.lab.figures.evidence import Evidence, StudyRecord, write_record
 from swingby.report import Grid
 from swingby.report.files import write_text
 from swingby.report.progress import PartProgress
 from swingby.report.user_cache import cache_folder
+
+#: Of a study that was never run in full.
+NO_RECORD = StudyRecord("", {}, {}, ())
 
 
 @click.command()
@@ -64,9 +67,9 @@ def _list() -> Grid:
     """The studies, with their rows and whether their inputs are as recorded."""
     records, lines = recorded(), []
     for name, study in STUDIES.items():
-        plan, record = load_plan(name), records[name]
+        plan, record = load_plan(name), records.get(name, NO_RECORD)
         current = "yes" if inputs(name, plan) == record.inputs else "no"
-        counts = (len(record.inputs["cells"]), len(record.rows))
+        counts = (len(record.inputs.get("cells", ())), len(record.rows))
         lines.append([name, study.about, *map(str, counts), plan["canary"], current])
     columns = ("name", "about", ">cells", ">rows", "canary", "inputs as recorded")
     below = "python -m studies NAME runs a study in full; --canary measures its canary alone"
@@ -77,7 +80,8 @@ def _run(name: str, plan_file: str | None, canary: bool, fresh: bool, keep: bool
     """Run a study or its canary, print its tables, and return what moved."""
     records = recorded()
     if canary:
-        return [f"{name}: {reason}" for reason in stale_reasons(name, records[name])]
+        before = records.get(name, NO_RECORD)
+        return [f"{name}: {reason}" for reason in stale_reasons(name, before)]
     study, plan = STUDIES[name], load_plan(name, plan_file)
     unfinished = cache_folder("studies")
     store = unfinished / f"{name if plan_file is None else Path(plan_file).stem}.json"
@@ -99,7 +103,8 @@ def _run(name: str, plan_file: str | None, canary: bool, fresh: bool, keep: bool
             content = study.whole(plan, results)
             write_text(RECORDS / study.data_file, json.dumps(content), "record")
     store.unlink()
-    moved = [*moved_rows(records[name], record), *stale_reasons(name, records[name])]
+    before = records.get(name, NO_RECORD)
+    moved = [*moved_rows(before, record), *stale_reasons(name, before)]
     return [f"{name}: {line}" for line in moved]
 
 

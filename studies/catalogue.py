@@ -1,6 +1,7 @@
 """The studies by name."""
 
 from studies import (
+    chains,
     deep_networks,
     image_courses,
     law_errors,
@@ -17,6 +18,7 @@ STUDIES: dict[str, Study] = {
     "autograd": law_errors.STUDY,
     "networks": survival.STUDY,
     "deep": deep_networks.STUDY,
+    "chains": chains.STUDY,
     "figures": paper_figures.FIGURES,
     "vectors": vector_cells.STUDY,
     "images": image_courses.STUDY,

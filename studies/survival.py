@@ -162,9 +162,11 @@ class Expected:
 def expect(settings: Sequence[Setting]) -> Expected:
     """Predict networks of a kind before they are trained, by sgd or gd."""
     network, task = settings[0].network, settings[0].task
-    if network.depth < 2 or settings[0].optimizer.kind == "adamw":
+    if network.depth < 2 or not settings[0].optimizer.plain:
         network_text = f"depth {network.depth}, {settings[0].optimizer.kind}"
-        raise InvalidInput("settings", network_text, "must have two layers or more, and sgd or gd")
+        raise InvalidInput(
+            "settings", network_text, "must have two layers or more, and plain sgd or gd"
+        )
     eta = np.array([rate_of(setting) for setting in settings])
     signal = np.stack([setting.task.signal for setting in settings])
     s, source = task.s, _TYPICAL

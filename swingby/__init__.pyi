@@ -9,6 +9,7 @@ from swingby.errors import MissingExtra as MissingExtra
 from swingby.errors import SwingbyError as SwingbyError
 from swingby.errors import SwingbyWarning as SwingbyWarning
 from swingby.errors import Undecided as Undecided
+from swingby.lab.explorer.explore import explore as explore
 from swingby.lab.networks.watching.watch import watch as watch
 from swingby.lab.networks.watching.watcher import Watch as Watch
 from swingby.lab.sweeps.disagreements import Disagreements as Disagreements
@@ -17,8 +18,6 @@ from swingby.lab.sweeps.phase_diagram import PhaseDiagram as PhaseDiagram
 from swingby.lab.sweeps.sweep import sweep as sweep
 from swingby.lab.sweeps.sweep_result import SweepResult as SweepResult
 from swingby.own_theory.theory import Theory as Theory
-from swingby.own_theory.threshold import Threshold as Threshold
-from swingby.own_theory.threshold import threshold as threshold
 from swingby.proofs.audit.audit import audit as audit
 from swingby.proofs.audit.ledger import Ledger as Ledger
 from swingby.proofs.audit.record import Record as Record
@@ -39,7 +38,9 @@ from swingby.verify.certify_assumptions import certify_assumptions as certify_as
 from swingby.verify.check import check as check
 from swingby.verify.checking.report import Report as Report
 from swingby.verify.compare import compare as compare
+from swingby.verify.compare_network import compare_network as compare_network
 from swingby.verify.comparing.comparison import Comparison as Comparison
+from swingby.verify.comparing.network_comparison import NetworkComparison as NetworkComparison
 from swingby.verify.gradients import crossing_function as crossing_function
 from swingby.verify.network_schedule import NetworkSchedule as NetworkSchedule
 from swingby.verify.paper_settings import paper_tables as paper_tables
@@ -51,5 +52,7 @@ from swingby.verify.predict_network import predict_network as predict_network
 from swingby.verify.predict_swing import BatchSwing as BatchSwing
 from swingby.verify.predict_swing import predict_swing_batch as predict_swing_batch
 from swingby.verify.schedule import Schedule as Schedule
+from swingby.verify.threshold import threshold as threshold
+from swingby.verify.turning_values import Threshold as Threshold
 
 __version__: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -36,10 +37,17 @@ rng seed random_state generator key: rng | seed | W0 = swingby.gaussian(task, om
 lr learning_rate rate alpha: lr | eta, which is 2 lr on the loss (4.1) | grid = {"eta": [...]}
 step_size stepsize dt h: eta | lr
 predict_network.eta: lr = eta, for W_2 W_1 runs the clock of (D.2) at eta = lr
-predict_network.optimizer: lr, momentum, nesterov and weight_decay of SGD: others have no law
+predict_network.optimizer predict_network.betas: lr and momentum of SGD: others have no law
+predict_network.scheduler predict_network.schedule: lr, one for all steps; see swingby.watch
+predict_network.activation: weights of linear layers; swingby.watch forecasts others
+predict_network.bias: weights, and X and Y less their means: biases have no law
+predict_network.steps predict_network.epochs: lr alone: half-times are in steps, to the end
 predict_network.model predict_network.layers predict_network.network: weights
-predict_network.inputs: X
-predict_network.outputs predict_network.targets: Y
+predict_network.inputs predict_network.data: X
+predict_network.outputs predict_network.targets predict_network.labels: Y
+predict_network.dynamics: lr, for layers are trained by gradient descent
+predict_network.observed predict_network.every: swingby.compare_network(weights, X=X, Y=Y, lr=...)
+compare_network.record compare_network.stride: every
 batch_size batchsize bs: batch
 wd decay weightdecay l2: weight_decay
 dampening: momentum, for which dampening is 0 as in torch's SGD
@@ -202,11 +210,11 @@ def name_hint(name: str, names: Sequence[str]) -> str:
 
 def argument_hint(name: str, names: Sequence[str], title: str) -> str:
     """The end of a sentence that refuses an argument of the function `title`."""
-    for key in (f"{title}.{name}", name):
-        for alternative in _applying(_ARGUMENTS, key, names):
-            return f"; give {alternative}"
-    for alternative in _applying(_ARGUMENTS, name, ["swingby"]):
-        return f"; use {alternative}"
+    # The arguments of compare_network are mistaken as those of predict_network.
+    keys = [f"{title}.{name}", f"{title.replace('compare_n', 'predict_n')}.{name}", name]
+    for word, known in (("give", names), ("use", ["swingby"])):
+        for alternative in itertools.chain(*(_applying(_ARGUMENTS, key, known) for key in keys)):
+            return f"; {word} {alternative}"
     return suggestion(name, names) or f"; {title} takes {', '.join(names)}"
 
 

@@ -1,4 +1,4 @@
-"""Verbs that a theory of one's own answers by itself: check, compare, hunt and sweep.
+"""Verbs that a theory of one's own answers by itself: check, compare, hunt, sweep, threshold.
 
 The core does not know such theories; it hands a call to whatever its first argument is.
 """

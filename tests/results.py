@@ -5,6 +5,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import swingby
@@ -107,6 +108,22 @@ def _watch():
     return watch
 
 
+def _network(compared=False):
+    rng, length = np.random.default_rng(1), 300
+    X, Y = rng.standard_normal((40, 4)), rng.standard_normal((40, 2))
+    W1, W2 = 0.1 * rng.standard_normal((2, 4)), 0.1 * rng.standard_normal((2, 2))
+    more = {"X": X, "Y": Y, "weight_decay": 0.02}
+    if not compared:
+        return swingby.predict_network([W1, W2], lr=0.1, **more)
+    records = []
+    for _ in range(length):
+        records.append([W1, W2])
+        rest = (X @ W1.T @ W2.T - Y).T @ X / 40
+        slopes = W2.T @ rest + 0.02 * W1, rest @ W1.T + 0.02 * W2
+        W1, W2 = W1 - 0.1 * slopes[0], W2 - 0.1 * slopes[1]
+    return swingby.compare_network(records[::20], lr=0.1, every=20, **more)
+
+
 #: From the name of a result to what makes it.
 MAKERS = {
     "check": _check,
@@ -118,6 +135,8 @@ MAKERS = {
     "gaussian": lambda: swingby.predict_gaussian(TASK, "1e-4", 3, **START),
     "run": lambda: swingby.simulate(TASK, W0, **START),
     "comparison": lambda: swingby.compare(TASK, W0, **START),
+    "network": _network,
+    "network comparison": lambda: _network(compared=True),
     "certificate": lambda: swingby.certify(
         TASK, [["2e-3", "1e-3"], ["1e-3", "2e-3"]], eta="1/100", dynamics="gd"
     ),

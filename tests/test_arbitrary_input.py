@@ -51,6 +51,7 @@ def test_tasks(mu, sigma, dim):
         assert (task.signal[: task.s] > 0).all()
 
 
+@example(1, 4.5e307, 1, "printed")  # eta a is no float
 @given(junk, junk, junk, st.sampled_from(["printed", "corrected", "repaired", "none", 3]))
 def test_checks(omega, eta, beta, edition):
     task = swingby.SIMTask.from_signal([4, 1])
@@ -62,6 +63,7 @@ def test_checks(omega, eta, beta, edition):
         assert str(report)
 
 
+@example(1, 4.5e307, "flow")
 @given(junk, junk, st.sampled_from(["euler", "gd", "flow", "sgd", None]))
 def test_predictions_and_runs_of_junk(W0, eta, dynamics):
     task = swingby.SIMTask.from_signal([4, 1])
@@ -90,6 +92,26 @@ def test_factors(U0, dynamics):
     run = answered(lambda: swingby.simulate(task, None, 0.01, 5, dynamics, U0=U0))
     assert (run is None) == (schedule is None)
     answered(lambda: str(swingby.check(task, U0=U0, eta="1e-4")))
+
+
+layers = st.sampled_from([np.eye(2) / 10, np.ones((3, 2)), np.ones((4, 2, 2)), [[1, 2]], {}])
+weights = st.recursive(
+    st.one_of(scalars, layers, st.dictionaries(st.text(max_size=3), layers, max_size=3)),
+    lambda inner: st.lists(inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(weights, junk, junk, junk)
+@example([[[[1.0]], [[1.0]]]] * 2, 0.1, None, 1)
+@example(["1", "2"], 0.1, None, 1)
+@example([[], []], 0.1, None, None)
+def test_weights_of_networks(given_weights, lr, steps, every):
+    X = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]])
+    answered(lambda: str(swingby.predict_network(given_weights, X=X, Y=X, lr=lr, budget=200)))
+    for more in ({}, {"observed": given_weights}):
+        more |= {"X": X, "Y": X, "steps": steps, "every": every, "budget": 200}
+        answered(lambda more=more: str(swingby.compare_network(given_weights, lr=lr, **more)))
 
 
 @pytest.mark.full

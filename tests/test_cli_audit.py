@@ -147,7 +147,7 @@ def test_a_proof_of_ones_own_is_audited(capsys, tmp_path):
     assert run(["audit", str(PROOFS / "gradient_descent.proof")]) == 0
     shown = capsys.readouterr().out
     assert "Text audited: gradient_descent.proof." in shown
-    assert "6 lines of the proof: 6 proved." in shown
+    assert "7 lines of the proof: 5 proved, 1 can be met, 1 tautological." in shown
     assert "2410.08309" not in shown
     planted = str(PROOFS / "planted_error.proof")
     assert run(["audit", planted, "--item", "descent", "--json"]) == 0
@@ -155,16 +155,16 @@ def test_a_proof_of_ones_own_is_audited(capsys, tmp_path):
     assert (record["verdict"], record["repair"]["verdict"]) == ("refuted", "proved")
     # The counterexample is one: by hand, in fractions.
     point = {name: Fraction(value) for name, value in record["witness"]["values"].items()}
-    L, gap, gap_next, square = (point[name] for name in ("L", "gap", "gap_next", "square"))
-    eta = 1 / L
-    assert point["eta"] == eta
-    assert gap_next <= gap - eta * (1 - eta * L / 2) * square
-    assert gap_next > gap - square / L
+    L, gap, gap_next, square = (point[x] for x in ("L", "gap(t)", "gap(t+1)", "|g(t)|^2"))
+    slope = point["<g(t), x(t+1)>"] - point["<g(t), x(t)>"]
+    moved = point["|x(t+1)|^2"] - 2 * point["<x(t), x(t+1)>"] + point["|x(t)|^2"]
+    assert (slope, moved) == (-square / L, square / L**2)
+    assert gap - square / L < gap_next <= gap + slope + L * moved / 2
     out = tmp_path / "audit.tex"
     assert run(["audit", planted, "--out", str(out)]) == 0
     assert "planted" in out.read_text(encoding="utf-8")
     assert run(["audit", planted, "--corrections"]) == 0
-    assert "corrected  gap_next ≤ gap − square/(2 L)" in capsys.readouterr().out
+    assert "corrected  gap(t+1) ≤ gap(t) − |g(t)|²/(2 L)" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -189,5 +189,5 @@ def test_export_says_how_many_witnesses_and_proofs_have_a_file(workplace, capsys
     assert "without a file: 1 witnesses: D.10; 1 proofs" in lines
     assert lines[-1].endswith("read: moments by cases of equal and distinct indices (1)")
     assert {path.name for path in (workplace / "files").glob("*.py")} == {
-        *("check.py", "check_identity.py", "check_proof.py", "replay.py")
+        *("check.py", "check_line.py", "check_identity.py", "check_proof.py", "replay.py")
     }

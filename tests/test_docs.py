@@ -164,7 +164,7 @@ def test_statements_are_generated_for_all_editions():
     text = make_statements.render()
     for heading in ("### As printed", "### Corrected", "### Repaired"):
         assert heading in text
-    for label in ("D.1", "D.2", "D.3", "D.4", "D.5", "D.1'", "D.3'", "D.4'"):
+    for label in ("D.1", "D.2", "D.3", "D.4", "D.5", "D.1'", "D.2'", "D.3'", "D.4'"):
         assert f"**Assumption {label}**" in text
     assert r"\left|{w_{ij}(0)}\right|" in text
 

@@ -42,13 +42,16 @@ CALLS = {
     ),
     "compare": lambda: str(swingby.compare(TASK, W0, eta=0.01)),
     "certify": lambda: swingby.certify(TASK, [["2e-3", 0], [0, "1e-3"]], eta="1/50").to_json(),
+    "threshold": lambda: str(
+        swingby.threshold(TASK, "1 before 2", W0, 0.01, vary="omega", between=(1e-4, 1))
+    ),
     "certify_assumptions": lambda: str(
         swingby.certify_assumptions(TASK, ["1e-90", "1e-80"], ["1e-5", "1e-4"])
     ),
 }
 ELSEWHERE = {
     *("hunt", "paper_tables", "sweep", "predict_network", "crossing_function", "watch"),
-    "threshold",
+    *("compare_network", "explore"),
 }
 
 
@@ -133,7 +136,6 @@ IN_PLACE = {
     "swingby.proofs.certify.ball_run.BallState",
     "swingby.proofs.certify.events.Watch",
     "swingby.proofs.hunt.search_log.SearchLog",
-    "swingby.proofs.prover.scalar.branch_and_bound.BoxReport",
     "swingby.proofs.prover.trajectories.trajectory_runs.TrajectoryRuns",
 }
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy.integrate import quad
 
 import swingby
 from swingby import Scaled, SIMTask, predict, simulate
@@ -291,9 +292,10 @@ def test_theorem_on_two_concepts(numbers):
     E1 = (1 + r) / 2 * k * theta**r * (1 - theta) ** (-(1 + r) / 2)
     extra = math.log(beta / rho) / (1 - theta)
     if E1 < 1:
-        bracket = min(1 / r, math.log(theta / (rho * omega)))
-        bracket += ((1 - theta) ** (-(3 + r) / 2) - 1) / (1 + r)
-        extra = min(extra, (1 + r) / 2 * k * theta**r / (1 - E1) * bracket)
+        # The integral over x, by quadrature over log x.
+        logs = math.log(rho * omega), math.log(theta)
+        late = quad(lambda L: math.exp(r * L) * (1 - math.exp(L)) ** (-(3 + r) / 2), *logs)[0]
+        extra = min(extra, (1 + r) / 2 * k / (1 - E1) * late)
     setting = RepairedSetting((exact[0], exact[1]), exact[2], exact[3])
     log_omega = Fraction(math.log(omega))
     found = theorem_two.constants(setting, log_omega, exact[5])

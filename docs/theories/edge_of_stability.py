@@ -26,7 +26,7 @@ def step(z, h):
     return np.stack([x + h * residual * x * y**2, y + h * residual * x**2 * y])
 
 
-# From a product of 1.45 the first steps may lose more sharpness than the excess, as a hunt says.
+# From a product of 1.41 on the first steps may lose more sharpness than the excess, as a hunt says.
 theory = Theory(
     "edge of stability of a scalar network",
     numbers={h: (0.03, 0.05, 0.1), excess: (0.01, 0.1, 0.5), product: (0.5, 0.9, 1.3)},

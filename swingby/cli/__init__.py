@@ -39,11 +39,13 @@ class _Commands(UserDict[str, Any]):
 
 
 _MODULES = {
-    "core": ("check", "predict", "simulate", "table", "certify"),
+    "core": ("check", "predict", "simulate", "table", "threshold", "certify"),
     "proofs": ("audit", "hunt"),
     "sweep": ("sweep",),
+    "network": ("network",),
     "networks": ("train", "vectors", "relu"),
     "figures": ("figures", "evidence", "diffusion"),
+    "explorer": ("explore",),
     "theory": ("theory",),
     "verify": ("verify",),
     "doctor": ("doctor",),

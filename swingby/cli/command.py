@@ -26,7 +26,8 @@ _SECTIONS = {
     "The network": ("depth", "activation", "no_bias", "symmetric", "denoiser", "reads"),
     "The run": (
         *("eta", "dynamics", "steps", "edition", "rho", "optimizer", "lr", "batch_size", "batch"),
-        *("loss", "shuffle", "weight_decay", "epochs", "record", "precision", "device"),
+        *("momentum", "nesterov", "weight_decay", "loss", "replacement", "shuffle", "epochs"),
+        *("record", "every", "precision", "device"),
     ),
 }
 #: From so many options on, they are shown under headings.
@@ -40,6 +41,7 @@ _MEANT = {
     **dict.fromkeys(("prove", "proof", "ledger"), "audit"),
     **dict.fromkeys(("search", "counterexample"), "hunt"),
     **dict.fromkeys(("fit", "learn"), "train"),
+    **dict.fromkeys(("layers", "weights", "forecast", "predict_network"), "network"),
     **dict.fromkeys(("version", "v", "V"), "--version"),
     **dict.fromkeys(("help", "usage"), "--help"),
     **dict.fromkeys(("signal", "mu", "eta", "omega"), "swingby check, predict or table"),

@@ -1,4 +1,4 @@
-"""The commands check, predict, simulate, table and certify: one task, one start, one question."""
+"""The commands on one task and one start: check, predict, simulate, table, threshold, certify."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ _WINDOWS = options.choice("--edition", "printed corrected", "Edition of the lemm
 _ACCURACY = options.choice(
     "--accuracy", "full leading", "leading is the closed law of half-times alone."
 )
+_PROVED = options.flag("--proved", "Also the half-times that are theorems (gd, one W(0)).")
 _UNIT = click.option(
     "--unit", type=click.Choice(["step", "eta t"]), default="step", help="Unit of printed times."
 )
@@ -71,7 +72,7 @@ def _schedule_of(report: Report) -> dict[str, Any] | None:
         return None
 
 
-@command(*options.SETTING, options.out(), _WIDTH, _WINDOWS, _UNIT, _ACCURACY)
+@command(*options.SETTING, options.out(), _WIDTH, _WINDOWS, _UNIT, _ACCURACY, _PROVED)
 def predict(arguments: Arguments) -> int:
     """When every stage happens, from W(0) or from omega alone.
 
@@ -83,7 +84,8 @@ def predict(arguments: Arguments) -> int:
     from swingby.verify.predict import predict as run_predict
 
     _refuse_unit(arguments)
-    schedule = run_predict(**arguments.setting("omega", "beta", "width", "edition", "accuracy"))
+    names = ("omega", "beta", "width", "edition", "accuracy", "proved")
+    schedule = run_predict(**arguments.setting(*names))
     arguments.deliver(schedule.to_grid(arguments.unit), schedule.to_dict)
     return 0
 
@@ -190,6 +192,38 @@ def _paper(arguments: Arguments) -> int:
         settings = [comparison.to_dict() for comparison in comparisons]
         content = {"settings": settings, "tables": [grid.to_dict() for grid in grids]}
         print_result(Tables(grids), lambda: content, as_json=arguments.as_json)
+    return 0
+
+
+@command(
+    click.argument("question"),
+    *options.SETTING,
+    options.out(),
+    options.text("--vary", "NAME", "Required. omega, eta, a_1, mu_1, sigma_1, sigma or w_1_2."),
+    options.text("--between", "X,X", "The range of that number.", shown="by the number"),
+    _SEED,
+    _WIDTH,
+)
+def threshold(arguments: Arguments) -> int:
+    """Where the answer to a question turns as one number varies.
+
+    QUESTION is "loss rises", "order flips", "runs away", "never learned", "2 never learned",
+    "1 before 2" or "2 by 500" (steps). The start is --w0, or a Gaussian draw.
+
+    \b
+    swingby threshold '1 by 500' --signal 4,1 --omega 1e-6 --vary eta
+    """  # noqa: D301
+    from swingby.theory.matrix_files import read_matrix
+    from swingby.verify.threshold import threshold as turns
+
+    refuse("to threshold: W(0) is --w0 or a draw", "u0", "beta")
+    if arguments.vary is None:
+        raise InvalidInput("vary", MISSING, "must be given: --vary omega")
+    task, between = arguments.task(), arguments.between
+    W0 = arguments.w0 and read_matrix(arguments.w0, (task.dim, task.dim))
+    more = arguments.named("eta", "vary", "dynamics", "omega", "width")
+    more["between"] = between and between.split(",")
+    arguments.deliver(turns(task, arguments.question, W0, **more, rng=arguments.seed))
     return 0
 
 

@@ -120,17 +120,14 @@ MU = text("--mu", "X,X", "Distances of the clusters, by concept.", multiple=True
 SIGMA = text("--sigma", "X,X", "Spreads of the clusters; one for all.", ["0"], multiple=True)
 EDITION = choice("--edition", "printed corrected repaired", "Edition of the assumptions.")
 DIM = number("--dim", "Dimension d.", shown="number of concepts")
+SIGNAL = text("--signal", "X,X", "The signal a, in place of --mu.", multiple=True)
+W0 = text("--w0", "FILE", "W(0): .json, .toml, .csv, .txt, .npy, .npz, or '2,1;1,2'.")
+OMEGA = text("--omega", "X", "Scale of W(0), of any size: 1e-400.")
 #: A task and W(0), other starts, and how it runs.
-MATRIX = (
-    MU,
-    SIGMA,
-    text("--signal", "X,X", "The signal a, in place of --mu.", multiple=True),
-    DIM,
-    text("--w0", "FILE", "W(0): .json, .toml, .csv, .txt, .npy, .npz, or '2,1;1,2'."),
-)
+MATRIX = (MU, SIGMA, SIGNAL, DIM, W0)
 _STARTS = (
     text("--u0", "FILE", "U(0), in place of W(0) = U(0) U(0)^T."),
-    text("--omega", "X", "Scale of W(0), of any size: 1e-400."),
+    OMEGA,
     text("--beta", "X", "With --omega: |w_ij(0)| <= beta omega.", "1"),
 )
 RUN = (

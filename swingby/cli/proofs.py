@@ -41,13 +41,15 @@ _ENDINGS = (".md", ".txt", ".json", ".tex", ".html", ".csv")
     options.JSON,
     options.out(*_ENDINGS),
     options.text("--export", "DIR", "Write witnesses and proofs, and a check.py for them."),
+    options.flag("--lean", "Also write proofs by sums as theorems of Lean 4 into DIR."),
     options.flag("--no-cache", "Judge everything anew, and store nothing."),
 )
 def audit(arguments: Arguments) -> int:
     """Judge each line of the paper's proofs, or of a file PROOF.
 
-    A line is proved, refuted, tested or undecided. PROOF ends in .proof. A single --item prints all
-    that is known about it. Exit code 0 whatever the verdicts, 5: a prover stopped with an error.
+    A line is proved, proved by z3, refuted, tested or undecided. PROOF ends in .proof. A single
+    --item prints all that is known about it. Exit code 0 whatever the verdicts, 5: a prover
+    stopped with an error.
 
     \b
     swingby audit --item D.27
@@ -72,6 +74,13 @@ def audit(arguments: Arguments) -> int:
     )
     if export is not None:
         _export(ledger, export)
+        if arguments.lean:
+            from swingby.proofs.audit.theorem_export import export_theorems
+
+            theorems, _ = export_theorems(ledger, export)
+            click.echo(f"theorems of Lean 4, not run here: {len(theorems)}", err=True)
+    elif arguments.lean:
+        raise InvalidInput("lean", True, "needs --export DIR, the folder to write to")
     if arguments.graph is not None:
         from swingby.proofs.audit.ledger_picture import save_picture
 

@@ -73,12 +73,10 @@ def _answer(own: Any, arguments: Arguments, at: dict[str, Any]) -> tuple[Any, in
         hunt = own.answer("hunt", arguments.seconds, rng=seed, count=count)
         return hunt, int(hunt.found)
     if verb == "threshold":
-        from swingby.own_theory.threshold import threshold
-
         for name in ("question", "vary"):
             if getattr(arguments, name) is None:
                 raise InvalidInput(name, MISSING, "must be given with threshold")
-        return threshold(own, arguments.question, vary=arguments.vary, at=at), 0
+        return own.answer("threshold", arguments.question, vary=arguments.vary, at=at), 0
     grid = {name: int(value) for name, value in _values(arguments.over).items()}
     if not grid:
         raise InvalidInput("over", MISSING, "must be given with sweep: --over h=24 --over s_1=12")

@@ -23,7 +23,8 @@ def verify(arguments: Arguments) -> int:
     """Check that a file still says what swingby wrote.
 
     Stores of sweeps (folders), runs and trained networks (.npz), results and studies (.json),
-    certificates, which are replayed, and checkpoints of training (.safetensors). Exit code 0: it
+    certificates, which are replayed, proofs and witnesses of audit --export, which are judged, and
+    checkpoints of training (.safetensors). Exit code 0: it
     does; 1: it was changed; 2: it cannot be verified.
 
     \b
@@ -49,9 +50,13 @@ def _inspect(file: Path) -> tuple[str, list[str]]:
     from swingby.theory.input_files import opened, text_of
 
     if file.is_dir():
-        from swingby.lab.sweeps.store import existing_store, verify_store
+        from swingby.lab.sweeps.store import existing_store, is_of_theory, scanned, verify_store
 
-        existing_store(file, "file")
+        content = scanned(existing_store(file, "file"))
+        if content.heads and is_of_theory(content):
+            from swingby.own_theory.sweeping import verify_theory_store
+
+            return "sweep of a theory", _refusals(lambda: verify_theory_store(file))
         return "store of a sweep", _refusals(lambda: verify_store(file))
     try:
         with opened(file) as stream:
@@ -77,6 +82,10 @@ def _inspect(file: Path) -> tuple[str, list[str]]:
             return "certificate", replay(read(text))  # stricter: it refuses NaN
     except (ValueError, RecursionError) as error:
         raise InvalidInput("file", file, f"must be JSON ({error})") from None
+    if isinstance(content, dict) and {"statement", "latex", "digest"} <= content.keys():
+        from swingby.proofs.audit.witness_files import faults
+
+        return str(content.get("format")), faults(content)
     if not isinstance(content, dict) or "sha256" not in content:
         raise InvalidInput("file", file, _UNSEALED)
     return str(content.get("format", "result")), _refusals(lambda: unsealed(content))

@@ -11,4 +11,6 @@ from swingby.own_theory.kinds import i as i
 from swingby.own_theory.kinds import j as j
 from swingby.own_theory.kinds import k as k
 from swingby.own_theory.kinds import t as t
+from swingby.own_theory.sim import sim as sim
+from swingby.own_theory.sweeping import TheorySweep as TheorySweep
 from swingby.own_theory.theory import Theory as Theory

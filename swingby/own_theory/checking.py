@@ -14,7 +14,7 @@ import sympy as sp
 from swingby.errors import InvalidInput
 from swingby.own_theory.family import Relation
 from swingby.own_theory.settings import Settings, at_numbers, least_margin, margins, witness
-from swingby.own_theory.statement import Statement
+from swingby.own_theory.statement import Statement, is_function
 from swingby.report import Framed, Grid
 from swingby.theory.verdict import Verdict, all_hold, yes
 
@@ -120,6 +120,8 @@ def check_theory(statement: Statement, /, **at: Any) -> TheoryReport:
 
 
 def _verdict(settings: Settings, relation: Relation, margin: float, searched: set[str]) -> Verdict:
+    if is_function(relation.relation):
+        return Verdict.UNDECIDED if math.isnan(margin) else yes(margin >= 0)
     symbols = {str(symbol) for symbol in relation.relation.free_symbols}
     if symbols & searched and margin < 0:
         return Verdict.UNDECIDED  # a search that meets nothing has shown nothing

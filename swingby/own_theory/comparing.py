@@ -83,34 +83,60 @@ class TheoryTable(Framed, Pictured):
         return Grid(self.theory, heads, rows, above=[self.setting, *outside])
 
     def draw(self, ax: Axes) -> None:
-        """Draw every observable over steps, with predicted passages, values and bounds."""
-        steps, observables = recorded(self.settings, self.seed)
-        colors: dict[str, str] = {}
-        for rank, (name, curve) in enumerate(observables.items()):
-            colors[name] = COLORS[rank % len(COLORS)]
+        """Draw every observable over steps, with predicted passages, values and bounds.
+
+        Of runs of the user's own, which show no observables: observed passages over predicted ones.
+        """
+        if self.settings.family.statement.runs is not None:
+            self._draw_times(ax)
+            return
+        steps, curves = recorded(self.settings, self.seed)
+        colors = {name: COLORS[rank % len(COLORS)] for rank, name in enumerate(curves)}
+        for name, curve in curves.items():
             for column, line in enumerate(curve.T):
                 label = name if column == 0 else "_"
                 ax.plot(steps, line, color=colors[name], label=label)
         for promise, row in zip(self.settings.family.promises, self.rows, strict=True):
-            self._mark(ax, promise, row, colors, steps)
-        ax.set_xlabel("step")
+            kind = vars(promise.prediction)
+            name = f"{kind['stat']} of {kind['of']}" if kind.get("stat") else kind.get("of", "")
+            self._mark(ax, promise, row, colors.get(name, "0.4"), steps)
+        ax.set_xlabel("step" if self.settings.family.statement.flow is None else "t")
         ax.set_title(self.theory)
         ax.legend()
 
-    def _mark(
-        self, ax: Axes, promise: Promise, row: TheoryRow, colors: dict[str, str], steps: Any
-    ) -> None:
-        """The prediction as a triangle, or as a wide pale line."""
+    def _draw_times(self, ax: Axes) -> None:
+        pairs = zip(self.settings.family.promises, self.rows, strict=True)
+        rows = [row for promise, row in pairs if isinstance(promise.prediction, Passage)]
+        for rank, row in enumerate(rows):
+            ax.errorbar(
+                row.predicted,
+                row.observed,
+                xerr=row.allowed,
+                fmt="o",
+                color=COLORS[rank % len(COLORS)],
+                label=row.prediction,
+            )
+        ends = [end for row in rows for end in (row.predicted, row.observed)]
+        ax.plot([min(ends), max(ends)], [min(ends), max(ends)], color="0.7", zorder=0)
+        ax.set_xlabel("predicted step")
+        ax.set_ylabel("observed step")
+        ax.set_title(self.theory)
+        ax.legend()
+
+    def _mark(self, ax: Axes, promise: Promise, row: TheoryRow, color: str, steps: Any) -> None:
+        """The prediction with what is allowed, or a bound as a wide pale line."""
         kind, values = promise.prediction, self.settings.values
+        style: dict[str, Any] = {"color": color, "markersize": 7, "capsize": 3}
         if isinstance(kind, Passage):
             level = float(promise.formulas["level"](values)[0])
-            ax.plot(row.predicted, level, "v", color=colors[kind.of], markersize=7)
+            ax.errorbar(row.predicted, level, xerr=row.allowed, fmt="v", **style)
         elif isinstance(kind, Value):
-            ax.plot(promise.formulas["at"](values)[0], row.predicted, "s", color=colors[kind.of])
+            at = float(promise.formulas["at"](values)[0])
+            ax.errorbar(at, row.predicted, yerr=row.allowed, fmt="s", **style)
         elif isinstance(kind, Bound):
             formula = promise.formulas["below" if "below" in promise.formulas else "above"]
-            curve = [float(formula(values, step)[0]) for step in steps]
-            ax.plot(steps, curve, color=colors[kind.of], linewidth=3.4, alpha=0.25)
+            limits = [float(formula(values, step)[0]) for step in steps]
+            ax.plot(steps, limits, color=color, linewidth=3.4, alpha=0.25)
             ax.set_yscale("log")
 
 
@@ -123,7 +149,7 @@ def _cell(value: Any, digits: int = 6) -> str:
 def compare_theory(statement: Statement, /, *, rng: int = 0, **at: Any) -> TheoryTable:
     """Predict, run and compare at numbers of a theory; see :class:`swingby.Theory`."""
     settings = at_numbers(statement, at, rng)
-    if last_step(settings)[0] > statement.steps:
+    if last_step(settings)[0] > statement.longest:
         raise too_long(settings)
     rows = rows_of(settings, judge(settings, rng))
     inside = bool(least_margin(settings)[0] >= -1e-12)

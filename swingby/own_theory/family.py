@@ -21,7 +21,7 @@ from swingby.own_theory.kinds import (
     Prediction,
     Vector,
 )
-from swingby.own_theory.statement import Statement, call, parameters
+from swingby.own_theory.statement import Statement, call, is_function, parameters
 
 Floats = NDArray[np.float64]
 Values = Mapping[str, Any]
@@ -40,19 +40,25 @@ class Promise:
     formulas: Mapping[str, Compiled]
     speaks_of: frozenset[str]
     labels: Mapping[str, Compiled]
+    is_flow: bool = False
 
     def last_step(self, values: Values) -> Floats:
-        """The step after which it is decided; nan where its formulas have no value."""
+        """The step, or time of a flow, after which it is decided; nan where formulas have none."""
         form = {name: formula(values) for name, formula in self.formulas.items() if name != "below"}
         if isinstance(self.prediction, Passage):
-            return np.ceil(form["time"] + 2 * form["within"] + 2)
-        last = form.get("until" if isinstance(self.prediction, Bound) else "at")
-        return np.zeros(values["n"]) if last is None else np.ceil(last)
+            last = form["time"] + 2 * form["within"] + (0 if self.is_flow else 2)
+        else:
+            ends = form.get("until" if isinstance(self.prediction, Bound) else "at")
+            last = np.zeros(values["n"]) if ends is None else ends
+        return last if self.is_flow else np.ceil(last)
 
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """An assumption for some indices: its margin in decades, and the numbers it speaks of."""
+    """An assumption for some indices: its margin in decades, and the numbers it speaks of.
+
+    `relation`: of scalars, or a function of the user, which returns the margin.
+    """
 
     name: str
     relation: Any
@@ -111,7 +117,7 @@ class Family:
 
     def compiled(self, formula: Any, **indices: int) -> Compiled:
         """A formula, or a function of the user, as a function of values."""
-        if callable(formula) and not isinstance(formula, sp.Basic):
+        if is_function(formula):
             return lambda values, step=0: np.broadcast_to(
                 np.asarray(call(formula, {**values, **indices, "t": step}), float), (values["n"],)
             )
@@ -123,7 +129,7 @@ class Family:
         measured = {str(name): function for name, function in statement.measured.items()}
         waiting, reached = [], set[str]()
         for formula in formulas:
-            if callable(formula) and not isinstance(formula, sp.Basic):
+            if is_function(formula):
                 waiting += [name for name, _ in parameters(formula)]
             else:
                 waiting += [str(symbol) for symbol in sp.sympify(formula).free_symbols]
@@ -140,6 +146,10 @@ class Family:
     def _relations(self) -> list[Relation]:
         relations = []
         for name, assumption in self.statement.assume.items():
+            if is_function(assumption):
+                spoken = self.speaks_of(assumption)
+                relations.append(Relation(name, assumption, self.compiled(assumption), spoken))
+                continue
             if not isinstance(assumption, Each):
                 relations.append(self._relation(name, self.lowered(assumption)))
                 continue
@@ -167,9 +177,7 @@ class Family:
                 fields = {name: formula for name, formula in fields.items() if formula is not None}
                 conditions = prediction.predicted if isinstance(prediction, Outcome) else {}
                 lowered = [
-                    formula
-                    if callable(formula) and not isinstance(formula, sp.Basic)
-                    else self.lowered(formula, **indices)
+                    formula if is_function(formula) else self.lowered(formula, **indices)
                     for formula in (*fields.values(), *conditions.values())
                 ]
                 promises.append(
@@ -183,6 +191,7 @@ class Family:
                         },
                         self.speaks_of(*lowered),
                         {label: self.compiled(c, **indices) for label, c in conditions.items()},
+                        self.statement.flow is not None,
                     )
                 )
         names = {promise.name for promise in promises}

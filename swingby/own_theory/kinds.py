@@ -114,8 +114,8 @@ class Value(Prediction):
 class Bound(Prediction):
     """``of`` stays below ``below``, or above ``above``, formulas of t, from ``start`` to ``until``.
 
-    Nothing is asked where ``of`` is at most ``floor``, the size of roundings; a bound may be
-    exceeded by 1e-9 for each step.
+    Nothing is asked where ``of`` is at most ``floor``, the size of roundings, or where both are
+    below 1e-290; a bound may be exceeded by 1e-9 for each step.
 
     >>> Bound("rate", "loss", below=sp.Rational(1, 2) ** t, until=50).below.subs(t, 3)
     1/8

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from swingby.own_theory.family import Floats
-from swingby.own_theory.kinds import Bound, Order, Outcome, Passage, Prediction, Value
+from swingby.own_theory.kinds import Bound, Outcome, Passage, Prediction, Value
 from swingby.own_theory.runs import Judged, judge, require_separate
 from swingby.own_theory.settings import samples
 from swingby.own_theory.statement import Statement
@@ -224,8 +224,3 @@ def _order(kind: Prediction, parts: list[Judged], constants: Floats) -> Power:
         fault,
         example,
     )
-
-
-def is_order(kind: Prediction) -> bool:
-    """Whether a prediction is a promise O(e)."""
-    return isinstance(getattr(kind, "within", None), Order)

@@ -10,14 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swingby.own_theory.family import Family, Floats, Promise, Values
+from swingby.own_theory.flowing import LOOKS, flowed, joined_states
 from swingby.own_theory.kinds import Before, Bound, Order, Outcome, Passage, Value
 from swingby.own_theory.settings import Settings, last_step, least_margin, lowest, no_value
 from swingby.own_theory.statement import call, parameters, refused
 
 #: Roundings of a step, relative, which a bound is allowed.
 _ROUNDING = 1e-9
+#: Smaller numbers have lost digits, on both sides of a bound.
+_UNDERFLOW = 1e-290
 #: Standard errors of an estimate over seeds that a promise is allowed.
 SIGMAS = 4.0
+#: What the integration of a flow may add to a bound.
+_FLOW_ERROR = 1e-6
 #: Settings are dropped as they finish, at every so many steps.
 _DROP = 128
 
@@ -59,40 +64,49 @@ class Watch:
         self.step = np.full(columns, np.nan)
         self._before = np.full(columns, np.nan)
 
-    def look(self, step: int, x: Floats, who: Any) -> None:
-        """Take note of the observable of the columns `who` at a step."""
-        kind = self.promise.prediction
-        if not isinstance(kind, Bound):
+    def look(self, step: Any, x: Floats, who: Any, gap: Any = 1.0) -> None:
+        """Take note of the observable of the columns `who` at a step, `gap` after the last look.
+
+        A flow has a time of its own for each column, and looks that are a share of its run apart.
+        """
+        kind, is_flow = self.promise.prediction, np.ndim(step) > 0
+        now, gap = (np.broadcast_to(time, self.last.shape)[who] for time in (step, gap))
+        if isinstance(kind, Outcome) or not (is_flow or isinstance(kind, Bound)):
             # What comes later is not its own: it would depend on the other settings of the batch.
-            live = step <= self.last[who]
-            x, who = x[live], who[live]
+            live = now <= self.last[who]
+            x, who, now, gap = x[live], who[live], now[live], gap[live]
+        before = self._before[who]
+        self._before[who] = x
         if isinstance(kind, Passage):
             level, sign = self.form["level"][who], -1 if kind.falling else 1
             hit = np.isnan(self.observed[who]) & (sign * x >= sign * level)
-            before = self._before[who]
             rise = x - before
             share = np.where((rise == 0) | np.isnan(rise), 1.0, (level - before) / rise)
-            self.observed[who[hit]] = np.maximum(step - 1 + share, 0)[hit] if step else 0.0
-            self._before[who] = x
+            self.observed[who[hit]] = (now - gap * (1 - share))[hit]
         elif isinstance(kind, Bound):
             self._bound(kind, step, x, who)
         else:
-            hit = np.isnan(self.observed[who]) & (step >= self.form["at"][who])
-            self.observed[who[hit]] = x[hit]
+            past = now - self.form["at"][who]
+            hit = np.isnan(self.observed[who]) & (past >= 0)
+            x_at = x - (x - before) * past / gap if is_flow and (now > 0).all() else x
+            self.observed[who[hit]] = x_at[hit]
             self.largest[who] = np.fmax(self.largest[who], np.where(np.isfinite(x), x, np.inf))
 
-    def _bound(self, kind: Bound, step: int, x: Floats, who: Any) -> None:
+    def _bound(self, kind: Bound, step: Any, x: Floats, who: Any) -> None:
+        allowed = _FLOW_ERROR if np.ndim(step) else _ROUNDING * (1 + step)
         for name in ("below", "above"):
             if name not in self.promise.formulas:
                 continue
             limit = self.promise.formulas[name](self.values, step)[who]
             live = (step >= self.form["start"][who]) & (step <= self.form["until"][who])
             live &= ~((name == "below") & (x <= self.form["floor"][who]))
+            live &= np.maximum(np.abs(x), np.abs(limit)) > _UNDERFLOW
             ratio = _share(x, limit) if name == "below" else _share(limit, x)
-            ratio = np.where(live, ratio / (1 + _ROUNDING * (1 + step)), -np.inf)
+            ratio = np.where(live, ratio / (1 + allowed), -np.inf)
             higher = ratio > self.largest[who]
             self.largest[who[higher]] = ratio[higher]
-            self.step[who[higher]], self.observed[who[higher]] = step, x[higher]
+            self.step[who[higher]] = np.broadcast_to(step, self.last.shape)[who][higher]
+            self.observed[who[higher]] = x[higher]
 
     def judged(self, copies: int, sigmas: float) -> Judged:
         """The prediction at every setting."""
@@ -160,13 +174,15 @@ def judge(
 ) -> dict[str, Judged]:
     """Every prediction at every setting; undecided (nan) where the run would be too long."""
     family, count = settings.family, settings.count
+    if not family.promises:
+        raise refused("predict", "is empty: only check answers for assumptions alone")
     copies = copies or family.statement.seeds
     last = last_step(settings)
-    short = np.flatnonzero(last <= family.statement.steps)
+    short = np.flatnonzero(last <= family.statement.longest)
     if not len(short):
         short = np.array([0])
     used = settings.take(short)
-    watches = _watched(used, np.minimum(last[short], family.statement.steps), seed, copies)
+    watches = _watched(used, np.minimum(last[short], family.statement.longest), seed, copies)
     with np.errstate(all="ignore"):
         results = {
             watch.promise.name: _spread(watch.judged(copies, sigmas), short, count, last, family)
@@ -187,7 +203,7 @@ def _spread(judged: Judged, short: Any, count: int, last: Floats, family: Family
         empty = "" if column.dtype == object else np.nan
         full = np.full(count, empty, column.dtype)
         full[short] = column
-        full[last > family.statement.steps] = empty
+        full[last > family.statement.longest] = empty
         return full
 
     names = ("predicted", "observed", "ratio", "noise", "step", "within", "constant")
@@ -225,6 +241,12 @@ def _watched(settings: Settings, last: Floats, seed: int, copies: int) -> list[W
                 inside = watch.blank & (least_margin(full) >= 0)
                 if inside.any():
                     raise no_value(full.take(np.flatnonzero(inside)[0]), watch.promise.name)
+        if statement.runs is not None:
+            _observe_runs(statement.runs, values, watches)
+            return watches
+        if statement.flow is not None:
+            _look_along(full, last, watches)
+            return watches
         state = begun(family, values, columns)
         who, stop = np.arange(columns), int(last.max())
         for step in range(stop + 1):
@@ -241,8 +263,45 @@ def _watched(settings: Settings, last: Floats, seed: int, copies: int) -> list[W
     return watches
 
 
+def _look_along(settings: Settings, last: Floats, watches: list[Watch]) -> None:
+    """Show a flow to those who watch, at looks between 0 and the last time of each setting."""
+    family, statement = settings.family, settings.family.statement
+    alone = [settings.take(column) for column in range(settings.count)]
+    runs = [
+        flowed(statement, one.values, begun(family, one.values, 1), float(end))
+        for one, end in zip(alone, last, strict=True)
+    ]
+    every = np.arange(settings.count)
+    for look, states in enumerate(zip(*runs, strict=True)):
+        now = last * (look / LOOKS)
+        values = {**settings.values, "t": now}
+        _look(family, values, joined_states([*states]), watches, now, every, last / LOOKS)
+
+
+def _observe_runs(runs: Any, values: Values, watches: list[Watch]) -> None:
+    """Show to those who watch what runs of the user's own give, by prediction; nan: not known."""
+    results, count = call(runs, values), values["n"]
+    for watch in watches:
+        name, k = watch.promise.prediction.name, watch.promise.k
+        x = np.asarray(results.get(name, np.nan), float)
+        x = x[k - 1] if k is not None and x.ndim > 1 else x
+        if x.shape != (count,):
+            form = f"({count},)" if k is None else f"({values['d']}, {count})"
+            words = f"shape {np.shape(results[name])}" if name in results else "nothing"
+            required = f"returned {words}, must return {form}: settings are the last axis"
+            raise refused(f"runs: {name}", required)
+        watch.observed, watch.largest = x, x
+        watch.blank = watch.blank | np.isnan(x)
+
+
 def _look(
-    family: Family, values: Values, state: Any, watches: list[Watch], step: int, who: Any
+    family: Family,
+    values: Values,
+    state: Any,
+    watches: list[Watch],
+    step: Any,
+    who: Any,
+    gap: Any = 1.0,
 ) -> None:
     """Show the observables of a state to those who watch."""
     observables: dict[str, Floats] = {}
@@ -260,11 +319,12 @@ def _look(
             got = f"returned shape {observables[name].shape} for {len(who)} settings"
             required = f"{got}, must have {form}: settings are the last axis"
             raise refused(f"observe[{name!r}]", required)
-        watch.look(step, x, who)
+        watch.look(step, x, who, gap)
 
 
 def begun(family: Family, values: Values, columns: int) -> Any:
     """The state at step 0, whose last axis has to count the settings."""
+    assert family.statement.start is not None
     state = call(family.statement.start, values)
     for array in state if isinstance(state, tuple) else (state,):
         if np.shape(array)[-1:] != (columns,):
@@ -292,8 +352,9 @@ def require_separate(settings: Settings, steps: int = 25) -> None:
     """Refuse a step that mixes settings: each has to move alone as it does in a batch."""
     statement, count = settings.family.statement, settings.count
     values = {**settings.values, "rng": np.random.default_rng(0), "t": 0}
-    functions = [statement.start, *([] if statement.step is None else [statement.step])]
-    if count < 2 or any("rng" in str(parameters(function)) for function in functions):
+    functions = [function for function in (statement.start, statement.step) if function]
+    has_noise = any("rng" in dict(parameters(function)) for function in functions)
+    if not statement.predict or statement.runs is not None or count < 2 or has_noise:
         return
     lone = [{**settings.take(q).values, "rng": values["rng"], "t": 0} for q in range(count)]
     with np.errstate(all="ignore"):
@@ -332,20 +393,37 @@ def _compare_states(
 
 
 def recorded(settings: Settings, seed: int = 0) -> tuple[Any, dict[str, Floats]]:
-    """Steps and observables of the first of some settings, thinned to some thousand steps."""
+    """Steps and curves (steps, entries) of the first of some settings, thinned to some thousand.
+
+    Curves are observables; where predictions are of a mean or a variance over seeds, these.
+    """
     family, statement = settings.family, settings.family.statement
-    alone = settings.take(0)
+    alone = settings.take(0).repeated(statement.seeds)
     values = {**alone.values, "rng": np.random.default_rng(seed), "t": 0}
-    stop = int(min(last_step(alone)[0], statement.steps))
-    every, state = max(1, stop // 2000), begun(family, values, 1)
-    steps, rows = list[int](), {name: list[Any]() for name in statement.observe}
+    kinds = [promise.prediction for promise in family.promises]
+    over_seeds = [kind for kind in kinds if isinstance(kind, Value) and kind.stat]
+    curves = {f"{kind.stat} of {kind.of}": (kind.of, kind.stat) for kind in over_seeds}
+    curves = curves or {name: (name, "") for name in statement.observe}
+    last = last_step(alone)[0] * (1.25 if any(isinstance(kind, Passage) for kind in kinds) else 1)
+    state = begun(family, values, alone.count)
+    steps, rows = list[float](), {name: list[Any]() for name in curves}
+    if statement.flow is not None:
+        times = np.linspace(0.0, last, LOOKS + 1)
+        for now, then in zip(times, flowed(statement, values, state, last), strict=True):
+            for name, (of, _) in curves.items():
+                x = call(statement.observe[of], {**values, "t": now}, then)
+                rows[name].append(np.ravel(np.asarray(x, float)))
+        return times, {name: np.array(row) for name, row in rows.items()}
+    stop = int(min(last, statement.steps))
+    every = max(1, stop // 2000)
     with np.errstate(all="ignore"):
         for step in range(stop + 1):
             values["t"] = step
             if step % every == 0:
                 steps.append(step)
-                for name, function in statement.observe.items():
-                    rows[name].append(np.ravel(np.asarray(call(function, values, state), float)))
+                for name, (of, stat) in curves.items():
+                    x = np.asarray(call(statement.observe[of], values, state), float)
+                    rows[name].append(np.ravel(getattr(x, stat)(axis=-1) if stat else x[..., 0]))
             if statement.step is None:
                 break
             state = call(statement.step, values, state)

@@ -15,7 +15,7 @@ from swingby.errors import InvalidInput
 from swingby.hints import suggestion
 from swingby.own_theory.family import Family, Floats
 from swingby.own_theory.kinds import Before
-from swingby.own_theory.statement import Statement, call, refused
+from swingby.own_theory.statement import Statement, call, is_function, refused
 from swingby.theory import numbers
 
 #: What is too long to be run is left out of the draws as if an assumption said so.
@@ -25,8 +25,8 @@ _HALVINGS, _TRIES = 30, 60
 #: Decades inside that are clear, and spacings of the usual vector, the first to be tried first.
 _CLEAR = 0.05
 _SPACINGS = tuple((x, y) for y in (0.5, 0.0, 1.0) for x in (3.0, 2.0, 5.0, 1.5, 10.0, 1.0))
-#: Candidates for the constants of a setting.
-_POPULATION = 40
+#: Candidates for the constants of a setting, generations of them, and searches until one is met.
+_POPULATION, _GENERATIONS, _SEARCHES = 40, 120, 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,15 +179,32 @@ def margins(settings: Settings) -> dict[str, Floats]:
     return {name: relation.margin(values) for name, relation in relations.items()}
 
 
-def witness(settings: Settings, rounds: int = 120) -> dict[str, Floats]:
+def witness(settings: Settings) -> dict[str, Floats]:
     """The constants with the largest least margin that a search meets, for each setting.
 
-    Differential evolution of all settings at once; the same constants every time.
+    Differential evolution of all settings at once, anew where it met none; the same every time.
     """
+    names = [str(name) for name in settings.family.statement.exists]
+    ends = np.log(np.array(list(settings.family.statement.exists.values()), float))
+    logs = np.tile(ends.mean(axis=1), (settings.count, 1))
+    score = np.full(settings.count, -np.inf)
+    for seed in range(_SEARCHES):
+        unmet = np.flatnonzero(score < 0)
+        if not len(unmet):
+            break
+        found, margin = _evolved(settings.take(unmet), names, ends, np.random.default_rng(seed))
+        better = ~(margin <= score[unmet])
+        logs[unmet[better]], score[unmet[better]] = found[better], margin[better]
+    return dict(zip(names, np.exp(logs).T, strict=True))
+
+
+def _evolved(
+    settings: Settings, names: list[str], ends: Floats, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Logarithms of constants (n, m) and their least margin (n,), after so many rounds."""
     family, count, size = settings.family, settings.count, _POPULATION
-    names = [str(name) for name in family.statement.exists]
-    low, high = np.log(np.array(list(family.statement.exists.values()), float)).T
-    rng, values = np.random.default_rng(0), settings.repeated(size).values
+    low, high = ends.T
+    values = settings.repeated(size).values
 
     def least(logs: Floats) -> Floats:
         constants = dict(zip(names, np.exp(logs.reshape(-1, len(names)).T), strict=True))
@@ -196,7 +213,7 @@ def witness(settings: Settings, rounds: int = 120) -> dict[str, Floats]:
 
     logs = rng.uniform(low, high, (count, size, len(names)))
     score = least(logs)
-    for _ in range(rounds):
+    for _ in range(_GENERATIONS):
         best = logs[np.arange(count), score.argmax(axis=1)][:, None, :]
         first, second = rng.permutation(size), rng.permutation(size)
         trial = best + rng.uniform(0.5, 1) * (logs[:, first] - logs[:, second])
@@ -204,8 +221,8 @@ def witness(settings: Settings, rounds: int = 120) -> dict[str, Floats]:
         new = least(mixed)
         better = new > score
         logs, score = np.where(better[..., None], mixed, logs), np.where(better, new, score)
-    best = logs[np.arange(count), score.argmax(axis=1)]
-    return dict(zip(names, np.exp(best).T, strict=True))
+    every, best_of = np.arange(count), score.argmax(axis=1)
+    return logs[every, best_of], score[every, best_of]
 
 
 def least_margin(settings: Settings) -> Floats:
@@ -224,15 +241,14 @@ def last_step(settings: Settings) -> Floats:
     """The step after which every prediction is decided; inf where a formula has no value."""
     with np.errstate(all="ignore"):
         last = [promise.last_step(settings.values) for promise in settings.family.promises]
-    longest: Floats = np.max([np.where(np.isnan(row), np.inf, row) for row in last], axis=0)
-    return longest
+    return -lowest([np.zeros(settings.count), *(-np.where(np.isnan(r), np.inf, r) for r in last)])
 
 
 def slack(settings: Settings, name: str) -> Floats:
     """The margin of an assumption, or that of "the run is short enough"."""
     if name == TOO_LONG:
         last: Floats = np.maximum(last_step(settings), 0) + 1
-        return -np.log10(last / settings.family.statement.steps)
+        return -np.log10(last / settings.family.statement.longest)
     if settings.family.statement.exists:
         return margins(settings)[name]
     return settings.family.relations[name].margin(settings.values)
@@ -244,18 +260,19 @@ def require_usual(family: Family) -> None:
     for name, margin in margins(settings).items():
         if margin[0] < -1e-12:
             relation = family.relations[name].relation
+            spelled = "" if is_function(relation) else f"{relation} "
             raise refused(
                 "no setting inside:",
                 f'at the usual setting "{name}" fails by {-margin[0]:.2f} decades'
-                f" ({relation} at {settings.text()})",
+                f" ({spelled}at {settings.text()})",
             )
-    if last_step(settings)[0] > family.statement.steps:
+    if last_step(settings)[0] > family.statement.longest:
         raise too_long(settings)
 
 
 def too_long(settings: Settings) -> InvalidInput:
     """An error that names the prediction whose run is too long."""
-    most = family_steps = settings.family.statement.steps
+    most = settings.family.statement.longest
     for promise in settings.family.promises:
         if not isinstance(promise.prediction, Before):
             with np.errstate(all="ignore"):
@@ -264,7 +281,7 @@ def too_long(settings: Settings) -> InvalidInput:
                 return no_value(settings, promise.name)
             if last > most:
                 advice = "raise steps=, or narrow the range of what slows it"
-                words = f"is decided after {last:.2g} steps, more than {family_steps} are not run"
+                words = f"is decided after {last:.2g} steps, more than {most} are not run"
                 return refused(promise.name, f"{words}: {advice} ({settings.text()})")
     return refused("steps", "must be larger")
 

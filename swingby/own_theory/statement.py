@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +14,7 @@ import sympy as sp
 
 from swingby.errors import MISSING, InvalidInput
 from swingby.hints import Hinted, suggestion
-from swingby.own_theory.kinds import Before, Each, Order, Passage, Prediction, Value, Vector
+from swingby.own_theory.kinds import Before, Bound, Each, Order, Passage, Prediction, Value, Vector
 
 #: Names of options of the verbs, and of what every function may ask for: no number bears them.
 RESERVED = ("rng", "steps", "seconds", "count", "at", "vary", "store", "title", "d", "t", "n")
@@ -40,6 +41,11 @@ def call(function: Callable[..., Any], values: Mapping[str, Any], *states: Any) 
     return function(*states, **{name: values[name] for name in names if name in values})
 
 
+def is_function(formula: Any) -> bool:
+    """Whether a formula, or an assumption, is a function of the user; sympy has callables, too."""
+    return callable(formula) and not isinstance(formula, sp.Basic)
+
+
 def _meant(name: str, names: Iterable[str]) -> str:
     close = suggestion(name, names)
     sizes = [other for other in names if name in _STEP_SIZES and other in _STEP_SIZES]
@@ -53,10 +59,12 @@ class Statement(Hinted):
     name: str
     numbers: Mapping[Any, Any]
     assume: Mapping[str, Any]
-    start: Callable[..., Any]
+    start: Callable[..., Any] | None
     step: Callable[..., Any] | None
     observe: Mapping[str, Callable[..., Any]]
     predict: Sequence[Prediction]
+    flow: Callable[..., Any] | None = None
+    runs: Callable[..., Any] | None = None
     draws: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     measured: Mapping[Any, Callable[..., Any]] = field(default_factory=dict)
     exists: Mapping[Any, tuple[float, float]] = field(default_factory=dict)
@@ -80,6 +88,11 @@ class Statement(Hinted):
         self._check_predictions()
 
     @property
+    def longest(self) -> float:
+        """Runs are not longer than this: in steps, and any finite time of a flow."""
+        return self.steps if self.flow is None else sys.float_info.max
+
+    @property
     def vectors(self) -> dict[str, Vector]:
         """The vectors among the numbers."""
         return {str(name): span for name, span in self.numbers.items() if isinstance(span, Vector)}
@@ -91,6 +104,9 @@ class Statement(Hinted):
         return [*(str(name) for mapping in mappings for name in mapping), "d", "t"]
 
     def _check_relation(self, name: str, assumption: Any) -> None:
+        if is_function(assumption):
+            self.check_parameters(f'"{name}"', assumption)
+            return
         relation = assumption.relation if isinstance(assumption, Each) else assumption
         if isinstance(relation, bool) or relation in (sp.true, sp.false):
             required = "both sides are plain numbers; write it with the symbols of the theory"
@@ -112,8 +128,14 @@ class Statement(Hinted):
             raise refused(argument, f"{title} speaks of {name}, {has}{hint}")
 
     def _check_functions(self) -> None:
-        functions: dict[str, tuple[Any, int]] = {"start": (self.start, 0)}
+        functions: dict[str, tuple[Any, int]] = (
+            {"start": (self.start, 0)} if self.runs is None else {"runs": (self.runs, 0)}
+        )
+        functions = functions if self.predict else {}  # assumptions alone are only checked
         functions |= {} if self.step is None else {"step": (self.step, 1)}
+        functions |= {} if self.flow is None else {"flow": (self.flow, 1)}
+        if self.flow is not None and (self.step, self.runs, self.seeds) != (None, None, 1):
+            raise refused("flow", "stands in place of step= and runs=, and has no seeds")
         functions |= {f"observe[{name!r}]": (f, 1) for name, f in self.observe.items()}
         functions |= {f"draws[{name!r}]": (f, 0) for name, f in self.draws.items()}
         functions |= {f"measured[{str(name)!r}]": (f, 0) for name, f in self.measured.items()}
@@ -143,9 +165,11 @@ class Statement(Hinted):
                         raise refused("predict:", f"{title} compares {name}, {has}")
                 continue
             of, each = getattr(prediction, "of", ""), getattr(prediction, "each", False)
-            if of not in self.observe:
+            if of not in self.observe and self.runs is None:
                 listed = f"which is not observed ({', '.join(self.observe)})"
                 raise refused("predict:", f"{title} is of {of}, {listed}")
+            if isinstance(prediction, Bound) and self.runs is not None:
+                raise refused("predict:", f"{title} is a bound, of which runs= shows nothing")
             if isinstance(prediction, Value) and prediction.stat not in ("", "mean", "var"):
                 raise InvalidInput("stat", prediction.stat, 'must be "mean" or "var"')
             if isinstance(prediction, Value) and prediction.stat and self.seeds < 2:
@@ -154,7 +178,7 @@ class Statement(Hinted):
             fields += getattr(prediction, "predicted", {}).values()
             for formula in fields:
                 bare = formula.e if isinstance(formula, Order) else formula
-                if callable(bare) and not isinstance(bare, sp.Basic):
+                if is_function(bare):
                     self.check_parameters(title, bare)
                 elif bare is not None:
                     self._check_symbols("predict:", title, bare, {"k"} if each else set())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
 import itertools
 import json
 import math
@@ -19,10 +18,19 @@ import numpy as np
 import swingby
 from swingby.errors import InvalidInput
 from swingby.lab.sweeps.chunks import running_code
-from swingby.lab.sweeps.store import StoreWriter, read_store
-from swingby.lab.sweeps.stored_row import StoredRow
+from swingby.lab.sweeps.store import (
+    OF_THEORIES,
+    StoreWriter,
+    existing_store,
+    is_of_theory,
+    read_store,
+    verify_store,
+)
+from swingby.lab.sweeps.stored_row import StoredRow, checked_row, is_digest, is_number, is_text
 from swingby.lab.sweeps.sweep import fill_store
 from swingby.lab.sweeps.workers import checked_workers
+from swingby.own_theory.digest import digest_of
+from swingby.own_theory.family import Floats
 from swingby.own_theory.runs import judge, worst
 from swingby.own_theory.settings import Settings, at_numbers, least_margin
 from swingby.own_theory.statement import Statement
@@ -35,7 +43,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: Raised whenever a row of a sweep of a theory may be another one.
-THEORY_VERSION = 1001
+THEORY_VERSION = OF_THEORIES + 1
 #: Settings that are run at once in this process.
 _BATCH = 2000
 #: Cells of a diagram: sign, colour, words.
@@ -59,6 +67,11 @@ class TheoryPoint:
         """The point as values of JSON."""
         return {"theory": self.theory, "numbers": dict(self.numbers)}
 
+    @classmethod
+    def from_plain(cls, content: dict[str, Any]) -> TheoryPoint:
+        """The point that :meth:`to_plain` describes."""
+        return cls(content["theory"], tuple(content["numbers"].items()))
+
     def key(self, version: str = swingby.__version__, measure: int = THEORY_VERSION) -> bytes:
         """SHA-256 over the point and the version of the code."""
         content = {**self.to_plain(), "code": [version, measure]}
@@ -68,8 +81,8 @@ class TheoryPoint:
 class _Points:
     """The points of a grid of numbers, the last number first to vary."""
 
-    def __init__(self, axes: Mapping[str, Sequence[float]], digest: str) -> None:
-        self.axes, self.digest = axes, digest
+    def __init__(self, axes: Mapping[str, Sequence[float]], digest: str, name: str) -> None:
+        self.axes, self.digest, self.name = axes, digest, name
 
     def __len__(self) -> int:
         return math.prod(map(len, self.axes.values()))
@@ -81,7 +94,8 @@ class _Points:
 
     def to_dict(self) -> dict[str, Any]:
         """The grid as values of JSON."""
-        return {"theory": self.digest, "axes": {name: list(row) for name, row in self.axes.items()}}
+        axes = {name: list(row) for name, row in self.axes.items()}
+        return {"theory": self.digest, "name": self.name, "axes": axes}
 
 
 @dataclass(frozen=True)
@@ -94,6 +108,26 @@ class TheorySweep(Framed, Pictured):
     theory: str
     axes: Mapping[str, Sequence[float]]
     rows: tuple[Mapping[str, Any], ...] = field(repr=False)
+
+    @classmethod
+    def of_store(cls, path: str | Path) -> TheorySweep:
+        """The last sweep of a store, without its theory; rows that are not there are undecided."""
+        folder = existing_store(path)
+        content = read_store(folder, plain_theory_row)
+        if not is_of_theory(content):
+            raise InvalidInput("store", path, "must be a sweep of a swingby.Theory")
+        grid = content.grid or {}
+        points = _Points(grid.get("axes", {}), grid.get("theory", ""), grid.get("name", ""))
+        return cls._read(folder, points.name, points)
+
+    @classmethod
+    def _read(cls, path: Path, name: str, points: _Points) -> TheorySweep:
+        content, rows = read_store(path, plain_theory_row), list[Mapping[str, Any]]()
+        for point in points.points():
+            key = point.key(*content.versions).hex()
+            results = content.plain_row(key)["results"] if key in content.lines else None
+            rows.append({**dict(point.numbers), **(results or _FAILED)})
+        return cls(name, points.axes, tuple(rows))
 
     def records(self) -> list[Mapping[str, Any]]:
         """The rows of :meth:`to_frame`, by column."""
@@ -133,12 +167,29 @@ class TheorySweep(Framed, Pictured):
             return
         ax.set_yscale("log")
         ax.set_ylabel(names[1])
-        cells = self._cells()
-        for cell, (_, color, words) in _CELLS.items():
-            rows = [row for row, other in zip(self.rows, cells, strict=True) if other == cell]
-            across, up = ([row[name] for row in rows] for name in names[:2])
-            ax.scatter(across, up, s=12, color=color, marker="s", label=words)
-        ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
+        from matplotlib.colors import ListedColormap
+        from matplotlib.patches import Patch
+
+        across, up = (np.array(self.axes[name]) for name in names[:2])
+        kinds, cells = list(_CELLS), self._cells()
+        ranks = np.array([kinds.index(cell) for cell in cells]).reshape(len(across), len(up)).T
+        colors = ListedColormap([color for _, color, _ in _CELLS.values()])
+        most = len(kinds) - 0.5
+        ax.pcolormesh(_edges(across), _edges(up), ranks, cmap=colors, vmin=-0.5, vmax=most)
+        patches = [
+            Patch(facecolor=color, edgecolor="0.7", label=words)
+            for kind, (_, color, words) in _CELLS.items()
+            if kind in cells
+        ]
+        ax.legend(handles=patches, loc="upper left", bbox_to_anchor=(1, 1))
+
+
+def _edges(values: Floats) -> Floats:
+    """Edges of cells around values, in the logarithm; of a single value within a factor 2."""
+    logs = np.log(values)
+    steps = np.diff(logs) if len(logs) > 1 else np.array([math.log(4)])
+    inner = logs[:-1] + steps[: len(logs) - 1] / 2
+    return np.exp([logs[0] - steps[0] / 2, *inner, logs[-1] + steps[-1] / 2])
 
 
 def _cell_of(row: Mapping[str, Any]) -> tuple[str, str]:
@@ -169,7 +220,7 @@ def sweep_theory(
     """
     base = at_numbers(statement, at or {}, vary=grid)
     axes = {name: _axis(base, name, values) for name, values in grid.items()}
-    points = _Points(axes, digest_of(statement, base))
+    points = _Points(axes, digest_of(statement, base), statement.name)
     folder = out if out is not None else store
     if folder is None:
         results = [row for rows in _batches(points.points()) for row in measured(base, rows)]
@@ -182,14 +233,7 @@ def sweep_theory(
     options: dict[str, Any] = {"executor": executor, "count": count, "size": size}
     measuring = partial(measure_theory_chunk, statement, dict(at or {}))
     fill_store(points, writer, resume=resume, progress=progress, measuring=measuring, **options)
-    content = read_store(writer.path, plain_theory_row)
-    keys = [point.key().hex() for point in points.points()]
-    rows = [content.plain_row(key) for key in keys]
-    return TheorySweep(
-        statement.name,
-        axes,
-        tuple({**row["point"]["numbers"], **(row["results"] or _FAILED)} for row in rows),
-    )
+    return TheorySweep._read(writer.path, statement.name, points)
 
 
 #: What is known of a point whose process died.
@@ -205,26 +249,12 @@ def _axis(base: Settings, name: str, values: Any) -> list[float]:
     if name not in base.family.names:
         known = ", ".join(base.family.names)
         raise InvalidInput("grid", name, f"must name numbers of the theory: {known}")
-    if isinstance(values, int):
+    if not np.ndim(values):
         index = base.family.names.index(name)
         count = numbers.whole(values, name, 1)
         low, high = base.family.low[index], base.family.high[index]
         return [float(x) for x in np.geomspace(low, high, count)]
     return [numbers.within_float(numbers.positive(value, name), name) for value in values]
-
-
-def digest_of(statement: Statement, base: Settings) -> str:
-    """A digest of what a theory says, and of the numbers that a sweep does not vary."""
-    parts = [repr(dict(statement.numbers)), repr(dict(statement.assume)), str(statement.predict)]
-    functions = [statement.start, statement.step, *statement.observe.values()]
-    functions += [*statement.draws.values(), *statement.measured.values()]
-    for function in functions:
-        try:
-            parts.append(inspect.getsource(function) if function else "")
-        except (OSError, TypeError):
-            parts.append(repr(getattr(function, "__code__", type(function)).__class__))
-    parts += [base.text(), str((statement.seeds, statement.steps))]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def measured(base: Settings, points: Sequence[TheoryPoint]) -> list[dict[str, Any]]:
@@ -269,13 +299,25 @@ def measure_theory_chunk(
 
 def plain_theory_row(line: str | bytes) -> dict[str, Any]:
     """The row of a line as plain values; ValueError unless it is a row of a theory."""
-    row = json.loads(line)
-    if not isinstance(row, dict) or row.keys() != {*StoredRow.__dataclass_fields__}:
-        raise ValueError("no row of a sweep")
-    point, results = row["point"], row["results"]
-    is_point = isinstance(point, dict) and point.keys() == {"theory", "numbers"}
-    if not is_point or not isinstance(point["numbers"], dict):
-        raise ValueError("no point of a theory")
-    if results is not None and not {"margin", "ratio"} <= results.keys():
-        raise ValueError("no results of a theory")
-    return row
+    return checked_row(line, point=_is_point, results=_is_results)
+
+
+def _is_point(point: Any) -> bool:
+    if not isinstance(point, dict) or point.keys() != {"theory", "numbers"}:
+        return False
+    values = point["numbers"]
+    inside = isinstance(values, dict) and all(type(x) is float and x > 0 for x in values.values())
+    return is_digest(point["theory"]) and inside and all(map(is_text, values))
+
+
+def _is_results(results: Any) -> bool:
+    if results is None:
+        return True
+    if not isinstance(results, dict) or not _FAILED.keys() <= results.keys():
+        return False
+    return all(is_text(name) and (is_text(x) or is_number(x)) for name, x in results.items())
+
+
+def verify_theory_store(path: str | Path) -> int:
+    """Check every byte of a store of a theory, as :func:`verify_store` does; its number of rows."""
+    return verify_store(path, plain_theory_row, TheoryPoint.from_plain)

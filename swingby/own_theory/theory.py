@@ -25,6 +25,7 @@ _VERBS = {
     "compare": "comparing.compare_theory",
     "hunt": "hunting.hunt_theory",
     "sweep": "sweeping.sweep_theory",
+    "threshold": "threshold.threshold_theory",
 }
 
 
@@ -43,13 +44,18 @@ class Theory(Statement, Answering):
         Symbols of sympy with (low, usual, high), all positive; an ``IndexedBase`` with a
         :class:`~swingby.own.Vector`.
     assume : dict from str to relation
-        Relations of sympy with ``<=`` and the like; ``Each(relation, i < j)`` for entries.
+        Relations of sympy with ``<=`` and the like; ``Each(relation, i < j)`` for entries; or a
+        function of numbers that returns the margin in decades, negative outside.
     start, step : callable
         The state at step 0, and the state one step later; step None for a theory without motion.
     observe : dict from str to callable
         Observables: functions of the state.
     predict : sequence
         Of :class:`~swingby.own.Passage`, ``Value``, ``Bound``, ``Before``, ``Outcome``.
+    flow, runs : callable, optional
+        In place of `step`: the derivative of the state, for times in units instead of steps; or
+        what runs of one's own show, by prediction, as an array (settings,), with entries (d,
+        settings): passages in steps, inf for never and nan for not known.
     draws : dict from str to callable
         Free arrays, of ``rng`` and shapes. They have no structure: a shrinker changes each entry.
     measured : dict from symbol or str to callable

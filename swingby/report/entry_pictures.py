@@ -50,7 +50,7 @@ def draw_entries(
             first = [i, j] == sorted(order)[:2]
             name["label"], color = "$w_{ij}$, $i \\neq j$" if first else "_", "0.6"
         ax.plot(steps, W[:, i, j], color=color, **(wide if faint else name))
-    black = wide | {"alpha": 0.18} if faint else {"linewidth": 1.1, "label": "test loss / start"}
+    black = wide | {"alpha": 0.18} if faint else {"linewidth": 1.1, "label": "test loss"}
     ax.plot(steps, loss, color="black", **black)
 
 

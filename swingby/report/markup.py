@@ -1,55 +1,21 @@
-"""Tables and prose as Markdown, LaTeX and HTML, with the signs of each language escaped."""
+"""Tables and prose as Markdown and HTML, with the signs of each language escaped."""
 
 from __future__ import annotations
 
 import html
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "_": r"\_",
-    "&": r"\&",
-    "%": r"\%",
-    "#": r"\#",
-    "$": r"\$",
-    "{": r"\{",
-    "}": r"\}",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"$<$",
-    ">": r"$>$",
-    "|": r"$|$",
-    "±": r"$\pm$",
-    "≤": r"$\le$",
-    "≥": r"$\ge$",
-    "≠": r"$\ne$",
-    "≈": r"$\approx$",
-    "−": "$-$",
-    "·": r"$\cdot$",
-    "×": r"$\times$",
-    "∞": r"$\infty$",
-    "√": r"$\surd$",
-    "²": "$^2$",
-    "³": "$^3$",
-    "→": r"$\to$",
-    "…": r"\dots{}",
-    "─": "--",
-}
 #: An underscore inside a word, a bracket that is no link and a lone "<" are plain text already.
 _MARKDOWN = re.compile(
     r"[\\`*|$]|~(?=~)|(?<![^\W_])_|_(?![^\W_])|<(?=[A-Za-z/!?])|\[(?=[^\]]*\][(\[:])|^[#>]"
 )
-_NUMBER = re.compile(r"[+-]?\d+(\.\d*)?(e[+-]?\d+)?")
-#: Prose longer than this gets a column that breaks lines.
-_LONG = 40
-#: Share of the line that columns of prose divide.
-_SHARE = 0.66
 #: Colours of verdicts; the words carry the meaning without them.
 STYLES = {
     "holds": "green",
     "proved": "green",
+    "can be met": "green",
+    "proved by z3": "cyan",
     "fails": "red",
     "refuted": "red",
     "tested": "cyan",
@@ -82,67 +48,6 @@ def markdown_table(
 
     rule = f"| {' | '.join('---:' if is_right else '---' for is_right in right)} |"
     return "\n".join([line(heads), rule, *map(line, rows)])
-
-
-def latex_text(text: str) -> str:
-    """Prose for LaTeX: signs escaped, Greek letters and signs of mathematics as commands."""
-    for digraph, sign in (("<=", "≤"), (">=", "≥"), ("!=", "≠"), ("+-", "±")):
-        text = text.replace(digraph, sign)
-    text = re.sub(r"(?<![\w.)-])-(?=\d)", "−", text)
-    return "".join(_LATEX.get(sign) or _greek(sign) or sign for sign in text)
-
-
-def _greek(sign: str) -> str | None:
-    letter = re.fullmatch(r"GREEK (SMALL|CAPITAL) LETTER (\w+)", unicodedata.name(sign, ""))
-    if letter is None:
-        return None
-    name = letter[2].lower().replace("lamda", "lambda")
-    return rf"$\{name if letter[1] == 'SMALL' else name.title()}$"
-
-
-def latex_table(
-    heads: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    right: Sequence[bool],
-    *,
-    siunitx: bool = False,
-) -> str:
-    """A tabular with the rules of booktabs; long prose breaks its lines."""
-    columns = [[row[k] for row in rows if len(row) > 1] for k in range(len(heads))]
-    long = [max(map(len, column), default=0) > _LONG for column in columns]
-    numbers = [
-        siunitx and bool(column) and all(map(_NUMBER.fullmatch, filter(None, column)))
-        for column in columns
-    ]
-    share = f"p{{{_SHARE / max(1, sum(long)):.2f}\\linewidth}}"
-    layout = "".join(
-        share if prose else "S" if number else "r" if is_right else "l"
-        for prose, number, is_right in zip(long, numbers, right, strict=True)
-    )
-
-    def line(cells: Sequence[str], *, head: bool = False) -> str:
-        if len(cells) == 1 < len(heads):
-            text = latex_text(cells[0])
-            return rf"\multicolumn{{{len(heads)}}}{{l}}{{\textbf{{{text}}}}} \\"
-        texts = [
-            (f"{{{latex_text(cell)}}}" if head else cell) if number else latex_text(cell)
-            for cell, number in zip(cells, numbers, strict=True)
-        ]
-        # A bracket after the end of a row would be its argument.
-        guard = "{}" if texts[0].startswith("[") else ""
-        return guard + " & ".join(texts) + r" \\"
-
-    return "\n".join(
-        [
-            rf"\begin{{tabular}}{{{layout}}}",
-            r"\toprule",
-            line(heads, head=True),
-            r"\midrule",
-            *map(line, rows),
-            r"\bottomrule",
-            r"\end{tabular}",
-        ]
-    )
 
 
 def html_lines(lines: Iterable[str]) -> str:

@@ -18,6 +18,8 @@ COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 DASHES = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1, 1, 1)))
 #: Width of a text page, in inches.
 PAGE = 7.0
+#: Width of a column of a paper, and of its text, in inches.
+PAPER_WIDTHS = {"column": 3.3, "text": 6.75}
 #: Below this width a legend beside the axes would leave them no room.
 _NARROW = 5.0
 
@@ -28,7 +30,7 @@ _STYLE: dict[str, Any] = {
     "axes.linewidth": 0.7,
     "axes.titlesize": 9,
     "legend.frameon": False,
-    "legend.fontsize": 8,
+    "legend.fontsize": 9,
     "lines.linewidth": 1.4,
     "pdf.fonttype": 42,
     "svg.fonttype": "none",
@@ -61,6 +63,6 @@ def legend_above(ax: Axes, narrow: float = _NARROW, **legend: Any) -> bool:
     figure = ax.figure
     if len(figure.axes) > 1 or figure.bbox.width / figure.dpi >= narrow:
         return False
-    small: dict[str, Any] = {"ncols": 3, "fontsize": 6, "handlelength": 1.8}
-    figure.legend(loc="outside upper center", columnspacing=1.0, **small, **legend)
+    small: dict[str, Any] = {"ncols": 3, "handlelength": 1.4, "handletextpad": 0.5}
+    figure.legend(loc="outside upper center", columnspacing=0.8, **(small | legend))
     return True

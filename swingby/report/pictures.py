@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from swingby.errors import InvalidInput, named
 from swingby.report.files import whole
-from swingby.report.picture_style import styled
+from swingby.report.picture_style import PAPER_WIDTHS, styled
 from swingby.report.result_formats import Drawn
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 ENDINGS = (".png", ".pdf", ".svg")
 #: Figures of a paper, in inches: as wide as a column, or as the text.
-_SIZES = {"column": (3.3, 2.4), "text": (6.75, 3.0)}
+_SIZES = {"column": (PAPER_WIDTHS["column"], 2.4), "text": (PAPER_WIDTHS["text"], 3.0)}
 #: How ``plot()`` is given a size.
 Size = str | tuple[float, float] | None
 

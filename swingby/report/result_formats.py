@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pandas as pd
+from swingby.errors import InvalidInput
 from swingby.hints import Hinted
 from swingby.report.tables import Grid
 
@@ -45,13 +46,58 @@ class Drawn(Shown):
         """GitHub Markdown."""
         return "\n\n".join(grid.to_markdown() for grid in self.to_grids())
 
-    def to_latex(self, *, siunitx: bool = False) -> str:
-        """LaTeX (booktabs; numbers in columns of siunitx if asked for)."""
-        return "\n\n".join(grid.to_latex(siunitx=siunitx) for grid in self.to_grids())
+    def to_latex(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        rows: Sequence[str] | None = None,
+        width: str | None = None,
+        siunitx: bool = False,
+    ) -> str:
+        r"""LaTeX (booktabs), with names and powers of ten in math mode.
+
+        Parameters
+        ----------
+        columns : sequence of str, optional
+            Heads of the columns, in their order. Default: all.
+        rows : sequence of str, optional
+            What stands in a cell of the rows, such as ``"w_11"`` or ``"half"``. Default: all.
+        width : {"column", "text"}, optional
+            Fit a column (84 mm) or the text (171 mm) of a paper in 9 point type; needs the array
+            package as well. Columns without a value are left out, then those of windows; a comment
+            names them.
+        siunitx : bool
+            Set columns of numbers in ``S`` columns of the siunitx package.
+
+        Raises
+        ------
+        InvalidInput
+            If no table has such a column or row.
+        """
+        grids = self.to_grids()
+        _require_names("columns", columns, [head for grid in grids for head in grid.heads])
+        cells = {cell for grid in grids for row in grid.rows for cell in row}
+        _require_names("rows", rows, cells)
+        chosen = [grid.selected(columns, rows) for grid in grids]
+        return "\n\n".join(
+            grid.to_latex(width=width, siunitx=siunitx) for grid in chosen if grid.columns
+        )
 
     def to_html(self) -> str:
         """An HTML fragment."""
         return "\n".join(grid.to_html() for grid in self.to_grids())
+
+
+def _require_names(argument: str, names: object, present: Iterable[str]) -> None:
+    """Refuse names that no table of a result has."""
+    if names is None:
+        return
+    if isinstance(names, str) or not isinstance(names, Sequence):
+        raise InvalidInput(argument, names, "must be a list of texts")
+    for name in names:
+        if name not in present:
+            some = ", ".join(dict.fromkeys(cell for cell in present if cell))
+            raise InvalidInput(argument, name, f"must be among {some}")
 
 
 class Framed(Drawn):

@@ -6,9 +6,10 @@ Words are always whole; columns or records give way instead.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from swingby.report import markup
+from swingby.report.latex import LatexTable
 from swingby.report.lines import USUAL, line_width, painted, refilled, wrapped
 from swingby.report.markup import STYLES
 
@@ -213,15 +214,43 @@ class Grid:
         blocks.append(markup.markdown_lines(self.below))
         return "\n\n".join(block for block in blocks if block)
 
-    def to_latex(self, *, siunitx: bool = False) -> str:
-        r"""The table as LaTeX; needs the booktabs package.
+    def selected(
+        self, columns: Sequence[str] | None = None, rows: Sequence[str] | None = None
+    ) -> Grid:
+        """The table with some columns, in the order given, and some rows.
+
+        `columns`: heads. `rows`: what stands in a cell of the row, such as ``"w_11"`` or
+        ``"half"``. A heading goes with the last of its rows. Names that occur in no cell are
+        refused by whoever asks, because another table of the result may have them.
+        """
+        heads = self.heads
+        names = heads if columns is None else [name for name in columns if name in heads]
+        positions = [heads.index(name) for name in names]
+        chosen: list[Sequence[str]] = []
+        for row in self.rows:
+            if len(row) == 1 < len(self.heads):
+                chosen[-1:] = [*(last for last in chosen[-1:] if len(last) > 1), row]
+            elif rows is None or not set(rows).isdisjoint(row):
+                chosen.append(row)
+        while chosen and len(chosen[-1]) == 1 < len(self.heads):
+            chosen.pop()
+        cells = [row if len(row) == 1 else [row[k] for k in positions] for row in chosen]
+        return replace(self, columns=[self.columns[k] for k in positions], rows=cells)
+
+    def to_latex(self, *, width: str | None = None, siunitx: bool = False) -> str:
+        r"""The table as LaTeX; needs the booktabs package, and array where it has a width.
 
         Parameters
         ----------
+        width : {"column", "text"}, optional
+            Fit a column (3.3 inches, 84 mm) or the text (6.75 inches) of a paper in 9 point type.
+            Default: as wide as the cells.
         siunitx : bool
             Set columns of numbers in ``S`` columns of the siunitx package.
         """
-        return markup.latex_table(self.heads, self.rows, self.right, siunitx=siunitx)
+        minor = [self.heads.index(name) for name in self.minor if name in self.heads]
+        table = LatexTable(self.heads, self.rows, self.right, minor, siunitx)
+        return table.tabular() if width is None else table.fitted(width)
 
     def to_html(self) -> str:
         """The table as an HTML fragment."""

@@ -141,9 +141,9 @@ def simulate(
     >>> run.half_times.tolist(), str(run.outcome)
     ([173.0, 346.0], 'converged')
     """
-    rate = numbers.step_size(eta)
     require_dynamics(dynamics)
     task = as_task(task)
+    rate = numbers.step_size(eta, task.exact_signal)
     initial = initial_state(W0, U0, task.dim)
     return run_from(task, initial, rate, read_steps(steps), dynamics, record, skip=skip)
 

@@ -301,7 +301,9 @@ class ClaimItem(pytest.Item):
         return isinstance(self.claim.conclusion, AlongTrajectory)
 
     def runtest(self) -> None:
-        """Judge the claim; AssertionError if the verdict differs."""
+        """Judge the claim and its quotations; AssertionError if the verdict differs."""
+        from swingby.proofs.audit.audit import Judgements
+        from swingby.proofs.audit.quotations import quotations
         from swingby.proofs.prover.prove import decide
         from swingby.testing.claim_assertions import claim_message
 
@@ -310,9 +312,18 @@ class ClaimItem(pytest.Item):
             from swingby.proofs.prover.trajectories.trajectory_runs import TrajectoryRuns
 
             runs = self.config.stash.setdefault(_RUNS, TrajectoryRuns())
-        judged = decide(self.claim, runs=runs)
+        if not isinstance(self.parent, ProofFile):
+            judged, unmatched = decide(self.claim, runs=runs), []
+        else:
+            lines = {claim.id: claim for claim, _ in reversed(self.parent.claims)}
+            judge = Judgements(lines, True, False, self.path.name).judged
+            judged = judge(self.claim)
+            unmatched = [x for x in quotations(self.claim, lines, judge) if x.open]
         if judged.verdict != self.expected:
             raise AssertionError(claim_message(self.claim, self.expected, judged))
+        if unmatched:
+            quoted = "; ".join(map(str, unmatched))
+            raise AssertionError(f"{self.claim.id}: what it quotes does not match: {quoted}")
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The message alone; a traceback only where a prover broke down."""

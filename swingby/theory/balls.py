@@ -139,6 +139,11 @@ def with_rising_precision(
     return result
 
 
+def incomplete_beta(x: flint.arb, a: flint.arb, b: flint.arb) -> flint.arb:
+    """The integral of t^(a-1) (1-t)^(b-1) from 0 to x < 1, for a > 0 and any b."""
+    return x**a / a * x.hypgeom_2f1(a, 1 - b, a + 1)
+
+
 def float_above(number: flint.arb) -> float:
     """A float that is at least every point of a ball."""
     return math.nextafter(float(number.upper()), math.inf)

@@ -189,7 +189,8 @@ class Clusters:
         signal = ", ".join(f"{value:.3g}" for value in self.signal)
         return (
             f"signal {signal}; the second moment of the points differs from it by up to "
-            f"{difference[p, q]:.3g}, {share:.2g} of the least signal, along {where}"
+            f"{difference[p, q]:.3g}, {share:.2g} of the least signal, along {where}: "
+            "swingby.predict_network([W1, W2], X=X, Y=X, lr=...) takes the points as they are"
         )
 
     def _angles(self) -> list[str]:

@@ -154,7 +154,11 @@ class GaussianTimes(ReadOnly):
         concepts = list(self.task.order[:d])
         signal = np.broadcast_to(self.task.signal[concepts], (n, d))
         scale = np.full(n, self.log_tau_squared + math.log(self.width))
-        start = (signal, _drawn_matrices(d, self.width, n), np.full(n, float(self.eta)), scale)
+        eta = float(self.eta)
+        if not DYNAMICS[self.dynamics].of:
+            # Steps only measure the time of the flow; with coarse ones the law decides less.
+            eta = min(eta, _LARGEST_APART / self.task.signal.max())
+        start = (signal, _drawn_matrices(d, self.width, n), np.full(n, eta), scale)
         times = np.full((n, self.task.dim), np.inf)
         undecided: NDArray[np.bool_] = np.zeros(n, dtype=np.bool_)
         if self.basis == LEADING:
@@ -168,7 +172,9 @@ class GaussianTimes(ReadOnly):
             budget.expect("the law of the drawn starts", _SECONDS_A_CUBE * d**3)
             verdict = stage_laws(*start, self.dynamics, bars=False)
             crossing, undecided = verdict.crossing, np.asarray(verdict.undecided.any(axis=1))
-        times[:, concepts] = np.where(np.isnan(crossing), np.inf, crossing)
+        times[:, concepts] = np.where(
+            np.isnan(crossing), np.inf, crossing * (eta / float(self.eta))
+        )
         return np.asarray(times[~undecided])
 
     @property

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral, Rational
@@ -35,6 +35,7 @@ Booleans = NDArray[np.bool_]
 #: Scales, which may lie below the float range.
 _SCALES = ("omega", "W0.omega", "scale")
 _POSITIVE = "must be positive"
+_LARGEST_FLOAT = Fraction(float(np.finfo(np.float64).max))
 
 _NUMBER = re.compile(
     r"[+-]?(?:(?P<over>\d{1,400}/\d{1,400})|(?:\d{1,400}\.?\d{0,400}|\.\d{1,400})"
@@ -143,12 +144,15 @@ def not_positive(value: object, argument: str) -> str:
     return 'must be positive; a float below 1e-323 is 0: write "1e-400"' if lost else _POSITIVE
 
 
-def step_size(eta: object, source: str = "(D.2)") -> Fraction:
-    """The step size, exactly: given, positive and in the float range."""
+def step_size(eta: object, signal: Sequence[Fraction], source: str = "(D.2)") -> Fraction:
+    """The step size, exactly: positive and in the float range, as is its product with 2 a."""
     rate = exact(eta, "eta", source)
     if rate <= 0:
         raise InvalidInput("eta", eta, _POSITIVE, source)
     within_float(rate, "eta", source)
+    if 2 * rate * max(signal) > _LARGEST_FLOAT:
+        limit = scientific(_LARGEST_FLOAT / (2 * max(signal)))
+        raise InvalidInput("eta", eta, f"must be at most {limit}, or 2 eta a is no float", source)
     return rate
 
 
@@ -265,6 +269,16 @@ def real_array(values: object, argument: str, source: str = "") -> NDArray[np.fl
     if not np.isfinite(array).all():
         raise InvalidInput(argument, "an array with NaN or infinity", "must be finite", source)
     return array
+
+
+def ascending(values: object, argument: str, count: int) -> Integers:
+    """Whole numbers that ascend from 0 on, of shape (count,)."""
+    marks = real_array(values, argument)
+    if marks.shape != (count,):
+        raise InvalidInput(argument, f"shape {marks.shape}", f"must have shape ({count},)")
+    if (marks != np.floor(marks)).any() or marks[0] < 0 or (np.diff(marks) <= 0).any():
+        raise InvalidInput(argument, marks.tolist(), "must be whole and ascend from 0 on")
+    return marks.astype(np.int64)
 
 
 #: Spacing of the numbers around 1 of floats that are shorter than Python's.

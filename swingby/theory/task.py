@@ -127,6 +127,7 @@ class SIMTask(Hinted, metaclass=HintedType):
             ("mu[{}]", centres),
             ("sigma[{}]", spreads),
             ("a[{}] = sigma^2 + mu^2/s", self.exact_signal),
+            ("2 a[{}]", [2 * value for value in self.exact_signal]),
         )
         for name, values in named_values:
             for position, value in enumerate(values, 1):

@@ -49,18 +49,23 @@ class Verdict(StrEnum):
 class Finding(StrEnum):
     """State of knowledge about a claim.
 
-    *proved* and *refuted* are decided; *tested* says that a number of cases showed no violation.
+    *proved* and *refuted* are decided: a program of this package has checked why. *proved by z3* is
+    what the solver z3 says alone, with nothing to check. *tested* says that a number of cases
+    showed no violation. An assumption is no step: it *can be met* where numbers are known that
+    satisfy it.
     """
 
     PROVED = "proved"
+    PROVED_BY_Z3 = "proved by z3"
     REFUTED = "refuted"
+    MET = "can be met"
     TESTED = "tested"
     UNDECIDED = "undecided"
 
     @property
     def is_decided(self) -> bool:
         """True if the claim is settled either way."""
-        return self in (Finding.PROVED, Finding.REFUTED)
+        return self in (Finding.PROVED, Finding.REFUTED, Finding.MET)
 
     def __bool__(self) -> bool:
         raise Undecided("a finding is a word, not True or False: compare it with 'proved'")

@@ -75,7 +75,8 @@ def certify_assumptions(
 
     Notes
     -----
-    In the repaired edition omega_0 comes out of a certified search. An interval of omega is
+    The repaired edition is that of the flow here, as `check` has it with ``dynamics="flow"``: an
+    omega_0 out of a certified search. An interval of omega is
     decided like a point. Over intervals of beta *holds* means that the theorem, certified at the
     largest beta, covers every point, and the upper end of the margin is only
     log10 of 1/(beta omega), where no theorem speaks any more.

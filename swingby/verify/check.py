@@ -22,6 +22,7 @@ from swingby.theory.task import SIMTask, as_task
 from swingby.verbs import answered
 from swingby.verify.checking.box import read_box
 from swingby.verify.checking.evaluation import report_existential
+from swingby.verify.checking.repaired_descent import report_descent
 from swingby.verify.checking.repaired_edition import report_repaired
 from swingby.verify.checking.report import Report
 
@@ -61,7 +62,10 @@ def check(
     rho : number or text
         Repaired edition without W(0): the pivots of W(0) are at least ``rho omega``.
     dynamics : {"gd", "euler", "flow"}
-        Used by :attr:`Report.schedule`; the printed assumptions speak of euler (D.2).
+        Used by :attr:`Report.schedule`; the printed assumptions speak of euler (D.2). In the
+        repaired edition it says of which map: under gd the theorems two-gd and R-gd decide and
+        ``report.theorems`` says which of G-gd, two-gd, R-gd and S-gd applies; elsewhere the
+        theorems of the flow.
     U0 : array of shape (d, m) or Scaled, in place of W0
         Factor of W(0) = U(0) U(0)^T, whose entries and pivots are taken without a rounding.
 
@@ -90,7 +94,10 @@ def check(
     task = as_task(task)
     box, initial = read_box(task, omega, eta, beta, edition, W0, U0, point=True)
     if edition == "repaired":
-        return report_repaired(task, box, initial, numbers.positive(rho, "rho"), dynamics)
+        share = numbers.positive(rho, "rho")
+        if dynamics == "gd":
+            return report_descent(task, box, initial, share)
+        return report_repaired(task, box, initial, share, dynamics)
     return report_existential(task, box.corner(0), initial, edition, dynamics)
 
 

@@ -7,11 +7,12 @@ a gap on the other.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import warnings
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,7 +33,8 @@ from swingby.verify.comparing.observed import (
     recorded_as,
     require_same_setting,
 )
-from swingby.verify.predict import predict_from, read_step
+from swingby.verify.network_record import is_record
+from swingby.verify.predict import predict_from, read_step, require_provable
 from swingby.verify.predicted_events import LEVELS, LOSS_SWING, Event
 from swingby.verify.schedule import Schedule
 
@@ -42,12 +44,29 @@ __getattr__ = moved.names(
     *("figure_settings", "paper_settings", "paper_tables"),
 )
 
+_P = ParamSpec("_P")
 #: No entry of a positive semidefinite W on its way to I is larger. A "peak" beyond it is a
 #: run that diverges, which is its outcome and not an event of learning.
 _LARGEST_MINOR = 2.0
 
 
+def _or_network(function: Callable[_P, Comparison]) -> Callable[_P, Comparison]:
+    """`compare` that leaves layers, and samples X and Y, to :func:`swingby.compare_network`."""
+
+    @functools.wraps(function)
+    def verb(*arguments: Any, **options: Any) -> Any:
+        is_layers = map(is_record, (*arguments[:1], options.get("observed")))
+        if not {"X", "Y"}.isdisjoint(options) or any(is_layers):
+            from swingby.verify.compare_network import compare_trajectory
+
+            return compare_trajectory(*arguments, **options)
+        return function(*arguments, **options)
+
+    return cast("Callable[_P, Comparison]", verb)
+
+
 @answered
+@_or_network
 @named
 def compare(
     task: SIMTask | Sequence[Any],
@@ -61,6 +80,7 @@ def compare(
     title: str = "",
     U0: ArrayLike | Scaled | None = None,
     observed: Any = None,
+    proved: bool = False,
 ) -> Comparison:
     """Predict, run, and compare both; a recorded trajectory may stand in place of the run.
 
@@ -79,6 +99,12 @@ def compare(
         ``w_1_2``, ... W(0) is its first matrix where none is given and it begins at step 0. Its
         events are those at the first recorded step that shows them. A step of the stated map from
         a matrix has to give the next one, but for noise.
+    proved : bool
+        As in :func:`swingby.predict`: a column *proved* with the half-times that are theorems.
+
+        Layers of a linear network at some steps go to :func:`swingby.compare_network`, as does
+        any call with X and Y: ``compare(task, observed=layers, lr=...)``,
+        ``compare(observed=layers, X=X, Y=Y, lr=...)``.
 
     Returns
     -------
@@ -112,7 +138,7 @@ def compare(
         recording = read_trajectory(observed, steps, task)
     elif steps is not None and not isinstance(steps, (int, str)) and np.ndim(steps):
         raise InvalidInput("steps", steps, "must be one number, or be given with observed")
-    rate = read_step(eta, dynamics, edition)
+    rate = read_step(eta, task, dynamics, edition)
     notes: tuple[str, ...] = ()
     is_own = observed is not None and W0 is U0 is None and recording.steps[0] == 0
     if is_own:
@@ -124,8 +150,10 @@ def compare(
             require_same_setting(observed, task, rate, dynamics)
         notes += recorded_as(recording, initial, task, rate, dynamics, is_own=is_own)
         for note in notes:
-            warnings.warn(note, SwingbyWarning, stacklevel=4)
-    schedule = predict_from(task, initial, rate, dynamics, edition)
+            warnings.warn(note, SwingbyWarning, stacklevel=5)
+    if proved:
+        require_provable(dynamics)
+    schedule = predict_from(task, initial, rate, dynamics, edition, proved=proved)
     if observed is not None:
         run = observed_run(task, recording, rate, dynamics)
     else:
@@ -154,6 +182,7 @@ def _rows(schedule: Schedule, run: Run) -> tuple[Row, ...]:
             prediction.error,
             prediction.closed_form,
             schedule.state_of(prediction),
+            schedule.proved_text(prediction),
         )
         for prediction, step in pairs
     )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,14 @@ from swingby.report.number_text import counted
 from swingby.theory import numbers
 from swingby.theory.numbers import Floats
 from swingby.theory.task import SIMTask
+from swingby.verify.layer_order import (
+    ELSEWHERE,
+    NO_BIAS,
+    axes_of,
+    layers_of,
+    read_file,
+    shape_of,
+)
 
 #: The multiple g of -(K - W S) that each loss has for its gradient, from n rows and q columns.
 LOSSES: dict[str, Callable[[int, int], float]] = {
@@ -23,40 +33,49 @@ LOSSES: dict[str, Callable[[int, int], float]] = {
 }
 _LOSS_WORDS = (
     'must be "half" (half the squared error, summed over outputs, its mean over samples), '
-    '"mse" (the mean over all entries: torch.nn.MSELoss()) or "sum" (MSELoss(reduction="sum"))'
+    '"mse" (the mean over all entries: torch.nn.MSELoss()) or "sum" (MSELoss(reduction="sum")); '
+    f"there is no law for others: {ELSEWHERE}"
 )
 _CHAIN = "must be a sequence of matrices, one a layer, the one applied first first"
 #: Modules of torch that leave a matrix of samples as it is.
 _NEUTRAL = ("Identity", "Flatten")
-_ELSEWHERE = "swingby.watch(model, optimizer, X, Y) forecasts any module"
 
 
-def read_weights(weights: Any) -> list[Any]:
-    """The matrices of a network, unread: of a list, one matrix, or a Sequential of torch."""
+def read_weights(weights: Any, name: str = "weights") -> list[Any]:
+    """The matrices of a network, unread: of a list, state dict, file or Sequential of torch."""
     if isinstance(weights, SIMTask):
         words = "come before the task: predict_network(weights, task, lr=...)"
-        raise InvalidInput("weights", "a SIMTask", words)
-    if isinstance(weights, dict):
-        if any("bias" in str(name) for name in weights):
-            raise InvalidInput("weights", "a state dict with biases", _no_bias("the network"))
-        words = f"{_CHAIN}: list(state.values())"
-        raise InvalidInput("weights", "a dict", words)
-    if _is_module(weights):
-        return _of_module(weights, "weights")
+        raise InvalidInput(name, "a SIMTask", words)
+    if isinstance(weights, (str, Path)) and Path(weights).suffix:
+        weights = read_file(weights, argument=name)
+    if isinstance(weights, Mapping):
+        return layers_of(weights, name)
+    if is_module(weights):
+        return _of_module(weights, name)
     if isinstance(weights, (str, bytes)) or not hasattr(weights, "__len__"):
-        raise InvalidInput("weights", weights, _CHAIN)
+        typed = f": list({name})" if hasattr(weights, "__next__") else ""
+        raise InvalidInput(name, type(weights).__name__ if typed else weights, f"{_CHAIN}{typed}")
     if not len(weights):
-        raise InvalidInput("weights", "no layer", _CHAIN)
-    if getattr(weights, "ndim", 0) == 2:
-        return [weights]
+        raise InvalidInput(name, "no layer", _CHAIN)
+    if axes_of(weights) == 2:
+        words = (
+            "must be a list of layers: [W] for one; [W1, W2] for W2 @ W1, whose path depends on "
+        )
+        words += "them; samples have names, X=X and Y=Y"
+        raise InvalidInput(name, f"a matrix {shape_of(weights)}", words)
+    if any(axes_of(weight) == 3 for weight in weights):
+        words = (
+            "must be the layers of one step: of several, compare_network(weights, X=X, Y=Y, lr=...)"
+        )
+        raise InvalidInput(name, "layers of several steps", words)
     return [
         matrix
         for i, weight in enumerate(weights)
-        for matrix in (_of_module(weight, f"weights[{i}]") if _is_module(weight) else [weight])
+        for matrix in (_of_module(weight, f"{name}[{i}]") if is_module(weight) else [weight])
     ]
 
 
-def _is_module(value: Any) -> bool:
+def is_module(value: Any) -> bool:
     """Whether it is a module of torch, told by what it has, so that torch is not imported."""
     return hasattr(value, "named_parameters") and hasattr(value, "children")
 
@@ -66,7 +85,9 @@ def _of_module(module: Any, name: str) -> list[Any]:
     kind = type(module).__name__
     if hasattr(module, "weight") and "Linear" in kind:
         if getattr(module, "bias", None) is not None:
-            raise InvalidInput(name, f"a {kind} with a bias", _no_bias(f"{kind}(..., bias=False)"))
+            raise InvalidInput(
+                name, f"a {kind} with a bias", f"{NO_BIAS}, with {kind}(..., bias=False)"
+            )
         return [module.weight]
     if kind in _NEUTRAL:
         return []
@@ -80,17 +101,12 @@ def _of_module(module: Any, name: str) -> list[Any]:
         if not matrices:
             raise InvalidInput(name, f"a {kind} of no Linear", _CHAIN)
         return matrices
-    if children or any(True for _ in module.named_parameters()):
+    if children:
         words = "must be a Sequential of Linear(..., bias=False), or a list of its matrices: "
         words += "[layer.weight for layer in model]"
         raise InvalidInput(name, f"a module {kind}, whose order of layers is its own", words)
-    words = f"must be linear: there is no law for {kind}; {_ELSEWHERE}"
+    words = f"must be linear: there is no law for {kind}; {ELSEWHERE}"
     raise InvalidInput(name, kind, words)
-
-
-def _no_bias(owner: str) -> str:
-    words = f"must have no biases: train {owner} on X - X.mean(0) and Y - Y.mean(0)"
-    return f"{words}; {_ELSEWHERE}"
 
 
 def read_layers(
@@ -104,8 +120,9 @@ def read_layers(
     for index, matrix in enumerate(matrices):
         layer = numbers.real_array(matrix, f"weights[{index}]")
         if layer.ndim != 2:
-            vector = "a bias? there is no law with biases" if layer.ndim == 1 else "flatten it"
-            words = f"must be a matrix, of shape (outputs, inputs) of its layer: {vector}"
+            kind = f"there is no law for convolutions; {ELSEWHERE}"
+            kind = "a bias? there is no law with biases" if layer.ndim == 1 else kind
+            words = f"must be a matrix, of shape (outputs, inputs) of its layer: {kind}"
             raise InvalidInput(f"weights[{index}]", f"shape {layer.shape}", words)
         layers.append(layer)
     shapes = [layer.shape for layer in layers]
@@ -171,7 +188,7 @@ def read_samples(X: Any, Y: Any, matrices: Sequence[Any]) -> tuple[Floats, Float
             raise InvalidInput(name, f"shape {array.shape}", words)
         arrays.append(array)
     x, y = arrays
-    shapes = [np.shape(matrix) for matrix in matrices]
+    shapes = [shape_of(matrix) for matrix in matrices]
     p, q = (shapes[0][-1], shapes[-1][0]) if all(len(s) == 2 for s in shapes) else (0, 0)
     if p != q and (x.shape[1], y.shape[1]) == (q, p):
         got = f"X with {counted(q, 'column')} and Y with {counted(p, 'column')}"
@@ -184,6 +201,9 @@ def read_samples(X: Any, Y: Any, matrices: Sequence[Any]) -> tuple[Floats, Float
                 raise InvalidInput(name, f"shape {array.shape}", words)
         got = f"{counted(len(x), 'row')} of X and {counted(len(y), 'row')} of Y"
         raise InvalidInput("X and Y", got, "must have a row for each sample, in the same order")
+    if np.ndim(Y) == 1 and q > 1 and (y == np.floor(y)).all() and 0 <= y.min() <= y.max() < q:
+        words = f"must have a column for each of {q} outputs: of classes give numpy.eye({q})[Y]"
+        raise InvalidInput("Y", "numbers of classes", words)
     if not x.any() or not y.any():
         raise InvalidInput("X" if not x.any() else "Y", "zeros", "must not be all zeros")
     return x, y
@@ -195,6 +215,15 @@ def loss_multiple(loss: object, n: int, q: int) -> float:
         return LOSSES[loss](n, q)
     shown = type(loss).__name__ if callable(loss) else loss
     raise InvalidInput("loss", shown, _LOSS_WORDS)
+
+
+def read_rate(lr: object, source: str) -> Fraction:
+    """The learning rate, exactly."""
+    if hasattr(lr, "param_groups"):
+        words = 'must be a number: optimizer.param_groups[0]["lr"] of SGD'
+        words += "" if type(lr).__name__ == "SGD" else f"; for others, {ELSEWHERE}"
+        raise InvalidInput("lr", f"the optimizer {type(lr).__name__}", words)
+    return numbers.positive(lr, "lr", source)
 
 
 def read_momentum(momentum: object, nesterov: object) -> float:

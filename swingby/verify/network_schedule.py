@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -127,7 +128,8 @@ class NetworkSchedule(Pictured, ReadOnly):
         lr = as_typed(self.lr)
         return f"<NetworkSchedule depth {self.depth}, lr={lr}: half_times=({times})>"
 
-    def _facts(self) -> list[str]:
+    def facts(self) -> list[str]:
+        """The rule of training and the network, as a table says them."""
         facts = [f"lr = {as_typed(self.lr)}"]
         if self.task is None:
             facts.append(f'loss "{self.loss}"')
@@ -142,19 +144,19 @@ class NetworkSchedule(Pictured, ReadOnly):
         widths = " x ".join(map(str, self.widths))
         return [*facts, f"depth {self.depth}", f"widths {widths}"]
 
-    def _label(self, k: int) -> str:
+    def label(self, k: int) -> str:
+        """The name of a mode in tables."""
         return entry_name(k, k) if self.task is not None else f"mode {k + 1}"
 
     def to_grid(self) -> Grid:
         """A row for each mode, in the order of learning."""
-        facts = self._facts()
+        facts = self.facts()
         if self.task is not None:
             above = [given_text(self.task.exact_signal, *facts, f"{self.accuracy} accuracy")]
         else:
-            share = f"The best linear fit has {_percent(self.fitted)} of the mean square of Y."
+            share = f"The best linear fit has {percent(self.fitted)} of the mean square of Y."
             above = [", ".join(facts), share]
-        everything = range(len(self.half_times))
-        rows = [self._cells(k) for k in (*self.order, *(set(everything) - {*self.order}))]
+        rows = [self._cells(k) for k in self.shown_order()]
         below = [f"{self.verdict}{': ' if self.reasons else ''}{'; '.join(self.reasons)}"]
         columns = ["entry", ">half at step"] if self.task is not None else ["mode", ">variance"]
         if self.task is None:
@@ -168,23 +170,32 @@ class NetworkSchedule(Pictured, ReadOnly):
         return Grid("Predicted half-times", columns, rows, above=above, below=below)
 
     def _cells(self, k: int) -> list[str]:
-        time, error = self.half_times[k], self.error[k]
-        bar = "out of range" if math.isinf(error) else steps_text(error, 2)
-        if self.task is None and 0 < error < _SMALLEST:
-            bar = f"<{_SMALLEST}"
-        elif self.task is None and _LARGE <= error < math.inf:
-            bar = steps_text(error, 0)
-        cells = [self._label(k)]
+        time = self.half_times[k]
+        cells = [self.label(k)]
         if self.task is None:
-            cells.append(_percent(self.explained[k]))
+            cells.append(percent(self.explained[k]))
         cells.append("undecided" if math.isnan(time) else steps_text(time, 0))
-        cells.append(bar if math.isfinite(time) else "-")
+        cells.append(self.bar(k))
         if self.bottleneck:
             last = self.retained[k]
             cells.append("undecided" if math.isnan(last) else steps_text(last, 0))
         if self.never.any() and np.isfinite(self.settles).any():
             cells.append("" if math.isnan(self.settles[k]) else f"{self.settles[k]:.2f}")
         return cells
+
+    def shown_order(self) -> list[int]:
+        """Modes in the order of learning, then those that are not learned."""
+        return [*self.order, *sorted({*range(len(self.half_times))} - {*self.order})]
+
+    def bar(self, k: int) -> str:
+        """The bar of a half-time in tables."""
+        error = self.error[k]
+        if not math.isfinite(self.half_times[k]):
+            return "-"
+        if self.task is None and 0 < error < _SMALLEST:
+            return f"<{_SMALLEST}"
+        digits = 0 if self.task is None and _LARGE <= error < math.inf else 2
+        return "out of range" if math.isinf(error) else steps_text(error, digits)
 
     def to_frame(self) -> Any:
         """One row per mode: signal or sigma, explained, half_time, crossing, error, retained."""
@@ -224,6 +235,15 @@ class NetworkSchedule(Pictured, ReadOnly):
             "reasons": list(self.reasons),
         }
 
+    def drawn_modes(self) -> Iterator[tuple[int, int, str, str]]:
+        """The modes of a picture: index among those with a signal, among all, colour and label."""
+        indices = np.flatnonzero(self.explained > 0)
+        largest = np.argsort(-self.modes.sigma, kind="stable")[:_DRAWN]
+        for i, color in zip(largest, itertools.cycle(COLORS), strict=False):
+            k = int(indices[i])
+            name = f"mode {k + 1} ({percent(self.explained[k])})"
+            yield int(i), k, color, name if self.task is None else entry_label(k, k)
+
     def draw(self, ax: Axes) -> None:
         """Draw a_k of the largest modes, the loss, and half-times with their bars."""
         times = self.half_times[np.isfinite(self.half_times) & (self.half_times > 0)]
@@ -234,21 +254,16 @@ class NetworkSchedule(Pictured, ReadOnly):
         levels, rest = self.modes.levels(W), self.modes.fit - W @ self.modes.root
         loss = (rest**2).sum(axis=(1, 2))
         ax.plot(grid, loss[1:] / loss[0], color="black", linewidth=1.1, label="loss / start")
-        indices = np.flatnonzero(self.explained > 0)
-        largest = np.argsort(-self.modes.sigma, kind="stable")[:_DRAWN]
-        for i, color in zip(largest, itertools.cycle(COLORS), strict=False):
-            k = int(indices[i])
-            name = f"mode {k + 1} ({_percent(self.explained[k])})"
-            label = name if self.task is None else entry_label(k, k)
+        for i, k, color, label in self.drawn_modes():
             ax.plot(grid, levels[1:, i], color=color, label=label)
             time, error = self.half_times[k], self.error[k]
             if math.isfinite(time) and first <= time <= last:
                 width = error if math.isfinite(error) else 0.0
                 draw_half_time(ax, time, min(width, time), min(width, last - time), color)
-        finish_entries(ax, first, last, f"predicted, {self._facts()[0]}", float(levels.min()))
+        finish_entries(ax, first, last, f"predicted, {self.facts()[0]}", float(levels.min()))
         ax.set_ylabel("$a_k$, loss / start" if self.task is None else "entry of W, loss / start")
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
     """A share in three digits."""
     return f"{100 * share:.3g} %"

@@ -96,6 +96,7 @@ def predict(
     edition: str = "printed",
     accuracy: str = "full",
     U0: ArrayLike | Scaled | None = None,
+    proved: bool = False,
 ) -> Schedule:
     r"""Predict when every stage of learning happens.
 
@@ -126,6 +127,12 @@ def predict(
     U0 : array of shape (d, m) or Scaled, optional
         Factor of :math:`W(0) = U(0) U(0)^\top`, in place of W0. Its pivots are squared distances of
         rows of U(0), by QR; formed as a matrix, W(0) loses those below about 1e-14 of its entries.
+    proved : bool
+        Under gd and with a W(0): also the half-times that are theorems,
+        :attr:`Schedule.proved`, an interval of whole steps for each concept, evaluated in balls
+        (:mod:`swingby.theory.repaired.proved_half_times`). They ask for eta a_1 <= 1/3, distinct
+        signals and a small W(0) of full rank; elsewhere it says ``"not covered"`` and
+        :func:`swingby.certify` follows the run itself.
 
     Returns
     -------
@@ -153,13 +160,19 @@ def predict(
     >>> predict(task, U0=U0, eta=0.01, dynamics="gd").half_times.tolist()
     [176.0, 2545.0]
 
+    A theorem instead of an estimate: the first step with w_kk >= 1/2 lies in these intervals.
+
+    >>> W0 = Scaled([[2, 1], [1, 2]], "1e-300")
+    >>> predict(task, W0, eta=0.01, proved=True).proved.tolist()
+    [[8797, 8797], [34691, 34691]]
+
     Steps of W itself take small pivots away.
 
     >>> predict(task, omega="1e-8", eta=0.01, dynamics="euler").never.round(2).tolist()
     [0.0, 0.28]
     """
     task = as_task(task)
-    step = read_step(eta, dynamics, edition)
+    step = read_step(eta, task, dynamics, edition)
     require_accuracy(accuracy)
     values = {"W0": W0, "U0": U0, "omega": omega}
     present = [name for name, value in values.items() if value is not None]
@@ -169,7 +182,11 @@ def predict(
     if omega is None:
         initial = initial_state(W0, U0, task.dim)
         initial.require_psd(dynamics)
-        return predict_from(task, initial, step, dynamics, edition, accuracy)
+        if proved:
+            require_provable(dynamics)
+        return predict_from(task, initial, step, dynamics, edition, accuracy, proved=proved)
+    if proved:
+        raise InvalidInput("proved", proved, "must be given with W0 or U0: theorems speak of one")
     smallest = numbers.positive(omega, "omega", "Assumption D.4")
     spread = numbers.positive(beta, "beta", "Assumption D.1")
     if spread < 1:
@@ -178,12 +195,19 @@ def predict(
     return _from_scale(task, smallest, spread, columns, step, dynamics, edition, accuracy)
 
 
-def read_step(eta: object, dynamics: str, edition: str = "printed") -> Fraction:
+def require_provable(dynamics: str) -> None:
+    """Refuse to prove half-times of a dynamics that no theorem speaks of."""
+    if dynamics != "gd":
+        requirement = "must be gd with proved=True: of the others no half-time is a theorem"
+        raise InvalidInput("dynamics", dynamics, requirement, "Theorem S-gd")
+
+
+def read_step(eta: object, task: SIMTask, dynamics: str, edition: str = "printed") -> Fraction:
     """The step size, checked along with the names of the dynamics and the edition."""
     require_dynamics(dynamics)
     if edition not in ("printed", "corrected"):
         raise InvalidInput("edition", edition, "must be printed or corrected for the windows")
-    return numbers.step_size(eta, "Assumption D.2")
+    return numbers.step_size(eta, task.exact_signal, "Assumption D.2")
 
 
 @named
@@ -230,7 +254,7 @@ def predict_gaussian(
     task = as_task(task)
     tau = numbers.positive(scale, "scale", "App. E.2")
     columns = numbers.whole(width, "width", 1, "App. E.2")
-    step = numbers.step_size(eta, "Assumption D.2")
+    step = numbers.step_size(eta, task.exact_signal, "Assumption D.2")
     return gaussian_times(task, tau**2, columns, step, dynamics)
 
 
@@ -241,6 +265,8 @@ def predict_from(
     dynamics: str,
     edition: str,
     accuracy: str = "full",
+    *,
+    proved: bool = False,
 ) -> Schedule:
     """The prediction of :func:`predict`, for a W(0) and numbers that are checked."""
     # SciPy's integrators take longer to load than everything else; refusals do without.
@@ -249,6 +275,11 @@ def predict_from(
     budget.expect("the prediction", SECONDS_A_CUBE * task.dim**3)
     law = stage_law if accuracy == "full" else leading_law
     stages = law(task, initial, step, dynamics)
+    theorem = None
+    if proved:
+        from swingby.theory.repaired.proved_half_times import proved_half_times
+
+        theorem = proved_half_times(task, initial, step)
     return Schedule(
         task=task,
         eta=step,
@@ -262,6 +293,7 @@ def predict_from(
         spread=np.stack([stages.half_times, stages.half_times]),
         make_windows=functools.partial(lemma_windows, task, initial, step, dynamics, edition),
         accuracy=accuracy,
+        theorem=theorem,
     )
 
 

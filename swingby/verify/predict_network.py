@@ -40,13 +40,11 @@ _SMALL = 0.1
 #: Layers below this are lost in the roundings of a chain of size 1.
 _FAINT = 1e-8
 #: Gradients that a prediction may cost, unless it is told otherwise: a second or two of small ones.
-_GRADIENTS = 150_000
+GRADIENTS = 150_000
 #: The bar of the law for any data, beside the difference to a coarser path: of the time; in steps.
 _RELATIVE, _ABSOLUTE = 1e-6, 1e-3
 #: Modes whose sigma are nearer to each other than this have directions by rounding alone.
 _TIED = 1e-9
-#: Deviations in the bar of a half-time in minibatches.
-_DEVIATIONS = 2.0
 
 
 class _Times(NamedTuple):
@@ -74,7 +72,7 @@ def predict_network(
     batch: int | None = None,
     replacement: bool = False,
     accuracy: str = "full",
-    budget: int = _GRADIENTS,
+    budget: int = GRADIENTS,
 ) -> NetworkSchedule:
     r"""Predict when a linear network :math:`W = W_L \cdots W_1` learns each mode of its data.
 
@@ -95,8 +93,8 @@ def predict_network(
     ----------
     weights : sequence of L arrays
         The layers at the start, the one applied first first: of shapes (m, p), (m', m), ...,
-        (q, m''). No biases. Also one matrix, which is a network of one layer; tensors; or a
-        ``torch.nn.Sequential`` of ``Linear(..., bias=False)``.
+        (q, m''). No biases. Also tensors; a ``torch.nn.Sequential`` of ``Linear(..., bias=False)``;
+        its state dict, or a file of it, .safetensors or .npz.
     task : SIMTask or sequence of numbers
         The task, or its signal a; of dimension d = p = q. Or else:
     X, Y : array-like of shape (n, p) and (n, q)
@@ -164,7 +162,7 @@ def predict_network(
     matrices = network_input.read_weights(weights)
     require_accuracy(accuracy)
     gradients = numbers.whole(budget, "budget", 1)
-    step = numbers.positive(lr, "lr", "(4.1)" if task is not None else "")
+    step = network_input.read_rate(lr, "(4.1)" if task is not None else "")
     h = numbers.within_float(step, "lr")
     m = network_input.read_momentum(momentum, nesterov)
     decay = network_input.read_decay(weight_decay)
@@ -341,7 +339,7 @@ def _in_batches(
     replacement: bool,
 ) -> _Times:
     """Half-times in minibatches: their mean, and two deviations in their bars."""
-    from swingby.theory.law.batch_noise import batch_spread
+    from swingby.theory.law.batch_noise import DEVIATIONS, batch_spread
     from swingby.theory.law.descent_law import principal
 
     X, Y = samples[0] @ modes.directions, samples[1]
@@ -351,7 +349,7 @@ def _in_batches(
     )
     return times._replace(
         first=times.first + delay,
-        error=times.error + _DEVIATIONS * deviation,
+        error=times.error + DEVIATIONS * deviation,
         retained=times.retained + delay,
     )
 

@@ -41,8 +41,10 @@ from swingby.verify.predicted_events import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
     from swingby.theory.law.stages import Stages
+    from swingby.theory.repaired.proved_half_times import ProvedHalfTimes
 
 
 def json_ready(value: Any) -> Any:
@@ -80,6 +82,8 @@ class Schedule(Pictured, ReadOnly):
         Makes :attr:`windows`.
     accuracy : {"full", "leading"}
         ``"leading"``: half-times by the closed law alone, without bars; nothing else is predicted.
+    theorem : ProvedHalfTimes or None
+        What is proved of the half-times, where ``proved=True`` asked for it.
     """
 
     task: SIMTask
@@ -94,6 +98,7 @@ class Schedule(Pictured, ReadOnly):
     spread: Floats = field(repr=False)
     make_windows: Callable[[], Windows] = field(repr=False, compare=False)
     accuracy: str = "full"
+    theorem: ProvedHalfTimes | None = None
 
     @functools.cached_property
     def windows(self) -> Windows:
@@ -145,6 +150,21 @@ class Schedule(Pictured, ReadOnly):
             times = np.maximum(-self.stages.log_pivots / growth, 0.0)
         times = np.where(np.isinf(self.error), np.nan, times)
         return np.where(signal > 0, times, np.inf)
+
+    @property
+    def proved(self) -> NDArray[np.int64] | str | None:
+        """Whole steps between which each half-time provably lies, both included, shape (d, 2).
+
+        ``"not covered"`` where some concept is not covered by a theorem: `theorem` has the others,
+        and the reasons. None unless ``proved=True`` asked for it.
+        """
+        return None if self.theorem is None else self.theorem.array
+
+    def proved_text(self, event: Event) -> str:
+        """The proved interval of a half-time, as text; no text beside other events."""
+        if self.theorem is None or event.event != "half":
+            return ""
+        return self.theorem.text(event.entry[0])
 
     @property
     def log_pivots(self) -> Floats | None:
@@ -267,6 +287,7 @@ class Schedule(Pictured, ReadOnly):
                 {name: json_ready(value) for name, value in event.row.items()}
                 for event in self.events
             ],
+            "proved": None if self.theorem is None else self.theorem.to_dict(),
             "warnings": list(self.warnings),
             "windows": self.window_reason,
         }
@@ -281,7 +302,7 @@ class Schedule(Pictured, ReadOnly):
         for k, color in zip(order, itertools.cycle(COLORS), strict=False):
             ax.plot([], [], "v-", color=color, label=entry_label(k, k))
         if self._has_curve:
-            ax.plot([], [], color="black", alpha=0.3, linewidth=3.2, label="test loss / start")
+            ax.plot([], [], color="black", alpha=0.3, linewidth=3.2, label="test loss")
         finish_entries(ax, first, last, f"predicted, {self.dynamics}")
 
     def draw_curves(self, ax: Axes, first: float, last: float, start: float) -> list[int]:
@@ -311,14 +332,18 @@ class Schedule(Pictured, ReadOnly):
             width, basis = self.gaussian.width, self.gaussian.basis
             facts.append(f"median over Gaussian U(0) of width {width} ({basis})")
             columns[4:5] = [">5 % to 95 %", ">never"]
+        if self.theorem is not None:
+            columns.insert(5, ">proved")
         below = [*self.warnings, self.window_reason]
+        if self.theorem is not None:
+            below.insert(0, f"Proved in whole steps: {self.theorem}.")
         return Grid(
             title="Predicted stages",
             columns=columns,
             rows=[self._cells(event, number) for event in self.events],
             above=[given_text(self.task.exact_signal, *facts)],
             below=["", *(line for line in below if line)],
-            minor=["lemma from", "lemma to"],
+            minor=["lemma from", "lemma to", "closed form"],
         )
 
     def state_of(self, event: Event) -> str:
@@ -343,6 +368,8 @@ class Schedule(Pictured, ReadOnly):
             never = share_text(self.never[k], self.never_error[k]) if event.event == "half" else ""
             window.insert(0, never)
         time = self.state_of(event) or time
+        if self.theorem is not None:
+            window.insert(0, self.proved_text(event))
         closed = closed_form_text(event.event, event.closed_form, number)
         return [event.label, event.event, closed, time, bar, *window]
 
@@ -386,6 +413,6 @@ def closed_form_text(event: str, value: float, number: NumberText) -> str:
 def in_unit(frame: Any, unit: str, eta: Fraction) -> Any:
     """A frame of events with its times in another unit; heights and relative errors have none."""
     length = per_step(unit, eta)
-    times = frame.columns.difference(["entry", "event", "relative_error", "inside"])
+    times = frame.columns.difference(["entry", "event", "relative_error", "inside", "proved"])
     frame.loc[frame["event"] != "peak height", times] *= length
     return frame

@@ -142,6 +142,16 @@ def test_rounding_makes_no_counterexample_of_a_bound_that_is_attained():
     assert not swingby.hunt(decay, rng=0, count=300).found
 
 
+def test_underflow_makes_no_counterexample_of_a_bound():
+    """(1 - h)^t to the last bit, until both sides have lost their digits."""
+    below = Bound("rate", "x", below=x0 * (1 - h) ** t, until=100)
+    close = replace(decay, assume={"edge": h <= sp.Rational(9999, 10000)}, predict=[below])
+    for value in (0.9999, 0.999, 0.99):
+        assert swingby.compare(close, h=value, x0=3).rows[0].ratio <= 1
+    wrong = replace(below, below=x0 * (1 - h) ** (t + 1))
+    assert swingby.compare(replace(close, predict=[wrong]), h=0.9999).rows[0].verdict == "broken"
+
+
 def test_only_the_numbers_that_a_broken_assumption_speaks_of_are_pulled():
     theory = replace(mixed, assume={"small step": mixed.assume["small step"]})
     batch = inside(theory, 4000)

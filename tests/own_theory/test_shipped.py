@@ -1,11 +1,15 @@
 """The theories that ship in docs/theories: kept with power, and faults in them found."""
 
+import itertools
+import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import swingby
 from benchmarks.own_theory import mutants, shipped
+from docs import make_theories
 from swingby.testing import assert_theory
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,6 +55,46 @@ def test_a_fault_is_found_in_few_digits(name):
     assert hunt.violation.longest <= 3
     assert hunt.rerun()
     assert min(hunt.violation.margins.values(), default=0) >= -1e-12
+
+
+def test_the_edge_of_stability_ends_where_its_range_does_not():
+    """Beyond the range of the product, at its corners; at one of them by a loop in plain Python."""
+    theory = THEORIES["edge_of_stability"]
+    product = [*theory.numbers][2]
+    ends = {}
+    for corner in itertools.product((0.03, 0.1), (0.01, 0.5)):
+        at = dict(zip(("h", "excess"), corner, strict=True))
+        turn = swingby.threshold(theory, "edge kept", vary="product", at=at, between=(1.06, 1.8))
+        assert turn.sides["observed"].first
+        ends[corner] = turn.observed[0]
+    assert min(ends, key=ends.get) == (0.1, 0.01)
+    assert 1.41 < ends[0.1, 0.01] < 1.42  # it is kept again here and there beyond
+    assert theory.numbers[product][2] < 1.41
+    for value, is_kept in ((1.3, True), (1.41, True), (1.5, False)):
+        size = (1 + 0.01) / 0.1
+        total, gap = math.sqrt(size + 2 * value), math.sqrt(size - 2 * value)
+        x, y = (total - gap) / 2, (total + gap) / 2
+        for _ in range(1600):
+            r = 1 - (x * y) ** 2
+            x, y = x + 0.1 * r * x * y**2, y + 0.1 * r * x**2 * y
+        assert (2 - 20 * 0.1**2 / 3 <= 2 * 0.1 * (x * x + y * y) <= 2) == is_kept
+    wide = replace(theory, numbers={**theory.numbers, product: (0.5, 0.9, 1.8)})
+    hunt = swingby.hunt(wide, rng=0)
+    assert hunt.violation.numbers["product"] > 1.41
+    assert any(line.startswith("broken for product from") for line in hunt.scan)
+
+
+def test_the_page_of_theories_has_a_source_a_table_and_a_picture_of_each(tmp_path):
+    text = make_theories.main(tmp_path).read_text(encoding="utf-8")
+    sections = text.split("\n## ")[1:]
+    assert len(sections) == len(THEORIES) == 8
+    for name, section in zip(sorted(THEORIES), sections, strict=True):
+        assert "arXiv" in section or "Oja" in section
+        assert "theory = Theory(" in section
+        assert "kept" in section
+        assert "broken" not in section.partition("```text")[2]
+        assert f"theory_{name}.png" in section
+        assert (tmp_path / f"theory_{name}.png").stat().st_size > 5000
 
 
 def test_a_theory_has_the_verdicts_of_its_proof():

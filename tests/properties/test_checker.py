@@ -156,7 +156,8 @@ def test_the_corrected_edition_never_holds_with_two_concepts_or_more(given_numbe
 def test_repaired_a_smaller_omega_never_breaks_it(setting, factor):
     task, eta, before = setting.task, setting.eta, setting.check_numbers()
     assert before.holds
-    smaller = check(task, setting.omega * factor, eta, setting.beta, "repaired", rho=setting.rho)
+    more = {"rho": setting.rho, "dynamics": "flow"}
+    smaller = check(task, setting.omega * factor, eta, setting.beta, "repaired", **more)
     assert smaller.holds
     assert smaller["D.4'"].margin >= before["D.4'"].margin - 1e-9
 
@@ -169,7 +170,7 @@ def test_repaired_a_smaller_pivot_never_widens_omega_0(setting, factor):
     """omega_0 falls with rho; the search finds it to 1e-4, relative to log omega_0 over 1e6."""
     task, eta, beta = setting.task, setting.eta, setting.beta
     limits = [
-        check(task, setting.omega, eta, beta, "repaired", rho=rho).largest_omega
+        check(task, setting.omega, eta, beta, "repaired", rho=rho, dynamics="flow").largest_omega
         for rho in (setting.rho, setting.rho * factor)
     ]
     assert limits[1] <= limits[0] * mpmath.mpf("1.001")

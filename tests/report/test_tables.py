@@ -140,30 +140,6 @@ def test_columns_of_the_shell_are_obeyed(monkeypatch):
     assert 50 < max(map(len, prose.splitlines())) <= 64
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("a_1 & 50%", r"a\_1 \& 50\%"),
-        ("ω <= Γ", r"$\omega$ $\le$ $\Gamma$"),
-        ("-0.5 to -1", "$-$0.5 to $-$1"),
-        ("D.1-D.5", "D.1-D.5"),
-        ("{x}^2 ~ \\", r"\{x\}\textasciicircum{}2 \textasciitilde{} \textbackslash{}"),
-        ("3 +- 1", r"3 $\pm$ 1"),
-    ],
-)
-def test_latex_escapes(text, shown):
-    assert Grid("", ["head"], [[text]]).to_latex().splitlines()[4] == shown + r" \\"
-
-
-def test_latex_with_siunitx():
-    grid = Grid("", ["id", ">x", ">y"], [["D.1", "-1.5e-3", "never"], ["", "", "2"]])
-    lines = grid.to_latex(siunitx=True).splitlines()
-    assert lines[0] == r"\begin{tabular}{lSr}"
-    assert lines[2:5] == [r"id & {x} & y \\", r"\midrule", r"D.1 & -1.5e-3 & never \\"]
-    # A first cell in brackets would be an argument of the row above.
-    assert r"{}[0, 1] & a" in Grid("", ["x", "y"], [["[0, 1]", "a"]]).to_latex()
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_results(name, monkeypatch):
     """Every result class: whole words at every width, one text, and HTML that says the same."""

@@ -160,3 +160,18 @@ def test_arguments_are_checked():
     for call in (*calls, lambda: output_errors([Setting(FIG8)])):
         with pytest.raises(InvalidInput):
             call()
+
+
+@pytest.mark.parametrize(
+    ("rule", "word"),
+    [
+        (Optimizer("adam", 0.01), "adam divides each entry by its own size"),
+        (Optimizer("adamw", 0.01), "adamw divides each entry"),
+        (Optimizer("gd", 0.01, loss="paper", weight_decay=0.01), "predict_network"),
+    ],
+)
+def test_no_law_under_adam_and_decay(rule, word):
+    base = symmetric(FIG8, 3, steps=400)
+    found = forecast(train(replace(base, optimizer=rule), start=[np.eye(3) * 0.1]))
+    assert word in found.reason[0]
+    assert np.isnan(found.law).all()

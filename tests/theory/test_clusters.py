@@ -62,6 +62,7 @@ def test_what_is_no_task_is_said_with_numbers(name):
     moment = task.rotation.T @ (X.T @ X / len(X)) @ task.rotation
     most = np.abs(moment - np.diag(task.signal)).max()
     numbers = re.search(r"by up to -?(\S+), (\S+) of the least signal", task.warnings[-1]).groups()
+    assert "swingby.predict_network([W1, W2], X=X, Y=X, lr=...) takes" in task.warnings[-1]
     expected = (most, most / task.signal[: task.s].min())
     assert np.allclose([float(number) for number in numbers], expected, rtol=0.06)
     assert expected[1] > 0.02

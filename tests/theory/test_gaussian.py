@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swingby.errors import InvalidInput
+from swingby.theory import gaussian
 from swingby.theory.gaussian import gaussian_times
 from swingby.theory.growth import growth_rates
 from swingby.theory.task import SIMTask
@@ -45,6 +46,15 @@ def test_mean_and_sd_are_those_of_log_chi_square(width, dynamics):
         mean, sd = log_chi2_moments(width - rank)
         assert times.mean[k] == pytest.approx((-2 * math.log(tau) - mean) / rate[k], rel=1e-8)
         assert times.sd[k] == pytest.approx(sd / rate[k], rel=1e-6)
+
+
+@pytest.mark.parametrize("eta", [10, 1e4, 1e300])
+def test_coarse_steps_of_the_flow_leave_no_start_out(eta):
+    # Its steps only measure time; where they are coarse, most starts were undecided and dropped.
+    fine, coarse = (predict_gaussian(TASK, 0.05, 3, eta=e, dynamics="flow") for e in (0.01, eta))
+    assert len(coarse.drawn) == len(fine.drawn) == gaussian.STARTS
+    times = [law.quantile([0.05, 0.5, 0.95]) * float(law.eta) for law in (fine, coarse)]
+    np.testing.assert_allclose(*times, rtol=2e-6)  # what the law itself keeps
 
 
 @pytest.mark.parametrize("level", [0.01, 0.3, 0.5, 0.95])

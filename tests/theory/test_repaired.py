@@ -31,12 +31,12 @@ def test_theorem_G_refuses_what_it_does_not_speak_of():
         theorem_g.reach_by(1.0, -3.0, 0.1)
 
 
-def test_statements_print_and_have_no_assumption_on_eta():
+def test_statements_print_and_those_of_the_flow_have_no_assumption_on_eta():
     assert [statement.id for statement in repaired.STATEMENTS] == ["D.1'", "D.3'", "D.4'"]
     text = "\n".join(str(statement) for statement in repaired.STATEMENTS)
     for line in ("a_k > 0", "q < 1", "w_kk(0) <= beta omega", "omega <= omega_0"):
         assert line in text
-    assert "nothing is proved for gd" in text
+    assert "nothing is proved for euler" in text
     assert all(statement.to_latex() for statement in repaired.STATEMENTS)
 
 

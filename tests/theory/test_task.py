@@ -77,6 +77,7 @@ def test_from_samples_finds_task_and_rotation(center_cluster):
         (lambda: SIMTask([1, 2], dim=1), "dim must be at least the number of concepts, 2, got 1"),
         (lambda: SIMTask(np.ones(1025)), "number of values of mu must be at most 1024"),
         (lambda: SIMTask(["1e-200"]), "float range"),
+        (lambda: SIMTask(["1.2e154"]), r"2 a\[1\] must lie in the float range"),
         (lambda: SIMTask.from_signal([0, 1]), "zeros"),
         (lambda: SIMTask.from_signal([0]), "positive entry"),
         (lambda: SIMTask.from_signal([-1]), "must not be negative"),

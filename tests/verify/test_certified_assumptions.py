@@ -341,7 +341,7 @@ def size(omega, beta=1, *, task=FOUR_ONE, **given):
 
 
 def checked(omega, beta=1, rho="0.1", task=FOUR_ONE):
-    return check(task, omega, 1, beta, "repaired", rho=rho)["D.4'"].margin
+    return check(task, omega, 1, beta, "repaired", rho=rho, dynamics="flow")["D.4'"].margin
 
 
 #: As far as the largest 1/(beta omega) reaches, no theorem does without a signal.

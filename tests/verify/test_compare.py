@@ -181,10 +181,10 @@ def test_parquet_reads_back_or_names_the_missing_extra(table, tmp_path):
 
 def test_latex_escapes_and_balances(table):
     text = table.to_latex()
-    assert text.startswith(r"\begin{tabular}{llrrrrr}")
+    assert text.startswith(r"\begin{tabular}{llrrlrr}")
     assert text.endswith(r"\end{tabular}")
     assert text.count(r"\\") == len(table.rows) + 1
-    assert r"w\_11" in text
+    assert r"$w_{11}$" in text
     for line in text.splitlines():
         if line.endswith(r"\\"):
             assert line.count("&") == 6
@@ -193,7 +193,7 @@ def test_latex_escapes_and_balances(table):
 def test_plot_draws_every_entry_and_marks_every_half_time(table):
     ax = table.plot()
     labels = ax.get_legend_handles_labels()[1]
-    assert {"$w_{11}$", "$w_{22}$", "$w_{12}$", "test loss / start"} <= set(labels)
+    assert {"$w_{11}$", "$w_{22}$", "$w_{12}$", "test loss"} <= set(labels)
     assert ax.get_xlabel() == "step"
     marks = [line for line in ax.get_lines() if line.get_marker() == "v" and len(line.get_xdata())]
     half = sorted(row.predicted for row in table.rows if row.event == "half")

@@ -297,6 +297,14 @@ class Sequential(ReLU):
         return iter(self.modules)
 
 
+class Flatten(ReLU):
+    pass
+
+
+class BatchNorm(Linear):
+    pass
+
+
 def test_a_sequential_of_linear_layers_is_its_matrices():
     expected = predict_network(LAYERS, X=X, Y=Y, **MORE).crossing
     first, second = map(Linear, LAYERS)
@@ -309,20 +317,69 @@ def test_a_sequential_of_linear_layers_is_its_matrices():
         np.testing.assert_array_equal(found, expected)
 
 
-def test_one_matrix_is_a_network_of_one_layer():
+def test_a_list_of_one_matrix_is_a_network_of_one_layer():
     W = LAYERS[1] @ LAYERS[0]
-    schedule = predict_network(W, X=X, Y=Y, **MORE)
+    schedule = predict_network([W], X=X, Y=Y, **MORE)
     assert schedule.depth == 1
-    same = predict_network([W], X=X.tolist(), Y=Y, **MORE)
+    same = predict_network([W.tolist()], X=X.tolist(), Y=Y.astype(object), **MORE)
     np.testing.assert_array_equal(schedule.half_times, same.half_times)
+
+
+def test_layers_by_name_and_of_objects_are_layers():
+    expected = predict_network(LAYERS, X=X, Y=Y, **MORE).crossing
+    W1, W2 = LAYERS
+    objects = np.empty(2, object)
+    objects[:] = LAYERS
+    for weights in (
+        {"fc1.weight": W1, "fc2.weight": W2},
+        {"layers.10.weight": W2, "layers.9.weight": W1},
+        {"decoder": W2, "encoder": W1},
+        objects,
+        [W.tolist() for W in LAYERS],
+    ):
+        np.testing.assert_array_equal(predict_network(weights, X=X, Y=Y, **MORE).crossing, expected)
 
 
 REFUSED = {
     "an activation": ({"weights": Sequential(Linear(LAYERS[0]), ReLU())}, "no law for ReLU"),
     "a bias": ({"weights": Sequential(Linear(LAYERS[0], 1))}, "X - X.mean(0)"),
     "a bias in a list": ({"weights": [LAYERS[0], np.zeros(8), LAYERS[1]]}, "weights[1]"),
-    "a state dict": ({"weights": {"0.weight": LAYERS[0]}}, "list(state.values())"),
-    "biases in a dict": ({"weights": {"0.bias": 1}}, "no biases"),
+    "the product": ({"weights": LAYERS[1] @ LAYERS[0]}, "[W1, W2] for W2 @ W1"),
+    "X as weights": ({"weights": X}, "samples have names, X=X and Y=Y"),
+    "parameters": ({"weights": iter(LAYERS)}, "list(weights)"),
+    "recorded steps": ({"weights": [LAYERS, LAYERS]}, "compare_network(weights, X=X, Y=Y, lr=...)"),
+    "a stack": ({"weights": [np.ones((9, 8, 5)), np.ones((9, 3, 8))]}, "compare_network(weights"),
+    "biases in a dict": ({"weights": {"0.weight": LAYERS[0], "0.bias": 1}}, "no biases"),
+    "an activation in a dict": (
+        {"weights": {"0.weight": LAYERS[0], "2.weight": LAYERS[1]}},
+        'if there is none, give [state["0.weight"], state["2.weight"]]',
+    ),
+    "a convolution": ({"weights": [np.ones((3, 1, 2, 2))]}, "no law for convolutions"),
+    "another module": (
+        {"weights": Sequential(Linear(LAYERS[0]), BatchNorm(weight=1), Linear(LAYERS[1]))},
+        "no law for BatchNorm; swingby.watch",
+    ),
+    "Flatten": (
+        {"weights": Sequential(Flatten(), *map(Linear, LAYERS)), "X": X[:, None, :]},
+        "X.reshape(len(X), -1)",
+    ),
+    "a pickle": ({"weights": "model.pt"}, "safetensors.torch.save_file(model.state_dict()"),
+    "an optimizer as lr": (
+        {"lr": SimpleNamespace(param_groups=[])},
+        'optimizer.param_groups[0]["lr"] of SGD; for others, swingby.watch',
+    ),
+    "several lr": ({"lr": [0.1, 0.01]}, "must be a number; for several"),
+    "classes": ({"Y": np.arange(100) % 3}, "of classes give numpy.eye(3)[Y]"),
+    "cross entropy": ({"loss": "cross_entropy"}, "there is no law for others: swingby.watch"),
+    "complex numbers": ({"X": X * 1j}, "X must be an array of real numbers"),
+    "NaN": ({"X": X * math.nan}, "X must be finite"),
+    "objects": ({"X": np.full((100, 5), None)}, "an entry of X must be given"),
+    "betas": ({"betas": (0.9, 0.99)}, "others have no law"),
+    "a scheduler": ({"scheduler": 1}, "one for all steps; see swingby.watch"),
+    "steps": ({"steps": 100}, "half-times are in steps"),
+    "an activation by name": ({"activation": "relu"}, "give weights of linear layers"),
+    "a bias by name": ({"bias": True}, "biases have no law"),
+    "observed": ({"observed": X}, "use swingby.compare_network(weights, X=X, Y=Y, lr=...)"),
     "the order": ({"weights": LAYERS[::-1]}, "weights[::-1]"),
     "transposed": ({"weights": [W.T for W in LAYERS]}, "[W.T for W in weights]"),
     "another width": ({"X": X[:, :4]}, "weights[0]"),
@@ -347,7 +404,7 @@ REFUSED = {
     "a batch of a task": ({"task": [4, 1], "X": None, "Y": None, "batch": 4}, "samples X and Y"),
     "the loss of a task": ({"task": [4, 1], "X": None, "Y": None, "loss": "mse"}, "(4.1)"),
     "eta": ({"eta": 0.1}, "lr = eta"),
-    "an optimizer": ({"optimizer": "adam"}, "give lr, momentum, nesterov and weight_decay of SGD"),
+    "an optimizer": ({"optimizer": "adam"}, "give lr and momentum of SGD"),
     "a model by name": ({"model": LAYERS}, "give weights"),
     "targets": ({"targets": Y}, "give Y"),
     "batch_size": ({"batch_size": 4}, "give batch"),

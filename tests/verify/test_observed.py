@@ -318,7 +318,7 @@ def test_rounding_below_0_passes_and_more_leads_on():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         compare(TASK, observed=single, eta=ETA, dynamics="gd")
-    with pytest.raises(InvalidInput, match="predict_network") as caught:
+    with pytest.raises(InvalidInput, match="compare_network") as caught:
         compare(TASK, observed=unequal(0.5), eta=ETA, dynamics="gd")
     assert str(caught.value).startswith("observed")
     assert "U0" not in str(caught.value)

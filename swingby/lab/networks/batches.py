@@ -1,8 +1,9 @@
 """Batches of training points, or of their moments, in the coordinates that networks are trained in.
 
 Gradient descent commutes with rotations of the data, so networks are trained in the coordinates of
-the concepts, without the inputs that are always zero. AdamW divides entry by entry and does not
-commute with rotations; it sees the points as they are, in all d coordinates.
+the concepts, without the inputs that are always zero; with weight decay those matter, as their
+columns of the first weight shrink. Adam and AdamW divide entry by entry and do not commute with
+rotations; they see the points as they are, in all d coordinates.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from swingby.lab.networks.samples import points_and_targets
-from swingby.lab.networks.setting import Floats, Setting
+from swingby.lab.networks.setting import Floats, Integers, Setting
 from swingby.lab.networks.training_points import batch_order, directions, training_points
 
 #: Bytes of second moments that are kept for all batches of an epoch.
@@ -50,8 +51,9 @@ def coordinates(settings: Sequence[Setting]) -> Coordinates:
     """The coordinates of settings of one dimension and one optimizer."""
     first = settings[0]
     d, s = first.task.dim, first.task.s
-    rotated = first.optimizer.kind != "adamw"
-    inputs = d if first.network.symmetric or not rotated else max(map(_busy_inputs, settings))
+    rotated = not first.optimizer.adaptive
+    whole = first.network.symmetric or not rotated or bool(first.optimizer.weight_decay)
+    inputs = d if whole else max(map(_busy_inputs, settings))
     frames = np.stack([np.eye(d) if rotated else directions(setting) for setting in settings])
     tests = [setting.task.test_points() for setting in settings]
     points = np.stack(
@@ -72,6 +74,13 @@ def has_targets(setting: Setting) -> bool:
     return setting.data.samples is not None and setting.data.samples.Y is not None
 
 
+def replayed_order(setting: Setting) -> Integers | None:
+    """Rows of the points in each step of a setting, -1 for none; or None, where they are drawn."""
+    samples = setting.data.samples
+    order = None if samples is None else samples.order
+    return None if order is None else order[: setting.total_steps]
+
+
 class Points:
     """The training points of r runs: a batch is x of shape (r, b, m), and y - x or None."""
 
@@ -81,16 +90,20 @@ class Points:
         self._settings, self._torch = settings, torch
         first, self._columns = settings[0], coords.inputs + bias
         self.per_epoch, self._size = first.steps_per_epoch, first.batch
+        orders = [order for each in settings if (order := replayed_order(each)) is not None]
+        #: Rows in each step, (r, steps, batch), where they are replayed.
+        self.order = np.stack(orders) if orders else None
         self._moves = first.optimizer.kind != "gd" and first.optimizer.shuffle == "epoch"
         width = self._columns + (first.task.dim if has_targets(first) else 0)
         points = np.zeros((len(settings), first.points, width), dtype=first.precision)
         points[:, :, coords.inputs : self._columns] = 1.0
         for run, setting in enumerate(settings):
-            order = slice(None) if self._moves else batch_order(setting, 0)
+            drawn = not self._moves and self.order is None
+            rows = batch_order(setting, 0) if drawn else slice(None)
             inputs, offsets = _network_points(setting, coords, run)
-            points[run, :, : inputs.shape[1]] = inputs[order]
+            points[run, :, : inputs.shape[1]] = inputs[rows]
             if offsets is not None:
-                points[run, :, self._columns :] = offsets[order]
+                points[run, :, self._columns :] = offsets[rows]
         self._all = torch.from_numpy(points).to(device)
         self._epoch, self._ordered = -1, self._all
 
@@ -104,6 +117,12 @@ class Points:
 
     def batch(self, step: int) -> tuple[Any, Any]:
         """The points of a step."""
+        if self.order is not None:
+            rows = self.order[:, step]
+            # Networks with a batch that is smaller are trained with the same order.
+            rows = rows[:, rows[0] >= 0]
+            index = self._torch.tensor(rows, device=self._all.device)[:, :, None]
+            return self._split(self._torch.take_along_dim(self._all, index, 1))
         epoch = step // self.per_epoch
         if epoch != self._epoch and self._moves:
             order = np.stack([batch_order(setting, epoch) for setting in self._settings])
@@ -162,7 +181,9 @@ class Moments:
             m = coords.inputs + first.network.bias
             self.total = like.new_tensor(np.stack(moments))[:, :m, :m].contiguous(), None
         self._per_epoch = first.steps_per_epoch
-        self._same = self._per_epoch == 1 or first.optimizer.shuffle == "once"
+        replayed = self._points is not None and self._points.order is not None
+        self._same = not replayed and (self._per_epoch == 1 or first.optimizer.shuffle == "once")
+        self._parted = replayed or self._per_epoch > 1
         size = self.total[0].nelement() * self.total[0].element_size() * self._per_epoch
         self._is_cached, self._cache = (
             self._same and size <= _MOST_CACHED,
@@ -175,7 +196,7 @@ class Moments:
         if index in self._cache:
             return self._cache[index]
         moment, cross = self.total
-        if self._points is not None and self._per_epoch > 1:
+        if self._points is not None and self._parted:
             moment, cross = self._moments(self._points.batch(step))
         if self._rates is not None:
             moment, cross = self._rates * moment, None if cross is None else self._rates * cross

@@ -16,6 +16,7 @@ import numpy as np
 
 from swingby.errors import InvalidInput
 from swingby.lab.networks.setting import Booleans, Floats, Integers
+from swingby.lab.networks.training_clock import why_no_law
 from swingby.lab.networks.training_run import TrainingRun
 from swingby.verify.predict_batch import predict_batch
 
@@ -113,7 +114,10 @@ def forecast(run: TrainingRun) -> Forecast:
     )
     cut, first, eta, law, alone, ratio, observed = map(np.array, fields)
     within = [
-        setting.network.symmetric and setting.data.infinite and setting.optimizer.kind == "gd"
+        setting.network.symmetric
+        and setting.data.infinite
+        and setting.optimizer.kind == "gd"
+        and setting.optimizer.plain
         for setting in run.settings
     ]
     return Forecast(cut, first, eta, law, alone, ratio, observed, np.array(within), reasons)
@@ -122,7 +126,10 @@ def forecast(run: TrainingRun) -> Forecast:
 def _forecast_one(run: TrainingRun, network: int) -> tuple[Any, ...]:
     """The fields of the forecast for a network, but for `within`."""
     observed = run.jacobian_half_times[network]
-    stage = _first_stage(run, network)
+    rule = run.settings[network].optimizer
+    # The slope of the first rise holds what momentum does, but not what Adam or decay do later.
+    lawful = not (rule.adaptive or rule.weight_decay)
+    stage = _first_stage(run, network) if lawful else why_no_law(run.settings[network])
     if isinstance(stage, str):
         nothing = np.full(len(observed), np.nan)
         return math.nan, -1, math.nan, nothing, nothing, nothing, nothing, stage

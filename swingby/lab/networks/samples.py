@@ -1,4 +1,4 @@
-"""Samples: points of one's own to train on, read from arrays, .npz files or .csv files."""
+"""Samples: points of one's own to train on, and their order, from arrays, .npz or .csv files."""
 
 from __future__ import annotations
 
@@ -31,11 +31,16 @@ class Samples:
     X: Floats | None = field(default=None, compare=False, repr=False)
     Y: Floats | None = field(default=None, compare=False, repr=False)
     labels: Integers | None = field(default=None, compare=False, repr=False)
+    #: Rows of X in each step, -1 for none; and the shape (steps, batch), (0, 0) without it.
+    order: Integers | None = field(default=None, compare=False, repr=False)
+    order_shape: tuple[int, int] = field(default=(0, 0), compare=False, repr=False)
     #: Mean of |y|^2, or of |x|^2 without targets.
     square: float = field(default=math.nan, compare=False, repr=False)
 
 
-def read_samples(source: Any, targets: Any = None, labels: Any = None) -> Samples:
+def read_samples(
+    source: Any, targets: Any = None, labels: Any = None, order: Any = None
+) -> Samples:
     """Points of one's own to train on: ``Data(samples=read_samples("mine.npz"))``.
 
     Nothing is unpickled or evaluated.
@@ -43,12 +48,16 @@ def read_samples(source: Any, targets: Any = None, labels: Any = None) -> Sample
     Parameters
     ----------
     source : path or array of shape (N, d)
-        An .npz file of plain arrays ``X`` and, where there are any, ``Y`` and ``labels``; a .csv
-        file, a point a line, with a head ``x1,x2,...,y1,y2,...,label`` if there is more than X.
+        An .npz file of plain arrays ``X`` and, where there are any, ``Y``, ``labels`` and
+        ``order``; a .csv file, a point a line, with a head ``x1,x2,...,y1,y2,...,label`` if there
+        is more than X.
     targets : array of shape (N, d), optional
         What the network should answer; the points themselves by default.
     labels : array of shape (N,), optional
         Whole numbers: the cluster of each point; -1 at the origin.
+    order : array of shape (steps, batch), optional
+        Rows of X that each step took, as the data loader of a run of one's own gave them: that
+        run is replayed. -1 stands for no point, at the end of a batch that was smaller.
 
     Returns
     -------
@@ -68,12 +77,13 @@ def read_samples(source: Any, targets: Any = None, labels: Any = None) -> Sample
     if isinstance(source, (str, Path)):
         is_text = Path(source).suffix.lower() in (".csv", ".txt", ".tsv")
         arrays = _read_text(source) if is_text else read_arrays(source, "data")
-        if "X" not in arrays or set(arrays) - {"X", "Y", "labels"}:
+        if "X" not in arrays or set(arrays) - {"X", "Y", "labels", "order"}:
             names = ", ".join(filter(None, arrays)) or "no names"
-            required = "must hold X and at most Y and labels beside it"
+            required = "must hold X and at most Y, labels and order beside it"
             raise InvalidInput("data", f"{source} ({names})", required)
         source, targets = arrays["X"], arrays.get("Y") if targets is None else targets
         labels = arrays.get("labels") if labels is None else labels
+        order = arrays.get("order") if order is None else order
     X = numbers.real_array(source, "X")
     if X.ndim != 2:
         raise InvalidInput("X", f"shape {X.shape}", "must have shape (N, d)")
@@ -81,15 +91,31 @@ def read_samples(source: Any, targets: Any = None, labels: Any = None) -> Sample
     if Y is not None and Y.shape != X.shape:
         raise InvalidInput("Y", f"shape {Y.shape}", f"must have shape {X.shape}, that of X")
     clusters = None if labels is None else _cluster_labels(labels, len(X))
+    rows = None if order is None else _rows_of_steps(order, len(X))
     digest = hashlib.sha256()
-    for array in (X, Y, clusters):
+    for array in (X, Y, clusters, *([] if rows is None else [rows])):
         digest.update(str(None if array is None else array.shape).encode())
         digest.update(b"" if array is None else np.ascontiguousarray(array).tobytes())
     with np.errstate(over="ignore"):
         square = float(np.square(X if Y is None else Y).sum(axis=1).mean())
     if not np.isfinite(square):
         raise InvalidInput("X", "these points", "must have squares that are floats")
-    return Samples(len(X), X.shape[1], digest.hexdigest(), X, Y, clusters, square)
+    shape = (0, 0) if rows is None else (rows.shape[0], rows.shape[1])
+    return Samples(len(X), X.shape[1], digest.hexdigest(), X, Y, clusters, rows, shape, square)
+
+
+def _rows_of_steps(order: Any, count: int) -> Integers:
+    """The rows of X in each step, -1 for none."""
+    values = numbers.real_array(order, "order")
+    if values.ndim != 2 or not values.size:
+        raise InvalidInput("order", f"shape {values.shape}", "must have shape (steps, batch)")
+    if (values != np.floor(values)).any() or values.min() < -1 or values.max() >= count:
+        requirement = f"must be rows of X, 0 to {count - 1}, or -1 for no point"
+        raise InvalidInput("order", f"{values.min():g} to {values.max():g}", requirement)
+    empty = np.flatnonzero((values < 0).all(axis=1))
+    if empty.size:
+        raise InvalidInput("order", f"no point in step {empty[0]}", "must have one in each step")
+    return values.astype(np.int64)
 
 
 def _cluster_labels(labels: Any, count: int) -> Integers:

@@ -22,7 +22,7 @@ Booleans = numbers.Booleans
 
 _ACTIVATIONS = ("linear", "relu", "gelu")
 _INITIALIZATIONS = ("torch", "gaussian", "uniform")
-_KINDS = ("sgd", "gd", "adamw")
+_KINDS = ("sgd", "gd", "adam", "adamw")
 _LOSSES = ("paper", "torch")
 _SHUFFLES = ("once", "epoch")
 _PRECISIONS = ("float32", "float64")
@@ -49,7 +49,8 @@ class Data(Hinted):
     free_sigma : number
         Standard deviation along the directions without a concept; 0 in the paper.
     samples : Samples, optional
-        Points of one's own in place of all that; see :func:`swingby.lab.networks.read_samples`.
+        Points of one's own in place of all that, and perhaps their order; see
+        :func:`swingby.lab.networks.read_samples`.
 
     Raises
     ------
@@ -144,11 +145,16 @@ class Network(Hinted):
 
 @dataclass(frozen=True)
 class Optimizer(Hinted):
-    r"""The optimizer that moves the parameters, and the loss that it takes.
+    r"""The optimizer that moves the parameters, and the loss that it takes: as torch has them.
+
+    With the gradient g of the loss, "sgd" and "gd" take :math:`g \leftarrow g + \lambda W`,
+    :math:`v \leftarrow m v + g` and :math:`W \leftarrow W - \mathrm{lr}\, v`, with `nesterov`
+    :math:`W \leftarrow W - \mathrm{lr}\, (g + m v)`. "adam" adds :math:`\lambda W` to g, too;
+    "adamw" shrinks W by :math:`1 - \mathrm{lr}\, \lambda` instead.
 
     Parameters
     ----------
-    kind : {"sgd", "gd", "adamw"}
+    kind : {"sgd", "gd", "adam", "adamw"}
         "gd" takes the whole training set in every step.
     lr : number
         Learning rate.
@@ -162,7 +168,10 @@ class Optimizer(Hinted):
     shuffle : {"once", "epoch"}
         One order for all epochs, as in the authors' public code, or a new one for each.
     weight_decay : number
-        Of "adamw".
+        :math:`\lambda`, of all parameters.
+    momentum : number
+        m, from 0 to below 1, of "sgd" and "gd".
+    nesterov : bool
 
     Raises
     ------
@@ -176,6 +185,8 @@ class Optimizer(Hinted):
     loss: str = "torch"
     shuffle: str = "once"
     weight_decay: float = 0.0
+    momentum: float = 0.0
+    nesterov: bool = False
 
     def __post_init__(self) -> None:
         one_of(self.kind, "kind", _KINDS)
@@ -185,8 +196,25 @@ class Optimizer(Hinted):
         one_of(self.loss, "loss", _LOSSES)
         one_of(self.shuffle, "shuffle", _SHUFFLES)
         set_field(self, "weight_decay", at_least_zero(self.weight_decay, "weight_decay"))
-        if self.weight_decay and self.kind != "adamw":
-            raise InvalidInput("weight_decay", self.weight_decay, f"must be 0 for {self.kind}")
+        set_field(self, "momentum", at_least_zero(self.momentum, "momentum"))
+        if self.momentum >= 1:
+            raise InvalidInput("momentum", self.momentum, "must be below 1")
+        if self.momentum and self.adaptive:
+            line = f"must be 0 for {self.kind}, whose averages have betas of their own"
+            raise InvalidInput("momentum", self.momentum, line)
+        booleans(self, "nesterov")
+        if self.nesterov and not self.momentum:
+            raise InvalidInput("nesterov", True, "needs momentum: momentum=0.9")
+
+    @property
+    def adaptive(self) -> bool:
+        """True for "adam" and "adamw", which divide entry by entry."""
+        return self.kind in ("adam", "adamw")
+
+    @property
+    def plain(self) -> bool:
+        """True for gradient descent without momentum and decay."""
+        return not (self.adaptive or self.momentum or self.weight_decay)
 
 
 @dataclass(frozen=True)
@@ -232,10 +260,13 @@ class Setting(Hinted):
         for name, kind in _PARTS.items():
             instance(getattr(self, name), name, kind)
         data, network = self.data, self.network
+        replayed = data.samples.order_shape[0] if data.samples is not None else 0
         one_of(self.precision, "precision", _PRECISIONS)
         set_field(self, "seed", numbers.whole(self.seed, "seed", 0, most=2**63))
         if self.epochs is not None and self.steps is not None:
             raise InvalidInput("steps", self.steps, "and epochs exclude each other")
+        if replayed and self.epochs is None and self.steps is None:
+            set_field(self, "steps", replayed)
         unknown = self.epochs is None and self.steps is None
         if unknown and (data.infinite or self.optimizer.kind == "gd"):
             reason = "infinite data" if data.infinite else "gd"
@@ -245,11 +276,17 @@ class Setting(Hinted):
         set_field(self, name, numbers.whole(length, name, 0, most=MOST_STEPS))
         if self.total_steps > MOST_STEPS:
             raise InvalidInput("epochs", self.epochs, f"must make at most {MOST_STEPS} steps")
+        if replayed and self.optimizer.kind == "gd":
+            required = "takes all points in each step: with an order of points, sgd"
+            raise InvalidInput("kind", "gd", required)
+        if replayed and self.total_steps > replayed:
+            required = f"must be at most {replayed}, those whose order of points is recorded"
+            raise InvalidInput("steps", self.total_steps, required)
         if data.infinite and not network.linear:
             required = f"(infinite data) needs a linear network, not {network.activation}"
             raise InvalidInput("n_per_class", None, required, "(C.7)")
         if data.infinite and self.optimizer.kind == "sgd":
-            raise InvalidInput("kind", "sgd", "must be gd or adamw for infinite data")
+            raise InvalidInput("kind", "sgd", "must be gd, adam or adamw for infinite data")
         if data.samples is not None:
             if data.samples.dim != self.task.dim:
                 dimensions = f"d = {self.task.dim} and points in {data.samples.dim} dimensions"
@@ -295,7 +332,10 @@ class Setting(Hinted):
 
     @property
     def batch(self) -> int:
-        """Points per step; 0 for infinite data."""
+        """Points per step, at most; 0 for infinite data."""
+        samples = self.data.samples
+        if samples is not None and samples.order_shape[1]:
+            return samples.order_shape[1]
         full = self.optimizer.kind == "gd"
         return self.points if full else min(self.optimizer.batch_size, self.points)
 
@@ -340,10 +380,14 @@ class Setting(Hinted):
                 rotation = orthogonal(rotation, numbers.whole(facts["dim"], "dim"))
             task = task_from_plain(facts, rotation)
             if data.get("samples") is not None:
-                count, dim, digest, square = (data["samples"][name] for name in _RECORDED)
+                recorded = {"order_shape": (0, 0)} | data["samples"]
+                count, dim, digest, square, shape = (recorded[name] for name in _RECORDED)
                 size = numbers.whole(count, "count", 1, most=MOST_POINTS)
                 d, mean = numbers.whole(dim, "dim", 1), at_least_zero(square, "square")
-                data["samples"] = Samples(size, d, str(digest), square=mean)
+                steps, batch = (numbers.whole(side, "order", 0) for side in shape)
+                data["samples"] = Samples(
+                    size, d, str(digest), order_shape=(steps, batch), square=mean
+                )
             return cls(
                 task,
                 Data(**data),
@@ -357,7 +401,7 @@ class Setting(Hinted):
 
 _PARTS = {"task": SIMTask, "data": Data, "network": Network, "optimizer": Optimizer}
 #: What a file says of points that were given.
-_RECORDED = ("count", "dim", "digest", "square")
+_RECORDED = ("count", "dim", "digest", "square", "order_shape")
 
 
 def shapes(setting: Setting) -> list[tuple[int, ...]]:

@@ -180,15 +180,19 @@ class AutogradNetworks(Autograd):
         rule, s = first.optimizer, first.task.s
         parameters = [weight.clone().requires_grad_() for weight in weights]
         rates = like.new_tensor([loss_factor(setting) for setting in settings])
-        if rule.kind == "adamw":
-            decay = rule.weight_decay
-            optimizer = torch.optim.AdamW(parameters, rule.lr, weight_decay=decay, foreach=True)
+        decay = rule.weight_decay
+        if rule.adaptive:
+            kind = torch.optim.AdamW if rule.kind == "adamw" else torch.optim.Adam
+            optimizer = kind(parameters, rule.lr, weight_decay=decay, foreach=True)
         else:
-            # Learning rates differ from run to run, so they are in the loss.
+            # Where nothing decays, learning rates may differ from run to run: in the loss.
+            lr = rule.lr if decay else 1.0
             rates = like.new_tensor(
-                [loss_factor(setting) * setting.optimizer.lr for setting in settings]
+                [loss_factor(each) * each.optimizer.lr / lr for each in settings]
             )
-            optimizer = torch.optim.SGD(parameters, lr=1.0)
+            optimizer = torch.optim.SGD(
+                parameters, lr, rule.momentum, weight_decay=decay, nesterov=rule.nesterov
+            )
         self._target = like.new_tensor(coords.target)
         self._source: Moments | Points
         if first.network.linear:

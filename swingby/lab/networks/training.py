@@ -17,7 +17,7 @@ import numpy as np
 
 from swingby.errors import InvalidInput, named
 from swingby.lab.field_checks import at_least_zero, members_of, one_of
-from swingby.lab.networks.batches import Coordinates, coordinates, has_targets
+from swingby.lab.networks.batches import Coordinates, coordinates, has_targets, replayed_order
 from swingby.lab.networks.checkpoint import Checkpoint, identity, usable_folder
 from swingby.lab.networks.loop import descend
 from swingby.lab.networks.recorder import MOST_WHOLE, Recorder, loss_steps, recorded_steps
@@ -48,6 +48,7 @@ _SHARED = {"concepts": "task.s", "steps": "total_steps", "steps per epoch": "ste
 #: What networks have in common that are trained as one stacked model, beside their shape.
 _STACKED = attrgetter(
     *("task.dim", "width", "optimizer.kind", "optimizer.shuffle", "optimizer.weight_decay"),
+    *("optimizer.momentum", "optimizer.nesterov"),
     *("batch", "points", "precision", "data.infinite"),
 )
 _GRADIENTS = ("auto", "written", "autograd")
@@ -87,7 +88,8 @@ def train(
         file with these arrays in order stands for all settings.
     data : Samples, path or array, optional
         Points to train on in place of those of the settings: what
-        :func:`swingby.lab.networks.read_samples` gives or takes.
+        :func:`swingby.lab.networks.read_samples` gives or takes. With an order of points, the
+        run that had it is replayed, batch by batch.
     record : None, "every", "log" or int
         The recorded steps: all; the first fifty and then 2 % apart; every `record`-th. None is
         all up to 10000 steps, and else "log". Half-times and turns of the test loss are those of
@@ -211,8 +213,10 @@ def _groups(settings: Sequence[Setting], kind: str) -> Iterator[list[int]]:
     groups: dict[Any, list[int]] = {}
     for index, setting in enumerate(settings):
         network = replace(setting.network, scale=1.0, initialization="torch")
-        lr = setting.optimizer.lr if setting.optimizer.kind == "adamw" else 0.0
-        groups.setdefault((network, lr, has_targets(setting), _STACKED(setting)), []).append(index)
+        rule = setting.optimizer
+        lr = rule.lr if rule.adaptive or rule.weight_decay else 0.0
+        key = (network, lr, has_targets(setting), _order_key(setting), _STACKED(setting))
+        groups.setdefault(key, []).append(index)
     for members in groups.values():
         first = settings[members[0]]
         size = max(1, MOST_POINT_BYTES // max(1, first.points * first.task.dim * 4))
@@ -220,6 +224,15 @@ def _groups(settings: Sequence[Setting], kind: str) -> Iterator[list[int]]:
             size = max(1, min(size, _CPU_ENTRIES // (first.batch * first.width)))
         for begin in range(0, len(members), size):
             yield members[begin : begin + size]
+
+
+def _order_key(setting: Setting) -> object:
+    """What orders of points have in common that are replayed together."""
+    order = replayed_order(setting)
+    if order is None or (order >= 0).all():
+        return order is not None
+    # Batches that are smaller are so at the same steps.
+    return setting.data.samples and setting.data.samples.digest
 
 
 def check_memory(settings: Sequence[Setting], record: object) -> None:
@@ -233,7 +246,7 @@ def check_memory(settings: Sequence[Setting], record: object) -> None:
         recorded = total // numbers.whole(record, "record", 1) + 2
     s, d = first.task.s, first.task.dim
     record_bytes = 8 * recorded * ((s + 1 << s) + s * s)
-    states = 4 if first.optimizer.kind == "adamw" else 2
+    states = 4 if first.optimizer.adaptive else 3 if first.optimizer.momentum else 2
     weights = 8 * states * sum(sum(map(math.prod, shapes(each))) for each in settings)
     points = max(each.points for each in settings) * d * 8
     together = max(points, min(points * len(settings), MOST_POINT_BYTES))
@@ -264,7 +277,7 @@ def _train_together(
 ) -> TrainingRun:
     """Train networks of one shape, from their checkpoint or from the start."""
     torch, first, total = call.torch, settings[0], settings[0].total_steps
-    simple = first.network.linear and first.optimizer.kind != "adamw"
+    simple = first.network.linear and first.optimizer.plain
     if call.gradient == "written" and not simple:
         required = "is for linear networks and plain gradient descent"
         raise InvalidInput("gradient", call.gradient, required)

@@ -59,7 +59,8 @@ def clock(setting: Setting) -> float:
     ------
     InvalidInput
         For a network of depth 3 or more, an activation, or an optimizer other than plain
-        gradient descent.
+        gradient descent: with momentum or decay :func:`swingby.predict_network` has the law, and
+        with Adam there is none.
 
     References
     ----------
@@ -82,9 +83,21 @@ def clock(setting: Setting) -> float:
         summary = f"depth {network.depth}, {network.activation}"
         required = "must be linear with one or two layers to run on the clock of the theory"
         raise InvalidInput("network", summary, required, "(D.2)")
-    if setting.optimizer.kind == "adamw":
-        raise InvalidInput("kind", "adamw", "must be sgd or gd to run on the clock of the theory")
+    if reason := why_no_law(setting):
+        required = f"must be plain sgd or gd to run on the clock of the theory: {reason}"
+        raise InvalidInput("optimizer", setting.optimizer.kind, required)
     return rate_of(setting)
+
+
+def why_no_law(setting: Setting) -> str:
+    """Why the theory says nothing of the steps of an optimizer, or ""."""
+    rule = setting.optimizer
+    if rule.adaptive:
+        return f"{rule.kind} divides each entry by its own size, so no law of growth holds"
+    if rule.plain:
+        return ""
+    words = f"momentum={rule.momentum:g}, weight_decay={rule.weight_decay:g}"
+    return f"swingby.predict_network(weights, task, lr=..., {words}) has a law of these steps"
 
 
 def rate_of(setting: Setting) -> float:

@@ -86,8 +86,8 @@ class TrainingRun(Framed, ReadOnly):
         The loss (2.1) on the whole training set.
     weights : tuple of ndarray of shape (r, ...)
         Parameters at the end, in the coordinates in which the network was trained: those of the
-        concepts, or with "adamw" those of the data. Empty where the networks differ in shape;
-        see :meth:`parameters`.
+        concepts, or with "adam" and "adamw" those of the data. Empty where the networks differ in
+        shape; see :meth:`parameters`.
 
     References
     ----------
@@ -367,7 +367,9 @@ def _shape(setting: Setting) -> str:
 
 def _steps(setting: Setting) -> str:
     optimizer = setting.optimizer
-    return f"{optimizer.kind}, lr {optimizer.lr:g}, {optimizer.loss} loss"
+    further = f", momentum {optimizer.momentum:g}" if optimizer.momentum else ""
+    further += f", decay {optimizer.weight_decay:g}" if optimizer.weight_decay else ""
+    return f"{optimizer.kind}, lr {optimizer.lr:g}{further}, {optimizer.loss} loss"
 
 
 def _summary(times: Floats) -> str:

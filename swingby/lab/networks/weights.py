@@ -64,7 +64,7 @@ def rotated(setting: Setting, weights: list[Floats], frame: Floats) -> list[Floa
 
 def as_given(setting: Setting, weights: list[Floats]) -> list[Floats]:
     """Parameters as they were trained, with all inputs, in the coordinates of the data."""
-    if setting.optimizer.kind == "adamw":
+    if setting.optimizer.adaptive:
         return [np.array(weight) for weight in weights]
     return rotated(setting, weights, directions(setting).T)
 

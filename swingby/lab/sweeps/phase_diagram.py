@@ -264,7 +264,7 @@ def _draw(diagram: Diagram, name: str, ax: Axes) -> None:
         for spine in ax.spines.values():
             spine.set_visible(True)
     _dress_axis(ax, diagram.x, "x")
-    ax.tick_params(length=2.5, labelsize=8)
+    ax.tick_params(length=2.5, labelsize=9)
 
 
 def _dress_axis(ax: Axes, axis: Axis, side: str) -> None:
@@ -344,7 +344,7 @@ def _draw_measure(diagram: Diagram, name: str, ax: Axes) -> None:
         options["ticks"] = MaxNLocator(6, integer=True)
     bar = ax.figure.colorbar(ScalarMappable(norm, shades), ax=ax, **options)
     bar.outline.set_linewidth(0.5)
-    bar.ax.tick_params(length=2, labelsize=8)
+    bar.ax.tick_params(length=2, labelsize=9)
     bar.ax.minorticks_off()
     if kind == "margin":
         bar.ax.axhline(1, color="black", linewidth=1.4)

@@ -20,7 +20,7 @@ from typing import Any
 
 import swingby
 from swingby.errors import InvalidInput
-from swingby.lab.sweeps.point import MEASURE_VERSION
+from swingby.lab.sweeps.point import MEASURE_VERSION, Point
 from swingby.lab.sweeps.recorded_arrays import arrays_path, load_arrays, sweep_command
 from swingby.lab.sweeps.stored_row import StoredRow, plain_row
 from swingby.report.files import BROKEN, whole
@@ -28,6 +28,8 @@ from swingby.theory.input_files import MOST_BYTES, content_of, opened
 
 #: Raised when the lines of a chunk change.
 _FORMAT = 3
+#: Versions of rows of theories of one's own are above this.
+OF_THEORIES = 1000
 #: Begin of the reason of a point whose worker process died; a resume tries these again.
 WORKER_DIED = "WorkerDied"
 #: How a SQLite file begins, as stores were until 0.1.
@@ -128,24 +130,38 @@ class StoreContent:
 
 def read_store(path: Path, read: Callable[[bytes], dict[str, Any]] = plain_row) -> StoreContent:
     """The content of a store; an InvalidInput names a file that was changed or is gone."""
-    content = replace(_scan(path), read=read)
+    content = replace(scanned(path), read=read)
     for name, why in content.broken.items():
         raise _damaged(path, name, why)
     if not content.heads:
         raise _refused(path, "must be a sweep store; this folder has no rows")
+    if is_of_theory(content) and read is plain_row:
+        advice = "swingby.own.TheorySweep.of_store reads that"
+        raise _refused(
+            path, f"must be a sweep of SIM tasks, it is one of a swingby.Theory: {advice}"
+        )
     return content
 
 
-def verify_store(path: str | Path) -> int:
+def is_of_theory(content: StoreContent) -> bool:
+    """Whether rows are those of a theory of one's own."""
+    return content.versions[1] > OF_THEORIES
+
+
+def verify_store(
+    path: str | Path,
+    read: Callable[[bytes], dict[str, Any]] = plain_row,
+    point_of: Callable[[dict[str, Any]], Any] = Point.from_plain,
+) -> int:
     """Check every byte of a store: its chunks, the keys of its points, and its arrays.
 
     The number of rows; an :class:`InvalidInput` names the file that was changed, and the
-    command that measures it again.
+    command that measures it again. `read` and `point_of` are for rows of another kind.
     """
     folder = existing_store(path)
-    content = read_store(folder)
+    content = read_store(folder, read)
     for key in content.lines:
-        row = StoredRow.from_plain(content.plain_row(key))
+        row = StoredRow.from_plain(content.plain_row(key), point_of)
         if row.key != row.point.key(*content.versions):
             requirement = (
                 f"has a row under the key of another point, {row.point}: {sweep_command(folder)}"
@@ -156,7 +172,7 @@ def verify_store(path: str | Path) -> int:
     return len(content.lines)
 
 
-def _scan(path: Path) -> StoreContent:
+def scanned(path: Path) -> StoreContent:
     """Read all chunks, also those that are named by others and came after the look at the folder.
 
     Of two rows of a point, a measured one goes before a failed one, and a later one before an
@@ -269,7 +285,7 @@ class StoreWriter:
         read: Callable[[bytes], dict[str, Any]] = plain_row,
     ) -> None:
         self.path = _store_path(path, argument)
-        content = replace(_scan(self.path), read=read) if self.path.is_dir() else None
+        content = replace(scanned(self.path), read=read) if self.path.is_dir() else None
         self.versions = (swingby.__version__, measure)
         self.settled = set[bytes]()
         self.broken: dict[str, str] = {}

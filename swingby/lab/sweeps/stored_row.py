@@ -59,9 +59,11 @@ class StoredRow:
         return cls.from_plain(plain_row(line))
 
     @classmethod
-    def from_plain(cls, row: Mapping[str, Any]) -> StoredRow:
+    def from_plain(
+        cls, row: Mapping[str, Any], point_of: Callable[[dict[str, Any]], Any] = Point.from_plain
+    ) -> StoredRow:
         """The row of plain values that :func:`plain_row` read."""
-        point = Point.from_plain(row["point"])
+        point = point_of(row["point"])
         return cls(**{**row, "key": bytes.fromhex(row["key"]), "point": point})
 
 
@@ -73,15 +75,7 @@ def plain_row(line: str | bytes) -> dict[str, Any]:
         ...
     ValueError: a row has key, place, point, results, reason, arrays
     """
-    try:
-        row = json.loads(line)
-    except RecursionError:
-        raise ValueError("brackets within brackets") from None
-    if not isinstance(row, dict) or row.keys() != _ROW.keys():
-        raise ValueError(f"a row has {', '.join(_ROW)}")
-    for name, holds in _ROW.items():
-        if not holds(row[name]):
-            raise ValueError(f"no row of a sweep has this {name}")
+    row = checked_row(line)
     if row["results"] is not None:
         dimension = len(row["point"].get("signal") or row["point"]["mu"])
         vectors = [row["results"].get(name) for name in RESULT_VECTORS]
@@ -89,6 +83,20 @@ def plain_row(line: str | bytes) -> dict[str, Any]:
             vector is not None and len(vector) != dimension for vector in vectors
         ):
             raise ValueError("results are a number per concept, and without a reason of failure")
+    return row
+
+
+def checked_row(line: str | bytes, **own: Callable[[Any], bool]) -> dict[str, Any]:
+    """The row of a line, each field of which is of its kind; `own` are kinds of other rows."""
+    try:
+        row = json.loads(line)
+    except RecursionError:
+        raise ValueError("brackets within brackets") from None
+    if not isinstance(row, dict) or row.keys() != _ROW.keys():
+        raise ValueError(f"a row has {', '.join(_ROW)}")
+    for name, holds in {**_ROW, **own}.items():
+        if not holds(row[name]):
+            raise ValueError(f"no row of a sweep has this {name}")
     return row
 
 
@@ -100,18 +108,19 @@ def _is_positive(value: Any) -> bool:
     return _is_whole(value) and value > 0
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
     """True for a number of a column, or nothing."""
     inside = type(value) is int and abs(value) <= _LARGEST_WHOLE
     return value is None or type(value) is float or inside
 
 
-def _is_text(value: Any) -> bool:
+def is_text(value: Any) -> bool:
     """True for text that can be written to a file: UTF-8 has no half of a pair."""
     return isinstance(value, str) and (value.isascii() or not re.search("[\ud800-\udfff]", value))
 
 
-def _is_digest(value: Any) -> bool:
+def is_digest(value: Any) -> bool:
+    """True for a SHA-256 digest in hexadecimal digits."""
     return isinstance(value, str) and _DIGEST.fullmatch(value) is not None
 
 
@@ -157,24 +166,24 @@ def _is_results(results: Any) -> bool:
 
 
 def _is_numbers(value: Any) -> bool:
-    return value is None or (isinstance(value, list) and all(map(_is_number, value)))
+    return value is None or (isinstance(value, list) and all(map(is_number, value)))
 
 
 #: What each field of a row, of its point, and of its results holds.
 _ROW: dict[str, Callable[[Any], bool]] = {
-    "key": _is_digest,
+    "key": is_digest,
     "place": _is_whole,
     "point": _is_point,
     "results": _is_results,
-    "reason": lambda reason: reason is None or _is_text(reason),
-    "arrays": lambda digest: digest is None or _is_digest(digest),
+    "reason": lambda reason: reason is None or is_text(reason),
+    "arrays": lambda digest: digest is None or is_digest(digest),
 }
 _POINT: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("signal", "mu", "sigma"), _is_vector),
     **dict.fromkeys(("omega", "eta"), _is_size),
     "width": _is_positive,
     "seed": _is_whole,
-    "dynamics": _is_text,
+    "dynamics": is_text,
     "steps": _is_positive,
     "record": _is_record,
 }
@@ -182,7 +191,7 @@ _NEEDED = {"omega", "width", "seed", "eta", "dynamics"}
 _RESULTS: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("predicted", "observed"), lambda label: label in _LABEL_WORDS),
     "outcome": lambda outcome: outcome in (None, *_OUTCOME_WORDS),
-    **dict.fromkeys(RESULT_NUMBERS, _is_number),
+    **dict.fromkeys(RESULT_NUMBERS, is_number),
     **dict.fromkeys(RESULT_VECTORS, _is_numbers),
 }
 _LABELS = {"predicted", "observed"}

@@ -16,12 +16,15 @@ import sympy
 from swingby.errors import InvalidInput, named
 from swingby.proofs.audit import cache as audit_cache
 from swingby.proofs.audit.downstream import downstream
+from swingby.proofs.audit.induction import by_induction
 from swingby.proofs.audit.ledger import Ledger
+from swingby.proofs.audit.quotations import quotations
 from swingby.proofs.audit.record import AUDITED, Record
 from swingby.proofs.language import claims as text
-from swingby.proofs.language.claim import AlongTrajectory, Claim, Given
+from swingby.proofs.language.claim import AllTimes, AlongTrajectory, Claim, Given, at_instance
 from swingby.proofs.language.claims import find
 from swingby.proofs.language.reader import load, packaged
+from swingby.proofs.language.vectors import Vector, are_vectors, factors
 from swingby.proofs.prover.evidence import ClaimVerdict
 from swingby.proofs.prover.prove import decide
 from swingby.report.progress import Progress
@@ -176,7 +179,11 @@ class Judgements:
                 return _NOT_RUN, 0.0
             start = time.perf_counter()
             try:
+                if isinstance(claim.conclusion, AllTimes):  # a matter of several lines: not kept
+                    return by_induction(claim, self.claims, self.judged), 0.0
                 verdict = decide(claim, progress=_log.info, runs=self._runs_for(claim))
+                if verdict.witness is not None and not are_vectors(verdict.witness.values):
+                    verdict = _of_vectors(claim)
             except MemoryError:
                 raise  # says nothing about the line
             except Exception as error:
@@ -206,11 +213,12 @@ class Judgements:
         judged, seconds = self._timed(claim)
         refuted = judged.verdict == Finding.REFUTED
         flaw = claim.flaw if refuted else None
+        is_met = claim.quantifier == "exists" and judged.verdict == Finding.PROVED
         fields = ("id", "kind", "edition", "reference", "about", "reading", "rests_on")
         return Record(
             statement=claim,
             **{name: getattr(claim, name) for name in fields},
-            **vars(judged),
+            **vars(judged) | {"verdict": Finding.MET if is_met else judged.verdict},
             breaks=flaw.breaks if flaw else "",
             severity=flaw.severity if flaw else "",
             explanation=flaw.explanation if flaw else "",
@@ -218,6 +226,7 @@ class Judgements:
             rests_on_refuted=tuple(
                 source for source in claim.rests_on if self._uses_refuted(claim, source)
             ),
+            quotations=quotations(claim, self.claims, self.judged),
             downstream=downstream(claim, self.claims, self.judged)
             if refuted and claim.repair
             else (),
@@ -235,11 +244,33 @@ class Judgements:
         cited = self.claims.get(id)
         if cited is None or self.judged(cited).verdict != Finding.REFUTED:
             return False
+        if isinstance(claim.conclusion, AllTimes) and id in claim.conclusion.lines:
+            return True
         repair = cited.repair
         if repair is None or (repair.where != cited.where and claim.edition == "printed"):
             return True
-        used = {hypothesis.relation for hypothesis in claim.given if hypothesis.source == id}
-        return not used <= set(repair.conditions)
+        return not all(
+            hypothesis.relation
+            in [at_instance(relation, hypothesis.instance) for relation in repair.conditions]
+            for hypothesis in claim.given
+            if hypothesis.source == id
+        )
+
+
+def _of_vectors(claim: Claim) -> ClaimVerdict:
+    """A counterexample in vectors, one of them 0, where one in numbers is not of any vectors."""
+    letters = sorted((x for x in claim.letters if isinstance(x, Vector)), key=str)
+    for vector in letters:
+        zero = ((vector, sympy.Integer(0)),)
+        given = tuple(replace(x, relation=at_instance(x.relation, zero)) for x in claim.given)
+        smaller = replace(claim, conclusion=at_instance(claim.conclusion, zero), given=given)
+        verdict = decide(smaller)
+        if verdict.witness is not None and are_vectors(verdict.witness.values):
+            products = {str(x): "0" for x in claim.letters if vector in factors(x)}
+            values = verdict.witness.values | products
+            return replace(verdict, witness=replace(verdict.witness, values=values))
+    reason = "a counterexample in numbers that no vectors have"
+    return ClaimVerdict(Finding.UNDECIDED, "vectors", tried=(reason,))
 
 
 #: Short names of lines.

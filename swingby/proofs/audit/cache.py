@@ -17,7 +17,7 @@ from typing import Any
 
 import sympy
 
-from swingby.proofs.language.claim import Claim
+from swingby.proofs.language.claim import Claim, Given
 from swingby.proofs.prover.evidence import ClaimVerdict, Witness
 from swingby.report.files import BROKEN, plain_values
 from swingby.report.seals import sealed, unsealed
@@ -26,8 +26,9 @@ from swingby.report.user_cache import cache_folder
 from swingby.report.user_cache import store as store_file
 from swingby.theory.verdict import Finding
 
-#: Fields of a claim that no prover reads: words for people, and the repair, a statement of its own.
-WORDS = frozenset({"about", "reference", "reading", "flaw", "repair"})
+#: Fields of a claim that no prover reads: words for people, what is between lines, and the repair,
+#: a statement of its own.
+WORDS = frozenset({"about", "reference", "reading", "quoted_as", "instance", "flaw", "repair"})
 
 _LIBRARIES = ("sympy", "python-flint", "z3-solver")
 
@@ -44,7 +45,7 @@ def content(value: Any) -> str:
     if isinstance(value, tuple):
         return f"({', '.join(content(item) for item in value)})"
     if is_dataclass(value):
-        skipped = WORDS if isinstance(value, Claim) else frozenset()
+        skipped = WORDS if isinstance(value, Claim | Given) else frozenset()
         inner = (
             f"{field.name}={content(getattr(value, field.name))}"
             for field in fields(value)

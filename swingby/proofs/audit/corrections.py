@@ -10,12 +10,13 @@ from swingby.proofs.audit.record import Record, evidence_words, header
 from swingby.proofs.language.claim import SEVERITIES
 from swingby.proofs.language.claim_text import difference, source_text
 from swingby.proofs.language.claims import hypotheses
+from swingby.report.latex import latex_text
 from swingby.report.lines import USUAL
-from swingby.report.markup import latex_text, markdown_table, markdown_text
+from swingby.report.markup import markdown_table, markdown_text
 from swingby.theory.statement import Condition
 from swingby.theory.verdict import Finding
 
-_STANDING = (Finding.PROVED, Finding.TESTED)
+_STANDING = (Finding.PROVED, Finding.MET, Finding.TESTED)
 
 _TITLES = {
     "fatal": "Fatal: cannot be used for what it is there for",
@@ -96,6 +97,14 @@ def _remarks(ledger: Ledger) -> list[str]:
             listed(*_STANDING, repaired=True),
         ),
         ("To follow in their corrected form, lines ask of the assumptions", _new_demands(ledger)),
+        (
+            "Lines that quote what the quoted line does not say, as far as is checked",
+            ", ".join(
+                source_text(record.id)
+                for record in ledger
+                if any(quotation.open for quotation in record.quotations)
+            ),
+        ),
         ("Refuted, without a correction that stands", listed(Finding.REFUTED, repaired=False)),
     )
     return [f"{words}: {names}." for words, names in remarks if names]

@@ -22,7 +22,11 @@ from swingby.theory.verdict import Finding
 #: The verdict on a claim, which may be known already.
 Judge = Callable[[Claim], ClaimVerdict]
 
-_FOLLOWS = {Finding.PROVED: "follows", Finding.TESTED: "holds in every case tested"}
+_FOLLOWS = {
+    Finding.PROVED: "follows",
+    Finding.PROVED_BY_Z3: "follows by z3",
+    Finding.TESTED: "holds in every case tested",
+}
 
 
 def downstream(
@@ -125,30 +129,21 @@ def with_repaired(claim: Claim, refuted: Claim) -> Claim | None:
         return None
     defined = {letter for letter, _ in claim.where}
     where = tuple(pair for pair in repair.where if pair[0] not in defined)
-    letters = _letters(claim) | {letter for letter, _ in where} | _CONSTANTS
+    letters = claim.letters | {letter for letter, _ in where} | _CONSTANTS
     new = (*repair.conditions, *(right for _, right in where))
     if any(
         not hasattr(statement, "free_symbols") or statement.free_symbols - letters
         for statement in new
     ):
         return None
-    hypotheses: list[Given] = []
-    replaced = False
+    hypotheses: dict[Given, None] = {}
     for hypothesis in claim.given:
-        if hypothesis.source != refuted.id:
-            hypotheses.append(hypothesis)
-        elif not replaced:
-            hypotheses += [Given(relation, refuted.id) for relation in repair.conditions]
-            replaced = True
+        is_quoted = hypothesis.source == refuted.id
+        mended = repair.cite(hypothesis.instance) if is_quoted else (hypothesis,)
+        hypotheses |= dict.fromkeys(mended)
     return replace(
         claim, given=tuple(hypotheses), where=(*where, *claim.where), flaw=None, repair=None
     )
 
 
 _CONSTANTS = {*assumptions.CONSTANTS, assumptions.omega, assumptions.eta, assumptions.d}
-
-
-def _letters(claim: Claim) -> set[Any]:
-    statements = [*claim.conditions, *(hypothesis.relation for hypothesis in claim.given)]
-    statements += [side for pair in claim.where for side in pair]
-    return {letter for statement in statements for letter in getattr(statement, "free_symbols", ())}

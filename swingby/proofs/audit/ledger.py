@@ -7,6 +7,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, overload
@@ -26,7 +27,8 @@ from swingby.proofs.language.claims import find
 from swingby.proofs.prover.evidence import TAUTOLOGY
 from swingby.report import Drawn, Grid
 from swingby.report.files import plain_values, write_text
-from swingby.report.markup import html_cell, latex_text, markdown_table, markdown_text
+from swingby.report.latex import latex_text
+from swingby.report.markup import html_cell, markdown_table, markdown_text
 from swingby.report.number_text import counted
 from swingby.report.pictures import Size, drawn
 from swingby.theory.verdict import Finding
@@ -93,7 +95,7 @@ class Ledger(Sequence[Record], Drawn):
         return self._records[0].audited if self._records else AUDITED
 
     def counts(self) -> dict[str, int]:
-        """The numbers of records that are proved, refuted, tested and undecided, zeros included."""
+        """The numbers of records of each verdict, zeros included; what z3 alone proves is apart."""
         verdicts = [record.verdict for record in self]
         return {str(verdict): verdicts.count(verdict) for verdict in Finding}
 
@@ -209,15 +211,27 @@ class Ledger(Sequence[Record], Drawn):
         """
         from swingby.proofs.audit.witness_files import export
 
-        return export(self, folder)
+        return export(Ledger([_by_example(record) for record in self]), folder)
 
     def to_markdown(self) -> str:
         """Summary, and every record, as Markdown with mathematics between dollars."""
         heads = ("# Ledger of the proofs", summary_markdown(self))
         return "\n\n".join([*heads, *map(record_markdown, self)])
 
-    def to_latex(self, *, siunitx: bool = False) -> str:
-        """The table of records as LaTeX (array, booktabs, longtable, amsmath, amssymb)."""
+    def to_latex(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        rows: Sequence[str] | None = None,
+        width: str | None = None,
+        siunitx: bool = False,
+    ) -> str:
+        """The table of records as LaTeX (array, booktabs, longtable, amsmath, amssymb).
+
+        With columns, rows or a width the tables that are printed, as those of other results.
+        """
+        if columns is not None or rows is not None or width is not None:
+            return super().to_latex(columns=columns, rows=rows, width=width, siunitx=siunitx)
         ragged = r">{\raggedright\arraybackslash}p{%s\linewidth}"
         layout = (
             "@{}" + "".join(ragged % width for width in ("0.13", "0.08", "0.54", "0.16")) + "@{}"
@@ -273,6 +287,13 @@ class Ledger(Sequence[Record], Drawn):
         return drawn(lambda ax: draw(self, ax), ax, size, SIZE)
 
 
+def _by_example(record: Record) -> Record:
+    """A record of what can be met as one of a proof: the file of it holds the example."""
+    repair = None if record.repair is None else _by_example(record.repair)
+    verdict = Finding.PROVED if record.verdict == Finding.MET else record.verdict
+    return replace(record, verdict=verdict, repair=repair)
+
+
 def summary_lines(ledger: Ledger) -> list[str]:
     """The verdicts of a ledger, in a few lines."""
     lines = []
@@ -290,6 +311,12 @@ def summary_lines(ledger: Ledger) -> list[str]:
         verdicts = _tally(Finding, [repair.verdict for repair in repairs])
         tail = f"; repairs: {verdicts}" if repairs else "; none has a repair"
         lines.append(f"Refuted: {classes or 'not classed'}{tail}.")
+    unmatched = sum(any(each.open for each in record.quotations) for record in ledger)
+    if unmatched:
+        lines.append(
+            f"{counted(unmatched, 'line')} quote{'s' * (unmatched == 1)} what the quoted line does "
+            "not say, as far as is checked."
+        )
     resting = sum(bool(record.rests_on_refuted) for record in ledger)
     if resting:
         lines.append(f"{counted(resting, 'line')} cite{'s' * (resting == 1)} a refuted one.")

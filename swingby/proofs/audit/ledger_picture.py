@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 #: Colour (Okabe-Ito), shape and letter of each verdict.
 _SIGNS = {
     "proved": ("#009E73", "o", "P"),
+    "proved by z3": ("#0072B2", "h", "Z"),
     "refuted": ("#D55E00", "X", "R"),
+    "can be met": ("#CC79A7", "p", "M"),
     "tested": ("#56B4E9", "s", "T"),
     "undecided": ("#F0E442", "D", "U"),
 }

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from swingby.proofs.audit.quotations import Quotation
 from swingby.proofs.language.claim import Claim
 from swingby.proofs.language.claim_text import (
     difference,
@@ -59,6 +60,8 @@ class Record(Shown):
         The repaired line, judged like any other.
     rests_on, rests_on_refuted : tuple of str
         Ids of the lines that the hypotheses come from, and those of them that are refuted.
+    quotations : tuple of Quotation
+        Every line that this one quotes, and whether that line says what is quoted.
     downstream : tuple of (str, str)
         Id of a line that uses this one, and what becomes of it once this one is repaired.
     seconds : float
@@ -93,6 +96,7 @@ class Record(Shown):
     rests_on_refuted: tuple[str, ...]
     downstream: tuple[tuple[str, str], ...]
     seconds: float
+    quotations: tuple[Quotation, ...] = ()
     part: str = ""
     audited: str = AUDITED
     proof: tuple[dict[str, Any], ...] = ()
@@ -120,6 +124,9 @@ class Record(Shown):
                 source_text(source) + ", refuted" * (source in refuted) for source in self.rests_on
             )
             body += ["", f"Rests on {'; '.join(names)}."]
+        if open_quotations := [str(each) for each in self.quotations if each.open]:
+            body += ["", "Quotations that do not match:"]
+            body += [f"  {text}" for text in open_quotations]
         if self.downstream:
             body += ["", "With the repair, downstream:"]
             body += [f"  {source_text(name)}: {sentence}" for name, sentence in self.downstream]
@@ -280,6 +287,9 @@ def record_markdown(record: Record, *, level: int = 2) -> str:
             for source in record.rests_on
         )
         blocks.append(f"*Rests on:* {', '.join(names)}.")
+    if open_quotations := [str(each) for each in record.quotations if each.open]:
+        listed = "\n".join(f"- {markdown_text(line)}" for line in open_quotations)
+        blocks.append(f"*Quotations that do not match:*\n\n{listed}")
     if record.downstream:
         sentences = (f"{source_text(name)}: {text}." for name, text in record.downstream)
         listed = "\n".join(f"- {markdown_text(line)}" for line in sentences)

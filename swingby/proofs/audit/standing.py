@@ -1,9 +1,10 @@
 """The standing of a line: its verdict, with those of all that it rests on.
 
 A verdict is about one step: it follows from its hypotheses. A line *stands* if its step does and
-every line that it cites stands; it *falls* with the first refuted lines below it; it is *open*
-where something below is undecided. A line that uses of a refuted one only what the corrected form
-says as well rests on that form.
+every line that it cites stands and says what is quoted of it; it *falls* with the first refuted
+lines below it; it is *open* where something below is undecided, and *quoted, not checked* where a
+line below does not say what is quoted. A line that uses of a refuted one only what the corrected
+form says as well rests on that form.
 """
 
 from __future__ import annotations
@@ -11,13 +12,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from swingby.proofs.audit.quotations import MISQUOTED, READ, UNCHECKED, Quotation
 from swingby.proofs.audit.record import Record
+from swingby.proofs.language.claim import AllTimes
+from swingby.proofs.language.vectors import GRAM
 from swingby.theory.verdict import Finding
 
-STANDS, TESTED, OPEN, FALLS = "stands", "tested", "open", "falls"
+STANDS, BY_Z3, TESTED, OPEN, FALLS = "stands", "stands by z3", "tested", "open", "falls"
+#: The state of a line with a quotation that does not match, whatever its verdict.
+QUOTED = UNCHECKED
 #: The state of a line by its own verdict, the worst last.
 _OWN = {
     Finding.PROVED: STANDS,
+    Finding.MET: STANDS,
+    Finding.PROVED_BY_Z3: BY_Z3,
     Finding.TESTED: TESTED,
     Finding.UNDECIDED: OPEN,
     Finding.REFUTED: FALLS,
@@ -28,7 +36,7 @@ _OWN = {
 class Standing:
     """The state of a line, and the lines that decide it.
 
-    `state`: *tested*: it stands if what was only tested holds.
+    `state`: *tested*: it stands if what was only tested holds; *stands by z3*: if z3 is right.
     `because`: the lines that decide it: refuted, undecided or only tested; empty where it stands.
     `assumes`: what it rests on in the end and no line proves: assumptions, promises, cases, names
     of lines that were not judged.
@@ -60,8 +68,10 @@ def standings(
     def below(record: Record, source: str, users: tuple[str, ...]) -> Standing:
         """The standing of what a record takes from a source."""
         cited = by_id.get(source)
-        if cited is None or source in users:
+        if cited is None or source == record.id:
             return Standing(source, STANDS, assumes=(source,))
+        if source in users:  # a circle proves nothing
+            return Standing(source, OPEN, (source,))
         if cited.verdict == Finding.REFUTED and cited.repair is not None and source not in promised:
             # A line that needs the printed form goes with it, unless it follows when judged again.
             again = dict(cited.downstream).get(record.id, "") if corrected else "no"
@@ -75,23 +85,38 @@ def standings(
         name = f"{record.id} {record.edition}"
         if name in memo:
             return memo[name]
-        proved = record.verdict == Finding.PROVED
+        proved = record.verdict in (Finding.PROVED, Finding.MET)
         if record.id in promised or (record.kind == "assumption" and proved):
             return Standing(record.id, STANDS, assumes=(record.id,))
         supports = [] if proved else [Standing(record.id, _OWN[record.verdict], (record.id,))]
+        supports += [_quoted(record.id, each) for each in record.quotations]
         # What is refuted falls by itself, whatever it rests on.
         if record.verdict != Finding.REFUTED:
-            sources = dict.fromkeys(hypothesis.source for hypothesis in record.statement.given)
+            statement = record.statement
+            cited = (hypothesis.source for hypothesis in statement.given)
+            sources = dict.fromkeys(source for source in cited if source != GRAM)
+            if isinstance(statement.conclusion, AllTimes):
+                sources |= dict.fromkeys(statement.conclusion.lines)
             supports += [below(record, source, (*users, record.id)) for source in sources]
-        order = tuple(_OWN.values())
+        order = (STANDS, TESTED, QUOTED, OPEN, FALLS)
         worst = max((support.state for support in supports), key=order.index, default=STANDS)
         because = (
             name for support in supports if support.state == worst for name in support.because
         )
         assumes = (name for support in supports for name in support.assumes)
+        if isinstance(record.statement.conclusion, AllTimes):
+            assumes = (name for name in assumes if name != "induction")
         memo[name] = Standing(
             record.id, worst, tuple(dict.fromkeys(because)), tuple(dict.fromkeys(assumes))
         )
         return memo[name]
 
     return tuple(standing(latest(record)) for record in records)
+
+
+def _quoted(user: str, quotation: Quotation) -> Standing:
+    """What a quotation does to the line that makes it: what a person reads is a promise."""
+    if quotation.open:
+        return Standing(user, FALLS if quotation.state == MISQUOTED else QUOTED, (user,))
+    is_read = quotation.state == READ
+    return Standing(user, STANDS, assumes=(f"{quotation.id} as read",) if is_read else ())

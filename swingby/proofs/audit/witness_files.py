@@ -14,8 +14,10 @@ import flint
 
 from swingby.errors import InvalidInput
 from swingby.proofs.audit.record import by_name
-from swingby.proofs.checkers import check_identity, check_proof, check_witness, replay
+from swingby.proofs.checkers import check_identity, check_line, check_proof, check_witness, replay
 from swingby.proofs.language.claim import AlongTrajectory, Claim
+from swingby.proofs.language.claim_text import to_latex, to_text
+from swingby.proofs.language.claims import by_id
 from swingby.proofs.language.conclusions import (
     Both,
     FlowSolution,
@@ -35,7 +37,12 @@ from swingby.proofs.prover.prove import is_scalar
 from swingby.proofs.prover.repaired.flow import between, on_interval
 from swingby.proofs.prover.scalar.letter_values import short_text
 from swingby.proofs.prover.scalar.relation import expression_text, relation_from
-from swingby.proofs.prover.scalar.scalar_claims import certificates_of, prepare_claim
+from swingby.proofs.prover.scalar.scalar_claims import (
+    in_words,
+    prepare_claim,
+    proof_file,
+    word_of,
+)
 from swingby.report.files import write_text
 from swingby.theory import assumptions, numbers
 from swingby.theory.verdict import Finding
@@ -76,7 +83,7 @@ def export(records: Iterable[Any], folder: str | Path) -> tuple[list[str], list[
             write_text(target_folder / f"{name}.json", text)
         (written if contents else without).append(line)
     modules = {"check": check_witness, "check_proof": check_proof, "check_identity": check_identity}
-    modules["replay"] = replay
+    modules |= {"check_line": check_line, "replay": replay}
     for name, module in modules.items():
         write_text(target_folder / f"{name}.py", inspect.getsource(module))
     return written, without
@@ -91,32 +98,27 @@ def files(record: Any, line: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
             body = _of_proof(claim, record.proof)
         elif claim.quantifier == "exists" and record.witness is not None:
             body = _about_numbers(claim, record.witness)
-        elif is_scalar(claim) and "in ball arithmetic" in record.method:
-            # Balls leave no sum of products; such a sum is looked for.
-            proof = certificates_of(claim)
-            body = _of_proof(claim, proof) if proof else {}
         else:
             body = _of_identity(claim)
-        content = {"id": line, "line": record.about} | body
         # A step that the checker does not know makes no file.
-        if body and not check_witness.judge(content):
-            yield name, content
+        if body and not check_witness.judge_shown({"id": "", "line": ""} | body):
+            yield name, _sealed(record, line, body)
         return
     if claim.quantifier != "for all":
         return
     if isinstance(claim.conclusion, AlongTrajectory):
         for dynamics, judged in record.parts.items():
             if judged.witness is not None:
-                head = {"id": f"{line} ({dynamics})", "line": record.about}
-                yield f"{name}_{dynamics}", head | _along(claim, judged.witness)
+                along = _along(claim, judged.witness)
+                yield f"{name}_{dynamics}", _sealed(record, f"{line} ({dynamics})", along)
     elif record.witness is not None:
         if isinstance(claim.conclusion, OnInterval):
             claim = between(claim)
         about = _about_numbers if is_scalar(claim) else _about_matrices
-        content = {"id": line, "line": record.about} | about(claim, record.witness)
+        body = about(claim, record.witness)
         # Of a formula that is no relation between two numbers there is no file.
-        if is_scalar(claim) or not check_witness.judge(content):
-            yield name, content
+        if is_scalar(claim) or not check_witness.judge_shown({"id": "", "line": ""} | body):
+            yield name, _sealed(record, line, body)
 
 
 def _prepared(claim: Claim) -> tuple[Any, Any, list[Any]]:
@@ -126,21 +128,79 @@ def _prepared(claim: Claim) -> tuple[Any, Any, list[Any]]:
     return search, questions, sorted(letters, key=str)
 
 
+def faults(content: dict[str, Any]) -> list[str]:
+    """Why a file is no proof, or no witness, of the line that it names; nothing if it is.
+
+    A line that is not packaged is judged by what its file says alone.
+    """
+    reason = check_witness.judge(content)
+    if reason:
+        return [reason]
+    name = re.sub(r" \((euler|gd)\)$", "", content["id"])
+    edition = re.search(r" \((corrected|repaired)\)$", name)
+    try:
+        (*_, last) = editions = list(by_id(name[: edition.start()] if edition else name))
+    except InvalidInput:
+        return []
+    claim = next((c for c in editions if edition and c.edition == edition[1]), editions[0])
+    claim = last if edition and claim.edition != edition[1] else claim
+    if (content["statement"], content["latex"]) != (to_text(claim), to_latex(claim)):
+        return [f"the statement is not that of {name}"]
+    return [] if _says(claim, content) else [f"what the file shows is not what {name} says"]
+
+
+def _says(claim: Claim, content: dict[str, Any]) -> bool:
+    """Whether the relations of a file are those of a line."""
+    shown = {key: value for key, value in content.items() if key not in check_witness.WORDS}
+    if content["format"] == check_proof.FORMAT:
+        search, questions = prepare_claim(claim)
+        expected = proof_file(search, questions, ({"relation": [str(q.goal) for q in questions]},))
+        goals = expected["shows"][0]["relation"]
+        same = all(content[key] == expected[key] for key in ("signs", "whole", "given"))
+        return same and set(goals) <= {step["relation"] for step in content["shows"]}
+    if content["format"] != check_witness.FORMAT or "values" not in content:
+        return shown == _of_identity(claim)
+    if isinstance(claim.conclusion, AlongTrajectory):
+        dynamics = content["run"]["dynamics"]
+        return content["id"].endswith(f"({dynamics})") and _along_says(claim, content)
+    if not is_scalar(claim):
+        return (content["given"], content["assumed"]) == (_given_of_matrices(claim), [])
+    search, questions = prepare_claim(claim)
+    conditions = [*(q.goal for q in questions), *(c for q in questions for c in q.needed)]
+    relation = content.get("fails", "")
+    letters = [letter.name for letter in _prepared(claim)[2]]
+    named = [in_words(str(condition), letters) for condition in conditions]
+    if claim.quantifier == "for all" and relation not in named:
+        return False
+    names = {word_of(letter.name): letter.name for letter in _prepared(claim)[2]}
+    values = {names.get(name, name): text for name, text in content["values"].items()}
+    expected = _about_numbers(claim, Witness(values, relation, "", "", ()))
+    return shown == expected
+
+
+def _along_says(claim: Claim, content: dict[str, Any]) -> bool:
+    conclusion, run = claim.conclusion, content["run"]
+    expected = {name: list(map(_text_of, getattr(conclusion, name))) for name in ("when", "during")}
+    expected["until"] = _until(conclusion)
+    return (
+        all(run[name] == relations for name, relations in expected.items())
+        and content["given"] == _given_along(claim)
+        and content["assumed"] == _assumed()
+        and content["fails"] in map(_text_of, claim.conditions)
+    )
+
+
+def _sealed(record: Any, line: str, body: dict[str, Any]) -> dict[str, Any]:
+    """A file: what it shows, which line that is, in words, as text and LaTeX, and the digest."""
+    statement = record.statement
+    words = {"id": line, "line": record.about}
+    words |= {"statement": to_text(statement), "latex": to_latex(statement)}
+    content = words | {key: value for key, value in body.items() if key not in words}
+    return content | {"digest": check_witness.digest(content)}
+
+
 def _of_proof(claim: Claim, proof: tuple[dict[str, Any], ...]) -> dict[str, Any]:
-    search, _, letters = _prepared(claim)
-    signs = {
-        letter.name: "positive"
-        if letter.is_positive
-        else "nonnegative"
-        if letter.is_nonnegative
-        else "real"
-        for letter in letters
-    }
-    hypotheses = list(dict.fromkeys(map(str, search.sequent.hypotheses)))
-    content = {"signs": signs, "given": hypotheses, "shows": list(proof)}
-    # e is no letter
-    text = re.sub(r"\bE\b", "exp(1)", json.dumps(content))
-    return {"format": check_proof.FORMAT, **json.loads(text)}
+    return proof_file(*prepare_claim(claim), proof)
 
 
 def _of_identity(claim: Claim) -> dict[str, Any]:
@@ -206,16 +266,21 @@ def _about_numbers(claim: Claim, witness: Witness) -> dict[str, Any]:
     if claim.quantifier == "exists":
         del content["fails"]
         content["holds"] = [str(question.goal) for question in questions]
-    return content
+    names = [letter.name for letter in letters]
+    in_file: dict[str, Any] = json.loads(in_words(json.dumps(content, ensure_ascii=False), names))
+    return in_file
 
 
 def _about_matrices(claim: Claim, witness: Witness) -> dict[str, Any]:
-    order = isinstance(claim.conclusion, LossOrder)
-    hypotheses = ["0 <= w_11", "w_12^2 <= w_11*w_22"] if order else []
     values = {
         name: text for name, text in witness.values.items() if re.fullmatch(r"-?\d+(/\d+)?", text)
     }
-    return _content(hypotheses, [], witness.relation, values)
+    return _content(_given_of_matrices(claim), [], witness.relation, values)
+
+
+def _given_of_matrices(claim: Claim) -> list[str]:
+    order = isinstance(claim.conclusion, LossOrder)
+    return ["0 <= w_11", "w_12^2 <= w_11*w_22"] if order else []
 
 
 def _along(claim: Claim, witness: Witness) -> dict[str, Any]:
@@ -232,7 +297,6 @@ def _along(claim: Claim, witness: Witness) -> dict[str, Any]:
         for p in range(1, len(signal) + 1)
     ]
     (broken,) = (relation for relation in claim.conditions if str(relation) == witness.relation)
-    until = [] if conclusion.until is None else [f"t <= {expression_text(conclusion.until)}"]
     run = {
         "dynamics": printed["dynamics"],
         "signal": [_text(a) for a in signal],
@@ -242,17 +306,26 @@ def _along(claim: Claim, witness: Witness) -> dict[str, Any]:
         "j": int(printed["j"]),
         "t_0": int(printed.get("t_0", "0")),
         "t": int(printed["t"]),
-        "when": [str(relation_from(relation)) for relation in conclusion.when],
-        "during": [str(relation_from(relation)) for relation in conclusion.during],
-        "until": until,
+        "when": list(map(_text_of, conclusion.when)),
+        "during": list(map(_text_of, conclusion.during)),
+        "until": _until(conclusion),
     }
-    hypotheses = [
-        *_ENTRIES[conclusion.entries],
-        *(str(relation_from(x.relation)) for x in claim.given),
-    ]
     power = printed["log10 P"]
     values["P"] = f"10^({power})" if "/" in power else f"10^{power}"
-    return _content(hypotheses, _assumed(), str(relation_from(broken)), values) | {"run": run}
+    return _content(_given_along(claim), _assumed(), _text_of(broken), values) | {"run": run}
+
+
+def _text_of(relation: Any) -> str:
+    return str(relation_from(relation))
+
+
+def _until(conclusion: AlongTrajectory) -> list[str]:
+    return [] if conclusion.until is None else [f"t <= {expression_text(conclusion.until)}"]
+
+
+def _given_along(claim: Claim) -> list[str]:
+    given = (_text_of(hypothesis.relation) for hypothesis in claim.given)
+    return [*_ENTRIES[claim.conclusion.entries], *given]
 
 
 #: Letters of an instance with an exact value.

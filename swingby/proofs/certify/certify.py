@@ -30,6 +30,7 @@ from swingby.proofs.certify.enclosure import Enclosure, enclose
 from swingby.proofs.certify.events import LEVELS, Doubt, Watch
 from swingby.proofs.certify.exact_inputs import ExactInputs, read_inputs
 from swingby.proofs.certify.facts import CertifiedPeak, Convergence, Passage, RunsAway
+from swingby.proofs.certify.linear_phase import after_linear_phase
 from swingby.proofs.certify.neighbourhood import neighbourhood, squared_distance
 from swingby.theory import budget, search_time
 from swingby.theory.balls import precision
@@ -66,7 +67,9 @@ def certify(
     as ``"gd"`` or ``"euler"`` (D.2). The first steps are taken in exact rational arithmetic, the
     others in ball arithmetic, where every number carries a bound of its error. What a ball leaves
     open, such as whether it lies above a level, is decided by starting again with twice the
-    precision, up to 8192 bits; what is still open then is listed in ``undecided``.
+    precision, up to 8192 bits; what is still open then is listed in ``undecided``. Under gd the
+    linear phase of a small positive definite W(0) is skipped with a proved error
+    (:mod:`swingby.proofs.certify.linear_phase`), up to the stage of its first concept.
 
     Parameters
     ----------
@@ -84,7 +87,8 @@ def certify(
         The last step. By default: until W is provably on its way to I, with
         ``|W - I|_F <= 1/100`` and less than every peak; where that cannot be, until every
         concept with a component in W(0) is learned and the other entries are past their peaks,
-        or the time of exponential growth is over several times; at most 1,000,000 steps. A run
+        or the time of exponential growth is over several times; at most 1,000,000 steps after
+        those that are skipped. A run
         with an entry that grows past 10^6 (10^100 where `steps` is given) ends before that.
     progress : callable, optional
         Gets a line of text now and then, at most once per second.
@@ -112,7 +116,11 @@ def certify(
     if progress is not None and not callable(progress):
         raise InvalidInput("progress", progress, "must be callable")
     inputs = read_inputs(task, W0, eta, dynamics, steps)
-    seconds = inputs.last * (SECONDS_A_STEP + SECONDS_A_PRODUCT * len(inputs.signal) ** 3)
+    with precision(PRECISIONS[0]):
+        skipped = _skipped(inputs)
+    seconds = (inputs.last_after(skipped) - skipped) * (
+        SECONDS_A_STEP + SECONDS_A_PRODUCT * len(inputs.signal) ** 3
+    )
     if seconds > _A_YEAR and math.isinf(search_time.seconds_left()):
         raise InvalidInput("steps", inputs.last, "must be fewer: these take more than a year")
     budget.expect("the certificate", seconds, partial=True)
@@ -157,7 +165,19 @@ class _RunState(NamedTuple):
 
 
 def _trajectory(inputs: ExactInputs) -> Iterator[_RunState]:
-    """W(0), W(1), ... as rationals for as long as these are short, then in balls."""
+    """W(0), W(1), ... as rationals for as long as these are short, then in balls.
+
+    Under gd from a small W(0): from the end of its linear phase on, in balls.
+    """
+    after = after_linear_phase(inputs)
+    if after is not None:
+        later = inputs.last_after(after.step) - after.step
+        for state in follow(
+            inputs.signal, after.W, inputs.eta, inputs.dynamics, later, moving=inputs.blocks
+        ):
+            # gd keeps W definite, and nobody asks.
+            yield _RunState(after.step + state.step, state.W, state.rest, lambda: None, state)
+        return
     run, concepts = (inputs.eta, inputs.dynamics), range(len(inputs.signal))
     for step, (W, moving) in enumerate(follow_exactly(inputs.signal, inputs.W0, *run)):
         rest = [1 - W[k][k] for k in concepts]
@@ -169,6 +189,12 @@ def _trajectory(inputs: ExactInputs) -> Iterator[_RunState]:
         if state.step:
             semidefinite = partial(semidefinite_in_balls, state.W, independent)
             yield _RunState(step + state.step, state.W, state.rest, semidefinite, state)
+
+
+def _skipped(inputs: ExactInputs) -> int:
+    """Steps of the linear phase that are not taken one by one at the working precision."""
+    after = after_linear_phase(inputs)
+    return 0 if after is None else after.step
 
 
 def _follow_run(
@@ -187,7 +213,7 @@ def _follow_run(
         watches_psd=inputs.is_euler,
         strict=strict,
     )
-    done, inside = False, None
+    done, inside, last = False, None, inputs.last_after(_skipped(inputs))
     for state in _trajectory(inputs):
         step, looks = state.step, not state.step % _LOOK
         if inside is not None and watch.converged is None and _leaves(state.W, inputs.limit, watch):
@@ -203,7 +229,7 @@ def _follow_run(
             done = done and watch.converged is not None
         if not state.moves:
             return watch, state if inputs.steps is None else state._replace(step=inputs.steps)
-        if step == inputs.last:
+        if step == last:
             return watch, state.frozen()
         if watch.converged is None:
             inside = state.frozen()

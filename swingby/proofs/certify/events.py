@@ -115,6 +115,7 @@ class Watch:
         if not self.peaks:
             pairs = [(i, j) for block in self.blocks for j in block for i in block if i < j]
             self.peaks = {(i, j): Largest(step, W[i][j], abs(W[i][j])) for i, j in pairs}
+            return  # A ball is not at most itself.
         for (i, j), peak in self.peaks.items():
             size = abs(W[i][j])
             if not size <= peak.size and self.is_sure(size > peak.size, f"peaks/{i + 1},{j + 1}"):

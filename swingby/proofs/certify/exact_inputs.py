@@ -55,7 +55,11 @@ class ExactInputs:
     @property
     def last(self) -> int:
         """The last step, whatever happens."""
-        return self.cap if self.steps is None else self.steps
+        return self.last_after(0)
+
+    def last_after(self, skipped: int) -> int:
+        """The last step where so many at the start are not taken one by one."""
+        return min(skipped + MOST_STEPS, self.cap) if self.steps is None else self.steps
 
     @property
     def limit(self) -> int:
@@ -107,7 +111,7 @@ class ExactInputs:
 
     @cached_property
     def cap(self) -> int:
-        """The last step of a run without a number of steps, whatever happens.
+        """The last step that a run without a number of steps is worth following to.
 
         What exponential growth at the slowest rate takes from the smallest positive w_kk(0) or
         pivot up to 1, and 60 times the time of a factor e. Three times as much where every
@@ -121,7 +125,7 @@ class ExactInputs:
         if not slowest:
             return MOST_STEPS
         time = (60 - numbers.log_of(numbers.fraction(smallest))) / slowest
-        return min(MOST_STEPS, math.ceil(time if self.hopeless else 3 * time))
+        return math.ceil(time if self.hopeless else 3 * time)
 
 
 def read_inputs(task: Any, W0: Any, eta: Any, dynamics: Any, steps: Any) -> ExactInputs:

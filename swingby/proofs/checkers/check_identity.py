@@ -8,6 +8,7 @@ read up to the rules of the file, and under a trace up to rotation and transposi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from fractions import Fraction
 from itertools import pairwise, product
@@ -24,6 +25,15 @@ _WORDS_KEYS = {"format", "id", "line", "letters", "scalars", "rules", "where", "
 _SAYS = {"left", "right", "trace", "along"}
 #: Flows of more concepts, and higher powers of matrices, are refused.
 MOST_CONCEPTS, MOST_POWER = 6, 9
+
+#: A letter of formulas, and one that stands for a matrix.
+_LETTER = re.compile(
+    r"(?!(?:exp|log|sqrt|Abs|Max|Min)\()[^\W\d]\w*'?(\([\w+]+\))?(\^\(\d+[,/]\d+\))?(_\d+,\d+)?"
+    r"|1\{k=p\}"
+)
+_MATRIX = re.compile(
+    r"(1_k|1\{k=p\}|exp\(-A t\)|[^\W\d]\w*'?(\([\w+^()]+\))?)(\^(T|-1|\([\w,/]+\)))*"
+)
 
 Word = tuple[str, ...]
 #: Whether a word stands under the sum over samples, and the word; to its coefficient.
@@ -122,6 +132,8 @@ def judge(content: Any, formula: Any, proofs: ModuleType) -> str:
         return _judge_words(content, formula, proofs)
     if content.keys() != KEYS or not content["cases"]:
         raise ValueError(f"the keys are not those of {FORMAT}")
+    if refused := [name for name in content["letters"] if not _LETTER.fullmatch(name)]:
+        raise ValueError(f"{refused[0]!r:.40} is no letter")
     for case in content["cases"]:
         if case.keys() != _CASE:
             raise ValueError("the keys are not those of a case")
@@ -276,6 +288,9 @@ class _Matrices:
 def _judge_words(content: Any, formula: Any, proofs: ModuleType) -> str:
     if content.keys() != _WORDS_KEYS or not content["says"]:
         raise ValueError(f"the keys are not those of {WORDS}")
+    names = [*content["letters"], *content["scalars"]]
+    if refused := [name for name in names if not _MATRIX.fullmatch(name)]:
+        raise ValueError(f"{refused[0]!r:.40} is no letter")
     matrices = _Matrices(content["letters"], content["rules"], proofs)
     for letter, (transpose, rows, columns, sample) in matrices.letters.items():
         if matrices.letters[transpose] != [letter, columns, rows, sample]:

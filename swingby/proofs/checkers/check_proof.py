@@ -15,12 +15,13 @@ import re
 from fractions import Fraction
 from functools import reduce
 from itertools import product
+from math import gcd, lcm
 from typing import Any
 
-FORMAT = "swingby proof 1"
-KEYS = {"format", "id", "line", "signs", "given", "shows"}
-_STEP = {"relation", "certificates"}
-_CERTIFICATE = {"replaced", "tangents", "turned", "facts", "pieces"}
+FORMAT = "swingby proof 2"
+KEYS = {"format", "id", "line", "signs", "whole", "given", "shows"}
+_STEP, _LINE = {"relation", "certificates"}, {"relation", "letter", "cuts"}
+_CERTIFICATE = {"cases", "replaced", "tangents", "turned", "facts", "pieces"}
 #: Sums with more terms are refused, and longer numbers.
 MOST_TERMS, MOST_BITS = 20_000, 100_000
 #: Orders of a root whose bounds are compared with those of its power, or of one over it.
@@ -35,6 +36,8 @@ _Quotient = tuple[Sum, tuple[Sum, ...]]
 
 _NOUGHT: Sum = {}
 ONE: Sum = {(): Fraction(1)}
+#: A letter is one word, with or without a place in brackets, and no function.
+LETTER = re.compile(r"(?!(?:exp|log|sqrt|Abs|Max|Min)\()[^\W\d]\w*'?(\([\w+]+\))?")
 _SIDES = re.compile(r"(.+) (<=|<|=|!=) (.+)", re.DOTALL)
 
 
@@ -96,6 +99,14 @@ class Exact:
     def __init__(self, signs: dict[str, str], given: list[str]) -> None:
         self.signs, self.declared, self.given = dict(signs), signs, given
         self.inside: dict[str, Sum] = {}
+        #: What is positive, and what is not negative, by a hypothesis.
+        self.above: list[Sum] = []
+        self.not_below: list[Sum] = []
+        #: Which of its values a size, a maximum or a minimum has, in a case.
+        self.branches: dict[Any, int] = {}
+        #: Letters that are roots of sums, with their orders; maxima and minima, with their values.
+        self.roots: dict[str, int] = {}
+        self.extremes: dict[str, list[Sum]] = {}
 
     def quotient(self, x: Any) -> _Quotient:
         """A number as a quotient."""
@@ -146,6 +157,12 @@ class Exact:
             return self.exp(self.times(y, self.log(x)))
         order = exponent.get((), Fraction(0))
         if order.denominator == 1:
+            top, under = self.quotient(x)
+            if len(top) == 1 and not under and 0 < order <= 500:
+                ((term, value),) = top.items()
+                size = max(value.numerator.bit_length(), value.denominator.bit_length())
+                if size * order <= MOST_BITS and not any(n.isdigit() for n, _ in term):
+                    return {tuple((n, p * order) for n, p in term): value ** int(order)}, ()
             if abs(order) > 64:
                 raise ValueError("a power is too large")
             below = () if order else self.quotient(x)[1]
@@ -155,6 +172,14 @@ class Exact:
             return self.inverse(powered) if order < 0 else powered
         if order < 0:
             return self.inverse(self.power(x, -order))
+        top, below = self.quotient(x)
+        if not below and len(top) > 1:
+            name = f"root {order.denominator} {sorted(top.items())}"
+            self.inside[name], self.roots[name] = top, order.denominator
+            if not (self.sure(top) or self.never_negative(top) or top in self.not_below):
+                raise ValueError("a root of what may be negative")
+            self.signs[name] = "positive" if self.sure(top) else "nonnegative"
+            return letter(name, order.numerator), ()
         term, value = self.monomial(x)
         root = dict(ONE)
         for size, sign in ((value.numerator, 1), (value.denominator, -1)):
@@ -177,21 +202,55 @@ class Exact:
         top, below = self.quotient(x)
         if below:
             raise ValueError("an exponential of a quotient")
-        exponential = dict(ONE)
+        exponential, divisors = dict(ONE), list[Sum]()
         for term, value in top.items():
-            if len(term) == 1 and term[0][0].startswith("log ") and term[0][1] == 1:
-                name = term[0][0].removeprefix("log ")
-            else:
+            logarithm = len(term) == 1 and term[0][0].startswith("log ") and term[0][1] == 1
+            name = term[0][0].removeprefix("log ") if logarithm else ""
+            if name.startswith("sum "):
+                if value.denominator != 1 or abs(value) > 9:
+                    raise ValueError("a power of a sum")
+                for _ in range(abs(int(value))):
+                    if value > 0:
+                        exponential = times(exponential, self.inside[name])
+                    else:
+                        divisors.append(self.inside[name])
+                continue
+            if not logarithm:
                 name = f"exp {term}"
                 self.inside[name] = {term: Fraction(1)}
                 self.signs[name] = "positive"
             exponential = times(exponential, letter(name, value))
-        return exponential, ()
+        return exponential, tuple(divisors)
 
     def log(self, x: Any) -> Any:
-        """The logarithm of a product of powers of what is positive."""
-        term, value = self.monomial(x)
+        """The logarithm of what is positive: of a sum, a letter for what its terms do not share."""
+        top, below = self.quotient(x)
         logarithm: Sum = {}
+        for divisor in below:
+            logarithm = add(logarithm, self.log((divisor, ()))[0], -1)
+        if len(top) > 1:
+            common = {
+                name: min(dict(term).get(name, Fraction(0)) for term in top)
+                for term in top
+                for name, _ in term
+                if name.isdigit() is False and self.signs[name] == "positive"
+            }
+            over = gcd(*(value.numerator for value in top.values()))
+            content = Fraction(over, lcm(*(value.denominator for value in top.values())))
+            shared = {tuple(sorted((n, power) for n, power in common.items() if power)): content}
+            ((term, value),) = shared.items()
+            apart = {tuple((n, -power) for n, power in term): 1 / value}
+            top = times(top, apart)
+            if not self.sure(top):
+                raise ValueError("a logarithm of what may not be positive")
+            name = f"sum {sorted(top.items())}"
+            self.inside[name] = top
+            self.signs[f"log {name}"] = "real"
+            logarithm = add(logarithm, letter(f"log {name}"))
+            x = shared, ()
+        else:
+            x = top, ()
+        term, value = self.monomial(x)
         for size, sign in ((value.numerator, 1), (value.denominator, -1)):
             for prime, count in _primes(size).items():
                 self.signs[f"log {prime}"] = "positive"
@@ -213,17 +272,60 @@ class Exact:
     def abs(self, x: Any) -> Any:
         """The size, a letter of its own."""
         top, below = self.quotient(x)
+        for divisor in below:
+            if not self.sure(divisor):
+                raise ValueError("a size of a quotient")
         if below:
-            raise ValueError("a size of a quotient")
+            return self.times(self.abs((top, ())), (ONE, below))
+        branch = self.branches.get(("Abs", _key(top)))
+        if branch is not None:
+            return (top if branch == 0 else add(_NOUGHT, top, -1)), ()
         if self.never_negative(top):
             return top, ()
         for name in {name for term in top for name, _ in term}:
             rest = times(top, letter(name, -1))
             if len(top) > 1 and self.never_negative(rest) and self.signs[name] == "real":
                 return times(self.abs((letter(name), ()))[0], rest), ()
+        if min(top.items())[1] < 0:  # the same letter for X and -X
+            top = add(_NOUGHT, top, -1)
         name = f"Abs {sorted(top.items())}"
         self.inside[name], self.signs[name] = top, "nonnegative"
         return letter(name), ()
+
+    def max(self, *numbers: Any) -> Any:
+        """The largest: in a case that says which, that; otherwise a letter of its own."""
+        return self._extreme("Max", numbers)
+
+    def min(self, *numbers: Any) -> Any:
+        """The smallest, likewise."""
+        return self._extreme("Min", numbers)
+
+    def _extreme(self, kind: str, numbers: Any) -> Any:
+        quotients = [self.quotient(number) for number in numbers]
+        if any(below for _, below in quotients):
+            raise ValueError("a maximum or a minimum of quotients")
+        tops = [top for top, _ in quotients]
+        branch = self.branches.get((kind, tuple(map(_key, tops))))
+        if branch is not None:
+            return tops[branch], ()
+        name = f"{kind} {[sorted(top.items()) for top in tops]}"
+        self.extremes[name], self.signs[name] = tops, "real"
+        if all(map(self.positive, tops)):
+            self.signs[name] = "positive"
+        elif (
+            any(map(self.never_negative, tops))
+            if kind == "Max"
+            else all(map(self.never_negative, tops))
+        ):
+            self.signs[name] = "nonnegative"
+        return letter(name), ()
+
+    def sure(self, size: Sum) -> bool:
+        """Whether a size is positive: a sum of such terms, a hypothesis, or the product of two."""
+        products = (times(first, second) for first in self.above for second in self.above)
+        return self.positive(size) or any(
+            self.alike(size, total) for total in (*self.above, *products)
+        )
 
     def term_sign(self, term: Any) -> str:
         """The certain sign of a product of powers: "positive", "nonnegative", "defined" or ""."""
@@ -270,21 +372,25 @@ class _CertificateCheck:
         if content.keys() != _CERTIFICATE:
             raise ValueError("the keys are not those of a certificate")
         self.content, self.exact, self.formula, self.holds = content, exact, formula, holds
-        hypotheses = exact.given
+        hypotheses = [*exact.given]
         self.letters: dict[str, _Quotient] = {name: (letter(name), ()) for name in exact.declared}
         self.values: dict[str, _Quotient] = dict(self.letters)
         self.replaced: list[tuple[str, str]] = []
         for name, text in content["replaced"]:
             self._replace(name, text, hypotheses)
-        self.known = self._read(hypotheses)
-        self._read_signs()
-        self.known = self._read(hypotheses)
-        #: What is positive by a hypothesis.
-        self.above = [
-            top
-            for (top, below), sign in self.known
-            if sign == "<" and all(map(self.exact.positive, below))
-        ]
+        cases: list[tuple[_Quotient, str]] = []
+        for text, branch in content["cases"]:
+            cases += self._case(text, branch)
+        for _ in range(3):  # each time with the signs, sums and roots that were known before
+            self.known = cases + self._read(hypotheses)
+            self._read_signs()
+            signed = [
+                (top, sign)
+                for (top, below), sign in self.known
+                if all(map(self.exact.positive, below))
+            ]
+            self.exact.above = [top for top, sign in signed if sign == "<"]
+            self.exact.not_below = [top for top, sign in signed if sign == "<="]
         self.known += [
             (self.values[name], {"positive": "<", "nonnegative": "<="}[exact.declared[name]])
             for name, _ in self.replaced
@@ -314,12 +420,41 @@ class _CertificateCheck:
                 gaps.append(self.difference(relation))
         return gaps
 
+    def _case(self, text: str, branch: int) -> list[tuple[_Quotient, str]]:
+        """What holds in a case: a size, a maximum or a minimum has one of its values."""
+        match = re.fullmatch(r"(Abs|Max|Min)\((.+)\)", text, re.DOTALL)
+        if match is None:  # a whole number is at most n, or at least n + 1
+            name, number = text.split(" at ")
+            bound = self.exact.quotient(Fraction(int(number) + branch))
+            low, high = (bound, self.letters[name]) if branch else (self.letters[name], bound)
+            return [(self.exact.plus(high, self.exact.negative(low)), "<=")]
+        tops = [self.read(piece) for piece in _arguments(match[2])]
+        if any(below for _, below in tops) or not 0 <= branch < branches_of(text):
+            raise ValueError("a case of a quotient")
+        if match[1] == "Abs":
+            ((top, _),) = tops
+            self.exact.branches["Abs", _key(top)] = branch
+            self.exact.branches["Abs", _key(add(_NOUGHT, top, -1))] = 1 - branch
+            return [((top if branch == 0 else add(_NOUGHT, top, -1), ()), "<=")]
+        self.exact.branches[match[1], tuple(_key(top) for top, _ in tops)] = branch
+        sign = 1 if match[1] == "Max" else -1
+        chosen = tops[branch][0]
+        gaps = (add(chosen, top, -1) for place, (top, _) in enumerate(tops) if place != branch)
+        return [((add(_NOUGHT, gap, sign), ()), "<=") for gap in gaps]
+
     def _replace(self, name: str, text: str, hypotheses: list[str]) -> None:
         """A letter by what an equation says that it is."""
         value = self.read(text, self.letters)
         away = self.exact.plus(self.letters[name], self.exact.negative(value))
         both_signs = (away, self.exact.negative(away))
-        if not any(sign == "=" and gap in both_signs for gap, sign in self._read(hypotheses)):
+        if not any(
+            sign == "="
+            and any(
+                gap == way or (not way[1] and self.exact.alike(gap[0], way[0]))
+                for way in both_signs
+            )
+            for gap, sign in self._read(hypotheses)
+        ):
             raise ValueError(f"no hypothesis says what {name} is")
         self.replaced.append((name, text))
         self.values = dict(self.letters)
@@ -357,11 +492,15 @@ class _CertificateCheck:
         return top
 
     def sure(self, size: Sum) -> bool:
-        """Whether a size is positive: a sum of such terms, a hypothesis, or the product of two."""
-        products = (times(first, second) for first in self.above for second in self.above)
-        positives = (*self.above, *products)
-        return self.exact.positive(size) or any(
-            self.exact.alike(size, total) for total in positives
+        """Whether a size is positive."""
+        return self.exact.sure(size)
+
+    def not_nought(self, size: Sum) -> bool:
+        """Whether a size is certainly not 0."""
+        ways = size, add(_NOUGHT, size, -1), times(size, size)
+        unequal = [top for (top, below), sign in self.known if sign == "!=" and not below]
+        return any(map(self.sure, ways)) or any(
+            self.exact.alike(top, way) for top in unequal for way in ways[:2]
         )
 
     def summed(self, fact: Sum, strict: bool, more: int = _MOST_SUMMED) -> bool:
@@ -399,6 +538,15 @@ class _CertificateCheck:
                 return True
         if not strict and any(self._tangent(fact, y) for y in self.content["tangents"]):
             return True
+        for name, order in self.exact.roots.items():
+            away = add(letter(name, order), self.exact.inside[name], -1)
+            if not strict and fact in (away, add(_NOUGHT, away, -1)):
+                return True
+        for name, tops in self.exact.extremes.items():
+            turn = 1 if name.startswith("Max") else -1
+            gaps = (add(letter(name), top, -1) for top in tops)
+            if not strict and any(fact == add(_NOUGHT, gap, turn) for gap in gaps):
+                return True
         for relation in self.exact.given:
             if fact in self.logarithms(relation) and (" < " in relation or not strict):
                 return True
@@ -409,16 +557,15 @@ class _CertificateCheck:
 
     def sizes(self, top: Sum) -> list[Sum]:
         """From |X| c <= B, with a c that is not negative: X c <= B and -X c <= B."""
-        absolutes = [(term, name) for term in top for name, _ in term if name.startswith("Abs ")]
-        if len(absolutes) != 1:
-            return []
-        ((term, size),) = absolutes
-        powers = dict(term)
-        share = {tuple((name, power) for name, power in term if name != size): -top[term]}
-        if powers[size] != 1 or not self.exact.never_negative(share):
-            return []
-        remainder = {monomial: factor for monomial, factor in top.items() if monomial != term}
-        return [add(remainder, times(share, self.exact.inside[size]), sign) for sign in (-1, 1)]
+        found = []
+        for size, power in {pair for term in top for pair in term if pair[0].startswith("Abs ")}:
+            terms = [term for term in top if (size, power) in term]
+            share = {tuple(pair for pair in term if pair[0] != size): -top[term] for term in terms}
+            if power == 1 and self.exact.never_negative(share):
+                remainder = {term: factor for term, factor in top.items() if term not in terms}
+                inside = times(share, self.exact.inside[size])
+                found += [add(remainder, inside, sign) for sign in (-1, 1)]
+        return found
 
     def _root(self, fact: Sum, top: Sum) -> bool:
         """Whether r >= c, or r <= c, follows from a bound on a power of r."""
@@ -438,20 +585,39 @@ class _CertificateCheck:
         return False
 
     def _tangent(self, fact: Sum, text: str) -> bool:
-        """exp(y) >= 1 + y, exp(-y) >= 1 - y, and exp(y) >= 1 or <= 1 with the sign of y."""
+        """exp(y) >= 1 + y, and for y >= 0 exp(y) >= 1 and what the series of exp(-y) gives."""
+        exact = self.exact
         try:
             y = self.read(text)
-            powers = [(way, self.exact.exp(way)) for way in (y, self.exact.negative(y))]
+            way = exact.negative(y)
+            power, inverse = exact.exp(y), exact.exp(way)
         except ValueError:
             return False
-        for way, power in powers:
-            value = self.exact.plus(power, self.exact.negative(1))
-            above = self.exact.plus(value, self.exact.negative(way))
-            if above == (fact, ()) or (value == (fact, ()) and self.exact.never_negative(way[0])):
-                return True
-            below = add(_NOUGHT, way[0], -1)
-            if add(_NOUGHT, value[0], -1) == fact and self.exact.never_negative(below):
-                return True
+
+        def series(x: _Quotient, *factors: Fraction | int) -> _Quotient:
+            total, term = exact.quotient(0), exact.quotient(1)
+            for factor in factors:
+                total = exact.plus(total, exact.times(exact.quotient(factor), term))
+                term = exact.times(term, x)
+            return total
+
+        half, sixth = Fraction(1, 2), Fraction(1, 6)
+        bounds = [(power, series(y, 1, 1)), (inverse, series(way, 1, 1))]
+        logarithms = (way for relation in exact.given for way in self.logarithms(relation))
+        if not y[1] and (
+            exact.never_negative(y[0])
+            or self.summed(y[0], False)
+            or any(exact.alike(y[0], known) for known in (*logarithms, *exact.not_below))
+        ):
+            bounds += [(power, series(y, 1)), (series(way, 1), inverse)]
+            bounds += [(power, series(y, 1, 1, half)), (series(way, 1, 1, half), inverse)]
+            bounds.append((inverse, series(way, 1, 1, half, sixth)))
+        for large, small in bounds:
+            try:
+                if exact.alike(fact, self.cleared(exact.plus(large, exact.negative(small)))):
+                    return True
+            except ValueError:
+                continue
         return False
 
     def logarithms(self, relation: str) -> list[Sum]:
@@ -471,10 +637,11 @@ class _CertificateCheck:
         turned = self.content["turned"] is True
         facts: list[tuple[Sum, str]] = []
         for text, kind in self.content["facts"]:
-            top, below = self.read(text)
-            if below or kind not in ("<=", "<", "="):
-                raise ValueError("a fact is no sum")
-            negation = turned and top == add(_NOUGHT, goal, -1) and kind in ("<=", "<"[strict:])
+            top = self.cleared(self.read(text))
+            if kind not in ("<=", "<", "="):
+                raise ValueError("a fact is no relation")
+            opposite = self.exact.alike(top, add(_NOUGHT, goal, -1))
+            negation = turned and opposite and kind in ("<=", "<"[strict:])
             halves = [top, add(_NOUGHT, top, -1)] if kind == "=" else [top]
             if not negation and not all(self.follows(half, kind == "<", text) for half in halves):
                 raise ValueError(f"it does not follow that 0 {kind} {text:.60}")
@@ -507,25 +674,89 @@ class _CertificateCheck:
             raise ValueError("no piece is certainly positive")
 
 
-def judge(content: Any, formula: Any, holds: Any) -> str:
+def _key(total: Sum) -> Any:
+    return frozenset(total.items())
+
+
+def _arguments(text: str) -> list[str]:
+    """The formulas between the commas of a bracket."""
+    pieces, depth = [""], 0
+    for sign in text:
+        depth += (sign == "(") - (sign == ")")
+        if sign == "," and not depth:
+            pieces.append("")
+        else:
+            pieces[-1] += sign
+    return pieces
+
+
+def branches_of(text: str) -> int:
+    """How many cases there are of a size, a maximum, a minimum, or a whole number."""
+    match = re.fullmatch(r"(Max|Min)\((.+)\)", text, re.DOTALL)
+    return 2 if match is None else len(_arguments(match[2]))
+
+
+def _complete(cases: list[Any], whole: list[str]) -> list[Any]:
+    """The certificates' places, once their cases are all that there are."""
+    if len(cases) == 1 and not cases[0][1]:
+        return [cases[0][0]]
+    if not all(rest for _, rest in cases):
+        raise ValueError("a case beside one that is all")
+    ((text, _), *_) = cases[0][1]
+    if not re.fullmatch(r"(Abs|Max|Min)\(.+\)", text, re.DOTALL):
+        name, _, number = text.partition(" at ")
+        if name not in whole or not re.fullmatch(r"-?\d{1,9}", number):
+            raise ValueError(f"no cases of {text:.40}")
+    if any(rest[0][0] != text for _, rest in cases):
+        raise ValueError("cases of one thing beside cases of another")
+    places = []
+    for branch in range(branches_of(text)):
+        inner = [(place, rest[1:]) for place, rest in cases if rest[0][1] == branch]
+        if not inner:
+            raise ValueError(f"a case of {text:.40} is missing")
+        places += _complete(inner, whole)
+    if len(places) != len(cases):
+        raise ValueError("a case that there is not")
+    return places
+
+
+def judge(content: Any, formula: Any, holds: Any, line: Any) -> str:
     """Why a proof is rejected; nothing if it is accepted.
 
-    `formula`, `holds`: the reader of formulas and the comparison of numbers of ``check.py``.
+    `formula`, `holds`, `line`: the reader of formulas, the comparison of numbers, and the check of
+    a relation in one letter, of ``check.py``.
     """
     if content.keys() != KEYS or not isinstance(content["signs"], dict):
         raise ValueError(f"the keys are not those of {FORMAT}")
     if not content["shows"] or set(content["signs"].values()) - {"positive", "nonnegative", "real"}:
         raise ValueError("nothing is shown, or a letter has another sign")
+    if refused := [name for name in content["signs"] if not LETTER.fullmatch(name)]:
+        raise ValueError(f"{refused[0]!r:.40} is no letter")
     hypotheses = list(content["given"])
     for step in content["shows"]:
-        if step.keys() != _STEP:
+        if step.keys() == _LINE:
+            line(step, content["signs"], hypotheses)
+            hypotheses.append(step["relation"])
+            continue
+        if step.keys() != _STEP or not step["certificates"]:
             raise ValueError("the keys are not those of a step")
         checks: list[Any] = []
         for certificate in step["certificates"]:
             exact = Exact(content["signs"], hypotheses)
             check = _CertificateCheck(certificate, exact, formula, holds)
             checks.append((check, *check.difference(step["relation"])))
-        hypotheses += [step["relation"], *_consequences(step["relation"], checks)]
+        if any(certificate["cases"] for certificate in step["certificates"]):
+            cases = [c["cases"] for c in step["certificates"]]
+            groups: dict[str, list[int]] = {}
+            for place, case in enumerate(cases):
+                groups.setdefault(repr(case), []).append(place)
+            firsts = [(places[0], cases[places[0]]) for places in groups.values()]
+            _complete(firsts, content["whole"])
+            for places in groups.values():
+                _consequences(step["relation"], [checks[place] for place in places])
+            hypotheses.append(step["relation"])
+        else:
+            hypotheses += [step["relation"], *_consequences(step["relation"], checks)]
     return ""
 
 
@@ -535,19 +766,24 @@ def _consequences(relation: str, checks: list[Any]) -> list[str]:
     if len(signs) != 1:
         raise ValueError("nothing is shown")
     (sign,) = signs
+    if sign == "=" and len(checks) == 1:
+        ((check, (top, below), _),) = checks
+        if top or not all(map(check.not_nought, below)):
+            raise ValueError(f"the sides differ: {relation:.60}")
+        return []
     goals = [check.cleared(gap) for check, gap, _ in checks]
     steps = [check for check, _, _ in checks]
     if sign == "=" and len(steps) == 2:
         steps[0].shows(goals[0], False)
         steps[1].shows(add(_NOUGHT, goals[1], -1), False)
-    elif sign == "=" and len(steps) == 1:
-        if goals[0]:
-            raise ValueError(f"the sides differ: {relation:.60}")
     elif sign == "!=" and len(steps) == 1:
         small, large = relation.split(" != ")
         try:
             steps[0].shows(goals[0], True)
         except ValueError:
+            with contextlib.suppress(ValueError):
+                steps[0].shows(times(goals[0], goals[0]), True)
+                return []
             steps[0].shows(add(_NOUGHT, goals[0], -1), True)
             small, large = large, small
         return [f"{small} < {large}"]
@@ -556,8 +792,15 @@ def _consequences(relation: str, checks: list[Any]) -> list[str]:
         halves = [check.sizes(goal) for check, goal in zip(steps, goals, strict=True)]
         if not all(halves):
             raise ValueError("two certificates for one relation")
-        for index, (check, half) in enumerate(zip(steps, halves, strict=True)):
-            check.shows(half[index], sign == "<")
+        for place in range(0, len(halves[0]), 2):
+            with contextlib.suppress(ValueError):
+                for half in halves[0][place : place + 2]:
+                    try:
+                        steps[0].shows(half, sign == "<")
+                    except ValueError:
+                        steps[1].shows(half, sign == "<")
+                return []
+        raise ValueError("neither half of a size is shown")
     elif len(steps) == 1:
         for way in steps[0].logarithms(relation):
             with contextlib.suppress(ValueError):

@@ -1,12 +1,13 @@
 """Check of exported counterexamples and proofs, by the standard library alone.
 
-``python check.py DIR`` judges every file in a folder by what it prints. At the numbers of a witness
-all hypotheses hold and the line fails, or holds where it says that something exists; a proof is
-judged by ``check_proof.py`` or, between two sides that are the same, ``check_identity.py``. It
-exits with 0 (all accepted), 1 (some rejected, with the reason), 2 (nothing readable) or 5 (no more
-memory, or something else broke). Numbers are exact fractions as long as a formula is rational, and
-otherwise decimals between two bounds, with more and more digits until all is decided. A trajectory
-is followed from the printed W(0) by ``replay.py``, which lies beside this file.
+``python check.py DIR`` judges every file in a folder, ``python check.py FILE`` one. At the numbers
+of a witness all hypotheses hold and the line fails, or holds where it says that something exists; a
+proof is judged by ``check_proof.py`` or, between two sides that are the same,
+``check_identity.py``. It exits with 0 (all accepted), 1 (some rejected, with the reason), 2
+(nothing readable) or 5 (no more memory, or something else broke). Numbers are exact fractions as
+long as a formula is rational, and otherwise decimals between two bounds, with more and more digits
+until all is decided. A trajectory is followed from the printed W(0) by ``replay.py``, which lies
+beside this file.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import functools
+import hashlib
 import importlib
 import importlib.util
 import json
@@ -26,7 +28,7 @@ from math import isqrt
 from pathlib import Path
 from typing import Any
 
-FORMAT, PROOF = "swingby witness 1", "swingby proof 1"
+FORMAT, PROOF = "swingby witness 1", "swingby proof 2"
 _IDENTITIES = ("swingby identity 1", "swingby words 1")
 _KEYS = {"format", "id", "line", "given", "assumed", "fails", "values"}
 #: Of a line that says that something exists: an example, at which all that it asks for holds.
@@ -40,6 +42,13 @@ ENTRY_DIGITS, MOST_TIMES = 60, 4
 _DIGITS = (60, 240, 960, 3840)
 #: What the file of a relation on an interval has, and how often the interval is halved at most.
 INTERVAL, MOST_HALVINGS = _KEYS - {"given", "assumed", "fails", "values"} | {"holds", "on"}, 16
+#: What every file says besides: which line it is, in words, as text and LaTeX, and its digest.
+WORDS = {"id", "line", "statement", "latex", "digest"}
+#: A letter: one word, with a place, an index or an entry; or a name that the paper has.
+_NAME = re.compile(
+    r"(?!(?:exp|log|sqrt|Abs|Max|Min)\()[^\W\d]\w*'?(\([\w+]+\))?(\^\(\d+[,/]\d+\))?(_\d+,\d+)?"
+    r"|a_k \(k > s\)"
+)
 #: What a formula may have before a bracket, if its arithmetic knows it in small letters.
 _FUNCTIONS = ("exp", "log", "sqrt", "Abs", "Max", "Min", "over_samples", "squared_norm")
 #: What is said of a letter that stands for whole numbers.
@@ -199,7 +208,7 @@ class _Decimals:
             return Fraction(1)
         low, high = self.bounds(x)
         below, above = self.down.exp(low), self.up.exp(high)
-        return self.down.next_minus(below), self.up.next_plus(above)
+        return max(self.down.next_minus(below), Decimal(0)), self.up.next_plus(above)
 
     def log(self, x: Any) -> Any:
         if x == 1:
@@ -396,8 +405,42 @@ def _beside(name: str) -> Any:
     return module
 
 
+def judge_line(step: Any, signs: dict[str, str], hypotheses: list[str]) -> None:
+    """Raise ValueError unless a relation in one letter holds: see ``check_line.py``."""
+    _beside("check_line").judge(step, signs, hypotheses, line_tools(), number)
+
+
+def line_tools() -> Any:
+    """What ``check_line.py`` works with."""
+    return _beside("check_line").tools_of(formula, _Decimals(_DIGITS[0]), _beside("check_proof"))
+
+
+def digest(content: dict[str, Any]) -> str:
+    """The SHA-256 of all that a file says besides."""
+    body = {key: value for key, value in content.items() if key != "digest"}
+    text = json.dumps(body, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def judge(content: Any, steps: dict[str, set[int]] | None = None, trajectories: Any = None) -> str:
-    """Why a witness, or a proof, is rejected; nothing if it is accepted.
+    """Why a file is rejected; nothing if it is accepted: its words, its digest, what it shows."""
+    if not isinstance(content, dict) or not content.keys() > WORDS:
+        return f"ValueError: no {', '.join(sorted(WORDS))}"
+    if not all(isinstance(content[key], str) for key in WORDS) or not content["statement"]:
+        return "ValueError: the words are no texts"
+    try:
+        if digest(content) != content["digest"]:
+            return "ValueError: the digest is not that of the content"
+    except _REFUSED as error:
+        return f"{type(error).__name__}: {error}"[:200]
+    shown = {key: value for key, value in content.items() if key not in WORDS - {"id"}}
+    return judge_shown(shown | {"line": ""}, steps, trajectories)
+
+
+def judge_shown(
+    content: Any, steps: dict[str, set[int]] | None = None, trajectories: Any = None
+) -> str:
+    """Why what a file shows is rejected; nothing if it is accepted.
 
     `steps` are those that other witnesses need of the same trajectory, and `known` keeps it.
     """
@@ -406,7 +449,7 @@ def judge(content: Any, steps: dict[str, set[int]] | None = None, trajectories: 
         if kind in (PROOF, *_IDENTITIES):
             proofs, identities = (_beside(name) for name in ("check_proof", "check_identity"))
             if kind == PROOF:
-                return str(proofs.judge(content, formula, holds))
+                return str(proofs.judge(content, formula, holds, judge_line))
             return str(identities.judge(content, formula, proofs))
         if kind == FORMAT and content.keys() == INTERVAL:
             letter, low, high = content["on"]
@@ -421,6 +464,8 @@ def judge(content: Any, steps: dict[str, set[int]] | None = None, trajectories: 
             raise _Wrong("the hypotheses are no list")
         if not isinstance(content["values"], dict):
             raise _Wrong("the values are no object")
+        if refused := [name for name in content["values"] if not _NAME.fullmatch(name)]:
+            raise _Wrong(f"{refused[0]!r:.40} is no letter")
         values = {name: number(text) for name, text in content["values"].items()}
         along = Along(content["run"]) if "run" in content else None
         if along is not None:
@@ -466,9 +511,10 @@ def judge(content: Any, steps: dict[str, set[int]] | None = None, trajectories: 
 
 
 def main(arguments: list[str]) -> int:
-    """Judge the witnesses in a folder, a line each."""
-    folder = Path(arguments[0] if arguments else ".")
-    files = sorted(folder.glob("*.json")) if folder.is_dir() else []
+    """Judge files, or those in a folder, a line each."""
+    files: list[Path] = []
+    for path in map(Path, arguments or ["."]):
+        files += sorted(path.glob("*.json")) if path.is_dir() else [path] * path.is_file()
     contents: dict[Path, Any] = {}
     steps: dict[str, set[int]] = {}
     rejected, trajectories = 0, dict[str, Any]()

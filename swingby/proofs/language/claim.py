@@ -15,6 +15,8 @@ from typing import Any
 import sympy
 
 from swingby.hints import Hinted
+from swingby.proofs.language.means import MEAN, mean_of_both
+from swingby.proofs.language.vectors import GRAM, letters_of, put_in
 
 #: Kinds of slips in a line, in the words of the summary.
 BREAKS = (
@@ -35,10 +37,26 @@ SEVERITIES = ("fatal", "local", "cosmetic")
 
 @dataclass(frozen=True)
 class Given(Hinted):
-    """A hypothesis and its source: the id of a record such as ``"D.24"``, or "case"."""
+    """A hypothesis and its source: the id of a record such as ``"D.24"``, or "case".
+
+    `instance`: what stands for letters of the line that is quoted, put in at the same time.
+    """
 
     relation: Any
     source: str
+    instance: tuple[tuple[Any, Any], ...] = ()
+
+
+def at_instance(relation: Any, instance: tuple[tuple[Any, Any], ...]) -> Any:
+    """A relation with expressions put in for letters, all at once, its two sides kept as two."""
+    if not instance or not isinstance(relation, sympy.Basic):
+        return relation
+    if instance[0][0] == MEAN:
+        return mean_of_both(at_instance(relation, instance[1:]))
+    if relation.is_Relational:
+        sides = (put_in(side, dict(instance)) for side in relation.args)
+        return relation.func(*sides, evaluate=False)
+    return relation.func(*(at_instance(each, instance) for each in relation.args))
 
 
 @dataclass(frozen=True)
@@ -61,9 +79,40 @@ class AlongTrajectory:
     until: Any = None
 
 
+@dataclass(frozen=True)
+class AllTimes:
+    """A relation that is claimed at t = 0, 1, 2, ..., and the lines that prove it by induction.
+
+    `times`: t and every letter of time t, each with what stands for it at 0 and at t + 1.
+    `base`, `step`: ids of the lines that prove it at 0, and at t + 1 from t; empty: no line does.
+    """
+
+    relation: Any
+    times: tuple[tuple[Any, Any, Any], ...]
+    base: str = ""
+    step: str = ""
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The lines that are put together."""
+        return tuple(filter(None, (self.base, self.step)))
+
+    def is_of_now(self, relation: Any) -> bool:
+        """Whether a relation speaks of time t alone, so that it can be moved to another time."""
+        return not letters_of([relation]) & {later for _, _, later in self.times}
+
+    def at_start(self, relation: Any) -> Any:
+        """A relation of time t at time 0."""
+        return at_instance(relation, tuple((now, start) for now, start, _ in self.times))
+
+    def at_next(self, relation: Any) -> Any:
+        """A relation of time t at time t + 1."""
+        return at_instance(relation, tuple((now, later) for now, _, later in self.times))
+
+
 def conditions_of(conclusion: Any) -> tuple[Any, ...]:
     """The relations of a conclusion in their order; none for identities of other kinds."""
-    if isinstance(conclusion, AlongTrajectory):
+    if isinstance(conclusion, AlongTrajectory | AllTimes):
         conclusion = conclusion.relation
     if isinstance(conclusion, sympy.And | sympy.Tuple):
         return tuple(conclusion.args)
@@ -133,6 +182,8 @@ class Claim(Hinted):
     `edition` in {"printed", "corrected", "repaired"}.
     `reference`: place in the text.
     `reading`: how an ambiguity was read.
+    `quoted_as`: what later lines take from it, in letters, where its conclusion has none of them or
+    says it of one time: as a person reads it.
     `flaw`: shown only where the verdict is *refuted*.
     `repair`: the smallest change that makes the line true, or that an earlier repair makes
     necessary.
@@ -150,6 +201,7 @@ class Claim(Hinted):
     edition: str = "printed"
     reference: str = ""
     reading: str = ""
+    quoted_as: tuple[Any, ...] = ()
     flaw: Flaw | None = None
     repair: Claim | None = None
 
@@ -164,12 +216,25 @@ class Claim(Hinted):
     @property
     def rests_on(self) -> tuple[str, ...]:
         """Ids of the records that the hypotheses come from, without repetition."""
-        sources = (hypothesis.source for hypothesis in self.given)
+        sources = [hypothesis.source for hypothesis in self.given]
+        sources += self.conclusion.lines if isinstance(self.conclusion, AllTimes) else ()
         return tuple(dict.fromkeys(source for source in sources if source not in _INTERNAL_SOURCES))
 
-    def cite(self) -> tuple[Given, ...]:
-        """The relations of the conclusion as hypotheses of a later claim."""
-        return tuple(Given(relation, self.id) for relation in self.conditions)
+    @property
+    def letters(self) -> set[Any]:
+        """The letters of hypotheses, definitions and conclusion, where these are about numbers."""
+        statements = [*self.conditions, *self.quoted_as, *(each.relation for each in self.given)]
+        statements += [side for pair in self.where for side in pair]
+        if isinstance(conclusion := self.conclusion, AlongTrajectory):
+            statements += [*conclusion.when, *conclusion.during, conclusion.until]
+        return letters_of(statements)
+
+    def cite(self, instance: tuple[tuple[Any, Any], ...] = ()) -> tuple[Given, ...]:
+        """The relations of the conclusion, perhaps at an instance, as hypotheses elsewhere."""
+        return tuple(
+            Given(at_instance(relation, instance), self.id, instance)
+            for relation in self.conditions or self.quoted_as
+        )
 
     def but(self, **changes: Any) -> Claim:
         """The claim with some fields replaced, without flaw and repair: how a repair is written."""
@@ -191,4 +256,6 @@ class Claim(Hinted):
 
 
 #: Sources of hypotheses that are no records of the ledger.
-_INTERNAL_SOURCES = frozenset({"induction", "hypothesis", "case", "definition", "dynamics", "PSD"})
+_INTERNAL_SOURCES = frozenset(
+    {"induction", "hypothesis", "case", "definition", "dynamics", "PSD", GRAM}
+)

@@ -8,10 +8,17 @@ from typing import Any
 
 import sympy
 
-from swingby.proofs.language.claim import AlongTrajectory, Claim, Given, conditions_of
+from swingby.proofs.language.claim import (
+    AllTimes,
+    AlongTrajectory,
+    Claim,
+    Given,
+    conditions_of,
+)
 from swingby.proofs.language.claims import hypotheses
 from swingby.proofs.language.conclusions import Both
 from swingby.proofs.language.formula_printer import formula
+from swingby.proofs.language.means import MEAN
 
 #: Which entries a claim speaks of: words, with formulas between dollar signs.
 _ENTRIES = {
@@ -87,6 +94,13 @@ def _head(claim: Claim, latex: bool) -> str:
     elif along:
         pieces.insert(0, _mixed("along every trajectory ", latex))
         pieces += (_mixed(words, latex) for words in _times(conclusion, latex))
+    if isinstance(conclusion, AllTimes):
+        pieces.append(_mixed("for $ t = 0, 1, 2, ...$", latex))
+        if conclusion.lines:
+            names = "$ and $".join(
+                rf"\text{{({x})}}" if latex else f"({x})" for x in conclusion.lines
+            )
+            pieces.append(_mixed(f"by induction from ${names}$", latex))
     return (r",\ " if latex else ", ").join(piece for piece in pieces if piece)
 
 
@@ -113,13 +127,15 @@ def to_text(claim: Claim) -> str:
         width = min(max(map(len, relation_texts)), 56)
         lines.append("given")
         for text, hypothesis in zip(relation_texts, claim.given, strict=True):
-            lines.append(f"  {text:<{width}}    {source_text(hypothesis.source)}")
+            lines.append(f"  {text:<{width}}    {_source(hypothesis, latex=False)}")
     if claim.in_force:
         lines.append("Assumptions D.1 to D.5 are in force.")
     if claim.where:
         lines += ["where", *(f"  {text}" for text in _definitions(claim, latex=False))]
     lines.append(_head(claim, latex=False) or ("then" if lines else "always"))
     lines += [f"  {text}" for text in relations(claim.conclusion)]
+    if claim.quoted_as:
+        lines += ["quoted as", *(f"  {formula(relation)}" for relation in claim.quoted_as)]
     return "\n".join(lines)
 
 
@@ -128,8 +144,8 @@ def to_latex(claim: Claim) -> str:
     rows = []
     for position, hypothesis in enumerate(claim.given):
         head = r"\text{given}\quad" if position == 0 else ""
-        source = source_text(hypothesis.source).translate(_IN_TEXT)
-        rows.append(rf"{head} & {_relation(hypothesis, latex=True)} && \text{{{source}}}")
+        source = _source(hypothesis, latex=True)
+        rows.append(rf"{head} & {_relation(hypothesis, latex=True)} && {source}")
     if claim.in_force:
         rows.append(r"\text{in force}\quad & \text{Assumptions D.1 to D.5}")
     for position, text in enumerate(_definitions(claim, latex=True)):
@@ -142,7 +158,23 @@ def to_latex(claim: Claim) -> str:
         first = r"\text{then}\quad" if rows else ""
         rows.append(f"{first} & {conclusions[0]}" + (rf" && {head}" if head else ""))
         rows += [f" & {text}" for text in conclusions[1:]]
+    for position, relation in enumerate(claim.quoted_as):
+        head = r"\text{quoted as}\quad" if position == 0 else ""
+        rows.append(f"{head} & {formula(relation, latex=True)}")
     return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
+
+
+def _source(hypothesis: Given, latex: bool) -> str:
+    """The source of a hypothesis with the instance at which it is quoted."""
+    source = source_text(hypothesis.source)
+    source += ", in the mean" * (MEAN in dict(hypothesis.instance))
+    pairs = [each for each in hypothesis.instance if each[0] != MEAN]
+    instance = ", ".join(" = ".join(formula(x, latex=latex) for x in pair) for pair in pairs)
+    if not latex:
+        return source + f" with {instance}" * bool(instance)
+    return rf"\text{{{source.translate(_IN_TEXT)}}}" + rf"\text{{ with }} {instance}" * bool(
+        instance
+    )
 
 
 def _relation(hypothesis: Given, latex: bool) -> str:
@@ -190,7 +222,7 @@ def _stronger(claim: Claim, repair: Claim, latex: bool) -> str:
         for hypothesis in repair.given
         if hypothesis.relation not in printed
         and (
-            hypothesis.source in ("case", "definition")
+            hypothesis.source in ("case", "definition", "added hypothesis")
             or hypothesis.source.startswith("Assumption")
         )
     )

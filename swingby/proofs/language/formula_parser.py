@@ -25,6 +25,8 @@ from swingby.errors import InvalidInput
 from swingby.proofs.language import conclusions, repaired_conclusions
 from swingby.proofs.language.claim import needs
 from swingby.proofs.language.formula_printer import GREEK
+from swingby.proofs.language.means import mean
+from swingby.proofs.language.vectors import InnerProduct, is_vector, norm
 from swingby.theory.dynamics import symbols
 
 
@@ -45,6 +47,8 @@ FUNCTIONS: Mapping[str, Any] = {
     "min": sympy.Min,
     "delta": sympy.KroneckerDelta,
     "sum": _total,
+    "dot": InnerProduct,
+    "E": mean,
 }
 
 RELATIONS: Mapping[str, Any] = {
@@ -101,6 +105,12 @@ class Piece:
         position = f"{self.file}, line {line}, column {column}:"
         return InvalidInput(position, value or self.text, requirement)
 
+    def cut(self, start: int, text: str) -> Piece:
+        """A part of the text, at its own line and column."""
+        before = self.text[:start]
+        lines, last = before.count("\n"), len(before) - before.rfind("\n")
+        return Piece(self.file, self.line + lines, last if lines else self.column + start, text)
+
     def after(self, length: int) -> Piece:
         """The text after its first signs, which stand on the first line."""
         remainder = self.text[length:]
@@ -112,7 +122,7 @@ class Piece:
 def _parser() -> Lark:
     starts = ["relations", "sums", "gives"]
     grammar = resources.files("swingby.proofs.language").joinpath("formulas.lark")
-    return Lark(grammar.read_text("utf-8"), parser="lalr", start=starts)
+    return Lark(grammar.read_text("utf-8"), parser="lalr", start=starts, propagate_positions=True)
 
 
 def _tree(piece: Piece, start: str) -> Any:
@@ -207,10 +217,47 @@ class _Builder:
 
     def _factors(self, node: Any) -> list[Any]:
         *before, last = node.children
+        if before and node.data in ("product", "quotient"):
+            self._refuse_two_readings(node.data, before[0], last)
         factor = self.value(last)
         if node.data == "quotient":
             factor = _made(sympy.Pow, [factor, sympy.Integer(-1)])
         return [*(self._factors(before[0]) if before else []), factor]
+
+    def _refuse_two_readings(self, kind: str, before: Any, last: Any) -> None:
+        """Refuse a/b c and a^b/c, which are read in two ways; 1/2 c, a/(b) c, a^2/c are not."""
+        divided = before.children[-1]
+        if kind == "product" and before.data == "quotient":
+            over = before.children[0]
+            of_numbers = all(re.fullmatch(r"[\d.]+", self._text(x)) for x in (over, divided))
+            if of_numbers or divided.children[0].data == "brackets":
+                return
+            first, second, third = map(self._text, (over, divided, last))
+            readings = f"({first}/{second}) {third} or {first}/({second} {third})"
+        elif kind == "quotient" and len(divided.children) > 1:
+            base, exponent = divided.children[0], divided.children[-1]
+            if isinstance(exponent, Token) or exponent.data == "brackets":
+                return
+            first, third = self._text(base), self._text(last)
+            counts = re.fullmatch(r"[2-9]|[1-9]\d+", self._text(exponent))
+            if counts and not re.fullmatch(r"[\d.]+", third):  # nobody means x^(2/y)
+                return
+            sign = "-" * (len(divided.children) == 3 and divided.children[1] != "+")
+            second = f"{sign}{self._text(exponent)}"
+            readings = f"({first}^{second})/{third} or {first}^({second}/{third})"
+        else:
+            return
+        at = before.meta.line, before.meta.column
+        text = self._piece.text[before.meta.start_pos : last.meta.end_pos]
+        raise self._piece.refuse(
+            f"must have brackets, as it is read in two ways: {readings}", text, at
+        )
+
+    def _text(self, node: Any) -> str:
+        return self._piece.text[node.meta.start_pos : node.meta.end_pos]
+
+    def _brackets(self, nodes: list[Any]) -> Any:
+        return self.value(nodes[0])
 
     def _power(self, nodes: list[Any], **options: bool) -> Any:
         base = self.value(nodes[0])
@@ -235,7 +282,8 @@ class _Builder:
         return _made(sympy.Pow, [self.value(nodes[0]), sympy.Rational(1, 2)])
 
     def _bars(self, nodes: list[Any]) -> Any:
-        return _made(sympy.Abs, [self.value(nodes[0])])
+        inside = self.value(nodes[0])
+        return norm(inside) if is_vector(inside) else _made(sympy.Abs, [inside])
 
     def _call(self, nodes: list[Any]) -> Any:
         name = str(nodes[0])[:-1]
@@ -249,7 +297,8 @@ class _Builder:
 
     def _as_written(self, node: Any) -> Any:
         """The outermost operation of a node, kept."""
-        while len(node.children) == 1 and node.data in ("sum", "product", "power", "atom"):
+        inner = ("sum", "product", "power", "atom", "brackets")
+        while len(node.children) == 1 and node.data in inner:
             node = node.children[0]
         if node.data == "call":
             function = FUNCTIONS[str(node.children[0])[:-1]]

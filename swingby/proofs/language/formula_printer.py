@@ -70,7 +70,11 @@ def symbol_text(name: str, *, latex: bool = False) -> str:
     """A letter such as ``w_ij(t+1)`` or ``kappa``."""
     if not latex:
         name = name.replace("-", " − ") if name.startswith("(") else name
+        name = name.replace("|^2", "|²") if name.startswith("|") else name
         return greek(name)
+    if name.startswith("<"):
+        pair = (symbol_text(each, latex=True) for each in name[1:-1].split(", "))
+        return rf"\langle {', '.join(pair)} \rangle"
     text = re.sub(r"_([A-Za-z\d]+)", _index, re.sub(r"\^(-?\w+)", r"^{\1}", name))
     return re.sub(
         r"[A-Za-z]+", lambda match: rf"\{match[0]}" if match[0] in _COMMANDS else match[0], text

@@ -17,14 +17,16 @@ from typing import Any
 
 import sympy
 
-from swingby.proofs.language import matrices
+from swingby.proofs.language import matrices, vectors
 from swingby.proofs.language.claim import (
     BREAKS,
     SEVERITIES,
+    AllTimes,
     AlongTrajectory,
     Claim,
     Flaw,
     Given,
+    conditions_of,
     in_order_of_use,
 )
 from swingby.proofs.language.formula_parser import (
@@ -35,13 +37,15 @@ from swingby.proofs.language.formula_parser import (
     relations,
     values,
 )
+from swingby.proofs.language.means import MEAN, facts, in_means, is_random
 from swingby.proofs.language.repaired_conclusions import ByHand
 from swingby.theory.input_files import text_of
 
 #: Keywords of the fields of a line; "repair" holds fields of its own.
 _FIELDS = (
-    *("about", "place", "for", "given", "also given", "where", "then", "when", "while", "until"),
-    *("because", "test", "reading", "flaw", "repair"),
+    *("about", "place", "for", "given", "also given", "where", "base", "step", "then"),
+    *("when", "while", "until"),
+    *("because", "test", "quoted as", "reading", "flaw", "repair"),
 )
 #: Kinds of lines, as in :class:`swingby.proofs.language.claim.Claim`.
 _KINDS = (
@@ -63,11 +67,13 @@ FLAGS: Mapping[str, tuple[str, Any]] = {
     "some numbers": ("quantifier", "exists"),
     "all numbers": ("quantifier", "for all"),
     "every trajectory": ("along", True),
+    "all t": ("over_time", True),
 }
 
 _ENTRY = ("use", "letters", "let", "group", "default", *_KINDS)
-_CITED = re.compile(r"\((.+)\)(,? repaired)?")
-_SOURCE = re.compile(r"(.*?)\s+\[([^\n]+)\]", re.DOTALL)
+_CITED = re.compile(r"\((.+?)\)(,? repaired)?(,? in the mean)?(?:\s+with\s+(.+))?", re.DOTALL)
+_INSTANCE = re.compile(r"(.+?)\s+with\s+(.+=.+)", re.DOTALL)
+_SOURCE = re.compile(r"(.*?)\s+\[([^\n]+(?:\s+with\s+[^\[\]]+)?)\]", re.DOTALL)
 _LETTER = re.compile(r"(\S+?)(?:\s*=\s*\"(.+)\")?")
 
 
@@ -99,12 +105,9 @@ class _TextBlock:
         for piece in self.pieces():
             start = 0
             for text in piece.text.split(";"):
-                before = piece.text[:start] + text[: len(text) - len(text.lstrip())]
-                line, last = piece.line + before.count("\n"), len(before) - before.rfind("\n")
-                column = last if "\n" in before else piece.column + len(before)
-                start += len(text) + 1
                 if text.strip() not in ("", "nothing"):
-                    yield Piece(piece.file, line, column, text.strip())
+                    yield piece.cut(start + len(text) - len(text.lstrip()), text.strip())
+                start += len(text) + 1
 
     def joined(self) -> Piece:
         """The line with all that is below it, lines and columns kept."""
@@ -246,18 +249,15 @@ class Proof(Mapping[str, Claim]):
                 shorter = replace(piece, text=match[1].rstrip())
                 special = algebra([shorter], scope.names, {})
                 listed = [special] if special is not None else _relations([shorter], scope)
-                yield from (Given(relation, match[2]) for relation in listed)
+                source, instance = self._quoted(piece, match.start(2), match[2], line)
+                yield from (Given(relation, source, instance) for relation in listed)
             else:
                 yield from self._cited(piece, line)
 
     def _cited(self, piece: Piece, line: int) -> tuple[Given, ...]:
         """An earlier line of this file, or a line of a file that it uses, as a hypothesis."""
         match = _CITED.fullmatch(piece.text)
-        name, claim = match[1] if match else "", None
-        if name in self._lines:
-            claim = self[name] if self._lines[name].block.head.line < line else None
-        else:
-            claim = next((used[name] for used in self._used if name in used), None)
+        claim = self.above(match[1], line) if match else None
         if match is None or claim is None:
             requirement = (
                 "must be a relation with its [source], a group, or a line above in brackets"
@@ -266,7 +266,56 @@ class Proof(Mapping[str, Claim]):
         claim = claim.repair if match[2] else claim
         if claim is None:
             raise piece.refuse("must be a line that has a repair")
-        return claim.cite() or (Given(claim.conclusion, claim.id),)
+        instance: tuple[tuple[Any, Any], ...] = ((MEAN, MEAN),) if match[3] else ()
+        if instance and any(isinstance(each, sympy.Ne) for each in claim.conditions):
+            raise piece.refuse(
+                "must not be quoted in the mean: numbers that differ may agree there"
+            )
+        if match[4]:
+            instance += self._instance(piece.cut(match.start(4), match[4]), claim)
+        if not instance:
+            return claim.cite() or (Given(claim.conclusion, claim.id),)
+        if not (claim.conditions or claim.quoted_as):
+            raise piece.refuse("must be a line about numbers to be cited at an instance", match[1])
+        return claim.cite(instance)
+
+    def above(self, name: str, line: int) -> Claim | None:
+        """An earlier line of this file, or a line of a file that it uses."""
+        if name in self._lines:
+            return self[name] if self._lines[name].block.head.line < line else None
+        return next((used[name] for used in self._used if name in used), None)
+
+    def _quoted(
+        self, piece: Piece, start: int, source: str, line: int
+    ) -> tuple[str, tuple[tuple[Any, Any], ...]]:
+        """The source of a hypothesis and the instance at which it quotes: ``3 with x = y``."""
+        match = _INSTANCE.fullmatch(source)
+        if match is None or source in self._lines:
+            return source, ()
+        claim = self.above(match[1], line)
+        return match[1], self._instance(piece.cut(start + match.start(2), match[2]), claim)
+
+    def _instance(self, piece: Piece, claim: Claim | None) -> tuple[tuple[Any, Any], ...]:
+        """What stands for letters of a line: ``x = y, y = x``."""
+        instance: dict[Any, Any] = {}
+        letters = {letter for version in claim or () for letter in version.letters}
+        conclusion = None if claim is None else claim.conclusion
+        times = [now for now, *_ in conclusion.times] if isinstance(conclusion, AllTimes) else ()
+        for equation in relations(piece, self.names):
+            letter = equation.lhs
+            if not isinstance(equation, sympy.Eq) or not letter.is_Symbol:
+                raise piece.refuse("must say what stands for letters: x = y, y = x")
+            if letter in instance:
+                raise piece.refuse("must say once what stands for a letter", str(letter))
+            if claim is not None and letter not in letters:
+                listed = ", ".join(sorted(map(str, letters)))
+                raise piece.refuse(f"must be a letter of ({claim.id}): {listed}", str(letter))
+            if letter in times:
+                raise piece.refuse("must not change the time of a line for all t", str(letter))
+            if isinstance(letter, vectors.Vector) != vectors.is_vector(equation.rhs):
+                raise piece.refuse("must be a vector for a vector", str(letter))
+            instance[letter] = equation.rhs
+        return tuple(instance.items())
 
     def _line(self, kind: str, block: _TextBlock) -> None:
         name, colon, about = (piece.strip() for piece in block.head.text.partition(":"))
@@ -274,7 +323,8 @@ class Proof(Mapping[str, Claim]):
             raise block.head.refuse("must be the id of a line, a colon, and what the line says")
         if name in self._lines:
             raise block.head.refuse("must be the id of one line alone", name)
-        common = {word: value for word, value in self._scope.defaults.items() if word != "along"}
+        defaults = self._scope.defaults.items()
+        common = {word: value for word, value in defaults if word not in ("along", "over_time")}
         start = Claim(name, kind, about, None, **common)
         self._lines[name] = _Line(self, start, block, self._scope)
 
@@ -299,11 +349,19 @@ class Proof(Mapping[str, Claim]):
     def _letters(self, block: _TextBlock) -> None:
         traits, colon, listed = block.joined().text.partition(":")
         words = traits.split()
-        if not colon or not words or not set(words) <= set(_TRAITS):
-            raise block.head.refuse(f"must be one of {', '.join(_TRAITS)}, a colon, and letters")
-        assumptions = {word: True for word in words if word not in ("complex", "noncommutative")}
+        known = (*_TRAITS, "vector", "random")
+        if not colon or not words or not set(words) <= set(known):
+            raise block.head.refuse(f"must be one of {', '.join(known)}, a colon, and letters")
+        silent = ("complex", "noncommutative", "vector", "random")
+        assumptions = {word: True for word in words if word not in silent}
         if "noncommutative" in words:
             assumptions["commutative"] = False
+        if "vector" in words and not set(words) <= {"vector", "random"}:
+            raise block.head.refuse("must stand alone, or with random", "vector")
+        kind = (
+            vectors.Vector if "vector" in words else functools.partial(sympy.Symbol, **assumptions)
+        )
+        tilde = "~" * ("random" in words)
         for declaration in listed.split(","):
             match = _LETTER.fullmatch(" ".join(declaration.split()))
             if not match or not is_letter(match[1]):
@@ -314,7 +372,11 @@ class Proof(Mapping[str, Claim]):
             if name in self._own:
                 raise block.head.refuse("must be declared once", match[1])
             self._own.add(name)
-            self._declare({name: sympy.Symbol(match[2] or name, **assumptions)})
+            self._declare({name: kind((match[2] or name) + tilde)})
+            if name.endswith("(t)") and not match[2]:
+                times = (f"{name.removesuffix('(t)')}({time})" for time in ("0", "t+1"))
+                new = {x: kind(x + tilde) for x in times if x not in self.names}
+                self._declare(new)
 
     def _let(self, block: _TextBlock) -> None:
         piece = block.joined()
@@ -381,6 +443,7 @@ class _Line:
         if "for" in own:
             changes |= _flags(own["for"])
         along = changes.pop("along", False) or isinstance(claim.conclusion, AlongTrajectory)
+        over_time = changes.pop("over_time", False) or isinstance(claim.conclusion, AllTimes)
         if "given" in own:
             changes["given"] = self._hypotheses(own["given"])
         if "also given" in own:
@@ -392,20 +455,118 @@ class _Line:
                 in_order_of_use(dict(changes["where"]))
             except ValueError as circle:
                 raise own["where"].head.refuse("must not go in a circle", str(circle)) from None
+        if "quoted as" in own:
+            changes["quoted_as"] = tuple(_relations(own["quoted as"].pieces(), self.scope))
         if "flaw" in own:
             changes["flaw"] = _flaw(own["flaw"])
-        concludes = {"then", "when", "while", "until", "because", "test"} & set(own)
+        concludes = {"then", "when", "while", "until", "because", "test", "base", "step"} & set(own)
         if concludes and "then" in all_fields:
             indices = changes.get("indices", claim.indices)
-            changes["conclusion"] = self._conclusion(all_fields, along, indices)
+            conclusion = self._conclusion(all_fields, along, indices)
+            if over_time:
+                conclusion = self._over_time(
+                    all_fields, conclusion, changes.get("given", claim.given)
+                )
+            else:
+                _refuse_stray(all_fields, ("base", "step"), "for all t")
+            changes["conclusion"] = conclusion
         elif concludes or claim.conclusion is None:
             raise self.block.head.refuse("must have a conclusion: then", claim.id)
         claim = replace(claim, **changes)
+        in_numbers = self._in_numbers(claim)
         if "repair" in own:
             inner = _fields(own["repair"])
             repair = self._filled(claim.but(), inner, all_fields | inner)
-            claim = replace(claim, repair=repair)
-        return claim
+            in_numbers = replace(in_numbers, repair=repair)
+        return in_numbers
+
+    def _in_numbers(self, claim: Claim) -> Claim:
+        """A claim about vectors as a claim about their inner products, with what holds of those."""
+        given = [each for each in claim.given if each.source != vectors.GRAM]
+        written = [each.relation for each in given if isinstance(each.relation, sympy.Basic)]
+        written += [*claim.conditions, *claim.quoted_as]
+        letters = vectors.letters_of(written)
+        of_vectors = {letter for letter in letters if isinstance(letter, vectors.Vector)}
+        if not of_vectors and not any(map(is_random, letters)):
+            return claim
+        try:
+            norms = [square for each in written for square in vectors.written_norms(each)]
+            conclusion = _expanded(claim.conclusion)
+            quoted_as = tuple(map(_expanded, claim.quoted_as))
+            moves = [each for each in written if _is_between_vectors(each)]
+            moves = [each for each in moves if each not in claim.conditions]
+            numbers = [
+                each if each.relation in moves else replace(each, relation=_expanded(each.relation))
+                for each in given
+            ]
+        except ValueError as error:
+            raise self.block.head.refuse(f"must be about vectors ({error})", claim.id) from None
+        goals = conditions_of(conclusion)
+        hypotheses = [each.relation for each in numbers if isinstance(each.relation, sympy.Rel)]
+        hypotheses = [each for each in hypotheses if each not in moves]
+        equations = vectors.equations(moves, [*goals, *quoted_as, *hypotheses])
+        known = [
+            *vectors.facts(goals, hypotheses, norms, moves),
+            *facts((*goals, *hypotheses)),
+        ]
+        given = [
+            replace(each, relation=relation)
+            for each in numbers
+            for relation in equations.get(each.relation, [each.relation])
+        ]
+        given += [Given(fact, vectors.GRAM) for fact in known]
+        return replace(claim, conclusion=conclusion, given=tuple(given), quoted_as=quoted_as)
+
+    def _over_time(self, own: _Fields, conclusion: Any, given: tuple[Given, ...]) -> AllTimes:
+        """A conclusion at every time, by induction over t, from the lines that are named."""
+        names, then = self.scope.names, own["then"].head
+        if not isinstance(conclusion, sympy.Basic):
+            raise then.refuse("must be about numbers, to hold for all t")
+        relations = (conclusion, *(hypothesis.relation for hypothesis in given))
+        try:
+            letters = vectors.letters_of(map(_expanded, relations))
+        except ValueError as error:
+            raise then.refuse(f"must be about vectors ({error})") from None
+        times = []
+        time = names.get("t")
+        if time is not None and time in letters:
+            if not (time.is_integer and time.is_nonnegative):
+                raise then.refuse("must count: letters nonnegative integer: t", "t")
+            times.append((time, sympy.Integer(0), time + 1))
+        for name, letter in names.items():
+            if name.endswith("(t)") and letter in letters:
+                stem = name.removesuffix("(t)")
+                missing = [x for x in (f"{stem}(0)", f"{stem}(t+1)") if x not in names]
+                if missing:
+                    raise then.refuse(
+                        "must be a letter declared above, as it changes with t", missing[0]
+                    )
+                times.append((letter, names[f"{stem}(0)"], names[f"{stem}(t+1)"]))
+        for letter in letters:
+            if letter.name.startswith("E[") and "(t)" in letter.name:
+                start, later = (
+                    type(letter)(letter.name.replace("(t)", time), **letter._assumptions_orig)
+                    for time in ("(0)", "(t+1)")
+                )
+                times.append((letter, start, later))
+        if not {now for now, _, _ in times} & vectors.letters_of([_expanded(conclusion)]):
+            raise then.refuse("must change with t: by t itself, or a letter such as x(t)")
+        lines = (self._named(own, keyword) for keyword in ("base", "step"))
+        over_time = AllTimes(conclusion, tuple(times), *lines)
+        if not over_time.is_of_now(_expanded(conclusion)):
+            raise then.refuse("must be about time t alone: letters such as x(t), not x(t+1)")
+        return over_time
+
+    def _named(self, own: _Fields, keyword: str) -> str:
+        """The id of the line above that a field names in brackets; empty without the field."""
+        if keyword not in own:
+            return ""
+        piece = own[keyword].joined()
+        match = re.fullmatch(r"\((.+)\)", piece.text)
+        claim = self.proof.above(match[1], self.block.head.line) if match else None
+        if claim is None:
+            raise piece.refuse("must be a line above in brackets")
+        return claim.id
 
     def _hypotheses(self, block: _TextBlock) -> tuple[Given, ...]:
         return tuple(self.proof.hypotheses(block, self.scope, self.block.head.line))
@@ -442,6 +603,26 @@ class _Line:
         until = own.get("until")
         (end,) = values(until.joined(), self.scope.names) if until else (None,)
         return AlongTrajectory(joint, "all" if indices == "any" else indices, when, during, end)
+
+
+def _is_between_vectors(relation: Any) -> bool:
+    return isinstance(relation, sympy.Eq) and any(map(vectors.is_vector, relation.args))
+
+
+def _expanded(conclusion: Any) -> Any:
+    """A conclusion or hypothesis in numbers; vectors are equal where their distance is 0."""
+    if isinstance(conclusion, AllTimes):
+        return replace(conclusion, relation=_expanded(conclusion.relation))
+    if isinstance(conclusion, sympy.Tuple):
+        return sympy.Tuple(*map(_expanded, conclusion))
+    if _is_between_vectors(conclusion):
+        distance = conclusion.lhs - conclusion.rhs
+        return sympy.Eq(vectors.inner(distance, distance), 0, evaluate=False)
+    if isinstance(conclusion, sympy.Rel) and any(map(vectors.is_vector, conclusion.args)):
+        raise ValueError("vectors are equal or not: none is larger")
+    if not isinstance(conclusion, sympy.Basic):
+        return conclusion
+    return in_means(vectors.in_numbers(conclusion))
 
 
 def _refuse_stray(own: _Fields, names: Iterable[str], wanted: str) -> None:

@@ -12,8 +12,8 @@ import sympy
 from sympy.printing.precedence import PRECEDENCE
 from sympy.printing.str import StrPrinter
 
-from swingby.proofs.language import conclusions, reader, repaired_conclusions
-from swingby.proofs.language.claim import AlongTrajectory, Claim, Given
+from swingby.proofs.language import conclusions, reader, repaired_conclusions, vectors
+from swingby.proofs.language.claim import AllTimes, AlongTrajectory, Claim, Given
 from swingby.proofs.language.formula_parser import (
     FUNCTIONS,
     Piece,
@@ -25,6 +25,7 @@ from swingby.proofs.language.formula_parser import (
 from swingby.proofs.language.formula_printer import greek
 
 _WIDTH = 100
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _CALLS = {"Abs": "abs", "Max": "max", "Min": "min", "KroneckerDelta": "delta"}
 
 
@@ -73,15 +74,23 @@ class _Writer:
         ]
         if above.conclusion is None and isinstance(claim.conclusion, AlongTrajectory):
             flags.append("every trajectory")
+        if above.conclusion is None and isinstance(claim.conclusion, AllTimes):
+            flags.append("all t")
         if flags:
             yield "for", [", ".join(flags)]
-        if claim.given != above.given:
-            yield "given", list(map(self._hypothesis, claim.given)) or ["nothing"]
+        written, before = (
+            [given for given in version.given if given.source != vectors.GRAM]
+            for version in (claim, above)
+        )
+        if written != before:
+            yield "given", list(map(self._hypothesis, written)) or ["nothing"]
         if claim.where != above.where:
             pairs = [f"{self.text(letter)} = {self.text(value)}" for letter, value in claim.where]
             yield "where", pairs or ["nothing"]
         if claim.conclusion != above.conclusion:
             yield from self._concluded(claim.conclusion)
+        if claim.quoted_as != above.quoted_as:
+            yield "quoted as", list(map(self.relation, claim.quoted_as))
         if claim.reading:
             yield "reading", [claim.reading]
         if claim.flaw:
@@ -92,7 +101,8 @@ class _Writer:
         """A relation with its source; an identity of an earlier line by its id, in brackets."""
         relation, claim = given.relation, self.lines_by_id.get(given.source)
         if isinstance(relation, sympy.Basic):
-            return f"{self.relation(relation)}  [{given.source}]"
+            pairs = ", ".join(f"{self.text(x)} = {self.text(value)}" for x, value in given.instance)
+            return f"{self.relation(relation)}  [{given.source}{' with ' * bool(pairs)}{pairs}]"
         for version, words in ((claim, ""), (claim and claim.repair, " repaired")):
             if version is not None and version.conclusion == relation:
                 return f"({version.id}){words}"
@@ -105,6 +115,11 @@ class _Writer:
             yield "because", [conclusion.why]
             if conclusion.test:
                 yield "test", [conclusion.test]
+        elif isinstance(conclusion, AllTimes):
+            yield from (
+                (word, [f"({x})"]) for word in ("base", "step") if (x := getattr(conclusion, word))
+            )
+            yield "then", self._relations(conclusion.relation)
         elif not isinstance(conclusion, AlongTrajectory):
             yield "then", self._relations(conclusion)
         else:
@@ -173,7 +188,7 @@ class _Writer:
         (reread,) = values(
             Piece("", 1, 1, text), {latin(x): letter for letter, x in self.names.items()}
         )
-        if reread != expression:
+        if vectors.in_numbers(reread) != expression:
             raise ValueError(f"no text for {expression}: {text}")
         return text
 
@@ -202,8 +217,11 @@ class _Printer(StrPrinter):  # type: ignore[misc]
         return f"{name}({', '.join(map(self._print, expr.args))})"
 
     def _print_Pow(self, expr: Any, rational: bool = False) -> str:
-        level = PRECEDENCE["Pow"]
-        return "^".join(self.parenthesize(operand, level) for operand in expr.args)
+        base, exponent = expr.args
+        text = str(self.parenthesize(base, PRECEDENCE["Pow"]))
+        if exponent.is_Integer and exponent > 0:
+            return text + str(exponent).translate(_RAISED)
+        return f"{text}^({self._print(exponent)})"
 
     _print_Abs = _print_LatticeOp = _print_Max = _print_Min = _print_Function
     _print_KroneckerDelta = _print_Function
@@ -223,9 +241,17 @@ def _names_for(claims: Iterable[Claim]) -> tuple[dict[Any, str], list[str]]:
     names: dict[Any, str] = {}
     by_traits: dict[str, list[str]] = {}
     rows = []
-    if any(not isinstance(letter, sympy.Symbol) or not letter.is_commutative for letter in used):
+    if any(
+        not isinstance(letter, sympy.Symbol)
+        or not (letter.is_commutative or isinstance(letter, vectors.Vector))
+        for letter in used
+    ):
         names |= {letter: name for name, letter in reader.matrix_letters().items()}
         rows.append("use matrices")
+    for letter in list(used):
+        pair = vectors.factors(letter)
+        names |= {letter: _product_text(letter)} if pair else {}
+        used += [vector for vector in dict.fromkeys(pair) if vector not in used]
     for letter in used:
         if letter in names or not isinstance(letter, sympy.Symbol):
             continue
@@ -241,8 +267,16 @@ def _names_for(claims: Iterable[Claim]) -> tuple[dict[Any, str], list[str]]:
     return names, rows
 
 
+def _product_text(letter: Any) -> str:
+    """An inner product or a squared norm, as it is read."""
+    left, right = map(str, vectors.factors(letter))
+    return f"|{left}|²" if left == right else f"dot({left}, {right})"
+
+
 def _traits(letter: Any) -> str:
     """The traits of a letter, in the words of a proof file."""
+    if isinstance(letter, vectors.Vector):
+        return "vector"
     if not letter.is_commutative:
         return "noncommutative"
     traits = letter._assumptions_orig

@@ -38,7 +38,7 @@ class Witness(Hinted):
 class ClaimVerdict:
     """The verdict on a claim.
 
-    `method`: a few words: ``"certificate, z3 agrees"``, ``"sympy, general d and entrywise d = 2 to
+    `method`: a few words: ``"certificate"``, ``"sympy, general d and entrywise d = 2 to
     5"``.
     `evidence`: lines that a reader can check: a certificate, boxes, steps run.
     `cases`: how many cases, for *tested*.

@@ -39,6 +39,8 @@ from swingby.theory.numbers import Floats
 
 #: Weights up to which the Jacobian is a matrix; beyond, differences of the field stand for it.
 _DENSE = 400
+#: Deviations in a bar.
+DEVIATIONS = 2.0
 #: Samples from which variances are taken.
 _SAMPLES = 2000
 #: Up to this norm of J times a time, a series of so many terms is its exponential.
@@ -125,19 +127,23 @@ def batch_spread(
     rule: Descent,
     crossing: Floats,
     *,
-    batch: int,
+    batch: float,
     replacement: bool,
+    velocity: Sequence[Floats] | None = None,
 ) -> tuple[Floats, Floats]:
     """Mean delay and standard deviation of each half-time, in steps; 0 where it is not finite.
 
-    `layers`: the start. `crossing`: half-times of the full batch.
+    `layers`: the start, and its `velocity` in a run in progress. `crossing`: half-times of the full
+    batch.
     """
     delay, speeds = np.zeros(len(crossing)), np.zeros(len(crossing))
     waiting = np.isfinite(crossing) & (crossing > 0)
     if not waiting.any():
         return delay, speeds
     flow = DescentFlow(layers, modes.K, modes.S, rule)
-    times, weights = _nodes(flow, packed(layers), float(crossing[waiting].max()))
+    moving = None if velocity is None else packed(velocity)
+    path = DescentPath(flow, packed(layers), COARSE, moving)
+    times, weights = _nodes(path, float(crossing[waiting].max()))
     noise, n, epoch = _Noise(flow, X, Y), len(X), len(X) / batch
     share = 1 / batch if replacement else (n - batch) / max(n - 1, 1) / batch
     active: dict[int, tuple[Floats, float]] = {}
@@ -168,10 +174,9 @@ def batch_spread(
     return speeds * variances if replacement else delay, np.sqrt(variances)
 
 
-def _nodes(flow: DescentFlow, y: Floats, last: float) -> tuple[list[float], list[Floats]]:
+def _nodes(path: DescentPath, last: float) -> tuple[list[float], list[Floats]]:
     """Times and weights along the path, until after the last half-time."""
-    path = DescentPath(flow, y, COARSE)
-    times, weights = [0.0], [y]
+    times, weights = [0.0], [path.y]
     while path.t < last:
         path.advance(path.pace(), last)
         times.append(path.t)

@@ -1,7 +1,7 @@
 r"""The repaired edition: hypotheses that are met at omega of everyday size, for the flow.
 
-The theorems speak of :math:`\dot W = BW + WB` (time is eta times steps) from a positive definite
-W(0): :mod:`swingby.theory.repaired.theorem_g` on convergence,
+The theorems here speak of :math:`\dot W = BW + WB` (time is eta times steps) from a positive
+definite W(0): :mod:`swingby.theory.repaired.theorem_g` on convergence,
 :mod:`swingby.theory.repaired.theorem_two` for two concepts,
 :mod:`swingby.theory.repaired.theorem_r` for two or more. For one concept the flow is the
 logistic :math:`\dot w = 2aw(1-w)`, so that :math:`w(0) \le \beta\omega \le 1` is all there is to
@@ -27,7 +27,11 @@ from swingby.theory import balls
 from swingby.theory.assumptions import a_k, beta, omega
 from swingby.theory.balls import precision
 from swingby.theory.repaired import theorem_r, theorem_two
-from swingby.theory.repaired.repaired_setting import LEVEL, RepairedSetting
+from swingby.theory.repaired.repaired_setting import (
+    LEVEL,
+    RepairedSetting,
+    rational_below,
+)
 from swingby.theory.repaired.theorem_r import Certified
 from swingby.theory.statement import Condition, Statement
 from swingby.theory.verdict import Verdict, from_sign
@@ -52,9 +56,8 @@ D3 = Statement(
     ("beta", "rho > 0"),
     (Condition(w_kk <= beta * omega, "concept"), Condition(rho * omega <= pi_k, "concept")),
     "Theorem R",
-    "pi_k are the pivots of W(0) = L diag(pi) L^T in descending order of the signal. There is no "
-    "D.2': the theorem speaks of the flow, where eta only converts time; nothing is proved for gd "
-    "or euler.",
+    "pi_k are the pivots of W(0) = L diag(pi) L^T in descending order of the signal. The theorems "
+    "of the flow have no D.2', since eta only converts time; nothing is proved for euler.",
 )
 
 D4 = Statement(
@@ -64,8 +67,8 @@ D4 = Statement(
     (),
     (Condition(omega <= omega_0),),
     "Theorem R",
-    "omega_0(a, beta, rho, d) is a certified number. It is sufficient, not necessary: above it "
-    "the theorem says nothing.",
+    "omega_0(a, beta, rho, d), for gradient descent also of eta, is a certified number. It is "
+    "sufficient, not necessary: above it the theorem says nothing.",
 )
 
 STATEMENTS = (D1, D3, D4)
@@ -126,7 +129,7 @@ def largest_omega(
     >>> mpmath.nstr(largest_omega(*four_one), 4)
     '0.08256'
     >>> mpmath.nstr(largest_omega(*four_one, extra=Fraction(1, 2)), 2)
-    '0.0041'
+    '0.01'
     """
     for name, promise in (("peak", peak), ("extra", extra)):
         if promise is not None and promise <= 0:
@@ -140,7 +143,7 @@ def largest_omega(
         return _below(limits.omega_0)
 
     def promised(log_omega: Fraction) -> bool:
-        omega = _rational_below(log_omega)
+        omega = rational_below(log_omega)
         covering = limits.covered(signal, omega)
         return covering is not None and _keeps(covering, signal, omega, rho, peak, extra)
 
@@ -156,16 +159,7 @@ def largest_omega(
     while high - low > CLOSE:
         middle = (low + high) / 2
         low, high = (middle, high) if promised(middle) else (low, middle)
-    return balls.midpoint(balls.ball(_rational_below(low)))
-
-
-def _rational_below(log_omega: Fraction) -> Fraction:
-    """A short rational just below exp(log_omega)."""
-    with precision(128):
-        value = balls.ball(log_omega).exp().lower()
-        mantissa, exponent = (int(number) for number in value.mid().man_exp())
-    shift = max(mantissa.bit_length() - 60, 0)
-    return Fraction(mantissa >> shift) * Fraction(2) ** (exponent + shift)
+    return balls.midpoint(balls.ball(rational_below(low)))
 
 
 def _keeps(

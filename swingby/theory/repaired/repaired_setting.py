@@ -11,6 +11,7 @@ import flint
 
 from swingby.errors import InvalidInput
 from swingby.theory import balls
+from swingby.theory.balls import precision
 
 Certificate = TypeVar("Certificate")
 
@@ -62,3 +63,12 @@ def found_in_balls(
         signal_text = tuple(map(str, setting.signal))
         raise InvalidInput("signal", signal_text, "must be distinct enough for 2048 bits", "D.1'")
     return certificate
+
+
+def rational_below(log_omega: Fraction) -> Fraction:
+    """A short rational just below exp(log_omega)."""
+    with precision(128):
+        value = balls.ball(log_omega).exp().lower()
+        mantissa, exponent = (int(number) for number in value.mid().man_exp())
+    shift = max(mantissa.bit_length() - 60, 0)
+    return Fraction(mantissa >> shift) * Fraction(2) ** (exponent + shift)

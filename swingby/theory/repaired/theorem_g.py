@@ -8,7 +8,8 @@ below a level in (0, 1) reaches it by
 [logit level - logit w_ii(0) + Lambda/(1 - level)]/(2 a_i).
 
 The proof is ``proofs/theorem_g.proof``, step by step, each step judged like a line of the paper; a
-step in brackets, such as [G.6], is a step of it. Nothing is proved for the discrete dynamics.
+step in brackets, such as [G.6], is a step of it. For gradient descent there is
+:mod:`swingby.theory.repaired.theorem_g_gd`.
 """
 
 from __future__ import annotations

@@ -29,9 +29,9 @@ T_i + [logit level - logit theta]/(2 a_i - H_i/g), g = min(theta (1-theta), leve
 |w_ij(t)| < (omega/omega_0)^((1-q)/2) E_ij.
 
 The proof is ``proofs/theorem_r.proof``, step by step, each step judged like a line of the paper;
-C0 to C6 themselves are decided in balls by :func:`conditions`. Nothing is proved for the discrete
-dynamics. :func:`closed_form` shows that there is an omega_0 for every (a, beta, rho), and
-:func:`search` finds the largest.
+C0 to C6 themselves are decided in balls by :func:`conditions`. For gradient descent there is
+:mod:`swingby.theory.repaired.theorem_r_gd`. :func:`closed_form` shows that there is an omega_0 for
+every (a, beta, rho), and :func:`search` finds the largest.
 """
 
 from __future__ import annotations

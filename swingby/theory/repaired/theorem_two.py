@@ -9,9 +9,8 @@ r"""Two concepts: the repaired theorem with its constants.
    K &= (x^*)^{1+r} (1-x^*)^{(1-r)/2}, \qquad
    k = (\beta-\rho)\,\rho^{-r}\omega^{1-r}(1-b)^{-(1-r)/2}, \\
    E_1(\theta) &= \tfrac{1+r}{2}\, k\, \theta^r (1-\theta)^{-(1+r)/2}, \\
-   X(\theta) &= \tfrac{1+r}{2}\, \frac{k\,\theta^r}{1 - E_1(\theta)} \Bigl[
-       \min\bigl(\tfrac1r, \log\tfrac{\theta}{\rho\omega}\bigr)
-       + \tfrac{(1-\theta)^{-(3+r)/2} - 1}{1+r} \Bigr],
+   X(\theta) &= \tfrac{1+r}{2}\, \frac{k}{1 - E_1(\theta)}
+       \int_{\rho\omega}^\theta x^{r-1} (1-x)^{-(3+r)/2}\, dx,
 
 (a) :math:`w_{12}(t)^2 \le K k` for all t, for every omega with b < 1;
 (b) :math:`w_{22}(t) > \theta` for
@@ -23,13 +22,16 @@ and in that case it stays above; (d) :math:`W \to I`.
 :math:`\omega_0` is the largest omega with :math:`\beta\omega \le 1/2` and
 :math:`E_1(0.8) \le 9/10`; both grow with omega.
 
-For beta >= 1 >= rho there are simpler constants: where
+X(theta) is the time integral that [1.12.1] leaves, taken exactly; the chord of [1.12.2] and
+[1.12.3] bound it by theta^r [min(1/r, log(theta/(rho omega))) + ((1-theta)^(-(3+r)/2) - 1)/(1+r)]
+in place of the integral. For beta >= 1 >= rho there are simpler constants: where
 E = ((1+r)/(2r)) beta (4/rho)^r e^(r/2) omega^(1-r) is at most 0.1,
 |w_12|^2 <= 0.8 beta (4/rho)^r e^(r/2) omega^(1-r), and e <= 1/2 at theta = 0.8.
 
 The proof is ``proofs/theorem_two.proof``, step by step, each step judged like a line of the paper;
 a step in brackets, such as [1.4], is a step of it. That W goes to I is Theorem G
-(:mod:`swingby.theory.repaired.theorem_g`). Nothing is proved for the discrete dynamics.
+(:mod:`swingby.theory.repaired.theorem_g`). For gradient descent there is
+:mod:`swingby.theory.repaired.theorem_two_gd`; nothing is proved for euler.
 """
 
 from __future__ import annotations
@@ -90,9 +92,10 @@ def constants(
     E1 = (log_scale - (1 + r) / 2 * (1 - level).log()).exp()
     extra = (balls.ball(beta).log() - log_rho) / (1 - level)
     if E1 < 1:
-        early = (1 / r).min(level.log() - log_rho - L)
-        late = ((1 - level) ** (-(3 + r) / 2) - 1) / (1 + r)
-        extra = extra.min(log_scale.exp() * (early + late) / (1 - E1))
+        ends = (balls.incomplete_beta(x, r, -(1 + r) / 2) for x in (level, (log_rho + L).exp()))
+        late, early = ends
+        factor = (log_scale - r * level.log()).exp() / (1 - E1)
+        extra = extra.min(factor * (late - early))
     return TwoConceptConstants(r, x_star, K, log_k, E1, extra)
 
 

@@ -111,7 +111,7 @@ class Instance:
 
 
 #: What D.5's a_i - 3 a_j >= alpha/C asks of the user's numbers: it has a C > 1 exactly then.
-_GAP = Condition(sympy.Gt(text.a_i, 3 * text.a_j), "pair")
+GAP = Condition(sympy.Gt(text.a_i, 3 * text.a_j), "pair")
 
 
 def instances(
@@ -169,13 +169,13 @@ def _about_numbers(
     only their own inequality is left.
     """
     numeric = [
-        replace(instance, condition=_GAP)
+        replace(instance, condition=GAP)
         if text.C in instance.condition.relation.free_symbols
         else instance
         for instance in instances([statement], problem, constants, neighbours=True)
         if instance.condition.about == "numbers"
     ]
-    gaps = [instance for instance in numeric if instance.condition is _GAP]
+    gaps = [instance for instance in numeric if instance.condition is GAP]
     return gaps if gaps and not problem.separated else numeric
 
 
@@ -339,7 +339,7 @@ def _explain(worst: Instance | None, constants: AssumptionConstants) -> str:
     if worst is None:
         return "there is no pair of concepts to compare"
     where = f" at {worst.indices}" if worst.indices else ""
-    if worst.condition is _GAP:
+    if worst.condition is GAP:
         large, close = worst.values[text.a_i], 3 * worst.values[text.a_j]
         relation = ">" if large > close else "is not above"
         inequality = f"a_i = {as_typed(large)} {relation} 3 a_j = {as_typed(close)}"

@@ -67,9 +67,12 @@ between half of what it is at the corner and all of it.
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import flint
 
@@ -89,6 +92,14 @@ INFEASIBILITY_CERTIFICATE = (
     "D.5 then asks log P > (10 kappa^2 + 1)/2 log(P beta) > 6.5 log(P beta) >= 6.5 log P, "
     "which is false for P >= 2. No omega, eta or signal satisfies the corrected set when d >= 2."
 )
+
+
+@functools.cache
+def _formula(name: str) -> Callable[..., Any]:
+    """A formula of the reduction, as a function of its letters; sympy is loaded for it."""
+    from swingby.verify.checking import reduction
+
+    return reduction.function_of(getattr(reduction, name))
 
 
 def hull(low: Fraction, high: Fraction) -> flint.arb:
@@ -153,20 +164,23 @@ class Letters:
     @property
     def p_low(self) -> flint.arb:
         """The p_- of the reduction, without the maximum with log 2."""
-        return (1 - self.s) * (self.u - self.b) + self.b / (1 / self.rho + self.c)
+        p_low = _formula("P_LOW")
+        return p_low(b=self.b, c=self.c, rho=self.rho, s=self.s, u=self.u)
 
     def slack(self) -> flint.arb:
         """N (p_+ - p_-); with one concept p_- is log 2."""
         if self.d == 1:
             return self.above(flint.arb(2).log())
         if self.n == 1:
-            return self.s * self.u - self.D - self.b - self.b / (1 + self.rho * self.c)
+            room = _formula("SLACK")
+            return room(D=self.D, b=self.b, c=self.c, rho=self.rho, s=self.s, u=self.u)
         coefficient = self.s + 1 / (1 / self.rho + self.c)
         return (2 * self.s - 1) * self.u - self.D - 2 * self.b * coefficient
 
     def above(self, p: flint.arb) -> flint.arb:
         """N (p_+ - p)."""
-        return self.u - self.D - 2 * self.b - self.n * p
+        room = _formula("ABOVE")
+        return room(D=self.D, b=self.b, n=self.n, p=p, u=self.u)
 
 
 @dataclass(frozen=True)
@@ -207,7 +221,8 @@ def alpha_at(problem: FeasibilityProblem, kappa: Fraction) -> Fraction:
     smallest = min(value for value in problem.signal if value)
     if problem.gap is None or problem.gap <= 0:
         return smallest
-    return min(smallest, 10 * problem.gap / (kappa - 1))
+    bound: Fraction = _formula("ALPHA_BOUND")(gap=problem.gap, kappa=kappa)
+    return min(smallest, bound)
 
 
 def threshold(problem: FeasibilityProblem, kappa: Fraction = KAPPA) -> flint.arb:
@@ -216,9 +231,8 @@ def threshold(problem: FeasibilityProblem, kappa: Fraction = KAPPA) -> flint.arb
     `problem`: with power 1, at least two concepts, all signals positive and separated.
     """
     at = Letters(Box.at(problem), (kappa, kappa))
-    rho, b = at.rho, at.b
-    Q = 10 * rho * at.kappa**2
-    return (at.D * (1 - rho + Q) + b * (2 - rho + Q)) / (1 - rho)
+    Q = 10 * at.rho * at.kappa**2
+    return _formula("THRESHOLD")(D=at.D, Q=Q, b=at.b, rho=at.rho)
 
 
 def window(

@@ -1,4 +1,4 @@
-"""The repaired edition at given numbers and over a box: D.1', D.3' and D.4' with their margins.
+"""The repaired edition of the flow: D.1', D.3' and D.4' with their margins, at a point or in a box.
 
 omega_0 comes out of a search whose result is certified, so that it is a number of each (a, beta,
 rho) rather than a formula. An interval of omega is compared with that number. The hypotheses of the
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import mpmath
@@ -30,17 +30,29 @@ from swingby.verify.checking.intervals import ANY, NONE, Ends, ends, log10, log1
 from swingby.verify.checking.report import ConstantsWitness, Report
 
 
-def judge_repaired(
+@dataclass(frozen=True)
+class StartNumbers:
+    """D.1' and D.3' over a box, and the numbers that they were read from.
+
+    `box`: with omega and beta of W(0) where it is given; `rho`: of the smallest pivot over omega;
+    `smallest`: that pivot.
+    """
+
+    box: Box
+    rho: Fraction
+    smallest: Fraction
+    distinct: tuple[Verdict, Ends]
+    nondegenerate: tuple[Verdict, Ends]
+
+
+def read_start(
     box: Box, initial: Initial | None, rho: Fraction, bits: int | None = None
-) -> tuple[Box, tuple[JudgedAssumption, ...], Fraction, repaired.RepairedFindings | None]:
-    """D.1', D.3' and D.4' over a box.
+) -> StartNumbers:
+    """D.1' and D.3' over a box.
 
     From W(0) the hypotheses are read off exactly: omega is the largest diagonal entry (beta = 1)
     and the smallest pivot that of LDL^T in descending order of the signal. Without it, beta and
     rho are promises about it.
-
-    `rho`: pivots of W(0) are at least rho omega; read from W(0) when it is given. Returns the box
-    with what W(0) has, the verdicts, the smallest pivot, and what the theorem says at a point.
     """
     smallest = rho * box.omega[0]
     if initial is not None:
@@ -53,18 +65,32 @@ def judge_repaired(
         rho = smallest / omega if omega > 0 else Fraction(-1)
     with precision(bits or MARGIN_BITS):
         distinct = _distinct(box)
-        possible = rho > 0 and box.omega[0] > 0
-        nondegenerate = (Verdict.FAILS, NONE)
-        if possible and rho <= box.beta[0]:
-            nondegenerate = (Verdict.HOLDS, ANY)
-        elif possible and rho <= box.beta[1]:
-            nondegenerate = (Verdict.UNDECIDED, (-math.inf, math.inf))
-        small, findings = _small(box, rho, distinct[0], nondegenerate[0])
-    pairs = zip(repaired.STATEMENTS, (distinct, nondegenerate, small), strict=True)
+    possible = rho > 0 and box.omega[0] > 0
+    nondegenerate: tuple[Verdict, Ends] = (Verdict.FAILS, NONE)
+    if possible and rho <= box.beta[0]:
+        nondegenerate = (Verdict.HOLDS, ANY)
+    elif possible and rho <= box.beta[1]:
+        nondegenerate = (Verdict.UNDECIDED, (-math.inf, math.inf))
+    return StartNumbers(box, rho, smallest, distinct, nondegenerate)
+
+
+def judge_repaired(
+    box: Box, initial: Initial | None, rho: Fraction, bits: int | None = None
+) -> tuple[Box, tuple[JudgedAssumption, ...], Fraction, repaired.RepairedFindings | None]:
+    """D.1', D.3' and D.4' over a box, by the theorems of the flow.
+
+    `rho`: pivots of W(0) are at least rho omega; read from W(0) when it is given. Returns the box
+    with what W(0) has, the verdicts, the smallest pivot, and what the theorem says at a point.
+    """
+    start = read_start(box, initial, rho, bits)
+    with precision(bits or MARGIN_BITS):
+        small, findings = _small(start.box, start.rho, start.distinct[0], start.nondegenerate[0])
+    judged = (start.distinct, start.nondegenerate, small)
+    pairs = zip(repaired.STATEMENTS, judged, strict=True)
     return (
-        box,
-        tuple(JudgedAssumption(statement, *judged) for statement, judged in pairs),
-        smallest,
+        start.box,
+        tuple(JudgedAssumption(statement, *verdict) for statement, verdict in pairs),
+        start.smallest,
         findings,
     )
 
@@ -117,8 +143,8 @@ def _omega_margin(findings: repaired.RepairedFindings, omega: Fraction) -> Ends:
 
 
 _NOTE = (
-    "The repaired theorem speaks of the gradient flow, where eta only converts time; nothing is "
-    "proved for euler or gd. omega_0 is sufficient, not necessary."
+    "These theorems speak of the gradient flow, where eta only converts time; those for gd come "
+    "with dynamics='gd', and nothing is proved for euler. omega_0 is sufficient, not necessary."
 )
 
 
@@ -133,8 +159,8 @@ def report_repaired(
     problem = box.corner(0)
     omega, beta = problem.omega, problem.beta
     reasons = (
-        _explain_signal(box),
-        _explain_pivots(omega, beta, smallest, "promised:" if initial is None else "W(0) has"),
+        explain_signal(box),
+        explain_pivots(omega, beta, smallest, "promised:" if initial is None else "W(0) has"),
         "omega_0 exists only for distinct positive signals and positive pivots"
         if findings is None
         else findings.reason,
@@ -151,7 +177,8 @@ def report_repaired(
     return Report(*leading_fields, tried, limit, mpmath.mpf("inf"), binding, tuple(notes))
 
 
-def _explain_signal(box: Box) -> str:
+def explain_signal(box: Box) -> str:
+    """Why D.1' holds or fails."""
     closest = box.ratio[0]
     if box.descending[-1][0] == 0:
         return "a signal is 0: the theorem asks for positive signals in every direction"
@@ -160,7 +187,8 @@ def _explain_signal(box: Box) -> str:
     return f"all a_k > 0, largest ratio a_j/a_i of neighbours {scientific(closest)} < 1"
 
 
-def _explain_pivots(omega: Fraction, beta: Fraction, smallest: Fraction, source: str) -> str:
+def explain_pivots(omega: Fraction, beta: Fraction, smallest: Fraction, source: str) -> str:
+    """Why D.3' holds or fails; `source` begins the sentence."""
     pivot = scientific(smallest)
     if omega <= 0 or smallest <= 0:
         return f"{source} a pivot of {pivot}, which is not positive"
@@ -179,11 +207,15 @@ def _promises(eta: Fraction, findings: repaired.RepairedFindings) -> list[str]:
         )
         lines.append(f"Promised: W -> I, and above 0.8 in steps of the flow: {steps}.")
     if findings.log_peaks:
-        sizes = ", ".join(
-            f"|{entry_name(i, j)}| < {scientific_log10(value / math.log(10), 3)}"
-            if math.isfinite(value)
-            else f"{entry_name(i, j)} = 0"
-            for (i, j), value in findings.log_peaks.items()
-        )
-        lines.append(f"Promised for all time: {sizes}.")
+        lines.append(f"Promised for all time: {sizes_text(findings.log_peaks)}.")
     return lines
+
+
+def sizes_text(log_peaks: dict[tuple[int, int], float]) -> str:
+    """Promised bounds of the entries off the diagonal."""
+    return ", ".join(
+        f"|{entry_name(i, j)}| < {scientific_log10(value / math.log(10), 3)}"
+        if math.isfinite(value)
+        else f"{entry_name(i, j)} = 0"
+        for (i, j), value in log_peaks.items()
+    )

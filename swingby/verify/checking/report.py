@@ -54,6 +54,30 @@ class AssumptionResult(Hinted):
         return f"{self.id} {self.verdict}, margin {_margin_text(self.margin)}: {self.reason}"
 
 
+@dataclass(frozen=True)
+class TheoremVerdict(Hinted):
+    """Whether a theorem for gradient descent applies at the given numbers.
+
+    `theorem`: ``"G-gd"``, ``"two-gd"``, ``"R-gd"`` or ``"S-gd"``.
+    `verdict`: holds where its hypotheses do; fails where it is silent.
+    `margin`: log10 of the slack of the condition that binds, positive inside; infinite where no
+    number of the user can break or mend it.
+    `binding`: that condition.
+    `reason`: what the theorem says here, or what it asks for.
+    """
+
+    theorem: str
+    verdict: Verdict
+    margin: float
+    binding: str
+    reason: str
+
+    def __str__(self) -> str:
+        sign = f"{self.margin:+.3f}" if math.isfinite(self.margin) else "none"
+        applies = "applies" if self.verdict == Verdict.HOLDS else "does not apply"
+        return f"{self.theorem} {applies} ({self.binding}, margin {sign}): {self.reason}"
+
+
 class ConstantsWitness(Mapping[str, mpmath.mpf]):
     """The constants as mpmath numbers, by name: ``constants.P`` or ``constants["P"]``.
 
@@ -117,6 +141,8 @@ class Report(AssumptionVerdicts[AssumptionResult]):
         growing omega or eta breaks first.
     notes : tuple of str
         Further facts for the reader, such as the certificate that no omega exists.
+    theorems : tuple of TheoremVerdict
+        Repaired edition under gd: which theorem applies, by what margin and what binds it.
     """
 
     task: SIMTask
@@ -132,6 +158,7 @@ class Report(AssumptionVerdicts[AssumptionResult]):
     largest_eta: mpmath.mpf
     binding: str
     notes: tuple[str, ...] = ()
+    theorems: tuple[TheoremVerdict, ...] = ()
 
     @property
     def _all(self) -> tuple[AssumptionResult, ...]:
@@ -210,6 +237,12 @@ class Report(AssumptionVerdicts[AssumptionResult]):
             "largest_eta": number_text(self.largest_eta),
             "binding": self.binding,
             "notes": list(self.notes),
+            "theorems": [
+                {"theorem": row.theorem, "verdict": str(row.verdict), "binding": row.binding}
+                | {"margin": row.margin if math.isfinite(row.margin) else str(row.margin)}
+                | {"reason": row.reason}
+                for row in self.theorems
+            ],
         }
 
     @named

@@ -49,6 +49,7 @@ class Row(Hinted):
     `error_bar`: half-width that the law gives its own prediction; inf where it is out of its range.
     `closed_form`: the closed form of a half-time, in real steps; nan for other events.
     `state`: what is predicted in place of a half-time: undecided, trapped or cut off.
+    `proved`: whole steps between which the half-time provably lies, as text.
     """
 
     entry: str
@@ -60,6 +61,7 @@ class Row(Hinted):
     error_bar: float
     closed_form: float = math.nan
     state: str = ""
+    proved: str = ""
 
     def __str__(self) -> str:
         bar = f" +- {self.error_bar:.3g}" if math.isfinite(self.error_bar) else ""
@@ -143,6 +145,11 @@ class Comparison(Pictured):
         number, run = number_in(unit, self.schedule.eta), self.run
         windows = any(not math.isnan(row.lower) for row in self.rows)
         columns = ["entry", "event", ">closed form", ">predicted", ">+-", ">observed", ">error"]
+        rows = [row.cells(number, windows=windows) for row in self.rows]
+        if self.schedule.theorem is not None:
+            columns.insert(5, ">proved")
+            for cells, row in zip(rows, self.rows, strict=True):
+                cells.insert(5, row.proved)
         eta = f"eta = {as_typed(self.schedule.eta)}"
         setting_line = given_text(
             run.task.exact_signal, eta, run.dynamics, f"{run.last_step} steps"
@@ -153,10 +160,10 @@ class Comparison(Pictured):
         return Grid(
             title=self.title or "Predicted against observed",
             columns=columns + ([">lower", ">upper", "inside"] if windows else []),
-            rows=[row.cells(number, windows=windows) for row in self.rows],
+            rows=rows,
             above=[setting_line, *notes],
             below=["", *self._summary_lines()],
-            minor=["lower", "upper", "inside"],
+            minor=["lower", "upper", "inside", "closed form", "error"],
         )
 
     def _summary_lines(self) -> list[str]:
@@ -175,10 +182,24 @@ class Comparison(Pictured):
             f"Stages predicted within the run: {predicted}, observed: {learned}; {error}.",
             f"Outcome: {run.outcome}. {_sentence(run.reason)}",
         ]
+        if self.schedule.theorem is not None:
+            lines.append(self._proved_line(self.schedule.theorem.intervals))
         lines += list(self.schedule.warnings)
         if self.schedule.window_reason:
             lines.append(_sentence(self.schedule.window_reason))
         return lines + self._outside_lines()
+
+    def _proved_line(self, intervals: tuple[tuple[int, int] | None, ...]) -> str:
+        """How many half-times are theorems, and whether those that the run has are inside."""
+        observed = self.run.half_times
+        pairs = [
+            (interval, time)
+            for interval, time in zip(intervals, observed, strict=True)
+            if interval is not None
+        ]
+        inside = all(low <= time <= high for (low, high), time in pairs if math.isfinite(time))
+        verdict = "the observed lie inside" if inside else "NOT all observed lie inside"
+        return f"Proved half-times: {len(pairs)} of {len(intervals)}; {verdict}."
 
     def _outside_lines(self) -> list[str]:
         """Observations outside a lemma window, and whether the corrected window has them."""
@@ -207,13 +228,16 @@ class Comparison(Pictured):
         """A pandas DataFrame, one row per event; ``inside`` is True, False or missing.
 
         `unit` in {"step", "eta t"}: of all times. Columns entry, event, predicted, observed,
-        relative_error, lower, upper, inside, closed_form.
+        relative_error, lower, upper, inside, closed_form; with ``proved=True`` also proved, as text
+        and in steps.
         """
         import pandas
 
         frame = pandas.DataFrame(
             [[getattr(row, name) for name in COLUMNS] for row in self.rows], columns=list(COLUMNS)
         )
+        if self.schedule.theorem is not None:
+            frame["proved"] = [row.proved for row in self.rows]
         return in_unit(frame.astype({"inside": "boolean"}), unit, self.schedule.eta)
 
     def to_dict(self) -> dict[str, Any]:
@@ -267,11 +291,11 @@ class Comparison(Pictured):
         first, last = self._span()
         low = run.draw_steps(ax, first, last)
         schedule.draw_curves(ax, first, last, float(run.test_loss[0]))
-        ax.plot([], [], color="0.5", linewidth=3.2, alpha=0.4, label="predicted curve")
-        ax.plot([], [], "v", color="0.35", markersize=6, label="predicted half-time")
+        ax.plot([], [], color="0.5", linewidth=3.2, alpha=0.4, label="predicted")
+        ax.plot([], [], "v", color="0.35", markersize=6, label="half-time")
         turns = [row.predicted for row in self.rows if row.event.startswith("loss")]
         for rank, turn in enumerate(filter(math.isfinite, turns)):
-            name = "_" if rank else "predicted turn of the loss"
+            name = "_" if rank else "turn of loss"
             ax.axvline(turn, color="black", linewidth=0.6, linestyle=":", zorder=0, label=name)
         finish_entries(ax, first, last, self.title, low)
 

@@ -67,13 +67,9 @@ def read_trajectory(observed: Any, steps: Any, task: SIMTask) -> Recording:
     if W.ndim != 3 or W.shape[1:] != (task.dim, task.dim):
         requirement = f"must be (n, {task.dim}, {task.dim}){_reshaped(W.shape, task.dim)}"
         raise InvalidInput("observed", f"shape {W.shape}", requirement)
-    marks = np.arange(len(W)) if steps is None else numbers.real_array(steps, "steps")
-    if marks.shape != (len(W),):
-        raise InvalidInput("steps", f"shape {marks.shape}", f"must have shape ({len(W)},)")
-    if (marks != np.floor(marks)).any() or marks[0] < 0 or (np.diff(marks) <= 0).any():
-        raise InvalidInput("steps", marks.tolist(), "must be whole and ascend from 0 on")
+    marks = np.arange(len(W)) if steps is None else numbers.ascending(steps, "steps", len(W))
     symmetric, asymmetry = _symmetric(W, 64 * numbers.spacing(observed))
-    return Recording(symmetric, asymmetry, marks.astype(np.int64), steps is None)
+    return Recording(symmetric, asymmetry, marks, steps is None)
 
 
 def _reshaped(shape: tuple[int, ...], d: int) -> str:
@@ -99,7 +95,8 @@ def _symmetric(W: Floats, rounding: float) -> tuple[Floats, float]:
     if asymmetry > _MOST_ASYMMETRIC:
         got = f"a matrix that is asymmetric by {asymmetry:.2g} of its largest entry"
         requirement = "must be W = U U^T: of U give U @ U.transpose(0, 2, 1); of W2 W1 "
-        requirement += "(W + W.transpose(0, 2, 1)) / 2, or see swingby.predict_network"
+        requirement += "(W + W.transpose(0, 2, 1)) / 2, or, by its own law, "
+        requirement += "swingby.compare_network([W1, W2], task, lr=eta, observed=W) from its start"
         turned = np.moveaxis(W, -1, 0)
         if len(W) == W.shape[1] and np.allclose(turned, turned.transpose(0, 2, 1), 1e-6, 0):
             requirement = "must have time first: give numpy.moveaxis(observed, -1, 0)"
@@ -120,7 +117,7 @@ def first_matrix(recording: Recording, dynamics: str) -> tuple[Floats, tuple[str
     if share > _MOST_NEGATIVE:
         got = f"a first matrix with an eigenvalue of {-share:.2g} of the largest"
         requirement = f"must begin as U U^T for dynamics={dynamics!r}: of W2 W1 see "
-        requirement += "swingby.predict_network, or give the rows from where W has grown"
+        requirement += "swingby.compare_network, or give the rows from where W has grown"
         raise InvalidInput("observed", got, requirement, "(D.1)")
     part = (vectors * values.clip(0)) @ vectors.T
     text = (

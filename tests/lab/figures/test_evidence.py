@@ -18,7 +18,7 @@ from swingby.report import files
 from swingby.theory.share import Share, needed, reaches
 from swingby.theory.verdict import Verdict
 
-SOURCES = ("map", "autograd", "networks", "deep", "figures", "vectors", "images", "relu")
+SOURCES = ("map", "autograd", "networks", "deep", "figures", "vectors", "images", "relu", "chains")
 
 
 @pytest.mark.parametrize("threshold", [0.1, 0.5, 0.9])

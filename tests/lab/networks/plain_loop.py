@@ -49,6 +49,16 @@ def network(setting, weights):
     return torch.nn.Sequential(*layers)
 
 
+def optimizer_of(chosen, parameters):
+    """torch's own."""
+    named = {"lr": chosen.lr, "weight_decay": chosen.weight_decay}
+    kinds = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}
+    if chosen.kind in kinds:
+        return kinds[chosen.kind](parameters, **named)
+    moving = {"momentum": chosen.momentum, "nesterov": chosen.nesterov}
+    return torch.optim.SGD(parameters, **named, **moving)
+
+
 def plain_loop(setting):
     """Train step by step.
 
@@ -62,10 +72,7 @@ def plain_loop(setting):
     along = torch.tensor(frame[:, : task.s], dtype=dtype)
     module = network(setting, initial_weights(setting))
     parameters = list(module.parameters())
-    if chosen.kind == "adamw":
-        optimizer = torch.optim.AdamW(parameters, lr=chosen.lr, weight_decay=chosen.weight_decay)
-    else:
-        optimizer = torch.optim.SGD(parameters, lr=chosen.lr)
+    optimizer = optimizer_of(chosen, parameters)
     size = len(points) if chosen.kind == "gd" else chosen.batch_size
     output, loss = [], []
 

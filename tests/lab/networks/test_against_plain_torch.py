@@ -20,6 +20,15 @@ SGD = Optimizer(lr=0.3, batch_size=32)
 PAPER = Optimizer(lr=0.1, batch_size=32, loss="paper", shuffle="epoch")
 GD = Optimizer("gd", lr=0.2, loss="paper")
 ADAM = Optimizer("adamw", lr=0.01, batch_size=32, weight_decay=0.05)
+#: The other rules of torch; each by itself and together.
+RULES = {
+    "momentum": Optimizer("sgd", 0.05, 32, momentum=0.9),
+    "nesterov": Optimizer("gd", 0.05, loss="paper", momentum=0.8, nesterov=True),
+    "decay": Optimizer("sgd", 0.3, 32, shuffle="epoch", weight_decay=0.1),
+    "all": Optimizer("sgd", 0.05, 32, "paper", weight_decay=0.2, momentum=0.7, nesterov=True),
+    "adam": Optimizer("adam", 0.02, 32),
+    "adam decay": Optimizer("adam", 0.02, 32, weight_decay=0.3),
+}
 U = Network(2, width=4, bias=False, symmetric=True, initialization="gaussian", scale=0.2)
 
 
@@ -67,6 +76,24 @@ def test_the_symmetric_network(optimizer, gradient):
 )
 def test_adamw_on_linear_networks(network):
     check(Setting(TASK, DATA, network, ADAM, steps=40, seed=6, precision="float64"))
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(
+    "network",
+    [Network(), Network(2, 4, bias=False), Network(3, 7), Network(2, 6, "relu"), U],
+    ids=["one", "two", "three", "relu", "symmetric"],
+)
+def test_momentum_decay_and_adam_are_those_of_torch(network, rule):
+    check(Setting(TASK, DATA, network, RULES[rule], steps=25, seed=8, precision="float64"))
+
+
+def test_rates_of_their_own_with_momentum_and_with_decay():
+    base = Setting(TASK, DATA, Network(2, 4), steps=15, precision="float64")
+    for rule in (RULES["momentum"], RULES["decay"], RULES["adam"]):
+        faster = replace(base, optimizer=replace(rule, lr=2 * rule.lr))
+        both = train([replace(base, optimizer=rule), faster])
+        assert np.abs(both.output[1] - train(faster).output[0]).max() < 1e-13
 
 
 @pytest.mark.parametrize("shuffle", ["once", "epoch"])

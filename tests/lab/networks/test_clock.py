@@ -108,7 +108,10 @@ def test_the_loss_of_torch_is_that_of_the_paper_times_two_over_d():
     [
         (Network(3), Optimizer(), "depth 3"),
         (Network(2, activation="relu"), Optimizer(), "relu"),
-        (Network(), Optimizer("adamw"), "adamw"),
+        (Network(), Optimizer("adamw"), "adamw divides each entry by its own size"),
+        (Network(), Optimizer("adam"), "no law of growth holds"),
+        (Network(2), Optimizer(momentum=0.9), "predict_network.*momentum=0.9, weight_decay=0"),
+        (Network(2), Optimizer(weight_decay=0.1), "momentum=0, weight_decay=0.1"),
     ],
 )
 def test_what_has_no_clock_is_refused(network, optimizer, word):

@@ -30,12 +30,14 @@ full = functools.partial(pytest.param, marks=pytest.mark.full)
 TASK = SIMTask([1, 2], ["1/5", "1/4"], dim=4)
 SGD = Optimizer(lr=0.3, batch_size=16)
 ADAMW = Optimizer("adamw", lr=0.01, batch_size=16, weight_decay=0.1, shuffle="epoch")
+MOVING = Optimizer(lr=0.1, batch_size=16, momentum=0.9, nesterov=True, weight_decay=0.01)
 ROTATED = Data(50, rotation=True)
 SETTINGS = {
     "sgd": Setting(TASK, Data(50), Network(2, 5), SGD, epochs=60),
     "epoch": Setting(TASK, ROTATED, Network(), replace(SGD, lr=1.5, shuffle="epoch"), epochs=60),
     "relu": Setting(TASK, Data(50), Network(2, 8, "relu"), SGD, epochs=60),
     "adamw": Setting(TASK, Data(50), Network(2, 8, "gelu"), ADAMW, epochs=60),
+    "momentum": Setting(TASK, Data(50), Network(2, 5), MOVING, epochs=60),
     "linear adamw": Setting(TASK, Data(50), Network(3, 5), ADAMW, epochs=60),
 }
 
@@ -65,7 +67,9 @@ def interrupt():
     signal.raise_signal(signal.SIGINT)
 
 
-@pytest.mark.parametrize("kind", ["sgd", "epoch", "relu", "adamw", full("linear adamw")])
+@pytest.mark.parametrize(
+    "kind", ["sgd", "epoch", "relu", "adamw", "momentum", full("linear adamw")]
+)
 def test_ctrl_c_at_random_steps(kind, tmp_path, at_batch):
     rng = random.Random(kind)
     settings = [SETTINGS[kind], replace(SETTINGS[kind], seed=1)]

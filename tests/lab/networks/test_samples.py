@@ -1,5 +1,8 @@
 """Points of one's own: in every way of training the run of a plain loop on these points."""
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -81,6 +84,55 @@ def test_batches_are_parts_of_the_points(tmp_path):
         assert np.abs(own - expected).max() < 1e-5
 
 
+@pytest.mark.parametrize("rule", [Optimizer(lr=0.05), Optimizer("adam", 0.02)], ids=["sgd", "adam"])
+@pytest.mark.parametrize("network", [Network(), Network(2, 5), Network(2, 6, "relu")], ids=repr)
+def test_the_order_of_a_data_loader_is_replayed(network, rule):
+    """Batches of 16 of 60 points, the last of an epoch of 12; three epochs less a step."""
+    generator = torch.Generator().manual_seed(3)
+    loader = torch.utils.data.DataLoader(range(60), 16, shuffle=True, generator=generator)
+    taken = [rows for _ in range(3) for rows in loader][:-1]
+    order = np.full((len(taken), 16), -1)
+    for step, rows in enumerate(taken):
+        order[step, : len(rows)] = rows
+    samples = read_samples(X, Y, LABELS, order)
+    setting = Setting(TASK, Data(samples=samples), network, rule, precision="float64")
+    assert (setting.total_steps, setting.batch, setting.steps_per_epoch) == (11, 16, 4)
+    start = train(replace(setting, steps=0)).parameters(0)
+    module = plain.network(setting, start)
+    optimizer = plain.optimizer_of(rule, module.parameters())
+    for rows in taken:
+        optimizer.zero_grad()
+        points, wanted = torch.tensor(X)[rows], torch.tensor(Y)[rows]
+        torch.nn.functional.mse_loss(module(points), wanted).backward()
+        optimizer.step()
+    # Beside a setting of the same points whose order is drawn.
+    drawn = Data(samples=read_samples(X, Y))
+    beside = replace(setting, data=drawn, optimizer=replace(rule, batch_size=16))
+    run = train([setting, beside], start=[start, start])
+    for own, expected in zip(run.parameters(0), module.parameters(), strict=True):
+        assert np.abs(own - expected.detach().numpy()).max() < 1e-13
+
+
+def test_an_order_with_replacement_from_a_file(tmp_path):
+    order = np.random.default_rng(2).integers(0, len(X), (9, 100))
+    np.savez(tmp_path / "mine.npz", X=X, order=order)
+    samples = read_samples(tmp_path / "mine.npz")
+    assert samples != read_samples(X)
+    setting = Setting(TASK, Data(samples=samples), Network(2, 5), precision="float64")
+    # Beside a network whose order is another.
+    other = replace(setting, data=Data(samples=read_samples(X, order=order[::-1])), seed=4)
+    run = train([setting, other])
+    assert run.steps[-1] == 9
+    assert np.abs(run.output[1] - train(other).output[0]).max() < 1e-13
+    weights = train(replace(setting, steps=0)).parameters(0)
+    for rows in order:
+        gd = replace(setting, optimizer=Optimizer("gd"), data=Data(), steps=1)
+        weights = train(gd, start=weights, data=read_samples(X[rows])).parameters(0)
+    for own, expected in zip(run.parameters(0), weights, strict=True):
+        assert np.abs(own - expected).max() < 1e-13
+    assert Setting.from_dict(json.loads(json.dumps(setting.to_dict()))) == setting
+
+
 def test_drawn_points_given_back_are_the_same_run():
     from swingby.lab.networks.training_points import directions, training_points
 
@@ -125,6 +177,11 @@ def test_files_and_the_command(tmp_path, monkeypatch, capsys):
     assert '"mu": [\n     "1",\n     "2"\n    ]' in capsys.readouterr().out
 
 
+def replayed(**named):
+    """A setting with the order of one step."""
+    return Setting(TASK, Data(samples=read_samples(X, order=[[0, 1]])), **named)
+
+
 WRONG = {
     "X must have shape": lambda: read_samples(X[0]),
     "X must be finite": lambda: read_samples(X * np.nan),
@@ -135,6 +192,16 @@ WRONG = {
     "samples must come without": lambda: Data(samples=read_samples(X), rotation=True),
     "samples must come from": lambda: Data(samples=X),
     "data must be a readable file of arrays": lambda: read_samples("none.npz"),
+    r"order must have shape \(steps, batch\)": lambda: read_samples(X, order=[0, 1]),
+    "order must be rows of X, 0 to 59": lambda: read_samples(X, order=[[0, 60]]),
+    "order must have one in each step, got no point in step 1": lambda: read_samples(
+        X, order=[[0, 1], [-1, -1]]
+    ),
+    "steps must be at most 1, those": lambda: replayed(steps=2),
+    "kind takes all points in each step": lambda: replayed(optimizer=Optimizer("gd")),
+    "momentum must be 0 for adam": lambda: Optimizer("adam", momentum=0.9),
+    "momentum must be below 1": lambda: Optimizer(momentum=1),
+    "nesterov needs momentum": lambda: Optimizer(nesterov=True),
 }
 
 

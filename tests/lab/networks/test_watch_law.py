@@ -12,6 +12,7 @@ torch = pytest.importorskip("torch")
 
 from swingby.lab.networks.watching.chain_law import Chain, chain_half_times  # noqa: E402
 from swingby.lab.networks.watching.components import components  # noqa: E402
+from swingby.lab.networks.watching.epoch_length import EpochLength  # noqa: E402
 from swingby.theory.law.descent_flow import Descent  # noqa: E402
 
 pytestmark = pytest.mark.torch
@@ -265,26 +266,73 @@ def test_a_change_of_the_learning_rate_voids_and_renews():
     assert set(frame.loc[frame.inside.notna(), "off_by"]) == {0.0}
 
 
-def test_minibatches_are_noticed_and_their_bars_hold():
+def in_minibatches(seed, size, *, shuffled, momentum=0.0):
+    """A watch of a chain on 120 points, batch after batch."""
     X, Y = points(4, n=120)
+    model = chain(4, 8, 3, scale=0.02)
+    optimizer = torch.optim.SGD(model.parameters(), 0.02 * (1 - momentum), momentum)
+    rng = np.random.default_rng(seed)
+    watch, rest = swingby.watch(model, optimizer, X, Y), np.zeros(0, dtype=int)
+    while np.isnan(watch.learned).any() and watch.step < 3000:
+        if shuffled:
+            rest = rest if len(rest) else rng.permutation(120)
+            rows, rest = rest[:size], rest[size:]
+        else:
+            rows = rng.integers(0, 120, size)
+        optimizer.zero_grad()
+        mse(model(X[rows]), Y[rows]).backward()
+        optimizer.step()
+    watch.close()
+    return watch
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.8])
+def test_minibatches_are_noticed_and_their_bars_hold(momentum):
     inside, sizes = [], []
     for seed in range(6):
-        model = chain(4, 8, 3, scale=0.02)
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.02)
-        rng = np.random.default_rng(seed)
-        watch = swingby.watch(model, optimizer, X, Y)
-        while np.isnan(watch.learned).any() and watch.step < 3000:
-            rows = rng.integers(0, 120, 12)
-            optimizer.zero_grad()
-            mse(model(X[rows]), Y[rows]).backward()
-            optimizer.step()
-        watch.close()
-        assert watch.forecasts[0].void_from == 1
-        forecast = watch.forecasts[-1]
+        watch = in_minibatches(seed, 12, shuffled=False, momentum=momentum)
+        first, forecast = watch.forecasts[:2]
+        assert first.void_from == 1
+        assert not any(forecast.at_least for forecast in watch.forecasts)
         inside += [*forecast.inside(watch.learned)]
         assert (forecast.error > 1).all()
-        assert (forecast.error < 0.4 * forecast.half_times).all()
+        assert (forecast.error < 0.2 * forecast.half_times).all()
+        # Noise does not hide a step at which a component is learned.
+        assert (watch.learned - watch.not_before <= 5).all()
         sizes.append(float(watch.notes[-1].split("about ")[1].split()[0]))
     assert np.mean(inside) >= 0.85
-    # Of six noisy gradients each.
-    assert 8 < np.median(sizes) < 18
+    assert 9 < np.median(sizes) < 16
+
+
+def test_reshuffled_epochs_are_noticed_and_quieter():
+    """Epochs of 8 batches; and of 8 of which the last is shorter."""
+    inside = []
+    for seed in range(6):
+        watch = in_minibatches(seed, 15 + seed // 4, shuffled=True)
+        assert "bars are at least so wide" in watch.notes[-1]
+        assert seed > 3 or "about 15 points, each point once in 8 steps" in watch.notes[-1]
+        before, forecast = watch.forecasts[1:3]
+        assert (before.at_least, forecast.at_least) == (False, True)
+        assert (3 * forecast.error < before.error).all()
+        inside += [*(np.abs(watch.learned - forecast.half_times) <= 2 * np.ceil(forecast.error))]
+        assert "+- at least" in str(watch)
+    assert np.mean(inside) >= 0.85
+
+
+@pytest.mark.parametrize("replacement", [False, True])
+def test_epochs_are_what_the_noise_says(replacement):
+    rng = np.random.default_rng(5)
+    samples = rng.normal(size=(60, 7)) + 1.0
+    seen = []
+    for _ in range(40):
+        length = EpochLength()
+        for _ in range(EpochLength.steps_for(9.0)):
+            order = rng.permutation(60)
+            for k in range(10):
+                rows = rng.integers(0, 60, 6) if replacement else order[6 * k : 6 * k + 6]
+                length.add(torch.tensor(samples[rows].mean(0)), torch.tensor(samples.mean(0)))
+        seen.append(length.found(9.0))
+    if replacement:
+        assert seen.count(None) >= 38
+    else:
+        assert set(seen) == {10}

@@ -23,17 +23,19 @@ ROOT = Path(swingby.__file__).parents[1]
 
 
 class Driver:
-    """``sweep`` in a process of its own, in chunks of four points."""
+    """``sweep`` in a process of its own, in chunks of four points; of a theory in a file."""
 
-    def __init__(self, store, grid=GRID, **options):
+    def __init__(self, store, grid=GRID, theory="", **options):
         options = {"chunk": 4, **options}
+        own = f"theory_in({theory!r}), " if theory else ""
         code = (
             "import signal\n"
             # A shell in the background starts everything with Ctrl-C ignored.
             "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
             "from swingby.lab.sweeps import sweep\n"
             "sweep.LEAST_BYTES = 0\n"  # an endless grid has no room on any disk
-            f"sweep.sweep({grid!r}, out={str(store)!r}, **{options!r})"
+            "from swingby.own_theory.theory_files import theory_in\n"
+            f"sweep.sweep({own}{grid!r}, out={str(store)!r}, **{options!r})"
         )
         own = {"PYTHONPATH": str(ROOT), "DASK_LOGGING__DISTRIBUTED": "critical"}
         self.process = subprocess.Popen(

@@ -14,15 +14,16 @@ import sympy
 
 from swingby.proofs.audit.witness_files import export, files
 from swingby.proofs.checkers import check_witness
-from swingby.proofs.checkers.check_witness import judge, rational
+from swingby.proofs.checkers.check_witness import rational
 from swingby.proofs.language.claims import by_id
 from swingby.proofs.language.reader import Proof
 from swingby.proofs.prover.scalar.exact_settings import exact_settings
 from swingby.proofs.prover.scalar.letter_values import short_text
 from swingby.proofs.prover.scalar.relation import relation_from
-from swingby.proofs.prover.scalar.scalar_claims import prepare_claim
+from swingby.proofs.prover.scalar.scalar_claims import prepare_claim, word_of
 from swingby.theory import assumptions
 from tests.proofs.certify.reference import printed_step, real
+from tests.proofs.shown import judge
 
 #: Lines whose witnesses are found in a moment: of fractions, logarithms, roots, sums over k.
 LINES = (
@@ -108,18 +109,17 @@ def test_every_file_is_accepted_by_a_program_of_its_own(records, record, tmp_pat
         path.write_text(path.read_text().replace(*edit))
     done = subprocess.run(run, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "rejected  D.61.json: a_j is none of the signals\n" in done.stdout
+    assert "rejected  D.61.json: ValueError: the digest is not that of the content" in done.stdout
     assert all(f"rejected  {name}.json: " in done.stdout for name in edits)
 
 
 @pytest.mark.parametrize("line", ["n (1 - n) <= 1/4", "1/(1 - n) >= 1 + n + n²"])
-def test_what_boxes_prove_has_a_file_of_squares(line, record):
+def test_a_square_and_a_denominator_have_a_file(line, record):
     """The second one says besides that a denominator is not 0."""
     hypothesis = "  given n < 1  [case]\n" * ("/(1" in line)
     text = f"letters nonnegative: n\nstep 1: a line\n{hypothesis}  then {line}"
     judged = record(Proof(text)["1"])
-    assert (judged.verdict, judged.proof) == ("proved", ())
-    assert "ball arithmetic" in judged.method
+    assert judged.verdict == "proved"
     content = content_of(judged)
     assert judge(content) == ""
     last_step = content["shows"][-1]
@@ -139,12 +139,15 @@ def test_edits_of_its_numbers_are_accepted_only_where_it_still_is_a_witness(reco
         content = content_of(record)
         question = prepare_claim(record.statement)
         for _ in range(15):
-            values = {name: rational(text) for name, text in content["values"].items()}
+            names = {word_of(x.name): x.name for x in question[0].sequent.symbols}
+            values = {
+                names.get(word, word): rational(text) for word, text in content["values"].items()
+            }
             name = rng.choice(sorted(values))
             values[name] *= rng.choice(FACTORS)
             if values.get("N_ij(t)"):
                 continue
-            texts = {letter: f"{x.numerator}/{x.denominator}" for letter, x in values.items()}
+            texts = {word_of(n): f"{x.numerator}/{x.denominator}" for n, x in values.items()}
             reason = judge({**content, "values": texts})
             assert (reason == "") == expected(record, question, values), (record.id, name, reason)
             rejected += bool(reason)

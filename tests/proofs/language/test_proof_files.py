@@ -52,6 +52,11 @@ def read(formula):
         ("max{x, y} min(x, y)", sympy.Max(x, y) * sympy.Min(x, y)),
         ("exp(-x)^2 log(x)", sympy.exp(-2 * x) * sympy.log(x)),
         ("exp(log(x))", x),
+        ("x^2 y/a_i", x**2 * y / a_i),
+        ("x^2/y", x**2 / y),
+        ("x/y*a_i", x * a_i / y),
+        ("x²/3", x**2 / 3),
+        ("x^(2/3)", x ** sympy.Rational(2, 3)),
     ],
 )
 def test_a_formula_is_what_a_mathematician_reads(written, meant):
@@ -185,6 +190,27 @@ def test_every_field_of_a_line_is_read():
     assert (once.edition, once.flaw, once.in_force) == ("corrected", None, True)
     assert (twice.given, twice.in_force, twice.reference) == ((), False, "Elsewhere")
     assert twice.conclusion == once.conclusion
+
+
+@pytest.mark.parametrize(
+    ("written", "readings"),
+    [
+        ("x/2 y", "(x/2) y or x/(2 y)"),
+        ("N x/2 y", "(N x/2) y or N x/(2 y)"),
+        ("1/x (y + 1)", "(1/x) (y + 1) or 1/(x (y + 1))"),
+        ("x/exp(y) |b|", "(x/exp(y)) |b| or x/(exp(y) |b|)"),
+        ("x^1/2", "(x^1)/2 or x^(1/2)"),
+        ("3 y x^-a_i/2", "(x^-a_i)/2 or x^(-a_i/2)"),
+        ("1 + √x^2/3", "(√x^2)/3 or √x^(2/3)"),
+    ],
+)
+def test_what_is_read_in_two_ways_is_refused_with_both(written, readings):
+    with pytest.raises(InvalidInput) as caught:
+        read(f"{written} <= 9")
+    assert f"as it is read in two ways: {readings}, got " in str(caught.value)
+    # Either reading with its brackets is read.
+    for reading in readings.split(" or "):
+        read(f"{reading} <= 9")
 
 
 LINE = "step 1: a line\n  "

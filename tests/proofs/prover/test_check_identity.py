@@ -9,9 +9,9 @@ import sympy
 
 from swingby.proofs.audit.witness_files import files
 from swingby.proofs.checkers.check_identity import FORMAT, WORDS, flow
-from swingby.proofs.checkers.check_witness import judge
 from swingby.proofs.language.claims import by_id
 from swingby.theory import dynamics
+from tests.proofs.shown import judge
 
 #: Sums over samples with definitions, two gradients, a definition put in, blocks, an entry of the
 #: flow, determinants, logarithms, powers with letters, an equation in time; examples.

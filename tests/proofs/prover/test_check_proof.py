@@ -7,8 +7,8 @@ import pytest
 
 from swingby.proofs.audit.witness_files import files
 from swingby.proofs.checkers.check_proof import FORMAT
-from swingby.proofs.checkers.check_witness import judge
 from swingby.proofs.language.claims import by_id
+from tests.proofs.shown import judge
 
 #: Plain sums, equations put in, sizes, exponentials, logarithms, two equal sides, denominators.
 LINES = ("D.59", "D.37", "D.82", "D.61", "D.24", "D.60", "D.62", "D.48")
@@ -70,11 +70,11 @@ def made(relation, *given, fact=(), pieces=None, **others):
     """
     facts = [clause.rsplit(" ", 1) for clause in ([fact] if isinstance(fact, str) else fact)]
     pieces = [("1", "1", [0], "1")] * bool(facts) if pieces is None else pieces
-    certificate = {"replaced": [], "tangents": [], "turned": False, "facts": facts}
+    certificate = {"cases": [], "replaced": [], "tangents": [], "turned": False, "facts": facts}
     certificate |= {"pieces": list(map(list, pieces))} | others
     step = {"relation": relation, "certificates": [certificate]}
     signs = {"x": "positive", "y": "real", "n": "nonnegative"}
-    head = {"format": FORMAT, "id": "", "line": "", "signs": signs}
+    head = {"format": FORMAT, "id": "", "line": "", "signs": signs, "whole": []}
     return head | {"given": list(given), "shows": [step]}
 
 

@@ -14,10 +14,11 @@ import sympy
 import swingby
 from swingby.proofs.audit import cache as audit_cache
 from swingby.proofs.language.claim import AlongTrajectory, Claim
-from swingby.proofs.prover.scalar import counterexample, proof_strategies
-from swingby.proofs.prover.scalar.branch_and_bound import prove_on_boxes
+from swingby.proofs.prover.prove import decide
+from swingby.proofs.prover.scalar import counterexample, proof_strategies, scalar_claims
 from swingby.proofs.prover.scalar.counterexample import mpmath_agrees
 from swingby.proofs.prover.scalar.relation import Relation, Sequent
+from swingby.proofs.prover.scalar.z3_check import Z3Answer
 from swingby.proofs.prover.trajectories import trajectory_runs
 from swingby.proofs.prover.trajectories.instances import candidates
 from swingby.proofs.prover.trajectories.trajectory_claims import decide_trajectory
@@ -44,13 +45,20 @@ def diagonal(relation, **more):
 SHRINKS = diagonal(le(v, v_start))
 
 
-def test_z3_alone_proves_nothing(monkeypatch):
+def test_z3_alone_is_a_verdict_of_its_own(monkeypatch):
     """2 alpha <= a_i is false for a_i = alpha, whatever z3 says."""
-    monkeypatch.setattr(proof_strategies, "check_with_z3", lambda *_, **__: ("unsat", {}))
+    monkeypatch.setattr(proof_strategies, "ask_z3", lambda *_: Z3Answer("unsat"))
     sequent = Sequent((Relation(alpha, a_i, "<="),), Relation(2 * alpha, a_i, "<="))
     attempt = proof_strategies.by_certificate(sequent)
+    assert attempt.by_z3
     assert not attempt.proved
-    assert any("no proof by itself" in line for line in attempt.tried)
+
+
+def test_a_file_that_the_checker_refuses_is_no_proof(monkeypatch):
+    line = Claim("a line", "step", "", le(alpha, 2 * alpha))
+    assert decide(line).verdict == "proved"
+    monkeypatch.setattr(scalar_claims.check_witness, "judge_shown", lambda content: "no")
+    assert decide(line).verdict == "undecided"
 
 
 def test_a_point_outside_the_hypotheses_is_no_witness():
@@ -69,14 +77,6 @@ def test_a_side_that_cancels_is_told_from_its_rounding():
     for below, agrees in ((48, False), (49, True), (50, True)):
         point = {"x": flint.fmpq(1, 7), "alpha": flint.fmpq(1, below)}
         assert mpmath_agrees((), goal, point) is agrees
-
-
-def test_a_box_whose_edge_touches_zero_proves_no_strict_goal():
-    """On [0, 1], x >= 0 and not x > 0."""
-    zero, unity = sympy.Integer(0), sympy.Integer(1)
-    box = (Relation(zero, x, "<="), Relation(x, unity, "<="))
-    assert prove_on_boxes(Sequent(box, Relation(zero, x, "<=")))[0]
-    assert not prove_on_boxes(Sequent(box, Relation(zero, x, "<")))[0]
 
 
 @pytest.mark.parametrize("dynamics", ["euler", "gd"])

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from swingby.lab.networks.watching.components import Components
+from swingby.theory.law.batch_noise import batch_spread
 from swingby.theory.law.descent_flow import Descent
-from swingby.theory.law.descent_law import mode_times
+from swingby.theory.law.descent_law import mode_times, principal
 from swingby.theory.law.descent_path import COARSE, FINE
 from swingby.theory.law.rounding import parts_beside, rounding_bars
 from swingby.theory.numbers import Floats
@@ -68,3 +69,28 @@ def chain_half_times(
     never = np.isinf(times) & np.isinf(rough)
     times = np.where(never | (np.isfinite(bars) & (times <= horizon)), times, np.nan)
     return times, np.where(np.isfinite(times) & (times > 0), bars, 0.0)
+
+
+def chain_spread(
+    chain: Chain,
+    data: Components,
+    X: Floats,
+    Y: Floats,
+    times: Floats,
+    *,
+    batch: float,
+    replacement: bool,
+) -> tuple[Floats, Floats]:
+    """Mean delay and standard deviation of times from now, by the order of minibatches."""
+    state, modes = principal(chain.layers, data.modes, chain.velocity)
+    return batch_spread(
+        state.layers,
+        X @ data.modes.directions,
+        Y,
+        modes,
+        chain.rule,
+        times,
+        batch=batch,
+        replacement=replacement,
+        velocity=state.velocity,
+    )

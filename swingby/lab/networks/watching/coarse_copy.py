@@ -219,8 +219,9 @@ class _CoarseRun:
                     times = np.where(shares >= plan.level, 0.0, np.nan)
                 else:
                     crossed = np.isnan(times) & (shares >= plan.level)
-                    part = _between(before, shares, plan.level)
-                    times[crossed] = (t_before + part * (t - t_before))[crossed]
+                    if crossed.any():
+                        part = _between(before, shares, plan.level)
+                        times[crossed] = (t_before + part * (t - t_before))[crossed]
                 if not np.isnan(times).any() or t > plan.horizon or not np.isfinite(shares).all():
                     break
                 before, t_before, loss_before = shares, t, loss

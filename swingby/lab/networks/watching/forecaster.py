@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from swingby.lab.networks.watching.chain_law import Chain, chain_half_times
+from swingby.lab.networks.watching.chain_law import Chain, chain_half_times, chain_spread
 from swingby.lab.networks.watching.coarse_copy import CopyPlan, copied_half_times, noisy_half_times
 from swingby.lab.networks.watching.grades import layers_of, loss_multiple
 from swingby.lab.networks.watching.gradient_check import GradientCheck
 from swingby.lab.networks.watching.mode_forecast import ModeForecast
 from swingby.lab.networks.watching.observer import Observer
 from swingby.lab.networks.watching.update_rule import LearningRates, group_rules, is_sgd
+from swingby.theory.law.batch_noise import DEVIATIONS
 from swingby.theory.law.descent_flow import Descent
 from swingby.theory.numbers import Floats
 
@@ -90,19 +91,37 @@ def made_forecast(
         # Where the budget of the law ends before a copy does, all is the copy's.
         if not lawful or np.isfinite(copied[np.isnan(times)]).any():
             times, bars, grade = copied, copied_bars, "copy"
-    noisy = check.batch is not None and check.batch < len(observer.X)
-    if noisy and affordable(outlook) >= LEAST_GRADIENTS:
-        noisy = False
-        shift, noise, more = noisy_half_times(observer, optimizer, plan, times, affordable(outlook))
-        spent += more
+    at_least = False
+    if check.batch is not None and check.batch < len(observer.X):
+        if grade == "law":
+            at_least = check.epoch is not None
+            shift, noise = _of_batches(chain, outlook, times)
+        elif affordable(outlook) >= LEAST_GRADIENTS:
+            shift, noise, more = noisy_half_times(
+                observer, optimizer, plan, times, affordable(outlook)
+            )
+            spent += more
+        else:
+            at_least, shift, noise = True, np.zeros(len(times)), np.zeros(len(times))
         waiting = np.isfinite(times) & (times > 0)
         times = np.where(waiting, np.maximum(times + shift, 0.0), times)
         bars = np.where(waiting, bars + noise, bars)
         times = np.where(np.isfinite(bars), times, math.nan)
     bars = np.where(np.isfinite(bars), bars, 0.0)
     crossing = step + times
-    forecast = ModeForecast(grade, step, np.ceil(crossing), crossing, bars, at_least=noisy)
+    forecast = ModeForecast(grade, step, np.ceil(crossing), crossing, bars, at_least=at_least)
     return forecast, spent
+
+
+def _of_batches(chain: Chain, outlook: Outlook, times: Floats) -> tuple[Floats, Floats]:
+    """Mean delay of times by the law in minibatches, and the half-widths of their bars."""
+    observer, check = outlook.observer, outlook.check
+    assert check.batch is not None
+    X, Y = layers_of((observer.X, observer.Y))
+    delay, deviation = chain_spread(
+        chain, observer.data, X, Y, times, batch=check.batch, replacement=check.epoch is None
+    )
+    return delay, DEVIATIONS * deviation
 
 
 def chain_of(observer: Observer, optimizer: Any, scale: float) -> Chain:

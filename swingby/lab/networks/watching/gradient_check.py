@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from swingby.lab.networks.watching.epoch_length import EpochLength
 from swingby.lab.networks.watching.observer import Observer, row, traceless
 
 #: Relative difference of gradients up to which they are the same but for rounding.
@@ -46,11 +47,18 @@ class GradientCheck:
         #: Points in a minibatch, where gradients are noisy and enough have been looked at.
         self.batch: float | None = None
         self.noisy = False
+        #: Steps in an epoch, where minibatches are seen to take each point once in it.
+        self.epoch: int | None = None
+        #: Whether the epoch is still looked for.
+        self.listening = False
+        self._lengths, self._until = EpochLength(), 0
         #: Of the last comparison: how far the gradient was from the expected one, relatively.
         self.off = 0.0
         self._count, self._norm = 0, 0.0
         self._multiples: list[float] = []
         self._noise: list[float] = []
+        #: After how many of them the spread of gradients at single points was taken, and its log.
+        self._spreads: list[tuple[int, float]] = []
         self._full: Any = None
 
     @property
@@ -115,24 +123,51 @@ class GradientCheck:
 
     def _measure(self, real: Any, full: Any) -> None:
         """Multiple and noise of one more minibatch; the size of minibatches from enough of them."""
-        if self.batch is not None:
-            return
+        self._lengths.add(real, full)
         square = float(full @ full)
         self._multiples.append(float(real @ full) / square)
         self._noise.append(float((real - full).square().sum()))
-        if len(self._noise) < _ENOUGH:
-            return
         count = len(self._observer.X)
-        multiples = np.array(self._multiples)
-        if self.summed():
-            # A sum over B of n points is B / n of the sum over all.
-            self.scale = float(np.clip(np.median(multiples), 1 / count, 1.0))
-            self.batch = self.scale * count
-            return
-        spread = self._spread()
-        ratio = spread / max(float(np.mean(self._noise)), 1e-300)
-        # Without replacement the noise is less by (n - B) / (n - 1).
-        self.batch = float(np.clip(ratio * count / (count - 1 + ratio), 1.0, count))
+        if self.batch is not None:
+            self._until -= 1
+            if self.listening and self._until <= 0:
+                self._end_listening()
+        elif len(self._noise) >= _ENOUGH:
+            if self.summed():
+                # A sum over B of n points is B / n of the sum over all.
+                self.scale = float(np.clip(np.median(self._multiples), 1 / count, 1.0))
+                self.batch = self.scale * count
+                return
+            ratio = self._size()
+            # Without replacement the noise is less by (n - B) / (n - 1).
+            self.batch = float(np.clip(ratio * count / (count - 1 + ratio), 1.0, count))
+
+    def _size(self) -> float:
+        """How many points drawn with replacement have as much noise as the minibatches."""
+        steps = len(self._noise)
+        self._spreads.append((steps, math.log(max(self._spread(), 1e-300))))
+        # Both grow with the weights.
+        measured, logs = np.array(self._spreads).T
+        spreads = np.exp(np.interp(np.arange(1, steps + 1), measured, logs))
+        return 1 / max(float(np.mean(self._noise / spreads)), 1e-300)
+
+    def listen(self, most: int) -> None:
+        """Look for epochs in the steps to come, if that takes at most so many gradients."""
+        assert self.batch is not None
+        expected = len(self._observer.X) / self.batch
+        self._until = EpochLength.steps_for(expected) - len(self._noise)
+        self.listening = self._until <= most
+
+    def _end_listening(self) -> None:
+        """Say how long an epoch is, and so how large a batch, or that there is none."""
+        assert self.batch is not None
+        count, self.listening = len(self._observer.X), False
+        self.epoch = self._lengths.found(count / self.batch)
+        if self.epoch is not None:
+            self.batch = count / self.epoch
+            self.scale = 1 / self.epoch if self.summed() else self.scale
+        elif not self.summed():
+            self.batch = float(np.clip(self._size(), 1.0, count))
 
     def summed(self) -> bool:
         """Whether the loss is a sum over points, not a mean."""

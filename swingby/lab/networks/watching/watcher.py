@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 import weakref
@@ -83,6 +84,7 @@ class Watch(Framed):
             observer, [entry for entry in parameters_of(optimizer) if entry.requires_grad]
         )
         self._outlook = Outlook(observer, self._check, level, float(steps), share, schedule, every)
+        self._follows = schedule is not None
         self._rates = LearningRates(optimizer, 0, schedule, every)
         self._last_rates: list[Any] = _rates_of(optimizer)
         self._rules = group_rules(optimizer)
@@ -262,10 +264,14 @@ class Watch(Framed):
         self.step += 1
         if self.step < self._next:
             # Whether a schedule is followed is seen at looks.
-            if self._outlook.schedule is not None:
+            if self._follows:
+                return
+            # One group is compared without a list: this is what each step costs.
+            groups, last = optimizer.param_groups, self._last_rates
+            if len(groups) == len(last) == 1 and groups[0]["lr"] == last[0]:
                 return
             rates = _rates_of(optimizer)
-            if rates == self._last_rates or self._drifts(rates):
+            if rates == last or self._drifts(rates):
                 return
         begin = time.perf_counter()
         try:
@@ -294,7 +300,10 @@ class Watch(Framed):
         self._last_rates = _rates_of(optimizer)
         rules = group_rules(optimizer)
         if self._check.armed:
+            listened = self._check.listening
             self._judge(self._check.compare(), optimizer)
+            if listened and not self._check.listening:
+                self._of_epochs(optimizer)
         if self.grade != "none" and rules != self._rules:
             self._rules_changed(rules, optimizer)
         if self.step < self._next:
@@ -335,8 +344,8 @@ class Watch(Framed):
             open_times = forecast.half_times[np.isnan(self._learned)]
             ahead = open_times[np.isfinite(open_times) & (open_times > step + 1)]
             steps += [max(int(value) - 1, step + 1) for value in ahead]
-        if len(self._looks) > 1:
-            (earlier, old, _), (_, now, _) = self._looks[-2:]
+        now = self._looks[-1][1]
+        for earlier, old in self._earlier_looks():
             for k in np.flatnonzero(np.isnan(self._learned)):
                 wait = _steps_to(self.level, old[k], now[k], step - earlier)
                 if math.isfinite(wait):
@@ -344,11 +353,20 @@ class Watch(Framed):
                     steps.append(step + max(1, int(wait / 2)))
         return min(steps)
 
+    def _earlier_looks(self) -> list[tuple[int, Floats]]:
+        """Step and shares of the look before, and of one so much earlier that noise is less."""
+        before = [(step, shares) for step, shares, _ in self._looks[-2:-1]]
+        if self._check.noisy:
+            looks = reversed(self._looks)
+            far = (look for look in looks if look[0] * _APART <= self.step)
+            before += [(step, shares) for step, shares, _ in itertools.islice(far, 1)]
+        return before
+
     def _compares_next(self, shares: Floats) -> bool:
         """Whether the gradient of the next step is compared with that of the loss."""
         following = self.step + 1
         if self._check.noisy:
-            return self._check.batch is None
+            return self._check.batch is None or self._check.listening
         rising = {int(k) for k in np.flatnonzero(shares >= _RISING)} - self._rising
         self._rising |= rising
         digit = following / 10 ** math.floor(math.log10(following))
@@ -380,6 +398,8 @@ class Watch(Framed):
             self._withdraw(f"{name} in minibatches: its second moment holds their noise")
         elif check.batch is not None and not any("points" in note for note in self._notes):
             self._void(1, "minibatches")
+            if not self._no_law:
+                check.listen(affordable(self._outlook))
             self._of_minibatches(check.batch, optimizer)
         elif step == 1:
             self._void(1, "minibatches")
@@ -401,6 +421,14 @@ class Watch(Framed):
                 return
         self._renew(optimizer)
 
+    def _of_epochs(self, optimizer: Any) -> None:
+        """Forecast again, once it is known whether minibatches are those of epochs."""
+        epoch, words = self._check.epoch, f"minibatches of about {self._check.batch:.0f} points"
+        if epoch is not None:
+            words += f", each point once in {epoch} steps: bars are at least so wide"
+        self._notes.append(f"step {self.step}: {words}")
+        self._renew(optimizer)
+
     def _rules_changed(self, rules: tuple[GroupRule, ...], optimizer: Any) -> None:
         """Void what was forecast for other learning rates or settings, and forecast again."""
         now, before = ([rule.lr for rule in listed] for listed in (rules, self._rules))
@@ -412,7 +440,7 @@ class Watch(Framed):
             if np.allclose(now, expected, rtol=_SAME_SCHEDULE, atol=0):
                 return
             self._rates = LearningRates(optimizer, self.step)
-            self._outlook = replace(self._outlook, schedule=None)
+            self._outlook, self._follows = replace(self._outlook, schedule=None), False
             self._notes.append(
                 f"step {self.step}: the learning rate is {now[0]:.4g}, not the {expected[0]:.4g}"
                 " of the schedule"

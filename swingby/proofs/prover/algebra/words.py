@@ -62,7 +62,9 @@ class Unsupported(Exception):
 
 def objection(conclusion: Any, where: Where = ()) -> str:
     """The reason why an identity does not follow word by word; empty if it does."""
-    return check_witness.judge({"id": "", "line": ""} | checkable_identity([conclusion], where))
+    return check_witness.judge_shown(
+        {"id": "", "line": ""} | checkable_identity([conclusion], where)
+    )
 
 
 def checkable_identity(conclusions: Any, where: Where) -> dict[str, Any]:

@@ -155,7 +155,7 @@ def _evaluate(expression: Any, blocks: dict[Any, Any]) -> Any:
 
 def _decide_interval(conclusion: OnInterval) -> ClaimVerdict:
     """Piece by piece, as in its file; or else as a relation between numbers with two hypotheses."""
-    if not check_witness.judge({"id": "", "line": ""} | on_interval(conclusion)):
+    if not check_witness.judge_shown({"id": "", "line": ""} | on_interval(conclusion)):
         cover = f"pieces that cover [{conclusion.low}, {conclusion.high}]: the sides lie apart"
         return ClaimVerdict(Finding.PROVED, "decimals over the whole interval", (cover,))
     judged = decide_scalar(between(Claim("", "step", "", conclusion)), seconds=_SECONDS)

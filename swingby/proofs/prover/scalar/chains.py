@@ -54,7 +54,7 @@ def chain_columns(problem: PolynomialProblem) -> list[CertificateColumn]:
             if len(builder.columns) < limit:
                 builder.add((step.index,), top - step.above)
             top += step.below - step.above
-    for column in product_columns(problem, products=False):
+    for column in product_columns(problem, 1):
         builder.add(column.factors, code_of(column.monomial))
     for term in builder.monomials():
         builder.add((), code_of(term))

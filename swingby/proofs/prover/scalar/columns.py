@@ -155,20 +155,20 @@ class ColumnBuilder:
         return set[Monomial]().union(*(column.polynomial for column in self.columns))
 
 
-def product_columns(problem: PolynomialProblem, *, products: bool) -> list[CertificateColumn]:
-    """Columns that may take part in a certificate; of single constraints, or also of two."""
+def product_columns(problem: PolynomialProblem, most: int) -> list[CertificateColumn]:
+    """Columns of products of up to so many constraints that may take part in a certificate."""
     builder = ColumnBuilder(problem)
     targets = set(problem.goal.polynomial)
     if not targets:
         targets = {term for constraint in problem.constraints for term in constraint.polynomial}
-    for _ in range(3 if products else 2):
+    for _ in range(3 if most > 1 else 2):
         builder.meet(targets, 1)
         reached = builder.monomials() | targets
         if len(reached) > _MOST_TARGETS or reached == targets:
             break
         targets = reached
-    if products:
-        builder.meet(targets, 2)
+    if most > 1:
+        builder.meet(targets, most)
     builder.meet(builder.monomials(), 0)
     return cancellable_columns(builder.columns, problem.goal.polynomial)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import reduce
@@ -87,3 +88,9 @@ def lowest_powers(polynomial: Polynomial) -> Monomial:
         for atom, exponent in term:
             lowest[atom] = min(lowest.get(atom, 0), exponent)
     return tuple(sorted((atom, exponent) for atom, exponent in lowest.items() if exponent))
+
+
+def polynomial_content(polynomial: Polynomial) -> Fraction:
+    """The positive number that leaves whole coefficients without a common factor."""
+    over = math.gcd(*(value.numerator for value in polynomial.values()))
+    return Fraction(over, math.lcm(*(value.denominator for value in polynomial.values())))

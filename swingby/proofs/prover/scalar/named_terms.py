@@ -13,20 +13,20 @@ from typing import Any
 import sympy
 
 from swingby.proofs.prover.scalar.polynomial_form import polynomial_form
-from swingby.proofs.prover.scalar.positivity_certificate import find_certificate
+from swingby.proofs.prover.scalar.positivity_certificate import (
+    PositivityCertificate,
+    find_certificate,
+)
 from swingby.proofs.prover.scalar.relation import Relation, Sequent, expression_text
 from swingby.proofs.prover.scalar.translation import Untranslatable
 
-#: Logarithms that are compared with each other.
-_MOST_LOGARITHMS = 4
 
-
-def _follows(hypotheses: tuple[Relation, ...], goal: Relation) -> bool:
-    """Whether there is a short certificate."""
+def _follows(hypotheses: tuple[Relation, ...], goal: Relation) -> PositivityCertificate | None:
+    """A short certificate, if there is one."""
     try:
-        return find_certificate(polynomial_form(Sequent(hypotheses, goal))) is not None
+        return find_certificate(polynomial_form(Sequent(hypotheses, goal)))
     except (Untranslatable, ValueError):
-        return False
+        return None
 
 
 def _subexpressions(sequent: Sequent, *kinds: Any) -> list[Any]:
@@ -44,7 +44,7 @@ def name_factors(sequent: Sequent) -> Sequent:
                 differences[factor] = None
     for factor in differences:
         positive = Relation(sympy.Integer(0), factor, "<", "factor")
-        if not _follows(sequent.hypotheses, positive):
+        if _follows(sequent.hypotheses, positive) is None:
             continue
         letter = sympy.Symbol(f"({expression_text(factor)})", positive=True)
         changed = sequent.substitute({factor: letter})
@@ -56,11 +56,13 @@ def name_factors(sequent: Sequent) -> Sequent:
     return sequent
 
 
-def name_logarithms(sequent: Sequent) -> Sequent:
+def name_logarithms(
+    sequent: Sequent, lemmas: dict[str, PositivityCertificate] | None = None
+) -> Sequent:
     """A sequent in which logarithms of certain sign in the goal are letters.
 
     log(Q) with Q >= 1 becomes a nonnegative letter, with Q <= 1 the negative of one. The letter is
-    tied to the logarithms of the factors of Q by an equation.
+    tied to the logarithms of the factors of Q by an equation. That Q >= 1 is added to `lemmas`.
     """
     unity = sympy.Integer(1)
     flat = tuple(r for r in sequent.hypotheses if not r.difference.has(sympy.log, sympy.exp))
@@ -69,50 +71,16 @@ def name_logarithms(sequent: Sequent) -> Sequent:
         if inside.is_Symbol or not inside.free_symbols or inside.has(sympy.log, sympy.exp):
             continue
         for sign, side in ((1, Relation(unity, inside, "<=")), (-1, Relation(inside, unity, "<="))):
-            if not _follows(flat, side):
+            if (certificate := _follows(flat, side)) is None:
                 continue
+            if lemmas is not None:
+                lemmas[str(side)] = certificate
             letter = sympy.Symbol(f"({expression_text(sign * logarithm)})", nonnegative=True)
             definition = Relation(sign * letter, logarithm, "==", "definition")
             changed = sequent.substitute({logarithm: sign * letter})
             sequent = Sequent((*changed.hypotheses, definition), changed.goal)
             break
     return sequent
-
-
-def name_tangents(sequent: Sequent) -> Sequent:
-    """A sequent with tangents of its exponentials and logarithms among the hypotheses.
-
-    Every logarithm becomes a letter L = log(Q) with 1 - 1/Q <= L <= Q - 1 and -1/(e Q) <= L <= Q/e,
-    also of the roots of Q that occur, two of them with L_1 - L_2 <= Q_1/Q_2 - 1; an exponential
-    keeps its form, with exp(y) >= 1 + y and exp(y) >= e y, and exp(y) >= (e y/2)^2 where y >= 0.
-    """
-    bounds: list[tuple[Any, Any]] = []
-    for exponential in _subexpressions(sequent, sympy.exp):
-        y = exponential.exp
-        under = [1 + y, sympy.E * y, *([(sympy.E * y / 2) ** 2] if y.is_nonnegative else [])]
-        bounds += [(bound, exponential) for bound in under]
-    letters = {
-        logarithm: sympy.Symbol(f"({expression_text(logarithm)})", real=True)
-        for logarithm in _subexpressions(sequent, sympy.log)
-        if logarithm.free_symbols and not logarithm.args[0].has(sympy.log, sympy.exp)
-    }
-    powers = [power for power in _subexpressions(sequent, sympy.Pow) if power.exp.is_Rational]
-    positive = []
-    for logarithm, letter in letters.items():
-        inside = logarithm.args[0]
-        for order in sorted({1, *(power.exp.q for power in powers if power.base == inside)}):
-            root = inside ** sympy.Rational(1, order)
-            bounds += [(letter, order * (root - 1)), (letter, order * root / sympy.E)]
-            bounds += [(order * (1 - 1 / root), letter), (-order / (root * sympy.E), letter)]
-        bounds += [
-            (letter - partner, inside / second.args[0] - 1)
-            for second, partner in letters.items()
-            if second is not logarithm and len(letters) <= _MOST_LOGARITHMS
-        ]
-        positive.append(Relation(sympy.Integer(0), inside, "<", "tangent"))
-    changed = sequent.substitute(letters)
-    facts = [Relation(small, large, "<=", "tangent") for small, large in bounds]
-    return Sequent((*changed.hypotheses, *facts, *positive), changed.goal)
 
 
 def name_roots(sequent: Sequent) -> Sequent:

@@ -8,7 +8,10 @@ where their sign is certain; a hypothesis with any other is left out, which only
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import sympy
@@ -18,29 +21,40 @@ from swingby.proofs.prover.scalar.laurent import (
     add,
     constant,
     inverse,
+    multiply,
     power_of,
     scaled,
 )
 from swingby.proofs.prover.scalar.polynomial_problem import Constraint, PolynomialProblem
-from swingby.proofs.prover.scalar.positivity_certificate import find_certificate
+from swingby.proofs.prover.scalar.positivity_certificate import (
+    PositivityCertificate,
+    find_certificate,
+)
 from swingby.proofs.prover.scalar.rational_bounds import bound_root, enclose
 from swingby.proofs.prover.scalar.relation import Relation, Sequent, expression_text
 from swingby.proofs.prover.scalar.translation import Quotient, Translator, Untranslatable
 from swingby.theory.numbers import fraction
 
+#: Exponents and logarithms that are compared with each other.
+_MOST_CURVES = 4
 #: With a higher power z3 takes no notice of its time.
 _HIGHEST_POWER = 500
 
 _KINDS = {"<=": ">=", "<": ">", "==": "=="}
 
 
-def polynomial_form(sequent: Sequent, *, logarithmic: bool = False) -> PolynomialProblem:
+def polynomial_form(
+    sequent: Sequent, *, logarithmic: bool = False, rich: bool = False
+) -> PolynomialProblem:
     """The polynomial form of a sequent without Abs, Max and Min.
 
     `logarithmic`: of the logarithms of the sides, positive monomials times exponentials.
+    `rich`: with the tangents of exp at 1, too.
     Raises Untranslatable if the goal has no such form, or a denominator of it has no certain sign.
     """
-    translator = Translator([side for relation in sequent.relations for side in relation.sides])
+    positive = (r.large for r in sequent.hypotheses if r.kind == "<" and r.small == 0)
+    sides = [side for relation in sequent.relations for side in relation.sides]
+    translator = Translator(sides, positive)
     goal = sequent.goal
     if logarithmic:
         target = Quotient(translator.logarithm_of_ratio(goal))
@@ -57,20 +71,19 @@ def polynomial_form(sequent: Sequent, *, logarithmic: bool = False) -> Polynomia
             postponed.append((relation, quotient))
         else:
             constraints.append(_constraint(relation, quotient.numerator))
-    if logarithmic or any(isinstance(atom.meaning, sympy.log) for atom in translator.atoms):
+    if any(isinstance(atom.meaning, sympy.log | sympy.exp) for atom in translator.atoms):
         for relation in sequent.hypotheses:
             with contextlib.suppress(Untranslatable):
                 difference = translator.logarithm_of_ratio(relation)
                 label = f"logarithm of {relation}"
                 constraints.append(Constraint(difference, _KINDS[relation.kind], label))
-    if not logarithmic:
-        constraints += list(_exponential_facts(translator, constraints))
+    constraints += list(_curved_facts(translator, constraints, rich))
     constraints += [*_number_facts(translator), *_root_facts(translator, constraints)]
     for relation, quotient in postponed:
-        cleared = _clear_denominators(translator, quotient, constraints)
+        cleared, positive_by = _clear_denominators(translator, quotient, constraints)
         if cleared is not None:
-            constraints.append(_constraint(relation, cleared))
-    cleared = _clear_denominators(translator, target, constraints)
+            constraints.append(replace(_constraint(relation, cleared), reasons=tuple(positive_by)))
+    cleared, positive_by = _clear_denominators(translator, target, constraints)
     if cleared is None:
         raise Untranslatable("a denominator of the conclusion has no certain sign")
     # Clearing and taking logarithms may have brought in new atoms.
@@ -84,7 +97,9 @@ def polynomial_form(sequent: Sequent, *, logarithmic: bool = False) -> Polynomia
     if not _is_low(cleared):
         raise Untranslatable(f"a power above {_HIGHEST_POWER}")
     return PolynomialProblem(
-        tuple(translator.atoms), tuple(unique.values()), Constraint(cleared, _KINDS[goal.kind])
+        tuple(translator.atoms),
+        tuple(unique.values()),
+        Constraint(cleared, _KINDS[goal.kind], reasons=tuple(positive_by)),
     )
 
 
@@ -101,57 +116,97 @@ def _constraint(relation: Relation, polynomial: Polynomial) -> Constraint:
 
 def _clear_denominators(
     translator: Translator, quotient: Quotient, constraints: list[Constraint]
-) -> Polynomial | None:
-    """The numerator times the sign of the denominators, if that is certain."""
-    numerator = quotient.numerator
+) -> tuple[Polynomial | None, list[PositivityCertificate]]:
+    """The numerator times the sign of the denominators, and why these are positive."""
+    numerator, reasons = quotient.numerator, []
     for denominator in quotient.denominators:
-        sign = _certain_sign(translator, denominator, ">", constraints)
-        if not sign:
-            return None
+        sign, reason = _certain_sign(translator, denominator, ">", constraints)
+        if reason is None:
+            return None, []
         numerator = scaled(numerator, sign)
-    return numerator
+        reasons += [reason] if reason.used else []
+    return numerator, reasons
 
 
 def _certain_sign(
     translator: Translator, polynomial: Polynomial, kind: str, constraints: list[Constraint]
-) -> int:
-    """1 or -1, the certain sign of a polynomial that is not 0 (for `kind` ">"), or 0."""
+) -> tuple[int, PositivityCertificate | None]:
+    """1 or -1, the certain sign of a polynomial that is not 0 (for `kind` ">"), and the reason."""
     for sign in (1, -1):
         goal = Constraint(scaled(polynomial, sign), kind)
         problem = PolynomialProblem(tuple(translator.atoms), tuple(constraints), goal)
-        if find_certificate(problem, effort=0) is not None:
-            return sign
-    return 0
+        if (certificate := find_certificate(problem, effort=0)) is not None:
+            return sign, certificate
+    return 0, None
 
 
-def _exponential_facts(
-    translator: Translator, constraints: list[Constraint]
+def _curved_facts(
+    translator: Translator, constraints: list[Constraint], rich: bool
 ) -> Iterator[Constraint]:
-    """e^y >= 1 + y and e^-y >= 1 - y, and e^y >= 1 if y >= 0 follows."""
-    for exponential in translator.exponentials:
-        y = exponential.exp
+    """What exp(y) >= 1 + y says of the exponentials and logarithms.
+
+    y is an exponent, a logarithm, its opposite, or the difference of two of them. And exp(y) >= 1
+    if y >= 0 follows.
+    """
+    curves: dict[Any, tuple[Polynomial, Polynomial]] = {}
+    exponents = [exponential.exp for exponential in translator.exponentials]
+    occurring = {*exponents, *translator.logarithms}
+    exponents += [a.meaning.exp for a in translator.atoms if isinstance(a.meaning, sympy.exp)]
+    for y in dict.fromkeys(exponents):
         try:
-            value = translator.quotient(exponential).numerator
-            argument = translator.quotient(y)
+            value, argument = translator.quotient(sympy.exp(y)), translator.quotient(y)
         except Untranslatable:
             continue
-        if argument.denominators or len(value) != 1:
+        if not argument.denominators and not value.denominators and len(value.numerator) == 1:
+            curves[y] = argument.numerator, value.numerator
+    for index, atom in enumerate(list(translator.atoms)):
+        if isinstance(atom.meaning, sympy.log) and atom.meaning.free_symbols:
+            inside = translator.sums.get(index)
+            if inside is None:
+                inside = translator.quotient(atom.meaning.args[0]).numerator
+            else:
+                yield Constraint(inside, ">", f"{atom.name} is defined")
+            curves[atom.meaning] = power_of(index), inside
+    for logarithm in translator.logarithms:
+        with contextlib.suppress(Untranslatable):
+            argued = translator.quotient(logarithm.args[0])
+            if logarithm.free_symbols and not argued.denominators:
+                known = translator.logarithm(logarithm.args[0])
+                curves.setdefault(logarithm, (known, argued.numerator))
+    nothing: tuple[Any, tuple[Polynomial, Polynomial]] = (sympy.Integer(0), ({}, constant(1)))
+    fixed = [nothing]
+    if rich:
+        base = translator.quotient(sympy.E).numerator
+        fixed.append((sympy.Integer(1), (constant(1), base)))
+        fixed.append((sympy.Integer(-1), (constant(-1), {inverse(t): v for t, v in base.items()})))
+    inner = [curve for curve in curves.items() if curve[0] in occurring][:_MOST_CURVES]
+    pairs = [
+        pair for curve in curves.items() for at in fixed for pair in ((at, curve), (curve, at))
+    ]
+    pairs += itertools.permutations(inner, 2)
+    for (first, (y, power)), (second, (x, under)) in pairs:
+        # exp(y - x) >= 1 + y - x, times exp(x)
+        fact = add(add(power, under, -1), multiply(add(y, x, -1), under), -1)
+        name = expression_text(first - second)
+        yield Constraint(fact, ">=", f"exp(y) >= 1 + y at y = {name}", name)
+    half, sixth = Fraction(1, 2), Fraction(1, 6)
+    for exponent, (y, power) in curves.items():
+        sign, reason = _certain_sign(translator, y, ">=", constraints)
+        if reason is None or isinstance(exponent, sympy.log):
             continue
-        ((monomial, coefficient),) = value.items()
-        name = expression_text(y)
-        bound = add(value, constant(1), -1)
-        above = add(bound, argument.numerator, -1)
-        reciprocal = {inverse(monomial): 1 / coefficient}
-        below = add(add(reciprocal, constant(1), -1), argument.numerator)
-        yield Constraint(above, ">=", f"exp(y) >= 1 + y at y = {name}")
-        yield Constraint(below, ">=", f"exp(-y) >= 1 - y at y = {name}")
-        sign = _certain_sign(translator, argument.numerator, ">=", constraints)
-        if sign:
-            yield Constraint(scaled(bound, sign), ">=", f"exp is monotone at {name}")
-    for index, atom in enumerate(translator.atoms):
-        if isinstance(atom.meaning, sympy.exp) and atom.meaning.exp.is_nonnegative:
-            bound = add(power_of(index), constant(1), -1)
-            yield Constraint(bound, ">=", f"{atom.name} >= 1")
+        name = expression_text(sign * exponent)
+        reasons = (reason,) if reason.used else ()
+        bound = scaled(add(power, constant(1), -1), sign)
+        yield Constraint(bound, ">=", f"exp is monotone at {name}", name, reasons)
+        size = scaled(y, sign)
+        ((term, number),) = power.items()
+        powers = {sign: power, -sign: {inverse(term): 1 / number}}
+        square = multiply(size, size)
+        above = add(add(add(powers[1], constant(1), -1), size, -1), square, -half)
+        below = add(add(add(constant(1), size, -1), square, half), powers[-1], -1)
+        last = add(scaled(below, -1), multiply(square, size), sixth)
+        for series in (above, below, last):
+            yield Constraint(series, ">=", f"the series of exp at {name}", name, reasons)
 
 
 def _number_facts(translator: Translator) -> Iterator[Constraint]:

@@ -5,11 +5,17 @@ An exponent may be negative where its atom is positive.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from swingby.proofs.prover.scalar.laurent import Monomial, Polynomial
+from swingby.proofs.prover.scalar.laurent import Monomial, Polynomial, scaled
+
+#: Label of the goal 0 > 0, in the place of one whose negation is among the constraints.
+CONTRADICTION = "contradiction"
+#: Label of the negation of a goal among the constraints.
+NEGATION = "negation of the conclusion"
 
 
 @dataclass(frozen=True)
@@ -26,11 +32,17 @@ class Atom:
 
 @dataclass(frozen=True)
 class Constraint:
-    """``polynomial >= 0``, ``> 0`` or ``= 0``."""
+    """``polynomial >= 0``, ``> 0`` or ``= 0``.
+
+    `tangent`: a y such that it says that exp(y) >= 1 + y. `reasons`: certificates of
+    signs that it rests on, of denominators that were cleared and of exponents.
+    """
 
     polynomial: Polynomial
     kind: str
     label: str = ""
+    tangent: str = ""
+    reasons: tuple[Any, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True)
@@ -77,8 +89,22 @@ def polynomial_text(polynomial: Polynomial, atoms: tuple[Atom, ...]) -> str:
 def _power(name: str, exponent: int) -> str:
     """A power of a letter, which may itself be the root of another."""
     base, power = name, Fraction(exponent)
-    if name.endswith("^(1/2)"):
-        base, power = name.removesuffix("^(1/2)"), Fraction(exponent, 2)
+    root = re.fullmatch(r"(.+)\^\(1/(\d+)\)", name)
+    if root is not None and name.startswith("("):  # of a sum, which stays a root
+        base = f"({name})"
+    elif root is not None:
+        base, power = root[1], Fraction(exponent, int(root[2]))
     if power == 1:
         return base
     return f"{base}^{power}" if power.denominator == 1 else f"{base}^({power})"
+
+
+def with_negated_goal(problem: PolynomialProblem) -> PolynomialProblem:
+    """The same problem as a contradiction: the goal's negation among the constraints."""
+    goal = problem.goal
+    negated = scaled(goal.polynomial, -1)
+    kind = ">" if goal.kind == ">=" else ">="
+    added = (Constraint(negated, kind, NEGATION),) if negated else ()
+    return PolynomialProblem(
+        problem.atoms, problem.constraints + added, Constraint({}, ">", CONTRADICTION)
+    )

@@ -4,13 +4,13 @@ A certificate of :math:`p \ge 0` is an identity
 :math:`p = \sum_k c_k\, m_k\, g_{k1} g_{k2} \cdots` with rational :math:`c_k \ge 0`, monomials
 :math:`m_k` that are never negative, and constraints :math:`g \ge 0`. Of :math:`p > 0` it is one
 with a piece that is positive. The linear program works in floating point and only proposes which
-pieces take part; their coefficients are computed over the rationals and the identity is then
-checked by expansion, twice.
+pieces take part; their coefficients are computed over the rationals. Whether the file of it is a
+proof is for :mod:`swingby.proofs.checkers.check_proof` to say.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -28,7 +28,7 @@ from swingby.proofs.prover.scalar.columns import (
 )
 from swingby.proofs.prover.scalar.laurent import Monomial, Polynomial
 from swingby.proofs.prover.scalar.polynomial_problem import (
-    Constraint,
+    CONTRADICTION,
     PolynomialProblem,
     polynomial_text,
 )
@@ -39,9 +39,6 @@ from swingby.theory.search_time import seconds_left
 _MOST_SECONDS = 8.0
 #: What HiGHS says where it gets no memory; the first also where numbers defeat it.
 _FAILED = ("Solve error", "Not Set", "Memory limit")
-
-#: Label of the goal 0 > 0, in the place of one whose negation is among the constraints.
-_CONTRADICTION = "contradiction"
 
 #: How much of a strict piece is asked for, over the largest coefficient of the goal.
 _SHARES = (Fraction(1), Fraction(1, 1000))
@@ -95,8 +92,14 @@ class PositivityCertificate:
             monomial = tuple(pair for pair in piece.monomial if pair not in outside)
             factor = polynomial_text({monomial: Fraction(1)}, atoms)
             pieces.append([str(coefficient), factor, used, polynomial_text(piece.square, atoms)])
-        contradictory = self.problem.goal.label == _CONTRADICTION
-        return {"turned": contradictory, "facts": facts, "pieces": pieces}
+        contradictory = self.problem.goal.label == CONTRADICTION
+        tangents = dict.fromkeys(constraints[index].tangent for index in indices)
+        return {
+            "tangents": [tangent for tangent in tangents if tangent],
+            "turned": contradictory,
+            "facts": facts,
+            "pieces": pieces,
+        }
 
     @property
     def used(self) -> tuple[str, ...]:
@@ -112,18 +115,17 @@ def find_certificate(
 
     `problem`: its goal is ``>=`` or ``>``. A goal ``0 > 0`` asks for a contradiction between the
     constraints.
-    `effort`: 0 for single constraints times monomials, 1 also for chains and products of two.
+    `effort`: 0 for single constraints times monomials, 1 also for chains and products of two, 2 for
+    products of three.
     `least`: the effort to begin with.
     Returns None if none was found, which says nothing about the problem.
     """
     for level in range(least, effort + 1):
-        if level and problem.goal.polynomial:
+        if level == 1 and problem.goal.polynomial:
             certificate = _certificate_of_columns(problem, chain_columns(problem))
             if certificate is not None:
                 return certificate
-        certificate = _certificate_of_columns(
-            problem, product_columns(problem, products=bool(level))
-        )
+        certificate = _certificate_of_columns(problem, product_columns(problem, level + 1))
         if certificate is not None:
             return certificate
     return None
@@ -202,6 +204,7 @@ def _propose_coefficients(
     # its crossover ends in a vertex too.
     solve: Any = linprog
     limit = {"time_limit": seconds_left(_MOST_SECONDS)}
+    start = time.perf_counter()
     for _ in range(2):
         solved = solve(
             costs, A_eq=doubled, b_eq=right, bounds=(0, None), method="highs-ipm", options=limit
@@ -209,6 +212,8 @@ def _propose_coefficients(
         if not any(words in solved.message for words in _FAILED):
             break
     else:
+        if time.perf_counter() - start > limit["time_limit"] / 2:
+            return None  # the time was over before there was an answer
         if _FAILED[0] not in solved.message:
             raise MemoryError(f"HiGHS has no answer: {solved.message}")
     if solved.x is None or solved.status != 0:
@@ -257,7 +262,7 @@ def solutions(
 
 
 def verify(certificate: PositivityCertificate) -> bool:
-    """Whether a certificate proves its goal: signs, pieces, and the identity by two expansions."""
+    """Whether a certificate proves its goal: signs, pieces, and the identity."""
     problem = certificate.problem
     rebuilt = []
     for coefficient, piece in certificate.pieces:
@@ -272,46 +277,4 @@ def verify(certificate: PositivityCertificate) -> bool:
     remainder = dict(problem.goal.polynomial)
     for coefficient, piece in rebuilt:
         remainder = laurent.add(remainder, piece.polynomial, -coefficient)
-    return not remainder and _holds_in_flint(problem, certificate.pieces)
-
-
-def with_negated_goal(problem: PolynomialProblem) -> PolynomialProblem:
-    """The same problem as a contradiction: the goal's negation among the constraints."""
-    goal = problem.goal
-    negated = laurent.scaled(goal.polynomial, -1)
-    kind = ">" if goal.kind == ">=" else ">="
-    added = (Constraint(negated, kind, "negation of the conclusion"),) if negated else ()
-    return PolynomialProblem(
-        problem.atoms, problem.constraints + added, Constraint({}, ">", _CONTRADICTION)
-    )
-
-
-def _holds_in_flint(
-    problem: PolynomialProblem, pieces: Sequence[tuple[Fraction, CertificateColumn]]
-) -> bool:
-    """Whether a goal is the sum of the factors of some pieces, multiplied out by python-flint."""
-    count = len(problem.atoms) + 1
-    # One variable for an atom, and one for its inverse; they are cancelled at the end.
-    names = tuple(f"{kind}{index}" for kind in "xy" for index in range(count))
-    ring = flint.fmpq_mpoly_ctx.get(names, flint.Ordering.lex)
-
-    def converted(polynomial: Polynomial) -> Any:
-        terms = {}
-        for term, value in polynomial.items():
-            exponents = [0] * (2 * count)
-            for atom, exponent in term:
-                exponents[atom if exponent > 0 else atom + count] = abs(exponent)
-            terms[tuple(exponents)] = flint.fmpq(value.numerator, value.denominator)
-        return ring.from_dict(terms)
-
-    remainder = -converted(problem.goal.polynomial)
-    for coefficient, piece in pieces:
-        value = converted({piece.monomial: coefficient}) * converted(piece.square) ** 2
-        for index in piece.factors:
-            value *= converted(problem.constraints[index].polynomial)
-        remainder += value
-    cancelled: Counter[tuple[int, ...]] = Counter()
-    for powers, value in remainder.to_dict().items():
-        pairs = zip(powers[:count], powers[count:], strict=True)
-        cancelled[tuple(int(up) - int(down) for up, down in pairs)] += value
-    return not any(value != 0 for value in cancelled.values())
+    return not remainder

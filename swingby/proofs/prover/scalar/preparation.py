@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -42,7 +43,7 @@ def eliminate_equations(sequent: Sequent, replaced: list[tuple[Any, Any]] | None
     `replaced`: each letter with its expression is added to it.
     """
     for relation in sequent.hypotheses:
-        for letter, expression in itertools.permutations(relation.sides):
+        for letter, expression in (*itertools.permutations(relation.sides), *_factors(relation)):
             if relation.kind != "==" or not letter.is_Symbol or expression.has(letter):
                 continue
             if sequent.goal.substitute({letter: expression}).difference.has(*UNDEFINED):
@@ -64,6 +65,15 @@ def eliminate_equations(sequent: Sequent, replaced: list[tuple[Any, Any]] | None
             )
             return eliminate_equations(replace(smaller, hypotheses=tuple(defined)), replaced)
     return sequent
+
+
+def _factors(relation: Relation) -> Iterator[tuple[Any, Any]]:
+    """The letters of a positive product that is a number, each with what it is then."""
+    for product, number in itertools.permutations(relation.sides):
+        if relation.kind == "==" and product.is_Mul and product.is_positive and number.is_Rational:
+            for letter in product.args:
+                if letter.is_Symbol:
+                    yield letter, number / (product / letter)
 
 
 def recognise_signs(sequent: Sequent) -> Sequent:
@@ -100,6 +110,19 @@ def _rebuilt(expression: Any) -> Any:
     return built
 
 
+def powers_as_exponentials(sequent: Sequent) -> Sequent:
+    """A sequent in which b^y is exp(y log(b)), for a b that is positive by a hypothesis."""
+    positive = {r.large for r in sequent.hypotheses if r.kind == "<" and r.small == 0}
+    powers = {
+        power: sympy.exp(power.exp * sympy.log(power.base))
+        for relation in sequent.relations
+        for power in relation.difference.atoms(sympy.Pow)
+        if not power.exp.is_number and (power.base.is_positive or power.base in positive)
+        if power.base is not sympy.E
+    }
+    return sequent.substitute(powers)
+
+
 def relax(sequent: Sequent) -> tuple[Sequent, bool]:
     """A sequent without Abs, Max and Min that is at least as hard, and whether it is exactly so.
 
@@ -130,19 +153,22 @@ def relax(sequent: Sequent) -> tuple[Sequent, bool]:
     return sequent, exact
 
 
-def split_cases(sequent: Sequent) -> list[Sequent] | None:
-    """The sequents without Abs, Max and Min, for each pattern of signs; None if too many."""
-    done: list[Sequent] = []
-    open_cases = [sequent]
+def split_cases(sequent: Sequent) -> list[tuple[Sequent, list[Any]]] | None:
+    """The sequents without Abs, Max and Min, for each pattern of signs; None if too many.
+
+    With each the pieces, and which of its values each piece has.
+    """
+    done: list[tuple[Sequent, list[Any]]] = []
+    open_cases: list[tuple[Sequent, list[Any]]] = [(sequent, [])]
     while open_cases:
-        case = open_cases.pop()
+        case, chosen = open_cases.pop()
         if len(done) + len(open_cases) >= _MOST_CASES:
             return None
         piece = _innermost(case)
         if piece is None:
-            done.append(recognise_signs(case))
+            done.append((recognise_signs(case), chosen))
             continue
-        for value in _branches(piece):
+        for place, value in enumerate(_branches(piece)):
             # abs(X) is X where 0 <= X; Max(X, Y) is X where Y <= X
             alternatives = [
                 alternative for alternative in _branches(piece) if alternative is not value
@@ -153,7 +179,9 @@ def split_cases(sequent: Sequent) -> list[Sequent] | None:
                 Relation(*((value, x) if is_minimum else (x, value)), "<=", "case") for x in ends
             ]
             changed = case.substitute({piece: value})
-            open_cases.append(replace(changed, hypotheses=(*changed.hypotheses, *facts)))
+            branch = [expression_text(piece), place]
+            known = replace(changed, hypotheses=(*changed.hypotheses, *facts))
+            open_cases.append((known, [*chosen, branch]))
     return done
 
 

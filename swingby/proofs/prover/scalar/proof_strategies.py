@@ -9,30 +9,35 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 import sympy
 
-from swingby.proofs.prover.scalar.branch_and_bound import prove_on_boxes
-from swingby.proofs.prover.scalar.monotonicity import prove_on_line
+from swingby.proofs.checkers import check_line, check_witness
 from swingby.proofs.prover.scalar.named_terms import (
     name_factors,
     name_logarithms,
     name_roots,
-    name_tangents,
 )
 from swingby.proofs.prover.scalar.polynomial_form import polynomial_form
-from swingby.proofs.prover.scalar.polynomial_problem import PolynomialProblem
+from swingby.proofs.prover.scalar.polynomial_problem import (
+    NEGATION,
+    PolynomialProblem,
+    polynomial_text,
+    with_negated_goal,
+)
 from swingby.proofs.prover.scalar.positivity_certificate import (
     PositivityCertificate,
     certificate_of_means,
     find_certificate,
-    with_negated_goal,
 )
 from swingby.proofs.prover.scalar.preparation import (
     eliminate_equations,
+    powers_as_exponentials,
     recognise_signs,
     relax,
     split_cases,
@@ -40,12 +45,14 @@ from swingby.proofs.prover.scalar.preparation import (
 from swingby.proofs.prover.scalar.relation import Relation, Sequent, expression_text
 from swingby.proofs.prover.scalar.squares import sum_of_squares
 from swingby.proofs.prover.scalar.translation import Translator, Untranslatable
-from swingby.proofs.prover.scalar.translation_check import check_translation, identity_at_points
-from swingby.proofs.prover.scalar.z3_check import check_with_z3
-from swingby.theory.search_time import OutOfTime, processor_time
+from swingby.proofs.prover.scalar.z3_check import ask_z3
+from swingby.theory.numbers import fraction
+from swingby.theory.search_time import OutOfTime, processor_time, seconds_left
 
-#: Seconds for one search for sums of squares.
-_SECONDS_FOR_SQUARES = 3.0
+#: Seconds for one search for a certificate.
+_SECONDS_A_SEARCH = 3.0
+#: A letter's range is halved so often, and has so many pieces at most.
+_DEEPEST, _MOST_PIECES = 8, 120
 
 
 @dataclass(frozen=True)
@@ -53,7 +60,8 @@ class Attempt:
     """The outcome of a strategy.
 
     `tried`: what did not work. `candidates`: points at which the goal may fail. `proof`:
-    certificates, where all of it has one.
+    certificates of the goal, once the steps `lemmas` are shown. `by_z3`: z3 alone says that it is
+    true.
     """
 
     proved: bool
@@ -62,19 +70,29 @@ class Attempt:
     tried: tuple[str, ...] = ()
     candidates: tuple[dict[str, Any], ...] = ()
     proof: tuple[dict[str, Any], ...] = ()
+    lemmas: tuple[dict[str, Any], ...] = ()
+    by_z3: bool = False
+
+    def shown(self, goal: Relation) -> list[dict[str, Any]]:
+        """The steps that show a goal, for a checker."""
+        on_a_line = [step for step in self.proof if "cuts" in step]
+        steps = on_a_line[0] if on_a_line else {"certificates": list(self.proof)}
+        return [*self.lemmas, {"relation": str(goal)} | steps]
+
+    @property
+    def settled(self) -> bool:
+        """Whether it is proved, or z3 says so."""
+        return self.proved or self.by_z3
 
 
 @dataclass(frozen=True)
 class PolynomialForm:
-    """A sequent as a polynomial problem, and the name of this translation."""
+    """A sequent as a polynomial problem, the name of this translation, and what it rests on."""
 
     name: str
     sequent: Sequent
     problem: PolynomialProblem
-
-
-#: A way to prove a form; None where it does not work.
-_Way = Callable[[PolynomialForm], Attempt | None]
+    lemmas: dict[str, PositivityCertificate] = field(default_factory=dict)
 
 
 def by_expansion(sequent: Sequent) -> Attempt:
@@ -91,20 +109,32 @@ def by_expansion(sequent: Sequent) -> Attempt:
         return Attempt(False, tried=(f"expansion: {reason}",))
     if difference.numerator:
         return Attempt(False, tried=("expansion: the sides differ",))
-    count = identity_at_points(sequent)
     names = ", ".join(atom.name for atom in translator.atoms)
-    lines = (f"left - right = 0 after expansion in {names}", f"no difference at {count} points")
+    lines = (f"left - right = 0 after expansion in {names}",)
     return Attempt(True, "exact expansion", lines, proof=(checkable_steps(replaced),))
 
 
 def checkable_steps(replaced: list[tuple[Any, Any]], **steps: Any) -> dict[str, Any]:
     """A certificate as ``check.py`` reads it; without steps, that two sides are the same."""
-    empty: dict[str, Any] = {"tangents": [], "turned": False, "facts": [], "pieces": []}
+    empty: dict[str, Any] = {
+        "cases": [],
+        "tangents": [],
+        "turned": False,
+        "facts": [],
+        "pieces": [],
+    }
     return (
         empty
         | steps
         | {"replaced": [[str(letter), expression_text(value)] for letter, value in replaced]}
     )
+
+
+def cited(goal: Relation) -> dict[str, Any]:
+    """A certificate of a goal that is known."""
+    difference = f"{expression_text(goal.large)} - ({expression_text(goal.small)})"
+    fact = [difference, goal.kind.replace("==", "=")]
+    return checkable_steps([], facts=[fact], pieces=[["1", "1", [0], "1"]])
 
 
 def by_certificate(sequent: Sequent, *, quick: bool = False) -> Attempt:
@@ -113,8 +143,16 @@ def by_certificate(sequent: Sequent, *, quick: bool = False) -> Attempt:
     goal = sequent.goal
 
     def prove_all(goals: list[Relation]) -> Attempt:
-        halves = (replace(sequent, goal=bound) for bound in goals)
-        return join_attempts(by_certificate(half, quick=quick) for half in halves)
+        attempts = []
+        for bound in goals:
+            attempts.append(by_certificate(replace(sequent, goal=bound), quick=quick))
+            if not attempts[-1].settled:
+                break
+        joined = join_attempts(attempts)
+        # each half is shown as a line of its own, and cited
+        lemmas = itertools.chain(*(half.shown(g) for half, g in zip(attempts, goals, strict=False)))
+        proof = tuple(map(cited, goals)) if joined.proof else ()
+        return replace(joined, lemmas=tuple(lemmas), proof=proof)
 
     if goal.kind == "==":
         reversed_goal = Relation(goal.large, goal.small, "<=", goal.label)
@@ -123,197 +161,282 @@ def by_certificate(sequent: Sequent, *, quick: bool = False) -> Attempt:
     if len(sizes) == 1 and (goal.small / sizes[0]).is_positive:
         factor, inside = goal.small / sizes[0], sizes[0].args[0]
         attempt = prove_all([replace(goal, small=factor * end) for end in (inside, -inside)])
-        if attempt.proved or not inside.is_Symbol:
+        if attempt.settled or not inside.is_Symbol:
             return attempt
     replaced: list[tuple[Any, Any]] = []
     prepared = recognise_signs(eliminate_equations(sequent, replaced))
 
-    # log(x) <= x - 1 is the tangent at log(x)
-    logs = {log for relation in prepared.relations for log in relation.difference.atoms(sympy.log)}
-
     def complete(attempt: Attempt) -> Attempt:
-        tangents = sorted(map(expression_text, logs))
-        steps = [step | {"tangents": step["tangents"] + tangents} for step in attempt.proof]
-        return replace(attempt, proof=tuple(checkable_steps(replaced, **step) for step in steps))
+        def put_in(certificate: dict[str, Any]) -> dict[str, Any]:
+            return certificate | {"replaced": checkable_steps(replaced)["replaced"]}
+
+        lemmas = (
+            step | {"certificates": list(map(put_in, step["certificates"]))}
+            for step in attempt.lemmas
+        )
+        steps = (put_in(checkable_steps([], **step)) for step in attempt.proof)
+        return replace(attempt, lemmas=tuple(lemmas), proof=tuple(steps))
 
     relaxed, exact = relax(prepared)
     if relaxed != prepared:
         attempt = combined(recognise_signs(relaxed))
-        if attempt.proved or exact:
+        if attempt.settled or exact:
             return complete(attempt)
     cases = split_cases(prepared)
     if cases is None:
         return Attempt(False, tried=("too many cases",))
     if len(cases) == 1:
-        return complete(combined(cases[0]))
+        return complete(combined(cases[0][0]))
 
-    def labelled(case: Sequent) -> Attempt:
-        attempt = combined(case)
+    def labelled(case: Sequent, chosen: list[Any]) -> Attempt:
+        attempt = complete(combined(case))
         conditions = ", ".join(str(r) for r in case.hypotheses if r.label == "case")
-        return replace(attempt, evidence=(f"case {conditions}:", *attempt.evidence), proof=())
+        proof = tuple(step | {"cases": chosen} for step in attempt.proof)
+        evidence = (f"case {conditions}:", *attempt.evidence)
+        return replace(attempt, evidence=evidence, proof=proof, lemmas=())
 
-    return join_attempts(map(labelled, cases))
+    return join_attempts(itertools.starmap(labelled, cases))
 
 
 def join_attempts(attempts: Iterable[Attempt]) -> Attempt:
     """All attempts joined, or the first that fails: none is made after it."""
-    proved: list[Attempt] = []
+    settled: list[Attempt] = []
     for attempt in attempts:
-        if not attempt.proved:
+        if not attempt.settled:
             return attempt
-        proved.append(attempt)
-    method = min((attempt.method for attempt in proved), key=lambda name: "agrees" in name)
-    evidence = tuple(line for attempt in proved for line in attempt.evidence)
-    complete = all(attempt.proof for attempt in proved)
-    proof = tuple(content for attempt in proved if complete for content in attempt.proof)
-    return Attempt(True, method, evidence, proof=proof)
+        settled.append(attempt)
+    methods = dict.fromkeys(attempt.method for attempt in settled)
+    evidence = tuple(line for attempt in settled for line in attempt.evidence)
+    complete = all(attempt.proof for attempt in settled)
+    proof = tuple(content for attempt in settled if complete for content in attempt.proof)
+    lemmas = tuple(step for attempt in settled if complete for step in attempt.lemmas)
+    proved = all(attempt.proved for attempt in settled)
+    return Attempt(
+        proved, "; ".join(methods), evidence, proof=proof, lemmas=lemmas, by_z3=not proved
+    )
 
 
 def _prove_case(case: Sequent, *, quick: bool) -> Attempt:
-    """The first of all ways that proves a sequent without Abs, Max and Min."""
+    """The first of all forms that proves a sequent without Abs, Max and Min."""
     tried: list[str] = []
     candidates: list[dict[str, Any]] = []
-    case = name_roots(case)
-    polynomials = _forms(tried, ("polynomials", case, False))
-    for form, way in _forms_and_ways(case, polynomials, quick, tried):
-        attempt = way(form)
-        if attempt is not None:
+    by_z3: Attempt | None = None
+    for form in _forms(name_roots(powers_as_exponentials(case)), quick, tried):
+        attempt = _prove_form(form, quick)
+        if attempt.proved:
             return attempt
-    for form in [] if quick else polynomials:
-        answer, point = check_with_z3(form.problem)
-        tried.append(f"z3 in {form.name}: {answer}" + ", no proof by itself" * (answer == "unsat"))
-        candidates += [point] if point else []
-    return Attempt(False, tried=tuple(tried), candidates=tuple(candidates))
+        by_z3 = by_z3 or (attempt if attempt.by_z3 else None)
+        tried += attempt.tried
+        candidates += attempt.candidates
+    return by_z3 or Attempt(False, tried=tuple(tried), candidates=tuple(candidates))
 
 
-def _forms_and_ways(
-    case: Sequent, polynomials: list[PolynomialForm], quick: bool, tried: list[str]
-) -> Iterator[tuple[PolynomialForm, _Way]]:
-    """Forms of a sequent and ways to prove them, from cheap to dear; made when they are needed."""
+def _forms(case: Sequent, quick: bool, tried: list[str]) -> Iterator[PolynomialForm]:
+    """Forms of a sequent, from simple to rich, made when they are needed.
+
+    Why there is none of a kind goes to `tried`.
+    """
     curved = any(relation.difference.has(sympy.exp, sympy.log) for relation in case.relations)
-    forms = polynomials + (_forms(tried, ("logarithms", case, True)) if curved else [])
-    yield from itertools.product(forms, [_by_constraints])
-    if quick:
-        return
-    grouped, factored = name_logarithms(case) if curved else case, name_factors(case)
-    variants = [("grouped logarithms", grouped, True), ("products", factored, False)]
-    variant_forms = _forms(tried, *(form for form in variants if form[1] != case))
-    yield from itertools.product(variant_forms, [_by_constraints])
-    forms += variant_forms
-    for way in (_by_squares, _by_chains_and_pairs):
-        yield from itertools.product(forms, [way])
-    tried += [f"certificate in {form.name}: none found" for form in forms]
-    if curved:
-        tangents = _forms(tried, ("tangents", name_tangents(case), False))
-        for way in (_by_constraints, _by_chains_and_pairs, _by_squares):
-            yield from itertools.product(tangents, [way])
-
-
-def _forms(tried: list[str], *forms: tuple[str, Sequent, bool]) -> list[PolynomialForm]:
-    """Those of some forms that there are; why there is none of the others goes to `tried`."""
-    translated = []
-    for name, sequent, logarithmic in forms:
+    plain: dict[str, bool] = {}
+    lemmas: dict[str, PositivityCertificate] = {}
+    kinds: list[tuple[str, Callable[[], Sequent], dict[str, bool]]]
+    kinds = [("polynomials", lambda: case, plain)]
+    kinds += [("logarithms", lambda: case, {"logarithmic": True})] * curved
+    if not quick:
+        kinds.append(("products", lambda: name_factors(case), plain))
+        if curved:
+            kinds += [
+                (
+                    "grouped logarithms",
+                    lambda: name_logarithms(case, lemmas),
+                    {"logarithmic": True},
+                ),
+                ("tangents", lambda: case, {"rich": True}),
+                ("logarithms, tangents", lambda: case, {"logarithmic": True, "rich": True}),
+            ]
+    for name, sequent_of, options in kinds:
+        sequent = sequent_of()
+        if sequent == case and name in ("products", "grouped logarithms"):
+            continue
         try:
-            problem = polynomial_form(sequent, logarithmic=logarithmic)
+            problem = polynomial_form(sequent, **options)
         except (Untranslatable, ValueError) as reason:
             tried.append(f"{name}: {reason}")
         else:
-            translated.append(PolynomialForm(name, sequent, problem))
-    return translated
+            yield PolynomialForm(name, sequent, problem, lemmas if "grouped" in name else {})
 
 
-def _by_constraints(form: PolynomialForm) -> Attempt | None:
-    return _accept(form, find_certificate(form.problem, effort=0))
-
-
-def _by_chains_and_pairs(form: PolynomialForm) -> Attempt | None:
-    """Chains of hypotheses and products of two, also against the negation of the goal."""
-    for problem in (form.problem, with_negated_goal(form.problem)):
-        attempt = _accept(form, find_certificate(problem, least=1))
-        if attempt is not None:
-            return attempt
-    return None
-
-
-def _by_squares(form: PolynomialForm) -> Attempt | None:
-    """Inequalities between means, and sums of squares."""
-    if "logarithms" in form.name:
-        return None
-    ways = [(form.problem, certificate_of_means), (form.problem, sum_of_squares)]
-    if form.name == "polynomials":
-        ways.insert(1, (with_negated_goal(form.problem), certificate_of_means))
-    for problem, search in ways:
-        certificate = None
-        with contextlib.suppress(OutOfTime), processor_time(_SECONDS_FOR_SQUARES):
-            certificate = search(problem)
+def _prove_form(form: PolynomialForm, quick: bool) -> Attempt:
+    """A certificate of a form; without one, what z3 says."""
+    problem = form.problem
+    certificate = find_certificate(problem, effort=0)
+    if certificate is not None or quick:
+        return _accept(form, certificate)
+    answer = ask_z3(problem)
+    if answer.word == "sat":
+        tried = (f"{form.name}: z3 says that the facts leave room",)
+        return Attempt(False, tried=tried, candidates=(answer.point,))
+    core = answer.core or with_negated_goal(problem)
+    for search in _SEARCHES:
+        with contextlib.suppress(OutOfTime), processor_time(_SECONDS_A_SEARCH):
+            certificate = search(problem, core)
         if certificate is not None:
             return _accept(form, certificate)
-    return None
+    tried = (f"{form.name}: no certificate; z3: {answer.word}",)
+    labels = tuple(f"uses {label}" for label in dict.fromkeys(c.label for c in core.constraints))
+    if answer.word != "unsat":
+        return Attempt(False, tried=tried)
+    lines = (f"z3 {answer.version}, in {form.name}: nothing meets these together", *labels)
+    return Attempt(False, "z3 alone", lines, tried=tried, by_z3=True)
 
 
-def _accept(form: PolynomialForm, certificate: PositivityCertificate | None) -> Attempt | None:
-    """A certificate as an attempt that proves, once its translation and z3 do not contradict."""
+def _without_negation(problem: PolynomialProblem, core: PolynomialProblem) -> PolynomialProblem:
+    """The constraints of a core, and the goal itself in place of its negation."""
+    return replace(problem, constraints=tuple(c for c in core.constraints if c.label != NEGATION))
+
+
+#: Searches for a certificate of a problem or of its core, from cheap to dear.
+_SEARCHES: tuple[
+    Callable[[PolynomialProblem, PolynomialProblem], PositivityCertificate | None], ...
+] = (
+    lambda problem, core: find_certificate(core, effort=0),
+    lambda problem, core: certificate_of_means(_without_negation(problem, core)),
+    lambda problem, core: sum_of_squares(core),
+    lambda problem, core: find_certificate(core, least=1, effort=2),
+    lambda problem, core: find_certificate(problem, least=1),
+    lambda problem, core: find_certificate(with_negated_goal(problem), least=1),
+)
+
+
+def _accept(form: PolynomialForm, certificate: PositivityCertificate | None) -> Attempt:
+    """A certificate as an attempt that proves."""
     if certificate is None:
-        return None
-    problem, case = certificate.problem, form.sequent
-    points = check_translation(case, form.problem)
-    used = tuple(
-        constraint for constraint in problem.constraints if constraint.label in certificate.used
-    )
-    answer, _ = check_with_z3(replace(problem, constraints=used), timeout=1500)
-    if answer == "sat":
-        raise RuntimeError(f"z3 contradicts a certificate of {case.goal}: {certificate}")
+        return Attempt(False)
     lines = [str(certificate) if form.name == "polynomials" else f"in {form.name}: {certificate}"]
     lines += [f"uses {label}" for label in certificate.used if label]
-    lines.append(
-        f"translation compared at {points} points"
-        if points
-        else "translation not compared: no point of its hypotheses was met"
+    reasons = (
+        form.lemmas
+        | _reasons(certificate)
+        | {
+            text: reason
+            for top in form.problem.goal.reasons
+            for text, reason in (*_reasons(top).items(), (_claim_text(top), top))
+        }
     )
-    agrees = "z3 agrees" if answer == "unsat" else "checked twice"
-    exponents = {
-        exponential.exp for r in case.relations for exponential in r.difference.atoms(sympy.exp)
-    }
-    exponents |= {a.meaning.exp for a in problem.atoms if isinstance(a.meaning, sympy.exp)}
-    proof = certificate.steps() | {"tangents": sorted(map(expression_text, exponents))}
-    return Attempt(True, f"certificate, {agrees}", tuple(lines), proof=(proof,))
+    shown = tuple(
+        {"relation": text, "certificates": [checkable_steps([], **reason.steps())]}
+        for text, reason in reasons.items()
+    )
+    proof = (certificate.steps(),)
+    return Attempt(True, "certificate", tuple(lines), proof=proof, lemmas=shown)
 
 
-def by_boxes(sequent: Sequent) -> Attempt:
-    """Boxes, for at most two letters."""
-    cases = split_cases(recognise_signs(eliminate_equations(sequent)))
-    if cases is None:
-        return Attempt(False, tried=("too many cases",))
-    lines: list[str] = []
-    method = "boxes in ball arithmetic"
-    for case in cases:
-        proved, report = prove_on_boxes(case)
-        if not proved:
-            steps = prove_on_line(case)
-            if steps is None:
-                return Attempt(False, tried=(f"boxes: {report.corner}",))
-            lines += steps
-            method = "monotone beyond a known value, in ball arithmetic"
-            continue
-        lines += [*report.steps, f"{report.boxes} boxes in balls of 128 bits"]
-    return Attempt(True, method, tuple(lines))
+def _claim_text(certificate: PositivityCertificate) -> str:
+    goal = certificate.problem.goal
+    sign = "<" if goal.kind == ">" else "<="
+    return f"0 {sign} {polynomial_text(goal.polynomial, certificate.problem.atoms)}"
+
+
+def _reasons(certificate: PositivityCertificate) -> dict[str, PositivityCertificate]:
+    """The signs that a certificate rests on, each behind those that it rests on itself."""
+    used = dict.fromkeys(index for _, piece in certificate.pieces for index in piece.factors)
+    reasons: dict[str, PositivityCertificate] = {}
+    for index in used:
+        for reason in certificate.problem.constraints[index].reasons:
+            reasons |= _reasons(reason) | {_claim_text(reason): reason}
+    return reasons
+
+
+def by_line(sequent: Sequent) -> Attempt:
+    """A relation in one letter, by its Taylor series on pieces of the letter's range."""
+    goal = sequent.goal
+    if goal.kind not in ("<=", "<") or len(goal.symbols) != 1:
+        return Attempt(False)
+    (letter,) = goal.symbols
+    sign = "positive" if letter.is_positive else "nonnegative" if letter.is_nonnegative else "real"
+    tools = check_witness.line_tools()
+    low, low_open, high, high_open = check_line.cut_range(
+        letter.name, sign, list(map(str, sequent.hypotheses)), check_witness.number
+    )
+    if low is not None and high is not None and not low < high:
+        return Attempt(False)
+    text = re.sub(r"\bE\b", "exp(1)", str(goal))
+    small, kind, large = re.split(r" (<=|<) ", text)
+    sides = small, kind, large
+    pieces = 0
+
+    def cuts(ends: tuple[Any, Any], depth: int) -> list[Any] | None:
+        """Where a piece has to be cut so that the relation holds on all parts; None if nowhere."""
+        nonlocal pieces
+        seconds_left()
+        pieces += 1
+        is_open = low_open and ends[0] == low, high_open and ends[1] == high
+        if check_line.piece_holds(sides, letter.name, ends, is_open, tools):
+            return []
+        if not depth or pieces > _MOST_PIECES:
+            return None
+        middle = _middle(*ends)
+        halves = [cuts(half, depth - 1) for half in ((ends[0], middle), (middle, ends[1]))]
+        if halves[0] is None or halves[1] is None:
+            return None
+        return [*halves[0], middle, *halves[1]]
+
+    touching = [
+        number
+        for number in sorted({fraction(x) for x in _touching(goal.difference)})
+        if (low is None or number > low)
+        and (high is None or number < high)
+        and goal.difference.subs(letter, sympy.Rational(number.numerator, number.denominator)) == 0
+    ]
+    found: list[Any] = []
+    for ends in itertools.pairwise([low, *touching, high]):
+        between = cuts(ends, _DEEPEST)
+        if between is None:
+            return Attempt(False, tried=(f"Taylor series in {letter}: not on all of its range",))
+        found += [*between, *([ends[1]] if ends[1] in touching else [])]
+    line = f"on pieces of the range of {letter}, cut at {', '.join(map(str, found)) or 'no number'}"
+    proof = {"letter": letter.name, "cuts": list(map(str, found))}
+    return Attempt(True, "Taylor series", (line,), proof=(proof,))
+
+
+def _touching(difference: Any) -> Iterator[Any]:
+    """Numbers at which a difference may be 0."""
+    numbers = [sympy.Integer(n) for n in (0, 1, 2)] + [
+        abs(n) for n in difference.atoms(sympy.Rational)
+    ]
+    for number in numbers:
+        yield from (number, -number, *((1 / number, -1 / number) if number else ()))
+    if difference.is_polynomial():
+        yield from (root for root in sympy.roots(difference, multiple=True) if root.is_Rational)
+
+
+def _middle(low: Any, high: Any) -> Any:
+    if low is not None and high is not None:
+        return (low + high) / 2
+    if low is None:
+        return Fraction(0) if high is None else min(2 * high, high - 1)
+    return max(2 * low, low + 1)
 
 
 def by_whole_numbers(sequent: Sequent) -> Attempt:
     """Cases k <= 0 and k >= 1 of an integer letter, or k <= -1 and k >= 0: nothing lies between."""
     integers = [letter for letter in sequent.symbols if letter.is_integer]
     for at in (sympy.S.Zero, sympy.S.NegativeOne) if len(integers) == 1 else ():
-        ends = (integers[0], at), (at + 1, integers[0])
-        cases = (Relation(small, large, "<=", "case") for small, large in ends)
-        halves = (replace(sequent, hypotheses=(*sequent.hypotheses, case)) for case in cases)
-        attempt = join_attempts(by_certificate(half) for half in halves)
-        if attempt.proved:
+        attempts = []
+        for place, (small, large) in enumerate(((integers[0], at), (at + 1, integers[0]))):
+            case = Relation(small, large, "<=", "case")
+            attempt = by_certificate(replace(sequent, hypotheses=(*sequent.hypotheses, case)))
+            branch = [f"{integers[0]} at {at}", place]
+            proof = (step | {"cases": [branch, *step["cases"]]} for step in attempt.proof)
+            attempts.append(replace(attempt, proof=tuple(proof)))
+            if not attempt.settled:
+                break
+        else:
             line = f"{integers[0]} is a whole number: at most {at}, or at least {at + 1}"
-            return replace(attempt, evidence=(line, *attempt.evidence), proof=())
+            joined = join_attempts(attempts)
+            return replace(joined, evidence=(line, *joined.evidence))
     return Attempt(False)
 
 
 #: Ways to prove a sequent, from cheap to dear; a new one is a row here.
-STRATEGIES: tuple[Callable[..., Attempt], ...] = (by_certificate, by_boxes)
-#: What is tried on every reading of a sequent once all of these have failed.
-LAST_RESORTS: tuple[Callable[..., Attempt], ...] = (by_whole_numbers,)
+STRATEGIES: tuple[Callable[..., Attempt], ...] = (by_certificate, by_line, by_whole_numbers)

@@ -7,15 +7,18 @@ arithmetic and balls ever lead to *proved* or *refuted*.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import itertools
+import json
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import sympy
 
 from swingby.errors import InvalidInput
+from swingby.proofs.checkers import check_proof, check_witness
 from swingby.proofs.language.claim import ENOUGH, Claim
 from swingby.proofs.prover.evidence import TAUTOLOGY, ClaimVerdict, Witness, undecided
 from swingby.proofs.prover.scalar.counterexample import (
@@ -28,18 +31,18 @@ from swingby.proofs.prover.scalar.counterexample import (
 )
 from swingby.proofs.prover.scalar.preparation import normal_form, resolve_definitions
 from swingby.proofs.prover.scalar.proof_strategies import (
-    LAST_RESORTS,
     STRATEGIES,
     Attempt,
     by_certificate,
     by_expansion,
     checkable_steps,
+    cited,
 )
 from swingby.proofs.prover.scalar.relation import (
     FALSUM,
+    ZERO,
     Relation,
     Sequent,
-    expression_text,
     relation_from,
 )
 from swingby.proofs.prover.scalar.side_conditions import (
@@ -52,8 +55,12 @@ from swingby.proofs.prover.scalar.side_conditions import (
 from swingby.theory.search_time import OutOfTime, processor_time
 from swingby.theory.verdict import Finding
 
-#: Seconds for each relation of a claim, and for a sum in place of boxes.
-BUDGET, CERTIFIED = 240.0, 5.0
+#: Seconds for each relation of a claim.
+BUDGET = 240.0
+
+
+#: What a claim is where something says that it is true, the most certain first.
+PROVED = (Finding.PROVED, Finding.PROVED_BY_Z3)
 
 
 class UnknownFunction(Exception):
@@ -102,12 +109,17 @@ def decide_scalar(claim: Claim, *, rng: int = 0, seconds: float = BUDGET) -> Cla
     judged = (
         judgements[0] if len(judgements) == 1 else _chain([q.goal for q in questions], judgements)
     )
-    if judged.verdict is not Finding.PROVED or not claim.given:
+    if judged.verdict is Finding.PROVED:
+        reason = check_witness.judge_shown(proof_file(search, questions, judged.proof))
+        if reason:  # what the checker does not accept is not proved
+            tried = f"a certificate that check.py does not accept: {reason}"
+            judged = ClaimVerdict(Finding.UNDECIDED, "no file", judged.evidence, tried=(tried,))
+    if judged.verdict not in PROVED or not claim.given:
         return judged
     if point is not None:
         coordinates = ", ".join(f"{name} = {value}" for name, value in point.items())
         return replace(judged, evidence=(*judged.evidence, f"its hypotheses hold at {coordinates}"))
-    if _decide(search, rng, seconds / 4, thorough=False).verdict is Finding.PROVED:
+    if _decide(search, rng, seconds / 4, thorough=False).verdict in PROVED:
         reason = "the hypotheses contradict each other: anything follows from them"
         return ClaimVerdict(Finding.UNDECIDED, "vacuous", judged.evidence, tried=(reason,))
     return replace(
@@ -159,25 +171,40 @@ def prepare_claim(claim: Claim) -> tuple[Search, list[Question]]:
     return search, questions
 
 
-def certificates_of(claim: Claim) -> tuple[dict[str, Any], ...]:
-    """Certificates for :mod:`check_proof` of a claim that boxes prove, if sums prove it too."""
-    search, questions = prepare_claim(claim)
-    proof: list[dict[str, Any]] = []
-    for goal in (
-        relation for question in questions for relation in (*question.needed, question.goal)
-    ):
-        sequents = [
-            normal_form(reading) for reading in _readings(search.with_goal(goal).sequent)[:2]
-        ]
-        attempt = by_expansion(sequents[0])
-        with contextlib.suppress(OutOfTime), processor_time(CERTIFIED):
-            for sequent in sequents:
-                attempt = attempt if attempt.proved else by_certificate(sequent)
-        if not attempt.proof:
-            return ()
-        proof += _proved_verdict(attempt, goal).proof
-        search = search.with_facts(as_fact(goal))
-    return tuple(proof)
+def proof_file(
+    search: Search, questions: list[Question], proof: tuple[dict[str, Any], ...]
+) -> dict[str, Any]:
+    """The file of a proof, as :mod:`check_proof` reads it, without the words around it."""
+    letters = set(search.sequent.symbols).union(*(question.goal.symbols for question in questions))
+    signs = {
+        letter.name: "positive"
+        if letter.is_positive
+        else "nonnegative"
+        if letter.is_nonnegative
+        else "real"
+        for letter in sorted(letters, key=str)
+    }
+    hypotheses = list(dict.fromkeys(map(str, search.sequent.hypotheses)))
+    whole = sorted(letter.name for letter in letters if letter.is_integer)
+    content = {"signs": signs, "whole": whole, "given": hypotheses, "shows": list(proof)}
+    # e is no letter
+    text = re.sub(r"\bE\b", "exp(1)", json.dumps(content, ensure_ascii=False))
+    text = in_words(text, signs)
+    known: dict[str, Any] = json.loads(text)
+    return {"format": check_proof.FORMAT, "id": "", "line": ""} | known
+
+
+def word_of(name: str) -> str:
+    """The name of a letter in a file, where it is one word."""
+    is_word = check_proof.LETTER.fullmatch(name)
+    return name if is_word else "_".join(["letter", *re.findall(r"\w+", name)])
+
+
+def in_words(text: str, names: Iterable[str]) -> str:
+    """A text with letters whose names are one word each."""
+    for name in names:
+        text = text.replace(name, word_of(name))
+    return text
 
 
 def _why_empty(goal: Relation, where: dict[Any, Any], written: list[Relation]) -> str:
@@ -193,25 +220,22 @@ def _decide_question(search: Search, question: Question, rng: int, seconds: floa
     """The verdict on a relation: it is defined wherever the hypotheses hold, and true there."""
     evidence: list[str] = []
     open_conditions: list[str] = []
+    by_z3 = False
     proof: list[dict[str, Any]] = []
     for needed in question.needed:
         judged = _decide(search.with_goal(needed), rng, seconds / 4, thorough=False)
         if judged.verdict is Finding.REFUTED and needed.label != ENOUGH:
             return replace(judged, method=f"{judged.method}: the line is not defined there")
-        if judged.verdict is Finding.PROVED:
+        if judged.verdict in PROVED:
             evidence += [f"defined, as {needed}", *judged.evidence]
             proof += judged.proof
+            by_z3 = by_z3 or judged.verdict is Finding.PROVED_BY_Z3
             search = search.with_facts(as_fact(needed))
         else:
             open_conditions.append(f"whether {needed}, which the line needs to be defined")
     goal = question.goal
     if question.empty:
-        fact = [
-            f"{expression_text(goal.large)} - ({expression_text(goal.small)})",
-            goal.kind.replace("==", "="),
-        ]
-        steps = {"facts": [fact], "pieces": [["1", "1", [0], "1"]]}
-        itself = checkable_steps([], **(steps if question.empty == ASSUMED else {}))
+        itself = cited(goal) if question.empty == ASSUMED else checkable_steps([])
         judged = _proved_verdict(Attempt(True, TAUTOLOGY, (question.empty,), proof=(itself,)), goal)
     else:
         judged = _decide(search.with_goal(goal), rng, seconds)
@@ -219,12 +243,15 @@ def _decide_question(search: Search, question: Question, rng: int, seconds: floa
         if judged.verdict is not Finding.UNDECIDED:
             break
         sign_verdict = _decide(search.with_goal(positive), rng, seconds / 4, thorough=False)
-        if sign_verdict.verdict is Finding.PROVED:
+        if sign_verdict.verdict in PROVED:
+            by_z3 = by_z3 or sign_verdict.verdict is Finding.PROVED_BY_Z3
             evidence += [f"as {positive}", *sign_verdict.evidence]
             proof += sign_verdict.proof
             search = search.with_facts(positive)
             judged = _decide(search.with_goal(goal), rng, seconds / 2, thorough=False)
-    if judged.verdict is Finding.PROVED and open_conditions:
+    if judged.verdict is Finding.PROVED and by_z3:
+        judged = replace(judged, verdict=Finding.PROVED_BY_Z3)
+    if judged.verdict in PROVED and open_conditions:
         tried = ("proved only where it is defined", *open_conditions)
         return ClaimVerdict(Finding.UNDECIDED, judged.method, judged.evidence, tried=tried)
     complete = (*proof, *judged.proof) if judged.proof else ()
@@ -247,7 +274,7 @@ def _chain(goals: list[Relation], judgements: list[ClaimVerdict]) -> ClaimVerdic
     if Finding.REFUTED in verdicts:
         first = next(judged for judged in judgements if judged.verdict is Finding.REFUTED)
         return replace(first, evidence=evidence, parts=by_goal)
-    verdict = Finding.PROVED if verdicts == {Finding.PROVED} else Finding.UNDECIDED
+    verdict = max(verdicts, key=[*PROVED, Finding.UNDECIDED].index)
     tried = tuple(dict.fromkeys(line for judged in judgements for line in judged.tried))
     return ClaimVerdict(verdict, methods, evidence, tried=tried, parts=by_goal, proof=tuple(proof))
 
@@ -270,7 +297,10 @@ def _existence(search: Search, questions: list[Question], rng: int, seconds: flo
         lines = ("nothing satisfies it: its negation is proved", *judged.evidence)
         return replace(judged, verdict=Finding.REFUTED, evidence=lines, proof=())
     if judged.witness is None:
-        return replace(judged, evidence=("its negation is undecided", *judged.evidence))
+        opinion = "z3 alone says that nothing satisfies it"
+        reason = "its negation is undecided" if judged.verdict not in PROVED else opinion
+        evidence = (reason, *judged.evidence)
+        return replace(judged, verdict=Finding.UNDECIDED, evidence=evidence, proof=())
     return ClaimVerdict(
         Finding.PROVED,
         judged.method.replace("counterexample", "example"),
@@ -319,18 +349,18 @@ def _proof_or_witness(search: Search, rng: int, tried: list[str]) -> Attempt | W
     strategies = list(STRATEGIES)
     if goal.kind == "!=":
         strategies.insert(0, functools.partial(by_certificate, quick=True))
-    elif len(goal.symbols) <= 2:
-        strategies.reverse()
-    for strategy, sequent in itertools.product((*strategies, *LAST_RESORTS), sequents):
+    by_z3: Attempt | None = None
+    for strategy, sequent in itertools.product(strategies, sequents):
         attempt = strategy(sequent)
         if attempt.proved:
-            return replace(attempt, proof=()) if sequent.goal == FALSUM else attempt
+            return attempt
+        by_z3 = by_z3 or (attempt if attempt.by_z3 else None)
         tried.extend(attempt.tried)
         confirmed = filter(None, (confirm(search, point) for point in attempt.candidates))
         witness = next(confirmed, None)
         if witness is not None:
             return witness
-    return None
+    return by_z3
 
 
 def _readings(sequent: Sequent) -> list[Sequent]:
@@ -338,15 +368,14 @@ def _readings(sequent: Sequent) -> list[Sequent]:
     goal = sequent.goal
     if goal.kind != "!=":
         return [sequent]
-    equal = Relation(goal.small, goal.large, "==", "case")
     return [
         replace(sequent, goal=replace(goal, kind="<")),
         replace(sequent, goal=Relation(goal.large, goal.small, "<", goal.label)),
-        Sequent((*sequent.hypotheses, equal), FALSUM),
+        replace(sequent, goal=Relation(ZERO, (goal.large - goal.small) ** 2, "<", goal.label)),
     ]
 
 
 def _proved_verdict(attempt: Attempt, goal: Relation) -> ClaimVerdict:
-    steps = {"relation": str(goal), "certificates": list(attempt.proof)}
-    proof = (steps,) if attempt.proof else ()
-    return ClaimVerdict(Finding.PROVED, attempt.method, attempt.evidence, proof=proof)
+    proof = tuple(attempt.shown(goal)) if attempt.proof else ()
+    verdict = Finding.PROVED if attempt.proved else Finding.PROVED_BY_Z3
+    return ClaimVerdict(verdict, attempt.method, attempt.evidence, proof=proof)

@@ -52,10 +52,13 @@ def side_conditions(
 
 
 def _is_evident(needed: Relation) -> bool:
-    """Whether the signs of the letters say so by themselves."""
-    if needed.kind == "!=":
-        return bool(needed.small.is_nonzero)
-    return bool(needed.large.is_positive if needed.kind == "<" else needed.large.is_nonnegative)
+    """Whether the signs of the letters say so by themselves, term by term."""
+    expression = sympy.expand(needed.small if needed.kind == "!=" else needed.large)
+    terms = sympy.Add.make_args(expression)
+    if needed.kind == "!=" and len(terms) == 1:
+        return bool(expression.is_nonzero)
+    positive = needed.kind == "<=" or any(term.is_positive for term in terms)
+    return positive and all(term.is_nonnegative for term in terms)
 
 
 def as_fact(needed: Relation) -> Relation:

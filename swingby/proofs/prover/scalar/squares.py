@@ -1,7 +1,7 @@
-r"""Sums of squares: certificates :math:`p = \sum_k g_k \sum_l c_l q_{kl}^2`, exact.
+r"""Sums of squares: certificates :math:`0 = s + \sum_k g_k \sum_l c_l q_{kl}^2`, exact.
 
-The multipliers g are 1, constraints, and products of letters that are never negative; p is the
-goal, or the goal times :math:`1 + \sum x_k^2`. The coefficients of all pieces form Gram matrices
+The multipliers g are products of constraints and of letters that are never negative; s is positive:
+a product of strict constraints, times letters. The coefficients of all pieces form Gram matrices
 that an exact linear system ties to p. Its solutions are parametrised over the rationals; Newton's
 method in floating point looks for one with all matrices positive definite, which is rounded and
 factored exactly.
@@ -10,29 +10,37 @@ factored exactly.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+import flint
 import numpy as np
 
 from swingby.proofs.prover.scalar import laurent
 from swingby.proofs.prover.scalar.columns import CertificateColumn, cancellable_columns, make_column
 from swingby.proofs.prover.scalar.laurent import Monomial, Polynomial
-from swingby.proofs.prover.scalar.polynomial_problem import PolynomialProblem
+from swingby.proofs.prover.scalar.polynomial_problem import (
+    PolynomialProblem,
+    is_nonnegative,
+    is_positive,
+)
 from swingby.proofs.prover.scalar.positivity_certificate import (
     PositivityCertificate,
     solutions,
     verify,
-    with_negated_goal,
 )
 from swingby.theory.search_time import seconds_left
 
-#: Unknowns, degree and Gram entries that are still looked at.
-_MOST_UNKNOWNS, _MOST_DEGREE, _MOST_ENTRIES = 7, 8, 450
-#: Unknowns of a goal that is multiplied.
-_MOST_MULTIPLIED = 3
+#: Unknowns, degree, Gram entries that are still looked at, and those that are solved for.
+_MOST_UNKNOWNS, _MOST_DEGREE, _MOST_ENTRIES, _MOST_SOLVED = 7, 8, 4000, 450
+#: Sums that a strict constraint is multiplied by; constraints that are multiplied by each other.
+_MOST_MULTIPLIED, _MOST_FACTORS = 12, 5
+
+
+#: The weight of a monomial.
+Weight = Callable[[Monomial], tuple[int, ...]]
 
 
 @dataclass(frozen=True)
@@ -67,64 +75,120 @@ class GramBlock:
 def sum_of_squares(problem: PolynomialProblem) -> PositivityCertificate | None:
     """A verified certificate with squares, or None, which says nothing about the problem.
 
-    A goal that is multiplied contradicts its negation: by 1 + sum x_k^2, or without the squares
-    where all unknowns are never negative.
+    `problem`: a contradiction between its constraints. A product of strict constraints, times a sum
+    of monomials, is the opposite of a sum of squares times products of constraints. What scaling of
+    the unknowns leaves every constraint as it is leaves every piece as it is, too.
     """
-    goal = problem.goal.polynomial
-    clearing = laurent.inverse(laurent.lowest_powers(goal))
-    cleared = laurent.shift(goal, clearing)
-    unknowns = sorted(laurent.atoms_in(cleared))
-    if not 1 <= len(unknowns) <= _MOST_UNKNOWNS or _degree(cleared) > _MOST_DEGREE:
+    polynomials = [constraint.polynomial for constraint in problem.constraints]
+    unknowns = sorted(set[int]().union(*map(laurent.atoms_in, polynomials)))
+    if not 1 <= len(unknowns) <= _MOST_UNKNOWNS:
         return None
-    for letter_count in (0, 2):
-        blocks = _blocks(
-            problem, unknowns, _degree(cleared), letter_count, constraints=letter_count > 0
-        )
-        certificate = _certificate_from(problem, cleared, clearing, blocks, [])
-        if certificate is not None:
-            return certificate
-    signs = {problem.atoms[atom].sign for atom in unknowns}
-    power = 2 if "real" in signs else 1
-    if not 2 <= len(unknowns) <= _MOST_MULTIPLIED or _degree(cleared) + power > _MOST_DEGREE:
-        return None
-    factor: list[Monomial] = [((atom, power),) for atom in unknowns]
-    if signs != {"positive"} or len({sum(n for _, n in term) for term in cleared}) > 1:
-        factor.insert(0, ())
-    target = laurent.multiply(cleared, dict.fromkeys(factor, Fraction(1)))
-    negated_problem = with_negated_goal(problem)
-    negated = [
-        make_column(negated_problem, (len(problem.constraints),), monomial) for monomial in factor
+    weight = _grading(polynomials, unknowns)
+    products = list(_products(problem))
+    for factors, multiplier in _strict_pieces(problem, unknowns, weight):
+        columns = [make_column(problem, factors, monomial) for monomial in multiplier]
+        pieces = [(Fraction(1), column) for column in columns if column is not None]
+        total: Polynomial = {}
+        for _, column in pieces:
+            total = laurent.add(total, column.polynomial)
+        clearing = laurent.inverse(laurent.lowest_powers(total))
+        target = laurent.shift(laurent.scaled(total, -1), clearing)
+        degree = max(_degree(target), *map(_degree, polynomials))
+        if len(pieces) < len(columns) or degree > _MOST_DEGREE:
+            continue
+        weights = {weight(term) for term in target}
+        if len(weights) == 1:
+            blocks = _blocks(problem, products, unknowns, degree + degree % 2, weight, *weights)
+            certificate = _certificate_from(problem, target, clearing, blocks, pieces)
+            if certificate is not None:
+                return certificate
+    return None
+
+
+def _grading(polynomials: list[Polynomial], unknowns: list[int]) -> Weight:
+    """The weights of monomials under the scalings that leave the polynomials as they are."""
+    moves = [
+        [dict(laurent.times(term, laurent.inverse(first))).get(atom, 0) for atom in unknowns]
+        for polynomial in polynomials
+        for first, *others in [list(polynomial)]
+        for term in others
     ]
-    blocks = _blocks(problem, unknowns, _degree(target), len(unknowns))
-    return _certificate_from(negated_problem, target, clearing, blocks, negated)
+    null, nullity = flint.fmpz_mat(moves or [[0] * len(unknowns)]).nullspace()
+    rows = [[int(null[row, at]) for row in range(len(unknowns))] for at in range(nullity)]
+
+    def weight(monomial: Monomial) -> tuple[int, ...]:
+        powers = dict(monomial)
+        return tuple(
+            sum(factor * powers.get(atom, 0) for factor, atom in zip(row, unknowns, strict=True))
+            for row in rows
+        )
+
+    return weight
+
+
+def _products(
+    problem: PolynomialProblem,
+) -> Iterator[tuple[tuple[int, ...], Monomial, Polynomial, bool]]:
+    """Products of up to two constraints, with what clears their denominators."""
+    places = range(len(problem.constraints))
+    pairs = itertools.combinations(places, 2) if len(places) <= _MOST_FACTORS else ()
+    for factors in ((), *((place,) for place in places), *pairs):
+        chosen = [problem.constraints[place] for place in factors]
+        polynomial = laurent.product(constraint.polynomial for constraint in chosen)
+        clearing = laurent.inverse(laurent.lowest_powers(polynomial))
+        free = any(constraint.kind == "==" for constraint in chosen)
+        yield factors, clearing, laurent.shift(polynomial, clearing), free
+
+
+def _strict_pieces(
+    problem: PolynomialProblem, unknowns: list[int], weight: Weight
+) -> Iterator[tuple[tuple[int, ...], list[Monomial]]]:
+    """Products of strict constraints, and monomials whose sum they are multiplied by."""
+    strict = [place for place, c in enumerate(problem.constraints) if c.kind == ">"][::-1]
+    unity: list[Monomial] = [()]
+    yield from (((place,), unity) for place in strict)
+    yield (), unity
+    yield from ((pair, unity) for pair in itertools.combinations_with_replacement(strict[:3], 2))
+    multipliers: dict[Any, list[Monomial]] = {}
+    for degree in (1, 2):
+        for term in _monomials(unknowns, degree):
+            if is_nonnegative(term, problem.atoms):
+                multipliers.setdefault((degree, weight(term)), []).append(term)
+    for terms in list(multipliers.values())[:_MOST_MULTIPLIED]:
+        if terms != [()] and any(is_positive(term, problem.atoms) for term in terms):
+            yield from (((place,), terms) for place in strict[:1])
 
 
 def _blocks(
     problem: PolynomialProblem,
+    products: Any,
     unknowns: list[int],
     degree: int,
-    letter_count: int,
-    *,
-    constraints: bool = False,
+    weight: Weight,
+    wanted: tuple[int, ...],
 ) -> list[GramBlock]:
-    """Blocks of products of up to so many letters, and of constraints on the unknowns alone."""
+    """Blocks of products of constraints and of up to two letters, of one weight."""
     letters = [atom for atom in unknowns if problem.atoms[atom].sign != "real"]
-    blocks = []
-    for size in range(letter_count + 1):
-        for chosen in itertools.combinations(letters, size):
-            monomial = tuple((atom, 1) for atom in chosen)
-            basis = _monomials(unknowns, (degree - size + 1) // 2)
-            blocks.append(GramBlock((), monomial, {monomial: Fraction(1)}, basis))
-    for index, constraint in enumerate(problem.constraints if constraints else ()):
-        power = laurent.inverse(laurent.lowest_powers(constraint.polynomial))
-        multiplier = laurent.shift(constraint.polynomial, power)
-        room, equation = degree - _degree(multiplier) + 1, constraint.kind == "=="
-        basis = _monomials(unknowns, room if equation else room // 2)
-        if basis and laurent.atoms_in(multiplier) <= set(unknowns):
-            blocks.append(GramBlock((index,), power, multiplier, basis, equation))
-    # Of a strict goal, a piece that is certainly positive.
-    strict = [replace(block, basis=((),)) for block in blocks if problem.goal.kind == ">"]
-    return blocks + [block for block in strict if not block.free]
+    blocks: list[GramBlock] = []
+    for factors, clearing, polynomial, free in products:
+        for size in range(1 if free else 3):
+            for chosen in itertools.combinations(letters, size):
+                monomial = tuple((atom, 1) for atom in chosen)
+                multiplier = laurent.shift(polynomial, monomial)
+                room = degree - _degree(multiplier)
+                if room < 0:
+                    continue
+                rest = [a - b for a, b in zip(wanted, weight(next(iter(multiplier))), strict=True)]
+                times = 1 if free else 2
+                basis = tuple(
+                    term
+                    for term in _monomials(unknowns, room // times)
+                    if [times * part for part in weight(term)] == rest
+                )
+                if basis:
+                    around = laurent.times(monomial, clearing)
+                    blocks.append(GramBlock(factors, around, multiplier, basis, free))
+    return blocks
 
 
 def _certificate_from(
@@ -132,13 +196,13 @@ def _certificate_from(
     target: Polynomial,
     clearing: Monomial,
     blocks: list[GramBlock],
-    extras: list[CertificateColumn | None],
+    extras: list[tuple[Fraction, CertificateColumn]],
 ) -> PositivityCertificate | None:
-    """The goal, cleared, as a sum over some blocks, and other columns once each."""
+    """The target, cleared, as a sum over some blocks, and other pieces besides."""
     seconds_left()
-    pieces = [(Fraction(1), extra) for extra in extras if extra is not None]
+    pieces = list(extras)
     solved = _solve(target, blocks)
-    if solved is None or len(pieces) < len(extras):
+    if solved is None:
         return None
     for weight, block, square in solved:
         monomial = laurent.times(block.monomial, laurent.inverse(clearing))
@@ -172,6 +236,8 @@ def _solve(
     if sum(len(block.entries) for block in blocks) > _MOST_ENTRIES:
         return None
     blocks = _pruned(goal, blocks)
+    if sum(len(block.entries) for block in blocks) > _MOST_SOLVED:
+        return None
     products = [block.product(*at) for block in blocks for at in block.entries]
     system = solutions(goal, products)
     if system is None:
@@ -265,7 +331,10 @@ def _interior(blocks: list[GramBlock], start: Any, directions: Any) -> Any:
                 weighed = np.linalg.solve(matrix, slope)
                 gradient -= np.trace(weighed, axis1=1, axis2=2)
                 hessian += np.tensordot(weighed, weighed, ([1, 2], [2, 1]))
-            step = np.linalg.solve(hessian, -gradient)
+            try:
+                step = np.linalg.solve(hessian, -gradient)
+            except np.linalg.LinAlgError:  # no interior: the numbers are as good as they get
+                return y[:count] if y[-1] > -1e-3 else None
             here, length = value(y, mu), 1.0
             while length > 1e-9 and not value(y + length * step, mu) < here:
                 length /= 2
@@ -277,7 +346,7 @@ def _interior(blocks: list[GramBlock], start: Any, directions: Any) -> Any:
         if y[-1] > 1e-3:
             break
         mu /= 5
-    return None if y[-1] < -1e-5 else y[:count]
+    return y[:count] if y[-1] > -1e-3 else None
 
 
 def _rounded(

@@ -10,23 +10,32 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import reduce
 from typing import Any
 
 import sympy
 
 from swingby.proofs.prover.scalar.laurent import (
+    Monomial,
     Polynomial,
     add,
+    atoms_in,
     constant,
     inverse,
     multiply,
+    polynomial_content,
     power_of,
     product,
     scaled,
     shift,
 )
-from swingby.proofs.prover.scalar.polynomial_problem import Atom, is_positive
+from swingby.proofs.prover.scalar.polynomial_problem import (
+    Atom,
+    is_nonnegative,
+    is_positive,
+    polynomial_text,
+)
 from swingby.proofs.prover.scalar.relation import Relation
 from swingby.theory.numbers import fraction
 
@@ -87,9 +96,13 @@ class Translator:
     Roots and exponents are made commensurable over all that will be translated.
     """
 
-    def __init__(self, expressions: Iterable[Any]) -> None:
+    def __init__(self, expressions: Iterable[Any], positive: Iterable[Any] = ()) -> None:
+        self.positive = frozenset(positive)
+        #: Sums whose logarithms are atoms, by the place of the atom.
+        self.sums: dict[int, Polynomial] = {}
         self.atoms: list[Atom] = []
         self.exponentials: list[Any] = []
+        self.logarithms: list[Any] = []
         self._index: dict[Any, int] = {}
         self._steps: dict[Any, Any] = {}
         self._root_order: dict[Any, int] = {}
@@ -103,6 +116,7 @@ class Translator:
                 pending.append(power)
                 for factor, monomial in terms:
                     self._steps[monomial] = sympy.gcd(self._steps.get(monomial, 0), factor)
+            self.logarithms += sorted(expression.atoms(sympy.log) - {*self.logarithms}, key=str)
             for piece in expression.atoms(sympy.Pow):
                 base, exponent = piece.args
                 if exponent.is_Rational and base.is_Symbol and base.is_nonnegative:
@@ -133,13 +147,46 @@ class Translator:
         raise Untranslatable(f"no polynomial form of {expression.func.__name__}")
 
     def logarithm(self, expression: Any) -> Polynomial:
-        """The logarithm of a positive monomial, as a polynomial; Untranslatable for others."""
+        """The logarithm of what is positive, as a polynomial; Untranslatable for others.
+
+        Of a sum it is an atom, once what its terms have in common is taken out.
+        """
         quotient = self.quotient(expression)
-        if quotient.denominators or len(quotient.numerator) != 1:
-            raise Untranslatable(f"log({expression})")
-        ((monomial, coefficient),) = quotient.numerator.items()
+        total = self._logarithm_of_sum(quotient.numerator)
+        for denominator in quotient.denominators:
+            total = add(total, self._logarithm_of_sum(denominator), -1)
+        return total
+
+    def _logarithm_of_sum(self, polynomial: Polynomial) -> Polynomial:
+        if len(polynomial) == 1:
+            return self._logarithm_of_term(*next(iter(polynomial.items())))
+        if not polynomial:
+            raise Untranslatable("log(0)")
+        atoms = tuple(self.atoms)
+        common = {
+            atom: min(dict(term).get(atom, 0) for term in polynomial)
+            for atom in atoms_in(polynomial)
+            if atoms[atom].sign == "positive"
+        }
+        shared = tuple(sorted((atom, power) for atom, power in common.items() if power))
+        content = polynomial_content(polynomial)
+        primitive = shift(scaled(polynomial, 1 / content), inverse(shared))
+        meaning = sympy.log(
+            sympy.Add(
+                *(
+                    sympy.Rational(value.numerator, value.denominator)
+                    * sympy.Mul(*(atoms[atom].meaning ** power for atom, power in term))
+                    for term, value in primitive.items()
+                )
+            )
+        )
+        index = self.atom(meaning, f"log({polynomial_text(primitive, atoms)})", "real")
+        self.sums[index] = primitive
+        return add(self._logarithm_of_term(shared, content), power_of(index))
+
+    def _logarithm_of_term(self, monomial: Monomial, coefficient: Fraction) -> Polynomial:
         if coefficient <= 0 or not is_positive(monomial, tuple(self.atoms)):
-            raise Untranslatable(f"log({expression})")
+            raise Untranslatable("a logarithm of what may be negative")
         total: Polynomial = {}
         for number, direction in ((coefficient.numerator, 1), (coefficient.denominator, -1)):
             for prime, exponent in sympy.factorint(number, limit=10**6).items():
@@ -150,7 +197,15 @@ class Translator:
         return total
 
     def logarithm_of_ratio(self, relation: Relation) -> Polynomial:
-        """log(large side) - log(small side)."""
+        """log(large side) - log(small side), if both are certainly positive."""
+        for side in relation.sides:
+            polynomial = self.quotient(side).numerator
+            evident = all(
+                value > 0 and is_nonnegative(term, tuple(self.atoms))
+                for term, value in polynomial.items()
+            ) and any(is_positive(term, tuple(self.atoms)) for term in polynomial)
+            if len(polynomial) > 1 and not evident and side not in self.positive:
+                raise Untranslatable(f"log({side})")
         return add(self.logarithm(relation.large), self.logarithm(relation.small), -1)
 
     def atom(self, meaning: Any, name: str, sign: str) -> int:

@@ -1,0 +1,73 @@
+"""Whether a built page cuts anything: python -m docs.check_pages FOLDER.
+
+Each page is laid out in a browser at three widths. The page itself must not scroll sideways; code
+of up to 88 characters has room from 768 pixels on; what is wider scrolls in a frame of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+#: Pixels, and the characters of code that have room there without scrolling.
+WIDTHS = {1280: 88, 768: 88, 400: 44}
+#: The explorer has tests of its own; indices are lists of names.
+APART = ("explorer", "genindex", "py-modindex", "search")
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"]
+#: What is beside the page, and what scrolls in it, as [kind, characters, first words].
+LAYOUT = """() => {
+  const room = document.documentElement.clientWidth, cut = [];
+  const framed = (e) => e.closest("pre, .pst-scrollable-table-container, mjx-container");
+  for (const e of document.querySelectorAll("article table, article img, article p, article li")) {
+    if (e.getBoundingClientRect().right > room + 1 && !framed(e))
+      cut.push([e.tagName, 0, e.innerText.slice(0, 40)]);
+  }
+  for (const e of document.querySelectorAll("article pre")) {
+    const longest = Math.max(...e.innerText.split("\\n").map((line) => line.length));
+    if (e.scrollWidth > e.clientWidth + 1) cut.push(["code", longest, e.innerText.slice(0, 40)]);
+  }
+  return { over: document.documentElement.scrollWidth - room, cut };
+}"""
+
+
+def complaints(page: Any, path: Path, width: int) -> list[str]:
+    """What a page cuts at a width."""
+    page.goto(path.as_uri(), wait_until="domcontentloaded")
+    layout = page.evaluate(LAYOUT)
+    texts = [f"the page is {layout['over']} px too wide"] if layout["over"] > 0 else []
+    for kind, characters, words in layout["cut"]:
+        if kind != "code" or characters <= WIDTHS[width]:
+            texts.append(f"{kind} of {characters} characters: {' '.join(words.split())}")
+    return [f"{path.name} at {width}: {text}" for text in texts]
+
+
+def main(folder: Path) -> int:
+    """Print what is cut; 1 if anything is."""
+    browser_path = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser_path is None:
+        if os.environ.get("SWINGBY_WITHOUT_BROWSER"):
+            print("pages are not laid out: SWINGBY_WITHOUT_BROWSER")
+            return 0
+        print("no Chromium to lay out the pages: apt-get install chromium", file=sys.stderr)
+        return 1
+    from playwright.sync_api import sync_playwright
+
+    paths = sorted(path for path in folder.rglob("*.html") if "_" not in path.parts[-2][:1])
+    paths = [path for path in paths if path.stem not in APART]
+    texts = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=browser_path, args=FLAGS)
+        for width in WIDTHS:
+            page = browser.new_page(viewport={"width": width, "height": 900})
+            for path in paths:
+                texts += complaints(page, path, width)
+        browser.close()
+    print("\n".join([*texts, f"{len(paths)} pages at {len(WIDTHS)} widths: {len(texts)} cuts"]))
+    return int(bool(texts))
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]).resolve()))

@@ -1,0 +1,1 @@
+"""The explorer: a page of the browser that runs, predicts and checks while numbers are moved."""

@@ -1,0 +1,340 @@
+"""Quotations: what a line takes from another, compared with what that line says.
+
+A hypothesis whose source names a line must follow from the conclusion of that line, at the instance
+at which it is quoted. What the quoted line itself takes for granted must hold where it is quoted:
+
+- its cases, hypotheses and induction hypotheses have to be among, or follow from, those of the line
+  that quotes it; so has whatever an instance changes, and the signs of what stands for a letter;
+- what it rests on by a name, such as an assumption, is inherited as it is;
+- a letter that it defines has to mean the same where it is quoted.
+
+What cannot be matched is *quoted, not checked*; where numbers show that the quoted line does not
+say it, *misquoted*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sympy
+
+from swingby.hints import Hinted
+from swingby.proofs.language.claim import AllTimes, AlongTrajectory, Claim, Given, at_instance
+from swingby.proofs.language.formula_printer import formula
+from swingby.proofs.language.means import MEAN
+from swingby.proofs.language.vectors import GRAM, letters_of
+from swingby.proofs.prover.evidence import ClaimVerdict
+from swingby.proofs.prover.prove import is_scalar
+from swingby.theory.verdict import Finding
+
+#: The verdict on a claim, which may be known already.
+Judge = Callable[[Claim], ClaimVerdict]
+_Instance = tuple[tuple[Any, Any], ...]
+
+MATCHES, READ, UNCHECKED, MISQUOTED = "matches", "read", "quoted, not checked", "misquoted"
+#: Sources of hypotheses that hold in their line alone.
+LOCAL = frozenset({"case", "hypothesis", "induction"})
+_TIME = sympy.Symbol("t", nonnegative=True)
+
+
+@dataclass(frozen=True)
+class Quotation(Hinted):
+    """A line that is quoted, and whether it says so.
+
+    `id`: of the quoted line. `state`: *matches*; *read*, where it is quoted as a person reads it;
+    *quoted, not checked*; *misquoted*. `open`: what is not matched, in words.
+    """
+
+    id: str
+    state: str
+    open: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.id}: {self.state}" + f" ({'; '.join(self.open)})" * bool(self.open)
+
+
+def quotations(claim: Claim, claims: Mapping[str, Claim], judge: Judge) -> tuple[Quotation, ...]:
+    """Every line of `claims` that a claim quotes, compared with what is taken from it.
+
+    A letter that a line above defines otherwise is a quotation of that line too.
+    """
+    comparison = _Comparison(claim, claims, judge)
+    return (*comparison.quotations(), *comparison.definitions())
+
+
+def demands(
+    claim: Claim, claims: Mapping[str, Claim], users: tuple[str, ...] = ()
+) -> Iterator[tuple[Any, str]]:
+    """What a line takes for granted, with the sources.
+
+    Of the lines that it quotes in turn, only what is inherited: it has met the rest itself.
+    """
+    yield from ((sympy.Eq(*pair, evaluate=False), "definition") for pair in claim.where)
+    conclusion = claim.conclusion
+    if isinstance(conclusion, AlongTrajectory):
+        yield from ((relation, "case") for relation in (*conclusion.when, *conclusion.during))
+        if conclusion.until is not None:
+            yield sympy.Le(_TIME, conclusion.until, evaluate=False), "case"
+    for hypothesis in claim.given:
+        source = hypothesis.source
+        if source == GRAM:
+            continue
+        if source not in claims or source in (claim.id, *users):
+            yield hypothesis.relation, source
+            continue
+        for relation, origin in demands(claims[source], claims, (*users, claim.id)):
+            of_others = _defines(relation) and relation.lhs not in claim.letters
+            moved = at_instance(relation, hypothesis.instance) != relation
+            if not (origin in LOCAL or moved or (origin == "definition" and of_others)):
+                yield relation, origin
+
+
+def _said(version: Claim) -> tuple[Any, ...]:
+    """What a line says: its relations and its definitions; another conclusion as it is."""
+    if not version.conditions:
+        return (version.conclusion,)
+    return (*version.conditions, *(sympy.Eq(*pair, evaluate=False) for pair in version.where))
+
+
+class _Comparison:
+    """One line and what it quotes."""
+
+    def __init__(self, claim: Claim, claims: Mapping[str, Claim], judge: Judge) -> None:
+        self._claim, self._claims, self._judge = claim, claims, judge
+        self._forms: dict[Any, Any] = {}
+        self._letters = {str(letter): letter for letter in claim.letters}
+        #: What holds here without a quotation; what a quoted line says is added when it may.
+        self._premises = [given for given in claim.given if not self._is_quoted(given)]
+        self._definitions = dict(claim.where)
+
+    def _is_quoted(self, given: Given) -> bool:
+        return bool(given.instance) or (
+            given.source in self._claims and given.source != self._claim.id
+        )
+
+    def quotations(self) -> tuple[Quotation, ...]:
+        """The lines in the order in which they are quoted; each may use those that match."""
+        waiting: dict[tuple[str, _Instance], list[Any]] = {}
+        for given in filter(self._is_quoted, self._claim.given):
+            waiting.setdefault((given.source, given.instance), []).append(given.relation)
+        order, compared = list(waiting), dict[Any, Quotation]()
+        progress = True
+        while progress:
+            progress = False
+            for key in list(waiting):
+                compared[key] = self._compared(*key, waiting[key])
+                if not compared[key].open:
+                    self._premises += [Given(relation, key[0]) for relation in waiting.pop(key)]
+                    progress = True
+        return tuple(compared[key] for key in order)
+
+    def definitions(self) -> Iterator[Quotation]:
+        """Equations about a letter that a line above defines, and that do not follow from it."""
+        own = [given.relation for given in self._claim.given if _is_definition(given)]
+        if not own or self._claim.edition == "corrected":
+            return
+        above: dict[Any, tuple[str, Any]] = {}
+        for line in self._claims.values():
+            if line.id == self._claim.id:
+                break
+            for given in filter(_is_definition, line.given):
+                above.setdefault(_letter(given.relation), (line.id, given.relation))
+        for relation in own:
+            line_id, definition = above.get(_letter(relation), ("", relation))
+            if not self._among(relation, [definition]):
+                others = [each for each in own if _letter(each) != _letter(relation)]
+                verdict = self._entailed(relation, line_id, [definition], others)
+                if verdict is not Finding.PROVED:
+                    state = MISQUOTED if verdict is Finding.REFUTED else UNCHECKED
+                    words = f"it defines {_words(definition)}, and here {_words(relation)}"
+                    yield Quotation(line_id, state, (words,))
+
+    def _compared(self, source: str, instance: _Instance, relations: Sequence[Any]) -> Quotation:
+        """A line compared, in the edition that matches, or else the one that comes closest."""
+        if source not in self._claims:
+            return Quotation(source, UNCHECKED, ("there is no such line",))
+        conclusion = self._claims[source].conclusion
+        if isinstance(conclusion, AllTimes) and {x for x, *_ in conclusion.times} & {
+            *dict(instance)
+        }:
+            return Quotation(source, UNCHECKED, ("an instance must not change the time",))
+        editions = []
+        for version in self._claims[source]:
+            names = tuple(
+                (letter, self._letters[str(letter)])
+                for letter in version.letters - {letter for letter, _ in instance}
+                if self._letters.get(str(letter), letter) != letter
+            )
+            said = [_moved(each, instance, names) for each in _said(version)]
+            missing = [relation for relation in relations if not self._among(relation, said)]
+            editions.append((version, names, said, missing))
+        unmatched: list[Quotation] = []
+        for version, names, said, missing in sorted(editions, key=lambda edition: len(edition[3])):
+            quotation = self._not_said(version, instance, names, said, missing)
+            says = quotation is None
+            if quotation is None:
+                quotation = self._granted(version, instance, names)
+            if not quotation.open:
+                return quotation
+            unmatched.insert(0 if says else len(unmatched), quotation)
+        return unmatched[0]
+
+    def _not_said(
+        self,
+        version: Claim,
+        instance: _Instance,
+        names: _Instance,
+        said: list[Any],
+        missing: Sequence[Any],
+    ) -> Quotation | None:
+        """A quotation that needs more than the conclusion of the line; None if that is enough."""
+        if missing and version.quoted_as:
+            said = [*said, *(_moved(each, instance, names) for each in version.quoted_as)]
+            if all(self._follows(each, version.id, said) for each in missing):
+                return Quotation(version.id, READ)
+        verdicts = [self._entailed(relation, version.id, said) for relation in missing]
+        unmatched = tuple(
+            f"it does not say {_words(relation)}"
+            for relation, verdict in zip(missing, verdicts, strict=True)
+            if verdict is not Finding.PROVED
+        )
+        state = MISQUOTED if Finding.REFUTED in verdicts else UNCHECKED
+        return Quotation(version.id, state, unmatched) if unmatched else None
+
+    def _granted(self, version: Claim, instance: _Instance, names: _Instance) -> Quotation:
+        """A quotation of what a line says, with what it takes for granted and is not known here."""
+        obligations, definitions = [*_signs((*instance, *names))], dict[Any, Any]()
+        for relation, source in demands(version, self._claims):
+            # In the mean, what the line needs has to hold for every outcome.
+            moved = _moved(relation, tuple(each for each in instance if each[0] != MEAN), names)
+            unmoved = at_instance(relation, names)
+            if source == "definition" and _defines(moved):
+                letter, value = moved.args
+                if letter in self._definitions:
+                    moved = sympy.Eq(self._definitions[letter], value, evaluate=False)
+                    obligations.append(moved)
+                    continue
+                definitions[letter] = value
+            if source in LOCAL or moved != unmoved:
+                obligations.append(moved)
+        unmet = tuple(
+            f"{_words(relation)} is not known here"
+            for relation in dict.fromkeys(obligations)
+            if not self._follows(relation, version.id, ())
+        )
+        unmet += tuple(
+            f"{_words(given.relation)} is not known here at every t"
+            for given in version.given
+            if given.source in LOCAL and self._is_of_one_time(version, given.relation)
+        )
+        if not unmet:
+            self._definitions |= definitions
+        return Quotation(version.id, UNCHECKED if unmet else MATCHES, unmet)
+
+    def _is_of_one_time(self, version: Claim, relation: Any) -> bool:
+        """Whether a line needs at every t what is known here of one t at most."""
+        every = version.conclusion
+        if not isinstance(every, AllTimes) or isinstance(self._claim.conclusion, AllTimes):
+            return False
+        return bool(
+            letters_of([relation]) & {x for now, _, later in every.times for x in (now, later)}
+        )
+
+    def _follows(self, relation: Any, source: str, said: Sequence[Any]) -> bool:
+        """Whether a relation is among what is said or holds here, or follows from both."""
+        known = (*said, *(given.relation for given in self._premises))
+        if self._among(relation, known):
+            return True
+        return self._entailed(relation, source, said) is Finding.PROVED
+
+    def _among(self, relation: Any, relations: Sequence[Any]) -> bool:
+        """Whether a relation is one of several, or weaker than one by its sign alone."""
+        if not isinstance(relation, sympy.Basic):
+            return relation in relations
+        form = self._form(relation)
+        if form is None:
+            return True
+        sign, difference = form
+        listed = [self._form(each) for each in relations if isinstance(each, sympy.Basic)]
+        known = {each for each in listed if each is not None}
+        alike = {"<=", "<", "="} if sign == "<=" else {sign}
+        return bool({(each, difference) for each in alike} & known) or (
+            sign == "<=" and ("=", -difference) in known
+        )
+
+    def _form(self, relation: Any) -> Any:
+        """Sign and difference of the sides, definitions put in; None where it holds by signs."""
+        if relation not in self._forms:
+            self._forms[relation] = _normal(relation, self._claim.where)
+        return self._forms[relation]
+
+    def _entailed(
+        self, relation: Any, source: str, said: Sequence[Any], here: Sequence[Any] | None = None
+    ) -> Finding:
+        """The verdict on a relation as a consequence of what is said and what holds here."""
+        if not isinstance(relation, sympy.Basic):
+            return Finding.UNDECIDED
+        numbers = [each for each in said if isinstance(each, sympy.Basic)]
+        held = self._premises if here is None else [Given(each, "definition") for each in here]
+        hypotheses = (*(Given(each, source) for each in numbers), *held)
+        question = self._claim.but(
+            about=f"what ({self._claim.id}) takes from ({source})",
+            conclusion=relation,
+            given=tuple(each for each in hypotheses if isinstance(each.relation, sympy.Basic)),
+            quantifier="for all",
+        )
+        return self._judge(question).verdict if is_scalar(question) else Finding.UNDECIDED
+
+
+def _moved(relation: Any, instance: _Instance, names: _Instance) -> Any:
+    """A relation at an instance, in the letters of the line that quotes it."""
+    return at_instance(at_instance(relation, instance), names)
+
+
+def _defines(relation: Any) -> bool:
+    return isinstance(relation, sympy.Eq) and bool(relation.lhs.is_Symbol)
+
+
+def _is_definition(given: Given) -> bool:
+    return given.source == "definition" and _letter(given.relation) is not None
+
+
+def _letter(relation: Any) -> Any:
+    """The letter that an equation defines; None where neither side is a letter."""
+    sides = relation.args if isinstance(relation, sympy.Eq) else ()
+    return next((side for side in sides if side.is_Symbol), None)
+
+
+def _words(relation: Any) -> str:
+    return formula(relation) if isinstance(relation, sympy.Basic) else "it"
+
+
+def _signs(instance: _Instance) -> Iterator[Any]:
+    """What has to hold of an expression that stands for a letter with a sign."""
+    for letter, value in instance:
+        if letter.is_positive and not value.is_positive:
+            yield sympy.Gt(value, 0, evaluate=False)
+        elif letter.is_nonnegative and not value.is_nonnegative:
+            yield sympy.Ge(value, 0, evaluate=False)
+        if letter.is_integer and not value.is_integer:
+            yield sympy.Eq(value, sympy.floor(value), evaluate=False)
+
+
+def _normal(relation: Any, where: _Instance) -> tuple[str, Any] | None:
+    """The sign of a relation and what is at most 0 by it, expanded and scaled."""
+    sides = list(relation.args)
+    for _ in where:
+        sides = [side.xreplace(dict(where)) for side in sides]
+    if relation.func(*sides) == sympy.true:
+        return None
+    sign = {"==": "=", "!=": "!="}.get(relation.rel_op, relation.rel_op)
+    if sign in (">", ">="):
+        sides, sign = sides[::-1], sign.replace(">", "<")
+    difference = sympy.expand(sides[0].doit() - sides[1].doit())
+    content = difference.as_content_primitive()[0]
+    difference = sympy.expand(difference / content) if content else difference
+    if sign in ("=", "!=") and difference.could_extract_minus_sign():
+        difference = -difference
+    return sign, difference

@@ -1,0 +1,158 @@
+"""Induction over t: what two lines give together, and what they do not."""
+
+import pytest
+
+import swingby
+from swingby.errors import InvalidInput
+from swingby.proofs.language.reader import Proof
+from swingby.proofs.language.writer import proof_text
+
+LETTERS = """letters positive: q, c
+letters nonnegative: gap(t)
+letters nonnegative integer: t
+letters real: v
+"""
+LINES = (
+    LETTERS
+    + """step start: at the start
+  then gap(0) <= q^0 gap(0)
+step once: one step
+  given gap(t+1) <= {rate} gap(t)  [contraction]
+        gap(t) <= q^t gap(0)  [induction]
+  then gap(t+1) <= q^(t + 1) gap(0)
+theorem rate: at every time
+  for all t
+  base (start)
+  step (once)
+  then gap(t) <= q^t gap(0)
+"""
+)
+
+
+def audited(text, tmp_path):
+    file = tmp_path / "my.proof"
+    file.write_text(text, encoding="utf-8")
+    return swingby.audit(file, cache=False, progress=False)
+
+
+def states(ledger):
+    return {line.id: line.state for line in ledger.standing()}
+
+
+def test_base_and_step_are_put_together(tmp_path):
+    ledger = audited(LINES.format(rate="q"), tmp_path)
+    assert ledger["rate"].verdict == "proved"
+    assert ledger["rate"].rests_on == ("start", "once")
+    assert states(ledger)["rate"] == "stands"
+    # The induction hypothesis is no promise of the theorem.
+    assert ledger.standing()[2].assumes == ("contraction",)
+    assert "for t = 0, 1, 2, ..., by induction from (start) and (once)" in ledger["rate"].to_text()
+
+
+def test_an_error_in_the_step_reaches_the_theorem(tmp_path):
+    ledger = audited(LINES.format(rate="2 q"), tmp_path)
+    assert ledger["once"].verdict == "refuted"
+    assert states(ledger)["rate"] == "falls"
+    assert ledger["rate"].rests_on_refuted == ("once",)
+
+
+@pytest.mark.parametrize(
+    ("lines", "verdict", "words"),
+    [
+        # Without lines the prover is asked at 0, and at t + 1.
+        ("then gap(t) <= q^t gap(0)\n  given gap(t+1) <= q gap(t)  [contraction]", "proved", ""),
+        ("then gap(t) <= q^t gap(0)", "undecided", "from t to t + 1: refuted"),
+        # What is given of two times is not moved: gap(t+1) <= gap(t+1)/2 would be too much.
+        (
+            "given gap(t+1) <= gap(t)/2, q <= 1/4  [x]\n  then gap(t) <= q^t gap(0)",
+            "undecided",
+            "from t to t + 1: ",
+        ),
+        ("given gap(t+1) <= gap(t)/2  [x]\n  then gap(t) <= (1/2)^t gap(0)", "proved", ""),
+        # At 0 it is false.
+        (
+            "given gap(t+1) <= gap(t)  [x]\n  then gap(t) <= gap(0) - c",
+            "undecided",
+            "at t = 0: refuted",
+        ),
+        # The step needs more than the statement at t.
+        ("step (more)\n  then gap(t) <= c", "undecided", "q ≤ 1 is not known here"),
+        ("step (more)\n  given q <= 1, gap(0) <= c  [case]\n  then gap(t) <= c", "proved", ""),
+        # Its induction hypothesis is not the statement.
+        ("step (other)\n  then gap(t) <= 2 c", "undecided", "gap(t) ≤ c is not known here"),
+        # It says it of another letter.
+        ("base (elsewhere)\n  then gap(t) >= 0", "undecided", "v ≤ c is not known here"),
+        ("base (elsewhere)\n  then gap(t) <= c", "undecided", "at t = 0 by elsewhere"),
+        # A sum of the first numbers: t alone.
+        ("given v = 1/2  [definition]\n  then v t (t + 1) >= t", "proved", ""),
+    ],
+)
+def test_what_lines_give_together(lines, verdict, words, tmp_path):
+    text = f"""{LETTERS}step more: needs q <= 1
+  given gap(t+1) <= q gap(t)  [contraction]
+        q <= 1  [case]
+        gap(t) <= c  [induction]
+  then gap(t+1) <= c
+step other: for c alone
+  given gap(t+1) <= gap(t) + c  [contraction]
+        gap(t) <= c  [induction]
+  then gap(t+1) <= 2 c
+step elsewhere: of v
+  given v <= c [case]
+  then v <= c + 1
+lemma whole: for every t
+  for all t
+  {lines}
+"""
+    record = audited(text, tmp_path)["whole"]
+    assert record.verdict == verdict
+    assert words in record.to_text(width=200)
+
+
+@pytest.mark.parametrize(
+    ("source", "state"), [("hypothesis", "quoted, not checked"), ("contraction", "stands")]
+)
+def test_what_a_line_needs_at_every_t_is_not_known_at_one(source, state, tmp_path):
+    text = f"""{LETTERS}lemma every: at every t
+  for all t
+  given gap(t+1) <= gap(t)  [{source}]
+  then gap(t) <= gap(0)
+step user: at one t
+  given (every)
+        gap(t+1) <= gap(t)  [{source}]
+  then gap(t+1) <= gap(0)
+"""
+    assert states(audited(text, tmp_path)) == {"every": "stands", "user": state}
+
+
+@pytest.mark.parametrize(
+    ("lines", "line", "column", "says"),
+    [
+        ("base (start)\n  then c <= 1", 11, 8, "must stand beside: for all t, got base"),
+        ("for all t\n  base start\n  then gap(t) <= c", 12, 8, "must be a line above in brackets"),
+        ("for all t\n  step (none)\n  then gap(t) <= c", 12, 8, "must be a line above in brackets"),
+        ("for all t\n  then c <= q", 12, 8, "must change with t"),
+        ("for all t\n  then gap(t+1) <= gap(t)", 12, 8, "must be about time t alone"),
+        ("for all t\n  then by hand: it is\n  because so", 12, 8, "must be about numbers"),
+        ("given (whole) with t = t + 1\n  then c > 0", 11, 22, "must not change the time"),
+    ],
+)
+def test_a_mistake_is_named_with_its_place(lines, line, column, says):
+    text = (
+        f"{LETTERS}step start: s\n  then c > 0\nlemma whole: w\n  for all t\n  then gap(t) >= -t\n"
+    )
+    with pytest.raises(InvalidInput) as caught:
+        Proof(f"{text}lemma last: l\n  {lines}", "my.proof")["last"]
+    assert str(caught.value).startswith(f"my.proof, line {line}, column {column}: ")
+    assert says in str(caught.value)
+
+
+def test_the_time_counts():
+    text = "letters nonnegative: t\nlemma a: b\n  for all t\n  then 2 t >= t"
+    with pytest.raises(InvalidInput, match="must count: letters nonnegative integer: t"):
+        Proof(text)["a"]
+
+
+def test_it_is_written_as_it_is_read():
+    claims = list(Proof(LINES.format(rate="q")).values())
+    assert list(Proof(proof_text(claims)).values()) == claims
