@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from swingby.lab.sweeps.grid import as_grid
+from benchmarks.atlas import some_points
 from swingby.lab.sweeps.measurement import measure
 from swingby.report import Grid
 from swingby.report.picture_style import COLORS, PAGE, styled
@@ -146,9 +146,7 @@ def integrated_row(d: int) -> list[str]:
 
 def atlas_row(count: int) -> list[str]:
     """Points of the atlas that a core predicts, runs and labels in a second."""
-    grid = list(as_grid("atlas").points())
-    chosen = np.random.default_rng(0).choice(len(grid), count, replace=False)
-    points = [grid[number] for number in np.sort(chosen)]
+    points = some_points(count)
     measure(points[:8])
     started = time.process_time()
     labels = [point.results or {} for point in measure(points)]

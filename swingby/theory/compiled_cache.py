@@ -20,6 +20,7 @@ import llvmlite  # type: ignore[import-untyped]
 import numba
 import numpy as np
 from numba.core.caching import NullCache
+from numba.core.ccallback import CFunc
 from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.serialize import dumps
@@ -58,7 +59,16 @@ def compiler_alone() -> Iterator[None]:
 def inner(function: Any) -> Any:
     """Compile a function that compiled functions call."""
     with compiler_alone():
-        return numba.njit(**_OPTIONS)(function)
+        return numba.njit(_nrt=True, **_OPTIONS)(function)
+
+
+def borrowing(function: Any) -> Any:
+    """The same for a function that makes no arrays: it does not count references to its own.
+
+    On arrays as small as ours counting takes as long as arithmetic.
+    """
+    with compiler_alone():
+        return numba.njit(_nrt=False, **_OPTIONS)(function)
 
 
 class FileCache(NullCache):  # type: ignore[misc]
@@ -110,3 +120,21 @@ def compiler(text: str, files: Path | None) -> Callable[..., Any]:
         return decorate
 
     return compiled
+
+
+def addresser(text: str, files: Path | None) -> Callable[..., Any]:
+    """``by_address(signature)``, the decorator of functions of a text that have an address."""
+
+    def by_address(signature: Any) -> Callable[[Any], Any]:
+        def decorate(function: Any) -> Any:
+            kinds = signature.args, signature.return_type
+            options = {**_OPTIONS, "_nrt": False}
+            compiled: Any = CFunc(function, kinds, locals={}, options=options)
+            if files is not None:
+                compiled._cache = FileCache(text, function.__name__, files)
+            compiled.compile()
+            return compiled
+
+        return decorate
+
+    return by_address

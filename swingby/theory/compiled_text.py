@@ -55,10 +55,11 @@ def is_stored(text: str, function: str) -> bool:
 def load(text: str, what: str) -> Any:
     """The module that a text defines. It is never read from a file: what it is compiled to is.
 
-    A text has two decorators: ``compiled(*signatures)`` of what Python calls, which is stored, and
-    ``inner`` of what that calls.
+    A text has three decorators: ``compiled(*signatures)`` of what Python calls and
+    ``by_address(signature)`` of what has an address, which are stored, and ``inner`` of what these
+    call.
     """
-    from swingby.theory.compiled_cache import compiler, inner
+    from swingby.theory.compiled_cache import addresser, compiler, inner
 
     name = _name_of(text)
     files = None
@@ -67,7 +68,9 @@ def load(text: str, what: str) -> Any:
     module = types.ModuleType(name)
     with compiling(what):
         if name not in sys.modules:
-            module.__dict__.update(compiled=compiler(text, files), inner=inner)
+            module.__dict__.update(
+                compiled=compiler(text, files), by_address=addresser(text, files), inner=inner
+            )
             sys.modules[name] = module  # numba looks for the globals of stored code by this name
             try:
                 exec(compile(text, f"<{name}>", "exec"), module.__dict__)  # noqa: S102 -- our text

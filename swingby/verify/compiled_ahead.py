@@ -18,8 +18,8 @@ from swingby.theory.numbers import Floats
 from swingby.theory.task import SIMTask
 from swingby.verify.predict_batch import predict_batch
 
-#: Numbers of concepts whose steps are compiled.
-_CONCEPTS = (2, 3)
+#: Numbers of concepts whose steps are compiled, and whose derivatives of the law are.
+_CONCEPTS, _WRITTEN_OUT = (2, 3), (2, 3, 4, 5)
 
 
 def _start(d: int) -> tuple[SIMTask, Floats]:
@@ -48,9 +48,10 @@ def compile_batches() -> None:
 
 def compile_laws() -> None:
     """The stage law, by the modified flow and by the map; with its curves."""
-    for dynamics in ("gd", "euler"):
-        signal, W0 = np.tile([2.0, 1.0], (2, 1)), np.tile(_start(2)[1], (2, 1, 1))
-        predict_batch(signal, W0, eta=0.1, dynamics=dynamics)
+    for d in _WRITTEN_OUT:
+        task, W0 = _start(d)
+        for dynamics in DYNAMICS:
+            predict_batch(task.signal, np.tile(W0, (d, 1, 1)), eta=0.1 / d, dynamics=dynamics)
 
 
 #: What is compiled, by name.

@@ -17,10 +17,10 @@ from swingby.errors import InvalidInput, named
 from swingby.simulate.arguments import read_array, read_test_point
 from swingby.simulate.series import SMALLEST_SWING
 from swingby.theory.growth import DYNAMICS, require_dynamics
-from swingby.theory.law.curve import by_concept, entries_of
+from swingby.theory.law.curve import LOOKS, by_concept, entries_of
 from swingby.theory.law.driver import WalkedSteps
 from swingby.theory.law.pivots import Starts, allowed_errors, prepare
-from swingby.theory.law.runge_kutta import interpolated, interpolation_weights
+from swingby.theory.law.runge_kutta import interpolated
 from swingby.theory.law.stages import SURE, TOLERANCES, StageVerdict, paths
 from swingby.theory.numbers import Booleans, Floats, Integers
 from swingby.theory.task import SIMTask
@@ -315,18 +315,22 @@ def _loss_along(
     # Without numba until something is predicted.
     from swingby.verify import swing_sizes
 
-    n, looks = len(starts.signal), swing_sizes.LOOKS
+    n = len(starts.signal)
     begins = np.searchsorted(path.instance, np.arange(n + 1))
-    loss = np.empty((len(path.time), looks + 1))
+    loss = np.empty((len(path.time), LOOKS + 1))
     transient, entry = np.zeros(n), np.full((n, 2), -1)
-    weights = interpolation_weights(np.arange(looks + 1) / looks)
-    steps = (begins, path.time, path.size, path.concept, path.forms, weights)
-    swing_sizes.run("look_along", *steps, point, loss, transient, entry)
+    steps = (begins, path.time, path.size, path.concept, path.forms, path.form)
+    weights = swing_sizes.look_weights()
+    swing_sizes.run("look_along", *steps, weights, point, loss, transient, entry)
     walked = away[begins[away + 1] > begins[away]]
-    losses = _away(starts.take(walked), _last(path, begins[walked + 1] - 1), point[walked], phase)
+    behind, number = np.empty(0), np.zeros(len(walked), dtype=np.int64)
+    W = _last(path, begins[walked + 1] - 1)
+    map_of = (starts.signal[walked], starts.eta[walked], phase, W, point[walked], _GONE, _MOST_AWAY)
+    for _ in range(2):  # how many there are, and then what they are
+        behind = np.empty(number.sum())
+        swing_sizes.run("follow_map", *map_of, behind, number)
     counts = np.zeros(n, dtype=np.int64)
-    counts[walked] = [len(values) for values in losses]
-    behind = np.concatenate([np.empty(0), *losses])
+    counts[walked] = number
     away_begins = np.append(0, np.cumsum(counts))
     return _LossCurve(begins, path, loss, transient, entry, behind, away_begins)
 
@@ -334,20 +338,5 @@ def _loss_along(
 def _last(path: WalkedSteps, rows: Integers) -> Floats:
     """W (n, d, d) by concept, at the ends of these steps."""
     d = path.concept.shape[1]
-    y = interpolated(path.forms[rows], np.ones(1)).reshape(-1, d, d + 2)
+    y = interpolated(path.forms[path.form[rows]], np.ones(1)).reshape(-1, d, d + 2)
     return by_concept(entries_of(y), path.concept[rows])
-
-
-def _away(starts: Starts, W: Floats, point: Floats, phase: float) -> list[Floats]:
-    """Loss of n instances at the steps of (D.2) until W is gone, the first by a share `phase`."""
-    pair = starts.signal[:, :, None] + starts.signal[:, None, :]
-    step, losses = phase * starts.eta[:, None, None], []
-    for _ in range(_MOST_AWAY if len(W) else 0):
-        pull = (pair * W) @ W
-        W = W + step * (pair * W - (pull + pull.swapaxes(1, 2)) / 2)
-        step = starts.eta[:, None, None]
-        losses.append(((np.einsum("nij,nj->ni", W, point) - point) ** 2).sum(axis=1) / 2)
-        if not (np.abs(W).max(axis=(1, 2)) < _GONE).any():
-            break
-    series = np.array(losses).T
-    return [values[np.isfinite(values)] for values in series]

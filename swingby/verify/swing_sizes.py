@@ -16,32 +16,78 @@ from typing import Any
 
 import numpy as np
 
-from swingby.theory.compiled_cache import inner
-from swingby.theory.compiled_text import call, load
+from swingby.theory.compiled_cache import borrowing, inner
+from swingby.theory.compiled_text import call
+from swingby.theory.compiled_text import load as load_text
+from swingby.theory.law.curve import LOOKS
+from swingby.theory.law.lane_vectors import (
+    LANES,
+    everywhere,
+    exp,
+    load,
+    store,
+    times,
+    times_plus,
+)
+from swingby.theory.law.runge_kutta import interpolation_weights
+from swingby.theory.law.walk_lanes import step_map
+from swingby.theory.law.walk_text import law_digest
+from swingby.theory.numbers import Floats
 
-#: Looks at W in every step of the integration.
-LOOKS = 16
+#: Looks in a step, its end included, and with them the looks that fill up the last vector.
+_INCLUSIVE, _WIDTH = LOOKS + 1, LOOKS + LANES
 
 
-@inner
-def _look(y: Any, d: int, W: Any, point: Any, concept: Any) -> float:
-    """The test loss at coordinates y; W (d, d) is that of the places, its diagonal left out."""
-    total = 0.0
-    for i in range(d):
-        W[i, i] = math.exp(y[i * (d + 2)] / 2.0)
-    for i in range(d):
-        output = 0.0
-        for j in range(d):
-            entry = 0.0
-            for k in range(min(i, j) + 1):
-                V, z = y[i * (d + 2) + 2 + k], y[k * (d + 2) + 1]
-                entry += V * z * y[j * (d + 2) + 2 + k]
-            entry *= W[i, i] * W[j, j]
-            output += entry * point[concept[j]]
-            if j < i:
-                W[i, j] = abs(entry)
-        total += (output - point[concept[i]]) ** 2
-    return total / 2.0
+def look_weights() -> Floats:
+    """What each of the eight forms of a step counts for at its looks, (8, _WIDTH) in a flat array.
+
+    >>> look_weights().reshape(8, -1)[1, [0, 8, 16, 17]].tolist()
+    [0.0, 0.5, 1.0, 0.0]
+    """
+    weights = np.zeros((8, _WIDTH))
+    weights[:, :_INCLUSIVE] = interpolation_weights(np.arange(_INCLUSIVE) / LOOKS).T
+    return weights.ravel()
+
+
+@borrowing
+def _interpolate(forms: Any, first: int, size: int, weights: Any, y: Any) -> None:
+    """Coordinates (size, _WIDTH) at the looks of a step, from its forms (8, size); all flat."""
+    for i in range(size):
+        for look in range(0, _WIDTH, LANES):
+            total = everywhere(0.0)
+            for form in range(8):
+                share = load(weights, form * _WIDTH + look)
+                total = times_plus(everywhere(forms[first + form * size + i]), share, total)
+            store(y, i * _WIDTH + look, total)
+
+
+@borrowing
+def look_at(y: Any, d: int, W: Any, point: Any, concept: Any, loss: Any) -> None:
+    """The test loss (_WIDTH,) at coordinates y (d, d + 2, _WIDTH), and W (d, d, _WIDTH); flat.
+
+    W is that of the places, its upper half without meaning, its diagonal the square roots of e.
+    """
+    row = (d + 2) * _WIDTH
+    for look in range(0, _WIDTH, LANES):
+        for i in range(d):
+            root = exp(times(everywhere(0.5), load(y, i * row + look)))
+            store(W, (i * d + i) * _WIDTH + look, root)
+        squares = everywhere(0.0)
+        for i in range(d):
+            apart = everywhere(-point[concept[i]])
+            for j in range(d):
+                total = everywhere(0.0)
+                for k in range(min(i, j) + 1):
+                    z, place = load(y, k * row + _WIDTH + look), (2 + k) * _WIDTH + look
+                    scaled = times(load(y, i * row + place), z)
+                    total = times_plus(scaled, load(y, j * row + place), total)
+                roots = load(W, (i * d + i) * _WIDTH + look), load(W, (j * d + j) * _WIDTH + look)
+                w = times(total, times(roots[0], roots[1]))
+                apart = times_plus(w, everywhere(point[concept[j]]), apart)
+                if j < i:
+                    store(W, (i * d + j) * _WIDTH + look, w)
+            squares = times_plus(apart, apart, squares)
+        store(loss, look, times(everywhere(0.5), squares))
 
 
 @inner
@@ -51,6 +97,7 @@ def look_along(
     size: Any,
     concept: Any,
     forms: Any,
+    form: Any,
     weights: Any,
     point: Any,
     loss: Any,
@@ -59,42 +106,87 @@ def look_along(
 ) -> None:
     """Look at n instances along their steps, which are the rows from begins[k] to begins[k + 1].
 
-    Writes the loss at all looks (m, LOOKS + 1), and by instance the largest size of an entry beside
-    the diagonal and its concepts.
+    form: the row of `forms` of each step. Writes the loss at all looks (m, LOOKS + 1), and by
+    instance the largest size of an entry beside the diagonal and its concepts.
     """
-    n, d, looks = len(begins) - 1, concept.shape[1], weights.shape[0]
-    longest = 1
+    n, d, looks = len(begins) - 1, concept.shape[1], loss.shape[1]
+    longest, length, flat = 1, d * (d + 2), forms.reshape(-1)
     for k in range(n):
         longest = max(longest, begins[k + 1] - begins[k])
-    sizes, times = np.empty((d * d, longest * looks)), np.empty(longest * looks)
-    y, W, found = np.empty((looks, d * (d + 2))), np.zeros((d, d)), np.empty(8)
+    sizes, moments = np.empty((d * d, longest * looks)), np.empty(longest * looks)
+    y, W, losses = np.empty(length * _WIDTH), np.empty(d * d * _WIDTH), np.empty(_WIDTH)
+    found = np.empty(8)
     for k in range(n):
-        count, largest, place, pair = 0, 0.0, -1, 0
+        count, largest, moment, pair = 0, 0.0, -1, 0
         for row in range(begins[k], begins[k + 1]):
+            _interpolate(flat, form[row] * 8 * length, length, weights, y)
+            look_at(y, d, W, point[k], concept[row], losses)
             for look in range(looks):
-                for i in range(d * (d + 2)):
-                    total = 0.0
-                    for form in range(8):
-                        total += weights[look, form] * forms[row, form, i]
-                    y[look, i] = total
-                loss[row, look] = _look(y[look], d, W, point[k], concept[row])
-                times[count] = time[row] + size[row] * (look / LOOKS)
-                for i in range(d):
-                    for j in range(i):
-                        sizes[i * d + j, count] = W[i, j]
-                        if W[i, j] > largest:
-                            largest, place, pair = W[i, j], count, i * d + j
-                count += 1
-        if place < 0:
+                loss[row, look] = losses[look]
+                moments[count + look] = time[row] + size[row] * (look / LOOKS)
+            for i in range(d):
+                for j in range(i):
+                    number = i * d + j
+                    for look in range(looks):
+                        w = abs(W[number * _WIDTH + look])
+                        sizes[number, count + look] = w
+                        if w > largest:
+                            largest, moment, pair = w, count + look, number
+            count += looks
+        if moment < 0:
             continue
-        first, last = max(place - 2, 0), min(place + 3, count)
-        turns = extrema(times[first:last], sizes[pair, first:last], found)
+        first, last = max(moment - 2, 0), min(moment + 3, count)
+        turns = extrema(moments[first:last], sizes[pair, first:last], found)
         for turn in range(turns):
             largest = max(largest, found[turn])
         transient[k] = largest
-        row = begins[k] + place // looks
+        row = begins[k] + moment // looks
         i, j = concept[row, pair // d], concept[row, pair % d]
         entry[k, 0], entry[k, 1] = min(i, j), max(i, j)
+
+
+@inner
+def follow_map(
+    signal: Any,
+    eta: Any,
+    phase: float,
+    start: Any,
+    point: Any,
+    gone: float,
+    most: int,
+    loss: Any,
+    counts: Any,
+) -> None:
+    """Loss of n instances at steps of (D.2), the first by a share `phase`, until W is `gone`.
+
+    Writes how many losses are finite, and these, where there is room for them.
+    """
+    d, first = signal.shape[1], 0
+    growth, scratch = np.empty((d, d)), np.empty((d, d))
+    for k in range(len(eta)):
+        W, count = start[k].copy(), 0
+        for step in range(most):
+            if step < 2:
+                h = eta[k] * (phase if step == 0 else 1.0)
+                for i in range(d):
+                    for j in range(d):
+                        growth[i, j] = h * (signal[k, i] + signal[k, j])
+            step_map(growth, 0.5 * growth, W, scratch)
+            total = largest = 0.0
+            for i in range(d):
+                apart = -point[k, i]
+                for j in range(d):
+                    apart += W[i, j] * point[k, j]
+                    if not abs(W[i, j]) <= largest:
+                        largest = abs(W[i, j])
+                total += apart * apart
+            if math.isfinite(total / 2.0):
+                if len(loss) > 0:
+                    loss[first + count] = total / 2.0
+                count += 1
+            if not largest < gone:
+                break
+        counts[k], first = count, first + count
 
 
 @inner
@@ -204,12 +296,16 @@ def sizes_of(
             sizes[k, :count] = -np.sort(-sizes[k, :count]) / threshold[k]
 
 
-_TEXT = '''"""Written by swingby; do not edit. Of the sizes {digest}."""
+_TEXT = '''"""Written by swingby; do not edit. Of the sizes {digest} and the law {law}."""
 from swingby.verify import swing_sizes as loops
 
 @compiled()
 def look_along({looks}):
  loops.look_along({looks})
+
+@compiled()
+def follow_map({steps}):
+ loops.follow_map({steps})
 
 @compiled()
 def sizes_of({arguments}):
@@ -224,11 +320,12 @@ _WHAT = "sizes of swings"
 def _entry_points() -> Any:
     text = resources.files("swingby.verify").joinpath("swing_sizes.py")  # the package may be zipped
     digest = hashlib.sha256(text.read_bytes()).hexdigest()
-    looks, arguments = (
+    looks, steps, arguments = (
         ", ".join(inspect.signature(function.py_func).parameters)
-        for function in (look_along, sizes_of)
+        for function in (look_along, follow_map, sizes_of)
     )
-    return load(_TEXT.format(digest=digest, looks=looks, arguments=arguments), _WHAT)
+    lists = {"looks": looks, "steps": steps, "arguments": arguments}
+    return load_text(_TEXT.format(digest=digest, law=law_digest(), **lists), _WHAT)
 
 
 def run(name: str, *arguments: Any) -> None:

@@ -93,6 +93,14 @@ def test_what_was_compiled_is_read_again(cache):
     assert len(list(compiled_text.folder().iterdir())) == 2
 
 
+def test_a_function_by_its_address_is_read_again(cache):
+    text = TEXT.replace("@compiled((types.float64,))", "@by_address(types.float64(types.float64))")
+    for hits in (0, 1):
+        sys.modules.pop(compiled_text._name_of(text), None)
+        function = compiled_text.load(text, "a test").scaled
+        assert (function.ctypes(2.0), function.cache_hits) == (12.0, hits)
+
+
 class Trap:
     """Whoever unpickles it makes a file."""
 

@@ -7,7 +7,7 @@ import pytest
 
 from swingby.theory.growth import DYNAMICS
 from swingby.theory.initial import Initial
-from swingby.theory.law import driver, walk_lanes
+from swingby.theory.law import driver, tape_written_out, walk_lanes
 from swingby.theory.law.pivots import lanes_of, prepare
 from swingby.theory.law.stages import stage_law
 from swingby.theory.law.walk import FALLEN
@@ -77,19 +77,44 @@ def test_entries_are_those_of_the_matrices(dynamics):
 
 @pytest.mark.parametrize("dynamics", DYNAMICS)
 @pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 8, 9, 16, 19])
-def test_columns_and_lanes_have_the_same_bits(dynamics, d, monkeypatch):
+def test_columns_and_lanes_and_what_is_written_out_have_the_same_bits(dynamics, d, monkeypatch):
     rng, orders = np.random.default_rng(d), np.array(DYNAMICS[dynamics].orders)
     signal = np.sort(rng.uniform(1.0, 2.0, (3, d)))[:, ::-1].copy()
     U = rng.standard_normal((3, d, d + 2))
     starts = prepare(signal, U @ U.swapaxes(1, 2) * 1e-4, np.full(3, 0.05), np.zeros(3), dynamics)
     ends = []
-    for few in (0.0, 99.0):
+    written_out = walk_lanes._field(dynamics, int(orders[0]), d, 0).address != 0
+    assert written_out == (d <= tape_written_out.LARGEST)
+    for few, largest in ((0.0, 8), (0.0, 0), (99.0, 8)):
         monkeypatch.setattr(walk_lanes, "_FEW", few)
+        monkeypatch.setattr(tape_written_out, "LARGEST", largest)
         walk = lanes_of(starts, dynamics, np.full(3, orders[0]), 1e-4, rest_size=1e-3)
         steps = driver.walk_noted(walk, dynamics, int(orders[0]), compiled=True)
         ends.append((*walk, *steps))
-    for lanes, columns in zip(*ends, strict=True):
-        assert np.array_equal(lanes, columns, equal_nan=True)
+    for values, *others in zip(*ends, strict=True):
+        assert all(np.array_equal(values, other, equal_nan=True) for other in others)
+
+
+def test_derivatives_stored_by_several_processes_keep_their_names(fresh, tmp_path, monkeypatch):
+    monkeypatch.delenv("SWINGBY_CACHE", raising=False)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    code = """
+import numpy as np
+from ctypes import POINTER, c_double
+from swingby.theory.compiled_text import load
+from swingby.theory.law.walk_text import slope_text
+for dynamics, order in {}:
+    function = load(slope_text(dynamics, order, 2), "a test").take_slope
+    y, moving, fields, target = (np.full(size, 0.3) for size in (64, 16, 384, 64))
+    arrays = y, moving, fields, target
+    function.ctypes(*(values.ctypes.data_as(POINTER(c_double)) for values in arrays))
+    print(function.cache_hits, target.sum(), end=" ")
+"""
+    both = [("euler", 4), ("gd", 3)]
+    alone = [fresh(code.format([one])).split() for one in both]
+    assert [hits for hits, _ in alone] == ["0", "0"]
+    assert alone[0][1] != alone[1][1]
+    assert fresh(code.format(both)).split() == ["1", alone[0][1], "1", alone[1][1]]
 
 
 def test_a_first_walk_does_without_numba(fresh):

@@ -42,14 +42,42 @@ def test_extrema_are_vertices_of_parabolas():
     assert out[:count] == pytest.approx([2.0, 3.0, 2.0])
 
 
-def test_a_look_is_the_loss_of_the_factors_and_its_largest_entry():
-    rng, d = np.random.default_rng(2), 3
-    u, z = rng.standard_normal(d), rng.uniform(0.5, 2, d)
-    V = np.tril(rng.standard_normal((d, d)), -1) + np.eye(d)
+def test_looks_are_losses_of_the_factors_and_their_entries():
+    rng, d, width = np.random.default_rng(2), 3, swing_sizes._WIDTH
+    u, z = rng.standard_normal((d, width)), rng.uniform(0.5, 2, (d, width))
+    V = np.eye(d)[..., None] + np.tril(rng.standard_normal((width, d, d)), -1).transpose(1, 2, 0)
     concept, point = np.array([2, 0, 1]), rng.standard_normal(d)
+    y, own = np.concatenate([u[:, None], z[:, None], V], axis=1).ravel(), np.zeros(d * d * width)
+    loss = np.empty(width)
+    swing_sizes.look_at(y, d, own, point, concept, loss)
     root = np.exp(u / 2)[:, None] * V
-    W, x = root @ np.diag(z) @ root.T, point[concept]
-    y, own = np.column_stack([u, z, V]).ravel(), np.zeros((d, d))
-    loss = swing_sizes._look(y, d, own, point, concept)
-    assert loss == pytest.approx(((W @ x - x) ** 2).sum() / 2)
-    assert np.tril(own, -1) == pytest.approx(np.tril(abs(W), -1))
+    W, x = np.einsum("ikn,kn,jkn->nij", root, z, root), point[concept]
+    assert loss == pytest.approx(((W @ x - x) ** 2).sum(axis=1) / 2)
+    entries = own.reshape(d, d, width).transpose(2, 0, 1)
+    assert np.tril(entries, -1) == pytest.approx(np.tril(W, -1))
+
+
+@pytest.mark.parametrize("phase", [0.0, 0.5])
+@np.errstate(over="ignore")
+def test_the_map_is_followed_until_w_is_gone(phase):
+    rng, (n, d) = np.random.default_rng(3), (4, 3)
+    signal, eta, point = rng.uniform(0.5, 1, (n, d)), rng.uniform(0.1, 0.4, n), rng.random((n, d))
+    start = 0.1 * rng.standard_normal((n, d, d))
+    start = start + start.swapaxes(1, 2) - 0.3 * np.eye(d)
+    expected = []
+    for a, h, W, x in zip(signal, eta, start, point, strict=True):
+        pair, share, losses = a[:, None] + a, phase, []
+        while not losses or np.abs(W).max() < 1e100:
+            pull = (pair * W) @ W
+            W = W + share * h * (pair * W - (pull + pull.T) / 2)
+            losses.append(((W @ x - x) ** 2).sum() / 2)
+            share = 1.0
+        expected.append([loss for loss in losses if np.isfinite(loss)])
+    counts, arguments = np.zeros(n, dtype=np.int64), (signal, eta, phase, start, point, 1e100)
+    swing_sizes.run("follow_map", *arguments, 1000, np.empty(0), counts)
+    assert counts.tolist() == [len(losses) for losses in expected]
+    together = np.empty(counts.sum())
+    swing_sizes.run("follow_map", *arguments, 1000, together, counts)
+    assert together == pytest.approx(np.concatenate(expected), rel=1e-9)
+    swing_sizes.run("follow_map", *arguments, 2, np.empty(0), counts)
+    assert counts.tolist() == [2] * n

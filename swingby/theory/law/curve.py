@@ -20,8 +20,8 @@ from swingby.theory.law.walk import (
 )
 from swingby.theory.numbers import Floats, Integers
 
-#: Looks between two steps of the integration.
-_LOOKS = 16
+#: Looks at W in every step of the integration.
+LOOKS = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,17 +44,17 @@ class Curve:
 
     def looks(self) -> Floats:
         """Steps at which events are looked for: as many between any two of the integration."""
-        share = np.arange(_LOOKS) / _LOOKS
+        share = np.arange(LOOKS) / LOOKS
         between = self.times[:-1, None] + np.diff(self.times)[:, None] * share
         return np.append(between.ravel(), self.times[-1:]) / self.eta
 
     def at_looks(self) -> Floats:
         """W (n, d, d) at the looks."""
         d = len(self.end)
-        y = interpolated(self.forms.reshape(-1, 8, d * (d + 2)), np.arange(_LOOKS) / _LOOKS)
+        y = interpolated(self.forms.reshape(-1, 8, d * (d + 2)), np.arange(LOOKS) / LOOKS)
         y = np.concatenate([y.reshape(-1, d, d + 2), self.end[None]])
         W = entries_of(y)
-        concept = np.append(np.repeat(self.concept[:-1], _LOOKS, axis=0), self.concept[-1:], axis=0)
+        concept = np.append(np.repeat(self.concept[:-1], LOOKS, axis=0), self.concept[-1:], axis=0)
         return by_concept(W, concept)
 
     def evaluate(self, steps: Floats) -> Floats:
@@ -128,7 +128,7 @@ def _curve(walk: Walk, lane: int, begin: float, steps: WalkedSteps) -> Curve:
             steps.concept[chosen], walk.places[CONCEPT, :, lane].astype(np.int64)[None], axis=0
         ),
         moving=steps.moving[chosen],
-        forms=steps.forms[chosen].reshape(-1, 8, d, d + 2),
+        forms=steps.forms[steps.form[chosen]].reshape(-1, 8, d, d + 2),
         end=walk.y[..., lane].copy(),
         runs_away=bool(np.isfinite(end[BLOW_UP]) or end[ATTEMPTS] > MOST_ATTEMPTS),
     )

@@ -38,8 +38,9 @@ class WalkedSteps(NamedTuple):
     """The steps of all lanes, m rows by instance and time.
 
     instance, time, size (m,): the lane, where a step begins and how long it is; concept, moving
-    (m, d): which concept stands at which place, and whether it moves; forms (m, 8, d (d + 2)): the
-    coordinates in between, see :func:`swingby.theory.law.runge_kutta.interpolated`.
+    (m, d): which concept stands at which place, and whether it moves; form (m,): the row of
+    `forms` (m, 8, d (d + 2)) that has the coordinates in between, see
+    :func:`swingby.theory.law.runge_kutta.interpolated`.
     """
 
     instance: Integers
@@ -47,16 +48,18 @@ class WalkedSteps(NamedTuple):
     size: Floats
     concept: Integers
     moving: Floats
+    form: Integers
     forms: Floats
 
     @classmethod
     def of(cls, rows: Floats, forms: Floats) -> WalkedSteps:
         """From rows of lane, time, size, concepts and whether they move."""
         d = (rows.shape[1] - 3) // 2
-        first = np.argsort(rows[:, 0], kind="stable")
-        rows, forms = rows[first], forms[first]
+        form = np.argsort(rows[:, 0], kind="stable")
+        rows = rows[form]
         lane, time, size = rows[:, 0].astype(np.int64), rows[:, 1], rows[:, 2]
-        return cls(lane, time, size, rows[:, 3 : 3 + d].astype(np.int64), rows[:, 3 + d :], forms)
+        concept, moving = rows[:, 3 : 3 + d].astype(np.int64), rows[:, 3 + d :]
+        return cls(lane, time, size, concept, moving, form, forms)
 
 
 class _Spent:
@@ -89,7 +92,7 @@ def walk_noted(walk: Walk, dynamics: str, order: int, *, compiled: bool) -> Walk
         return _walk_in_numpy(walk, dynamics, noted=True)
     from swingby.theory.law.walk_lanes import walk_all
 
-    start, room = Walk(*(values.copy() for values in walk)), 64 * walk.numbers.shape[1]
+    start, room = Walk(*(values.copy() for values in walk)), 96 * walk.numbers.shape[1]
     while True:
         noted = walk_all(walk, dynamics, order, room)
         if noted is not None:

@@ -17,7 +17,8 @@ from numba.extending import intrinsic, models, register_model
 
 #: Lanes in a vector: one register of AVX-512, two of AVX.
 LANES = 8
-_DOUBLES = ir.VectorType(ir.DoubleType(), LANES)
+#: The vector, as a type of the compiler.
+DOUBLES = ir.VectorType(ir.DoubleType(), LANES)
 _INTEGERS = ir.VectorType(ir.IntType(64), LANES)
 
 
@@ -32,17 +33,18 @@ _VECTOR = _Lanes()
 @register_model(_Lanes)
 class _Model(models.PrimitiveModel):  # type: ignore[misc]
     def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind, _DOUBLES)
+        super().__init__(manager, kind, DOUBLES)
 
 
-def _constant(number: float) -> Any:
-    return ir.Constant(_DOUBLES, [number] * LANES)
+def constant(number: float) -> Any:
+    """A number in all lanes of a value of the machine."""
+    return ir.Constant(DOUBLES, [number] * LANES)
 
 
 def _place(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     """Pointer to the lanes that begin at an entry of an array."""
     array = context.make_array(signature.args[0])(context, builder, args[0])
-    return builder.bitcast(builder.gep(array.data, [args[1]]), _DOUBLES.as_pointer())
+    return builder.bitcast(builder.gep(array.data, [args[1]]), DOUBLES.as_pointer())
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -72,7 +74,7 @@ def everywhere(_: Any, number: Any) -> Any:
 
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         vector = builder.insert_element(
-            ir.Constant(_DOUBLES, ir.Undefined), args[0], ir.IntType(32)(0)
+            ir.Constant(DOUBLES, ir.Undefined), args[0], ir.IntType(32)(0)
         )
         mask = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
         return builder.shuffle_vector(vector, vector, mask)
@@ -102,17 +104,17 @@ def _arithmetic(count: int, make: Callable[..., Any]) -> Any:
     return operation
 
 
-def _fused(builder: Any, a: Any, b: Any, c: Any) -> Any:
-    kind = ir.FunctionType(_DOUBLES, [_DOUBLES] * 3)
+def fused(builder: Any, a: Any, b: Any, c: Any) -> Any:
+    """The value a b + c, rounded once where the machine can."""
+    kind = ir.FunctionType(DOUBLES, [DOUBLES] * 3)
     function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fmuladd.v{LANES}f64")
     return builder.call(function, [a, b, c])
 
 
-def _inverse(builder: Any, x: Any) -> Any:
-    zero = _constant(0.0)
-    return builder.select(
-        builder.fcmp_ordered("==", x, zero), zero, builder.fdiv(_constant(1.0), x)
-    )
+def inverse(builder: Any, x: Any) -> Any:
+    """The value 1/x, 0 for 0."""
+    zero = constant(0.0)
+    return builder.select(builder.fcmp_ordered("==", x, zero), zero, builder.fdiv(constant(1.0), x))
 
 
 #: Adding this leaves a whole number in the last bits of a float.
@@ -121,23 +123,23 @@ _LN2 = (0.6931471803691238, 1.9082149292705877e-10)
 _LARGEST = 700.0
 
 
-def _exponential(builder: Any, x: Any) -> Any:
+def exponential(builder: Any, x: Any) -> Any:
     """2^k times the Taylor series of exp on half of log 2; held within the float range."""
     for sign, bound in ((">", _LARGEST), ("<", -_LARGEST)):
-        x = builder.select(builder.fcmp_ordered(sign, x, _constant(bound)), _constant(bound), x)
-    shifted = _fused(builder, x, _constant(1 / math.log(2)), _constant(_SHIFT))
-    k = builder.fsub(shifted, _constant(_SHIFT))
+        x = builder.select(builder.fcmp_ordered(sign, x, constant(bound)), constant(bound), x)
+    shifted = fused(builder, x, constant(1 / math.log(2)), constant(_SHIFT))
+    k = builder.fsub(shifted, constant(_SHIFT))
     for term in _LN2:
-        x = _fused(builder, k, _constant(-term), x)
-    value = _constant(1 / math.factorial(13))
+        x = fused(builder, k, constant(-term), x)
+    value = constant(1 / math.factorial(13))
     for power in range(12, -1, -1):
-        value = _fused(builder, value, x, _constant(1 / math.factorial(power)))
+        value = fused(builder, value, x, constant(1 / math.factorial(power)))
     power = builder.shl(builder.bitcast(shifted, _INTEGERS), ir.Constant(_INTEGERS, [52] * LANES))
-    return builder.bitcast(builder.add(builder.bitcast(value, _INTEGERS), power), _DOUBLES)
+    return builder.bitcast(builder.add(builder.bitcast(value, _INTEGERS), power), DOUBLES)
 
 
 #: a * b; a * b + c; 1/x, 0 for 0; exp x.
 times = _arithmetic(2, lambda builder, a, b: builder.fmul(a, b))
-times_plus = _arithmetic(3, _fused)
-inverse_or_zero = _arithmetic(1, _inverse)
-exp = _arithmetic(1, _exponential)
+times_plus = _arithmetic(3, fused)
+inverse_or_zero = _arithmetic(1, inverse)
+exp = _arithmetic(1, exponential)

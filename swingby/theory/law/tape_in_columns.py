@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from swingby.theory.compiled_cache import inner
+from swingby.theory.compiled_cache import borrowing
 from swingby.theory.law import tape
 from swingby.theory.law.lane_vectors import (
     LANES,
@@ -24,14 +24,14 @@ from swingby.theory.law.lane_vectors import (
 )
 
 
-@inner
+@borrowing
 def _transpose(R: Any, c: int, a: int, d: int, width: int) -> None:
     for i in range(d):
         for j in range(d):
             R[c + i * width + j] = R[a + j * width + i]
 
 
-@inner
+@borrowing
 def _product(R: Any, c: int, a: int, b: int, d: int, width: int, both: float) -> None:
     """A matrix times a matrix, four rows and two vectors of columns at a time."""
     wide = width - width % (2 * LANES)
@@ -82,7 +82,7 @@ def _product(R: Any, c: int, a: int, b: int, d: int, width: int, both: float) ->
             store(R, c + i * width + j, t0)
 
 
-@inner
+@borrowing
 def _solve(R: Any, c: int, a: int, b: int, d: int, width: int, fb: float) -> None:
     minus, negated = everywhere(-1.0), everywhere(-fb)
     for j in range(0, width, LANES):
@@ -94,7 +94,7 @@ def _solve(R: Any, c: int, a: int, b: int, d: int, width: int, fb: float) -> Non
             store(R, c + i * width + j, times(minus, total))
 
 
-@inner
+@borrowing
 def _carry_out(code: Any, factors: Any, R: Any, d: int, width: int, scratch: int) -> None:
     """Every instruction in turn, on registers (count, d, width) in a flat array."""
     size = d * width
@@ -144,7 +144,7 @@ def _carry_out(code: Any, factors: Any, R: Any, d: int, width: int, scratch: int
                 store(R, c + i, inverse_or_zero(times(fa, load(R, a + i))))
 
 
-@inner
+@borrowing
 def take_slope(
     y: Any,
     code: Any,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from swingby.theory.compiled_cache import inner
+from swingby.theory.compiled_cache import borrowing
 from swingby.theory.law import tape
 from swingby.theory.law.lane_vectors import (
     LANES,
@@ -21,7 +21,7 @@ from swingby.theory.law.lane_vectors import (
 )
 
 
-@inner
+@borrowing
 def _product(R: Any, c: int, a: int, b: int, down: int, across: int, d: int, both: Any) -> None:
     """A row times d columns."""
     for j in range(d):
@@ -32,7 +32,7 @@ def _product(R: Any, c: int, a: int, b: int, down: int, across: int, d: int, bot
         store(R, c + j * LANES, total)
 
 
-@inner
+@borrowing
 def _carry_out(code: Any, factors: Any, R: Any, d: int) -> None:
     """Every instruction in turn, on registers (count, d, d, LANES) in a flat array."""
     L = LANES
@@ -88,7 +88,7 @@ def _carry_out(code: Any, factors: Any, R: Any, d: int) -> None:
                 store(R, c + i, inverse_or_zero(times(fa, load(R, a + i))))
 
 
-@inner
+@borrowing
 def take_slope(
     y: Any, code: Any, factors: Any, R: Any, target: Any, first_slope: int, d: int
 ) -> None:

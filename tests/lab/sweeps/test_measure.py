@@ -201,6 +201,14 @@ def test_descents_are_predicted_as_observed():
         assert row["predicted_transient"] == pytest.approx(row["transient"], rel=0.05)
 
 
+def test_a_runaway_does_not_magnify_an_asymmetry_of_rounding():
+    # The map keeps no antisymmetric part small: the loss seemed to descend twice.
+    signal = ("1", "0.344828", "0.118906")
+    point = Point(signal, None, None, "4.64e-7", 3, 1, "0.428", "euler")
+    row = measure([point])[0].results
+    assert (row["observed"], row["predicted_descents"], row["descents"]) == ("diverged", 1, 1)
+
+
 ONE = Point(("4", "1"), None, None, "1e-6", 2, 0, "0.01", "gd")
 
 
