@@ -105,7 +105,11 @@ def decide_scalar(claim: Claim, *, rng: int = 0, seconds: float = BUDGET) -> Cla
         return _existence(search, questions, rng, seconds)
     with processor_time(seconds):
         point = model(search.with_goal(questions[0].goal), rng=rng) if claim.given else None
-    judgements = [_decide_question(search, question, rng, seconds) for question in questions]
+    judgements = [
+        _proved_apart(search, question, questions, rng, seconds)
+        or _decide_question(search, question, rng, seconds)
+        for question in questions
+    ]
     judged = (
         judgements[0] if len(judgements) == 1 else _chain([q.goal for q in questions], judgements)
     )
@@ -220,6 +224,21 @@ def _why_empty(goal: Relation, where: dict[Any, Any], written: list[Relation]) -
     if goal.kind in ("<=", "==") and (goal.small == goal.large or defined):
         return SAME
     return ASSUMED if goal in written else ""
+
+
+def _proved_apart(
+    search: Search, question: Question, questions: list[Question], rng: int, seconds: float
+) -> ClaimVerdict | None:
+    """A proof without what is given about letters that only other relations of the claim have."""
+    letters = {letter for each in questions for letter in each.goal.symbols}
+    letters -= set(question.goal.symbols)
+    hypotheses = search.sequent.hypotheses
+    relevant = tuple(each for each in hypotheses if letters.isdisjoint(each.symbols))
+    if not letters or len(relevant) == len(hypotheses):
+        return None
+    apart = replace(search, sequent=Sequent(relevant, search.sequent.goal))
+    judged = _decide_question(apart, question, rng, seconds / 2)
+    return judged if judged.verdict is Finding.PROVED else None
 
 
 def _decide_question(search: Search, question: Question, rng: int, seconds: float) -> ClaimVerdict:
