@@ -123,8 +123,8 @@ def test_line_stands_with_squared_P(claim, verdict):
 def test_only_P_beside_d_is_squared():
     line = with_squared_P(by_id("D.66"))
     assert line.conditions[0].rhs.has(P**2)
-    phase = with_squared_P(by_id("D.12")).given[1].relation
-    assert phase == by_id("D.12").given[1].relation
+    phase = with_squared_P(by_id("D.12")).given[2].relation
+    assert phase == by_id("D.12").given[2].relation
 
 
 def test_a_line_rests_on_the_corrected_form_of_what_it_cites():
