@@ -218,10 +218,12 @@ class _Comparison:
         """A quotation of what a line says, with what it takes for granted and is not known here."""
         obligations, definitions = [*_signs((*instance, *names))], dict[Any, Any]()
         held, at_every_t = _held(version, self._claims), list[Any]()
+        # In the mean, what the line needs has to hold for every outcome.
+        of_outcome = tuple(each for each in instance if each[0] != MEAN)
         for relation, source in demands(version, self._claims):
-            # In the mean, what the line needs has to hold for every outcome.
-            moved = _moved(relation, tuple(each for each in instance if each[0] != MEAN), names)
-            unmoved = at_instance(relation, names)
+            moved, unmoved = _moved(relation, of_outcome, names), at_instance(relation, names)
+            if moved != unmoved:
+                obligations += [_moved(each, of_outcome, names) for each in _needs(relation)]
             if source == "definition" and _defines(moved):
                 letter, value = moved.args
                 if letter in self._definitions:
@@ -378,7 +380,8 @@ def _held(claim: Claim, claims: Mapping[str, Claim]) -> _Held:
             if isinstance(version.conclusion, AllTimes):
                 times |= {letter for now, _, later in version.conclusion.times for letter in (now, later)}
                 starts |= {start for _, start, _ in version.conclusion.times}
-                letters |= version.letters
+                for line in (version, *map(claims.get, version.conclusion.lines)):
+                    letters |= line.letters if line else set()
             instances = [pair for given in version.given for pair in given.instance]
             values += [value for _, value in instances]
             of_means = of_means or any(letter == MEAN for letter, _ in instances)
