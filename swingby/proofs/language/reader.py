@@ -78,7 +78,7 @@ _LETTER = re.compile(r"(\S+?)(?:\s*=\s*\"(.+)\")?")
 #: In the names of letters that change with t.
 _MOVING = re.compile(r"\(t(\+1)?\)")
 #: In the names of letters that the language makes: of means, products, norms, random letters.
-_MADE = re.compile(r"E\[|[~<>|]")
+_MADE = re.compile(r"E\[|^<|[~|]")
 
 
 @dataclass(frozen=True)
@@ -575,7 +575,7 @@ class _Line:
         for letter in letters:
             if letter.name.startswith("E[") and _MOVING.search(letter.name):
                 now, start, later = (
-                    type(letter)(_MOVING.sub(time, letter.name), **letter._assumptions_orig)
+                    _alike(letter, _MOVING.sub(time, letter.name))
                     for time in ("(t)", "(0)", "(t+1)")
                 )
                 # Of both times is what is not of t alone.
@@ -634,6 +634,13 @@ class _Line:
         until = own.get("until")
         (end,) = values(until.joined(), self.scope.names) if until else (None,)
         return AlongTrajectory(joint, "all" if indices == "any" else indices, when, during, end)
+
+
+def _alike(letter: Any, name: str) -> Any:
+    """A letter of the same kind with another name."""
+    if isinstance(letter, vectors.Vector):
+        return vectors.Vector(name)
+    return sympy.Symbol(name, **letter._assumptions_orig)
 
 
 def _definition(relation: Any) -> tuple[Any, Any] | None:
