@@ -25,14 +25,13 @@ import sympy
 
 from swingby.hints import Hinted
 from swingby.proofs.language.claim import (
-    ENOUGH,
     AllTimes,
     AlongTrajectory,
     Claim,
     Given,
     at_instance,
-    needs,
 )
+from swingby.proofs.language.definedness import ENOUGH, needs
 from swingby.proofs.language.formula_printer import formula
 from swingby.proofs.language.means import MEAN, is_random
 from swingby.proofs.language.vectors import GRAM, letters_of
@@ -216,7 +215,10 @@ class _Comparison:
 
     def _granted(self, version: Claim, instance: _Instance, names: _Instance) -> Quotation:
         """A quotation of what a line says, with what it takes for granted and is not known here."""
-        obligations, definitions = [*_signs((*instance, *names))], dict[Any, Any]()
+        # A letter that is defined here stands at its value in the quoted line.
+        free = version.letters - dict(version.where).keys()
+        of_letters = (*instance, *names, *(pair for pair in self._claim.where if pair[0] in free))
+        obligations, definitions = [*_signs(of_letters)], dict[Any, Any]()
         held, at_every_t = _held(version, self._claims), list[Any]()
         # In the mean, what the line needs has to hold for every outcome.
         of_outcome = tuple(each for each in instance if each[0] != MEAN)
@@ -242,7 +244,7 @@ class _Comparison:
         )
         unmet += tuple(
             f"{letter} must be real: {_words(value)}"
-            for letter, value in instance
+            for letter, value in of_letters
             if letter.is_real and not _is_of_reals(value)
         )
         unmet += tuple(
@@ -378,7 +380,9 @@ def _held(claim: Claim, claims: Mapping[str, Claim]) -> _Held:
     while waiting:
         for version in claims[waiting.pop()]:
             if isinstance(version.conclusion, AllTimes):
-                times |= {letter for now, _, later in version.conclusion.times for letter in (now, later)}
+                times |= {
+                    letter for now, _, later in version.conclusion.times for letter in (now, later)
+                }
                 starts |= {start for _, start, _ in version.conclusion.times}
                 for line in (version, *map(claims.get, version.conclusion.lines)):
                     letters |= line.letters if line else set()
@@ -433,7 +437,7 @@ def _words(relation: Any) -> str:
 
 
 def _signs(instance: _Instance) -> Iterator[Any]:
-    """What has to hold of an expression that stands for a letter: that it has a value of its sign."""
+    """What has to hold of what stands for a letter: it has a value, of the sign of the letter."""
     for letter, value in instance:
         yield from _needs(value)
         if letter.is_positive and not value.is_positive:

@@ -382,11 +382,17 @@ class Proof(Mapping[str, Claim]):
             if name in self._own:
                 raise block.head.refuse("must be declared once", match[1])
             self._own.add(name)
-            self._declare({name: kind((match[2] or name) + tilde)})
+            new = {name: kind((match[2] or name) + tilde)}
             if name.endswith("(t)") and not match[2]:
                 times = (f"{name.removesuffix('(t)')}({time})" for time in ("0", "t+1"))
-                new = {x: kind(x + tilde) for x in times if x not in self.names}
-                self._declare(new)
+                new |= {x: kind(x + tilde) for x in times if x not in self.names}
+            named = {x: old for old, x in self.names.items() if isinstance(x, sympy.Symbol)}
+            for other, letter in new.items():
+                if named.get(letter, other) != other:
+                    raise block.head.refuse(
+                        f"must have a name of its own: {named[letter]} is so called", other
+                    )
+            self._declare(new)
 
     def _let(self, block: _TextBlock) -> None:
         piece = block.joined()
