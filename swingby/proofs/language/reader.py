@@ -581,7 +581,7 @@ class _Line:
         for letter in letters:
             if letter.name.startswith("E[") and _MOVING.search(letter.name):
                 now, start, later = (
-                    _alike(letter, _MOVING.sub(time, letter.name))
+                    _renamed(letter, _MOVING.sub(time, letter.name))
                     for time in ("(t)", "(0)", "(t+1)")
                 )
                 # Of both times is what is not of t alone.
@@ -642,7 +642,7 @@ class _Line:
         return AlongTrajectory(joint, "all" if indices == "any" else indices, when, during, end)
 
 
-def _alike(letter: Any, name: str) -> Any:
+def _renamed(letter: Any, name: str) -> Any:
     """A letter of the same kind with another name."""
     if isinstance(letter, vectors.Vector):
         return vectors.Vector(name)
