@@ -204,7 +204,6 @@ def test_what_an_instance_is_worth(text, line, state, tmp_path):
         ('letters real: b = "<x>"\n', "then b <= 1", "must not be named"),
         ('letters real: b = "|x|^2"\n', "then b <= 1", "must not be named"),
         ('letters real: b = "r~"\n', "then b <= 1", "must not be named"),
-        ('letters real: a, b = "a"\n', "then a = b", "must have a name of its own: a is so called"),
     ],
 )
 def test_what_no_line_may_say_is_refused(text, line, says, tmp_path):

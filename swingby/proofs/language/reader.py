@@ -386,12 +386,6 @@ class Proof(Mapping[str, Claim]):
             if name.endswith("(t)") and not match[2]:
                 times = (f"{name.removesuffix('(t)')}({time})" for time in ("0", "t+1"))
                 new |= {x: kind(x + tilde) for x in times if x not in self.names}
-            named = {x: old for old, x in self.names.items() if x != matrix_letters().get(old)}
-            for other, letter in new.items():
-                if named.get(letter, other) != other:
-                    raise block.head.refuse(
-                        f"must have a name of its own: {named[letter]} is so called", other
-                    )
             self._declare(new)
 
     def _let(self, block: _TextBlock) -> None:
