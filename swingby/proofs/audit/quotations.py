@@ -6,7 +6,9 @@ at which it is quoted. What the quoted line itself takes for granted must hold w
 - its cases, hypotheses and induction hypotheses have to be among, or follow from, those of the line
   that quotes it; so has whatever an instance changes, and the signs of what stands for a letter;
 - what it rests on by a name, such as an assumption, is inherited as it is;
-- a letter that it defines has to mean the same where it is quoted.
+- a letter that it defines has to mean the same where it is quoted;
+- what stands for a letter has to have a real value; in what rests on a line for all t it must not
+  change with t, and in what rests on a mean it must not be random.
 
 What cannot be matched is *quoted, not checked*; where numbers show that the quoted line does not
 say it, *misquoted*.
@@ -14,16 +16,24 @@ say it, *misquoted*.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sympy
 
 from swingby.hints import Hinted
-from swingby.proofs.language.claim import AllTimes, AlongTrajectory, Claim, Given, at_instance
+from swingby.proofs.language.claim import (
+    AllTimes,
+    AlongTrajectory,
+    Claim,
+    Given,
+    at_instance,
+)
+from swingby.proofs.language.definedness import ENOUGH, needs
 from swingby.proofs.language.formula_printer import formula
-from swingby.proofs.language.means import MEAN
+from swingby.proofs.language.means import MEAN, is_random
 from swingby.proofs.language.vectors import GRAM, letters_of
 from swingby.proofs.prover.evidence import ClaimVerdict
 from swingby.proofs.prover.prove import is_scalar
@@ -77,7 +87,8 @@ def demands(
         yield from ((relation, "case") for relation in (*conclusion.when, *conclusion.during))
         if conclusion.until is not None:
             yield sympy.Le(_TIME, conclusion.until, evaluate=False), "case"
-    for hypothesis in claim.given:
+    lines = conclusion.lines if isinstance(conclusion, AllTimes) else ()
+    for hypothesis in (*claim.given, *(Given(None, line) for line in lines)):
         source = hypothesis.source
         if source == GRAM:
             continue
@@ -155,11 +166,10 @@ class _Comparison:
         """A line compared, in the edition that matches, or else the one that comes closest."""
         if source not in self._claims:
             return Quotation(source, UNCHECKED, ("there is no such line",))
-        conclusion = self._claims[source].conclusion
-        if isinstance(conclusion, AllTimes) and {x for x, *_ in conclusion.times} & {
-            *dict(instance)
-        }:
-            return Quotation(source, UNCHECKED, ("an instance must not change the time",))
+        held = _held(self._claims[source], self._claims)
+        barred = (*held.barred(instance), *held.barred_definitions(self._claim))
+        if barred:
+            return Quotation(source, UNCHECKED, barred)
         editions = []
         for version in self._claims[source]:
             names = tuple(
@@ -205,11 +215,17 @@ class _Comparison:
 
     def _granted(self, version: Claim, instance: _Instance, names: _Instance) -> Quotation:
         """A quotation of what a line says, with what it takes for granted and is not known here."""
-        obligations, definitions = [*_signs((*instance, *names))], dict[Any, Any]()
+        # A letter that is defined here stands at its value in the quoted line.
+        free = version.letters - dict(version.where).keys()
+        of_letters = (*instance, *names, *(pair for pair in self._claim.where if pair[0] in free))
+        obligations, definitions = [*_signs(of_letters)], dict[Any, Any]()
+        held, at_every_t = _held(version, self._claims), list[Any]()
+        # In the mean, what the line needs has to hold for every outcome.
+        of_outcome = tuple(each for each in instance if each[0] != MEAN)
         for relation, source in demands(version, self._claims):
-            # In the mean, what the line needs has to hold for every outcome.
-            moved = _moved(relation, tuple(each for each in instance if each[0] != MEAN), names)
-            unmoved = at_instance(relation, names)
+            moved, unmoved = _moved(relation, of_outcome, names), at_instance(relation, names)
+            if moved != unmoved:
+                obligations += [_moved(each, of_outcome, names) for each in _needs(relation)]
             if source == "definition" and _defines(moved):
                 letter, value = moved.args
                 if letter in self._definitions:
@@ -219,16 +235,25 @@ class _Comparison:
                 definitions[letter] = value
             if source in LOCAL or moved != unmoved:
                 obligations.append(moved)
+            if moved != unmoved and held.needs_at_every_t(moved, instance):
+                at_every_t.append(moved)
         unmet = tuple(
             f"{_words(relation)} is not known here"
             for relation in dict.fromkeys(obligations)
             if not self._follows(relation, version.id, ())
         )
         unmet += tuple(
+            f"{letter} must be real: {_words(value)}"
+            for letter, value in of_letters
+            if letter.is_real and not _is_of_reals(value)
+        )
+        unmet += tuple(
             f"{_words(given.relation)} is not known here at every t"
             for given in version.given
             if given.source in LOCAL and self._is_of_one_time(version, given.relation)
         )
+        if not isinstance(self._claim.conclusion, AllTimes):
+            unmet += tuple(f"{_words(each)} is not known here at every t" for each in at_every_t)
         if not unmet:
             self._definitions |= definitions
         return Quotation(version.id, UNCHECKED if unmet else MATCHES, unmet)
@@ -288,6 +313,106 @@ class _Comparison:
         return self._judge(question).verdict if is_scalar(question) else Finding.UNDECIDED
 
 
+@dataclass(frozen=True)
+class _Held:
+    """What an instance of a line has to leave as it is, because of the lines that it rests on.
+
+    `times`: letters of lines for all t that change with t; `starts`: what they are at time 0;
+    `constants`: the other letters of those lines.
+    `of_means`: whether the line rests on a mean.
+    """
+
+    times: frozenset[Any] = frozenset()
+    starts: frozenset[Any] = frozenset()
+    constants: frozenset[Any] = frozenset()
+    of_means: bool = False
+
+    def changes(self, value: Any) -> bool:
+        """Whether a value or a letter changes with t."""
+        return any(
+            letter in self.times or _CHANGES.search(str(letter)) for letter in letters_of([value])
+        )
+
+    def barred(self, instance: _Instance) -> tuple[str, ...]:
+        """What an instance changes that it must not, in words."""
+        pairs = [pair for pair in instance if pair[0] != MEAN]
+        barred = [
+            "an instance must not change the time"
+            for letter, _ in pairs
+            if self.times and (self.changes(letter) or letter in self.starts)
+        ]
+        barred += [
+            f"{letter} is the same at every t, and {_words(value)} is not"
+            for letter, value in pairs
+            if letter in self.constants and self.changes(value)
+        ]
+        barred += [
+            f"{letter} must stay random or not, as it is, in a mean"
+            for letter, value in pairs
+            if self.of_means and any(map(is_random, letters_of([letter, value])))
+        ]
+        return tuple(dict.fromkeys(barred))
+
+    def barred_definitions(self, claim: Claim) -> tuple[str, ...]:
+        """The equations of a claim that define a constant by what changes with t, in words."""
+        own = [sympy.Eq(*pair, evaluate=False) for pair in claim.where]
+        own += [given.relation for given in claim.given if _is_definition(given)]
+        return tuple(
+            f"{_letter(relation)} is the same at every t, and {_words(relation)} is of one t"
+            for relation in own
+            if _letter(relation) in self.constants and self.changes(relation)
+        )
+
+    def needs_at_every_t(self, relation: Any, instance: _Instance) -> bool:
+        """Whether a line for all t needs a relation that an instance has changed."""
+        return bool(self.constants & {*dict(instance)}) and self.changes(relation)
+
+
+#: Names of letters that change with t; of means and inner products of such letters too.
+_CHANGES = re.compile(r"^t$|\(t(\+1)?\)")
+
+
+def _held(claim: Claim, claims: Mapping[str, Claim]) -> _Held:
+    """What the lines that a claim rests on ask of its instances."""
+    times, starts, letters = set[Any](), set[Any](), set[Any]()
+    values, of_means = list[Any](), False
+    waiting, reached = [claim.id], {claim.id}
+    while waiting:
+        for version in claims[waiting.pop()]:
+            if isinstance(version.conclusion, AllTimes):
+                times |= {
+                    letter for now, _, later in version.conclusion.times for letter in (now, later)
+                }
+                starts |= {start for _, start, _ in version.conclusion.times}
+                for line in (version, *map(claims.get, version.conclusion.lines)):
+                    letters |= line.letters if line else set()
+            instances = [pair for given in version.given for pair in given.instance]
+            values += [value for _, value in instances]
+            of_means = of_means or any(letter == MEAN for letter, _ in instances)
+            of_means = of_means or any("E[" in str(letter) for letter in version.letters)
+            new = {*version.rests_on} & claims.keys() - reached
+            reached |= new
+            waiting += new
+    if not times:
+        return _Held(of_means=of_means)
+    held = _Held(frozenset(times), frozenset(starts), of_means=of_means)
+    letters |= letters_of(values)
+    fixed = (letter for letter in letters - starts if not held.changes(letter))
+    return replace(held, constants=frozenset(fixed))
+
+
+def _is_of_reals(value: Any) -> bool:
+    """Whether an expression has a real value wherever it has one."""
+    return not value.has(sympy.I) and all(letter.is_real for letter in value.free_symbols)
+
+
+def _needs(relation: Any) -> Iterator[Any]:
+    """What has to hold for an expression, or the sides of a relation, to have a value."""
+    signs = {"!=": sympy.Ne, "<=": sympy.Ge, "<": sympy.Gt, ENOUGH: sympy.Gt}
+    for base, sign in needs(relation):
+        yield signs[sign](base, 0, evaluate=False)
+
+
 def _moved(relation: Any, instance: _Instance, names: _Instance) -> Any:
     """A relation at an instance, in the letters of the line that quotes it."""
     return at_instance(at_instance(relation, instance), names)
@@ -312,8 +437,9 @@ def _words(relation: Any) -> str:
 
 
 def _signs(instance: _Instance) -> Iterator[Any]:
-    """What has to hold of an expression that stands for a letter with a sign."""
+    """What has to hold of what stands for a letter: it has a value, of the sign of the letter."""
     for letter, value in instance:
+        yield from _needs(value)
         if letter.is_positive and not value.is_positive:
             yield sympy.Gt(value, 0, evaluate=False)
         elif letter.is_nonnegative and not value.is_nonnegative:

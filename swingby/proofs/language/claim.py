@@ -119,10 +119,6 @@ def conditions_of(conclusion: Any) -> tuple[Any, ...]:
     return (conclusion,) if isinstance(conclusion, sympy.Basic) else ()
 
 
-#: Sign of what is enough, and not always needed: x^y may have a value at x = 0.
-ENOUGH = "enough"
-
-
 def in_order_of_use(where: Mapping[Any, Any]) -> list[Any]:
     """The letters that are defined, each behind those it uses; ValueError with a circle of them."""
     uses = {letter: where[letter].free_symbols & where.keys() for letter in where}
@@ -130,28 +126,6 @@ def in_order_of_use(where: Mapping[Any, Any]) -> list[Any]:
         return list(graphlib.TopologicalSorter(uses).static_order())
     except graphlib.CycleError as error:
         raise ValueError(" -> ".join(map(str, reversed(error.args[1])))) from None
-
-
-def needs(expression: Any) -> Iterator[tuple[Any, str]]:
-    """The needs of an expression to have a value, innermost first: parts, and "!=", "<", "<=" 0.
-
-    A denominator is not 0, 0 < x in a logarithm, 0 <= x in an even root.
-    """
-    for argument in expression.args:
-        yield from needs(argument)
-    if isinstance(expression, sympy.log):
-        yield expression.args[0], "<"
-    elif expression.is_Pow and expression.base is not sympy.E:
-        base, exponent = expression.args
-        if exponent.is_number:
-            exponent = exponent.doit()
-        if exponent.is_Integer:
-            if exponent < 0:
-                yield base, "!="
-        elif exponent.is_Rational:
-            yield base, "<=" if exponent > 0 else "<"
-        else:
-            yield base, ENOUGH
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from lark import Lark, Token, UnexpectedInput
 
 from swingby.errors import InvalidInput
 from swingby.proofs.language import conclusions, repaired_conclusions
-from swingby.proofs.language.claim import needs
+from swingby.proofs.language.definedness import made
 from swingby.proofs.language.formula_printer import GREEK
 from swingby.proofs.language.means import mean
 from swingby.proofs.language.vectors import InnerProduct, is_vector, norm
@@ -212,8 +212,8 @@ class _Builder:
                 negative = node != "+"
                 continue
             factors = [*([sympy.Integer(-1)] if negative else []), *self._factors(node)]
-            terms.append(factors[0] if len(factors) == 1 else _made(sympy.Mul, factors, options))
-        return terms[0] if len(terms) == 1 else _made(sympy.Add, terms, options)
+            terms.append(factors[0] if len(factors) == 1 else made(sympy.Mul, factors, options))
+        return terms[0] if len(terms) == 1 else made(sympy.Add, terms, options)
 
     def _factors(self, node: Any) -> list[Any]:
         *before, last = node.children
@@ -221,7 +221,7 @@ class _Builder:
             self._refuse_two_readings(node.data, before[0], last)
         factor = self.value(last)
         if node.data == "quotient":
-            factor = _made(sympy.Pow, [factor, sympy.Integer(-1)])
+            factor = made(sympy.Pow, [factor, sympy.Integer(-1)])
         return [*(self._factors(before[0]) if before else []), factor]
 
     def _refuse_two_readings(self, kind: str, before: Any, last: Any) -> None:
@@ -265,7 +265,7 @@ class _Builder:
             return base
         if isinstance(nodes[1], Token) and nodes[1].type == "RAISED":
             exponent = sympy.Integer(nodes[1].translate(_DIGITS))
-            return _made(sympy.Pow, [base, exponent], options)
+            return made(sympy.Pow, [base, exponent], options)
         exponent = self.value(nodes[-1])
         if len(nodes) == 3 and nodes[1] != "+":
             exponent = -exponent
@@ -273,17 +273,17 @@ class _Builder:
             size = math.log10(max(abs(base.p), base.q))
             if size and abs(exponent) > (_DIGITS_AT_MOST - 1) / size:
                 raise self._piece.refuse(f"must be a number of at most {_DIGITS_AT_MOST} digits")
-        return _made(sympy.Pow, [base, exponent], options)
+        return made(sympy.Pow, [base, exponent], options)
 
     def _atom(self, nodes: list[Any]) -> Any:
         return self.value(nodes[0])
 
     def _root(self, nodes: list[Any]) -> Any:
-        return _made(sympy.Pow, [self.value(nodes[0]), sympy.Rational(1, 2)])
+        return made(sympy.Pow, [self.value(nodes[0]), sympy.Rational(1, 2)])
 
     def _bars(self, nodes: list[Any]) -> Any:
         inside = self.value(nodes[0])
-        return norm(inside) if is_vector(inside) else _made(sympy.Abs, [inside])
+        return norm(inside) if is_vector(inside) else made(sympy.Abs, [inside])
 
     def _call(self, nodes: list[Any]) -> Any:
         name = str(nodes[0])[:-1]
@@ -293,7 +293,7 @@ class _Builder:
         if function is None or isinstance(function, sympy.Basic):
             requirement = "must be a function; a product has a space before its bracket"
             raise self._piece.refuse(requirement, name, _at(nodes[0]))
-        return _made(function, [self.value(node) for node in nodes[1:]])
+        return made(function, [self.value(node) for node in nodes[1:]])
 
     def _as_written(self, node: Any) -> Any:
         """The outermost operation of a node, kept."""
@@ -326,33 +326,6 @@ class _Builder:
         if raised and base in self._names and raised in self._names:
             return self._names[base] ** self._names[raised]
         raise self._piece.refuse("must be a letter declared above", str(token), _at(token))
-
-
-def _made(function: Any, arguments: list[Any], options: Mapping[str, bool] | None = None) -> Any:
-    """A function of arguments by sympy; as written where sympy would fill a gap: x/x is not 1."""
-    evaluated = function(*arguments, **(options or {}))
-    may_fail = function in (sympy.Pow, sympy.log) and bool(arguments[0].free_symbols)
-    if options or not (may_fail or any(map(_partial, arguments))):
-        return evaluated
-    written = function(*arguments, evaluate=False)
-    return written if _partial(written) - _partial(evaluated) else evaluated
-
-
-def _partial(expression: Any) -> set[tuple[Any, str]]:
-    """The needs of an expression to have a value that the signs of its letters do not meet."""
-    required = set()
-    for base, sign in needs(expression):
-        factors = sympy.Mul.make_args(base)
-        if sign == "!=":
-            bases = (factor.as_base_exp()[0] for factor in factors if not factor.is_nonzero)
-            required |= {
-                (size.args[0] if isinstance(size, sympy.Abs) else size, sign) for size in bases
-            }
-        elif not (base.is_positive or (sign == "<=" and base.is_nonnegative)):
-            required.add(
-                (sympy.Mul(*(factor for factor in factors if not factor.is_positive)), sign)
-            )
-    return required
 
 
 def latin(name: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 import sympy
 
+from swingby.proofs.language.definedness import put_in_as_written
 from swingby.proofs.language.vectors import (
     Vector,
     coefficients,
@@ -81,9 +82,9 @@ def in_means(statement: Any) -> Any:
     if not swaps:
         return statement
     if statement.is_Relational:
-        sides = (side.xreplace(swaps) for side in statement.args)
+        sides = (put_in_as_written(side, swaps) for side in statement.args)
         return statement.func(*sides, evaluate=False)
-    return statement.xreplace(swaps)
+    return put_in_as_written(statement, swaps)
 
 
 def mean_of_both(relation: Any) -> Any:

@@ -75,6 +75,10 @@ _CITED = re.compile(r"\((.+?)\)(,? repaired)?(,? in the mean)?(?:\s+with\s+(.+))
 _INSTANCE = re.compile(r"(.+?)\s+with\s+(.+=.+)", re.DOTALL)
 _SOURCE = re.compile(r"(.*?)\s+\[([^\n]+(?:\s+with\s+[^\[\]]+)?)\]", re.DOTALL)
 _LETTER = re.compile(r"(\S+?)(?:\s*=\s*\"(.+)\")?")
+#: In the names of letters that change with t.
+_MOVING = re.compile(r"\(t(\+1)?\)")
+#: In the names of letters that the language makes: of means, products, norms, random letters.
+_MADE = re.compile(r"E\[|^<|[~|]")
 
 
 @dataclass(frozen=True)
@@ -300,7 +304,11 @@ class Proof(Mapping[str, Claim]):
         instance: dict[Any, Any] = {}
         letters = {letter for version in claim or () for letter in version.letters}
         conclusion = None if claim is None else claim.conclusion
-        times = [now for now, *_ in conclusion.times] if isinstance(conclusion, AllTimes) else ()
+        times = (
+            {letter for row in conclusion.times for letter in row}
+            if isinstance(conclusion, AllTimes)
+            else ()
+        )
         for equation in relations(piece, self.names):
             letter = equation.lhs
             if not isinstance(equation, sympy.Eq) or not letter.is_Symbol:
@@ -369,14 +377,16 @@ class Proof(Mapping[str, Claim]):
                     'must be a letter, or letter = "its name"', declaration.strip()
                 )
             name = latin(match[1])
+            if match[2] and _MADE.search(match[2]):
+                raise block.head.refuse("must not be named as a mean or a product is", match[2])
             if name in self._own:
                 raise block.head.refuse("must be declared once", match[1])
             self._own.add(name)
-            self._declare({name: kind((match[2] or name) + tilde)})
+            new = {name: kind((match[2] or name) + tilde)}
             if name.endswith("(t)") and not match[2]:
                 times = (f"{name.removesuffix('(t)')}({time})" for time in ("0", "t+1"))
-                new = {x: kind(x + tilde) for x in times if x not in self.names}
-                self._declare(new)
+                new |= {x: kind(x + tilde) for x in times if x not in self.names}
+            self._declare(new)
 
     def _let(self, block: _TextBlock) -> None:
         piece = block.joined()
@@ -460,6 +470,8 @@ class _Line:
         if "flaw" in own:
             changes["flaw"] = _flaw(own["flaw"])
         concludes = {"then", "when", "while", "until", "because", "test", "base", "step"} & set(own)
+        if over_time:  # what changes with t is read off what is given too
+            concludes |= {"given", "also given"} & set(own)
         if concludes and "then" in all_fields:
             indices = changes.get("indices", claim.indices)
             conclusion = self._conclusion(all_fields, along, indices)
@@ -473,12 +485,30 @@ class _Line:
         elif concludes or claim.conclusion is None:
             raise self.block.head.refuse("must have a conclusion: then", claim.id)
         claim = replace(claim, **changes)
+        self._refuse_captured(claim)
         in_numbers = self._in_numbers(claim)
         if "repair" in own:
             inner = _fields(own["repair"])
             repair = self._filled(claim.but(), inner, all_fields | inner)
             in_numbers = replace(in_numbers, repair=repair)
         return in_numbers
+
+    def _refuse_captured(self, claim: Claim) -> None:
+        """Refuse a definition that makes a constant change with t, or a number random."""
+        moving = {x for name, x in self.scope.names.items() if name == "t" or _MOVING.search(name)}
+        every = isinstance(claim.conclusion, AllTimes)
+        given = [each.relation for each in claim.given if each.source == "definition"]
+        defined = [pair for pair in map(_definition, given) if pair]
+        for letter, value in (*defined, *claim.where):
+            used = vectors.letters_of([value])
+            if every and letter not in moving and used & moving:
+                raise self.block.head.refuse("must be the same at every t", str(letter))
+            if not is_random(letter) and any(map(is_random, used)):
+                raise self.block.head.refuse("must be random, as what defines it", str(letter))
+        if every and any(each.source == "induction" for each in claim.given):
+            raise self.block.head.refuse(
+                "must have its induction hypothesis in the line of its step", claim.id
+            )
 
     def _in_numbers(self, claim: Claim) -> Claim:
         """A claim about vectors as a claim about their inner products, with what holds of those."""
@@ -533,22 +563,23 @@ class _Line:
             if not (time.is_integer and time.is_nonnegative):
                 raise then.refuse("must count: letters nonnegative integer: t", "t")
             times.append((time, sympy.Integer(0), time + 1))
-        for name, letter in names.items():
-            if name.endswith("(t)") and letter in letters:
-                stem = name.removesuffix("(t)")
-                missing = [x for x in (f"{stem}(0)", f"{stem}(t+1)") if x not in names]
-                if missing:
-                    raise then.refuse(
-                        "must be a letter declared above, as it changes with t", missing[0]
-                    )
-                times.append((letter, names[f"{stem}(0)"], names[f"{stem}(t+1)"]))
-        for letter in letters:
-            if letter.name.startswith("E[") and "(t)" in letter.name:
-                start, later = (
-                    type(letter)(letter.name.replace("(t)", time), **letter._assumptions_orig)
-                    for time in ("(0)", "(t+1)")
+        of_time = {name: x for name, x in names.items() if _MOVING.search(name) and x in letters}
+        for stem in dict.fromkeys(_MOVING.sub("", name) for name in of_time):
+            row = [f"{stem}({at})" for at in ("t", "0", "t+1")]
+            missing = [x for x in row if x not in names]
+            if missing:
+                raise then.refuse(
+                    "must be a letter declared above, as it changes with t", missing[0]
                 )
-                times.append((letter, start, later))
+            times.append(tuple(names[x] for x in row))
+        for letter in letters:
+            if letter.name.startswith("E[") and _MOVING.search(letter.name):
+                now, start, later = (
+                    _renamed(letter, _MOVING.sub(time, letter.name))
+                    for time in ("(t)", "(0)", "(t+1)")
+                )
+                # Of both times is what is not of t alone.
+                times.append((now, start, letter if "(t+1)" in letter.name else later))
         if not {now for now, _, _ in times} & vectors.letters_of([_expanded(conclusion)]):
             raise then.refuse("must change with t: by t itself, or a letter such as x(t)")
         lines = (self._named(own, keyword) for keyword in ("base", "step"))
@@ -603,6 +634,20 @@ class _Line:
         until = own.get("until")
         (end,) = values(until.joined(), self.scope.names) if until else (None,)
         return AlongTrajectory(joint, "all" if indices == "any" else indices, when, during, end)
+
+
+def _renamed(letter: Any, name: str) -> Any:
+    """A letter of the same kind with another name."""
+    if isinstance(letter, vectors.Vector):
+        return vectors.Vector(name)
+    return sympy.Symbol(name, **letter._assumptions_orig)
+
+
+def _definition(relation: Any) -> tuple[Any, Any] | None:
+    """The letter that an equation defines, and its value; None where neither side is a letter."""
+    sides = relation.args if isinstance(relation, sympy.Eq) else ()
+    pairs = zip(sides, sides[::-1], strict=True)
+    return next(((letter, value) for letter, value in pairs if letter.is_Symbol), None)
 
 
 def _is_between_vectors(relation: Any) -> bool:

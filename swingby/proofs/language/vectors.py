@@ -15,6 +15,8 @@ from typing import Any
 
 import sympy
 
+from swingby.proofs.language.definedness import put_in_as_written
+
 #: Source of the facts that hold of any vectors.
 GRAM = "vectors"
 _PAIR = re.compile(r"<(.+), (.+)>|\|([^|]+)\|\^2")
@@ -99,9 +101,9 @@ def in_numbers(statement: Any) -> Any:
     if not swaps:
         return statement
     if statement.is_Relational:
-        sides = (side.xreplace(swaps) for side in statement.args)
+        sides = (put_in_as_written(side, swaps) for side in statement.args)
         return statement.func(*sides, evaluate=False)
-    return statement.xreplace(swaps)
+    return put_in_as_written(statement, swaps)
 
 
 def written_norms(statement: Any) -> list[Any]:
@@ -118,8 +120,8 @@ def put_in(expression: Any, values: Mapping[Any, Any]) -> Any:
             pair = factors(letter)
             if set(pair) & vectors.keys():
                 swaps[letter] = inner(*(vectors.get(x, x) for x in pair))
-        return expression.xreplace(swaps)
-    return expression.xreplace(swaps | vectors)
+        return put_in_as_written(expression, swaps)
+    return put_in_as_written(expression, swaps | vectors)
 
 
 def letters_of(statements: Iterable[Any]) -> set[Any]:

@@ -12,7 +12,8 @@ import swingby
 from swingby.errors import InvalidInput
 from swingby.proofs.audit.cache import content
 from swingby.proofs.language import claims as ledger
-from swingby.proofs.language.claim import AlongTrajectory, Claim, Flaw, Given, needs
+from swingby.proofs.language.claim import AlongTrajectory, Claim, Flaw, Given
+from swingby.proofs.language.definedness import needs
 from swingby.proofs.language.reader import Proof, load, packaged
 from swingby.proofs.language.writer import proof_text
 from tests.forked import FULL

@@ -18,7 +18,8 @@ import numpy as np
 import sympy
 
 from swingby.proofs.checkers import check_witness
-from swingby.proofs.language.claim import Claim, Given, needs
+from swingby.proofs.language.claim import Claim, Given
+from swingby.proofs.language.definedness import needs
 from swingby.proofs.language.repaired_conclusions import (
     A_1,
     A_2,

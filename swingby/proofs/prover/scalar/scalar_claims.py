@@ -19,7 +19,8 @@ import sympy
 
 from swingby.errors import InvalidInput
 from swingby.proofs.checkers import check_proof, check_witness
-from swingby.proofs.language.claim import ENOUGH, Claim
+from swingby.proofs.language.claim import Claim
+from swingby.proofs.language.definedness import ENOUGH
 from swingby.proofs.prover.evidence import TAUTOLOGY, ClaimVerdict, Witness, undecided
 from swingby.proofs.prover.scalar.counterexample import (
     LONG,

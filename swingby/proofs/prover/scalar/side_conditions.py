@@ -14,7 +14,7 @@ from typing import Any
 import sympy
 
 from swingby.errors import InvalidInput
-from swingby.proofs.language.claim import ENOUGH, needs
+from swingby.proofs.language.definedness import ENOUGH, needs
 from swingby.proofs.prover.scalar.relation import ZERO, Relation
 
 #: What a claim may be built of; anything else is undecided.

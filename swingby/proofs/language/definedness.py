@@ -1,0 +1,70 @@
+"""Where an expression has a value: what it needs, and that sympy must not cancel it away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import sympy
+
+#: Sign of what is enough, and not always needed: x^y may have a value at x = 0.
+ENOUGH = "enough"
+
+
+def needs(expression: Any) -> Iterator[tuple[Any, str]]:
+    """The needs of an expression to have a value, innermost first: parts, and "!=", "<", "<=" 0.
+
+    A denominator is not 0, 0 < x in a logarithm, 0 <= x in an even root.
+    """
+    for argument in expression.args:
+        yield from needs(argument)
+    if isinstance(expression, sympy.log):
+        yield expression.args[0], "<"
+    elif expression.is_Pow and expression.base is not sympy.E:
+        base, exponent = expression.args
+        if exponent.is_number:
+            exponent = exponent.doit()
+        if exponent.is_Integer:
+            if exponent < 0:
+                yield base, "!="
+        elif exponent.is_Rational:
+            yield base, "<=" if exponent > 0 else "<"
+        else:
+            yield base, ENOUGH
+
+
+def made(function: Any, arguments: list[Any], options: Mapping[str, bool] | None = None) -> Any:
+    """A function of arguments by sympy; as written where sympy would fill a gap: x/x is not 1."""
+    evaluated = function(*arguments, **(options or {}))
+    may_fail = function in (sympy.Pow, sympy.log) and bool(arguments[0].free_symbols)
+    if options or not (may_fail or any(map(partial, arguments))):
+        return evaluated
+    written = function(*arguments, evaluate=False)
+    return written if partial(written) - partial(evaluated) else evaluated
+
+
+def partial(expression: Any) -> set[tuple[Any, str]]:
+    """The needs of an expression to have a value that the signs of its letters do not meet."""
+    required = set()
+    for base, sign in needs(expression):
+        factors = sympy.Mul.make_args(base)
+        if sign == "!=":
+            bases = (factor.as_base_exp()[0] for factor in factors if not factor.is_nonzero)
+            required |= {
+                (size.args[0] if isinstance(size, sympy.Abs) else size, sign) for size in bases
+            }
+        elif not (base.is_positive or (sign == "<=" and base.is_nonnegative)):
+            required.add(
+                (sympy.Mul(*(factor for factor in factors if not factor.is_positive)), sign)
+            )
+    return required
+
+
+def put_in_as_written(expression: Any, swaps: Mapping[Any, Any]) -> Any:
+    """An expression with parts exchanged, as written where sympy would fill a gap."""
+    if expression in swaps:
+        return swaps[expression]
+    arguments = [put_in_as_written(argument, swaps) for argument in expression.args]
+    if arguments == list(expression.args):
+        return expression
+    return made(expression.func, arguments)
