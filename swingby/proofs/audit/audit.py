@@ -18,7 +18,7 @@ from swingby.proofs.audit import cache as audit_cache
 from swingby.proofs.audit.downstream import downstream
 from swingby.proofs.audit.induction import by_induction
 from swingby.proofs.audit.ledger import Ledger
-from swingby.proofs.audit.quotations import quotations
+from swingby.proofs.audit.quotations import meets_repair, quotations
 from swingby.proofs.audit.record import AUDITED, Record
 from swingby.proofs.language import claims as text
 from swingby.proofs.language.claim import AllTimes, AlongTrajectory, Claim, Given, at_instance
@@ -249,12 +249,14 @@ class Judgements:
         repair = cited.repair
         if repair is None or (repair.where != cited.where and claim.edition == "printed"):
             return True
-        return not all(
+        says_the_same = all(
             hypothesis.relation
             in [at_instance(relation, hypothesis.instance) for relation in repair.conditions]
             for hypothesis in claim.given
             if hypothesis.source == id
         )
+        is_met = cited.kind == "assumption" or meets_repair(claim, self.claims, self.judged, id)
+        return not (says_the_same and is_met)
 
 
 def _of_vectors(claim: Claim) -> ClaimVerdict:

@@ -55,6 +55,12 @@ class Quotation(Hinted):
         return f"{self.id}: {self.state}" + f" ({'; '.join(self.open)})" * bool(self.open)
 
 
+def meets_repair(claim: Claim, claims: Mapping[str, Claim], judge: Judge, id: str) -> bool:
+    """Whether a line that quotes a refuted one knows all that its repair takes for granted."""
+    comparison = _Comparison(claim, claims, judge, mended=True)
+    return not any(quotation.open for quotation in comparison.quotations() if quotation.id == id)
+
+
 def quotations(claim: Claim, claims: Mapping[str, Claim], judge: Judge) -> tuple[Quotation, ...]:
     """Every line of `claims` that a claim quotes, compared with what is taken from it.
 
@@ -101,8 +107,11 @@ def _said(version: Claim) -> tuple[Any, ...]:
 class _Comparison:
     """One line and what it quotes."""
 
-    def __init__(self, claim: Claim, claims: Mapping[str, Claim], judge: Judge) -> None:
+    def __init__(
+        self, claim: Claim, claims: Mapping[str, Claim], judge: Judge, mended: bool = False
+    ) -> None:
         self._claim, self._claims, self._judge = claim, claims, judge
+        self._mended = mended
         self._forms: dict[Any, Any] = {}
         self._letters = {str(letter): letter for letter in claim.letters}
         #: What holds here without a quotation; what a quoted line says is added when it may.
@@ -160,6 +169,8 @@ class _Comparison:
             *dict(instance)
         }:
             return Quotation(source, UNCHECKED, ("an instance must not change the time",))
+        if self._is_for_some(self._claims[source]):
+            return Quotation(source, UNCHECKED, ("it says that some numbers do, not that all do",))
         editions = []
         for version in self._claims[source]:
             names = tuple(
@@ -171,6 +182,9 @@ class _Comparison:
             missing = [relation for relation in relations if not self._among(relation, said)]
             editions.append((version, names, said, missing))
         unmatched: list[Quotation] = []
+        if self._mended:  # what is refuted is quoted as its repair says it, if that says the same
+            sound = [each for each in editions if not each[3] and not self._is_refuted(each[0])]
+            editions = sound or editions
         for version, names, said, missing in sorted(editions, key=lambda edition: len(edition[3])):
             quotation = self._not_said(version, instance, names, said, missing)
             says = quotation is None
@@ -180,6 +194,17 @@ class _Comparison:
                 return quotation
             unmatched.insert(0 if says else len(unmatched), quotation)
         return unmatched[0]
+
+    def _is_for_some(self, line: Claim) -> bool:
+        """Whether a line says of some numbers what is taken here of all."""
+        is_of_all = self._claim.quantifier != "exists"
+        return line.quantifier == "exists" and line.kind != "assumption" and is_of_all
+
+    def _is_refuted(self, version: Claim) -> bool:
+        """Whether an edition of a line that has several is refuted; induction refutes none."""
+        if self._claims[version.id].repair is None or isinstance(version.conclusion, AllTimes):
+            return False
+        return self._judge(version).verdict is Finding.REFUTED
 
     def _not_said(
         self,
@@ -193,7 +218,9 @@ class _Comparison:
         if missing and version.quoted_as:
             said = [*said, *(_moved(each, instance, names) for each in version.quoted_as)]
             if all(self._follows(each, version.id, said) for each in missing):
-                return Quotation(version.id, READ)
+                wrong = [each for each in version.quoted_as if self._is_misread(version, each)]
+                words = tuple(f"it does not say {_words(each)}" for each in wrong)
+                return Quotation(version.id, MISQUOTED if wrong else READ, words)
         verdicts = [self._entailed(relation, version.id, said) for relation in missing]
         unmatched = tuple(
             f"it does not say {_words(relation)}"
@@ -206,6 +233,8 @@ class _Comparison:
     def _granted(self, version: Claim, instance: _Instance, names: _Instance) -> Quotation:
         """A quotation of what a line says, with what it takes for granted and is not known here."""
         obligations, definitions = [*_signs((*instance, *names))], dict[Any, Any]()
+        printed = [each for each, _ in demands(self._claims[version.id], self._claims)]
+        printed += [sympy.Eq(*pair, evaluate=False) for pair in version.where]
         for relation, source in demands(version, self._claims):
             # In the mean, what the line needs has to hold for every outcome.
             moved = _moved(relation, tuple(each for each in instance if each[0] != MEAN), names)
@@ -216,8 +245,10 @@ class _Comparison:
                     moved = sympy.Eq(self._definitions[letter], value, evaluate=False)
                     obligations.append(moved)
                     continue
-                definitions[letter] = value
-            if source in LOCAL or moved != unmoved:
+                if relation in printed or not self._mended:
+                    definitions[letter] = value
+            is_new = source == "definition" and relation not in printed and self._mended
+            if source in LOCAL or moved != unmoved or is_new:
                 obligations.append(moved)
         unmet = tuple(
             f"{_words(relation)} is not known here"
@@ -232,6 +263,16 @@ class _Comparison:
         if not unmet:
             self._definitions |= definitions
         return Quotation(version.id, UNCHECKED if unmet else MATCHES, unmet)
+
+    def _is_misread(self, version: Claim, relation: Any) -> bool:
+        """Whether numbers refute a reading of a line, under all that the line says of them."""
+        said = version.conditions
+        every = isinstance(version.conclusion, sympy.Basic)
+        if not every or not letters_of([relation]) <= letters_of(said):
+            return False
+        given = (*version.given, *(Given(each, version.id) for each in said))
+        question = version.but(conclusion=relation, given=given, quantifier="for all")
+        return is_scalar(question) and self._judge(question).verdict is Finding.REFUTED
 
     def _is_of_one_time(self, version: Claim, relation: Any) -> bool:
         """Whether a line needs at every t what is known here of one t at most."""

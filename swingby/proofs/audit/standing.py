@@ -68,9 +68,9 @@ def standings(
     def below(record: Record, source: str, users: tuple[str, ...]) -> Standing:
         """The standing of what a record takes from a source."""
         cited = by_id.get(source)
-        if cited is None or source == record.id:
+        if cited is None:
             return Standing(source, STANDS, assumes=(source,))
-        if source in users:  # a circle proves nothing
+        if source in (record.id, *users):  # a circle proves nothing
             return Standing(source, OPEN, (source,))
         if cited.verdict == Finding.REFUTED and cited.repair is not None and source not in promised:
             # A line that needs the printed form goes with it, unless it follows when judged again.
@@ -86,8 +86,9 @@ def standings(
         if name in memo:
             return memo[name]
         proved = record.verdict in (Finding.PROVED, Finding.MET)
-        if record.id in promised or (record.kind == "assumption" and proved):
-            return Standing(record.id, STANDS, assumes=(record.id,))
+        assumed = Standing(record.id, STANDS, assumes=(record.id,))
+        if record.id in promised:
+            return assumed
         supports = [] if proved else [Standing(record.id, _OWN[record.verdict], (record.id,))]
         supports += [_quoted(record.id, each) for each in record.quotations]
         # What is refuted falls by itself, whatever it rests on.
@@ -100,6 +101,8 @@ def standings(
             supports += [below(record, source, (*users, record.id)) for source in sources]
         order = (STANDS, BY_Z3, TESTED, QUOTED, OPEN, FALLS)
         worst = max((support.state for support in supports), key=order.index, default=STANDS)
+        if record.kind == "assumption" and worst == STANDS:
+            return assumed
         because = (
             name for support in supports if support.state == worst for name in support.because
         )

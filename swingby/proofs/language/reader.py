@@ -26,6 +26,7 @@ from swingby.proofs.language.claim import (
     Claim,
     Flaw,
     Given,
+    RESERVED,
     conditions_of,
     in_order_of_use,
 )
@@ -323,6 +324,8 @@ class Proof(Mapping[str, Claim]):
             raise block.head.refuse("must be the id of a line, a colon, and what the line says")
         if name in self._lines:
             raise block.head.refuse("must be the id of one line alone", name)
+        if name in RESERVED:
+            raise block.head.refuse("must be an id: a hypothesis with this source is of no line")
         defaults = self._scope.defaults.items()
         common = {word: value for word, value in defaults if word not in ("along", "over_time")}
         start = Claim(name, kind, about, None, **common)
@@ -383,13 +386,18 @@ class Proof(Mapping[str, Claim]):
         name, sign, _ = piece.text.partition("=")
         if not sign:
             raise piece.refuse("must be a name, =, and an expression")
+        if latin(name.strip()) in self.names:
+            raise piece.refuse("must be a new name, and no letter", name.strip())
         (value,) = values(piece.after(len(name) + 1), self.names)
+        self._own.add(latin(name.strip()))
         self._declare({latin(name.strip()): value})
 
     def _group(self, block: _TextBlock) -> None:
         name, colon, _ = block.head.text.partition(":")
         if not colon:
             raise block.head.refuse("must be a name, a colon, and hypotheses")
+        if name.strip() in self.groups:
+            raise block.head.refuse("must be the name of one group alone", name.strip())
         hypotheses = self.hypotheses(block.after(len(name) + 1), self._scope, block.head.line)
         self._declare({}, {name.strip(): tuple(hypotheses)})
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import sympy
 
-#: Source of the facts that hold of any vectors.
-GRAM = "vectors"
+#: Source of the facts that hold of any vectors; the space keeps a file from naming it.
+GRAM = "vectors "
 _PAIR = re.compile(r"<(.+), (.+)>|\|([^|]+)\|\^2")
 
 

@@ -1,0 +1,119 @@
+"""False lines that a careless reading of a quotation or a definition would let stand."""
+
+import pytest
+
+import swingby
+from swingby.errors import InvalidInput
+from swingby.proofs.audit.standing import FALLS, OPEN, QUOTED, STANDS
+
+LETTERS = "letters positive: x, y, m, q\n"
+SMALL = "step small: true\n  given x <= 1 [case]\n  then x^2 <= x\n"
+
+
+def ledger_of(text, folder, **others):
+    for name, used in others.items():
+        (folder / f"{name}.proof").write_text(used, encoding="utf-8")
+    (folder / "my.proof").write_text(text, encoding="utf-8")
+    return swingby.audit(folder / "my.proof", cache=False, progress=False)
+
+
+def last(ledger):
+    return ledger.standing()[-1]
+
+
+#: What the line `bad` has to be, and the file.
+FALSE = {
+    "some numbers": (
+        QUOTED,
+        "step a: some\n  for some numbers\n  then x <= 1/2\n"
+        "step bad: all\n  given (a)\n  then x <= 1",
+    ),
+    "some numbers at an instance": (
+        QUOTED,
+        "step a: some\n  for some numbers\n  given x >= 1 [case]\n  then x <= 2\n"
+        "step bad: all\n  given (a) with x = y\n        y >= 1 [case]\n  then y <= 2",
+    ),
+    "a case of the repair": (
+        FALLS,
+        "step a: without its case\n  then x^2 <= x\n  repair\n    also given x <= 1 [case]\n"
+        "step bad: all\n  given (a)\n  then x <= 1",
+    ),
+    "a case of the repair, at an instance": (
+        FALLS,
+        "step a: under another case\n  given x <= 2 [case]\n  then x^2 <= x\n"
+        "  repair\n    given x <= 1 [case]\n"
+        "step bad: all\n  given (a) repaired with x = y\n        y <= 2 [case]\n  then y <= 1",
+    ),
+    "a definition of the repair": (
+        FALLS,
+        "step a: as printed\n  given m = x [definition]\n  then m > x\n"
+        "  repair\n    given m = 2 x [definition]\nstep bad: m\n  given (a)\n  then m > x",
+    ),
+    "a line that quotes itself": (OPEN, "step bad: itself\n  given x <= 1 [bad]\n  then x^2 <= 1"),
+    "at an instance": (
+        OPEN,
+        "step bad: itself\n  given y <= 1 [bad with x = y]\n  then x <= 1\n".replace(
+            "then x <= 1", "then x + y <= x + 1"
+        ),
+    ),
+    "an assumption that misquotes": (
+        FALLS,
+        f"{SMALL}assumption A: it misquotes\n  given x <= 1/2 [small]\n  then x <= 1\n"
+        "step bad: from it\n  given (A)\n  then x <= 1",
+    ),
+    "an assumption on a line that falls": (
+        FALLS,
+        "step a: false\n  then x <= 1\nassumption A: from it\n  given (a)\n  then x <= 1\n"
+        "step bad: from it\n  given (A)\n  then x <= 1",
+    ),
+    "a reading that numbers refute": (
+        FALLS,
+        "step a: read wrongly\n  then x <= x^2 + 1\n  quoted as x <= 1\n"
+        "step bad: as read\n  given x <= 1 [a]\n  then x <= 2",
+    ),
+    "a line with the name of the facts on vectors": (
+        FALLS,
+        "step vectors: false\n  then x <= 1\nstep bad: so\n  given x <= 1 [vectors]\n  then x <= 2",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", FALSE)
+def test_a_false_line_does_not_stand(case, tmp_path):
+    state, text = FALSE[case]
+    assert last(ledger_of(LETTERS + text, tmp_path)).state == state
+
+
+#: What must not be read, with the place and a part of what is said.
+REFUSED = {
+    "a name twice": ("let u = x\nlet u = x/2\n", "line 3, column 5", "a new name"),
+    "a name of a letter": ("let y = 3 x\n", "line 2, column 5", "no letter"),
+    "a letter of a name": ("let u = x\nletters real: u\n", "line 3", "declared once"),
+    "a group twice": (
+        "group G: x <= 1 [case]\ngroup G: x <= 5 [case]\n",
+        "line 3, column 7",
+        "one group alone",
+    ),
+    "the source of a case": ("step case: x\n  then x > 0\n", "line 2, column 6", "an id"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_name_means_one_thing(case, tmp_path):
+    text, place, words = REFUSED[case]
+    with pytest.raises(InvalidInput) as caught:
+        ledger_of(LETTERS + text + "step b: b\n  then x > 0\n", tmp_path)
+    assert f"my.proof, {place}" in str(caught.value)
+    assert words in str(caught.value)
+
+
+def test_the_name_of_the_facts_on_vectors_is_a_source_as_any_other(tmp_path):
+    text = f"{LETTERS}step a: x\n  given x <= 1 [vectors]\n  then x^2 <= 1"
+    standing = last(ledger_of(text, tmp_path))
+    assert (standing.state, standing.assumes) == (STANDS, ("vectors",))
+
+
+def test_a_line_for_some_numbers_may_quote_another(tmp_path):
+    text = "step a: some\n  for some numbers\n  then x <= 1/2\n"
+    text += "step b: some\n  for some numbers\n  given (a)\n  then x <= 1\n"
+    assert last(ledger_of(LETTERS + text, tmp_path)).state == STANDS
