@@ -94,6 +94,46 @@ REFUSED = {
         "line 3, column 7",
         "one group alone",
     ),
+    "another case": (
+        "step Small: x\n  then x > 0\nstep b2: b\n  given x > 0 [small]\n  then x > 0\n",
+        "line 5, column 16",
+        "the id that is meant: Small",
+    ),
+    "another alphabet": (
+        "step Small: x\n  then x > 0\nstep b2: b\n  given x > 0 [Sm\u0430ll]\n  then x > 0\n",
+        "line 5, column 16",
+        "the id that is meant: Small",
+    ),
+    "a space": (
+        "step Small: x\n  then x > 0\nstep b2: b\n  given x > 0 [Small ]\n  then x > 0\n",
+        "line 5, column 16",
+        "the id that is meant: Small",
+    ),
+    "a word before it": (
+        "step Small: x\n  then x > 0\nstep b2: b\n  given x > 0 [lemma small]\n  then x > 0\n",
+        "line 5, column 16",
+        "the id that is meant: Small",
+    ),
+    "a case in another case": (
+        "step b2: b\n  given x > 0 [Case]\n  then x > 0\n",
+        "line 3, column 16",
+        "the id that is meant: case",
+    ),
+    "in a group": (
+        "group G: x > 0 [small]\nstep Small: x\n  given G\n  then x > 0\n",
+        "line 2, column 17",
+        "the id that is meant: Small",
+    ),
+    "a formula as a number": (
+        "step f: f\n  then formula: x/x = 1\nstep b2: b\n  given (f)\n  then x > 0\n",
+        "line 4, column 6",
+        "(f) is a formula",
+    ),
+    "one letter with two signs": (
+        'letters real: b = "x"\nstep b2: b\n  given b >= -1 [case]\n  then x > 0\n',
+        "line 3, column 6",
+        "must use x with one sign",
+    ),
     "the source of a case": ("step case: x\n  then x > 0\n", "line 2, column 6", "an id"),
 }
 
@@ -117,3 +157,31 @@ def test_a_line_for_some_numbers_may_quote_another(tmp_path):
     text = "step a: some\n  for some numbers\n  then x <= 1/2\n"
     text += "step b: some\n  for some numbers\n  given (a)\n  then x <= 1\n"
     assert last(ledger_of(LETTERS + text, tmp_path)).state == STANDS
+
+
+OTHER = "letters positive: x\nstep small: a line\n  given x <= 1 [case]\n  then x^2 <= {bound}\n"
+OTHER += "step next: it quotes that\n  given (small); x <= 1 [case]\n  then x^2 <= 1\n"
+
+
+@pytest.mark.parametrize(
+    ("bound", "fields", "state"),
+    [
+        ("x", "(small); x <= 1 [case]", STANDS),
+        ("x", "(small)", QUOTED),
+        ("x", "x^2 <= x [small]", QUOTED),
+        ("x", "(small) with x = y", QUOTED),
+        ("x/2", "(small); x <= 1 [case]", FALLS),
+    ],
+)
+def test_a_line_of_another_file_is_compared_and_named(bound, fields, state, tmp_path):
+    text = f"use other\nletters positive: y\nstep bad: so\n  given {fields}\n  then x + y > 0\n"
+    standing = last(ledger_of(text, tmp_path, other=OTHER.format(bound=bound)))
+    assert standing.state == state
+    if state == STANDS:
+        assert "small (other.proof), not judged here" in standing.assumes
+
+
+def test_a_line_with_the_id_of_a_line_of_another_file_is_another(tmp_path):
+    text = "use other\nstep small: mine\n  then x > 0\nstep bad: so\n"
+    text += "  given x^2 <= x [small]\n  then x <= 1\n"
+    assert last(ledger_of(text, tmp_path, other=OTHER.format(bound="x"))).state == FALLS

@@ -267,8 +267,9 @@ class _Comparison:
     def _is_misread(self, version: Claim, relation: Any) -> bool:
         """Whether numbers refute a reading of a line, under all that the line says of them."""
         said = version.conditions
-        every = isinstance(version.conclusion, sympy.Basic)
-        if not every or not letters_of([relation]) <= letters_of(said):
+        # An assumption may be read as what it is meant to be: either way it is assumed.
+        compared = isinstance(version.conclusion, sympy.Basic) and version.kind != "assumption"
+        if not compared or not letters_of([relation]) <= letters_of(said):
             return False
         given = (*version.given, *(Given(each, version.id) for each in said))
         question = version.but(conclusion=relation, given=given, quantifier="for all")

@@ -69,7 +69,11 @@ def standings(
         """The standing of what a record takes from a source."""
         cited = by_id.get(source)
         if cited is None:
-            return Standing(source, STANDS, assumes=(source,))
+            if source in record.rests_on_refuted:
+                return Standing(source, FALLS, (source,))
+            # A line of another file: what it says is compared, and it is judged there.
+            elsewhere = ", not judged here" * source.endswith(".proof)")
+            return Standing(source, STANDS, assumes=(source + elsewhere,))
         if source in (record.id, *users):  # a circle proves nothing
             return Standing(source, OPEN, (source,))
         if cited.verdict == Finding.REFUTED and cited.repair is not None and source not in promised:

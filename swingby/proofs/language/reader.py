@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import functools
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import sympy
 
@@ -30,6 +31,7 @@ from swingby.proofs.language.claim import (
     conditions_of,
     in_order_of_use,
 )
+from swingby.proofs.language.repaired_conclusions import EntryFormula
 from swingby.proofs.language.formula_parser import (
     Piece,
     algebra,
@@ -75,6 +77,7 @@ _ENTRY = ("use", "letters", "let", "group", "default", *_KINDS)
 _CITED = re.compile(r"\((.+?)\)(,? repaired)?(,? in the mean)?(?:\s+with\s+(.+))?", re.DOTALL)
 _INSTANCE = re.compile(r"(.+?)\s+with\s+(.+=.+)", re.DOTALL)
 _SOURCE = re.compile(r"(.*?)\s+\[([^\n]+(?:\s+with\s+[^\[\]]+)?)\]", re.DOTALL)
+_Cited = TypeVar("_Cited", Claim, Given)
 _LETTER = re.compile(r"(\S+?)(?:\s*=\s*\"(.+)\")?")
 
 
@@ -177,6 +180,20 @@ def _keyword(text: str, keywords: tuple[str, ...]) -> str:
     return max(candidates, key=len, default="")
 
 
+#: Letters of other alphabets that look like Latin ones.
+_LOOKALIKES = str.maketrans(
+    "асеорхуіјѕһԁԛԝονΑΒΕΖΗΙΚΜΝΟΡΤΥΧАВЕКМНОРСТУХІЈЅ", "aceopxyijshdqwovABEZHIKMNOPTYXABEKMHOPCTYXIJS"
+)
+#: A word that stands before an id, and is no part of it.
+_KIND_BEFORE = re.compile(r"^(step|lemma|theorem|corollary|identity|observation|line)\s+")
+
+
+def _alike(id: str) -> str:
+    """An id without what the eye does not see: case, spaces, the alphabet."""
+    shown = "".join(sign for sign in unicodedata.normalize("NFKC", id) if sign.isprintable())
+    return " ".join(shown.translate(_LOOKALIKES).casefold().split())
+
+
 @dataclass(frozen=True)
 class _Scope:
     """The names that a line may use, at its place in the file."""
@@ -204,7 +221,10 @@ class Proof(Mapping[str, Claim]):
         users: tuple[str, ...] = (),
     ) -> None:
         self._folder = folder
+        self._file = file
         self._chain = (*users, file)
+        #: Sources of groups, compared with the ids of the file once all of them are known.
+        self._sources: list[Piece] | None = []
         self._used: list[Proof] = []
         self._own: set[str] = set()
         self._scope = _Scope({}, {}, {"reference": ""})
@@ -219,6 +239,9 @@ class Proof(Mapping[str, Claim]):
                 self._line(keyword, body)
             else:
                 getattr(self, f"_{keyword}")(body)
+        sources, self._sources = self._sources, None
+        for piece in sources or ():
+            self._check_source(piece)
 
     @property
     def names(self) -> Mapping[str, Any]:
@@ -284,17 +307,80 @@ class Proof(Mapping[str, Claim]):
         """An earlier line of this file, or a line of a file that it uses."""
         if name in self._lines:
             return self[name] if self._lines[name].block.head.line < line else None
-        return next((used[name] for used in self._used if name in used), None)
+        used = next((used for used in self._used if name in used), None)
+        return None if used is None else self._of_used(used, used[name])
+
+    def _of_used(self, used: Proof, line: _Cited) -> _Cited:
+        """A line or hypothesis of a used file: beside a file of its own, it names that file.
+
+        The proofs of the package are one text.
+        """
+        if self._folder is None:
+            return line
+
+        def id_in(name: str) -> str:
+            return f"{name} ({used._file})" if name in used else name
+
+        if isinstance(line, Given):
+            return replace(line, source=id_in(line.source))
+        conclusion, repair = line.conclusion, line.repair
+        if isinstance(conclusion, AllTimes):
+            base, step = map(id_in, (conclusion.base, conclusion.step))
+            conclusion = replace(conclusion, base=base, step=step)
+        return replace(
+            line,
+            id=id_in(line.id),
+            conclusion=conclusion,
+            given=tuple(self._of_used(used, given) for given in line.given),
+            repair=None if repair is None else self._of_used(used, repair),
+        )
+
+    def quoted(self) -> dict[str, Claim]:
+        """The lines of used files that its lines quote, and those that these quote in turn."""
+        holders = {
+            f"{name} ({used._file})": (user, used, name)
+            for user, used in self._uses()
+            for name in used
+        }
+        lines: dict[str, Claim] = {}
+        waiting = [source for claim in self.values() for each in claim for source in each.rests_on]
+        while waiting:
+            id = waiting.pop()
+            if id in holders and id not in lines:
+                user, used, name = holders[id]
+                lines[id] = user._of_used(used, used[name])
+                waiting += [source for each in lines[id] for source in each.rests_on]
+        return lines
+
+    def _uses(self) -> Iterator[tuple[Proof, Proof]]:
+        for used in self._used:
+            yield self, used
+            yield from used._uses()
+
+    def _check_source(self, piece: Piece) -> None:
+        """Refuse a source that is an id of the file but for what the eye does not see."""
+        ids = [*self._lines, *(name for used in self._used for name in used), *RESERVED]
+        if piece.text not in ids:
+            words = _alike(piece.text)
+            for name in ids:
+                if _alike(name) in (words, _KIND_BEFORE.sub("", words)):
+                    raise piece.refuse(f"must be written as the id that is meant: {name}")
 
     def _quoted(
         self, piece: Piece, start: int, source: str, line: int
     ) -> tuple[str, tuple[tuple[Any, Any], ...]]:
         """The source of a hypothesis and the instance at which it quotes: ``3 with x = y``."""
-        match = _INSTANCE.fullmatch(source)
-        if match is None or source in self._lines:
-            return source, ()
-        claim = self.above(match[1], line)
-        return match[1], self._instance(piece.cut(start + match.start(2), match[2]), claim)
+        match, instance = _INSTANCE.fullmatch(source), ()
+        if match is not None and source not in self._lines:
+            source, claim = match[1], self.above(match[1], line)
+            instance = self._instance(piece.cut(start + match.start(2), match[2]), claim)
+        written = piece.cut(start, source)
+        if self._sources is None:
+            self._check_source(written)
+        else:
+            self._sources.append(written)
+        claim = None if source in self._lines else self.above(source, line)
+        return source if claim is None else claim.id, instance
 
     def _instance(self, piece: Piece, claim: Claim | None) -> tuple[tuple[Any, Any], ...]:
         """What stands for letters of a line: ``x = y, y = x``."""
@@ -347,7 +433,11 @@ class Proof(Mapping[str, Claim]):
             raise block.head.refuse("must be another file, one that does not use this one")
         used = packaged(name) if beside is None else load(beside, self._chain)
         self._used.append(used)
-        self._declare(used.names, used.groups)
+        groups = {
+            name: tuple(self._of_used(used, given) for given in group)
+            for name, group in used.groups.items()
+        }
+        self._declare(used.names, groups)
 
     def _letters(self, block: _TextBlock) -> None:
         traits, colon, listed = block.joined().text.partition(":")
@@ -481,12 +571,29 @@ class _Line:
         elif concludes or claim.conclusion is None:
             raise self.block.head.refuse("must have a conclusion: then", claim.id)
         claim = replace(claim, **changes)
+        self._check_letters(claim)
         in_numbers = self._in_numbers(claim)
         if "repair" in own:
             inner = _fields(own["repair"])
             repair = self._filled(claim.but(), inner, all_fields | inner)
             in_numbers = replace(in_numbers, repair=repair)
         return in_numbers
+
+    def _check_letters(self, claim: Claim) -> None:
+        """Refuse a line in which one letter has two signs, or that takes a formula for a number."""
+        letters: dict[str, Any] = {}
+        for letter in claim.letters:
+            if letters.setdefault(str(letter), letter) != letter:
+                raise self.block.head.refuse(
+                    f"must use {letter} with one sign: declare it as in the line that is quoted",
+                    claim.id,
+                )
+        if claim.conditions and not isinstance(claim.conclusion, AlongTrajectory):
+            for given in claim.given:
+                if isinstance(given.relation, EntryFormula):
+                    raise self.block.head.refuse(
+                        f"must be given relations: ({given.source}) is a formula", claim.id
+                    )
 
     def _in_numbers(self, claim: Claim) -> Claim:
         """A claim about vectors as a claim about their inner products, with what holds of those."""

@@ -7,7 +7,7 @@ import sympy
 import swingby
 from swingby.errors import InvalidInput
 from swingby.proofs.language.reader import Proof
-from swingby.proofs.language.vectors import are_vectors, factors
+from swingby.proofs.language.vectors import GRAM, are_vectors, factors
 from swingby.proofs.language.writer import proof_text
 
 LETTERS = """letters vector: x, y, g, z(t)
