@@ -15,7 +15,7 @@ say it, *misquoted*.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sympy
@@ -24,7 +24,7 @@ from swingby.hints import Hinted
 from swingby.proofs.language.claim import AllTimes, AlongTrajectory, Claim, Given, at_instance
 from swingby.proofs.language.formula_printer import formula
 from swingby.proofs.language.means import MEAN
-from swingby.proofs.language.vectors import GRAM, letters_of
+from swingby.proofs.language.vectors import GRAM, factors, letters_of
 from swingby.proofs.prover.evidence import ClaimVerdict
 from swingby.proofs.prover.prove import is_scalar
 from swingby.theory.verdict import Finding
@@ -140,25 +140,63 @@ class _Comparison:
         return tuple(compared[key] for key in order)
 
     def definitions(self) -> Iterator[Quotation]:
-        """Equations about a letter that a line above defines, and that do not follow from it."""
-        own = [given.relation for given in self._claim.given if _is_definition(given)]
+        """Definitions that do not follow from those above them, or that ask for a sign."""
+        own = [given.relation for given in self._claim.given if _is_equation(given)]
+        own += [sympy.Eq(*pair, evaluate=False) for pair in self._claim.where]
         if not own or self._claim.edition == "corrected":
             return
-        above: dict[Any, tuple[str, Any]] = {}
-        for line in self._claims.values():
-            if line.id == self._claim.id:
-                break
-            for given in filter(_is_definition, line.given):
-                above.setdefault(_letter(given.relation), (line.id, given.relation))
-        for relation in own:
-            line_id, definition = above.get(_letter(relation), ("", relation))
-            if not self._among(relation, [definition]):
-                others = [each for each in own if _letter(each) != _letter(relation)]
-                verdict = self._entailed(relation, line_id, [definition], others)
+        above = list(self._above())
+        # As equations: nothing is put in for the letters that the line defines.
+        unfolded = _Comparison(replace(self._claim, where=()), self._claims, self._judge)
+        # What defines a letter of its own comes first: the others may use it.
+        for relation in sorted(own, key=lambda each: bool(_binding(each, above))):
+            binding = _binding(relation, above)
+            if binding and not unfolded._among(relation, [each for _, each in binding]):
+                line_id, definition = binding[0]
+                said = [each for _, each in above if each is not relation]
+                verdict = unfolded._entailed(relation, line_id, said, ())
                 if verdict is not Finding.PROVED:
                     state = MISQUOTED if verdict is Finding.REFUTED else UNCHECKED
                     words = f"it defines {_words(definition)}, and here {_words(relation)}"
                     yield Quotation(line_id, state, (words,))
+            above.append((self._claim.id, relation))
+        yield from self._signs_of_definitions()
+
+    def _above(self) -> Iterator[tuple[str, Any]]:
+        """The definitions of the lines above, with their ids."""
+        for line in self._claims.values():
+            if line.id == self._claim.id:
+                return
+            yield from ((line.id, given.relation) for given in line.given if _is_equation(given))
+            yield from ((line.id, sympy.Eq(*pair, evaluate=False)) for pair in line.where)
+
+    def _signs_of_definitions(self) -> Iterator[Quotation]:
+        """Letters with a sign that are defined as what is not known to have it."""
+        defined = [given for given in self._claim.given if _is_definition(given)]
+        defined = [given for given in defined if _letter(given.relation) in given.relation.args]
+        known = [given for given in self._premises if given not in defined]
+        waiting, progress = defined, True
+        while progress:
+            unmet = {given: self._unmet_sign(given.relation, known) for given in waiting}
+            progress = len(unmet) > sum(map(bool, unmet.values()))
+            known += [given for given in waiting if not unmet[given]]
+            waiting = [given for given in waiting if unmet[given]]
+        for given in waiting:
+            words = f"{unmet[given]} is not known, as {_words(given.relation)} asks"
+            yield Quotation(self._claim.id, UNCHECKED, (words,))
+
+    def _unmet_sign(self, definition: Any, known: Sequence[Given]) -> str:
+        """The sign that a definition asks of its value, in words, if it is not known."""
+        letter = _letter(definition)
+        value = _value(definition)
+        if factors(letter) and any(map(factors, value.free_symbols)):
+            return ""  # an inner product, expanded: its sign is that of any vectors
+        here = [given.relation for given in known]
+        for sign in _signs(((letter, value),)):
+            if not self._among(sign, here):
+                if self._entailed(sign, self._claim.id, (), here) is not Finding.PROVED:
+                    return _words(sign)
+        return ""
 
     def _compared(self, source: str, instance: _Instance, relations: Sequence[Any]) -> Quotation:
         """A line compared, in the edition that matches, or else the one that comes closest."""
@@ -343,10 +381,64 @@ def _is_definition(given: Given) -> bool:
     return given.source == "definition" and _letter(given.relation) is not None
 
 
+def assumed_definitions(claim: Claim) -> Iterator[str]:
+    """What a line calls a definition, and no letter of its own is defined by."""
+    for given in claim.given:
+        sides = given.relation.args if _is_equation(given) else ()
+        if given.source == "definition" and not any(side.is_Symbol for side in sides):
+            yield f"{_words(given.relation)}, by definition"
+
+
+def _is_equation(given: Given) -> bool:
+    return given.source == "definition" and isinstance(given.relation, sympy.Eq)
+
+
+def _binding(relation: Any, above: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """The definitions above that leave a definition no letter to define freely; itself, if none.
+
+    They define its letter, or use it for a letter that it uses.
+    """
+    letter, reached = _letter(relation), relation.free_symbols
+    if letter is None:
+        return [each for each in above if _letter(each[1]) in reached]
+    same = [each for each in above if _letter(each[1]) == letter]
+    same += [
+        each for each in above if _letter(each[1]) is None and letter in each[1].free_symbols
+    ]
+    if same:
+        return same
+    value = _value(relation)
+    if letter in value.free_symbols:
+        return [("", relation)]
+    values: dict[Any, tuple[str, Any]] = {}
+    for each in above:
+        if (defined := _letter(each[1])) is not None:
+            values.setdefault(defined, each)
+    waiting, path = list(value.free_symbols), set[Any]()
+    while waiting:
+        used = waiting.pop()
+        if used in values and used not in path:
+            path.add(used)
+            definition = values[used][1]
+            if letter in definition.free_symbols:
+                return [values[used]]
+            waiting += definition.free_symbols
+    return []
+
+
 def _letter(relation: Any) -> Any:
-    """The letter that an equation defines; None where neither side is a letter."""
-    sides = relation.args if isinstance(relation, sympy.Eq) else ()
-    return next((side for side in sides if side.is_Symbol), None)
+    """The letter that an equation defines, itself or by a power; None where neither side is one."""
+    for side in relation.args if isinstance(relation, sympy.Eq) else ():
+        base = side.base if side.is_Pow and side.exp.is_Integer and side.exp > 0 else side
+        if base.is_Symbol and (base is side or base.is_nonnegative):
+            return base
+    return None
+
+
+def _value(definition: Any) -> Any:
+    """The side of a definition that its letter stands for, itself or by a power."""
+    left, right = definition.args
+    return left if _letter(definition) not in (left, left.as_base_exp()[0]) else right
 
 
 def _words(relation: Any) -> str:

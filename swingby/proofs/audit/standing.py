@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from swingby.proofs.audit.quotations import MISQUOTED, READ, UNCHECKED, Quotation
+from swingby.proofs.audit.quotations import MISQUOTED, READ, UNCHECKED, Quotation, assumed_definitions
 from swingby.proofs.audit.record import Record
 from swingby.proofs.language.claim import AllTimes
 from swingby.proofs.language.vectors import GRAM
@@ -103,6 +103,8 @@ def standings(
             if isinstance(statement.conclusion, AllTimes):
                 sources |= dict.fromkeys(statement.conclusion.lines)
             supports += [below(record, source, (*users, record.id)) for source in sources]
+            named = tuple(assumed_definitions(statement))
+            supports.append(Standing(record.id, STANDS, assumes=named))
         order = (STANDS, BY_Z3, TESTED, QUOTED, OPEN, FALLS)
         worst = max((support.state for support in supports), key=order.index, default=STANDS)
         if record.kind == "assumption" and worst == STANDS:
