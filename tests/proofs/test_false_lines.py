@@ -8,6 +8,7 @@ from swingby.proofs.audit.standing import FALLS, OPEN, QUOTED, STANDS
 
 LETTERS = "letters positive: x, y, m, q\n"
 SMALL = "step small: true\n  given x <= 1 [case]\n  then x^2 <= x\n"
+SUM = "step a: m\n  given m = x + y [definition]\n  then m >= x + y\n"
 
 
 def ledger_of(text, folder, **others):
@@ -70,6 +71,44 @@ FALSE = {
         FALLS,
         "step a: read wrongly\n  then x <= x^2 + 1\n  quoted as x <= 1\n"
         "step bad: as read\n  given x <= 1 [a]\n  then x <= 2",
+    ),
+    "a definition turned round": (
+        FALLS,
+        f"{SUM}step b: half\n  given x = m - y/2 [definition]\n  then m <= x + y/2\n"
+        "step bad: half\n  given (b)\n  then m <= x + y/2",
+    ),
+    "a definition of twice the letter": (
+        FALLS,
+        f"{SUM}step bad: half\n  given 2 m = x + y [definition]\n  then m <= x + y/2",
+    ),
+    "a definition of a square": (
+        FALLS,
+        f"{SUM}step bad: 1\n  given m^2 = 1 [definition]\n  then m <= 1",
+    ),
+    "a definition that is put in": (
+        FALLS,
+        f"{SUM}step bad: half\n  where m = x\n  then m <= x",
+    ),
+    "one letter defined twice": (
+        FALLS,
+        "step a: m\n  given m = x + 1, m = 2 [definition]\n  then x <= 1\n"
+        "step bad: so\n  given (a) with x = y\n  then y <= 1",
+    ),
+    "one letter defined twice, once put in": (
+        FALLS,
+        "step bad: m\n  given m = x [definition]\n  where m = x + y\n  then x <= 1",
+    ),
+    "a letter defined by itself": (
+        FALLS,
+        "step bad: m\n  given m = m^2 [definition]\n  then m <= 1",
+    ),
+    "the sign of a defined letter": (
+        QUOTED,
+        "step bad: q\n  given q = x - y [definition]\n  then x > y",
+    ),
+    "the sign of two defined letters": (
+        QUOTED,
+        "step bad: q\n  given q = x - y, m = x - y [definition]\n  then x > y",
     ),
     "a line with the name of the facts on vectors": (
         FALLS,
@@ -134,6 +173,11 @@ REFUSED = {
         "line 3, column 6",
         "must use x with one sign",
     ),
+    "a definition put in, and another": (
+        "step a: a\n  where m = x + y\n  then m >= x\nstep b2: b\n  where m = x\n  then m > 0\n",
+        "line 6, column 9",
+        "must define m as (a) does",
+    ),
     "the source of a case": ("step case: x\n  then x > 0\n", "line 2, column 6", "an id"),
 }
 
@@ -185,3 +229,21 @@ def test_a_line_with_the_id_of_a_line_of_another_file_is_another(tmp_path):
     text = "use other\nstep small: mine\n  then x > 0\nstep bad: so\n"
     text += "  given x^2 <= x [small]\n  then x <= 1\n"
     assert last(ledger_of(text, tmp_path, other=OTHER.format(bound="x"))).state == FALLS
+
+
+def test_what_defines_no_letter_is_named(tmp_path):
+    text = f"{LETTERS}step bad: x\n  given x <= 1, 2 m = x + y [definition]\n  then 2 m <= 1 + y\n"
+    standing = last(ledger_of(text, tmp_path))
+    assert standing.state == STANDS
+    assert {"x ≤ 1, by definition", "2 m = x + y, by definition"} <= {*standing.assumes}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        "given q = x - y [definition]; y < x [case]\n  then q < x",
+        "given m = 2 x, q = m + y [definition]\n  then q > x",
+    ],
+)
+def test_a_definition_whose_sign_is_known_stands(fields, tmp_path):
+    assert last(ledger_of(f"{LETTERS}step a: q\n  {fields}\n", tmp_path)).state == STANDS

@@ -142,33 +142,47 @@ class _Comparison:
     def definitions(self) -> Iterator[Quotation]:
         """Definitions that do not follow from those above them, or that ask for a sign."""
         own = [given.relation for given in self._claim.given if _is_equation(given)]
-        own += [sympy.Eq(*pair, evaluate=False) for pair in self._claim.where]
-        if not own or self._claim.edition == "corrected":
+        put_in = [sympy.Eq(*pair, evaluate=False) for pair in self._claim.where]
+        if not own and not put_in:
             return
-        above = list(self._above())
+        above = list(self._above()) if self._claim.edition != "corrected" else []
+        given_above = [(name, each) for name, each, is_given in above if is_given]
+        every = [(name, each) for name, each, _ in above]
+        every += [(self._claim.id, each) for each in put_in]
         # As equations: nothing is put in for the letters that the line defines.
         unfolded = _Comparison(replace(self._claim, where=()), self._claims, self._judge)
+        for relation in put_in:
+            yield from unfolded._follows_from_above(relation, given_above)
         # What defines a letter of its own comes first: the others may use it.
-        for relation in sorted(own, key=lambda each: bool(_binding(each, above))):
-            binding = _binding(relation, above)
-            if binding and not unfolded._among(relation, [each for _, each in binding]):
-                line_id, definition = binding[0]
-                said = [each for _, each in above if each is not relation]
-                verdict = unfolded._entailed(relation, line_id, said, ())
-                if verdict is not Finding.PROVED:
-                    state = MISQUOTED if verdict is Finding.REFUTED else UNCHECKED
-                    words = f"it defines {_words(definition)}, and here {_words(relation)}"
-                    yield Quotation(line_id, state, (words,))
-            above.append((self._claim.id, relation))
+        for relation in sorted(own, key=lambda each: bool(_binding(each, every))):
+            yield from unfolded._follows_from_above(relation, every)
+            every.append((self._claim.id, relation))
         yield from self._signs_of_definitions()
 
-    def _above(self) -> Iterator[tuple[str, Any]]:
-        """The definitions of the lines above, with their ids."""
+    def _above(self) -> Iterator[tuple[str, Any, bool]]:
+        """The definitions of the lines above, with their ids, and whether they are given there."""
         for line in self._claims.values():
             if line.id == self._claim.id:
                 return
-            yield from ((line.id, given.relation) for given in line.given if _is_equation(given))
-            yield from ((line.id, sympy.Eq(*pair, evaluate=False)) for pair in line.where)
+            for given in filter(_is_equation, line.given):
+                yield line.id, given.relation, True
+            for pair in line.where:
+                yield line.id, sympy.Eq(*pair, evaluate=False), False
+
+    def _follows_from_above(
+        self, relation: Any, above: Sequence[tuple[str, Any]]
+    ) -> Iterator[Quotation]:
+        """A definition that those above leave no letter to, and that they do not say."""
+        binding = _binding(relation, above)
+        others = [each for _, each in binding if each is not relation]
+        if not binding or self._among(relation, others):
+            return
+        line_id, definition = binding[0]
+        verdict = self._entailed(relation, line_id, _reached(relation, above), ())
+        if verdict is not Finding.PROVED:
+            state = MISQUOTED if verdict is Finding.REFUTED else UNCHECKED
+            words = f"it defines {_words(definition)}, and here {_words(relation)}"
+            yield Quotation(line_id or self._claim.id, state, (words,))
 
     def _signs_of_definitions(self) -> Iterator[Quotation]:
         """Letters with a sign that are defined as what is not known to have it."""
@@ -393,6 +407,16 @@ def _is_equation(given: Given) -> bool:
     return given.source == "definition" and isinstance(given.relation, sympy.Eq)
 
 
+def _reached(relation: Any, above: Sequence[tuple[str, Any]]) -> list[Any]:
+    """The definitions above that speak of a letter of a definition, and so on."""
+    letters, rest, reached = set(relation.free_symbols), [each for _, each in above], list[Any]()
+    while speaks := [each for each in rest if each.free_symbols & letters]:
+        reached += speaks
+        rest = [each for each in rest if each not in speaks]
+        letters |= {letter for each in speaks if _letter(each) for letter in each.free_symbols}
+    return reached
+
+
 def _binding(relation: Any, above: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
     """The definitions above that leave a definition no letter to define freely; itself, if none.
 
@@ -402,9 +426,7 @@ def _binding(relation: Any, above: Sequence[tuple[str, Any]]) -> list[tuple[str,
     if letter is None:
         return [each for each in above if _letter(each[1]) in reached]
     same = [each for each in above if _letter(each[1]) == letter]
-    same += [
-        each for each in above if _letter(each[1]) is None and letter in each[1].free_symbols
-    ]
+    same += [each for each in above if _letter(each[1]) is None and letter in each[1].free_symbols]
     if same:
         return same
     value = _value(relation)

@@ -12,7 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from swingby.proofs.audit.quotations import MISQUOTED, READ, UNCHECKED, Quotation, assumed_definitions
+from swingby.proofs.audit.quotations import (
+    MISQUOTED,
+    READ,
+    UNCHECKED,
+    Quotation,
+    assumed_definitions,
+)
 from swingby.proofs.audit.record import Record
 from swingby.proofs.language.claim import AllTimes
 from swingby.proofs.language.vectors import GRAM

@@ -21,17 +21,16 @@ import sympy
 from swingby.proofs.language import matrices, vectors
 from swingby.proofs.language.claim import (
     BREAKS,
+    RESERVED,
     SEVERITIES,
     AllTimes,
     AlongTrajectory,
     Claim,
     Flaw,
     Given,
-    RESERVED,
     conditions_of,
     in_order_of_use,
 )
-from swingby.proofs.language.repaired_conclusions import EntryFormula
 from swingby.proofs.language.formula_parser import (
     Piece,
     algebra,
@@ -41,7 +40,7 @@ from swingby.proofs.language.formula_parser import (
     values,
 )
 from swingby.proofs.language.means import MEAN, facts, in_means, is_random
-from swingby.proofs.language.repaired_conclusions import ByHand
+from swingby.proofs.language.repaired_conclusions import ByHand, EntryFormula
 from swingby.theory.input_files import text_of
 
 #: Keywords of the fields of a line; "repair" holds fields of its own.
@@ -310,12 +309,21 @@ class Proof(Mapping[str, Claim]):
         used = next((used for used in self._used if name in used), None)
         return None if used is None else self._of_used(used, used[name])
 
+    @property
+    def is_own(self) -> bool:
+        """Whether it is a file of its user, and no proof of the package."""
+        return self._folder is not None
+
+    def lines_above(self, line: int) -> Iterator[Claim]:
+        """The lines that stand above a line of the file."""
+        return (self[name] for name, each in self._lines.items() if each.block.head.line < line)
+
     def _of_used(self, used: Proof, line: _Cited) -> _Cited:
         """A line or hypothesis of a used file: beside a file of its own, it names that file.
 
         The proofs of the package are one text.
         """
-        if self._folder is None:
+        if not self.is_own:
             return line
 
         def id_in(name: str) -> str:
@@ -345,11 +353,11 @@ class Proof(Mapping[str, Claim]):
         lines: dict[str, Claim] = {}
         waiting = [source for claim in self.values() for each in claim for source in each.rests_on]
         while waiting:
-            id = waiting.pop()
-            if id in holders and id not in lines:
-                user, used, name = holders[id]
-                lines[id] = user._of_used(used, used[name])
-                waiting += [source for each in lines[id] for source in each.rests_on]
+            name_used = waiting.pop()
+            if name_used in holders and name_used not in lines:
+                user, used, name = holders[name_used]
+                lines[name_used] = user._of_used(used, used[name])
+                waiting += [source for each in lines[name_used] for source in each.rests_on]
         return lines
 
     def _uses(self) -> Iterator[tuple[Proof, Proof]]:
@@ -553,6 +561,8 @@ class _Line:
                 in_order_of_use(dict(changes["where"]))
             except ValueError as circle:
                 raise own["where"].head.refuse("must not go in a circle", str(circle)) from None
+            if claim.edition != "corrected":
+                self._check_definitions(own["where"], changes["where"])
         if "quoted as" in own:
             changes["quoted_as"] = tuple(_relations(own["quoted as"].pieces(), self.scope))
         if "flaw" in own:
@@ -593,6 +603,18 @@ class _Line:
                 if isinstance(given.relation, EntryFormula):
                     raise self.block.head.refuse(
                         f"must be given relations: ({given.source}) is a formula", claim.id
+                    )
+
+    def _check_definitions(self, block: _TextBlock, where: tuple[tuple[Any, Any], ...]) -> None:
+        """Refuse a letter that a line above defines otherwise, in a file of one's own."""
+        if not self.proof.is_own:
+            return
+        for line in self.proof.lines_above(self.block.head.line):
+            for letter, value in line.where:
+                here = dict(where).get(letter, value)
+                if here != value and sympy.expand(here - value) != 0:
+                    raise block.joined().refuse(
+                        f"must define {letter} as ({line.id}) does, or another letter", str(letter)
                     )
 
     def _in_numbers(self, claim: Claim) -> Claim:
