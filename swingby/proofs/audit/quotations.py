@@ -174,7 +174,7 @@ class _Comparison:
     ) -> Iterator[Quotation]:
         """A definition that those above leave no letter to, and that they do not say."""
         binding = _binding(relation, above)
-        others = [each for _, each in binding if each is not relation]
+        others = [each for name, each in binding if name]
         if not binding or self._among(relation, others):
             return
         line_id, definition = binding[0]
@@ -207,9 +207,9 @@ class _Comparison:
             return ""  # an inner product, expanded: its sign is that of any vectors
         here = [given.relation for given in known]
         for sign in _signs(((letter, value),)):
-            if not self._among(sign, here):
-                if self._entailed(sign, self._claim.id, (), here) is not Finding.PROVED:
-                    return _words(sign)
+            known_here = self._among(sign, here)
+            if not known_here and self._entailed(sign, "", (), here) is not Finding.PROVED:
+                return _words(sign)
         return ""
 
     def _compared(self, source: str, instance: _Instance, relations: Sequence[Any]) -> Quotation:

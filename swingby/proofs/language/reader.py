@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import sympy
 
@@ -76,7 +76,6 @@ _ENTRY = ("use", "letters", "let", "group", "default", *_KINDS)
 _CITED = re.compile(r"\((.+?)\)(,? repaired)?(,? in the mean)?(?:\s+with\s+(.+))?", re.DOTALL)
 _INSTANCE = re.compile(r"(.+?)\s+with\s+(.+=.+)", re.DOTALL)
 _SOURCE = re.compile(r"(.*?)\s+\[([^\n]+(?:\s+with\s+[^\[\]]+)?)\]", re.DOTALL)
-_Cited = TypeVar("_Cited", Claim, Given)
 _LETTER = re.compile(r"(\S+?)(?:\s*=\s*\"(.+)\")?")
 
 
@@ -318,29 +317,30 @@ class Proof(Mapping[str, Claim]):
         """The lines that stand above a line of the file."""
         return (self[name] for name, each in self._lines.items() if each.block.head.line < line)
 
-    def _of_used(self, used: Proof, line: _Cited) -> _Cited:
-        """A line or hypothesis of a used file: beside a file of its own, it names that file.
+    def _id_of_used(self, used: Proof, name: str) -> str:
+        """An id of a used file: beside a file of its own, it names that file.
 
         The proofs of the package are one text.
         """
-        if not self.is_own:
-            return line
+        return f"{name} ({used._file})" if self.is_own and name in used else name
 
-        def id_in(name: str) -> str:
-            return f"{name} ({used._file})" if name in used else name
+    def _given_of_used(self, used: Proof, given: Iterable[Given]) -> tuple[Given, ...]:
+        return tuple(replace(x, source=self._id_of_used(used, x.source)) for x in given)
 
-        if isinstance(line, Given):
-            return replace(line, source=id_in(line.source))
-        conclusion, repair = line.conclusion, line.repair
+    def _of_used(self, used: Proof, line: Claim) -> Claim:
+        """A line of a used file, with the ids of that file."""
+        conclusion = line.conclusion
         if isinstance(conclusion, AllTimes):
-            base, step = map(id_in, (conclusion.base, conclusion.step))
+            base, step = (
+                self._id_of_used(used, name) for name in (conclusion.base, conclusion.step)
+            )
             conclusion = replace(conclusion, base=base, step=step)
         return replace(
             line,
-            id=id_in(line.id),
+            id=self._id_of_used(used, line.id),
             conclusion=conclusion,
-            given=tuple(self._of_used(used, given) for given in line.given),
-            repair=None if repair is None else self._of_used(used, repair),
+            given=self._given_of_used(used, line.given),
+            repair=None if line.repair is None else self._of_used(used, line.repair),
         )
 
     def quoted(self) -> dict[str, Claim]:
@@ -378,7 +378,8 @@ class Proof(Mapping[str, Claim]):
         self, piece: Piece, start: int, source: str, line: int
     ) -> tuple[str, tuple[tuple[Any, Any], ...]]:
         """The source of a hypothesis and the instance at which it quotes: ``3 with x = y``."""
-        match, instance = _INSTANCE.fullmatch(source), ()
+        match = _INSTANCE.fullmatch(source)
+        instance: tuple[tuple[Any, Any], ...] = ()
         if match is not None and source not in self._lines:
             source, claim = match[1], self.above(match[1], line)
             instance = self._instance(piece.cut(start + match.start(2), match[2]), claim)
@@ -441,10 +442,7 @@ class Proof(Mapping[str, Claim]):
             raise block.head.refuse("must be another file, one that does not use this one")
         used = packaged(name) if beside is None else load(beside, self._chain)
         self._used.append(used)
-        groups = {
-            name: tuple(self._of_used(used, given) for given in group)
-            for name, group in used.groups.items()
-        }
+        groups = {name: self._given_of_used(used, group) for name, group in used.groups.items()}
         self._declare(used.names, groups)
 
     def _letters(self, block: _TextBlock) -> None:
