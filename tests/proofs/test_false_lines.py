@@ -247,3 +247,10 @@ def test_what_defines_no_letter_is_named(tmp_path):
 )
 def test_a_definition_whose_sign_is_known_stands(fields, tmp_path):
     assert last(ledger_of(f"{LETTERS}step a: q\n  {fields}\n", tmp_path)).state == STANDS
+
+
+def test_a_line_that_does_not_meet_a_repair_falls_with_it_corrected_too(tmp_path):
+    text = "step a: x\n  then x^2 <= x/2\n  repair\n    also given x <= 1 [case]\n"
+    text += "    then x^2 <= x\nstep bad: all\n  given (a)\n  then x <= 1\n"
+    (standing,) = ledger_of(LETTERS + text, tmp_path).standing(corrected=True)[1:]
+    assert standing.state != STANDS
