@@ -18,12 +18,12 @@ from swingby.proofs.audit import cache as audit_cache
 from swingby.proofs.audit.downstream import downstream
 from swingby.proofs.audit.induction import by_induction
 from swingby.proofs.audit.ledger import Ledger
-from swingby.proofs.audit.quotations import quotations
+from swingby.proofs.audit.quotations import meets_repair, quotations
 from swingby.proofs.audit.record import AUDITED, Record
 from swingby.proofs.language import claims as text
 from swingby.proofs.language.claim import AllTimes, AlongTrajectory, Claim, Given, at_instance
 from swingby.proofs.language.claims import find
-from swingby.proofs.language.reader import load, packaged
+from swingby.proofs.language.reader import Proof, load, packaged
 from swingby.proofs.language.vectors import Vector, are_vectors, factors
 from swingby.proofs.prover.evidence import ClaimVerdict
 from swingby.proofs.prover.prove import decide
@@ -111,7 +111,8 @@ def audit(
         requested = requested if assume is None else below(requested, lines)
         judged_ids = [name for name in names if name in requested]
     claims = {name: granted(lines[name], hypotheses) for name in names} if hypotheses else lines
-    judgements = Judgements(claims, trajectories, cache, audited)
+    used = lines.quoted() if isinstance(lines, Proof) else {}
+    judgements = Judgements(claims, trajectories, cache, audited, used)
     missing = judgements.missing(judged_ids)
     budget.expect("the audit", _SECONDS_A_LINE * missing, partial=cache)
     records, total = [], len(judged_ids)
@@ -144,12 +145,21 @@ _NO_MEMORY = ("out of memory", "bad_alloc", "Cannot allocate")
 
 
 class Judgements:
-    """The verdicts of an audit, each computed once; `claims` by id, in the order of the text."""
+    """The verdicts of an audit, each computed once; `claims` by id, in the order of the text.
+
+    `used`: lines of other files that they quote, by id and file.
+    """
 
     def __init__(
-        self, claims: Mapping[str, Claim], trajectories: bool, cache: bool, audited: str = AUDITED
+        self,
+        claims: Mapping[str, Claim],
+        trajectories: bool,
+        cache: bool,
+        audited: str = AUDITED,
+        used: Mapping[str, Claim] | None = None,
     ) -> None:
         self.claims = claims
+        self._quotable = {**used, **claims} if used else claims
         self._trajectories = trajectories
         self._cache = cache
         self._audited = audited
@@ -180,7 +190,7 @@ class Judgements:
             start = time.perf_counter()
             try:
                 if isinstance(claim.conclusion, AllTimes):  # a matter of several lines: not kept
-                    return by_induction(claim, self.claims, self.judged), 0.0
+                    return by_induction(claim, self._quotable, self.judged), 0.0
                 verdict = decide(claim, progress=_log.info, runs=self._runs_for(claim))
                 if verdict.witness is not None and not are_vectors(verdict.witness.values):
                     verdict = _of_vectors(claim)
@@ -226,7 +236,7 @@ class Judgements:
             rests_on_refuted=tuple(
                 source for source in claim.rests_on if self._uses_refuted(claim, source)
             ),
-            quotations=quotations(claim, self.claims, self.judged),
+            quotations=quotations(claim, self._quotable, self.judged),
             downstream=downstream(claim, self.claims, self.judged)
             if refuted and claim.repair
             else (),
@@ -241,7 +251,7 @@ class Judgements:
         Assumption D.5 read by value says the same of a pair as D.5 read by index; t_0 with another
         value is another t_0.
         """
-        cited = self.claims.get(id)
+        cited = self._quotable.get(id)
         if cited is None or self.judged(cited).verdict != Finding.REFUTED:
             return False
         if isinstance(claim.conclusion, AllTimes) and id in claim.conclusion.lines:
@@ -249,12 +259,14 @@ class Judgements:
         repair = cited.repair
         if repair is None or (repair.where != cited.where and claim.edition == "printed"):
             return True
-        return not all(
+        says_the_same = all(
             hypothesis.relation
             in [at_instance(relation, hypothesis.instance) for relation in repair.conditions]
             for hypothesis in claim.given
             if hypothesis.source == id
         )
+        is_met = cited.kind == "assumption" or meets_repair(claim, self._quotable, self.judged, id)
+        return not (says_the_same and is_met)
 
 
 def _of_vectors(claim: Claim) -> ClaimVerdict:

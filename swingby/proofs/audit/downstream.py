@@ -12,6 +12,7 @@ from typing import Any
 
 import sympy
 
+from swingby.proofs.audit.quotations import meets_repair
 from swingby.proofs.language.claim import Claim, Given
 from swingby.proofs.language.claim_text import source_text
 from swingby.proofs.prover.evidence import ClaimVerdict
@@ -45,7 +46,9 @@ def downstream(
     for name in names[here + 1 :]:
         claim = claims[name]
         sentence = (
-            _judged_with_repair(claim, refuted, judge) if refuted.id in claim.rests_on else ""
+            _judged_with_repair(claim, refuted, claims, judge)
+            if refuted.id in claim.rests_on
+            else ""
         )
         if not sentence:
             goes_on = (_goes_on(claim, *end, judge) for end in moved)
@@ -88,14 +91,18 @@ def _goes_on(claim: Claim, earlier: Claim, old: Any, new: Any, judge: Judge) -> 
     return f"{begins}: {lost}; {_once_corrected(claim, earlier, judge)}"
 
 
-def _judged_with_repair(claim: Claim, refuted: Claim, judge: Judge) -> str:
+def _judged_with_repair(
+    claim: Claim, refuted: Claim, claims: Mapping[str, Claim], judge: Judge
+) -> str:
     """The verdict, in words, on a line with the repair in place of what it takes from there."""
     changed = with_repaired(claim, refuted)
     if changed is None or not is_scalar(claim) or claim.quantifier != "for all":
         return ""
     as_printed = judge(claim).verdict
     verdict = judge(changed).verdict
-    if as_printed != Finding.REFUTED and verdict in _FOLLOWS:
+    is_assumed = refuted.kind == "assumption"
+    is_met = is_assumed or meets_repair(changed, claims, judge, refuted.id)
+    if as_printed != Finding.REFUTED and verdict in _FOLLOWS and is_met:
         return f"still {_FOLLOWS[verdict]}"
     begins = "undecided"
     if Finding.REFUTED in (as_printed, verdict):

@@ -34,7 +34,7 @@ from swingby.proofs.language.claim import (
 from swingby.proofs.language.definedness import ENOUGH, needs
 from swingby.proofs.language.formula_printer import formula
 from swingby.proofs.language.means import MEAN, is_random
-from swingby.proofs.language.vectors import GRAM, letters_of
+from swingby.proofs.language.vectors import GRAM, factors, letters_of
 from swingby.proofs.prover.evidence import ClaimVerdict
 from swingby.proofs.prover.prove import is_scalar
 from swingby.theory.verdict import Finding
@@ -63,6 +63,12 @@ class Quotation(Hinted):
 
     def __str__(self) -> str:
         return f"{self.id}: {self.state}" + f" ({'; '.join(self.open)})" * bool(self.open)
+
+
+def meets_repair(claim: Claim, claims: Mapping[str, Claim], judge: Judge, id: str) -> bool:
+    """Whether a line that quotes a refuted one knows all that its repair takes for granted."""
+    comparison = _Comparison(claim, claims, judge, mended=True)
+    return not any(quotation.open for quotation in comparison.quotations() if quotation.id == id)
 
 
 def quotations(claim: Claim, claims: Mapping[str, Claim], judge: Judge) -> tuple[Quotation, ...]:
@@ -112,8 +118,11 @@ def _said(version: Claim) -> tuple[Any, ...]:
 class _Comparison:
     """One line and what it quotes."""
 
-    def __init__(self, claim: Claim, claims: Mapping[str, Claim], judge: Judge) -> None:
+    def __init__(
+        self, claim: Claim, claims: Mapping[str, Claim], judge: Judge, mended: bool = False
+    ) -> None:
         self._claim, self._claims, self._judge = claim, claims, judge
+        self._mended = mended
         self._forms: dict[Any, Any] = {}
         self._letters = {str(letter): letter for letter in claim.letters}
         #: What holds here without a quotation; what a quoted line says is added when it may.
@@ -142,25 +151,77 @@ class _Comparison:
         return tuple(compared[key] for key in order)
 
     def definitions(self) -> Iterator[Quotation]:
-        """Equations about a letter that a line above defines, and that do not follow from it."""
-        own = [given.relation for given in self._claim.given if _is_definition(given)]
-        if not own or self._claim.edition == "corrected":
+        """Definitions that do not follow from those above them, or that ask for a sign."""
+        own = [given.relation for given in self._claim.given if _is_equation(given)]
+        put_in = [sympy.Eq(*pair, evaluate=False) for pair in self._claim.where]
+        if not own and not put_in:
             return
-        above: dict[Any, tuple[str, Any]] = {}
+        above = list(self._above()) if self._claim.edition != "corrected" else []
+        given_above = [(name, each) for name, each, is_given in above if is_given]
+        every = [(name, each) for name, each, _ in above]
+        every += [(self._claim.id, each) for each in put_in]
+        # As equations: nothing is put in for the letters that the line defines.
+        unfolded = _Comparison(replace(self._claim, where=()), self._claims, self._judge)
+        for relation in put_in:
+            yield from unfolded._follows_from_above(relation, given_above)
+        # What defines a letter of its own comes first: the others may use it.
+        for relation in sorted(own, key=lambda each: bool(_binding(each, every))):
+            yield from unfolded._follows_from_above(relation, every)
+            every.append((self._claim.id, relation))
+        yield from self._signs_of_definitions()
+
+    def _above(self) -> Iterator[tuple[str, Any, bool]]:
+        """The definitions of the lines above, with their ids, and whether they are given there."""
         for line in self._claims.values():
             if line.id == self._claim.id:
-                break
-            for given in filter(_is_definition, line.given):
-                above.setdefault(_letter(given.relation), (line.id, given.relation))
-        for relation in own:
-            line_id, definition = above.get(_letter(relation), ("", relation))
-            if not self._among(relation, [definition]):
-                others = [each for each in own if _letter(each) != _letter(relation)]
-                verdict = self._entailed(relation, line_id, [definition], others)
-                if verdict is not Finding.PROVED:
-                    state = MISQUOTED if verdict is Finding.REFUTED else UNCHECKED
-                    words = f"it defines {_words(definition)}, and here {_words(relation)}"
-                    yield Quotation(line_id, state, (words,))
+                return
+            for given in filter(_is_equation, line.given):
+                yield line.id, given.relation, True
+            for pair in line.where:
+                yield line.id, sympy.Eq(*pair, evaluate=False), False
+
+    def _follows_from_above(
+        self, relation: Any, above: Sequence[tuple[str, Any]]
+    ) -> Iterator[Quotation]:
+        """A definition that those above leave no letter to, and that they do not say."""
+        binding = _binding(relation, above)
+        others = [each for name, each in binding if name]
+        if not binding or self._among(relation, others):
+            return
+        line_id, definition = binding[0]
+        verdict = self._entailed(relation, line_id, _reached(relation, above), ())
+        if verdict is not Finding.PROVED:
+            state = MISQUOTED if verdict is Finding.REFUTED else UNCHECKED
+            words = f"it defines {_words(definition)}, and here {_words(relation)}"
+            yield Quotation(line_id or self._claim.id, state, (words,))
+
+    def _signs_of_definitions(self) -> Iterator[Quotation]:
+        """Letters with a sign that are defined as what is not known to have it."""
+        defined = [given for given in self._claim.given if _is_definition(given)]
+        defined = [given for given in defined if _letter(given.relation) in given.relation.args]
+        known = [given for given in self._premises if given not in defined]
+        waiting, progress = defined, True
+        while progress:
+            unmet = {given: self._unmet_sign(given.relation, known) for given in waiting}
+            progress = len(unmet) > sum(map(bool, unmet.values()))
+            known += [given for given in waiting if not unmet[given]]
+            waiting = [given for given in waiting if unmet[given]]
+        for given in waiting:
+            words = f"{unmet[given]} is not known, as {_words(given.relation)} asks"
+            yield Quotation(self._claim.id, UNCHECKED, (words,))
+
+    def _unmet_sign(self, definition: Any, known: Sequence[Given]) -> str:
+        """The sign that a definition asks of its value, in words, if it is not known."""
+        letter = _letter(definition)
+        value = _value(definition)
+        if factors(letter) and any(map(factors, value.free_symbols)):
+            return ""  # an inner product, expanded: its sign is that of any vectors
+        here = [given.relation for given in known]
+        for sign in _signs(((letter, value),)):
+            known_here = self._among(sign, here)
+            if not known_here and self._entailed(sign, "", (), here) is not Finding.PROVED:
+                return _words(sign)
+        return ""
 
     def _compared(self, source: str, instance: _Instance, relations: Sequence[Any]) -> Quotation:
         """A line compared, in the edition that matches, or else the one that comes closest."""
@@ -170,6 +231,8 @@ class _Comparison:
         barred = (*held.barred(instance), *held.barred_definitions(self._claim))
         if barred:
             return Quotation(source, UNCHECKED, barred)
+        if self._is_for_some(self._claims[source]):
+            return Quotation(source, UNCHECKED, ("it says that some numbers do, not that all do",))
         editions = []
         for version in self._claims[source]:
             names = tuple(
@@ -181,6 +244,9 @@ class _Comparison:
             missing = [relation for relation in relations if not self._among(relation, said)]
             editions.append((version, names, said, missing))
         unmatched: list[Quotation] = []
+        if self._mended:  # what is refuted is quoted as its repair says it, if that says the same
+            sound = [each for each in editions if not each[3] and not self._is_refuted(each[0])]
+            editions = sound or editions
         for version, names, said, missing in sorted(editions, key=lambda edition: len(edition[3])):
             quotation = self._not_said(version, instance, names, said, missing)
             says = quotation is None
@@ -190,6 +256,17 @@ class _Comparison:
                 return quotation
             unmatched.insert(0 if says else len(unmatched), quotation)
         return unmatched[0]
+
+    def _is_for_some(self, line: Claim) -> bool:
+        """Whether a line says of some numbers what is taken here of all."""
+        is_of_all = self._claim.quantifier != "exists"
+        return line.quantifier == "exists" and line.kind != "assumption" and is_of_all
+
+    def _is_refuted(self, version: Claim) -> bool:
+        """Whether an edition of a line that has several is refuted; induction refutes none."""
+        if self._claims[version.id].repair is None or isinstance(version.conclusion, AllTimes):
+            return False
+        return self._judge(version).verdict is Finding.REFUTED
 
     def _not_said(
         self,
@@ -203,7 +280,9 @@ class _Comparison:
         if missing and version.quoted_as:
             said = [*said, *(_moved(each, instance, names) for each in version.quoted_as)]
             if all(self._follows(each, version.id, said) for each in missing):
-                return Quotation(version.id, READ)
+                wrong = [each for each in version.quoted_as if self._is_misread(version, each)]
+                words = tuple(f"it does not say {_words(each)}" for each in wrong)
+                return Quotation(version.id, MISQUOTED if wrong else READ, words)
         verdicts = [self._entailed(relation, version.id, said) for relation in missing]
         unmatched = tuple(
             f"it does not say {_words(relation)}"
@@ -222,6 +301,8 @@ class _Comparison:
         held, at_every_t = _held(version, self._claims), list[Any]()
         # In the mean, what the line needs has to hold for every outcome.
         of_outcome = tuple(each for each in instance if each[0] != MEAN)
+        printed = [each for each, _ in demands(self._claims[version.id], self._claims)]
+        printed += [sympy.Eq(*pair, evaluate=False) for pair in version.where]
         for relation, source in demands(version, self._claims):
             moved, unmoved = _moved(relation, of_outcome, names), at_instance(relation, names)
             if moved != unmoved:
@@ -232,8 +313,10 @@ class _Comparison:
                     moved = sympy.Eq(self._definitions[letter], value, evaluate=False)
                     obligations.append(moved)
                     continue
-                definitions[letter] = value
-            if source in LOCAL or moved != unmoved:
+                if relation in printed or not self._mended:
+                    definitions[letter] = value
+            is_new = source == "definition" and relation not in printed and self._mended
+            if source in LOCAL or moved != unmoved or is_new:
                 obligations.append(moved)
             if moved != unmoved and held.needs_at_every_t(moved, instance):
                 at_every_t.append(moved)
@@ -257,6 +340,17 @@ class _Comparison:
         if not unmet:
             self._definitions |= definitions
         return Quotation(version.id, UNCHECKED if unmet else MATCHES, unmet)
+
+    def _is_misread(self, version: Claim, relation: Any) -> bool:
+        """Whether numbers refute a reading of a line, under all that the line says of them."""
+        said = version.conditions
+        # An assumption may be read as what it is meant to be: either way it is assumed.
+        compared = isinstance(version.conclusion, sympy.Basic) and version.kind != "assumption"
+        if not compared or not letters_of([relation]) <= letters_of(said):
+            return False
+        given = (*version.given, *(Given(each, version.id) for each in said))
+        question = version.but(conclusion=relation, given=given, quantifier="for all")
+        return is_scalar(question) and self._judge(question).verdict is Finding.REFUTED
 
     def _is_of_one_time(self, version: Claim, relation: Any) -> bool:
         """Whether a line needs at every t what is known here of one t at most."""
@@ -426,10 +520,72 @@ def _is_definition(given: Given) -> bool:
     return given.source == "definition" and _letter(given.relation) is not None
 
 
+def assumed_definitions(claim: Claim) -> Iterator[str]:
+    """What a line calls a definition, and no letter of its own is defined by."""
+    for given in claim.given:
+        sides = given.relation.args if _is_equation(given) else ()
+        if given.source == "definition" and not any(side.is_Symbol for side in sides):
+            yield f"{_words(given.relation)}, by definition"
+
+
+def _is_equation(given: Given) -> bool:
+    return given.source == "definition" and isinstance(given.relation, sympy.Eq)
+
+
+def _reached(relation: Any, above: Sequence[tuple[str, Any]]) -> list[Any]:
+    """The definitions above that speak of a letter of a definition, and so on."""
+    letters, rest, reached = set(relation.free_symbols), [each for _, each in above], list[Any]()
+    while speaks := [each for each in rest if each.free_symbols & letters]:
+        reached += speaks
+        rest = [each for each in rest if each not in speaks]
+        letters |= {letter for each in speaks if _letter(each) for letter in each.free_symbols}
+    return reached
+
+
+def _binding(relation: Any, above: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """The definitions above that leave a definition no letter to define freely; itself, if none.
+
+    They define its letter, or use it for a letter that it uses.
+    """
+    letter, reached = _letter(relation), relation.free_symbols
+    if letter is None:
+        return [each for each in above if _letter(each[1]) in reached]
+    same = [each for each in above if _letter(each[1]) == letter]
+    same += [each for each in above if _letter(each[1]) is None and letter in each[1].free_symbols]
+    if same:
+        return same
+    value = _value(relation)
+    if letter in value.free_symbols:
+        return [("", relation)]
+    values: dict[Any, tuple[str, Any]] = {}
+    for each in above:
+        if (defined := _letter(each[1])) is not None:
+            values.setdefault(defined, each)
+    waiting, path = list(value.free_symbols), set[Any]()
+    while waiting:
+        used = waiting.pop()
+        if used in values and used not in path:
+            path.add(used)
+            definition = values[used][1]
+            if letter in definition.free_symbols:
+                return [values[used]]
+            waiting += definition.free_symbols
+    return []
+
+
 def _letter(relation: Any) -> Any:
-    """The letter that an equation defines; None where neither side is a letter."""
-    sides = relation.args if isinstance(relation, sympy.Eq) else ()
-    return next((side for side in sides if side.is_Symbol), None)
+    """The letter that an equation defines, itself or by a power; None where neither side is one."""
+    for side in relation.args if isinstance(relation, sympy.Eq) else ():
+        base = side.base if side.is_Pow and side.exp.is_Integer and side.exp > 0 else side
+        if base.is_Symbol and (base is side or base.is_nonnegative):
+            return base
+    return None
+
+
+def _value(definition: Any) -> Any:
+    """The side of a definition that its letter stands for, itself or by a power."""
+    left, right = definition.args
+    return left if _letter(definition) not in (left, left.as_base_exp()[0]) else right
 
 
 def _words(relation: Any) -> str:

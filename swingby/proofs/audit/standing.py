@@ -12,7 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from swingby.proofs.audit.quotations import MISQUOTED, READ, UNCHECKED, Quotation
+from swingby.proofs.audit.quotations import (
+    MISQUOTED,
+    READ,
+    UNCHECKED,
+    Quotation,
+    assumed_definitions,
+)
 from swingby.proofs.audit.record import Record
 from swingby.proofs.language.claim import AllTimes
 from swingby.proofs.language.vectors import GRAM
@@ -68,9 +74,13 @@ def standings(
     def below(record: Record, source: str, users: tuple[str, ...]) -> Standing:
         """The standing of what a record takes from a source."""
         cited = by_id.get(source)
-        if cited is None or source == record.id:
-            return Standing(source, STANDS, assumes=(source,))
-        if source in users:  # a circle proves nothing
+        if cited is None:
+            if source in record.rests_on_refuted:
+                return Standing(source, FALLS, (source,))
+            # A line of another file: what it says is compared, and it is judged there.
+            elsewhere = ", not judged here" * source.endswith(".proof)")
+            return Standing(source, STANDS, assumes=(source + elsewhere,))
+        if source in (record.id, *users):  # a circle proves nothing
             return Standing(source, OPEN, (source,))
         if cited.verdict == Finding.REFUTED and cited.repair is not None and source not in promised:
             # A line that needs the printed form goes with it, unless it follows when judged again.
@@ -86,8 +96,9 @@ def standings(
         if name in memo:
             return memo[name]
         proved = record.verdict in (Finding.PROVED, Finding.MET)
-        if record.id in promised or (record.kind == "assumption" and proved):
-            return Standing(record.id, STANDS, assumes=(record.id,))
+        assumed = Standing(record.id, STANDS, assumes=(record.id,))
+        if record.id in promised:
+            return assumed
         supports = [] if proved else [Standing(record.id, _OWN[record.verdict], (record.id,))]
         supports += [_quoted(record.id, each) for each in record.quotations]
         # What is refuted falls by itself, whatever it rests on.
@@ -98,8 +109,12 @@ def standings(
             if isinstance(statement.conclusion, AllTimes):
                 sources |= dict.fromkeys(statement.conclusion.lines)
             supports += [below(record, source, (*users, record.id)) for source in sources]
+            named = tuple(assumed_definitions(statement))
+            supports.append(Standing(record.id, STANDS, assumes=named))
         order = (STANDS, BY_Z3, TESTED, QUOTED, OPEN, FALLS)
         worst = max((support.state for support in supports), key=order.index, default=STANDS)
+        if record.kind == "assumption" and worst == STANDS:
+            return assumed
         because = (
             name for support in supports if support.state == worst for name in support.because
         )

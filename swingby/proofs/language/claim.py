@@ -229,7 +229,6 @@ class Claim(Hinted):
             claim = claim.repair
 
 
-#: Sources of hypotheses that are no records of the ledger.
-_INTERNAL_SOURCES = frozenset(
-    {"induction", "hypothesis", "case", "definition", "dynamics", "PSD", GRAM}
-)
+#: Sources of hypotheses that are no records of the ledger, and so no ids of lines.
+RESERVED = frozenset({"induction", "hypothesis", "case", "definition", "dynamics", "PSD"})
+_INTERNAL_SOURCES = RESERVED | {GRAM}

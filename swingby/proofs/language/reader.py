@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import resources
@@ -20,6 +21,7 @@ import sympy
 from swingby.proofs.language import matrices, vectors
 from swingby.proofs.language.claim import (
     BREAKS,
+    RESERVED,
     SEVERITIES,
     AllTimes,
     AlongTrajectory,
@@ -38,7 +40,7 @@ from swingby.proofs.language.formula_parser import (
     values,
 )
 from swingby.proofs.language.means import MEAN, facts, in_means, is_random
-from swingby.proofs.language.repaired_conclusions import ByHand
+from swingby.proofs.language.repaired_conclusions import ByHand, EntryFormula
 from swingby.theory.input_files import text_of
 
 #: Keywords of the fields of a line; "repair" holds fields of its own.
@@ -180,6 +182,20 @@ def _keyword(text: str, keywords: tuple[str, ...]) -> str:
     return max(candidates, key=len, default="")
 
 
+#: Letters of other alphabets that look like Latin ones.
+_LOOKALIKES = str.maketrans(
+    "асеорхуіјѕһԁԛԝονΑΒΕΖΗΙΚΜΝΟΡΤΥΧАВЕКМНОРСТУХІЈЅ", "aceopxyijshdqwovABEZHIKMNOPTYXABEKMHOPCTYXIJS"
+)
+#: A word that stands before an id, and is no part of it.
+_KIND_BEFORE = re.compile(r"^(step|lemma|theorem|corollary|identity|observation|line)\s+")
+
+
+def _alike(id: str) -> str:
+    """An id without what the eye does not see: case, spaces, the alphabet."""
+    shown = "".join(sign for sign in unicodedata.normalize("NFKC", id) if sign.isprintable())
+    return " ".join(shown.translate(_LOOKALIKES).casefold().split())
+
+
 @dataclass(frozen=True)
 class _Scope:
     """The names that a line may use, at its place in the file."""
@@ -207,7 +223,10 @@ class Proof(Mapping[str, Claim]):
         users: tuple[str, ...] = (),
     ) -> None:
         self._folder = folder
+        self._file = file
         self._chain = (*users, file)
+        #: Sources of groups, compared with the ids of the file once all of them are known.
+        self._sources: list[Piece] | None = []
         self._used: list[Proof] = []
         self._own: set[str] = set()
         self._scope = _Scope({}, {}, {"reference": ""})
@@ -222,6 +241,9 @@ class Proof(Mapping[str, Claim]):
                 self._line(keyword, body)
             else:
                 getattr(self, f"_{keyword}")(body)
+        sources, self._sources = self._sources, None
+        for piece in sources or ():
+            self._check_source(piece)
 
     @property
     def names(self) -> Mapping[str, Any]:
@@ -287,17 +309,91 @@ class Proof(Mapping[str, Claim]):
         """An earlier line of this file, or a line of a file that it uses."""
         if name in self._lines:
             return self[name] if self._lines[name].block.head.line < line else None
-        return next((used[name] for used in self._used if name in used), None)
+        used = next((used for used in self._used if name in used), None)
+        return None if used is None else self._of_used(used, used[name])
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is a file of its user, and no proof of the package."""
+        return self._folder is not None
+
+    def lines_above(self, line: int) -> Iterator[Claim]:
+        """The lines that stand above a line of the file."""
+        return (self[name] for name, each in self._lines.items() if each.block.head.line < line)
+
+    def _id_of_used(self, used: Proof, name: str) -> str:
+        """An id of a used file: beside a file of its own, it names that file.
+
+        The proofs of the package are one text.
+        """
+        return f"{name} ({used._file})" if self.is_own and name in used else name
+
+    def _given_of_used(self, used: Proof, given: Iterable[Given]) -> tuple[Given, ...]:
+        return tuple(replace(x, source=self._id_of_used(used, x.source)) for x in given)
+
+    def _of_used(self, used: Proof, line: Claim) -> Claim:
+        """A line of a used file, with the ids of that file."""
+        conclusion = line.conclusion
+        if isinstance(conclusion, AllTimes):
+            base, step = (
+                self._id_of_used(used, name) for name in (conclusion.base, conclusion.step)
+            )
+            conclusion = replace(conclusion, base=base, step=step)
+        return replace(
+            line,
+            id=self._id_of_used(used, line.id),
+            conclusion=conclusion,
+            given=self._given_of_used(used, line.given),
+            repair=None if line.repair is None else self._of_used(used, line.repair),
+        )
+
+    def quoted(self) -> dict[str, Claim]:
+        """The lines of used files that its lines quote, and those that these quote in turn."""
+        holders = {
+            f"{name} ({used._file})": (user, used, name)
+            for user, used in self._uses()
+            for name in used
+        }
+        lines: dict[str, Claim] = {}
+        waiting = [source for claim in self.values() for each in claim for source in each.rests_on]
+        while waiting:
+            name_used = waiting.pop()
+            if name_used in holders and name_used not in lines:
+                user, used, name = holders[name_used]
+                lines[name_used] = user._of_used(used, used[name])
+                waiting += [source for each in lines[name_used] for source in each.rests_on]
+        return lines
+
+    def _uses(self) -> Iterator[tuple[Proof, Proof]]:
+        for used in self._used:
+            yield self, used
+            yield from used._uses()
+
+    def _check_source(self, piece: Piece) -> None:
+        """Refuse a source that is an id of the file but for what the eye does not see."""
+        ids = [*self._lines, *(name for used in self._used for name in used), *RESERVED]
+        if piece.text not in ids:
+            words = _alike(piece.text)
+            for name in ids:
+                if _alike(name) in (words, _KIND_BEFORE.sub("", words)):
+                    raise piece.refuse(f"must be written as the id that is meant: {name}")
 
     def _quoted(
         self, piece: Piece, start: int, source: str, line: int
     ) -> tuple[str, tuple[tuple[Any, Any], ...]]:
         """The source of a hypothesis and the instance at which it quotes: ``3 with x = y``."""
         match = _INSTANCE.fullmatch(source)
-        if match is None or source in self._lines:
-            return source, ()
-        claim = self.above(match[1], line)
-        return match[1], self._instance(piece.cut(start + match.start(2), match[2]), claim)
+        instance: tuple[tuple[Any, Any], ...] = ()
+        if match is not None and source not in self._lines:
+            source, claim = match[1], self.above(match[1], line)
+            instance = self._instance(piece.cut(start + match.start(2), match[2]), claim)
+        written = piece.cut(start, source)
+        if self._sources is None:
+            self._check_source(written)
+        else:
+            self._sources.append(written)
+        claim = None if source in self._lines else self.above(source, line)
+        return source if claim is None else claim.id, instance
 
     def _instance(self, piece: Piece, claim: Claim | None) -> tuple[tuple[Any, Any], ...]:
         """What stands for letters of a line: ``x = y, y = x``."""
@@ -331,6 +427,8 @@ class Proof(Mapping[str, Claim]):
             raise block.head.refuse("must be the id of a line, a colon, and what the line says")
         if name in self._lines:
             raise block.head.refuse("must be the id of one line alone", name)
+        if name in RESERVED:
+            raise block.head.refuse("must be an id: a hypothesis with this source is of no line")
         defaults = self._scope.defaults.items()
         common = {word: value for word, value in defaults if word not in ("along", "over_time")}
         start = Claim(name, kind, about, None, **common)
@@ -352,7 +450,8 @@ class Proof(Mapping[str, Claim]):
             raise block.head.refuse("must be another file, one that does not use this one")
         used = packaged(name) if beside is None else load(beside, self._chain)
         self._used.append(used)
-        self._declare(used.names, used.groups)
+        groups = {name: self._given_of_used(used, group) for name, group in used.groups.items()}
+        self._declare(used.names, groups)
 
     def _letters(self, block: _TextBlock) -> None:
         traits, colon, listed = block.joined().text.partition(":")
@@ -393,13 +492,18 @@ class Proof(Mapping[str, Claim]):
         name, sign, _ = piece.text.partition("=")
         if not sign:
             raise piece.refuse("must be a name, =, and an expression")
+        if latin(name.strip()) in self.names:
+            raise piece.refuse("must be a new name, and no letter", name.strip())
         (value,) = values(piece.after(len(name) + 1), self.names)
+        self._own.add(latin(name.strip()))
         self._declare({latin(name.strip()): value})
 
     def _group(self, block: _TextBlock) -> None:
         name, colon, _ = block.head.text.partition(":")
         if not colon:
             raise block.head.refuse("must be a name, a colon, and hypotheses")
+        if name.strip() in self.groups:
+            raise block.head.refuse("must be the name of one group alone", name.strip())
         hypotheses = self.hypotheses(block.after(len(name) + 1), self._scope, block.head.line)
         self._declare({}, {name.strip(): tuple(hypotheses)})
 
@@ -465,6 +569,8 @@ class _Line:
                 in_order_of_use(dict(changes["where"]))
             except ValueError as circle:
                 raise own["where"].head.refuse("must not go in a circle", str(circle)) from None
+            if claim.edition != "corrected":
+                self._check_definitions(own["where"], changes["where"])
         if "quoted as" in own:
             changes["quoted_as"] = tuple(_relations(own["quoted as"].pieces(), self.scope))
         if "flaw" in own:
@@ -486,6 +592,7 @@ class _Line:
             raise self.block.head.refuse("must have a conclusion: then", claim.id)
         claim = replace(claim, **changes)
         self._refuse_captured(claim)
+        self._check_letters(claim)
         in_numbers = self._in_numbers(claim)
         if "repair" in own:
             inner = _fields(own["repair"])
@@ -509,6 +616,34 @@ class _Line:
             raise self.block.head.refuse(
                 "must have its induction hypothesis in the line of its step", claim.id
             )
+
+    def _check_letters(self, claim: Claim) -> None:
+        """Refuse a line in which one letter has two signs, or that takes a formula for a number."""
+        letters: dict[str, Any] = {}
+        for letter in claim.letters:
+            if letters.setdefault(str(letter), letter) != letter:
+                raise self.block.head.refuse(
+                    f"must use {letter} with one sign: declare it as in the line that is quoted",
+                    claim.id,
+                )
+        if claim.conditions and not isinstance(claim.conclusion, AlongTrajectory):
+            for given in claim.given:
+                if isinstance(given.relation, EntryFormula):
+                    raise self.block.head.refuse(
+                        f"must be given relations: ({given.source}) is a formula", claim.id
+                    )
+
+    def _check_definitions(self, block: _TextBlock, where: tuple[tuple[Any, Any], ...]) -> None:
+        """Refuse a letter that a line above defines otherwise, in a file of one's own."""
+        if not self.proof.is_own:
+            return
+        for line in self.proof.lines_above(self.block.head.line):
+            for letter, value in line.where:
+                here = dict(where).get(letter, value)
+                if here != value and sympy.expand(here - value) != 0:
+                    raise block.joined().refuse(
+                        f"must define {letter} as ({line.id}) does, or another letter", str(letter)
+                    )
 
     def _in_numbers(self, claim: Claim) -> Claim:
         """A claim about vectors as a claim about their inner products, with what holds of those."""

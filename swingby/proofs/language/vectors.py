@@ -17,8 +17,8 @@ import sympy
 
 from swingby.proofs.language.definedness import put_in_as_written
 
-#: Source of the facts that hold of any vectors.
-GRAM = "vectors"
+#: Source of the facts that hold of any vectors; the space keeps a file from naming it.
+GRAM = "vectors "
 _PAIR = re.compile(r"<(.+), (.+)>|\|([^|]+)\|\^2")
 
 

@@ -281,7 +281,7 @@ def test_a_file_uses_another_beside_it(tmp_path):
     path = tmp_path / "two.proof"
     path.write_text("use one\nstep 2: so\n  given (1)\n  then x <= 2 y\n", encoding="utf-8")
     (hypothesis,) = load(path)["2"].given
-    assert hypothesis == Given(sympy.Le(x, y, evaluate=False), "1")
+    assert hypothesis == Given(sympy.Le(x, y, evaluate=False), "1 (one.proof)")
     (tmp_path / "one.proof").write_text("use two\n", encoding="utf-8")
     with pytest.raises(InvalidInput, match=r"one\.proof, line 1, column 5: must be another file"):
         load(path)

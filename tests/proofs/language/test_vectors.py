@@ -7,7 +7,7 @@ import sympy
 import swingby
 from swingby.errors import InvalidInput
 from swingby.proofs.language.reader import Proof
-from swingby.proofs.language.vectors import are_vectors, factors
+from swingby.proofs.language.vectors import GRAM, are_vectors, factors
 from swingby.proofs.language.writer import proof_text
 
 LETTERS = """letters vector: x, y, g, z(t)
@@ -62,7 +62,7 @@ def test_a_formula_is_what_numpy_says(written, meant):
 def test_what_is_added_holds_of_any_vectors(fields):
     """Nor does it ask for more than the line: its denominators are positive."""
     line, rng = claim(fields), np.random.default_rng(2)
-    added = [given.relation for given in line.given if given.source == "vectors"]
+    added = [given.relation for given in line.given if given.source == GRAM]
     assert added
     for relation in added:
         assert sympy.fraction(sympy.together(relation.lhs - relation.rhs))[1].is_positive
