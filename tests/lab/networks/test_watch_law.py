@@ -239,6 +239,36 @@ def test_a_module_of_ones_own_is_recognised_by_what_it_computes():
     assert grades[True] == ("copy", "Net is not the product of its layers")
 
 
+class Own(torch.nn.Module):
+    """Layers named in another order than they are applied, or applied from the right."""
+
+    def __init__(self, kind):
+        super().__init__()
+        first, last = chain(4, 8, 3, scale=0.02)
+        self.kind = kind
+        if kind == "backwards":
+            self.dec, self.enc = last, first
+        else:
+            self.a = torch.nn.Parameter(first.weight.detach().T.clone())
+            self.b = torch.nn.Parameter(last.weight.detach().T.clone())
+
+    def forward(self, x):
+        return self.dec(self.enc(x)) if self.kind == "backwards" else x @ self.a @ self.b
+
+
+@pytest.mark.parametrize("kind", ["backwards", "from the right"])
+def test_layers_of_any_order_and_orientation_are_a_chain(kind):
+    X, Y = points(1)
+    model = Own(kind)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.004, momentum=0.9)
+    watch = swingby.watch(model, optimizer, X, Y, at=[60])
+    learned = first_steps(model, optimizer, X, Y, 600)
+    assert (watch.grade, watch.reason) == ("law", "")
+    for forecast in watch.forecasts:
+        assert np.array_equal(forecast.half_times, learned)
+        assert forecast.error.max() < 0.2
+
+
 def test_a_change_of_the_learning_rate_voids_and_renews():
     X, Y = points(1)
     model = chain(4, 8, 3, scale=0.02)
@@ -262,7 +292,9 @@ def test_a_change_of_the_learning_rate_voids_and_renews():
     assert np.array_equal(last.half_times[~early], learned[~early])
     assert "0.04 to 0.02, in step 151" in watch.notes[-1]
     frame = watch.to_frame()
-    assert len(frame) == 9
+    # None made at a change after a component was learned.
+    assert len(frame) == 9 - early.sum()
+    assert not (frame.learned <= frame.made_at).any()
     assert set(frame.loc[frame.inside.notna(), "off_by"]) == {0.0}
 
 

@@ -49,6 +49,8 @@ _NEW_RATE = 0.1
 _SAME_SCHEDULE = 1e-6
 #: What a forecast by the law costs, in gradients of the training.
 _LAW_GRADIENTS = 100
+#: How a multiple of the loss is said.
+_TIMES = "times those of the loss that was given"
 #: So many steps at which the learning rate changed are listed.
 _MOST_STEPS = 5
 #: Share of a component from which its rise is under way.
@@ -380,11 +382,14 @@ class Watch(Framed):
                 self._renew(optimizer)
         elif comparison is Comparison.SCALED:
             self._void(1, "the loss is another multiple")
-            words = f"gradients are {check.scale:.4g} times those of the loss that was given"
+            words = f"gradients are {check.scale:.4g} {_TIMES}"
             self._notes.append(f"step {step}: {words}")
             self._renew(optimizer)
         elif comparison is Comparison.CLIPPED:
             self._void(1 if step <= 3 else step, "gradients are clipped")
+            if check.scale == 1:
+                # What looked like a multiple was the clip.
+                self._notes = [note for note in self._notes if _TIMES not in note]
             self._notes.append(f"step {step}: gradients are clipped to the norm {check.clip:.4g}")
             self._no_law = self._no_law or "gradients are clipped"
             self._renew(optimizer)
@@ -437,13 +442,16 @@ class Watch(Framed):
             return
         if not self._rates.constant:
             expected = self._rates.at(self.step - 1)
-            if np.allclose(now, expected, rtol=_SAME_SCHEDULE, atol=0):
+            taken = [now, [rule.memory for rule in rules]]
+            if np.allclose(taken, expected, rtol=_SAME_SCHEDULE, atol=0):
                 return
             self._rates = LearningRates(optimizer, self.step)
             self._outlook, self._follows = replace(self._outlook, schedule=None), False
+            row = int(np.allclose(now, expected[0], rtol=_SAME_SCHEDULE, atol=0))
+            name = ("the learning rate", "the momentum")[row]
             self._notes.append(
-                f"step {self.step}: the learning rate is {now[0]:.4g}, not the {expected[0]:.4g}"
-                " of the schedule"
+                f"step {self.step}: {name} is {taken[row][0]:.4g}, not the"
+                f" {expected[row][0]:.4g} of the schedule"
             )
         changed = "the learning rate" if now != before else "a setting of the optimizer"
         if self._void(self.step, f"{changed} changed"):
