@@ -105,6 +105,8 @@ def made_forecast(
             at_least, shift, noise = True, np.zeros(len(times)), np.zeros(len(times))
         waiting = np.isfinite(times) & (times > 0)
         times = np.where(waiting, np.maximum(times + shift, 0.0), times)
+        # Half-times go as 1 / multiple.
+        noise = noise + check.uncertainty / (1 - min(check.uncertainty, 0.5)) * times
         bars = np.where(waiting, bars + noise, bars)
         times = np.where(np.isfinite(bars), times, math.nan)
     bars = np.where(np.isfinite(bars), bars, 0.0)
