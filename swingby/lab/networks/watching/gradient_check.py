@@ -21,11 +21,13 @@ _ROUNDING = 1e-4
 #: Two norms of gradients that agree so far were made equal.
 _SAME_NORM = 1e-5
 #: Noisy gradients from which the multiple and the size of minibatches are estimated.
-_ENOUGH = 6
+_ENOUGH = 12
 #: Standard errors of a multiple in its uncertainty, and those by which others are told apart.
 _ERRORS, _FAR = 2.0, 4.0
 #: Relative uncertainty from which a multiple is known.
 _LEAST_KNOWN = 0.2
+#: Relative uncertainty below which no sharper multiple is looked for, and steps after which.
+_SMALL, _LONG = 0.02, 200
 #: In whole epochs a multiple is a usual one that is so near to it.
 _USUAL = 0.02
 #: So many different gradients of one norm, the largest, were clipped; gradients are different by a
@@ -88,9 +90,11 @@ class GradientCheck:
         self.noisy = False
         #: Steps in an epoch, where minibatches are seen to take each point once in it.
         self.epoch: int | None = None
-        #: Whether the epoch is still looked for.
-        self.listening = False
-        self._lengths, self._until = EpochLength(), 0
+        #: Whether the epoch is still looked for, or without epochs a sharper multiple.
+        self.listening = self.measuring = False
+        #: How often that was of use, and steps after which it ends.
+        self.revision, self._most = 0, 0
+        self._lengths = EpochLength()
         #: Of the last comparison: how far the gradient was from the expected one, relatively.
         self.off = 0.0
         self._count, self._norm = 0, 0.0
@@ -169,9 +173,10 @@ class GradientCheck:
         products = [float(real @ real), float(real @ full), float(full @ full)]
         self._products.append(products)
         if self.listening:
-            self._until -= 1
-            if self._until <= 0:
+            if len(self._products) >= self._listening_ends():
                 self._end_listening()
+        elif self.measuring:
+            self._measure_on()
         elif self.batch is None and len(self._products) >= _ENOUGH:
             estimate = self._estimate()
             if 0 < _ERRORS * estimate.error <= _LEAST_KNOWN * estimate.value:
@@ -235,19 +240,29 @@ class GradientCheck:
         return near[0], (doubt + abs(value - near[0])) / near[0]
 
     def listen(self, most: int) -> None:
-        """Look for epochs in the steps to come, if that takes at most so many gradients."""
+        """Look for epochs in the steps to come, with at most so many gradients."""
+        self._most = len(self._products) + most
+        self.listening = self._listening_ends() <= self._most
+        self.measuring = not self.listening
+
+    def _listening_ends(self) -> int:
+        """Steps after which epochs are seen, by the size of minibatches so far."""
         assert self.batch is not None
-        expected = len(self._observer.X) / self.batch
-        self._until = EpochLength.steps_for(expected) - len(self._products)
-        self.listening = self._until <= most
+        return max(2 * _ENOUGH, EpochLength.steps_for(len(self._observer.X) / self.batch))
 
     def _end_listening(self) -> None:
         """Say how long an epoch is, and so how large a batch, or that there is none."""
+        self._size()
+        steps = len(self._products)
+        if steps < self._listening_ends() <= self._most:
+            # Minibatches are smaller than they seemed.
+            return
         assert self.batch is not None
         count, self.listening = len(self._observer.X), False
+        self.revision += 1
         self.epoch = self._lengths.found(count / self.batch)
         if self.epoch is None:
-            self._size()
+            self.measuring = True
             return
         self.batch = count / self.epoch
         multiples = self._lengths.multiples(self.epoch)
@@ -255,6 +270,15 @@ class GradientCheck:
         self.scale, self.uncertainty = self._nearest(estimate, _USUAL * abs(multiples[-1]))
         if self.scale != multiples[-1]:
             self.uncertainty = 0.0
+
+    def _measure_on(self) -> None:
+        """A sharper multiple, wherever its uncertainty has halved; until it is small."""
+        estimate = self._estimate()
+        if 2 * _ERRORS * estimate.error <= self.uncertainty * estimate.value:
+            self._size()
+            self.revision += 1
+        steps, small = len(self._products), self.uncertainty <= _SMALL
+        self.measuring = not small and steps < min(self._most, _LONG)
 
     def summed(self) -> bool:
         """Whether the loss is a sum over points, not a mean."""

@@ -307,9 +307,9 @@ class Watch(Framed):
         self._last_rates = _rates_of(optimizer)
         rules = group_rules(optimizer)
         if self._check.armed:
-            listened = self._check.listening
+            revision = self._check.revision
             self._judge(self._check.compare(), optimizer)
-            if listened and not self._check.listening:
+            if self._check.revision != revision and self.grade != "none":
                 self._of_epochs(optimizer)
         elif self._check.noisy and self.grade != "none":
             comparison = self._check.clipped()
@@ -385,7 +385,7 @@ class Watch(Framed):
         """Whether the gradient of the next step is compared with that of the loss."""
         following = self.step + 1
         if self._check.noisy:
-            return self._check.batch is None or self._check.listening
+            return self._undecided or self._check.listening or self._check.measuring
         rising = {int(k) for k in np.flatnonzero(shares >= _RISING)} - self._rising
         self._rising |= rising
         digit = following / 10 ** math.floor(math.log10(following))
