@@ -325,12 +325,13 @@ def test_minibatches_are_noticed_and_their_bars_hold(momentum):
     inside, sizes = [], []
     for seed in range(6):
         watch = in_minibatches(seed, 12, shuffled=False, momentum=momentum)
-        first, *_, forecast = (made for made in watch.forecasts if made.made_at < 80)
+        early = [made for made in watch.forecasts if made.made_at < watch.learned.min()]
+        first, forecast = early[0], early[-1]
         assert first.void_from == 1
         assert not any(forecast.at_least for forecast in watch.forecasts)
         inside += [*forecast.inside(watch.learned)]
         assert (forecast.error > 1).all()
-        assert (forecast.error < 0.2 * forecast.half_times).all()
+        assert (forecast.error < 0.5 * forecast.half_times).all()
         # Noise does not hide a step at which a component is learned.
         assert (watch.learned - watch.not_before <= 5).all()
         sizes.append(float(watch.notes[-1].split("about ")[1].split()[0]))
@@ -400,7 +401,7 @@ def test_reshuffled_epochs_are_noticed_and_quieter():
         assert "bars are at least so wide" in watch.notes[-1]
         assert seed > 3 or "about 15 points, each point once in 8 steps" in watch.notes[-1]
         assert "times those" not in watch.notes[-1]
-        before, forecast = watch.forecasts[1:3]
+        before, forecast = watch.forecasts[1], watch.forecasts[-1]
         assert (before.at_least, forecast.at_least) == (False, True)
         assert (3 * forecast.error < before.error).all()
         inside += [*(np.abs(watch.learned - forecast.half_times) <= 2 * np.ceil(forecast.error))]

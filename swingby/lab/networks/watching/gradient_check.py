@@ -265,19 +265,30 @@ class GradientCheck:
             self.measuring = True
             return
         self.batch = count / self.epoch
-        multiples = self._lengths.multiples(self.epoch)
-        estimate = Multiple(multiples[-1], max(multiples) - min(multiples))
-        self.scale, self.uncertainty = self._nearest(estimate, _USUAL * abs(multiples[-1]))
-        if self.scale != multiples[-1]:
-            self.uncertainty = 0.0
+        self.scale, self.uncertainty = self._of_epochs(self.epoch)
+        self.measuring = self.uncertainty > _SMALL
+
+    def _of_epochs(self, epoch: int) -> tuple[float, float]:
+        """The multiple by whole epochs, whose noise nearly adds up to 0, and its uncertainty."""
+        multiples = self._lengths.multiples(epoch)
+        value, spread = multiples[-1], max(multiples) - min(multiples)
+        estimate = Multiple(value, spread / math.sqrt(len(multiples)))
+        multiple, uncertainty = self._nearest(estimate, max(_USUAL * value, _FAR * estimate.error))
+        near = multiple != value and abs(multiple - value) <= _USUAL * value
+        return multiple, 0.0 if near else uncertainty
 
     def _measure_on(self) -> None:
         """A sharper multiple, wherever its uncertainty has halved; until it is small."""
-        estimate = self._estimate()
-        if 2 * _ERRORS * estimate.error <= self.uncertainty * estimate.value:
-            self._size()
+        steps, estimate = len(self._products), self._estimate()
+        if self.epoch is not None:
+            multiple, uncertainty = self._of_epochs(self.epoch)
+            if 2 * uncertainty <= self.uncertainty:
+                self.scale, self.uncertainty = multiple, uncertainty
+                self.revision += 1
+        elif 2 * _ERRORS * estimate.error <= self.uncertainty * estimate.value:
+            self.scale, self.uncertainty = self._nearest(estimate, _FAR * estimate.error)
             self.revision += 1
-        steps, small = len(self._products), self.uncertainty <= _SMALL
+        small = self.uncertainty <= _SMALL
         self.measuring = not small and steps < min(self._most, _LONG)
 
     def summed(self) -> bool:
