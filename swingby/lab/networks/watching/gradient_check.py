@@ -208,7 +208,7 @@ class GradientCheck:
         return Multiple(float(coefficients.mean()), error * (1 + 2 / steps))
 
     def _size(self) -> None:
-        """The multiple of the loss, and how many points drawn anew have the noise of minibatches."""
+        """The multiple of the loss, and the points of a minibatch, by its noise."""
         count, steps = len(self._observer.X), len(self._products)
         estimate = self._estimate()
         self.scale, self.uncertainty = self._nearest(estimate, _FAR * estimate.error)
