@@ -806,7 +806,7 @@ BATCHES: dict[str, tuple[Any, int, float, float, float]] = {
 
 
 def batches(seeds: int, only: str, first: int) -> Grid:
-    """Half-times of linear chains in minibatches against the last forecast of the law."""
+    """Half-times of linear chains in minibatches against the last forecast before the first."""
     rows = []
     for name, (loop, size, noise, lr, momentum) in BATCHES.items():
         if only not in name:
@@ -818,7 +818,8 @@ def batches(seeds: int, only: str, first: int) -> Grid:
             model = small(chain(P, 32, Q), 0.05)
             optimizer = torch.optim.SGD(model.parameters(), lr=rate(lr), momentum=momentum)
             watch = loop(model, optimizer, X, Y, size)
-            forecast, learned = watch.forecasts[-1], watch.learned
+            learned = watch.learned
+            forecast = [made for made in watch.forecasts if made.made_at < np.nanmin(learned)][-1]
             which = forecast.compared(learned) & np.isfinite(forecast.half_times)
             inside += [*forecast.inside(learned)[which]]
             parts += [*((learned - 0.5 - forecast.crossing) / forecast.error)[which]]

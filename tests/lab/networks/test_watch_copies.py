@@ -178,13 +178,47 @@ def test_learning_rates_ahead_are_those_of_the_scheduler(make):
     ahead = LearningRates(optimizer, 0, scheduler, every=2)
     for step in range(30):
         expected = [group["lr"] for group in optimizer.param_groups]
-        np.testing.assert_allclose(ahead.at(step), expected, rtol=1e-12)
+        np.testing.assert_allclose(ahead.at(step)[0], expected, rtol=1e-12)
+        momenta = [group["momentum"] for group in optimizer.param_groups]
+        np.testing.assert_allclose(ahead.at(step)[1], momenta, rtol=1e-12)
         if step % 2:
             scheduler.step()
-    rates = [ahead.at(step)[0] for step in range(12)]
+    rates = [ahead.at(step)[0, 0] for step in range(12)]
     # Half of step 3, steps 4 to 9, a quarter of step 10.
     total = 0.5 * rates[3] + sum(rates[4:10]) + 0.25 * rates[10]
-    assert ahead.mean(3.5, 10.25)[0] == pytest.approx(total / 6.75)
+    assert ahead.mean(3.5, 10.25)[0, 0] == pytest.approx(total / 6.75)
+
+
+@pytest.mark.parametrize("kind", [SGD, ADAM])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_momentum_that_cycles_is_followed(kind):
+    X, Y = points(1)
+    model = chain(4, 8, 3, scale=0.02)
+    settings = {"momentum": 0.9} if kind is SGD else {}
+    optimizer = kind(model.parameters(), lr=1e-3, **settings)
+    most = 0.02 if kind is SGD else 0.01
+    scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, most, total_steps=600)
+    watch = swingby.watch(model, optimizer, X, Y, schedule=scheduler, share=0.1)
+    learned = first_steps(
+        model, optimizer, X, Y, 599, before=lambda step: step > 1 and scheduler.step()
+    )
+    (forecast,) = watch.forecasts
+    assert np.isfinite(learned).all()
+    assert forecast.inside(learned).all()
+
+
+def test_a_momentum_off_its_schedule_is_said():
+    X, Y = points(1)
+    model = chain(4, 8, 3, scale=0.02)
+    optimizer = SGD(model.parameters(), lr=0.01, momentum=0.5)
+    watch = swingby.watch(model, optimizer, X, Y, schedule=lambda _: 0.01)
+
+    def quicker(step):
+        optimizer.param_groups[0]["momentum"] = 0.5 if step < 20 else 0.8
+
+    first_steps(model, optimizer, X, Y, 40, before=quicker)
+    assert any("the momentum is 0.8, not the 0.5 of the schedule" in note for note in watch.notes)
+    assert watch.forecasts[0].void_from < 40
 
 
 def test_clipping_is_noticed_and_followed():
@@ -198,7 +232,9 @@ def test_clipping_is_noticed_and_followed():
 
     learned = first_steps(model, optimizer, X, Y, 1500, centred=True, before=clip)
     first, *_, last = watch.forecasts
-    assert any("clipped to the norm 0.25" in note for note in watch.notes)
+    assert [note.split(": ")[1] for note in watch.notes] == [
+        "gradients are clipped to the norm 0.25"
+    ]
     assert first.void_from == 1
     assert last.made_at <= 3
     assert last.inside(learned).all()

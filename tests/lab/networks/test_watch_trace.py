@@ -74,7 +74,7 @@ def run(name, *, watched, batch, steps=70):
         losses.append(loss.item())
         if watch is not None and step % 20 == 0:
             str(watch)
-            if watch.grade != "none":
+            if watch.grade != "none" and (batch == 60 or step >= 20):
                 watch.forecast()
     state = [entry.clone() for entry in (*model.parameters(), *model.buffers())]
     state += [entry.grad.clone() for entry in model.parameters()]

@@ -280,15 +280,16 @@ class _CoarseRun:
     def _move(self, gradients: list[Any], t: float, length: float) -> None:
         """One step of some length."""
         begin = self.plan.step + t
-        rates = self.plan.rates.mean(begin, begin + length)
+        rates, memories = self.plan.rates.mean(begin, begin + length)
         self.updates += length
         move = self._sgd if self.sgd else self._adam
         with torch.no_grad():
             for block, gradient in zip(self.blocks, gradients, strict=True):
-                move(block, gradient, float(rates[block.group]), length)
+                rate, memory = float(rates[block.group]), float(memories[block.group])
+                move(block, gradient, rate, memory, length)
 
-    def _sgd(self, block: _FlatGroup, gradient: Any, lr: float, length: float) -> None:
-        rule, m = block.rule, block.rule.momentum
+    def _sgd(self, block: _FlatGroup, gradient: Any, lr: float, m: float, length: float) -> None:
+        rule = block.rule
         if rule.weight_decay:
             gradient.add_(block.values, alpha=rule.weight_decay)
         if m:
@@ -297,13 +298,15 @@ class _CoarseRun:
             gradient = gradient + m * block.average if rule.nesterov else block.average
         block.values.add_(gradient, alpha=-lr * length)
 
-    def _adam(self, block: _FlatGroup, gradient: Any, lr: float, length: float) -> None:
+    def _adam(
+        self, block: _FlatGroup, gradient: Any, lr: float, first: float, length: float
+    ) -> None:
         rule = block.rule
         if rule.decoupled:
             block.values.mul_((1 - lr * rule.weight_decay) ** length)
         elif rule.weight_decay:
             gradient.add_(block.values, alpha=rule.weight_decay)
-        first, second = rule.betas
+        second = rule.betas[1]
         memory, memory_of_squares = _memory(first, length), _memory(second, length)
         block.average.mul_(memory).add_(gradient, alpha=1 - memory)
         block.squares.mul_(memory_of_squares)

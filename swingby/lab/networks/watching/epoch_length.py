@@ -27,15 +27,22 @@ class EpochLength:
         self._products = np.zeros(3)
         #: After each step, the square of the sum of the noise in units of a random walk's.
         self._walks: list[float] = []
+        #: After each step, the multiple c by the sums so far.
+        self._multiples: list[float] = []
 
     def add(self, real: Any, full: Any) -> None:
         """Add the gradient of a batch, and that at all points at the same weights."""
         self._real, self._full = self._real + real, self._full + full
         self._products += [float(real @ real), float(real @ full), float(full @ full)]
         multiple = float(self._real @ self._full) / max(float(self._full @ self._full), 1e-300)
+        self._multiples.append(multiple)
         away = self._real - multiple * self._full
         steps = float(self._products @ [1.0, -2 * multiple, multiple**2])
         self._walks.append(float(away @ away) / max(steps, 1e-300))
+
+    def multiples(self, length: int) -> list[float]:
+        """The multiple c after each whole epoch of some length: the noise adds up to 0 there."""
+        return self._multiples[length - 1 :: length]
 
     @staticmethod
     def steps_for(expected: float) -> int:

@@ -11,10 +11,10 @@ import torch
 
 from swingby.lab.networks.watching.chain_law import Chain, chain_half_times, chain_spread
 from swingby.lab.networks.watching.coarse_copy import CopyPlan, copied_half_times, noisy_half_times
-from swingby.lab.networks.watching.grades import layers_of, loss_multiple
+from swingby.lab.networks.watching.grades import chain_order, in_order, layers_of, loss_multiple
 from swingby.lab.networks.watching.gradient_check import GradientCheck
 from swingby.lab.networks.watching.mode_forecast import ModeForecast
-from swingby.lab.networks.watching.observer import Observer
+from swingby.lab.networks.watching.observer import Observer, quiet_copy
 from swingby.lab.networks.watching.update_rule import LearningRates, group_rules, is_sgd
 from swingby.theory.law.batch_noise import DEVIATIONS
 from swingby.theory.law.descent_flow import Descent
@@ -105,6 +105,8 @@ def made_forecast(
             at_least, shift, noise = True, np.zeros(len(times)), np.zeros(len(times))
         waiting = np.isfinite(times) & (times > 0)
         times = np.where(waiting, np.maximum(times + shift, 0.0), times)
+        # Half-times go as 1 / multiple.
+        noise = noise + check.uncertainty / (1 - min(check.uncertainty, 0.5)) * times
         bars = np.where(waiting, bars + noise, bars)
         times = np.where(np.isfinite(bars), times, math.nan)
     bars = np.where(np.isfinite(bars), bars, 0.0)
@@ -129,14 +131,14 @@ def chain_of(observer: Observer, optimizer: Any, scale: float) -> Chain:
     parameters = list(observer.model.parameters())
     rule = group_rules(optimizer)[0]
     buffers = [optimizer.state.get(entry, {}).get("momentum_buffer") for entry in parameters]
-    velocity = None
+    order, velocity = chain_order(quiet_copy(observer.model), observer.X), None
     if rule.momentum and all(entry is not None for entry in buffers):
-        velocity = tuple(-layer for layer in layers_of(buffers))
+        velocity = tuple(-layer for layer in in_order(buffers, order))
     multiple = loss_multiple(observer.loss, observer.Y)
     assert multiple is not None
     lr, momentum, decay = rule.lr, rule.momentum, rule.weight_decay
     return Chain(
-        layers=layers_of(parameters),
+        layers=in_order(parameters, order),
         velocity=velocity,
         rule=Descent(lr, scale * multiple, momentum, rule.nesterov, decay),
         spacing=float(torch.finfo(parameters[0].dtype).eps),

@@ -8,7 +8,8 @@ trained by SGD, Adam or AdamW. *none*: only what has been learned is said.
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -24,6 +25,8 @@ from swingby.theory.numbers import Floats
 
 #: Relative differences up to this are rounding: of products of layers in float64, and of a loss.
 _SAME_PRODUCT, _SAME_LOSS = 1e-9, 1e-4
+#: Up to so many matrices are tried in any order.
+_MOST_ORDERED = 4
 #: Modules of torch that a chain of linear layers may have.
 _PLAIN = (torch.nn.Linear, torch.nn.Identity)
 #: Modules whose outputs in training are random, or depend on earlier calls.
@@ -88,36 +91,58 @@ def why_no_law(observer: Observer, optimizer: Any) -> str:
     held = {id(entry) for entry in parameters_of(optimizer) if entry.requires_grad}
     if held != {id(entry) for entry in observer.model.parameters()}:
         return "not all layers are trained"
-    if not is_chain(net, observer.X):
+    if chain_order(net, observer.X) is None:
         return f"{type(net).__name__} is not the product of its layers"
     if loss_multiple(observer.loss, observer.Y) is None:
         return "the loss is not a multiple of the squared error"
     return ""
 
 
-def is_chain(net: Any, X: Any) -> bool:
-    """Whether a module is the product of its parameters, first applied first.
+def chain_order(net: Any, X: Any) -> tuple[tuple[int, bool], ...] | None:
+    """Which parameter each layer of a chain is, first applied first, and whether it is transposed.
 
-    Tried with random parameters on random inputs, which no other network passes.
+    None where a module is no product of its parameters. Tried with random parameters on random
+    inputs, which no other network passes; beyond 4 matrices in the order of the parameters alone.
     """
     if X.ndim != 2 or any(entry.ndim != 2 for entry in net.parameters()):
-        return False
+        return None
     with traceless(), torch.no_grad():
         net = copy.deepcopy(net).cpu().double().eval()
         generator = torch.Generator().manual_seed(0)
         for entry in net.parameters():
             entry.copy_(torch.randn(entry.shape, generator=generator, dtype=torch.float64))
+        matrices = list(net.parameters())
         inputs = torch.randn((3, X.shape[1]), generator=generator, dtype=torch.float64)
-        product = inputs
         try:
-            for entry in net.parameters():
-                product = product @ entry.T
             outputs = net(inputs)
-        except RuntimeError:  # shapes that do not follow each other, or floats of another length
-            return False
-        if outputs.shape != product.shape:
-            return False
-        return bool((outputs - product).abs().max() <= _SAME_PRODUCT * product.abs().max())
+        except RuntimeError:  # floats of another length
+            return None
+        for order in _orders(len(matrices)):
+            product = _product(inputs, matrices, order)
+            if product is None or product.shape != outputs.shape:
+                continue
+            if bool((outputs - product).abs().max() <= _SAME_PRODUCT * product.abs().max()):
+                return order
+    return None
+
+
+def _orders(count: int) -> Iterator[tuple[tuple[int, bool], ...]]:
+    """Orders in which matrices may be applied, as they are or transposed; the usual one first."""
+    yield tuple((index, False) for index in range(count))
+    if count <= _MOST_ORDERED:
+        for indices in itertools.permutations(range(count)):
+            for transposed in itertools.product((False, True), repeat=count):
+                yield tuple(zip(indices, transposed, strict=True))
+
+
+def _product(inputs: Any, matrices: Sequence[Any], order: tuple[tuple[int, bool], ...]) -> Any:
+    """The outputs of a chain, or None where shapes do not follow each other."""
+    for index, transposed in order:
+        layer = matrices[index].T if transposed else matrices[index]
+        if inputs.shape[1] != layer.shape[1]:
+            return None
+        inputs = inputs @ layer.T
+    return inputs
 
 
 def loss_multiple(loss: Loss, Y: Any) -> float | None:
@@ -136,6 +161,17 @@ def loss_multiple(loss: Loss, Y: Any) -> float | None:
             multiples.append(multiple * len(Y))
     same = abs(multiples[0] - multiples[1]) <= _SAME_LOSS * abs(multiples[0])
     return multiples[1] if same and multiples[1] > 0 else None
+
+
+def in_order(
+    entries: Sequence[Any], order: tuple[tuple[int, bool], ...] | None
+) -> tuple[Floats, ...]:
+    """Parameters, or their buffers, as the layers W_1, ..., W_L of a chain."""
+    assert order is not None
+    arrays = layers_of(entries)
+    return tuple(
+        arrays[index].T.copy() if transposed else arrays[index] for index, transposed in order
+    )
 
 
 def layers_of(parameters: Sequence[Any]) -> tuple[Floats, ...]:

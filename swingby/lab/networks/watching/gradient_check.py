@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -20,8 +20,21 @@ from swingby.lab.networks.watching.observer import Observer, row, traceless
 _ROUNDING = 1e-4
 #: Two norms of gradients that agree so far were made equal.
 _SAME_NORM = 1e-5
-#: Noisy gradients after which the size of the minibatches is estimated.
-_ENOUGH = 6
+#: Noisy gradients from which the multiple and the size of minibatches are estimated.
+_ENOUGH = 12
+#: Standard errors of a multiple in its uncertainty, and those by which others are told apart.
+_ERRORS, _FAR = 2.0, 4.0
+#: Relative uncertainty from which a multiple is known.
+_LEAST_KNOWN = 0.2
+#: Relative uncertainty below which no sharper multiple is looked for, and steps after which.
+_SMALL, _LONG = 0.02, 200
+#: In whole epochs a multiple is a usual one that is so near to it.
+_USUAL = 0.02
+#: So many different gradients of one norm, the largest, were clipped; gradients are different by a
+#: cosine below 1 by this.
+_TIES, _DIFFERENT = 3, 1e-4
+#: The norm that torch adds before it divides.
+_TORCH_EPS = 1e-6
 #: Points whose own gradients are taken for the spread of gradients.
 _POINTS = 64
 
@@ -37,6 +50,34 @@ class Comparison(Enum):
     CHANGED = "no longer that of the loss"
 
 
+class Multiple(NamedTuple):
+    """An estimated multiple of the loss and its standard error."""
+
+    value: float
+    error: float
+
+
+class _Largest:
+    """Different gradients whose size is the largest so far."""
+
+    def __init__(self) -> None:
+        self.largest, self.last = 0.0, False
+        self._tied: list[Any] = []
+
+    def ties(self, size: float, gradient: Any) -> bool:
+        """Add a gradient; whether enough of them have the largest size."""
+        close = min(_SAME_NORM + _TORCH_EPS / max(size, _TORCH_EPS), _ROUNDING)
+        self.last = size >= (1 - close) * self.largest
+        if not self.last:
+            return False
+        if size > (1 + close) * self.largest:
+            self.largest, self._tied = size, []
+        unit = gradient / max(float(gradient.norm()), 1e-300)
+        if all(float(unit @ other) < 1 - _DIFFERENT for other in self._tied):
+            self._tied.append(unit)
+        return len(self._tied) >= _TIES
+
+
 class GradientCheck:
     """Compares gradients at some steps, and knows what it has learned of them."""
 
@@ -49,14 +90,19 @@ class GradientCheck:
         self.noisy = False
         #: Steps in an epoch, where minibatches are seen to take each point once in it.
         self.epoch: int | None = None
-        #: Whether the epoch is still looked for.
-        self.listening = False
-        self._lengths, self._until = EpochLength(), 0
+        #: Whether the epoch is still looked for, or without epochs a sharper multiple.
+        self.listening = self.measuring = False
+        #: How often that was of use, and steps after which it ends.
+        self.revision, self._most = 0, 0
+        self._lengths = EpochLength()
         #: Of the last comparison: how far the gradient was from the expected one, relatively.
         self.off = 0.0
         self._count, self._norm = 0, 0.0
-        self._multiples: list[float] = []
-        self._noise: list[float] = []
+        #: What the multiple may be off by, relatively (95 %), in minibatches.
+        self.uncertainty = 0.0
+        #: r . r, r . f and f . f for the gradient r of each minibatch and f at all points.
+        self._products: list[list[float]] = []
+        self._norms, self._entries = _Largest(), _Largest()
         #: After how many of them the spread of gradients at single points was taken, and its log.
         self._spreads: list[tuple[int, float]] = []
         self._full: Any = None
@@ -79,8 +125,7 @@ class GradientCheck:
             return Comparison.SAME
         self.off = float((real - self.expected(full)).norm()) / norm
         if self.noisy:
-            self._measure(real, full)
-            return Comparison.NOISY
+            return self._measure(real, full)
         result = Comparison.SAME
         if self.off > _ROUNDING:
             result = self._difference(real, full, norm, float(real @ full) / square)
@@ -118,56 +163,133 @@ class GradientCheck:
         if self._count:
             return Comparison.CHANGED
         self.noisy = True
-        self._measure(real, full)
+        return self._measure(real, full)
+
+    def _measure(self, real: Any, full: Any) -> Comparison:
+        """One more minibatch: clips, the multiple of the loss, and the size of minibatches."""
+        if (clipped := self.clipped(real)) is not None:
+            return clipped
+        self._lengths.add(real, full)
+        products = [float(real @ real), float(real @ full), float(full @ full)]
+        self._products.append(products)
+        if self.listening:
+            if len(self._products) >= self._listening_ends():
+                self._end_listening()
+        elif self.measuring:
+            self._measure_on()
+        elif self.batch is None and len(self._products) >= _ENOUGH:
+            estimate = self._estimate()
+            if 0 < _ERRORS * estimate.error <= _LEAST_KNOWN * estimate.value:
+                self._size()
         return Comparison.NOISY
 
-    def _measure(self, real: Any, full: Any) -> None:
-        """Multiple and noise of one more minibatch; the size of minibatches from enough of them."""
-        self._lengths.add(real, full)
-        square = float(full @ full)
-        self._multiples.append(float(real @ full) / square)
-        self._noise.append(float((real - full).square().sum()))
-        count = len(self._observer.X)
-        if self.batch is not None:
-            self._until -= 1
-            if self.listening and self._until <= 0:
-                self._end_listening()
-        elif len(self._noise) >= _ENOUGH:
-            if self.summed():
-                # A sum over B of n points is B / n of the sum over all.
-                self.scale = float(np.clip(np.median(self._multiples), 1 / count, 1.0))
-                self.batch = self.scale * count
-                return
-            ratio = self._size()
-            # Without replacement the noise is less by (n - B) / (n - 1).
-            self.batch = float(np.clip(ratio * count / (count - 1 + ratio), 1.0, count))
+    def clipped(self, real: Any = None) -> Comparison | None:
+        """Whether gradients of minibatches are clipped: the largest of different ones agree."""
+        if real is None:
+            real = row([entry.grad for entry in self._parameters], self._parameters)
+        of_norm = self._norms.ties(float(real.norm()), real)
+        of_entries = self._entries.ties(float(real.abs().max()), real)
+        if of_norm:
+            self.clip = self._norms.largest
+        return Comparison.CLIPPED if of_norm else Comparison.CUT if of_entries else None
 
-    def _size(self) -> float:
-        """How many points drawn with replacement have as much noise as the minibatches."""
-        steps = len(self._noise)
+    @property
+    def at_largest(self) -> bool:
+        """Whether the last gradient of a minibatch was the largest so far, as clipped ones are."""
+        return self._norms.last or self._entries.last
+
+    def _estimate(self) -> Multiple:
+        """The mean over steps of the coefficient of the gradient on that at all points."""
+        products = np.array(self._products)
+        coefficients = products[:, 1] / products[:, 2]
+        steps = len(coefficients)
+        error = float(coefficients.std(ddof=1)) / math.sqrt(steps)
+        # Near to Student's factor, in units of the normal one.
+        return Multiple(float(coefficients.mean()), error * (1 + 2 / steps))
+
+    def _size(self) -> None:
+        """The multiple of the loss, and the points of a minibatch, by its noise."""
+        count, steps = len(self._observer.X), len(self._products)
+        estimate = self._estimate()
+        self.scale, self.uncertainty = self._nearest(estimate, _FAR * estimate.error)
         self._spreads.append((steps, math.log(max(self._spread(), 1e-300))))
         # Both grow with the weights.
         measured, logs = np.array(self._spreads).T
         spreads = np.exp(np.interp(np.arange(1, steps + 1), measured, logs))
-        return 1 / max(float(np.mean(self._noise / spreads)), 1e-300)
+        c = estimate.value
+        noise = np.array(self._products) @ [1.0, -2 * c, c**2] / c**2
+        ratio = 1 / max(float(np.mean(noise / spreads)), 1e-300)
+        if not self._spreads[1:]:
+            # Without replacement the noise is less by (n - B) / (n - 1).
+            ratio = ratio * count / (count - 1 + ratio)
+        self.batch = float(np.clip(ratio, 1.0, count))
+
+    def _nearest(self, estimate: Multiple, within: float) -> tuple[float, float]:
+        """The usual multiple that an estimate allows, if it is the only one, and its uncertainty.
+
+        That is relative: 95 % of what the estimate leaves open, beside its distance.
+        """
+        value, doubt = estimate.value, _ERRORS * estimate.error
+        # A sum over B of n points is B / n of the sum over all.
+        unit = 1.0 if not self.summed() else 1 / self.epoch if self.epoch else 0.0
+        q = self._observer.Y[0].numel()
+        usual = {unit * entry for entry in (1.0, 0.5, 2.0, float(q), q / 2)}
+        near = [entry for entry in usual if abs(value - entry) <= within]
+        if len(near) != 1:
+            return value, doubt / value
+        return near[0], (doubt + abs(value - near[0])) / near[0]
 
     def listen(self, most: int) -> None:
-        """Look for epochs in the steps to come, if that takes at most so many gradients."""
+        """Look for epochs in the steps to come, with at most so many gradients."""
+        self._most = len(self._products) + most
+        self.listening = self._listening_ends() <= self._most
+        self.measuring = not self.listening
+
+    def _listening_ends(self) -> int:
+        """Steps after which epochs are seen, by the size of minibatches so far."""
         assert self.batch is not None
-        expected = len(self._observer.X) / self.batch
-        self._until = EpochLength.steps_for(expected) - len(self._noise)
-        self.listening = self._until <= most
+        return max(2 * _ENOUGH, EpochLength.steps_for(len(self._observer.X) / self.batch))
 
     def _end_listening(self) -> None:
         """Say how long an epoch is, and so how large a batch, or that there is none."""
+        self._size()
+        steps = len(self._products)
+        if steps < self._listening_ends() <= self._most:
+            # Minibatches are smaller than they seemed.
+            return
         assert self.batch is not None
         count, self.listening = len(self._observer.X), False
+        self.revision += 1
         self.epoch = self._lengths.found(count / self.batch)
+        if self.epoch is None:
+            self.measuring = True
+            return
+        self.batch = count / self.epoch
+        self.scale, self.uncertainty = self._of_epochs(self.epoch)
+        self.measuring = self.uncertainty > _SMALL
+
+    def _of_epochs(self, epoch: int) -> tuple[float, float]:
+        """The multiple by whole epochs, whose noise nearly adds up to 0, and its uncertainty."""
+        multiples = self._lengths.multiples(epoch)
+        value, spread = multiples[-1], max(multiples) - min(multiples)
+        estimate = Multiple(value, spread / math.sqrt(len(multiples)))
+        multiple, uncertainty = self._nearest(estimate, max(_USUAL * value, _FAR * estimate.error))
+        near = multiple != value and abs(multiple - value) <= _USUAL * value
+        return multiple, 0.0 if near else uncertainty
+
+    def _measure_on(self) -> None:
+        """A sharper multiple, wherever its uncertainty has halved; until it is small."""
+        steps, estimate = len(self._products), self._estimate()
         if self.epoch is not None:
-            self.batch = count / self.epoch
-            self.scale = 1 / self.epoch if self.summed() else self.scale
-        elif not self.summed():
-            self.batch = float(np.clip(self._size(), 1.0, count))
+            multiple, uncertainty = self._of_epochs(self.epoch)
+            if 2 * uncertainty <= self.uncertainty:
+                self.scale, self.uncertainty = multiple, uncertainty
+                self.revision += 1
+        elif 2 * _ERRORS * estimate.error <= self.uncertainty * estimate.value:
+            self.scale, self.uncertainty = self._nearest(estimate, _FAR * estimate.error)
+            self.revision += 1
+        small = self.uncertainty <= _SMALL
+        self.measuring = not small and steps < min(self._most, _LONG)
 
     def summed(self) -> bool:
         """Whether the loss is a sum over points, not a mean."""
@@ -183,10 +305,11 @@ class GradientCheck:
         """The mean square of what gradients at single points differ by from that at all."""
         observer = self._observer
         full = observer.gradient(self._parameters)
+        times = len(observer.X) if self.summed() else 1
         generator = torch.Generator().manual_seed(0)
         points = torch.randperm(len(observer.X), generator=generator)[:_POINTS]
         squares = [
-            float((observer.gradient(self._parameters, [int(k)]) - full).square().sum())
+            float((times * observer.gradient(self._parameters, [int(k)]) - full).square().sum())
             for k in points
         ]
         return float(np.mean(squares))

@@ -1,4 +1,4 @@
-"""The rule of an optimizer's steps, read from its parameter groups; learning rates ahead."""
+"""The rule of an optimizer's steps, read from its parameter groups; what schedules move."""
 
 from __future__ import annotations
 
@@ -30,6 +30,11 @@ class GroupRule:
     eps: float = 0.0
     #: Decay that shrinks the weights (AdamW), not one that is added to the gradient.
     decoupled: bool = False
+
+    @property
+    def memory(self) -> float:
+        """Momentum of SGD, or the first beta of Adam."""
+        return self.momentum or self.betas[0]
 
 
 def is_sgd(optimizer: Any) -> bool:
@@ -73,13 +78,13 @@ def unknown_rule(optimizer: Any) -> str:
 
 
 class LearningRates:
-    """Learning rates of all groups at the steps to come: as they are, or by a schedule."""
+    """Learning rates and momenta of all groups at the steps to come: as they are, or scheduled."""
 
     def __init__(self, optimizer: Any, step: int, schedule: Any = None, every: int = 1) -> None:
         self.constant = schedule is None
-        self._now = np.array([rule.lr for rule in group_rules(optimizer)])
+        self._now = _settings(optimizer)
         self._first = step
-        self._rates: list[Floats] = []
+        self._ahead_of: list[Floats] = []
         self._sums = [np.zeros_like(self._now)]
         if hasattr(schedule, "get_last_lr"):
             self._ahead = _of_scheduler(schedule, self._now, step, every)
@@ -87,14 +92,14 @@ class LearningRates:
             self._ahead = _of_function(schedule, self._now, step)
 
     def at(self, step: int) -> Floats:
-        """The rate of each group in the step after `step` steps."""
+        """Rate and momentum of each group in the step after `step` steps, (2, groups)."""
         if self.constant or step < self._first:
             return self._now
         self._extend(step - self._first)
-        return self._rates[step - self._first]
+        return self._ahead_of[step - self._first]
 
     def mean(self, begin: float, end: float) -> Floats:
-        """The mean rate of each group over a stretch of steps, whose ends may lie in steps."""
+        """Their means, (2, groups), over a stretch of steps, whose ends may lie in steps."""
         if self.constant:
             return self._now
         return (self._total(end) - self._total(begin)) / (end - begin)
@@ -103,26 +108,34 @@ class LearningRates:
         steps = end - self._first
         count = int(steps)
         self._extend(count)
-        return self._sums[count] + (steps - count) * self._rates[count]
+        return self._sums[count] + (steps - count) * self._ahead_of[count]
 
     def _extend(self, count: int) -> None:
-        while len(self._rates) <= count:
+        while len(self._ahead_of) <= count:
             # After the last step that a schedule knows its rate stays.
-            rates = next(self._ahead, self._rates[-1] if self._rates else self._now)
-            self._rates.append(rates)
-            self._sums.append(self._sums[-1] + rates)
+            settings = next(self._ahead, self._ahead_of[-1] if self._ahead_of else self._now)
+            self._ahead_of.append(settings)
+            self._sums.append(self._sums[-1] + settings)
+
+
+def _settings(optimizer: Any) -> Floats:
+    """Rate, and momentum or Adam's first beta, of each group: what schedulers of torch move."""
+    rules = group_rules(optimizer)
+    return np.array([[rule.lr for rule in rules], [rule.memory for rule in rules]])
 
 
 def _of_function(schedule: Any, now: Floats, step: int) -> Iterator[Floats]:
     """Rates by a function of the step; a number is that of the first group."""
+    first = now[0]
     for index in itertools.count(step):
         value = np.asarray(schedule(index), dtype=np.float64)
-        yield value if value.ndim else now * (float(value) / now[0] if now[0] else 1.0)
+        scaled = first * (float(value) / first[0] if first[0] else 1.0) if not value.ndim else value
+        yield np.array([scaled, now[1]])
 
 
 def _of_scheduler(schedule: Any, now: Floats, step: int, every: int) -> Iterator[Floats]:
-    """Rates by a copy of a scheduler of torch that takes a step every so many steps."""
-    stand_in = torch.optim.SGD([{"params": [torch.zeros(1)], "lr": float(rate)} for rate in now])
+    """Settings by a copy of a scheduler of torch that takes a step every so many steps."""
+    stand_in = torch.optim.SGD([{"params": [torch.zeros(1)], "lr": float(rate)} for rate in now[0]])
     for mine, theirs in zip(stand_in.param_groups, schedule.optimizer.param_groups, strict=True):
         mine.update({name: value for name, value in theirs.items() if name != "params"})
     # Copied now, not when the first rate is asked for: the scheduler moves on.
@@ -132,7 +145,7 @@ def _of_scheduler(schedule: Any, now: Floats, step: int, every: int) -> Iterator
 
 def _stepped(twin: Any, stand_in: Any, step: int, every: int) -> Iterator[Floats]:
     for index in itertools.count(step):
-        yield np.array([float(group["lr"]) for group in stand_in.param_groups])
+        yield _settings(stand_in)
         if (index + 1) % every == 0:
             with warnings.catch_warnings():
                 # Of an optimizer that has taken no step.

@@ -46,7 +46,8 @@ def watch(
         minibatches, ...
 
     Learning rate, momentum, decay, the multiple of the loss, clipping and minibatches are read from
-    the run. A change of the learning rate voids what was forecast, and it is forecast again.
+    the run; clipped minibatches are not forecast, and none before their multiple is known. A change
+    of the learning rate voids what was forecast, and it is forecast again.
     The run is left as it was, to the last bit.
 
     Parameters

@@ -85,9 +85,11 @@ def _records(watch: WatchedTraining) -> Iterator[Mapping[str, Any]]:
         }
         nothing = {"grade": "none", "made_at": math.nan, "forecast": math.nan, "error": math.nan}
         nothing |= {"void_from": math.nan, "off_by": math.nan, "inside": None}
-        if not watch.forecasts:
+        # What is made once a component is learned says nothing of it.
+        forecasts = [made for made in watch.forecasts if not learned <= made.made_at]
+        if not forecasts:
             yield common | nothing
-        for forecast in watch.forecasts:
+        for forecast in forecasts:
             answerable = bool(forecast.compared(watch.learned)[k])
             void = forecast.void_from
             yield common | {

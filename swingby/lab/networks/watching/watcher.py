@@ -49,6 +49,8 @@ _NEW_RATE = 0.1
 _SAME_SCHEDULE = 1e-6
 #: What a forecast by the law costs, in gradients of the training.
 _LAW_GRADIENTS = 100
+#: How a multiple of the loss is said.
+_TIMES = "times those of the loss that was given"
 #: So many steps at which the learning rate changed are listed.
 _MOST_STEPS = 5
 #: Share of a component from which its rise is under way.
@@ -90,6 +92,7 @@ class Watch(Framed):
         self._rules = group_rules(optimizer)
         self._at = frozenset(at)
         self._rising = set[int]()
+        self._sized = False
         self._forecasts: list[ModeForecast] = []
         self._notes: list[str] = []
         self._rate_changes: list[tuple[int, float, float]] = []
@@ -219,6 +222,10 @@ class Watch(Framed):
             raise SwingbyError("the watch is closed: swingby.watch(...) begins another")
         if self.grade == "none":
             raise SwingbyError(f"there is no forecast: {self.reason}")
+        if self._undecided:
+            raise SwingbyError(
+                "the loss's multiple is not known yet: it takes more minibatches, or larger ones"
+            )
         begin = time.perf_counter()
         self._look()
         self._renew(optimizer)
@@ -300,10 +307,14 @@ class Watch(Framed):
         self._last_rates = _rates_of(optimizer)
         rules = group_rules(optimizer)
         if self._check.armed:
-            listened = self._check.listening
+            revision = self._check.revision
             self._judge(self._check.compare(), optimizer)
-            if listened and not self._check.listening:
+            if self._check.revision != revision and self.grade != "none":
                 self._of_epochs(optimizer)
+        elif self._check.noisy and self.grade != "none":
+            comparison = self._check.clipped()
+            if comparison is not None:
+                self._judge(comparison, optimizer)
         if self.grade != "none" and rules != self._rules:
             self._rules_changed(rules, optimizer)
         if self.step < self._next:
@@ -319,6 +330,14 @@ class Watch(Framed):
         if self.grade != "none" and self._compares_next(shares):
             self._check.arm()
             self._next = self.step + 1
+        elif self._check.noisy and self._check.at_largest:
+            # A clip shows where gradients are largest.
+            self._next = self.step + 1
+
+    @property
+    def _undecided(self) -> bool:
+        """Whether the multiple of the loss in minibatches is still to be found out."""
+        return self._check.noisy and self._check.batch is None
 
     @property
     def _last_made(self) -> int:
@@ -366,7 +385,7 @@ class Watch(Framed):
         """Whether the gradient of the next step is compared with that of the loss."""
         following = self.step + 1
         if self._check.noisy:
-            return self._check.batch is None or self._check.listening
+            return self._undecided or self._check.listening or self._check.measuring
         rising = {int(k) for k in np.flatnonzero(shares >= _RISING)} - self._rising
         self._rising |= rising
         digit = following / 10 ** math.floor(math.log10(following))
@@ -380,11 +399,16 @@ class Watch(Framed):
                 self._renew(optimizer)
         elif comparison is Comparison.SCALED:
             self._void(1, "the loss is another multiple")
-            words = f"gradients are {check.scale:.4g} times those of the loss that was given"
+            words = f"gradients are {check.scale:.4g} {_TIMES}"
             self._notes.append(f"step {step}: {words}")
             self._renew(optimizer)
+        elif comparison is Comparison.CLIPPED and check.noisy:
+            self._withdraw(f"gradients of minibatches are clipped to the norm {check.clip:.4g}")
         elif comparison is Comparison.CLIPPED:
             self._void(1 if step <= 3 else step, "gradients are clipped")
+            if check.scale == 1:
+                # What looked like a multiple was the clip.
+                self._notes = [note for note in self._notes if _TIMES not in note]
             self._notes.append(f"step {step}: gradients are clipped to the norm {check.clip:.4g}")
             self._no_law = self._no_law or "gradients are clipped"
             self._renew(optimizer)
@@ -396,18 +420,19 @@ class Watch(Framed):
         elif not is_sgd(optimizer):
             name = type(optimizer).__name__
             self._withdraw(f"{name} in minibatches: its second moment holds their noise")
-        elif check.batch is not None and not any("points" in note for note in self._notes):
-            self._void(1, "minibatches")
-            if not self._no_law:
+        elif check.batch is not None:
+            if not self._sized:
+                self._sized = True
                 check.listen(affordable(self._outlook))
-            self._of_minibatches(check.batch, optimizer)
+                self._of_minibatches(check.batch, optimizer)
         elif step == 1:
             self._void(1, "minibatches")
-            self._notes.append("step 1: minibatches; forecasts follow once their size is known")
+            words = "forecasts follow once their size and the loss's multiple are known"
+            self._notes.append(f"step 1: minibatches; {words}")
 
     def _of_minibatches(self, batch: float, optimizer: Any) -> None:
         """Forecast again, once the size of minibatches is known."""
-        words = f"minibatches of about {batch:.0f} points"
+        words = f"minibatches of about {batch:.0f} points{self._multiple_text()}"
         self._notes.append(f"step {self.step}: {words}; bars hold draws with replacement")
         if affordable(self._outlook) < LEAST_GRADIENTS:
             few = (
@@ -421,9 +446,18 @@ class Watch(Framed):
                 return
         self._renew(optimizer)
 
+    def _multiple_text(self) -> str:
+        """What is known of the multiple of the loss in minibatches."""
+        check = self._check
+        if check.scale == 1 and not check.uncertainty:
+            return ""
+        open_part = f" (+- {check.uncertainty:.0%})" if check.uncertainty else ""
+        return f", gradients {check.scale:.4g}{open_part} {_TIMES}"
+
     def _of_epochs(self, optimizer: Any) -> None:
         """Forecast again, once it is known whether minibatches are those of epochs."""
         epoch, words = self._check.epoch, f"minibatches of about {self._check.batch:.0f} points"
+        words += self._multiple_text()
         if epoch is not None:
             words += f", each point once in {epoch} steps: bars are at least so wide"
         self._notes.append(f"step {self.step}: {words}")
@@ -437,13 +471,16 @@ class Watch(Framed):
             return
         if not self._rates.constant:
             expected = self._rates.at(self.step - 1)
-            if np.allclose(now, expected, rtol=_SAME_SCHEDULE, atol=0):
+            taken = [now, [rule.memory for rule in rules]]
+            if np.allclose(taken, expected, rtol=_SAME_SCHEDULE, atol=0):
                 return
             self._rates = LearningRates(optimizer, self.step)
             self._outlook, self._follows = replace(self._outlook, schedule=None), False
+            row = int(np.allclose(now, expected[0], rtol=_SAME_SCHEDULE, atol=0))
+            name = ("the learning rate", "the momentum")[row]
             self._notes.append(
-                f"step {self.step}: the learning rate is {now[0]:.4g}, not the {expected[0]:.4g}"
-                " of the schedule"
+                f"step {self.step}: {name} is {taken[row][0]:.4g}, not the"
+                f" {expected[row][0]:.4g} of the schedule"
             )
         changed = "the learning rate" if now != before else "a setting of the optimizer"
         if self._void(self.step, f"{changed} changed"):
@@ -460,6 +497,8 @@ class Watch(Framed):
 
     def _renew(self, optimizer: Any) -> None:
         """Make a forecast from now on."""
+        if self._undecided:
+            return
         forecast, spent = made_forecast(
             self._outlook, optimizer, self.step, lawful=not self._no_law
         )
