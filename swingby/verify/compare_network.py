@@ -152,7 +152,10 @@ def compare_network(
         products, marks = _with_start(schedule, W, marks)
     size = schedule.batch or (1 if X is None else np.shape(X)[0])
     dated = steps is not None or every is not None or records.steps is not None
-    notes = require_network_motion(schedule, products, marks, size, dated=dated)
+    shortest = max(map(numbers.spacing, (*records.layers[0], observed)))
+    notes = require_network_motion(
+        schedule, products, marks, size, dated=dated, spacing=shortest
+    )
     for note in notes:
         warnings.warn(note, SwingbyWarning, stacklevel=3)
     levels = _levels(schedule, products)

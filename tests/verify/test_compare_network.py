@@ -261,7 +261,8 @@ def test_a_network_that_does_something_else_later_fails():
     before = run(X, Y, START, 0.05, int(HALF.min()) + 10)
     after = run(X, Y, before[-1], 0.01, 3000)
     records = (before + after[1:])[::10]
-    table = compare_network(records, X=X, Y=Y, lr=0.05, every=10)
+    with pytest.warns(SwingbyWarning, match="off the stated training by"):
+        table = compare_network(records, X=X, Y=Y, lr=0.05, every=10)
     assert table.verdict == "fails"
     verdicts = [str(row.verdict) for row in table.rows]
     assert verdicts.count("holds") >= 1
@@ -315,6 +316,59 @@ def test_a_mistake_in_the_training_is_named(name):
         compare_network(THIRTY, X=X, Y=Y, **arguments)
     for text in words:
         assert text in str(caught.value)
+
+
+MOVING = {"lr": 0.02, "momentum": 0.8, "weight_decay": 0.02}
+#: What is stated of a run by MOVING, recorded every 25 steps, what is said, and whether it is
+#: refused: beyond 5 % of the way. Of all of them but one the half-times hold.
+SMALL_MISTAKES = {
+    "lr by 1/200": ({"lr": 0.0201}, "lr near 0.02", False),
+    "lr by 1/10": ({"lr": 0.022}, "lr near 0.02", True),
+    "momentum": ({"momentum": 0.801}, "momentum near 0.8", False),
+    "no decay": ({"weight_decay": 0}, "weight_decay near 0.02", True),
+    "decay by 1/20": ({"weight_decay": 0.021}, "weight_decay near 0.02", False),
+    "the stride": ({"every": 24}, "every=25", True),
+}
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("name", SMALL_MISTAKES)
+def test_small_mistakes_are_seen_at_later_records(name, kind):
+    """Of the first records none is off by 5 %."""
+    change, words, refused = SMALL_MISTAKES[name]
+    x, y, start = (
+        X.astype(kind),
+        Y.astype(kind),
+        [W.astype(kind) for W in START],
+    )
+    records = run(x, y, start, length=600, **MOVING)[::25]
+    arguments = {"X": x, "Y": y, "every": 25} | MOVING
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert compare_network(records, **arguments).verdict == "holds"
+    if refused:
+        with pytest.raises(InvalidInput, match=words):
+            compare_network(records, **arguments | change)
+        return
+    with pytest.warns(SwingbyWarning, match=rf"% of their way; give (.* or )?{words}(\D|$)"):
+        table = compare_network(records, **arguments | change)
+    assert "Warning: From step 0 to" in str(table)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_run_in_minibatches_is_not_off_by_its_noise(seed):
+    """Its first records are off by more than 5 % of their way."""
+    x, y, start = draw(np.random.default_rng(5), (5, 8, 3), gap=0.6)
+    y = y + np.random.default_rng(1).standard_normal(y.shape)
+    rng = np.random.default_rng(seed)
+    order = np.concatenate([rng.permutation(100).reshape(5, 20) for _ in range(200)])
+    records = run(x, y, start, 0.04, 900, rows=order.__getitem__)[::10]
+    rule = {"X": x, "Y": y, "lr": 0.04, "every": 10, "batch": 20}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compare_network(records, **rule)
+    with pytest.warns(SwingbyWarning, match="off the stated training by"):
+        compare_network(records, **rule | {"lr": 0.05})
 
 
 def test_mistakes_beside_momentum_and_a_stride_of_two_are_named():
