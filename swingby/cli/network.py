@@ -85,10 +85,10 @@ def _result(arguments: Arguments, training: dict[str, Any]) -> NetworkSchedule |
     if arrays or len(weights) == 1:
         contents = [read_file(path) for path in weights]
         weights = contents if arrays else contents[0]
-        if arguments.observed is not None:
-            return _of_products(arguments, weights, training)
         layers = contents if arrays else [v for name, v in weights.items() if name != "steps"]
         if not any(axes_of(layer) == 3 for layer in layers):
+            if arguments.observed is not None:
+                return _of_products(arguments, weights, training)
             refuse("with one record", "every", "steps")
             return predict_network(weights, **training)
     if arguments.observed is not None:

@@ -323,11 +323,11 @@ MOVING = {"lr": 0.02, "momentum": 0.8, "weight_decay": 0.02}
 #: refused: beyond 5 % of the way. Of all of them but one the half-times hold.
 SMALL_MISTAKES = {
     "lr by 1/200": ({"lr": 0.0201}, "lr near 0.02", False),
-    "lr by 1/10": ({"lr": 0.022}, "lr near 0.02", True),
+    "lr by 1/6": ({"lr": 0.0235}, "lr near 0.02", True),
     "momentum": ({"momentum": 0.801}, "momentum near 0.8", False),
     "no decay": ({"weight_decay": 0}, "weight_decay near 0.02", True),
     "decay by 1/20": ({"weight_decay": 0.021}, "weight_decay near 0.02", False),
-    "the stride": ({"every": 24}, "every=25", True),
+    "the stride": ({"every": 24}, "every=25", False),
 }
 
 

@@ -23,7 +23,7 @@ _NOISE, _EXPLAINED = 0.05, 0.02
 #: Distances that always are, as a share of W, and in spacings of its floats.
 _FLOOR, _ROUNDED = 1e-4, 20.0
 #: Bars that the weights may be late by; and the noise between two records of minibatches.
-_BARS, _JUMPS = 2.0, 8.0
+_BARS, _JUMPS = 2.0, 4.0
 #: A refit explains what it leaves such a share of; others so many times worse do, too.
 _REST, _AS_GOOD = 0.1, 3.0
 #: Rounds of a refit, its difference, and the step at which it ends, in units of what is refitted.
@@ -56,24 +56,26 @@ def require_network_motion(
         return ("the weights are the same at every step",)
     look, motion = int(np.argmax(way >= _LOOK * way.max())), Motion(schedule, products, steps)
     off, allowed = motion.off(schedule.rule), motion.allowed(spacing)
-    rest = np.nan_to_num(off / allowed, nan=0.0)
-    worst, lost = int(rest.argmax()), math.isnan(off[look])
-    if rest[worst] <= 1 and not lost:
+    beyond, lost = np.where(off > allowed, off, 0.0), math.isnan(off[look])
+    worst, faster = int(beyond.argmax()), ""
+    if not beyond[worst] and not lost:
         return ()
-    if lost or (rest[look] > 1 and off[look] * way.max() > _NOISE * way[look]):
+    mistakes: list[str] = []
+    if lost or beyond[look] * way.max() > _NOISE * way[look]:
         worst, mistakes, faster = look, *_coarse(schedule, motion, look, n, dated=dated)
-    else:
-        mistakes, faster = motion.refits(off, allowed), ""
-    if mistakes and schedule.batch is None and not off[worst] * way.max() <= _NOISE * way[worst]:
+    if not mistakes and not lost:
+        mistakes = motion.refits(off, allowed)
+    share = off[worst] * way.max() / way[worst]
+    if mistakes and schedule.batch is None and not share <= _NOISE:
         got = f"weights that are elsewhere at step {steps[worst]}"
         words = f"must be that of the run: give {' or '.join(mistakes)}"
         raise InvalidInput("the stated training", got, words)
     if lost:
         return ()
     text = f"from step {steps[0]} to {steps[worst]} the weights are off the stated training by "
-    text += f"{100 * off[worst]:.2g} % of their way"
+    text += f"{100 * share:.2g} % of their way"
     if mistakes or faster:
-        text += f"; {faster or 'give ' + ' or '.join(mistakes)}"
+        text += f"; {'give ' + ' or '.join(mistakes) if mistakes else faster}"
     elif schedule.batch is None:
         text += ": minibatches (batch=), another loss, optimizer, schedule or data?"
     return (text,)
