@@ -92,7 +92,9 @@ def _result(arguments: Arguments, training: dict[str, Any]) -> NetworkSchedule |
             refuse("with one record", "every", "steps")
             return predict_network(weights, **training)
     if arguments.observed is not None:
-        raise InvalidInput("observed", arguments.observed, "must be given with layers of step 0 alone")
+        raise InvalidInput(
+            "observed", arguments.observed, "must be given with layers of step 0 alone"
+        )
     return compare_network(weights, **_marks(arguments), **training)
 
 
@@ -101,9 +103,7 @@ def _marks(arguments: Arguments) -> dict[str, Any]:
     return {"steps": arguments.steps and arguments.steps.split(","), "every": arguments.every}
 
 
-def _of_products(
-    arguments: Arguments, weights: Any, training: dict[str, Any]
-) -> NetworkComparison:
+def _of_products(arguments: Arguments, weights: Any, training: dict[str, Any]) -> NetworkComparison:
     """The comparison of recorded products with layers at step 0."""
     from swingby.verify.compare_network import compare_network
     from swingby.verify.layer_order import read_file

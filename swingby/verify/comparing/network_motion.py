@@ -27,7 +27,7 @@ _BARS, _JUMPS = 2.0, 4.0
 #: A refit explains what it leaves such a share of; others so many times worse do, too.
 _REST, _AS_GOOD = 0.1, 3.0
 #: Rounds of a refit, its difference, and the step at which it ends, in units of what is refitted.
-_ROUNDS, _DIFFERENCE, _CLOSE = 6, 1e-4, 1e-5
+_ROUNDS, _DIFFERENCE, _CLOSE = 8, 1e-4, 1e-5
 #: Paces nearer to the stated one than this factor may be noise of minibatches.
 _NEAR = 1.3
 #: Paces that are tried, by steps so much finer, then near the best.
@@ -57,14 +57,16 @@ def require_network_motion(
     look, motion = int(np.argmax(way >= _LOOK * way.max())), Motion(schedule, products, steps)
     off, allowed = motion.off(schedule.rule), motion.allowed(spacing)
     beyond, lost = np.where(off > allowed, off, 0.0), math.isnan(off[look])
-    worst, faster = int(beyond.argmax()), ""
+    worst, faster, pace = int(beyond.argmax()), "", 1.0
     if not beyond[worst] and not lost:
         return ()
     mistakes: list[str] = []
     if lost or beyond[look] * way.max() > _NOISE * way[look]:
-        worst, mistakes, faster = look, *_coarse(schedule, motion, look, n, dated=dated)
-    if not mistakes and not lost:
-        mistakes = motion.refits(off, allowed)
+        worst, mistakes, pace = look, *_coarse(schedule, motion, look, n, dated=dated)
+        faster = f"they move {pace:.3g} times as fast" if math.isfinite(pace) else ""
+    if not lost and all(text.startswith("lr near") for text in mistakes):
+        # A stride is nearly another lr: all records tell them apart.
+        mistakes = motion.refits(off, allowed, pace) or mistakes
     share = off[worst] * way.max() / way[worst]
     if mistakes and schedule.batch is None and not share <= _NOISE:
         got = f"weights that are elsewhere at step {steps[worst]}"
@@ -119,8 +121,11 @@ class Motion:
             moved += _JUMPS * float(np.nan_to_num(np.median(jumps))) / math.sqrt(6) / self.way
         return np.asarray(moved)
 
-    def refits(self, off: Floats, allowed: Floats) -> list[str]:
-        """What of lr, momentum, decay and stride leaves next to nothing when it is corrected."""
+    def refits(self, off: Floats, allowed: Floats, pace: float) -> list[str]:
+        """What of lr, momentum, decay and stride leaves next to nothing when it is corrected.
+
+        `pace`: the multiple of lr that one record tells, if it does.
+        """
         rule, apart = self.schedule.rule, np.unique(np.diff(self.times))
         enough = np.maximum(allowed, _REST * np.nanmax(off))
         unit = max(rule.decay, 0.01 * rule.multiple * float(self.schedule.modes.sigma[0]))
@@ -133,8 +138,11 @@ class Motion:
             changes["every"] = (float(apart[0]), lambda x: (rule, x / float(apart[0])))
         # A decay far too large has forbidden modes: only none knows of them.
         starts = {"weight_decay": {rule.decay, 0.0}, "momentum": {rule.momentum}}
+        starts["lr"] = {rule.lr * pace if math.isfinite(pace) else rule.lr}
         rests: dict[str, float] = {}
-        tries = [(name, start) for name in changes for start in starts.get(name, {changes[name][0]})]
+        tries = [
+            (name, start) for name in changes for start in starts.get(name, {changes[name][0]})
+        ]
         for name, start in tries:
             scale, change = changes[name]
             value = self._refit(start, scale, change)
@@ -168,8 +176,8 @@ class Motion:
 
 def _coarse(
     schedule: NetworkSchedule, motion: Motion, look: int, n: int, *, dated: bool
-) -> tuple[list[str], str]:
-    """What explains a record that is far off, and how much faster weights in minibatches move."""
+) -> tuple[list[str], float]:
+    """What explains a record that is far off, and how many times as fast weights move, or nan."""
     W, end = motion.products[look], float(motion.times[look])
     way = float(np.linalg.norm(W - motion.products[0]))
 
@@ -191,7 +199,7 @@ def _coarse(
     ]
     if best <= _EXPLAINED and (math.isnan(off) or abs(math.log(pace)) > math.log(_NEAR)):
         mistakes.append(f"lr near {rule.lr * pace:.3g}")
-    return mistakes, f"they move {pace:.3g} times as fast" if best <= _EXPLAINED else ""
+    return mistakes, pace if best <= _EXPLAINED else math.nan
 
 
 def _pace(apart: _Apart, rule: Descent, end: float, pace: float) -> tuple[float, float]:
