@@ -150,7 +150,7 @@ def mode_times(
             break
         with np.errstate(all="ignore"):
             watch.follow(path.advance(pace, longest))
-    diverged = _divergence(path)
+    diverged = "" if reason else _divergence(path)
     if diverged:
         # Weights on their way to infinity pass every level.
         reason = diverged
