@@ -82,6 +82,21 @@ def test_recorded_runs_are_compared(weights, where, called):
     assert json.loads(called(*weights, *where, *RULE, "--json")[1])["verdict"] == "holds"
 
 
+@pytest.mark.parametrize("name", ["W.npy", "W.npz"])
+def test_recorded_products_are_compared_with_layers_at_the_start(name, called):
+    W = np.array([W2 @ W1 for W1, W2 in RECORDS])
+    np.save("W.npy", W)
+    np.savez("W.npz", W)
+    expected = compare_network(LAYERS, observed=W, X=X, Y=Y, lr="0.05", every=40)
+    for start in (["start.npz"], ["W0.npy", "W1.npy"]):
+        code, out, err = called(*start, "--observed", name, "--every", "40", *RULE)
+        assert (code, out, err) == (0, f"{expected}\n", "")
+    for words in (["run.npz"], [*PATHS, "--every", "40"]):
+        code, _, err = called(*words, "--observed", name, *RULE)
+        assert code == 2
+        assert "with layers of step 0 alone" in err
+
+
 def test_safetensors_of_torch(called):
     save = pytest.importorskip("safetensors.numpy").save_file
     save({f"{i}.weight": W for i, W in enumerate(LAYERS)}, "start.safetensors")

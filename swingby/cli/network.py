@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     options.flag("--replacement", "Batches are drawn with replacement, not by epochs."),
     options.number("--every", "Steps between two records.", shown="1, or steps in the file"),
     options.text("--steps", "N,N", "Steps of the records, in place of --every."),
+    options.text("--observed", "FILE", "Products W of (n, outputs, inputs), WEIGHTS: step 0."),
     options.number("--gradients", "Most gradients that it may cost.", 150_000),
     options.JSON,
     options.out(*options.TABLES, ".csv", *PICTURES),
@@ -86,10 +87,34 @@ def _result(arguments: Arguments, training: dict[str, Any]) -> NetworkSchedule |
         weights = contents if arrays else contents[0]
         layers = contents if arrays else [v for name, v in weights.items() if name != "steps"]
         if not any(axes_of(layer) == 3 for layer in layers):
+            if arguments.observed is not None:
+                return _of_products(arguments, weights, training)
             refuse("with one record", "every", "steps")
             return predict_network(weights, **training)
-    steps = arguments.steps and arguments.steps.split(",")
-    return compare_network(weights, steps=steps, every=arguments.every, **training)
+    if arguments.observed is not None:
+        raise InvalidInput(
+            "observed", arguments.observed, "must be given with layers of step 0 alone"
+        )
+    return compare_network(weights, **_marks(arguments), **training)
+
+
+def _marks(arguments: Arguments) -> dict[str, Any]:
+    """The steps of the records."""
+    return {"steps": arguments.steps and arguments.steps.split(","), "every": arguments.every}
+
+
+def _of_products(arguments: Arguments, weights: Any, training: dict[str, Any]) -> NetworkComparison:
+    """The comparison of recorded products with layers at step 0."""
+    from swingby.verify.compare_network import compare_network
+    from swingby.verify.layer_order import read_file
+
+    observed = read_file(arguments.observed)
+    if isinstance(observed, dict):
+        if len(observed) != 1:
+            got = f"{arguments.observed} ({', '.join(observed)})"
+            raise InvalidInput("observed", got, "must hold one array of shape (n, outputs, inputs)")
+        (observed,) = observed.values()
+    return compare_network(weights, observed=observed, **_marks(arguments), **training)
 
 
 def _save_picture(result: NetworkSchedule | NetworkComparison, path: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -75,9 +75,11 @@ class Drawn(Shown):
             If no table has such a column or row.
         """
         grids = self.to_grids()
-        _require_names("columns", columns, [head for grid in grids for head in grid.heads])
+        heads = [head for grid in grids for head in grid.heads]
+        _require_names("columns", columns, heads, heads)
         cells = {cell for grid in grids for row in grid.rows for cell in row}
-        _require_names("rows", rows, cells)
+        names = [row[i] for i in (0, 1) for grid in grids for row in grid.rows if len(row) > i]
+        _require_names("rows", rows, cells, names)
         chosen = [grid.selected(columns, rows) for grid in grids]
         return "\n\n".join(
             grid.to_latex(width=width, siunitx=siunitx) for grid in chosen if grid.columns
@@ -88,15 +90,19 @@ class Drawn(Shown):
         return "\n".join(grid.to_html() for grid in self.to_grids())
 
 
-def _require_names(argument: str, names: object, present: Iterable[str]) -> None:
-    """Refuse names that no table of a result has."""
+def _require_names(
+    argument: str, names: object, present: Collection[str], listed: Iterable[str]
+) -> None:
+    """Refuse names that no table of a result has, and none; a refusal lists some that it has."""
     if names is None:
         return
     if isinstance(names, str) or not isinstance(names, Sequence):
         raise InvalidInput(argument, names, "must be a list of texts")
+    if not names:
+        raise InvalidInput(argument, names, "must not be empty: leave it out for all")
     for name in names:
         if name not in present:
-            some = ", ".join(dict.fromkeys(cell for cell in present if cell))
+            some = ", ".join(dict.fromkeys(cell for cell in listed if cell))
             raise InvalidInput(argument, name, f"must be among {some}")
 
 

@@ -90,8 +90,8 @@ def compare_network(
     ------
     InvalidInput
         As :func:`predict_network`; for records of other shapes, or not finite; a first step that
-        is not 0 where there is momentum; and where the weights move as with another lr, loss,
-        momentum or steps, with what to type.
+        is not 0 where there is momentum; and where the weights are off by 5 % of their way and move
+        as with another lr, loss, momentum, decay or steps, with what to type.
 
     Warns
     -----
@@ -152,7 +152,8 @@ def compare_network(
         products, marks = _with_start(schedule, W, marks)
     size = schedule.batch or (1 if X is None else np.shape(X)[0])
     dated = steps is not None or every is not None or records.steps is not None
-    notes = require_network_motion(schedule, products, marks, size, dated=dated)
+    shortest = max(map(numbers.spacing, (*records.layers[0], observed)))
+    notes = require_network_motion(schedule, products, marks, size, dated=dated, spacing=shortest)
     for note in notes:
         warnings.warn(note, SwingbyWarning, stacklevel=3)
     levels = _levels(schedule, products)

@@ -89,8 +89,13 @@ def test_columns_and_rows_are_chosen():
     ]
     with pytest.raises(InvalidInput, match="columns must be among entry, event, closed form"):
         table.to_latex(columns=["time"])
-    with pytest.raises(InvalidInput, match="rows must be among"):
+    names = [*dict.fromkeys(row.entry for row in table.rows)]
+    names += dict.fromkeys(row.event for row in table.rows)
+    with pytest.raises(InvalidInput, match=f"^rows must be among {', '.join(names)}, got w_44"):
         table.to_latex(rows=["w_44"])
+    for argument in ("columns", "rows"):
+        with pytest.raises(InvalidInput, match=f"{argument} must not be empty: leave it out"):
+            table.to_latex(**{argument: []})
     with pytest.raises(InvalidInput, match="rows must be a list of texts"):
         table.to_latex(rows="half")
     with pytest.raises(InvalidInput, match='width must be "column" or "text"'):

@@ -187,6 +187,9 @@ def test_the_half_times_of_the_readme_are_theorems():
     table = swingby.compare([4, 1], W_12, eta=0.01, proved=True)
     assert table.to_frame().set_index(["entry", "event"]).proved["w_22", "half"] == "674"
     assert "Proved half-times: 2 of 2; the observed lie inside." in str(table)
+    open_ = str(swingby.compare([4, 1], [[0.2, 0.1], [0.1, 0.2]], eta=0.12, proved=True))
+    assert "Proved half-times: none of 2 is covered by the theorem." in open_
+    assert "lie inside" not in open_
     assert "proved" not in swingby.compare([4, 1], W_12, eta=0.01).to_frame()
     assert swingby.predict([4, 1], W_12, eta=0.01).proved is None
 

@@ -4,6 +4,7 @@ import functools
 import math
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import flint
 import mpmath
@@ -170,6 +171,18 @@ def test_the_largest_omega_in_closed_form(signal, beta):
     report = check(SIMTask.from_signal(signal), omega="1e-9", eta="1e-4", beta=beta)
     assert float(-mpmath.log(report.largest_omega)) == pytest.approx(expected, rel=1e-12)
     assert report.nearest[0] == report.largest_omega
+
+
+def test_what_no_omega_or_eta_mends_binds_before_what_fails_by_more():
+    """7 is not above 3 * 2.5: signals too close, by 0.03, beside eta too large, by 0.70."""
+    report = check([7, 2.5, 0.8], omega=3e-5, eta=0.004)
+    assert report.failing == ("D.2", "D.5")
+    assert report["D.2"].margin < report["D.5"].margin
+    assert report.binding == "D.5"
+    apart = check([7, 2.2, 0.7], omega=3e-5, eta=0.004)
+    assert apart.binding == min(apart.failing, key=lambda label: apart[label].margin)
+    text = " ".join((Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8").split())
+    assert "**binds** is one that no omega or eta can mend (D.1; D.5 of signals too close)" in text
 
 
 def test_the_largest_eta_is_the_border():

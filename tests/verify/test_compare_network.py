@@ -261,7 +261,8 @@ def test_a_network_that_does_something_else_later_fails():
     before = run(X, Y, START, 0.05, int(HALF.min()) + 10)
     after = run(X, Y, before[-1], 0.01, 3000)
     records = (before + after[1:])[::10]
-    table = compare_network(records, X=X, Y=Y, lr=0.05, every=10)
+    with pytest.warns(SwingbyWarning, match="off the stated training by"):
+        table = compare_network(records, X=X, Y=Y, lr=0.05, every=10)
     assert table.verdict == "fails"
     verdicts = [str(row.verdict) for row in table.rows]
     assert verdicts.count("holds") >= 1
@@ -315,6 +316,107 @@ def test_a_mistake_in_the_training_is_named(name):
         compare_network(THIRTY, X=X, Y=Y, **arguments)
     for text in words:
         assert text in str(caught.value)
+
+
+MOVING = {"lr": 0.02, "momentum": 0.8, "weight_decay": 0.02}
+#: What is stated of a run by MOVING, recorded every 25 steps, what is said, and whether it is
+#: refused: beyond 5 % of the way. Of all of them but one the half-times hold.
+SMALL_MISTAKES = {
+    "lr by 1/200": ({"lr": 0.0201}, "lr near 0.02", False),
+    "lr by 1/6": ({"lr": 0.0235}, "lr near 0.02", True),
+    "momentum": ({"momentum": 0.801}, "momentum near 0.8", False),
+    "no decay": ({"weight_decay": 0}, "weight_decay near 0.02", True),
+    "decay by 1/20": ({"weight_decay": 0.021}, "weight_decay near 0.02", False),
+    "the stride": ({"every": 24}, "every=25", False),
+    "the stride by 1/5": ({"every": 20}, "give every=25", True),
+}
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("name", SMALL_MISTAKES)
+def test_small_mistakes_are_seen_at_later_records(name, kind):
+    """Of the first records none is off by 5 %."""
+    change, words, refused = SMALL_MISTAKES[name]
+    x, y, start = (
+        X.astype(kind),
+        Y.astype(kind),
+        [W.astype(kind) for W in START],
+    )
+    records = run(x, y, start, length=600, **MOVING)[::25]
+    arguments = {"X": x, "Y": y, "every": 25} | MOVING
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert compare_network(records, **arguments).verdict == "holds"
+    if refused:
+        with pytest.raises(InvalidInput, match=words):
+            compare_network(records, **arguments | change)
+        return
+    with pytest.warns(SwingbyWarning, match=rf"% of their way; give (.* or )?{words}(\D|$)"):
+        table = compare_network(records, **arguments | change)
+    assert "Warning: From step 0 to" in str(table)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_run_in_minibatches_is_not_off_by_its_noise(seed):
+    """Its first records are off by more than 5 % of their way."""
+    x, y, start = draw(np.random.default_rng(5), (5, 8, 3), gap=0.6)
+    y = y + np.random.default_rng(1).standard_normal(y.shape)
+    rng = np.random.default_rng(seed)
+    order = np.concatenate([rng.permutation(100).reshape(20, 5) for _ in range(50)])
+    records = run(x, y, start, 0.04, 600, rows=order.__getitem__)[::10]
+    rule = {"X": x, "Y": y, "lr": 0.04, "every": 10, "batch": 5}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compare_network(records, **rule)
+    with pytest.warns(SwingbyWarning, match="off the stated training by"):
+        compare_network(records, **rule | {"lr": 0.08})
+
+
+@pytest.mark.parametrize("change", [{"lr": 0.075}, {"momentum": 0.9}, {"every": 20}])
+def test_paces_that_diverge_do_not_let_overflow_through(change):
+    records = run(X3, Y3, DEEP, 0.05, 300)[::25]
+    arguments = {"X": X3, "Y": Y3, "lr": 0.05, "every": 25} | change
+    with pytest.raises(InvalidInput, match=r"lr near 0\.05|momentum=0|every=25"):
+        compare_network(records, **arguments)
+
+
+#: Networks of two and three layers, in float64 and float32, with momentum and Nesterov's rule.
+SIZED = {
+    "two layers": ((5, 8, 3), 0.01, 900, np.float64, {"lr": 0.05, "weight_decay": 0.05}),
+    "three layers": (
+        (7, 9, 8, 4),
+        0.1,
+        2000,
+        np.float32,
+        {"lr": 0.02, "momentum": 0.8, "weight_decay": 0.02, "loss": "mse"},
+    ),
+    "Nesterov": (
+        (6, 10, 4),
+        0.01,
+        900,
+        np.float32,
+        {"lr": 0.005, "momentum": 0.9, "nesterov": True, "weight_decay": 0.05},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SIZED)
+def test_mistakes_are_seen_from_the_size_in_the_docs_on(name):
+    """lr and momentum by .1 %, weight decay by .3 %."""
+    widths, scale, length, kind, rule = SIZED[name]
+    x, y, start = draw(np.random.default_rng(6), widths, gap=0.7, scale=scale)
+    x, y, start = x.astype(kind), y.astype(kind), [W.astype(kind) for W in start]
+    records = run(x, y, start, length=length, **rule)[::30]
+    arguments = {"X": x, "Y": y, "every": 30} | rule
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compare_network(records, **arguments)
+    wrong = [{"lr": rule["lr"] * 1.001}, {"weight_decay": rule["weight_decay"] * 1.003}]
+    if "momentum" in rule:
+        wrong.append({"momentum": rule["momentum"] * 1.001})
+    for change in wrong:
+        with pytest.warns(SwingbyWarning, match="off the stated training by"):
+            compare_network(records, **arguments | change)
 
 
 def test_mistakes_beside_momentum_and_a_stride_of_two_are_named():

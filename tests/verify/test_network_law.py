@@ -217,6 +217,21 @@ def test_training_that_diverges_is_undecided():
     assert any("training diverges at step" in reason for reason in schedule.reasons)
 
 
+def test_modes_that_are_passed_on_the_way_to_infinity_are_undecided():
+    """lr = 10: a_k is 1.4, 740 and 2e12 at steps 1, 2 and 3. Large steps that end well are not."""
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((50, 4))
+    Y = X @ rng.standard_normal((4, 2))
+    layers = [0.05 * rng.standard_normal((6, 4)), 0.05 * rng.standard_normal((2, 6))]
+    schedule = predict_network(layers, X=X, Y=Y, lr=10)
+    assert np.isnan(schedule.half_times).all()
+    assert schedule.verdict == "undecided"
+    assert "training diverges at step" in schedule.reasons[0]
+    assert "undecided" in str(schedule)
+    for lr in (0.1, 0.3):
+        assert np.isfinite(predict_network(layers, X=X, Y=Y, lr=lr).half_times).all()
+
+
 def test_float32_beside_tiny_layers_is_rounding():
     (X, Y, layers), more = network([0, 5], {"scale": 1e-8})
     short = [layer.astype(np.float32) for layer in layers]

@@ -45,6 +45,8 @@ _DENSE, _ZERO = 600, 1e-6
 #: Below this rho eps no step raises F and lr m |v|^2/2 (Ochs, Chen, Brox and Pock, SIAM J. Imaging
 #: Sciences 7, 2014: below 2, of a smooth function).
 _DESCENDING = 1.0
+#: Steps for which larger ones are followed after the last mode: whether they diverge.
+_FURTHER = 500
 #: A crossing between steps is found to so many steps.
 _RESOLUTION = 1e-4
 
@@ -133,7 +135,7 @@ def mode_times(
         if path.t >= longest:
             reason = "the wait is longer than is predicted"
         elif not np.isfinite([pace.coarseness, pace.motion]).all():
-            reason = f"training diverges at step {path.t:.0f}"
+            break
         elif flow.evaluations > gradients:
             reason = f"beyond the budget of {gradients:.0f} gradients, at step {path.t:.6g}"
         elif budget.spent():
@@ -148,7 +150,27 @@ def mode_times(
             break
         with np.errstate(all="ignore"):
             watch.follow(path.advance(pace, longest))
+    diverged = "" if reason else _divergence(path)
+    if diverged:
+        # Weights on their way to infinity pass every level.
+        reason = diverged
+        watch.first[:] = watch.retained[:] = watch.settles[:] = np.nan
     return ModeTimes(watch.first, watch.retained, watch.settles, reason, flow.evaluations, path.t)
+
+
+def _divergence(path: DescentPath) -> str:
+    """Whether the path goes on to infinity, in words: some steps more where they are large."""
+    last = path.t + _FURTHER
+    while True:
+        pace = path.pace()
+        if not np.isfinite([pace.coarseness, pace.motion]).all():
+            return f"training diverges at step {path.t:.0f}"
+        if pace.rate * path.flow.rule.pace < _DESCENDING or path.t >= last:
+            return ""
+        if pace.motion <= _AT_REST or budget.spent():
+            return ""
+        with np.errstate(all="ignore"):
+            path.advance(pace, last)
 
 
 class _Watch:

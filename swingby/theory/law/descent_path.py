@@ -118,10 +118,12 @@ class DescentPath:
         """How fast the weights move now; beyond all measure where they diverge."""
         if not np.abs(self.y).max() < _DIVERGED:
             return Pace(math.inf, math.inf, math.inf, self.y)
-        flow, rate = self.flow, self.flow.rate(self.y)
-        size = rate * float(np.linalg.norm(self.y))
-        slopes = flow.field_and_product(self.y)[0]
-        motion = float(np.linalg.norm(slopes)) / size if size > 0 else 0.0
+        # Of weights that diverge, products overflow first.
+        with np.errstate(over="ignore", invalid="ignore"):
+            flow, rate = self.flow, self.flow.rate(self.y)
+            size = rate * float(np.linalg.norm(self.y))
+            slopes = flow.field_and_product(self.y)[0]
+            motion = float(np.linalg.norm(slopes)) / size if size > 0 else 0.0
         return Pace(rate, rate * flow.rule.pace * flow.rule.memory, motion, slopes)
 
     def advance(self, pace: Pace, last: float) -> Segment:

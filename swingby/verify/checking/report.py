@@ -137,8 +137,9 @@ class Report(AssumptionVerdicts[AssumptionResult]):
     largest_eta : mpmath.mpf
         Largest eta that the step-size assumption admits; infinite for the flow.
     binding : str
-        Id of the assumption that binds: the worst failing one or, inside, the one that a
-        growing omega or eta breaks first.
+        Id of the assumption that binds: one that no omega or eta can mend (D.1; D.5 of signals too
+        close), else the worst failing one, D.5 last; inside, the one that a growing omega or eta
+        breaks first.
     notes : tuple of str
         Further facts for the reader, such as the certificate that no omega exists.
     theorems : tuple of TheoremVerdict

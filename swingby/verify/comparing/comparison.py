@@ -197,6 +197,8 @@ class Comparison(Pictured):
             for interval, time in zip(intervals, observed, strict=True)
             if interval is not None
         ]
+        if not pairs:
+            return f"Proved half-times: none of {len(intervals)} is covered by the theorem."
         inside = all(low <= time <= high for (low, high), time in pairs if math.isfinite(time))
         verdict = "the observed lie inside" if inside else "NOT all observed lie inside"
         return f"Proved half-times: {len(pairs)} of {len(intervals)}; {verdict}."
