@@ -77,7 +77,7 @@ def figures(given: Arguments) -> int:
     options.text(
         "--source",
         "NAME,NAME",
-        "map, autograd, networks, deep, figures, vectors, images, relu.",
+        "map, autograd, networks, deep, figures, vectors, images, relu, chains.",
         shown="all",
     ),
     options.choice(

@@ -77,7 +77,7 @@ def sim(dynamics: str = "gd", *, edition: str = "", lengths: tuple[int, ...] = (
     >>> [row.verdict for row in table.rows]
     ['kept', 'kept', 'kept']
     >>> swingby.check(swingby.own.sim(edition="printed"), a=[4, 1], omega=1e-60).binding
-    'D.5'
+    'D.4'
     """
     require_dynamics(dynamics)
     if edition:
