@@ -64,5 +64,7 @@ def legend_above(ax: Axes, narrow: float = _NARROW, **legend: Any) -> bool:
     if len(figure.axes) > 1 or figure.bbox.width / figure.dpi >= narrow:
         return False
     small: dict[str, Any] = {"ncols": 3, "handlelength": 1.4, "handletextpad": 0.5}
+    if figure.bbox.width / figure.dpi < PAPER_WIDTHS["column"]:
+        small["fontsize"] = 6
     figure.legend(loc="outside upper center", columnspacing=0.8, **(small | legend))
     return True

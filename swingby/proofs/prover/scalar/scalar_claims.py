@@ -189,11 +189,15 @@ def proof_file(
         else "real"
         for letter in sorted(letters, key=str)
     }
+    relations = (*search.sequent.hypotheses, *(question.goal for question in questions))
     hypotheses = list(dict.fromkeys(map(str, search.sequent.hypotheses)))
     whole = sorted(letter.name for letter in letters if letter.is_integer)
     content = {"signs": signs, "whole": whole, "given": hypotheses, "shows": list(proof)}
     text = in_words(json.dumps(content, ensure_ascii=False), signs)
-    text = re.sub(r"\bE\b", "exp(1)", text)  # e is no letter
+    if "E" not in signs:
+        text = re.sub(r"\bE\b", "exp(1)", text)  # e is no letter
+    elif any(sympy.E in side.atoms() for each in relations for side in each.sides):
+        raise InvalidInput("letters", "E", "must have another name beside the number e")
     known: dict[str, Any] = json.loads(text)
     return {"format": check_proof.FORMAT, "id": "", "line": ""} | known
 
