@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from swingby.errors import InvalidInput
 from swingby.proofs.audit.record import by_name
-from swingby.proofs.audit.witness_files import files
+from swingby.proofs.audit.witness_files import files, made_folder
 from swingby.proofs.checkers import check_proof
 from swingby.report.files import write_text
 
@@ -86,12 +85,7 @@ def export_theorems(
 
     Returns the lines with a file, and the proved lines without.
     """
-    target = Path(folder)
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        reason = f"must be a folder that can be made ({error.strerror})"
-        raise InvalidInput("export", folder, reason) from None
+    target = made_folder(folder)
     written, without = list[str](), list[str]()
     for line, record in by_name(records):
         if not record.proof:

@@ -65,14 +65,20 @@ _ENTRIES = {
 }
 
 
-def export(records: Iterable[Any], folder: str | Path) -> tuple[list[str], list[str]]:
-    """Write the witnesses of refuted lines and the proofs of others: see `Ledger.export`."""
-    target_folder = Path(folder)
+def made_folder(folder: str | Path) -> Path:
+    """The folder of an export, made where it is missing."""
+    target = Path(folder)
     try:
-        target_folder.mkdir(parents=True, exist_ok=True)
+        target.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         reason = f"must be a folder that can be made ({error.strerror})"
         raise InvalidInput("export", folder, reason) from None
+    return target
+
+
+def export(records: Iterable[Any], folder: str | Path) -> tuple[list[str], list[str]]:
+    """Write the witnesses of refuted lines and the proofs of others: see `Ledger.export`."""
+    target_folder = made_folder(folder)
     written, without = list[str](), list[str]()
     for line, record in by_name(records):
         if record.verdict not in (Finding.REFUTED, Finding.PROVED):

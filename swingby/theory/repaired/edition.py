@@ -28,8 +28,10 @@ from swingby.theory.assumptions import a_k, beta, omega
 from swingby.theory.balls import precision
 from swingby.theory.repaired import theorem_r, theorem_two
 from swingby.theory.repaired.repaired_setting import (
+    CLOSE,
     LEVEL,
     RepairedSetting,
+    bracketed,
     rational_below,
 )
 from swingby.theory.repaired.theorem_r import Certified
@@ -98,10 +100,6 @@ class RepairedFindings:
     reason: str
 
 
-#: How closely log omega is bracketed where a promise bounds it, and the least that is tried.
-CLOSE, LEAST = Fraction(1, 10**4), Fraction(-(10**4))
-
-
 def largest_omega(
     signal: tuple[Fraction, ...],
     beta: Fraction,
@@ -147,18 +145,11 @@ def largest_omega(
         covering = limits.covered(signal, omega)
         return covering is not None and _keeps(covering, signal, omega, rho, peak, extra)
 
-    high, step = limits.largest, Fraction(1)
-    if promised(high):
+    low = bracketed(promised, limits.largest, CLOSE)
+    if low is None:
+        return None
+    if low == limits.largest:
         return _below(limits.omega_0)
-    low = high - step
-    while not promised(low):
-        high, step = low, 2 * step
-        low -= step
-        if low < LEAST:
-            return None
-    while high - low > CLOSE:
-        middle = (low + high) / 2
-        low, high = (middle, high) if promised(middle) else (low, middle)
     return balls.midpoint(balls.ball(rational_below(low)))
 
 

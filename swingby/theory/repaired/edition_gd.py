@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -26,7 +26,13 @@ from swingby.report.number_text import scientific
 from swingby.theory import balls
 from swingby.theory.balls import precision
 from swingby.theory.repaired import edition, theorem_r_gd, theorem_two_gd
-from swingby.theory.repaired.repaired_setting import LEVEL, RepairedSetting, rational_below
+from swingby.theory.repaired.repaired_setting import (
+    CLOSE,
+    LEVEL,
+    RepairedSetting,
+    bracketed,
+    rational_below,
+)
 from swingby.theory.repaired.scalar_map import growth
 from swingby.theory.repaired.theorem_r_gd import StartBounds
 from swingby.theory.statement import Condition, Statement
@@ -47,8 +53,6 @@ D2 = Statement(
 #: The assumptions for gradient descent on U, in order.
 STATEMENTS_GD = (edition.D1, D2, edition.D3, edition.D4)
 
-#: How closely log omega_0 of R-gd and log of the largest eta are bracketed, and the least tried.
-CLOSE, LEAST = Fraction(1, 10**4), Fraction(-(10**4))
 _BITS = 256
 #: log of the smallest eta that is tried, over the largest.
 _SMALLEST_SHARE = Fraction(-28)
@@ -229,28 +233,6 @@ class DescentRange:
             bounds = theorem_r_gd.reach_by(rates, start, witness) * rates.growth + (at - L)
             peaks = [[balls.ball(x) for x in row] for row in witness.log_peaks]
             return self._promised("R-gd", omega, list(bounds - self._climb(omega)), peaks)
-
-
-def bracketed(
-    holds: Callable[[Fraction], bool], high: Fraction, close: Fraction
-) -> Fraction | None:
-    """The largest number up to `high` at which a condition holds, to `close`; None above LEAST.
-
-    The condition is taken to hold below a number at which it does; it is checked at what is
-    returned.
-    """
-    if holds(high):
-        return high
-    low, step = high - 1, Fraction(1)
-    while not holds(low):
-        high, step = low, 2 * step
-        low -= step
-        if low < LEAST:
-            return None
-    while high - low > close:
-        middle = (low + high) / 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low
 
 
 def largest_omega(

@@ -13,6 +13,9 @@ from swingby.errors import InvalidInput
 from swingby.theory import balls
 from swingby.theory.balls import precision
 
+#: How closely logarithms of omega_0 and of the largest eta are bracketed, and the least tried.
+CLOSE, LEAST = Fraction(1, 10**4), Fraction(-(10**4))
+
 Certificate = TypeVar("Certificate")
 
 #: The level at which a concept counts as learned.
@@ -72,3 +75,25 @@ def rational_below(log_omega: Fraction) -> Fraction:
         mantissa, exponent = (int(number) for number in value.mid().man_exp())
     shift = max(mantissa.bit_length() - 60, 0)
     return Fraction(mantissa >> shift) * Fraction(2) ** (exponent + shift)
+
+
+def bracketed(
+    holds: Callable[[Fraction], bool], high: Fraction, close: Fraction
+) -> Fraction | None:
+    """The largest number up to `high` at which a condition holds, to `close`; None above LEAST.
+
+    The condition is taken to hold below a number at which it does; it is checked at what is
+    returned.
+    """
+    if holds(high):
+        return high
+    low, step = high - 1, Fraction(1)
+    while not holds(low):
+        high, step = low, 2 * step
+        low -= step
+        if low < LEAST:
+            return None
+    while high - low > close:
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low

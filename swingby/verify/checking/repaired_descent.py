@@ -20,7 +20,7 @@ from swingby.theory.numbers import log_of
 from swingby.theory.repaired import edition_gd, theorem_g_gd
 from swingby.theory.repaired.edition_gd import STATEMENTS_GD, DescentRange
 from swingby.theory.repaired.proved_half_times import ProvedHalfTimes, proved_half_times
-from swingby.theory.repaired.repaired_setting import rational_below
+from swingby.theory.repaired.repaired_setting import bracketed, rational_below
 from swingby.theory.task import SIMTask
 from swingby.theory.verdict import Verdict
 from swingby.verify.checking.box import Box, FeasibilityProblem
@@ -216,7 +216,7 @@ def _half_times(task: SIMTask, problem: FeasibilityProblem, initial: Initial) ->
     proved = at(Fraction(0))
     largest = max(np.diag(initial.exact)) * initial.scale
     highest = Fraction(-math.log(2)) - Fraction(log_of(largest)) if largest else Fraction(0)
-    limit = edition_gd.bracketed(lambda x: not at(x).missing, highest, Fraction(1, 50))
+    limit = bracketed(lambda x: not at(x).missing, highest, Fraction(1, 50))
     margin = -math.inf if limit is None else float(limit) / math.log(10)
     if proved.missing:
         k = proved.missing[0]
