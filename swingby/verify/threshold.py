@@ -89,7 +89,7 @@ def threshold(
     -------
     Threshold
         ``predicted`` and ``observed``: the turns, in the unit of the number; ``sides`` has their
-        brackets. Of an order of concepts also that of the closed law
+        brackets. Of an order of concepts also that of the closed form
         :math:`t_k = -\log \pi_k / g_{kk}`, without overlaps of stages.
 
     Raises
@@ -383,7 +383,7 @@ def _times(instances: _Instances) -> dict[str, tuple[Floats, Floats]]:
     return {
         "predicted": (np.where(law.trapped, np.inf, law.crossing), law.error),
         "observed": (observed, np.zeros(observed.shape)),
-        "closed law": (np.where(closed.trapped, np.inf, closed.crossing), 0 * closed.crossing),
+        "closed form": (np.where(closed.trapped, np.inf, closed.crossing), 0 * closed.crossing),
     }
 
 

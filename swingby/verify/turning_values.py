@@ -72,7 +72,7 @@ class Threshold(Drawn):
         The smallest and the largest value, in the unit of the number.
     sides : dict from str to TurningValues
         ``"predicted"`` where there is a prediction, ``"observed"`` and, for the order of concepts,
-        ``"closed law"``.
+        ``"closed form"``.
     """
 
     subject: str

@@ -91,7 +91,7 @@ def test_of_diagonal_starts_the_order_is_a_closed_form():
         [4, 1], "1 before 2", [[1e-8, 0], [0, 1e-4]], 0.01, vary="w_1_1", between=(1e-20, 1e-3)
     )
     expected = 1e-4 ** (math.log(1.04) / math.log(1.01))
-    assert turn.sides["closed law"].values == pytest.approx([expected], rel=1e-4)
+    assert turn.sides["closed form"].values == pytest.approx([expected], rel=1e-4)
     # Logits of w in place of logarithms: 1e-4 counts as 1e-4/(1 - 1e-4).
     assert turn.predicted == pytest.approx([expected * (1 + 4e-4)], rel=2e-3)
     (least, most) = turn.sides["observed"].brackets[0]
@@ -102,7 +102,7 @@ def test_the_closed_law_is_that_of_pivots():
     """2e-2 - 1e-12/w and w are learned at the same step; overlaps move that by 8 %."""
     W = [[2e-6, 1e-6], [1e-6, 2e-2]]
     turn = swingby.threshold([4, 1], "1 before 2", W, 0.01, vary="w_1_1", between=(1e-10, 1e-3))
-    (w,) = turn.sides["closed law"].values
+    (w,) = turn.sides["closed form"].values
     times = math.log(w) / math.log(1.04), math.log(2e-2 - 1e-12 / w) / math.log(1.01)
     assert times[0] == pytest.approx(times[1], rel=1e-5)
     assert 1.05 < turn.predicted[0] / w < 1.12
