@@ -12,12 +12,12 @@ from swingby.cli import cli
 
 INTRODUCTION = """# The command line
 
-Each section is what `swingby COMMAND --help` prints.
+Each section is the output of `swingby COMMAND --help`.
 
 | exit code | meaning |
 | --- | --- |
-| 0 | done; what was asked about holds |
-| 1 | done; what was asked about fails |
+| 0 | done; the checked statement holds |
+| 1 | done; the checked statement fails |
 | 2 | wrong input: one line on stderr |
 | 3 | done; undecided |
 | 4 | the budget is spent |
@@ -25,8 +25,9 @@ Each section is what `swingby COMMAND --help` prints.
 | 130 | interrupted |
 | 141 | the reader of the output went away, as `head` does: no verdict |
 
-Names of commands, options and values are completed once the shell has read
-`eval "$(_SWINGBY_COMPLETE=bash_source swingby)"`; zsh and fish have `zsh_source` and `fish_source`.
+To complete the names of commands, options and values in bash, run
+`eval "$(_SWINGBY_COMPLETE=bash_source swingby)"`. For zsh and fish, use `zsh_source` and
+`fish_source`.
 """
 
 

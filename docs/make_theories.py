@@ -20,11 +20,12 @@ AT = {
     "saxe_modes": {"s": [3, 1, 0.5]},
 }
 
-INTRODUCTION = """# Eight theories of papers
+INTRODUCTION = """# What do theories from other papers look like?
 
-Each is a file of `docs/theories`: what moves, what is assumed, what is predicted. Tables are those
-of `swingby theory docs/theories/oja.py table`, with other numbers by `--at`. Each theory is tested
-at drawn settings, and machine-made faults in it are hunted: [State your theory](../own_theory.md).
+Each of the eight theories is a file in `docs/theories` with its dynamics, assumptions and
+predictions. The tables are printed by `swingby theory docs/theories/oja.py table` and the like;
+`--at` sets other numbers. Each theory is tested at random settings, and planted errors in it are
+hunted. [State your theory](../own_theory.md) explains the form.
 """
 
 

@@ -1,4 +1,4 @@
-"""Large learning rates: lazy below h lambda_0 = 2, a catapult up to 4, divergence above.
+"""Large learning rates: lazy below h lambda_0 = 2, catapult from 2 to 4, divergence above 4.
 
 A. Lewkowycz et al. (2020), The large learning rate phase of deep learning: the catapult mechanism,
 arXiv 2003.02218: f = u v / sqrt(width) on one example with loss f^2/2 and curvature lambda =

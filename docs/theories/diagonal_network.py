@@ -1,4 +1,4 @@
-"""A diagonal linear network on orthogonal data: one coordinate after the other jumps to its value.
+"""A diagonal linear network on orthogonal data: the coordinates jump to their values one by one.
 
 B. Woodworth et al. (2020), Kernel and rich regimes in overparametrized models, arXiv 2002.09277;
 S. Pesme, N. Flammarion (2023), Saddle-to-saddle dynamics in diagonal linear networks, arXiv

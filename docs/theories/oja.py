@@ -1,4 +1,4 @@
-"""Oja's rule with a constant step: how far it stays from the first principal component.
+"""Oja's rule with a constant step: its stationary angle to the first principal component.
 
 E. Oja (1982), A simplified neuron model as a principal component analyzer. For inputs N(0, diag(l1,
 l2)) the squared sine of the angle to e_1 settles at h l1 l2 / (2 (l1 - l2)), to first order in h:

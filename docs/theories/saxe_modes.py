@@ -1,4 +1,4 @@
-"""Modes of a two-layer linear network: each is learned on a curve of its own, the strongest first.
+"""Modes of a two-layer linear network: each follows a curve of its own, the strongest first.
 
 A. Saxe, J. McClelland, S. Ganguli (2014), Exact solutions to the nonlinear dynamics of learning in
 deep linear neural networks, arXiv 1312.6120, eq. (8): from a balanced start u_0 a mode of strength
