@@ -70,11 +70,11 @@ class _Program(Group):
     cls=_Program,
     commands=_Commands({name: module for module, names in _MODULES.items() for name in names}),
     context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
-    epilog="An option without a default that is not required can be left out.",
+    epilog="Every option without a default is optional, unless its help says Required.",
 )
 @click.version_option(__version__, prog_name="swingby")
 def cli() -> None:
-    """Check assumptions, predict stages of learning, simulate, and compare.
+    """Check assumptions, predict stages of learning, run the dynamics, and compare.
 
     \b
     swingby check --signal 4,1 --omega 1e-80 --eta 1e-4

@@ -37,7 +37,7 @@ def _set_budget(context: click.Context, _: click.Parameter, text: str | None) ->
 BUDGET = click.option(
     "--budget",
     metavar="LIMITS",
-    help="Stop after so much time or memory: 60s,2GB. Exit code 4.",
+    help="Limit of time and memory: 60s,2GB. Exit code 4 beyond it.",
     expose_value=False,
     is_eager=True,
     callback=_set_budget,

@@ -21,14 +21,16 @@ if TYPE_CHECKING:
 
 _ENDINGS = (".csv", ".parquet", *options.TABLES, *PICTURES)
 _START = ("mu", "sigma", "signal", "dim", "eta", "omega", "w0", "u0")
-_WIDTH = options.number("--width", "Columns d' of a Gaussian U(0).", shown="d")
-_STEPS = options.number("--steps", "Steps of the run.", shown="until W rests")
+_WIDTH = options.number("--width", "Number of columns of a Gaussian U(0).", shown="d")
+_STEPS = options.number("--steps", "Number of steps of the run.", shown="until W rests")
 _SEED = options.seed("the Gaussian W(0) that --omega draws")
 _WINDOWS = options.choice("--edition", "printed corrected", "Edition of the lemma windows.")
 _ACCURACY = options.choice(
-    "--accuracy", "full leading", "leading is the closed law of half-times alone."
+    "--accuracy",
+    "full leading",
+    "full: the stage law; leading: only the closed form of half-times.",
 )
-_PROVED = options.flag("--proved", "Also the half-times that are theorems (gd, one W(0)).")
+_PROVED = options.flag("--proved", "Add proved half-times (gd, with --w0 or --u0).")
 _UNIT = click.option(
     "--unit", type=click.Choice(["step", "eta t"]), default="step", help="Unit of printed times."
 )
@@ -38,13 +40,14 @@ _UNIT = click.option(
     *options.SETTING,
     options.out(),
     options.EDITION,
-    options.text("--rho", "X", "Edition repaired: pivots of W(0) >= rho omega.", "0.1"),
-    options.flag("--statements", "Print the assumptions themselves first."),
+    options.text("--rho", "X", "With --edition repaired: pivots of W(0) >= rho omega.", "0.1"),
+    options.flag("--statements", "Print the statements of the assumptions first."),
 )
 def check(arguments: Arguments) -> int:
-    """Which assumptions hold, by what margin; the predicted stages.
+    """Check which assumptions hold and by what margin.
 
-    The start is --w0, --u0 or --omega. Exit code 0: all hold, 1: one fails, 3: undecided.
+    The report also lists the predicted half-times. State W(0) by --w0 or --u0, or its scale by
+    --omega. Exit code 0: all assumptions hold, 1: one fails, 3: undecided.
 
     \b
     swingby check --signal 4,1 --omega 1e-80 --eta 1e-4
@@ -74,9 +77,9 @@ def _schedule_of(report: Report) -> dict[str, Any] | None:
 
 @command(*options.SETTING, options.out(), _WIDTH, _WINDOWS, _UNIT, _ACCURACY, _PROVED)
 def predict(arguments: Arguments) -> int:
-    """When every stage happens, from W(0) or from omega alone.
+    """Predict when each concept is learned.
 
-    The start is --w0, --u0 or --omega.
+    State W(0) by --w0 or --u0. With --omega alone, the prediction is over Gaussian starts.
 
     \b
     swingby predict --signal 4,1 --omega 1e-8 --eta 0.01
@@ -94,7 +97,8 @@ def predict(arguments: Arguments) -> int:
 def simulate(arguments: Arguments) -> int:
     """Run the dynamics from W(0).
 
-    The start is --w0, --u0 or --omega. A file .npz or .csv holds the whole trajectory.
+    State W(0) by --w0 or --u0, or draw it with --omega. A file .npz or .csv holds the whole
+    trajectory.
 
     \b
     swingby simulate --signal 4,1 --omega 1e-3 --eta 0.01 --out run.csv
@@ -117,7 +121,7 @@ def simulate(arguments: Arguments) -> int:
 @command(
     *options.SETTING,
     options.out(*_ENDINGS, type=click.Path()),
-    options.flag("--paper", "The paper's own settings, and nothing else."),
+    options.flag("--paper", "Compare in the paper's own settings."),
     _STEPS,
     _SEED,
     _WIDTH,
@@ -125,9 +129,9 @@ def simulate(arguments: Arguments) -> int:
     _UNIT,
 )
 def table(arguments: Arguments) -> int:
-    """Predicted against observed.
+    """Predict, run, and print predicted against observed.
 
-    The start is --w0, --u0 or --omega. With --paper, --out names a folder.
+    State W(0) by --w0 or --u0, or draw it with --omega. With --paper, --out names a folder.
 
     \b
     swingby table --signal 4,1 --w0 '2e-3,1e-3;1e-3,2e-3' --eta 0.01
@@ -200,15 +204,15 @@ def _paper(arguments: Arguments) -> int:
     *options.SETTING,
     options.out(),
     options.text("--vary", "NAME", "Required. omega, eta, a_1, mu_1, sigma_1, sigma or w_1_2."),
-    options.text("--between", "X,X", "The range of that number.", shown="by the number"),
+    options.text("--between", "X,X", "Range of that number.", shown="by the number"),
     _SEED,
     _WIDTH,
 )
 def threshold(arguments: Arguments) -> int:
-    """Where the answer to a question turns as one number varies.
+    """Find where the answer to QUESTION changes as one number varies.
 
     QUESTION is "loss rises", "order flips", "runs away", "never learned", "2 never learned",
-    "1 before 2" or "2 by 500" (steps). The start is --w0, or a Gaussian draw.
+    "1 before 2" or "2 by 500" (steps). State W(0) by --w0; without it, a Gaussian W(0) is drawn.
 
     \b
     swingby threshold '1 by 500' --signal 4,1 --omega 1e-6 --vary eta
@@ -231,14 +235,14 @@ def threshold(arguments: Arguments) -> int:
     *options.MATRIX,
     *options.RUN,
     options.out(),
-    options.number("--steps", "Last step of the run.", shown="until all is settled"),
-    options.text("--replay", "FILE", "Check a certificate; needs no other option."),
+    options.number("--steps", "Last step of the run.", shown="until every fact is decided"),
+    options.text("--replay", "FILE", "Check a certificate; no other option is needed."),
 )
 def certify(arguments: Arguments) -> int:
-    """Prove when a run does what, in ball arithmetic.
+    """Prove when each concept is learned, in ball arithmetic.
 
-    The start is --w0. A file .json keeps the certificate. Exit code 0: all proved, or the replay
-    accepts, 1: the replay rejects, 3: something is left undecided.
+    State W(0) by --w0. A file .json is a certificate that --replay checks. Exit code 0: every fact
+    is proved, or the replay accepts, 1: the replay rejects, 3: some fact is undecided.
 
     \b
     swingby certify --signal 4,1 --w0 W0.csv --eta 0.01 --out run.json

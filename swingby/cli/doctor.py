@@ -40,15 +40,15 @@ _COMPILE = click.option(
     "--compile",
     "compile_ahead",
     is_flag=True,
-    help="First compile what predictions, runs and batches use, which takes minutes, once.",
+    help="First compile predictions, runs and batches; this takes minutes, once.",
 )
 
 
 @command(_COMPILE, options.JSON)
 def doctor(arguments: Arguments) -> int:
-    """Print what is installed, what is missing, and the caches.
+    """Print the installed packages, the missing ones, and the caches.
 
-    Exit code 0: the core is there; 5: something of it is missing.
+    Exit code 0: the core is complete, 5: a package of the core is missing.
     """
     if arguments.compile_ahead:
         _compile()

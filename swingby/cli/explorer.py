@@ -15,17 +15,19 @@ from swingby.cli.command import command
     options.SIGNAL,
     options.W0,
     options.OMEGA,
-    options.number("--seed", "NumPy's seed of W(0), up to 199.", least=0, shown="the page's own"),
-    options.number("--width", "Columns d' of U(0), from d to 6.", shown="d"),
-    options.text("--eta", "X", "Step size in the clock of (D.2).", shown="the page's own"),
-    options.choice("--dynamics", "gd euler flow", "The dynamics.", shown="the page's own"),
-    options.target("--out", "The page", (".html",), default="explorer.html", show_default=True),
+    options.number("--seed", "NumPy's seed of W(0), up to 199.", least=0, shown="first example"),
+    options.number("--width", "Number of columns of U(0), from d to 6.", shown="d"),
+    options.text("--eta", "X", "Step size of (D.2).", shown="first example"),
+    options.choice("--dynamics", "gd euler flow", "The dynamics.", shown="first example"),
+    options.target(
+        "--out", "File of the page", (".html",), default="explorer.html", show_default=True
+    ),
 )
 def explore(arguments: Arguments) -> int:
-    """Write a page that runs and predicts while numbers are moved.
+    """Write a page that predicts and runs while you move the numbers.
 
-    One file for any browser, which asks no server for anything. What is not given is the page's
-    own: its first example. At most four concepts.
+    The page is a single file for any browser and makes no network request. Numbers that you leave
+    out are those of its first example. It shows at most four concepts.
 
     \b
     swingby explore

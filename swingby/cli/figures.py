@@ -27,23 +27,23 @@ IMAGE_SECONDS = 2.6e-6
 
 
 @command(
-    options.text("--only", "N,N", "Numbers of figures: 5,8.", shown="all"),
+    options.text("--only", "N,N", "Numbers of the figures: 5,8.", shown="all"),
     options.choice(
         "--edition",
         "caption code",
-        "Parameters as printed, or of the authors' public code.",
+        "Parameters as printed, or those of the authors' public code.",
         shown="both",
     ),
-    options.flag("--quick", "Use quicker parameters where a figure has some."),
+    options.flag("--quick", "Use the quicker parameters that some figures have."),
     options.text("--out", "FOLDER", "Folder of the pictures.", "figures"),
-    options.flag("--no-resume", "Compute again what the folder holds."),
+    options.flag("--no-resume", "Compute everything again."),
     options.flag("--list", "List the figures, and draw nothing.", "listed"),
     options.JSON,
 )
 def figures(given: Arguments) -> int:
     """Draw the paper's figures, and judge each by its criteria.
 
-    The same command resumes where it was stopped. Exit code 0: every criterion holds, 1: some
+    The same command resumes a call that was stopped. Exit code 0: every criterion holds, 1: some
     fail, 3: none fails, but some are undecided, 5: a figure could not be made.
 
     \b
@@ -80,28 +80,26 @@ def figures(given: Arguments) -> int:
         "map, autograd, networks, deep, figures, vectors, images, relu, chains.",
         shown="all",
     ),
-    options.choice(
-        "--kind", "numerics law claim description", "Rows of this kind alone.", shown="all"
-    ),
+    options.choice("--kind", "numerics law claim description", "Kind of the rows.", shown="all"),
     options.choice(
         "--verdict",
         "holds fails undecided nothing-at-stake",
-        "Rows of this verdict alone.",
+        "Verdict of the rows.",
         shown="all",
     ),
-    options.flag("--rows", "Print every row, not only how many there are."),
-    options.text("--record", "FILE", "The record to read.", shown="the one of the checkout"),
+    options.flag("--rows", "Print every row, not only the counts."),
+    options.text("--record", "FILE", "Record to read.", shown="that of the checkout"),
     options.JSON,
     options.out(),
 )
 def evidence(given: Arguments) -> int:
     """Print every prediction of the theory against its observation.
 
-    Rows are counted by kind: numerics (two integrations of one recursion, no evidence for the
-    theory), law (the leading law, or a forecast of what was not integrated), claim (a sentence of a
-    paper) and description. They are those of the studies in a checkout, which python -m studies
-    runs again, or those of a record that you give. Exit code 0: every row holds, 1: some fail, 3:
-    none fails, but some are undecided or had nothing at stake.
+    Rows are counted by kind: numerics (two integrations of one recursion, so no evidence for the
+    theory), law (the leading law, or a forecast of something that was not integrated), claim (a
+    sentence of a paper) and description. They come from the studies in a checkout, which python -m
+    studies repeats, or from the record that you name. Exit code 0: every row holds, 1: some fail,
+    3: none fails, but some are undecided or had nothing at stake.
 
     \b
     swingby evidence --source networks --rows
@@ -128,9 +126,9 @@ def evidence(given: Arguments) -> int:
 def diffusion() -> None:
     """Train image diffusion models and compare with the theory.
 
-    The images are circles. A plan says what is trained, what is predicted and by which rules,
-    before there are data. A study runs it; a plan that was edited since is refused. All of it lies
-    in a checkout.
+    The images are circles. A plan states what is trained, what is predicted, and by which rules,
+    before there are data. A study runs the plan, and refuses a plan that was edited later. These
+    commands need a checkout.
 
     \b
     swingby diffusion plan --out plan.toml
@@ -150,15 +148,15 @@ _JUDGING = (
 @command(
     options.target("--out", "New file", (".toml",), required=True),
     options.choice(
-        "--size", "tiny small paper", "How much is trained: small takes an hour.", "small"
+        "--size", "tiny small paper", "Size of the study; small takes an hour.", "small"
     ),
-    options.target("--data", "Draw images of the four classes, as Fig. 19", PICTURES),
+    options.target("--data", "Draw images of the four classes, as in Fig. 19", PICTURES),
     group=diffusion,
 )
 def plan(given: Arguments) -> int:
     """Write the plan of a factorial study.
 
-    Its factors are separation, contrast, gain and optimizer.
+    The factors are separation, contrast, gain and optimizer.
 
     \b
     swingby diffusion plan --out plan.toml --size tiny
@@ -181,7 +179,7 @@ def plan(given: Arguments) -> int:
     options.text("--plan", "FILE", "The plan, .toml.", required=True),
     options.text("--out", "FOLDER", "Folder of the results.", shown="name of the plan"),
     options.number("--workers", "Models trained at a time.", shown="cores; 4 on a GPU"),
-    options.choice("--device", "cpu cuda", "Where to train."),
+    options.choice("--device", "cpu cuda", "Device of the training."),
     *_JUDGING,
     group=diffusion,
 )
@@ -220,7 +218,7 @@ def _seconds(plan: Any) -> float:
 
 @command(click.argument("what", metavar="STUDY.json|recorded"), *_JUDGING, group=diffusion)
 def judge(given: Arguments) -> int:
-    """Judge the theory by the file of a study, or by the recorded study.
+    """Judge the theory by a study: a file, or the recorded study.
 
     \b
     swingby diffusion judge recorded --table verdicts.md

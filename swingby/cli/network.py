@@ -27,26 +27,30 @@ if TYPE_CHECKING:
     click.argument("weights", nargs=-1, required=True),
     options.text("--data", "FILE", "Required. Samples X and Y: .npz or .safetensors."),
     options.text("--lr", "X", "Required. Learning rate of the run."),
-    options.text("--momentum", "X", "Momentum of torch's SGD.", "0"),
-    options.flag("--nesterov", "Nesterov's rule of it."),
-    options.text("--weight-decay", "X", "Weight decay of torch's SGD.", "0"),
-    options.choice("--loss", "half mse sum", "half the summed square, or those of MSELoss."),
+    options.text("--momentum", "X", "Momentum, as of torch's SGD.", "0"),
+    options.flag("--nesterov", "Use Nesterov's momentum, as of torch's SGD."),
+    options.text("--weight-decay", "X", "Weight decay, as of torch's SGD.", "0"),
+    options.choice(
+        "--loss", "half mse sum", "half: half the summed square; mse, sum: those of MSELoss."
+    ),
     options.number("--batch", "Size of minibatches.", shown="all samples"),
     options.flag("--replacement", "Batches are drawn with replacement, not by epochs."),
     options.number("--every", "Steps between two records.", shown="1, or steps in the file"),
     options.text("--steps", "N,N", "Steps of the records, in place of --every."),
-    options.text("--observed", "FILE", "Products W of (n, outputs, inputs), WEIGHTS: step 0."),
-    options.number("--gradients", "Most gradients that it may cost.", 150_000),
+    options.text(
+        "--observed", "FILE", "Recorded products W, (n, outputs, inputs); WEIGHTS is step 0."
+    ),
+    options.number("--gradients", "Largest number of gradients to compute.", 150_000),
     options.JSON,
     options.out(*options.TABLES, ".csv", *PICTURES),
 )
 def network(arguments: Arguments) -> int:
-    """When a linear network learns each mode of your data.
+    """Predict when a linear network learns each mode of your data.
 
-    WEIGHTS is a file of layers without biases: .safetensors or .npz by name, or .npy, a file a
-    layer. Several files by name, or layers of shape (n, outputs, inputs), are recorded steps: they
-    are compared with what the first predicts. Exit code 0: it holds, 1: a record is outside its
-    bar, 3: undecided.
+    WEIGHTS is a file of named layers (.safetensors, .npz) or one .npy file per layer, without
+    biases. Several files of named layers, or layers of shape (n, outputs, inputs), are recorded
+    steps. The prediction from the first step is then compared with the others. Exit code 0: it
+    holds, 1: a record is outside its error bar, 3: undecided.
 
     \b
     swingby network weights.safetensors --data points.npz --lr 0.01

@@ -30,49 +30,51 @@ RELU_SECONDS = (600, 7200)
     options.MU,
     options.SIGMA,
     options.DIM,
-    options.text("--data", "FILE", "Own points: .npz (X, Y, labels) or .csv."),
-    options.text("--points-per-class", "N", "Points; inf: infinite data.", "5000"),
+    options.text("--data", "FILE", "Points of your own: .npz (X, Y, labels) or .csv."),
+    options.text("--points-per-class", "N", "Points per cluster; inf: infinite data.", "5000"),
     options.flag("--center-cluster", "Add a cluster at the origin."),
-    options.flag("--rotation", "Turn the data by a random rotation."),
-    options.text("--truncation", "X", "No point within X min(mu) of the test point."),
+    options.flag("--rotation", "Rotate the data at random."),
+    options.text("--truncation", "X", "Remove points within X min(mu) of the test point."),
     options.text("--free-sigma", "X", "Spread along directions without a concept.", "0"),
-    options.text("--depth", "L", "Number of weights.", shown="1; 2 if symmetric"),
+    options.text("--depth", "L", "Number of layers.", shown="1; 2 if symmetric"),
     options.text("--width", "N", "Width of hidden layers.", shown="d"),
-    options.choice("--activation", "linear relu gelu", "Between layers."),
-    options.flag("--no-bias", "Train weights alone."),
-    options.flag("--symmetric", "Train f(x) = U U^T x, of Sec. 4.2."),
-    options.choice("--initialization", "torch gaussian uniform", "Law of the initial weights."),
-    options.text("--scale", "X", "Factor of all initial weights.", "1"),
+    options.choice("--activation", "linear relu gelu", "Activation between layers."),
+    options.flag("--no-bias", "Train without biases."),
+    options.flag("--symmetric", "Train f(x) = U U^T x of Sec. 4.2."),
+    options.choice(
+        "--initialization", "torch gaussian uniform", "Distribution of the initial weights."
+    ),
+    options.text("--scale", "X", "Factor on all initial weights.", "1"),
     options.choice("--optimizer", "sgd gd adamw", "Optimizer."),
     options.text("--lr", "X", "Learning rate.", "0.1"),
     options.text("--batch-size", "N", "Points per step.", "128"),
-    options.choice("--loss", "torch paper", "Mean square of torch, or (2.1)."),
-    options.choice("--shuffle", "once epoch", "Order of points."),
+    options.choice("--loss", "torch paper", "torch: mean squared error; paper: (2.1)."),
+    options.choice("--shuffle", "once epoch", "Shuffle the points once, or in every epoch."),
     options.text("--weight-decay", "X", "Weight decay of adamw.", "0"),
-    options.text("--epochs", "N", "Length of the training.", shown="40"),
-    options.text("--steps", "N", "Length in steps, in place of epochs."),
+    options.text("--epochs", "N", "Number of epochs.", shown="40"),
+    options.text("--steps", "N", "Number of steps, in place of epochs."),
     options.seed("the first network"),
     options.number("--seeds", "Number of networks, trained at once.", 1),
-    options.text("--start", "FILE", "Initial weights and biases in order: .npz."),
+    options.text("--start", "FILE", "Initial weights and biases, in order of layers: .npz."),
     options.text(
         "--record",
         "every|log|N",
-        "Recorded steps; N: every N-th.",
+        "Steps to record; N: every N-th step.",
         shown="every; log past 10,000 steps",
     ),
-    options.choice("--precision", "float32 float64", "Floats of the training."),
-    options.choice("--device", "cpu cuda", "Where to train."),
-    options.text("--checkpoint", "FOLDER", "Save there every minute, and resume from there."),
-    options.target("--out", "Write all that was recorded", (".npz",)),
+    options.choice("--precision", "float32 float64", "Float type of the training."),
+    options.choice("--device", "cpu cuda", "Device of the training."),
+    options.text("--checkpoint", "FOLDER", "Save to FOLDER every minute, and resume from it."),
+    options.target("--out", "Write everything recorded", (".npz",)),
     options.target("--plot", "Draw trajectories and losses", PICTURES),
     options.JSON,
 )
 def train(given: Arguments) -> int:
-    """Train networks on a SIM task, and time their concepts.
+    """Train networks on a SIM task, and time each concept.
 
-    Exit code 0: every network learned every concept (its output at the test point reached half),
-    1: some did not, or diverged. With --data and without --mu, the task is the one
-    that the points and their labels look like.
+    With --data and without --mu, the task is estimated from the points and their labels. Exit code
+    0: every network learned every concept (its output at the test point reached half), 1: some did
+    not, or diverged.
 
     \b
     swingby train --mu 1,2 --sigma 0.05,0.05 --dim 64 --seeds 16
@@ -137,17 +139,19 @@ def _training_setting(given: Arguments) -> Setting:
 @command(
     options.MU,
     options.SIGMA,
-    options.text("--omega", "X", "Scale of the start.", "1e-4"),
+    options.text("--omega", "X", "Scale of the initial weights.", "1e-4"),
     options.text("--eta", "X", "Required, or --lr. Time of the theory per step."),
-    options.text("--lr", "X", "Learning rate of gradient descent, for --eta."),
-    options.choice("--denoiser", "two_layer linear symmetric mlp", "symmetric is U U^T."),
+    options.text("--lr", "X", "Learning rate of gradient descent, in place of --eta."),
     options.choice(
-        "--reads", "condition both", "Input of the network; both: the noisy point as well."
+        "--denoiser", "two_layer linear symmetric mlp", "Form of the network; symmetric: U U^T."
+    ),
+    options.choice(
+        "--reads", "condition both", "Input of the network; both: also the noisy point."
     ),
     options.number("--width", "Width of a hidden layer.", shown="concepts"),
-    options.choice("--activation", "relu gelu", "Of mlp alone."),
-    options.number("--batch", "Points of each cluster in a step.", 16),
-    options.number("--steps", "Steps of training.", 500),
+    options.choice("--activation", "relu gelu", "Activation of mlp."),
+    options.number("--batch", "Points of each cluster per step.", 16),
+    options.number("--steps", "Number of training steps.", 500),
     options.seed("the first network"),
     options.number("--seeds", "Number of networks, trained at once.", 1),
     options.JSON,
@@ -156,9 +160,9 @@ def _training_setting(given: Arguments) -> Setting:
 def vectors(given: Arguments) -> int:
     """Train diffusion models on points of a SIM task.
 
-    The condition of a point is the point itself. Half-times are steps at which the diagonal
-    entries of the conditional map reach 1/2. Exit code 0: every prediction holds, 1: some fail,
-    3: none fails, but some are undecided.
+    The condition of a point is the point itself. A half-time is the step at which a diagonal entry
+    of the conditional map reaches 1/2. Exit code 0: every prediction holds, 1: some fail, 3: none
+    fails, but some are undecided.
 
     \b
     swingby vectors --mu 1,2 --sigma 0.05,0.05 --eta 0.03
@@ -188,20 +192,20 @@ def _vector_setting(given: Arguments) -> VectorSetting:
 
 
 @command(
-    options.text("--data", "FILE", "Judge these data: CSV, the last column is y."),
-    options.flag("--quick", "Run a study of minutes, not of an hour."),
+    options.text("--data", "FILE", "Data to judge: CSV, y in the last column."),
+    options.flag("--quick", "Run a shorter study: minutes, not an hour."),
     options.seed("all data and networks", 7),
-    options.target("--store", "Keep the study in a file, and resume it", (".json",)),
+    options.target("--store", "Save the study to a file, and resume it", (".json",)),
     options.number("--workers", "Number of processes.", shown="cores, two at most"),
     options.JSON,
     options.out(),
 )
 def relu(given: Arguments) -> int:
-    """Study two-layer ReLU networks: alignment and threshold.
+    """Study alignment and threshold of two-layer ReLU networks.
 
-    The study asks when the networks align early, and past which threshold they fit no noise. Exit
-    code 0: every verdict holds, 1: some fail, 3: none fails, but some are undecided. The study
-    lies in a checkout; --data needs none.
+    The study measures when the networks align early, and from how many samples on they fit no
+    noise. It needs a checkout; --data does not. Exit code 0: every verdict holds, 1: some fail, 3:
+    none fails, but some are undecided.
 
     \b
     swingby relu --quick

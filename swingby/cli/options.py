@@ -116,23 +116,27 @@ def seed(what: str, default: int = 0) -> Option:
 
 
 JSON = flag("--json", "Print JSON.", "as_json")
-MU = text("--mu", "X,X", "Distances of the clusters, by concept.", multiple=True)
-SIGMA = text("--sigma", "X,X", "Spreads of the clusters; one for all.", ["0"], multiple=True)
+MU = text("--mu", "X,X", "Distance of each cluster from the origin.", multiple=True)
+SIGMA = text("--sigma", "X,X", "Spread along each axis, or one for all.", ["0"], multiple=True)
 EDITION = choice("--edition", "printed corrected repaired", "Edition of the assumptions.")
 DIM = number("--dim", "Dimension d.", shown="number of concepts")
-SIGNAL = text("--signal", "X,X", "The signal a, in place of --mu.", multiple=True)
+SIGNAL = text("--signal", "X,X", "Signal of each concept, in place of --mu.", multiple=True)
 W0 = text("--w0", "FILE", "W(0): .json, .toml, .csv, .txt, .npy, .npz, or '2,1;1,2'.")
-OMEGA = text("--omega", "X", "Scale of W(0), of any size: 1e-400.")
+OMEGA = text("--omega", "X", "Scale of W(0); 1e-400 is allowed.")
 #: A task and W(0), other starts, and how it runs.
 MATRIX = (MU, SIGMA, SIGNAL, DIM, W0)
 _STARTS = (
     text("--u0", "FILE", "U(0), in place of W(0) = U(0) U(0)^T."),
     OMEGA,
-    text("--beta", "X", "With --omega: |w_ij(0)| <= beta omega.", "1"),
+    text("--beta", "X", "Bound with --omega: |w_ij(0)| <= beta omega.", "1"),
 )
 RUN = (
-    text("--eta", "X", "Required. Step size in the clock of (D.2)."),
-    choice("--dynamics", "gd euler flow", "gd is gradient descent on U, euler the printed (D.2)."),
+    text("--eta", "X", "Required. Step size of (D.2); 2 lr under gd."),
+    choice(
+        "--dynamics",
+        "gd euler flow",
+        "gd: gradient descent on U; euler: the printed (D.2); flow: gradient flow.",
+    ),
     JSON,
 )
 SETTING = (*MATRIX, *_STARTS, *RUN)

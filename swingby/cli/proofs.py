@@ -29,26 +29,26 @@ _ENDINGS = (".md", ".txt", ".json", ".tex", ".html", ".csv")
 
 @command(
     click.argument("proof", required=False),
-    options.text("--item", "ID", "Judge this item alone: D.61, 'Lemma D.3'.", multiple=True),
-    options.flag("--no-trajectories", "Leave out the searches of minutes."),
-    options.flag("--corrections", "Print what a corrected paper would say."),
+    options.text("--item", "ID", "Judge only this item: D.61, 'Lemma D.3'.", multiple=True),
+    options.flag("--no-trajectories", "Skip the searches over trajectories, which take minutes."),
+    options.flag("--corrections", "Print the corrections to the paper."),
     options.text(
         "--assume",
         "TEXT",
-        "Print what follows from PSD, 'pivots >= 1/2', 'few steps' or ids, separated by commas.",
+        "Print the lines that follow from PSD, 'pivots >= 1/2', 'few steps' or ids; use commas.",
     ),
     options.target("--graph", "Draw which line rests on which", PICTURES),
     options.JSON,
     options.out(*_ENDINGS),
-    options.text("--export", "DIR", "Write witnesses and proofs, and a check.py for them."),
-    options.flag("--lean", "Also write proofs by sums as theorems of Lean 4 into DIR."),
-    options.flag("--no-cache", "Judge everything anew, and store nothing."),
+    options.text("--export", "DIR", "Write witnesses and proofs, and a check.py that checks them."),
+    options.flag("--lean", "Also write proofs by sums of products to DIR, in Lean 4."),
+    options.flag("--no-cache", "Judge everything again, and store nothing."),
 )
 def audit(arguments: Arguments) -> int:
     """Judge each line of the paper's proofs, or of a file PROOF.
 
     A line is proved, proved by z3, refuted, tested or undecided. PROOF ends in .proof. A single
-    --item prints all that is known about it. Exit code 0 whatever the verdicts, 5: a prover
+    --item prints everything known about it. Exit code 0: done, whatever the verdicts, 5: a prover
     stopped with an error.
 
     \b
@@ -176,19 +176,19 @@ def _deliver_corrections(arguments: Arguments, ledger: Ledger) -> None:
     click.argument("statement", required=False),
     options.EDITION,
     options.choice(
-        "--dynamics", "euler gd flow", "flow is for the repaired theorems.", shown="the statement's"
+        "--dynamics", "euler gd flow", "flow: repaired theorems only.", shown="the statement's"
     ),
     options.text("--seconds", "X", "Length of the search, in seconds of processor time.", "60"),
     options.seed("the random instances"),
-    options.number("--dim", "Dimension of the instances.", shown="2 to 4", least=2),
+    options.number("--dim", "Number of concepts in an instance.", shown="2 to 4", least=2),
     options.JSON,
     options.out(".json", ".html", ".txt"),
 )
 def hunt(arguments: Arguments) -> int:
-    """Look for a counterexample to STATEMENT.
+    """Search for a counterexample to STATEMENT.
 
-    STATEMENT is 'Lemma D.3', D.61, 'Theorem R'. Exit code 0 where no counterexample was found, 1
-    where one was found and confirmed.
+    STATEMENT is 'Lemma D.3', D.61, 'Theorem R' and the like. Exit code 0: no counterexample was
+    found, 1: a counterexample was found and confirmed.
 
     \b
     swingby hunt 'Lemma D.3' --seconds 30

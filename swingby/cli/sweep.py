@@ -16,29 +16,29 @@ from swingby.report.lines import has_color
 
 @command(
     click.argument("grid", required=False),
-    options.text("--out", "FOLDER", "Folder of the rows, new or of earlier sweeps."),
+    options.text("--out", "FOLDER", "Folder of the rows, new or from earlier sweeps."),
     options.text("--store", "FOLDER", "The same as --out."),
-    options.number("--workers", "Number of processes; 0: only this one.", shown="cores", least=0),
+    options.number("--workers", "Number of processes; 0: this process.", shown="cores", least=0),
     options.number("--chunk", "Points per chunk.", shown="a second of work"),
     options.text("--dask", "ADDRESS", "Dask scheduler: tcp://host:8786 or local."),
-    options.flag("--status", "Print how far the sweep is, and run nothing."),
+    options.flag("--status", "Print the progress of the sweep, and run nothing."),
     options.target("--export", "Write the rows", (".parquet", ".csv")),
     options.target("--diagram", "Draw a phase diagram", PICTURES),
-    options.text("--x", "NAME", "Axis across: omega, a_1/a_2.", shown="what varies"),
-    options.text("--y", "NAME", "Axis up: eta, width.", shown="what varies"),
-    options.text("--where", "NAME=VALUE", "Draw and list these points.", multiple=True),
-    options.flag("--disagreements", "List points not observed as predicted."),
+    options.text("--x", "NAME", "Horizontal axis: omega, a_1/a_2.", shown="a varying number"),
+    options.text("--y", "NAME", "Vertical axis: eta, width.", shown="a varying number"),
+    options.text("--where", "NAME=VALUE", "Draw and list only these points.", multiple=True),
+    options.flag("--disagreements", "List the points where prediction and run disagree."),
     options.flag("--descents", "Count descents of the test loss by dimension."),
-    options.flag("--restart", "Measure every point again; rows are replaced."),
-    options.text("--export-old", "FILE", "Copy a SQLite store of swingby 0.1 to --out."),
+    options.flag("--restart", "Compute every point again; new rows replace old ones."),
+    options.text("--export-old", "FILE", "Convert a SQLite store of swingby 0.1 to --out."),
     options.JSON,
 )
 def sweep(given: Arguments) -> int:
     """Predict and run every point of a grid, and store the rows.
 
     GRID is a TOML file or the name of a built-in grid: atlas (a million points), dimension,
-    descents. The same command resumes where it was stopped. Exit code 0: all points done (with
-    --status: none failed), 1: some points failed.
+    descents. The same command resumes a sweep that was stopped. Exit code 0: all points are done
+    (with --status: none failed), 1: some points failed.
 
     \b
     swingby sweep grid.toml --out phases --diagram phases.png

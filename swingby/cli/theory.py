@@ -18,13 +18,13 @@ _VERBS = ("check", "table", "test", "hunt", "threshold", "sweep")
 @command(
     click.argument("file"),
     click.argument("verb", type=click.Choice(_VERBS)),
-    options.text("--at", "NAME=X", "A number: h=0.01, or s=4,1.", multiple=True),
-    options.text("--question", "TEXT", "Of threshold: 'half[1] before half[2]'."),
-    options.text("--vary", "NAME", "The number that threshold varies."),
-    options.text("--over", "NAME=N", "A number that sweep varies, and how often.", multiple=True),
+    options.text("--at", "NAME=X", "Value of a number: h=0.01, or s=4,1.", multiple=True),
+    options.text("--question", "TEXT", "Question of threshold: 'half[1] before half[2]'."),
+    options.text("--vary", "NAME", "Number that threshold varies."),
+    options.text("--over", "NAME=N", "Number that sweep varies, with N values.", multiple=True),
     options.number("--count", "Settings of test and hunt.", shown="200, and 600 or more"),
     options.text("--seconds", "X", "Processor time of hunt.", "60"),
-    options.seed("draws"),
+    options.seed("the draws"),
     options.text("--store", "FOLDER", "Folder for the rows of sweep."),
     options.number("--workers", "Processes of sweep with --store.", shown="cores", least=0),
     options.JSON,
@@ -33,9 +33,8 @@ _VERBS = ("check", "table", "test", "hunt", "threshold", "sweep")
 def theory(arguments: Arguments) -> int:
     """Check, test or hunt a theory of your own.
 
-    FILE is a Python file, my.py, or my.py:name where it has several theories; it is run. VERB is
-    check, table, test, hunt, threshold or sweep. Exit code 1: an assumption fails, a prediction is
-    broken, or the test means nothing.
+    FILE is a Python file, my.py, or my.py:name if it has several theories; it is run as code. Exit
+    code 0: done, 1: an assumption fails, a prediction is broken, or the test has no power.
 
     \b
     swingby theory my.py check --at h=0.01

@@ -20,12 +20,12 @@ _UNSEALED = "must hold a digest of its content: write it anew with the command t
 
 @command(click.argument("file", type=click.Path(path_type=Path)), options.JSON)
 def verify(arguments: Arguments) -> int:
-    """Check that a file still says what swingby wrote.
+    """Check that a file has not changed since swingby wrote it.
 
-    Stores of sweeps (folders), runs and trained networks (.npz), results and studies (.json),
-    certificates, which are replayed, proofs and witnesses of audit --export, which are judged, and
-    checkpoints of training (.safetensors). Exit code 0: it
-    does; 1: it was changed; 2: it cannot be verified.
+    FILE is a store of a sweep (a folder), a run or trained networks (.npz), a result or a study
+    (.json), or a checkpoint of training (.safetensors). A certificate is also replayed, and a proof
+    or witness of audit --export is also checked. Exit code 0: unchanged, 1: changed, 2: FILE cannot
+    be verified.
 
     \b
     swingby verify phases
