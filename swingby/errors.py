@@ -139,7 +139,7 @@ def named(function: Callable[_P, _R]) -> Callable[_P, _R]:
         for name, value in keywords.items():
             if name not in parameters:
                 hint = argument_hint(name, [*by_place, *by_name], title)
-                raise InvalidInput(name, value, f"is no argument of {title}{hint}")
+                raise InvalidInput(name, value, f"is not an argument of {title}{hint}")
         arguments = positional[implicit:]
         if len(arguments) > len(by_place):
             excess = arguments[len(by_place)]

@@ -138,7 +138,7 @@ class MovedModules(MetaPathFinder, Loader):
         path = str(new_path(module.__name__))
         if module.__name__ not in PUBLIC:
             warnings.warn(
-                f"{module.__name__} is {path} now; the old path goes with the next release",
+                f"{module.__name__} is {path} now; the next release removes the old path",
                 DeprecationWarning,
                 stacklevel=2,
             )
@@ -154,7 +154,7 @@ def names(module: str, home: str, *moved: str) -> Callable[[str], Any]:
     def load(name: str) -> Any:
         if name not in moved:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        text = f"{module}.{name} is in {home} now; the old path goes with the next release"
+        text = f"{module}.{name} is in {home} now; the next release removes the old path"
         warnings.warn(text, DeprecationWarning, stacklevel=2)
         return getattr(importlib.import_module(home), name)
 

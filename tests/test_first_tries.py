@@ -50,7 +50,7 @@ RESULTS = {
 SENTENCES = {
     "no eta": (lambda: predict(A, W0), "eta must be given: eta=..."),
     "no start": (lambda: predict(A, eta=ETA), "one of W0, U0 and omega must be given"),
-    "T": (lambda: simulate(A, W0, ETA, T=100), "T is no argument of simulate; give steps"),
+    "T": (lambda: simulate(A, W0, ETA, T=100), "T is not an argument of simulate; give steps"),
     "lr": (lambda: predict(A, W0, lr=0.005), "give eta, which is 2 lr on the loss (4.1)"),
     "seed": (lambda: gaussian(2, 1e-3, seed=0), "give rng"),
     "omega of a run": (lambda: simulate(A, omega=1e-3, eta=ETA), "W0 = swingby.gaussian(task"),

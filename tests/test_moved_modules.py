@@ -32,7 +32,7 @@ with warnings.catch_warnings(record=True) as caught:
 assert old is importlib.import_module({new!r})
 print(*[str(one.message) for one in caught if "the old path" in str(one.message)][-1:])
 """
-    assert fresh(code) == f"{path} is {new} now; the old path goes with the next release"
+    assert fresh(code) == f"{path} is {new} now; the next release removes the old path"
 
 
 def test_a_module_is_never_loaded_twice(fresh):

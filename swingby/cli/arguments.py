@@ -84,7 +84,7 @@ class Arguments(SimpleNamespace):
             raise InvalidInput(
                 "omega", self.omega, f"must not be given together with {matrix_option}"
             )
-        refuse("beside W(0), which says it", "beta", "width", "seed")
+        refuse("beside W(0), which determines it", "beta", "width", "seed")
         if self.u0 is None:
             return read_matrix(self.w0, (task.dim, task.dim))
         if self.w0 is not None:

@@ -103,7 +103,7 @@ class _SectionedCommand(click.Command):
             hint = "; numbers are divided by commas: --signal 4,1" if "signal" in options else ""
             for name in {"only", "source"} & {*options}:
                 hint = f"; give --{name} {','.join(extra)}"
-            raise click.UsageError(f"{' '.join(extra)} is no option of {self.name}{hint}", ctx)
+            raise click.UsageError(f"{' '.join(extra)} is not an option of {self.name}{hint}", ctx)
         return extra
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:

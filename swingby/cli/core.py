@@ -57,7 +57,7 @@ def check(arguments: Arguments) -> int:
     if arguments.statements:
         refuse("together with statements, which are printed", "as_json", "out")
     if arguments.edition != "repaired":
-        refuse("but with --edition repaired", "rho")
+        refuse("without --edition repaired", "rho")
     report = run_check(**arguments.setting("omega", "beta", "edition", "rho"))
     if arguments.statements:
         for result in report:
@@ -106,7 +106,7 @@ def simulate(arguments: Arguments) -> int:
     from swingby.simulate.run import simulate as run_simulate
     from swingby.theory.budget import spent
 
-    refuse("to a run: only omega is used", "beta")
+    refuse("for a run, which uses only omega", "beta")
     run = run_simulate(**arguments.setting("steps", drawn=True))
     code = 4 if spent() else 0
 
@@ -142,7 +142,7 @@ def table(arguments: Arguments) -> int:
     if arguments.out is not None:
         options.check_target("out", arguments.out, _ENDINGS)
     _refuse_unit(arguments)
-    refuse("to a run: only omega is used", "beta")
+    refuse("for a run, which uses only omega", "beta")
     from swingby.verify.compare import compare
 
     comparison = compare(**arguments.setting("steps", "edition", drawn=True))
@@ -163,7 +163,7 @@ def _refuse_unit(arguments: Arguments) -> None:
         ".parquet",
         *PICTURES,
     ):
-        refuse("beside JSON, tables of numbers and pictures, which count steps", "unit")
+        refuse("with JSON, tables of numbers or pictures: they are in steps", "unit")
 
 
 def _paper(arguments: Arguments) -> int:
@@ -220,7 +220,7 @@ def threshold(arguments: Arguments) -> int:
     from swingby.theory.matrix_files import read_matrix
     from swingby.verify.threshold import threshold as turns
 
-    refuse("to threshold: W(0) is --w0 or a draw", "u0", "beta")
+    refuse("with threshold: W(0) is --w0 or a draw", "u0", "beta")
     if arguments.vary is None:
         raise InvalidInput("vary", MISSING, "must be given: --vary omega")
     task, between = arguments.task(), arguments.between

@@ -66,7 +66,7 @@ def _compile() -> None:
     try:
         folder()
     except OSError as error:
-        raise InvalidInput("compile", error, "needs a cache for what it compiles") from None
+        raise InvalidInput("compile", error, "needs a cache folder") from None
     with PartProgress(len(PARTS), "compiled", shown=True) as progress:
         for name, part in PARTS.items():
             progress.start(name)

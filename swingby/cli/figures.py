@@ -163,7 +163,7 @@ def plan(given: Arguments) -> int:
     """  # noqa: D301
     written = _experiments("image_plan").default_plan(given.size)
     if Path(given.out).exists():  # data may lie behind it
-        raise InvalidInput("out", given.out, "must not be there yet")
+        raise InvalidInput("out", given.out, "must be a new file: choose another name")
     write_text(given.out, written.to_toml())
     if given.data is not None:
         circles_figure = _experiments("image_pictures").circles_figure

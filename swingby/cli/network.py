@@ -65,7 +65,7 @@ def network(arguments: Arguments) -> int:
     samples = read_tables(arguments.data, "data")
     if not {"X", "Y"} <= {*samples}:
         got = f"{arguments.data} ({', '.join(samples)})"
-        raise InvalidInput("data", got, "must hold X, a row a sample, and Y: numpy.savez")
+        raise InvalidInput("data", got, "must hold X and Y, one sample per row: numpy.savez")
     training = arguments.named(
         *("lr", "momentum", "nesterov", "weight_decay", "loss", "batch", "replacement")
     )
@@ -97,7 +97,7 @@ def _result(arguments: Arguments, training: dict[str, Any]) -> NetworkSchedule |
             return predict_network(weights, **training)
     if arguments.observed is not None:
         raise InvalidInput(
-            "observed", arguments.observed, "must be given with layers of step 0 alone"
+            "observed", arguments.observed, "must be given with only the layers of step 0"
         )
     return compare_network(weights, **_marks(arguments), **training)
 

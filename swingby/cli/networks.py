@@ -116,9 +116,9 @@ def _training_setting(given: Arguments) -> Setting:
         given.dim = given.dim or (samples and samples.dim) or None
         task = given.task()
     if task.dim == task.s:
-        refuse("where every direction has a concept", "free_sigma")
+        refuse("if every direction has a concept", "free_sigma")
     if given.depth == "1" and not given.symmetric:
-        refuse("but with a hidden layer: --depth 2", "width")
+        refuse("without a hidden layer: add --depth 2", "width")
     points = given.points_per_class
     data = Data(
         n_per_class=None if points == "inf" else numbers.whole(points, "points_per_class", 1),
@@ -171,7 +171,7 @@ def vectors(given: Arguments) -> int:
     from swingby.simulate.on_torch import load_torch
 
     if given.denoiser != "mlp":
-        refuse("but with --denoiser mlp", "activation")
+        refuse("without --denoiser mlp", "activation")
     settings = given.seeds_of(_vector_setting(given), 10_000)
     load_torch()
     from swingby.lab.diffusion.vectors import compare_vectors
@@ -186,7 +186,7 @@ def _vector_setting(given: Arguments) -> VectorSetting:
     from swingby.lab.diffusion.vectors import VectorSetting
 
     if given.eta is None and given.lr is None:
-        raise InvalidInput("eta", MISSING, "must be given, or --lr")
+        raise InvalidInput("eta", MISSING, "must be given: --eta 0.03, or --lr 0.01")
     passed = given.named("width", "omega", "lr", "eta", "batch", "steps", "seed", "activation")
     return VectorSetting(given.task(), given.denoiser, given.reads, **passed)
 
@@ -237,7 +237,7 @@ def _look(given: Arguments) -> int:
     text = text_of(path, "data", "file of numbers")
     table = number_lines(text, "data", path, "file of numbers").floats()
     if table.shape[1] < 3:
-        raise InvalidInput("data", path, "must have two columns of x or more, and y last")
+        raise InvalidInput("data", path, "must have two or more columns of x, and y last")
     extremal = extremal_vectors(table[:, :-1], table[:, -1], seed=given.seed)
     report = check(table[:, :-1], table[:, -1], seed=given.seed)
     content = report.to_dict() | {"extremal_vectors": extremal.to_dict()}

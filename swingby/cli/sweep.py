@@ -44,7 +44,7 @@ def sweep(given: Arguments) -> int:
     swingby sweep grid.toml --out phases --diagram phases.png
     """  # noqa: D301
     if given.out is not None:
-        refuse("together with out, which means it", "store")
+        refuse("with out, which means the same", "store")
     if given.status:
         refuse("together with status", "restart", "workers", "chunk", "dask", "export_old")
     folder = given.out or given.store

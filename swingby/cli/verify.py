@@ -65,7 +65,7 @@ def _inspect(file: Path) -> tuple[str, list[str]]:
         raise InvalidInput("file", file, f"must be readable ({error.strerror})") from None
     if begin.startswith(b"SQLite format 3"):
         advice = "a sweep of swingby 0.1 is read by swingby sweep --export-old FILE --out FOLDER"
-        raise InvalidInput("file", file, f"must be no database; {advice}")
+        raise InvalidInput("file", file, f"must not be a database; {advice}")
     if file.suffix == ".safetensors":
         return "checkpoint", _checkpoint(file)
     if begin.startswith(b"PK"):

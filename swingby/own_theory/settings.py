@@ -163,7 +163,7 @@ def at_numbers(
         else:
             known = [*map(str, statement.numbers), *statement.draws]
             hint = suggestion(name, known)
-            required = f"is no number of {statement.name!r} ({', '.join(known)}){hint}"
+            required = f"is not a number of {statement.name!r} ({', '.join(known)}){hint}"
             raise InvalidInput(name, value, required)
     return Settings(chosen, scalars, draws)
 

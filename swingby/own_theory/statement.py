@@ -121,7 +121,7 @@ class Statement(Hinted):
         names = {str(symbol) for symbol in symbols if not isinstance(symbol, sp.Indexed)}
         for name in sorted(names - {*self.known, *indices}):
             numbers = [str(symbol) for symbol in self.numbers]
-            has = f"which is no number of the theory ({', '.join(numbers)})"
+            has = f"which is not a number of the theory ({', '.join(numbers)})"
             hint = _meant(name, self.known)
             if name in _INDICES:
                 hint = "; write Each(relation) in an assumption, each=True in a prediction"

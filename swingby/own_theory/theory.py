@@ -151,7 +151,7 @@ class Theory(Statement, Answering):
     def answer(self, verb: str, *arguments: Any, **options: Any) -> Any:
         """The result of a verb of swingby, such as ``swingby.check(theory)``."""
         if verb not in _VERBS:
-            raise InvalidInput("theory", self.name, f"is not taken by {verb}")
+            raise InvalidInput("theory", self.name, f"must not be passed to {verb}")
         module, _, name = _VERBS[verb].partition(".")
         function = getattr(importlib.import_module(f"swingby.own_theory.{module}"), name)
         return function(self, *arguments, **options)

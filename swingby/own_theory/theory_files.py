@@ -25,7 +25,8 @@ def theories_in(path: str | Path) -> dict[str, Theory]:
         raise
     except Exception as error:
         words = f"{type(error).__name__}: {error}"
-        raise InvalidInput("file", str(path), f"must run, and ends in {words}") from error
+        requirement = f"must run without an error, but ends in {words}"
+        raise InvalidInput("file", str(path), requirement) from error
     theories = {name: it for name, it in vars(module).items() if isinstance(it, Theory)}
     if not theories:
         raise InvalidInput("file", str(path), "must define a swingby.Theory, such as theory = ...")

@@ -27,7 +27,7 @@ def sealed(content: Mapping[str, Any], arrays: Mapping[str, Any] | None = None) 
 def unsealed(content: Any, arrays: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The content of a seal; ValueError where it, or an array, was changed since."""
     if not isinstance(content, dict) or "sha256" not in content:
-        raise ValueError("it has no digest of what it says")
+        raise ValueError("it has no digest of its content")
     facts = {name: value for name, value in content.items() if name != "sha256"}
     if content["sha256"] != _digest(facts, arrays or {}):
         raise ValueError("it was changed after it was written")

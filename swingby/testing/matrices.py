@@ -216,7 +216,7 @@ def initializations(
     if kind is not None:
         choice(kind, "kind", KINDS)
         if kind in _BOUNDED_KINDS and task.dim == 1:
-            raise InvalidInput("kind", kind, "must not be this for one direction: it has one pivot")
+            raise InvalidInput("kind", kind, "must be another kind if there is one direction")
     columns = task.dim if width is None else numbers.whole(width, "width", 1, most=256)
     scale = None if omega is None else numbers.positive(omega, "omega", "Assumption D.4")
     if beta is None:

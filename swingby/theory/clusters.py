@@ -147,7 +147,7 @@ class Clusters:
             if angle <= min(_NARROW / 2, _WITHIN_NOISE * self.noise(p, q) / lengths[[p, q]].min()):
                 turn = math.degrees(math.acos(max(-1.0, min(1.0, cosine))))
                 got = f"{names} at {turn:.1f} degrees"
-                requirement = "must have class means that span a direction each"
+                requirement = "must have class means in different directions"
                 if cosine < 0:
                     requirement += f", seen from the origin; if it is not at 0, {_ORIGIN}"
                 raise InvalidInput("X", got, requirement)
@@ -190,7 +190,7 @@ class Clusters:
         return (
             f"signal {signal}; the second moment of the points differs from it by up to "
             f"{difference[p, q]:.3g}, {share:.2g} of the least signal, along {where}: "
-            "swingby.predict_network([W1, W2], X=X, Y=X, lr=...) takes the points as they are"
+            "swingby.predict_network([W1, W2], X=X, Y=X, lr=...) uses the points themselves"
         )
 
     def _angles(self) -> list[str]:
@@ -262,7 +262,7 @@ class Clusters:
         texts.sort(reverse=True)
         listed = ", ".join(text for _, text in texts[:3])
         more = f" and {len(texts) - 3} more pairs" if len(texts) > 3 else ""
-        return [f"points within a class are correlated: {listed}{more}; a task has none"]
+        return [f"points within a class are correlated: {listed}{more}; a task has no correlation"]
 
     def _free_spread(self) -> list[str]:
         free = self.centred @ self.rotation[:, len(self.classes) :]
@@ -272,7 +272,9 @@ class Clusters:
         if largest <= _MATTERS * self.signal.min():
             return []
         size = math.sqrt(largest)
-        return [f"points spread by {size:.2g} in directions of no concept; a task has none there"]
+        return [
+            f"points spread by {size:.2g} in directions without a concept; those of a task do not"
+        ]
 
     def near_origin(self) -> list[str]:
         """Labels whose points surround the origin, as far as this sample says."""
@@ -329,9 +331,7 @@ def read_clusters(X: ArrayLike, labels: ArrayLike) -> Clusters:
     means = np.stack([points[marks == mark].mean(axis=0) for mark in classes], axis=1)
     lengths = np.linalg.norm(means, axis=0)
     if not (lengths > 0).all():
-        raise InvalidInput(
-            "X", "a class mean at 0", "must have class means that span directions, none at 0"
-        )
+        raise InvalidInput("X", "a class mean at 0", "must have class means that are not 0")
     names = tuple(map(int, classes))
     clusters = Clusters(points, marks, names, means, np.eye(dim))
     clusters.require_origin()

@@ -162,5 +162,5 @@ def read_sealed(
     try:
         return unsealed(json.loads(str(arrays.pop("facts"))), arrays), arrays
     except BROKEN as error:
-        reason = "it has no digest of what it says" if isinstance(error, KeyError) else error
+        reason = "it has no digest of its content" if isinstance(error, KeyError) else error
         raise InvalidInput(argument, path, f"must be {what} ({reason})") from None

@@ -76,9 +76,8 @@ def crossing_function(schedule: Schedule) -> Callable[[Any, Any, Any], Any]:
     start = stages.start
     if not (start.sign > 0).all() or start.steps[0]:
         pivots = (np.exp(start.log_pivots) * start.sign)[0]
-        raise InvalidInput(
-            "schedule", f"one whose W(0) has the pivots {pivots}", "needs positive ones", "Sec. 4.2"
-        )
+        requirement = "must have positive pivots of W(0)"
+        raise InvalidInput("schedule", f"the pivots {pivots}", requirement, "Sec. 4.2")
     replay = _Replay(stages)
     point = (start.signal[0] * replay.unit, start.matrix[0], stages.eta)
     tensors = (torch.tensor(x, dtype=torch.float64) for x in point)

@@ -186,7 +186,8 @@ def predict(
             require_provable(dynamics)
         return predict_from(task, initial, step, dynamics, edition, accuracy, proved=proved)
     if proved:
-        raise InvalidInput("proved", proved, "must be given with W0 or U0: theorems speak of one")
+        requirement = "must be given with W0 or U0: the theorems are about one start"
+        raise InvalidInput("proved", proved, requirement)
     smallest = numbers.positive(omega, "omega", "Assumption D.4")
     spread = numbers.positive(beta, "beta", "Assumption D.1")
     if spread < 1:

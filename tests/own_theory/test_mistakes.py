@@ -32,8 +32,8 @@ STATED = {
     ),
     "an unknown symbol in an assumption": (
         lambda: replace(modes, assume={"P1": eta <= 1}),
-        r'assume: "P1" speaks of eta, which is no number of the theory \(s, u0, h\); did you mean'
-        " h",
+        r'assume: "P1" speaks of eta, which is not a number of the theory \(s, u0, h\); did you '
+        "mean h",
     ),
     "an equation": (
         lambda: replace(modes, assume={"P1": sp.Eq(h, u0)}),
@@ -41,7 +41,7 @@ STATED = {
     ),
     "an unknown symbol in a prediction": (
         lambda: with_half(time=sp.log(q)),
-        'predict: "half" speaks of q, which is no number of the theory',
+        'predict: "half" speaks of q, which is not a number of the theory',
     ),
     "an index without each": (
         lambda: with_half(each=False),
@@ -103,7 +103,7 @@ MET = {
     ),
     "an unknown number": (
         lambda: swingby.check(modes, u=0.1),
-        r"u is no number of 'modes of a deep linear network' \(s, u0, h\); did you mean u0",
+        r"u is not a number of 'modes of a deep linear network' \(s, u0, h\); did you mean u0",
     ),
     "an unknown question": (
         lambda: swingby.threshold(modes, "half first", vary="h"),

@@ -131,7 +131,7 @@ def test_verify_finds_a_changed_row(store, capsys):
     chunk.write_bytes(chunk.read_bytes().replace(b'"place":0', b'"place":1'))
     assert run(["verify", str(store)]) == 1
     assert "changed after it was written" in capsys.readouterr().out
-    with pytest.warns(swingby.SwingbyWarning, match="their rows are measured again"):
+    with pytest.warns(swingby.SwingbyWarning, match="their rows are computed again"):
         swingby.sweep(decay, {"h": 6}, out=store, workers=0, progress=False)
     assert verify_theory_store(store) == 6
 

@@ -33,7 +33,7 @@ def test_the_verbs_take_a_theory_as_first_argument():
 def test_tasks_are_answered_as_before():
     assert swingby.check([4, 1], "1e-80", "1e-4").holds
     assert "omega" in swingby.check.__wrapped__.__wrapped__.__annotations__
-    with pytest.raises(InvalidInput, match="is no argument of check"):
+    with pytest.raises(InvalidInput, match="is not an argument of check"):
         swingby.check([4, 1], h=1)
 
 
@@ -147,7 +147,7 @@ def test_the_command_prints_json(capsys):
     ("content", "words"),
     [
         ("x = 1", "must define a swingby.Theory"),
-        ("1/0", "must run, and ends in ZeroDivisionError"),
+        ("1/0", "must run without an error, but ends in ZeroDivisionError"),
         ("", "must define"),
     ],
 )

@@ -118,7 +118,7 @@ def test_what_is_not_learned_has_no_time():
 @pytest.mark.parametrize("W0", [np.full((2, 2), 1e-3), np.diag([1e-3, 0.0])])
 def test_a_pivot_that_is_not_positive_is_refused(W0):
     schedule = predict(SIMTask.from_signal([2, 1]), W0, eta=0.01, dynamics="gd")
-    with pytest.raises(InvalidInput, match="needs positive ones"):
+    with pytest.raises(InvalidInput, match="schedule must have positive pivots of W"):
         crossing_function(schedule)
 
 

@@ -133,7 +133,7 @@ MISTAKES = {
     "every 10th": case(W[::10], "every 10th step", "steps=range(0, 10 * n, 10)"),
     "every 10th, single floats": case(W[::10].astype("f4"), "steps=range(0, 10 * n, 10)"),
     "every 50th": case(W[::50], "every 50th step"),
-    "every 10th of a network": case(SGD[::10], "th step was kept", task=CLUSTERS),
+    "every 10th of a network": case(SGD[::10], "th step was recorded", task=CLUSTERS),
     "every 10th, steps of every 5th": case(W[::10], "give 2 * steps", steps=range(0, 800, 5)),
     "all, steps of every 3rd": case(W, "give steps // 3", steps=range(0, 4800, 3)),
     "a frame of every 3rd": case(frame(W[::3], range(len(W[::3]))), "give 3 * steps"),
@@ -191,7 +191,7 @@ MISTAKES = {
     "every 100th": case(W[::100], "every 100th step"),
     "euler, every 10th": case(
         loop("euler")[::10],
-        'by dynamics="euler" and as if every 10th step was kept: give dynamics="euler" and steps=',
+        'by dynamics="euler" and as if every 10th step was recorded: give dynamics="euler" and ',
     ),
     "euler, every 100th": case(loop("euler")[::100], 'dynamics="euler"', "every 100th"),
     "lr, every 10th": case(W[::10], "every 10th", "2 times as fast", "eta is 2 lr", eta=ETA / 2),

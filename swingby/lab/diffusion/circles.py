@@ -130,12 +130,12 @@ class Circles(Hinted):
         """Random images, one class after the other; `classes` are places in ``CLASSES``."""
         n = numbers.whole(n_per_class, "n_per_class", 1, most=_MOST_IMAGES)
         if not isinstance(classes, (tuple, list)) or not classes:
-            raise InvalidInput("classes", classes, "must be one or more places in CLASSES")
+            raise InvalidInput("classes", classes, "must be one or more indices into CLASSES")
         classes = tuple(
             numbers.whole(number, "classes", most=len(CLASSES) - 1) for number in classes
         )
         if n * len(classes) * (self.pixels / 32) ** 2 > _MOST_IMAGES:
-            raise InvalidInput("n_per_class", n, "is more than fits into memory")
+            raise InvalidInput("n_per_class", n, "must fit into memory")
         generator = numbers.random_source(rng)
         kinds = np.repeat(np.array(classes, dtype=np.int64), n)
         labels = np.stack(np.divmod(kinds, 2), axis=1)
@@ -293,7 +293,7 @@ def _array(pixels: Any) -> tuple[Any, Any]:
         return numbers.real_array(pixels, "pixels"), None
     images = pixels.detach().double()
     if not images.numel() or not bool(images.isfinite().all()):
-        raise InvalidInput("pixels", "a tensor", "must have entries, all of them finite")
+        raise InvalidInput("pixels", "a tensor", "must not be empty, and must be finite")
     return images, images.device
 
 

@@ -243,7 +243,7 @@ def measure(
     fixed, generator = representation != "pixels", numbers.random_source(rng)
     squares, spreads, overlap = _of_images(circles, count, generator, gains, fixed=fixed)
     if squares.min() <= 0:
-        raise InvalidInput("samples", samples, "are too few to tell the classes apart")
+        raise InvalidInput("samples", samples, "must be enough to tell the classes apart")
     # Leave-one-out values a_(b), colour and size; the last row is that of all.
     signal = spreads + squares / 2
     left_out = np.log(signal[:-1, 0] / signal[:-1, 1])

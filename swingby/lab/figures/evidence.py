@@ -111,7 +111,7 @@ class StudyRecord:
     about: str
     #: The plan and the names of the cells.
     inputs: Mapping[str, Any]
-    #: Numbers of its cheapest cell, which are measured again to see whether they are the same.
+    #: Numbers of its cheapest cell, which are computed again to see whether they are the same.
     canary: Mapping[str, Any]
     rows: tuple[EvidenceRow, ...]
 

@@ -111,7 +111,7 @@ def data(X: object, y: object) -> tuple[Floats, Floats]:
         )
     empty = np.flatnonzero(~points.any(axis=1))
     if len(empty):
-        requirement = "must have no point at 0: no w tells it"
+        requirement = "must have no point at 0: every w gives it the same output"
         raise InvalidInput("X", f"zeros in row {int(empty[0])}", requirement)
     sizes, largest = np.abs(points).max(axis=1), np.abs(values).max(initial=0)
     for name, low, high in (

@@ -125,8 +125,8 @@ def measured_chunks(
                     (placed,) = chunk
                     cancelled[placed[0]] += 1
                     if cancelled[placed[0]] == MOST_DEATHS:
-                        required = f"must measure, it cancelled a point {MOST_DEATHS} times"
-                        advice = "what was kept stays, and the same call goes on from there"
+                        required = f"must compute points, but cancelled one {MOST_DEATHS} times"
+                        advice = "the rows so far are kept, and the same call resumes"
                         raise _refused(executor, f"{required}; {advice}") from error
                     suspects.appendleft(chunk)
                 else:
@@ -167,4 +167,4 @@ def _in_words(error: BaseException) -> BaseException:
     if isinstance(error, (SwingbyError, KeyboardInterrupt, MemoryError)):
         return error
     text = f"{type(error).__name__}: {error}".rstrip(": ")
-    return InvalidInput("executor", text, "must be able to measure points with swingby")
+    return InvalidInput("executor", text, "must be able to import swingby and compute points")

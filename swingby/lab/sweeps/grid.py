@@ -129,7 +129,8 @@ def _read_range(
     for name in table:
         if name not in (*needed, "spacing"):
             names = ", ".join([*needed, "spacing"])
-            raise InvalidInput(f"{argument}.{name}", table[name], f"is no key of a range: {names}")
+            requirement = f"is not a key of a range: {names}"
+            raise InvalidInput(f"{argument}.{name}", table[name], requirement)
     for name in needed:
         if name not in table:
             raise InvalidInput(f"{argument}.{name}", MISSING, "must be given for a range")
@@ -456,7 +457,7 @@ class SweepGrid(Hinted):
         >>> SweepGrid.from_dict({"signal": [2, 1], "omega": 1e-3, "eta": 0.01, "omgea": 1})
         Traceback (most recent call last):
             ...
-        swingby.errors.InvalidInput: omgea is no key of a grid; did you mean omega?, got 1
+        swingby.errors.InvalidInput: omgea is not a key of a grid; did you mean omega?, got 1
         """
         if not isinstance(content, dict):
             raise InvalidInput("grid", content, "must be a dict, a SweepGrid or a TOML file")
@@ -464,7 +465,7 @@ class SweepGrid(Hinted):
         for name, value in content.items():
             if name not in keys:
                 hint = argument_hint(str(name), keys, "a grid")
-                raise InvalidInput(str(name), value, f"is no key of a grid{hint}")
+                raise InvalidInput(str(name), value, f"is not a key of a grid{hint}")
         for name in ("omega", "eta"):
             if name not in content:
                 raise InvalidInput(name, MISSING, "must be given")
@@ -486,7 +487,7 @@ def _check_task(name: str, make: Any, *arguments: _Vector) -> None:
         make(*arguments)
     except InvalidInput as error:
         vectors = "; ".join(f"({', '.join(vector)})" for vector in arguments)
-        requirement = f"is no task ({error.argument} {error.requirement})"
+        requirement = f"must give a task ({error.argument} {error.requirement})"
         raise InvalidInput(name, vectors, requirement, error.source) from None
 
 

@@ -112,7 +112,7 @@ def _row(row: dict[str, Any], arrays: Path, folder: Path) -> StoredRow:
     if row["arrays"] is not None:
         content = read_arrays(arrays / f"{Path(row['arrays']).name}.npz", "arrays")
         if keep_arrays(folder, content) != row["arrays"]:
-            raise InvalidInput("arrays", row["arrays"], "must hold what its name says")
+            raise InvalidInput("arrays", row["arrays"], "must match the digest in its name")
     done = row["status"] == "done"
     return StoredRow(point=point, results=results if done else None, **{n: row[n] for n in _OF_ROW})
 

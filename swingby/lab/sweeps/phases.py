@@ -277,7 +277,7 @@ class Diagram(Drawn):
             swings = round(float(np.nansum(self.cells.swing_by * self.cells.ended)))
             below.append(f"two descents or more: {swings} of {ended} runs that ended")
         if self.left_out:
-            below.append(f"{self.left_out} points have no place on these axes")
+            below.append(f"{self.left_out} points lie outside these axes")
         return self.agreement.confusion(f"Phase diagram of {self.store.name}", above, below)
 
     def __repr__(self) -> str:

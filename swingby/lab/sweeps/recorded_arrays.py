@@ -60,6 +60,6 @@ def load_arrays(folder: Path, digest: str) -> Arrays:
         required = f"must be an npz file of this store ({error.requirement}): {again}"
         raise InvalidInput("arrays", path, required) from None
     if _digest_of(arrays) != digest:
-        required = f"must hold what its name says; it was changed: {again}"
+        required = f"must match the digest in its name; it was changed: {again}"
         raise InvalidInput("arrays", path, required)
     return arrays

@@ -39,8 +39,9 @@ _ARRAYS_NAME = re.compile(r"arrays-[0-9a-f]{64}\.npz")
 #: The begin of the line of a row, and its key: nothing else is read to find the latest rows.
 _BEGIN = re.compile(rb'\{"key":"[0-9a-f]{64}",')
 _KEY = slice(len('{"key":"'), len('{"key":"') + 64)
-_CHANGED, _GONE = "changed after it was written", "gone, which another file of the store names"
-_LEADS_NOWHERE = "a link to a file that is not there"
+_CHANGED = "was changed after it was written"
+_GONE = "is gone, although another file of the store names it"
+_LEADS_NOWHERE = "is a link to a missing file"
 #: Larger numbers of a head are none of a clock or of a version.
 _LARGEST = 2.0**53
 
@@ -156,7 +157,7 @@ def verify_store(
     """Check every byte of a store: its chunks, the keys of its points, and its arrays.
 
     The number of rows; an :class:`InvalidInput` names the file that was changed, and the
-    command that measures it again. `read` and `point_of` are for rows of another kind.
+    command that computes it again. `read` and `point_of` are for rows of another kind.
     """
     folder = existing_store(path)
     content = read_store(folder, read)
@@ -166,7 +167,7 @@ def verify_store(
             requirement = (
                 f"has a row under the key of another point, {row.point}: {sweep_command(folder)}"
             )
-            raise _refused(folder, f"{requirement} into another folder measures it again")
+            raise _refused(folder, f"{requirement} into another folder computes it again")
         if row.arrays is not None:
             load_arrays(folder, row.arrays)
     return len(content.lines)
@@ -298,7 +299,7 @@ class StoreWriter:
             for name, ours, theirs in zip(names, self.versions, content.versions, strict=True):
                 if ours != theirs:
                     required = f"must have been written by this version ({name} {ours}, it is"
-                    advice = f"{theirs}): rows of two versions are not mixed; use another store"
+                    advice = f"{theirs}): rows of two versions cannot be mixed; use another store"
                     raise InvalidInput(argument, path, f"{required} {advice}")
         elif not all(map(_is_of_a_store, _names_in(self.path))):
             required = "must be a sweep store, an empty folder, or no folder yet"
@@ -347,7 +348,7 @@ class StoreWriter:
             with whole(self.path / name, "store") as beside:
                 beside.write_bytes(content)
         except InvalidInput as error:
-            advice = "what was kept stays, and the same call goes on from there"
+            advice = "the rows so far are kept, and the same call resumes"
             raise _refused(self.path, f"{error.requirement}; {advice}") from error
         self._ends = (name,)
 
@@ -398,8 +399,8 @@ def existing_store(path: str | Path, argument: str = "store") -> Path:
 
 
 def _damaged(folder: Path, name: str, why: str) -> InvalidInput:
-    again = f"{sweep_command(folder)} measures its rows again"
-    return _refused(folder, f"has a file that is {why}, {name}: {again}")
+    again = f"{sweep_command(folder)} computes its rows again"
+    return _refused(folder, f"has a file that {why}, {name}: {again}")
 
 
 def _refused(path: object, requirement: str) -> InvalidInput:

@@ -113,7 +113,7 @@ def sweep(
         if not isinstance(flag, bool):
             raise InvalidInput(name, flag, "must be True or False")
     if wait is not None:
-        words = "wait does nothing: sweeps may write at once; it goes with the next release"
+        words = "wait has no effect, as sweeps may write at once; the next release removes it"
         warnings.warn(words, DeprecationWarning, stacklevel=4)
     writer = StoreWriter(path, argument)
     options: dict[str, Any] = {"executor": executor, "count": count, "size": size}
@@ -140,7 +140,7 @@ def fill_store(
         if writer.broken:
             files = counted(len(writer.broken), "file")
             words = f"{files} of {writer.path} changed or gone since written: their rows"
-            warnings.warn(f"{words} are measured again", SwingbyWarning, stacklevel=5)
+            warnings.warn(f"{words} are computed again", SwingbyWarning, stacklevel=5)
         sizes = _Sizes(size)
         settled = writer.settled if resume else set()
         chunks = _chunks(points, writer, settled, sizes, report)
@@ -175,7 +175,7 @@ def fill_store(
 def _target(out: str | Path | None, store: str | Path | None) -> tuple[str, str | Path]:
     """The path of the store, and the argument that names it."""
     if out is not None and store is not None:
-        raise InvalidInput("store", store, "must not be given together with out, which means it")
+        raise InvalidInput("store", store, "must not be given with out, which means the same")
     if out is not None:
         return "out", out
     if store is not None:
@@ -204,7 +204,7 @@ def _keep(
                 sizes.learn(len(rows), seconds)
                 report.add(len(rows), sum(row.results is None for row in rows))
     except KeyboardInterrupt as error:
-        where = f"they are kept in {writer.path}, and the same call goes on"
+        where = f"they are saved in {writer.path}, and the same call resumes"
         error.add_note(f"stopped: {report.line}; {where}")
         raise
 
@@ -271,8 +271,8 @@ class SweepProgress(Progress):
         """The counts so far, in a line."""
         counts = [
             f"{self.resumed + self.fresh} of {self.total} points",
-            f"{self.resumed} of them found in the store" if self.resumed else "",
+            f"{self.resumed} of them already in the store" if self.resumed else "",
             f"{self.failed} failed" if self.failed else "",
-            f"{self._rate:.3g} per second" if self.fresh else "the first ones are measured",
+            f"{self._rate:.3g} per second" if self.fresh else "the first points are being computed",
         ]
         return ", ".join(filter(None, counts))

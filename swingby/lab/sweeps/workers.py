@@ -152,9 +152,7 @@ def _watched_workers(client: Any, executor: Any) -> Callable[[], None]:
         if client.nthreads():
             last_seen = time.monotonic()
         elif time.monotonic() - last_seen > _NO_WORKER:
-            required = (
-                "must have a worker, none is left; what was kept stays, the same call goes on"
-            )
+            required = "must have a worker, but none is left; the same call resumes"
             raise InvalidInput("executor", executor, required)
 
     return look

@@ -199,7 +199,7 @@ def _is_smooth(W: Floats, steps: Integers, rates: Floats, dynamics: str) -> bool
 
 
 def _mismatch(text: str) -> InvalidInput:
-    return InvalidInput("observed", MISSING, f"must move as its setting does, but {text}")
+    return InvalidInput("observed", MISSING, f"must follow the stated dynamics, but {text}")
 
 
 def _orders(W: Floats, misfit: float) -> Iterator[tuple[Integers, str]]:
@@ -319,10 +319,10 @@ def _stride_text(stride: int, *, by_row: bool, noisy: bool) -> str:
     if noisy:
         hint = ", eta being 2 lr on the loss (4.1)" if stride == 2 else ""
         return (
-            f"moves about {stride} times as fast as eta says, or every {ordinal} step was kept: "
-            f"give eta {stride} times as large{hint}, or {remedy}"
+            f"moves about {stride} times as fast as eta says, or every {ordinal} step was "
+            f"recorded: give eta {stride} times as large{hint}, or {remedy}"
         )
-    return f"moves as if every {ordinal} step was kept: give {remedy}"
+    return f"moves as if every {ordinal} step was recorded: give {remedy}"
 
 
 def _pace_text(pace: float) -> str:

@@ -147,7 +147,7 @@ def recorded_as(
     most = numbers.log_of(initial.largest) + 2 * float(rates.max() * steps[0])
     if not W0.any() and W[0].any() and math.log(np.abs(W[0]).max()) > most + 1:
         got = f"a first W that is {np.abs(W[0]).max():.2g} at step {steps[0]}"
-        raise InvalidInput("observed", got, "must be what W0 becomes: leave out W0, or give steps=")
+        raise InvalidInput("observed", got, "must start from W0: leave out W0, or give steps=")
     turn = task.rotation
     # Of two mistakes that of the motion is named first: it makes the start look wrong too.
     motion = require_motion(

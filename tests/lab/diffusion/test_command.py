@@ -21,7 +21,7 @@ def test_a_plan_is_written_once(tmp_path, monkeypatch, capsys):
     assert default_plan().digest in told
     assert Plan.load("plan.toml") == default_plan()
     assert cli.run(["diffusion", "plan", "--out", "plan.toml", "--size", "tiny"]) == 2
-    assert capsys.readouterr().err.startswith("swingby: out must not be there yet")
+    assert capsys.readouterr().err.startswith("swingby: out must be a new file: choose another")
     assert Plan.load("plan.toml") == default_plan()
 
 

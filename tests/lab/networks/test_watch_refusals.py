@@ -78,7 +78,7 @@ REFUSALS = {
         "must be of this optimizer",
     ),
     "steps": ({"steps": 0}, "steps must be at least 1"),
-    "misnamed": ({"lr": 0.1}, "lr is no argument of watch"),
+    "misnamed": ({"lr": 0.1}, "lr is not an argument of watch"),
     "no parameters": ({"model": nn.ReLU()}, "model must have parameters"),
     "lazy": ({"model": nn.LazyLinear(3)}, "call model(X) once"),
 }

@@ -67,7 +67,7 @@ def test_a_damaged_chunk_makes_no_store_of_a_folder_of_others(tmp_path):
     with pytest.raises(InvalidInput, match="out must be a sweep store, an empty folder"):
         sweep(GRID, out=tmp_path / "b", workers=0, progress=False)
     assert (tmp_path / "b" / chunk.name).read_text() == "cut off"
-    with pytest.warns(swingby.SwingbyWarning, match="1 file of .* are measured again"):
+    with pytest.warns(swingby.SwingbyWarning, match="1 file of .* are computed again"):
         assert sweep(GRID, out=chunk.parent, workers=0, progress=False).status().done == 4
     assert not chunk.exists()
 
@@ -78,7 +78,7 @@ def test_files_of_others_stay_in_a_store(store):
     assert verify_store(store) == 4
     damaged = next(store.glob(f"rows-{'?' * 64}.jsonl"))
     damaged.write_bytes(damaged.read_bytes()[:-1])
-    with pytest.warns(swingby.SwingbyWarning, match="1 file of .* are measured again"):
+    with pytest.warns(swingby.SwingbyWarning, match="1 file of .* are computed again"):
         sweep(GRID, out=store, workers=0, progress=False)
     assert verify_store(store) == 4
     for name in ("rows-2024-01-01.jsonl", "notes.txt"):
@@ -88,9 +88,9 @@ def test_files_of_others_stay_in_a_store(store):
 def test_a_link_that_leads_nowhere_is_called_so_and_stays(store):
     link = store / f"rows-{'0' * 64}.jsonl"
     link.symlink_to(store.parent / "unplugged")
-    with pytest.raises(InvalidInput, match=f"a link to a file that is not there, {link.name}"):
+    with pytest.raises(InvalidInput, match=f"is a link to a missing file, {link.name}"):
         verify_store(store)
-    with pytest.warns(swingby.SwingbyWarning, match="1 file of .* are measured again"):
+    with pytest.warns(swingby.SwingbyWarning, match="1 file of .* are computed again"):
         sweep(GRID, out=store, workers=0, progress=False)
     assert link.is_symlink()
     assert verify_store(store) == 4
@@ -212,7 +212,7 @@ def test_an_odd_line_is_refused_by_every_reader_and_measured_again(complete, sto
         with pytest.raises(InvalidInput, match=words) as error:
             show()
         assert "\n" not in str(error.value)
-    with pytest.warns(swingby.SwingbyWarning, match="1 file of .* are measured again"):
+    with pytest.warns(swingby.SwingbyWarning, match="1 file of .* are computed again"):
         sweep(GRID, out=store, workers=0, progress=False)
     assert SweepResult(store).to_frame().equals(SweepResult(complete).to_frame())
     assert verify_store(store) == 4

@@ -106,7 +106,7 @@ def test_points_are_not_held():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"omgea": 1}, "omgea is no key of a grid"),
+        ({"omgea": 1}, "omgea is not a key of a grid"),
         ({"dynamics": [["gd"]]}, r"dynamics must be one of euler, gd, flow, got \['gd'\]"),
         ({"omega": []}, r"omega must not be empty"),
         ({"omega": [1e-3, -1]}, r"omega\[2\] must be positive, got -1"),
@@ -135,7 +135,7 @@ def test_points_are_not_held():
         ({**RANDOM, "omega": {"low": 2, "high": 1}}, "omega.low must be at most high"),
         (
             {**RANDOM, "omega": {"low": 1, "high": 2, "scale": "log"}},
-            "omega.scale is no key of a range",
+            "omega.scale is not a key of a range",
         ),
         ({**RANDOM, "signal": {"low": 1, "high": 2}}, "signal.dim must be given"),
         (

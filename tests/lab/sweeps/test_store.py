@@ -271,7 +271,7 @@ def test_what_was_changed_is_refused_and_measured_again(small, tmp_path, change)
         with pytest.raises(InvalidInput, match=words) as error:
             show()
         assert "\n" not in str(error.value)
-    with pytest.warns(swingby.SwingbyWarning, match="1 file of .* are measured again"):
+    with pytest.warns(swingby.SwingbyWarning, match="1 file of .* are computed again"):
         sweep(GRID, out=store, workers=0, progress=False)
     expected = SweepResult(small[0], GRID).to_frame()
     assert SweepResult(store, GRID).to_frame().equals(expected)
@@ -286,7 +286,7 @@ def test_a_file_that_is_gone_is_measured_again(small, tmp_path):
     file.unlink()
     with pytest.raises(InvalidInput, match=f"is gone, .*{file.name}"):
         shown(store)
-    with pytest.warns(swingby.SwingbyWarning, match="1 file of .* are measured again"):
+    with pytest.warns(swingby.SwingbyWarning, match="1 file of .* are computed again"):
         sweep(GRID, out=store, workers=0, progress=False)
     assert SweepResult(store, GRID).to_frame().equals(SweepResult(small[0], GRID).to_frame())
 
@@ -369,7 +369,7 @@ def test_a_disk_that_takes_no_more(path, grid, rows_of, undisturbed):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 1
     assert "swingby.errors.InvalidInput: store must be writable (File too large)" in done.stderr
-    assert "what was kept stays, and the same call goes on from there" in done.stderr
+    assert "the rows so far are kept, and the same call resumes" in done.stderr
     assert len(rows_of(path)) == 12 < len(undisturbed)
     sweep(grid, out=path, workers=0, progress=False)
     assert rows_of(path) == undisturbed

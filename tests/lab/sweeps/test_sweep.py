@@ -259,7 +259,7 @@ def test_there_is_life_before_the_first_chunk_is_done(grid, path, monkeypatch, c
     monkeypatch.setattr("swingby.report.progress.EVERY", 0.0)
     sweep(grid, out=path, workers=0, chunk=30)
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "swingby: 0 of 60 points, the first ones are measured"
+    assert lines[0] == "swingby: 0 of 60 points, the first points are being computed"
     assert lines[1].startswith("swingby: 30 of 60 points, ")
     sweep(grid, out=path, workers=0, progress=False)
     assert capsys.readouterr().err == ""

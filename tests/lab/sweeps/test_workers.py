@@ -145,7 +145,9 @@ def told(future):
 
 @pytest.mark.parametrize("change", [cancelled, told])
 def test_what_is_always_cancelled_is_no_death(change):
-    with pytest.raises(InvalidInput, match="executor must measure, it cancelled a point 3 times"):
+    with pytest.raises(
+        InvalidInput, match="executor must compute points, but cancelled one 3 times"
+    ):
         list(measured_chunks(Answering(change), 3, chunks(2), ""))
 
 
