@@ -128,7 +128,7 @@ def test_where_a_prediction_stays_kept_is_asked():
         ("threshold --vary s_2", 2, "question must be given with threshold"),
         ("check --vary s_2", 2, "vary must not be given with check"),
         ("sweep --over h=3 --over u0=2", 0, "inside, kept"),
-        ("check --at hh=1", 2, "hh is no number of"),
+        ("check --at hh=1", 2, "hh is not a number of"),
     ],
 )
 def test_the_command_answers(capsys, monkeypatch, words, code, text):

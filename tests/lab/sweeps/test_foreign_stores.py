@@ -205,7 +205,7 @@ ROWS = {
 )
 def test_an_odd_line_is_refused_by_every_reader_and_measured_again(complete, store, number, change):
     file = with_line(store, number, change)
-    words = f"changed after it was written, {file.name}: .swingby sweep GRID --out store. measures"
+    words = f"changed after it was written, {file.name}: .swingby sweep GRID --out store. computes"
     result = SweepResult(store)
     shows = (result.to_frame, result.status, result.disagreements, result.phase_diagram)
     for show in (*shows, lambda: list(result.rows()), lambda: verify_store(store)):

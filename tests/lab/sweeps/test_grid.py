@@ -116,7 +116,7 @@ def test_points_are_not_held():
         ({"eta": {"low": 1, "high": 2}}, "eta must be a list, unless design = random"),
         ({"signal": [[1, "x"]]}, r"signal\[1\]\[2\] must be a number"),
         ({"signal": [[2, 1], 3]}, r"signal\[2\] must be a list of numbers"),
-        ({"signal": [[0, 1]]}, r"signal\[1\] is no task \(a must have its zeros"),
+        ({"signal": [[0, 1]]}, r"signal\[1\] must give a task \(a must have its zeros"),
         ({"signal": None}, "signal and mu must be given one at a time, got neither"),
         ({"mu": [1, 2]}, "signal and mu must be given one at a time, got both"),
         ({"sigma": [1, 2]}, "sigma must not be given together with signal"),

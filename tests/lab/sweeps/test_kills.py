@@ -84,7 +84,7 @@ def test_signals_leave_a_sound_store(tmp_path, number):
     _, errors = driver.process.communicate()
     assert driver.process.returncode not in (0, None)
     if number == signal.SIGINT:
-        assert b"the same call goes on" in errors
+        assert b"the same call resumes" in errors
     killing.wait_for(lambda: not killing.running(workers))
     kept = killing.count(store)
     assert verify_store(store) == kept > 0

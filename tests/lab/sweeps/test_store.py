@@ -195,7 +195,7 @@ def test_no_file_outside_of_the_folder_is_deleted(filled, tmp_path):
     outside = tmp_path / "rows-mine.jsonl"
     outside.write_text("mine")
     rewritten(filled, lambda data: data.replace(b'"after": []', b'"after": ["../rows-mine.jsonl"]'))
-    with pytest.warns(swingby.SwingbyWarning, match="measured again"):
+    with pytest.warns(swingby.SwingbyWarning, match="computed again"):
         sweep(GRID, out=filled, workers=0, progress=False)
     assert outside.read_text() == "mine"
 
@@ -263,7 +263,7 @@ def test_what_was_changed_is_refused_and_measured_again(small, tmp_path, change)
         changed = change(file.read_bytes().replace(b',"observed', b'1,"observed'))
     file.write_bytes(changed)
     words = (
-        f"changed after it was written, {file.name}: .swingby sweep GRID --out changed. measures"
+        f"changed after it was written, {file.name}: .swingby sweep GRID --out changed. computes"
     )
     result = SweepResult(store, GRID)
     shows = (result.to_frame, result.status, result.phase_diagram, result.disagreements)
@@ -344,7 +344,7 @@ def test_a_folder_that_cannot_be_written(filled, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "write_bytes", denied)
-    words = r"must be writable \(Permission denied\); what was kept stays"
+    words = r"must be writable \(Permission denied\); the rows so far are kept"
     with pytest.raises(InvalidInput, match=words):
         sweep(GRID, out=filled, workers=0, progress=False)
     assert content_of(filled) == before

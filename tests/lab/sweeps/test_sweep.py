@@ -100,7 +100,7 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(
         sweep(grid, out=path, workers=0, chunk=4)
     (said,) = error.value.__notes__
     assert said.startswith(f"stopped: 12 of {len(grid)} points")
-    assert said.endswith("and the same call goes on")
+    assert said.endswith("and the same call resumes")
     assert len(rows_of(path)) == 12
     monkeypatch.undo()
     sweep(grid, out=path, workers=0, progress=False)
@@ -110,12 +110,12 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(
 def test_the_store_has_two_names(grid, path):
     for names in ({}, {"out": path, "store": path}):
         with pytest.raises(
-            InvalidInput, match=r"out must be given|store must not be given together"
+            InvalidInput, match=r"out must be given|store must not be given with out"
         ):
             sweep(grid, **names, workers=0, progress=False)
     few = replace_seeds(grid, [1])
     assert sweep(few, store=path, workers=0, progress=False).store == path
-    with pytest.warns(DeprecationWarning, match="wait does nothing"):
+    with pytest.warns(DeprecationWarning, match="wait has no effect"):
         sweep(few, out=path, workers=0, progress=False, wait=3)
     for argument in ("out", "store"):
         with pytest.raises(InvalidInput, match=f"^{argument} must lie in a folder that exists"):
@@ -184,7 +184,7 @@ def test_a_worker_of_another_version_is_refused(grid, path, monkeypatch):
         ({"workers": 0, "executor": ThreadPoolExecutor(1)}, "workers must be at least 1"),
         ({"chunk": 0}, "chunk must be at least 1"),
         ({"executor": 3}, "executor must be an Executor"),
-        ({"store": "x"}, "store must not be given together with out"),
+        ({"store": "x"}, "store must not be given with out"),
         ({"resume": "no"}, "resume must be True or False"),
     ],
 )

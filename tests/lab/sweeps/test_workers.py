@@ -79,7 +79,7 @@ def test_no_more_chunks_are_taken_than_there_are_slots():
 
 
 def test_an_executor_that_cannot_work_is_an_error():
-    with pytest.raises(InvalidInput, match=r"executor must be able to measure .*KeyError: 'x'"):
+    with pytest.raises(InvalidInput, match=r"executor must be able to import .*KeyError: 'x'"):
         list(measured_chunks(Scripted(error=KeyError("x")), 3, chunks(1), ""))
     refusal = InvalidInput("store", "x", "must be writable")
     with pytest.raises(InvalidInput, match="store must be writable"):
