@@ -1,8 +1,8 @@
 """swingby verifies a theory of deep learning: the learning dynamics of concept learning.
 
-Give a task and (omega, eta) or an initial matrix W(0); swingby says which assumptions hold,
-predicts when every stage of learning happens, runs the discrete dynamics and tables predicted
-against observed. Names load on first use, so ``import swingby`` is cheap.
+From a task and (omega, eta), or an initial matrix W(0), swingby reports which assumptions hold,
+predicts when each concept is learned, runs the discrete dynamics, and prints predicted against
+observed. Names load on first use, so ``import swingby`` is cheap.
 """
 
 from swingby import moved

@@ -27,18 +27,18 @@ MISSING = "nothing"
 
 
 class InvalidInput(SwingbyError, ValueError):
-    """An argument to which no statement of the theory can be applied.
+    """An argument that is missing, of the wrong kind, or out of range.
 
     Parameters
     ----------
     argument : str
         Name of the argument, as the caller wrote it.
     value : object
-        The value given, shortened when it is long; :data:`MISSING` when there was none.
+        The value, shortened if it is long; :data:`MISSING` if there was none.
     requirement : str
-        What the value has to satisfy.
+        The requirement on the value.
     source : str, optional
-        The statement of the paper that asks for it.
+        The statement of the paper behind the requirement.
 
     Examples
     --------
@@ -74,7 +74,7 @@ class BudgetSpent(KeyboardInterrupt):
 
 
 class Undecided(SwingbyError):
-    """A truth value was asked of a verdict that is undecided."""
+    """An undecided verdict was used as True or False."""
 
 
 class MissingExtra(SwingbyError, ImportError):

@@ -43,7 +43,7 @@ def check(
     dynamics: str = "gd",
     U0: ArrayLike | Scaled | None = None,
 ) -> Report:
-    r"""Check which assumptions hold at these numbers, and by what margin.
+    r"""Check which assumptions hold, and by what margin.
 
     Parameters
     ----------
@@ -52,9 +52,9 @@ def check(
     omega : number or text
         Scale of W(0): :math:`\omega \le |w_{ij}(0)| \le \beta\omega`. Any size (``"1e-400"``).
     eta : number or text
-        Step size, in the clock of (D.2).
+        Step size of (D.2).
     beta : number or text
-        At least 1. The paper asks for beta > 1; with 1 the limit from above is meant.
+        At least 1. The paper requires beta > 1; 1 stands for the limit from above.
     edition : {"printed", "corrected", "repaired"}
     W0 : array of shape (d, d) or Scaled, in place of omega and beta
         ``omega = min |w_ij(0)|`` and ``beta omega = max |w_ij(0)|`` (for the repaired edition
@@ -62,12 +62,12 @@ def check(
     rho : number or text
         Repaired edition without W(0): the pivots of W(0) are at least ``rho omega``.
     dynamics : {"gd", "euler", "flow"}
-        Used by :attr:`Report.schedule`; the printed assumptions speak of euler (D.2). In the
-        repaired edition it says of which map: under gd the theorems two-gd and R-gd decide and
-        ``report.theorems`` says which of G-gd, two-gd, R-gd and S-gd applies; elsewhere the
-        theorems of the flow.
+        Dynamics of :attr:`Report.schedule`; the printed assumptions are about euler (D.2). In the
+        repaired edition it selects the theorems. Under gd, two-gd and R-gd decide, and
+        ``report.theorems`` says which of G-gd, two-gd, R-gd and S-gd applies; otherwise the
+        theorems are those of the flow.
     U0 : array of shape (d, m) or Scaled, in place of W0
-        Factor of W(0) = U(0) U(0)^T, whose entries and pivots are taken without a rounding.
+        Factor of W(0) = U(0) U(0)^T; entries and pivots of W(0) are computed without rounding.
 
     Returns
     -------

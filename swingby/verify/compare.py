@@ -82,7 +82,7 @@ def compare(
     observed: Any = None,
     proved: bool = False,
 ) -> Comparison:
-    """Predict, run, and compare both; a recorded trajectory may stand in place of the run.
+    """Predict, run, and compare; a recorded trajectory may replace the run.
 
     Parameters
     ----------
@@ -95,12 +95,12 @@ def compare(
         What the run records for pictures; see :func:`swingby.simulate`.
     title : str
     observed : array of shape (n, d, d), DataFrame, path of a .csv or stream, optional
-        W at some steps, of a network of one's own; tables have the columns ``step``, ``w_1_1``,
-        ``w_1_2``, ... W(0) is its first matrix where none is given and it begins at step 0. Its
-        events are those at the first recorded step that shows them. A step of the stated map from
-        a matrix has to give the next one, but for noise.
+        Recorded W of a network of your own; tables have the columns ``step``, ``w_1_1``, ``w_1_2``,
+        ... If you pass no W(0) and the record begins at step 0, its first matrix is W(0). An event
+        happens at the first recorded step that shows it. One step of the stated map from a matrix
+        must give the next matrix, up to noise.
     proved : bool
-        As in :func:`swingby.predict`: a column *proved* with the half-times that are theorems.
+        As in :func:`swingby.predict`: adds a column *proved* with half-times that are theorems.
 
         Layers of a linear network at some steps go to :func:`swingby.compare_network`, as does
         any call with X and Y: ``compare(task, observed=layers, lr=...)``,
@@ -113,13 +113,13 @@ def compare(
     Raises
     ------
     InvalidInput
-        As :func:`swingby.predict` and :func:`swingby.simulate`; and where `observed` moves exactly
-        as another setting does, with that setting.
+        As :func:`swingby.predict` and :func:`swingby.simulate`. Also if `observed` follows another
+        setting exactly; the message names that setting.
 
     Warns
     -----
     SwingbyWarning
-        Where `observed` moves rather as another setting does, as the table says too.
+        If `observed` follows another setting more closely. The table repeats the warning.
 
     Examples
     --------

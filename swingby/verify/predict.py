@@ -98,40 +98,40 @@ def predict(
     U0: ArrayLike | Scaled | None = None,
     proved: bool = False,
 ) -> Schedule:
-    r"""Predict when every stage of learning happens.
+    r"""Predict when each concept is learned, and the events around it.
 
     Parameters
     ----------
     task : SIMTask or sequence of numbers
         The task, or its signal a.
     W0 : array of shape (d, d) or Scaled, optional
-        Initial matrix. Without it, `U0` or `omega` has to be given.
+        Initial matrix. Without it, `U0` or `omega` is required.
     eta : number or text
         Step size in the clock of (D.2).
     dynamics : {"gd", "euler", "flow"}
     omega : number or text, optional
-        Without W0: Gaussian U(0) of the given width with :math:`\mathbb E\,w_{ii}(0) = \omega`;
-        half-times are medians, `spread` their 5 % and 95 % quantiles, `never` the share of the
-        starts that never learn a concept, which the quantiles count as inf. In closed form under
-        gd and flow; under euler, and where the stages overlap, from the law of drawn starts that
-        are always the same (:mod:`swingby.theory.gaussian`; ``schedule.gaussian.basis`` says so).
+        Without W0: U(0) is Gaussian with `width` columns and :math:`\mathbb E\,w_{ii}(0) = \omega`.
+        Half-times are medians, `spread` has their 5 % and 95 % quantiles, and `never` the share of
+        starts that never learn a concept; the quantiles count these as inf. Under gd and flow they
+        have a closed form. Under euler, and if stages overlap, they come from drawn starts, which
+        are always the same (:mod:`swingby.theory.gaussian`); ``schedule.gaussian.basis`` tells.
     beta : number or text
         With omega: :math:`|w_{ij}(0)| \le \beta\omega`, for the lemma windows only.
     width : int, optional
-        d', the number of columns of U(0). Default d.
+        Number d' of columns of U(0). Default d.
     edition : {"printed", "corrected"}
-        Which lemma windows to put beside; see :mod:`swingby.theory.lemmas`.
+        Edition of the lemma windows; see :mod:`swingby.theory.lemmas`.
     accuracy : {"full", "leading"}
-        ``"leading"`` is the closed law :math:`t_k = -\log \pi_k / g_{kk}` alone,
-        with the drift of pivots under euler: half-times without bars, and no other events.
+        ``"leading"`` is only the closed law :math:`t_k = -\log \pi_k / g_{kk}`, under euler with
+        the drift of the pivots: half-times without error bars, and no other events.
     U0 : array of shape (d, m) or Scaled, optional
-        Factor of :math:`W(0) = U(0) U(0)^\top`, in place of W0. Its pivots are squared distances of
-        rows of U(0), by QR; formed as a matrix, W(0) loses those below about 1e-14 of its entries.
+        Factor of :math:`W(0) = U(0) U(0)^\top`, in place of W0. The pivots come from U(0) by QR.
+        The matrix W(0) in floats loses pivots below about 1e-14 of its entries.
     proved : bool
-        Under gd and with a W(0): also the half-times that are theorems,
-        :attr:`Schedule.proved`, an interval of whole steps for each concept, evaluated in balls
-        (:mod:`swingby.theory.repaired.proved_half_times`). They ask for eta a_1 <= 1/3, distinct
-        signals and a small W(0) of full rank; elsewhere it says ``"not covered"`` and
+        Also return half-times that are theorems, :attr:`Schedule.proved`: an interval of whole
+        steps for each concept, evaluated in ball arithmetic
+        (:mod:`swingby.theory.repaired.proved_half_times`). This needs gd, a small W(0) of full
+        rank, eta a_1 <= 1/3 and distinct signals. Otherwise the result is ``"not covered"``, and
         :func:`swingby.certify` follows the run itself.
 
     Returns
@@ -141,7 +141,7 @@ def predict(
     Raises
     ------
     InvalidInput
-        If none or several of W0, U0 and omega are given, or a number is out of range.
+        If not exactly one of W0, U0 and omega is given, or a number is out of range.
 
     References
     ----------
@@ -232,14 +232,13 @@ def predict_gaussian(
     Returns
     -------
     GaussianTimes
-        ``mean`` and ``sd`` over the starts that learn a concept, ``quantile(level)`` over all, in
-        steps; ``never``: the share of the starts that never learn it. Each of shape (d,).
+        ``mean`` and ``sd`` over the starts that learn the concept, and ``quantile(level)`` over all
+        starts, in steps; ``never``, the share of starts that never learn it. Each of shape (d,).
 
     Raises
     ------
     InvalidInput
-        If a number is out of range or the width traps a concept. Nothing is claimed where
-        ``out_of_range`` says why.
+        If a number is out of range, or if the width traps a concept.
 
     References
     ----------

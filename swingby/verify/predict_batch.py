@@ -31,18 +31,17 @@ class BatchSchedule(Instances):
     ----------
     dynamics : str
     crossing : ndarray of shape (..., d)
-        Real time, in steps, at which w_kk crosses 1/2, 0 if it starts there; else inf where
-        a_k = 0, nan where trapped or cut off.
+        Real time, in steps, at which w_kk crosses 1/2; 0 if it starts above, inf if a_k = 0, nan
+        if the concept is trapped or cut off.
     error : ndarray of shape (..., d)
-        Error bar of each half-time in steps; inf where the law is out of its range.
+        Error bar of each half-time in steps; inf if the law is out of its range.
     trapped, undecided : ndarray of bool, shape (..., d)
         As in :class:`swingby.theory.law.stages.Stages`.
     share : ndarray of shape (..., d)
-        Pivots of W(0) relative to the terms that they are formed from, signed (under euler after
-        the drift): near 0 a concept is learned late, below 0 it runs away.
+        Pivots of W(0) relative to the terms that they are computed from, with their signs (under
+        euler after the drift). Near 0 the concept is learned late; below 0 it is a runaway.
     blow_up : ndarray of shape (...)
-        Step at which a negative pivot has run out of the float range (euler only); inf if none
-        does.
+        Step at which a runaway has left the float range (euler only); inf if there is none.
     """
 
     dynamics: str
@@ -100,7 +99,7 @@ def predict_batch(
     log_scale: ArrayLike | None = None,
     accuracy: str = "full",
 ) -> BatchSchedule:
-    r"""Predict the half-times of many instances, each as the law gives it alone.
+    r"""Predict the half-times of many instances; none depends on the others.
 
     Parameters
     ----------
@@ -108,28 +107,29 @@ def predict_batch(
         The task, or the signal a of each instance; at least 0, one entry positive. Leading axes
         broadcast.
     W0 : array_like of shape (..., d, d)
-        Symmetric initial matrices, or what `omega` or `log_scale` multiplies.
+        Symmetric initial matrices, to be multiplied by `omega` or `log_scale` if given.
     eta : array_like of shape (...)
         Step sizes in the clock of (D.2); positive.
     dynamics : {"gd", "euler", "flow"}
     omega : number or text, optional
         W(0) is ``omega * W0`` for all instances; may lie below the float range (``"1e-400"``).
     log_scale : array_like of shape (...), optional
-        W(0) is ``exp(log_scale) * W0``, for every instance its own.
+        W(0) is ``exp(log_scale) * W0``, with one scale per instance.
     accuracy : {"full", "leading"}
-        ``"leading"`` is the closed law :math:`t_k = -\log \pi_k / g_{kk}`, far faster: it leaves
-        out the overlap of the stages, and has no error bars (nan).
+        ``"leading"`` is the closed law :math:`t_k = -\log \pi_k / g_{kk}`. It is far faster, but
+        ignores that stages overlap, and has no error bars (nan).
 
     Returns
     -------
     BatchSchedule
-        ``crossing`` agrees with :func:`swingby.predict` to 1e-3 step, traps and doubts exactly. A
-        result does not depend on the other instances, not in a bit.
+        ``crossing`` agrees with :func:`swingby.predict` to 1e-3 step, ``trapped`` and
+        ``undecided`` exactly. The bits of a result do not depend on the other instances.
 
     Raises
     ------
     InvalidInput
-        For what does not broadcast or :func:`swingby.predict` refuses; negative pivots are traps.
+        For shapes that do not broadcast, and for values that :func:`swingby.predict` refuses. A
+        negative pivot is no error: its concept is trapped.
 
     References
     ----------

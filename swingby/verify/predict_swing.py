@@ -49,15 +49,15 @@ _TOGETHER = 4096
 class BatchSwing(Instances):
     r"""Descents of the test loss of many instances. Made by :func:`predict_swing_batch`.
 
-    A *decisive size* is a size of rise or fall at which the number of descents changes: with the
-    threshold s, the loss has as many descents as there are decisive sizes of at least s.
+    A *decisive size* is a size of rise or fall at which the number of descents changes. With the
+    threshold s, the number of descents is the number of decisive sizes that are at least s.
 
     Attributes
     ----------
     dynamics : str
     least_descents, most_descents : ndarray of int, shape (...)
-        How often the test loss descends by the threshold, if every decisive size is off by its
-        error; -1 outside the range of the law. Where W runs away, until it leaves the float range.
+        Bounds on the number of descents by the threshold, if every decisive size is off by its
+        error; -1 outside the range of the law. With a runaway, until W leaves the float range.
     swing_margin : ndarray of shape (...)
         The smallest ratio by which a decisive size exceeds or misses the threshold, at least 1
         and at most 100; nan outside the range of the law.
@@ -65,14 +65,14 @@ class BatchSwing(Instances):
         The ratio up to which a decisive size within a factor 10 of the threshold may be wrong: by
         the difference of the orders 3 and 2 in the step size, by sampling and by tolerances.
     transient : ndarray of shape (...)
-        Largest :math:`|w_{ij}|` over time, i and j different: the size of the swing; inf where W
-        runs away, nan outside the range of the law.
+        Largest :math:`|w_{ij}|` over time, i and j different; inf with a runaway, nan outside the
+        range of the law.
     transient_error : ndarray of shape (...)
-        Error bar of that for a run, which sees it at whole steps; nan where it is no number.
+        Error bar of `transient` for a run, which shows whole steps only; nan if it is not a number.
     entry : ndarray of int, shape (..., 2)
-        User indices of that entry, from 0 and ascending; -1 where there is none.
+        User indices of the entry of `transient`, from 0 and ascending; -1 if there is none.
     diverges : ndarray of bool, shape (...)
-        Where a negative pivot makes W run away (euler only).
+        Whether a negative pivot makes a concept run away (euler only).
     """
 
     dynamics: str
@@ -87,10 +87,10 @@ class BatchSwing(Instances):
 
     @property
     def undecided(self) -> Booleans:
-        """Where `least_descents` and `most_descents` differ, or the law is out of its range.
+        """Whether `least_descents` and `most_descents` differ, or the law is out of its range.
 
-        It is so where it is open whether a concept is trapped, eta a_max is above 1/2 (euler, gd),
-        or W(0) is not positive semidefinite (gd, flow).
+        The law is out of its range if it is undecided whether a concept is trapped, if eta a_max is
+        above 1/2 (euler, gd), or if W(0) is not positive semidefinite (gd, flow).
         """
         return np.asarray((self.least_descents < 0) | (self.least_descents < self.most_descents))
 
@@ -135,18 +135,18 @@ def predict_swing_batch(
     signal, W0, eta, dynamics
         As in :func:`swingby.predict_batch`.
     test_point : array_like of shape (..., d), optional
-        Where the loss :math:`\tfrac12 |W x - x|^2` is taken; its length does not matter. By
+        The point x of the loss :math:`\tfrac12 |W x - x|^2`; its length does not matter. By
         default that of the task, or of ``SIMTask.from_signal``, :math:`x_p = \sqrt{s a_p}`.
     omega, log_scale
-        Scales of W0, as there.
+        Scales of W0, as in :func:`swingby.predict_batch`.
     swing : array_like of shape (...)
-        A descent counts from this share of the initial loss on; at least 1e-9. Small ones take
-        longer, by the inverse cube root.
+        Smallest descent that counts, as a share of the initial loss; at least 1e-9. The time grows
+        as its inverse cube root.
 
     Returns
     -------
     BatchSwing
-        A result does not depend on the other instances, not in a bit.
+        The bits of a result do not depend on the other instances.
 
     Raises
     ------
@@ -155,8 +155,8 @@ def predict_swing_batch(
 
     Notes
     -----
-    A trapped concept is predicted without the component that W(0) lacks: it stays at 0, and the
-    loss comes to rest above 0. An instance that the law leaves open is undecided, not guessed.
+    For a trapped concept, the component that W(0) lacks stays at 0 in the prediction, and the loss
+    comes to rest above 0. An instance that the law cannot decide is marked as undecided.
 
     References
     ----------

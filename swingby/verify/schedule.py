@@ -64,26 +64,26 @@ class Schedule(Pictured, ReadOnly):
     eta : Fraction
     dynamics : str
     half_times : ndarray of shape (d,)
-        First step at which w_kk is at least 1/2, a whole number when W(0) was given (the real
-        crossing time is ``stages.crossing``); else inf where a_k = 0, nan where trapped.
+        First step at which w_kk is at least 1/2, a whole number for a W(0) (the real crossing time
+        is ``stages.crossing``); inf if a_k = 0, nan if the concept is trapped.
     error : ndarray of shape (d,)
-        Error bar in steps; inf where the law is out of its range.
+        Error bar in steps; inf if the law is out of its range.
     trapped : ndarray of bool, shape (d,)
-        The law's answer; `warnings` says where it is undecided.
+        Concepts that are never learned; `warnings` names those that are undecided.
     warnings : tuple of str
-        Where and why the law is out of range or undecided.
+        Why the law is out of its range or undecided, concept by concept.
     stages : Stages or None
-        The law itself, when W(0) was given.
+        The law itself, for a W(0).
     gaussian : GaussianTimes or None
-        The distribution, when (omega, width) were given.
+        The distribution, for (omega, width).
     spread : ndarray of shape (2, d)
-        5 % and 95 % quantiles over Gaussian initializations; equal to half_times from a W(0).
+        5 % and 95 % quantiles over Gaussian initializations; for a W(0), equal to half_times.
     make_windows : callable
         Makes :attr:`windows`.
     accuracy : {"full", "leading"}
-        ``"leading"``: half-times by the closed law alone, without bars; nothing else is predicted.
+        ``"leading"``: only half-times, by the closed law and without error bars.
     theorem : ProvedHalfTimes or None
-        What is proved of the half-times, where ``proved=True`` asked for it.
+        The proved half-times, with ``proved=True``.
     """
 
     task: SIMTask
@@ -132,13 +132,13 @@ class Schedule(Pictured, ReadOnly):
                   \log(1 + 2 \eta a_k) \text{ or } 2 \eta a_k
 
         under gd, euler or the flow. :math:`\pi_k` is the k-th pivot of :math:`LDL^\top` of W(0),
-        concepts in descending order of a; without a W(0), its median over Gaussian U(0). It is the
-        time at which the pivot alone, growing at the rate of a small W, is 1: half of the logistic
-        curve. It knows nothing of the overlap of stages, and has no error bar. Under euler
-        ``accuracy="leading"`` also carries the drift of pivots from stage to stage, which the
-        closed form leaves out.
+        concepts in descending order of a; without a W(0), its median over Gaussian U(0). t_k is the
+        time at which the pivot alone, growing at the rate of a small W, reaches 1; there the
+        logistic curve is at 1/2. The closed form ignores that stages overlap, and has no error bar.
+        Under euler, ``accuracy="leading"`` also follows the drift of the pivots from stage to
+        stage.
 
-        inf where a_k = 0, 0 where the pivot is at least 1, nan where it is not positive
+        It is inf if a_k = 0, 0 if the pivot is at least 1, and nan if the pivot is not positive
         (:attr:`log_pivots`) or the law is out of its range.
         """
         if self.stages is None:
@@ -153,10 +153,10 @@ class Schedule(Pictured, ReadOnly):
 
     @property
     def proved(self) -> NDArray[np.int64] | str | None:
-        """Whole steps between which each half-time provably lies, both included, shape (d, 2).
+        """Proved interval of each half-time, in whole steps, both ends included, shape (d, 2).
 
-        ``"not covered"`` where some concept is not covered by a theorem: `theorem` has the others,
-        and the reasons. None unless ``proved=True`` asked for it.
+        ``"not covered"`` if no theorem covers some concept; `theorem` has the other concepts and
+        the reasons. None without ``proved=True``.
         """
         return None if self.theorem is None else self.theorem.array
 
@@ -171,7 +171,8 @@ class Schedule(Pictured, ReadOnly):
         r"""Natural logarithms of the pivots of W(0), shape (d,); None without a W(0).
 
         :math:`\pi_k` of :math:`W(0) = L \operatorname{diag}(\pi) L^\top`, concepts in descending
-        order of a: what the stronger concepts leave of w_kk(0). nan where it is not positive.
+        order of a: the part of w_kk(0) that remains once the stronger concepts are removed. nan if
+        it is not positive.
         """
         return None if self.stages is None else self.stages.log_pivots
 
@@ -234,8 +235,8 @@ class Schedule(Pictured, ReadOnly):
     def evaluate(self, t: ArrayLike) -> Floats:
         """W at given steps: to about 1e-6, and minor entries to 1e-4 of their peaks.
 
-        It is that of the map itself where half-times are, and under euler and gd where eta a_max is
-        above 0.1; there it is read off between whole steps.
+        W(t) is that of the map itself if the half-times are, and under euler and gd if eta a_max is
+        above 0.1; between whole steps it is then interpolated.
 
         `t` (n,): steps; need not be whole. Returns shape (n, d, d). Raises InvalidInput if the
         schedule was made without a W(0), or a time is negative or not finite.

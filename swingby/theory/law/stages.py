@@ -426,19 +426,18 @@ class Stages(ReadOnly):
     dynamics : str
     eta : float
     crossing : ndarray of shape (d,)
-        Real time, in steps, at which w_kk crosses 1/2, 0 if it starts there; else inf where
-        a_k = 0, nan where trapped or cut off.
+        Real time, in steps, at which w_kk crosses 1/2; 0 if it starts above, inf if a_k = 0, nan
+        if the concept is trapped or cut off.
     error : ndarray of shape (d,)
-        Error bar of each crossing in steps; inf where the law is out of its range.
+        Error bar of each crossing in steps; inf if the law is out of its range.
     trapped : ndarray of bool, shape (d,)
     undecided : ndarray of bool, shape (d,)
-        Where the law cannot say whether a concept is trapped, whatever `trapped` says, or which of
-        two passages of 1/2 is the first; the warnings say why.
+        Concepts of which the law cannot say whether they are trapped, whatever `trapped` says, or
+        which of two passages of 1/2 is the first; the warnings say why.
     blow_up, blow_up_error : float
-        Last step before a negative pivot has run out of the float range, and its error bar; inf
-        if none does.
+        Last step before a runaway leaves the float range, and its error bar; inf if there is none.
     share : ndarray of shape (d,)
-        What the pivot is of the terms that it is formed from; negative where it runs away.
+        The pivot relative to the terms that it is computed from; negative for a runaway.
     warnings : tuple of str
     mapped : bool
         Whether half-times come from the map itself.

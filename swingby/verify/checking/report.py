@@ -127,9 +127,9 @@ class Report(AssumptionVerdicts[AssumptionResult]):
     Parameters
     ----------
     omega, eta, beta : Fraction
-        The numbers judged; omega and beta come from W(0), `initial`, when one was given.
+        The numbers judged. With a W(0), `initial`, omega and beta are computed from it.
     results : tuple of Result
-        In the order of the paper; `verdict` is on all of them together.
+        In the order of the paper; `verdict` is the verdict on all of them together.
     tried : Witness
         The constants at which margins and reasons were evaluated.
     omega_limit : mpmath.mpf or None
@@ -137,13 +137,13 @@ class Report(AssumptionVerdicts[AssumptionResult]):
     largest_eta : mpmath.mpf
         Largest eta that the step-size assumption admits; infinite for the flow.
     binding : str
-        Id of the assumption that binds: one that no omega or eta can mend (D.1; D.5 of signals too
-        close), else the worst failing one, D.5 last; inside, the one that a growing omega or eta
-        breaks first.
+        Id of the assumption to look at first. If one fails: one that no omega or eta can mend (D.1,
+        or D.5 for signals that are too close), else the one that fails by the most, D.5 last. If
+        all hold: the first to fail when omega or eta grows.
     notes : tuple of str
-        Further facts for the reader, such as the certificate that no omega exists.
+        Further facts, such as the proof that no omega exists.
     theorems : tuple of TheoremVerdict
-        Repaired edition under gd: which theorem applies, by what margin and what binds it.
+        Repaired edition under gd: which theorem applies, its margin, and its binding condition.
     """
 
     task: SIMTask
