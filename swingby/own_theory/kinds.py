@@ -71,8 +71,8 @@ class Prediction:
 class Passage(Prediction):
     """``of`` first reaches ``level`` at ``time`` (steps), off by at most ``within`` (steps).
 
-    A passage that a run past ``time + 2 within`` does not show is broken. Between two steps the
-    observable is taken as a straight line; ``falling`` passages come from above.
+    The prediction is broken if a run past ``time + 2 within`` has no such passage. Between two
+    steps the observable is interpolated linearly; ``falling`` passages come from above.
 
     >>> s = sp.Symbol("s", positive=True)
     >>> Passage("half", "u", level=s / 2, time=sp.log(1000) / s, within=2).aim
@@ -93,8 +93,8 @@ class Passage(Prediction):
 class Value(Prediction):
     """``of`` is ``value`` at step ``at``, off by at most ``within``, in the unit of ``of``.
 
-    ``stat`` is ``"mean"`` or ``"var"`` over the seeds of a theory with several; it is broken where
-    four standard errors of the estimate do not explain it.
+    ``stat`` is ``"mean"`` or ``"var"`` over the seeds of a theory with several. The prediction is
+    broken if four standard errors of the estimate do not explain the difference.
 
     >>> Value("variance", "x", at=100, value=0.5, within=0.1, stat="var").stat
     'var'
@@ -114,8 +114,8 @@ class Value(Prediction):
 class Bound(Prediction):
     """``of`` stays below ``below``, or above ``above``, formulas of t, from ``start`` to ``until``.
 
-    Nothing is asked where ``of`` is at most ``floor``, the size of roundings, or where both are
-    below 1e-290; a bound may be exceeded by 1e-9 for each step.
+    The bound is not tested where ``of`` is at most ``floor``, the size of roundings, or where both
+    are below 1e-290. It may be exceeded by 1e-9 for each step.
 
     >>> Bound("rate", "loss", below=sp.Rational(1, 2) ** t, until=50).below.subs(t, 3)
     1/8

@@ -43,15 +43,16 @@ _USUAL = {"omega": (1e-30, 1e-6, 1e-2), "eta": (1e-4, 1e-3, 0.05)}
 def sim(dynamics: str = "gd", *, edition: str = "", lengths: tuple[int, ...] = (2, 3)) -> Theory:
     r"""The SIM theory as a :class:`swingby.Theory`.
 
-    Numbers are the signal ``a``, ``omega`` and ``eta``; ``U`` is a free Gaussian draw, and W(0) is
-    :math:`\omega\, U U^\top / d'`. Half-times are promised within the error bar of the stage law
-    and a step, and the label of the test loss, *falls* or *rises*, where the law decides it.
+    The numbers are the signal ``a``, ``omega`` and ``eta``; ``U`` is a free Gaussian draw, and W(0)
+    is :math:`\omega\, U U^\top / d'`. Half-times are predicted within the error bar of the stage
+    law and a step. The label of the test loss, *falls* or *rises*, is predicted if the law decides
+    it.
 
     Parameters
     ----------
     dynamics : {"gd", "euler", "flow"}
     edition : {"", "printed", "corrected", "repaired"}
-        Whose assumptions are added to those of the law; they take some milliseconds a setting.
+        Edition of the assumptions to add to those of the law; they take milliseconds per setting.
     lengths : tuple of int
         Numbers of concepts.
 
@@ -63,7 +64,7 @@ def sim(dynamics: str = "gd", *, edition: str = "", lengths: tuple[int, ...] = (
     Raises
     ------
     InvalidInput
-        For a dynamics or an edition that there is not.
+        For an unknown dynamics or edition.
 
     References
     ----------

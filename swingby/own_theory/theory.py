@@ -30,12 +30,12 @@ _VERBS = {
 
 
 class Theory(Statement, Answering):
-    r"""A theory of one's own: what moves, what is assumed, and what is predicted.
+    r"""A theory of your own: its dynamics, its assumptions and its predictions.
 
-    Settings lie on the **last** axis of every array, so that code for one setting runs unchanged.
-    Functions are called by the names of their parameters: numbers, vectors, draws, what is
-    measured, ``t`` (the step), ``d`` (the length), ``n`` (how many settings), ``rng``; the first
-    parameter of `step` and of observables is the state.
+    Settings lie along the **last** axis of every array, so code for one setting runs unchanged.
+    Functions are called by the names of their parameters: numbers, vectors, draws, measured
+    quantities, ``t`` (the step), ``d`` (the length), ``n`` (the number of settings), ``rng``. The
+    first parameter of `step` and of observables is the state.
 
     Parameters
     ----------
@@ -59,22 +59,23 @@ class Theory(Statement, Answering):
     draws : dict from str to callable
         Free arrays, of ``rng`` and shapes. They have no structure: a shrinker changes each entry.
     measured : dict from symbol or str to callable
-        Structure derived from numbers and draws, which relations and predictions may speak of.
+        Structured quantities derived from numbers and draws; relations and predictions may use
+        them.
     exists : dict from symbol to (low, high)
-        Constants that have to exist. A search that meets none leaves a check *undecided*.
+        Constants that must exist. If a search finds none, a check is *undecided*.
     lengths : sequence of int
         Lengths of the vectors: a theory for each.
     seeds : int
         Runs of each setting, for ``Value(stat="mean")`` and ``"var"``.
     steps : int
-        Longer runs are not made: their settings are undecided, and drawn nowhere.
+        Largest number of steps. A setting that needs more is undecided and is never drawn.
     proof, reference : str
-        A ``.proof`` file, judged by :meth:`audit`, and where the theory comes from.
+        A ``.proof`` file, judged by :meth:`audit`, and the source of the theory.
 
     Raises
     ------
     InvalidInput
-        If the parts do not fit together, in a sentence that says which.
+        If the parts do not fit together; the message names them.
 
     See Also
     --------

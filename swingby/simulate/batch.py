@@ -122,12 +122,12 @@ def simulate_batch(
     progress: Callable[[int, int], object] | None = None,
     device: object = None,
 ) -> BatchRun:
-    """Run many trajectories.
+    """Run many trajectories at once.
 
     Up to d = 8, euler and gd run in the lanes of the vector unit
-    (:mod:`swingby.simulate.lanes`); each trajectory is the one of :func:`simulate` to rounding,
-    and the same to the last bit whatever runs beside it. Larger ones, and the flow, run one by
-    one and are exactly those of :func:`simulate`.
+    (:mod:`swingby.simulate.lanes`). Each trajectory agrees with that of :func:`simulate` up to
+    rounding, and its bits do not depend on the other runs. Larger dimensions, and the flow, run one
+    by one and agree exactly with :func:`simulate`.
 
     Parameters
     ----------
@@ -138,8 +138,8 @@ def simulate_batch(
     eta : array_like of shape (...)
         Step sizes; positive.
     steps : int or None
-        Steps of every run. None: each ends once W no longer changes, looked at every 256 steps,
-        and at the latest where :func:`simulate` without a number of steps does.
+        Steps of every run. None: each run ends once W no longer changes, which is checked every 256
+        steps, and at the latest where :func:`simulate` without `steps` ends.
     dynamics : {"gd", "euler", "flow"}
     omega : number, text, or array of them of shape (...), optional
         W(0) is ``omega * W0``; may lie below the float range (``"1e-400"``).
@@ -147,33 +147,33 @@ def simulate_batch(
         Asks for `descents` and `transient`: the point x of the test loss ``1/2 |W x - x|^2``; that
         of the task where one is given.
     swing : float
-        By what fraction of its initial value the test loss has to fall for a descent, and to rise
-        between two of them; at least 1e-9.
+        Smallest fall of the test loss that counts as a descent, and smallest rise between two, as a
+        share of its initial value; at least 1e-9.
     skip : bool
-        Jump over steps that are linear to rounding.
+        Jump over steps that are linear up to rounding.
     workers : int
         Threads; compiled code runs without the interpreter lock.
     progress : callable, optional
         Called with the number of finished runs and of all.
     device : {"cpu", "cuda", "cuda:1"} or torch.device, optional
-        Run euler or gd, of any d, as tensors of torch there (extra ``torch``): the same results
-        to rounding, piece after piece whatever `workers` is. Default: compiled code, as above.
+        Run euler or gd, of any d, as tensors of torch on this device (extra ``torch``). The results
+        are the same up to rounding; `workers` has no effect. Default: compiled code, as above.
 
     Returns
     -------
     BatchRun
-        A run that overflows has the outcome ``"diverged"``; it does not stop the others. That W is
-        not positive semidefinite any more is noticed under euler every 256 steps.
+        A run that overflows has the outcome ``"diverged"`` and does not stop the others. Under
+        euler, a loss of positive semidefiniteness is checked for every 256 steps.
 
     Raises
     ------
     InvalidInput
-        For shapes that do not broadcast, and for values that :func:`simulate` refuses; for a
-        device that is not there, and for the flow on a device.
+        For shapes that do not broadcast, for values that :func:`simulate` refuses, for a missing
+        device, and for the flow on a device.
     MissingExtra
         If a device is given and torch is not installed.
     Interrupted
-        On Ctrl-C, within a fraction of a second; its ``batch`` has what was finished.
+        On Ctrl-C, within a fraction of a second; its ``batch`` has the finished runs.
 
     Examples
     --------

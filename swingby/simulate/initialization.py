@@ -55,7 +55,7 @@ def gaussian(
     omega : float, int, Fraction, str or mpmath number
         Positive; ``"1e-400"`` works.
     width : int, optional
-        The number d' of columns of U; default d. Below d, W(0) has not full rank.
+        The number d' of columns of U; default d. Below d, W(0) does not have full rank.
     rng : numpy Generator, seed or None
 
     Returns

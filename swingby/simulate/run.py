@@ -83,21 +83,21 @@ def simulate(
     task : SIMTask or sequence of numbers
         The task, or its signal a.
     W0 : array of shape (d, d) or Scaled
-        Symmetric. gd and flow need it positive semidefinite; euler warns when it is not.
+        Symmetric. gd and flow require it to be positive semidefinite; euler warns if it is not.
     eta : number or text
         Step size in the clock of (D.2), positive.
     steps : int, optional
-        At least 1. By default the run ends once W no longer changes, and at the latest after 3
-        (log(1/w) + 60) divided by the growth per step of the smallest positive a, w being the
-        smallest positive w_kk(0), or after computing 50 million steps (fewer above d = 8).
+        At least 1. By default the run ends once W no longer changes. It ends at the latest after
+        3 (log(1/w) + 60) divided by the growth per step of the smallest positive a, where w is the
+        smallest positive w_kk(0), or after 50 million computed steps (fewer above d = 8).
     dynamics : {"gd", "euler", "flow"}
     record : int, str or sequence of int, optional
-        Which steps are kept, besides the first and the last: None, every k-th with the smallest k
-        that keeps at most 10,001; ``"none"`` or 0, no other; an integer k, every k-th; ``"log"``,
-        about 200 spaced evenly in the logarithm; or a sequence of steps. Events are found at every
-        step whatever is recorded.
+        Steps to record, besides the first and the last. None: every k-th, with the smallest k that
+        records at most 10,001; ``"none"`` or 0: no other; an integer k: every k-th; ``"log"``:
+        about 200, spaced evenly in the logarithm; a sequence: these steps. Events are detected at
+        every step, recorded or not.
     skip : bool
-        Jump over steps that are linear to rounding. The result is the same to about 1e-13.
+        Jump over steps that are linear up to rounding. The result is the same to about 1e-13.
     U0 : array of shape (d, m) or Scaled, in place of W0
         The run starts from U(0) U(0)^T, summed exactly and rounded once per entry.
 
@@ -113,22 +113,22 @@ def simulate(
     Warns
     -----
     SwingbyWarning
-        If W(0) is not positive semidefinite under euler; if it has deficient rank under gd or flow
-        and a concept that it has no component for may be learned in place of one that it has; if
-        U(0) has a pivot that U(0) U(0)^T in floats loses; if a half-time, or whether there is one,
-        is a matter of rounding.
+        If W(0) is not positive semidefinite under euler. If W(0) has deficient rank under gd or
+        flow, and a concept without a component may be learned in place of one with a component. If
+        U(0) has a pivot that U(0) U(0)^T in floats loses. If a half-time, or its existence, depends
+        on rounding.
 
     Notes
     -----
     A W(0) of deficient rank (an LDL^T pivot that is exactly 0, or below 0 by rounding) keeps its
-    rank under gd and flow: the zero pivots are restored inside the loop. That is right as long as
-    the concepts learned are those of the components of W(0); where these are not the ones of the
-    largest signals, W turns later, and a warning says so. Pivots of about 1e-14 of w_kk, at the
-    start or left by the drift of euler, are resolved only up to the rounding of floats: `rounding`
-    says by how many steps. Of a U0, a warning names those below 1e-12. After a loss of positive
-    semidefiniteness W runs away faster than exponentially and amplifies rounding: the last steps
-    before it leaves the float range are then not reproducible to a step. Entries below 1e-300
-    sqrt(w_ii w_jj) are held as 0.
+    rank under gd and flow: the zero pivots are restored inside the loop. This is right while the
+    learned concepts are those of the components of W(0). If these do not have the largest signals,
+    W turns later, and a warning says so. Pivots of about 1e-14 of w_kk, in W(0) or after the drift
+    of euler, are resolved only up to the rounding of floats; `rounding` gives the effect in steps.
+    For a U0, a warning names the pivots below 1e-12. After a loss of positive semidefiniteness, a
+    runaway grows faster than exponentially and amplifies rounding. The last steps before it leaves
+    the float range are then not reproducible to a step. Entries below 1e-300 sqrt(w_ii w_jj) are
+    stored as 0.
 
     References
     ----------

@@ -48,12 +48,12 @@ class Run(pictures.Pictured, ReadOnly):
     W : ndarray of shape (n, d, d)
         W at the recorded steps; entries below the float range are 0.
     level_times : dict from float to ndarray of shape (d,)
-        First step at which w_kk is at least the level; nan where it never was.
+        First step at which w_kk is at least the level; nan if it never is.
     peaks : tuple of Peak
         One per off-diagonal entry i < j.
     extrema : tuple of Extremum
-        Turning points of the test loss over all steps, recorded or not, that swing by at least
-        1e-9 of its initial value; the first and the last step count when the loss moves away
+        Turning points of the test loss over all steps, recorded or not, between which it changes by
+        at least 1e-9 of its initial value; the first and the last step count if the loss moves away
         from them.
     extrema_complete : bool
         False when the loss turned more than 512 times; the first 512 are kept.
@@ -66,10 +66,10 @@ class Run(pictures.Pictured, ReadOnly):
     reason : str
         One sentence.
     executed_steps : int
-        Steps actually computed; the others were jumped over.
+        Number of computed steps; the others were jumped over.
     rounding : ndarray of shape (d,)
-        By how many steps rounding may move each half-time; nan where it decides whether there is
-        one. None for matrices from outside.
+        Steps by which rounding may move each half-time; nan if rounding decides whether there is
+        one. None for recorded matrices.
     """
 
     task: SIMTask

@@ -45,7 +45,7 @@ class Setting(Hinted):
         W(0), of shape (d, d). Agrees with omega and beta:
         :math:`\omega \le |w_{ij}(0)| \le \beta\omega` (printed, corrected), or
         :math:`w_{ii}(0) \le \beta\omega` and pivots at least :math:`\rho\omega` (repaired).
-        Whoever makes a setting by hand sees to that.
+        If you make a setting by hand, you must ensure this.
     edition : {"printed", "corrected", "repaired"}
     dynamics : {"gd", "euler", "flow"}
 

@@ -56,8 +56,8 @@ def assert_claim(claim: Claim | str, verdict: str = "proved") -> None:
     Parameters
     ----------
     claim : Claim or str
-        A claim of one's own, or the id of a line of the ledger, such as ``"D.61"``. A claim about
-        whole trajectories is searched for up to a minute.
+        A claim of your own, or the id of a line of the ledger, such as ``"D.61"``. For a claim
+        about whole trajectories, the search takes up to a minute.
     verdict : {"proved", "refuted", "tested", "undecided"}
 
     Raises

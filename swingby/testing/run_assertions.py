@@ -58,7 +58,7 @@ def assert_stages(
     """Assert that every half-time of a run is as predicted.
 
     A half-time may be off by ``atol + rtol * observed`` steps. A concept that is predicted to be
-    trapped, or to stay at rest for want of a signal, has to stay below 1/2 to the end of the run.
+    trapped, or has no signal, must stay below 1/2 to the end of the run.
 
     Parameters
     ----------
@@ -73,15 +73,15 @@ def assert_stages(
         Also ask that the steps lie in the lemma windows of the schedule, and minor entries below
         their bound. Windows of the printed edition do not hold: use ``edition="corrected"``.
     in_range_only : bool
-        Leave out concepts for which the law says itself that it is out of its range or undecided
-        (their error bar is infinite).
+        Skip concepts that the law marks as undecided or out of its range (their error bar is
+        infinite).
 
     Raises
     ------
     AssertionError
         With a table: concept, a, predicted, observed, relative error, allowed, verdict.
     InvalidInput
-        If the two are not about the same setting, or a tolerance is no number of at least 0.
+        If run and schedule are not about the same setting, or a tolerance is negative or nan.
 
     Examples
     --------
@@ -452,11 +452,10 @@ def assert_lemmas(
     Parameters
     ----------
     run : Run
-        Under euler, the map of the lemmas, or another dynamics. Recorded steps are looked at, and
-        the levels and peaks that were found at every step.
+        Under euler, the map of the lemmas, or another dynamics. The test uses the recorded steps,
+        and the levels and peaks that were detected at every step.
     setting : Setting or Report, optional
-        Where the constants come from; by default :func:`swingby.check` of the run's own W(0) and
-        eta.
+        Source of the constants; by default :func:`swingby.check` of the run's own W(0) and eta.
     edition : {"printed", "corrected"}
         Of the lemmas. They differ in the time of Lemma D.3, which is too early as printed.
 
@@ -469,8 +468,8 @@ def assert_lemmas(
 
     Notes
     -----
-    D.1 to D.5 do not imply the lemmas: they need pivots of W(0) that are not small and, for euler,
-    few steps (see the ledger). A message says so where a run has neither.
+    D.1 to D.5 do not imply the lemmas. The lemmas also need pivots of W(0) that are not small and,
+    for euler, a bounded number of steps (see the ledger). The message says if a run lacks either.
 
     Examples
     --------

@@ -22,10 +22,10 @@ def assert_theory(
 ) -> TheoryTest | None:
     r"""Assert that the predictions of a theory are kept, and that the test could have failed.
 
-    Without a setting, `count` settings are drawn inside the assumptions. The test fails where a
-    prediction is broken, :math:`|observed - predicted| > within`; where a prediction that is wrong
-    by a factor 2 would have passed at 95 % of them (*powerless*); and where more than 5 % are
-    undecided.
+    Without a setting, `count` settings are drawn inside the assumptions. The test fails in three
+    cases: a prediction is broken, :math:`|observed - predicted| > within`; a prediction that is
+    wrong by a factor of 2 would have passed at 95 % of the settings (*powerless*); or more than
+    5 % of the settings are undecided.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def assert_theory(
     Returns
     -------
     TheoryTest or None
-        What the test saw, with its power; None for one setting.
+        The results of the test, with its power; None for a single setting.
 
     Raises
     ------

@@ -62,7 +62,7 @@ class SIMTask(Hinted, metaclass=HintedType):
         Orthogonal matrix whose column p is the direction of concept p, for data that is not
         axis-aligned; found by :meth:`from_samples`.
     warnings : tuple of str
-        By what the data it was found in differ from a SIM task; results show them.
+        Differences between the data and a SIM task; results repeat them.
 
     Raises
     ------
@@ -330,7 +330,7 @@ class SIMTask(Hinted, metaclass=HintedType):
     @classmethod
     @named
     def from_samples(cls, X: ArrayLike, labels: ArrayLike) -> SIMTask:
-        """The task that a data set looks like.
+        """The task estimated from a data set.
 
         The direction of concept p is the class mean of label p, made orthonormal by the polar
         decomposition (the orthonormal frame nearest to the unit means); mu is the mean along
@@ -358,11 +358,11 @@ class SIMTask(Hinted, metaclass=HintedType):
         Warns
         -----
         SwingbyWarning
-            Where the data are no SIM task, beyond the noise of a sample and by enough to matter:
+            If the data differ from a SIM task by more than sampling noise, and by enough to matter:
             class means that are not orthogonal, or as if all points were shifted; spread that is
-            correlated, or lies along no concept; classes of unequal size. The second moment of
-            the data then differs from the task's, and so do the times at which concepts are
-            learned.
+            correlated, or in a direction without a concept; classes of unequal size. The second
+            moment of the data then differs from that of the task, and so do the times at which
+            concepts are learned.
         """
         clusters = read_clusters(X, labels)
         doubts = clusters.doubts()

@@ -43,10 +43,10 @@ def certify_assumptions(
 ) -> CertifiedAssumptions:
     r"""Prove which assumptions hold, and enclose every margin.
 
-    What is enclosed is the margin that :func:`check` defines: log10 of the
-    larger side over the smaller, at the constants it tries. Over a box the enclosure contains the
-    margin at every point, each at the constants tried there. The ends are widened by
-    :math:`2^{-49}(1 + |m|)`, so that the float of `check` lies inside as well.
+    The margin is that of :func:`check`: log10 of the side that must be larger over the other, at
+    the constants that it tries. Over a box, the enclosure contains the margin at every point, each
+    at the constants tried there. The ends are widened by :math:`2^{-49}(1 + |m|)`, so that the
+    float of `check` also lies inside.
 
     Parameters
     ----------
@@ -57,9 +57,9 @@ def certify_assumptions(
     W0 : array of shape (d, d) or Scaled, in place of omega and beta
     edition : {"printed", "corrected", "repaired"}
     bits : int, optional
-        The one working precision to use. By default it rises to 2048 until all is decided.
+        Working precision. By default it rises until everything is decided, up to 2048.
     signal : sequence of d numbers or intervals, optional
-        In place of the task's own signal, where mu and sigma are known to an interval only.
+        In place of the task's own signal, if mu and sigma are known only to an interval.
     rho : number or text
         Repaired edition without W(0): the pivots of W(0) are at least ``rho omega``.
 
@@ -75,11 +75,10 @@ def certify_assumptions(
 
     Notes
     -----
-    The repaired edition is that of the flow here, as `check` has it with ``dynamics="flow"``: an
-    omega_0 out of a certified search. An interval of omega is
-    decided like a point. Over intervals of beta *holds* means that the theorem, certified at the
-    largest beta, covers every point, and the upper end of the margin is only
-    log10 of 1/(beta omega), where no theorem speaks any more.
+    The repaired edition is that of the flow, as in `check` with ``dynamics="flow"``: omega_0 comes
+    from a certified search. An interval of omega is decided like a point. Over an interval of beta,
+    *holds* means that the theorem, certified at the largest beta, covers every point; the upper end
+    of the margin is then only log10 of 1/(beta omega), beyond which no theorem applies.
 
     References
     ----------

@@ -55,29 +55,29 @@ def compare_network(
     observed: ArrayLike | None = None,
     title: str = "",
 ) -> NetworkComparison:
-    r"""Compare the recorded weights of a linear network with what its first record predicts.
+    r"""Compare recorded weights of a linear network with the prediction from the first record.
 
     A mode is learned between two recorded steps: the last with :math:`a_k < 1/2` and the first
-    with :math:`a_k \ge 1/2`. The prediction holds where its bar has a step between them.
+    with :math:`a_k \ge 1/2`. The prediction holds if its error bar contains a step between them.
 
     Parameters
     ----------
     weights : sequence, dict, or path
-        The layers at n steps, the first of which begins the prediction. A sequence with an entry a
-        step: a list of layer matrices as :func:`predict_network` takes it, a state dict, a module
-        of torch, or a file. Or a stack of shape (n, outputs, inputs) of each layer: in a list, a
-        dict by name, or a file. Files are .safetensors, or .npz of plain arrays; one with stacks
-        may have ``steps`` beside them. Layers by name are in the order of the numbers in their
-        names. With `observed`: the layers at step 0 alone.
+        The layers at n steps; the prediction begins from the first. Either a sequence with one
+        entry per step: a list of layer matrices as for :func:`predict_network`, a state dict, a
+        module of torch, or a file. Or one stack of shape (n, outputs, inputs) per layer: in a list,
+        a dict by name, or a file. Files are .safetensors, or .npz of plain arrays; a file of stacks
+        may also hold ``steps``. Named layers are ordered by the numbers in their names. With
+        `observed`: only the layers at step 0.
     task, X, Y, lr, momentum, nesterov, weight_decay, loss, batch, replacement, budget
         As in :func:`predict_network`.
     steps : array-like of shape (n,), optional
         The steps of the records; 0, 1, 2, ... by default.
     every : int, optional
-        In place of `steps`: records are of every such step, from 0 on.
+        In place of `steps`: number of steps between two records, from step 0 on.
     observed : array-like of shape (n, q, p), optional
-        :math:`W = W_L \cdots W_1` at the steps, where layers were not recorded. It need not be
-        symmetric. Products alone do not determine their path: the layers at the start do.
+        :math:`W = W_L \cdots W_1` at the steps, if layers were not recorded. It need not be
+        symmetric. Products alone do not determine their path; the initial layers do.
     title : str
 
     Returns
@@ -89,14 +89,14 @@ def compare_network(
     Raises
     ------
     InvalidInput
-        As :func:`predict_network`; for records of other shapes, or not finite; a first step that
-        is not 0 where there is momentum; and where the weights are off by 5 % of their way and move
-        as with another lr, loss, momentum, decay or steps, with what to type.
+        As :func:`predict_network`. Also for records of other shapes or not finite; for momentum
+        with a first step that is not 0; and if the weights are off by 5 % of their path and agree
+        with another lr, loss, momentum, decay or steps. The message then says what to type.
 
     Warns
     -----
     SwingbyWarning
-        Where the weights move otherwise than stated, as the table says too.
+        If the weights do not follow the stated training. The table repeats the warning.
 
     References
     ----------

@@ -29,8 +29,8 @@ def crossing_function(schedule: Schedule) -> Callable[[Any, Any, Any], Any]:
 
     .. math:: (a, W(0), \eta) \mapsto t_k \quad \text{with} \quad w_{kk}(t_k) = 1/2
 
-    near those of the schedule: there the values are ``schedule.crossing``, and the derivatives are
-    those of the law. For gradients elsewhere, predict there.
+    near the arguments of the schedule: there the values are ``schedule.crossing``, and the
+    derivatives are those of the law. For gradients elsewhere, make a schedule there.
 
     Parameters
     ----------

@@ -76,55 +76,56 @@ def predict_network(
 ) -> NetworkSchedule:
     r"""Predict when a linear network :math:`W = W_L \cdots W_1` learns each mode of its data.
 
-    The training is gradient descent as torch's SGD has it. With data, a mode is a principal
-    component of the best linear fit, :math:`K S^{-1/2} = \sum_k \sigma_k u_k x_k^\top` with
-    :math:`S = X^\top X/n` and :math:`K = Y^\top X/n`. What the network has of it is
+    The training is gradient descent as in torch's SGD. With data, a mode is a principal component
+    of the best linear fit, :math:`K S^{-1/2} = \sum_k \sigma_k u_k x_k^\top` with
+    :math:`S = X^\top X/n` and :math:`K = Y^\top X/n`. The share of it that the network has learned
+    is
 
     .. math:: a_k = u_k^\top W d_k/\sigma_k, \qquad d_k = S^{1/2} x_k,
 
-    and it is learned at the first step with :math:`a_k \ge 1/2`. With a task, K = S = A, the modes
-    are its concepts, and a_k is :math:`w_{kk}`.
+    and the mode is learned at the first step with :math:`a_k \ge 1/2`. With a task, K = S = A, the
+    modes are its concepts, and a_k is :math:`w_{kk}`.
 
-    Half-times are those of the map itself where its steps are large, and of its modified flow of
-    third order where they are small (:mod:`swingby.theory.law.descent_path`). For gradient descent
-    on a task they are those of :mod:`swingby.theory.law.deep_law`; depth 1 has a closed form.
+    For large steps, half-times come from the map itself; for small steps, from its modified flow of
+    third order (:mod:`swingby.theory.law.descent_path`). For gradient descent on a task they come
+    from :mod:`swingby.theory.law.deep_law`; depth 1 has a closed form.
 
     Parameters
     ----------
     weights : sequence of L arrays
-        The layers at the start, the one applied first first: of shapes (m, p), (m', m), ...,
-        (q, m''). No biases. Also tensors; a ``torch.nn.Sequential`` of ``Linear(..., bias=False)``;
-        its state dict, or a file of it, .safetensors or .npz.
+        The initial layers, in the order in which they are applied: of shapes (m, p), (m', m), ...,
+        (q, m''), without biases. Tensors, a ``torch.nn.Sequential`` of ``Linear(...,
+        bias=False)``, its state dict, or a file of it (.safetensors, .npz) are accepted too.
     task : SIMTask or sequence of numbers
-        The task, or its signal a; of dimension d = p = q. Or else:
+        The task, or its signal a; of dimension d = p = q. Without a task, pass X and Y.
     X, Y : array-like of shape (n, p) and (n, q)
-        The samples. A mean that is not 0 is a mode, too: subtract it if that is not meant.
+        The samples. A nonzero mean is a mode too: subtract the mean if you do not want it.
     lr : number or text
     momentum, nesterov, weight_decay
         As in ``torch.optim.SGD``.
     loss : {"half", "mse", "sum"}
-        Of samples: half the squared error, summed over outputs, its mean over samples; torch's
-        mean over all entries (2/q times that); its sum. A task has the loss (4.1),
-        :math:`\tfrac12 \lVert (W - I) A^{1/2} \rVert_F^2`.
+        ``"half"``: half the squared error, summed over outputs and averaged over samples.
+        ``"mse"``: torch's mean over all entries, 2/q times that. ``"sum"``: torch's sum. A task has
+        the loss (4.1), :math:`\tfrac12 \lVert (W - I) A^{1/2} \rVert_F^2`.
     batch : int, optional
-        Size of minibatches. Half-times are then those of the mean, and bars two deviations of
-        what the order of samples does (:mod:`swingby.theory.law.batch_noise`).
+        Size of minibatches. Half-times are then means over the orders of samples, and bars are two
+        standard deviations over these orders (:mod:`swingby.theory.law.batch_noise`).
     replacement : bool
         Whether batches are drawn with replacement. If not, each epoch is reshuffled, as torch's
-        DataLoader does; bars are then lower bounds: *at least*.
+        DataLoader does, and bars are lower bounds: *at least*.
     accuracy : {"full", "leading"}
-        ``"leading"``, of gradient descent on a task: homogeneous flow and deflation, whose cost
-        does not depend on the scale of the weights; a few percent where they are small, with a bar
-        that was calibrated on trials.
+        ``"leading"``, for gradient descent on a task: homogeneous flow and deflation. Its cost does
+        not depend on the scale of the weights. For small weights it is accurate to a few percent,
+        with a bar that was calibrated on trials.
     budget : int
-        Gradients that the prediction may cost. What is not decided by then is undecided.
+        Largest number of gradients. Modes that are not decided within it are undecided.
 
     Returns
     -------
     NetworkSchedule
         ``half_times`` and ``error`` in steps, the mode of the largest sigma first; ``explained``,
         ``never``, ``settles``, ``retained``. ``error`` is the difference to a coarser integration
-        to one order less in lr, and the sizes of what both leave out.
+        of one order less in lr, plus the sizes of the terms that both neglect.
 
     Raises
     ------

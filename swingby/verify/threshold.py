@@ -58,10 +58,10 @@ def threshold(
 ) -> Threshold:
     r"""The values of one number at which the answer to a question turns, predicted and observed.
 
-    33 values of the number over its range are asked in one batch, and 31 more between any two
-    neighbours with different answers, three times: a turn is known to :math:`32^{-4}` of the
-    logarithm of the range, or as far as error bars and whole steps decide. Two turns between
-    neighbours of the first round are missed.
+    The question is asked at 33 values over the range, in one batch. Between two neighbours with
+    different answers it is asked at 31 more values, three times. So a turn is known to
+    :math:`32^{-4}` of the logarithm of the range, or as far as error bars and whole steps decide.
+    Two turns between neighbours of the first round are missed.
 
     Parameters
     ----------
@@ -83,7 +83,8 @@ def threshold(
         W(0) is omega times W0, or times the draw; 1 for a W0.
     between : (low, high), optional
         The range. By default omega is 1e-12 to 0.1, eta 0.001 to 0.5 over the largest signal,
-        ``w_1_2`` what leaves these two concepts positive definite, and others vary tenfold.
+        ``w_1_2`` the values for which these two concepts stay positive definite, and other numbers
+        vary tenfold.
 
     Returns
     -------
@@ -95,7 +96,7 @@ def threshold(
     Raises
     ------
     InvalidInput
-        For a question or a number that is none of these, and as :func:`swingby.predict`.
+        For another question or number, and as :func:`swingby.predict`.
 
     Notes
     -----

@@ -40,12 +40,12 @@ def explore(
     eta: Any = None,
     dynamics: str | None = None,
 ) -> Path:
-    r"""Write the explorer: a page of the browser that answers while numbers are moved.
+    r"""Write the explorer: a browser page that predicts and runs while you move the numbers.
 
     The page runs the dynamics (D.2) from W(0), predicts stage times by the closed law
     :math:`t_k = -\log\pi_k / g_{kk}`, and shows margins of Assumptions D.1 to D.5 and 200 Gaussian
-    starts. It is one file without any request to a server, and holds its state in its address.
-    What is not given here is the page's own.
+    starts. It is a single file, makes no network request, and keeps its state in its address.
+    Arguments that you leave out are those of the page's first example.
 
     Parameters
     ----------

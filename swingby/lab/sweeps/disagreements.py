@@ -152,14 +152,14 @@ def _late(times: list[_HalfTime]) -> str:
 
 @dataclass(frozen=True)
 class Disagreements(Drawn):
-    """Decided points that are not observed as predicted. Made by ``SweepResult.disagreements``.
+    """Decided points where run and prediction disagree. Made by ``SweepResult.disagreements``.
 
     Parameters
     ----------
     store : Path
     rows : tuple of Disagreement
-        By margin, the largest first: where the law is surest and wrong. A margin that is no
-        number comes last.
+        By margin, the largest first: there the law is most certain and wrong. A margin that is nan
+        comes last.
     agreement : Agreement
         Over all points.
     """

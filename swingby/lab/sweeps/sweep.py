@@ -48,38 +48,37 @@ def sweep(
     progress: bool = True,
     wait: float | None = None,
 ) -> SweepResult:
-    """Predict and run every point of a grid, and keep the rows.
+    """Predict and run every point of a grid, and store the rows.
 
-    Points that the store holds are not measured again, so the same call goes on where an earlier
-    one was stopped, killed, or cut off by a full disk. Points are kept chunk by chunk; at most
-    the chunks that are out are lost. Rows in files that were changed since they were written are
-    measured again.
+    Points that the store holds are not computed again, so the same call resumes a sweep that was
+    stopped, killed, or cut off by a full disk. Rows are written chunk by chunk; at most the chunks
+    under way are lost. Rows in files that were changed after they were written are computed again.
 
     Parameters
     ----------
     grid : SweepGrid, dict, path of a TOML file, or name of a built-in grid
     out : str or Path
-        The store, a folder: new, or of an earlier sweep. Grids may share a store, and several
-        sweeps may write into it at once; each measures all that is missing when it begins.
+        The store, a folder: new, or from an earlier sweep. Grids may share a store, and several
+        sweeps may write into it at once; each computes all points missing when it begins.
     store : str or Path
         The same as `out`; give one of the two.
     executor : optional
-        Who measures. None: `workers` processes of our own. A ``concurrent.futures.Executor``,
-        such as that of ``client.get_executor()``. ``"dask"`` for a local Dask cluster of `workers`
-        processes, the address of a scheduler such as ``"tcp://host:8786"``, or a Client or
-        cluster of distributed.
+        What computes the points. None: `workers` processes of swingby. Otherwise a
+        ``concurrent.futures.Executor``, such as that of ``client.get_executor()``; ``"dask"`` for a
+        local Dask cluster of `workers` processes; the address of a scheduler such as
+        ``"tcp://host:8786"``; or a Client or cluster of distributed.
     resume : bool
-        False measures every point of the grid again, whatever the store holds, and replaces its
-        rows as it goes. No sound row is deleted.
+        False computes every point of the grid again, and its new rows replace those in the store.
+        No sound row is deleted.
     workers : int, optional
-        Processes; default one per core, and 0 in a worker of another pool. 0 measures in this
-        process. For a given executor: how many it has.
+        Processes; default one per core, and 0 in a worker of another pool. 0 computes in this
+        process. With an executor: how many workers it has.
     chunk : int, optional
         Points per chunk. By default about one second of work. Results do not depend on it.
     progress : bool
-        Show on stderr how it goes.
+        Show progress on stderr.
     wait : float, optional
-        Not needed any more, as sweeps do not wait for each other.
+        No effect, as sweeps do not wait for each other.
 
     Returns
     -------
@@ -88,13 +87,12 @@ def sweep(
     Raises
     ------
     InvalidInput
-        For an argument that makes no sense, or a store that cannot be used. What the store held
-        stays.
+        For a wrong argument, or a store that cannot be used. The rows in the store remain.
     MissingExtra
         If Dask is asked for and not installed.
     KeyboardInterrupt
-        On Ctrl-C, within a second; what was kept stays. An executor of the caller may still be at
-        the chunks that are out.
+        On Ctrl-C, within a second; the rows written so far remain. An executor of the caller may
+        still compute the chunks under way.
 
     Examples
     --------

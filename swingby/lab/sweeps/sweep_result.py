@@ -104,14 +104,14 @@ def _descent_table(frame: pd.DataFrame) -> Grid:
 class SweepResult(Drawn):
     """Rows of a store. Made by :func:`sweep`, or from the path of a store.
 
-    Nothing is kept in memory: every method reads the files anew, so a store can be watched while a
+    Nothing is held in memory: every method reads the files again, so you can watch a store while a
     sweep writes it. Every file is checked against its digest; a store that was changed is refused.
 
     Parameters
     ----------
     store : str or Path
     grid : SweepGrid, dict or path of a TOML file, optional
-        Which points; default all that the store holds.
+        The points; default all points that the store holds.
 
     Raises
     ------
@@ -276,7 +276,7 @@ class SweepResult(Drawn):
     def disagreements(
         self, limit: int | None = 20, *, where: Mapping[str, Any] | None = None
     ) -> Disagreements:
-        """Points that the law decides and that are observed otherwise, by margin.
+        """Points where a decided prediction differs from the observation, by margin.
 
         Parameters
         ----------

@@ -67,20 +67,20 @@ def audit(
     proof : path, optional
         A file that ends in ``.proof``, in place of the paper's proofs.
     trajectories : bool
-        Also run the searches over trajectories, for the lemmas: minutes. Without them those
-        records are *undecided*, unless their verdicts are in the cache.
+        Also run the searches over trajectories, for the lemmas; they take minutes. Without them
+        those records are *undecided*, unless their verdicts are in the cache.
     cache : bool
-        Use and keep verdicts in :func:`swingby.proofs.audit.cache.folder`. A verdict is kept as
-        soon as it is there, so an interrupted audit goes on where it stopped.
+        Read and write verdicts in :func:`swingby.proofs.audit.cache.folder`. Each verdict is
+        written at once, so an interrupted audit resumes where it stopped.
     progress : callable, bool, optional
-        Called with (id, done, total). By default a bar on a terminal, and elsewhere a line on
-        standard error now and then; False for neither.
+        Called with (id, done, total). By default a bar on a terminal, and elsewhere an occasional
+        line on standard error; False for neither.
     assume : str or sequence of str, optional
-        What is promised besides, separated by commas: ``"PSD"`` (every W(t) is positive
+        Additional hypotheses, separated by commas: ``"PSD"`` (every W(t) is positive
         semidefinite), ``"pivots >= 1/2"`` (of W(0), in units of w_kk(0)), ``"few steps"``
-        (eta gamma alpha log(1/omega) <= 1/2), or ids of lines, taken for granted as printed.
-        :meth:`Ledger.standing` says what stands then; the lines that `items` rest on are judged
-        with them.
+        (eta gamma alpha log(1/omega) <= 1/2), or ids of lines, assumed as printed.
+        :meth:`Ledger.standing` then lists the lines that stand. The lines that `items` rest on are
+        judged too.
 
     Returns
     -------

@@ -49,7 +49,7 @@ class Ledger(Sequence[Record], Drawn):
     ----------
     records : sequence of Record
     promised : sequence of str
-        Ids of lines that are taken for granted; see :meth:`standing`.
+        Ids of lines that are assumed; see :meth:`standing`.
 
     Examples
     --------
@@ -100,7 +100,7 @@ class Ledger(Sequence[Record], Drawn):
         return {str(verdict): verdicts.count(verdict) for verdict in Finding}
 
     def standing(self, *, corrected: bool = False) -> tuple[Standing, ...]:
-        """The standing of every line, once all that it rests on is followed to its end.
+        """The standing of every line, from the standing of all lines that it rests on.
 
         Parameters
         ----------

@@ -40,22 +40,22 @@ class Record(Shown):
     Parameters
     ----------
     id, kind, edition, reference, about, reading : str
-        Of the claim: `reading` is how an ambiguity was read.
+        Of the claim; `reading` is the choice made for an ambiguity.
     statement : Claim
     verdict : Finding
     method : str
     evidence : tuple of str
         Lines that a reader can check.
     witness : Witness or None
-        Where the line fails, or for an existence claim holds.
+        A point at which the line fails, or, for an existence claim, holds.
     cases : int
-        How many cases, for *tested*.
+        Number of cases, for *tested*.
     tried : tuple of str
-        For *undecided*.
+        Methods that were tried, for *undecided*.
     parts : dict from str to ClaimVerdict
-        Verdicts by part, where they differ.
+        Verdicts by part, if they differ.
     breaks, severity, explanation : str
-        What breaks; empty unless the verdict is *refuted*.
+        The kind of error; empty unless the verdict is *refuted*.
     repair : Record or None
         The repaired line, judged like any other.
     rests_on, rests_on_refuted : tuple of str

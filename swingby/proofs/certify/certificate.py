@@ -46,8 +46,8 @@ _LEVEL_HEADS = {"1/10": "0.1", "4/5": "0.8", "99/100": "0.99"}
 class Certificate(Facts, Drawn):
     """Facts about one discrete trajectory, all proved. Made by :func:`swingby.certify`.
 
-    Times are steps; an enclosure is two decimals that the number lies between. Entries that the
-    highest precision did not decide are None and listed in :attr:`undecided`.
+    Times are in steps. An enclosure is a pair of decimals between which the number lies. Entries
+    that the highest precision did not decide are None and listed in :attr:`undecided`.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Certificate(Facts, Drawn):
     eta : Fraction
     W0 : tuple of tuples of Fraction, d by d
     steps : int
-        The last step that is spoken of.
+        The last step that the certificate covers.
     passages : mapping from level to tuple of Passage, length d
         Levels ``"1/10"``, ``"1/2"``, ``"4/5"``, ``"99/100"``.
     peaks : tuple of CertifiedPeak

@@ -59,16 +59,16 @@ def certify(
     *,
     progress: Callable[[str], object] | None = None,
 ) -> Certificate:
-    r"""Follow a discrete run from W(0) to its end and prove when everything happens.
+    r"""Follow a discrete run from W(0) to its end, and prove when each event happens.
 
     .. math:: W' = (I + \eta B) W (I + \eta B) \quad\text{or}\quad W + \eta (BW + WB),
               \qquad B = A - (AW + WA)/2
 
     as ``"gd"`` or ``"euler"`` (D.2). The first steps are taken in exact rational arithmetic, the
-    others in ball arithmetic, where every number carries a bound of its error. What a ball leaves
-    open, such as whether it lies above a level, is decided by starting again with twice the
-    precision, up to 8192 bits; what is still open then is listed in ``undecided``. Under gd the
-    linear phase of a small positive definite W(0) is skipped with a proved error
+    others in ball arithmetic, where every number carries a bound on its error. If a ball does not
+    decide a question, such as whether it lies above a level, the run starts again with twice the
+    precision, up to 8192 bits. Questions that are open even then are listed in ``undecided``. Under
+    gd the linear phase of a small positive definite W(0) is skipped with a proved error
     (:mod:`swingby.proofs.certify.linear_phase`), up to the stage of its first concept.
 
     Parameters
@@ -91,7 +91,7 @@ def certify(
         those that are skipped. A run
         with an entry that grows past 10^6 (10^100 where `steps` is given) ends before that.
     progress : callable, optional
-        Gets a line of text now and then, at most once per second.
+        Called with a line of text, at most once per second.
 
     Returns
     -------

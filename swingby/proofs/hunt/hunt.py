@@ -50,31 +50,32 @@ def hunt(
     progress: Callable[[str], object] | None = None,
     dim: int | None = None,
 ) -> Hunt:
-    """Look for a counterexample to a statement, inside what it supposes.
+    """Search for a counterexample to a statement, inside its hypotheses.
 
-    Instances of varied structure are drawn and followed in floats; those that come close are
-    changed step by step. A violation is made simpler and then decided by two runs in balls of
-    different precision, with D.1 to D.5 confirmed exactly. Only that is reported as found.
+    The hunt draws instances of varied structure and follows them in floats. It varies those that
+    come close to a violation, step by step. A violation is simplified and then confirmed by two
+    runs in balls of different precision, with D.1 to D.5 confirmed exactly. Only a confirmed
+    violation is reported.
 
     Parameters
     ----------
     statement : str, Claim or None
-        ``"Lemma D.3"``, ``"Assertion D.1"``, ``"D.61"``, any id of the ledger, or a claim of one's
+        ``"Lemma D.3"``, ``"Assertion D.1"``, ``"D.61"``, any id of the ledger, or a claim of your
         own. With edition="repaired" also ``"Theorem two"``, ``"Theorem R"``, ``"Theorem G"``; None
-        or ``"theorem"`` are all three in turn.
+        or ``"theorem"`` for all three in turn.
     edition : {"printed", "corrected", "repaired"}
-        "corrected" is the statement as its repair has it.
+        "corrected" is the repaired form of the statement.
     dynamics : {"gd", "euler", "flow"}, optional
         By default euler, the map (D.2) of the paper, and the flow for the repaired theorems.
-        Statements about numbers have none.
+        Statements about numbers have no dynamics.
     seconds : number
-        How long the search may take, in processor time: a busy machine finds what an idle one
-        does, later. A ball run that has begun by then is finished: up to about half a minute more.
-        A line about numbers is searched in rounds of seconds.
+        Length of the search, in processor time, so the result does not depend on how busy the
+        machine is. A ball run that has begun is finished, which takes up to about half a minute
+        more. A line about numbers is searched in rounds of seconds.
     rng : int, numpy.random.Generator or None
-        None is the seed 0: as long as time does not run out, two hunts are the same.
+        None stands for seed 0. Two hunts with the same seed agree unless their time runs out.
     progress : callable, optional
-        Called with one line of text now and then.
+        Called with a line of text from time to time.
     dim : int, optional
         Dimension of the instances, 2 to 4; by default all of them.
 

@@ -33,17 +33,17 @@ class Hunt(Shown):
         Id of the statement; {"printed", "corrected", "repaired"}; {"gd", "euler", "flow"}, or empty
         for a statement about numbers alone; the statement as a reader sees it.
     verdict : Finding
-        *refuted* with a confirmed counterexample; *tested* where none was found; *undecided* where
-        nothing was looked at, or floats show a violation that balls do not confirm; *proved* for a
-        line about numbers that the prover proves on the way.
+        *refuted* with a confirmed counterexample; *tested* if none was found; *undecided* if no
+        instance was drawn, or if floats show a violation that balls do not confirm; *proved* for a
+        line about numbers that the prover proves during the hunt.
     violation : Witness or None
         The confirmed counterexample.
     instances, steps : int
-        Instances looked at, and steps at which the statement was evaluated.
+        Numbers of instances, and of steps at which the statement was evaluated.
     seconds : float
         Processor time used.
     closest : ClosestCall or None
-        The closest call of what kept the statement.
+        The instance that came closest to a violation.
     shrinks : int
         Changes that made the counterexample simpler.
     unconfirmed : int
@@ -51,11 +51,11 @@ class Hunt(Shown):
     checked : tuple of str
         How the counterexample was confirmed.
     note : str
-        What else a reader has to know.
+        A further remark for the reader.
     parts : tuple of Hunt
         One per theorem, for a hunt over several.
     seed : int or None
-        Of the hunt, where a whole number was given.
+        Seed of the hunt, if it was a whole number.
     """
 
     statement: str
