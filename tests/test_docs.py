@@ -160,6 +160,17 @@ def test_links_lead_somewhere(page):
             assert anchor in anchors(path), f"{page.name} links to {target}"
 
 
+def test_the_glossary_is_short_and_every_word_of_it_is_linked():
+    block = re.search(
+        r"```\{glossary\}\n(.*?)```", (DOCS / "glossary.md").read_text("utf-8"), re.DOTALL
+    )
+    words = re.findall(r"^(\S.*)\n  \S", block[1], re.MULTILINE)
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    linked = {word.lower() for word in re.findall(r"\{term\}`(?:[^`<]*<)?([^`<>]+)>?`", text)}
+    assert linked == {word.lower() for word in words}
+    assert len(words) <= 25
+
+
 def test_statements_are_generated_for_all_editions():
     text = make_statements.render()
     for heading in ("### As printed", "### Corrected", "### Repaired"):
