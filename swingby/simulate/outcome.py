@@ -94,7 +94,7 @@ def judge(
             " of a); start from a W(0) of full rank"
         )
         if turning:
-            sentence += " (when they turn is below the rounding of floats: swingby.certify tells)"
+            sentence += " (floats cannot tell when they turn: use swingby.certify)"
         others = waiting & ~stuck
         if others.any():
             sentence += f"; {_waiting_clause(problem, state, others)}"

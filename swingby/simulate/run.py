@@ -172,22 +172,21 @@ def run_from(
         initial.require_psd(dynamics)
         if not initial.is_psd:
             _warn(
-                "W0 is not positive semidefinite, as W = U U^T is: some concept may run to minus"
-                " infinity"
+                "W0 is not positive semidefinite, as W = U U^T would be: some concept may run away"
             )
         _warn_of(
             pivots.lost,
             "U0 U0^T in floats does not resolve the pivot of",
-            ": this run shows its half-time only up to that rounding; swingby.predict(U0=...) keeps"
-            " it",
+            ": its half-time in this run is right only up to that rounding; use"
+            " swingby.predict(U0=...)",
         )
     if steps is None and not (signal > 0).any():
         raise InvalidInput("steps", None, "must be given when no signal is positive")
     _warn_of(
         displaceable,
         "W0 has deficient rank, and no component for",
-        " but one for a concept of smaller signal, which may turn into it later: this run holds"
-        " only until then, and floats cannot tell when; swingby.certify does",
+        ", but a concept of smaller signal may turn into it later: this run is right only until"
+        " then, and floats cannot tell when; use swingby.certify",
     )
     problem = make_problem(signal, float(eta), dynamics, point, missing)
     state = make_state(initial, point)
@@ -210,9 +209,9 @@ def run_from(
         state.ahead = ahead
         records = RunRecord.at(_record_steps(record, max(reached, 1)), task.dim)
         run_on(problem, state, records, reached, skip=skip, stop=budget.spent)
-    spent = "the steps asked for" if steps is not None else "the most steps allowed"
+    spent = "the requested steps" if steps is not None else "the steps allowed"
     if not finished:
-        spent = "the budget" if budget.spent() else "the most computed steps allowed"
+        spent = "the budget" if budget.spent() else "the computed steps allowed"
     outcome = judge(problem, state, missing, spent, displaceable)
     half_times, counts = state.passages[LEVELS.index(0.5)], (state.step, state.executed)
     moved = rounding_in_steps(

@@ -350,7 +350,7 @@ def _never_warnings(times: GaussianTimes) -> list[str]:
     task, never = times.task, times.never
     return [
         f"{share_text(never[k], times.never_error[k])} of the starts never learn concept {k + 1}: "
-        "a step of euler is one of gd less eta^2 B W B, which turns small pivots negative, and "
+        "a step of euler lacks the term eta^2 B W B of gd, which turns small pivots negative, and "
         "these run away; use dynamics='gd' or a smaller eta"
         for k in task.order
         if task.exact_signal[k] > 0 and never[k] > 0

@@ -59,4 +59,4 @@ def test_a_concept_that_another_keeps_from_being_learned_says_so():
     assert schedule.half_times[0] == 163
     text = " ".join(schedule.warnings)
     assert "concept 2 is trapped: its pivot is negative" in text
-    assert "concept 3 is trapped: another one runs away before" in text
+    assert "concept 3 is trapped: another one runs away first" in text

@@ -569,23 +569,23 @@ def _stages_of(
 #: Why the law leaves a concept open, in words.
 _REASONS = {
     DRIFTS: "undecided whether concept {k} is trapped: the drift of the euler steps cancels its "
-    "pivot to within the error of the law",
+    "pivot to within the error of the law; try swingby.certify",
     UNRESOLVED: "undecided whether concept {k} is trapped: its pivot is {part:.1g} of the terms it "
-    "is formed from, which floats do not resolve",
+    "is computed from, which floats do not resolve; try swingby.certify",
     PASSES: "undecided whether concept {k} is trapped: it has no component of its own, but another "
-    "concept starts out as it and may pass 1/2 before it turns",
+    "concept starts in its place and may pass 1/2 before it turns",
     TURNS: "undecided whether concept {k} is trapped: its pivot is zero, but a concept of smaller "
     "signal may turn into it later",
     ROUNDED: "undecided whether concept {k} is trapped: the drift of the euler steps cancels its "
-    "pivot to below the rounding of floats",
-    OPEN: "undecided whether concept {k} is trapped: the steps that are followed end before that "
-    "shows",
-    GRAZES: "undecided when concept {k} is learned: its entry comes so near to 1/2, and falls "
-    "again, that the law cannot tell on which side it stays",
-    AFTER: "out of range for concept {k}: a pivot that may be negative runs to minus infinity "
-    "before, if it is",
-    TURNING: "out of range for concept {k}: it may turn into a concept of larger signal, which the "
-    "law does not time",
+    "pivot to below the rounding of floats; try swingby.certify",
+    OPEN: "undecided whether concept {k} is trapped: the steps that are followed end before this "
+    "is decided",
+    GRAZES: "undecided when concept {k} is learned: its entry comes so near to 1/2 before it falls "
+    "again that the law cannot tell whether it gets there",
+    AFTER: "out of range for concept {k}: another pivot may be negative, and would then run away "
+    "first",
+    TURNING: "out of range for concept {k}: it may turn into a concept of larger signal, at a time "
+    "that the law does not predict",
     GIVEN_UP: "out of range for concept {k}: the integration was given up",
 }
 
@@ -597,8 +597,8 @@ def _warnings(starts: Starts, verdict: StageVerdict) -> tuple[str, ...]:
     doubt, blow_up = verdict.doubt[0].tolist(), float(verdict.blow_up[0])
     if verdict.coarse[0]:
         messages.append(
-            f"out of range: the law needs eta a_max, times the largest eigenvalue of W(0) where "
-            f"that is above 1, to be at most {LARGEST_STEP}; such steps need not converge at all"
+            f"out of range: eta a_max, times the largest eigenvalue of W(0) if that is above 1, "
+            f"must be at most {LARGEST_STEP}; larger steps need not converge: use a smaller eta"
         )
     for k in np.argsort(-starts.signal[0], kind="stable"):
         if doubt[k] != SURE:
@@ -607,11 +607,10 @@ def _warnings(starts: Starts, verdict: StageVerdict) -> tuple[str, ...]:
             messages.append(f"concept {k + 1} is not learned before a negative pivot runs away")
         elif verdict.trapped[0, k]:
             word = "zero" if sign[k] == 0 and not math.isfinite(blow_up) else "negative"
-            why = "another one runs away before" if sign[k] > 0 else f"its pivot is {word}"
+            why = "another one runs away first" if sign[k] > 0 else f"its pivot is {word}"
             messages.append(f"concept {k + 1} is trapped: {why}")
     if math.isfinite(blow_up):
         messages.append(
-            f"a negative pivot runs to minus infinity near step {blow_up:.0f}; "
-            "nothing is learned after that"
+            f"a negative pivot runs away near step {blow_up:.0f}, and nothing is learned after that"
         )
     return tuple(messages)
