@@ -237,10 +237,10 @@ def read_circles(pixels: ArrayLike, circles: Circles) -> Reading:
     Parameters
     ----------
     pixels : array_like of shape (n, 3, height, width)
-        Brightness, from 0 to 1; what lies outside is taken as it is. A tensor of torch is read
-        where it lies, on the CPU or a CUDA device.
+        Brightness, from 0 to 1; values outside are not clipped. A tensor of torch is read on its
+        own device, the CPU or a CUDA device.
     circles : Circles
-        The distribution whose classes are meant.
+        The distribution of the classes.
 
     Examples
     --------

@@ -204,8 +204,8 @@ def measure(
     ----------
     circles : Circles
     representation : {"registered", "pixels", "condition", "covariance"}
-        Of images at one place and on one ground, of images at all places, of what the network is
-        told, or of images and what it is told together.
+        Signals of images at one place and on one ground, of images at all places, of the condition
+        of the network, or of images and condition together.
     gain : sequence of float
         By which the network multiplies radius, red, green and blue as it reads them, see
         :class:`swingby.lab.diffusion.Layout`; for ``"condition"`` and ``"covariance"``.
@@ -217,7 +217,7 @@ def measure(
     Raises
     ------
     InvalidInput
-        Also if so few images are drawn that a distance is lost in their noise.
+        Also if too few images are drawn to resolve a distance in their noise.
 
     Examples
     --------

@@ -34,8 +34,8 @@ def make_figures(
     """Compute, judge and draw the paper's figures.
 
     Every edition of a figure gets its data (npz and JSON), a PDF and a PNG; ``figures.json``
-    holds the verdicts. The figures that an interrupted call has made are kept, and the next call
-    makes the others. A figure that raises an error is recorded and the others are made.
+    holds the verdicts. After an interruption, the next call makes the figures that are missing. If
+    a figure raises an error, the error is recorded and the other figures are made.
 
     Parameters
     ----------
@@ -44,13 +44,13 @@ def make_figures(
     only : text such as ``"5,8"``, number, or several, optional
         Default: all figures.
     quick : bool
-        Take the quicker parameters of figures that have some.
+        Use the quicker parameters that some figures have.
     editions : {"caption", "code"}, or several, optional
         Default: both.
     resume : bool
-        Take data of the same parameters from the folder, and do not compute them again.
+        Reuse data of the same parameters in the folder.
     progress : bool
-        Say on stderr how far it is.
+        Show progress on stderr.
 
     Returns
     -------

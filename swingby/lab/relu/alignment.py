@@ -100,8 +100,8 @@ def extremal_vectors(
         .1 + .2 - .3 is; else floats are taken at their exact values.
     y : array_like of shape (n,)
     method : {"enumerate", "starts"}, optional
-        All of them, by the :math:`O(n^{d-1})` cones of the arrangement, or those that attract,
-        from random starts. By default all of them where this takes seconds.
+        ``"enumerate"``: all directions, by the :math:`O(n^{d-1})` cones of the arrangement.
+        ``"starts"``: those that attract, from random starts. By default all, if this takes seconds.
     starts : int
         Random starts of each sign.
     seed : int
@@ -143,7 +143,7 @@ def extremal_vectors(
 
 @dataclass(frozen=True, eq=False)
 class Alignment(Drawn):
-    """Where neurons turn, and when. Made by :func:`align`."""
+    """The directions to which neurons turn, and when. Made by :func:`align`."""
 
     #: Directions that neurons turn to, (m, d); 0 for neurons that turn to none: their gradient is 0
     #: from some time on, or they are balanced exactly against it.
@@ -193,9 +193,9 @@ def align(X: object, y: object, w: object, a: object, *, angle: float = 0.1) -> 
     r"""Where each neuron turns while the network is small, and when it is aligned.
 
     The path of :math:`\dot w = a\, D_n(w)`, :math:`\dot a = w \cdot D_n(w)` is followed exactly,
-    cone by cone. On a cone with gradient D and for balanced weights
-    :math:`\tan(\theta/2)` falls as :math:`e^{-|D| t}`; the scale of the start plays no role. A
-    gradient D that is 0 to the rounding of the data moves nothing.
+    cone by cone. On a cone with gradient D and for balanced weights,
+    :math:`\tan(\theta/2)` falls as :math:`e^{-|D| t}`, whatever the scale of the initial weights. A
+    gradient D that is 0 up to the rounding of the data moves nothing.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ def rectified_half_times(first: object, second: object, signal: object) -> Float
     -------
     ndarray of shape (d,)
         Times of the flow (learning rate times steps) at which :math:`W_{qq}` is 1/2; infinite
-        where no neuron learns the concept, nan where the start is no small one.
+        if no neuron learns the concept, nan if the initial weights are not small.
 
     Notes
     -----

@@ -97,11 +97,12 @@ class DataReport(Framed):
 def check(X: object, y: object, *, seed: int = 0) -> DataReport:
     r"""Judge the assumptions of the optimization threshold on data.
 
-    Symmetric x, by :math:`E|x + x'| \ge E|x - x'|`, equal only for symmetric x; noise independent
-    of x, by correlations of residuals and their squares with functions of x; a second moment that
-    is not singular; :math:`n > 2d`; a gap of data about :math:`\beta^\perp` (ours); and whether
-    there are exactly two extremal vectors. A sample can refute a distribution but not prove one,
-    so the first two fail or are undecided. Their margin is the decimal logarithm of p over 0.01.
+    There are six assumptions: x is symmetric, tested by :math:`E|x + x'| \ge E|x - x'|`, which is
+    an equality only for symmetric x; the noise is independent of x, tested by correlations of
+    residuals and their squares with functions of x; the second moment is not singular;
+    :math:`n > 2d`; the data leave a gap about :math:`\beta^\perp` (ours); and there are exactly two
+    extremal vectors. A sample can refute a distribution but not prove it, so the first two
+    assumptions fail or are undecided. Their margin is the decimal logarithm of p over 0.01.
 
     Parameters
     ----------
@@ -112,8 +113,8 @@ def check(X: object, y: object, *, seed: int = 0) -> DataReport:
 
     Notes
     -----
-    Assumption 1 of "Simplicity bias and optimization threshold in two-layer networks", as its
-    reviews tell it. Its equation (8), which Theorem 2 needs, they do not quote.
+    Assumption 1 of "Simplicity bias and optimization threshold in two-layer networks", as described
+    in its reviews. The reviews do not quote its equation (8), which Theorem 2 needs.
 
     Examples
     --------

@@ -168,7 +168,7 @@ def predict_vectors(
     the SIM loss (2.1) of f and a constant. One matrix then follows Theorem 4.1, :math:`U U^\top`
     the stage law, and :math:`W_2 W_1` that of :math:`U = (W_1^\top + W_2)/2`.
 
-    Where both are read the noisy data tell the datum as well. The loss of a concept is then the
+    If both are read, the noisy data also carry the datum. The loss of a concept is then the
     form M of :func:`swingby.lab.diffusion.signals.Noise.form` in
     :math:`(1 - W_{pp}, 1 - P_{pp})`, and half-times are those of the sampled map.
 

@@ -53,7 +53,7 @@ def train_vectors(settings: VectorSetting | Sequence[VectorSetting]) -> VectorRu
     Returns
     -------
     VectorRun
-        A setting gives the same run alone and in company, to rounding.
+        Up to rounding, a run does not depend on the other settings.
 
     Raises
     ------
