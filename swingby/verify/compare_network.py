@@ -130,7 +130,7 @@ def compare_network(
         raise InvalidInput("weights", "one record", "must be recorded at two steps or more")
     marks = read_marks(records, steps, every)
     if numbers.exact(momentum, "momentum") and marks[0] > 0 and W is None:
-        words = "must begin at 0 where there is momentum: weights do not tell its velocity"
+        words = "must begin at 0 with momentum: weights do not determine its velocity"
         raise InvalidInput("steps", f"a first record at {marks[0]}", words)
     schedule = predict_network(
         records.layers[0],

@@ -78,7 +78,7 @@ def layers_of(state: Mapping[str, Any], argument: str = "weights") -> list[Any]:
         if "bias" in str(name):
             raise InvalidInput(argument, f"a bias, {name}", NO_BIAS)
         if len(shape_of(value)) not in (2, 3):
-            words = f"must be matrices: no law is for convolutions, norms or others; {ELSEWHERE}"
+            words = f"must be matrices: there is no law for other layers; {ELSEWHERE}"
             raise InvalidInput(argument, f"{name} of shape {shape_of(value)}", words)
     if not state:
         raise InvalidInput(argument, "no layer", "must be matrices by name, one a layer")

@@ -36,7 +36,7 @@ _LOSS_WORDS = (
     '"mse" (the mean over all entries: torch.nn.MSELoss()) or "sum" (MSELoss(reduction="sum")); '
     f"there is no law for others: {ELSEWHERE}"
 )
-_CHAIN = "must be a sequence of matrices, one a layer, the one applied first first"
+_CHAIN = "must be a sequence of matrices, one per layer, in the order of application"
 #: Modules of torch that leave a matrix of samples as it is.
 _NEUTRAL = ("Identity", "Flatten")
 
@@ -232,7 +232,7 @@ def read_momentum(momentum: object, nesterov: object) -> float:
     if not 0 <= value < 1:
         raise InvalidInput("momentum", momentum, "must lie in [0, 1), such as 0.9")
     if nesterov and not value:
-        words = "needs a momentum, as in torch: momentum=0.9, nesterov=True"
+        words = "must come with a momentum, as in torch: momentum=0.9, nesterov=True"
         raise InvalidInput("nesterov", nesterov, words)
     return float(value)
 

@@ -154,7 +154,7 @@ class NetworkSchedule(Pictured, ReadOnly):
         if self.task is not None:
             above = [given_text(self.task.exact_signal, *facts, f"{self.accuracy} accuracy")]
         else:
-            share = f"The best linear fit has {percent(self.fitted)} of the mean square of Y."
+            share = f"The best linear fit explains {percent(self.fitted)} of the mean square of Y."
             above = [", ".join(facts), share]
         rows = [self._cells(k) for k in self.shown_order()]
         below = [f"{self.verdict}{': ' if self.reasons else ''}{'; '.join(self.reasons)}"]

@@ -62,7 +62,7 @@ def lemma_windows(
     text = f"P = 1e{float(constants.log10_P):.3f}, kappa = {scale.kappa:g}"
     reason = f"lemma windows of the {edition} edition with {text}"
     if dynamics != "euler":
-        reason += f"; the lemmas speak of (D.2), euler, not of {dynamics}"
+        reason += f"; the lemmas are about (D.2), euler, not about {dynamics}"
     return Windows(scale, starts, task.signal, edition, reason)
 
 
@@ -199,7 +199,7 @@ def predict(
 def require_provable(dynamics: str) -> None:
     """Refuse to prove half-times of a dynamics that no theorem speaks of."""
     if dynamics != "gd":
-        requirement = "must be gd with proved=True: of the others no half-time is a theorem"
+        requirement = "must be gd with proved=True: half-times of others are not theorems"
         raise InvalidInput("dynamics", dynamics, requirement, "Theorem S-gd")
 
 

@@ -358,7 +358,7 @@ def test_small_mistakes_are_seen_at_later_records(name, kind):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_run_in_minibatches_is_not_off_by_its_noise(seed):
-    """Its first records are off by more than 5 % of their way."""
+    """Its first records are off by more than 5 % of their path."""
     x, y, start = draw(np.random.default_rng(5), (5, 8, 3), gap=0.6)
     y = y + np.random.default_rng(1).standard_normal(y.shape)
     rng = np.random.default_rng(seed)

@@ -36,7 +36,7 @@ from swingby.verify.checking.repaired_edition import (
 from swingby.verify.checking.report import ConstantsWitness, Report, TheoremVerdict
 
 _NOTE = (
-    "These theorems speak of gradient descent on U, W = U U^T; those of the flow come with "
+    "These theorems are about gradient descent on U, W = U U^T; for those of the flow use "
     "dynamics='flow'. omega_0 is sufficient, not necessary."
 )
 
@@ -119,7 +119,7 @@ def _small(
     text = f"omega = {scientific(omega)} {sign} omega_0 = {edition_gd.limit_text(log_limit)}"
     text += f" of {name}" if name != "scalar map" else ""
     if verdict == Verdict.FAILS:
-        text += ": not covered, which does not say that it is not learned"
+        text += ": not covered, so the theorem says nothing about it"
     return largest, verdict, text
 
 

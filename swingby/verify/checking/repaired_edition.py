@@ -143,7 +143,7 @@ def _omega_margin(findings: repaired.RepairedFindings, omega: Fraction) -> Ends:
 
 
 _NOTE = (
-    "These theorems speak of the gradient flow, where eta only converts time; those for gd come "
+    "These theorems are about the gradient flow, where eta only converts time; those for gd come "
     "with dynamics='gd', and nothing is proved for euler. omega_0 is sufficient, not necessary."
 )
 

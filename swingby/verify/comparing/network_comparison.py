@@ -143,7 +143,7 @@ class NetworkComparison(Pictured, Framed, ReadOnly):
         if lost:
             reasons.append(f"learned and lost again between records, by the law: {', '.join(lost)}")
         if failing and self.schedule.batch is not None:
-            reasons.append("bars are two deviations of what the order of samples does")
+            reasons.append("bars are two standard deviations over the orders of samples")
         return reasons
 
     def _cells(self, k: int) -> list[str]:

@@ -69,13 +69,13 @@ def require_network_motion(
         mistakes = motion.refits(off, allowed, pace) or mistakes
     share = off[worst] * way.max() / way[worst]
     if mistakes and schedule.batch is None and not share <= _NOISE:
-        got = f"weights that are elsewhere at step {steps[worst]}"
+        got = f"weights that differ at step {steps[worst]}"
         words = f"must be that of the run: give {' or '.join(mistakes)}"
         raise InvalidInput("the stated training", got, words)
     if lost:
         return ()
     text = f"from step {steps[0]} to {steps[worst]} the weights are off the stated training by "
-    text += f"{100 * share:.2g} % of their way"
+    text += f"{100 * share:.2g} % of their path"
     if mistakes or faster:
         text += f"; {'give ' + ' or '.join(mistakes) if mistakes else faster}"
     elif schedule.batch is None:

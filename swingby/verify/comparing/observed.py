@@ -229,7 +229,7 @@ def observed_run(task: SIMTask, recording: Recording, eta: Fraction, dynamics: s
         end=end,
         last_step=int(steps[-1]),
         outcome=Outcome.STOPPED_EARLY if end is None else Outcome.CONVERGED,
-        reason=f"a trajectory that was given, at {len(steps)} steps{remark}.",
+        reason=f"a recorded trajectory, at {len(steps)} steps{remark}.",
         executed_steps=0,
     )
     loss = run.test_loss
