@@ -69,7 +69,7 @@ def doctest_source(path):
 def workplace(tmp_path, monkeypatch):
     """An empty folder to write to, and a terminal of known width."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("COLUMNS", "88")
     shutil.copytree(DOCS / "proofs", tmp_path / "docs" / "proofs")
     return tmp_path
 
