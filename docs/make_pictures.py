@@ -48,10 +48,9 @@ def settings_of_the_paper() -> None:
 def printed_table(page: str, title: str) -> list[list[str]]:
     """The rows of a table of a page, below its title in bold."""
     text = (FOLDER.parent / page).read_text(encoding="utf-8")
-    found = re.search(rf"^\*\*{re.escape(title)}.*?\n((?:\|.*\n)+)", text, re.MULTILINE | re.DOTALL)
-    assert found is not None, title
-    lines = found[1].splitlines()[2:]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    below = text[text.index(f"\n**{title}") :]
+    table = re.split(r"\n(?!\|)", below[below.index("\n|") + 1 :])[0]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
 
 
 def relu() -> None:
