@@ -1,7 +1,8 @@
-"""Whether a built page cuts anything: python -m docs.check_pages FOLDER.
+"""Whether a built page cuts anything: ``python -m docs.check_pages FOLDER [PAGE ...]``.
 
-Each page is laid out in a browser at three widths. The page itself must not scroll sideways; code
-of up to 88 characters has room from 768 pixels on; what is wider scrolls in a frame of its own.
+Each page is laid out in a browser at three widths, with its details open. The page itself must not
+scroll sideways. No line of code is wider than 88 characters, which have room from 768 pixels on;
+at 400 pixels code scrolls in a frame of its own, as wide tables do.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,13 @@ WIDTHS = {1280: 88, 768: 88, 400: 44}
 #: The explorer has tests of its own; indices are lists of names.
 APART = ("explorer", "genindex", "py-modindex", "search")
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"]
+#: Milliseconds that a page may take to load and to set its mathematics.
+PATIENCE = 300_000
+#: Opens all details, and waits for the mathematics.
+READY = """async () => {
+  for (const folded of document.querySelectorAll("details")) folded.open = true;
+  if (window.MathJax?.startup?.promise) await window.MathJax.startup.promise;
+}"""
 #: What is beside the page, and what scrolls in it, as [kind, characters, first words].
 LAYOUT = """() => {
   const room = document.documentElement.clientWidth, cut = [];
@@ -33,19 +42,25 @@ LAYOUT = """() => {
 }"""
 
 
-def complaints(page: Any, path: Path, width: int) -> list[str]:
-    """What a page cuts at a width."""
-    page.goto(path.as_uri(), wait_until="domcontentloaded")
-    layout = page.evaluate(LAYOUT)
-    texts = [f"the page is {layout['over']} px too wide"] if layout["over"] > 0 else []
-    for kind, characters, words in layout["cut"]:
-        if kind != "code" or characters <= WIDTHS[width]:
-            texts.append(f"{kind} of {characters} characters: {' '.join(words.split())}")
-    return [f"{path.name} at {width}: {text}" for text in texts]
+def complaints(page: Any, path: Path) -> list[str]:
+    """What a page cuts, at each width."""
+    page.goto(path.as_uri(), wait_until="load", timeout=PATIENCE)
+    page.evaluate(READY)
+    texts = []
+    for width, room in WIDTHS.items():
+        page.set_viewport_size({"width": width, "height": 900})
+        layout = page.evaluate(LAYOUT)
+        over = layout["over"]
+        found = [f"the page is {over} px too wide"] if over > 0 else []
+        for kind, characters, words in layout["cut"]:
+            if kind != "code" or characters <= room or characters > max(WIDTHS.values()):
+                found.append(f"{kind} of {characters} characters: {' '.join(words.split())}")
+        texts += [f"{path.name} at {width}: {text}" for text in found]
+    return texts
 
 
-def main(folder: Path) -> int:
-    """Print what is cut; 1 if anything is."""
+def main(folder: Path, names: Sequence[str] = ()) -> int:
+    """Print what the pages of a folder cut, or those named; 1 if anything is."""
     browser_path = shutil.which("chromium") or shutil.which("google-chrome")
     if browser_path is None:
         if os.environ.get("SWINGBY_WITHOUT_BROWSER"):
@@ -57,17 +72,17 @@ def main(folder: Path) -> int:
 
     paths = sorted(path for path in folder.rglob("*.html") if "_" not in path.parts[-2][:1])
     paths = [path for path in paths if path.stem not in APART]
+    paths = [path for path in paths if not names or path.stem in names]
     texts = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=browser_path, args=FLAGS)
-        for width in WIDTHS:
-            page = browser.new_page(viewport={"width": width, "height": 900})
-            for path in paths:
-                texts += complaints(page, path, width)
+        page = browser.new_page()
+        for path in paths:
+            texts += complaints(page, path)
         browser.close()
     print("\n".join([*texts, f"{len(paths)} pages at {len(WIDTHS)} widths: {len(texts)} cuts"]))
     return int(bool(texts))
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]).resolve()))
+    sys.exit(main(Path(sys.argv[1]).resolve(), sys.argv[2:]))

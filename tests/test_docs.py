@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from docs import make_modules, make_statements
+from docs.check_pages import WIDTHS
 from swingby import cli
 from tests.forked import sample
 
@@ -138,6 +139,45 @@ def test_example(example, workplace, capsys):
     assert re.search(r"[Pp]inned", example.read_text(encoding="utf-8"))
     runpy.run_path(str(example), run_name="__main__")
     assert capsys.readouterr().out
+
+
+#: Pages that report what was found.
+RESULTS = ("networks", "relu", "diffusion", "deep", "concept_space_diffusion", "evidence")
+RESULTS += ("findings", "accuracy", "figures")
+#: Of these, the ones whose details once hid what they say.
+SHORT = RESULTS[:3]
+WORDS = 1500
+
+
+def visible(text):
+    """A page without what is folded."""
+    assert text.count("<details") == text.count("</details>")
+    return re.sub(r"<details>.*?</details>", "", text, flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_result_opens_with_a_picture_and_three_sentences(name):
+    text = (DOCS / f"{name}.md").read_text(encoding="utf-8")
+    opening = re.match(r"# .+\n\n!\[[^\]]+\]\([\w/]+\.png\)\n\n((?:(?!```|[#|<$-]).+\n)+)\n", text)
+    assert opening, f"{name}.md opens otherwise"
+    sentences = re.split(r"(?<=\.)\s+(?=[A-Z])", opening[1].strip())
+    assert 2 < len(sentences) < 6
+    assert "<details>" in text
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_a_long_page_folds_its_details(name):
+    text = (DOCS / f"{name}.md").read_text(encoding="utf-8")
+    assert len(visible(text).split()) <= WORDS
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_code_fits_the_page(page):
+    """Nothing in a block of code is wider than the column (``docs/check_pages.py``)."""
+    text = page.read_text(encoding="utf-8")
+    for info, block in re.findall(r"^```([^\n]*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        wide = [line for line in block.splitlines() if len(line) > max(WIDTHS.values())]
+        assert info.startswith("{") or not wide, f"{page.name}: {wide[0]}"
 
 
 def anchors(path):
