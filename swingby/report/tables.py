@@ -36,14 +36,9 @@ def _table_text(
     end every record becomes a few lines of its own.
     """
     remaining = list(range(len(heads)))
-    notes: list[list[str]] = [[]] * (len(rows) + 1)
-    if len(heads) - 1 not in minor and _is_squeezed(heads, rows, right, width or USUAL):
+    notes = None if len(heads) - 1 in minor else _prose_below(heads, rows, right, width or USUAL)
+    if notes is not None:
         remaining.pop()
-        indent = " " * (max(len(row[0]) for row in (heads, *rows) if len(row) > 1) + _PASSES[0][0])
-        notes = [
-            wrapped(row[-1], width or USUAL, indent, "") if len(row) == len(heads) else []
-            for row in (heads, *rows)
-        ]
     for dropped in (None, *minor):
         if dropped is not None:
             remaining.remove(dropped)
@@ -54,7 +49,7 @@ def _table_text(
             body = widths and _wrapped_rows([heads, *rows], remaining, widths)
             if not body or any(len(cell) > tallest for row in body for cell in row):
                 continue
-            lines = _drawn(body, [right[k] for k in remaining], gap, notes, color=color)
+            lines = _drawn(body, [right[k] for k in remaining], gap, notes or (), color=color)
             if dropped is not None:
                 gone = ", ".join(heads[k] for k in minor if k not in remaining)
                 note = f"Left out for want of width: {gone}. JSON, files and pipes have all."
@@ -63,19 +58,24 @@ def _table_text(
     return _stacked(heads, rows, width or USUAL, color=color)
 
 
-def _is_squeezed(
+def _prose_below(
     heads: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool], room: int
-) -> bool:
-    """Whether the last column is prose, and the others as they are leave it little room."""
+) -> list[list[str]] | None:
+    """Lines below the head and each row, if the last column is prose with little room."""
     columns = list(zip(heads, *(row for row in rows if len(row) == len(heads)), strict=True))
     *others, longest = [max(map(len, column)) for column in columns]
     gap = _PASSES[0][0]
-    return (
-        len(others) > 1
-        and not right[-1]
-        and longest > _PROSE
-        and room - sum(others) - gap * len(others) < _PROSE
-    )
+    if len(others) < 2 or right[-1] or longest <= _PROSE:
+        return None
+    indent = " " * (min(others[0], 9) + gap)
+    longest_word = max(len(word) for cell in columns[-1] for word in cell.split())
+    room_of_prose = room - sum(others) - gap * len(others)
+    if room_of_prose >= _PROSE or len(indent) + longest_word > room:
+        return None
+    return [
+        wrapped(row[-1], room, indent, "") if len(row) == len(heads) and row[-1] else []
+        for row in (heads, *rows)
+    ]
 
 
 def _widths(
@@ -135,7 +135,7 @@ def _drawn(
                 pad = " " * (size - len(text))
                 cells.append(pad + colored if side else colored + pad)
             output.append((" " * gap).join(cells).rstrip())
-        output += notes[index]
+        output += notes[index] if notes else []
         if not index:
             longest = max((len(line) for lines in notes for line in lines), default=0)
             output.append("─" * max(sum(sizes) + gap * (len(sizes) - 1), longest))
