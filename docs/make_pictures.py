@@ -50,7 +50,9 @@ def printed_table(page: str, title: str) -> list[list[str]]:
     text = (FOLDER.parent / page).read_text(encoding="utf-8")
     below = text[text.index(f"\n**{title}") :]
     table = re.split(r"\n(?!\|)", below[below.index("\n|") + 1 :])[0]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+    return [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]
+    ]
 
 
 def relu() -> None:
@@ -114,9 +116,7 @@ def deep() -> None:
         for ax, (depth, scale) in zip(figure.subplots(1, 3, sharey=True), DEEP, strict=True):
             rng = np.random.default_rng(1)
             sizes = [3, *[5] * (depth - 1), 3]
-            layers = [
-                scale * rng.standard_normal((sizes[k + 1], sizes[k])) for k in range(depth)
-            ]
+            layers = [scale * rng.standard_normal((sizes[k + 1], sizes[k])) for k in range(depth)]
             task = swingby.SIMTask.from_signal([4, 2, 1])
             times = swingby.predict_network(layers, task, lr=lr).half_times
             steps = int(1.3 * max(times))
@@ -236,7 +236,9 @@ def descent() -> None:
                     place + 0.25 * row, power + 150, 0.22, -150, color=COLORS[row], label=name
                 )
                 spot = power - 2, place + 0.25 * row
-                left.text(*spot, f"{power:.1f}", ha="right", va="center", fontsize=8.5, color="white")
+                left.text(
+                    *spot, f"{power:.1f}", ha="right", va="center", fontsize=8.5, color="white"
+                )
         left.set_yticks([0.25, 1.25, 2.25], [":".join(map(str, a)) for a in SIGNALS])
         left.invert_yaxis()
         left.set_xlabel("log10 of the largest omega, beta = 2, rho = 1/10")

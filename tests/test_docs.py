@@ -117,8 +117,9 @@ def test_some_pages_have_examples():
     assert {"tutorial.md", "findings.md", "howto.md"} <= set(with_prompts)
 
 
-def test_readme_script_prints_what_is_below_it(workplace):
+def test_readme_script_prints_what_is_below_it(workplace, monkeypatch):
     """Both examples run as they stand, one after the other; the first has its table beneath."""
+    monkeypatch.setenv("COLUMNS", "100")  # it is shown by others, who have room for more
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     names, answers = {"__name__": "__main__"}, []
     for _, script in fences(ROOT / "README.md", "python"):
