@@ -1,7 +1,7 @@
 # make table   set up the core (no torch) and print predicted against observed
 # make test    set up everything and run the whole suite
 # make quick   the core's doctests, the reference runs and the rules of the house: under a minute
-# make docs    build the documentation
+# make docs    build the documentation, and lay out every page at three widths
 # make wheel   build a wheel and a source archive, and try each in an empty environment
 # make test-full  everything, with more examples (up to 90 minutes); SEED=7 for other examples
 # make evidence  run every study in full, and say which recorded verdicts moved (hours)
@@ -65,8 +65,9 @@ types: $(VENV)/all.stamp
 layers: $(VENV)/all.stamp
 	$(BIN)/lint-imports
 
-docs: $(VENV)/all.stamp
+docs: browser $(VENV)/all.stamp
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	@$(BIN)/python -m docs.check_pages docs/_build/html
 	@echo "the pages begin at docs/_build/html/index.html"
 
 wheel: $(VENV)/all.stamp

@@ -1,7 +1,8 @@
-"""Whether a built page cuts anything: python -m docs.check_pages FOLDER.
+"""Whether a built page cuts anything: ``python -m docs.check_pages FOLDER [PAGE ...]``.
 
-Each page is laid out in a browser at three widths. The page itself must not scroll sideways; code
-of up to 88 characters has room from 768 pixels on; what is wider scrolls in a frame of its own.
+Each page is laid out in a browser at three widths, with its details open. The page itself must not
+scroll sideways. Code of 88 characters has room from 768 pixels on, and of 44 at 400 pixels, where
+more of it scrolls in a frame of its own, as wide tables do.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,35 +19,59 @@ WIDTHS = {1280: 88, 768: 88, 400: 44}
 #: The explorer has tests of its own; indices are lists of names.
 APART = ("explorer", "genindex", "py-modindex", "search")
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"]
-#: What is beside the page, and what scrolls in it, as [kind, characters, first words].
-LAYOUT = """() => {
-  const room = document.documentElement.clientWidth, cut = [];
+#: Milliseconds that a page may take to load and to set its mathematics.
+PATIENCE = 300_000
+#: Opens all details, and waits for the mathematics.
+READY = """async () => {
+  for (const folded of document.querySelectorAll("details")) folded.open = true;
+  if (window.MathJax?.startup?.promise) await window.MathJax.startup.promise;
+}"""
+#: What is beside the page, and code that has no room, as [kind, characters, first words].
+LAYOUT = """(room) => {
+  const edge = document.documentElement.clientWidth, cut = [];
   const framed = (e) => e.closest("pre, .pst-scrollable-table-container, mjx-container");
   for (const e of document.querySelectorAll("article table, article img, article p, article li")) {
-    if (e.getBoundingClientRect().right > room + 1 && !framed(e))
+    if (e.getBoundingClientRect().right > edge + 1 && !framed(e))
       cut.push([e.tagName, 0, e.innerText.slice(0, 40)]);
   }
   for (const e of document.querySelectorAll("article pre")) {
-    const longest = Math.max(...e.innerText.split("\\n").map((line) => line.length));
-    if (e.scrollWidth > e.clientWidth + 1) cut.push(["code", longest, e.innerText.slice(0, 40)]);
+    const ruler = document.createElement("span");
+    ruler.textContent = "x".repeat(20);
+    e.append(ruler);
+    const character = ruler.getBoundingClientRect().width / 20;
+    ruler.remove();
+    const style = getComputedStyle(e);
+    const inner = e.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+    const longest = Math.max(...e.textContent.split("\\n").map((line) => line.length));
+    const lacks = Math.min(longest, room) > Math.floor(inner / character + 0.05);
+    if (lacks || (edge > 720 && e.scrollWidth > e.clientWidth + 1))
+      cut.push([`code with room for ${Math.floor(inner / character)}`, longest,
+        e.innerText.slice(0, 40)]);
   }
-  return { over: document.documentElement.scrollWidth - room, cut };
+  return { over: document.documentElement.scrollWidth - edge, cut };
 }"""
 
 
-def complaints(page: Any, path: Path, width: int) -> list[str]:
-    """What a page cuts at a width."""
-    page.goto(path.as_uri(), wait_until="domcontentloaded")
-    layout = page.evaluate(LAYOUT)
-    texts = [f"the page is {layout['over']} px too wide"] if layout["over"] > 0 else []
-    for kind, characters, words in layout["cut"]:
-        if kind != "code" or characters <= WIDTHS[width]:
-            texts.append(f"{kind} of {characters} characters: {' '.join(words.split())}")
-    return [f"{path.name} at {width}: {text}" for text in texts]
+def complaints(page: Any, path: Path) -> list[str]:
+    """What a page cuts, at each width."""
+    page.goto(path.as_uri(), wait_until="load", timeout=PATIENCE)
+    page.evaluate(READY)
+    texts = []
+    for width, room in WIDTHS.items():
+        page.set_viewport_size({"width": width, "height": 900})
+        layout = page.evaluate(LAYOUT, room)
+        over = layout["over"]
+        found = [f"the page is {over} px too wide"] if over > 0 else []
+        found += [
+            f"{kind}, {characters} characters: {' '.join(words.split())}"
+            for kind, characters, words in layout["cut"]
+        ]
+        texts += [f"{path.name} at {width}: {text}" for text in found]
+    return texts
 
 
-def main(folder: Path) -> int:
-    """Print what is cut; 1 if anything is."""
+def main(folder: Path, names: Sequence[str] = ()) -> int:
+    """Print what the pages of a folder cut, or those named; 1 if anything is."""
     browser_path = shutil.which("chromium") or shutil.which("google-chrome")
     if browser_path is None:
         if os.environ.get("SWINGBY_WITHOUT_BROWSER"):
@@ -57,17 +83,17 @@ def main(folder: Path) -> int:
 
     paths = sorted(path for path in folder.rglob("*.html") if "_" not in path.parts[-2][:1])
     paths = [path for path in paths if path.stem not in APART]
+    paths = [path for path in paths if not names or path.stem in names]
     texts = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=browser_path, args=FLAGS)
-        for width in WIDTHS:
-            page = browser.new_page(viewport={"width": width, "height": 900})
-            for path in paths:
-                texts += complaints(page, path, width)
+        page = browser.new_page()
+        for path in paths:
+            texts += complaints(page, path)
         browser.close()
     print("\n".join([*texts, f"{len(paths)} pages at {len(WIDTHS)} widths: {len(texts)} cuts"]))
     return int(bool(texts))
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]).resolve()))
+    sys.exit(main(Path(sys.argv[1]).resolve(), sys.argv[2:]))

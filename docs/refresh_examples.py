@@ -1,7 +1,8 @@
 """Rewrite the outputs shown in the pages with what the examples print today.
 
-Run it from the root of the project after a change of wording (``python docs/refresh_examples.py``)
-and read the diff: every changed line is a change that users see.
+Run it from the root of the project after a change of wording (``python docs/refresh_examples.py``,
+with names of pages for these alone) and read the diff: every changed line is a change that users
+see.
 """
 
 from __future__ import annotations
@@ -13,13 +14,17 @@ import io
 import os
 import re
 import shlex
+import sys
 import tempfile
 from pathlib import Path
 from types import ModuleType
 
 from swingby import cli
+from swingby.report.lines import wrapped
 
 ROOT = Path(__file__).resolve().parents[1]
+#: Characters that a block of code has room for in the pages (``docs/check_pages.py``).
+WIDTH = 88
 
 
 def load_tests() -> ModuleType:
@@ -30,6 +35,15 @@ def load_tests() -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def folded(printed: str) -> list[str]:
+    """What was printed as lines; prose wider than the page goes on in the next line."""
+    lines: list[str] = []
+    for line in printed.split("\n"):
+        is_row = "─" in line or re.search(r"\S {3,}\S", line)
+        lines += [line] if is_row or len(line) <= WIDTH else wrapped(line, WIDTH, hang="")
+    return lines
 
 
 def refresh_prompts(page: Path, tests: ModuleType) -> list[str]:
@@ -46,7 +60,7 @@ def refresh_prompts(page: Path, tests: ModuleType) -> list[str]:
     Collector(optionflags=tests.OPTIONS).run(test, out=lambda text: None)
     for example, got in reversed(found):
         start = example.lineno + example.source.count("\n")
-        shown = got.rstrip("\n").replace("<BLANKLINE>", "").split("\n")
+        shown = folded(got.rstrip("\n").replace("<BLANKLINE>", ""))
         lines[start : start + example.want.count("\n")] = shown
     return lines
 
@@ -66,7 +80,8 @@ def refresh_commands(lines: list[str]) -> list[str]:
                 with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
                     code = cli.run(words[1:])
                 gap = "\n" * (len(rest) - len(rest.rstrip("\n")) - 1)
-                rest = out.getvalue().rstrip("\n") + "\n" + gap if out.getvalue() else rest
+                printed = "\n".join(folded(out.getvalue().rstrip("\n")))
+                rest = printed + "\n" + gap if printed else rest
             elif words[0] == "echo":
                 rest = f"{code}\n"
             shown.append(command.replace("\\\0", "\\\n") + "\n" + rest)
@@ -76,11 +91,13 @@ def refresh_commands(lines: list[str]) -> list[str]:
     return pattern.sub(renew, "\n".join(lines)).split("\n")
 
 
-def main() -> None:
-    """Renew every page of the documentation."""
-    os.environ["COLUMNS"] = "100"
+def main(names: list[str]) -> None:
+    """Renew every page of the documentation, or those named."""
+    os.environ["COLUMNS"] = str(WIDTH)
     tests = load_tests()
     for page in tests.PAGES:
+        if names and page.name not in names:
+            continue
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
             lines = refresh_commands(refresh_prompts(page, tests))
         text = "\n".join(lines)
@@ -90,4 +107,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

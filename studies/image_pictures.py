@@ -56,7 +56,7 @@ def study_figure(study: ImageStudy) -> Figure:
                 ax.set_title(
                     f"{name}, {corner}: {CONCEPTS[0]} solid, {CONCEPTS[1]} dotted", loc="left"
                 )
-        panels[0, 0].legend(title="separation, contrast, gain", fontsize=6, ncols=2)
+        panels[0, 0].legend(title="separation, contrast, gain", fontsize=8.5, ncols=2)
     return figure
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from docs import make_modules, make_statements
+from docs.check_pages import WIDTHS
 from swingby import cli
 from tests.forked import sample
 
@@ -69,7 +70,7 @@ def doctest_source(path):
 def workplace(tmp_path, monkeypatch):
     """An empty folder to write to, and a terminal of known width."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("COLUMNS", "88")
     shutil.copytree(DOCS / "proofs", tmp_path / "docs" / "proofs")
     return tmp_path
 
@@ -116,8 +117,9 @@ def test_some_pages_have_examples():
     assert {"tutorial.md", "findings.md", "howto.md"} <= set(with_prompts)
 
 
-def test_readme_script_prints_what_is_below_it(workplace):
+def test_readme_script_prints_what_is_below_it(workplace, monkeypatch):
     """Both examples run as they stand, one after the other; the first has its table beneath."""
+    monkeypatch.setenv("COLUMNS", "100")  # it is shown by others, who have room for more
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     names, answers = {"__name__": "__main__"}, []
     for _, script in fences(ROOT / "README.md", "python"):
@@ -138,6 +140,45 @@ def test_example(example, workplace, capsys):
     assert re.search(r"[Pp]inned", example.read_text(encoding="utf-8"))
     runpy.run_path(str(example), run_name="__main__")
     assert capsys.readouterr().out
+
+
+#: Pages that report what was found.
+RESULTS = ("networks", "relu", "diffusion", "deep", "concept_space_diffusion", "evidence")
+RESULTS += ("findings", "accuracy", "figures")
+#: Of these, the ones whose details once hid what they say.
+SHORT = RESULTS[:3]
+WORDS = 1500
+
+
+def visible(text):
+    """A page without what is folded."""
+    assert text.count("<details") == text.count("</details>")
+    return re.sub(r"<details>.*?</details>", "", text, flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_result_opens_with_a_picture_and_three_sentences(name):
+    text = (DOCS / f"{name}.md").read_text(encoding="utf-8")
+    opening = re.match(r"# .+\n\n!\[[^\]]+\]\([\w/]+\.png\)\n\n((?:(?!```|[#|<$-]).+\n)+)\n", text)
+    assert opening, f"{name}.md opens otherwise"
+    sentences = re.split(r"(?<=\.)\s+(?=[A-Z])", opening[1].strip())
+    assert 2 < len(sentences) < 6
+    assert "<details>" in text
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_a_long_page_folds_its_details(name):
+    text = (DOCS / f"{name}.md").read_text(encoding="utf-8")
+    assert len(visible(text).split()) <= WORDS
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_code_fits_the_page(page):
+    """Nothing in a block of code is wider than the column (``docs/check_pages.py``)."""
+    text = page.read_text(encoding="utf-8")
+    for info, block in re.findall(r"^```([^\n]*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        wide = [line for line in block.splitlines() if len(line) > max(WIDTHS.values())]
+        assert info.startswith("{") or not wide, f"{page.name}: {wide[0]}"
 
 
 def anchors(path):

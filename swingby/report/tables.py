@@ -16,6 +16,8 @@ from swingby.report.markup import STYLES
 #: What is tried to fit a table: gap between columns, width below which no cell is wrapped, and
 #: lines that a record may have then.
 _PASSES = ((3, 20, 99), (2, 14, 6))
+#: A last column of prose that has less room than this is written below its row.
+_PROSE = 40
 
 
 def _table_text(
@@ -29,10 +31,14 @@ def _table_text(
 ) -> list[str]:
     """A table as lines no wider than `width`, or as wide as it needs for None.
 
-    Prose is wrapped between words. Where that is not enough, columns named by `minor` are left out,
-    first to last, and in the end every record becomes a few lines of its own.
+    Prose is wrapped between words; a last column of it goes below its row rather than into little
+    room. Where that is not enough, columns named by `minor` are left out, first to last, and in the
+    end every record becomes a few lines of its own.
     """
     remaining = list(range(len(heads)))
+    notes = None if len(heads) - 1 in minor else _prose_below(heads, rows, right, width or USUAL)
+    if notes is not None:
+        remaining.pop()
     for dropped in (None, *minor):
         if dropped is not None:
             remaining.remove(dropped)
@@ -43,13 +49,33 @@ def _table_text(
             body = widths and _wrapped_rows([heads, *rows], remaining, widths)
             if not body or any(len(cell) > tallest for row in body for cell in row):
                 continue
-            lines = _drawn(body, [right[k] for k in remaining], gap, color=color)
-            if len(remaining) < len(heads):
+            lines = _drawn(body, [right[k] for k in remaining], gap, notes or (), color=color)
+            if dropped is not None:
                 gone = ", ".join(heads[k] for k in minor if k not in remaining)
                 note = f"Left out for want of width: {gone}. JSON, files and pipes have all."
                 lines += wrapped(note, width or USUAL, hang="")
             return lines
     return _stacked(heads, rows, width or USUAL, color=color)
+
+
+def _prose_below(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool], room: int
+) -> list[list[str]] | None:
+    """Lines below the head and each row, if the last column is prose with little room."""
+    columns = list(zip(heads, *(row for row in rows if len(row) == len(heads)), strict=True))
+    *others, longest = [max(map(len, column)) for column in columns]
+    gap = _PASSES[0][0]
+    if len(others) < 2 or right[-1] or longest <= _PROSE:
+        return None
+    indent = " " * (min(others[0], 9) + gap)
+    longest_word = max(len(word) for cell in columns[-1] for word in cell.split())
+    room_of_prose = room - sum(others) - gap * len(others)
+    if room_of_prose >= _PROSE or len(indent) + longest_word > room:
+        return None
+    return [
+        wrapped(row[-1], room, indent, "") if len(row) == len(heads) and row[-1] else []
+        for row in (heads, *rows)
+    ]
 
 
 def _widths(
@@ -85,8 +111,14 @@ def _wrapped_rows(
 
 
 def _drawn(
-    rows: Sequence[list[list[str]]], right: Sequence[bool], gap: int, *, color: bool
+    rows: Sequence[list[list[str]]],
+    right: Sequence[bool],
+    gap: int,
+    notes: Sequence[list[str]],
+    *,
+    color: bool,
 ) -> list[str]:
+    """Lines of a table; `notes` are lines below each of its rows."""
     # What was wrapped is often narrower than it might be.
     full_rows = [row for row in rows if len(row) == len(right)]
     sizes = [max(len(line) for row in full_rows for line in row[k]) for k in range(len(right))]
@@ -103,8 +135,10 @@ def _drawn(
                 pad = " " * (size - len(text))
                 cells.append(pad + colored if side else colored + pad)
             output.append((" " * gap).join(cells).rstrip())
+        output += notes[index] if notes else []
         if not index:
-            output.append("─" * (sum(sizes) + gap * (len(sizes) - 1)))
+            longest = max((len(line) for lines in notes for line in lines), default=0)
+            output.append("─" * max(sum(sizes) + gap * (len(sizes) - 1), longest))
     return output
 
 

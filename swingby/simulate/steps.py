@@ -99,7 +99,7 @@ _REACH = 0.08
 #: Most of them in a step.
 _MOST_PARTS = 1e6
 
-#: The step of each map in NumPy; what else sets it apart is in :mod:`swingby.theory.growth`.
+#: The step of each map in NumPy; the rest of it is in :mod:`swingby.theory.growth`.
 MAPS: dict[str, _Step] = {"euler": euler, "gd": gd, "flow": flow}
 #: Those that run in lanes, where all take their steps together.
 IN_LANES = frozenset({"gd", "euler"})

@@ -328,20 +328,22 @@ class Schedule(Pictured, ReadOnly):
         facts = [f"eta = {as_typed(self.eta)}", self.dynamics]
         if self.accuracy == "leading":
             facts.append("leading order: stages do not overlap")
-        columns = ["entry", "event", ">closed form", f">{unit}", ">+-", ">lemma from", ">lemma to"]
+        windows = any(not math.isnan(event.lower) for event in self.events)
+        columns = ["entry", "event", ">closed form", f">{unit}", ">+-"]
         if self.gaussian is not None:
             width, basis = self.gaussian.width, self.gaussian.basis
             facts.append(f"median over Gaussian U(0) of width {width} ({basis})")
             columns[4:5] = [">5 % to 95 %", ">never"]
         if self.theorem is not None:
-            columns.insert(5, ">proved")
+            columns.append(">proved")
+        columns += [">lemma from", ">lemma to"] if windows else []
         below = [*self.warnings, self.window_reason]
         if self.theorem is not None:
             below.insert(0, f"Proved in whole steps: {self.theorem}.")
         return Grid(
             title="Predicted stages",
             columns=columns,
-            rows=[self._cells(event, number) for event in self.events],
+            rows=[self._cells(event, number, windows=windows) for event in self.events],
             above=[given_text(self.task.exact_signal, *facts)],
             below=["", *(line for line in below if line)],
             minor=["lemma from", "lemma to", "closed form"],
@@ -356,15 +358,14 @@ class Schedule(Pictured, ReadOnly):
             return "undecided"
         return "trapped" if self.trapped[concept] else "cut off"
 
-    def _cells(self, event: Event, number: NumberText) -> list[str]:
-        time, *window = (
-            number(event.event, value) for value in (event.time, event.lower, event.upper)
-        )
+    def _cells(self, event: Event, number: NumberText, *, windows: bool) -> list[str]:
+        ends = (event.lower, event.upper) if windows else ()
+        time, *window = (number(event.event, value) for value in (event.time, *ends))
         bar = bar_text(event.event, event.time, event.error, number)
         if self.gaussian is not None:
             low, high = event.spread
-            ends = (number(event.event, low), number(event.event, high))
-            bar = "-" if math.isnan(low) else " to ".join(ends)
+            quantiles = (number(event.event, low), number(event.event, high))
+            bar = "-" if math.isnan(low) else " to ".join(quantiles)
             k = event.entry[0]
             never = share_text(self.never[k], self.never_error[k]) if event.event == "half" else ""
             window.insert(0, never)

@@ -124,6 +124,27 @@ def test_minor_columns_go_first_and_are_named():
     assert "\n  predicted  58.25" in WIDE.to_text(width=20)
 
 
+REASONS = Grid(
+    "",
+    ["", "assumption", "verdict", "why"],
+    [["D.1", "a name of thirty characters or so", "holds", "because " * 12], ["D.2", "n", "-", ""]],
+)
+
+
+def test_prose_with_little_room_goes_below_its_row():
+    assert "holds     because" in REASONS.to_text(width=120)
+    lines = REASONS.to_text(width=80).splitlines()
+    assert lines[0].split() == ["assumption", "verdict"]
+    assert lines[1] == "      why"
+    assert lines[2] == "─" * max(map(len, lines))
+    assert lines[3].split()[-1] == "holds"
+    assert lines[4].startswith("      because because")
+    assert [line.split()[0] for line in lines[3:]] == ["D.1", "because", "because", "D.2"]
+    # A word that would not fit below its row keeps its column.
+    words = Grid("", ["a", "b", "c"], [["x" * 20, "y" * 20, "z" * 72]])
+    assert "  c  " in words.to_text(width=80)
+
+
 def test_where_there_is_no_terminal_nothing_is_left_out(monkeypatch, capsys):
     monkeypatch.delenv("COLUMNS", raising=False)
     columns = [f"column{k}" for k in range(30)]

@@ -30,14 +30,14 @@ _SIGNS = {
     "undecided": ("#F0E442", "D", "U"),
 }
 
-#: Inches of the picture.
-SIZE = (14.0, 9.0)
+#: Inches of the picture; its letters are legible in the column of a page.
+SIZE = (10.2, 11.0)
 #: Rows per column, and those of a heading.
-_ROWS, _HEAD = 19, 1.4
+_ROWS, _HEAD = 29, 1.4
 _RED = "#D55E00"
 
 _HEADING: dict[str, Any] = {"va": "bottom", "fontsize": 9.5, "fontweight": "bold", "zorder": 6}
-_LETTER: dict[str, Any] = {"fontsize": 6.5, "fontweight": "bold", "zorder": 5}
+_LETTER: dict[str, Any] = {"fontsize": 7.8, "fontweight": "bold", "zorder": 5}
 _BOX = {"facecolor": "white", "edgecolor": "none", "pad": 0.3, "alpha": 0.75}
 _LABEL: dict[str, Any] = {"ha": "left", "va": "center", "fontsize": 8, "zorder": 6, "bbox": _BOX}
 _EDGE: dict[str, Any] = {"edgecolors": "black", "linewidths": 0.6, "zorder": 4}
@@ -105,7 +105,7 @@ def draw(records: Sequence[Record], ax: Axes) -> None:
     ax.set_xlim(-0.32, len(columns) - 0.25)
     ax.set_ylim(-deepest, -_HEAD + 1.4)
     ax.set_axis_off()
-    title = "Lines of the proofs and what they rest on (< before, > after a display). "
+    title = "Lines of the proofs and what they rest on (< before, > after a display)\n"
     audited = records[0].audited if records else AUDITED
     ax.set_title(f"{title}Text audited: {audited}", loc="left")
     _draw_legend(ax)

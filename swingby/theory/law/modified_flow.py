@@ -151,7 +151,7 @@ def remainder_on_entries(C: Any, e: Any, flow: FieldConstants, B: Any) -> Any:
     return low - flow.third * third + flow.fourth * symmetric(last)
 
 
-#: By dynamics: the generator, and where steps are those of W what the field has beside it.
+#: By dynamics: the generator, and what the field has beside it where steps are of W.
 FIELDS = {
     "euler": (generator, remainder_on_entries),
     "gd": (generator_on_factors, None),

@@ -163,7 +163,7 @@ class Comparison(Pictured):
             rows=rows,
             above=[setting_line, *notes],
             below=["", *self._summary_lines()],
-            minor=["lower", "upper", "inside", "closed form", "error"],
+            minor=["closed form", "error", "lower", "upper", "inside"],
         )
 
     def _summary_lines(self) -> list[str]:
