@@ -39,10 +39,10 @@ _STEADY = 0.01
 _DIVERGED = 1e60
 #: A motion so much slower than the fastest rate is a wait. Its steps are this part of those that
 #: the slow rates would ask for in explicit steps, and so many times longer than these are.
-_SLOW, _LONG_SHARE, _GAIN = 0.05, 0.35, 6.0
+_SLOW, _LONG_SHARE, _GAIN, _FARTHEST = 0.05, 0.35, 10.0, 4.0
 #: Iterations from which a core is taken anew; a part of a step that is tried where it fails, and
 #: explicit steps before another is tried.
-_MANY, _SHORTER, _PAUSE = 9, 0.25, 10.0
+_FEW, _MANY, _SHORTER, _PAUSE = 6, 10, 0.25, 10.0
 #: Steps of the map at a time.
 _FEWEST, _MOST = 4, 50
 #: What may be left of the buffer at the start.
@@ -132,9 +132,10 @@ class DescentPath:
         may_wait = self._starting <= 0 and self.t >= self._explicit_until
         if may_wait and fast <= _FASTEST and self._steady(pace.slopes):
             moving = self._moving(pace.slopes)
-            waiting = limit * (_MOVING if self._smooth else _WAITING)
-            if moving <= (_SLOW * pace.coarseness if smooth else waiting):
-                segment = self._by_waiting(fast, moving / rule.memory, last)
+            # After a long step all that is fast is at rest, but for rounding that would count here.
+            if self._long or moving <= (_SLOW * pace.coarseness if smooth else limit * _WAITING):
+                most = math.inf if smooth else limit * _MOVING / rule.memory
+                segment = self._by_waiting(pace, moving / rule.memory, most, last)
                 if segment is not None:
                     return segment
                 self._explicit_until = self.t + _PAUSE / fast
@@ -172,13 +173,18 @@ class DescentPath:
 
         return self._moved(start + steps, flow.advanced(y, steps), inside)
 
-    def _by_waiting(self, fast: float, moving: float, last: float) -> Segment | None:
-        """A step as long as what is slow allows; None where explicit steps are cheaper."""
-        flow, y, start = self.flow, self.y, self.t
+    def _by_waiting(self, pace: Pace, moving: float, most: float, last: float) -> Segment | None:
+        """A step as long as what is slow allows; None where others are cheaper, or rates too high.
+
+        `moving`: the rate of the motion; `most`: that of what is slow, at most.
+        """
+        flow, y, start, fast = self.flow, self.y, self.t, pace.rate * self.flow.rule.pace
         core = self._core = self._core or RestingCore(flow, y)
         if not core.small:
             return None
-        slow = max(core.slow_rate(y), moving)
+        slow = max(core.slow_rate(y), _FARTHEST * pace.motion * fast) or moving
+        if slow > most:
+            return None
         explicit = self.accuracy.fraction / fast
         steps = min(_LONG_SHARE * self.accuracy.fraction / slow, last) if slow > 0 else 0.0
         taken = None
@@ -193,7 +199,7 @@ class DescentPath:
         if taken is None:
             return None
         self._long, length = (taken, steps), steps
-        if taken.iterations >= _MANY:
+        if not _FEW <= taken.iterations <= _MANY:
             self._core = None
         done = taken
 
