@@ -187,26 +187,26 @@ class DescentPath:
             return None
         explicit = self.accuracy.fraction / fast
         steps = min(_LONG_SHARE * self.accuracy.fraction / slow, last) if slow > 0 else 0.0
-        taken = None
-        while taken is None and steps >= _GAIN * explicit:
+        long = None
+        while long is None and steps >= _GAIN * explicit:
             guess = None if self._long is None else guessed(*self._long, steps)
-            taken = core.step(y, steps, guess)
-            if taken is None:
+            long = core.step(y, steps, guess)
+            if long is None:
                 if guess is None:
                     steps *= _SHORTER
                 core = self._core = RestingCore(flow, y)
                 self._long = None
-        if taken is None:
+        if long is None:
             return None
-        self._long, length = (taken, steps), steps
-        if not _FEW <= taken.iterations <= _MANY:
+        self._long, length = (long, steps), steps
+        if not _FEW <= long.iterations <= _MANY:
             self._core = None
-        done = taken
+        done = long
 
         def inside(t: float) -> Floats:
             return flow.product(done.at((t - start) / length))
 
-        return self._moved(start + steps, taken.nodes[-1].copy(), inside)
+        return self._moved(start + steps, long.nodes[-1].copy(), inside)
 
     def _by_map(self, count: int) -> Segment:
         flow, start, y = self.flow, self.t, self.y

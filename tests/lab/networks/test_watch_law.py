@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 
 from swingby.lab.networks.watching.chain_law import Chain, chain_half_times  # noqa: E402
 from swingby.lab.networks.watching.components import components  # noqa: E402
-from swingby.lab.networks.watching.epoch_length import EpochLength
+from swingby.lab.networks.watching.epoch_length import EpochLength  # noqa: E402
 from swingby.lab.networks.watching.gradient_check import _Largest  # noqa: E402
 from swingby.theory.law.descent_flow import Descent  # noqa: E402
 
