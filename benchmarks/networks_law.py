@@ -74,6 +74,18 @@ CELLS = (
     _three("Nesterov .9, scale .03", 0.03, momentum=0.9, nesterov=True),
     _three("m .95, rate .1, decay .01", rate=0.1, momentum=0.95, decay=0.01),
 )
+#: Three and four layers, wide and small: the wait grows as a power of 1/scale.
+DEEP = tuple(
+    LawCell(
+        f"{'-'.join(map(str, widths))}, scale {scale:g}", data={"widths": widths, "scale": scale}
+    )
+    for widths, scales in (
+        ((5, 40, 40, 3), (0.1, 1e-2, 1e-3)),
+        ((20, 64, 64, 10), (0.1, 1e-2, 1e-3)),
+        ((8, 32, 32, 32, 4), (0.1, 3e-2, 1e-2)),
+    )
+    for scale in scales
+)
 #: Trained in float32, whose rounding the bars have to know.
 SHORT = (
     LawCell("float32, base"),
@@ -366,13 +378,14 @@ if __name__ == "__main__":
     options.add_argument("--torch", action="store_true", help="a few against torch.optim.SGD")
     options.add_argument("--batches", action="store_true", help="bars of minibatches")
     options.add_argument("--float32", action="store_true", help="trained in float32")
+    options.add_argument("--deep", action="store_true", help="wide ones of three and four layers")
     chosen = options.parse_args()
     if chosen.torch:
         print(against_torch(chosen.runs, chosen.seed).to_text())
     elif chosen.batches:
         print(in_batches(chosen.runs, chosen.seed).to_text(width=140))
     else:
-        cells = SHORT if chosen.float32 else CELLS
+        cells = SHORT if chosen.float32 else DEEP if chosen.deep else CELLS
         if chosen.cell:
             cells = tuple(cell for cell in cells if chosen.cell in cell.name)
         print(table(cells, chosen.runs, chosen.seed, chosen.float32).to_text(width=160))

@@ -97,6 +97,18 @@ def test_recorded_products_are_compared_with_layers_at_the_start(name, called):
         assert "with layers of step 0 alone" in err
 
 
+@pytest.mark.parametrize("name", ["W.npy", "W.npz"])
+def test_products_are_not_the_steps_of_one_layer(name, called):
+    W = np.array([W2 @ W1 for W1, W2 in RECORDS])
+    np.save("W.npy", W)
+    np.savez("W.npz", W)
+    code, _, err = called(name, "--every", "40", *RULE)
+    assert code == 2
+    assert f"give the layers of step 0, and --observed {name}" in err
+    np.savez("one.npz", W1=np.stack([np.zeros((3, 5))] * 2))
+    assert "W1=..." not in called("one.npz", "--every", "1", *RULE)[2]
+
+
 def test_safetensors_of_torch(called):
     save = pytest.importorskip("safetensors.numpy").save_file
     save({f"{i}.weight": W for i, W in enumerate(LAYERS)}, "start.safetensors")

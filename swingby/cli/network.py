@@ -90,6 +90,13 @@ def _result(arguments: Arguments, training: dict[str, Any]) -> NetworkSchedule |
         contents = [read_file(path) for path in weights]
         weights = contents if arrays else contents[0]
         layers = contents if arrays else [v for name, v in weights.items() if name != "steps"]
+        unnamed = arrays or "arr_0" in weights
+        if unnamed and len(layers) == 1 and axes_of(layers[0]) == 3:
+            shape = " x ".join(map(str, layers[0].shape))
+            words = "must be layers by name: of products W_L ... W_1 at steps give the layers of "
+            words += f"step 0, and --observed {arguments.weights[0]}; of one layer name it: "
+            words += "numpy.savez('run.npz', W1=...)"
+            raise InvalidInput("weights", f"{arguments.weights[0]} ({shape})", words)
         if not any(axes_of(layer) == 3 for layer in layers):
             if arguments.observed is not None:
                 return _of_products(arguments, weights, training)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from swingby.checkout import studies_module
 from swingby.cli import options
@@ -32,6 +32,7 @@ RELU_SECONDS = (600, 7200)
     options.DIM,
     options.text("--data", "FILE", "Points of your own: .npz (X, Y, labels) or .csv."),
     options.text("--points-per-class", "N", "Points per cluster; inf: infinite data.", "5000"),
+    options.text("--order", "FILE", "Points of each step, (steps, batch): .npy, .npz."),
     options.flag("--center-cluster", "Add a cluster at the origin."),
     options.flag("--rotation", "Rotate the data at random."),
     options.text("--truncation", "X", "Remove points within X min(mu) of the test point."),
@@ -45,12 +46,14 @@ RELU_SECONDS = (600, 7200)
         "--initialization", "torch gaussian uniform", "Distribution of the initial weights."
     ),
     options.text("--scale", "X", "Factor on all initial weights.", "1"),
-    options.choice("--optimizer", "sgd gd adamw", "Optimizer."),
+    options.choice("--optimizer", "sgd gd adam adamw", "Optimizer."),
     options.text("--lr", "X", "Learning rate.", "0.1"),
     options.text("--batch-size", "N", "Points per step.", "128"),
     options.choice("--loss", "torch paper", "torch: mean squared error; paper: (2.1)."),
     options.choice("--shuffle", "once epoch", "Shuffle the points once, or in every epoch."),
-    options.text("--weight-decay", "X", "Weight decay of adamw.", "0"),
+    options.text("--weight-decay", "X", "Weight decay, as torch has it.", "0"),
+    options.text("--momentum", "X", "Momentum of sgd and gd.", "0"),
+    options.flag("--nesterov", "Use Nesterov momentum."),
     options.text("--epochs", "N", "Number of epochs.", shown="40"),
     options.text("--steps", "N", "Number of steps, in place of epochs."),
     options.seed("the first network"),
@@ -108,7 +111,10 @@ def _training_setting(given: Arguments) -> Setting:
     from swingby.lab.networks.samples import samples_task
     from swingby.theory import numbers
 
-    samples = None if given.data is None else read_samples(Path(given.data))
+    if given.data is None:
+        refuse("but with points: --data mine.npz", "order")
+    order = None if given.order is None else _array(given.order, "order")
+    samples = None if given.data is None else read_samples(Path(given.data), order=order)
     if samples is not None and not given.mu:
         refuse("without mu beside data", "sigma", "dim")
         task = samples_task(samples)
@@ -131,9 +137,19 @@ def _training_setting(given: Arguments) -> Setting:
         **given.named("width", "activation", "symmetric", "initialization", "scale"),
     )
     rule = given.named("lr", "batch_size", "loss", "shuffle", "weight_decay")
-    optimizer = Optimizer(kind=given.optimizer, **rule)
+    optimizer = Optimizer(kind=given.optimizer, **rule, **given.named("momentum", "nesterov"))
     length = given.named("epochs", "steps", "seed", "precision")
     return Setting(task, data, network, optimizer, **length)
+
+
+def _array(path: str, name: str) -> Any:
+    """The one array of a .npy or .npz file."""
+    from swingby.theory.input_files import read_arrays
+
+    arrays = read_arrays(path, name)
+    if len(arrays) != 1:
+        raise InvalidInput(name, f"{path} ({', '.join(arrays)})", "must hold one array")
+    return next(iter(arrays.values()))
 
 
 @command(

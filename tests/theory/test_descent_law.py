@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from swingby.theory.law import descent_path
 from swingby.theory.law.descent_flow import Descent, DescentFlow, modified_coefficients
 from swingby.theory.law.descent_law import mode_times, products_at, reduced
 from swingby.theory.law.descent_path import COARSE, FINE
@@ -143,18 +144,32 @@ def test_evaluated_weights_are_those_of_the_map(options, rule):
         np.testing.assert_allclose(told, exact, atol=3e-6 * np.abs(exact).max())
 
 
-def test_a_wait_of_deep_layers_costs_no_more_from_smaller_weights():
-    """The wait grows as 1/scale; steps of the map would, too."""
+@pytest.mark.parametrize(
+    ("widths", "smaller"), [((5, 5, 5, 3), 1e-4), ((4, 24, 24, 3), 1e-4), ((4, 6, 6, 6, 3), 1e-3)]
+)
+def test_a_wait_of_deep_layers_costs_no_more_from_smaller_weights(widths, smaller):
+    """The wait grows as 1/scale or faster; steps of the map would, too."""
     costs, waits = [], []
-    for scale in (1e-2, 1e-4):
-        X, Y, layers, modes = network(seed=0, widths=(5, 5, 5, 3), scale=scale)
+    for scale in (1e-2, smaller):
+        X, Y, layers, modes = network(seed=0, widths=widths, scale=scale)
         rule = Descent(0.01 / largest_rate(X, Y))
-        times = mode_times(layers, modes, rule, gradients=30_000)
+        times = mode_times(layers, modes, rule, gradients=60_000)
         assert times.reason == ""
         costs.append(times.evaluations)
         waits.append(times.first.max())
     assert waits[1] > 80 * waits[0]
     assert costs[1] < 4 * costs[0]
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.8])
+def test_long_steps_are_as_right_as_short_ones(momentum, monkeypatch):
+    X, Y, layers, modes = network(seed=1, widths=(4, 24, 24, 3), scale=0.01)
+    rule = Descent(0.01 / largest_rate(X, Y), momentum=momentum)
+    long = mode_times(layers, modes, rule)
+    monkeypatch.setattr(descent_path, "_FASTEST", 0.0)
+    short = mode_times(layers, modes, rule)
+    assert 1.5 * long.evaluations < short.evaluations
+    np.testing.assert_allclose(long.first, short.first, atol=2e-2)
 
 
 def test_decay_forbids_a_mode_where_it_is_above_its_rate():
@@ -205,7 +220,9 @@ def test_the_jacobian_of_the_modified_flow_at_rest(order):
         y, v, _ = flow.step(y, v)
     steps = 1e-5 * np.eye(flow.size)
     differences = [(flow(0.0, y + s) - flow(0.0, y - s)) / 2e-5 for s in steps]
-    np.testing.assert_allclose(flow.modified_jacobian(0.0, y), differences, atol=1e-7)
+    rates = flow.modified_rates(np.linalg.eigvalsh(flow.jacobian(0.0, y)))
+    expected = np.linalg.eigvals(np.array(differences)).real
+    np.testing.assert_allclose(np.sort(rates), np.sort(expected), atol=1e-7)
 
 
 def test_layers_that_decay_outweighs_vanish():

@@ -1,6 +1,7 @@
 """Recorded weights of linear networks: in every form they come in, against loops of our own."""
 
 import copy
+import inspect
 import itertools
 import json
 import math
@@ -578,3 +579,12 @@ def test_files_that_do_not_say_their_steps(tmp_path):
     np.save(tmp_path / "one.npy", START[0])
     with pytest.raises(InvalidInput, match="must have names of layers, as other files have"):
         compare_network([paths[0], tmp_path / "one.npy"], X=X, Y=Y, lr=0.05, every=30)
+
+
+def test_what_both_verbs_take_is_the_same():
+    """Names, defaults and types of the training, in the order of predict_network."""
+    ours, theirs = (
+        inspect.signature(verb).parameters for verb in (compare_network, predict_network)
+    )
+    shared = [entry for name, entry in theirs.items() if name not in ("weights", "accuracy")]
+    assert [entry for name, entry in ours.items() if name in theirs][1:] == shared

@@ -204,7 +204,7 @@ class Optimizer(Hinted):
             raise InvalidInput("momentum", self.momentum, line)
         booleans(self, "nesterov")
         if self.nesterov and not self.momentum:
-            raise InvalidInput("nesterov", True, "needs momentum: momentum=0.9")
+            raise InvalidInput("nesterov", True, "needs momentum, such as 0.9")
 
     @property
     def adaptive(self) -> bool:

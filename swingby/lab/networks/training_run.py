@@ -367,7 +367,8 @@ def _shape(setting: Setting) -> str:
 
 def _steps(setting: Setting) -> str:
     optimizer = setting.optimizer
-    further = f", momentum {optimizer.momentum:g}" if optimizer.momentum else ""
+    rule = ", Nesterov" if optimizer.nesterov else ","
+    further = f"{rule} momentum {optimizer.momentum:g}" if optimizer.momentum else ""
     further += f", decay {optimizer.weight_decay:g}" if optimizer.weight_decay else ""
     return f"{optimizer.kind}, lr {optimizer.lr:g}{further}, {optimizer.loss} loss"
 

@@ -186,14 +186,15 @@ class DescentFlow(LayerFlow):
         matrix.flat[:: self.size + 1] -= self.rule.decay
         return self.rule.pace * matrix
 
-    def modified_jacobian(self, t: float, y: Floats) -> Floats:
-        """Jacobian of the modified field where weights are at rest, and nearly so elsewhere."""
-        matrix = self.jacobian(t, y)
+    def modified_rates(self, rates: Floats) -> Floats:
+        """Eigenvalues of the Jacobian of the modified field at rest, and nearly so elsewhere.
+
+        `rates`: those of eps f.
+        """
         if self.order == 1:
-            return matrix
-        square = matrix @ matrix
-        modified = matrix + self._c2 * square
-        return modified if self.order == 2 else modified + self._c3a * (square @ matrix)
+            return rates
+        modified = rates + self._c2 * rates**2
+        return modified if self.order == 2 else modified + self._c3a * rates**3
 
     def rate(self, y: Floats) -> float:
         """A bound of the norm of the Jacobian of f, from spectral norms."""

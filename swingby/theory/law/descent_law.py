@@ -47,6 +47,8 @@ _DENSE, _ZERO = 600, 1e-6
 _DESCENDING = 1.0
 #: Steps for which larger ones are followed after the last mode: whether they diverge.
 _FURTHER = 500
+#: Of weights that move, but not so that floats would show it beside the others.
+_TOO_SLOW = "the gradient is 0 but for rounding"
 #: A crossing between steps is found to so many steps.
 _RESOLUTION = 1e-4
 
@@ -146,7 +148,7 @@ def mode_times(
             watch.settle(ends.rest)
             break
         if pace.motion <= _AT_REST:
-            reason = "the gradient is 0 and stays so"
+            reason = "the gradient is 0 and stays so" if not pace.motion else _TOO_SLOW
             break
         with np.errstate(all="ignore"):
             watch.follow(path.advance(pace, longest))

@@ -9,23 +9,22 @@ see the largest alone. With momentum the first steps are always those of the map
 that an optimizer starts with, empty or not, no longer matters.
 
 A learned chain of three or more layers turns fast while small modes wait for a time that is a power
-of 1/scale. So the flow of few weights is integrated by LSODA, which is implicit there, with
-tolerances far below the smallest part that matters; of many weights, whose Jacobian is dear, in
-explicit steps of that fraction. LSODA also goes through long waits at a larger x, where what is
-fast is at rest: what counts there is the coarseness of the motion itself.
+of 1/scale. Waits are followed in steps as long as what is slow allows
+(:mod:`swingby.theory.law.resting_core`), also at a larger x: there the coarseness that counts is
+that of the motion itself, as what is fast is at rest.
 """
 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from swingby.theory.law.descent_flow import DescentFlow
+from swingby.theory.law.resting_core import LongStep, RestingCore, guessed
 from swingby.theory.numbers import Floats
 
 #: x from which the map costs less than the flow, per fraction of 1/(rho eps) in a step: a step of
@@ -38,34 +37,30 @@ _FASTEST, _WAITING, _MOVING = 0.5, 0.4, 1.0
 _STEADY = 0.01
 #: Larger weights have left for infinity.
 _DIVERGED = 1e60
-#: A motion so much slower than the fastest rate is left to LSODA.
-_SLOW = 0.05
+#: A motion so much slower than the fastest rate is a wait. Its steps are this part of those that
+#: the slow rates would ask for in explicit steps, and so many times longer than these are.
+_SLOW, _LONG_SHARE, _GAIN, _FARTHEST = 0.05, 0.35, 10.0, 4.0
+#: Iterations from which a core is taken anew; a part of a step that is tried where it fails, and
+#: explicit steps before another is tried.
+_FEW, _MANY, _SHORTER, _PAUSE = 6, 10, 0.25, 10.0
 #: Steps of the map at a time.
 _FEWEST, _MOST = 4, 50
 #: What may be left of the buffer at the start.
 _BUFFER_LEFT = 1e-9
-#: Weights up to which LSODA integrates.
-_DENSE = 400
-#: Its absolute tolerance: its relative one, so many times the smallest part.
-_PART = 1e3
-#: Parts that are smaller beside the largest are rounding.
-_ROUNDING = 1e-15
 
 
 class Accuracy(NamedTuple):
     """How finely the flow is followed.
 
-    order: the power of eps up to which it is right; fraction: an explicit step, in units of
-    1/(rho eps); tolerance: the relative one of LSODA.
+    order: the power of eps up to which it is right; fraction: a step, in units of 1/(rho eps).
     """
 
     order: int
     fraction: float
-    tolerance: float
 
 
 #: Of what is reported, and of the coarser path that it is compared with.
-FINE, COARSE = Accuracy(3, 0.8, 1e-10), Accuracy(2, 1.2, 1e-8)
+FINE, COARSE = Accuracy(3, 0.8), Accuracy(2, 1.2)
 
 
 @dataclass(frozen=True)
@@ -111,8 +106,10 @@ class DescentPath:
         momentum = flow.rule.momentum
         self._starting = math.ceil(math.log(_BUFFER_LEFT) / math.log(momentum)) if momentum else 0
         self.W = flow.product(y)
-        self._dense = flow.size <= _DENSE
-        self._solver: Any = None
+        self._core: RestingCore | None = None
+        #: The last long step and its length; and the time up to which none is tried.
+        self._long: tuple[LongStep, float] | None = None
+        self._explicit_until = 0.0
 
     def pace(self) -> Pace:
         """How fast the weights move now; beyond all measure where they diverge."""
@@ -132,15 +129,17 @@ class DescentPath:
         smooth = self._starting <= 0 and pace.coarseness <= limit
         rule = self.flow.rule
         fast = pace.rate * rule.pace
-        if self._starting <= 0 and self._dense and fast <= _FASTEST and self._steady(pace.slopes):
+        may_wait = self._starting <= 0 and self.t >= self._explicit_until
+        if may_wait and fast <= _FASTEST and self._steady(pace.slopes):
             moving = self._moving(pace.slopes)
-            waiting = limit * (_MOVING if self._smooth else _WAITING)
-            if moving <= (_SLOW * pace.coarseness if smooth else waiting) or (
-                smooth and self._solver is not None
-            ):
-                segment = self._by_solver()
+            # After a long step all that is fast is at rest, but for rounding that would count here.
+            if self._long or moving <= (_SLOW * pace.coarseness if smooth else limit * _WAITING):
+                most = math.inf if smooth else limit * _MOVING / rule.memory
+                segment = self._by_waiting(pace, moving / rule.memory, most, last)
                 if segment is not None:
                     return segment
+                self._explicit_until = self.t + _PAUSE / fast
+        self._core = self._long = None
         if smooth:
             steps = self.accuracy.fraction / (pace.rate * self.flow.rule.pace)
             return self._by_flow(min(steps, last))
@@ -174,40 +173,43 @@ class DescentPath:
 
         return self._moved(start + steps, flow.advanced(y, steps), inside)
 
-    def _by_solver(self) -> Segment | None:
-        """A step of LSODA; None where it has given up."""
-        flow = self.flow
-        if self._solver is None:
-            from scipy.integrate import LSODA
+    def _by_waiting(self, pace: Pace, moving: float, most: float, last: float) -> Segment | None:
+        """A step as long as what is slow allows; None where others are cheaper, or rates too high.
 
-            tolerance = self.accuracy.tolerance
-            floor = max(_PART * tolerance * self._smallest_part(), 1e-300)
-            self._solver = LSODA(
-                flow, self.t, self.y, np.inf, rtol=tolerance, atol=floor, jac=flow.modified_jacobian
-            )
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            # LSODA says in a warning why it fails; that it fails is all that matters.
-            warnings.simplefilter("ignore")
-            self._solver.step()
-        if self._solver.status != "running":
-            self._dense, self._solver = False, None
+        `moving`: the rate of the motion; `most`: that of what is slow, at most.
+        """
+        flow, y, start, fast = self.flow, self.y, self.t, pace.rate * self.flow.rule.pace
+        core = self._core = self._core or RestingCore(flow, y)
+        if not core.small:
             return None
-        path = self._solver.dense_output()
-        return self._moved(
-            float(self._solver.t), np.array(self._solver.y), lambda t: flow.product(path(t))
-        )
+        slow = max(core.slow_rate(y), _FARTHEST * pace.motion * fast) or moving
+        if slow > most:
+            return None
+        explicit = self.accuracy.fraction / fast
+        steps = min(_LONG_SHARE * self.accuracy.fraction / slow, last) if slow > 0 else 0.0
+        long = None
+        while long is None and steps >= _GAIN * explicit:
+            guess = None if self._long is None else guessed(*self._long, steps)
+            long = core.step(y, steps, guess)
+            if long is None:
+                if guess is None:
+                    steps *= _SHORTER
+                core = self._core = RestingCore(flow, y)
+                self._long = None
+        if long is None:
+            return None
+        self._long, length = (long, steps), steps
+        if not _FEW <= long.iterations <= _MANY:
+            self._core = None
+        done = long
 
-    def _smallest_part(self) -> float:
-        """The smallest singular value of a layer that a mode may need, and that is no rounding."""
-        layers, count = self.flow.layers(self.y), min(self.flow.K.shape)
-        values = np.concatenate(
-            [np.linalg.svd(layer, compute_uv=False)[:count] for layer in layers]
-        )
-        return float(values[values > _ROUNDING * values.max()].min(initial=values.max()))
+        def inside(t: float) -> Floats:
+            return flow.product(done.at((t - start) / length))
+
+        return self._moved(start + steps, long.nodes[-1].copy(), inside)
 
     def _by_map(self, count: int) -> Segment:
         flow, start, y = self.flow, self.t, self.y
-        self._solver = None
         if self._smooth:
             # The map counts whole steps; the flow may have stopped between them.
             early = math.ceil(start) - start

@@ -17,6 +17,7 @@ from swingby.lab.networks import (
     Setting,
     TrainingRun,
     batches,
+    read_samples,
     train,
 )
 from swingby.theory import input_files
@@ -118,6 +119,35 @@ def test_every_option_reaches_the_setting(workplace):
     assert len(list((workplace / "kept").glob("*.safetensors"))) == 1
 
 
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        ("--momentum 0.9 --weight-decay 0.01", {"momentum": 0.9, "weight_decay": 0.01}),
+        ("--momentum 1/2 --nesterov", {"momentum": 0.5, "nesterov": True}),
+        ("--optimizer adam --weight-decay 0.1", {"kind": "adam", "weight_decay": 0.1}),
+    ],
+)
+def test_the_rules_of_torch_are_those_of_train(options, rule, capsys):
+    assert run(*f"{options} --lr 0.02 --steps 20 --out run.npz".split()) in (0, 1)
+    assert TrainingRun.load("run.npz").settings[0].optimizer == Optimizer(lr=0.02, **rule)
+    assert ("Nesterov momentum 0.5" in capsys.readouterr().out) == ("nesterov" in rule)
+
+
+@pytest.mark.parametrize("name", ["order.npy", "order.npz"])
+def test_an_order_of_points_is_replayed(name, workplace):
+    rng = np.random.default_rng(0)
+    X = np.repeat(np.eye(3)[:2], 20, axis=0) * [1, 2, 0] + 0.05 * rng.standard_normal((40, 3))
+    order = np.stack([rng.permutation(40)[:7] for _ in range(30)])
+    np.savez("mine.npz", X=X)
+    np.save("order.npy", order)
+    np.savez("order.npz", order=order)
+    options = f"--data mine.npz --order {name} --steps 30 --precision float64 --out run.npz"
+    assert cli.run(["train", *TASK[:4], *options.split()]) in (0, 1)
+    data = Data(samples=read_samples(X, order=order))
+    setting = Setting(SIMTask([1, 2], ["0.2", "0.1"], 3), data, steps=30, precision="float64")
+    np.testing.assert_array_equal(TrainingRun.load("run.npz").output, train(setting).output)
+
+
 def test_infinite_data_and_the_symmetric_network(capsys):
     options = "--points-per-class inf --optimizer gd --steps 60 --lr 0.2 --symmetric --json"
     code = run(*options.split())
@@ -138,6 +168,10 @@ def test_infinite_data_and_the_symmetric_network(capsys):
         (["--out", "run.csv"], "out must end in .npz"),
         (["--width"], "requires an argument"),
         (["--sigma", "1"], "sigma must have as many values as mu"),
+        (["--nesterov"], "nesterov needs momentum, such as 0.9"),
+        (["--momentum", "1"], "momentum must be below 1"),
+        (["--optimizer", "adam", "--momentum", "0.9"], "momentum must be 0 for adam"),
+        (["--order", "o.npy"], "order must not be given but with points: --data mine.npz"),
     ],
 )
 def test_wrong_input_is_one_line_and_exit_code_2(refused, arguments, words):

@@ -13,6 +13,7 @@ torch = pytest.importorskip("torch")
 from swingby.lab.networks.watching.chain_law import Chain, chain_half_times  # noqa: E402
 from swingby.lab.networks.watching.components import components  # noqa: E402
 from swingby.lab.networks.watching.epoch_length import EpochLength  # noqa: E402
+from swingby.lab.networks.watching.gradient_check import _Largest  # noqa: E402
 from swingby.theory.law.descent_flow import Descent  # noqa: E402
 
 pytestmark = pytest.mark.torch
@@ -382,15 +383,27 @@ def test_no_forecast_is_made_while_the_multiple_is_unknown():
         watch.forecast()
 
 
-@pytest.mark.parametrize("clip", [0.3, 0.02])
+@pytest.mark.parametrize("clip", [0.1, 0.3, 0.02, 1 / 3])
 def test_clipped_minibatches_are_withdrawn(clip):
-    """From the first step on, or where gradients have grown."""
+    """From the first step on, or where gradients have grown; by three where bounds are no hint."""
     watch = in_minibatches(1, 20, shuffled=True, clip=clip)
     assert watch.grade == "none"
+    step = {0.1: 1, 0.3: 22, 0.02: 2}.get(clip, 28)
+    assert any(note.startswith(f"step {step}: gradients of mini") for note in watch.notes)
+    clip = f"{clip:.4g}"
     assert watch.reason == f"gradients of minibatches are clipped to the norm {clip}"
     for forecast in watch.forecasts:
         which = forecast.compared(watch.learned)
         assert forecast.inside(watch.learned)[which].all()
+
+
+def test_a_norm_that_is_a_short_number_exactly_is_no_clip():
+    largest = _Largest(short=True)
+    for k in range(2):
+        assert not largest.ties(0.5, torch.tensor([0.5, 0.5 * k]))
+    clipped = _Largest(short=True)
+    assert not clipped.ties(0.41, torch.tensor([0.41, 0.0]))
+    assert clipped.ties(0.5 / (1 + 1e-6), torch.tensor([0.5, 0.0]))
 
 
 def test_reshuffled_epochs_are_noticed_and_quieter():

@@ -123,8 +123,8 @@ def noisy_half_times(
     shift, noise = shifts.mean(axis=0), _QUANTILE * shifts.std(axis=0, ddof=1)
     reached = np.isfinite(noise) & (quiet > 0)
     if reached.any():
-        part = float((noise[reached] / quiet[reached]).max())
-        noise = np.where(np.isnan(noise), part * times, noise)
+        largest = float((noise[reached] / quiet[reached]).max())
+        noise = np.where(np.isnan(noise), largest * times, noise)
         shift = np.where(np.isnan(shift), 0.0, shift)
     return shift, noise, spent
 
@@ -208,9 +208,9 @@ class _CoarseRun:
             while self.gradients < budget:
                 length = 1 + coarseness * pace.excess(t)
                 shares, loss, gradients = self._evaluated(length)
-                taken = (t - t_before - 1) / coarseness
-                if adapts and taken > _LEAST_EXCESS and not loss <= _RISE * loss_before:
-                    pace.limits.append((t_before, taken / 2))
+                excess = (t - t_before - 1) / coarseness
+                if adapts and excess > _LEAST_EXCESS and not loss <= _RISE * loss_before:
+                    pace.limits.append((t_before, excess / 2))
                     self._restore(state)
                     t, loss_before = t_before, math.inf
                     continue
@@ -220,8 +220,8 @@ class _CoarseRun:
                 else:
                     crossed = np.isnan(times) & (shares >= plan.level)
                     if crossed.any():
-                        part = _between(before, shares, plan.level)
-                        times[crossed] = (t_before + part * (t - t_before))[crossed]
+                        share = _between(before, shares, plan.level)
+                        times[crossed] = (t_before + share * (t - t_before))[crossed]
                 if not np.isnan(times).any() or t > plan.horizon or not np.isfinite(shares).all():
                     break
                 before, t_before, loss_before = shares, t, loss
@@ -312,8 +312,8 @@ class _CoarseRun:
         block.squares.mul_(memory_of_squares)
         block.squares.addcmul_(gradient, gradient, value=1 - memory_of_squares)
         root = (block.squares / (1 - second**self.updates)).sqrt_().add_(rule.eps)
-        part = -lr * length / (1 - first**self.updates)
-        block.values.addcdiv_(block.average, root, value=part)
+        factor = -lr * length / (1 - first**self.updates)
+        block.values.addcdiv_(block.average, root, value=factor)
 
 
 def _side_by_side(states: Sequence[Any], name: str, parameters: Sequence[Any]) -> Any:
@@ -336,8 +336,8 @@ def _between(before: Floats, after: Floats, level: float) -> Floats:
     low, high = (np.clip(values, 1e-12, 1 - 1e-6) for values in (before, after))
     rise = _logit(high) - _logit(low)
     with np.errstate(divide="ignore", invalid="ignore"):
-        part = (math.log(level / (1 - level)) - _logit(low)) / rise
-    return np.asarray(np.clip(np.where(np.isfinite(part), part, 1.0), 0.0, 1.0))
+        share = (math.log(level / (1 - level)) - _logit(low)) / rise
+    return np.asarray(np.clip(np.where(np.isfinite(share), share, 1.0), 0.0, 1.0))
 
 
 def _logit(shares: Floats) -> Floats:

@@ -33,8 +33,11 @@ _USUAL = 0.02
 #: So many different gradients of one norm, the largest, were clipped; gradients are different by a
 #: cosine below 1 by this.
 _TIES, _DIFFERENT = 3, 1e-4
-#: The norm that torch adds before it divides.
-_TORCH_EPS = 1e-6
+#: The norm that torch adds before it divides, and its relative rounding.
+_TORCH_EPS, _NORM_ROUNDING = 1e-6, 1e-6
+#: Bounds have few digits, such as 0.25. By the chance that a norm is so near to such a number, one
+#: gradient shows a clip, or two. Of whole data a norm may be such a number: it is so exactly then.
+_BY_ONE, _BY_TWO, _EXACT = 5e-5, 1e-2, 3e-8
 #: Points whose own gradients are taken for the spread of gradients.
 _POINTS = 64
 
@@ -58,9 +61,10 @@ class Multiple(NamedTuple):
 
 
 class _Largest:
-    """Different gradients whose size is the largest so far."""
+    """Different gradients whose size is the largest so far; `short`: bounds have few digits."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, short: bool = False) -> None:
+        self._short = short
         self.largest, self.last = 0.0, False
         self._tied: list[Any] = []
 
@@ -75,7 +79,20 @@ class _Largest:
         unit = gradient / max(float(gradient.norm()), 1e-300)
         if all(float(unit @ other) < 1 - _DIFFERENT for other in self._tied):
             self._tied.append(unit)
-        return len(self._tied) >= _TIES
+        chance = min(_by_chance(size, digits) for digits in (1, 2)) if self._short else 1.0
+        needed = 1 if chance <= _BY_ONE else 2 if chance <= _BY_TWO else _TIES
+        return len(self._tied) >= needed
+
+
+def _by_chance(size: float, digits: int) -> float:
+    """The chance that a norm is so near to a number of few digits as this is; 1 where it is not."""
+    if not _TORCH_EPS < size < math.inf:
+        return 1.0
+    unit = 10.0 ** (math.floor(math.log10(size * (1 + _SAME_NORM))) + 1 - digits)
+    near, off = _NORM_ROUNDING * size + _TORCH_EPS, abs(size - unit * round(size / unit))
+    if off > near:
+        return 1.0
+    return 2 * near / unit if off > _EXACT * size else 1.0
 
 
 class GradientCheck:
@@ -102,7 +119,7 @@ class GradientCheck:
         self.uncertainty = 0.0
         #: r . r, r . f and f . f for the gradient r of each minibatch and f at all points.
         self._products: list[list[float]] = []
-        self._norms, self._entries = _Largest(), _Largest()
+        self._norms, self._entries = _Largest(short=True), _Largest()
         #: After how many of them the spread of gradients at single points was taken, and its log.
         self._spreads: list[tuple[int, float]] = []
         self._full: Any = None

@@ -415,8 +415,8 @@ class Watch(Framed):
         elif comparison is Comparison.CUT:
             self._withdraw("gradients are clipped entry by entry")
         elif comparison is Comparison.CHANGED:
-            part = f"{100 * check.off:.2g} %"
-            self._withdraw(f"gradients are {part} off those of the loss at X, Y, and were not")
+            off = f"{100 * check.off:.2g} %"
+            self._withdraw(f"gradients are {off} off those of the loss at X, Y, and were not")
         elif not is_sgd(optimizer):
             name = type(optimizer).__name__
             self._withdraw(f"{name} in minibatches: its second moment holds their noise")
@@ -471,15 +471,15 @@ class Watch(Framed):
             return
         if not self._rates.constant:
             expected = self._rates.at(self.step - 1)
-            taken = [now, [rule.memory for rule in rules]]
-            if np.allclose(taken, expected, rtol=_SAME_SCHEDULE, atol=0):
+            current = [now, [rule.memory for rule in rules]]
+            if np.allclose(current, expected, rtol=_SAME_SCHEDULE, atol=0):
                 return
             self._rates = LearningRates(optimizer, self.step)
             self._outlook, self._follows = replace(self._outlook, schedule=None), False
             row = int(np.allclose(now, expected[0], rtol=_SAME_SCHEDULE, atol=0))
             name = ("the learning rate", "the momentum")[row]
             self._notes.append(
-                f"step {self.step}: {name} is {taken[row][0]:.4g}, not the"
+                f"step {self.step}: {name} is {current[row][0]:.4g}, not the"
                 f" {expected[row][0]:.4g} of the schedule"
             )
         changed = "the learning rate" if now != before else "a setting of the optimizer"
