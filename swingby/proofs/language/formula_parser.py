@@ -225,7 +225,10 @@ class _Builder:
         return [*(self._factors(before[0]) if before else []), factor]
 
     def _refuse_two_readings(self, kind: str, before: Any, last: Any) -> None:
-        """Refuse a/b c and a^b/c, which are read in two ways; 1/2 c, a/(b) c, a^2/c are not."""
+        """Refuse a/b c and a^b/c, which are read in two ways; 1/2 c, a/(b) c, a^2/c are not.
+
+        A whole exponent from 2 on ends with its digits, raised or behind ^: x^2/3 is x²/3.
+        """
         divided = before.children[-1]
         if kind == "product" and before.data == "quotient":
             over = before.children[0]
@@ -236,15 +239,14 @@ class _Builder:
             readings = f"({first}/{second}) {third} or {first}/({second} {third})"
         elif kind == "quotient" and len(divided.children) > 1:
             base, exponent = divided.children[0], divided.children[-1]
-            if isinstance(exponent, Token) or exponent.data == "brackets":
+            power = str(exponent) if isinstance(exponent, Token) else self._text(exponent)
+            power = power.translate(_DIGITS)
+            sign = "-" * (len(divided.children) == 3 and divided.children[1] != "+")
+            whole = not sign and re.fullmatch(r"[2-9]|[1-9]\d+", power)
+            if whole or (not isinstance(exponent, Token) and exponent.data == "brackets"):
                 return
             first, third = self._text(base), self._text(last)
-            counts = re.fullmatch(r"[2-9]|[1-9]\d+", self._text(exponent))
-            if counts and not re.fullmatch(r"[\d.]+", third):  # nobody means x^(2/y)
-                return
-            sign = "-" * (len(divided.children) == 3 and divided.children[1] != "+")
-            second = f"{sign}{self._text(exponent)}"
-            readings = f"({first}^{second})/{third} or {first}^({second}/{third})"
+            readings = f"({first}^{sign}{power})/{third} or {first}^({sign}{power}/{third})"
         else:
             return
         at = before.meta.line, before.meta.column

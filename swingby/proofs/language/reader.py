@@ -482,6 +482,10 @@ class Proof(Mapping[str, Claim]):
                 raise block.head.refuse("must be declared once", match[1])
             self._own.add(name)
             new = {name: kind((match[2] or name) + tilde)}
+            # x(0) of x(t) may be called otherwise; what has two signs is refused where it is used.
+            same = (x for x, letter in self.names.items() if letter == new[name] and x != name)
+            if any(not (x.endswith(("(0)", "(t+1)")) or x in matrix_letters()) for x in same):
+                raise block.head.refuse("must not be printed as another letter is", match[1])
             if name.endswith("(t)") and not match[2]:
                 times = (f"{name.removesuffix('(t)')}({time})" for time in ("0", "t+1"))
                 new |= {x: kind(x + tilde) for x in times if x not in self.names}
