@@ -37,7 +37,7 @@ _Quotient = tuple[Sum, tuple[Sum, ...]]
 _NOUGHT: Sum = {}
 ONE: Sum = {(): Fraction(1)}
 #: A letter is one word, with or without a place in brackets, and no function.
-LETTER = re.compile(r"(?!(?:exp|log|sqrt|Abs|Max|Min)\()[^\W\d]\w*'?(\([\w+]+\))?")
+LETTER = re.compile(r"(?!(?:exp|log|sqrt|Abs|Max|Min)\()[^\W\d]\w*'?(\([\w+-]+\))?")
 _SIDES = re.compile(r"(.+) (<=|<|=|!=) (.+)", re.DOTALL)
 
 

@@ -197,11 +197,16 @@ class Claim(Hinted):
     @property
     def letters(self) -> set[Any]:
         """The letters of hypotheses, definitions and conclusion, where these are about numbers."""
+        return letters_of(self.statements)
+
+    @property
+    def statements(self) -> list[Any]:
+        """Hypotheses, definitions and conclusion, where these are about numbers."""
         statements = [*self.conditions, *self.quoted_as, *(each.relation for each in self.given)]
         statements += [side for pair in self.where for side in pair]
         if isinstance(conclusion := self.conclusion, AlongTrajectory):
             statements += [*conclusion.when, *conclusion.during, conclusion.until]
-        return letters_of(statements)
+        return statements
 
     def cite(self, instance: tuple[tuple[Any, Any], ...] = ()) -> tuple[Given, ...]:
         """The relations of the conclusion, perhaps at an instance, as hypotheses elsewhere."""

@@ -26,15 +26,9 @@ from swingby.proofs.language import conclusions, repaired_conclusions
 from swingby.proofs.language.definedness import made
 from swingby.proofs.language.formula_printer import GREEK
 from swingby.proofs.language.means import mean
+from swingby.proofs.language.sums import total
 from swingby.proofs.language.vectors import InnerProduct, is_vector, norm
 from swingby.theory.dynamics import symbols
-
-
-def _total(*arguments: Any, **options: bool) -> Any:
-    """The sum of a term over an index, from its first to its last value."""
-    if len(arguments) != 4:
-        raise ValueError("a sum has four parts: what is summed, an index, its first and last value")
-    return sympy.Sum(arguments[0], arguments[1:], **options)
 
 
 #: Functions that every proof knows.
@@ -46,7 +40,7 @@ FUNCTIONS: Mapping[str, Any] = {
     "max": sympy.Max,
     "min": sympy.Min,
     "delta": sympy.KroneckerDelta,
-    "sum": _total,
+    "sum": total,
     "dot": InnerProduct,
     "E": mean,
 }
@@ -291,6 +285,9 @@ class _Builder:
         name = str(nodes[0])[:-1]
         if name == "as_written":
             return self._as_written(nodes[1])
+        sequence = self._names.get(f"{name}(")
+        if sequence is not None and len(nodes) == 2:
+            return sequence.at(self.value(nodes[1]))
         function = FUNCTIONS.get(name) or self._names.get(name)
         if function is None or isinstance(function, sympy.Basic):
             requirement = "must be a function; a product has a space before its bracket"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
@@ -41,6 +41,15 @@ from swingby.proofs.language.formula_parser import (
 )
 from swingby.proofs.language.means import MEAN, facts, in_means, is_random
 from swingby.proofs.language.repaired_conclusions import ByHand, EntryFormula
+from swingby.proofs.language.sums import (
+    ForEach,
+    Sequence,
+    body,
+    indices_of,
+    moved_letter,
+    renamed,
+    stands_at,
+)
 from swingby.theory.input_files import text_of
 
 #: Keywords of the fields of a line; "repair" holds fields of its own.
@@ -76,6 +85,9 @@ _ENTRY = ("use", "letters", "let", "group", "default", *_KINDS)
 _CITED = re.compile(r"\((.+?)\)(,? repaired)?(,? in the mean)?(?:\s+with\s+(.+))?", re.DOTALL)
 _INSTANCE = re.compile(r"(.+?)\s+with\s+(.+=.+)", re.DOTALL)
 _SOURCE = re.compile(r"(.*?)\s+\[([^\n]+(?:\s+with\s+[^\[\]]+)?)\]", re.DOTALL)
+#: Behind a hypothesis: the values of a counting letter for each of which it holds.
+_EACH = re.compile(r"(.*\S)\s+for\s+(\S+)\s+from\s+(.+?)\s+to\s+(.+)", re.DOTALL)
+_SEQUENCE = re.compile(r"([^\W\d]\w*'*)\(([^\W\d]\w*)\)")
 _LETTER = re.compile(r"(\S+?)(?:\s*=\s*\"(.+)\")?")
 #: In the names of letters that change with t.
 _MOVING = re.compile(r"\(t(\+1)?\)")
@@ -273,12 +285,36 @@ class Proof(Mapping[str, Claim]):
                 yield from scope.groups[piece.text]
             elif match := _SOURCE.fullmatch(piece.text):
                 shorter = replace(piece, text=match[1].rstrip())
+                shorter, each = self._each(shorter)
                 special = algebra([shorter], scope.names, {})
                 listed = [special] if special is not None else _relations([shorter], scope)
+                listed = [each(relation) for relation in listed]
                 source, instance = self._quoted(piece, match.start(2), match[2], line)
                 yield from (Given(relation, source, instance) for relation in listed)
             else:
-                yield from self._cited(piece, line)
+                shorter, each = self._each(piece)
+                cited = self._cited(shorter, line)
+                yield from (replace(x, relation=each(x.relation)) for x in cited)
+
+    def _each(self, piece: Piece) -> tuple[Piece, Callable[[Any], Any]]:
+        """A hypothesis without ``for t from 0 to k - 1``, and what that makes of its relation."""
+        match = _EACH.fullmatch(piece.text)
+        if match is None:
+            return piece, lambda relation: relation
+        index, low, high = (
+            values(piece.cut(match.start(group), match[group]), self.names)[0]
+            for group in (2, 3, 4)
+        )
+        counts = index.is_Symbol and all(x.is_integer for x in (index, low, high))
+        if not counts or index in low.free_symbols | high.free_symbols:
+            raise piece.refuse("must be for an integer letter, between whole numbers", match[2])
+
+        def each(relation: Any) -> Any:
+            if not isinstance(relation, sympy.Rel):
+                raise piece.refuse("must be a relation between numbers to hold for each value")
+            return ForEach(relation, index, low, high)
+
+        return replace(piece, text=match[1]), each
 
     def _cited(self, piece: Piece, line: int) -> tuple[Given, ...]:
         """An earlier line of this file, or a line of a file that it uses, as a hypothesis."""
@@ -399,6 +435,7 @@ class Proof(Mapping[str, Claim]):
         """What stands for letters of a line: ``x = y, y = x``."""
         instance: dict[Any, Any] = {}
         letters = {letter for version in claim or () for letter in version.letters}
+        bound = {x for version in claim or () for x in indices_of(version.statements)}
         conclusion = None if claim is None else claim.conclusion
         times = (
             {letter for row in conclusion.times for letter in row}
@@ -416,9 +453,18 @@ class Proof(Mapping[str, Claim]):
                 raise piece.refuse(f"must be a letter of ({claim.id}): {listed}", str(letter))
             if letter in times:
                 raise piece.refuse("must not change the time of a line for all t", str(letter))
+            if letter in bound or bound & vectors.letters_of([equation.rhs]):
+                raise piece.refuse("must not be the index of a sum, or have it", str(letter))
             if isinstance(letter, vectors.Vector) != vectors.is_vector(equation.rhs):
                 raise piece.refuse("must be a vector for a vector", str(letter))
             instance[letter] = equation.rhs
+        try:
+            for letter in letters - instance.keys():
+                for index in instance.keys() & {x for x in letters if x.is_integer}:
+                    if stands_at(letter, index):  # with k = n, f(k) is f(n)
+                        instance[letter] = moved_letter(letter, index, instance[index])
+        except ValueError as error:
+            raise piece.refuse(f"must be a place ({error})") from None
         return tuple(instance.items())
 
     def _line(self, kind: str, block: _TextBlock) -> None:
@@ -471,7 +517,9 @@ class Proof(Mapping[str, Claim]):
         tilde = "~" * ("random" in words)
         for declaration in listed.split(","):
             match = _LETTER.fullmatch(" ".join(declaration.split()))
-            if not match or not is_letter(match[1]):
+            sequence = _SEQUENCE.fullmatch(latin(match[1])) if match and not match[2] else None
+            counts = sequence is not None and getattr(self.names.get(sequence[2]), "is_integer", 0)
+            if not match or not (counts or is_letter(match[1])):
                 raise block.head.refuse(
                     'must be a letter, or letter = "its name"', declaration.strip()
                 )
@@ -489,6 +537,8 @@ class Proof(Mapping[str, Claim]):
             if name.endswith("(t)") and not match[2]:
                 times = (f"{name.removesuffix('(t)')}({time})" for time in ("0", "t+1"))
                 new |= {x: kind(x + tilde) for x in times if x not in self.names}
+            if sequence is not None and (counts or sequence[2] == "t"):
+                new[f"{sequence[1]}("] = Sequence(sequence[1], kind, tilde)
             self._declare(new)
 
     def _let(self, block: _TextBlock) -> None:
@@ -596,6 +646,7 @@ class _Line:
             raise self.block.head.refuse("must have a conclusion: then", claim.id)
         claim = replace(claim, **changes)
         self._refuse_captured(claim)
+        self._refuse_bound(claim)
         self._check_letters(claim)
         in_numbers = self._in_numbers(claim)
         if "repair" in own:
@@ -619,6 +670,16 @@ class _Line:
         if every and any(each.source == "induction" for each in claim.given):
             raise self.block.head.refuse(
                 "must have its induction hypothesis in the line of its step", claim.id
+            )
+
+    def _refuse_bound(self, claim: Claim) -> None:
+        """Refuse a counting letter that a sum binds, or ``for t from``, and that stands free."""
+        bound = set(indices_of(claim.statements))
+        free = {x for x in claim.letters for index in bound if stands_at(x, index)}
+        if free:
+            letters = ", ".join(sorted(map(str, free)))
+            raise self.block.head.refuse(
+                f"must say for which values it holds ({letters}): for t from 0 to k - 1", claim.id
             )
 
     def _check_letters(self, claim: Claim) -> None:
@@ -652,9 +713,9 @@ class _Line:
     def _in_numbers(self, claim: Claim) -> Claim:
         """A claim about vectors as a claim about their inner products, with what holds of those."""
         given = [each for each in claim.given if each.source != vectors.GRAM]
-        written = [each.relation for each in given if isinstance(each.relation, sympy.Basic)]
+        written = [x for x in (body(each.relation) for each in given) if isinstance(x, sympy.Basic)]
         written += [*claim.conditions, *claim.quoted_as]
-        letters = vectors.letters_of(written)
+        letters = {x for each in written for x in each.atoms(sympy.Symbol)}
         of_vectors = {letter for letter in letters if isinstance(letter, vectors.Vector)}
         if not of_vectors and not any(map(is_random, letters)):
             return claim
@@ -714,7 +775,7 @@ class _Line:
         for letter in letters:
             if letter.name.startswith("E[") and _MOVING.search(letter.name):
                 now, start, later = (
-                    _renamed(letter, _MOVING.sub(time, letter.name))
+                    renamed(letter, _MOVING.sub(time, letter.name))
                     for time in ("(t)", "(0)", "(t+1)")
                 )
                 # Of both times is what is not of t alone.
@@ -775,13 +836,6 @@ class _Line:
         return AlongTrajectory(joint, "all" if indices == "any" else indices, when, during, end)
 
 
-def _renamed(letter: Any, name: str) -> Any:
-    """A letter of the same kind with another name."""
-    if isinstance(letter, vectors.Vector):
-        return vectors.Vector(name)
-    return sympy.Symbol(name, **letter._assumptions_orig)
-
-
 def _definition(relation: Any) -> tuple[Any, Any] | None:
     """The letter that an equation defines, and its value; None where neither side is a letter."""
     sides = relation.args if isinstance(relation, sympy.Eq) else ()
@@ -795,7 +849,7 @@ def _is_between_vectors(relation: Any) -> bool:
 
 def _expanded(conclusion: Any) -> Any:
     """A conclusion or hypothesis in numbers; vectors are equal where their distance is 0."""
-    if isinstance(conclusion, AllTimes):
+    if isinstance(conclusion, AllTimes | ForEach):
         return replace(conclusion, relation=_expanded(conclusion.relation))
     if isinstance(conclusion, sympy.Tuple):
         return sympy.Tuple(*map(_expanded, conclusion))

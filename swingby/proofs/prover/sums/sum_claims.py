@@ -1,0 +1,476 @@
+"""Lines with finite sums: proved by rules of sums, or refuted where the sums have few terms."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import flint
+import sympy
+
+from swingby.errors import InvalidInput
+from swingby.proofs.checkers import check_sum, check_witness
+from swingby.proofs.language.claim import Claim, Given
+from swingby.proofs.language.sums import (
+    FiniteSum,
+    ForEach,
+    at_place,
+    indices_of,
+    places_of,
+    stands_at,
+    sums_of,
+)
+from swingby.proofs.prover.evidence import ClaimVerdict, Witness, undecided
+from swingby.proofs.prover.scalar.counterexample import LONG, QUICK, Effort, counterexample
+from swingby.proofs.prover.scalar.preparation import resolve_definitions
+from swingby.proofs.prover.scalar.scalar_claims import (
+    PROVED,
+    UnknownFunction,
+    decide_scalar,
+    prepare_claim,
+    proof_file,
+)
+from swingby.proofs.prover.sums.sum_facts import Facts, Unsupported, letters_of, mapped, text
+from swingby.theory.search_time import OutOfTime, processor_time
+from swingby.theory.verdict import Finding
+
+#: Seconds for the relations once the facts of the sums are known, and for counterexamples.
+_SECONDS, _SECONDS_REFUTING = 30.0, 20.0
+_STRICT = (sympy.Lt, sympy.Gt)
+#: Numbers of terms at which counterexamples are looked for.
+_COUNTS = (2, 3, 1, 0, 4, 5)
+
+
+def speaks_of_sums(claim: Claim) -> bool:
+    """Whether a line has a sum, a hypothesis for each value, or a letter at a place such as k."""
+    statements = claim.statements
+    return bool(
+        isinstance(claim.conclusion, sympy.Basic)
+        and (list(indices_of(statements)) or places_of(claim.letters))
+    )
+
+
+def decide_sums(claim: Claim) -> ClaimVerdict:
+    """The verdict on a line with finite sums.
+
+    What is proved has a file for ``check_sum.py``; what is refuted, numbers at which the sums have
+    a few terms.
+    """
+    if claim.quantifier != "for all":
+        return undecided("no prover", "no prover says of sums that some numbers exist")
+    where = resolve_definitions(claim.where)
+    given = [mapped(each.relation, where) for each in claim.given]
+    goals = [mapped(goal, where) for goal in claim.conditions]
+    try:
+        facts = Facts(given, goals)
+        judged = _proved(facts)
+    except Unsupported as reason:
+        judged = undecided("no prover", str(reason))
+    if judged.verdict in PROVED:
+        return judged
+    return _refuted(given, goals) or judged
+
+
+def _proved(facts: Facts) -> ClaimVerdict:
+    """Facts of the sums, and the relations from them, in rounds."""
+    tried: list[str] = []
+    vacuous = None
+    for letter in list(facts.written):
+        _need_terms(facts, letter, tried)
+    if tried:
+        return undecided("sums", *tried)
+    for round_of_rules in (_from_hypotheses, _of_the_goals, _of_means):
+        before = len(facts.rules)
+        round_of_rules(facts)
+        if round_of_rules is not _from_hypotheses and len(facts.rules) == before:
+            continue
+        known = [*facts.given, *facts.says]
+        goal = facts.goals[0] if len(facts.goals) == 1 else sympy.Tuple(*facts.goals)
+        claim = Claim("sums", "step", "", goal, tuple(Given(x, "case") for x in known))
+        judged = decide_scalar(claim, seconds=_SECONDS)
+        if judged.verdict is Finding.PROVED:
+            return _with_file(facts, claim, judged)
+        vacuous = judged if judged.method == "vacuous" else vacuous
+    return vacuous or undecided("sums", "rules of sums: linearity, telescoping, bounds of terms, means")
+
+
+def _with_file(facts: Facts, claim: Claim, judged: ClaimVerdict) -> ClaimVerdict:
+    """A proof with its file, once the checker takes it."""
+    body = facts.file(proof_file(*prepare_claim(claim), judged.proof))
+    if reason := check_witness.judge_shown(body):
+        return undecided("no file", f"a certificate that check.py does not accept: {reason}")
+    lines = [f"{rule['rule']}: {says}" for rule, says in zip(facts.rules, map(text, facts.says), strict=True)]
+    sums = (f"{x} = {total}".replace("FiniteSum", "sum") for x, total in facts.sums.items())
+    evidence = (*sums, *lines, *(x for x in judged.evidence if "hypotheses hold" not in x))
+    return ClaimVerdict(Finding.PROVED, "rules of sums", evidence, proof=(body,))
+
+
+def _need_terms(facts: Facts, letter: Any, tried: list[str]) -> None:
+    """Note what is not known to be defined in the terms of a sum."""
+    from swingby.proofs.language.definedness import partial
+
+    total = facts.sums[letter]
+    signs = {"!=": sympy.Ne, "<=": sympy.Ge, "<": sympy.Gt}
+    for base, sign in partial(total.args[0]):
+        goal = signs.get(sign, sympy.Gt)(base, 0, evaluate=False)
+        if facts.steps(goal, facts.known_at(total), total) is None:
+            tried.append(f"whether {text(goal)} in a term of a sum")
+
+
+def _ranges(facts: Facts) -> list[tuple[Any, Any, Any]]:
+    return list(dict.fromkeys(total.args[1:] for total in facts.sums.values()))
+
+
+def _from_hypotheses(facts: Facts) -> None:
+    """Linearity, signs of terms, and the sums of hypotheses, perhaps weighted."""
+    for letter in facts.written:
+        facts.split(letter)
+    factors = {
+        factor
+        for total in facts.sums.values()
+        for factor in sympy.Mul.make_args(total.args[0])
+        if factor != 1
+    }
+    for each in facts.each:
+        relation = each.relation
+        if isinstance(relation, sympy.Ne):
+            continue
+        ends = (each.index, each.low, each.high)
+        gap = relation.rhs - relation.lhs
+        sign = "=" if isinstance(relation, sympy.Eq) else "<" if isinstance(relation, _STRICT) else "<="
+        gap = -gap if isinstance(relation, sympy.Ge | sympy.Gt) else gap
+        weights = [
+            x
+            for x in sorted(factors, key=str)
+            if x.free_symbols and not x.free_symbols & gap.free_symbols and x.is_nonnegative
+            and all(stands_at(y, each.index) for y in x.free_symbols)
+        ]
+        for weight in (1, *weights[:3]):
+            total = facts.letter(FiniteSum(weight * gap, *ends))
+            _termwise(facts, total, sign if weight == 1 else "<=")
+            facts.split(total)
+    _telescope(facts)
+    for letter in list(facts.sums):
+        _sign_of(facts, letter)
+
+
+def _termwise(facts: Facts, letter: Any, sign: str) -> bool:
+    """0 <= sum, from 0 <= term."""
+    term, _, low, high = facts.sums[letter].args
+    makers = {"<": sympy.Lt, "<=": sympy.Le, "=": sympy.Eq}
+    for kind in dict.fromkeys((sign, "<=" if sign == "<" else sign)):
+        make = makers[kind]
+        if facts.add(
+            "termwise",
+            [letter],
+            make(0, letter, evaluate=False),
+            texts=[kind],
+            each=[make(0, term, evaluate=False)],
+            once=[sympy.Le(low, high, evaluate=False)] if kind == "<" else (),
+        ):
+            return True
+    return False
+
+
+def _sign_of(facts: Facts, letter: Any) -> None:
+    """The sign of a sum of terms that are never negative; how many terms, where each is 1."""
+    term, _, low, high = facts.sums[letter].args
+    if term == 1:
+        count = sympy.Eq(letter, high - low + 1, evaluate=False)
+        counted = sympy.Le(low, high + 1, evaluate=False)
+        if facts.add("count", [letter], count, once=[counted]):
+            return
+    if term.is_nonnegative:
+        _termwise(facts, letter, "<" if term.is_positive else "<=")
+
+
+def _telescope(facts: Facts) -> None:
+    """What is left of sums of f(t+1) and of f(t), one minus the other."""
+    for ends in _ranges(facts):
+        index, low, high = ends
+        terms = {x.args[0]: letter for letter, x in facts.sums.items() if x.args[1:] == ends}
+        for term in list(terms):
+            try:
+                after = at_place(term, index, index + 1)
+            except ValueError:
+                continue
+            if term in (1, index) or after not in terms:
+                continue
+            gap = facts.letter(FiniteSum(after - term, *ends))
+            if _telescoped(facts, gap, term):
+                facts.split(gap)
+
+
+def _telescoped(facts: Facts, letter: Any, of: Any) -> bool:
+    """Sum of f(t+1) - f(t) = f(last + 1) - f(first)."""
+    term, index, low, high = facts.sums[letter].args
+    try:
+        after, last, first = (at_place(of, index, x) for x in (index + 1, high + 1, low))
+    except ValueError:
+        return False
+    return facts.add(
+        "telescope",
+        [letter],
+        sympy.Eq(letter, last - first, evaluate=False),
+        texts=[text(of)],
+        each=[sympy.Eq(term, after - of, evaluate=False)],
+        once=[sympy.Le(low, high + 1, evaluate=False)],
+    )
+
+
+def _of_the_goals(facts: Facts) -> None:
+    """A goal as a bound of terms; a goal that says what a sum is, or is at most."""
+    for goal in facts.goals:
+        gap = sympy.expand(goal.rhs - goal.lhs)
+        if isinstance(goal, sympy.Ge | sympy.Gt):
+            gap = -gap
+        sums = [x for x in facts.sums if gap.has(x)]
+        ranges = {facts.sums[x].args[1:] for x in sums}
+        if len(ranges) != 1 or isinstance(goal, sympy.Ne):
+            continue
+        (ends,) = ranges
+        index, low, high = ends
+        numbers = [gap.coeff(x) for x in sums]
+        rest = sympy.expand(gap - sympy.Add(*(c * x for c, x in zip(numbers, sums, strict=True))))
+        if rest.has(*sums) or any(c.has(*sums) for c in numbers):
+            continue
+        inside = sympy.Add(*(c * facts.sums[x].args[0] for c, x in zip(numbers, sums, strict=True)))
+        sign = "=" if isinstance(goal, sympy.Eq) else "<" if isinstance(goal, _STRICT) else "<="
+        share = sympy.cancel(rest / (high - low + 1))
+        if sympy.denom(share).free_symbols & (high - low + 1).free_symbols == set():
+            total = facts.letter(FiniteSum(sympy.expand(inside + share), *ends))
+            if _termwise(facts, total, sign):
+                facts.split(total)
+                for letter in list(facts.sums):
+                    _sign_of(facts, letter)
+                continue
+        _closed(facts, inside, rest, ends, sign)
+
+
+def _closed(facts: Facts, inside: Any, rest: Any, ends: tuple[Any, Any, Any], sign: str) -> None:
+    """0 <= sum + G(last), from terms of G(t - 1) - G(t) at most those of the sum."""
+    index, low, high = ends
+    letter = next(iter(sorted(high.free_symbols, key=str)), None)
+    if letter is None:
+        return
+    shift = sympy.expand(high - letter)
+    try:
+        of = at_place(rest, letter, index - 1 - shift)
+        after = at_place(of, index, index + 1)
+    except ValueError:
+        return
+    gap = facts.letter(FiniteSum(after - of, *ends))
+    if _telescoped(facts, gap, of):
+        total = facts.letter(FiniteSum(inside + after - of, *ends))
+        if _termwise(facts, total, sign):
+            both = facts.letter(FiniteSum(inside, *ends))
+            facts.add(
+                "linear",
+                [total, both, gap],
+                sympy.Eq(total, both + gap, evaluate=False),
+                texts=["1", "1"],
+                each=[sympy.Eq(inside + after - of, inside + after - of, evaluate=False)],
+            )
+            facts.split(both)
+
+
+def _root(term: Any) -> Any:
+    """A product whose square is a product of squares and of what is positive; None without one."""
+    factors = []
+    for factor in sympy.Mul.make_args(term):
+        base, exponent = factor.as_base_exp()
+        if not (base.is_nonnegative or (exponent.is_Integer and exponent % 2 == 0)):
+            return None
+        factors.append(sympy.exp(exponent / 2) if base is sympy.E else base ** (exponent / 2))
+    return sympy.Mul(*factors)
+
+
+def _of_means(facts: Facts) -> None:
+    """Cauchy and Schwarz, and the tangents of Jensen's inequality at means in the goals."""
+    for ends in _ranges(facts):
+        terms = {x.args[0]: letter for letter, x in facts.sums.items() if x.args[1:] == ends}
+        one = sympy.Integer(1)
+        roots = {term: root for term in (*terms, one) if (root := _root(term)) is not None}
+        for first, second in itertools.combinations(roots, 2):
+            mixed = roots[first] * roots[second]
+            if mixed not in terms:
+                continue
+            letters = [facts.letter(FiniteSum(x, *ends)) for x in (mixed, first, second)]
+            u, v = roots[first], roots[second]
+            products = ((mixed, u * v), (first, u * u), (second, v * v))
+            facts.add(
+                "Schwarz",
+                letters,
+                sympy.Le(letters[0] ** 2, letters[1] * letters[2], evaluate=False),
+                texts=[text(u), text(v)],
+                each=[sympy.Eq(*pair, evaluate=False) for pair in products],
+            )
+    for letter in list(facts.sums):
+        _sign_of(facts, letter)
+    for letter, total in list(facts.sums.items()):
+        for tangent in _tangents(facts, total):
+            bound = facts.letter(FiniteSum(tangent, *total.args[1:]))
+            if _termwise(facts, bound, "<="):
+                facts.split(bound)
+    for letter in list(facts.sums):
+        _sign_of(facts, letter)
+
+
+def _tangents(facts: Facts, total: Any) -> Iterator[Any]:
+    """Terms of a sum minus their tangents at what stands outside of sums, with their sign."""
+    term, index, *_ = total.args
+    outside = {x for goal in facts.goals for x in goal.atoms(sympy.exp, sympy.log, sympy.Pow)}
+    for curve in sorted(term.atoms(sympy.exp, sympy.log, sympy.Pow), key=str):
+        weight = sympy.cancel(term / curve) if not isinstance(curve, sympy.exp) else term / curve
+        inside = curve.args[0]
+        moves = any(stands_at(x, index) for x in inside.free_symbols)
+        if not moves or weight.has(curve) or (curve.is_Pow and curve.base is not sympy.E and not curve.exp.is_number):
+            continue
+        if curve.is_Pow and curve.base is sympy.E:
+            inside = curve.exp
+        for mean in sorted(outside, key=str):
+            if mean.func != curve.func or (curve.is_Pow and curve.base is not sympy.E and mean.exp != curve.exp):
+                continue
+            at = mean.args[0]
+            x = sympy.Dummy("x", real=True)
+            function = curve.xreplace({inside: x})
+            slope = sympy.diff(function, x).xreplace({x: at})
+            convex = isinstance(curve, sympy.exp) or (
+                curve.is_Pow and (curve.exp < 0 or curve.exp > 1)
+            )
+            gap = weight * (curve - mean - slope * (inside - at))
+            yield gap if convex else -gap
+
+
+def _refuted(given: list[Any], goals: list[Any]) -> ClaimVerdict | None:
+    """Numbers at which a line fails, with few terms in its sums; None if none are known."""
+    for counts in _counts(given, goals):
+        try:
+            known = [x for each in given for x in _unrolled(each, counts)]
+            targets = [x for goal in goals for x in _unrolled(goal, counts)]
+        except ValueError:
+            continue
+        if any(x in (sympy.false, False) for x in known):
+            continue
+        known = [x for x in known if isinstance(x, sympy.Rel)]
+        goal = targets[0] if len(targets) == 1 else sympy.Tuple(*targets)
+        witness = _witness(known, targets, goal)
+        if witness is not None:
+            return _checked(given, goals, counts, witness)
+    return None
+
+
+def _counts(given: list[Any], goals: list[Any]) -> Iterator[dict[Any, Any]]:
+    """Values of the letters that say how many terms there are, and at which letters stand."""
+    statements = [*given, *goals]
+    free = {x for each in statements for x in each.free_symbols}
+    names = places_of(free)
+    bounds = [x.args[2:] for x in sums_of(statements)]
+    bounds += [(x.low, x.high) for x in statements if isinstance(x, ForEach)]
+    letters = {x for pair in bounds for end in pair for x in end.free_symbols}
+    letters |= {x for x in free if x.name in names}
+    letters |= {sympy.Symbol(n, integer=True, nonnegative=True) for n in names - {x.name for x in letters}}
+    ordered = sorted(letters, key=str)
+    values = itertools.product(_COUNTS, repeat=len(ordered)) if len(ordered) < 3 else ()
+    for row in itertools.islice(values, 24):
+        if all(value or not x.is_positive for x, value in zip(ordered, row, strict=True)):
+            yield {x: sympy.Integer(value) for x, value in zip(ordered, row, strict=True)}
+
+
+def _unrolled(statement: Any, counts: dict[Any, Any]) -> Iterator[Any]:
+    """A statement with its sums written out, for each value of its counting letter if it has one."""
+    if isinstance(statement, ForEach):
+        low, high = (x.xreplace(counts) for x in (statement.low, statement.high))
+        for count in range(int(low), int(high) + 1):
+            yield from _unrolled(at_place(statement.relation, statement.index, sympy.Integer(count)), counts)
+        return
+    swaps = {}
+    for total in statement.atoms(FiniteSum):
+        term, index, low, high = total.args
+        values = range(int(low.xreplace(counts)), int(high.xreplace(counts)) + 1)
+        swaps[total] = sympy.Add(*(at_place(term, index, sympy.Integer(n)) for n in values))
+    statement = mapped(statement, swaps)
+    for letter, value in counts.items():
+        statement = at_place(statement, letter, value)
+    yield statement.func(*statement.args) if not statement.free_symbols else statement
+
+
+def _witness(known: list[Any], targets: list[Any], goal: Any) -> Witness | None:
+    claim = Claim("sums", "step", "", goal, tuple(Given(x, "case") for x in known))
+    try:
+        search, questions = prepare_claim(claim)
+        with processor_time(_SECONDS_REFUTING / 4):
+            for question in questions:
+                witness = counterexample(search.with_goal(question.goal), effort=QUICK)
+                if witness is not None:
+                    return replace(witness, relation=str(questions.index(question)))
+    except (UnknownFunction, InvalidInput, OutOfTime, TypeError, ZeroDivisionError):
+        return None
+    return None
+
+
+def _checked(
+    given: list[Any], goals: list[Any], counts: dict[Any, Any], witness: Witness
+) -> ClaimVerdict | None:
+    """A witness as a verdict, once the checker takes its file."""
+    place = int(witness.relation)
+    names = {x.name for each in (*given, *goals) for x in each.free_symbols}
+    values = {str(x): str(n) for x, n in counts.items() if x.name in names} | witness.values
+    goal = goals[place]
+    complete = replace(witness, values=values, relation=text(goal).replace("FiniteSum", "sum"))
+    content = witness_file(given, goals, complete)
+    if content is None or check_witness.judge_shown(content):
+        return None
+    line = f"{complete.relation} fails: {witness.left} against {witness.right}"
+    return ClaimVerdict(Finding.REFUTED, "counterexample", (line,), complete)
+
+
+def witness_file(given: list[Any], goals: list[Any], witness: Witness) -> dict[str, Any] | None:
+    """The file of a counterexample with sums, without the words around it."""
+    try:
+        facts = Facts(given, goals)
+    except Unsupported:
+        return None
+    old = {old: new for new, old in facts.names.items()}
+    goal = next(
+        (new for new, x in zip(facts.goals, goals, strict=True) if text(x).replace("FiniteSum", "sum") == witness.relation),
+        None,
+    )
+    if goal is None:
+        return None
+    values = {}
+    from swingby.proofs.language.sums import PLACE, renamed
+    from swingby.proofs.prover.sums.sum_facts import in_file_words
+
+    for name, value in witness.values.items():
+        (new,) = in_file_words([sympy.Symbol(name)]).values() or [sympy.Symbol(name)]
+        values[str(new)] = value
+    signs = {stem(x): sign for x, sign in facts.signs.items()}
+    known = [
+        f"0 {'<' if signs[stem(x)] == 'positive' else '<='} {x}"
+        for x in values
+        if signs.get(stem(x), "real") != "real"
+    ]
+    whole = {stem(x.name) for x in facts.letters if x.is_integer}
+    known += [f"{x}{check_witness.WHOLE}" for x in values if stem(x) in whole]
+    letters = sorted(x.name for x in facts.letters - facts.sums.keys())
+    return {
+        "format": check_witness.FORMAT,
+        "id": "",
+        "line": "",
+        "given": [*known, *map(text, (*facts.given, *facts.each))],
+        "assumed": [],
+        "fails": text(goal),
+        "values": values,
+        "sums": facts.table,
+        "letters": letters,
+    }
+
+
+def stem(name: str) -> str:
+    """The name of a letter without its place."""
+    from swingby.proofs.language.sums import PLACE
+
+    return PLACE.sub("()", name)
