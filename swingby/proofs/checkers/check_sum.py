@@ -114,10 +114,41 @@ def demands(fact: Any, sums: dict[str, _Total], letters: Any) -> tuple[list[str]
             return [], [nonempty], f"{name} = {rest} + {moved(term, letters, index, high)}"
         case "empty", [name], [] if further(high, 1) == low:
             return [], [], f"{name} = 0"
+        case "name", [], [name, value, sign] if letters.get(name) == sign:
+            once = [f"{value} = {value}"] + [f"0 < {value}"] * (sign == "positive")
+            if sign in ("real", "positive"):
+                return [], once, f"{name} = {value}"
         case "at", [], [text, to] if (match := _EACH.fullmatch(text)):
             relation, index, low, high = match.groups()
             return [], [f"{low} <= {to}", f"{to} <= {high}"], moved(relation, letters, index, to)
     raise ValueError(f"no rule {fact['rule']!r:.40} of such sums")
+
+
+def _check_names(content: Any, sums: dict[str, _Total]) -> None:
+    """Raise ValueError unless what is named is defined first, by what holds no name itself.
+
+    A name is a letter of no hypothesis: whatever it is, the facts that follow hold.
+    """
+    facts, letters = content["facts"], content["signs"]
+    places = [at for at, fact in enumerate(facts) if fact["rule"] == "name"]
+    names = {facts[at]["texts"][0] for at in places}
+
+    def has_name(*texts: str) -> bool:
+        return any(names.intersection(words(text, letters)) for text in texts)
+
+    parts = [x for text in content["given"] for x in _parts(text)]
+    for fact in facts[: max(places, default=-1) + 1]:
+        texts = fact["texts"][1:2] if fact["rule"] == "name" else fact["texts"]
+        inside = {x for text in texts for x in words(text, letters)} & sums.keys()
+        parts += [*texts, *(sums[x][0] for x in (*inside, *fact["sums"]))]
+    if len(names) != len(places) or names & sums.keys() or has_name(*parts):
+        raise ValueError("what is named is not new")
+
+
+def _parts(text: str) -> tuple[str, ...]:
+    """The relation, the counting letter and both ends of a hypothesis; or itself."""
+    match = _EACH.fullmatch(text)
+    return match.groups() if match else (text,)
 
 
 def hypotheses_at(total: _Total, given: list[str], letters: Any) -> list[str]:
@@ -151,6 +182,7 @@ def judge(content: Any, proofs: Any, formula: Any, holds: Any, line: Any) -> str
         if not (free_of(low, letters, index) and free_of(high, letters, index)):
             raise ValueError("a bound changes with the index")
     known = [text for text in content["given"] if not _EACH.fullmatch(text)]
+    _check_names(content, sums)
 
     def show(steps: list[Any], given: list[str], demanded: list[str], index: str = "") -> None:
         if not demanded:

@@ -138,22 +138,32 @@ def _from_hypotheses(facts: Facts) -> None:
         if isinstance(relation, sympy.Ne):
             continue
         ends = (each.index, each.low, each.high)
-        gap = relation.rhs - relation.lhs
-        sign = "=" if isinstance(relation, sympy.Eq) else "<" if isinstance(relation, _STRICT) else "<="
-        gap = -gap if isinstance(relation, sympy.Ge | sympy.Gt) else gap
+        gap = _gap(relation)
         weights = [
             x
             for x in sorted(factors, key=str)
             if x.free_symbols and not x.free_symbols & gap.free_symbols and x.is_nonnegative
             and all(stands_at(y, each.index) for y in x.free_symbols)
         ]
-        for weight in (1, *weights[:3]):
-            total = facts.letter(FiniteSum(weight * gap, *ends))
-            _termwise(facts, total, sign if weight == 1 else "<=")
-            facts.split(total)
+        sizes = sorted(gap.atoms(sympy.Abs), key=str)
+        insides = [gap.xreplace({x: turn * x.args[0]}) for x in sizes[:1] for turn in (1, -1)]
+        for weight, form in [*((x, gap) for x in (1, *weights[:3])), *((1, x) for x in insides)]:
+            total = facts.letter(FiniteSum(weight * form, *ends))
+            if _termwise(facts, total, _sign(relation) if weight == 1 else "<="):
+                facts.split(total)
     _telescope(facts)
     for letter in list(facts.sums):
         _sign_of(facts, letter)
+
+
+def _gap(relation: Any) -> Any:
+    """The larger minus the smaller side."""
+    gap = relation.rhs - relation.lhs
+    return -gap if isinstance(relation, sympy.Ge | sympy.Gt) else gap
+
+
+def _sign(relation: Any) -> str:
+    return "=" if isinstance(relation, sympy.Eq) else "<" if isinstance(relation, _STRICT) else "<="
 
 
 def _termwise(facts: Facts, letter: Any, sign: str) -> bool:
@@ -196,7 +206,8 @@ def _telescope(facts: Facts) -> None:
                 after = at_place(term, index, index + 1)
             except ValueError:
                 continue
-            if term in (1, index) or after not in terms:
+            powers = [x for x in term.atoms(sympy.Pow, sympy.exp) if index in x.exp.free_symbols]
+            if term in (1, index) or not (after in terms or powers):
                 continue
             gap = facts.letter(FiniteSum(after - term, *ends))
             if _telescoped(facts, gap, term):
@@ -223,9 +234,7 @@ def _telescoped(facts: Facts, letter: Any, of: Any) -> bool:
 def _of_the_goals(facts: Facts) -> None:
     """A goal as a bound of terms; a goal that says what a sum is, or is at most."""
     for goal in facts.goals:
-        gap = sympy.expand(goal.rhs - goal.lhs)
-        if isinstance(goal, sympy.Ge | sympy.Gt):
-            gap = -gap
+        gap = sympy.expand(_gap(goal))
         sums = [x for x in facts.sums if gap.has(x)]
         ranges = {facts.sums[x].args[1:] for x in sums}
         if len(ranges) != 1 or isinstance(goal, sympy.Ne):
@@ -237,7 +246,7 @@ def _of_the_goals(facts: Facts) -> None:
         if rest.has(*sums) or any(c.has(*sums) for c in numbers):
             continue
         inside = sympy.Add(*(c * facts.sums[x].args[0] for c, x in zip(numbers, sums, strict=True)))
-        sign = "=" if isinstance(goal, sympy.Eq) else "<" if isinstance(goal, _STRICT) else "<="
+        sign = _sign(goal)
         share = sympy.cancel(rest / (high - low + 1))
         if sympy.denom(share).free_symbols & (high - low + 1).free_symbols == set():
             total = facts.letter(FiniteSum(sympy.expand(inside + share), *ends))
@@ -295,7 +304,7 @@ def _of_means(facts: Facts) -> None:
         roots = {term: root for term in (*terms, one) if (root := _root(term)) is not None}
         for first, second in itertools.combinations(roots, 2):
             mixed = roots[first] * roots[second]
-            if mixed not in terms:
+            if mixed not in (*terms, one):
                 continue
             letters = [facts.letter(FiniteSum(x, *ends)) for x in (mixed, first, second)]
             u, v = roots[first], roots[second]
@@ -309,39 +318,57 @@ def _of_means(facts: Facts) -> None:
             )
     for letter in list(facts.sums):
         _sign_of(facts, letter)
-    for letter, total in list(facts.sums.items()):
-        for tangent in _tangents(facts, total):
-            bound = facts.letter(FiniteSum(tangent, *total.args[1:]))
-            if _termwise(facts, bound, "<="):
-                facts.split(bound)
+    pairs = [(total, x) for total in list(facts.sums.values()) for x in _curves(facts, total)]
+    # What is named comes before all that uses a name.
+    tangents = [(total, *x[:3], facts.named(x[3])) for total, x in pairs]
+    bounds = [(total.args[1:], _tangent(*x)) for total, *x in tangents]
+    bounds += [x for letter in facts.written for x in _plain_bounds(facts.sums[letter])]
+    for ends, gap in bounds:
+        bound = facts.letter(FiniteSum(gap, *ends))
+        if _termwise(facts, bound, "<="):
+            facts.split(bound)
     for letter in list(facts.sums):
         _sign_of(facts, letter)
 
 
-def _tangents(facts: Facts, total: Any) -> Iterator[Any]:
-    """Terms of a sum minus their tangents at what stands outside of sums, with their sign."""
+def _curves(facts: Facts, total: Any) -> Iterator[tuple[Any, Any, Any, Any]]:
+    """A function in the terms of a sum, what is before it, its argument; and one outside of sums."""
     term, index, *_ = total.args
-    outside = {x for goal in facts.goals for x in goal.atoms(sympy.exp, sympy.log, sympy.Pow)}
-    for curve in sorted(term.atoms(sympy.exp, sympy.log, sympy.Pow), key=str):
-        weight = sympy.cancel(term / curve) if not isinstance(curve, sympy.exp) else term / curve
-        inside = curve.args[0]
-        moves = any(stands_at(x, index) for x in inside.free_symbols)
-        if not moves or weight.has(curve) or (curve.is_Pow and curve.base is not sympy.E and not curve.exp.is_number):
+    kinds = (sympy.exp, sympy.log, sympy.Pow)
+    outside = {x for goal in facts.goals for x in goal.atoms(*kinds)}
+    for curve in sorted(term.atoms(*kinds), key=str):
+        is_power = curve.is_Pow and curve.base is not sympy.E
+        inside = curve.base if is_power or isinstance(curve, sympy.log) else curve.exp
+        inside = curve.args[0] if isinstance(curve, sympy.log) else inside
+        weight = term / curve
+        if weight.has(curve) or not any(stands_at(x, index) for x in inside.free_symbols):
             continue
-        if curve.is_Pow and curve.base is sympy.E:
-            inside = curve.exp
         for mean in sorted(outside, key=str):
-            if mean.func != curve.func or (curve.is_Pow and curve.base is not sympy.E and mean.exp != curve.exp):
+            if mean.func != curve.func or (is_power and mean.exp != curve.exp):
                 continue
-            at = mean.args[0]
-            x = sympy.Dummy("x", real=True)
-            function = curve.xreplace({inside: x})
-            slope = sympy.diff(function, x).xreplace({x: at})
-            convex = isinstance(curve, sympy.exp) or (
-                curve.is_Pow and (curve.exp < 0 or curve.exp > 1)
-            )
-            gap = weight * (curve - mean - slope * (inside - at))
-            yield gap if convex else -gap
+            if is_power and not curve.exp.is_number:
+                continue
+            yield curve, weight, inside, mean.args[0] if mean.func != sympy.exp else mean.exp
+
+
+def _tangent(curve: Any, weight: Any, inside: Any, at: Any) -> Any:
+    """A term minus its tangent at a place, with its sign: never negative."""
+    x = sympy.Symbol("x_tangent", positive=at.is_positive, real=True)
+    function = curve.xreplace({inside: x})
+    line = function.xreplace({x: at}) + sympy.diff(function, x).xreplace({x: at}) * (inside - at)
+    convex = isinstance(curve, sympy.exp) or (curve.is_Pow and (curve.exp < 0 or curve.exp > 1))
+    gap = weight * (curve - line)
+    return gap if convex else -gap
+
+
+def _plain_bounds(total: Any) -> Iterator[tuple[Any, Any]]:
+    """Terms with a logarithm or a size, between bounds that have none."""
+    term, *ends = total.args
+    for part in sorted(term.atoms(sympy.log, sympy.Abs), key=str):
+        weight, x = term / part, part.args[0]
+        if not weight.has(part):
+            bounds = (x - 1 - part, part - 1 + 1 / x) if isinstance(part, sympy.log) else (part - x, part + x)
+            yield from ((tuple(ends), weight * bound) for bound in bounds)
 
 
 def _refuted(given: list[Any], goals: list[Any]) -> ClaimVerdict | None:
@@ -352,9 +379,6 @@ def _refuted(given: list[Any], goals: list[Any]) -> ClaimVerdict | None:
             targets = [x for goal in goals for x in _unrolled(goal, counts)]
         except ValueError:
             continue
-        if any(x in (sympy.false, False) for x in known):
-            continue
-        known = [x for x in known if isinstance(x, sympy.Rel)]
         goal = targets[0] if len(targets) == 1 else sympy.Tuple(*targets)
         witness = _witness(known, targets, goal)
         if witness is not None:
@@ -394,7 +418,20 @@ def _unrolled(statement: Any, counts: dict[Any, Any]) -> Iterator[Any]:
     statement = mapped(statement, swaps)
     for letter, value in counts.items():
         statement = at_place(statement, letter, value)
-    yield statement.func(*statement.args) if not statement.free_symbols else statement
+    yield statement
+
+
+def _letters_at(statements: tuple[Any, ...], counts: dict[Any, Any]) -> set[str]:
+    """The names of the letters that stand in sums and hypotheses once these are written out."""
+    names: set[str] = set()
+    for each in statements:
+        ranges = [(x.args[0], *x.args[1:]) for x in sums_of([each])]
+        ranges += [(each.relation, each.index, each.low, each.high)] if isinstance(each, ForEach) else []
+        for inside, index, low, high in ranges:
+            for n in range(int(low.xreplace(counts)), int(high.xreplace(counts)) + 1):
+                for letter in inside.free_symbols - {index}:
+                    names.add(str(at_place(letter, index, sympy.Integer(n))))
+    return {name for name in names if name not in {str(x) for x in counts}}
 
 
 def _witness(known: list[Any], targets: list[Any], goal: Any) -> Witness | None:
@@ -418,6 +455,8 @@ def _checked(
     place = int(witness.relation)
     names = {x.name for each in (*given, *goals) for x in each.free_symbols}
     values = {str(x): str(n) for x, n in counts.items() if x.name in names} | witness.values
+    # What is in the sums, and has no part in the hypotheses or the difference of the sides.
+    values = dict.fromkeys(sorted(_letters_at((*given, *goals), counts)), "1") | values
     goal = goals[place]
     complete = replace(witness, values=values, relation=text(goal).replace("FiniteSum", "sum"))
     content = witness_file(given, goals, complete)

@@ -115,6 +115,23 @@ class Facts:
             self.letters |= {letter, *total.atoms(sympy.Symbol)}
         return self._letter_of[total]
 
+    def named(self, value: Any) -> Any:
+        """A letter for a value, such as a mean; the value itself where it has none."""
+        if value.is_Symbol or value in self._letter_of:
+            return self._letter_of.get(value, value)
+        known = [*self.given, *self.says]
+        positive = self.decided(sympy.Gt(value, 0, evaluate=False), _relevant(value, known))
+        sign = {"positive": True} if positive.verdict is Finding.PROVED else {"real": True}
+        taken = {x.name for x in self.letters}
+        name = next(x for n in range(1, 10_000) if (x := f"mean_{n}") not in taken)
+        letter = sympy.Symbol(name, **sign)
+        once = [sympy.Eq(value, value, evaluate=False)]
+        once += [sympy.Lt(0, value, evaluate=False)] * ("positive" in sign)
+        equation = sympy.Eq(letter, value, evaluate=False)
+        texts = [name, text(value), next(iter(sign))]
+        self._letter_of[value] = letter if self.add("name", [], equation, texts=texts, once=once) else value
+        return self._letter_of[value]
+
     def without_sums(self, statement: Any) -> Any:
         """A statement with letters for its sums."""
         sums = sorted(statement.atoms(FiniteSum), key=str)
@@ -151,9 +168,11 @@ class Facts:
 
     def steps(self, goal: Any, given: Sequence[Any], total: Any = None) -> list[Any] | None:
         """The steps that show a goal; None if it is not proved. What is implied is written down."""
-        relevant = _relevant(goal, given)
-        judged = self.decided(goal, relevant)
-        if judged.verdict is not Finding.PROVED:
+        for relevant in (_relevant(goal, given), []):
+            judged = self.decided(goal, relevant)
+            if judged.verdict is Finding.PROVED:
+                break
+        else:
             return None
         shown = proof_file(*prepare_claim(_claim(goal, relevant)), judged.proof)
         self._imply(shown["given"], map(text, given), total)
