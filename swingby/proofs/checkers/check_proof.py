@@ -173,6 +173,8 @@ class Exact:
         if order < 0:
             return self.inverse(self.power(x, -order))
         top, below = self.quotient(x)
+        if not top:
+            return top, below
         if not below and len(top) > 1:
             name = f"root {order.denominator} {sorted(top.items())}"
             self.inside[name], self.roots[name] = top, order.denominator

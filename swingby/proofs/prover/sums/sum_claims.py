@@ -337,18 +337,24 @@ def _curves(facts: Facts, total: Any) -> Iterator[tuple[Any, Any, Any, Any]]:
     kinds = (sympy.exp, sympy.log, sympy.Pow)
     outside = {x for goal in facts.goals for x in goal.atoms(*kinds)}
     for curve in sorted(term.atoms(*kinds), key=str):
-        is_power = curve.is_Pow and curve.base is not sympy.E
-        inside = curve.base if is_power or isinstance(curve, sympy.log) else curve.exp
-        inside = curve.args[0] if isinstance(curve, sympy.log) else inside
+        is_log, is_exp = isinstance(curve, sympy.log), isinstance(curve, sympy.exp)
+        inside = curve.exp if is_exp else curve.args[0]
         weight = term / curve
-        if weight.has(curve) or not any(stands_at(x, index) for x in inside.free_symbols):
+        moves = any(stands_at(x, index) for x in inside.free_symbols)
+        if weight.has(curve) or not moves or not (is_log or is_exp or curve.exp.is_number):
             continue
-        for mean in sorted(outside, key=str):
-            if mean.func != curve.func or (is_power and mean.exp != curve.exp):
-                continue
-            if is_power and not curve.exp.is_number:
-                continue
-            yield curve, weight, inside, mean.args[0] if mean.func != sympy.exp else mean.exp
+        means = [
+            x.exp if is_exp else x.args[0]
+            for x in sorted(outside, key=str)
+            if x.func == curve.func and (is_log or is_exp or x.exp == curve.exp)
+        ]
+        letters = {x.args: letter for letter, x in facts.sums.items()}
+        rest = total.args[1:]
+        weighed = letters.get((sympy.expand(weight * inside), *rest))
+        if weighed is not None and not any(x.has(weighed) and x != weighed for x in means):
+            over = rest[2] - rest[1] + 1 if weight == 1 else facts.letter(FiniteSum(weight, *rest))
+            means.append(weighed / over)
+        yield from ((curve, weight, inside, mean) for mean in means)
 
 
 def _tangent(curve: Any, weight: Any, inside: Any, at: Any) -> Any:

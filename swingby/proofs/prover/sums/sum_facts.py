@@ -117,7 +117,7 @@ class Facts:
 
     def named(self, value: Any) -> Any:
         """A letter for a value, such as a mean; the value itself where it has none."""
-        if value.is_Symbol or value in self._letter_of:
+        if value in self._letter_of or (value.is_Symbol and value not in self.sums):
             return self._letter_of.get(value, value)
         known = [*self.given, *self.says]
         positive = self.decided(sympy.Gt(value, 0, evaluate=False), _relevant(value, known))
@@ -127,7 +127,9 @@ class Facts:
         letter = sympy.Symbol(name, **sign)
         once = [sympy.Eq(value, value, evaluate=False)]
         once += [sympy.Lt(0, value, evaluate=False)] * ("positive" in sign)
-        equation = sympy.Eq(letter, value, evaluate=False)
+        # The sum is what the name says: the sign of the name is known.
+        top, below = sympy.fraction(value)
+        equation = sympy.Eq(top, letter * below, evaluate=False)
         texts = [name, text(value), next(iter(sign))]
         self._letter_of[value] = letter if self.add("name", [], equation, texts=texts, once=once) else value
         return self._letter_of[value]
@@ -206,10 +208,11 @@ class Facts:
         demanded = check_sum.demands(fact, self.table, self.signs)
         total = self.sums[sums[0]] if sums else None
         for word, goals, asked in (("each", each, demanded[0]), ("once", once, demanded[1])):
-            known = self.known_at(total) if word == "each" else [*self.given, *self.says]
+            at = total if word == "each" else None
+            whole = {} if at is None else {at.args[1]: sympy.Symbol(at.args[1].name, integer=True)}
+            known = [*self.given, *self.says] if at is None else self.known_at(at)
             for goal, asked_text in zip(goals, asked, strict=True):
-                at = {total.args[1]: sympy.Symbol(total.args[1].name, integer=True)} if word == "each" else {}
-                steps = self.steps(mapped(goal, at), known, total if word == "each" else None)
+                steps = self.steps(mapped(goal, whole), known, at)
                 if steps is None:
                     return False
                 steps[-1] = steps[-1] | {"relation": asked_text}
