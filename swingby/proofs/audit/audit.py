@@ -24,6 +24,7 @@ from swingby.proofs.language import claims as text
 from swingby.proofs.language.claim import AllTimes, AlongTrajectory, Claim, Given, at_instance
 from swingby.proofs.language.claims import find
 from swingby.proofs.language.reader import Proof, load, packaged
+from swingby.proofs.language.sums import body
 from swingby.proofs.language.vectors import Vector, are_vectors, factors
 from swingby.proofs.prover.evidence import ClaimVerdict
 from swingby.proofs.prover.prove import decide
@@ -260,7 +261,7 @@ class Judgements:
         if repair is None or (repair.where != cited.where and claim.edition == "printed"):
             return True
         says_the_same = all(
-            hypothesis.relation
+            body(hypothesis.relation)
             in [at_instance(relation, hypothesis.instance) for relation in repair.conditions]
             for hypothesis in claim.given
             if hypothesis.source == id

@@ -15,6 +15,7 @@ import sympy
 from swingby.proofs.audit.quotations import meets_repair
 from swingby.proofs.language.claim import Claim, Given
 from swingby.proofs.language.claim_text import source_text
+from swingby.proofs.language.sums import ForEach
 from swingby.proofs.prover.evidence import ClaimVerdict
 from swingby.proofs.prover.prove import is_scalar
 from swingby.theory import assumptions
@@ -147,6 +148,8 @@ def with_repaired(claim: Claim, refuted: Claim) -> Claim | None:
     for hypothesis in claim.given:
         is_quoted = hypothesis.source == refuted.id
         mended = repair.cite(hypothesis.instance) if is_quoted else (hypothesis,)
+        if is_quoted and isinstance(each := hypothesis.relation, ForEach):
+            mended = tuple(replace(x, relation=replace(each, relation=x.relation)) for x in mended)
         hypotheses |= dict.fromkeys(mended)
     return replace(
         claim, given=tuple(hypotheses), where=(*where, *claim.where), flaw=None, repair=None

@@ -16,6 +16,7 @@ import sympy
 
 from swingby.hints import Hinted
 from swingby.proofs.language.means import MEAN, mean_of_both
+from swingby.proofs.language.sums import ForEach
 from swingby.proofs.language.vectors import GRAM, letters_of, put_in
 
 #: Kinds of slips in a line, in the words of the summary.
@@ -49,6 +50,9 @@ class Given(Hinted):
 
 def at_instance(relation: Any, instance: tuple[tuple[Any, Any], ...]) -> Any:
     """A relation with expressions put in for letters, all at once, its two sides kept as two."""
+    if isinstance(relation, ForEach):
+        ends = (put_in(x, dict(instance)) for x in (relation.low, relation.high))
+        return ForEach(at_instance(relation.relation, instance), relation.index, *ends)
     if not instance or not isinstance(relation, sympy.Basic):
         return relation
     if instance[0][0] == MEAN:

@@ -132,6 +132,18 @@ def at_place(expression: Any, index: Any, place: Any) -> Any:
     return expression.xreplace(swaps)
 
 
+def at_value(each: ForEach, known: Iterable[Any]) -> list[Any]:
+    """What is known at a value of a counting letter: what holds for each, and what has none."""
+    listed = [sympy.Le(each.low, each.index, evaluate=False)]
+    listed.append(sympy.Le(each.index, each.high, evaluate=False))
+    for other in known:
+        if not isinstance(other, ForEach):
+            listed.append(other)
+        elif (other.low, other.high) == (each.low, each.high):
+            listed.append(at_place(other.relation, other.index, each.index))
+    return [x for x in listed if isinstance(x, sympy.Basic)]
+
+
 def sums_of(statements: Iterable[Any]) -> list[Any]:
     """The sums in statements, in the order of their texts."""
     basic = (x for x in map(body, statements) if isinstance(x, sympy.Basic))

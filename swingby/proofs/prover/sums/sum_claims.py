@@ -60,9 +60,7 @@ def decide_sums(claim: Claim) -> ClaimVerdict:
     """
     if claim.quantifier != "for all":
         return undecided("no prover", "no prover says of sums that some numbers exist")
-    where = resolve_definitions(claim.where)
-    given = [mapped(each.relation, where) for each in claim.given]
-    goals = [mapped(goal, where) for goal in claim.conditions]
+    given, goals = _statements(claim)
     try:
         facts = Facts(given, goals)
         judged = _proved(facts)
@@ -71,6 +69,18 @@ def decide_sums(claim: Claim) -> ClaimVerdict:
     if judged.verdict in PROVED:
         return judged
     return _refuted(given, goals) or judged
+
+
+def _statements(claim: Claim) -> tuple[list[Any], list[Any]]:
+    """The hypotheses and the relations of a line, definitions put in."""
+    where = resolve_definitions(claim.where)
+    given = [mapped(each.relation, where) for each in claim.given]
+    return given, [mapped(goal, where) for goal in claim.conditions]
+
+
+def counterexample_file(claim: Claim, witness: Witness) -> dict[str, Any]:
+    """The file of the counterexample to a line; empty if it has none."""
+    return witness_file(*_statements(claim), witness) or {}
 
 
 def _proved(facts: Facts) -> ClaimVerdict:
