@@ -12,8 +12,9 @@ from typing import Any
 
 import sympy
 
+from swingby.proofs.audit.by_cases import put_together
 from swingby.proofs.audit.quotations import meets_repair
-from swingby.proofs.language.claim import Claim, Given
+from swingby.proofs.language.claim import Claim, Given, lines_of
 from swingby.proofs.language.claim_text import source_text
 from swingby.proofs.language.sums import ForEach
 from swingby.proofs.prover.evidence import ClaimVerdict
@@ -96,6 +97,10 @@ def _judged_with_repair(
     claim: Claim, refuted: Claim, claims: Mapping[str, Claim], judge: Judge
 ) -> str:
     """The verdict, in words, on a line with the repair in place of what it takes from there."""
+    if refuted.id in lines_of(claim.conclusion) and refuted.repair is not None:
+        verdict = put_together(claim, {**claims, refuted.id: refuted.repair}, judge).verdict
+        follows = f"still {_FOLLOWS[verdict]}" if verdict in _FOLLOWS else ""
+        return follows or f"undecided; {_once_corrected(claim, refuted, judge)}"
     changed = with_repaired(claim, refuted)
     if changed is None or not is_scalar(claim) or claim.quantifier != "for all":
         return ""

@@ -27,9 +27,11 @@ from swingby.hints import Hinted
 from swingby.proofs.language.claim import (
     AllTimes,
     AlongTrajectory,
+    ByCases,
     Claim,
     Given,
     at_instance,
+    lines_of,
 )
 from swingby.proofs.language.definedness import ENOUGH, needs
 from swingby.proofs.language.formula_printer import formula
@@ -115,8 +117,7 @@ def demands(
         yield from ((relation, "case") for relation in (*conclusion.when, *conclusion.during))
         if conclusion.until is not None:
             yield sympy.Le(_TIME, conclusion.until, evaluate=False), "case"
-    lines = conclusion.lines if isinstance(conclusion, AllTimes) else ()
-    for hypothesis in (*claim.given, *(Given(None, line) for line in lines)):
+    for hypothesis in (*claim.given, *(Given(None, line) for line in lines_of(conclusion))):
         source = hypothesis.source
         if source == GRAM:
             continue
@@ -285,8 +286,8 @@ class _Comparison:
         return line.quantifier == "exists" and line.kind != "assumption" and is_of_all
 
     def _is_refuted(self, version: Claim) -> bool:
-        """Whether an edition of a line that has several is refuted; induction refutes none."""
-        if self._claims[version.id].repair is None or isinstance(version.conclusion, AllTimes):
+        """Whether an edition of a line that has several is refuted; induction refutes none, and cases neither."""
+        if self._claims[version.id].repair is None or isinstance(version.conclusion, AllTimes | ByCases):
             return False
         return self._judge(version).verdict is Finding.REFUTED
 

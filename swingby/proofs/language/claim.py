@@ -114,9 +114,22 @@ class AllTimes:
         return at_instance(relation, tuple((now, later) for now, _, later in self.times))
 
 
+@dataclass(frozen=True)
+class ByCases:
+    """A relation that some lines prove, each in a case of its own: their ids."""
+
+    relation: Any
+    lines: tuple[str, ...]
+
+
+def lines_of(conclusion: Any) -> tuple[str, ...]:
+    """The lines that are put together to a conclusion, by induction or by cases."""
+    return conclusion.lines if isinstance(conclusion, AllTimes | ByCases) else ()
+
+
 def conditions_of(conclusion: Any) -> tuple[Any, ...]:
     """The relations of a conclusion in their order; none for identities of other kinds."""
-    if isinstance(conclusion, AlongTrajectory | AllTimes):
+    if isinstance(conclusion, AlongTrajectory | AllTimes | ByCases):
         conclusion = conclusion.relation
     if isinstance(conclusion, sympy.And | sympy.Tuple):
         return tuple(conclusion.args)
@@ -195,7 +208,7 @@ class Claim(Hinted):
     def rests_on(self) -> tuple[str, ...]:
         """Ids of the records that the hypotheses come from, without repetition."""
         sources = [hypothesis.source for hypothesis in self.given]
-        sources += self.conclusion.lines if isinstance(self.conclusion, AllTimes) else ()
+        sources += lines_of(self.conclusion)
         return tuple(dict.fromkeys(source for source in sources if source not in _INTERNAL_SOURCES))
 
     @property

@@ -25,6 +25,7 @@ from swingby.proofs.language.claim import (
     SEVERITIES,
     AllTimes,
     AlongTrajectory,
+    ByCases,
     Claim,
     Flaw,
     Given,
@@ -54,7 +55,7 @@ from swingby.theory.input_files import text_of
 
 #: Keywords of the fields of a line; "repair" holds fields of its own.
 _FIELDS = (
-    *("about", "place", "for", "given", "also given", "where", "base", "step", "then"),
+    *("about", "place", "for", "given", "also given", "where", "base", "step", "cases", "then"),
     *("when", "while", "until"),
     *("because", "test", "quoted as", "reading", "flaw", "repair"),
 )
@@ -375,6 +376,9 @@ class Proof(Mapping[str, Claim]):
                 self._id_of_used(used, name) for name in (conclusion.base, conclusion.step)
             )
             conclusion = replace(conclusion, base=base, step=step)
+        if isinstance(conclusion, ByCases):
+            names = tuple(self._id_of_used(used, name) for name in conclusion.lines)
+            conclusion = replace(conclusion, lines=names)
         return replace(
             line,
             id=self._id_of_used(used, line.id),
@@ -629,7 +633,8 @@ class _Line:
             changes["quoted_as"] = tuple(_relations(own["quoted as"].pieces(), self.scope))
         if "flaw" in own:
             changes["flaw"] = _flaw(own["flaw"])
-        concludes = {"then", "when", "while", "until", "because", "test", "base", "step"} & set(own)
+        concludes = {"when", "while", "until", "because", "test", "base", "step", "cases"} & set(own)
+        concludes |= {"then"} & set(own)
         if over_time:  # what changes with t is read off what is given too
             concludes |= {"given", "also given"} & set(own)
         if concludes and "then" in all_fields:
@@ -641,6 +646,8 @@ class _Line:
                 )
             else:
                 _refuse_stray(all_fields, ("base", "step"), "for all t")
+            if "cases" in all_fields:
+                conclusion = self._by_cases(all_fields, conclusion)
             changes["conclusion"] = conclusion
         elif concludes or claim.conclusion is None:
             raise self.block.head.refuse("must have a conclusion: then", claim.id)
@@ -788,16 +795,30 @@ class _Line:
             raise then.refuse("must be about time t alone: letters such as x(t), not x(t+1)")
         return over_time
 
+    def _by_cases(self, own: _Fields, conclusion: Any) -> ByCases:
+        """A conclusion that the lines which are named prove case by case."""
+        piece = own["cases"].joined()
+        if not isinstance(conclusion, sympy.Basic):
+            raise piece.refuse("must be of a line about numbers")
+        pieces = [piece.cut(x.start(), x[0]) for x in re.finditer(r"[^,;\s][^,;]*", piece.text)]
+        lines = tuple(self._above(each).id for each in pieces)
+        if len(set(lines)) < max(len(lines), 2):
+            raise piece.refuse("must be two lines above or more, in brackets, with commas between")
+        return ByCases(conclusion, lines)
+
     def _named(self, own: _Fields, keyword: str) -> str:
         """The id of the line above that a field names in brackets; empty without the field."""
         if keyword not in own:
             return ""
-        piece = own[keyword].joined()
-        match = re.fullmatch(r"\((.+)\)", piece.text)
+        return self._above(own[keyword].joined()).id
+
+    def _above(self, piece: Piece) -> Claim:
+        """A line above, in brackets."""
+        match = re.fullmatch(r"\((.+)\)", piece.text.strip())
         claim = self.proof.above(match[1], self.block.head.line) if match else None
         if claim is None:
             raise piece.refuse("must be a line above in brackets")
-        return claim.id
+        return claim
 
     def _hypotheses(self, block: _TextBlock) -> tuple[Given, ...]:
         return tuple(self.proof.hypotheses(block, self.scope, self.block.head.line))
@@ -849,7 +870,7 @@ def _is_between_vectors(relation: Any) -> bool:
 
 def _expanded(conclusion: Any) -> Any:
     """A conclusion or hypothesis in numbers; vectors are equal where their distance is 0."""
-    if isinstance(conclusion, AllTimes | ForEach):
+    if isinstance(conclusion, AllTimes | ByCases | ForEach):
         return replace(conclusion, relation=_expanded(conclusion.relation))
     if isinstance(conclusion, sympy.Tuple):
         return sympy.Tuple(*map(_expanded, conclusion))

@@ -13,7 +13,7 @@ from sympy.printing.precedence import PRECEDENCE
 from sympy.printing.str import StrPrinter
 
 from swingby.proofs.language import conclusions, reader, repaired_conclusions, vectors
-from swingby.proofs.language.claim import AllTimes, AlongTrajectory, Claim, Given
+from swingby.proofs.language.claim import AllTimes, AlongTrajectory, ByCases, Claim, Given
 from swingby.proofs.language.formula_parser import (
     FUNCTIONS,
     Piece,
@@ -119,6 +119,9 @@ class _Writer:
             yield from (
                 (word, [f"({x})"]) for word in ("base", "step") if (x := getattr(conclusion, word))
             )
+            yield "then", self._relations(conclusion.relation)
+        elif isinstance(conclusion, ByCases):
+            yield "cases", [", ".join(f"({x})" for x in conclusion.lines)]
             yield "then", self._relations(conclusion.relation)
         elif not isinstance(conclusion, AlongTrajectory):
             yield "then", self._relations(conclusion)
