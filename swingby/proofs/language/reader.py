@@ -462,13 +462,13 @@ class Proof(Mapping[str, Claim]):
             if isinstance(letter, vectors.Vector) != vectors.is_vector(equation.rhs):
                 raise piece.refuse("must be a vector for a vector", str(letter))
             instance[letter] = equation.rhs
-        try:
-            for letter in letters - instance.keys():
-                for index in instance.keys() & {x for x in letters if x.is_integer}:
-                    if stands_at(letter, index):  # with k = n, f(k) is f(n)
-                        instance[letter] = moved_letter(letter, index, instance[index])
-        except ValueError as error:
-            raise piece.refuse(f"must be a place ({error})") from None
+        for index in instance.keys() & {x for x in letters if x.is_integer}:
+            moving = [x for x in letters - instance.keys() if stands_at(x, index)]
+            try:  # with k = n, f(k) is f(n)
+                instance |= {x: moved_letter(x, index, instance[index]) for x in moving}
+            except ValueError as error:
+                if bound:
+                    raise piece.refuse(f"must be a place ({error})", str(index)) from None
         return tuple(instance.items())
 
     def _line(self, kind: str, block: _TextBlock) -> None:
@@ -535,8 +535,9 @@ class Proof(Mapping[str, Claim]):
             self._own.add(name)
             new = {name: kind((match[2] or name) + tilde)}
             # x(0) of x(t) may be called otherwise; what has two signs is refused where it is used.
-            same = (x for x, letter in self.names.items() if letter == new[name] and x != name)
-            if any(not (x.endswith(("(0)", "(t+1)")) or x in matrix_letters()) for x in same):
+            same = {x for x, letter in self.names.items() if letter == new[name]} - {name}
+            same -= {x for x, letter in matrix_letters().items() if letter == new[name]}
+            if any(not x.endswith(("(0)", "(t+1)")) for x in same):
                 raise block.head.refuse("must not be printed as another letter is", match[1])
             if name.endswith("(t)") and not match[2]:
                 times = (f"{name.removesuffix('(t)')}({time})" for time in ("0", "t+1"))
