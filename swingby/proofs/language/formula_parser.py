@@ -321,6 +321,10 @@ class _Builder:
         name = latin(token)
         if name in self._names:
             return self._names[name]
+        stem, _, place = name.removesuffix(")").partition("(")
+        if (sequence := self._names.get(f"{stem}(")) and (place == "0" or "t" in self._names):
+            now = self._names.get("t", sympy.Integer(0))
+            return sequence.at({"0": sympy.Integer(0), "t": now, "t+1": now + 1}[place])
         base, _, raised = name.partition("^")
         if raised and base in self._names and raised in self._names:
             return self._names[base] ** self._names[raised]

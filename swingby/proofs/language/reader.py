@@ -46,6 +46,7 @@ from swingby.proofs.language.sums import (
     ForEach,
     Sequence,
     body,
+    check_range,
     indices_of,
     moved_letter,
     renamed,
@@ -306,9 +307,10 @@ class Proof(Mapping[str, Claim]):
             values(piece.cut(match.start(group), match[group]), self.names)[0]
             for group in (2, 3, 4)
         )
-        counts = index.is_Symbol and all(x.is_integer for x in (index, low, high))
-        if not counts or index in low.free_symbols | high.free_symbols:
-            raise piece.refuse("must be for an integer letter, between whole numbers", match[2])
+        try:
+            check_range(index, low, high)
+        except ValueError as error:
+            raise piece.refuse(f"must be for a letter that counts ({error})", match[2]) from None
 
         def each(relation: Any) -> Any:
             if not isinstance(relation, sympy.Rel):

@@ -89,11 +89,24 @@ def total(*arguments: Any, **options: bool) -> Any:
     term, index, low, high = arguments
     if term.has(sympy.Indexed) or not term.is_commutative:
         return sympy.Sum(term, (index, low, high), **options)
-    if not (index.is_Symbol and all(each.is_integer for each in (index, low, high))):
-        raise ValueError("a sum runs over an integer letter, between whole numbers")
-    if term.has(FiniteSum) or {index} & (low.free_symbols | high.free_symbols):
-        raise ValueError("a sum holds no other sum, and no bound with its own index")
+    check_range(index, low, high)
+    if term.has(FiniteSum):
+        raise ValueError("a sum holds no other sum")
+    swaps = {each: sympy.Integer(0) for each in term.atoms(sympy.Function) if each.func.__name__ == "Mean"}
+    if any("~" in str(x) for x in term.xreplace(swaps).free_symbols):
+        raise ValueError("a sum of random letters has no mean here: sum the means")
     return FiniteSum(term, index, low, high)
+
+
+def check_range(index: Any, low: Any, high: Any) -> None:
+    """Raise ValueError unless a letter counts, between whole numbers, where its sign lets it."""
+    if not (index.is_Symbol and all(each.is_integer for each in (index, low, high))):
+        raise ValueError("what is counted is an integer letter, between whole numbers")
+    if {index} & (low.free_symbols | high.free_symbols):
+        raise ValueError("a bound has no letter that is counted")
+    is_low = index.is_nonnegative and not (low - (1 if index.is_positive else 0)).is_nonnegative
+    if is_low or index.is_negative:
+        raise ValueError(f"{index} is declared to have a sign that not all of its values have")
 
 
 def stands_at(letter: Any, index: Any) -> bool:

@@ -123,7 +123,8 @@ def _need_terms(facts: Facts, letter: Any, tried: list[str]) -> None:
 
     total = facts.sums[letter]
     signs = {"!=": sympy.Ne, "<=": sympy.Ge, "<": sympy.Gt}
-    for base, sign in partial(total.args[0]):
+    whole = sympy.Symbol(total.args[1].name, integer=True)
+    for base, sign in partial(total.args[0].xreplace({total.args[1]: whole})):
         goal = signs.get(sign, sympy.Gt)(base, 0, evaluate=False)
         if facts.steps(goal, facts.known_at(total), total) is None:
             tried.append(f"whether {text(goal)} in a term of a sum")

@@ -104,7 +104,10 @@ class Facts:
         self.written = list(self.sums)
 
     def letter(self, total: Any) -> Any:
-        """The letter that stands for a sum."""
+        """The letter that stands for a sum; between the same ends, with the same index."""
+        term, index, *ends = total.args
+        first = next((x.args[1] for x in self.sums.values() if [*x.args[2:]] == ends), index)
+        total = FiniteSum(at_place(term, index, first), first, *ends)
         if total not in self._letter_of:
             taken = {x.name for x in self.letters}
             name = next(
