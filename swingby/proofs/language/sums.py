@@ -73,6 +73,15 @@ class Sequence:
         return self.letter(f"{self.stem}({place_text(place)}){self.tail}")
 
 
+def sequence_of(letter: Any) -> Sequence | None:
+    """The sequence of a letter such as ``f(k)``; None where it has no place at its end."""
+    name = getattr(letter, "name", "")
+    match = PLACE.search(name)
+    if match is None or match.end() < len(name) or not name[: match.start()].isidentifier():
+        return None
+    return Sequence(name[: match.start()], lambda new: renamed(letter, new))
+
+
 def place_text(place: Any) -> str:
     """A place as it stands in the name of a letter: ``k``, ``k-1``, ``3``."""
     letter, number = place.as_coeff_Add()[::-1]
