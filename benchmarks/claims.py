@@ -1,8 +1,8 @@
 """How many everyday claims are proved, by kind, and whether a false one is.
 
-Run with ``python -m benchmarks.claims``; ``--open`` lists what is not decided, ``--sums`` judges the
-claims with finite sums. The claims and their near misses stand in ``tests/data/everyday_claims.txt``
-and, with sums, in ``tests/data/sum_claims.txt``.
+Run with ``python -m benchmarks.claims``; ``--open`` lists what is undecided, and ``--sums`` judges
+claims with finite sums. The claims and their near misses stand in ``everyday_claims.txt`` and, with
+sums, in ``sum_claims.txt``, of ``tests/data``.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ def test_an_error_in_a_case_reaches_the_theorem_and_its_repair_too(tmp_path):
 def test_cases_are_lines_above_and_written_as_they_are_read():
     for cases in ("(left)", "(left), (left)", "(left), (other)", "left, right"):
         text = LETTERS + LEFT + RIGHT.format("x >= y") + BOTH.replace("(left), (right)", cases)
-        with pytest.raises(InvalidInput, match="lines? above"):
+        with pytest.raises(InvalidInput, match=r"lines? above"):
             Proof(text)["both"]
     proof = Proof(LETTERS + LEFT + RIGHT.format("x >= y") + BOTH)
     assert Proof(proof_text(proof.values()))["both"] == proof["both"]

@@ -1,4 +1,4 @@
-"""Finite sums: proved with a file that the checker takes, refuted with few terms, quoted and moved."""
+"""Finite sums: proved and refuted by files that the checker takes, quoted, moved."""
 
 import copy
 import json
@@ -15,7 +15,7 @@ from swingby.proofs.language.claim_text import to_latex, to_text
 from swingby.proofs.language.reader import Proof
 from swingby.proofs.language.writer import proof_text
 from swingby.proofs.prover.prove import decide
-from swingby.proofs.prover.sums.sum_claims import counterexample_file
+from swingby.proofs.prover.sums.few_terms import counterexample_file
 from tests.proofs.shown import judge
 
 DESCENT = "f(t+1) <= f(t) - G(t)/(2 L) for t from 0 to k - 1"
@@ -131,7 +131,7 @@ NAMES = ["S", "R", "a(t)", "t", "k", "c", "f(t)", "f(t+1)", "mean"]
 )
 def test_a_rule_that_there_is_not_is_refused(rule, sums, texts):
     fact = {"rule": rule, "sums": sums, "texts": texts}
-    with pytest.raises(ValueError, match="sum|rule|name|term|index"):
+    with pytest.raises(ValueError, match=r"sum|rule|name|term|index"):
         check_sum.demands(fact, TABLE, dict.fromkeys(NAMES, "real"))
 
 
@@ -255,7 +255,9 @@ def test_an_instance_does_not_touch_what_is_counted():
     text = f"{LETTERS}step 1: a\n  then sum(G(t), t, 0, k) >= 0\nstep 2: b\n  given (1) with {{}}\n"
     text += "  then k >= 0\n"
     for instance in ("t = 5", "k = t"):
-        with pytest.raises(InvalidInput, match="must be a letter of|must not be the index of a sum"):
+        with pytest.raises(
+            InvalidInput, match=r"must be a letter of|must not be the index of a sum"
+        ):
             Proof(text.format(instance))["2"]
 
 

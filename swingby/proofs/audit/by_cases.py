@@ -1,4 +1,4 @@
-"""Proofs by cases: lines that prove the same, each in a case, put together where no case is missing."""
+"""Proofs by cases: lines that prove the same, each in a case, where no case is missing."""
 
 from __future__ import annotations
 
@@ -69,9 +69,10 @@ def by_cases(claim: Claim, claims: Mapping[str, Claim], judge: Judge) -> ClaimVe
 
 
 def _words(case: Sequence[Any]) -> str:
-    return " and ".join(
-        formula(x) if isinstance(x, sympy.Basic) else x.lines() for x in case
-    ) or "always"
+    return (
+        " and ".join(formula(x) if isinstance(x, sympy.Basic) else x.lines() for x in case)
+        or "always"
+    )
 
 
 def _missing(claim: Claim, cases: list[list[Any]], judge: Judge) -> list[str]:

@@ -286,8 +286,9 @@ class _Comparison:
         return line.quantifier == "exists" and line.kind != "assumption" and is_of_all
 
     def _is_refuted(self, version: Claim) -> bool:
-        """Whether an edition of a line that has several is refuted; induction refutes none, and cases neither."""
-        if self._claims[version.id].repair is None or isinstance(version.conclusion, AllTimes | ByCases):
+        """Whether an edition of a line that has several is refuted; what is put together is not."""
+        is_joint = isinstance(version.conclusion, AllTimes | ByCases)
+        if self._claims[version.id].repair is None or is_joint:
             return False
         return self._judge(version).verdict is Finding.REFUTED
 

@@ -50,7 +50,8 @@ from swingby.proofs.prover.scalar.scalar_claims import (
     proof_file,
     word_of,
 )
-from swingby.proofs.prover.sums import sum_claims
+from swingby.proofs.prover.sums import few_terms
+from swingby.proofs.prover.sums.sum_claims import speaks_of_sums
 from swingby.report.files import write_text
 from swingby.theory import assumptions, numbers
 from swingby.theory.verdict import Finding
@@ -129,7 +130,7 @@ def files(record: Any, line: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
         if isinstance(claim.conclusion, OnInterval):
             claim = between(claim)
         about = _about_numbers if is_scalar(claim) else _about_matrices
-        about = sum_claims.counterexample_file if sum_claims.speaks_of_sums(claim) else about
+        about = few_terms.counterexample_file if speaks_of_sums(claim) else about
         body = about(claim, record.witness)
         # Of a formula that is no relation between two numbers there is no file.
         if is_scalar(claim) or not check_witness.judge_shown({"id": "", "line": ""} | body):

@@ -40,7 +40,11 @@ def words(text: str, letters: Any) -> list[str]:
 def place(text: str, more: int = 0) -> str:
     """A place such as ``k - 1``, some more added to it; ValueError if it is none."""
     match = _PLACE.fullmatch(text.strip())
-    if match is None or not (match[1] or match[3]) or (match[1] and bool(match[2]) != bool(match[3])):
+    if (
+        match is None
+        or not (match[1] or match[3])
+        or (match[1] and bool(match[2]) != bool(match[3]))
+    ):
         raise ValueError(f"{text!r:.40} is no place")
     number = int(f"{match[2] or ''}{match[3] or 0}") + more
     return f"{match[1]}{number:+d}" if match[1] and number else match[1] or str(number)
@@ -80,9 +84,10 @@ def free_of(text: str, letters: Any, index: str) -> bool:
     return not any(stands_at(x, index) for x in words(text, letters) if x in letters)
 
 
-def demands(fact: Any, sums: dict[str, _Total], letters: Any) -> tuple[list[str], list[str], str]:
+def demands(fact: Any, sums: dict[str, Any], letters: Any) -> tuple[list[str], list[str], str]:
     """What a rule asks for each value of the counting letter, and once, and what it says then."""
     names, texts = fact["sums"], fact["texts"]
+    inside: Any
     totals = [tuple(sums[name]) for name in names]
     term, index, low, high = totals[0] if totals else ("", "", "0", "0")
     nonempty, counted = f"{low} <= {high}", f"{low} <= {further(high, 1)}"
@@ -118,7 +123,7 @@ def demands(fact: Any, sums: dict[str, _Total], letters: Any) -> tuple[list[str]
             once = [f"{value} = {value}"] + [f"0 < {value}"] * (sign == "positive")
             if sign in ("real", "positive"):
                 return [], once, f"{name} = {value}"
-        case "at", [], [text, to] if (match := _EACH.fullmatch(text)):
+        case "at", [], [text, to] if match := _EACH.fullmatch(text):
             relation, index, low, high = match.groups()
             return [], [f"{low} <= {to}", f"{to} <= {high}"], moved(relation, letters, index, to)
     raise ValueError(f"no rule {fact['rule']!r:.40} of such sums")
@@ -160,7 +165,9 @@ def hypotheses_at(total: _Total, given: list[str], letters: Any) -> list[str]:
         if match is None:
             known += [text] if free_of(text, letters, index) else []
         elif match.groups()[2:] == (low, high):
-            known.append(moved(match[1], letters, match[2], index) if match[2] != index else match[1])
+            known.append(
+                moved(match[1], letters, match[2], index) if match[2] != index else match[1]
+            )
     return known
 
 

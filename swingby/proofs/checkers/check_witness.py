@@ -462,7 +462,9 @@ def judge_shown(
             return _open_on(content["holds"], letter, rational(low), rational(high))
         if kind != FORMAT:
             raise _Wrong(f"no {FORMAT}")
-        if content.keys() - {"run"} - _OF_SUMS not in (_KEYS, _EXAMPLE) or not content.get("holds", [1]):
+        if content.keys() - {"run"} - _OF_SUMS not in (_KEYS, _EXAMPLE) or not content.get(
+            "holds", [1]
+        ):
             raise _Wrong(f"the keys are not those of {FORMAT}")
         if not all(isinstance(content.get(key, []), list) for key in ("given", "assumed", "holds")):
             raise _Wrong("the hypotheses are no list")

@@ -30,7 +30,6 @@ from swingby.proofs.language.sums import total
 from swingby.proofs.language.vectors import InnerProduct, is_vector, norm
 from swingby.theory.dynamics import symbols
 
-
 #: Functions that every proof knows.
 FUNCTIONS: Mapping[str, Any] = {
     "exp": sympy.exp,

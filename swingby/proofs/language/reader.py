@@ -524,7 +524,9 @@ class Proof(Mapping[str, Claim]):
         for declaration in listed.split(","):
             match = _LETTER.fullmatch(" ".join(declaration.split()))
             sequence = _SEQUENCE.fullmatch(latin(match[1])) if match and not match[2] else None
-            counts = sequence is not None and getattr(self.names.get(sequence[2]), "is_integer", 0)
+            counts = sequence is not None and getattr(
+                self.names.get(sequence[2]), "is_integer", False
+            )
             if not match or not (counts or is_letter(match[1])):
                 raise block.head.refuse(
                     'must be a letter, or letter = "its name"', declaration.strip()
@@ -636,7 +638,9 @@ class _Line:
             changes["quoted_as"] = tuple(_relations(own["quoted as"].pieces(), self.scope))
         if "flaw" in own:
             changes["flaw"] = _flaw(own["flaw"])
-        concludes = {"when", "while", "until", "because", "test", "base", "step", "cases"} & set(own)
+        concludes = {"when", "while", "until", "because", "test", "base", "step", "cases"} & set(
+            own
+        )
         concludes |= {"then"} & set(own)
         if over_time:  # what changes with t is read off what is given too
             concludes |= {"given", "also given"} & set(own)

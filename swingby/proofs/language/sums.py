@@ -35,7 +35,7 @@ class FiniteSum(sympy.Function):  # type: ignore[misc]
         """The letters without those that are bound."""
         term, index, low, high = self.args
         free = {x for x in term.free_symbols if not stands_at(x, index)}
-        return free | low.free_symbols | high.free_symbols
+        return {*free, *low.free_symbols, *high.free_symbols}
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class ForEach:
     def free_symbols(self) -> set[Any]:
         """The letters without those that are bound."""
         free = {x for x in self.relation.free_symbols if not stands_at(x, self.index)}
-        return free | self.low.free_symbols | self.high.free_symbols
+        return {*free, *self.low.free_symbols, *self.high.free_symbols}
 
     def lines(self, latex: bool = False) -> str:
         """The hypothesis as a formula."""
@@ -101,7 +101,11 @@ def total(*arguments: Any, **options: bool) -> Any:
     check_range(index, low, high)
     if term.has(FiniteSum):
         raise ValueError("a sum holds no other sum")
-    swaps = {each: sympy.Integer(0) for each in term.atoms(sympy.Function) if each.func.__name__ == "Mean"}
+    swaps = {
+        each: sympy.Integer(0)
+        for each in term.atoms(sympy.Function)
+        if each.func.__name__ == "Mean"
+    }
     if any("~" in str(x) for x in term.xreplace(swaps).free_symbols):
         raise ValueError("a sum of random letters has no mean here: sum the means")
     return FiniteSum(term, index, low, high)

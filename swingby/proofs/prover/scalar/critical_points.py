@@ -115,6 +115,9 @@ def _of_several(landscape: _Landscape) -> Iterator[tuple[float, ...]]:
     places = [x for x in itertools.product(*sides) if landscape.height(x) < math.inf]
     for start in sorted(places, key=landscape.height)[:_STARTS]:
         found = minimize(
-            landscape.height, start, method="Nelder-Mead", options={"maxiter": _STEPS, "xatol": 1e-9}
+            landscape.height,
+            start,
+            method="Nelder-Mead",
+            options={"maxiter": _STEPS, "xatol": 1e-9},
         )
         yield tuple(map(float, found.x))

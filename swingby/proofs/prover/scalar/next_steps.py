@@ -25,12 +25,17 @@ def next_steps(search: Search, goal: Relation) -> Iterator[str]:
     unsigned = [x for x in letters if x.is_real and x.is_nonnegative is None]
     if unsigned and goal.difference.xreplace({unsigned[0]: -unsigned[0]}) != goal.difference:
         x = unsigned[0]
-        yield f"{NEXT}split at the sign of {x}: lines for {x} <= 0 and {x} >= 0, put together by cases"
+        lines = f"lines for {x} <= 0 and {x} >= 0, put together by cases"
+        yield f"{NEXT}split at the sign of {x}: {lines}"
     bounded = {
-        x for each in search.hypotheses if each.small.is_number or each.large.is_number
+        x
+        for each in search.hypotheses
+        if each.small.is_number or each.large.is_number
         for x in each.symbols
     }
-    unbounded = [str(x) for x in letters if x not in bounded and goal.difference.has(sympy.exp, sympy.log)]
+    unbounded = [
+        str(x) for x in letters if x not in bounded and goal.difference.has(sympy.exp, sympy.log)
+    ]
     if unbounded:
         yield f"{NEXT}give a bound of {' and '.join(unbounded[:2])}, if there is one"
     try:

@@ -122,7 +122,9 @@ def decide_scalar(claim: Claim, *, rng: int = 0, seconds: float = BUDGET) -> Cla
             tried = f"a certificate that check.py does not accept: {reason}"
             judged = ClaimVerdict(Finding.UNDECIDED, "no file", judged.evidence, tried=(tried,))
     if judged.verdict is Finding.UNDECIDED and judged.method == "":
-        unsettled = (q.goal for q, each in zip(questions, judgements, strict=True) if each.method == "")
+        unsettled = (
+            q.goal for q, each in zip(questions, judgements, strict=True) if each.method == ""
+        )
         advice = (line for goal in unsettled for line in next_steps(search, goal))
         judged = replace(judged, tried=tuple(dict.fromkeys((*judged.tried, *advice))))
     if judged.verdict not in PROVED or not claim.given:

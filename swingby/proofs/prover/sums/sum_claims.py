@@ -4,51 +4,41 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
-import flint
 import sympy
 
-from swingby.errors import InvalidInput
-from swingby.proofs.checkers import check_sum, check_witness
+from swingby.proofs.checkers import check_witness
 from swingby.proofs.language.claim import Claim, Given
+from swingby.proofs.language.definedness import partial
 from swingby.proofs.language.sums import (
     FiniteSum,
-    ForEach,
     at_place,
     indices_of,
     places_of,
     stands_at,
-    sums_of,
 )
-from swingby.proofs.prover.evidence import ClaimVerdict, Witness, undecided
-from swingby.proofs.prover.scalar.counterexample import LONG, QUICK, Effort, counterexample
-from swingby.proofs.prover.scalar.preparation import resolve_definitions
+from swingby.proofs.prover.evidence import ClaimVerdict, undecided
 from swingby.proofs.prover.scalar.scalar_claims import (
     PROVED,
-    UnknownFunction,
     decide_scalar,
     prepare_claim,
     proof_file,
 )
-from swingby.proofs.prover.sums.sum_facts import Facts, Unsupported, letters_of, mapped, text
-from swingby.theory.search_time import OutOfTime, processor_time
+from swingby.proofs.prover.sums.few_terms import refuted, statements
+from swingby.proofs.prover.sums.sum_facts import SumFacts, NoRule, text
 from swingby.theory.verdict import Finding
 
-#: Seconds for the relations once the facts of the sums are known, and for counterexamples.
-_SECONDS, _SECONDS_REFUTING = 30.0, 20.0
+#: Seconds for the relations once the facts of the sums are known.
+_SECONDS = 30.0
 _STRICT = (sympy.Lt, sympy.Gt)
-#: Numbers of terms at which counterexamples are looked for.
-_COUNTS = (2, 3, 1, 0, 4, 5)
 
 
 def speaks_of_sums(claim: Claim) -> bool:
     """Whether a line has a sum, a hypothesis for each value, or a letter at a place such as k."""
-    statements = claim.statements
-    return bool(
-        isinstance(claim.conclusion, sympy.Basic)
-        and (list(indices_of(statements)) or places_of(claim.letters))
+    is_bound = any(True for _ in indices_of(claim.statements))
+    return isinstance(claim.conclusion, sympy.Basic) and (
+        is_bound or bool(places_of(claim.letters))
     )
 
 
@@ -60,31 +50,19 @@ def decide_sums(claim: Claim) -> ClaimVerdict:
     """
     if claim.quantifier != "for all":
         return undecided("no prover", "no prover says of sums that some numbers exist")
-    given, goals = _statements(claim)
+    given, goals = statements(claim)
     try:
-        facts = Facts(given, goals)
+        facts = SumFacts(given, goals)
         judged = _proved(facts)
-    except Unsupported as reason:
+    except NoRule as reason:
         judged = undecided("no prover", str(reason))
     if judged.verdict in PROVED:
         return judged
-    return _refuted(given, goals) or judged
+    return refuted(given, goals) or judged
 
 
-def _statements(claim: Claim) -> tuple[list[Any], list[Any]]:
-    """The hypotheses and the relations of a line, definitions put in."""
-    where = resolve_definitions(claim.where)
-    given = [mapped(each.relation, where) for each in claim.given]
-    return given, [mapped(goal, where) for goal in claim.conditions]
-
-
-def counterexample_file(claim: Claim, witness: Witness) -> dict[str, Any]:
-    """The file of the counterexample to a line; empty if it has none."""
-    return witness_file(*_statements(claim), witness) or {}
-
-
-def _proved(facts: Facts) -> ClaimVerdict:
-    """Facts of the sums, and the relations from them, in rounds."""
+def _proved(facts: SumFacts) -> ClaimVerdict:
+    """SumFacts of the sums, and the relations from them, in rounds."""
     tried: list[str] = []
     vacuous = None
     for letter in list(facts.written):
@@ -103,10 +81,12 @@ def _proved(facts: Facts) -> ClaimVerdict:
         if judged.verdict is Finding.PROVED:
             return _with_file(facts, claim, judged)
         vacuous = judged if judged.method == "vacuous" else vacuous
-    return vacuous or undecided("sums", "rules of sums: linearity, telescoping, bounds of terms, means")
+    return vacuous or undecided(
+        "sums", "rules of sums: linearity, telescoping, bounds of terms, means"
+    )
 
 
-def _with_file(facts: Facts, claim: Claim, judged: ClaimVerdict) -> ClaimVerdict:
+def _with_file(facts: SumFacts, claim: Claim, judged: ClaimVerdict) -> ClaimVerdict:
     """A proof with its file, once the checker takes it."""
     body = facts.file(proof_file(*prepare_claim(claim), judged.proof))
     if reason := check_witness.judge_shown(body):
@@ -122,10 +102,8 @@ def _with_file(facts: Facts, claim: Claim, judged: ClaimVerdict) -> ClaimVerdict
     return ClaimVerdict(Finding.PROVED, "rules of sums", evidence, proof=(body,))
 
 
-def _need_terms(facts: Facts, letter: Any, tried: list[str]) -> None:
+def _need_terms(facts: SumFacts, letter: Any, tried: list[str]) -> None:
     """Note what is not known to be defined in the terms of a sum."""
-    from swingby.proofs.language.definedness import partial
-
     total = facts.sums[letter]
     signs = {"!=": sympy.Ne, "<=": sympy.Ge, "<": sympy.Gt}
     whole = sympy.Symbol(total.args[1].name, integer=True)
@@ -135,11 +113,11 @@ def _need_terms(facts: Facts, letter: Any, tried: list[str]) -> None:
             tried.append(f"whether {text(goal)} in a term of a sum")
 
 
-def _ranges(facts: Facts) -> list[tuple[Any, Any, Any]]:
+def _ranges(facts: SumFacts) -> list[tuple[Any, Any, Any]]:
     return list(dict.fromkeys(total.args[1:] for total in facts.sums.values()))
 
 
-def _from_hypotheses(facts: Facts) -> None:
+def _from_hypotheses(facts: SumFacts) -> None:
     """Linearity, signs of terms, and the sums of hypotheses, perhaps weighted."""
     for letter in facts.written:
         facts.split(letter)
@@ -158,7 +136,9 @@ def _from_hypotheses(facts: Facts) -> None:
         weights = [
             x
             for x in sorted(factors, key=str)
-            if x.free_symbols and not x.free_symbols & gap.free_symbols and x.is_nonnegative
+            if x.free_symbols
+            and not x.free_symbols & gap.free_symbols
+            and x.is_nonnegative
             and all(stands_at(y, each.index) for y in x.free_symbols)
         ]
         sizes = sorted(gap.atoms(sympy.Abs), key=str)
@@ -182,7 +162,7 @@ def _sign(relation: Any) -> str:
     return "=" if isinstance(relation, sympy.Eq) else "<" if isinstance(relation, _STRICT) else "<="
 
 
-def _termwise(facts: Facts, letter: Any, sign: str) -> bool:
+def _termwise(facts: SumFacts, letter: Any, sign: str) -> bool:
     """0 <= sum, from 0 <= term."""
     term, _, low, high = facts.sums[letter].args
     makers = {"<": sympy.Lt, "<=": sympy.Le, "=": sympy.Eq}
@@ -200,7 +180,7 @@ def _termwise(facts: Facts, letter: Any, sign: str) -> bool:
     return False
 
 
-def _sign_of(facts: Facts, letter: Any) -> None:
+def _sign_of(facts: SumFacts, letter: Any) -> None:
     """The sign of a sum of terms that are never negative; how many terms, where each is 1."""
     term, _, low, high = facts.sums[letter].args
     if term == 1:
@@ -212,10 +192,10 @@ def _sign_of(facts: Facts, letter: Any) -> None:
         _termwise(facts, letter, "<" if term.is_positive else "<=")
 
 
-def _telescope(facts: Facts) -> None:
+def _telescope(facts: SumFacts) -> None:
     """What is left of sums of f(t+1) and of f(t), one minus the other."""
     for ends in _ranges(facts):
-        index, low, high = ends
+        index = ends[0]
         terms = {x.args[0]: letter for letter, x in facts.sums.items() if x.args[1:] == ends}
         for term in list(terms):
             try:
@@ -230,7 +210,7 @@ def _telescope(facts: Facts) -> None:
                 facts.split(gap)
 
 
-def _telescoped(facts: Facts, letter: Any, of: Any) -> bool:
+def _telescoped(facts: SumFacts, letter: Any, of: Any) -> bool:
     """Sum of f(t+1) - f(t) = f(last + 1) - f(first)."""
     term, index, low, high = facts.sums[letter].args
     try:
@@ -247,7 +227,7 @@ def _telescoped(facts: Facts, letter: Any, of: Any) -> bool:
     )
 
 
-def _of_the_goals(facts: Facts) -> None:
+def _of_the_goals(facts: SumFacts) -> None:
     """A goal as a bound of terms; a goal that says what a sum is, or is at most."""
     for goal in facts.goals:
         gap = sympy.expand(_gap(goal))
@@ -256,7 +236,7 @@ def _of_the_goals(facts: Facts) -> None:
         if len(ranges) != 1 or isinstance(goal, sympy.Ne):
             continue
         (ends,) = ranges
-        index, low, high = ends
+        _, low, high = ends
         numbers = [gap.coeff(x) for x in sums]
         rest = sympy.expand(gap - sympy.Add(*(c * x for c, x in zip(numbers, sums, strict=True))))
         if rest.has(*sums) or any(c.has(*sums) for c in numbers):
@@ -274,9 +254,9 @@ def _of_the_goals(facts: Facts) -> None:
         _closed(facts, inside, rest, ends, sign)
 
 
-def _closed(facts: Facts, inside: Any, rest: Any, ends: tuple[Any, Any, Any], sign: str) -> None:
+def _closed(facts: SumFacts, inside: Any, rest: Any, ends: tuple[Any, Any, Any], sign: str) -> None:
     """0 <= sum + G(last), from terms of G(t - 1) - G(t) at most those of the sum."""
-    index, low, high = ends
+    index, _, high = ends
     letter = next(iter(sorted(high.free_symbols, key=str)), None)
     if letter is None:
         return
@@ -312,7 +292,7 @@ def _root(term: Any) -> Any:
     return sympy.Mul(*factors)
 
 
-def _of_means(facts: Facts) -> None:
+def _of_means(facts: SumFacts) -> None:
     """Cauchy and Schwarz, and the tangents of Jensen's inequality at means in the goals."""
     for ends in _ranges(facts):
         terms = {x.args[0]: letter for letter, x in facts.sums.items() if x.args[1:] == ends}
@@ -347,8 +327,8 @@ def _of_means(facts: Facts) -> None:
         _sign_of(facts, letter)
 
 
-def _curves(facts: Facts, total: Any) -> Iterator[tuple[Any, Any, Any, Any]]:
-    """A function in the terms of a sum, what is before it, its argument; and one outside of sums."""
+def _curves(facts: SumFacts, total: Any) -> Iterator[tuple[Any, Any, Any, Any]]:
+    """A function in the terms of a sum, what is before it, its argument; its mean."""
     term, index, *_ = total.args
     kinds = (sympy.exp, sympy.log, sympy.Pow)
     outside = {x for goal in facts.goals for x in goal.atoms(*kinds)}
@@ -389,149 +369,9 @@ def _plain_bounds(total: Any) -> Iterator[tuple[Any, Any]]:
     for part in sorted(term.atoms(sympy.log, sympy.Abs), key=str):
         weight, x = term / part, part.args[0]
         if not weight.has(part):
-            bounds = (x - 1 - part, part - 1 + 1 / x) if isinstance(part, sympy.log) else (part - x, part + x)
+            bounds = (
+                (x - 1 - part, part - 1 + 1 / x)
+                if isinstance(part, sympy.log)
+                else (part - x, part + x)
+            )
             yield from ((tuple(ends), weight * bound) for bound in bounds)
-
-
-def _refuted(given: list[Any], goals: list[Any]) -> ClaimVerdict | None:
-    """Numbers at which a line fails, with few terms in its sums; None if none are known."""
-    for counts in _counts(given, goals):
-        try:
-            known = [x for each in given for x in _unrolled(each, counts)]
-            targets = [x for goal in goals for x in _unrolled(goal, counts)]
-        except ValueError:
-            continue
-        goal = targets[0] if len(targets) == 1 else sympy.Tuple(*targets)
-        witness = _witness(known, targets, goal)
-        if witness is not None:
-            return _checked(given, goals, counts, witness)
-    return None
-
-
-def _counts(given: list[Any], goals: list[Any]) -> Iterator[dict[Any, Any]]:
-    """Values of the letters that say how many terms there are, and at which letters stand."""
-    statements = [*given, *goals]
-    free = {x for each in statements for x in each.free_symbols}
-    names = places_of(free)
-    bounds = [x.args[2:] for x in sums_of(statements)]
-    bounds += [(x.low, x.high) for x in statements if isinstance(x, ForEach)]
-    letters = {x for pair in bounds for end in pair for x in end.free_symbols}
-    letters |= {x for x in free if x.name in names}
-    letters |= {sympy.Symbol(n, integer=True, nonnegative=True) for n in names - {x.name for x in letters}}
-    ordered = sorted(letters, key=str)
-    values = itertools.product(_COUNTS, repeat=len(ordered)) if len(ordered) < 3 else ()
-    for row in itertools.islice(values, 24):
-        if all(value or not x.is_positive for x, value in zip(ordered, row, strict=True)):
-            yield {x: sympy.Integer(value) for x, value in zip(ordered, row, strict=True)}
-
-
-def _unrolled(statement: Any, counts: dict[Any, Any]) -> Iterator[Any]:
-    """A statement with its sums written out, for each value of its counting letter if it has one."""
-    if isinstance(statement, ForEach):
-        low, high = (x.xreplace(counts) for x in (statement.low, statement.high))
-        for count in range(int(low), int(high) + 1):
-            yield from _unrolled(at_place(statement.relation, statement.index, sympy.Integer(count)), counts)
-        return
-    swaps = {}
-    for total in statement.atoms(FiniteSum):
-        term, index, low, high = total.args
-        values = range(int(low.xreplace(counts)), int(high.xreplace(counts)) + 1)
-        swaps[total] = sympy.Add(*(at_place(term, index, sympy.Integer(n)) for n in values))
-    statement = mapped(statement, swaps)
-    for letter, value in counts.items():
-        statement = at_place(statement, letter, value)
-    yield statement
-
-
-def _letters_at(statements: tuple[Any, ...], counts: dict[Any, Any]) -> set[str]:
-    """The names of the letters that stand in sums and hypotheses once these are written out."""
-    names: set[str] = set()
-    for each in statements:
-        ranges = [(x.args[0], *x.args[1:]) for x in sums_of([each])]
-        ranges += [(each.relation, each.index, each.low, each.high)] if isinstance(each, ForEach) else []
-        for inside, index, low, high in ranges:
-            for n in range(int(low.xreplace(counts)), int(high.xreplace(counts)) + 1):
-                for letter in inside.free_symbols - {index}:
-                    names.add(str(at_place(letter, index, sympy.Integer(n))))
-    return {name for name in names if name not in {str(x) for x in counts}}
-
-
-def _witness(known: list[Any], targets: list[Any], goal: Any) -> Witness | None:
-    claim = Claim("sums", "step", "", goal, tuple(Given(x, "case") for x in known))
-    try:
-        search, questions = prepare_claim(claim)
-        with processor_time(_SECONDS_REFUTING / 4):
-            for question in questions:
-                witness = counterexample(search.with_goal(question.goal), effort=QUICK)
-                if witness is not None:
-                    return replace(witness, relation=str(questions.index(question)))
-    except (UnknownFunction, InvalidInput, OutOfTime, TypeError, ZeroDivisionError):
-        return None
-    return None
-
-
-def _checked(
-    given: list[Any], goals: list[Any], counts: dict[Any, Any], witness: Witness
-) -> ClaimVerdict | None:
-    """A witness as a verdict, once the checker takes its file."""
-    place = int(witness.relation)
-    names = {x.name for each in (*given, *goals) for x in each.free_symbols}
-    values = {str(x): str(n) for x, n in counts.items() if x.name in names} | witness.values
-    # What is in the sums, and has no part in the hypotheses or the difference of the sides.
-    values = dict.fromkeys(sorted(_letters_at((*given, *goals), counts)), "1") | values
-    goal = goals[place]
-    complete = replace(witness, values=values, relation=text(goal).replace("FiniteSum", "sum"))
-    content = witness_file(given, goals, complete)
-    if content is None or check_witness.judge_shown(content):
-        return None
-    line = f"{complete.relation} fails: {witness.left} against {witness.right}"
-    return ClaimVerdict(Finding.REFUTED, "counterexample", (line,), complete)
-
-
-def witness_file(given: list[Any], goals: list[Any], witness: Witness) -> dict[str, Any] | None:
-    """The file of a counterexample with sums, without the words around it."""
-    try:
-        facts = Facts(given, goals)
-    except Unsupported:
-        return None
-    old = {old: new for new, old in facts.names.items()}
-    goal = next(
-        (new for new, x in zip(facts.goals, goals, strict=True) if text(x).replace("FiniteSum", "sum") == witness.relation),
-        None,
-    )
-    if goal is None:
-        return None
-    values = {}
-    from swingby.proofs.language.sums import PLACE, renamed
-    from swingby.proofs.prover.sums.sum_facts import in_file_words
-
-    for name, value in witness.values.items():
-        (new,) = in_file_words([sympy.Symbol(name)]).values() or [sympy.Symbol(name)]
-        values[str(new)] = value
-    signs = {stem(x): sign for x, sign in facts.signs.items()}
-    known = [
-        f"0 {'<' if signs[stem(x)] == 'positive' else '<='} {x}"
-        for x in values
-        if signs.get(stem(x), "real") != "real"
-    ]
-    whole = {stem(x.name) for x in facts.letters if x.is_integer}
-    known += [f"{x}{check_witness.WHOLE}" for x in values if stem(x) in whole]
-    letters = sorted(x.name for x in facts.letters - facts.sums.keys())
-    return {
-        "format": check_witness.FORMAT,
-        "id": "",
-        "line": "",
-        "given": [*known, *map(text, (*facts.given, *facts.each))],
-        "assumed": [],
-        "fails": text(goal),
-        "values": values,
-        "sums": facts.table,
-        "letters": letters,
-    }
-
-
-def stem(name: str) -> str:
-    """The name of a letter without its place."""
-    from swingby.proofs.language.sums import PLACE
-
-    return PLACE.sub("()", name)

@@ -1,4 +1,4 @@
-"""Facts of finite sums, each with the file of its rule for ``check_sum.py``.
+"""SumFacts of finite sums, each with the file of its rule for ``check_sum.py``.
 
 A sum is a letter. Its rules ask for relations at each value of the counting letter, or once: these
 are claims without sums, which the scalar prover decides.
@@ -36,7 +36,7 @@ from swingby.theory.verdict import Finding
 _SECONDS = 8.0
 
 
-class Unsupported(Exception):
+class NoRule(Exception):
     """What the rules of sums have no words for."""
 
 
@@ -45,7 +45,11 @@ def letters_of(statements: Iterable[Any]) -> set[Any]:
     basic = (
         x
         for each in statements
-        for x in ([each.relation, each.index, each.low, each.high] if isinstance(each, ForEach) else [each])
+        for x in (
+            [each.relation, each.index, each.low, each.high]
+            if isinstance(each, ForEach)
+            else [each]
+        )
     )
     return {letter for x in basic for letter in x.atoms(sympy.Symbol)}
 
@@ -60,7 +64,7 @@ def in_file_words(letters: Iterable[Any]) -> dict[Any, Any]:
         if not check_proof.LETTER.fullmatch(letter.name):
             places = {match[0] for match in PLACE.finditer(letter.name)}
             if len(places) > 1:
-                raise Unsupported(f"{letter} stands at two places")
+                raise NoRule(f"{letter} stands at two places")
             swaps[letter] = renamed(letter, word_of(PLACE.sub("", letter.name)) + "".join(places))
     return swaps
 
@@ -85,7 +89,7 @@ def text(statement: Any) -> str:
     return re.sub(r"\bE\b", "exp(1)", written)
 
 
-class Facts:
+class SumFacts:
     """What is known of the sums of a line: hypotheses, rules applied so far, and what they say."""
 
     def __init__(self, given: Sequence[Any], goals: Sequence[Any]) -> None:
@@ -110,9 +114,7 @@ class Facts:
         total = FiniteSum(at_place(term, index, first), first, *ends)
         if total not in self._letter_of:
             taken = {x.name for x in self.letters}
-            name = next(
-                x for n in range(1, 10_000) if (x := f"sum_{n}") not in taken
-            )
+            name = next(x for n in range(1, 10_000) if (x := f"sum_{n}") not in taken)
             letter = sympy.Symbol(name, real=True)
             self._letter_of[total], self.sums[letter] = letter, total
             self.letters |= {letter, *total.atoms(sympy.Symbol)}
@@ -134,7 +136,9 @@ class Facts:
         top, below = sympy.fraction(value)
         equation = sympy.Eq(top, letter * below, evaluate=False)
         texts = [name, text(value), next(iter(sign))]
-        self._letter_of[value] = letter if self.add("name", [], equation, texts=texts, once=once) else value
+        self._letter_of[value] = (
+            letter if self.add("name", [], equation, texts=texts, once=once) else value
+        )
         return self._letter_of[value]
 
     def without_sums(self, statement: Any) -> Any:
@@ -205,9 +209,8 @@ class Facts:
         if says in self.says:
             return True
         self.letters |= letters_of((says, *each, *once))
-        fact = {"rule": rule, "sums": [x.name for x in sums], "texts": list(texts)}
-        for word in ("each", "once"):
-            fact[word] = []
+        fact: dict[str, Any] = {"rule": rule, "sums": [x.name for x in sums], "texts": [*texts]}
+        fact |= {"each": [], "once": []}
         demanded = check_sum.demands(fact, self.table, self.signs)
         total = self.sums[sums[0]] if sums else None
         for word, goals, asked in (("each", each, demanded[0]), ("once", once, demanded[1])):
@@ -229,7 +232,7 @@ class Facts:
         term, *ends = self.sums[letter].args
         numbers: dict[Any, Any] = {}
         for each in sympy.Add.make_args(sympy.expand(term)):
-            fixed, moving = [], []
+            fixed, moving = list[Any](), list[Any]()
             for factor in sympy.Mul.make_args(each):
                 free = not any(stands_at(x, ends[0]) for x in factor.free_symbols)
                 (fixed if free else moving).append(factor)
