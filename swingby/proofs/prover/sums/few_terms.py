@@ -24,7 +24,7 @@ from swingby.proofs.prover.evidence import ClaimVerdict, Witness
 from swingby.proofs.prover.scalar.counterexample import QUICK, counterexample
 from swingby.proofs.prover.scalar.preparation import resolve_definitions
 from swingby.proofs.prover.scalar.scalar_claims import UnknownFunction, prepare_claim
-from swingby.proofs.prover.sums.sum_facts import SumFacts, NoRule, in_file_words, mapped, text
+from swingby.proofs.prover.sums.sum_facts import NoRule, SumFacts, in_file_words, mapped, text
 from swingby.theory.search_time import OutOfTime, processor_time
 from swingby.theory.verdict import Finding
 

@@ -26,7 +26,7 @@ from swingby.proofs.prover.scalar.scalar_claims import (
     proof_file,
 )
 from swingby.proofs.prover.sums.few_terms import refuted, statements
-from swingby.proofs.prover.sums.sum_facts import SumFacts, NoRule, text
+from swingby.proofs.prover.sums.sum_facts import NoRule, SumFacts, text
 from swingby.theory.verdict import Finding
 
 #: Seconds for the relations once the facts of the sums are known.
