@@ -16,7 +16,7 @@ import sympy
 
 from swingby.hints import Hinted
 from swingby.proofs.language.means import MEAN, mean_of_both
-from swingby.proofs.language.sums import ForEach
+from swingby.proofs.language.sums import PLACE, ForEach, at_place
 from swingby.proofs.language.vectors import GRAM, letters_of, put_in
 
 #: Kinds of slips in a line, in the words of the summary.
@@ -83,27 +83,45 @@ class AlongTrajectory:
     until: Any = None
 
 
+#: Time, where no letter of a line is t itself.
+TIME = sympy.Symbol("t", nonnegative=True, integer=True)
+
+
 @dataclass(frozen=True)
 class AllTimes:
     """A relation that is claimed at t = 0, 1, 2, ..., and the lines that prove it by induction.
 
     `times`: t and every letter of time t, each with what stands for it at 0 and at t + 1.
     `base`, `step`: ids of the lines that prove it at 0, and at t + 1 from t; empty: no line does.
+    `second`: of the line that proves it at 1; the step is to t + 2 then, from t and t + 1.
     """
 
     relation: Any
     times: tuple[tuple[Any, Any, Any], ...]
     base: str = ""
     step: str = ""
+    second: str = ""
 
     @property
     def lines(self) -> tuple[str, ...]:
         """The lines that are put together."""
-        return tuple(filter(None, (self.base, self.step)))
+        return tuple(filter(None, (self.base, self.second, self.step)))
 
     def is_of_now(self, relation: Any) -> bool:
         """Whether a relation speaks of time t alone, so that it can be moved to another time."""
-        return not letters_of([relation]) & {later for _, _, later in self.times}
+        letters = letters_of([relation])
+        places = (match for x in letters for match in PLACE.finditer(str(x)))
+        ahead = any(match[1] == "t" and match[2] for match in places)
+        return not (ahead or letters & {later for _, _, later in self.times})
+
+    def at(self, relation: Any, place: Any) -> Any:
+        """A relation of time t at a number, or at t + 1 or t + 2."""
+        time = next((now for now, *_ in self.times if str(now) == "t"), TIME)
+        place = sympy.sympify(place)
+        moves = {0: self.at_start, time + 1: self.at_next, time: lambda same: same}
+        if place in moves:
+            return moves[place](relation)
+        return at_place(relation, time, place) if isinstance(relation, sympy.Basic) else relation
 
     def at_start(self, relation: Any) -> Any:
         """A relation of time t at time 0."""

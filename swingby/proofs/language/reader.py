@@ -374,10 +374,9 @@ class Proof(Mapping[str, Claim]):
         """A line of a used file, with the ids of that file."""
         conclusion = line.conclusion
         if isinstance(conclusion, AllTimes):
-            base, step = (
-                self._id_of_used(used, name) for name in (conclusion.base, conclusion.step)
-            )
-            conclusion = replace(conclusion, base=base, step=step)
+            names = {x: getattr(conclusion, x) for x in ("base", "step", "second")}
+            names = {x: self._id_of_used(used, name) for x, name in names.items()}
+            conclusion = replace(conclusion, **names)
         if isinstance(conclusion, ByCases):
             names = tuple(self._id_of_used(used, name) for name in conclusion.lines)
             conclusion = replace(conclusion, lines=names)
@@ -796,8 +795,9 @@ class _Line:
                 times.append((now, start, letter if "(t+1)" in letter.name else later))
         if not {now for now, _, _ in times} & vectors.letters_of([_expanded(conclusion)]):
             raise then.refuse("must change with t: by t itself, or a letter such as x(t)")
-        lines = (self._named(own, keyword) for keyword in ("base", "step"))
-        over_time = AllTimes(conclusion, tuple(times), *lines)
+        (step,) = self._named(own, "step", 1) or ("",)
+        base, second = (*self._named(own, "base", 2), "", "")[:2]
+        over_time = AllTimes(conclusion, tuple(times), base, step, second)
         if not over_time.is_of_now(_expanded(conclusion)):
             raise then.refuse("must be about time t alone: letters such as x(t), not x(t+1)")
         return over_time
@@ -807,25 +807,25 @@ class _Line:
         piece = own["cases"].joined()
         if not isinstance(conclusion, sympy.Basic):
             raise piece.refuse("must be of a line about numbers")
-        pieces = [piece.cut(x.start(), x[0]) for x in re.finditer(r"[^,;\s][^,;]*", piece.text)]
-        lines = tuple(self._above(each).id for each in pieces)
+        lines = self._named(own, "cases")
         if len(set(lines)) < max(len(lines), 2):
             raise piece.refuse("must be two lines above or more, in brackets, with commas between")
         return ByCases(conclusion, lines)
 
-    def _named(self, own: _Fields, keyword: str) -> str:
-        """The id of the line above that a field names in brackets; empty without the field."""
+    def _named(self, own: _Fields, keyword: str, most: int = 99) -> tuple[str, ...]:
+        """The ids of the lines above that a field names in brackets; none without the field."""
         if keyword not in own:
-            return ""
-        return self._above(own[keyword].joined()).id
-
-    def _above(self, piece: Piece) -> Claim:
-        """A line above, in brackets."""
-        match = re.fullmatch(r"\((.+)\)", piece.text.strip())
-        claim = self.proof.above(match[1], self.block.head.line) if match else None
-        if claim is None:
-            raise piece.refuse("must be a line above in brackets")
-        return claim
+            return ()
+        piece = own[keyword].joined()
+        listed = [piece.cut(x.start(), x[0]) for x in re.finditer(r"[^,;\s][^,;]*", piece.text)]
+        names = []
+        for each in listed:
+            match = re.fullmatch(r"\((.+)\)", each.text.strip())
+            claim = self.proof.above(match[1], self.block.head.line) if match else None
+            if claim is None or len(listed) > most:
+                raise each.refuse("must be a line above in brackets")
+            names.append(claim.id)
+        return tuple(names)
 
     def _hypotheses(self, block: _TextBlock) -> tuple[Given, ...]:
         return tuple(self.proof.hypotheses(block, self.scope, self.block.head.line))

@@ -121,9 +121,9 @@ class _Writer:
             if conclusion.test:
                 yield "test", [conclusion.test]
         elif isinstance(conclusion, AllTimes):
-            yield from (
-                (word, [f"({x})"]) for word in ("base", "step") if (x := getattr(conclusion, word))
-            )
+            bases = ", ".join(f"({x})" for x in (conclusion.base, conclusion.second) if x)
+            yield from (("base", [bases]),) if bases else ()
+            yield from (("step", [f"({conclusion.step})"]),) if conclusion.step else ()
             yield "then", self._relations(conclusion.relation)
         elif isinstance(conclusion, ByCases):
             yield "cases", [", ".join(f"({x})" for x in conclusion.lines)]

@@ -51,6 +51,9 @@ def decide_sums(claim: Claim) -> ClaimVerdict:
     if claim.quantifier != "for all":
         return undecided("no prover", "no prover says of sums that some numbers exist")
     given, goals = statements(claim)
+    if not any(True for _ in indices_of(claim.statements)):
+        judged = decide_scalar(claim)
+        return judged if judged.verdict in PROVED else refuted(given, goals) or _as_open(judged)
     try:
         facts = SumFacts(given, goals)
         judged = _proved(facts)
@@ -59,6 +62,13 @@ def decide_sums(claim: Claim) -> ClaimVerdict:
     if judged.verdict in PROVED:
         return judged
     return refuted(given, goals) or judged
+
+
+def _as_open(judged: ClaimVerdict) -> ClaimVerdict:
+    """A verdict on letters at places: numbers that refute it may belong to no sequence."""
+    if judged.verdict is not Finding.REFUTED:
+        return judged
+    return undecided("sequences", "no numbers in which letters at one place are equal refute it")
 
 
 def _proved(facts: SumFacts) -> ClaimVerdict:
