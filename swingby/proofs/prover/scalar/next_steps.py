@@ -20,7 +20,7 @@ def next_steps(search: Search, goal: Relation) -> Iterator[str]:
     letters = sorted(goal.symbols, key=str)
     sides = goal.sides
     curved = [x for side in sides for x in side.atoms(sympy.exp, sympy.Pow) if not x.exp.is_number]
-    if curved and all(side.is_positive and side != 1 for side in sides):
+    if curved and all(side.is_positive and not side.is_Add for side in sides):
         yield f"{NEXT}take logarithms of both sides: log of each is a line of its own"
     unsigned = [x for x in letters if x.is_real and x.is_nonnegative is None]
     if unsigned and goal.difference.xreplace({unsigned[0]: -unsigned[0]}) != goal.difference:
@@ -33,9 +33,8 @@ def next_steps(search: Search, goal: Relation) -> Iterator[str]:
         if each.small.is_number or each.large.is_number
         for x in each.symbols
     }
-    unbounded = [
-        str(x) for x in letters if x not in bounded and goal.difference.has(sympy.exp, sympy.log)
-    ]
+    is_curved = curved or goal.difference.has(sympy.exp, sympy.log)
+    unbounded = [str(x) for x in letters if is_curved and x not in bounded]
     if unbounded:
         yield f"{NEXT}give a bound of {' and '.join(unbounded[:2])}, if there is one"
     try:
