@@ -1,7 +1,8 @@
 """How many everyday claims are proved, by kind, and whether a false one is.
 
-Run with ``python -m benchmarks.claims``; ``--open`` lists what is not decided. The claims and their
-near misses stand in ``tests/data/everyday_claims.txt``.
+Run with ``python -m benchmarks.claims``; ``--open`` lists what is undecided, and ``--sums`` judges
+claims with finite sums. The claims and their near misses stand in ``everyday_claims.txt`` and, with
+sums, in ``sum_claims.txt``, of ``tests/data``.
 """
 
 from __future__ import annotations
@@ -12,18 +13,29 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from swingby.proofs.language.claim import Claim
+from swingby.proofs.language.reader import Proof
 from swingby.proofs.prover.evidence import ClaimVerdict
 from swingby.proofs.prover.scalar.scalar_claims import decide_scalar
+from swingby.proofs.prover.sums.sum_claims import decide_sums
 from swingby.report import Grid
 from tests.proofs.prover.test_elementary import claim
 
-CLAIMS = Path(__file__).parents[1] / "tests" / "data" / "everyday_claims.txt"
+DATA = Path(__file__).parents[1] / "tests" / "data"
+CLAIMS, SUMS = DATA / "everyday_claims.txt", DATA / "sum_claims.txt"
+#: The letters of claims with sums.
+LETTERS = """letters positive integer: i, n
+letters nonnegative integer: t, k
+letters positive: L, q, r, p(i), w(i)
+letters nonnegative: G(t), m, e(t)
+letters real: f(t), d(t), a(i), b(i), c, M
+"""
 
 
-def claims() -> Iterator[tuple[str, str, str]]:
+def claims(path: Path = CLAIMS) -> Iterator[tuple[str, str, str]]:
     """The kind, a true claim, and a false one, line by line."""
     kind = ""
-    for line in CLAIMS.read_text(encoding="utf-8").splitlines():
+    for line in path.read_text(encoding="utf-8").splitlines():
         if line.startswith("#"):
             kind = line.removeprefix("# ")
         elif line:
@@ -31,12 +43,24 @@ def claims() -> Iterator[tuple[str, str, str]]:
             yield kind, true, false
 
 
-def judged(seconds: float) -> Iterator[tuple[str, bool, str, ClaimVerdict, float]]:
+def with_sums(text: str) -> Claim:
+    """A claim with sums, as its list writes it."""
+    given, _, conclusion = text.rpartition("|-")
+    lines = [f"{each.strip()}  [case]" for each in given.split(";") if each.strip()]
+    hypotheses = "\n        ".join(lines)
+    line = f"step 1: a claim\n{f'  given {hypotheses}' * bool(lines)}\n"
+    return Proof(f"{LETTERS}{line}  then {conclusion.strip().replace(';', ', ')}\n")["1"]
+
+
+def judged(seconds: float, sums: bool) -> Iterator[tuple[str, bool, str, ClaimVerdict, float]]:
     """The kind, whether it is true, the claim, its verdict, and seconds of processor time."""
-    for kind, *pair in claims():
+    for kind, *pair in claims(SUMS if sums else CLAIMS):
         for line, truth in zip(pair, (True, False), strict=True):
             start = time.process_time()
-            verdict = decide_scalar(claim(line), seconds=seconds)
+            if sums:
+                verdict = decide_sums(with_sums(line))
+            else:
+                verdict = decide_scalar(claim(line), seconds=seconds)
             yield kind, truth, line, verdict, time.process_time() - start
 
 
@@ -44,11 +68,12 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--open", action="store_true")
+    parser.add_argument("--sums", action="store_true")
     parser.add_argument("--seconds", type=float, default=20.0)
     options = parser.parse_args()
     tallies: dict[tuple[str, bool], Counter[str]] = {}
     total = 0.0
-    for kind, truth, line, verdict, seconds in judged(options.seconds):
+    for kind, truth, line, verdict, seconds in judged(options.seconds, options.sums):
         tallies.setdefault((kind, truth), Counter())[verdict.verdict.value] += 1
         total += seconds
         expected = ("proved",) if truth else ("refuted",)

@@ -156,3 +156,85 @@ def test_the_time_counts():
 def test_it_is_written_as_it_is_read():
     claims = list(Proof(LINES.format(rate="q")).values())
     assert list(Proof(proof_text(claims)).values()) == claims
+
+
+SEQUENCE = """letters nonnegative: a(t), c
+letters nonnegative integer: t, s
+step zero: at 0
+  given a(0) = 1  [initial value]
+  then a(0) <= 2^0
+step one: at 1
+  given a(1) = 1  [initial value]
+  then a(1) <= 2^1
+step both: from two values
+  given a(t+2) = a(t+1) + {} a(t)  [recurrence]
+        a(t) <= 2^t  [induction]
+        a(t+1) <= 2^(t+1)  [induction]
+  then a(t+2) <= 2^(t+2)
+theorem bound: at every time
+  for all t
+  base {}
+  step (both)
+  then a(t) <= 2^t
+"""
+
+
+@pytest.mark.parametrize(
+    ("factor", "base", "verdict"),
+    [
+        ("1", "(zero), (one)", "proved"),
+        ("2", "(zero), (one)", "proved"),
+        ("1", "(zero)", "undecided"),
+        ("1", "(one), (zero)", "undecided"),
+        ("1", "(zero), (zero)", "undecided"),
+    ],
+)
+def test_a_step_from_two_times_has_two_bases(tmp_path, factor, base, verdict):
+    ledger = audited(SEQUENCE.format(factor, base), tmp_path)
+    assert ledger["bound"].verdict == verdict
+    if verdict == "proved":
+        assert ledger["bound"].rests_on == ("zero", "one", "both")
+        assert states(ledger)["bound"] == "stands"
+
+
+def test_an_error_in_a_step_from_two_times_reaches_the_theorem(tmp_path):
+    ledger = audited(SEQUENCE.format("3", "(zero), (one)"), tmp_path)
+    assert ledger["both"].verdict == "refuted"
+    assert states(ledger)["bound"] == "falls"
+
+
+STRONG = """letters nonnegative: a(t), c
+letters nonnegative integer: t, s
+step zero: at 0
+  given a(0) <= c  [initial value]
+  then a(0) <= c
+step next: from all times before
+  given a(t+1) <= sum(a(s), s, 0, t)/(t + 1)  [recurrence]
+        {} for s from 0 to t  [induction]
+  then a(t+1) <= c
+theorem bound: at every time
+  for all t
+  base (zero)
+  step (next)
+  then a(t) <= c
+"""
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "state"),
+    [
+        ("a(s) <= c", "stands"),
+        ("a(s) <= c/2", "quoted, not checked"),
+        ("a(s+1) <= c", "open"),
+    ],
+)
+def test_a_step_may_rest_on_all_times_before(tmp_path, hypothesis, state):
+    ledger = audited(STRONG.format(hypothesis), tmp_path)
+    proved = state == "stands"
+    assert ledger["bound"].verdict == ("proved" if proved else "undecided")
+    assert (states(ledger)["bound"] == "stands") == proved
+
+
+def test_two_bases_are_written_as_they_are_read():
+    proof = Proof(SEQUENCE.format("1", "(zero), (one)"))
+    assert Proof(proof_text(proof.values()))["bound"] == proof["bound"]

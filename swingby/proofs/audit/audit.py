@@ -15,15 +15,24 @@ import sympy
 
 from swingby.errors import InvalidInput, named
 from swingby.proofs.audit import cache as audit_cache
+from swingby.proofs.audit.by_cases import put_together
 from swingby.proofs.audit.downstream import downstream
-from swingby.proofs.audit.induction import by_induction
 from swingby.proofs.audit.ledger import Ledger
 from swingby.proofs.audit.quotations import meets_repair, quotations
 from swingby.proofs.audit.record import AUDITED, Record
 from swingby.proofs.language import claims as text
-from swingby.proofs.language.claim import AllTimes, AlongTrajectory, Claim, Given, at_instance
+from swingby.proofs.language.claim import (
+    AllTimes,
+    AlongTrajectory,
+    ByCases,
+    Claim,
+    Given,
+    at_instance,
+    lines_of,
+)
 from swingby.proofs.language.claims import find
 from swingby.proofs.language.reader import Proof, load, packaged
+from swingby.proofs.language.sums import body
 from swingby.proofs.language.vectors import Vector, are_vectors, factors
 from swingby.proofs.prover.evidence import ClaimVerdict
 from swingby.proofs.prover.prove import decide
@@ -189,8 +198,8 @@ class Judgements:
                 return _NOT_RUN, 0.0
             start = time.perf_counter()
             try:
-                if isinstance(claim.conclusion, AllTimes):  # a matter of several lines: not kept
-                    return by_induction(claim, self._quotable, self.judged), 0.0
+                if isinstance(claim.conclusion, AllTimes | ByCases):  # of several lines: not kept
+                    return put_together(claim, self._quotable, self.judged), 0.0
                 verdict = decide(claim, progress=_log.info, runs=self._runs_for(claim))
                 if verdict.witness is not None and not are_vectors(verdict.witness.values):
                     verdict = _of_vectors(claim)
@@ -254,13 +263,13 @@ class Judgements:
         cited = self._quotable.get(id)
         if cited is None or self.judged(cited).verdict != Finding.REFUTED:
             return False
-        if isinstance(claim.conclusion, AllTimes) and id in claim.conclusion.lines:
+        if id in lines_of(claim.conclusion):
             return True
         repair = cited.repair
         if repair is None or (repair.where != cited.where and claim.edition == "printed"):
             return True
         says_the_same = all(
-            hypothesis.relation
+            body(hypothesis.relation)
             in [at_instance(relation, hypothesis.instance) for relation in repair.conditions]
             for hypothesis in claim.given
             if hypothesis.source == id

@@ -12,9 +12,11 @@ from typing import Any
 
 import sympy
 
+from swingby.proofs.audit.by_cases import put_together
 from swingby.proofs.audit.quotations import meets_repair
-from swingby.proofs.language.claim import Claim, Given
+from swingby.proofs.language.claim import Claim, Given, lines_of
 from swingby.proofs.language.claim_text import source_text
+from swingby.proofs.language.sums import ForEach
 from swingby.proofs.prover.evidence import ClaimVerdict
 from swingby.proofs.prover.prove import is_scalar
 from swingby.theory import assumptions
@@ -95,6 +97,10 @@ def _judged_with_repair(
     claim: Claim, refuted: Claim, claims: Mapping[str, Claim], judge: Judge
 ) -> str:
     """The verdict, in words, on a line with the repair in place of what it takes from there."""
+    if refuted.id in lines_of(claim.conclusion) and refuted.repair is not None:
+        verdict = put_together(claim, {**claims, refuted.id: refuted.repair}, judge).verdict
+        follows = f"still {_FOLLOWS[verdict]}" if verdict in _FOLLOWS else ""
+        return follows or f"undecided; {_once_corrected(claim, refuted, judge)}"
     changed = with_repaired(claim, refuted)
     if changed is None or not is_scalar(claim) or claim.quantifier != "for all":
         return ""
@@ -147,6 +153,8 @@ def with_repaired(claim: Claim, refuted: Claim) -> Claim | None:
     for hypothesis in claim.given:
         is_quoted = hypothesis.source == refuted.id
         mended = repair.cite(hypothesis.instance) if is_quoted else (hypothesis,)
+        if is_quoted and isinstance(each := hypothesis.relation, ForEach):
+            mended = tuple(replace(x, relation=replace(each, relation=x.relation)) for x in mended)
         hypotheses |= dict.fromkeys(mended)
     return replace(
         claim, given=tuple(hypotheses), where=(*where, *claim.where), flaw=None, repair=None

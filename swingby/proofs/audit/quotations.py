@@ -27,13 +27,16 @@ from swingby.hints import Hinted
 from swingby.proofs.language.claim import (
     AllTimes,
     AlongTrajectory,
+    ByCases,
     Claim,
     Given,
     at_instance,
+    lines_of,
 )
 from swingby.proofs.language.definedness import ENOUGH, needs
 from swingby.proofs.language.formula_printer import formula
 from swingby.proofs.language.means import MEAN, is_random
+from swingby.proofs.language.sums import ForEach, at_value
 from swingby.proofs.language.vectors import GRAM, factors, letters_of
 from swingby.proofs.prover.evidence import ClaimVerdict
 from swingby.proofs.prover.prove import is_scalar
@@ -67,8 +70,12 @@ class Quotation(Hinted):
 
 def meets_repair(claim: Claim, claims: Mapping[str, Claim], judge: Judge, id: str) -> bool:
     """Whether a line that quotes a refuted one knows all that its repair takes for granted."""
-    comparison = _Comparison(claim, claims, judge, mended=True)
-    return not any(quotation.open for quotation in comparison.quotations() if quotation.id == id)
+    return not any(
+        quotation.open
+        for version in _at_values(claim, claims)
+        for quotation in _Comparison(version, claims, judge, mended=True).quotations()
+        if quotation.id == id
+    )
 
 
 def quotations(claim: Claim, claims: Mapping[str, Claim], judge: Judge) -> tuple[Quotation, ...]:
@@ -76,8 +83,25 @@ def quotations(claim: Claim, claims: Mapping[str, Claim], judge: Judge) -> tuple
 
     A letter that a line above defines otherwise is a quotation of that line too.
     """
-    comparison = _Comparison(claim, claims, judge)
-    return (*comparison.quotations(), *comparison.definitions())
+    comparisons = [_Comparison(version, claims, judge) for version in _at_values(claim, claims)]
+    listed = [quotation for each in comparisons for quotation in each.quotations()]
+    return (*listed, *comparisons[0].definitions())
+
+
+def _at_values(claim: Claim, claims: Mapping[str, Claim]) -> Iterator[Claim]:
+    """A line without what it quotes for each value of a counting letter; then at such a value."""
+    each = [given for given in claim.given if isinstance(given.relation, ForEach)]
+    quoted = [given for given in each if given.source in claims]
+    yield replace(claim, given=tuple(given for given in claim.given if given not in quoted))
+    ranges = dict.fromkeys((x.relation.index, x.relation.low, x.relation.high) for x in quoted)
+    for index, low, high in ranges:
+        bounds = (sympy.Le(low, index, evaluate=False), sympy.Le(index, high, evaluate=False))
+        given = [Given(x, "case") for x in bounds]
+        given += [Given(x.relation, "case") for x in claim.given if x not in each]
+        for x in each:
+            if (x.relation.index, x.relation.low, x.relation.high) == (index, low, high):
+                given.append(replace(x, relation=x.relation.relation))
+        yield replace(claim, given=tuple(given))
 
 
 def demands(
@@ -93,8 +117,7 @@ def demands(
         yield from ((relation, "case") for relation in (*conclusion.when, *conclusion.during))
         if conclusion.until is not None:
             yield sympy.Le(_TIME, conclusion.until, evaluate=False), "case"
-    lines = conclusion.lines if isinstance(conclusion, AllTimes) else ()
-    for hypothesis in (*claim.given, *(Given(None, line) for line in lines)):
+    for hypothesis in (*claim.given, *(Given(None, line) for line in lines_of(conclusion))):
         source = hypothesis.source
         if source == GRAM:
             continue
@@ -263,8 +286,9 @@ class _Comparison:
         return line.quantifier == "exists" and line.kind != "assumption" and is_of_all
 
     def _is_refuted(self, version: Claim) -> bool:
-        """Whether an edition of a line that has several is refuted; induction refutes none."""
-        if self._claims[version.id].repair is None or isinstance(version.conclusion, AllTimes):
+        """Whether an edition of a line that has several is refuted; what is put together is not."""
+        is_joint = isinstance(version.conclusion, AllTimes | ByCases)
+        if self._claims[version.id].repair is None or is_joint:
             return False
         return self._judge(version).verdict is Finding.REFUTED
 
@@ -393,6 +417,10 @@ class _Comparison:
         self, relation: Any, source: str, said: Sequence[Any], here: Sequence[Any] | None = None
     ) -> Finding:
         """The verdict on a relation as a consequence of what is said and what holds here."""
+        if isinstance(relation, ForEach):
+            held = self._premises if here is None else [Given(each, "definition") for each in here]
+            known = at_value(relation, [*said, *(given.relation for given in held)])
+            return self._entailed(relation.relation, source, (), known)
         if not isinstance(relation, sympy.Basic):
             return Finding.UNDECIDED
         numbers = [each for each in said if isinstance(each, sympy.Basic)]
@@ -503,7 +531,7 @@ def _is_of_reals(value: Any) -> bool:
 def _needs(relation: Any) -> Iterator[Any]:
     """What has to hold for an expression, or the sides of a relation, to have a value."""
     signs = {"!=": sympy.Ne, "<=": sympy.Ge, "<": sympy.Gt, ENOUGH: sympy.Gt}
-    for base, sign in needs(relation):
+    for base, sign in needs(relation) if isinstance(relation, sympy.Basic) else ():
         yield signs[sign](base, 0, evaluate=False)
 
 
@@ -589,6 +617,8 @@ def _value(definition: Any) -> Any:
 
 
 def _words(relation: Any) -> str:
+    if isinstance(relation, ForEach):
+        return relation.lines()
     return formula(relation) if isinstance(relation, sympy.Basic) else "it"
 
 

@@ -17,6 +17,7 @@ from swingby.proofs.language.claim_text import (
 )
 from swingby.proofs.language.formula_printer import as_read, symbol_text
 from swingby.proofs.prover.evidence import ClaimVerdict, Witness
+from swingby.proofs.prover.scalar.next_steps import NEXT
 from swingby.report import Shown
 from swingby.report.files import plain_values
 from swingby.report.lines import USUAL, line_width, lines_text, wrapped
@@ -201,7 +202,12 @@ def _evidence_lines(judged: Record | ClaimVerdict, width: int) -> list[str]:
     hidden = len(lines) - _MOST_LINES
     if hidden > 0:
         lines[_MOST_LINES:] = [f"  ... {hidden} more lines of evidence: to_dict() has them all"]
-    return [*lines, *(f"  tried: {line}" for line in judged.tried)]
+    return [*lines, *(f"  {line}" for line in _tried(judged))]
+
+
+def _tried(judged: Record | ClaimVerdict) -> list[str]:
+    """What was tried, and what to try next."""
+    return [line if line.startswith(NEXT) else f"tried: {line}" for line in judged.tried]
 
 
 def _part_lines(
@@ -300,7 +306,7 @@ def record_markdown(record: Record, *, level: int = 2) -> str:
 def _verdict_markdown(record: Record) -> str:
     lines = [verdict_words(record)]
     lines += [f"{record.cases} cases"] if record.cases else []
-    lines += [*record.evidence, *(f"tried: {text}" for text in record.tried)]
+    lines += [*record.evidence, *_tried(record)]
     if record.witness is not None:
         lines += witness_lines(record.witness, _WIDTH)
     for name, judged in record.parts.items():

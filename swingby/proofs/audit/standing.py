@@ -20,7 +20,7 @@ from swingby.proofs.audit.quotations import (
     assumed_definitions,
 )
 from swingby.proofs.audit.record import Record
-from swingby.proofs.language.claim import AllTimes
+from swingby.proofs.language.claim import AllTimes, ByCases, lines_of
 from swingby.proofs.language.vectors import GRAM
 from swingby.theory.verdict import Finding
 
@@ -106,8 +106,7 @@ def standings(
             statement = record.statement
             cited = (hypothesis.source for hypothesis in statement.given)
             sources = dict.fromkeys(source for source in cited if source != GRAM)
-            if isinstance(statement.conclusion, AllTimes):
-                sources |= dict.fromkeys(statement.conclusion.lines)
+            sources |= dict.fromkeys(lines_of(statement.conclusion))
             supports += [below(record, source, (*users, record.id)) for source in sources]
             named = tuple(assumed_definitions(statement))
             supports.append(Standing(record.id, STANDS, assumes=named))
@@ -119,8 +118,9 @@ def standings(
             name for support in supports if support.state == worst for name in support.because
         )
         assumes = (name for support in supports for name in support.assumes)
-        if isinstance(record.statement.conclusion, AllTimes):
-            assumes = (name for name in assumes if name != "induction")
+        met = {AllTimes: "induction", ByCases: "case"}.get(type(record.statement.conclusion))
+        if met not in {hypothesis.source for hypothesis in record.statement.given}:
+            assumes = (name for name in assumes if name != met)
         memo[name] = Standing(
             record.id, worst, tuple(dict.fromkeys(because)), tuple(dict.fromkeys(assumes))
         )

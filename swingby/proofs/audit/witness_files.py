@@ -14,7 +14,14 @@ import flint
 
 from swingby.errors import InvalidInput
 from swingby.proofs.audit.record import by_name
-from swingby.proofs.checkers import check_identity, check_line, check_proof, check_witness, replay
+from swingby.proofs.checkers import (
+    check_identity,
+    check_line,
+    check_proof,
+    check_sum,
+    check_witness,
+    replay,
+)
 from swingby.proofs.language.claim import AlongTrajectory, Claim
 from swingby.proofs.language.claim_text import to_latex, to_text
 from swingby.proofs.language.claims import by_id
@@ -43,6 +50,8 @@ from swingby.proofs.prover.scalar.scalar_claims import (
     proof_file,
     word_of,
 )
+from swingby.proofs.prover.sums import few_terms
+from swingby.proofs.prover.sums.sum_claims import speaks_of_sums
 from swingby.report.files import write_text
 from swingby.theory import assumptions, numbers
 from swingby.theory.verdict import Finding
@@ -89,7 +98,7 @@ def export(records: Iterable[Any], folder: str | Path) -> tuple[list[str], list[
             write_text(target_folder / f"{name}.json", text)
         (written if contents else without).append(line)
     modules = {"check": check_witness, "check_proof": check_proof, "check_identity": check_identity}
-    modules |= {"check_line": check_line, "replay": replay}
+    modules |= {"check_line": check_line, "check_sum": check_sum, "replay": replay}
     for name, module in modules.items():
         write_text(target_folder / f"{name}.py", inspect.getsource(module))
     return written, without
@@ -121,6 +130,7 @@ def files(record: Any, line: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
         if isinstance(claim.conclusion, OnInterval):
             claim = between(claim)
         about = _about_numbers if is_scalar(claim) else _about_matrices
+        about = few_terms.counterexample_file if speaks_of_sums(claim) else about
         body = about(claim, record.witness)
         # Of a formula that is no relation between two numbers there is no file.
         if is_scalar(claim) or not check_witness.judge_shown({"id": "", "line": ""} | body):
@@ -206,6 +216,8 @@ def _sealed(record: Any, line: str, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def _of_proof(claim: Claim, proof: tuple[dict[str, Any], ...]) -> dict[str, Any]:
+    if proof[0].keys() == check_sum.KEYS:
+        return proof[0]
     return proof_file(*prepare_claim(claim), proof)
 
 

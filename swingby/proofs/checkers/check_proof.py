@@ -37,7 +37,7 @@ _Quotient = tuple[Sum, tuple[Sum, ...]]
 _NOUGHT: Sum = {}
 ONE: Sum = {(): Fraction(1)}
 #: A letter is one word, with or without a place in brackets, and no function.
-LETTER = re.compile(r"(?!(?:exp|log|sqrt|Abs|Max|Min)\()[^\W\d]\w*'?(\([\w+]+\))?")
+LETTER = re.compile(r"(?!(?:exp|log|sqrt|Abs|Max|Min)\()[^\W\d]\w*'?(\([\w+-]+\))?")
 _SIDES = re.compile(r"(.+) (<=|<|=|!=) (.+)", re.DOTALL)
 
 
@@ -173,6 +173,8 @@ class Exact:
         if order < 0:
             return self.inverse(self.power(x, -order))
         top, below = self.quotient(x)
+        if not top:
+            return top, below
         if not below and len(top) > 1:
             name = f"root {order.denominator} {sorted(top.items())}"
             self.inside[name], self.roots[name] = top, order.denominator

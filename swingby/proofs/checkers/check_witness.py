@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 FORMAT, PROOF = "swingby witness 1", "swingby proof 2"
-_IDENTITIES = ("swingby identity 1", "swingby words 1")
+_IDENTITIES, SUMS = ("swingby identity 1", "swingby words 1"), "swingby sums 1"
 _KEYS = {"format", "id", "line", "given", "assumed", "fails", "values"}
 #: Of a line that says that something exists: an example, at which all that it asks for holds.
 _EXAMPLE = _KEYS - {"fails"} | {"holds"}
@@ -38,6 +38,8 @@ RUN = {"dynamics", "signal", "eta", "W0", "i", "j", "t_0", "t", "when", "during"
 #: An entry of a trajectory lies between decimals of so many digits; a trajectory is followed
 #: so often at most, each time with more bits.
 ENTRY_DIGITS, MOST_TIMES = 60, 4
+#: What a witness has besides if its line speaks of finite sums.
+_OF_SUMS = {"sums", "letters"}
 #: Digits of the bounds, tried one after the other.
 _DIGITS = (60, 240, 960, 3840)
 #: What the file of a relation on an interval has, and how often the interval is halved at most.
@@ -46,7 +48,7 @@ INTERVAL, MOST_HALVINGS = _KEYS - {"given", "assumed", "fails", "values"} | {"ho
 WORDS = {"id", "line", "statement", "latex", "digest"}
 #: A letter: one word, with a place, an index or an entry; or a name that the paper has.
 _NAME = re.compile(
-    r"(?!(?:exp|log|sqrt|Abs|Max|Min)\()[^\W\d]\w*'?(\([\w+]+\))?(\^\(\d+[,/]\d+\))?(_\d+,\d+)?"
+    r"(?!(?:exp|log|sqrt|Abs|Max|Min)\()[^\W\d]\w*'?(\([\w+-]+\))?(\^\(\d+[,/]\d+\))?(_\d+,\d+)?"
     r"|a_k \(k > s\)"
 )
 #: What a formula may have before a bracket, if its arithmetic knows it in small letters.
@@ -446,8 +448,10 @@ def judge_shown(
     """
     try:
         kind = content.get("format") if isinstance(content, dict) else None
-        if kind in (PROOF, *_IDENTITIES):
+        if kind in (PROOF, SUMS, *_IDENTITIES):
             proofs, identities = (_beside(name) for name in ("check_proof", "check_identity"))
+            if kind == SUMS:
+                return str(_beside("check_sum").judge(content, proofs, formula, holds, judge_line))
             if kind == PROOF:
                 return str(proofs.judge(content, formula, holds, judge_line))
             return str(identities.judge(content, formula, proofs))
@@ -458,7 +462,9 @@ def judge_shown(
             return _open_on(content["holds"], letter, rational(low), rational(high))
         if kind != FORMAT:
             raise _Wrong(f"no {FORMAT}")
-        if content.keys() - {"run"} not in (_KEYS, _EXAMPLE) or not content.get("holds", [1]):
+        if content.keys() - {"run"} - _OF_SUMS not in (_KEYS, _EXAMPLE) or not content.get(
+            "holds", [1]
+        ):
             raise _Wrong(f"the keys are not those of {FORMAT}")
         if not all(isinstance(content.get(key, []), list) for key in ("given", "assumed", "holds")):
             raise _Wrong("the hypotheses are no list")
@@ -473,7 +479,11 @@ def judge_shown(
                 raise _Wrong("a letter of the trajectory has a value besides")
             values |= along.fixed
         signal = [values[name] for name in sorted(values) if re.fullmatch(r"a_\d", name)]
-        for relation in content["given"]:
+        hypotheses = content["given"]
+        if "sums" in content:
+            numbers = _Decimals(_DIGITS[2])
+            hypotheses, values = _beside("check_sum").at_numbers(content, values, formula, numbers)
+        for relation in hypotheses:
             if not holds(relation, values):
                 return f"not given: {relation}"
         ranges: dict[str, list[dict[str, Fraction]]] = {"": [{}]}

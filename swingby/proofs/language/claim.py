@@ -16,6 +16,7 @@ import sympy
 
 from swingby.hints import Hinted
 from swingby.proofs.language.means import MEAN, mean_of_both
+from swingby.proofs.language.sums import PLACE, ForEach, at_place
 from swingby.proofs.language.vectors import GRAM, letters_of, put_in
 
 #: Kinds of slips in a line, in the words of the summary.
@@ -49,6 +50,9 @@ class Given(Hinted):
 
 def at_instance(relation: Any, instance: tuple[tuple[Any, Any], ...]) -> Any:
     """A relation with expressions put in for letters, all at once, its two sides kept as two."""
+    if isinstance(relation, ForEach):
+        ends = (put_in(x, dict(instance)) for x in (relation.low, relation.high))
+        return ForEach(at_instance(relation.relation, instance), relation.index, *ends)
     if not instance or not isinstance(relation, sympy.Basic):
         return relation
     if instance[0][0] == MEAN:
@@ -79,27 +83,45 @@ class AlongTrajectory:
     until: Any = None
 
 
+#: Time, where no letter of a line is t itself.
+TIME = sympy.Symbol("t", nonnegative=True, integer=True)
+
+
 @dataclass(frozen=True)
 class AllTimes:
     """A relation that is claimed at t = 0, 1, 2, ..., and the lines that prove it by induction.
 
     `times`: t and every letter of time t, each with what stands for it at 0 and at t + 1.
     `base`, `step`: ids of the lines that prove it at 0, and at t + 1 from t; empty: no line does.
+    `second`: of the line that proves it at 1; the step is to t + 2 then, from t and t + 1.
     """
 
     relation: Any
     times: tuple[tuple[Any, Any, Any], ...]
     base: str = ""
     step: str = ""
+    second: str = ""
 
     @property
     def lines(self) -> tuple[str, ...]:
         """The lines that are put together."""
-        return tuple(filter(None, (self.base, self.step)))
+        return tuple(filter(None, (self.base, self.second, self.step)))
 
     def is_of_now(self, relation: Any) -> bool:
         """Whether a relation speaks of time t alone, so that it can be moved to another time."""
-        return not letters_of([relation]) & {later for _, _, later in self.times}
+        letters = letters_of([relation])
+        places = (match for x in letters for match in PLACE.finditer(str(x)))
+        ahead = any(match[1] == "t" and match[2] for match in places)
+        return not (ahead or letters & {later for _, _, later in self.times})
+
+    def at(self, relation: Any, place: Any) -> Any:
+        """A relation of time t at a number, or at t + 1 or t + 2."""
+        time = next((now for now, *_ in self.times if str(now) == "t"), TIME)
+        place = sympy.sympify(place)
+        moves = {0: self.at_start, time + 1: self.at_next, time: lambda same: same}
+        if place in moves:
+            return moves[place](relation)
+        return at_place(relation, time, place) if isinstance(relation, sympy.Basic) else relation
 
     def at_start(self, relation: Any) -> Any:
         """A relation of time t at time 0."""
@@ -110,9 +132,22 @@ class AllTimes:
         return at_instance(relation, tuple((now, later) for now, _, later in self.times))
 
 
+@dataclass(frozen=True)
+class ByCases:
+    """A relation that some lines prove, each in a case of its own: their ids."""
+
+    relation: Any
+    lines: tuple[str, ...]
+
+
+def lines_of(conclusion: Any) -> tuple[str, ...]:
+    """The lines that are put together to a conclusion, by induction or by cases."""
+    return conclusion.lines if isinstance(conclusion, AllTimes | ByCases) else ()
+
+
 def conditions_of(conclusion: Any) -> tuple[Any, ...]:
     """The relations of a conclusion in their order; none for identities of other kinds."""
-    if isinstance(conclusion, AlongTrajectory | AllTimes):
+    if isinstance(conclusion, AlongTrajectory | AllTimes | ByCases):
         conclusion = conclusion.relation
     if isinstance(conclusion, sympy.And | sympy.Tuple):
         return tuple(conclusion.args)
@@ -191,17 +226,22 @@ class Claim(Hinted):
     def rests_on(self) -> tuple[str, ...]:
         """Ids of the records that the hypotheses come from, without repetition."""
         sources = [hypothesis.source for hypothesis in self.given]
-        sources += self.conclusion.lines if isinstance(self.conclusion, AllTimes) else ()
+        sources += lines_of(self.conclusion)
         return tuple(dict.fromkeys(source for source in sources if source not in _INTERNAL_SOURCES))
 
     @property
     def letters(self) -> set[Any]:
         """The letters of hypotheses, definitions and conclusion, where these are about numbers."""
+        return letters_of(self.statements)
+
+    @property
+    def statements(self) -> list[Any]:
+        """Hypotheses, definitions and conclusion, where these are about numbers."""
         statements = [*self.conditions, *self.quoted_as, *(each.relation for each in self.given)]
         statements += [side for pair in self.where for side in pair]
         if isinstance(conclusion := self.conclusion, AlongTrajectory):
             statements += [*conclusion.when, *conclusion.during, conclusion.until]
-        return letters_of(statements)
+        return statements
 
     def cite(self, instance: tuple[tuple[Any, Any], ...] = ()) -> tuple[Given, ...]:
         """The relations of the conclusion, perhaps at an instance, as hypotheses elsewhere."""

@@ -11,6 +11,7 @@ import sympy
 from swingby.proofs.language.claim import (
     AllTimes,
     AlongTrajectory,
+    ByCases,
     Claim,
     Given,
     conditions_of,
@@ -97,11 +98,17 @@ def _head(claim: Claim, latex: bool) -> str:
     if isinstance(conclusion, AllTimes):
         pieces.append(_mixed("for $ t = 0, 1, 2, ...$", latex))
         if conclusion.lines:
-            names = "$ and $".join(
-                rf"\text{{({x})}}" if latex else f"({x})" for x in conclusion.lines
-            )
-            pieces.append(_mixed(f"by induction from ${names}$", latex))
+            names = _names(conclusion.lines, latex)
+            pieces.append(_mixed(f"by induction from {names}", latex))
+    if isinstance(conclusion, ByCases):
+        pieces.append(_mixed(f"by the cases of {_names(conclusion.lines, latex)}", latex))
     return (r",\ " if latex else ", ").join(piece for piece in pieces if piece)
+
+
+def _names(lines: tuple[str, ...], latex: bool) -> str:
+    """Lines by their ids, in brackets, as formulas between dollar signs."""
+    names = (rf"\text{{({x})}}" if latex else f"({x})" for x in lines)
+    return f"${'$ and $'.join(names)}$"
 
 
 def _times(conclusion: AlongTrajectory, latex: bool) -> Iterator[str]:

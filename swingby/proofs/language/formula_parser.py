@@ -26,16 +26,9 @@ from swingby.proofs.language import conclusions, repaired_conclusions
 from swingby.proofs.language.definedness import made
 from swingby.proofs.language.formula_printer import GREEK
 from swingby.proofs.language.means import mean
+from swingby.proofs.language.sums import total
 from swingby.proofs.language.vectors import InnerProduct, is_vector, norm
 from swingby.theory.dynamics import symbols
-
-
-def _total(*arguments: Any, **options: bool) -> Any:
-    """The sum of a term over an index, from its first to its last value."""
-    if len(arguments) != 4:
-        raise ValueError("a sum has four parts: what is summed, an index, its first and last value")
-    return sympy.Sum(arguments[0], arguments[1:], **options)
-
 
 #: Functions that every proof knows.
 FUNCTIONS: Mapping[str, Any] = {
@@ -46,7 +39,7 @@ FUNCTIONS: Mapping[str, Any] = {
     "max": sympy.Max,
     "min": sympy.Min,
     "delta": sympy.KroneckerDelta,
-    "sum": _total,
+    "sum": total,
     "dot": InnerProduct,
     "E": mean,
 }
@@ -225,7 +218,10 @@ class _Builder:
         return [*(self._factors(before[0]) if before else []), factor]
 
     def _refuse_two_readings(self, kind: str, before: Any, last: Any) -> None:
-        """Refuse a/b c and a^b/c, which are read in two ways; 1/2 c, a/(b) c, a^2/c are not."""
+        """Refuse a/b c and a^b/c, which are read in two ways; 1/2 c, a/(b) c, a^2/c are not.
+
+        A whole exponent from 2 on ends with its digits, raised or behind ^: x^2/3 is x²/3.
+        """
         divided = before.children[-1]
         if kind == "product" and before.data == "quotient":
             over = before.children[0]
@@ -236,15 +232,14 @@ class _Builder:
             readings = f"({first}/{second}) {third} or {first}/({second} {third})"
         elif kind == "quotient" and len(divided.children) > 1:
             base, exponent = divided.children[0], divided.children[-1]
-            if isinstance(exponent, Token) or exponent.data == "brackets":
+            power = str(exponent) if isinstance(exponent, Token) else self._text(exponent)
+            power = power.translate(_DIGITS)
+            sign = "-" * (len(divided.children) == 3 and divided.children[1] != "+")
+            whole = not sign and re.fullmatch(r"[2-9]|[1-9]\d+", power)
+            if whole or (not isinstance(exponent, Token) and exponent.data == "brackets"):
                 return
             first, third = self._text(base), self._text(last)
-            counts = re.fullmatch(r"[2-9]|[1-9]\d+", self._text(exponent))
-            if counts and not re.fullmatch(r"[\d.]+", third):  # nobody means x^(2/y)
-                return
-            sign = "-" * (len(divided.children) == 3 and divided.children[1] != "+")
-            second = f"{sign}{self._text(exponent)}"
-            readings = f"({first}^{second})/{third} or {first}^({second}/{third})"
+            readings = f"({first}^{sign}{power})/{third} or {first}^({sign}{power}/{third})"
         else:
             return
         at = before.meta.line, before.meta.column
@@ -289,6 +284,9 @@ class _Builder:
         name = str(nodes[0])[:-1]
         if name == "as_written":
             return self._as_written(nodes[1])
+        sequence = self._names.get(f"{name}(")
+        if sequence is not None and len(nodes) == 2:
+            return sequence.at(self.value(nodes[1]))
         function = FUNCTIONS.get(name) or self._names.get(name)
         if function is None or isinstance(function, sympy.Basic):
             requirement = "must be a function; a product has a space before its bracket"
@@ -322,6 +320,10 @@ class _Builder:
         name = latin(token)
         if name in self._names:
             return self._names[name]
+        stem, _, place = name.removesuffix(")").partition("(")
+        if (sequence := self._names.get(f"{stem}(")) and (place == "0" or "t" in self._names):
+            now = self._names.get("t", sympy.Integer(0))
+            return sequence.at({"0": sympy.Integer(0), "t": now, "t+1": now + 1}[place])
         base, _, raised = name.partition("^")
         if raised and base in self._names and raised in self._names:
             return self._names[base] ** self._names[raised]

@@ -129,8 +129,10 @@ _OPERATORS = {
     "mean": ("E[$body]", r"\mathbb{E}\left[$body\right]"),
     "over_samples": ("sum_{p≤s, k≤n} $term", r"\sum_{p=1}^{s}\sum_{k=1}^{n} $term"),
     "rest": ("sum_{$index ≠ i,j} $term", r"\sum_{$index \ne i,j} $term"),
-    "Sum": ("sum_{$index=$lower..$upper} $term", r"\sum_{$index=$lower}^{$upper} $term"),
-}
+} | dict.fromkeys(
+    ("Sum", "FiniteSum"),
+    ("sum_{$index=$lower..$upper} $term", r"\sum_{$index=$lower}^{$upper} $term"),
+)
 
 
 def _operator(expression: Any, latex: bool, level: int) -> str:

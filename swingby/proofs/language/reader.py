@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
@@ -25,6 +25,7 @@ from swingby.proofs.language.claim import (
     SEVERITIES,
     AllTimes,
     AlongTrajectory,
+    ByCases,
     Claim,
     Flaw,
     Given,
@@ -41,11 +42,21 @@ from swingby.proofs.language.formula_parser import (
 )
 from swingby.proofs.language.means import MEAN, facts, in_means, is_random
 from swingby.proofs.language.repaired_conclusions import ByHand, EntryFormula
+from swingby.proofs.language.sums import (
+    ForEach,
+    Sequence,
+    body,
+    check_range,
+    indices_of,
+    moved_letter,
+    renamed,
+    stands_at,
+)
 from swingby.theory.input_files import text_of
 
 #: Keywords of the fields of a line; "repair" holds fields of its own.
 _FIELDS = (
-    *("about", "place", "for", "given", "also given", "where", "base", "step", "then"),
+    *("about", "place", "for", "given", "also given", "where", "base", "step", "cases", "then"),
     *("when", "while", "until"),
     *("because", "test", "quoted as", "reading", "flaw", "repair"),
 )
@@ -76,6 +87,9 @@ _ENTRY = ("use", "letters", "let", "group", "default", *_KINDS)
 _CITED = re.compile(r"\((.+?)\)(,? repaired)?(,? in the mean)?(?:\s+with\s+(.+))?", re.DOTALL)
 _INSTANCE = re.compile(r"(.+?)\s+with\s+(.+=.+)", re.DOTALL)
 _SOURCE = re.compile(r"(.*?)\s+\[([^\n]+(?:\s+with\s+[^\[\]]+)?)\]", re.DOTALL)
+#: Behind a hypothesis: the values of a counting letter for each of which it holds.
+_EACH = re.compile(r"(.*\S)\s+for\s+(\S+)\s+from\s+(.+?)\s+to\s+(.+)", re.DOTALL)
+_SEQUENCE = re.compile(r"([^\W\d]\w*'*)\(([^\W\d]\w*)\)")
 _LETTER = re.compile(r"(\S+?)(?:\s*=\s*\"(.+)\")?")
 #: In the names of letters that change with t.
 _MOVING = re.compile(r"\(t(\+1)?\)")
@@ -273,12 +287,37 @@ class Proof(Mapping[str, Claim]):
                 yield from scope.groups[piece.text]
             elif match := _SOURCE.fullmatch(piece.text):
                 shorter = replace(piece, text=match[1].rstrip())
+                shorter, each = self._each(shorter)
                 special = algebra([shorter], scope.names, {})
                 listed = [special] if special is not None else _relations([shorter], scope)
+                listed = [each(relation) for relation in listed]
                 source, instance = self._quoted(piece, match.start(2), match[2], line)
                 yield from (Given(relation, source, instance) for relation in listed)
             else:
-                yield from self._cited(piece, line)
+                shorter, each = self._each(piece)
+                cited = self._cited(shorter, line)
+                yield from (replace(x, relation=each(x.relation)) for x in cited)
+
+    def _each(self, piece: Piece) -> tuple[Piece, Callable[[Any], Any]]:
+        """A hypothesis without ``for t from 0 to k - 1``, and what that makes of its relation."""
+        match = _EACH.fullmatch(piece.text)
+        if match is None:
+            return piece, lambda relation: relation
+        index, low, high = (
+            values(piece.cut(match.start(group), match[group]), self.names)[0]
+            for group in (2, 3, 4)
+        )
+        try:
+            check_range(index, low, high)
+        except ValueError as error:
+            raise piece.refuse(f"must be for a letter that counts ({error})", match[2]) from None
+
+        def each(relation: Any) -> Any:
+            if not isinstance(relation, sympy.Rel):
+                raise piece.refuse("must be a relation between numbers to hold for each value")
+            return ForEach(relation, index, low, high)
+
+        return replace(piece, text=match[1]), each
 
     def _cited(self, piece: Piece, line: int) -> tuple[Given, ...]:
         """An earlier line of this file, or a line of a file that it uses, as a hypothesis."""
@@ -335,10 +374,12 @@ class Proof(Mapping[str, Claim]):
         """A line of a used file, with the ids of that file."""
         conclusion = line.conclusion
         if isinstance(conclusion, AllTimes):
-            base, step = (
-                self._id_of_used(used, name) for name in (conclusion.base, conclusion.step)
-            )
-            conclusion = replace(conclusion, base=base, step=step)
+            names = {x: getattr(conclusion, x) for x in ("base", "step", "second")}
+            names = {x: self._id_of_used(used, name) for x, name in names.items()}
+            conclusion = replace(conclusion, **names)
+        if isinstance(conclusion, ByCases):
+            names = tuple(self._id_of_used(used, name) for name in conclusion.lines)
+            conclusion = replace(conclusion, lines=names)
         return replace(
             line,
             id=self._id_of_used(used, line.id),
@@ -399,6 +440,7 @@ class Proof(Mapping[str, Claim]):
         """What stands for letters of a line: ``x = y, y = x``."""
         instance: dict[Any, Any] = {}
         letters = {letter for version in claim or () for letter in version.letters}
+        bound = {x for version in claim or () for x in indices_of(version.statements)}
         conclusion = None if claim is None else claim.conclusion
         times = (
             {letter for row in conclusion.times for letter in row}
@@ -416,9 +458,18 @@ class Proof(Mapping[str, Claim]):
                 raise piece.refuse(f"must be a letter of ({claim.id}): {listed}", str(letter))
             if letter in times:
                 raise piece.refuse("must not change the time of a line for all t", str(letter))
+            if letter in bound or bound & vectors.letters_of([equation.rhs]):
+                raise piece.refuse("must not be the index of a sum, or have it", str(letter))
             if isinstance(letter, vectors.Vector) != vectors.is_vector(equation.rhs):
                 raise piece.refuse("must be a vector for a vector", str(letter))
             instance[letter] = equation.rhs
+        for index in instance.keys() & {x for x in letters if x.is_integer}:
+            moving = [x for x in letters - instance.keys() if stands_at(x, index)]
+            try:  # with k = n, f(k) is f(n)
+                instance |= {x: moved_letter(x, index, instance[index]) for x in moving}
+            except ValueError as error:
+                if bound:
+                    raise piece.refuse(f"must be a place ({error})", str(index)) from None
         return tuple(instance.items())
 
     def _line(self, kind: str, block: _TextBlock) -> None:
@@ -471,7 +522,11 @@ class Proof(Mapping[str, Claim]):
         tilde = "~" * ("random" in words)
         for declaration in listed.split(","):
             match = _LETTER.fullmatch(" ".join(declaration.split()))
-            if not match or not is_letter(match[1]):
+            sequence = _SEQUENCE.fullmatch(latin(match[1])) if match and not match[2] else None
+            counts = sequence is not None and getattr(
+                self.names.get(sequence[2]), "is_integer", False
+            )
+            if not match or not (counts or is_letter(match[1])):
                 raise block.head.refuse(
                     'must be a letter, or letter = "its name"', declaration.strip()
                 )
@@ -482,9 +537,16 @@ class Proof(Mapping[str, Claim]):
                 raise block.head.refuse("must be declared once", match[1])
             self._own.add(name)
             new = {name: kind((match[2] or name) + tilde)}
+            # x(0) of x(t) may be called otherwise; what has two signs is refused where it is used.
+            same = {x for x, letter in self.names.items() if letter == new[name]} - {name}
+            same -= {x for x, letter in matrix_letters().items() if letter == new[name]}
+            if any(not x.endswith(("(0)", "(t+1)")) for x in same):
+                raise block.head.refuse("must not be printed as another letter is", match[1])
             if name.endswith("(t)") and not match[2]:
                 times = (f"{name.removesuffix('(t)')}({time})" for time in ("0", "t+1"))
                 new |= {x: kind(x + tilde) for x in times if x not in self.names}
+            if sequence is not None and (counts or sequence[2] == "t"):
+                new[f"{sequence[1]}("] = Sequence(sequence[1], kind, tilde)
             self._declare(new)
 
     def _let(self, block: _TextBlock) -> None:
@@ -575,7 +637,10 @@ class _Line:
             changes["quoted_as"] = tuple(_relations(own["quoted as"].pieces(), self.scope))
         if "flaw" in own:
             changes["flaw"] = _flaw(own["flaw"])
-        concludes = {"then", "when", "while", "until", "because", "test", "base", "step"} & set(own)
+        concludes = {"when", "while", "until", "because", "test", "base", "step", "cases"} & set(
+            own
+        )
+        concludes |= {"then"} & set(own)
         if over_time:  # what changes with t is read off what is given too
             concludes |= {"given", "also given"} & set(own)
         if concludes and "then" in all_fields:
@@ -587,11 +652,14 @@ class _Line:
                 )
             else:
                 _refuse_stray(all_fields, ("base", "step"), "for all t")
+            if "cases" in all_fields:
+                conclusion = self._by_cases(all_fields, conclusion)
             changes["conclusion"] = conclusion
         elif concludes or claim.conclusion is None:
             raise self.block.head.refuse("must have a conclusion: then", claim.id)
         claim = replace(claim, **changes)
         self._refuse_captured(claim)
+        self._refuse_bound(claim)
         self._check_letters(claim)
         in_numbers = self._in_numbers(claim)
         if "repair" in own:
@@ -615,6 +683,16 @@ class _Line:
         if every and any(each.source == "induction" for each in claim.given):
             raise self.block.head.refuse(
                 "must have its induction hypothesis in the line of its step", claim.id
+            )
+
+    def _refuse_bound(self, claim: Claim) -> None:
+        """Refuse a counting letter that a sum binds, or ``for t from``, and that stands free."""
+        bound = set(indices_of(claim.statements))
+        free = {x for x in claim.letters for index in bound if stands_at(x, index)}
+        if free:
+            letters = ", ".join(sorted(map(str, free)))
+            raise self.block.head.refuse(
+                f"must say for which values it holds ({letters}): for t from 0 to k - 1", claim.id
             )
 
     def _check_letters(self, claim: Claim) -> None:
@@ -648,9 +726,9 @@ class _Line:
     def _in_numbers(self, claim: Claim) -> Claim:
         """A claim about vectors as a claim about their inner products, with what holds of those."""
         given = [each for each in claim.given if each.source != vectors.GRAM]
-        written = [each.relation for each in given if isinstance(each.relation, sympy.Basic)]
+        written = [x for x in (body(each.relation) for each in given) if isinstance(x, sympy.Basic)]
         written += [*claim.conditions, *claim.quoted_as]
-        letters = vectors.letters_of(written)
+        letters = {x for each in written for x in each.atoms(sympy.Symbol)}
         of_vectors = {letter for letter in letters if isinstance(letter, vectors.Vector)}
         if not of_vectors and not any(map(is_random, letters)):
             return claim
@@ -710,29 +788,44 @@ class _Line:
         for letter in letters:
             if letter.name.startswith("E[") and _MOVING.search(letter.name):
                 now, start, later = (
-                    _renamed(letter, _MOVING.sub(time, letter.name))
+                    renamed(letter, _MOVING.sub(time, letter.name))
                     for time in ("(t)", "(0)", "(t+1)")
                 )
                 # Of both times is what is not of t alone.
                 times.append((now, start, letter if "(t+1)" in letter.name else later))
         if not {now for now, _, _ in times} & vectors.letters_of([_expanded(conclusion)]):
             raise then.refuse("must change with t: by t itself, or a letter such as x(t)")
-        lines = (self._named(own, keyword) for keyword in ("base", "step"))
-        over_time = AllTimes(conclusion, tuple(times), *lines)
+        (step,) = self._named(own, "step", 1) or ("",)
+        base, second = (*self._named(own, "base", 2), "", "")[:2]
+        over_time = AllTimes(conclusion, tuple(times), base, step, second)
         if not over_time.is_of_now(_expanded(conclusion)):
             raise then.refuse("must be about time t alone: letters such as x(t), not x(t+1)")
         return over_time
 
-    def _named(self, own: _Fields, keyword: str) -> str:
-        """The id of the line above that a field names in brackets; empty without the field."""
+    def _by_cases(self, own: _Fields, conclusion: Any) -> ByCases:
+        """A conclusion that the lines which are named prove case by case."""
+        piece = own["cases"].joined()
+        if not isinstance(conclusion, sympy.Basic):
+            raise piece.refuse("must be of a line about numbers")
+        lines = self._named(own, "cases")
+        if len(set(lines)) < max(len(lines), 2):
+            raise piece.refuse("must be two lines above or more, in brackets, with commas between")
+        return ByCases(conclusion, lines)
+
+    def _named(self, own: _Fields, keyword: str, most: int = 99) -> tuple[str, ...]:
+        """The ids of the lines above that a field names in brackets; none without the field."""
         if keyword not in own:
-            return ""
+            return ()
         piece = own[keyword].joined()
-        match = re.fullmatch(r"\((.+)\)", piece.text)
-        claim = self.proof.above(match[1], self.block.head.line) if match else None
-        if claim is None:
-            raise piece.refuse("must be a line above in brackets")
-        return claim.id
+        listed = [piece.cut(x.start(), x[0]) for x in re.finditer(r"[^,;\s][^,;]*", piece.text)]
+        names = []
+        for each in listed:
+            match = re.fullmatch(r"\((.+)\)", each.text.strip())
+            claim = self.proof.above(match[1], self.block.head.line) if match else None
+            if claim is None or len(listed) > most:
+                raise each.refuse("must be a line above in brackets")
+            names.append(claim.id)
+        return tuple(names)
 
     def _hypotheses(self, block: _TextBlock) -> tuple[Given, ...]:
         return tuple(self.proof.hypotheses(block, self.scope, self.block.head.line))
@@ -771,13 +864,6 @@ class _Line:
         return AlongTrajectory(joint, "all" if indices == "any" else indices, when, during, end)
 
 
-def _renamed(letter: Any, name: str) -> Any:
-    """A letter of the same kind with another name."""
-    if isinstance(letter, vectors.Vector):
-        return vectors.Vector(name)
-    return sympy.Symbol(name, **letter._assumptions_orig)
-
-
 def _definition(relation: Any) -> tuple[Any, Any] | None:
     """The letter that an equation defines, and its value; None where neither side is a letter."""
     sides = relation.args if isinstance(relation, sympy.Eq) else ()
@@ -791,7 +877,7 @@ def _is_between_vectors(relation: Any) -> bool:
 
 def _expanded(conclusion: Any) -> Any:
     """A conclusion or hypothesis in numbers; vectors are equal where their distance is 0."""
-    if isinstance(conclusion, AllTimes):
+    if isinstance(conclusion, AllTimes | ByCases | ForEach):
         return replace(conclusion, relation=_expanded(conclusion.relation))
     if isinstance(conclusion, sympy.Tuple):
         return sympy.Tuple(*map(_expanded, conclusion))

@@ -13,7 +13,7 @@ from sympy.printing.precedence import PRECEDENCE
 from sympy.printing.str import StrPrinter
 
 from swingby.proofs.language import conclusions, reader, repaired_conclusions, vectors
-from swingby.proofs.language.claim import AllTimes, AlongTrajectory, Claim, Given
+from swingby.proofs.language.claim import AllTimes, AlongTrajectory, ByCases, Claim, Given
 from swingby.proofs.language.formula_parser import (
     FUNCTIONS,
     Piece,
@@ -23,6 +23,7 @@ from swingby.proofs.language.formula_parser import (
     values,
 )
 from swingby.proofs.language.formula_printer import greek
+from swingby.proofs.language.sums import FiniteSum, ForEach, body, sequence_of
 
 _WIDTH = 100
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -100,9 +101,13 @@ class _Writer:
     def _hypothesis(self, given: Given) -> str:
         """A relation with its source; an identity of an earlier line by its id, in brackets."""
         relation, claim = given.relation, self.lines_by_id.get(given.source)
-        if isinstance(relation, sympy.Basic):
+        if isinstance(body(relation), sympy.Basic):
             pairs = ", ".join(f"{self.text(x)} = {self.text(value)}" for x, value in given.instance)
-            return f"{self.relation(relation)}  [{given.source}{' with ' * bool(pairs)}{pairs}]"
+            text = self.relation(body(relation))
+            if isinstance(relation, ForEach):
+                ends = map(self.text, (relation.index, relation.low, relation.high))
+                text += " for {} from {} to {}".format(*ends)
+            return f"{text}  [{given.source}{' with ' * bool(pairs)}{pairs}]"
         for version, words in ((claim, ""), (claim and claim.repair, " repaired")):
             if version is not None and version.conclusion == relation:
                 return f"({version.id}){words}"
@@ -116,9 +121,12 @@ class _Writer:
             if conclusion.test:
                 yield "test", [conclusion.test]
         elif isinstance(conclusion, AllTimes):
-            yield from (
-                (word, [f"({x})"]) for word in ("base", "step") if (x := getattr(conclusion, word))
-            )
+            bases = ", ".join(f"({x})" for x in (conclusion.base, conclusion.second) if x)
+            yield from (("base", [bases]),) if bases else ()
+            yield from (("step", [f"({conclusion.step})"]),) if conclusion.step else ()
+            yield "then", self._relations(conclusion.relation)
+        elif isinstance(conclusion, ByCases):
+            yield "cases", [", ".join(f"({x})" for x in conclusion.lines)]
             yield "then", self._relations(conclusion.relation)
         elif not isinstance(conclusion, AlongTrajectory):
             yield "then", self._relations(conclusion)
@@ -185,9 +193,9 @@ class _Writer:
         """An expression such that reading it gives the same; ValueError if there is none."""
         expression = sympy.sympify(expression)
         text = str(_Printer(self.names).doprint(expression))
-        (reread,) = values(
-            Piece("", 1, 1, text), {latin(x): letter for letter, x in self.names.items()}
-        )
+        names: dict[str, Any] = {latin(x): letter for letter, x in self.names.items()}
+        names |= {f"{each.stem}(": each for each in filter(None, map(sequence_of, self.names))}
+        (reread,) = values(Piece("", 1, 1, text), names)
         if vectors.in_numbers(reread) != expression:
             raise ValueError(f"no text for {expression}: {text}")
         return text
@@ -204,7 +212,8 @@ class _Printer(StrPrinter):  # type: ignore[misc]
         if isinstance(expr, sympy.Basic) and expr in self._names:
             return greek(self._names[expr])
         text = str(super()._print(expr, **kwargs))
-        never_marked = isinstance(expr, sympy.Add | sympy.Indexed | sympy.Sum | sympy.Tuple)
+        never_marked = isinstance(expr, sympy.Add | sympy.Indexed | sympy.Sum | FiniteSum)
+        never_marked = never_marked or isinstance(expr, sympy.Tuple)
         if not isinstance(expr, sympy.Expr) or never_marked or not expr.args:
             return text
         return text if expr.func(*expr.args) == expr else f"as_written({text})"
@@ -229,6 +238,9 @@ class _Printer(StrPrinter):  # type: ignore[misc]
     def _print_Indexed(self, expr: Any) -> str:
         return f"{self._names[expr.base]}[{', '.join(map(self._print, expr.indices))}]"
 
+    def _print_FiniteSum(self, expr: Any) -> str:
+        return f"sum({', '.join(map(self._print, expr.args))})"
+
     def _print_Sum(self, expr: Any) -> str:
         return f"sum({', '.join(map(self._print, (expr.function, *expr.limits[0])))})"
 
@@ -239,7 +251,8 @@ def _names_for(claims: Iterable[Claim]) -> tuple[dict[Any, str], list[str]]:
         set(_letters(list(claims))), key=lambda letter: (str(letter), sympy.srepr(letter))
     )
     names: dict[Any, str] = {}
-    by_traits: dict[str, list[str]] = {}
+    by_traits: dict[str, dict[str, None]] = {}
+    counted = next((x for x in used if isinstance(x, sympy.Symbol) and x.is_integer), None)
     rows = []
     if any(
         not isinstance(letter, sympy.Symbol)
@@ -255,6 +268,11 @@ def _names_for(claims: Iterable[Claim]) -> tuple[dict[Any, str], list[str]]:
     for letter in used:
         if letter in names or not isinstance(letter, sympy.Symbol):
             continue
+        sequence = sequence_of(letter)
+        if sequence is not None and not is_letter(letter.name):
+            names[letter], declared = letter.name, f"{sequence.stem}({counted})"
+            by_traits.setdefault(_traits(letter), {})[declared] = None
+            continue
         name = (
             letter.name if is_letter(letter.name) and "^" not in letter.name else f"n_{len(names)}"
         )
@@ -262,8 +280,10 @@ def _names_for(claims: Iterable[Claim]) -> tuple[dict[Any, str], list[str]]:
             name += "'"
         names[letter] = name
         written = greek(name) if name == letter.name else f'{greek(name)} = "{letter.name}"'
-        by_traits.setdefault(_traits(letter), []).append(written)
-    rows += [f"letters {traits}: {', '.join(written)}" for traits, written in by_traits.items()]
+        by_traits.setdefault(_traits(letter), {})[written] = None
+    # What counts comes before the sequences that it counts.
+    traits_in_order = sorted(by_traits, key=lambda traits: "integer" not in traits)
+    rows += [f"letters {traits}: {', '.join(by_traits[traits])}" for traits in traits_in_order]
     return names, rows
 
 

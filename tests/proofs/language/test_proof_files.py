@@ -202,7 +202,8 @@ def test_every_field_of_a_line_is_read():
         ("x/exp(y) |b|", "(x/exp(y)) |b| or x/(exp(y) |b|)"),
         ("x^1/2", "(x^1)/2 or x^(1/2)"),
         ("3 y x^-a_i/2", "(x^-a_i)/2 or x^(-a_i/2)"),
-        ("1 + √x^2/3", "(√x^2)/3 or √x^(2/3)"),
+        ("x¹/2", "(x^1)/2 or x^(1/2)"),
+        ("2^y/3", "(2^y)/3 or 2^(y/3)"),
     ],
 )
 def test_what_is_read_in_two_ways_is_refused_with_both(written, readings):
@@ -212,6 +213,14 @@ def test_what_is_read_in_two_ways_is_refused_with_both(written, readings):
     # Either reading with its brackets is read.
     for reading in readings.split(" or "):
         read(f"{reading} <= 9")
+
+
+@pytest.mark.parametrize("number", ["2", "3", "y"])
+@pytest.mark.parametrize("power", [("²", "^2"), ("³", "^3"), ("¹²", "^12")])
+def test_a_whole_exponent_ends_with_its_digits_raised_or_not(power, number):
+    raised, written = (read(f"x{each}/{number} <= 9") for each in power)
+    bracketed = read(f"(x{power[1]})/{number} <= 9")
+    assert raised == written == bracketed
 
 
 LINE = "step 1: a line\n  "
@@ -250,6 +259,8 @@ LINE = "step 1: a line\n  "
         (LINE + "where x = y + 1\n        y = x\n  then x <= y", 4, 9, "got x -> y -> x"),
         (LINE + "then sum(x) <= y", 4, 8, "a sum has four parts"),
         ("letters real: q\nletters positive: q", 4, 9, "must be declared once, got q"),
+        ('letters positive: q = "y"', 3, 9, "must not be printed as another letter is"),
+        ('letters real: q\nletters real: m = "q"', 4, 9, "printed as another letter is, got m"),
         ("letters real: 3q", 3, 9, "must be a letter"),
         (LINE + "then ideal: x = y", 4, 8, "a kind of conclusion that is known"),
         (LINE + "then x <= __import__('os').getcwd()", 4, 13, "got __import__"),

@@ -286,7 +286,8 @@ def _prove_form(form: PolynomialForm, quick: bool) -> Attempt:
     labels = tuple(f"uses {label}" for label in dict.fromkeys(c.label for c in core.constraints))
     if answer.word != "unsat":
         return Attempt(False, tried=tried)
-    lines = (f"z3 {answer.version}, in {form.name}: nothing meets these together", *labels)
+    words = f"no counterexample in the whole domain by z3 {answer.version}, in {form.name}"
+    lines = (f"{words}: nothing meets these together", *labels)
     return Attempt(False, "z3 alone", lines, tried=tried, by_z3=True)
 
 

@@ -30,6 +30,8 @@ from swingby.proofs.prover.scalar.counterexample import (
     counterexample,
     model,
 )
+from swingby.proofs.prover.scalar.critical_points import counterexample_at_critical_points
+from swingby.proofs.prover.scalar.next_steps import next_steps
 from swingby.proofs.prover.scalar.preparation import normal_form, resolve_definitions
 from swingby.proofs.prover.scalar.proof_strategies import (
     STRATEGIES,
@@ -119,6 +121,12 @@ def decide_scalar(claim: Claim, *, rng: int = 0, seconds: float = BUDGET) -> Cla
         if reason:  # what the checker does not accept is not proved
             tried = f"a certificate that check.py does not accept: {reason}"
             judged = ClaimVerdict(Finding.UNDECIDED, "no file", judged.evidence, tried=(tried,))
+    if judged.verdict is Finding.UNDECIDED and judged.method == "":
+        unsettled = (
+            q.goal for q, each in zip(questions, judgements, strict=True) if each.method == ""
+        )
+        advice = (line for goal in unsettled for line in next_steps(search, goal))
+        judged = replace(judged, tried=tuple(dict.fromkeys((*judged.tried, *advice))))
     if judged.verdict not in PROVED or not claim.given:
         return judged
     if point is not None:
@@ -354,6 +362,7 @@ def _decide(search: Search, rng: int, seconds: float, *, thorough: bool = True) 
         if witness is None and thorough:
             with processor_time(seconds / 2):
                 witness = counterexample(search, effort=LONG, rng=rng + 1)
+                witness = witness or counterexample_at_critical_points(search)
             tried.append("search for a counterexample")
     except OutOfTime:
         tried.append(f"{seconds / 2:g} s for counterexamples, which ran out")

@@ -22,8 +22,11 @@ from swingby.proofs.prover.scalar.polynomial_problem import (
 )
 from swingby.theory.search_time import seconds_left
 
-#: Seconds for an answer; for the core of one; for each try to make the core smaller.
-_ANSWER, _CORE, _SMALLER = 3.0, 3.0, 0.3
+#: Steps of z3 for an answer; for the core of one; for each try to make the core smaller. About ten
+#: million are a second; a limit in seconds would give other answers on another machine.
+_ANSWER, _CORE, _SMALLER = 30_000_000, 30_000_000, 3_000_000
+#: Seconds that no answer takes.
+_NEVER = 3600.0
 
 
 @dataclass(frozen=True)
@@ -66,8 +69,9 @@ def ask_z3(problem: PolynomialProblem) -> Z3Answer:
         kind = constraint.kind
         return total >= 0 if kind == ">=" else total > 0 if kind == ">" else total == 0
 
-    def answered(solver: Any, most: float) -> str:
-        solver.set("timeout", int(seconds_left(most) * 1000) + 1)
+    def answered(solver: Any, most: int) -> str:
+        solver.set("timeout", int(seconds_left(_NEVER) * 1000) + 1)
+        solver.set("rlimit", most)
         solver.set("ctrl_c", False)  # z3 would take Ctrl-C for a question without an answer
         answer = str(solver.check())
         if answer == "unknown" and "memory" in solver.reason_unknown():
@@ -86,7 +90,7 @@ def ask_z3(problem: PolynomialProblem) -> Z3Answer:
     if answer == "unknown":
         return Z3Answer(answer, version)
 
-    def core(places: list[int], most: float) -> list[int] | None:
+    def core(places: list[int], most: int) -> list[int] | None:
         solver = z3.Solver(ctx=context)
         solver.add(*signs)
         for place in places:
