@@ -22,7 +22,7 @@ import sympy
 from lark import Lark, Token, UnexpectedInput
 
 from swingby.errors import InvalidInput
-from swingby.proofs.language import conclusions, repaired_conclusions
+from swingby.proofs.language import conclusions, repaired_conclusions, shapes
 from swingby.proofs.language.definedness import made
 from swingby.proofs.language.formula_printer import GREEK
 from swingby.proofs.language.means import mean
@@ -37,6 +37,12 @@ def _total(*arguments: Any, **options: bool) -> Any:
     return sympy.Sum(arguments[0], arguments[1:], **options)
 
 
+def _dot(left_side: Any, right_side: Any) -> Any:
+    """The inner product of two vectors, or of two matrices of one shape."""
+    matrices = shapes.about_matrices(left_side) or shapes.about_matrices(right_side)
+    return (shapes.product if matrices else InnerProduct)(left_side, right_side)
+
+
 #: Functions that every proof knows.
 FUNCTIONS: Mapping[str, Any] = {
     "exp": sympy.exp,
@@ -47,7 +53,9 @@ FUNCTIONS: Mapping[str, Any] = {
     "min": sympy.Min,
     "delta": sympy.KroneckerDelta,
     "sum": _total,
-    "dot": InnerProduct,
+    "dot": _dot,
+    "trace": shapes.Trace,
+    "block": shapes.Block,
     "E": mean,
 }
 
@@ -159,6 +167,11 @@ def relations(piece: Piece, names: Mapping[str, Any]) -> list[Any]:
         signs = (RELATIONS[sign] for sign in chain.children[1::2])
         for sign, left_side, right_side in zip(signs, sides, sides[1:], strict=False):
             listed.append(sign(left_side, right_side, evaluate=False))
+            if shapes.about_matrices(listed[-1]):
+                try:
+                    shapes.check_sides(listed[-1])
+                except ValueError as error:
+                    raise piece.refuse(f"must have shapes that fit ({error})") from None
     return listed
 
 
@@ -188,6 +201,8 @@ class _Builder:
         """The expression of a whole formula; InvalidInput if it cannot be one."""
         try:
             expression = self.value(tree)
+            if shapes.about_matrices(expression):
+                shapes.shape(expression)
             if not expression.has(sympy.zoo, sympy.nan, sympy.oo):
                 return expression
             reason = "it divides by 0"
@@ -266,9 +281,13 @@ class _Builder:
         if isinstance(nodes[1], Token) and nodes[1].type == "RAISED":
             exponent = sympy.Integer(nodes[1].translate(_DIGITS))
             return made(sympy.Pow, [base, exponent], options)
+        if shapes.about_matrices(base) and self._text(nodes[-1]) == "T":
+            return shapes.Transpose(base)
         exponent = self.value(nodes[-1])
         if len(nodes) == 3 and nodes[1] != "+":
             exponent = -exponent
+        if shapes.is_matrix(base):
+            return shapes.power(base, exponent)
         if base.is_Rational and exponent.is_Rational:
             size = math.log10(max(abs(base.p), base.q))
             if size and abs(exponent) > (_DIGITS_AT_MOST - 1) / size:
@@ -283,6 +302,8 @@ class _Builder:
 
     def _bars(self, nodes: list[Any]) -> Any:
         inside = self.value(nodes[0])
+        if shapes.is_matrix(inside):
+            return sympy.sqrt(shapes.product(inside, inside))
         return norm(inside) if is_vector(inside) else made(sympy.Abs, [inside])
 
     def _call(self, nodes: list[Any]) -> Any:
@@ -323,6 +344,8 @@ class _Builder:
         if name in self._names:
             return self._names[name]
         base, _, raised = name.partition("^")
+        if raised == "T" and shapes.is_matrix(self._names.get(base)):
+            return shapes.Transpose(self._names[base])
         if raised and base in self._names and raised in self._names:
             return self._names[base] ** self._names[raised]
         raise self._piece.refuse("must be a letter declared above", str(token), _at(token))

@@ -41,6 +41,8 @@ from swingby.proofs.language.formula_parser import (
 )
 from swingby.proofs.language.means import MEAN, facts, in_means, is_random
 from swingby.proofs.language.repaired_conclusions import ByHand, EntryFormula
+from swingby.proofs.language.shapes import TRAITS as MATRIX_TRAITS
+from swingby.proofs.language.shapes import Matrix, check_instance
 from swingby.theory.input_files import text_of
 
 #: Keywords of the fields of a line; "repair" holds fields of its own.
@@ -77,6 +79,7 @@ _CITED = re.compile(r"\((.+?)\)(,? repaired)?(,? in the mean)?(?:\s+with\s+(.+))
 _INSTANCE = re.compile(r"(.+?)\s+with\s+(.+=.+)", re.DOTALL)
 _SOURCE = re.compile(r"(.*?)\s+\[([^\n]+(?:\s+with\s+[^\[\]]+)?)\]", re.DOTALL)
 _LETTER = re.compile(r"(\S+?)(?:\s*=\s*\"(.+)\")?")
+_SHAPED = re.compile(r"(\S+) is ([1-9]\d*|[^\W\d]\w*'*) x ([1-9]\d*|[^\W\d]\w*'*)")
 #: In the names of letters that change with t.
 _MOVING = re.compile(r"\(t(\+1)?\)")
 #: In the names of letters that the language makes: of means, products, norms, random letters.
@@ -418,6 +421,10 @@ class Proof(Mapping[str, Claim]):
                 raise piece.refuse("must not change the time of a line for all t", str(letter))
             if isinstance(letter, vectors.Vector) != vectors.is_vector(equation.rhs):
                 raise piece.refuse("must be a vector for a vector", str(letter))
+            try:
+                check_instance(letter, equation.rhs)
+            except ValueError as error:
+                raise piece.refuse(f"must be a matrix of its kind ({error})", str(letter)) from None
             instance[letter] = equation.rhs
         return tuple(instance.items())
 
@@ -456,6 +463,9 @@ class Proof(Mapping[str, Claim]):
     def _letters(self, block: _TextBlock) -> None:
         traits, colon, listed = block.joined().text.partition(":")
         words = traits.split()
+        if colon and words[-1:] == ["matrix"]:
+            self._matrices(block, " ".join(words[:-1]), listed)
+            return
         known = (*_TRAITS, "vector", "random")
         if not colon or not words or not set(words) <= set(known):
             raise block.head.refuse(f"must be one of {', '.join(known)}, a colon, and letters")
@@ -486,6 +496,28 @@ class Proof(Mapping[str, Claim]):
                 times = (f"{name.removesuffix('(t)')}({time})" for time in ("0", "t+1"))
                 new |= {x: kind(x + tilde) for x in times if x not in self.names}
             self._declare(new)
+
+    def _matrices(self, block: _TextBlock, trait: str, listed: str) -> None:
+        """Letters with shapes: ``W1 is h x m, W2 is n x h``; I is the identity from then on."""
+        if trait not in MATRIX_TRAITS:
+            before = ", ".join(filter(None, MATRIX_TRAITS))
+            raise block.head.refuse(f"must be a matrix, or one of {before} before matrix", trait)
+        for declaration in listed.split(","):
+            words = " ".join(declaration.split())
+            match = _SHAPED.fullmatch(words)
+            if not match or not is_letter(match[1]) or match[1].endswith("^T"):
+                raise block.head.refuse("must be a letter and its shape: W is n x m", words)
+            name, sizes = latin(match[1]), (latin(match[2]), latin(match[3]))
+            if trait and sizes[0] != sizes[1]:
+                raise block.head.refuse(f"must be square to be {trait}: {match[1]} is n x n", words)
+            if name in self._own:
+                raise block.head.refuse("must be declared once", match[1])
+            self._own.add(name)
+            times = ("t", "0", "t+1") if name.endswith("(t)") else ("",)
+            names = [f"{name.removesuffix('(t)')}({time})" if time else name for time in times]
+            self._declare({x: Matrix(x, *sizes, MATRIX_TRAITS[trait]) for x in names})
+        if "I" not in self._own:
+            self._declare({"I": matrices.I})
 
     def _let(self, block: _TextBlock) -> None:
         piece = block.joined()
@@ -607,6 +639,10 @@ class _Line:
         given = [each.relation for each in claim.given if each.source == "definition"]
         defined = [pair for pair in map(_definition, given) if pair]
         for letter, value in (*defined, *claim.where):
+            if getattr(letter, "trait", ""):
+                raise self.block.head.refuse(
+                    "must be a matrix with no trait, as it is defined: say what it is", str(letter)
+                )
             used = vectors.letters_of([value])
             if every and letter not in moving and used & moving:
                 raise self.block.head.refuse("must be the same at every t", str(letter))
@@ -782,7 +818,8 @@ def _definition(relation: Any) -> tuple[Any, Any] | None:
     """The letter that an equation defines, and its value; None where neither side is a letter."""
     sides = relation.args if isinstance(relation, sympy.Eq) else ()
     pairs = zip(sides, sides[::-1], strict=True)
-    return next(((letter, value) for letter, value in pairs if letter.is_Symbol), None)
+    pairs = ((letter, value) for letter, value in pairs if letter.is_Symbol)
+    return next((pair for pair in pairs if pair[0] != matrices.I), None)
 
 
 def _is_between_vectors(relation: Any) -> bool:
