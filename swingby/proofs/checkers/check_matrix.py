@@ -88,7 +88,9 @@ class WordAlgebra:
         """What the letters of a formula stand for."""
         numbers = {name: {(): self.proofs.letter(name)} for name in self.scalars}
         matrices = {name: self._term((name,)) for name in self.shapes}
-        return {"I": {("I:",): self.proofs.ONE}} | numbers | matrices
+        sizes = {size for shape in self.shapes.values() for size in shape}
+        units = {f"I({size})": self._term((f"I:{size}",)) for size in sizes}
+        return {"I": {("I:",): self.proofs.ONE}} | units | numbers | matrices
 
     def shape(self, letter: str) -> tuple[str, str]:
         """Rows and columns of a letter, or of the identity."""

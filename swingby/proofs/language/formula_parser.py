@@ -54,8 +54,8 @@ FUNCTIONS: Mapping[str, Any] = {
     "delta": sympy.KroneckerDelta,
     "sum": _total,
     "dot": _dot,
-    "trace": shapes.Trace,
-    "block": shapes.Block,
+    "trace": shapes.Traced,
+    "block": shapes.Blocks,
     "E": mean,
 }
 
@@ -282,11 +282,11 @@ class _Builder:
             exponent = sympy.Integer(nodes[1].translate(_DIGITS))
             return made(sympy.Pow, [base, exponent], options)
         if shapes.about_matrices(base) and self._text(nodes[-1]) == "T":
-            return shapes.Transpose(base)
+            return shapes.Transposed(base)
         exponent = self.value(nodes[-1])
         if len(nodes) == 3 and nodes[1] != "+":
             exponent = -exponent
-        if shapes.is_matrix(base):
+        if shapes.is_matrix(base) or shapes.is_length(base):
             return shapes.power(base, exponent)
         if base.is_Rational and exponent.is_Rational:
             size = math.log10(max(abs(base.p), base.q))
@@ -303,7 +303,7 @@ class _Builder:
     def _bars(self, nodes: list[Any]) -> Any:
         inside = self.value(nodes[0])
         if shapes.is_matrix(inside):
-            return sympy.sqrt(shapes.product(inside, inside))
+            return shapes.length(inside)
         return norm(inside) if is_vector(inside) else made(sympy.Abs, [inside])
 
     def _call(self, nodes: list[Any]) -> Any:
@@ -345,7 +345,7 @@ class _Builder:
             return self._names[name]
         base, _, raised = name.partition("^")
         if raised == "T" and shapes.is_matrix(self._names.get(base)):
-            return shapes.Transpose(self._names[base])
+            return shapes.Transposed(self._names[base])
         if raised and base in self._names and raised in self._names:
             return self._names[base] ** self._names[raised]
         raise self._piece.refuse("must be a letter declared above", str(token), _at(token))

@@ -53,7 +53,7 @@ class Matrix(sympy.Symbol):  # type: ignore[misc]
         return f"Matrix({self.name!r}, {self.rows!r}, {self.columns!r}, {self.trait!r})"
 
 
-class Transpose(sympy.Function):  # type: ignore[misc]
+class Transposed(sympy.Function):  # type: ignore[misc]
     """The transpose: of a letter, or of an inverse; of everything else it is carried out."""
 
     is_commutative = False
@@ -69,25 +69,25 @@ class Transpose(sympy.Function):  # type: ignore[misc]
             return cls(x.base) ** x.exp
         if isinstance(x, cls):
             return x.args[0]
-        if isinstance(x, Inverse) and cls(x.args[0]) == x.args[0]:
+        if isinstance(x, Inverted) and cls(x.args[0]) == x.args[0]:
             return x
         return None
 
 
-class Inverse(sympy.Function):  # type: ignore[misc]
+class Inverted(sympy.Function):  # type: ignore[misc]
     """The inverse of a letter that has one."""
 
     is_commutative = False
 
 
-class Trace(sympy.Function):  # type: ignore[misc]
+class Traced(sympy.Function):  # type: ignore[misc]
     """The trace, as written."""
 
     is_commutative = True
     is_real = True
 
 
-class Block(sympy.Function):  # type: ignore[misc]
+class Blocks(sympy.Function):  # type: ignore[misc]
     """A matrix of two rows of two blocks, as written."""
 
     is_commutative = False
@@ -107,23 +107,35 @@ def product(left: Any, right: Any) -> Any:
     """The inner product of two matrices, and of two vectors: the trace of left^T right."""
     if shape(left) != shape(right):
         raise ValueError(f"{_facts((left, right))}: an inner product is of one shape")
-    return Trace(Transpose(left) * right)
+    return Traced(Transposed(left) * right)
+
+
+def length(x: Any) -> Any:
+    """The Frobenius norm of a matrix, the length of a vector."""
+    return sympy.sqrt(product(x, x))
+
+
+def is_length(x: Any) -> bool:
+    """Whether a number is such a root, as written: its square is the trace."""
+    return x.is_Pow and x.exp == sympy.Rational(1, 2) and isinstance(x.base, Traced)
 
 
 def inverse(x: Any) -> Any:
     """The inverse of a letter; ValueError where it has none for sure."""
     if getattr(x, "trait", "") == "orthogonal":
-        return Transpose(x)
+        return Transposed(x)
     if getattr(x, "trait", "") not in _INVERTIBLE:
         raise ValueError(
             f"{_text(x)} has no inverse that is known: declare an invertible or a positive definite "
             "matrix, and take the inverse of the letter"
         )
-    return Inverse(x)
+    return Inverted(x)
 
 
 def power(base: Any, exponent: Any) -> Any:
     """A whole power, or the inverse."""
+    if is_length(base):
+        return base**exponent
     if exponent == -1:
         return inverse(base)
     if not (exponent.is_Integer and exponent > 0):
@@ -159,14 +171,14 @@ def shape(x: Any) -> Shape:
         return x.rows, x.columns
     if x == I:
         return None
-    if isinstance(x, Trace | Inverse | Block):
+    if isinstance(x, Traced | Inverted | Blocks):
         inner = [shape(argument) for argument in x.args]
-        if isinstance(x, Block):
+        if isinstance(x, Blocks):
             _check_block(x.args, inner)
         elif inner[0] is None or inner[0][0] != inner[0][1]:
             raise ValueError(f"{_facts(x.args)}: a trace is of a square matrix of a known size")
-        return inner[0] if isinstance(x, Inverse) else None if isinstance(x, Block) else ("1", "1")
-    if isinstance(x, Transpose):
+        return inner[0] if isinstance(x, Inverted) else None if isinstance(x, Blocks) else ("1", "1")
+    if isinstance(x, Transposed):
         inner_shape = shape(x.args[0])
         return inner_shape and inner_shape[::-1]
     if x.is_commutative:
@@ -218,9 +230,9 @@ def _of_sum(terms: Iterable[Any]) -> Shape:
 def check_sides(relation: Any) -> None:
     """Raise ValueError where the sides of a relation have two shapes, or are in no order."""
     sides = relation.args
-    if blocks := [side for side in sides if side.has(Block)]:
+    if blocks := [side for side in sides if side.has(Blocks)]:
         larger = getattr(relation, "gts", None)
-        if not (isinstance(larger, Block) and relation.lts == 0):
+        if not (isinstance(larger, Blocks) and relation.lts == 0):
             raise ValueError("a block matrix is compared with 0 alone: block(A, B, B^T, C) >= 0")
         shape(blocks[0])
     else:
@@ -233,13 +245,18 @@ def _check_block(entries: Any, shapes: list[Shape]) -> None:
     """Refuse blocks that make no symmetric matrix."""
     if len(entries) != 4:
         raise ValueError("a block matrix has four blocks: block(A, B, B^T, C)")
-    a, b, c, d = shapes
-    square = a and d and a[0] == a[1] and d[0] == d[1]
-    if not square or (b and a and d and b != (a[0], d[0])):
+    rows, columns = (_sizes_of(entries, shapes, at) for at in (0, 1))
+    if len(rows) > 1 or len(columns) > 1:
         raise ValueError(f"{_facts(entries)}: A and C are square, B has the rows of A, columns of C")
-    if any(sympy.expand(Transpose(x) - y) != 0 for x, y in zip(entries, _flat(entries), strict=True)):
+    if any(sympy.expand(Transposed(x) - y) != 0 for x, y in zip(entries, _flat(entries), strict=True)):
         raise ValueError("a block matrix in an order is symmetric: block(A, B, B^T, C)")
-    assert c is None or b is None or c == b[::-1]
+
+
+def _sizes_of(entries: Any, shapes: list[Shape], at: int) -> set[str]:
+    """The sizes that the blocks of a row, and of the column with it, have."""
+    places = itertools.product((0, 1), repeat=2)
+    ends = zip(places, entries, shapes, strict=True)
+    return {own[end] for place, x, own in ends if x != 0 and own for end in (0, 1) if place[end] == at}
 
 
 def _flat(entries: Any) -> tuple[Any, ...]:
@@ -258,7 +275,7 @@ def _facts(operands: Iterable[Any]) -> str:
 
 def _repair(left: Any, right: Any) -> str:
     """What to type in place of a product whose shapes do not go together."""
-    choices = [(left, Transpose(right)), (Transpose(left), right), (right, left)]
+    choices = [(left, Transposed(right)), (Transposed(left), right), (right, left)]
     writable = []
     for first, second in choices:
         (rows, columns), (below, width) = shape(first) or ("", ""), shape(second) or ("", "")
@@ -268,23 +285,23 @@ def _repair(left: Any, right: Any) -> str:
 
 
 def _transposed(x: Any) -> str:
-    return _text(Transpose(x), True)
+    return _text(Transposed(x), True)
 
 
 class _Printer(StrPrinter):  # type: ignore[misc]
     """Formulas as the exported files have them, with * between factors and ^ for powers."""
 
-    def _print_Transpose(self, expr: Any) -> str:
+    def _print_Transposed(self, expr: Any) -> str:
         inner = expr.args[0]
-        return f"{inner.args[0]}^-T" if isinstance(inner, Inverse) else f"{inner}^T"
+        return f"{inner.args[0]}^-T" if isinstance(inner, Inverted) else f"{inner}^T"
 
-    def _print_Inverse(self, expr: Any) -> str:
+    def _print_Inverted(self, expr: Any) -> str:
         return f"{expr.args[0]}^-1"
 
-    def _print_Trace(self, expr: Any) -> str:
+    def _print_Traced(self, expr: Any) -> str:
         return f"trace({self._print(expr.args[0])})"
 
-    def _print_Block(self, expr: Any) -> str:
+    def _print_Blocks(self, expr: Any) -> str:
         return f"block({', '.join(map(self._print, expr.args))})"
 
 

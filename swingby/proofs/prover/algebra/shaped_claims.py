@@ -7,6 +7,7 @@ a second evaluation, by sympy, find that all that is given holds and the line fa
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterable
@@ -20,11 +21,11 @@ from swingby.proofs.checkers.check_matrix import MatrixFile, Point
 from swingby.proofs.language.claim import Claim, at_instance, in_order_of_use
 from swingby.proofs.language.matrices import I
 from swingby.proofs.language.shapes import (
-    Block,
-    Inverse,
+    Blocks,
+    Inverted,
     Matrix,
-    Trace,
-    Transpose,
+    Traced,
+    Transposed,
     about_matrices,
     matrix_text,
 )
@@ -135,7 +136,7 @@ def _is_known(expression: Any) -> bool:
         return True
     if expression.is_Pow:
         return bool(expression.exp.is_Integer) and _is_known(expression.base)
-    kinds = (sympy.Rel, sympy.Add, sympy.Mul, Transpose, Inverse, Trace, Block)
+    kinds = (sympy.Rel, sympy.Add, sympy.Mul, Transposed, Inverted, Traced, Blocks)
     return isinstance(expression, kinds) and all(map(_is_known, expression.args))
 
 
@@ -231,16 +232,15 @@ def _entries(value: Any) -> str:
 
 def _second(expression: Any, at: Point) -> Any:
     """A side at a point by sympy: a matrix, or a number."""
-    if isinstance(expression, Block):
-        a, b, c, d = (_second(x, at) for x in expression.args)
-        return sympy.Matrix(sympy.BlockMatrix([[a, b], [c, d]]))
+    if isinstance(expression, Blocks):
+        return _joint([_second(x, at) for x in expression.args])
     if isinstance(expression, Matrix):
         return sympy.Matrix([[_rational(x) for x in row] for row in at.matrices[expression.name]])
-    if isinstance(expression, Transpose):
+    if isinstance(expression, Transposed):
         return _second(expression.args[0], at).T
-    if isinstance(expression, Inverse):
+    if isinstance(expression, Inverted):
         return _second(expression.args[0], at).inv()
-    if isinstance(expression, Trace):
+    if isinstance(expression, Traced):
         inner = _second(expression.args[0], at)
         return inner.trace() if isinstance(inner, sympy.MatrixBase) else inner
     if expression == I or expression.is_Rational:
@@ -249,6 +249,22 @@ def _second(expression: Any, at: Point) -> Any:
         return _rational(at.numbers[expression.name])
     operands = [_second(x, at) for x in expression.args]
     return _joined(expression.func, operands)
+
+
+def _joint(blocks: list[Any]) -> Any:
+    """Four blocks side by side; an identity, or 0, has the size of its row."""
+    sizes = [0, 0]
+    for (row, column), block in zip(itertools.product((0, 1), repeat=2), blocks, strict=True):
+        if isinstance(block, sympy.MatrixBase):
+            sizes[row], sizes[column] = block.rows, block.cols
+    written = [
+        block if isinstance(block, sympy.MatrixBase)
+        else (block.subs(I, 1) * sympy.ones(sizes[row], sizes[column])).multiply_elementwise(
+            sympy.eye(sizes[row], sizes[column]))
+        for (row, column), block in zip(itertools.product((0, 1), repeat=2), blocks, strict=True)
+    ]  # fmt: skip
+    a, b, c, d = written
+    return sympy.Matrix.vstack(sympy.Matrix.hstack(a, b), sympy.Matrix.hstack(c, d))
 
 
 def _joined(function: Any, operands: list[Any]) -> Any:

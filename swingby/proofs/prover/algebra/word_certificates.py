@@ -312,16 +312,17 @@ class WordSearch:
                 sizes = [""]
             else:
                 sizes = [self.size_of(blocks, at) for at in range(len(blocks))] or [""]
-            for columns, group in chips.items():
-                basis = [
-                    tuple(chip if at == where else "0" for at in range(len(sizes)))
-                    for where, size in enumerate(sizes)
-                    for rows, chip in group
-                    if size in ("", rows)
-                ]
-                basis = [sides for sides in basis if columns or "I" not in sides][:_MOST_BASIS]
-                if basis:
-                    yield self.gram(text, indices, fact, basis)
+            for group in chips.values():
+                heights = list(dict.fromkeys(rows for rows, _ in group))
+                for wanted in [[x] for x in heights] if sizes == [""] else [sizes]:
+                    basis = [
+                        tuple(chip if at == where else "0" for at in range(len(wanted)))
+                        for where, size in enumerate(wanted)
+                        for rows, chip in group
+                        if size == rows
+                    ][:_MOST_BASIS]
+                    if basis:
+                        yield self.gram(text, indices, fact, basis)
 
     def size_of(self, blocks: Any, at: int) -> str:
         """The size of a row of blocks of a fact."""
@@ -351,7 +352,7 @@ class WordSearch:
             half = algebra.times(algebra.times(half, Fraction(1, 2)), factor)
             table[p][q] = table[q][p] = self.form(half)
         if fact is None:
-            sure = [strict and sides[0] in ("1", "I") for sides in basis]
+            sure = [strict and (side == "1" or side.startswith("I(")) for (side,) in basis]
         else:
             sure = [strict and file.is_sure(fact, sides) for sides in read]
         return WordGram(text, indices, fact, basis, table, sure)
@@ -470,7 +471,7 @@ def _divided(powers: Any, by: Any) -> Any:
 def _text(word: Word, powers: Any = ()) -> str:
     """A word behind powers of numbers, as a formula."""
     numbers = [name if power == 1 else f"{name}^{_signed(power)}" for name, power in powers]
-    letters = ["I" if letter.startswith("I:") else letter for letter in word]
+    letters = [f"I({x[2:]})" if x.startswith("I:") else x for x in word]
     return "*".join([*numbers, *letters]) or "1"
 
 
