@@ -29,7 +29,7 @@ from swingby.proofs.language.shapes import (
     about_matrices,
     matrix_text,
 )
-from swingby.proofs.prover.algebra.small_matrices import failing_point
+from swingby.proofs.prover.algebra.small_matrices import MOST_DRAWN, failing_point
 from swingby.proofs.prover.algebra.word_certificates import certificate
 from swingby.proofs.prover.algebra.words import Unsupported
 from swingby.proofs.prover.evidence import ClaimVerdict, Witness, undecided
@@ -37,7 +37,9 @@ from swingby.theory.search_time import OutOfTime, processor_time
 from swingby.theory.verdict import Finding
 
 #: Seconds of processor time for the proof of a line, and for a witness against it.
-_PROOF_SECONDS, _WITNESS_SECONDS = 30.0, 10.0
+_PROOF_SECONDS, _WITNESS_SECONDS = 15.0, 8.0
+#: Points that are tried before an inequality is looked into.
+_FEW = 90
 _SIGNS = {"==": "=", "<=": "<=", "<": "<", "!=": "!="}
 
 
@@ -56,6 +58,10 @@ def decide_shaped(claim: Claim) -> ClaimVerdict:
         file = _file(content)
     except (Unsupported, ValueError) as reason:
         return undecided("matrices", str(reason))
+    if not dropped and any(relation.sign != "=" for relation in file.says):
+        witness = _witness(claim, content, file, _FEW)
+        if witness is not None:
+            return ClaimVerdict(Finding.REFUTED, "small matrices", (), witness)
     certificates: list[Any] = []
     open_lines = []
     for text, relation in zip(content["says"], file.says, strict=True):
@@ -198,8 +204,10 @@ def witness_body(claim: Claim, witness: Witness) -> dict[str, Any]:
     return content | {"sizes": sizes, "values": values}
 
 
-def _witness(claim: Claim, content: dict[str, Any], file: MatrixFile) -> Witness | None:
-    point = failing_point(file)
+def _witness(
+    claim: Claim, content: dict[str, Any], file: MatrixFile, points: int = MOST_DRAWN
+) -> Witness | None:
+    point = failing_point(file, points)
     if point is None:
         return None
     sizes, values, at = point

@@ -26,7 +26,7 @@ from swingby.proofs.prover.scalar.positivity_certificate import solutions
 from swingby.theory.search_time import seconds_left
 
 #: Points that are drawn, and passes over what is given for each.
-_MOST_DRAWN, _PASSES = 600, 3
+MOST_DRAWN, _PASSES = 600, 3
 _ENTRIES = (0, 0, 1, -1, 1, 2, -2)
 _NUMBERS = tuple(map(Fraction, (1, 2, 0, -1, 3, "1/2", -2, "1/10", 10, -3)))
 _TURN = [[Fraction(3, 5), Fraction(-4, 5)], [Fraction(4, 5), Fraction(3, 5)]]
@@ -34,11 +34,13 @@ _TURN = [[Fraction(3, 5), Fraction(-4, 5)], [Fraction(4, 5), Fraction(3, 5)]]
 _Values = dict[str, Any]
 
 
-def failing_point(file: MatrixFile) -> tuple[dict[str, int], _Values, Point] | None:
+def failing_point(
+    file: MatrixFile, points: int = MOST_DRAWN
+) -> tuple[dict[str, int], _Values, Point] | None:
     """Sizes and values at which what is given holds, and a line of the file fails; None without."""
     algebra, draw = file.plain, random.Random(0)
     names = {size for shape in algebra.shapes.values() for size in shape if not size.isdigit()}
-    for trial in range(_MOST_DRAWN):
+    for trial in range(points):
         if seconds_left(60.0) < 1:
             return None
         largest = 1 if trial < 30 else 2 if trial < 450 else 3

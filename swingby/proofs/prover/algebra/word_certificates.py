@@ -9,7 +9,7 @@ for exactly. ``check_matrix.py`` decides.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -377,6 +377,8 @@ class WordSearch:
         signed = [
             _text((), powers) for powers in dict.fromkeys(p for _, p in self.all_keys()) if powers
         ]
+        if stage > 1:
+            signed += [f"(1/{x})" for x, sign in self.algebra.scalars.items() if sign == "positive"]
         signed = [x for x in signed if self.algebra.is_nonnegative(self.file.read(x))]
         yield from ((x, ()) for x in signed)
         yield from (("1", (index,)) for index in numbers)
@@ -405,9 +407,16 @@ class WordSearch:
                 x for blocks, _ in self.file.facts for row in blocks for x in row if stage and x
             ]
         ends: dict[tuple[Word, str], None] = {}
-        numbers = [_text((), powers) for _, powers in self.all_keys()] if stage or True else []
+        numbers = [_text((), powers) for _, powers in self.all_keys()]
         numbers = list(dict.fromkeys([*(x for x in numbers if x), "1"]))
         sides = list(dict.fromkeys(self.splits(sums, stage)))
+        inverses = [x for x, y in self.algebra.flips.items() if x.endswith("^-1") and x == y]
+        sides += [
+            (inverse, *word)
+            for inverse, word in itertools.product(inverses if stage else (), sides)
+            if word and word[0] + "^-1" != inverse
+            and algebra.shape(word[0])[0] == algebra.shape(inverse)[1]
+        ]  # fmt: skip
         for word, number in itertools.product(sides, sorted(numbers, key=len)):
             ends[word, number] = None
         grouped: dict[str, list[tuple[str, str]]] = {}
@@ -456,6 +465,11 @@ class WordSearch:
                     if self.algebra.shape(turn[0])[0] == "1"
                     for at in range(1, len(turn))
                 ]
+                ends += [
+                    (f"{end[0]}^(1/2)", *end[1:])
+                    for end in ends
+                    if f"{end[0]}^(1/2)" in self.algebra.roots
+                ]
                 for first, second in itertools.product(ends, repeat=2):
                     yield (*first, *self.algebra.flipped(second))
 
@@ -470,13 +484,14 @@ def _divided(powers: Any, by: Any) -> Any:
 
 def _text(word: Word, powers: Any = ()) -> str:
     """A word behind powers of numbers, as a formula."""
-    numbers = [name if power == 1 else f"{name}^{_signed(power)}" for name, power in powers]
+    numbers = [_power(name, power) for name, power in powers]
     letters = [f"I({x[2:]})" if x.startswith("I:") else x for x in word]
     return "*".join([*numbers, *letters]) or "1"
 
 
-def _signed(power: Fraction) -> str:
-    return str(power) if power > 0 else f"({power})"
+def _power(name: str, power: Fraction) -> str:
+    raised = name if abs(power) == 1 else f"{name}^{abs(power)}"
+    return raised if power > 0 else f"(1/{raised})"
 
 
 def _program(
@@ -546,10 +561,6 @@ def _priced(gram: WordGram, prices: dict[Key, float]) -> Iterator[WordColumn]:
             weights = [Fraction(round(float(x) * denominator), denominator) for x in scaled]
             if any(weights):
                 yield gram.column(weights)
-
-
-#: A search for a witness, or a judge, as the prover takes them.
-Search = Callable[[MatrixFile, Relation], Any]
 
 
 def certificate(file: MatrixFile, relation: Relation) -> dict[str, Any] | None:
