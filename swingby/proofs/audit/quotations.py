@@ -35,7 +35,7 @@ from swingby.proofs.language.definedness import ENOUGH, needs
 from swingby.proofs.language.formula_printer import formula
 from swingby.proofs.language.matrices import I as IDENTITY
 from swingby.proofs.language.means import MEAN, is_random
-from swingby.proofs.language.shapes import about_matrices
+from swingby.proofs.language.shapes import Matrix, about_matrices
 from swingby.proofs.language.vectors import GRAM, factors, letters_of
 from swingby.proofs.prover.evidence import ClaimVerdict
 from swingby.proofs.prover.prove import is_of_relations
@@ -242,6 +242,9 @@ class _Comparison:
                 for letter in version.letters - {letter for letter, _ in instance}
                 if self._letters.get(str(letter), letter) != letter
             )
+            if other := [letter for pair in names for letter in pair if isinstance(letter, Matrix)]:
+                words = f"{other[0]} is a matrix of another kind there"
+                return Quotation(source, UNCHECKED, (words,))
             said = [_moved(each, instance, names) for each in _said(version)]
             missing = [relation for relation in relations if not self._among(relation, said)]
             editions.append((version, names, said, missing))

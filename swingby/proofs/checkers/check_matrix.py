@@ -338,6 +338,11 @@ class MatrixFile:
             if trait in ("semidefinite", "definite"):
                 facts.append(([[self.algebra.values[name]]], trait == "definite"))
         self.facts = facts
+        #: What is in an order is symmetric.
+        for (words,) in (blocks[0] for blocks, _ in facts if len(blocks) == 1):
+            flat = self.algebra.transposed(words)
+            if skew := self.algebra.plus(words, self.algebra.negative(flat)):
+                self.equations.append(skew)
 
     def goal(self, relation: Relation) -> Words:
         """What a line says is 0, or not negative."""

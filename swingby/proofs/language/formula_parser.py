@@ -278,12 +278,13 @@ class _Builder:
         base = self.value(nodes[0])
         if len(nodes) == 1:
             return base
+        if shapes.about_matrices(base) and not isinstance(nodes[-1], Token):
+            if self._text(nodes[-1]) == "T":
+                return shapes.Transposed(base)
         if isinstance(nodes[1], Token) and nodes[1].type == "RAISED":
             exponent = sympy.Integer(nodes[1].translate(_DIGITS))
-            return made(sympy.Pow, [base, exponent], options)
-        if shapes.about_matrices(base) and self._text(nodes[-1]) == "T":
-            return shapes.Transposed(base)
-        exponent = self.value(nodes[-1])
+        else:
+            exponent = self.value(nodes[-1])
         if len(nodes) == 3 and nodes[1] != "+":
             exponent = -exponent
         if shapes.is_matrix(base) or shapes.is_length(base):

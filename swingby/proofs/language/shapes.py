@@ -188,6 +188,8 @@ def shape(x: Any) -> Shape:
             shape(each)
         return "1", "1"
     if x.is_Pow:
+        if not (x.exp.is_Integer and x.exp > 0):
+            raise ValueError(f"{_text(x.base)} is a matrix, and no denominator: write {_text(x.base)}^-1")
         return _of_product([x.base, x.base])
     if x.is_Mul:
         numbers, factors = x.args_cnc()
@@ -297,6 +299,11 @@ class _Printer(StrPrinter):  # type: ignore[misc]
 
     def _print_Inverted(self, expr: Any) -> str:
         return f"{expr.args[0]}^-1"
+
+    def _print_Pow(self, expr: Any, rational: bool = False) -> str:
+        text = str(super()._print_Pow(expr, rational))
+        raised = isinstance(expr.base, Transposed | Inverted)
+        return f"({self._print(expr.base)})**{expr.exp}" if raised else text
 
     def _print_Traced(self, expr: Any) -> str:
         return f"trace({self._print(expr.args[0])})"

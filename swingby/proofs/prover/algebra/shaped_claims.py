@@ -32,7 +32,7 @@ from swingby.proofs.language.shapes import (
 from swingby.proofs.prover.algebra.small_matrices import MOST_DRAWN, failing_point
 from swingby.proofs.prover.algebra.word_certificates import certificate
 from swingby.proofs.prover.algebra.words import Unsupported
-from swingby.proofs.prover.evidence import ClaimVerdict, Witness, undecided
+from swingby.proofs.prover.evidence import TAUTOLOGY, ClaimVerdict, Witness, undecided
 from swingby.theory.search_time import OutOfTime, processor_time
 from swingby.theory.verdict import Finding
 
@@ -76,7 +76,9 @@ def decide_shaped(claim: Claim) -> ClaimVerdict:
         if not check_witness.judge_shown({"id": "", "line": ""} | content | proof):
             lines = zip(content["says"], certificates, strict=True)
             evidence = tuple(words for says, each in lines for words in _words(content, says, each))
-            return ClaimVerdict(Finding.PROVED, _method(certificates), evidence, proof=(proof,))
+            empty = all(relation.lhs == relation.rhs for relation in claim.conditions)
+            method = TAUTOLOGY if empty else _method(certificates)
+            return ClaimVerdict(Finding.PROVED, method, evidence, proof=(proof,))
     try:
         with processor_time(_WITNESS_SECONDS):
             witness = None if dropped else _witness(claim, content, file)
@@ -183,7 +185,9 @@ def _words(content: dict[str, Any], says: str, proof: Any) -> Iterable[str]:
     for text, indices, index, sides in proof["facts"]:
         yield f"  {before(text, indices)} times C^T ({facts[index]}) C, C = {'; '.join(sides)}"
     for index, flip, left, right in proof["zeros"]:
-        of = f"({equations[index]})" + "^T" * flip
+        known = index < len(equations)
+        of = f"({equations[index]})" if known else "(what is in an order is symmetric)"
+        of += "^T" * flip
         yield f"  {left} times {of} times {right}"
     if not any(proof.values()):
         yield "  no term: the words are the same"

@@ -9,7 +9,7 @@ for exactly. ``check_matrix.py`` decides.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -25,6 +25,8 @@ Form = dict[Key, Fraction]
 #: Products of equations, letters of a word beyond those of the line, entries of a Gram matrix,
 #: rounds of new columns, and roundings of an eigenvector.
 _MOST_PRODUCTS, _LONGER, _MOST_BASIS, _MOST_ROUNDS = 1200, 2, 40, 12
+#: Of each: words alone; sums of words; with powers of numbers; with more factors.
+_STAGES = 4
 _ROUNDINGS = (1, 2, 3, 4, 6, 12)
 _TINY = 1e-8
 
@@ -45,16 +47,16 @@ class WordColumn:
         """The term of a certificate with its coefficient."""
         if self.kind == "zeros":
             index, flip, left, right = self.entry
-            return [index, flip, f"({weight})*({left})", right]
+            return [index, flip, _scaled(weight, left), right]
         text, *rest = self.entry
-        return [f"({weight})*({text})", *rest]
+        return [_scaled(weight, text), *rest]
 
 
 @dataclass(frozen=True)
 class WordGram:
     """A fact, or the identity for squares, and a basis: what stands for C is a sum of its words.
 
-    `table`: the form of p^T H q for every two words of the basis, made symmetric.
+    `table`: the form of p^T H q for every two words of the basis.
     """
 
     text: str
@@ -74,7 +76,7 @@ class WordGram:
         sides = []
         for texts in zip(*(self.basis[at] for at in used), strict=True):
             terms = [
-                f"({weights[at]})*{text}"
+                _scaled(weights[at], text)
                 for at, text in zip(used, texts, strict=True)
                 if text != "0"
             ]
@@ -129,7 +131,7 @@ class WordSearch:
                     return certificate
             if equation and not target:
                 return self.certificate([])
-            for stage in (0, 1, 2) if not equation else ():
+            for stage in range(_STAGES) if not equation else ():
                 certificate = self.positive(target, columns, stage, insert)
                 if certificate is not None:
                     return certificate
@@ -188,9 +190,19 @@ class WordSearch:
                             factor = _divided(rest, before)
                             if not self.is_number_factor(factor):
                                 continue
-                            for left, right in self.around(reading, part, turned, insert):
-                                first = _text(left, factor)
-                                yield index, flip, first, _text(right)
+                            for short, before_it, behind in self.shortened(part):
+                                for left, right in self.around(reading, short, turned, insert):
+                                    first = _text((*left, *before_it), factor)
+                                    yield index, flip, first, _text((*behind, *right))
+
+    def shortened(self, part: Word) -> Iterator[tuple[Word, Word, Word]]:
+        """A word, and what is left of it behind an inverse of its first letter or its last."""
+        yield part, (), ()
+        for first, second in self.algebra.cancel if len(part) > 1 else ():
+            if second == part[0]:
+                yield part[1:], (first,), ()
+            if first == part[-1]:
+                yield part[:-1], (), (second,)
 
     def is_number_factor(self, powers: Any) -> bool:
         """Whether a product of powers may stand before an equation."""
@@ -226,12 +238,13 @@ class WordSearch:
     ) -> dict[str, Any] | None:
         """A certificate of an inequality; later stages have more words and more factors."""
         grams = list(self.grams(zeros, stage))
-        columns = [column for gram in grams for column in self.first_columns(gram)]
-        if not zeros or stage:  # what the squares add may need equations too
+        columns = [column for gram in grams for column in self.first_columns(gram, stage > 0)]
+        if stage and self.file.equations:  # what the squares add may need equations too
             extra = {key: Fraction(1) for column in columns for key in column.form}
             limit = itertools.islice(self.products(target | extra, insert), 3)
             zeros = [column for more in limit for column in more]
-        for _ in range(_MOST_ROUNDS):
+        columns = _useful(target, columns, zeros)
+        for _ in range(_MOST_ROUNDS if stage else 1):
             if seconds_left(60.0) < 1:
                 return None
             solved = _program(target, columns, zeros, self.strict)
@@ -251,6 +264,7 @@ class WordSearch:
             new = [c for gram in grams for c in _priced(gram, prices)]
             known = {repr(column.entry) for column in columns}
             new = [column for column in new if repr(column.entry) not in known]
+            new = _useful(target, [*columns, *new], zeros)[len(columns) :]
             if not new:
                 return None
             columns += new
@@ -289,12 +303,12 @@ class WordSearch:
             parts[column.kind].append(column.weighed(weight))
         return parts
 
-    def first_columns(self, gram: WordGram) -> Iterator[WordColumn]:
-        """Words of a basis, and sums and differences of two."""
+    def first_columns(self, gram: WordGram, pairs: bool) -> Iterator[WordColumn]:
+        """Words of a basis, and where asked sums and differences of two."""
         size = len(gram.basis)
         for p in range(size):
             yield gram.column([Fraction(at == p) for at in range(size)])
-            for q, sign in itertools.product(range(p), (1, -1)):
+            for q, sign in itertools.product(range(p if pairs else 0), (1, -1)):
                 if gram.table[p][q]:
                     yield gram.column(
                         [Fraction((at == p) + sign * (at == q)) for at in range(size)]
@@ -341,16 +355,14 @@ class WordSearch:
         read = [[file.read(side) for side in sides] for sides in basis]
         table: list[list[Form]] = [[{} for _ in basis] for _ in basis]
         blocks = [[algebra.words(Fraction(1))]] if fact is None else file.facts[fact][0]
-        for p, q in itertools.combinations_with_replacement(range(len(basis)), 2):
+        for p, q in itertools.product(range(len(basis)), repeat=2):
             total: Words = {}
             for (x, row), (y, at) in itertools.product(
                 zip(read[p], blocks, strict=True), zip(read[q], range(len(blocks)), strict=True)
             ):
                 if x and y and row[at]:
                     total = algebra.plus(total, file.conjugated(row[at], x, y))
-            half = algebra.plus(total, algebra.transposed(total))
-            half = algebra.times(algebra.times(half, Fraction(1, 2)), factor)
-            table[p][q] = table[q][p] = self.form(half)
+            table[p][q] = self.form(algebra.times(total, factor) if text != "1" or indices else total)
         if fact is None:
             sure = [strict and (side == "1" or side.startswith("I(")) for (side,) in basis]
         else:
@@ -367,8 +379,6 @@ class WordSearch:
     def factors(self, stage: int) -> Iterator[tuple[str, tuple[int, ...]]]:
         """Numbers that are not negative, and may stand before a square or a fact."""
         yield "1", ()
-        if not stage:
-            return
         numbers = [
             index
             for index, (blocks, _) in enumerate(self.file.facts)
@@ -377,12 +387,13 @@ class WordSearch:
         signed = [
             _text((), powers) for powers in dict.fromkeys(p for _, p in self.all_keys()) if powers
         ]
-        if stage > 1:
+        if stage > 2:
             signed += [f"(1/{x})" for x, sign in self.algebra.scalars.items() if sign == "positive"]
         signed = [x for x in signed if self.algebra.is_nonnegative(self.file.read(x))]
         yield from ((x, ()) for x in signed)
-        yield from (("1", (index,)) for index in numbers)
-        if stage > 1:
+        if stage:
+            yield from (("1", (index,)) for index in numbers)
+        if stage > 2:
             yield from itertools.product(signed, ((index,) for index in numbers))
 
     def all_keys(self) -> Iterator[Key]:
@@ -408,8 +419,14 @@ class WordSearch:
             ]
         ends: dict[tuple[Word, str], None] = {}
         numbers = [_text((), powers) for _, powers in self.all_keys()]
-        numbers = list(dict.fromkeys([*(x for x in numbers if x), "1"]))
-        sides = list(dict.fromkeys(self.splits(sums, stage)))
+        numbers = list(dict.fromkeys(["1", *numbers])) if stage > 1 else ["1"]
+        words = [word for each in sums for word, _ in self.places(each)]
+        words += [word for column in zeros for word in self.words_of(column.form) if word]
+        sides = list(dict.fromkeys(self.splits(dict.fromkeys(words), stage)))
+        if self.number and stage:
+            sides += [word for each in sums for word in self.outer(each) if word not in sides]
+        if stage:
+            sides += [(x,) for x, _ in sorted(algebra.cancel) if (x,) not in sides]
         inverses = [x for x, y in self.algebra.flips.items() if x.endswith("^-1") and x == y]
         sides += [
             (inverse, *word)
@@ -431,27 +448,24 @@ class WordSearch:
                 grouped.setdefault(columns, []).append((rows, text))
         return grouped
 
-    def splits(self, sums: list[Words], stage: int) -> Iterator[Word]:
-        """Ends of the words of sums, behind roots of a letter that they are split at."""
+    def splits(self, words: Iterable[Word], stage: int) -> Iterator[Word]:
+        """Ends of words, and ends behind the root of a letter that they are split at."""
         algebra = self.algebra
         if self.number:
             yield ()
-        for words in sums:
-            for word, _ in self.places(words):
-                turns = [word, algebra.flipped(word)]
-                if self.number or stage > 1:
-                    turns = list(algebra.rotations(word))
-                    starts = [turn for turn in turns if algebra.shape(turn[0])[0] == "1"]
-                    turns = starts or turns
-                for turn in turns:
-                    size = algebra.shape(turn[-1])[1]
-                    yield (f"I:{size}",) if size != "1" else ()
-                    for at in range(len(turn)):
-                        yield turn[at:]
-                        if stage and f"{turn[at]}^(1/2)" in algebra.roots:
-                            yield (f"{turn[at]}^(1/2)", *turn[at + 1 :])
-            if self.number and stage:
-                yield from self.outer(words)
+        for word in words:
+            turns = [word, algebra.flipped(word)]
+            if self.number and algebra.shape(word[0])[0] == algebra.shape(word[-1])[1]:
+                turns = list(algebra.rotations(word))
+                starts = [turn for turn in turns if algebra.shape(turn[0])[0] == "1"]
+                turns = starts or turns
+            for turn in turns:
+                size = algebra.shape(turn[-1])[1]
+                yield (f"I:{size}",) if size != "1" else ()
+                for at in range(len(turn)):
+                    yield turn[at:]
+                    if stage and f"{turn[at]}^(1/2)" in algebra.roots:
+                        yield (f"{turn[at]}^(1/2)", *turn[at + 1 :])
 
     def outer(self, words: Words) -> Iterator[Word]:
         """Outer products of vectors whose inner products are multiplied."""
@@ -487,6 +501,13 @@ def _text(word: Word, powers: Any = ()) -> str:
     numbers = [_power(name, power) for name, power in powers]
     letters = [f"I({x[2:]})" if x.startswith("I:") else x for x in word]
     return "*".join([*numbers, *letters]) or "1"
+
+
+def _scaled(weight: Fraction, text: str) -> str:
+    """A formula times a number."""
+    if weight == 1 or text == "1":
+        return text if weight == 1 else f"({weight})"
+    return f"({weight})*{text}"
 
 
 def _power(name: str, power: Fraction) -> str:
@@ -538,6 +559,25 @@ def _program(
     return list(map(float, solved.x[:slack])), missing, prices
 
 
+def _useful(
+    target: Form, columns: list[WordColumn], zeros: list[WordColumn]
+) -> list[WordColumn]:
+    """The columns of which no word can only be added to, or only be taken away."""
+    free = {key for column in zeros for key in column.form}
+    while True:
+        signs: dict[Key, set[bool]] = {}
+        for column in columns:
+            for key, value in column.form.items():
+                signs.setdefault(key, set()).add(value > 0)
+        for key, value in target.items():
+            signs.setdefault(key, set()).add(value < 0)
+        stuck = {key for key, both in signs.items() if len(both) == 1} - free
+        useful = [column for column in columns if not stuck & column.form.keys()]
+        if len(useful) == len(columns):
+            return columns
+        columns = useful
+
+
 def _priced(gram: WordGram, prices: dict[Key, float]) -> Iterator[WordColumn]:
     """The columns of a Gram matrix that the prices ask for: eigenvectors, rounded."""
     import numpy as np
@@ -552,6 +592,7 @@ def _priced(gram: WordGram, prices: dict[Key, float]) -> Iterator[WordColumn]:
             for row in gram.table
         ]
     ).reshape(size, size)
+    matrix = (matrix + matrix.T) / 2
     values, vectors = np.linalg.eigh(matrix)
     for value, vector in zip(values[::-1][:3], vectors.T[::-1][:3], strict=True):
         if value < 1e-7:
