@@ -211,9 +211,7 @@ class WordAlgebra:
     def times(self, x: Any, y: Any) -> Words:
         """The product."""
         total: Words = {}
-        for (left, value), (right, factor) in product(
-            self.words(x).items(), self.words(y).items()
-        ):
+        for (left, value), (right, factor) in product(self.words(x).items(), self.words(y).items()):
             scale = self.proofs.times(value, factor)
             for word, number in self._term(left + right).items():
                 more = self.proofs.times(scale, number)
@@ -370,7 +368,7 @@ class MatrixFile:
 
     def fact(self, index: int, sides: list[Words]) -> Words:
         """C^T H C for a fact H, in blocks."""
-        blocks, total = self.facts[index][0], Words()
+        blocks, total = self.facts[_index(index)][0], Words()
         for (p, row), (q, at) in product(
             zip(sides, blocks, strict=True), zip(sides, range(len(blocks)), strict=True)
         ):
@@ -383,7 +381,7 @@ class MatrixFile:
         if not self.algebra.is_nonnegative(value, strictly):
             raise ValueError(f"{text:.60} may be negative, or is 0")
         for index in indices:
-            ((fact,),), strict = self.facts[index]
+            ((fact,),), strict = self.facts[_index(index)]
             if not self.algebra.is_number(fact) or (strictly and not strict):
                 raise ValueError("a factor that is no number of that sign")
             value = self.algebra.times(value, fact)
@@ -391,10 +389,14 @@ class MatrixFile:
 
     def is_sure(self, index: int, sides: list[Words]) -> bool:
         """Whether C^T H C is definite: H is, and C is a product that is invertible."""
-        if not self.facts[index][1] or len(sides) != 1 or len(sides[0]) != 1:
+        return self.facts[index][1] and len(sides) == 1 and self.is_unit(sides[0])
+
+    def is_unit(self, x: Words) -> bool:
+        """Whether a sum of words is a positive number times a product of invertible letters."""
+        if len(x) != 1:
             return False
-        ((word, value),) = sides[0].items()
-        unit = all(x.startswith("I:") or self._is_invertible(x) for x in word)
+        ((word, value),) = x.items()
+        unit = all(letter.startswith("I:") or self._is_invertible(letter) for letter in word)
         return unit and self.algebra.is_nonnegative({(): value}, strictly=True)
 
     def _is_invertible(self, letter: str) -> bool:
@@ -418,17 +420,21 @@ class MatrixFile:
 
         for text, indices, side in certificate["squares"]:
             value, C = self.coefficient(text, indices, strictly=False), self.read(side)
-            unit = len(C) == 1 and all(w == () or w[0].startswith("I:") for w in C)
-            if strict and unit and next(iter(C.values())).keys() == {()}:
+            if strict and self.is_unit(C):
                 sure = sure or self._is_strict(text, indices)
             joined(algebra.times(value, algebra.times(algebra.transposed(C), C)))
         for text, indices, index, sides in certificate["facts"]:
-            value, read = self.coefficient(text, indices, strictly=False), list(map(self.read, sides))
+            value, read = (
+                self.coefficient(text, indices, strictly=False),
+                list(map(self.read, sides)),
+            )
             if strict and self.is_sure(index, read):
                 sure = sure or self._is_strict(text, indices)
             joined(algebra.times(value, self.fact(index, read)))
         for index, flip, left_text, right_text in certificate["zeros"]:
-            zero = self.equations[index]
+            zero = self.equations[_index(index)]
+            if type(flip) is not bool:
+                raise ValueError("transposed is true or false")
             zero = algebra.transposed(zero) if flip else zero
             joined(algebra.times(algebra.times(self.read(left_text), zero), self.read(right_text)))
         if algebra.plus(goal, algebra.negative(total)):
@@ -440,6 +446,12 @@ class MatrixFile:
             return bool(self.coefficient(text, indices, strictly=True))
         except ValueError:
             return False
+
+
+def _index(index: Any) -> int:
+    if type(index) is not int or index < 0:
+        raise ValueError(f"{index!r:.40} is no place in a list")
+    return index
 
 
 def judge(content: Any, formula: Any, proofs: ModuleType) -> str:

@@ -94,8 +94,8 @@ class Blocks(sympy.Function):  # type: ignore[misc]
 
 
 def about_matrices(expression: Any) -> bool:
-    """Whether a letter with a shape stands in an expression or a relation."""
-    return isinstance(expression, sympy.Basic) and expression.has(Matrix)
+    """Whether a letter with a shape, or a trace, stands in an expression or a relation."""
+    return isinstance(expression, sympy.Basic) and expression.has(Matrix, Traced, Blocks)
 
 
 def is_matrix(expression: Any) -> bool:
@@ -139,7 +139,9 @@ def power(base: Any, exponent: Any) -> Any:
     if exponent == -1:
         return inverse(base)
     if not (exponent.is_Integer and exponent > 0):
-        raise ValueError(f"{_text(base)} is a matrix: powers are 2, 3, ..., T for its transpose, -1")
+        raise ValueError(
+            f"{_text(base)} is a matrix: powers are 2, 3, ..., T for its transpose, -1"
+        )
     return base**exponent
 
 
@@ -177,7 +179,9 @@ def shape(x: Any) -> Shape:
             _check_block(x.args, inner)
         elif inner[0] is None or inner[0][0] != inner[0][1]:
             raise ValueError(f"{_facts(x.args)}: a trace is of a square matrix of a known size")
-        return inner[0] if isinstance(x, Inverted) else None if isinstance(x, Blocks) else ("1", "1")
+        return (
+            inner[0] if isinstance(x, Inverted) else None if isinstance(x, Blocks) else ("1", "1")
+        )
     if isinstance(x, Transposed):
         inner_shape = shape(x.args[0])
         return inner_shape and inner_shape[::-1]
@@ -189,7 +193,9 @@ def shape(x: Any) -> Shape:
         return "1", "1"
     if x.is_Pow:
         if not (x.exp.is_Integer and x.exp > 0):
-            raise ValueError(f"{_text(x.base)} is a matrix, and no denominator: write {_text(x.base)}^-1")
+            raise ValueError(
+                f"{_text(x.base)} is a matrix, and no denominator: write {_text(x.base)}^-1"
+            )
         return _of_product([x.base, x.base])
     if x.is_Mul:
         numbers, factors = x.args_cnc()
@@ -249,8 +255,12 @@ def _check_block(entries: Any, shapes: list[Shape]) -> None:
         raise ValueError("a block matrix has four blocks: block(A, B, B^T, C)")
     rows, columns = (_sizes_of(entries, shapes, at) for at in (0, 1))
     if len(rows) > 1 or len(columns) > 1:
-        raise ValueError(f"{_facts(entries)}: A and C are square, B has the rows of A, columns of C")
-    if any(sympy.expand(Transposed(x) - y) != 0 for x, y in zip(entries, _flat(entries), strict=True)):
+        raise ValueError(
+            f"{_facts(entries)}: A and C are square, B has the rows of A, columns of C"
+        )
+    if any(
+        sympy.expand(Transposed(x) - y) != 0 for x, y in zip(entries, _flat(entries), strict=True)
+    ):
         raise ValueError("a block matrix in an order is symmetric: block(A, B, B^T, C)")
 
 
@@ -258,7 +268,9 @@ def _sizes_of(entries: Any, shapes: list[Shape], at: int) -> set[str]:
     """The sizes that the blocks of a row, and of the column with it, have."""
     places = itertools.product((0, 1), repeat=2)
     ends = zip(places, entries, shapes, strict=True)
-    return {own[end] for place, x, own in ends if x != 0 and own for end in (0, 1) if place[end] == at}
+    return {
+        own[end] for place, x, own in ends if x != 0 and own for end in (0, 1) if place[end] == at
+    }
 
 
 def _flat(entries: Any) -> tuple[Any, ...]:

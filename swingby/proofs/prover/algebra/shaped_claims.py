@@ -286,7 +286,9 @@ def _joined(function: Any, operands: list[Any]) -> Any:
         if function is sympy.Pow:
             total = total**operand
         elif function is sympy.Mul:
-            if I in (total, operand) and any(isinstance(x, sympy.MatrixBase) for x in (total, operand)):
+            if I in (total, operand) and any(
+                isinstance(x, sympy.MatrixBase) for x in (total, operand)
+            ):
                 total = operand if total == I else total
             else:
                 total = total * operand
@@ -323,7 +325,9 @@ def _holds_by_sympy(relation: Any, left: Any, right: Any) -> bool:
     left, right = _alike(left, right)
     difference = right - left
     if relation.rel_op in ("==", "!="):
-        nought = not any(difference) if isinstance(difference, sympy.MatrixBase) else difference == 0
+        nought = (
+            not any(difference) if isinstance(difference, sympy.MatrixBase) else difference == 0
+        )
         return nought is (relation.rel_op == "==")
     rows = difference if isinstance(difference, sympy.MatrixBase) else sympy.Matrix([[difference]])
     strict = relation.rel_op in ("<", ">")

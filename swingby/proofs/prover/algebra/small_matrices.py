@@ -44,7 +44,9 @@ def failing_point(
         if seconds_left(60.0) < 1:
             return None
         largest = 1 if trial < 30 else 2 if trial < 450 else 3
-        sizes = {name: draw.randint(1 + (trial % 3 > 0 < largest - 1), largest) for name in sorted(names)}
+        sizes = {
+            name: draw.randint(1 + (trial % 3 > 0 < largest - 1), largest) for name in sorted(names)
+        }
         lookup = {str(size): size for size in range(1, 7)} | sizes
         values = {
             name: _drawn(trait, *(lookup[size] for size in algebra.shapes[name]), draw)
@@ -234,7 +236,9 @@ def _raised(
         return
     name, factor = draw.choice(alone)
     rows = point.rows(broken.words, point.shape(broken.words))
-    square = _drawn("definite" if broken.sign == "<" else "semidefinite", len(rows), len(rows), draw)
+    square = _drawn(
+        "definite" if broken.sign == "<" else "semidefinite", len(rows), len(rows), draw
+    )
     values[name] = [
         [x + (z - y) / factor for x, y, z in zip(*three, strict=True)]
         for three in zip(values[name], rows, square, strict=True)

@@ -95,7 +95,11 @@ class WordSearch:
         self.file, self.algebra, self.relation = file, file.algebra, relation
         self.goal = file.goal(relation)
         self.number = self.algebra.is_number(self.goal)
-        sums = [self.goal, *file.equations, *(x for blocks, _ in file.facts for r in blocks for x in r)]
+        sums = [
+            self.goal,
+            *file.equations,
+            *(x for blocks, _ in file.facts for r in blocks for x in r),
+        ]
         self.longest = _LONGER + max(
             (len(word) for words in sums for word, _ in self.places(words)), default=0
         )
@@ -105,7 +109,9 @@ class WordSearch:
         """A sum of words as numbers; under the trace where the line is about numbers."""
         words = self.algebra.trace(words) if self.number else words
         return {
-            (word, powers): value for word, total in words.items() for powers, value in total.items()
+            (word, powers): value
+            for word, total in words.items()
+            for powers, value in total.items()
         }
 
     def places(self, words: Words) -> Iterator[tuple[Word, Any]]:
@@ -362,9 +368,11 @@ class WordSearch:
             ):
                 if x and y and row[at]:
                     total = algebra.plus(total, file.conjugated(row[at], x, y))
-            table[p][q] = self.form(algebra.times(total, factor) if text != "1" or indices else total)
+            table[p][q] = self.form(
+                algebra.times(total, factor) if text != "1" or indices else total
+            )
         if fact is None:
-            sure = [strict and (side == "1" or side.startswith("I(")) for (side,) in basis]
+            sure = [strict and file.is_unit(side) for (side,) in read]
         else:
             sure = [strict and file.is_sure(fact, sides) for sides in read]
         return WordGram(text, indices, fact, basis, table, sure)
@@ -559,9 +567,7 @@ def _program(
     return list(map(float, solved.x[:slack])), missing, prices
 
 
-def _useful(
-    target: Form, columns: list[WordColumn], zeros: list[WordColumn]
-) -> list[WordColumn]:
+def _useful(target: Form, columns: list[WordColumn], zeros: list[WordColumn]) -> list[WordColumn]:
     """The columns of which no word can only be added to, or only be taken away."""
     free = {key for column in zeros for key in column.form}
     while True:
