@@ -86,10 +86,10 @@ class WordAlgebra:
     @property
     def values(self) -> dict[str, Words]:
         """What the letters of a formula stand for."""
-        numbers = {name: {(): self.proofs.letter(name)} for name in self.scalars}
-        matrices = {name: self._term((name,)) for name in self.shapes}
+        numbers: dict[str, Words] = {name: {(): self.proofs.letter(name)} for name in self.scalars}
+        matrices: dict[str, Words] = {name: self._term((name,)) for name in self.shapes}
         sizes = {size for shape in self.shapes.values() for size in shape}
-        units = {f"I({size})": self._term((f"I:{size}",)) for size in sizes}
+        units: dict[str, Words] = {f"I({size})": self._term((f"I:{size}",)) for size in sizes}
         return {"I": {("I:",): self.proofs.ONE}} | units | numbers | matrices
 
     def shape(self, letter: str) -> tuple[str, str]:
@@ -266,7 +266,7 @@ class WordAlgebra:
         return all(good for good, _ in signs) and (not strictly or any(sure for _, sure in signs))
 
 
-class Relation:
+class MatrixRelation:
     """A relation of a file: its sign, and the larger minus the smaller side, in blocks."""
 
     def __init__(self, text: str, algebra: WordAlgebra, formula: Any) -> None:
@@ -317,8 +317,8 @@ class MatrixFile:
         if not set(scalars.values()) <= set(SIGNS) or not all(map(_NAME.fullmatch, scalars)):
             raise ValueError("a number with no sign that is known")
         self.formula, self.plain = formula, WordAlgebra(letters, scalars, proofs)
-        self.given = [Relation(text, self.plain, formula) for text in content["given"]]
-        self.says = [Relation(text, self.plain, formula) for text in content["says"]]
+        self.given = [MatrixRelation(text, self.plain, formula) for text in content["given"]]
+        self.says = [MatrixRelation(text, self.plain, formula) for text in content["says"]]
         self.algebra = self.plain
         #: A block matrix is not negative if it is not between any two vectors.
         blocks = [x.sizes for x in self.says if len(x.blocks) == 2]
@@ -342,7 +342,7 @@ class MatrixFile:
             if skew := self.algebra.plus(words, self.algebra.negative(flat)):
                 self.equations.append(skew)
 
-    def goal(self, relation: Relation) -> Words:
+    def goal(self, relation: MatrixRelation) -> Words:
         """What a line says is 0, or not negative."""
         if len(relation.blocks) == 1:
             return relation.words
@@ -403,7 +403,7 @@ class MatrixFile:
         base = re.sub(r"\^(T|-1|-T)$", "", letter)
         return self.algebra.traits.get(base, "") in ("definite", "orthogonal", "invertible")
 
-    def judge(self, relation: Relation, certificate: Any) -> str:
+    def judge(self, relation: MatrixRelation, certificate: Any) -> str:
         """Why a certificate does not prove a line; nothing if it does."""
         if certificate.keys() != {"squares", "facts", "zeros"} or relation.sign == "!=":
             raise ValueError("the keys are not those of a certificate")
@@ -457,7 +457,7 @@ def _index(index: Any) -> int:
 def judge(content: Any, formula: Any, proofs: ModuleType) -> str:
     """Why a file is rejected; nothing if it is accepted."""
     extra = content.keys() - KEYS
-    if not KEYS <= content.keys() or extra not in ({"proof"}, {"sizes", "values"}):
+    if not content.keys() >= KEYS or extra not in ({"proof"}, {"sizes", "values"}):
         raise ValueError(f"the keys are not those of {FORMAT}")
     if not content["says"]:
         raise ValueError("the file says nothing")
@@ -558,7 +558,7 @@ class Point:
         ends = [self.algebra.shape(word[0])[0], self.algebra.shape(word[-1])[1]] if word else "11"
         return self.sizes[ends[0]], self.sizes[ends[1]]
 
-    def holds(self, relation: Relation) -> bool:
+    def holds(self, relation: MatrixRelation) -> bool:
         """Whether a relation holds here."""
         blocks = relation.blocks
         if len(blocks) == 1:

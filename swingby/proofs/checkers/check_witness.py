@@ -3,11 +3,11 @@
 ``python check.py DIR`` judges every file in a folder, ``python check.py FILE`` one. At the numbers
 of a witness all hypotheses hold and the line fails, or holds where it says that something exists; a
 proof is judged by ``check_proof.py`` or, between two sides that are the same,
-``check_identity.py``; what is about matrices by ``check_matrix.py``. It exits with 0 (all accepted), 1 (some rejected, with the reason), 2
-(nothing readable) or 5 (no more memory, or something else broke). Numbers are exact fractions as
-long as a formula is rational, and otherwise decimals between two bounds, with more and more digits
-until all is decided. A trajectory is followed from the printed W(0) by ``replay.py``, which lies
-beside this file.
+``check_identity.py``; what is about matrices, by ``check_matrix.py``. It exits with 0 (all
+accepted), 1 (some rejected, with the reason), 2 (nothing readable) or 5 (no more memory, or
+something else broke). Numbers are exact fractions as long as a formula is rational, and otherwise
+decimals between two bounds, with more and more digits until all is decided. A trajectory is
+followed from the printed W(0) by ``replay.py``, which lies beside this file.
 """
 
 from __future__ import annotations

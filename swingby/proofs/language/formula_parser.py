@@ -278,9 +278,9 @@ class _Builder:
         base = self.value(nodes[0])
         if len(nodes) == 1:
             return base
-        if shapes.about_matrices(base) and not isinstance(nodes[-1], Token):
-            if self._text(nodes[-1]) == "T":
-                return shapes.Transposed(base)
+        is_word = not isinstance(nodes[-1], Token)
+        if is_word and self._text(nodes[-1]) == "T" and shapes.about_matrices(base):
+            return shapes.Transposed(base)
         if isinstance(nodes[1], Token) and nodes[1].type == "RAISED":
             exponent = sympy.Integer(nodes[1].translate(_DIGITS))
         else:

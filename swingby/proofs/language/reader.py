@@ -818,8 +818,8 @@ def _definition(relation: Any) -> tuple[Any, Any] | None:
     """The letter that an equation defines, and its value; None where neither side is a letter."""
     sides = relation.args if isinstance(relation, sympy.Eq) else ()
     pairs = zip(sides, sides[::-1], strict=True)
-    pairs = ((letter, value) for letter, value in pairs if letter.is_Symbol)
-    return next((pair for pair in pairs if pair[0] != matrices.I), None)
+    defined = (pair for pair in pairs if pair[0].is_Symbol and pair[0] != matrices.I)
+    return next(defined, None)
 
 
 def _is_between_vectors(relation: Any) -> bool:

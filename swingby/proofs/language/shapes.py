@@ -126,8 +126,8 @@ def inverse(x: Any) -> Any:
         return Transposed(x)
     if getattr(x, "trait", "") not in _INVERTIBLE:
         raise ValueError(
-            f"{_text(x)} has no inverse that is known: declare an invertible or a positive definite "
-            "matrix, and take the inverse of the letter"
+            f"{_text(x)} has no inverse that is known: declare an invertible or a positive "
+            "definite matrix, and take the inverse of the letter"
         )
     return Inverted(x)
 
@@ -292,8 +292,7 @@ def _repair(left: Any, right: Any) -> str:
     choices = [(left, Transposed(right)), (Transposed(left), right), (right, left)]
     writable = []
     for first, second in choices:
-        (rows, columns), (below, width) = shape(first) or ("", ""), shape(second) or ("", "")
-        if columns == below:
+        if (shape(first) or ("", ""))[1] == (shape(second) or ("", ""))[0]:
             writable.append(f"{_text(first, True)} {_text(second, True)}")
     return f"write {' or '.join(writable)}" if writable else "the columns are not the rows"
 
@@ -302,7 +301,7 @@ def _transposed(x: Any) -> str:
     return _text(Transposed(x), True)
 
 
-class _Printer(StrPrinter):  # type: ignore[misc]
+class _FileText(StrPrinter):  # type: ignore[misc]
     """Formulas as the exported files have them, with * between factors and ^ for powers."""
 
     def _print_Transposed(self, expr: Any) -> str:
@@ -326,7 +325,7 @@ class _Printer(StrPrinter):  # type: ignore[misc]
 
 def matrix_text(expression: Any) -> str:
     """An expression as a line of an exported file."""
-    return str(_Printer().doprint(expression)).replace("**", "^")
+    return str(_FileText().doprint(expression)).replace("**", "^")
 
 
 def _text(expression: Any, in_product: bool = False) -> str:

@@ -14,8 +14,8 @@ from typing import Any
 
 from swingby.proofs.checkers.check_matrix import (
     MatrixFile,
+    MatrixRelation,
     Point,
-    Relation,
     Rows,
     WordAlgebra,
     identity,
@@ -28,9 +28,10 @@ from swingby.theory.search_time import seconds_left
 #: Points that are drawn, and passes over what is given for each.
 MOST_DRAWN, _PASSES = 600, 3
 _ENTRIES = (0, 0, 1, -1, 1, 2, -2)
-_NUMBERS = tuple(map(Fraction, (1, 2, 0, -1, 3, "1/2", -2, "1/10", 10, -3)))
+_NUMBERS = tuple(Fraction(x, 10) for x in (10, 20, 0, -10, 30, 5, -20, 1, 100, -30))
 _TURN = [[Fraction(3, 5), Fraction(-4, 5)], [Fraction(4, 5), Fraction(3, 5)]]
 
+#: By letter: a matrix, or a number.
 _Values = dict[str, Any]
 
 
@@ -38,7 +39,7 @@ def failing_point(
     file: MatrixFile, points: int = MOST_DRAWN
 ) -> tuple[dict[str, int], _Values, Point] | None:
     """Sizes and values at which what is given holds, and a line of the file fails; None without."""
-    algebra, draw = file.plain, random.Random(0)
+    algebra, draw = file.plain, random.Random(0)  # noqa: S311
     names = {size for shape in algebra.shapes.values() for size in shape if not size.isdigit()}
     for trial in range(points):
         if seconds_left(60.0) < 1:
@@ -48,10 +49,10 @@ def failing_point(
             name: draw.randint(1 + (trial % 3 > 0 < largest - 1), largest) for name in sorted(names)
         }
         lookup = {str(size): size for size in range(1, 7)} | sizes
-        values = {
-            name: _drawn(trait, *(lookup[size] for size in algebra.shapes[name]), draw)
-            for name, trait in algebra.traits.items()
-        }
+        values: _Values = {}
+        for name, trait in algebra.traits.items():
+            rows, columns = (lookup[size] for size in algebra.shapes[name])
+            values[name] = _drawn(trait, rows, columns, draw)
         values |= {
             name: _number(sign, draw) for name, sign in algebra.scalars.items() if name not in names
         }
@@ -127,7 +128,7 @@ def _number(sign: str, draw: random.Random) -> Fraction:
             return value
 
 
-def _degree(algebra: WordAlgebra, relation: Relation, name: str) -> int:
+def _degree(algebra: WordAlgebra, relation: MatrixRelation, name: str) -> int:
     """How often a letter occurs in a word at most; 9 where it is not a polynomial in it."""
     same = {name, algebra.flips.get(name, name)}
     most = 0
@@ -146,7 +147,11 @@ def _degree(algebra: WordAlgebra, relation: Relation, name: str) -> int:
 
 
 def _solved(
-    file: MatrixFile, sizes: dict[str, int], values: _Values, broken: Relation, draw: random.Random
+    file: MatrixFile,
+    sizes: dict[str, int],
+    values: _Values,
+    broken: MatrixRelation,
+    draw: random.Random,
 ) -> None:
     """Move a letter to a solution of the equations that are linear in it."""
     algebra = file.plain
@@ -219,7 +224,11 @@ def _combined(nought: Any, units: list[Any], weights: list[Fraction]) -> Any:
 
 
 def _raised(
-    file: MatrixFile, sizes: dict[str, int], values: _Values, broken: Relation, draw: random.Random
+    file: MatrixFile,
+    sizes: dict[str, int],
+    values: _Values,
+    broken: MatrixRelation,
+    draw: random.Random,
 ) -> None:
     """Move a symmetric letter that stands alone in an inequality, so that a square is left."""
     algebra = file.plain

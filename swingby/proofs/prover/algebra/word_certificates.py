@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from swingby.proofs.checkers.check_matrix import MatrixFile, Relation, Word, Words
+from swingby.proofs.checkers.check_matrix import MatrixFile, MatrixRelation, Word, Words
 from swingby.proofs.prover.scalar.positivity_certificate import solutions
 from swingby.theory.search_time import seconds_left
 
@@ -91,7 +91,7 @@ class WordGram:
 class WordSearch:
     """The search for a certificate of one line of a file."""
 
-    def __init__(self, file: MatrixFile, relation: Relation) -> None:
+    def __init__(self, file: MatrixFile, relation: MatrixRelation) -> None:
         self.file, self.algebra, self.relation = file, file.algebra, relation
         self.goal = file.goal(relation)
         self.number = self.algebra.is_number(self.goal)
@@ -120,11 +120,11 @@ class WordSearch:
             for powers in total:
                 if word:
                     yield word, powers
-                for name, power in powers:
+                for name, _ in powers:
                     if name in self.algebra.traced:
                         yield self.algebra.traced[name], _divided(powers, ((name, Fraction(1)),))
 
-    def found(self) -> dict[str, Any] | None:
+    def sought(self) -> dict[str, Any] | None:
         """A certificate; None if the search has none."""
         target = self.form(self.goal)
         equation = self.relation.sign == "="
@@ -172,7 +172,7 @@ class WordSearch:
             yield from (self.algebra.traced[x] for x, _ in powers if x in self.algebra.traced)
 
     def product(self, index: int, flip: bool, left: str, right: str) -> Words:
-        """left E right."""
+        """The product of an equation E: left E right."""
         zero = self.file.equations[index]
         zero = self.algebra.transposed(zero) if flip else zero
         first, last = self.file.read(left), self.file.read(right)
@@ -421,7 +421,7 @@ class WordSearch:
         algebra = self.algebra
         sums = [self.goal]
         if stage or zeros:
-            sums += [words for words in self.file.equations]
+            sums += self.file.equations
             sums += [
                 x for blocks, _ in self.file.facts for row in blocks for x in row if stage and x
             ]
@@ -542,7 +542,7 @@ def _program(
     slack = len(columns)
     entries += [(row, slack + row, 1.0) for row in range(len(keys))]
     entries += [(row, slack + len(keys) + row, -1.0) for row in range(len(keys))]
-    rows, places, values = zip(*entries, strict=True)
+    rows, places, values = map(np.array, zip(*entries, strict=True))
     matrix = coo_matrix((values, (rows, places)), (len(keys), slack + 2 * len(keys))).tocsr()
     right = np.array([float(target.get(key, 0)) for key in keys])
     costs = [-1e-3 if strict and c.sure else 1e-4 for c in signed] + [0.0] * len(free)
@@ -610,11 +610,11 @@ def _priced(gram: WordGram, prices: dict[Key, float]) -> Iterator[WordColumn]:
                 yield gram.column(weights)
 
 
-def certificate(file: MatrixFile, relation: Relation) -> dict[str, Any] | None:
+def certificate(file: MatrixFile, relation: MatrixRelation) -> dict[str, Any] | None:
     """A certificate of a line that the checker accepts; None if the search has none."""
     if relation.sign == "!=":
         return None
     try:
-        return WordSearch(file, relation).found()
+        return WordSearch(file, relation).sought()
     except ValueError:  # a sum is too long
         return None
