@@ -90,7 +90,8 @@ class WordAlgebra:
         matrices: dict[str, Words] = {name: self._term((name,)) for name in self.shapes}
         sizes = {size for shape in self.shapes.values() for size in shape}
         units: dict[str, Words] = {f"I({size})": self._term((f"I:{size}",)) for size in sizes}
-        return {"I": {("I:",): self.proofs.ONE}} | units | numbers | matrices
+        unsized: dict[str, Words] = {"I": {("I:",): self.proofs.ONE}}
+        return unsized | units | numbers | matrices
 
     def shape(self, letter: str) -> tuple[str, str]:
         """Rows and columns of a letter, or of the identity."""

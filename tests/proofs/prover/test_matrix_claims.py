@@ -62,7 +62,14 @@ def tampered(content):
             yield other
     for key in ("given", "says"):
         for at, text in enumerate(content[key]):
-            for old, new in (("<=", "<"), (" = ", " <= "), ("<", "="), ("*", " + "), (" ", " 2*")):
+            for old, new in (
+                ("<=", "<"),
+                ("<=", "="),
+                (" = ", " <= "),
+                ("<", "="),
+                ("*", " + "),
+                (" ", " 2*"),
+            ):
                 other = copy.deepcopy(content)
                 other[key][at] = text.replace(old, new, 1)
                 yield other
@@ -108,6 +115,40 @@ def test_a_witness_that_does_not_meet_what_is_given_is_rejected():
         assert reason(content | {"values": content["values"] | {"A": entries}}) != ""
     assert reason(content | {"sizes": {"n": 7}}) != ""
     assert reason(content | {"sizes": {}}) != ""
+
+
+def test_a_witness_whose_letters_are_of_another_kind_is_rejected():
+    for line, name, entries in (
+        ("P - Q >= 0", "P", [["-9"]]),
+        ("P - Q >= 0", "P", [["1", "2"], ["2", "1"]]),
+        ("S <= T |- S + P <= T", "S", [["1", "2"], ["3", "1"]]),
+        ("P > 0 |- D^-1 <= I", "D", [["0"]]),
+        ("trace(O A) = trace(A)", "O", [["2"]]),
+        ("G H G^-1 = H", "G", [["0"]]),
+    ):
+        content = file_of(line)
+        size = len(entries)
+        values = {
+            letter: [
+                ["0" if letter != "D" or p != q else "1" for q in range(size)] for p in range(size)
+            ]
+            for letter in content["letters"]
+        }
+        broken = content | {"sizes": {"n": size}, "values": values | {name: entries}}
+        assert "is not" in reason(broken) or "without an inverse" in reason(broken)
+    content = file_of("A B^T + B A^T <= eta A A^T + eta B B^T")
+    assert "is not positive" in reason(content | {"values": content["values"] | {"eta": "-1"}})
+
+
+def test_a_coefficient_that_may_be_negative_is_rejected():
+    content = file_of("P >= 0")
+    says = {"says": ["0 <= a*P"], "scalars": {"a": "real"}}
+    for text, accepted in (("a", False), ("a^2", False), ("-1", False), ("0", False)):
+        proof = [{"squares": [], "facts": [[text, [], 0, ["I(n)"]]], "zeros": []}]
+        assert (reason(content | says | {"proof": proof}) == "") is accepted
+    says["says"] = ["0 <= a^2*P"]
+    proof[0]["facts"][0][0] = "a^2"
+    assert reason(content | says | {"proof": proof}) == ""
 
 
 @pytest.mark.parametrize(
