@@ -15,7 +15,7 @@ PLANTED = {
     "acceleration": ("move", "s² |g|²/L²", "s² |g|²/(2 L²)", "Lyapunov"),
     "heavy_ball": ("below", "(1 - c²/(4 m))", "(1 - c²/(8 m))", "rate"),
     "gronwall": ("exponential", "1 + h <= exp(h)", "1 + h <= exp(h/2)", "Gronwall"),
-    "balanced": ("step", "(dot(w, D)² - a² |D|²)\n", "(dot(w, D)² + a² |D|²)\n", "drift"),
+    "balanced": ("step", "J(t+1) = J(t) + η² (", "J(t+1) = J(t) - η² (", "drift"),
     "saxe": ("product", "(a² + b²) (s - u)", "2 (a² + b²) (s - u)", "time"),
     "sgd": ("outcome", "(L η²/2) |g(t)|²", "(L η²/4) |g(t)|²", "rate"),
     "weyl": ("cross", "dot(v, v') <= ρ ρ'", "dot(v, v') <= ρ ρ'/2", "perturbation"),

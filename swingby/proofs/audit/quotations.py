@@ -35,11 +35,13 @@ from swingby.proofs.language.claim import (
 )
 from swingby.proofs.language.definedness import ENOUGH, needs
 from swingby.proofs.language.formula_printer import formula
+from swingby.proofs.language.matrices import I as IDENTITY
 from swingby.proofs.language.means import MEAN, is_random
+from swingby.proofs.language.shapes import Matrix, about_matrices
 from swingby.proofs.language.sums import ForEach, at_value
 from swingby.proofs.language.vectors import GRAM, factors, letters_of
 from swingby.proofs.prover.evidence import ClaimVerdict
-from swingby.proofs.prover.prove import is_scalar
+from swingby.proofs.prover.prove import is_of_relations
 from swingby.theory.verdict import Finding
 
 #: The verdict on a claim, which may be known already.
@@ -263,6 +265,9 @@ class _Comparison:
                 for letter in version.letters - {letter for letter, _ in instance}
                 if self._letters.get(str(letter), letter) != letter
             )
+            if other := [letter for pair in names for letter in pair if isinstance(letter, Matrix)]:
+                words = f"{other[0]} is a matrix of another kind there"
+                return Quotation(source, UNCHECKED, (words,))
             said = [_moved(each, instance, names) for each in _said(version)]
             missing = [relation for relation in relations if not self._among(relation, said)]
             editions.append((version, names, said, missing))
@@ -374,7 +379,7 @@ class _Comparison:
             return False
         given = (*version.given, *(Given(each, version.id) for each in said))
         question = version.but(conclusion=relation, given=given, quantifier="for all")
-        return is_scalar(question) and self._judge(question).verdict is Finding.REFUTED
+        return is_of_relations(question) and self._judge(question).verdict is Finding.REFUTED
 
     def _is_of_one_time(self, version: Claim, relation: Any) -> bool:
         """Whether a line needs at every t what is known here of one t at most."""
@@ -432,7 +437,7 @@ class _Comparison:
             given=tuple(each for each in hypotheses if isinstance(each.relation, sympy.Basic)),
             quantifier="for all",
         )
-        return self._judge(question).verdict if is_scalar(question) else Finding.UNDECIDED
+        return self._judge(question).verdict if is_of_relations(question) else Finding.UNDECIDED
 
 
 @dataclass(frozen=True)
@@ -605,7 +610,7 @@ def _letter(relation: Any) -> Any:
     """The letter that an equation defines, itself or by a power; None where neither side is one."""
     for side in relation.args if isinstance(relation, sympy.Eq) else ():
         base = side.base if side.is_Pow and side.exp.is_Integer and side.exp > 0 else side
-        if base.is_Symbol and (base is side or base.is_nonnegative):
+        if base.is_Symbol and base != IDENTITY and (base is side or base.is_nonnegative):
             return base
     return None
 
@@ -639,7 +644,7 @@ def _normal(relation: Any, where: _Instance) -> tuple[str, Any] | None:
     sides = list(relation.args)
     for _ in where:
         sides = [side.xreplace(dict(where)) for side in sides]
-    if relation.func(*sides) == sympy.true:
+    if not about_matrices(relation) and relation.func(*sides) == sympy.true:
         return None
     sign = {"==": "=", "!=": "!="}.get(relation.rel_op, relation.rel_op)
     if sign in (">", ">="):

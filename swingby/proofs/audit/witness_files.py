@@ -17,6 +17,7 @@ from swingby.proofs.audit.record import by_name
 from swingby.proofs.checkers import (
     check_identity,
     check_line,
+    check_matrix,
     check_proof,
     check_sum,
     check_witness,
@@ -39,6 +40,11 @@ from swingby.proofs.language.repaired_conclusions import (
     OnInterval,
 )
 from swingby.proofs.prover.algebra import words
+from swingby.proofs.prover.algebra.shaped_claims import (
+    is_about_matrices,
+    statement,
+    witness_body,
+)
 from swingby.proofs.prover.evidence import Witness
 from swingby.proofs.prover.prove import is_scalar
 from swingby.proofs.prover.repaired.flow import between, on_interval
@@ -98,7 +104,8 @@ def export(records: Iterable[Any], folder: str | Path) -> tuple[list[str], list[
             write_text(target_folder / f"{name}.json", text)
         (written if contents else without).append(line)
     modules = {"check": check_witness, "check_proof": check_proof, "check_identity": check_identity}
-    modules |= {"check_line": check_line, "check_sum": check_sum, "replay": replay}
+    modules |= {"check_line": check_line, "check_matrix": check_matrix}
+    modules |= {"check_sum": check_sum, "replay": replay}
     for name, module in modules.items():
         write_text(target_folder / f"{name}.py", inspect.getsource(module))
     return written, without
@@ -109,7 +116,9 @@ def files(record: Any, line: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
     claim, line = record.statement, line or record.id
     name = re.sub(r"[^A-Za-z0-9._]+", "_", line).strip("_")
     if record.verdict == Finding.PROVED:
-        if record.proof:
+        if is_about_matrices(claim):
+            body = statement(claim)[0] | dict(*record.proof)
+        elif record.proof:
             body = _of_proof(claim, record.proof)
         elif claim.quantifier == "exists" and record.witness is not None:
             body = _about_numbers(claim, record.witness)
@@ -131,6 +140,7 @@ def files(record: Any, line: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
             claim = between(claim)
         about = _about_numbers if is_scalar(claim) else _about_matrices
         about = few_terms.counterexample_file if speaks_of_sums(claim) else about
+        about = witness_body if is_about_matrices(claim) else about
         body = about(claim, record.witness)
         # Of a formula that is no relation between two numbers there is no file.
         if is_scalar(claim) or not check_witness.judge_shown({"id": "", "line": ""} | body):
@@ -168,6 +178,9 @@ def faults(content: dict[str, Any]) -> list[str]:
 def _says(claim: Claim, content: dict[str, Any]) -> bool:
     """Whether the relations of a file are those of a line."""
     shown = {key: value for key, value in content.items() if key not in check_witness.WORDS}
+    if content["format"] == check_matrix.FORMAT:
+        expected = statement(claim)[0] if is_about_matrices(claim) else {}
+        return bool(expected) and all(content[key] == expected[key] for key in expected)
     if content["format"] == check_proof.FORMAT:
         search, questions = prepare_claim(claim)
         expected = proof_file(search, questions, ({"relation": [str(q.goal) for q in questions]},))

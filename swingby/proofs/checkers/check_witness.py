@@ -3,11 +3,11 @@
 ``python check.py DIR`` judges every file in a folder, ``python check.py FILE`` one. At the numbers
 of a witness all hypotheses hold and the line fails, or holds where it says that something exists; a
 proof is judged by ``check_proof.py`` or, between two sides that are the same,
-``check_identity.py``. It exits with 0 (all accepted), 1 (some rejected, with the reason), 2
-(nothing readable) or 5 (no more memory, or something else broke). Numbers are exact fractions as
-long as a formula is rational, and otherwise decimals between two bounds, with more and more digits
-until all is decided. A trajectory is followed from the printed W(0) by ``replay.py``, which lies
-beside this file.
+``check_identity.py``; what is about matrices, by ``check_matrix.py``. It exits with 0 (all
+accepted), 1 (some rejected, with the reason), 2 (nothing readable) or 5 (no more memory, or
+something else broke). Numbers are exact fractions as long as a formula is rational, and otherwise
+decimals between two bounds, with more and more digits until all is decided. A trajectory is
+followed from the printed W(0) by ``replay.py``, which lies beside this file.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from typing import Any
 
 FORMAT, PROOF = "swingby witness 1", "swingby proof 2"
 _IDENTITIES, SUMS = ("swingby identity 1", "swingby words 1"), "swingby sums 1"
+_MATRICES = "swingby matrices 1"
 _KEYS = {"format", "id", "line", "given", "assumed", "fails", "values"}
 #: Of a line that says that something exists: an example, at which all that it asks for holds.
 _EXAMPLE = _KEYS - {"fails"} | {"holds"}
@@ -52,7 +53,7 @@ _NAME = re.compile(
     r"|a_k \(k > s\)"
 )
 #: What a formula may have before a bracket, if its arithmetic knows it in small letters.
-_FUNCTIONS = ("exp", "log", "sqrt", "Abs", "Max", "Min", "over_samples", "squared_norm")
+_FUNCTIONS = ("exp", "log", "sqrt", "Abs", "Max", "Min", "over_samples", "squared_norm", "trace")
 #: What is said of a letter that stands for whole numbers.
 WHOLE = " is a whole number"
 #: Longer powers, formulas and trajectories are refused.
@@ -448,6 +449,8 @@ def judge_shown(
     """
     try:
         kind = content.get("format") if isinstance(content, dict) else None
+        if kind == _MATRICES:
+            return str(_beside("check_matrix").judge(content, formula, _beside("check_proof")))
         if kind in (PROOF, SUMS, *_IDENTITIES):
             proofs, identities = (_beside(name) for name in ("check_proof", "check_identity"))
             if kind == SUMS:

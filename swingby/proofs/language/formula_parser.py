@@ -22,13 +22,20 @@ import sympy
 from lark import Lark, Token, UnexpectedInput
 
 from swingby.errors import InvalidInput
-from swingby.proofs.language import conclusions, repaired_conclusions
+from swingby.proofs.language import conclusions, repaired_conclusions, shapes
 from swingby.proofs.language.definedness import made
 from swingby.proofs.language.formula_printer import GREEK
 from swingby.proofs.language.means import mean
 from swingby.proofs.language.sums import total
 from swingby.proofs.language.vectors import InnerProduct, is_vector, norm
 from swingby.theory.dynamics import symbols
+
+
+def _dot(left_side: Any, right_side: Any) -> Any:
+    """The inner product of two vectors, or of two matrices of one shape."""
+    matrices = shapes.about_matrices(left_side) or shapes.about_matrices(right_side)
+    return (shapes.product if matrices else InnerProduct)(left_side, right_side)
+
 
 #: Functions that every proof knows.
 FUNCTIONS: Mapping[str, Any] = {
@@ -40,7 +47,9 @@ FUNCTIONS: Mapping[str, Any] = {
     "min": sympy.Min,
     "delta": sympy.KroneckerDelta,
     "sum": total,
-    "dot": InnerProduct,
+    "dot": _dot,
+    "trace": shapes.Traced,
+    "block": shapes.Blocks,
     "E": mean,
 }
 
@@ -152,6 +161,11 @@ def relations(piece: Piece, names: Mapping[str, Any]) -> list[Any]:
         signs = (RELATIONS[sign] for sign in chain.children[1::2])
         for sign, left_side, right_side in zip(signs, sides, sides[1:], strict=False):
             listed.append(sign(left_side, right_side, evaluate=False))
+            if shapes.about_matrices(listed[-1]):
+                try:
+                    shapes.check_sides(listed[-1])
+                except ValueError as error:
+                    raise piece.refuse(f"must have shapes that fit ({error})") from None
     return listed
 
 
@@ -181,6 +195,8 @@ class _Builder:
         """The expression of a whole formula; InvalidInput if it cannot be one."""
         try:
             expression = self.value(tree)
+            if shapes.about_matrices(expression):
+                shapes.shape(expression)
             if not expression.has(sympy.zoo, sympy.nan, sympy.oo):
                 return expression
             reason = "it divides by 0"
@@ -258,12 +274,17 @@ class _Builder:
         base = self.value(nodes[0])
         if len(nodes) == 1:
             return base
+        is_word = not isinstance(nodes[-1], Token)
+        if is_word and self._text(nodes[-1]) == "T" and shapes.about_matrices(base):
+            return shapes.Transposed(base)
         if isinstance(nodes[1], Token) and nodes[1].type == "RAISED":
             exponent = sympy.Integer(nodes[1].translate(_DIGITS))
-            return made(sympy.Pow, [base, exponent], options)
-        exponent = self.value(nodes[-1])
+        else:
+            exponent = self.value(nodes[-1])
         if len(nodes) == 3 and nodes[1] != "+":
             exponent = -exponent
+        if shapes.is_matrix(base) or shapes.is_length(base):
+            return shapes.power(base, exponent)
         if base.is_Rational and exponent.is_Rational:
             size = math.log10(max(abs(base.p), base.q))
             if size and abs(exponent) > (_DIGITS_AT_MOST - 1) / size:
@@ -278,6 +299,8 @@ class _Builder:
 
     def _bars(self, nodes: list[Any]) -> Any:
         inside = self.value(nodes[0])
+        if shapes.is_matrix(inside):
+            return shapes.length(inside)
         return norm(inside) if is_vector(inside) else made(sympy.Abs, [inside])
 
     def _call(self, nodes: list[Any]) -> Any:
@@ -325,6 +348,8 @@ class _Builder:
             now = self._names.get("t", sympy.Integer(0))
             return sequence.at({"0": sympy.Integer(0), "t": now, "t+1": now + 1}[place])
         base, _, raised = name.partition("^")
+        if raised == "T" and shapes.is_matrix(self._names.get(base)):
+            return shapes.Transposed(self._names[base])
         if raised and base in self._names and raised in self._names:
             return self._names[base] ** self._names[raised]
         raise self._piece.refuse("must be a letter declared above", str(token), _at(token))

@@ -127,6 +127,13 @@ _OPERATORS = {
     "inside": ("1{$body ≤ s}", r"\mathbb{1}_{\{$body \le s\}}"),
     "squared_norm": ("|$body|²", r"\left\|$body\right\|^2"),
     "mean": ("E[$body]", r"\mathbb{E}\left[$body\right]"),
+    "Transposed": ("$body^T", r"$body^\top"),
+    "Inverted": ("$body^-1", "$body^{-1}"),
+    "Traced": ("Tr[$body]", r"\operatorname{Tr}\left[$body\right]"),
+    "Blocks": (
+        "block($body, $index, $lower, $upper)",
+        r"\begin{pmatrix} $body & $index \\ $lower & $upper \end{pmatrix}",
+    ),
     "over_samples": ("sum_{p≤s, k≤n} $term", r"\sum_{p=1}^{s}\sum_{k=1}^{n} $term"),
     "rest": ("sum_{$index ≠ i,j} $term", r"\sum_{$index \ne i,j} $term"),
 } | dict.fromkeys(
@@ -278,7 +285,8 @@ def _power(base: Any, exponent: Any, latex: bool, level: int) -> str:
             return rf"\sqrt{{{inner}}}"
         return f"√{inner}" if base.is_Symbol else f"√({inner})"
     text = _show(base, latex, _POWER)
-    if base.is_Pow or base.func.__name__ in ("exp", "log") or (base.is_Symbol and "^" in text):
+    raised_already = base.func.__name__ in ("exp", "log", "Transposed", "Inverted")
+    if base.is_Pow or raised_already or (base.is_Symbol and "^" in text):
         text = _wrap(text, True, latex)
     raised = _show(exponent, latex, _SUM)
     if latex:

@@ -42,6 +42,8 @@ from swingby.proofs.language.formula_parser import (
 )
 from swingby.proofs.language.means import MEAN, facts, in_means, is_random
 from swingby.proofs.language.repaired_conclusions import ByHand, EntryFormula
+from swingby.proofs.language.shapes import TRAITS as MATRIX_TRAITS
+from swingby.proofs.language.shapes import Matrix, check_instance
 from swingby.proofs.language.sums import (
     ForEach,
     Sequence,
@@ -91,6 +93,7 @@ _SOURCE = re.compile(r"(.*?)\s+\[([^\n]+(?:\s+with\s+[^\[\]]+)?)\]", re.DOTALL)
 _EACH = re.compile(r"(.*\S)\s+for\s+(\S+)\s+from\s+(.+?)\s+to\s+(.+)", re.DOTALL)
 _SEQUENCE = re.compile(r"([^\W\d]\w*'*)\(([^\W\d]\w*)\)")
 _LETTER = re.compile(r"(\S+?)(?:\s*=\s*\"(.+)\")?")
+_SHAPED = re.compile(r"(\S+) is ([1-9]\d*|[^\W\d]\w*'*) x ([1-9]\d*|[^\W\d]\w*'*)")
 #: In the names of letters that change with t.
 _MOVING = re.compile(r"\(t(\+1)?\)")
 #: In the names of letters that the language makes: of means, products, norms, random letters.
@@ -462,6 +465,10 @@ class Proof(Mapping[str, Claim]):
                 raise piece.refuse("must not be the index of a sum, or have it", str(letter))
             if isinstance(letter, vectors.Vector) != vectors.is_vector(equation.rhs):
                 raise piece.refuse("must be a vector for a vector", str(letter))
+            try:
+                check_instance(letter, equation.rhs)
+            except ValueError as error:
+                raise piece.refuse(f"must be a matrix of its kind ({error})", str(letter)) from None
             instance[letter] = equation.rhs
         for index in instance.keys() & {x for x in letters if x.is_integer}:
             moving = [x for x in letters - instance.keys() if stands_at(x, index)]
@@ -507,6 +514,9 @@ class Proof(Mapping[str, Claim]):
     def _letters(self, block: _TextBlock) -> None:
         traits, colon, listed = block.joined().text.partition(":")
         words = traits.split()
+        if colon and words[-1:] == ["matrix"]:
+            self._matrices(block, " ".join(words[:-1]), listed)
+            return
         known = (*_TRAITS, "vector", "random")
         if not colon or not words or not set(words) <= set(known):
             raise block.head.refuse(f"must be one of {', '.join(known)}, a colon, and letters")
@@ -548,6 +558,28 @@ class Proof(Mapping[str, Claim]):
             if sequence is not None and (counts or sequence[2] == "t"):
                 new[f"{sequence[1]}("] = Sequence(sequence[1], kind, tilde)
             self._declare(new)
+
+    def _matrices(self, block: _TextBlock, trait: str, listed: str) -> None:
+        """Letters with shapes: ``W1 is h x m, W2 is n x h``; I is the identity from then on."""
+        if trait not in MATRIX_TRAITS:
+            before = ", ".join(filter(None, MATRIX_TRAITS))
+            raise block.head.refuse(f"must be a matrix, or one of {before} before matrix", trait)
+        for declaration in listed.split(","):
+            words = " ".join(declaration.split())
+            match = _SHAPED.fullmatch(words)
+            if not match or not is_letter(match[1]) or match[1].endswith("^T"):
+                raise block.head.refuse("must be a letter and its shape: W is n x m", words)
+            name, sizes = latin(match[1]), (latin(match[2]), latin(match[3]))
+            if trait and sizes[0] != sizes[1]:
+                raise block.head.refuse(f"must be square to be {trait}: {match[1]} is n x n", words)
+            if name in self._own:
+                raise block.head.refuse("must be declared once", match[1])
+            self._own.add(name)
+            times = ("t", "0", "t+1") if name.endswith("(t)") else ("",)
+            names = [f"{name.removesuffix('(t)')}({time})" if time else name for time in times]
+            self._declare({x: Matrix(x, *sizes, MATRIX_TRAITS[trait]) for x in names})
+        if "I" not in self._own:
+            self._declare({"I": matrices.I})
 
     def _let(self, block: _TextBlock) -> None:
         piece = block.joined()
@@ -675,6 +707,10 @@ class _Line:
         given = [each.relation for each in claim.given if each.source == "definition"]
         defined = [pair for pair in map(_definition, given) if pair]
         for letter, value in (*defined, *claim.where):
+            if getattr(letter, "trait", ""):
+                raise self.block.head.refuse(
+                    "must be a matrix with no trait, as it is defined: say what it is", str(letter)
+                )
             used = vectors.letters_of([value])
             if every and letter not in moving and used & moving:
                 raise self.block.head.refuse("must be the same at every t", str(letter))
@@ -868,7 +904,8 @@ def _definition(relation: Any) -> tuple[Any, Any] | None:
     """The letter that an equation defines, and its value; None where neither side is a letter."""
     sides = relation.args if isinstance(relation, sympy.Eq) else ()
     pairs = zip(sides, sides[::-1], strict=True)
-    return next(((letter, value) for letter, value in pairs if letter.is_Symbol), None)
+    defined = (pair for pair in pairs if pair[0].is_Symbol and pair[0] != matrices.I)
+    return next(defined, None)
 
 
 def _is_between_vectors(relation: Any) -> bool:

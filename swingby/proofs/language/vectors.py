@@ -16,6 +16,8 @@ from typing import Any
 import sympy
 
 from swingby.proofs.language.definedness import put_in_as_written
+from swingby.proofs.language.matrices import I
+from swingby.proofs.language.shapes import about_matrices
 
 #: Source of the facts that hold of any vectors; the space keeps a file from naming it.
 GRAM = "vectors "
@@ -55,8 +57,9 @@ def norm(vector: Any) -> Any:
 
 
 def is_vector(expression: Any) -> bool:
-    """Whether an expression is a sum of vectors with numbers before them."""
-    return isinstance(expression, sympy.Expr) and expression.is_commutative is False
+    """Whether an expression is a sum of vectors with numbers before them, and of no matrices."""
+    is_number = not isinstance(expression, sympy.Expr) or expression.is_commutative is not False
+    return not (is_number or about_matrices(expression) or expression.has(I))
 
 
 def coefficients(expression: Any) -> dict[Vector, Any]:

@@ -12,7 +12,14 @@ import sympy
 from sympy.printing.precedence import PRECEDENCE
 from sympy.printing.str import StrPrinter
 
-from swingby.proofs.language import conclusions, reader, repaired_conclusions, vectors
+from swingby.proofs.language import (
+    conclusions,
+    matrices,
+    reader,
+    repaired_conclusions,
+    shapes,
+    vectors,
+)
 from swingby.proofs.language.claim import AllTimes, AlongTrajectory, ByCases, Claim, Given
 from swingby.proofs.language.formula_parser import (
     FUNCTIONS,
@@ -228,9 +235,22 @@ class _Printer(StrPrinter):  # type: ignore[misc]
     def _print_Pow(self, expr: Any, rational: bool = False) -> str:
         base, exponent = expr.args
         text = str(self.parenthesize(base, PRECEDENCE["Pow"]))
+        text = f"({text})" if isinstance(base, shapes.Transposed | shapes.Inverted) else text
         if exponent.is_Integer and exponent > 0:
             return text + str(exponent).translate(_RAISED)
         return f"{text}^({self._print(exponent)})"
+
+    def _print_Transposed(self, expr: Any) -> str:
+        return f"{self.parenthesize(expr.args[0], PRECEDENCE['Pow'])}^T"
+
+    def _print_Inverted(self, expr: Any) -> str:
+        return f"{self._print(expr.args[0])}^-1"
+
+    def _print_Traced(self, expr: Any) -> str:
+        return f"trace({self._print(expr.args[0])})"
+
+    def _print_Blocks(self, expr: Any) -> str:
+        return f"block({', '.join(map(self._print, expr.args))})"
 
     _print_Abs = _print_LatticeOp = _print_Max = _print_Min = _print_Function
     _print_KroneckerDelta = _print_Function
@@ -250,14 +270,16 @@ def _names_for(claims: Iterable[Claim]) -> tuple[dict[Any, str], list[str]]:
     used = sorted(
         set(_letters(list(claims))), key=lambda letter: (str(letter), sympy.srepr(letter))
     )
-    names: dict[Any, str] = {}
+    own_shapes = any(isinstance(letter, shapes.Matrix) for letter in used)
+    names: dict[Any, str] = {matrices.I: "I"} if own_shapes else {}
     by_traits: dict[str, dict[str, None]] = {}
     counted = next((x for x in used if isinstance(x, sympy.Symbol) and x.is_integer), None)
     rows = []
     if any(
         not isinstance(letter, sympy.Symbol)
-        or not (letter.is_commutative or isinstance(letter, vectors.Vector))
+        or not (letter.is_commutative or isinstance(letter, vectors.Vector | shapes.Matrix))
         for letter in used
+        if not (own_shapes and letter == matrices.I)
     ):
         names |= {letter: name for name, letter in reader.matrix_letters().items()}
         rows.append("use matrices")
@@ -280,6 +302,8 @@ def _names_for(claims: Iterable[Claim]) -> tuple[dict[Any, str], list[str]]:
             name += "'"
         names[letter] = name
         written = greek(name) if name == letter.name else f'{greek(name)} = "{letter.name}"'
+        if isinstance(letter, shapes.Matrix):
+            written = f"{greek(name)} is {greek(letter.rows)} x {greek(letter.columns)}"
         by_traits.setdefault(_traits(letter), {})[written] = None
     # What counts comes before the sequences that it counts.
     traits_in_order = sorted(by_traits, key=lambda traits: "integer" not in traits)
@@ -297,6 +321,9 @@ def _traits(letter: Any) -> str:
     """The traits of a letter, in the words of a proof file."""
     if isinstance(letter, vectors.Vector):
         return "vector"
+    if isinstance(letter, shapes.Matrix):
+        words = {trait: word for word, trait in shapes.TRAITS.items()}
+        return f"{words[letter.trait]} matrix".strip()
     if not letter.is_commutative:
         return "noncommutative"
     traits = letter._assumptions_orig

@@ -12,6 +12,7 @@ import sympy
 from swingby.proofs.language import conclusions
 from swingby.proofs.language.claim import AlongTrajectory, Claim
 from swingby.proofs.language.repaired_conclusions import ByHand
+from swingby.proofs.prover.algebra.shaped_claims import decide_shaped, is_about_matrices
 from swingby.proofs.prover.evidence import ClaimVerdict, Witness, undecided
 from swingby.theory.verdict import Finding
 
@@ -59,6 +60,8 @@ def decide(
         from swingby.proofs.prover.trajectories.trajectory_claims import decide_trajectory
 
         return decide_trajectory(claim, progress=progress, runs=runs)
+    if is_about_matrices(claim):
+        return decide_shaped(claim)
     if is_scalar(claim):
         from swingby.proofs.prover.scalar.scalar_claims import decide_scalar
         from swingby.proofs.prover.sums.sum_claims import decide_sums, speaks_of_sums
@@ -132,8 +135,17 @@ def _holds(claim: Claim, witness: Witness | None, relation: Any) -> bool:
 
 def is_scalar(claim: Claim) -> bool:
     """Whether a claim is about numbers alone: relations between commuting expressions."""
-    return isinstance(claim.conclusion, sympy.Basic) and all(
-        isinstance(relation, sympy.core.relational.Relational)
-        and all(side.is_commutative for side in relation.args)
-        for relation in claim.conditions
+    return (
+        isinstance(claim.conclusion, sympy.Basic)
+        and all(
+            isinstance(relation, sympy.core.relational.Relational)
+            and all(side.is_commutative for side in relation.args)
+            for relation in claim.conditions
+        )
+        and not is_about_matrices(claim)
     )
+
+
+def is_of_relations(claim: Claim) -> bool:
+    """Whether a claim is about numbers, or about matrices with shapes."""
+    return is_scalar(claim) or is_about_matrices(claim)

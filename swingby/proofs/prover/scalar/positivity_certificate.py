@@ -11,7 +11,7 @@ proof is for :mod:`swingby.proofs.checkers.check_proof` to say.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -224,13 +224,13 @@ def _propose_coefficients(
     return [x / scale for x, scale in zip(values, scales, strict=False)]
 
 
-def _rows(goal: Polynomial, polynomials: Sequence[Polynomial]) -> dict[Monomial, int]:
+def _rows(goal: Mapping[Any, Fraction], polynomials: Sequence[Mapping[Any, Fraction]]) -> Any:
     terms = [*goal, *(term for polynomial in polynomials for term in polynomial)]
     return {term: row for row, term in enumerate(dict.fromkeys(terms))}
 
 
 def solutions(
-    goal: Polynomial, polynomials: Sequence[Polynomial]
+    goal: Mapping[Any, Fraction], polynomials: Sequence[Mapping[Any, Fraction]]
 ) -> tuple[list[Fraction], list[list[Fraction]]] | None:
     """Coefficients with which some polynomials add up to a goal, and all directions between them.
 
