@@ -139,12 +139,19 @@ def files(record: Any, line: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
         if isinstance(claim.conclusion, OnInterval):
             claim = between(claim)
         about = _about_numbers if is_scalar(claim) else _about_matrices
-        about = few_terms.counterexample_file if speaks_of_sums(claim) else about
+        about = few_terms.counterexample_file if _at_numbers(claim, record) else about
         about = witness_body if is_about_matrices(claim) else about
         body = about(claim, record.witness)
         # Of a formula that is no relation between two numbers there is no file.
         if is_scalar(claim) or not check_witness.judge_shown({"id": "", "line": ""} | body):
             yield name, _sealed(record, line, body)
+
+
+def _at_numbers(claim: Claim, record: Any) -> bool:
+    """Whether a witness names letters at numbers, such as f(2), in place of those of its line."""
+    letters = {str(letter) for letter in claim.letters}
+    others = record.witness.values.keys() - letters if is_scalar(claim) else ()
+    return speaks_of_sums(claim) or any(re.search(r"\(\d+\)", name) for name in others)
 
 
 def _prepared(claim: Claim) -> tuple[Any, Any, list[Any]]:

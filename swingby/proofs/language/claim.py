@@ -118,9 +118,10 @@ class AllTimes:
         """A relation of time t at a number, or at t + 1 or t + 2."""
         time = next((now for now, *_ in self.times if str(now) == "t"), TIME)
         place = sympy.sympify(place)
-        moves = {0: self.at_start, time + 1: self.at_next, time: lambda same: same}
-        if place in moves:
-            return moves[place](relation)
+        if place == time:
+            return relation
+        if place in (0, time + 1):
+            return self.at_start(relation) if place == 0 else self.at_next(relation)
         return at_place(relation, time, place) if isinstance(relation, sympy.Basic) else relation
 
     def at_start(self, relation: Any) -> Any:

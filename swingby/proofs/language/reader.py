@@ -381,8 +381,8 @@ class Proof(Mapping[str, Claim]):
             names = {x: self._id_of_used(used, name) for x, name in names.items()}
             conclusion = replace(conclusion, **names)
         if isinstance(conclusion, ByCases):
-            names = tuple(self._id_of_used(used, name) for name in conclusion.lines)
-            conclusion = replace(conclusion, lines=names)
+            lines = tuple(self._id_of_used(used, name) for name in conclusion.lines)
+            conclusion = replace(conclusion, lines=lines)
         return replace(
             line,
             id=self._id_of_used(used, line.id),

@@ -186,9 +186,3 @@ def indices_of(statements: Iterable[Any]) -> Iterator[Any]:
     statements = list(statements)
     yield from (each.args[1] for each in sums_of(statements))
     yield from (each.index for each in statements if isinstance(each, ForEach))
-
-
-def places_of(letters: Iterable[Any]) -> set[str]:
-    """The counting letters at which letters stand, by name, but for t and t + 1."""
-    matches = [x for letter in letters for x in PLACE.finditer(str(letter))]
-    return {x[1] for x in matches if x[1] and (x[1], x[2]) not in (("t", ""), ("t", "+1"))}

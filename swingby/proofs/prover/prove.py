@@ -63,13 +63,13 @@ def decide(
     if is_about_matrices(claim):
         return decide_shaped(claim)
     if is_scalar(claim):
-        from swingby.proofs.prover.scalar.scalar_claims import decide_scalar
-        from swingby.proofs.prover.sums.sum_claims import decide_sums, speaks_of_sums
+        from swingby.proofs.prover.sums.sum_claims import (
+            decide_sequences,
+            decide_sums,
+            speaks_of_sums,
+        )
 
-        if speaks_of_sums(claim):
-            return decide_sums(claim)
-
-        return decide_scalar(claim)
+        return decide_sums(claim) if speaks_of_sums(claim) else decide_sequences(claim)
     from swingby.proofs.prover.algebra.algebraic_claims import decide_algebra
     from swingby.proofs.prover.repaired.flow import decide_flow
 

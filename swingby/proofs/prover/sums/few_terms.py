@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -17,7 +18,7 @@ from swingby.proofs.language.sums import (
     FiniteSum,
     ForEach,
     at_place,
-    places_of,
+    moved_letter,
     sums_of,
 )
 from swingby.proofs.prover.evidence import ClaimVerdict, Witness
@@ -39,6 +40,21 @@ def statements(claim: Claim) -> tuple[list[Any], list[Any]]:
     where = resolve_definitions(claim.where)
     given = [mapped(each.relation, where) for each in claim.given]
     return given, [mapped(goal, where) for goal in claim.conditions]
+
+
+def is_of_sequences(claim: Claim, witness: Witness | None) -> bool:
+    """Whether letters of one sequence have one value where their places are one number."""
+    values = {} if witness is None else witness.values
+    counts = {x: values[str(x)] for x in claim.letters if x.is_integer and str(x) in values}
+    at_number: dict[str, str] = {}
+    for name, value in values.items():
+        letter = sympy.Symbol(name)
+        for index, number in counts.items():
+            if letter.name != str(index) and re.fullmatch(r"\d+", number):
+                letter = moved_letter(letter, index, sympy.Integer(number))
+        if at_number.setdefault(letter.name, value) != value:
+            return False
+    return True
 
 
 def counterexample_file(claim: Claim, witness: Witness) -> dict[str, Any]:
@@ -65,7 +81,7 @@ def _counts(given: list[Any], goals: list[Any]) -> Iterator[dict[Any, Any]]:
     """Values of the letters that say how many terms there are, and at which letters stand."""
     statements = [*given, *goals]
     free = {x for each in statements for x in each.free_symbols}
-    names = places_of(free)
+    names = {match[1] for x in free for match in PLACE.finditer(str(x)) if match[1]}
     bounds = [x.args[2:] for x in sums_of(statements)]
     bounds += [(x.low, x.high) for x in statements if isinstance(x, ForEach)]
     letters = {x for pair in bounds for end in pair for x in end.free_symbols}

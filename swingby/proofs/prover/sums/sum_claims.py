@@ -15,7 +15,6 @@ from swingby.proofs.language.sums import (
     FiniteSum,
     at_place,
     indices_of,
-    places_of,
     stands_at,
 )
 from swingby.proofs.prover.evidence import ClaimVerdict, undecided
@@ -25,7 +24,7 @@ from swingby.proofs.prover.scalar.scalar_claims import (
     prepare_claim,
     proof_file,
 )
-from swingby.proofs.prover.sums.few_terms import refuted, statements
+from swingby.proofs.prover.sums.few_terms import is_of_sequences, refuted, statements
 from swingby.proofs.prover.sums.sum_facts import NoRule, SumFacts, text
 from swingby.theory.verdict import Finding
 
@@ -35,10 +34,9 @@ _STRICT = (sympy.Lt, sympy.Gt)
 
 
 def speaks_of_sums(claim: Claim) -> bool:
-    """Whether a line has a sum, a hypothesis for each value, or a letter at a place such as k."""
-    is_bound = any(True for _ in indices_of(claim.statements))
-    return isinstance(claim.conclusion, sympy.Basic) and (
-        is_bound or bool(places_of(claim.letters))
+    """Whether a line has a sum, or a hypothesis for each value."""
+    return isinstance(claim.conclusion, sympy.Basic) and any(
+        True for _ in indices_of(claim.statements)
     )
 
 
@@ -51,9 +49,6 @@ def decide_sums(claim: Claim) -> ClaimVerdict:
     if claim.quantifier != "for all":
         return undecided("no prover", "no prover says of sums that some numbers exist")
     given, goals = statements(claim)
-    if not any(True for _ in indices_of(claim.statements)):
-        judged = decide_scalar(claim)
-        return judged if judged.verdict in PROVED else refuted(given, goals) or _as_open(judged)
     try:
         facts = SumFacts(given, goals)
         judged = _proved(facts)
@@ -64,11 +59,16 @@ def decide_sums(claim: Claim) -> ClaimVerdict:
     return refuted(given, goals) or judged
 
 
-def _as_open(judged: ClaimVerdict) -> ClaimVerdict:
-    """A verdict on letters at places: numbers that refute it may belong to no sequence."""
-    if judged.verdict is not Finding.REFUTED:
+def decide_sequences(claim: Claim) -> ClaimVerdict:
+    """The verdict on a line without sums, perhaps with letters at places such as f(k).
+
+    Numbers that refute it have to be those of a sequence: where k is 0, f(k) is f(0).
+    """
+    judged = decide_scalar(claim)
+    if judged.verdict is not Finding.REFUTED or is_of_sequences(claim, judged.witness):
         return judged
-    return undecided("sequences", "no numbers in which letters at one place are equal refute it")
+    reason = "no numbers in which letters at one place are equal refute it"
+    return refuted(*statements(claim)) or undecided("sequences", reason)
 
 
 def _proved(facts: SumFacts) -> ClaimVerdict:
