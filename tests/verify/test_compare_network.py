@@ -351,7 +351,7 @@ def test_small_mistakes_are_seen_at_later_records(name, kind):
         with pytest.raises(InvalidInput, match=words):
             compare_network(records, **arguments | change)
         return
-    with pytest.warns(SwingbyWarning, match=rf"% of their way; give (.* or )?{words}(\D|$)"):
+    with pytest.warns(SwingbyWarning, match=rf"% of their path; give (.* or )?{words}(\D|$)"):
         table = compare_network(records, **arguments | change)
     assert "Warning: From step 0 to" in str(table)
 
@@ -533,7 +533,7 @@ REFUSED = {
     "every 0": ({"every": 0}, "at least 1"),
     "momentum later": (
         {"steps": AT + 30, "every": None, "momentum": 0.9},
-        "must begin at 0 where there is momentum",
+        "must begin at 0 with momentum",
     ),
     "eta": ({"eta": 0.1}, "lr = eta"),
     "Adam": ({"optimizer": "adam"}, "others have no law"),
