@@ -352,7 +352,7 @@ def test_small_mistakes_are_seen_at_later_records(name, kind):
         with pytest.raises(InvalidInput, match=words):
             compare_network(records, **arguments | change)
         return
-    with pytest.warns(SwingbyWarning, match=rf"% of their way; give (.* or )?{words}(\D|$)"):
+    with pytest.warns(SwingbyWarning, match=rf"% of their path; give (.* or )?{words}(\D|$)"):
         table = compare_network(records, **arguments | change)
     assert "Warning: From step 0 to" in str(table)
 
@@ -522,7 +522,7 @@ REFUSED = {
     ),
     "in another order": ({"weights": [W[::-1] for W in THIRTY]}, "weights[::-1]"),
     "biases": ({"weights": [n | {"0.bias": np.ones(8)} for n in NAMED]}, "X - X.mean(0)"),
-    "a kernel": ({"weights": [{"c": np.ones((3, 3, 2, 2))}] * 2}, "no law is for convolutions"),
+    "a kernel": ({"weights": [{"c": np.ones((3, 3, 2, 2))}] * 2}, "there is no law for other layers"),
     "a scale": ({"weights": [{"bn.weight": np.ones(3)}] * 2}, "bn.weight of shape (3,)"),
     "names of square layers": (
         {"weights": [{"enc": np.eye(3), "dec": np.eye(3)}] * 2},
@@ -534,7 +534,7 @@ REFUSED = {
     "every 0": ({"every": 0}, "at least 1"),
     "momentum later": (
         {"steps": AT + 30, "every": None, "momentum": 0.9},
-        "must begin at 0 where there is momentum",
+        "must begin at 0 with momentum",
     ),
     "eta": ({"eta": 0.1}, "lr = eta"),
     "Adam": ({"optimizer": "adam"}, "others have no law"),

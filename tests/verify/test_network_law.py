@@ -411,7 +411,7 @@ REFUSED = {
     "samples as a task": ({"task": X, "X": None, "Y": None}, "X=X, Y=Y"),
     "momentum of 1": ({"momentum": 1}, "[0, 1)"),
     "a negative momentum": ({"momentum": -0.1}, "[0, 1)"),
-    "nesterov alone": ({"nesterov": True}, "needs a momentum"),
+    "nesterov alone": ({"nesterov": True}, "must come with a momentum"),
     "negative decay": ({"weight_decay": -1}, "must not be negative"),
     "another loss": ({"loss": "mean"}, '"mse"'),
     "a loss of torch": ({"loss": SimpleNamespace}, "torch.nn.MSELoss()"),
