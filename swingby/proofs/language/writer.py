@@ -111,10 +111,9 @@ class _Writer:
 
     def _concluded(self, conclusion: Any) -> Iterator[tuple[str, list[str]]]:
         if isinstance(conclusion, repaired_conclusions.ByHand):
-            yield "then", [f"by hand: {conclusion.text}"]
-            yield "because", [conclusion.why]
-            if conclusion.test:
-                yield "test", [conclusion.test]
+            yield "then", [f"{'read' if conclusion.needs else 'by hand'}: {conclusion.text}"]
+            fields = {"because": "why", "needs": "needs", "test": "test"}
+            yield from ((word, [x]) for word, name in fields.items() if (x := vars(conclusion)[name]))
         elif isinstance(conclusion, AllTimes):
             yield from (
                 (word, [f"({x})"]) for word in ("base", "step") if (x := getattr(conclusion, word))
@@ -149,12 +148,11 @@ class _Writer:
             for statement in conclusion.parts:
                 yield from self.algebra(statement)
         elif isinstance(conclusion, repaired_conclusions.InDimensions):
-            flow = isinstance(conclusion, repaired_conclusions.FlowIdentity)
-            head, sign = ("flow", "->") if flow else ("formula", "=")
             for dimension, left_side, right_side in conclusion.cases:
                 inner = self._in_flow(dimension)
                 where = f", d = {dimension}" * (dimension > 1)
-                yield f"{head}{where}: {inner.text(left_side)} {sign} {inner.text(right_side)}"
+                left_text, right_text = inner.text(left_side), inner.text(right_side)
+                yield f"{conclusion.WORD}{where}: {left_text} {conclusion.SIGN} {right_text}"
         else:
             form = Template(conclusion.FORM)
             names = form.get_identifiers()
