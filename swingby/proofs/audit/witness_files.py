@@ -37,6 +37,7 @@ from swingby.proofs.language.repaired_conclusions import (
     EntryFormula,
     FlowIdentity,
     OnInterval,
+    SlopeIdentity,
     StepIdentity,
 )
 from swingby.proofs.prover.algebra import words
@@ -226,6 +227,8 @@ def _of_identity(claim: Claim) -> dict[str, Any]:
             (left_side, right_side, d if along else f"{check_identity.STEP}{d}" if after else {})
             for d, left_side, right_side in conclusion.cases
         )
+    if isinstance(conclusion, SlopeIdentity):
+        return _cases([(conclusion.quantity, conclusion.slope, {str(conclusion.letter): "1"})])
     if isinstance(conclusion, FlowSolution):
         return _cases(_solution(conclusion))
     if isinstance(conclusion, OnInterval):

@@ -421,6 +421,10 @@ def _part(word: str, body: Piece, names: Mapping[str, Any], piece: Piece) -> Any
             if isinstance(relation, sympy.Eq) or relation.free_symbols - {letter}:
                 raise body.refuse(f"must be an inequality in {match[1]} alone")
             return repaired_conclusions.OnInterval(relation, letter, low, high)
+        if word.startswith("slope in "):
+            quantity, slope = values(body, names, arrow=True)
+            letter = names[latin(word.removeprefix("slope in "))]
+            return repaired_conclusions.SlopeIdentity(letter, quantity, slope)
         if word.startswith("gradient in "):
             loss, gradient = values(body, names, arrow=True)
             variable = names[word.removeprefix("gradient in ")]

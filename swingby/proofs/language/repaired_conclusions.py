@@ -90,6 +90,18 @@ class BlockTrace(BlockIdentity):
 
 
 @dataclass(frozen=True)
+class SlopeIdentity(Algebra):
+    """The derivative of an expression in one of its letters, wherever both are defined."""
+
+    letter: Any
+    quantity: Any
+    slope: Any
+    FORM = "slope in $letter: $quantity -> $slope"
+    PLAIN = "d/d$letter [$quantity] = $slope"
+    LATEX = r"\frac{d}{d $letter}\left[$quantity\right] = $slope"
+
+
+@dataclass(frozen=True)
 class OnInterval(Algebra):
     """An inequality between expressions in one letter alone, on a closed interval."""
 

@@ -28,6 +28,7 @@ from swingby.proofs.language.repaired_conclusions import (
     EntryFormula,
     FlowIdentity,
     OnInterval,
+    SlopeIdentity,
     StepIdentity,
     X,
     X_inverse,
@@ -62,6 +63,9 @@ def decide_flow(claim: Claim, *, instances: int = 200) -> ClaimVerdict | None:
     if isinstance(conclusion, StepIdentity):
         cases = [(d, after_step(first, d), second) for d, first, second in conclusion.cases]
         return _decide_identities(cases)
+    if isinstance(conclusion, SlopeIdentity):
+        slope = sympy.diff(conclusion.quantity, conclusion.letter)
+        return _decide_identities([(1, slope, conclusion.slope)])
     if isinstance(conclusion, EntryFormula):
         return _decide_identities(list(conclusion.cases))
     if isinstance(conclusion, BlockIdentity):
