@@ -157,15 +157,21 @@ def _random_blocks(size: int, other_size: int, rng: np.random.Generator) -> dict
 
 def _evaluate(expression: Any, blocks: dict[Any, Any], trace: bool) -> Any:
     """A polynomial in the blocks, or its trace."""
-    total: Any = sympy.Integer(0)
+    total: Any = None
+    number = sympy.Integer(0)
     for term in sympy.Add.make_args(sympy.expand(expression)):
         coefficient, factors = term.args_cnc()
         powers = (factor.as_base_exp() for factor in factors)
         word = [blocks[base] for base, power in powers for _ in range(int(power))]
-        value = math.prod(word[1:], start=word[0]) if word else sympy.Integer(1)
-        term = sympy.Mul(*coefficient) * (value.trace() if trace and word else value)
-        total = total + term if total else term
-    return total
+        if word:
+            product = sympy.Mul(*coefficient) * math.prod(word[1:], start=word[0])
+            value = product.trace() if trace else product
+            total = value if total is None else total + value
+        else:
+            number += sympy.Mul(*coefficient)
+    if total is None or trace:
+        return number + (total or 0)
+    return total + number * sympy.eye(total.rows) if number else total
 
 
 def _decide_interval(conclusion: OnInterval) -> ClaimVerdict:
