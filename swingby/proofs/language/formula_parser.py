@@ -369,7 +369,10 @@ def algebra(pieces: Sequence[Piece], names: Mapping[str, Any], words: dict[str, 
         because, test, needs = (words.get(name, "") for name in ("because", "test", "needs"))
         if (heads[0][3] == "read") != bool(needs) or (needs and not because):
             raise pieces[0].refuse("must be then read: with because, and what a machine needs")
-        return repaired_conclusions.ByHand(text[heads[0].end() :], because, test, needs)
+        fields = text[heads[0].end() :], because, test
+        if needs:
+            return repaired_conclusions.Read(*fields, needs)
+        return repaired_conclusions.ByHand(*fields)
     statements: list[Any] = []
     cases: list[Any] = []
     kind = ""

@@ -128,13 +128,11 @@ class ByHand(Algebra):
     `why`: from what, and by which rule of calculus or linear algebra.
     `test`: name of a numerical test of exactly this, in
     :mod:`swingby.proofs.prover.repaired.step_tests`; empty where there is none.
-    `needs`: what a machine would need to judge it; such a line is *read*, whatever its test.
     """
 
     text: str
     why: str
     test: str = ""
-    needs: str = ""
 
     def lines(self, latex: bool = False) -> str:
         """The words, on a terminal with the signs of a formula."""
@@ -144,6 +142,16 @@ class ByHand(Algebra):
         for sign in ("<=", ">=", "!="):
             text = text.replace(sign, SIGNS[sign])
         return greek(text)
+
+
+@dataclass(frozen=True)
+class Read(ByHand):
+    """The same, *read* whatever its test.
+
+    `needs`: what a machine would need to judge it.
+    """
+
+    needs: str = ""
 
 
 def after_step(quantity: Any, dimension: int) -> Any:

@@ -111,9 +111,10 @@ class _Writer:
 
     def _concluded(self, conclusion: Any) -> Iterator[tuple[str, list[str]]]:
         if isinstance(conclusion, repaired_conclusions.ByHand):
-            yield "then", [f"{'read' if conclusion.needs else 'by hand'}: {conclusion.text}"]
-            fields = {"because": "why", "needs": "needs", "test": "test"}
-            yield from ((word, [x]) for word, name in fields.items() if (x := vars(conclusion)[name]))
+            fields = vars(conclusion)
+            yield "then", [f"{'read' if 'needs' in fields else 'by hand'}: {conclusion.text}"]
+            words = {"because": "why", "needs": "needs", "test": "test"}
+            yield from ((word, [x]) for word, name in words.items() if (x := fields.get(name)))
         elif isinstance(conclusion, AllTimes):
             yield from (
                 (word, [f"({x})"]) for word in ("base", "step") if (x := getattr(conclusion, word))

@@ -28,6 +28,7 @@ from swingby.proofs.language.repaired_conclusions import (
     EntryFormula,
     FlowIdentity,
     OnInterval,
+    Read,
     SlopeIdentity,
     StepIdentity,
     X,
@@ -205,7 +206,7 @@ def between(claim: Claim) -> Claim:
 
 def _test_by_hand(conclusion: ByHand, instances: int, rng: np.random.Generator) -> ClaimVerdict:
     derived = "derived by hand; read by a person"
-    if conclusion.needs:
+    if isinstance(conclusion, Read):
         evidence = (conclusion.why, f"a machine would need: {conclusion.needs}")
         return ClaimVerdict(Finding.READ, "a person's reading", evidence)
     if conclusion.test not in TESTS:
