@@ -189,5 +189,6 @@ def test_export_says_how_many_witnesses_and_proofs_have_a_file(workplace, capsys
     assert "without a file: 1 witnesses: D.10; 1 proofs" in lines
     assert lines[-1].endswith("read: moments by cases of equal and distinct indices (1)")
     assert {path.name for path in (workplace / "files").glob("*.py")} == {
-        *("check.py", "check_line.py", "check_identity.py", "check_proof.py", "replay.py")
+        *("check.py", "check_box.py", "check_line.py", "check_identity.py", "check_proof.py"),
+        "replay.py",
     }
