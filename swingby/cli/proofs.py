@@ -48,8 +48,8 @@ _ENDINGS = (".md", ".txt", ".json", ".tex", ".html", ".csv")
 def audit(arguments: Arguments) -> int:
     """Judge each line of the paper's proofs, or of a file PROOF.
 
-    A line is proved, proved by z3, refuted, tested, read or undecided. PROOF ends in .proof. A single
-    --item prints all that is known about it. Exit code 0 whatever the verdicts, 5: a prover
+    A line is proved, proved by z3, refuted, tested, read or undecided. PROOF ends in .proof. A
+    single --item prints all that is known about it. Exit code 0 whatever the verdicts, 5: a prover
     stopped with an error.
 
     \b

@@ -72,7 +72,7 @@ def certain_sign(powers: Coefficients, ends: list[End], strict: bool) -> int:
 
 
 def polynomial(total: Any, letters: list[str], signs: dict[str, str]) -> Coefficients:
-    """A sum as a polynomial, times powers of letters that are positive; ValueError if it is none."""
+    """A sum as a polynomial, times powers of positive letters; ValueError if it is none."""
     terms = [(dict(term), value) for term, value in total.items()]
     if any(term.keys() - set(letters) for term, _ in terms):
         raise ValueError("a letter that has no range")

@@ -129,8 +129,7 @@ def after_step(concepts: int) -> dict[str, str]:
     places = range(1, concepts + 1)
     w = {(i, j): f"w_{min(i, j)}{max(i, j)}" for i in places for j in places}
     M = {
-        (i, j): f"({int(i == j)} + eta*(a_{i} + a_{j})*({int(i == j)} - {w[i, j]})/2)"
-        for i, j in w
+        (i, j): f"({int(i == j)} + eta*(a_{i} + a_{j})*({int(i == j)} - {w[i, j]})/2)" for i, j in w
     }
     return {
         name: " + ".join(f"{M[i, k]}*{w[k, m]}*{M[m, j]}" for k, m in product(places, places))

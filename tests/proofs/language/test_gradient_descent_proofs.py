@@ -3,10 +3,14 @@
 import re
 from collections import Counter
 from dataclasses import fields, replace
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import sympy
 
+import swingby
+from swingby.errors import InvalidInput
 from swingby.proofs.audit.audit import Judgements
 from swingby.proofs.audit.ledger import Ledger
 from swingby.proofs.audit.standing import BY_READER, STANDS
@@ -15,13 +19,20 @@ from swingby.proofs.checkers import check_witness
 from swingby.proofs.language import claims as ledger
 from swingby.proofs.language.claim import AllTimes
 from swingby.proofs.language.reader import Proof, packaged
-from swingby.proofs.language.repaired_conclusions import InDimensions, Read, StepIdentity
+from swingby.proofs.language.repaired_conclusions import (
+    InDimensions,
+    Read,
+    StepIdentity,
+    after_step,
+    along_flow,
+)
 from swingby.proofs.language.writer import proof_text
 from swingby.proofs.prover.prove import decide, is_scalar
 from swingby.proofs.prover.repaired.flow import decide_flow
-from swingby.proofs.prover.scalar.counterexample import QUICK, Search, counterexample
+from swingby.proofs.prover.scalar.counterexample import QUICK, counterexample
 from swingby.proofs.prover.scalar.scalar_claims import decide_scalar, prepare_claim
 from swingby.testing.claim_assertions import ledger_verdicts
+from swingby.theory import dynamics as maps
 
 FILES = [file for file in ledger.OWN.values() if file.endswith("_gd")]
 CLAIMS = {claim.id: claim for file in FILES for claim in packaged(file).values()}
@@ -51,8 +62,6 @@ def test_verdict(name, verdict):
 
 
 def _record(claim, judged):
-    from types import SimpleNamespace
-
     return SimpleNamespace(id=claim.id, about="", statement=claim, **vars(judged))
 
 
@@ -102,7 +111,7 @@ def test_a_file_written_again_says_the_same(file):
         assert again[claim.id].conclusion == claim.conclusion
 
 
-#: How far a relation is tightened, in shares of its right side (of both sides from 10 on), where a
+#: How far a relation is tightened, in shares of its right side (of both sides at 10), where a
 #: thousandth still leaves it true; 0 where no point that meets the hypotheses is found in a moment.
 SHARES = {
     **dict.fromkeys(("two-gd [3.3]", "two-gd [3.5.2]", "two-gd [3.7.1]", "two-gd [3.8.1]"), 0),
@@ -110,24 +119,26 @@ SHARES = {
     **dict.fromkeys(("G-gd [1.5.1]", "G-gd [1.7]", "two-gd [3.3.3]", "two-gd [3.10.2]"), "1/10"),
     **dict.fromkeys(("two-gd [3.11.6]", "two-gd [3.13.7b]", "R-gd [4.4.3]"), "1/10"),
     **dict.fromkeys(("R-gd [4.8.3]", "S-gd [5.2.4]", "S-gd [5.2.6]", "S-gd [5.4.2]"), "1/10"),
-    **dict.fromkeys(("G-gd [2.2.2]", "G-gd [2.5.2]", "two-gd [3.4]", "two-gd [3.6.5]"), "1/2"),
-    **dict.fromkeys(("two-gd [3.7.0]", "two-gd [3.7]", "two-gd [3.8.5]", "R-gd [4.3.3]"), "1/2"),
-    **dict.fromkeys(("R-gd [4.8.5]", "R-gd [4.10.8]", "S-gd [5.2.5]"), "1/2"),
-    **dict.fromkeys(("G-gd [1.5.2]", "G-gd [2.6.1]", "two-gd [3.2.3]", "two-gd [3.2.4]"), "1"),
-    **dict.fromkeys(("two-gd [3.6.2]", "two-gd [3.10.7]", "two-gd [3.13.1]", "R-gd [4.4]"), "1"),
-    **dict.fromkeys(("two-gd [0.1.1]", "two-gd [3.5.3]", "two-gd [3.5.6]", "two-gd [3.6.6]"), "10"),
-    **dict.fromkeys(("two-gd [3.8.4]", "two-gd [3.8.7]", "R-gd [4.3.2]", "R-gd [4.7.6]"), "10"),
-    **dict.fromkeys(("R-gd [4.10.7]", "R-gd [4.11.5]", "R-gd [4.13.4]"), "10"),
+    **dict.fromkeys(("G-gd [2.2.2]", "G-gd [2.5.2]", "G-gd [2.6.1]", "two-gd [3.4]"), "1/2"),
+    **dict.fromkeys(("two-gd [3.6.5]", "two-gd [3.7.0]", "two-gd [3.7]", "two-gd [3.8.5]"), "1/2"),
+    **dict.fromkeys(("R-gd [4.3.3]", "R-gd [4.4]", "R-gd [4.8.5]", "R-gd [4.10.8]"), "1/2"),
+    "S-gd [5.2.5]": "1/2",
+    **dict.fromkeys(("G-gd [1.5.2]", "two-gd [3.2.3]", "two-gd [3.2.4]"), "1"),
+    **dict.fromkeys(("two-gd [3.10.7]", "two-gd [3.13.1]"), "1"),
+    **dict.fromkeys(("two-gd [3.8.7]", "R-gd [4.3.2]", "R-gd [4.7.6]", "R-gd [4.11.5]"), "10"),
 }
 
 
 def tightened(relation, share):
-    """The relation with a share of its right side, or of both, taken away from the larger one."""
+    """The relation with a share of its right side, or of both, taken away from the larger one.
+
+    Where a side is 0, the share itself.
+    """
     left_side, right_side = relation.lhs, relation.rhs
     if isinstance(relation, sympy.Eq):
         return relation.func(left_side, right_side * (1 + share) or share, evaluate=False)
-    both = share > 1 or 0 in (left_side, right_side)
-    size = share * (sympy.Abs(right_side) + (sympy.Abs(left_side) if both else 0))
+    size = sympy.Abs(right_side) + (sympy.Abs(left_side) if share > 1 else 0)
+    size = share * (sympy.S.One if 0 in (left_side, right_side) else size)
     if relation.rel_op in ("<=", "<"):
         return relation.func(left_side, right_side - size, evaluate=False)
     return relation.func(left_side - size, right_side, evaluate=False)
@@ -161,21 +172,17 @@ def test_an_identity_with_a_changed_factor_is_not_proved(name):
 
 
 def test_what_read_needs_is_asked_for():
-    from swingby.errors import InvalidInput
-
     for text in ("read: so\n  because why", "by hand: so\n  because why\n  needs more"):
         with pytest.raises(InvalidInput, match="what a machine needs"):
             Proof(f"step 1: a line\n  then {text}", "my.proof")["1"]
 
 
 def test_a_line_that_rests_on_what_is_read_is_read(tmp_path):
-    import swingby
-
     file = tmp_path / "my.proof"
     file.write_text(
-        "letters positive: x\nstep limit: a limit\n  then read: x is small\n  because of compactness\n"
-        "  needs topology\n  quoted as x <= 1\nstep user: of it\n  given x <= 1  [limit]\n"
-        "  then x^2 <= 1\nstep other: alone\n  then x^2 + 1 >= 2 x\n",
+        "letters positive: x\nstep limit: a limit\n  then read: x is small\n"
+        "  because of compactness\n  needs topology\n  quoted as x <= 1\nstep user: of it\n"
+        "  given x <= 1  [limit]\n  then x^2 <= 1\nstep other: alone\n  then x^2 + 1 >= 2 x\n",
         encoding="utf-8",
     )
     judged = swingby.audit(file, cache=False, progress=False)
@@ -187,23 +194,15 @@ def test_a_line_that_rests_on_what_is_read_is_read(tmp_path):
 
 @pytest.mark.parametrize("dynamics", ["gd", "flow", "euler"])
 def test_a_step_of_gradient_descent_is_that_of_the_simulation(dynamics):
-    """det W(t+1) by the package's own map; along the flow or under euler it is another."""
-    import numpy as np
-
-    from swingby.proofs.language.repaired_conclusions import along_flow, after_step
-    from swingby.theory import dynamics as maps
-
+    """w_12 after a step, by the package's own map; along the flow or under euler it is another."""
     A, W, eta = maps.symbols(2)
-    values = dict(zip(sorted({*A.free_symbols, *W.free_symbols, eta}, key=str), (3, 1, "1/7", "2/5", "1/9", "1/2"), strict=True))
-    values = {letter: sympy.Rational(value) for letter, value in values.items()}
-    after = sympy.Rational(0)
-    if dynamics == "flow":
-        after = along_flow(W[0, 1], 2).subs(values)
-    else:
-        after = maps.step(dynamics, A, W, eta).subs(values)[0, 1]
+    letters = *A.diagonal(), eta, *W[:2, :1], W[1, 1]
+    numbers = dict(zip(letters, (3, 1, 0.1, 0.3, 0.2, 0.4), strict=True))
+    values = {letter: sympy.nsimplify(number) for letter, number in numbers.items()}
+    along = dynamics == "flow"
+    after = along_flow(W[0, 1], 2) if along else maps.step(dynamics, A, W, eta)[0, 1]
     at = after_step(W[0, 1], 2).subs(values)
-    assert (at == after) is (dynamics == "gd")
-    matrix = np.array(W.subs(values).tolist(), dtype=float)
-    signal = np.array(A.subs(values).tolist(), dtype=float)
-    M = np.eye(2) + float(values[eta]) * (signal - (signal @ matrix + matrix @ signal) / 2)
-    assert float(at) == pytest.approx((M @ matrix @ M)[0, 1], rel=1e-14)
+    assert (at == after.subs(values)) is (dynamics == "gd")
+    start, signal = (np.array(x.subs(values).tolist(), dtype=float) for x in (W, A))
+    M = np.eye(2) + 0.1 * (signal - (signal @ start + start @ signal) / 2)
+    assert float(at) == pytest.approx((M @ start @ M)[0, 1], rel=1e-14)

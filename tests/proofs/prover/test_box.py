@@ -1,6 +1,7 @@
 """Bernstein coefficients on a box: what they prove, what they leave open, and tampered files."""
 
 import copy
+from fractions import Fraction
 
 import pytest
 import sympy
@@ -33,14 +34,12 @@ def test_the_coefficients_are_those_of_the_textbook():
 
 def test_coefficients_are_bounds_of_values():
     """Every value at a rational point lies between the extreme coefficients; corners are values."""
-    from fractions import Fraction
-
     powers = {(2, 1): Fraction(3), (1, 0): Fraction(-2), (0, 2): Fraction(1, 2)}
     ends = [(Fraction(-1), Fraction(2), True, True), (Fraction(0), Fraction(1, 3), True, True)]
     coefficients = check_box.bernstein(powers, ends)
 
     def value(a, b):
-        return sum(c * a ** i * b ** j for (i, j), c in powers.items())
+        return sum(c * a**i * b**j for (i, j), c in powers.items())
 
     for k in range(11):
         for m in range(11):

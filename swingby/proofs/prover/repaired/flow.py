@@ -1,11 +1,12 @@
 """Steps of the repaired theorems that are decided: entries of W, blocks, intervals.
 
-Entries are those along the flow, or after a step of gradient descent. Identities are decided twice: by expansion, as rational functions of the entries, and at random
-rational points. A power with a symbolic exponent, such as w_ii^(-s), is one letter of its own,
-which is exact because no step adds powers of different exponents. An identity between blocks is
-decided on words, hence in every dimension, and at random rational matrices. Inequalities on an
-interval are decided by its pieces, as :mod:`swingby.proofs.checkers.check_witness` does, or as
-those between numbers. What is left to a reader is at most *tested*, or *read*.
+Entries are those along the flow, or after a step of gradient descent. Identities are decided twice:
+by expansion, as rational functions of the entries, and at random rational points. A power with a
+symbolic exponent, such as w_ii^(-s), is one letter of its own, which is exact because no step adds
+powers of different exponents. An identity between blocks is decided on words, hence in every
+dimension, and at random rational matrices. Inequalities on an interval are decided by its pieces,
+as :mod:`swingby.proofs.checkers.check_witness` does, or as those between numbers. What is left to a
+reader is at most *tested*, or *read*.
 """
 
 from __future__ import annotations
@@ -207,8 +208,8 @@ def between(claim: Claim) -> Claim:
 def _test_by_hand(conclusion: ByHand, instances: int, rng: np.random.Generator) -> ClaimVerdict:
     derived = "derived by hand; read by a person"
     if isinstance(conclusion, Read):
-        evidence = (conclusion.why, f"a machine would need: {conclusion.needs}")
-        return ClaimVerdict(Finding.READ, "a person's reading", evidence)
+        needed = f"a machine would need: {conclusion.needs}"
+        return ClaimVerdict(Finding.READ, "a person's reading", (conclusion.why, needed))
     if conclusion.test not in TESTS:
         return undecided("by hand", derived)
     cases, slack, witness = try_step(conclusion.test, instances, rng)
