@@ -75,6 +75,11 @@ def test_an_open_end_counts_for_strict_relations():
     assert proved(x, 1 / (1 - y), UNIT[0], Relation(y, R(1), "<"))
 
 
+def test_a_negative_denominator_turns_the_relation():
+    assert proved(x / (y - 2), 0, *UNIT)
+    assert not proved(0, x / (y - 2), *UNIT)
+
+
 def test_without_two_ends_nothing_is_said():
     assert not proved(x * y, x * y + 1, UNIT[0])
 
