@@ -189,7 +189,30 @@ def test_export_says_how_many_witnesses_and_proofs_have_a_file(workplace, capsys
     assert "without a file: 1 witnesses: D.10; 1 proofs" in lines
     assert lines[-1].endswith("read: moments by cases of equal and distinct indices (1)")
     assert {path.name for path in (workplace / "files").glob("*.py")} == {
-        *("check.py", "check_line.py", "check_identity.py", "check_matrix.py", "check_proof.py"),
-        "check_sum.py",
+        *("check.py", "check_box.py", "check_line.py", "check_identity.py", "check_matrix.py"),
+        *("check_proof.py", "check_sum.py"),
         "replay.py",
     }
+
+
+def test_repaired_asks_for_the_theorems_of_the_repaired_edition(
+    workplace, capsys, refused, monkeypatch
+):
+    """All lines of the seven files, and no other; a proof of one's own has none."""
+    from swingby.proofs.audit import audit as module
+    from swingby.proofs.language.claims import Claims
+
+    judged = module.audit
+    asked = []
+
+    def audit(items, **options):
+        asked.extend(items)
+        return judged(["D.60"], progress=False, trajectories=False)
+
+    monkeypatch.setattr(module, "audit", audit)
+    assert run(["audit", "--repaired"]) == 0
+    ours = tuple(f"Theorem {name}" for name in ("G", "two", "R", "S"))
+    assert asked == [name for name in Claims() if name.startswith(ours)]
+    assert {"Theorem G", "Theorem G-gd", "Theorem S-gd [5.6]"} <= set(asked)
+    capsys.readouterr()
+    assert "leave out PROOF" in refused(["audit", "my.proof", "--repaired"])

@@ -30,6 +30,7 @@ _ENDINGS = (".md", ".txt", ".json", ".tex", ".html", ".csv")
 @command(
     click.argument("proof", required=False),
     options.text("--item", "ID", "Judge only this item: D.61, 'Lemma D.3'.", multiple=True),
+    options.flag("--repaired", "Judge only the repaired theorems, of the flow and of gd."),
     options.flag("--no-trajectories", "Skip the searches over trajectories, which take minutes."),
     options.flag("--corrections", "Print the corrections to the paper."),
     options.text(
@@ -47,8 +48,8 @@ _ENDINGS = (".md", ".txt", ".json", ".tex", ".html", ".csv")
 def audit(arguments: Arguments) -> int:
     """Judge each line of the paper's proofs, or of a file PROOF.
 
-    A line is proved, proved by z3, refuted, tested or undecided. PROOF ends in .proof. A single
-    --item prints everything known about it. Exit code 0: done, whatever the verdicts, 5: a prover
+    A line is proved, proved by z3, refuted, tested, read or undecided. PROOF ends in .proof. A
+    single --item prints everything known about it. Exit code 0: done, whatever the verdicts, 5: a prover
     stopped with an error.
 
     \b
@@ -65,8 +66,15 @@ def audit(arguments: Arguments) -> int:
         raise InvalidInput("export", export, "must be a folder")
     from swingby.proofs.audit.audit import audit as run_audit
 
+    items = list(arguments.item)
+    if arguments.repaired:
+        from swingby.proofs.language.claims import OWN, sections
+
+        if arguments.proof is not None:
+            raise InvalidInput("repaired", True, "is of the packaged proofs: leave out PROOF")
+        items += [line for line, section in sections().items() if section in OWN]
     ledger = run_audit(
-        list(arguments.item) or None,
+        items or None,
         proof=arguments.proof,
         trajectories=not arguments.no_trajectories,
         cache=not arguments.no_cache,

@@ -58,7 +58,7 @@ def assert_claim(claim: Claim | str, verdict: str = "proved") -> None:
     claim : Claim or str
         A claim of your own, or the id of a line of the ledger, such as ``"D.61"``. For a claim
         about whole trajectories, the search takes up to a minute.
-    verdict : {"proved", "refuted", "tested", "undecided"}
+    verdict : {"proved", "refuted", "tested", "read", "undecided"}
 
     Raises
     ------

@@ -91,7 +91,7 @@ class Hooks:
         """Claims of a user for ``pytest --ledger``, each with the verdict expected of it.
 
         Implemented in a conftest.py. The claims become tests ``claims::<id>``, so ids must differ.
-        A verdict is ``"proved"``, ``"refuted"``, ``"tested"`` or ``"undecided"``.
+        A verdict is ``"proved"``, ``"refuted"``, ``"tested"``, ``"read"`` or ``"undecided"``.
         """
 
 

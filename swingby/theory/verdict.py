@@ -51,8 +51,8 @@ class Finding(StrEnum):
 
     *proved* and *refuted* are decided: a program of this package has checked why. *proved by z3* is
     what the solver z3 says alone, with nothing to check. *tested* says that a number of cases
-    showed no violation. An assumption is no step: it *can be met* where numbers are known that
-    satisfy it.
+    showed no violation, *read* that a person follows it and no machine judges it. An assumption is
+    no step: it *can be met* where numbers are known that satisfy it.
     """
 
     PROVED = "proved"
@@ -60,6 +60,7 @@ class Finding(StrEnum):
     REFUTED = "refuted"
     MET = "can be met"
     TESTED = "tested"
+    READ = "read"
     UNDECIDED = "undecided"
 
     @property

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from swingby.errors import InvalidInput
 from swingby.proofs.audit import audit as module
 from swingby.proofs.audit.audit import audit, granted, promises
-from swingby.proofs.audit.standing import BY_Z3, FALLS, OPEN, STANDS, TESTED
+from swingby.proofs.audit.standing import BY_READER, BY_Z3, FALLS, OPEN, STANDS, TESTED
 from swingby.proofs.language import claims as text
 from swingby.proofs.language.claim import AlongTrajectory, Claim, Given
 from swingby.proofs.language.reader import packaged
@@ -23,11 +23,11 @@ x = sympy.Symbol("x", positive=True)
 LEMMAS = packaged("trajectories")
 ASSERTION = LEMMAS["Assertion D.1"]
 FEW_STEPS, NOT_DEGENERATE = LEMMAS.groups["FEW_STEPS"], LEMMAS.groups["NOT_DEGENERATE"]
-ORDER = (STANDS, BY_Z3, TESTED, OPEN, FALLS)
+ORDER = (STANDS, BY_Z3, BY_READER, TESTED, OPEN, FALLS)
 OWN = dict(
     zip(
         (
-            *(Finding.PROVED, Finding.PROVED_BY_Z3),
+            *(Finding.PROVED, Finding.PROVED_BY_Z3, Finding.READ),
             *(Finding.TESTED, Finding.UNDECIDED, Finding.REFUTED),
         ),
         ORDER,

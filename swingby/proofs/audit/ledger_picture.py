@@ -27,6 +27,7 @@ _SIGNS = {
     "refuted": ("#D55E00", "X", "R"),
     "can be met": ("#CC79A7", "p", "M"),
     "tested": ("#56B4E9", "s", "T"),
+    "read": ("#999999", "v", "L"),
     "undecided": ("#F0E442", "D", "U"),
 }
 

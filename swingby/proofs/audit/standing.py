@@ -25,6 +25,8 @@ from swingby.proofs.language.vectors import GRAM
 from swingby.theory.verdict import Finding
 
 STANDS, BY_Z3, TESTED, OPEN, FALLS = "stands", "stands by z3", "tested", "open", "falls"
+#: The state of a line that a person reads, and of what rests on it.
+BY_READER = "read"
 #: The state of a line with a quotation that does not match, whatever its verdict.
 QUOTED = UNCHECKED
 #: The state of a line by its own verdict, the worst last.
@@ -33,6 +35,7 @@ _OWN = {
     Finding.MET: STANDS,
     Finding.PROVED_BY_Z3: BY_Z3,
     Finding.TESTED: TESTED,
+    Finding.READ: BY_READER,
     Finding.UNDECIDED: OPEN,
     Finding.REFUTED: FALLS,
 }
@@ -42,8 +45,9 @@ _OWN = {
 class Standing:
     """The state of a line, and the lines that decide it.
 
-    `state`: *tested*: it stands if what was only tested holds; *stands by z3*: if z3 is right.
-    `because`: the lines that decide it: refuted, undecided or only tested; empty where it stands.
+    `state`: *tested*: it stands if what was only tested holds; *read*: if what a person read is
+    right; *stands by z3*: if z3 is.
+    `because`: the lines that decide it: refuted, undecided, tested or read; empty where it stands.
     `assumes`: what it rests on in the end and no line proves: assumptions, promises, cases, names
     of lines that were not judged.
     """
@@ -110,7 +114,7 @@ def standings(
             supports += [below(record, source, (*users, record.id)) for source in sources]
             named = tuple(assumed_definitions(statement))
             supports.append(Standing(record.id, STANDS, assumes=named))
-        order = (STANDS, BY_Z3, TESTED, QUOTED, OPEN, FALLS)
+        order = (STANDS, BY_Z3, BY_READER, TESTED, QUOTED, OPEN, FALLS)
         worst = max((support.state for support in supports), key=order.index, default=STANDS)
         if record.kind == "assumption" and worst == STANDS:
             return assumed

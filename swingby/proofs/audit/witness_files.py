@@ -15,6 +15,7 @@ import flint
 from swingby.errors import InvalidInput
 from swingby.proofs.audit.record import by_name
 from swingby.proofs.checkers import (
+    check_box,
     check_identity,
     check_line,
     check_matrix,
@@ -34,10 +35,12 @@ from swingby.proofs.language.conclusions import (
     MatrixIdentity,
 )
 from swingby.proofs.language.repaired_conclusions import (
-    BlockTrace,
+    BlockIdentity,
     EntryFormula,
     FlowIdentity,
     OnInterval,
+    SlopeIdentity,
+    StepIdentity,
 )
 from swingby.proofs.prover.algebra import words
 from swingby.proofs.prover.algebra.shaped_claims import (
@@ -104,7 +107,7 @@ def export(records: Iterable[Any], folder: str | Path) -> tuple[list[str], list[
             write_text(target_folder / f"{name}.json", text)
         (written if contents else without).append(line)
     modules = {"check": check_witness, "check_proof": check_proof, "check_identity": check_identity}
-    modules |= {"check_line": check_line, "check_matrix": check_matrix}
+    modules |= {"check_box": check_box, "check_line": check_line, "check_matrix": check_matrix}
     modules |= {"check_sum": check_sum, "replay": replay}
     for name, module in modules.items():
         write_text(target_folder / f"{name}.py", inspect.getsource(module))
@@ -244,17 +247,19 @@ def _of_proof(claim: Claim, proof: tuple[dict[str, Any], ...]) -> dict[str, Any]
 def _of_identity(claim: Claim) -> dict[str, Any]:
     """An identity, or several, for `check_identity.py`; nothing of other conclusions."""
     conclusion = claim.conclusion
-    if isinstance(conclusion, FlowIdentity | EntryFormula):
-        along = isinstance(conclusion, FlowIdentity)
+    if isinstance(conclusion, FlowIdentity | StepIdentity | EntryFormula):
+        along, after = (isinstance(conclusion, kind) for kind in (FlowIdentity, StepIdentity))
         return _cases(
-            (left_side, right_side, d if along else {})
+            (left_side, right_side, d if along else f"{check_identity.STEP}{d}" if after else {})
             for d, left_side, right_side in conclusion.cases
         )
+    if isinstance(conclusion, SlopeIdentity):
+        return _cases([(conclusion.quantity, conclusion.slope, {str(conclusion.letter): "1"})])
     if isinstance(conclusion, FlowSolution):
         return _cases(_solution(conclusion))
     if isinstance(conclusion, OnInterval):
         return on_interval(conclusion)
-    if isinstance(conclusion, BlockTrace):
+    if isinstance(conclusion, BlockIdentity):
         return words.checkable_identity([conclusion], claim.where)
     statements = conclusion.parts if isinstance(conclusion, Both) else (conclusion,)
     if all(isinstance(statement, MatrixIdentity | GradientIdentity) for statement in statements):
@@ -282,9 +287,9 @@ def _cases(cases: Iterable[tuple[Any, Any, Any]]) -> dict[str, Any]:
             }
         )
         letters |= {str(letter) for side in (left_side, right_side) for letter in side.free_symbols}
-        letters |= check_identity.flow(rates).keys() if isinstance(rates, int) else rates.keys()
-        indices = range(1, rates + 1) if isinstance(rates, int) else ()
-        letters |= {f"a_{index}" for index in indices}
+        moving, concepts = check_identity.moving(rates)
+        letters |= moving.keys() | {f"a_{index}" for index in range(1, concepts + 1)}
+        letters |= {"eta"} if isinstance(rates, str) else set()
     return {"format": check_identity.FORMAT, "letters": sorted(letters), "cases": written}
 
 

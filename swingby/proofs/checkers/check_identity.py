@@ -2,7 +2,8 @@
 
 A case says that two formulas are the same quotient of sums, wherever both are defined. With rates,
 the left one is differentiated: dx/dt of a letter x is its rate, or, for entries of W under the
-flow, what (D.2) says. An identity of matrices of every size is decided word by word: a word is
+flow, what (D.2) says. Or the left one is taken after a step W -> MWM of gradient descent on U. An
+identity of matrices of every size is decided word by word: a word is
 read up to the rules of the file, and under a trace up to rotation and transposition.
 """
 
@@ -23,6 +24,8 @@ _WORDS_KEYS = {"format", "id", "line", "letters", "scalars", "rules", "where", "
 #: What an identity of matrices has: whether its sides stand under a trace; and a letter with the
 #: direction in which the left side is differentiated, or nothing.
 _SAYS = {"left", "right", "trace", "along"}
+#: In place of rates, before the number of concepts: the left side after a step.
+STEP = "gd "
 #: Flows of more concepts, and higher powers of matrices, are refused.
 MOST_CONCEPTS, MOST_POWER = 6, 9
 
@@ -112,8 +115,6 @@ class _Slopes:
 
 def flow(concepts: int) -> dict[str, str]:
     """The right side of (D.2): A W + W A - (A W^2 + W^2 A + 2 W A W)/2, entry by entry."""
-    if not 1 <= concepts <= MOST_CONCEPTS:
-        raise ValueError("too many concepts for a flow")
     places = range(1, concepts + 1)
     w = {(i, j): f"w_{min(i, j)}{max(i, j)}" for i in places for j in places}
     rates = {}
@@ -121,6 +122,33 @@ def flow(concepts: int) -> dict[str, str]:
         terms = (f"(a_{i} + a_{j} + 2*a_{k})*{w[i, k]}*{w[k, j]}/2" for k in places)
         rates[w[i, j]] = f"(a_{i} + a_{j})*{w[i, j]} - ({' + '.join(terms)})"
     return rates
+
+
+def after_step(concepts: int) -> dict[str, str]:
+    """MWM, M = I + eta (A - (A W + W A)/2), entry by entry."""
+    places = range(1, concepts + 1)
+    w = {(i, j): f"w_{min(i, j)}{max(i, j)}" for i in places for j in places}
+    M = {
+        (i, j): f"({int(i == j)} + eta*(a_{i} + a_{j})*({int(i == j)} - {w[i, j]})/2)" for i, j in w
+    }
+    return {
+        name: " + ".join(f"{M[i, k]}*{w[k, m]}*{M[m, j]}" for k, m in product(places, places))
+        for (i, j), name in w.items()
+        if i <= j
+    }
+
+
+def moving(rates: Any) -> tuple[dict[str, str], int]:
+    """What stands for letters: rates of a flow, entries after a step, or rates that are listed.
+
+    And of how many concepts.
+    """
+    if isinstance(rates, dict):
+        return rates, 0
+    concepts = rates if isinstance(rates, int) else int(rates.removeprefix(STEP))
+    if not 1 <= concepts <= MOST_CONCEPTS or rates not in (concepts, f"{STEP}{concepts}"):
+        raise ValueError("too many concepts")
+    return (flow if isinstance(rates, int) else after_step)(concepts), concepts
 
 
 def judge(content: Any, formula: Any, proofs: ModuleType) -> str:
@@ -139,13 +167,16 @@ def judge(content: Any, formula: Any, proofs: ModuleType) -> str:
             raise ValueError("the keys are not those of a case")
         exact = proofs.Exact(dict.fromkeys(content["letters"], "positive"), [])
         slopes, rates = _Slopes(exact), case["rates"]
-        texts = flow(rates) if isinstance(rates, int) else dict(rates)
+        texts, _ = moving(rates)
         still = {name: ((proofs.letter(name), ()), slopes.zero) for name in content["letters"]}
-        moving = {
-            name: (still[name][0], slopes.pair(formula(text, still, slopes))[0])
+        after = isinstance(rates, str)
+        changed = {
+            name: (value, slopes.zero) if after else (still[name][0], value)
             for name, text in texts.items()
+            for value in [slopes.pair(formula(text, still, slopes))[0]]
         }
-        left_side = slopes.pair(formula(case["left"], still | moving, slopes))[bool(texts)]
+        left_side = slopes.pair(formula(case["left"], still | changed, slopes))
+        left_side = left_side[bool(texts) and not after]
         right_side = slopes.pair(formula(case["right"], still, slopes))[0]
         if exact.plus(left_side, exact.negative(right_side))[0]:
             return f"the sides differ: {case['left']:.60}"

@@ -21,6 +21,7 @@ from typing import Any
 FORMAT = "swingby proof 2"
 KEYS = {"format", "id", "line", "signs", "whole", "given", "shows"}
 _STEP, _LINE = {"relation", "certificates"}, {"relation", "letter", "cuts"}
+_BOX = {"relation", "box"}
 _CERTIFICATE = {"cases", "replaced", "tangents", "turned", "facts", "pieces"}
 #: Sums with more terms are refused, and longer numbers.
 MOST_TERMS, MOST_BITS = 20_000, 100_000
@@ -739,7 +740,7 @@ def judge(content: Any, formula: Any, holds: Any, line: Any) -> str:
     """Why a proof is rejected; nothing if it is accepted.
 
     `formula`, `holds`, `line`: the reader of formulas, the comparison of numbers, and the check of
-    a relation in one letter, of ``check.py``.
+    a relation in one letter or on a box, of ``check.py``.
     """
     if content.keys() != KEYS or not isinstance(content["signs"], dict):
         raise ValueError(f"the keys are not those of {FORMAT}")
@@ -749,7 +750,7 @@ def judge(content: Any, formula: Any, holds: Any, line: Any) -> str:
         raise ValueError(f"{refused[0]!r:.40} is no letter")
     hypotheses = list(content["given"])
     for step in content["shows"]:
-        if step.keys() == _LINE:
+        if step.keys() in (_LINE, _BOX):
             line(step, content["signs"], hypotheses)
             hypotheses.append(step["relation"])
             continue

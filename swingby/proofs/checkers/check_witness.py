@@ -409,8 +409,12 @@ def _beside(name: str) -> Any:
 
 
 def judge_line(step: Any, signs: dict[str, str], hypotheses: list[str]) -> None:
-    """Raise ValueError unless a relation in one letter holds: see ``check_line.py``."""
-    _beside("check_line").judge(step, signs, hypotheses, line_tools(), number)
+    """Raise ValueError unless it holds: see ``check_line.py``; on a box ``check_box.py``."""
+    if "box" in step:
+        beside = _beside("check_proof"), _beside("check_line")
+        _beside("check_box").judge(step, signs, hypotheses, formula, number, beside)
+    else:
+        _beside("check_line").judge(step, signs, hypotheses, line_tools(), number)
 
 
 def line_tools() -> Any:

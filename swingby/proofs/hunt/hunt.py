@@ -203,7 +203,7 @@ def _targets(statement: str | Claim | None, edition: str) -> tuple[Claim, ...]:
             got = MISSING if statement is None else statement
             requirement = "must be given, such as 'Lemma D.3' or D.61"
             raise InvalidInput("statement", got, requirement)
-        return tuple(claims[name] for name in ledger.OWN)
+        return tuple(claims[name] for name in ledger.OF_FLOW)
     if not isinstance(statement, str):
         raise InvalidInput("statement", statement, "must be an id such as Lemma D.3, or a Claim")
     claim = claims[ledger.find(statement, list(claims))]
@@ -218,7 +218,7 @@ def _in_edition(claim: Claim, edition: str, *, own: bool) -> Claim:
         if form.edition == edition:
             return form
     editions = " or ".join(form.edition for form in claim)
-    also = f"; repaired are {', '.join(ledger.OWN)}" if edition == "repaired" else ""
+    also = f"; repaired are {', '.join(ledger.OF_FLOW)}" if edition == "repaired" else ""
     raise InvalidInput(
         "edition", edition, f"must be {editions}: {claim.id} has no other form{also}"
     )
@@ -229,7 +229,7 @@ def _kind(claim: Claim) -> str:
     if claim.quantifier == "exists":
         requirement = "must say something of all cases: that numbers exist, no single case refutes"
         raise InvalidInput("statement", claim.id, requirement)
-    if claim.id in ledger.OWN:
+    if claim.id in ledger.OF_FLOW:
         return "theorem"
     return "trajectory" if isinstance(claim.conclusion, AlongTrajectory) else "line"
 

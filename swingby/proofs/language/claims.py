@@ -19,8 +19,11 @@ from swingby.proofs.language.squared_chain import corrected_chain as corrected_c
 #: The proof files of the package.
 FILES = tuple(sorted(path.name[:-6] for path in FOLDER.iterdir() if path.name.endswith(".proof")))
 
-#: Theorems of the repaired edition, which are not the paper's, and their files.
-OWN = {"Theorem G": "theorem_g", "Theorem two": "theorem_two", "Theorem R": "theorem_r"}
+#: Theorems of the repaired edition, which are not the paper's, and their files: of the flow, all.
+OF_FLOW = {"Theorem G": "theorem_g", "Theorem two": "theorem_two", "Theorem R": "theorem_r"}
+OWN = OF_FLOW | {
+    f"Theorem {name}-gd": f"theorem_{name.lower()}_gd" for name in ("G", "two", "R", "S")
+}
 
 
 @functools.cache

@@ -364,10 +364,21 @@ def latin(name: str) -> str:
 WORDS: Mapping[str, type[conclusions.Algebra]] = {
     kind.FORM.partition(":")[0]: kind
     for kind in (
-        *(conclusions.MeanIdentity, conclusions.EntryIdentity, repaired_conclusions.BlockTrace),
+        *(conclusions.MeanIdentity, conclusions.EntryIdentity),
+        *(repaired_conclusions.BlockIdentity, repaired_conclusions.BlockTrace),
         *(conclusions.SameDistribution, conclusions.EmpiricalLimit),
     )
 } | dict.fromkeys(("matrices", "trace"), conclusions.MatrixIdentity)
+
+#: Conclusions about the entries of A and W, by the word before the dimension.
+ENTRIES: Mapping[str, type[repaired_conclusions.InDimensions]] = {
+    kind.WORD: kind
+    for kind in (
+        repaired_conclusions.FlowIdentity,
+        repaired_conclusions.StepIdentity,
+        repaired_conclusions.EntryFormula,
+    )
+}
 
 _HEAD = re.compile(
     r"(case) (.+?)\s*:\s*|([a-z][^:<>=]*?|\S+ in \[[^:<>=]*\])(?:, d = (\d+))?\s*:\s*", re.DOTALL
@@ -380,10 +391,15 @@ def algebra(pieces: Sequence[Piece], names: Mapping[str, Any], words: dict[str, 
     heads = [_HEAD.match(piece.text) for piece in pieces]
     if not heads or heads[0] is None:
         return None
-    if heads[0][3] == "by hand":
+    if heads[0][3] in ("by hand", "read"):
         text = " ".join(" ".join(piece.text for piece in pieces).split())
-        because, test = words.get("because", ""), words.get("test", "")
-        return repaired_conclusions.ByHand(text[heads[0].end() :], because, test)
+        because, test, needs = (words.get(name, "") for name in ("because", "test", "needs"))
+        if (heads[0][3] == "read") != bool(needs) or (needs and not because):
+            raise pieces[0].refuse("must be then read: with because, and what a machine needs")
+        fields = text[heads[0].end() :], because, test
+        if needs:
+            return repaired_conclusions.Read(*fields, needs)
+        return repaired_conclusions.ByHand(*fields)
     statements: list[Any] = []
     cases: list[Any] = []
     kind = ""
@@ -393,22 +409,17 @@ def algebra(pieces: Sequence[Piece], names: Mapping[str, Any], words: dict[str, 
         body = piece.after(head.end())
         if head[1] == "case":
             cases.append((head[2], tuple(equation.args for equation in relations(body, names))))
-        elif head[3] in ("flow", "formula"):
+        elif head[3] in ENTRIES:
             kind = head[3]
             dimension = int(head[4] or 1)
             letters = {**names, **flow_letters(dimension)}
-            cases.append((dimension, *_sides(body, letters, "->" if kind == "flow" else "=")))
+            cases.append((dimension, *_sides(body, letters, ENTRIES[kind].SIGN)))
         else:
             statements.append(_part(head[3], body, names, piece))
     if kind and len(cases) < len(pieces):
         raise pieces[0].refuse(f"must be lines of one kind: {kind}")
     if kind:
-        form = (
-            repaired_conclusions.FlowIdentity
-            if kind == "flow"
-            else repaired_conclusions.EntryFormula
-        )
-        return form(tuple(cases))
+        return ENTRIES[kind](tuple(cases))
     if cases:
         statements[0] = replace(statements[0], cases=tuple(cases))
     return statements[0] if len(statements) == 1 else conclusions.Both(tuple(statements))
@@ -440,6 +451,10 @@ def _part(word: str, body: Piece, names: Mapping[str, Any], piece: Piece) -> Any
             if isinstance(relation, sympy.Eq) or relation.free_symbols - {letter}:
                 raise body.refuse(f"must be an inequality in {match[1]} alone")
             return repaired_conclusions.OnInterval(relation, letter, low, high)
+        if word.startswith("slope in "):
+            quantity, slope = values(body, names, arrow=True)
+            letter = names[latin(word.removeprefix("slope in "))]
+            return repaired_conclusions.SlopeIdentity(letter, quantity, slope)
         if word.startswith("gradient in "):
             loss, gradient = values(body, names, arrow=True)
             variable = names[word.removeprefix("gradient in ")]
@@ -455,7 +470,7 @@ def _part(word: str, body: Piece, names: Mapping[str, Any], piece: Piece) -> Any
 
 
 def flow_letters(dimension: int) -> dict[str, Any]:
-    """The entries of A and W by name, in more than one dimension."""
-    A, W, _ = symbols(dimension)
-    letters = {*A.free_symbols, *W.free_symbols} if dimension > 1 else ()
+    """The entries of A and W and eta by name, in more than one dimension."""
+    A, W, eta = symbols(dimension)
+    letters = {*A.free_symbols, *W.free_symbols, eta} if dimension > 1 else ()
     return {letter.name: letter for letter in letters}

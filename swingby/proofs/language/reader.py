@@ -60,8 +60,10 @@ from swingby.theory.input_files import text_of
 _FIELDS = (
     *("about", "place", "for", "given", "also given", "where", "base", "step", "cases", "then"),
     *("when", "while", "until"),
-    *("because", "test", "quoted as", "reading", "flaw", "repair"),
+    *("because", "needs", "test", "quoted as", "reading", "flaw", "repair"),
 )
+#: Of them, those of what a person reads.
+_OF_READING = ("because", "needs", "test")
 #: Kinds of lines, as in :class:`swingby.proofs.language.claim.Claim`.
 _KINDS = (
     *("definition", "assumption", "identity", "step", "corollary", "lemma", "theorem"),
@@ -669,9 +671,7 @@ class _Line:
             changes["quoted_as"] = tuple(_relations(own["quoted as"].pieces(), self.scope))
         if "flaw" in own:
             changes["flaw"] = _flaw(own["flaw"])
-        concludes = {"when", "while", "until", "because", "test", "base", "step", "cases"} & set(
-            own
-        )
+        concludes = {"when", "while", "until", "base", "step", "cases", *_OF_READING} & set(own)
         concludes |= {"then"} & set(own)
         if over_time:  # what changes with t is read off what is given too
             concludes |= {"given", "also given"} & set(own)
@@ -878,10 +878,10 @@ class _Line:
                 yield relation.lhs, relation.rhs
 
     def _conclusion(self, own: _Fields, along: bool, indices: str) -> Any:
-        words = {name: block.words() for name, block in own.items() if name in ("because", "test")}
+        words = {name: block.words() for name, block in own.items() if name in _OF_READING}
         special = algebra(list(own["then"].pieces()), self.scope.names, words)
         if not isinstance(special, ByHand):
-            _refuse_stray(own, ("because", "test"), "then by hand: ...")
+            _refuse_stray(own, _OF_READING, "then by hand: ... or then read: ...")
         if special is not None or not along:
             _refuse_stray(own, ("when", "while", "until"), "for every trajectory")
         if special is not None:

@@ -1,14 +1,15 @@
 r"""The conclusions of the repaired edition that are no relations, and how each is written.
 
-Derivatives along the flow :math:`\dot W = BW + WB`, identities between entries of W, an identity
-between traces for blocks of any size, inequalities on an interval, and what is left to a reader.
+Derivatives along the flow :math:`\dot W = BW + WB`, values after a step of gradient descent,
+identities between entries of W and between blocks of any size, inequalities on an interval, and
+what is left to a reader.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from string import Template
-from typing import Any
+from typing import Any, ClassVar
 
 import sympy
 
@@ -28,6 +29,8 @@ class InDimensions(Algebra):
     """
 
     cases: tuple[tuple[int, Any, Any], ...]
+    WORD: ClassVar[str]
+    SIGN: ClassVar[str] = "->"
 
     def lines(self, latex: bool = False) -> str:
         """The first case, and how many more there are."""
@@ -47,23 +50,55 @@ class InDimensions(Algebra):
 class FlowIdentity(InDimensions):
     """The derivative of a quantity, the first side, along the flow."""
 
+    WORD = "flow"
     PLAIN, LATEX = "d/dt [$left] = $right", r"\frac{d}{dt}\left[$left\right] = $right"
+
+
+@dataclass(frozen=True)
+class StepIdentity(InDimensions):
+    """The value of a quantity, the first side, after a step W -> MWM of gradient descent on U."""
+
+    WORD = "gd"
+    PLAIN, LATEX = "[$left](t+1) = $right", r"\left[$left\right]_{t+1} = $right"
 
 
 @dataclass(frozen=True)
 class EntryFormula(InDimensions):
     """An identity between rational functions of the entries of A and W."""
 
+    WORD, SIGN = "formula", "="
+
 
 @dataclass(frozen=True)
-class BlockTrace(Algebra):
-    """Tr[left] = Tr[right] for blocks of every size, in the letters :data:`A_1`, :data:`X`, ..."""
+class BlockIdentity(Algebra):
+    """An identity for blocks of every size, in the letters :data:`A_1`, :data:`X`, ..."""
 
     left: Any
     right: Any
+    trace: ClassVar[bool] = False
+    FORM = "block: $left = $right"
+
+
+@dataclass(frozen=True)
+class BlockTrace(BlockIdentity):
+    """The same of their traces: Tr[left] = Tr[right]."""
+
+    trace = True
     FORM = "block trace: $left = $right"
     PLAIN = "Tr[$left] = Tr[$right]"
     LATEX = r"\operatorname{Tr}[$left] = \operatorname{Tr}[$right]"
+
+
+@dataclass(frozen=True)
+class SlopeIdentity(Algebra):
+    """The derivative of an expression in one of its letters, wherever both are defined."""
+
+    letter: Any
+    quantity: Any
+    slope: Any
+    FORM = "slope in $letter: $quantity -> $slope"
+    PLAIN = "d/d$letter [$quantity] = $slope"
+    LATEX = r"\frac{d}{d $letter}\left[$quantity\right] = $slope"
 
 
 @dataclass(frozen=True)
@@ -107,6 +142,24 @@ class ByHand(Algebra):
         for sign in ("<=", ">=", "!="):
             text = text.replace(sign, SIGNS[sign])
         return greek(text)
+
+
+@dataclass(frozen=True)
+class Read(ByHand):
+    """The same, *read* whatever its test.
+
+    `needs`: what a machine would need to judge it.
+    """
+
+    needs: str = ""
+
+
+def after_step(quantity: Any, dimension: int) -> Any:
+    """A function of the entries of W at W after a step of gradient descent on U."""
+    A, W, eta = dynamics.symbols(dimension)
+    after = dynamics.step("gd", A, W, eta)
+    pairs = ((i, j) for i in range(dimension) for j in range(i, dimension))
+    return quantity.xreplace({W[pair]: after[pair] for pair in pairs})
 
 
 def along_flow(quantity: Any, dimension: int) -> Any:

@@ -123,10 +123,10 @@ class _Writer:
 
     def _concluded(self, conclusion: Any) -> Iterator[tuple[str, list[str]]]:
         if isinstance(conclusion, repaired_conclusions.ByHand):
-            yield "then", [f"by hand: {conclusion.text}"]
-            yield "because", [conclusion.why]
-            if conclusion.test:
-                yield "test", [conclusion.test]
+            fields = vars(conclusion)
+            yield "then", [f"{'read' if 'needs' in fields else 'by hand'}: {conclusion.text}"]
+            words = {"because": "why", "needs": "needs", "test": "test"}
+            yield from ((word, [x]) for word, name in words.items() if (x := fields.get(name)))
         elif isinstance(conclusion, AllTimes):
             bases = ", ".join(f"({x})" for x in (conclusion.base, conclusion.second) if x)
             yield from (("base", [bases]),) if bases else ()
@@ -164,12 +164,11 @@ class _Writer:
             for statement in conclusion.parts:
                 yield from self.algebra(statement)
         elif isinstance(conclusion, repaired_conclusions.InDimensions):
-            flow = isinstance(conclusion, repaired_conclusions.FlowIdentity)
-            head, sign = ("flow", "->") if flow else ("formula", "=")
             for dimension, left_side, right_side in conclusion.cases:
                 inner = self._in_flow(dimension)
                 where = f", d = {dimension}" * (dimension > 1)
-                yield f"{head}{where}: {inner.text(left_side)} {sign} {inner.text(right_side)}"
+                left_text, right_text = inner.text(left_side), inner.text(right_side)
+                yield f"{conclusion.WORD}{where}: {left_text} {conclusion.SIGN} {right_text}"
         else:
             form = Template(conclusion.FORM)
             names = form.get_identifiers()

@@ -15,7 +15,7 @@ from swingby.proofs.prover.repaired.flow import decide_flow
 from swingby.proofs.prover.scalar.scalar_claims import decide_scalar
 from swingby.theory.repaired import theorem_r, theorem_two
 
-CLAIMS = [claim for file in ledger.OWN.values() for claim in packaged(file).values()]
+CLAIMS = [claim for file in ledger.OF_FLOW.values() for claim in packaged(file).values()]
 
 
 def test_every_step_that_the_code_cites_is_a_claim():

@@ -8,18 +8,22 @@ import pytest
 import sympy
 
 from swingby.proofs.audit.witness_files import files
-from swingby.proofs.checkers.check_identity import FORMAT, WORDS, flow
+from swingby.proofs.checkers.check_identity import FORMAT, WORDS, after_step, flow
 from swingby.proofs.language.claims import by_id
 from swingby.theory import dynamics
 from tests.proofs.shown import judge
 
 #: Sums over samples with definitions, two gradients, a definition put in, blocks, an entry of the
-#: flow, determinants, logarithms, powers with letters, an equation in time; examples.
+#: flow, determinants, logarithms, powers with letters, an equation in time, a step of gradient
+#: descent, a slope; examples.
 PROVED = {
-    WORDS: ("4.1", "before 4.3", "C.5", "C.15", "C.19", "D.2", "Theorem G [G.1.1]"),
+    WORDS: (
+        *("4.1", "before 4.3", "C.5", "C.15", "C.19", "D.2", "Theorem G [G.1.1]"),
+        *("Theorem G-gd [1.2.2]", "Theorem R-gd [4.2.1]"),
+    ),
     FORMAT: (
         *("Theorem R [0.1]", "Theorem G [G.1]", "Theorem R [R.8]", "Theorem R [R.4.1]"),
-        *("Theorem two [1.12.4]", "C.17"),
+        *("Theorem two [1.12.4]", "C.17", "Theorem two-gd [3.1.4]", "Theorem two-gd [3.6.0]"),
     ),
     "swingby witness 1": ("Assumption D.1", "D.9", "D.10"),
 }
@@ -168,6 +172,49 @@ def test_the_flow_of_the_checker_is_that_of_the_paper():
             for j in range(i, d):
                 rate = sympy.sympify(rates[str(W[i, j])].replace("^", "**"), letters)
                 assert sympy.expand(rate - right[i, j]) == 0
+
+
+def test_the_step_of_the_checker_is_that_of_the_simulation():
+    for d in (1, 2, 3):
+        A, W, eta = dynamics.symbols(d)
+        after = dynamics.step("gd", A, W, eta)
+        letters = {str(letter): letter for letter in (*A.free_symbols, *W.free_symbols, eta)}
+        entries = after_step(d)
+        assert len(entries) == d * (d + 1) // 2
+        for i in range(d):
+            for j in range(i, d):
+                entry = sympy.sympify(entries[str(W[i, j])], letters)
+                assert sympy.expand(entry - after[i, j]) == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "accepted"),
+    [
+        ({}, True),
+        ({"rates": "gd 3"}, False),  # w_13 is no letter of the file
+        ({"rates": "gd 1"}, False),
+        ({"rates": 2}, False),  # along the flow it is another
+        ({"rates": {}}, False),
+        ({"rates": "gd 0"}, False),
+        ({"rates": "gd 99"}, False),
+        ({"rates": "gd  2"}, False),
+        ({"rates": "euler 2"}, False),
+        ({"left": "w_11*w_22"}, False),
+        ({"right": "w_11*w_22 - w_12^2"}, False),
+    ],
+)
+def test_the_determinant_after_a_step_in_a_file(change, accepted, record):
+    """Theorem two-gd [3.1.3]: det W(t+1) = det W (det M)^2."""
+    ((_, content),) = files(record(by_id("Theorem two-gd [3.1.3]")))
+    (case,) = content["cases"]
+    assert (judge({**content, "cases": [case | change]}) == "") is accepted
+
+
+def test_a_slope_in_a_file_is_a_derivative(record):
+    ((_, content),) = files(record(by_id("Theorem two-gd [3.6.0]")))
+    (case,) = content["cases"]
+    for rates, accepted in (({"X": "1"}, True), ({"x": "1"}, False), ({"X": "2"}, False)):
+        assert (judge({**content, "cases": [case | {"rates": rates}]}) == "") is accepted
 
 
 def test_identities_that_do_not_hold_make_no_file(record):

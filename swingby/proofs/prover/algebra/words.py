@@ -26,7 +26,6 @@ from swingby.proofs.language.matrices import (
 from swingby.proofs.language.repaired_conclusions import (
     A_1,
     A_2,
-    BlockTrace,
     X,
     X_inverse,
     Y,
@@ -92,7 +91,7 @@ def checkable_identity(conclusions: Any, where: Where) -> dict[str, Any]:
             square = LETTERS[conclusion.variable].columns == "d"
             along = [conclusion.variable, direction if square else direction_U]
         entry = {"left": expression_text(sides[0]), "right": expression_text(sides[1])}
-        trace = gradient or isinstance(conclusion, BlockTrace) or conclusion.trace
+        trace = gradient or conclusion.trace
         says.append(entry | {"trace": trace, "along": list(map(str, along))})
         used |= {letter for formula in (*sides, *along) for letter in formula.free_symbols}
     used |= {letter for pair in where for formula in pair for letter in formula.free_symbols}

@@ -1,11 +1,12 @@
-"""Steps of the repaired theorems that are decided: derivatives along the flow, traces, intervals.
+"""Steps of the repaired theorems that are decided: entries of W, blocks, intervals.
 
-Identities are decided twice: by expansion, as rational functions of the entries, and at random
-rational points. A power with a symbolic exponent, such as w_ii^(-s), is one letter of its own,
-which is exact because no step adds powers of different exponents. An identity between traces of
-blocks is decided on words, hence in every dimension, and at random rational matrices. Inequalities
-on an interval are decided by its pieces, as :mod:`swingby.proofs.checkers.check_witness` does, or
-as those between numbers. What is left to a reader is at most *tested*.
+Entries are those along the flow, or after a step of gradient descent. Identities are decided twice:
+by expansion, as rational functions of the entries, and at random rational points. A power with a
+symbolic exponent, such as w_ii^(-s), is one letter of its own, which is exact because no step adds
+powers of different exponents. An identity between blocks is decided on words, hence in every
+dimension, and at random rational matrices. Inequalities on an interval are decided by its pieces,
+as :mod:`swingby.proofs.checkers.check_witness` does, or as those between numbers. What is left to a
+reader is at most *tested*, or *read*.
 """
 
 from __future__ import annotations
@@ -23,15 +24,19 @@ from swingby.proofs.language.definedness import needs
 from swingby.proofs.language.repaired_conclusions import (
     A_1,
     A_2,
-    BlockTrace,
+    BlockIdentity,
     ByHand,
     EntryFormula,
     FlowIdentity,
     OnInterval,
+    Read,
+    SlopeIdentity,
+    StepIdentity,
     X,
     X_inverse,
     Y,
     Y_transposed,
+    after_step,
     along_flow,
 )
 from swingby.proofs.prover.algebra import words
@@ -57,10 +62,16 @@ def decide_flow(claim: Claim, *, instances: int = 200) -> ClaimVerdict | None:
     if isinstance(conclusion, FlowIdentity):
         cases = [(d, along_flow(first, d), second) for d, first, second in conclusion.cases]
         return _decide_identities(cases)
+    if isinstance(conclusion, StepIdentity):
+        cases = [(d, after_step(first, d), second) for d, first, second in conclusion.cases]
+        return _decide_identities(cases)
+    if isinstance(conclusion, SlopeIdentity):
+        slope = sympy.diff(conclusion.quantity, conclusion.letter)
+        return _decide_identities([(1, slope, conclusion.slope)])
     if isinstance(conclusion, EntryFormula):
         return _decide_identities(list(conclusion.cases))
-    if isinstance(conclusion, BlockTrace):
-        return _decide_trace(conclusion, rng)
+    if isinstance(conclusion, BlockIdentity):
+        return _decide_blocks(conclusion, rng)
     if isinstance(conclusion, OnInterval):
         return _decide_interval(conclusion)
     if isinstance(conclusion, ByHand):
@@ -106,22 +117,26 @@ def _with_letters(expression: Any) -> Any:
     return split.xreplace({power: sympy.Dummy(positive=True) for power in powers})
 
 
-def _decide_trace(conclusion: BlockTrace, rng: np.random.Generator) -> ClaimVerdict:
+def _decide_blocks(conclusion: BlockIdentity, rng: np.random.Generator) -> ClaimVerdict:
     for size, other_size in ((1, 1), (2, 1), (2, 2), (3, 2)):
         blocks = _random_blocks(size, other_size, rng)
-        sides = [_evaluate(side, blocks) for side in (conclusion.left, conclusion.right)]
+        sides = [
+            _evaluate(side, blocks, conclusion.trace)
+            for side in (conclusion.left, conclusion.right)
+        ]
         if sides[0] != sides[1]:
             values = {str(letter): str(block.tolist()) for letter, block in blocks.items()}
             witness = Witness(
                 values, "left = right", str(sides[0]), str(sides[1]), ("exact rationals",)
             )
             return ClaimVerdict(Finding.REFUTED, "rational matrices", witness=witness)
+    under = " under the trace" * conclusion.trace
     if words.objection(conclusion):
-        return undecided("no prover", "words under the trace", "rational matrices")
+        return undecided("no prover", f"words{under}", "rational matrices")
     return ClaimVerdict(
         Finding.PROVED,
-        "words under the trace, every dimension; rational matrices agree",
-        ("all words cancel after X X^-1 = 1, rotation and transposition",),
+        f"words{under}, every dimension; rational matrices agree",
+        (f"all words cancel after X X^-1 = 1{', rotation and transposition' * bool(under)}",),
     )
 
 
@@ -142,16 +157,23 @@ def _random_blocks(size: int, other_size: int, rng: np.random.Generator) -> dict
     }
 
 
-def _evaluate(expression: Any, blocks: dict[Any, Any]) -> Any:
-    """The trace of a polynomial in the blocks."""
-    total = sympy.Integer(0)
+def _evaluate(expression: Any, blocks: dict[Any, Any], trace: bool) -> Any:
+    """A polynomial in the blocks, or its trace."""
+    total: Any = None
+    number = sympy.Integer(0)
     for term in sympy.Add.make_args(sympy.expand(expression)):
         coefficient, factors = term.args_cnc()
         powers = (factor.as_base_exp() for factor in factors)
         word = [blocks[base] for base, power in powers for _ in range(int(power))]
-        trace = math.prod(word[1:], start=word[0]).trace() if word else 1
-        total += sympy.Mul(*coefficient) * trace
-    return total
+        if word:
+            product = sympy.Mul(*coefficient) * math.prod(word[1:], start=word[0])
+            value = product.trace() if trace else product
+            total = value if total is None else total + value
+        else:
+            number += sympy.Mul(*coefficient)
+    if total is None or trace:
+        return number + (total or 0)
+    return total + number * sympy.eye(total.rows) if number else total
 
 
 def _decide_interval(conclusion: OnInterval) -> ClaimVerdict:
@@ -185,6 +207,9 @@ def between(claim: Claim) -> Claim:
 
 def _test_by_hand(conclusion: ByHand, instances: int, rng: np.random.Generator) -> ClaimVerdict:
     derived = "derived by hand; read by a person"
+    if isinstance(conclusion, Read):
+        needed = f"a machine would need: {conclusion.needs}"
+        return ClaimVerdict(Finding.READ, "a person's reading", (conclusion.why, needed))
     if conclusion.test not in TESTS:
         return undecided("by hand", derived)
     cases, slack, witness = try_step(conclusion.test, instances, rng)

@@ -17,7 +17,7 @@ from typing import Any
 
 import sympy
 
-from swingby.proofs.checkers import check_line, check_witness
+from swingby.proofs.checkers import check_box, check_line, check_witness
 from swingby.proofs.prover.scalar.named_terms import (
     name_factors,
     name_logarithms,
@@ -53,6 +53,8 @@ from swingby.theory.search_time import OutOfTime, processor_time, seconds_left
 _SECONDS_A_SEARCH = 3.0
 #: A letter's range is halved so often, and has so many pieces at most.
 _DEEPEST, _MOST_PIECES = 8, 120
+#: Into how many pieces each letter's range in a box is cut, one after the other.
+_PIECES_OF_A_BOX = (1, 2, 4)
 
 
 @dataclass(frozen=True)
@@ -75,8 +77,8 @@ class Attempt:
 
     def shown(self, goal: Relation) -> list[dict[str, Any]]:
         """The steps that show a goal, for a checker."""
-        on_a_line = [step for step in self.proof if "cuts" in step]
-        steps = on_a_line[0] if on_a_line else {"certificates": list(self.proof)}
+        whole = [step for step in self.proof if step.keys() & {"cuts", "box"}]
+        steps = whole[0] if whole else {"certificates": list(self.proof)}
         return [*self.lemmas, {"relation": str(goal)} | steps]
 
     @property
@@ -348,13 +350,18 @@ def _reasons(certificate: PositivityCertificate) -> dict[str, PositivityCertific
     return reasons
 
 
+def sign_word(letter: Any) -> str:
+    """What a file says of a letter."""
+    return "positive" if letter.is_positive else "nonnegative" if letter.is_nonnegative else "real"
+
+
 def by_line(sequent: Sequent) -> Attempt:
     """A relation in one letter, by its Taylor series on pieces of the letter's range."""
     goal = sequent.goal
     if goal.kind not in ("<=", "<") or len(goal.symbols) != 1:
         return Attempt(False)
     (letter,) = goal.symbols
-    sign = "positive" if letter.is_positive else "nonnegative" if letter.is_nonnegative else "real"
+    sign = sign_word(letter)
     tools = check_witness.line_tools()
     low, low_open, high, high_open = check_line.cut_range(
         letter.name, sign, list(map(str, sequent.hypotheses)), check_witness.number
@@ -439,5 +446,43 @@ def by_whole_numbers(sequent: Sequent) -> Attempt:
     return Attempt(False)
 
 
+def by_box(sequent: Sequent) -> Attempt:
+    """A rational relation in letters between two numbers each, by its Bernstein coefficients.
+
+    A short certificate comes first, as it says more.
+    """
+    goal = sequent.goal
+    if goal.kind not in ("<=", "<") or not 1 < len(goal.symbols) <= check_box.MOST_LETTERS:
+        return Attempt(False)
+    if goal.difference.atoms(sympy.Function) or not goal.difference.is_rational_function():
+        return Attempt(False)
+    signs = {x.name: sign_word(x) for x in goal.symbols}
+    hypotheses = [str(relation) for relation in sequent.hypotheses]
+    ranges = {
+        name: check_line.cut_range(name, sign, hypotheses, check_witness.number)
+        for name, sign in signs.items()
+    }
+    if any(low is None or high is None or not low < high for low, _, high, _ in ranges.values()):
+        return Attempt(False)
+    if (short := by_certificate(sequent, quick=True)).proved:
+        return short
+    for pieces in _PIECES_OF_A_BOX:
+        if pieces ** len(signs) > check_box.MOST_PIECES:
+            break
+        box = {
+            name: [str(low + (high - low) * Fraction(k, pieces)) for k in range(1, pieces)]
+            for name, (low, _, high, _) in ranges.items()
+        }
+        step = {"relation": str(goal), "box": box}
+        with contextlib.suppress(ValueError, OutOfTime), processor_time(_SECONDS_A_SEARCH):
+            check_witness.judge_line(step, signs, hypotheses)
+            ends = (f"{low} to {high} in {name}" for name, (low, _, high, _) in ranges.items())
+            line = f"Bernstein coefficients on {pieces ** len(signs)} pieces: {', '.join(ends)}"
+            return Attempt(True, "Bernstein coefficients", (line,), proof=({"box": box},))
+    return Attempt(False, tried=("Bernstein coefficients on a box",))
+
+
 #: Ways to prove a sequent, from cheap to dear; a new one is a row here.
-STRATEGIES: tuple[Callable[..., Attempt], ...] = (by_certificate, by_line, by_whole_numbers)
+STRATEGIES: tuple[Callable[..., Attempt], ...] = (
+    *(by_box, by_certificate, by_line, by_whole_numbers),
+)

@@ -40,6 +40,7 @@ from swingby.proofs.prover.scalar.proof_strategies import (
     by_expansion,
     checkable_steps,
     cited,
+    sign_word,
 )
 from swingby.proofs.prover.scalar.relation import (
     FALSUM,
@@ -189,14 +190,7 @@ def proof_file(
 ) -> dict[str, Any]:
     """The file of a proof, as :mod:`check_proof` reads it, without the words around it."""
     letters = set(search.sequent.symbols).union(*(question.goal.symbols for question in questions))
-    signs = {
-        letter.name: "positive"
-        if letter.is_positive
-        else "nonnegative"
-        if letter.is_nonnegative
-        else "real"
-        for letter in sorted(letters, key=str)
-    }
+    signs = {letter.name: sign_word(letter) for letter in sorted(letters, key=str)}
     relations = (*search.sequent.hypotheses, *(question.goal for question in questions))
     hypotheses = list(dict.fromkeys(map(str, search.sequent.hypotheses)))
     whole = sorted(letter.name for letter in letters if letter.is_integer)
