@@ -522,7 +522,10 @@ REFUSED = {
     ),
     "in another order": ({"weights": [W[::-1] for W in THIRTY]}, "weights[::-1]"),
     "biases": ({"weights": [n | {"0.bias": np.ones(8)} for n in NAMED]}, "X - X.mean(0)"),
-    "a kernel": ({"weights": [{"c": np.ones((3, 3, 2, 2))}] * 2}, "there is no law for other layers"),
+    "a kernel": (
+        {"weights": [{"c": np.ones((3, 3, 2, 2))}] * 2},
+        "there is no law for other layers",
+    ),
     "a scale": ({"weights": [{"bn.weight": np.ones(3)}] * 2}, "bn.weight of shape (3,)"),
     "names of square layers": (
         {"weights": [{"enc": np.eye(3), "dec": np.eye(3)}] * 2},

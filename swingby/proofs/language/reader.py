@@ -671,8 +671,8 @@ class _Line:
             changes["quoted_as"] = tuple(_relations(own["quoted as"].pieces(), self.scope))
         if "flaw" in own:
             changes["flaw"] = _flaw(own["flaw"])
-        concludes = {"when", "while", "until", "base", "step", "cases", *_OF_READING} & set(own)
-        concludes |= {"then"} & set(own)
+        endings = {"then", "when", "while", "until", "base", "step", "cases", *_OF_READING}
+        concludes = endings & set(own)
         if over_time:  # what changes with t is read off what is given too
             concludes |= {"given", "also given"} & set(own)
         if concludes and "then" in all_fields:
