@@ -11,7 +11,7 @@ import functools
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -92,7 +92,7 @@ class PolynomialForm:
     name: str
     sequent: Sequent
     problem: PolynomialProblem
-    lemmas: dict[str, PositivityCertificate] = field(default_factory=dict)
+    lemmas: dict[str, PositivityCertificate]
 
 
 def by_expansion(sequent: Sequent) -> Attempt:
@@ -221,8 +221,17 @@ def _prove_case(case: Sequent, *, quick: bool) -> Attempt:
     tried: list[str] = []
     candidates: list[dict[str, Any]] = []
     by_z3: Attempt | None = None
-    for form in _forms(name_roots(powers_as_exponentials(case)), quick, tried):
-        attempt = _prove_form(form, quick)
+    case = name_roots(powers_as_exponentials(case))
+    is_curved = any(relation.difference.has(sympy.exp, sympy.log) for relation in case.relations)
+    plain = []
+    for form in _forms(_PLAIN[: 1 + is_curved], case, tried):
+        certificate = find_certificate(form.problem, effort=0)
+        if certificate is not None:
+            return _accept(form, certificate)
+        plain.append(form)
+    rich = _forms(_RICH if is_curved else _RICH[:1], case, tried)
+    for form in () if quick else itertools.chain(plain, rich):
+        attempt = _prove_form(form, is_new=form not in plain)
         if attempt.proved:
             return attempt
         by_z3 = by_z3 or (attempt if attempt.by_z3 else None)
@@ -231,31 +240,29 @@ def _prove_case(case: Sequent, *, quick: bool) -> Attempt:
     return by_z3 or Attempt(False, tried=tuple(tried), candidates=tuple(candidates))
 
 
-def _forms(case: Sequent, quick: bool, tried: list[str]) -> Iterator[PolynomialForm]:
-    """Forms of a sequent, from simple to rich, made when they are needed.
+#: Names of forms, how terms are named in each, and how it is translated: simple ones, and rich
+#: ones. All but the first of each are of exponentials and logarithms.
+_Kind = tuple[str, Callable[..., Sequent], dict[str, bool]]
+_PLAIN: tuple[_Kind, ...] = (
+    ("polynomials", lambda case, lemmas: case, {}),
+    ("logarithms", lambda case, lemmas: case, {"logarithmic": True}),
+)
+_RICH: tuple[_Kind, ...] = (
+    ("products", lambda case, lemmas: name_factors(case), {}),
+    ("grouped logarithms", name_logarithms, {"logarithmic": True}),
+    ("tangents", lambda case, lemmas: case, {"rich": True}),
+    ("logarithms, tangents", lambda case, lemmas: case, {"logarithmic": True, "rich": True}),
+)
+
+
+def _forms(kinds: Iterable[_Kind], case: Sequent, tried: list[str]) -> Iterator[PolynomialForm]:
+    """Forms of a sequent, made when they are needed.
 
     Why there is none of a kind goes to `tried`.
     """
-    curved = any(relation.difference.has(sympy.exp, sympy.log) for relation in case.relations)
-    plain: dict[str, bool] = {}
-    lemmas: dict[str, PositivityCertificate] = {}
-    kinds: list[tuple[str, Callable[[], Sequent], dict[str, bool]]]
-    kinds = [("polynomials", lambda: case, plain)]
-    kinds += [("logarithms", lambda: case, {"logarithmic": True})] * curved
-    if not quick:
-        kinds.append(("products", lambda: name_factors(case), plain))
-        if curved:
-            kinds += [
-                (
-                    "grouped logarithms",
-                    lambda: name_logarithms(case, lemmas),
-                    {"logarithmic": True},
-                ),
-                ("tangents", lambda: case, {"rich": True}),
-                ("logarithms, tangents", lambda: case, {"logarithmic": True, "rich": True}),
-            ]
-    for name, sequent_of, options in kinds:
-        sequent = sequent_of()
+    for name, renamed, options in kinds:
+        lemmas: dict[str, PositivityCertificate] = {}
+        sequent = renamed(case, lemmas)
         if sequent == case and name in ("products", "grouped logarithms"):
             continue
         try:
@@ -263,14 +270,14 @@ def _forms(case: Sequent, quick: bool, tried: list[str]) -> Iterator[PolynomialF
         except (Untranslatable, ValueError) as reason:
             tried.append(f"{name}: {reason}")
         else:
-            yield PolynomialForm(name, sequent, problem, lemmas if "grouped" in name else {})
+            yield PolynomialForm(name, sequent, problem, lemmas)
 
 
-def _prove_form(form: PolynomialForm, quick: bool) -> Attempt:
-    """A certificate of a form; without one, what z3 says."""
+def _prove_form(form: PolynomialForm, *, is_new: bool) -> Attempt:
+    """A certificate of a form, a simple one if the form `is_new`; without one, what z3 says."""
     problem = form.problem
-    certificate = find_certificate(problem, effort=0)
-    if certificate is not None or quick:
+    certificate = find_certificate(problem, effort=0) if is_new else None
+    if certificate is not None:
         return _accept(form, certificate)
     answer = ask_z3(problem)
     if answer.word == "sat":
@@ -299,19 +306,16 @@ def _without_negation(problem: PolynomialProblem, core: PolynomialProblem) -> Po
 _SEARCHES: tuple[
     Callable[[PolynomialProblem, PolynomialProblem], PositivityCertificate | None], ...
 ] = (
-    lambda problem, core: find_certificate(core, effort=0),
+    lambda problem, core: find_certificate(core, effort=2),
+    lambda problem, core: find_certificate(problem, least=1),
     lambda problem, core: certificate_of_means(_without_negation(problem, core)),
     lambda problem, core: sum_of_squares(core),
-    lambda problem, core: find_certificate(core, least=1, effort=2),
-    lambda problem, core: find_certificate(problem, least=1),
     lambda problem, core: find_certificate(with_negated_goal(problem), least=1),
 )
 
 
-def _accept(form: PolynomialForm, certificate: PositivityCertificate | None) -> Attempt:
+def _accept(form: PolynomialForm, certificate: PositivityCertificate) -> Attempt:
     """A certificate as an attempt that proves."""
-    if certificate is None:
-        return Attempt(False)
     lines = [str(certificate) if form.name == "polynomials" else f"in {form.name}: {certificate}"]
     lines += [f"uses {label}" for label in certificate.used if label]
     reasons = (
