@@ -125,7 +125,9 @@ def find_certificate(
             certificate = _certificate_of_columns(problem, chain_columns(problem))
             if certificate is not None:
                 return certificate
-        certificate = _certificate_of_columns(problem, products_around_goal(problem, level + 1).columns())
+        certificate = _certificate_of_columns(
+            problem, products_around_goal(problem, level + 1).columns()
+        )
         if certificate is not None:
             return certificate
     return None

@@ -18,11 +18,6 @@ from typing import Any
 import sympy
 
 from swingby.proofs.checkers import check_line, check_witness
-from swingby.proofs.prover.scalar.named_terms import (
-    name_factors,
-    name_logarithms,
-    name_roots,
-)
 from swingby.proofs.prover.scalar.polynomial_form import polynomial_form
 from swingby.proofs.prover.scalar.polynomial_problem import (
     NEGATION,
@@ -37,6 +32,7 @@ from swingby.proofs.prover.scalar.positivity_certificate import (
 )
 from swingby.proofs.prover.scalar.preparation import (
     eliminate_equations,
+    name_roots,
     powers_as_exponentials,
     recognise_signs,
     relax,
@@ -87,12 +83,10 @@ class Attempt:
 
 @dataclass(frozen=True)
 class PolynomialForm:
-    """A sequent as a polynomial problem, the name of this translation, and what it rests on."""
+    """A sequent as a polynomial problem, and the name of this translation."""
 
     name: str
-    sequent: Sequent
     problem: PolynomialProblem
-    lemmas: dict[str, PositivityCertificate]
 
 
 def by_expansion(sequent: Sequent) -> Attempt:
@@ -177,14 +171,16 @@ def by_certificate(sequent: Sequent, *, quick: bool = False) -> Attempt:
         steps = (put_in(checkable_steps([], **step)) for step in attempt.proof)
         return replace(attempt, lemmas=tuple(lemmas), proof=tuple(steps))
 
+    by_z3: Attempt | None = None
     relaxed, exact = relax(prepared)
     if relaxed != prepared:
         attempt = combined(recognise_signs(relaxed))
-        if attempt.settled or exact:
+        if attempt.proved or exact:
             return complete(attempt)
+        by_z3 = complete(attempt) if attempt.by_z3 else None
     cases = split_cases(prepared)
     if cases is None:
-        return Attempt(False, tried=("too many cases",))
+        return by_z3 or Attempt(False, tried=("too many cases",))
     if len(cases) == 1:
         return complete(combined(cases[0][0]))
 
@@ -195,7 +191,8 @@ def by_certificate(sequent: Sequent, *, quick: bool = False) -> Attempt:
         evidence = (f"case {conditions}:", *attempt.evidence)
         return replace(attempt, evidence=evidence, proof=proof, lemmas=())
 
-    return join_attempts(itertools.starmap(labelled, cases))
+    joined = join_attempts(itertools.starmap(labelled, cases))
+    return joined if joined.proved or by_z3 is None else by_z3
 
 
 def join_attempts(attempts: Iterable[Attempt]) -> Attempt:
@@ -222,15 +219,13 @@ def _prove_case(case: Sequent, *, quick: bool) -> Attempt:
     candidates: list[dict[str, Any]] = []
     by_z3: Attempt | None = None
     case = name_roots(powers_as_exponentials(case))
-    is_curved = any(relation.difference.has(sympy.exp, sympy.log) for relation in case.relations)
     plain = []
-    for form in _forms(_PLAIN[: 1 + is_curved], case, tried):
+    for form in _forms(_PLAIN, case, tried):
         certificate = find_certificate(form.problem, effort=0)
         if certificate is not None:
             return _accept(form, certificate)
         plain.append(form)
-    rich = _forms(_RICH if is_curved else _RICH[:1], case, tried)
-    for form in () if quick else itertools.chain(plain, rich):
+    for form in () if quick else itertools.chain(plain, _forms(_RICH, case, tried)):
         attempt = _prove_form(form, is_new=form not in plain)
         if attempt.proved:
             return attempt
@@ -240,37 +235,29 @@ def _prove_case(case: Sequent, *, quick: bool) -> Attempt:
     return by_z3 or Attempt(False, tried=tuple(tried), candidates=tuple(candidates))
 
 
-#: Names of forms, how terms are named in each, and how it is translated: simple ones, and rich
-#: ones. All but the first of each are of exponentials and logarithms.
-_Kind = tuple[str, Callable[..., Sequent], dict[str, bool]]
-_PLAIN: tuple[_Kind, ...] = (
-    ("polynomials", lambda case, lemmas: case, {}),
-    ("logarithms", lambda case, lemmas: case, {"logarithmic": True}),
-)
-_RICH: tuple[_Kind, ...] = (
-    ("products", lambda case, lemmas: name_factors(case), {}),
-    ("grouped logarithms", name_logarithms, {"logarithmic": True}),
-    ("tangents", lambda case, lemmas: case, {"rich": True}),
-    ("logarithms, tangents", lambda case, lemmas: case, {"logarithmic": True, "rich": True}),
-)
+#: Forms, each with how it is translated, simple and rich; all but polynomials are of exponentials
+#: and logarithms.
+_PLAIN: dict[str, dict[str, bool]] = {"polynomials": {}, "logarithms": {"logarithmic": True}}
+_RICH: dict[str, dict[str, bool]] = {
+    "tangents": {"rich": True},
+    "logarithms, tangents": {"logarithmic": True, "rich": True},
+}
 
 
-def _forms(kinds: Iterable[_Kind], case: Sequent, tried: list[str]) -> Iterator[PolynomialForm]:
+def _forms(
+    kinds: dict[str, dict[str, bool]], case: Sequent, tried: list[str]
+) -> Iterator[PolynomialForm]:
     """Forms of a sequent, made when they are needed.
 
     Why there is none of a kind goes to `tried`.
     """
-    for name, renamed, options in kinds:
-        lemmas: dict[str, PositivityCertificate] = {}
-        sequent = renamed(case, lemmas)
-        if sequent == case and name in ("products", "grouped logarithms"):
-            continue
-        try:
-            problem = polynomial_form(sequent, **options)
-        except (Untranslatable, ValueError) as reason:
-            tried.append(f"{name}: {reason}")
-        else:
-            yield PolynomialForm(name, sequent, problem, lemmas)
+    is_curved = any(relation.difference.has(sympy.exp, sympy.log) for relation in case.relations)
+    for name, options in kinds.items():
+        if is_curved or not options:
+            try:
+                yield PolynomialForm(name, polynomial_form(case, **options))
+            except (Untranslatable, ValueError) as reason:
+                tried.append(f"{name}: {reason}")
 
 
 def _prove_form(form: PolynomialForm, *, is_new: bool) -> Attempt:
@@ -283,50 +270,44 @@ def _prove_form(form: PolynomialForm, *, is_new: bool) -> Attempt:
     if answer.word == "sat":
         tried = (f"{form.name}: z3 says that the facts leave room",)
         return Attempt(False, tried=tried, candidates=(answer.point,))
-    core = answer.core or with_negated_goal(problem)
-    for search in _SEARCHES:
+    core = with_negated_goal(problem) if answer.word == "absent" else answer.core
+    for search in _searches(problem, core):
         with contextlib.suppress(OutOfTime), processor_time(_SECONDS_A_SEARCH):
-            certificate = search(problem, core)
+            certificate = search()
         if certificate is not None:
             return _accept(form, certificate)
     tried = (f"{form.name}: no certificate; z3: {answer.word}",)
-    labels = tuple(f"uses {label}" for label in dict.fromkeys(c.label for c in core.constraints))
-    if answer.word != "unsat":
+    if answer.core is None:
         return Attempt(False, tried=tried)
+    labels = (f"uses {label}" for label in dict.fromkeys(c.label for c in answer.core.constraints))
     lines = (f"z3 {answer.version}, in {form.name}: nothing meets these together", *labels)
     return Attempt(False, "z3 alone", lines, tried=tried, by_z3=True)
 
 
-def _without_negation(problem: PolynomialProblem, core: PolynomialProblem) -> PolynomialProblem:
-    """The constraints of a core, and the goal itself in place of its negation."""
-    return replace(problem, constraints=tuple(c for c in core.constraints if c.label != NEGATION))
-
-
-#: Searches for a certificate of a problem or of its core, from cheap to dear.
-_SEARCHES: tuple[
-    Callable[[PolynomialProblem, PolynomialProblem], PositivityCertificate | None], ...
-] = (
-    lambda problem, core: find_certificate(core, effort=2),
-    lambda problem, core: find_certificate(problem, least=1),
-    lambda problem, core: certificate_of_means(_without_negation(problem, core)),
-    lambda problem, core: sum_of_squares(core),
-    lambda problem, core: find_certificate(with_negated_goal(problem), least=1),
-)
+def _searches(
+    problem: PolynomialProblem, core: PolynomialProblem | None
+) -> Iterator[Callable[[], PositivityCertificate | None]]:
+    """Searches for a certificate of a problem or of its core, from cheap to dear."""
+    if core is not None:
+        yield functools.partial(find_certificate, core, effort=2)
+    yield functools.partial(find_certificate, problem, least=1)
+    # The goal itself in place of its negation.
+    constraints = (core or problem).constraints
+    chosen = tuple(constraint for constraint in constraints if constraint.label != NEGATION)
+    yield functools.partial(certificate_of_means, replace(problem, constraints=chosen))
+    if core is not None:
+        yield functools.partial(sum_of_squares, core)
 
 
 def _accept(form: PolynomialForm, certificate: PositivityCertificate) -> Attempt:
     """A certificate as an attempt that proves."""
     lines = [str(certificate) if form.name == "polynomials" else f"in {form.name}: {certificate}"]
     lines += [f"uses {label}" for label in certificate.used if label]
-    reasons = (
-        form.lemmas
-        | _reasons(certificate)
-        | {
-            text: reason
-            for top in form.problem.goal.reasons
-            for text, reason in (*_reasons(top).items(), (_claim_text(top), top))
-        }
-    )
+    reasons = _reasons(certificate) | {
+        text: reason
+        for top in form.problem.goal.reasons
+        for text, reason in (*_reasons(top).items(), (_claim_text(top), top))
+    }
     shown = tuple(
         {"relation": text, "certificates": [checkable_steps([], **reason.steps())]}
         for text, reason in reasons.items()
