@@ -10,7 +10,7 @@ import functools
 import itertools
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -214,7 +214,7 @@ def products_around_goal(problem: PolynomialProblem, most: int) -> ColumnBuilder
 
 
 def cancellable(
-    columns: list[tuple[Any, Collection[Any], Collection[Any]]], goal: Collection[Any]
+    columns: Sequence[tuple[Any, Collection[Any], Collection[Any]]], goal: Collection[Any]
 ) -> list[Any]:
     """Names of the columns without a term that nothing else could cancel.
 

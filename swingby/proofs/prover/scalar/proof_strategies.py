@@ -270,16 +270,18 @@ def _prove_form(form: PolynomialForm, *, is_new: bool) -> Attempt:
     if answer.word == "sat":
         tried = (f"{form.name}: z3 says that the facts leave room",)
         return Attempt(False, tried=tried, candidates=(answer.point,))
-    core = with_negated_goal(problem) if answer.word == "absent" else answer.core
+    # Where z3 does not know, the problem has no core, and products of all constraints are many.
+    has_core = answer.word != "unknown"
+    core = (answer.core or with_negated_goal(problem)) if has_core else None
     for search in _searches(problem, core):
         with contextlib.suppress(OutOfTime), processor_time(_SECONDS_A_SEARCH):
             certificate = search()
         if certificate is not None:
             return _accept(form, certificate)
     tried = (f"{form.name}: no certificate; z3: {answer.word}",)
-    if answer.core is None:
+    if answer.word != "unsat" or core is None:
         return Attempt(False, tried=tried)
-    labels = (f"uses {label}" for label in dict.fromkeys(c.label for c in answer.core.constraints))
+    labels = (f"uses {label}" for label in dict.fromkeys(c.label for c in core.constraints))
     lines = (f"z3 {answer.version}, in {form.name}: nothing meets these together", *labels)
     return Attempt(False, "z3 alone", lines, tried=tried, by_z3=True)
 
