@@ -49,8 +49,8 @@ def audit(arguments: Arguments) -> int:
     """Judge each line of the paper's proofs, or of a file PROOF.
 
     A line is proved, proved by z3, refuted, tested, read or undecided. PROOF ends in .proof. A
-    single --item prints everything known about it. Exit code 0: done, whatever the verdicts, 5: a prover
-    stopped with an error.
+    single --item prints everything known about it. Exit code 0: done, whatever the verdicts, 5: a
+    prover stopped with an error.
 
     \b
     swingby audit --item D.27

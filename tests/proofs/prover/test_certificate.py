@@ -12,7 +12,6 @@ import sympy
 
 from swingby.proofs.prover.scalar.columns import make_column
 from swingby.proofs.prover.scalar.laurent import power_of
-from swingby.proofs.prover.scalar.named_terms import name_logarithms
 from swingby.proofs.prover.scalar.polynomial_form import polynomial_form
 from swingby.proofs.prover.scalar.polynomial_problem import Atom, Constraint, PolynomialProblem
 from swingby.proofs.prover.scalar.positivity_certificate import (
@@ -162,15 +161,6 @@ def test_z3_has_the_same_opinion_where_it_is_installed():
     answer = ask_z3(problem(below(a_i, alpha)))
     assert answer.word == "sat"
     assert answer.point["a_i"] > answer.point["alpha"]
-
-
-def test_logarithms_of_certain_sign_become_letters():
-    """Log(alpha/K) <= 0 where alpha <= K; its sign is unknown otherwise."""
-    goal = below(sympy.log(alpha / K) * a_i, a_i)
-    grouped = name_logarithms(Sequent((below(alpha, K),), goal))
-    assert str(grouped.goal) == "-(-log(alpha/K))*a_i <= a_i"
-    assert grouped.hypotheses[-1].kind == "=="
-    assert name_logarithms(Sequent((), goal)) == Sequent((), goal)
 
 
 def test_a_second_opinion_that_breaks_is_not_an_absent_one(monkeypatch):

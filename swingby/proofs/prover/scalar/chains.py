@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from swingby.proofs.prover.scalar.columns import (
     CertificateColumn,
     ColumnBuilder,
-    cancellable_columns,
     code_of,
-    product_columns,
+    products_around_goal,
 )
 from swingby.proofs.prover.scalar.polynomial_problem import PolynomialProblem, is_nonnegative
 from swingby.theory.search_time import seconds_left
@@ -45,20 +44,20 @@ def chain_columns(problem: PolynomialProblem) -> list[CertificateColumn]:
     steps = _steps(problem)
     high, low = _ends(builder, {step.index for step in steps})
     products = _products(steps)
-    limit = len(builder.columns) + _MOST_STEPS
+    limit = len(builder.names) + _MOST_STEPS
     for top, bottom in itertools.product(sorted(high), sorted(low)):
         word = products.get(top - bottom, ())
         if word:
             seconds_left()
         for step in word:
-            if len(builder.columns) < limit:
+            if len(builder.names) < limit:
                 builder.add((step.index,), top - step.above)
             top += step.below - step.above
-    for column in product_columns(problem, 1):
-        builder.add(column.factors, code_of(column.monomial))
+    for name in products_around_goal(problem, 1).cancellable():
+        builder.add(*name)
     for term in builder.monomials():
-        builder.add((), code_of(term))
-    return cancellable_columns(builder.columns, problem.goal.polynomial)
+        builder.add((), term)
+    return builder.columns()
 
 
 def _steps(problem: PolynomialProblem) -> list[ChainStep]:
@@ -105,7 +104,7 @@ def _ends(builder: ColumnBuilder, steps: set[int]) -> tuple[set[int], set[int]]:
     high = {code_of(term) for term, value in goal.items() if value > 0}
     low = {code_of(term) for term, value in goal.items() if value < 0}
     for _ in range(_ROUNDS):
-        size = len(builder.columns)
+        size = len(builder.names)
         for index, constraint in enumerate(builder.problem.constraints):
             if index in steps or len(high) + len(low) > _MOST_MONOMIALS:
                 continue
@@ -124,6 +123,6 @@ def _ends(builder: ColumnBuilder, steps: set[int]) -> tuple[set[int], set[int]]:
                     continue
                 high |= {term + code for term, rises in terms if equation or not rises}
                 low |= {term + code for term, rises in terms if equation or rises}
-        if len(builder.columns) == size:
+        if len(builder.names) == size:
             break
     return high, low

@@ -10,9 +10,10 @@ import functools
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 from swingby.proofs.prover.scalar import laurent
 from swingby.proofs.prover.scalar.laurent import ONE, Monomial, Polynomial
@@ -49,6 +50,14 @@ class CertificateColumn:
     free: bool
     square: Polynomial = field(default_factory=lambda: dict(ONE))
 
+    def signs(self) -> tuple[Collection[Monomial], Collection[Monomial]]:
+        """The terms that it can raise, and those that it can lower."""
+        if self.free:
+            return self.polynomial, self.polynomial
+        # A Fraction itself is slow to compare.
+        up = {term for term, value in self.polynomial.items() if value.numerator > 0}
+        return up, self.polynomial.keys() - up
+
 
 def make_column(
     problem: PolynomialProblem,
@@ -70,7 +79,10 @@ def make_column(
 
 
 class ConstraintProduct:
-    """The product of the constraints at some places; `free`: it is zero, `strict`: positive."""
+    """The product of the constraints at some places; `free`: it is zero, `strict`: positive.
+
+    `codes`: of its terms. `rising`, `falling`: of those that it can raise, and can lower.
+    """
 
     def __init__(self, problem: PolynomialProblem, factors: tuple[int, ...]) -> None:
         constraints = [problem.constraints[index] for index in factors]
@@ -79,6 +91,10 @@ class ConstraintProduct:
         self.free = any(constraint.kind == "==" for constraint in constraints)
         self.strict = all(constraint.kind == ">" for constraint in constraints)
         self.codes = list(map(code_of, self.polynomial))
+        signs = [value.numerator > 0 for value in self.polynomial.values()]
+        pairs = list(zip(self.codes, signs, strict=True))
+        self.rising = [code for code, rises in pairs if self.free or rises]
+        self.falling = [code for code, rises in pairs if self.free or not rises]
 
     def allows(self, monomial: Monomial) -> bool:
         """Whether it stays what it is, times a monomial; that has to be defined at least."""
@@ -96,7 +112,6 @@ def code_of(monomial: Monomial) -> int:
     return sum(exponent << (_BITS * atom) for atom, exponent in monomial)
 
 
-@functools.lru_cache(maxsize=2**16)
 def _monomial_of(code: int) -> Monomial:
     """The monomial with a code."""
     half, atom, powers = 1 << (_BITS - 1), 0, []
@@ -110,31 +125,32 @@ def _monomial_of(code: int) -> Monomial:
 
 
 class ColumnBuilder:
-    """Makes the columns of a problem without repeating any."""
+    """Names the columns of a problem by their factors and codes; few of them are made."""
 
     def __init__(self, problem: PolynomialProblem) -> None:
         self.problem = problem
-        self.columns: list[CertificateColumn] = []
-        self._seen: set[tuple[tuple[int, ...], int]] = set()
+        self.names: dict[tuple[tuple[int, ...], int], None] = {}
         self.product = functools.cache(functools.partial(ConstraintProduct, problem))
+        self._monomial_of = functools.cache(_monomial_of)
+        self._allowed: dict[tuple[bool, int], bool] = {}
 
     def add(self, factors: tuple[int, ...], code: int) -> bool:
         """Add the column of a product of constraints and a monomial; False if it is known."""
-        if (factors, code) in self._seen:
+        name = factors, code
+        if name in self.names:
             return False
-        self._seen.add((factors, code))
-        base, monomial = self.product(factors), _monomial_of(code)
-        if not base.allows(monomial):
-            return False
-        terms = (_monomial_of(term + code) for term in base.codes)
-        polynomial = dict(zip(terms, base.polynomial.values(), strict=True))
-        strict = base.strictly(monomial)
-        self.columns.append(CertificateColumn(factors, monomial, polynomial, strict, base.free))
-        return True
+        base = self.product(factors)
+        allowed = self._allowed.get((base.free, code))
+        if allowed is None:
+            allowed = base.allows(self._monomial_of(code))
+            self._allowed[base.free, code] = allowed
+        if allowed:
+            self.names[name] = None
+        return allowed
 
-    def meet(self, monomials: Iterable[Monomial], largest: int) -> None:
+    def meet(self, targets: Iterable[int], largest: int) -> None:
         """Add the columns of products of up to so many constraints that meet wanted monomials."""
-        targets = sorted(map(code_of, monomials))
+        targets = sorted(targets)
         places = range(len(self.problem.constraints))
         for count in range(largest + 1):
             for factors in itertools.combinations_with_replacement(places, count):
@@ -142,25 +158,49 @@ class ColumnBuilder:
                 terms = self.product(factors).codes
                 if len(terms) > _MOST_TERMS:
                     continue
-                hits = Counter(target - term for target in targets for term in terms)
-                threshold = _SHARE * len(terms) if count > 1 else 1
-                for code, met in hits.items():
-                    if met >= threshold:
-                        self.add(factors, code)
-                    if len(self.columns) >= _MOST_COLUMNS:
+                hits: Iterable[int]
+                if count > 1:
+                    met = Counter(target - term for target in targets for term in terms)
+                    hits = [code for code, times in met.items() if times >= _SHARE * len(terms)]
+                else:
+                    hits = dict.fromkeys(target - term for target in targets for term in terms)
+                for code in hits:
+                    self.add(factors, code)
+                    if len(self.names) >= _MOST_COLUMNS:
                         return
 
-    def monomials(self) -> set[Monomial]:
-        """All monomials of all columns."""
-        return set[Monomial]().union(*(column.polynomial for column in self.columns))
+    def monomials(self) -> set[int]:
+        """The codes of all monomials of all columns."""
+        return {term + code for factors, code in self.names for term in self.product(factors).codes}
+
+    def cancellable(self) -> list[tuple[tuple[int, ...], int]]:
+        """The names of the columns without a term that nothing else could cancel."""
+        signed = []
+        for factors, code in self.names:
+            base = self.product(factors)
+            up, down = [term + code for term in base.rising], [term + code for term in base.falling]
+            signed.append(((factors, code), up, down))
+        return cancellable(signed, list(map(code_of, self.problem.goal.polynomial)))
+
+    def columns(self) -> list[CertificateColumn]:
+        """The columns without a term that nothing else could cancel."""
+        made = []
+        for factors, code in self.cancellable():
+            base, monomial = self.product(factors), self._monomial_of(code)
+            terms = (self._monomial_of(term + code) for term in base.codes)
+            polynomial = dict(zip(terms, base.polynomial.values(), strict=True))
+            strict = base.strictly(monomial)
+            made.append(CertificateColumn(factors, monomial, polynomial, strict, base.free))
+        return made
 
 
-def product_columns(problem: PolynomialProblem, most: int) -> list[CertificateColumn]:
-    """Columns of products of up to so many constraints that may take part in a certificate."""
+def products_around_goal(problem: PolynomialProblem, most: int) -> ColumnBuilder:
+    """Products of up to so many constraints that may take part in a certificate."""
     builder = ColumnBuilder(problem)
-    targets = set(problem.goal.polynomial)
+    targets = set(map(code_of, problem.goal.polynomial))
     if not targets:
-        targets = {term for constraint in problem.constraints for term in constraint.polynomial}
+        shapes = (constraint.polynomial for constraint in problem.constraints)
+        targets = {code_of(term) for shape in shapes for term in shape}
     for _ in range(3 if most > 1 else 2):
         builder.meet(targets, 1)
         reached = builder.monomials() | targets
@@ -170,30 +210,25 @@ def product_columns(problem: PolynomialProblem, most: int) -> list[CertificateCo
     if most > 1:
         builder.meet(targets, most)
     builder.meet(builder.monomials(), 0)
-    return cancellable_columns(builder.columns, problem.goal.polynomial)
+    return builder
 
 
-def cancellable_columns(
-    columns: list[CertificateColumn], goal: Polynomial
-) -> list[CertificateColumn]:
-    """Columns without a term that nothing else could cancel."""
-    signed = [(column, *_signs(column)) for column in columns]
+def cancellable(
+    columns: Sequence[tuple[Any, Collection[Any], Collection[Any]]], goal: Collection[Any]
+) -> list[Any]:
+    """Names of the columns without a term that nothing else could cancel.
+
+    Of each the terms that it can raise, and those that it can lower.
+    """
     while True:
-        rising = set(goal).union(*(up for _, up, _ in signed))
-        cancellable = rising & set(goal).union(*(down for _, _, down in signed))
-        survivors = [entry for entry in signed if cancellable.issuperset(entry[0].polynomial)]
-        if len(survivors) == len(signed):
-            return [column for column, _, _ in survivors]
-        signed = survivors
-
-
-def _signs(column: CertificateColumn) -> tuple[set[Monomial], set[Monomial]]:
-    """The terms that a column can raise, and those that it can lower."""
-    if column.free:
-        return set(column.polynomial), set(column.polynomial)
-    # A Fraction itself is slow to compare.
-    up = {term for term, value in column.polynomial.items() if value.numerator > 0}
-    return up, column.polynomial.keys() - up
+        rising = set(goal).union(*(up for _, up, _ in columns))
+        both = rising.intersection(set(goal).union(*(down for _, _, down in columns)))
+        survivors = [
+            entry for entry in columns if both.issuperset(entry[1]) and both.issuperset(entry[2])
+        ]
+        if len(survivors) == len(columns):
+            return [name for name, _, _ in survivors]
+        columns = survivors
 
 
 def binomial_columns(problem: PolynomialProblem) -> list[CertificateColumn]:
@@ -252,6 +287,5 @@ def binomial_columns(problem: PolynomialProblem) -> list[CertificateColumn]:
         for by in sorted(shifts):
             if terms.issuperset(laurent.shift(constraint.polynomial, by)):
                 columns.append(make_column(problem, (index,), by))
-    return cancellable_columns(
-        [entry for entry in columns if entry is not None], problem.goal.polynomial
-    )
+    made = [entry for entry in columns if entry is not None]
+    return cancellable([(entry, *entry.signs()) for entry in made], problem.goal.polynomial)

@@ -8,6 +8,7 @@ where their sign is certain; a hypothesis with any other is left out, which only
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
@@ -28,6 +29,7 @@ from swingby.proofs.prover.scalar.laurent import (
 from swingby.proofs.prover.scalar.polynomial_problem import Constraint, PolynomialProblem
 from swingby.proofs.prover.scalar.positivity_certificate import (
     PositivityCertificate,
+    evident_certificate,
     find_certificate,
 )
 from swingby.proofs.prover.scalar.rational_bounds import bound_root, enclose
@@ -132,11 +134,12 @@ def _certain_sign(
     translator: Translator, polynomial: Polynomial, kind: str, constraints: list[Constraint]
 ) -> tuple[int, PositivityCertificate | None]:
     """1 or -1, the certain sign of a polynomial that is not 0 (for `kind` ">"), and the reason."""
-    for sign in (1, -1):
-        goal = Constraint(scaled(polynomial, sign), kind)
-        problem = PolynomialProblem(tuple(translator.atoms), tuple(constraints), goal)
-        if (certificate := find_certificate(problem, effort=0)) is not None:
-            return sign, certificate
+    for search in (evident_certificate, functools.partial(find_certificate, effort=0)):
+        for sign in (1, -1):
+            goal = Constraint(scaled(polynomial, sign), kind)
+            problem = PolynomialProblem(tuple(translator.atoms), tuple(constraints), goal)
+            if (certificate := search(problem)) is not None:
+                return sign, certificate
     return 0, None
 
 

@@ -24,7 +24,7 @@ from swingby.proofs.prover.scalar.columns import (
     CertificateColumn,
     binomial_columns,
     make_column,
-    product_columns,
+    products_around_goal,
 )
 from swingby.proofs.prover.scalar.laurent import Monomial, Polynomial
 from swingby.proofs.prover.scalar.polynomial_problem import (
@@ -125,10 +125,24 @@ def find_certificate(
             certificate = _certificate_of_columns(problem, chain_columns(problem))
             if certificate is not None:
                 return certificate
-        certificate = _certificate_of_columns(problem, product_columns(problem, level + 1))
+        certificate = _certificate_of_columns(
+            problem, products_around_goal(problem, level + 1).columns()
+        )
         if certificate is not None:
             return certificate
     return None
+
+
+def evident_certificate(problem: PolynomialProblem) -> PositivityCertificate | None:
+    """A certificate of a goal whose terms are not negative, by the signs of the letters alone."""
+    goal = problem.goal
+    columns = [make_column(problem, (), term) for term in goal.polynomial]
+    weighed = zip(goal.polynomial.values(), columns, strict=True)
+    pieces = [(value, column) for value, column in weighed if column is not None and value > 0]
+    if len(pieces) < len(columns):
+        return None
+    certificate = PositivityCertificate(problem, tuple(pieces))
+    return certificate if verify(certificate) else None
 
 
 def certificate_of_means(problem: PolynomialProblem) -> PositivityCertificate | None:
@@ -144,6 +158,10 @@ def _certificate_of_columns(
     strict = problem.goal.kind == ">"
     if not strict and not goal:
         return PositivityCertificate(problem, ())
+    raised = set[Monomial]().union(*(piece.signs()[0] for piece in columns))
+    lowered = set[Monomial]().union(*(piece.signs()[1] for piece in columns))
+    if any(term not in (raised if value > 0 else lowered) for term, value in goal.items()):
+        return None
     shares = [*([Fraction(0)] if goal else []), *(_SHARES if strict else ())]
     for share in shares:
         polynomials = [piece.polynomial for piece in columns]

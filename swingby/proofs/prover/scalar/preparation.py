@@ -1,8 +1,9 @@
-"""Preparation of a sequent: definitions inserted, signs recognised, Abs, Max and Min resolved."""
+"""Preparation of a sequent: definitions, signs, roots as letters, Abs, Max and Min resolved."""
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -121,6 +122,29 @@ def powers_as_exponentials(sequent: Sequent) -> Sequent:
         if power.base is not sympy.E
     }
     return sequent.substitute(powers)
+
+
+def name_roots(sequent: Sequent) -> Sequent:
+    """A sequent in which roots of sums are letters, tied to what they are roots of."""
+    roots: dict[Any, list[Any]] = {}
+    sides = [side for relation in sequent.relations for side in relation.sides]
+    powers = frozenset().union(*(side.atoms(sympy.Pow) for side in sides))
+    for power in sorted(powers, key=str):
+        if power.exp.is_Rational and not power.exp.is_Integer and power.base.free_symbols:
+            roots.setdefault(power.base, []).append(power)
+    facts: list[Relation] = []
+    letters: dict[Any, Any] = {}
+    for base in sorted(roots, key=str):
+        if base.is_Symbol or base.has(sympy.log, sympy.exp) or base.atoms(sympy.Pow) & set(letters):
+            continue
+        order = math.lcm(*(int(power.exp.q) for power in roots[base]))
+        positive = base.is_positive or any(power.exp < 0 for power in roots[base])
+        name = f"({expression_text(base)})^(1/{order})"
+        letter = sympy.Symbol(name, positive=True if positive else None, nonnegative=True)
+        letters |= {power: letter ** (power.exp * order) for power in roots[base]}
+        facts.append(Relation(letter**order, base, "==", "definition"))
+    changed = sequent.substitute(letters)
+    return Sequent((*changed.hypotheses, *facts), changed.goal)
 
 
 def relax(sequent: Sequent) -> tuple[Sequent, bool]:

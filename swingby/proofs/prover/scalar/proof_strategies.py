@@ -11,18 +11,13 @@ import functools
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import sympy
 
 from swingby.proofs.checkers import check_box, check_line, check_witness
-from swingby.proofs.prover.scalar.named_terms import (
-    name_factors,
-    name_logarithms,
-    name_roots,
-)
 from swingby.proofs.prover.scalar.polynomial_form import polynomial_form
 from swingby.proofs.prover.scalar.polynomial_problem import (
     NEGATION,
@@ -37,6 +32,7 @@ from swingby.proofs.prover.scalar.positivity_certificate import (
 )
 from swingby.proofs.prover.scalar.preparation import (
     eliminate_equations,
+    name_roots,
     powers_as_exponentials,
     recognise_signs,
     relax,
@@ -89,12 +85,10 @@ class Attempt:
 
 @dataclass(frozen=True)
 class PolynomialForm:
-    """A sequent as a polynomial problem, the name of this translation, and what it rests on."""
+    """A sequent as a polynomial problem, and the name of this translation."""
 
     name: str
-    sequent: Sequent
     problem: PolynomialProblem
-    lemmas: dict[str, PositivityCertificate] = field(default_factory=dict)
 
 
 def by_expansion(sequent: Sequent) -> Attempt:
@@ -179,14 +173,16 @@ def by_certificate(sequent: Sequent, *, quick: bool = False) -> Attempt:
         steps = (put_in(checkable_steps([], **step)) for step in attempt.proof)
         return replace(attempt, lemmas=tuple(lemmas), proof=tuple(steps))
 
+    by_z3: Attempt | None = None
     relaxed, exact = relax(prepared)
     if relaxed != prepared:
         attempt = combined(recognise_signs(relaxed))
-        if attempt.settled or exact:
+        if attempt.proved or exact:
             return complete(attempt)
+        by_z3 = complete(attempt) if attempt.by_z3 else None
     cases = split_cases(prepared)
     if cases is None:
-        return Attempt(False, tried=("too many cases",))
+        return by_z3 or Attempt(False, tried=("too many cases",))
     if len(cases) == 1:
         return complete(combined(cases[0][0]))
 
@@ -197,7 +193,8 @@ def by_certificate(sequent: Sequent, *, quick: bool = False) -> Attempt:
         evidence = (f"case {conditions}:", *attempt.evidence)
         return replace(attempt, evidence=evidence, proof=proof, lemmas=())
 
-    return join_attempts(itertools.starmap(labelled, cases))
+    joined = join_attempts(itertools.starmap(labelled, cases))
+    return joined if joined.proved or by_z3 is None else by_z3
 
 
 def join_attempts(attempts: Iterable[Attempt]) -> Attempt:
@@ -223,8 +220,15 @@ def _prove_case(case: Sequent, *, quick: bool) -> Attempt:
     tried: list[str] = []
     candidates: list[dict[str, Any]] = []
     by_z3: Attempt | None = None
-    for form in _forms(name_roots(powers_as_exponentials(case)), quick, tried):
-        attempt = _prove_form(form, quick)
+    case = name_roots(powers_as_exponentials(case))
+    plain = []
+    for form in _forms(_PLAIN, case, tried):
+        certificate = find_certificate(form.problem, effort=0)
+        if certificate is not None:
+            return _accept(form, certificate)
+        plain.append(form)
+    for form in () if quick else itertools.chain(plain, _forms(_RICH, case, tried)):
+        attempt = _prove_form(form, is_new=form not in plain)
         if attempt.proved:
             return attempt
         by_z3 = by_z3 or (attempt if attempt.by_z3 else None)
@@ -233,99 +237,82 @@ def _prove_case(case: Sequent, *, quick: bool) -> Attempt:
     return by_z3 or Attempt(False, tried=tuple(tried), candidates=tuple(candidates))
 
 
-def _forms(case: Sequent, quick: bool, tried: list[str]) -> Iterator[PolynomialForm]:
-    """Forms of a sequent, from simple to rich, made when they are needed.
+#: Forms, each with how it is translated, simple and rich; all but polynomials are of exponentials
+#: and logarithms.
+_PLAIN: dict[str, dict[str, bool]] = {"polynomials": {}, "logarithms": {"logarithmic": True}}
+_RICH: dict[str, dict[str, bool]] = {
+    "tangents": {"rich": True},
+    "logarithms, tangents": {"logarithmic": True, "rich": True},
+}
+
+
+def _forms(
+    kinds: dict[str, dict[str, bool]], case: Sequent, tried: list[str]
+) -> Iterator[PolynomialForm]:
+    """Forms of a sequent, made when they are needed.
 
     Why there is none of a kind goes to `tried`.
     """
-    curved = any(relation.difference.has(sympy.exp, sympy.log) for relation in case.relations)
-    plain: dict[str, bool] = {}
-    lemmas: dict[str, PositivityCertificate] = {}
-    kinds: list[tuple[str, Callable[[], Sequent], dict[str, bool]]]
-    kinds = [("polynomials", lambda: case, plain)]
-    kinds += [("logarithms", lambda: case, {"logarithmic": True})] * curved
-    if not quick:
-        kinds.append(("products", lambda: name_factors(case), plain))
-        if curved:
-            kinds += [
-                (
-                    "grouped logarithms",
-                    lambda: name_logarithms(case, lemmas),
-                    {"logarithmic": True},
-                ),
-                ("tangents", lambda: case, {"rich": True}),
-                ("logarithms, tangents", lambda: case, {"logarithmic": True, "rich": True}),
-            ]
-    for name, sequent_of, options in kinds:
-        sequent = sequent_of()
-        if sequent == case and name in ("products", "grouped logarithms"):
-            continue
-        try:
-            problem = polynomial_form(sequent, **options)
-        except (Untranslatable, ValueError) as reason:
-            tried.append(f"{name}: {reason}")
-        else:
-            yield PolynomialForm(name, sequent, problem, lemmas if "grouped" in name else {})
+    is_curved = any(relation.difference.has(sympy.exp, sympy.log) for relation in case.relations)
+    for name, options in kinds.items():
+        if is_curved or not options:
+            try:
+                yield PolynomialForm(name, polynomial_form(case, **options))
+            except (Untranslatable, ValueError) as reason:
+                tried.append(f"{name}: {reason}")
 
 
-def _prove_form(form: PolynomialForm, quick: bool) -> Attempt:
-    """A certificate of a form; without one, what z3 says."""
+def _prove_form(form: PolynomialForm, *, is_new: bool) -> Attempt:
+    """A certificate of a form, a simple one if the form `is_new`; without one, what z3 says."""
     problem = form.problem
-    certificate = find_certificate(problem, effort=0)
-    if certificate is not None or quick:
+    certificate = find_certificate(problem, effort=0) if is_new else None
+    if certificate is not None:
         return _accept(form, certificate)
     answer = ask_z3(problem)
     if answer.word == "sat":
         tried = (f"{form.name}: z3 says that the facts leave room",)
         return Attempt(False, tried=tried, candidates=(answer.point,))
-    core = answer.core or with_negated_goal(problem)
-    for search in _SEARCHES:
+    # Where z3 does not know, the problem has no core, and products of all constraints are many.
+    has_core = answer.word != "unknown"
+    core = (answer.core or with_negated_goal(problem)) if has_core else None
+    for search in _searches(problem, core):
         with contextlib.suppress(OutOfTime), processor_time(_SECONDS_A_SEARCH):
-            certificate = search(problem, core)
+            certificate = search()
         if certificate is not None:
             return _accept(form, certificate)
     tried = (f"{form.name}: no certificate; z3: {answer.word}",)
-    labels = tuple(f"uses {label}" for label in dict.fromkeys(c.label for c in core.constraints))
-    if answer.word != "unsat":
+    if answer.word != "unsat" or core is None:
         return Attempt(False, tried=tried)
+    labels = (f"uses {label}" for label in dict.fromkeys(c.label for c in core.constraints))
     words = f"no counterexample in the whole domain by z3 {answer.version}, in {form.name}"
     lines = (f"{words}: nothing meets these together", *labels)
     return Attempt(False, "z3 alone", lines, tried=tried, by_z3=True)
 
 
-def _without_negation(problem: PolynomialProblem, core: PolynomialProblem) -> PolynomialProblem:
-    """The constraints of a core, and the goal itself in place of its negation."""
-    return replace(problem, constraints=tuple(c for c in core.constraints if c.label != NEGATION))
+def _searches(
+    problem: PolynomialProblem, core: PolynomialProblem | None
+) -> Iterator[Callable[[], PositivityCertificate | None]]:
+    """Searches for a certificate of a problem or of its core, from cheap to dear."""
+    if core is not None:
+        yield functools.partial(find_certificate, core, effort=2)
+    yield functools.partial(find_certificate, problem, least=1)
+    # The goal itself in place of its negation.
+    constraints = (core or problem).constraints
+    chosen = tuple(constraint for constraint in constraints if constraint.label != NEGATION)
+    yield functools.partial(certificate_of_means, replace(problem, constraints=chosen))
+    if core is not None:
+        yield functools.partial(sum_of_squares, core)
 
 
-#: Searches for a certificate of a problem or of its core, from cheap to dear.
-_SEARCHES: tuple[
-    Callable[[PolynomialProblem, PolynomialProblem], PositivityCertificate | None], ...
-] = (
-    lambda problem, core: find_certificate(core, effort=0),
-    lambda problem, core: certificate_of_means(_without_negation(problem, core)),
-    lambda problem, core: sum_of_squares(core),
-    lambda problem, core: find_certificate(core, least=1, effort=2),
-    lambda problem, core: find_certificate(problem, least=1),
-    lambda problem, core: find_certificate(with_negated_goal(problem), least=1),
-)
-
-
-def _accept(form: PolynomialForm, certificate: PositivityCertificate | None) -> Attempt:
+def _accept(form: PolynomialForm, certificate: PositivityCertificate) -> Attempt:
     """A certificate as an attempt that proves."""
-    if certificate is None:
-        return Attempt(False)
     lines = [str(certificate) if form.name == "polynomials" else f"in {form.name}: {certificate}"]
     lines += [f"uses {label}" for label in certificate.used if label]
-    reasons = (
-        form.lemmas
-        | _reasons(certificate)
-        | {
-            text: reason
-            for top in form.problem.goal.reasons
-            for text, reason in (*_reasons(top).items(), (_claim_text(top), top))
-        }
-    )
+    reasons = _reasons(certificate) | {
+        text: reason
+        for top in form.problem.goal.reasons
+        for text, reason in (*_reasons(top).items(), (_claim_text(top), top))
+    }
     shown = tuple(
         {"relation": text, "certificates": [checkable_steps([], **reason.steps())]}
         for text, reason in reasons.items()

@@ -107,11 +107,14 @@ def decide_scalar(claim: Claim, *, rng: int = 0, seconds: float = BUDGET) -> Cla
         return undecided("no prover", f"no prover knows {part}")
     if claim.quantifier == "exists":
         return _existence(search, questions, rng, seconds)
-    with processor_time(seconds):
-        point = model(search.with_goal(questions[0].goal), rng=rng) if claim.given else None
+    # Where one relation of a chain evidently fails, no long search has to refute another.
+    thorough = len(questions) == 1 or not any(
+        counterexample(search.with_goal(question.goal), effort=QUICK, rng=rng)
+        for question in questions
+    )
     judgements = [
         _proved_apart(search, question, questions, rng, seconds)
-        or _decide_question(search, question, rng, seconds)
+        or _decide_question(search, question, rng, seconds, thorough=thorough)
         for question in questions
     ]
     judged = (
@@ -130,6 +133,8 @@ def decide_scalar(claim: Claim, *, rng: int = 0, seconds: float = BUDGET) -> Cla
         judged = replace(judged, tried=tuple(dict.fromkeys((*judged.tried, *advice))))
     if judged.verdict not in PROVED or not claim.given:
         return judged
+    with processor_time(seconds):
+        point = model(search.with_goal(questions[0].goal), rng=rng)
     if point is not None:
         coordinates = ", ".join(f"{name} = {value}" for name, value in point.items())
         return replace(judged, evidence=(*judged.evidence, f"its hypotheses hold at {coordinates}"))
@@ -244,11 +249,13 @@ def _proved_apart(
     if not letters or len(relevant) == len(hypotheses):
         return None
     apart = replace(search, sequent=Sequent(relevant, search.sequent.goal))
-    judged = _decide_question(apart, question, rng, seconds / 2)
+    judged = _decide_question(apart, question, rng, seconds / 2, thorough=False)
     return judged if judged.verdict is Finding.PROVED else None
 
 
-def _decide_question(search: Search, question: Question, rng: int, seconds: float) -> ClaimVerdict:
+def _decide_question(
+    search: Search, question: Question, rng: int, seconds: float, *, thorough: bool
+) -> ClaimVerdict:
     """The verdict on a relation: it is defined wherever the hypotheses hold, and true there."""
     evidence: list[str] = []
     open_conditions: list[str] = []
@@ -270,7 +277,7 @@ def _decide_question(search: Search, question: Question, rng: int, seconds: floa
         itself = cited(goal) if question.empty == ASSUMED else checkable_steps([])
         judged = _proved_verdict(Attempt(True, TAUTOLOGY, (question.empty,), proof=(itself,)), goal)
     else:
-        judged = _decide(search.with_goal(goal), rng, seconds)
+        judged = _decide(search.with_goal(goal), rng, seconds, thorough=thorough)
     for positive in signs_of_denominators(goal):
         if judged.verdict is not Finding.UNDECIDED:
             break

@@ -19,7 +19,7 @@ import flint
 import numpy as np
 
 from swingby.proofs.prover.scalar import laurent
-from swingby.proofs.prover.scalar.columns import CertificateColumn, cancellable_columns, make_column
+from swingby.proofs.prover.scalar.columns import CertificateColumn, cancellable, make_column
 from swingby.proofs.prover.scalar.laurent import Monomial, Polynomial
 from swingby.proofs.prover.scalar.polynomial_problem import (
     PolynomialProblem,
@@ -252,14 +252,15 @@ def _solve(
 def _pruned(goal: Polynomial, blocks: list[GramBlock]) -> list[GramBlock]:
     """Blocks without the squares of a term that nothing could cancel."""
     while True:
-        columns = [
-            CertificateColumn(
-                (number, *at), (), block.product(*at), False, block.free or at[0] != at[1]
-            )
-            for number, block in enumerate(blocks)
-            for at in block.entries
-        ]
-        alive = {column.factors for column in cancellable_columns(columns, goal)}
+        columns = []
+        for number, block in enumerate(blocks):
+            for at in block.entries:
+                terms = block.product(*at)
+                up = {term for term, value in terms.items() if value.numerator > 0}
+                is_free = block.free or at[0] != at[1]
+                signs = (terms, terms) if is_free else (up, terms.keys() - up)
+                columns.append(((number, *at), *signs))
+        alive = set(cancellable(columns, goal))
         smaller = [
             replace(
                 block,
