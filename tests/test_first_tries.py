@@ -164,7 +164,7 @@ def test_what_comes_from_torch():
             self.inner = torch.nn.Linear(2, 2, bias=False)
 
     for other, words in (
-        (Own(), "[layer.weight for layer in model]"),
+        (Own(), "the one applied first first: [model."),
         (torch.nn.Sequential(*model, torch.nn.ReLU()), "no law for ReLU"),
         (torch.nn.Sequential(torch.nn.Linear(2, 2)), "bias=False"),
         (torch.nn.Sequential(torch.nn.Conv2d(1, 1, 1)), "Conv2d"),

@@ -51,7 +51,7 @@ def read_weights(weights: Any, name: str = "weights") -> list[Any]:
     if isinstance(weights, Mapping):
         return layers_of(weights, name)
     if is_module(weights):
-        return _of_module(weights, name)
+        return _trained(_of_module(weights, name), name)
     if isinstance(weights, (str, bytes)) or not hasattr(weights, "__len__"):
         typed = f": list({name})" if hasattr(weights, "__next__") else ""
         raise InvalidInput(name, type(weights).__name__ if typed else weights, f"{_CHAIN}{typed}")
@@ -68,11 +68,30 @@ def read_weights(weights: Any, name: str = "weights") -> list[Any]:
             "must be the layers of one step: of several, compare_network(weights, X=X, Y=Y, lr=...)"
         )
         raise InvalidInput(name, "layers of several steps", words)
-    return [
-        matrix
-        for i, weight in enumerate(weights)
-        for matrix in (_of_module(weight, f"{name}[{i}]") if is_module(weight) else [weight])
-    ]
+    return _trained(
+        [
+            matrix
+            for i, weight in enumerate(weights)
+            for matrix in (_of_module(weight, f"{name}[{i}]") if is_module(weight) else [weight])
+        ],
+        name,
+    )
+
+
+def _trained(matrices: list[Any], name: str) -> list[Any]:
+    """Matrices; refused where parameters of torch among them are frozen or one and the same."""
+    moving = [bool(getattr(matrix, "requires_grad", False)) for matrix in matrices]
+    for i, matrix in enumerate(matrices):
+        if any(moving) and not moving[i]:
+            words = (
+                f"must be trained, as the others are: there is no law for frozen ones; {ELSEWHERE}"
+            )
+            raise InvalidInput(f"{name}[{i}]", "requires_grad=False", words)
+        for j in range(i if moving[i] else 0):
+            if matrix is matrices[j]:
+                words = f"must be a layer of its own: there is no law for tied ones; {ELSEWHERE}"
+                raise InvalidInput(f"{name}[{i}]", f"the same parameter as {name}[{j}]", words)
+    return matrices
 
 
 def is_module(value: Any) -> bool:
@@ -83,15 +102,20 @@ def is_module(value: Any) -> bool:
 def _of_module(module: Any, name: str) -> list[Any]:
     """The matrices of a Linear without bias, or of a Sequential of them."""
     kind = type(module).__name__
+    if hasattr(module, "parametrizations") or hasattr(module, "weight_g"):
+        words = f"must be trained as it is: there is no law for reparametrized ones; {ELSEWHERE}"
+        raise InvalidInput(name, f"a parametrization of {kind}", words)
     if hasattr(module, "weight") and "Linear" in kind:
         if getattr(module, "bias", None) is not None:
             raise InvalidInput(
-                name, f"a {kind} with a bias", f"{NO_BIAS}, with {kind}(..., bias=False)"
+                name, f"a {kind} with a bias", f"{NO_BIAS}; of torch {kind}(..., bias=False)"
             )
         return [module.weight]
     if kind in _NEUTRAL:
         return []
-    children = list(module.children())
+    # children() has a module that is applied twice once alone.
+    listed = hasattr(module, "__iter__") and not hasattr(module, "values")
+    children = list(module if listed else module.children())
     if kind == "Sequential" or (hasattr(module, "__iter__") and children):
         matrices = [
             matrix
@@ -102,8 +126,11 @@ def _of_module(module: Any, name: str) -> list[Any]:
             raise InvalidInput(name, f"a {kind} of no Linear", _CHAIN)
         return matrices
     if children:
-        words = "must be a Sequential of Linear(..., bias=False), or a list of its matrices: "
-        words += "[layer.weight for layer in model]"
+        typed = ", ".join(f"model.{child}.weight" for child, _ in module.named_children())
+        words = (
+            "must be a Sequential of Linear(..., bias=False), or a list of its matrices, the one "
+        )
+        words += f"applied first first: [{typed}]"
         raise InvalidInput(name, f"a module {kind}, whose order of layers is its own", words)
     words = f"must be linear: there is no law for {kind}; {ELSEWHERE}"
     raise InvalidInput(name, kind, words)

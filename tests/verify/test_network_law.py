@@ -436,3 +436,26 @@ def test_a_mistake_is_told_with_what_to_type(name):
         predict_network(**arguments)
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.torch
+def test_frozen_tied_and_reparametrized_layers_are_refused():
+    torch = pytest.importorskip("torch")
+    first, second, square = (
+        torch.nn.Linear(*shape, bias=False) for shape in ((5, 6), (6, 3), (5, 5))
+    )
+    X, Y, _ = draw(np.random.default_rng(0), (5, 6, 3))
+    normed = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(5, 3, bias=False))
+    tied = torch.nn.Sequential(square, square)
+    for model, targets, words in (
+        (tied, X, "no law for tied"),
+        ([square.weight, square.weight], X, "the same parameter as weights"),
+        (normed, Y, "no law for reparametrized"),
+    ):
+        with pytest.raises(InvalidInput, match=words):
+            predict_network(model, X=X, Y=targets, lr=0.01)
+    first.weight.requires_grad_(False)
+    model = torch.nn.Sequential(first, second)
+    with pytest.raises(InvalidInput, match=r"weights\[0\].*no law for frozen"):
+        predict_network(model, X=X, Y=Y, lr=0.01)
+    assert len(predict_network(model.requires_grad_(False), X=X, Y=Y, lr=0.01).start) == 2
