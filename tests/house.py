@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 #: 79,000 for half-times of gradient descent that are theorems, quotations that are obligations,
 #: instances, induction, vectors and means in proofs, recorded weights and files of tensors,
 #: thresholds of the task, tables that fit a column, and the explorer's generator; 85,500 for the
-#: proofs of the theorems for gradient descent (2,700 lines of .proof), matrices of any shape with
+#: proofs of the theorems for gradient descent (1,350 lines of .proof), matrices of any shape with
 #: their order, finite sums, cases, each with a checker, and waits of deep networks in few steps.
 BUDGET = 85_500
 #: Names that say nothing of what they hold.
