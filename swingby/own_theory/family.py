@@ -174,6 +174,8 @@ class Family:
                 fields = {name: getattr(prediction, name) for name in prediction.formulas}
                 if isinstance(fields.get("within"), Order):
                     fields["within"] = fields["within"].e
+                if isinstance(prediction, Bound) and prediction.start is None:
+                    fields["start"] = int(self.statement.flow is None)
                 fields = {name: formula for name, formula in fields.items() if formula is not None}
                 conditions = prediction.predicted if isinstance(prediction, Outcome) else {}
                 lowered = [

@@ -13,7 +13,7 @@ from swingby.errors import InvalidInput
 from swingby.own_theory.comparing import TheoryRow, rows_of
 from swingby.own_theory.family import Floats
 from swingby.own_theory.kinds import Passage, Value
-from swingby.own_theory.runs import Judged, judge, require_separate, worst
+from swingby.own_theory.runs import Judged, decided, judge, require_separate, worst
 from swingby.own_theory.settings import Settings, last_step, least_margin, margins, samples
 from swingby.own_theory.simpler import EDGE, cost, digits, simpler
 from swingby.own_theory.statement import Statement
@@ -30,6 +30,8 @@ from swingby.theory.verdict import Finding
 _MOVE, _COPIES, _SPREAD = 1e-12, 12, 10
 #: Times as many seeds decide a violation as a run has.
 _MORE_SEEDS, _SCAN_SEEDS = 16, 2
+#: Added to the seed where a counterexample is run again; it is none unless it is broken there, too.
+_AGAIN = 7919
 #: Settings after which a confirmed violation ends the search, and close ones that are kept.
 _ENOUGH, _CLOSE = 96, 6
 #: Settings of a hunt, and where these are cheap as many more as take so many steps.
@@ -107,7 +109,7 @@ class TheoryHunt(Shown):
         """Whether the counterexample is broken again, with numbers moved and on fresh seeds."""
         if self.violation is None:
             raise InvalidInput("hunt", self.theory, "must have found a counterexample")
-        return is_confirmed(self.violation.setting, self.seed + 7919)
+        return is_confirmed(self.violation.setting, self.seed + _AGAIN)
 
     def to_text(self, *, width: int | None = None, color: bool = False) -> str:
         """The hunt for a terminal; the same text for the same seed."""
@@ -177,33 +179,41 @@ def hunt_theory(
         "unconfirmed": search.unconfirmed,
         "seed": seed,
     }
-    if not search.close or search.close[0][0] <= 1:
-        # Fresh seeds settle a suspect; what rounding decides stays open.
-        sure = search.close and (statement.seeds > 1 or not search.unconfirmed)
-        ratio, setting = search.close[0] if search.close else (math.nan, None)
-        text = "" if setting is None else setting.text()
-        verdict = Finding.TESTED if sure else Finding.UNDECIDED
-        more: dict[str, Any] = {"closest": ratio, "closest_setting": text}
-        return TheoryHunt(statement.name, verdict, seconds=clock.used, **base, **more)
     broken = [entry for entry in search.close if entry[0] > 1]
-    _, first = min(broken, key=lambda entry: (entry[1].family.length, -entry[0]))
-    setting, shrinks = shrunk(first, seed, clock)
-    example = Counterexample(
+    for _, first in sorted(broken, key=lambda entry: (entry[1].family.length, -entry[0])):
+        for setting, shrinks in (shrunk(first, seed, clock), (first, 0)):
+            example = _example(setting, first, seed + _AGAIN)
+            if example is not None:
+                return TheoryHunt(
+                    statement.name,
+                    Finding.REFUTED,
+                    example,
+                    shrinks=shrinks,
+                    scan=tuple(scan(setting, seed)),
+                    hints=tuple(_constant_factors(search.results)),
+                    seconds=clock.used,
+                    **base,
+                )
+    close = [entry for entry in search.close if entry[0] <= 1]
+    ratio, closest = close[0] if close else (math.nan, None)
+    text = "" if closest is None else closest.text()
+    verdict = Finding.TESTED if close and not broken and not search.open else Finding.UNDECIDED
+    more: dict[str, Any] = {"closest": ratio, "closest_setting": text}
+    return TheoryHunt(statement.name, verdict, seconds=clock.used, **base, **more)
+
+
+def _example(setting: Settings, first: Settings, seed: int) -> Counterexample | None:
+    """A setting as a counterexample; None unless it is broken once more."""
+    rows = rows_of(setting, _decided(setting, seed))
+    broken = tuple(row for row in rows if row.verdict == "broken")
+    if not broken or not is_confirmed(setting, seed):
+        return None
+    return Counterexample(
         {name: float(column[0]) for name, column in setting.scalars.items()},
-        tuple(row for row in rows_of(setting, _decided(setting, seed)) if row.verdict == "broken"),
+        broken,
         {name: float(row[0]) for name, row in margins(setting).items()},
         first.text(),
         setting,
-    )
-    return TheoryHunt(
-        statement.name,
-        Finding.REFUTED,
-        example,
-        shrinks=shrinks,
-        scan=tuple(scan(setting, seed)),
-        hints=tuple(_constant_factors(search.results)),
-        seconds=clock.used,
-        **base,
     )
 
 
@@ -211,7 +221,7 @@ class _Search:
     """Settings drawn, and drawn again near those that came close, until one is broken."""
 
     def __init__(self, statement: Statement, seed: int, clock: Clock, count: int | None) -> None:
-        self.instances = self.unconfirmed = work = 0
+        self.instances = self.unconfirmed = self.open = work = 0
         self.close: list[tuple[float, Settings]] = []
         self.results: list[Judged] = []
         rng = np.random.default_rng(seed)
@@ -244,11 +254,13 @@ class _Search:
     def _keep(self, batch: Settings, ratio: Floats, seed: int) -> None:
         """Keep what came close; of what looks broken, what is confirmed."""
         for index in np.argsort(-ratio, kind="stable")[:3]:
-            entry = batch.take(index)
-            if ratio[index] > 1 and not is_confirmed(entry, seed + self.instances):
-                self.unconfirmed += 1
-            else:
-                self.close.append((float(ratio[index]), entry))
+            off, entry = float(ratio[index]), batch.take(index)
+            if off > 1:
+                off = confirmed(entry, seed + self.instances)
+                self.unconfirmed += not off > 1
+                self.open += math.isnan(off)
+            if not math.isnan(off):
+                self.close.append((off, entry))
         self.close = sorted(self.close, key=lambda pair: -pair[0])[:_CLOSE]
 
 
@@ -270,26 +282,41 @@ def _near(base: Settings, rng: np.random.Generator) -> Settings:
 # Confirmed, and made simpler
 
 
-def _decided(setting: Settings, seed: int, times: int = _MORE_SEEDS) -> dict[str, Judged]:
+def _decided(setting: Settings, seed: int) -> dict[str, Judged]:
     """The judgement that counts: on many seeds, where there are seeds."""
-    seeds = setting.family.statement.seeds
-    return judge(setting, seed, copies=times * seeds if seeds > 1 else None)
+    has_seeds = setting.family.statement.seeds > 1
+    return decided(setting, seed, _MORE_SEEDS) if has_seeds else judge(setting, seed)
 
 
 def is_confirmed(setting: Settings, seed: int, clear: float = 1.0) -> bool:
     """Whether a setting is broken on fresh seeds, or with every number moved by a rounding."""
+    return confirmed(setting, seed) > clear
+
+
+def confirmed(setting: Settings, seed: int) -> float:
+    """How much a setting is off/allowed, at least; nan where a rounding, or a tail, decides."""
     if setting.family.statement.seeds > 1:
-        return bool(worst(_decided(setting, seed))[0] > clear)
+        return _over_seeds(setting, seed)
     rng = np.random.default_rng(seed)
     moved = setting.repeated(_COPIES).with_arrays(
         lambda array: array * (1 + _MOVE * rng.normal(size=array.shape))
     )
     ratio = worst(judge(moved, seed))
     low, high = float(ratio.min()), float(ratio.max())
-    if low <= clear:
-        return False
     # What roundings move by a tenth of what it is broken by, roundings may have broken.
-    return math.isinf(low) or math.isinf(high) or low - 1 > _SPREAD * (high - low)
+    is_sure = low > 1 and (math.isinf(high) or low - 1 > _SPREAD * (high - low))
+    return low if is_sure else math.nan
+
+
+def _over_seeds(setting: Settings, seed: int) -> float:
+    """What two samples of many fresh seeds agree on: what is kept in one is not broken."""
+    least = math.inf
+    for more in (0, 1):
+        results = _decided(setting, seed + more)
+        least = min(least, float(worst(results)[0]))
+        if least <= 1:
+            return math.nan if any(np.isnan(x.ratio[0]) for x in results.values()) else least
+    return least
 
 
 def shrunk(setting: Settings, seed: int, clock: Clock) -> tuple[Settings, int]:
@@ -333,7 +360,8 @@ def scan(setting: Settings, seed: int) -> list[str]:
         grid = np.unique(np.append(np.geomspace(low, high, _SCAN), x))
         batch = setting.repeated(len(grid)).with_scalars(**{name: grid})
         usable = least_margin(batch) >= EDGE
-        ratio = worst(_decided(batch, seed, _SCAN_SEEDS))
+        seeds = chosen.statement.seeds
+        ratio = worst(judge(batch, seed, copies=_SCAN_SEEDS * seeds if seeds > 1 else None))
         usable &= ratio >= 0
         first = last = int(np.flatnonzero(grid == x)[0])
         while first > 0 and usable[first - 1] and ratio[first - 1] > 1:

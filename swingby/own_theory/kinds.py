@@ -125,7 +125,7 @@ class Bound(Prediction):
     of: str
     below: Formula = None
     above: Formula = None
-    start: Formula = 1
+    start: Formula = None
     until: Formula = 1000
     floor: Formula = 0
     each: bool = False

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import sympy as sp
 
 from swingby.errors import MISSING, InvalidInput
@@ -39,6 +40,14 @@ def call(function: Callable[..., Any], values: Mapping[str, Any], *states: Any) 
     """A function of the user, with what its parameters name; `states` are its first ones."""
     names = [name for name, _ in parameters(function)[len(states) :]]
     return function(*states, **{name: values[name] for name in names if name in values})
+
+
+def real(title: str, result: Any) -> Any:
+    """What a function of the user returned, as real numbers."""
+    if result is None or np.iscomplexobj(result):
+        kind = "None" if result is None else "complex numbers"
+        raise refused(title, f"returned {kind}, must return real numbers")
+    return np.asarray(result, float)
 
 
 def is_function(formula: Any) -> bool:
