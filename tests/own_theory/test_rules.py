@@ -9,6 +9,7 @@ import sympy as sp
 from hypothesis import Phase, given, settings
 
 import swingby
+from swingby.errors import InvalidInput
 from swingby.own import Bound, Each, Order, Outcome, Passage, Theory, Value, k, t
 from swingby.own_theory.hunting import is_confirmed
 from swingby.own_theory.power import examined
@@ -461,3 +462,67 @@ def test_entries_are_left_out_down_to_any_length():
     setting = usual(family(theory, 4)).with_scalars(h=np.array([0.0123]))
     lengths = [batch.family.length for batch in simpler(setting)]
     assert lengths == [1, 2, 4]
+
+
+# what is measured has any sign
+
+
+m = sp.Symbol("m", real=True)
+
+
+def of_sign(sign, assume=None, value=x0):
+    """A theory with m = sign x0/8."""
+    return replace(
+        decay,
+        assume=assume or {},
+        measured={m: lambda x0: sign * x0 / 8},
+        predict=(Value("v", "x", at=0, value=value, within=x0 / 1000),),
+    )
+
+
+@pytest.mark.parametrize(
+    ("formula", "true"),
+    [
+        (sp.Abs(m), 1 / 8),
+        (sp.sqrt(m**2), 1 / 8),
+        (sp.Max(m, 0) - m, 1 / 8),
+        (m, -1 / 8),
+        (sp.Symbol("m"), -1 / 8),
+        (sp.gamma(m + 1), math.gamma(7 / 8)),
+        (sp.erf(m), math.erf(-1 / 8)),
+        (sp.factorial(m + 2), math.gamma(23 / 8)),
+    ],
+)
+def test_a_measured_number_has_its_sign_in_formulas(formula, true):
+    row = swingby.compare(of_sign(-1, value=formula), x0=1).rows[0]
+    assert row.predicted == pytest.approx(true, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("relation", "margin"),
+    [
+        (sp.Abs(m) <= sp.Rational(1, 1000), -math.log10(125)),
+        (m**2 <= 1, math.log10(64)),
+        (m**2 >= 1, -math.log10(64)),
+        (m >= -1, math.inf),
+        (m >= 0, -math.inf),
+        (sp.Symbol("h") >= -1, math.inf),
+        (h - x0 <= 0, math.inf),
+        (x0 - h <= 0, -math.inf),
+    ],
+)
+def test_a_measured_number_has_its_sign_in_margins(relation, margin):
+    report = swingby.check(of_sign(-1, {"a": relation}), x0=1)
+    assert report.margins["a"] == pytest.approx(margin)
+
+
+def test_a_power_of_a_negative_number_is_no_prediction():
+    """m^(1/3) is complex: not its real part, and not 0."""
+    with pytest.raises(InvalidInput, match="v: value has no value at"):
+        swingby.compare(of_sign(-1, value=m ** sp.Rational(1, 3)))
+
+
+@pytest.mark.parametrize("until", [h, 0.5 * x0])
+def test_a_bound_of_no_step_is_undecided(until):
+    vacuous = replace(decay, predict=(Bound("b", "x", below=0 * x0, until=until),))
+    assert swingby.compare(vacuous, x0=1).rows[0].verdict == "undecided"
