@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.own_theory.comparing import TheoryRow, rows_of
+from swingby.own_theory.comparing import TheoryRow, off_text, rows_of
 from swingby.own_theory.family import Floats
 from swingby.own_theory.kinds import Passage, Value
 from swingby.own_theory.runs import Judged, decided, judge, require_separate, worst
@@ -130,7 +130,8 @@ class TheoryHunt(Shown):
             lines = [f"Counterexample {among}, made simpler by {simpler_by}:"]
             lines += [f"  {example.setting.text()}"]
             lines += [f"  {_row_text(row)}" for row in example.rows]
-            inside = ", ".join(f"{name} {margin:+.2f}" for name, margin in example.margins.items())
+            rounded = {name: round(margin, 2) + 0.0 for name, margin in example.margins.items()}
+            inside = ", ".join(f"{name} {margin:+.2f}" for name, margin in rounded.items())
             lines += [f"  inside by (decades): {inside}"] if inside else []
             lines += [f"  {line}" for line in (*self.scan, *self.hints)]
         return lines_text(f"Hunt: {self.theory}: {self.verdict}", lines, width, color=color)
@@ -152,8 +153,10 @@ def _row_text(row: TheoryRow) -> str:
     if isinstance(row.predicted, str):
         return f"{row.prediction}: predicted {row.predicted}, observed {row.observed}"
     predicted = "" if math.isnan(row.predicted) else f"predicted {row.predicted:.5g}, "
-    observed = "never" if math.isnan(row.observed) else f"{row.observed:.5g}"
-    return f"{row.prediction}: {predicted}observed {observed}{at}, off/allowed {row.ratio:.3g}"
+    observed = "not by the end of the run" if math.isnan(row.observed) else f"{row.observed:.5g}"
+    return (
+        f"{row.prediction}: {predicted}observed {observed}{at}, off/allowed {off_text(row.ratio)}"
+    )
 
 
 def hunt_theory(
@@ -353,37 +356,43 @@ def _simplest(setting: Settings, clear: float, seed: int, clock: Clock) -> Setti
 
 def scan(setting: Settings, seed: int) -> list[str]:
     """From a counterexample each number varied alone: where it stays broken, inside."""
-    chosen = setting.family
+    chosen, seeds = setting.family, setting.family.statement.seeds
     lines, everywhere = [], []
-    for name, low, high in zip(chosen.names, chosen.low, chosen.high, strict=True):
+    spans = zip(chosen.names, chosen.low, chosen.usual, chosen.high, strict=True)
+    for name, low, usual, high in spans:
         x = float(setting.scalars[name][0])
-        grid = np.unique(np.append(np.geomspace(low, high, _SCAN), x))
+        grid = np.union1d(np.clip(np.geomspace(low, high, _SCAN), low, high), [x, usual])
         batch = setting.repeated(len(grid)).with_scalars(**{name: grid})
-        usable = least_margin(batch) >= EDGE
-        seeds = chosen.statement.seeds
+        inside = least_margin(batch) >= EDGE
         ratio = worst(judge(batch, seed, copies=_SCAN_SEEDS * seeds if seeds > 1 else None))
-        usable &= ratio >= 0
         first = last = int(np.flatnonzero(grid == x)[0])
-        while first > 0 and usable[first - 1] and ratio[first - 1] > 1:
+        while first > 0 and inside[first - 1] and ratio[first - 1] > 1:
             first -= 1
-        while last < len(grid) - 1 and usable[last + 1] and ratio[last + 1] > 1:
+        while last < len(grid) - 1 and inside[last + 1] and ratio[last + 1] > 1:
             last += 1
         ends = []
-        if first > 0 and usable[first - 1]:
-            ends.append(f"from {grid[first]:.3g} (kept below)")
-        if last < len(grid) - 1 and usable[last + 1]:
-            ends.append(f"to {grid[last]:.3g} (kept above)")
+        for word, end, next_, side in (
+            ("from", first, first - 1, "below"),
+            ("to", last, last + 1, "above"),
+        ):
+            if 0 <= next_ < len(grid) and inside[next_]:
+                verdict = "kept" if ratio[next_] >= 0 else "undecided"
+                ends.append(f"{word} {grid[end]:.3g} ({verdict} {side})")
         if ends:
             lines.append(f"broken for {name} {' '.join(ends)}")
-        else:
+        elif (ratio[inside] > 1).all():
             everywhere.append(name)
+        else:
+            lines.append(f"broken for {name} from {grid[first]:.3g} to {grid[last]:.3g}")
     if everywhere:
-        lines.append(f"broken at every {', '.join(everywhere)} that the assumptions admit")
+        lines.append(
+            f"broken at every value tried of {', '.join(everywhere)} inside the assumptions"
+        )
     return lines
 
 
 def _constant_factors(results: list[Judged]) -> list[str]:
-    """Predictions whose failures are all off by the same factor."""
+    """Predictions that a factor would bring back within their promise, at every violation."""
     by_name: dict[str, list[Judged]] = {}
     for judged in results:
         kind = judged.promise.prediction
@@ -391,17 +400,35 @@ def _constant_factors(results: list[Judged]) -> list[str]:
             by_name.setdefault(kind.name, []).append(judged)
     lines = []
     for name, parts in by_name.items():
-        predicted, observed, ratio = (
-            np.concatenate([getattr(part, column) for part in parts]).astype(float)
-            for column in ("predicted", "observed", "ratio")
+        predicted, observed, ratio, allowed = (
+            np.concatenate(columns).astype(float)
+            for columns in zip(*map(_columns, parts), strict=True)
         )
-        same_sign = np.sign(predicted) * np.sign(observed) > 0
-        bad = (ratio > 1) & np.isfinite(ratio) & np.isfinite(predicted) & same_sign
-        if bad.sum() <= 5:
+        # Over seeds the search counts no noise, which is allowed here.
+        bad = (ratio > 1) & ~(np.abs(observed - predicted) <= allowed)
+        if bad.sum() <= 5 or not (predicted[bad] * observed[bad] > 0).all():
             continue
-        logs = np.log10(observed[bad] / predicted[bad])
-        if np.percentile(logs, 90) - np.percentile(logs, 10) < 0.05:
-            factor, failures = 10 ** np.median(logs), int(bad.sum())
-            words = f"observed/predicted is {factor:.3g} in nearly all of {failures} failures"
+        ends = np.array([observed - allowed, observed + allowed])[:, bad] / predicted[bad]
+        low, high = ends.min(axis=0).max(), ends.max(axis=0).min()
+        if low <= high:
+            factor, failures = _simplest_number(low, high), int(bad.sum())
+            words = f"times {factor:g} it would be kept at all {failures} failures"
             lines.append(f"{name}: {words}: a constant factor")
     return lines
+
+
+def _columns(judged: Judged) -> tuple[Any, Any, Any, Any]:
+    assert judged.within is not None
+    noise = 0.0 if judged.noise is None else judged.noise
+    return judged.predicted, judged.observed, judged.ratio, judged.within * (1 + noise)
+
+
+def _simplest_number(low: float, high: float) -> float:
+    """The number of fewest digits from `low` to `high`.
+
+    >>> _simplest_number(0.4993, 0.5021)
+    0.5
+    """
+    middle = (low + high) / 2
+    rounded = (float(f"{middle:.{places}e}") for places in range(16))
+    return next((x for x in rounded if low <= x <= high), middle)

@@ -38,9 +38,20 @@ def parameters(function: Callable[..., Any]) -> tuple[tuple[str, bool], ...]:
 
 
 def call(function: Callable[..., Any], values: Mapping[str, Any], *states: Any) -> Any:
-    """A function of the user, with what its parameters name; `states` are its first ones."""
+    """A function of the user, with what its parameters name; `states` are its first ones.
+
+    It gets copies of arrays: code that changes its arguments in place changes nothing else.
+    """
     names = [name for name, _ in parameters(function)[len(states) :]]
-    return function(*states, **{name: values[name] for name in names if name in values})
+    return function(
+        *map(_copy, states), **{name: _copy(values[name]) for name in names if name in values}
+    )
+
+
+def _copy(x: Any) -> Any:
+    if isinstance(x, tuple):
+        return tuple(map(_copy, x))
+    return x.copy() if isinstance(x, np.ndarray) else x
 
 
 def real(title: str, result: Any) -> Any:

@@ -54,7 +54,7 @@ def test_an_overflow_has_no_value_and_no_passage():
 
 
 def test_a_run_that_ends_in_no_number_has_the_label_of_all_numbers():
-    """Gradient descent at h s = 90 ends in inf - inf: "diverges" by the largest, not by the last."""
+    """Gradient descent at h s = 90 ends in inf - inf: far by the largest, not by the last."""
     s = sp.Symbol("s", positive=True)
 
     def descent(observed):
