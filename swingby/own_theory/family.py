@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import builtins
+import dis
 import itertools
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -235,12 +236,11 @@ def _numeric(symbols: list[sp.Symbol], expression: Any) -> Callable[..., Any]:
             function: Callable[..., Any] = sp.lambdify(symbols, expression, modules)
         except NotImplementedError:
             continue
-        known = {**vars(builtins), **function.__globals__}
+        ready = function.__globals__
+        names = {x.argval for x in dis.get_instructions(function) if x.opname == "LOAD_GLOBAL"}
+        # Those of math are of one number, not of arrays.
         missing = [
-            name
-            for name in function.__code__.co_names
-            if name not in known
-            or getattr(known[name], "__module__", "") == "math"  # of one number, not of arrays
+            n for n in sorted(names) if getattr(ready.get(n, math), "__module__", "math") == "math"
         ]
         if not missing and not expression.has(sp.Integral):
             return function

@@ -40,7 +40,8 @@ def flowed(
     from scipy.integrate import solve_ivp
 
     assert statement.flow is not None
-    flow, first, shapes = statement.flow, *_packed("start", state)
+    flow: Callable[..., Any] = statement.flow
+    first, shapes = _packed("start", state)
     slopes = 0
 
     def slope(t: float, y: Floats) -> Floats:
@@ -59,7 +60,7 @@ def flowed(
         return change
 
     if not last:
-        slope(0.0, first)
+        slope(0.0, first)  # so that a wrong flow is refused
         return np.zeros(1), lambda times: _unpacked(
             np.repeat(first[:, None], len(times), 1), shapes
         )

@@ -18,9 +18,8 @@ from swingby.own_theory.settings import Settings, last_step, least_margin, margi
 from swingby.own_theory.simpler import EDGE, cost, digits, simpler
 from swingby.own_theory.statement import Statement
 from swingby.proofs.hunt.search_log import Clock
-from swingby.report import Shown
-from swingby.report.lines import lines_text
-from swingby.report.markup import html_text
+from swingby.report import Drawn, Grid
+from swingby.report.files import storable
 from swingby.report.number_text import counted
 from swingby.theory import numbers
 from swingby.theory.verdict import Finding
@@ -65,7 +64,7 @@ class Counterexample:
 
 
 @dataclass(frozen=True)
-class TheoryHunt(Shown):
+class TheoryHunt(Drawn):
     """A hunt for a counterexample to a theory, and its outcome.
 
     Parameters
@@ -111,8 +110,8 @@ class TheoryHunt(Shown):
             raise InvalidInput("hunt", self.theory, "must have found a counterexample")
         return is_confirmed(self.violation.setting, self.seed + _AGAIN)
 
-    def to_text(self, *, width: int | None = None, color: bool = False) -> str:
-        """The hunt for a terminal; the same text for the same seed."""
+    def to_grid(self) -> Grid:
+        """The hunt in lines; the same text for the same seed."""
         among = f"in {counted(self.instances, 'setting')}"
         if self.violation is None:
             lines = [f"No counterexample {among}. That proves nothing."]
@@ -134,18 +133,15 @@ class TheoryHunt(Shown):
             inside = ", ".join(f"{name} {margin:+.2f}" for name, margin in rounded.items())
             lines += [f"  inside by (decades): {inside}"] if inside else []
             lines += [f"  {line}" for line in (*self.scan, *self.hints)]
-        return lines_text(f"Hunt: {self.theory}: {self.verdict}", lines, width, color=color)
-
-    def to_html(self) -> str:
-        """The text as HTML."""
-        return html_text(self.to_text(width=100))
+        return Grid(f"Hunt: {self.theory}: {self.verdict}", [], [], above=lines)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
         violation = self.violation
         plain = {name: value for name, value in vars(self).items() if name != "violation"}
         example = None if violation is None else dict(violation.numbers)
-        return {**plain, "verdict": str(self.verdict), "found": self.found, "violation": example}
+        more = {"verdict": str(self.verdict), "found": self.found, "violation": example}
+        return storable({**plain, **more})
 
 
 def _row_text(row: TheoryRow) -> str:

@@ -123,7 +123,8 @@ class Watch:
         if isinstance(kind, Passage):
 
             def side(times: Floats) -> Floats:
-                return (run.x(times) - form["level"]) * (-1 if kind.falling else 1)
+                off: Floats = run.x(times) - form["level"]
+                return -off if kind.falling else off
 
             y = side(run.times)
             hits = np.flatnonzero(np.maximum.accumulate(y <= 0) & (y >= 0) & np.isfinite(y))
@@ -366,13 +367,22 @@ def _watched(settings: Settings, last: Floats, seed: int, copies: int) -> list[W
             _look(family, values, state, watches, step, who)
             if step == stop or statement.step is None:
                 break
-            state = call(statement.step, values, state)
+            before, state = state, call(statement.step, values, state)
+            if not step and _shapes(state) != _shapes(before):
+                words = f"returned {_shapes(state)}, must keep {_shapes(before)}"
+                raise refused("step", f"{words}, the shape of its state")
             if step % _DROP == _DROP - 1:
                 going = last[who] > step
                 if going.mean() < 0.6:
                     values, state = _shorter(values, going), _taken(state, going, len(who))
                     who = who[going]
     return watches
+
+
+def _shapes(state: Any) -> Any:
+    if state is None:
+        return None
+    return [*map(np.shape, state)] if isinstance(state, tuple) else np.shape(state)
 
 
 def _look_along(settings: Settings, last: Floats, watches: list[Watch]) -> None:

@@ -265,8 +265,9 @@ def anchor(family: Family) -> Floats:
     try:
         require_usual(family)
     except InvalidInput:
-        logs = np.log([family.low, family.high])
-        rows = np.exp(np.random.default_rng(0).uniform(*logs, (_ANCHORS, len(family.names))))
+        low, high = np.log([family.low, family.high])
+        size = (_ANCHORS, len(family.names))
+        rows = np.exp(np.random.default_rng(0).uniform(low, high, size))
         rows = np.clip(rows, family.low, family.high)
         rows[: _ANCHORS // 8] = family.usual  # with other draws
         settings = drawn(family, dict(zip(family.names, rows.T, strict=True)), 0)

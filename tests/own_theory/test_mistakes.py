@@ -137,6 +137,18 @@ MET = {
         lambda: swingby.check(modes, u=0.1),
         r"u is no number of 'modes of a deep linear network' \(s, u0, h\); did you mean u0",
     ),
+    "numbers without names": (
+        lambda: swingby.check(decay, 1, 2),
+        r"check too many positional arguments: numbers of a theory have names, check\(theory, h=",
+    ),
+    "a step that returns nothing": (
+        lambda: swingby.compare(replace(decay, step=lambda x: None)),
+        r"step returned None, must keep \(1,\), the shape of its state",
+    ),
+    "a step of another shape": (
+        lambda: swingby.compare(replace(decay, step=lambda x: x[:0])),
+        r"step returned \(0,\), must keep \(1,\)",
+    ),
     "an unknown question": (
         lambda: swingby.threshold(modes, "half first", vary="h"),
         'question must be "A before B" of passages',
