@@ -72,6 +72,7 @@ def flowed(
 
     def states(times: Any) -> Any:
         times = np.asarray(times, float)
+        assert solution.sol is not None
         y = np.where(times <= solution.t[-1], solution.sol(times), np.nan)
         return _unpacked(y, shapes)
 

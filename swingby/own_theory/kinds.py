@@ -72,7 +72,8 @@ class Passage(Prediction):
     """``of`` first reaches ``level`` at ``time`` (steps), off by at most ``within`` (steps).
 
     A passage that a run past ``time + 2 within`` does not show is broken. Between two steps the
-    observable is taken as a straight line; ``falling`` passages come from above.
+    observable is taken as a straight line; a passage comes from below, a ``falling`` one from
+    above. Where a number is not finite before, it is undecided, as is every prediction.
 
     >>> s = sp.Symbol("s", positive=True)
     >>> Passage("half", "u", level=s / 2, time=sp.log(1000) / s, within=2).aim
@@ -93,8 +94,9 @@ class Passage(Prediction):
 class Value(Prediction):
     """``of`` is ``value`` at step ``at``, off by at most ``within``, in the unit of ``of``.
 
-    ``stat`` is ``"mean"`` or ``"var"`` over the seeds of a theory with several; it is broken where
-    four standard errors of the estimate do not explain it.
+    Of a step ``at`` that is not whole the next one counts. ``stat`` is ``"mean"`` or ``"var"`` over
+    the seeds of a theory with several; it is broken where four standard errors of the estimate do
+    not explain it, again on more and fresh seeds, and undecided where a tail decides.
 
     >>> Value("variance", "x", at=100, value=0.5, within=0.1, stat="var").stat
     'var'
@@ -114,6 +116,7 @@ class Value(Prediction):
 class Bound(Prediction):
     """``of`` stays below ``below``, or above ``above``, formulas of t, from ``start`` to ``until``.
 
+    ``start`` is step 1 by default, and time 0 of a flow, which is judged between steps as well.
     Nothing is asked where ``of`` is at most ``floor``, the size of roundings, or where both are
     below 1e-290; a bound may be exceeded by 1e-9 for each step.
 
