@@ -76,7 +76,11 @@ def _answer(own: Any, arguments: Arguments, at: dict[str, Any]) -> tuple[Any, in
             if getattr(arguments, name) is None:
                 raise InvalidInput(name, MISSING, "must be given with threshold")
         return own.answer("threshold", arguments.question, vary=arguments.vary, at=at), 0
-    grid = {name: int(value) for name, value in _values(arguments.over).items()}
+    grid = _values(arguments.over)
+    for name, value in grid.items():
+        if not str(value).isdecimal():
+            raise InvalidInput("over", f"{name}={value}", "must be NAME=N, how many values of it")
+    grid = {name: int(value) for name, value in grid.items()}
     if not grid:
         raise InvalidInput("over", MISSING, "must be given with sweep: --over h=24 --over s_1=12")
     more = {"out": arguments.store, "workers": arguments.workers}

@@ -75,7 +75,8 @@ class TheoryTable(Framed, Pictured):
             [
                 row.prediction,
                 *map(_cell, (row.predicted, row.observed, row.allowed)),
-                *(_cell(row.ratio, 3), row.verdict),
+                "-" if math.isnan(row.ratio) else off_text(row.ratio),
+                row.verdict,
             ]
             for row in self.rows
         ]
@@ -138,6 +139,16 @@ class TheoryTable(Framed, Pictured):
             limits = [float(formula(values, step)[0]) for step in steps]
             ax.plot(steps, limits, color=color, linewidth=3.4, alpha=0.25)
             ax.set_yscale("log")
+
+
+def off_text(ratio: float) -> str:
+    """off/allowed in three digits, and more where these would hide that it is above 1.
+
+    >>> off_text(1.0000004), off_text(2.5)
+    ('1 + 4e-07', '2.5')
+    """
+    text = f"{ratio:.3g}"
+    return f"1 + {ratio - 1:.1g}" if ratio > 1 and text == "1" else text
 
 
 def _cell(value: Any, digits: int = 6) -> str:

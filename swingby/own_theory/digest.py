@@ -6,38 +6,55 @@ import functools
 import hashlib
 import inspect
 import re
+import sys
+import sysconfig
 import types
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import swingby
 from swingby.own_theory.settings import Settings
 from swingby.own_theory.statement import Statement
+
+#: Folders of modules that are no code of the user.
+_LIBRARIES = (
+    str(Path(swingby.__file__).parent),
+    *map(sysconfig.get_path, ("stdlib", "purelib", "platlib")),
+)
 
 
 def digest_of(statement: Statement, base: Settings) -> str:
     """A digest of a theory, and of the numbers that a sweep does not vary.
 
-    Functions count by their code, with the values and the functions of their module that they use.
+    Functions count by their code, with all values, functions and objects of the user that they
+    refer to, in whatever module.
     """
     content = _spelled(statement, frozenset()) + base.text()
     return hashlib.sha256(content.encode()).hexdigest()
 
 
 def _spelled(x: Any, above: frozenset[int]) -> str:
-    """A value in full; `above` are the functions that it is met in, which are spelled already."""
+    """A value in full; `above` are the objects that it is met in, which are spelled already."""
+    if id(x) in above:
+        return getattr(x, "__qualname__", type(x).__qualname__)
+    inside = above | {id(x)}
     if isinstance(x, functools.partial):
         return _spelled([x.func, *x.args, x.keywords], above)
+    if isinstance(x, types.MethodType):
+        return _spelled([x.__func__, x.__self__], above)
     if isinstance(x, types.FunctionType):
-        if id(x) in above:
-            return x.__qualname__
-        used = inspect.getclosurevars(x)
-        others = {
-            name: y for name, y in {**used.nonlocals, **used.globals}.items() if _counts(x, y)
-        }
-        return _spelled([x.__code__, x.__defaults__, x.__kwdefaults__, others], above | {id(x)})
+        names = sorted(_names(x.__code__))
+        others = {**inspect.getclosurevars(x).nonlocals}
+        others |= {name: x.__globals__[name] for name in names if name in x.__globals__}
+        modules = [y for y in others.values() if isinstance(y, types.ModuleType) and _is_own(y)]
+        for module in modules:  # of which a function names what it takes
+            others |= {name: vars(module)[name] for name in names if name in vars(module)}
+        others = {name: y for name, y in others.items() if _counts(x, y)}
+        return _spelled([x.__code__, x.__defaults__, x.__kwdefaults__, others], inside)
     if isinstance(x, types.CodeType):
         return _spelled([x.co_code.hex(), x.co_names, x.co_varnames, x.co_consts], above)
     if isinstance(x, np.ndarray):
@@ -52,11 +69,30 @@ def _spelled(x: Any, above: frozenset[int]) -> str:
         return f"[{', '.join(_spelled(y, above) for y in x)}]"
     if hasattr(x, "__wrapped__"):  # a function that remembers
         return _spelled(x.__wrapped__, above)
+    if isinstance(x, type) and _is_own(x):
+        return _spelled([y for y in vars(x).values() if isinstance(y, types.FunctionType)], inside)
+    if hasattr(x, "__dict__") and _is_own(type(x)):
+        return _spelled([vars(x), type(x)], inside)
     return re.sub(r" at 0x[0-9a-f]+", "", repr(x))
 
 
+def _names(code: types.CodeType) -> set[str]:
+    """The names that code speaks of, and the functions inside it."""
+    inner = [x for x in code.co_consts if isinstance(x, types.CodeType)]
+    return set(code.co_names).union(*map(_names, inner))
+
+
 def _counts(function: types.FunctionType, x: Any) -> bool:
-    """Whether what a function refers to is part of the theory: no module, no class, no library."""
-    if isinstance(x, types.FunctionType):
-        return x.__module__ == function.__module__
-    return not isinstance(x, type | types.ModuleType | types.BuiltinFunctionType)
+    """Whether what a function refers to is part of the theory: no module, and of no library."""
+    if isinstance(x, types.FunctionType | type):
+        return x.__module__ == function.__module__ or _is_own(x)
+    return not isinstance(x, types.ModuleType | types.BuiltinFunctionType)
+
+
+def _is_own(x: Any) -> bool:
+    """Whether a module, or the module of a class or a function, is code of the user."""
+    name = x.__name__ if isinstance(x, types.ModuleType) else x.__module__
+    file = getattr(sys.modules.get(name), "__file__", None)
+    if file is None:
+        return name == "__main__"
+    return not any(Path(file).is_relative_to(folder) for folder in _LIBRARIES if folder)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dis
 import itertools
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +23,7 @@ from swingby.own_theory.kinds import (
     Prediction,
     Vector,
 )
-from swingby.own_theory.statement import Statement, call, is_function, parameters
+from swingby.own_theory.statement import Statement, call, is_function, parameters, refused
 
 Floats = NDArray[np.float64]
 Values = Mapping[str, Any]
@@ -110,10 +112,15 @@ class Family:
             for x in expression.atoms(sp.Indexed)
         }
         expression = expression.xreplace(names)
-        plain = {
-            x: sp.Symbol(str(x), positive=True) for x in expression.free_symbols if str(x) != "t"
-        }
+        plain = {x: self._symbol(str(x)) for x in expression.free_symbols if str(x) != "t"}
         return expression.xreplace(plain)
+
+    def _symbol(self, name: str) -> sp.Symbol:
+        """The symbol of a name: numbers are positive, and what is measured is what it is said."""
+        if name in self.names or name in map(str, self.statement.exists):
+            return sp.Symbol(name, positive=True)
+        said = {str(key): key for key in self.statement.measured}.get(name)
+        return said if getattr(said, "is_real", False) else sp.Symbol(name, real=True)
 
     def compiled(self, formula: Any, **indices: int) -> Compiled:
         """A formula, or a function of the user, as a function of values."""
@@ -174,6 +181,8 @@ class Family:
                 fields = {name: getattr(prediction, name) for name in prediction.formulas}
                 if isinstance(fields.get("within"), Order):
                     fields["within"] = fields["within"].e
+                if isinstance(prediction, Bound) and prediction.start is None:
+                    fields["start"] = int(self.statement.flow is None)
                 fields = {name: formula for name, formula in fields.items() if formula is not None}
                 conditions = prediction.predicted if isinstance(prediction, Outcome) else {}
                 lowered = [
@@ -207,26 +216,53 @@ def _compiled(expression: Any) -> Compiled:
     """An expression of scalars, and of t, as a function of values by name."""
     symbols = sorted(expression.free_symbols, key=str)
     names = [str(symbol) for symbol in symbols]
-    function = sp.lambdify(symbols, expression, "numpy")
+    function = _numeric(symbols, expression)
 
     def evaluated(values: Values, step: float = 0.0) -> Floats:
         inputs = [step if name == "t" else values[name] for name in names]
-        return np.broadcast_to(np.asarray(function(*inputs), float), (values["n"],))
+        x = np.asarray(function(*inputs))
+        if np.iscomplexobj(x):
+            x = np.where(x.imag == 0, x.real, np.nan)
+        return np.broadcast_to(x.astype(float), (values["n"],))
 
     return evaluated
 
 
+def _numeric(symbols: list[sp.Symbol], expression: Any) -> Callable[..., Any]:
+    """The expression by functions of NumPy, or of SciPy, which takes longer to load."""
+    missing: list[str] = []
+    for modules in ("numpy", ["scipy", "numpy"]):
+        try:
+            function: Callable[..., Any] = sp.lambdify(symbols, expression, modules)
+        except NotImplementedError:
+            continue
+        ready = function.__globals__
+        names = {x.argval for x in dis.get_instructions(function) if x.opname == "LOAD_GLOBAL"}
+        # Those of math are of one number, not of arrays.
+        missing = [
+            n for n in sorted(names) if getattr(ready.get(n, math), "__module__", "math") == "math"
+        ]
+        if not missing and not expression.has(sp.Integral):
+            return function
+    called = ", ".join(missing) or "a part"
+    raise refused("formula", f"{expression} has {called} that neither NumPy nor SciPy has")
+
+
 def _margin(relation: Any) -> Compiled:
     """Decades between the sides of a relation, by expanded logarithms: no product underflows."""
+    if relation in (sp.true, sp.false):
+        return _compiled(sp.oo if relation == sp.true else -sp.oo)
     rising = relation.rel_op in ("<", "<=")
     low, high = (relation.lhs, relation.rhs) if rising else (relation.rhs, relation.lhs)
     expanded = [sp.expand_log(sp.log(side), force=True) for side in (low, high)]
-    logs = [_compiled(sp.nan if log.has(sp.I) else log) for log in expanded]
+    logs = [_compiled(sp.nan if log.has(sp.I, sp.zoo) else log) for log in expanded]
     sides = _compiled(low), _compiled(high)
 
     def margin(values: Values) -> Floats:
         with np.errstate(all="ignore"):
             decades = (logs[1](values) - logs[0](values)) / _LOG10
+            whole = np.log10(sides[1](values)) - np.log10(sides[0](values))
+            decades = np.where(np.isnan(decades), whole, decades)
             # Of a side that is not positive there is no logarithm, but it is still the smaller.
             ordered = np.where(sides[1](values) >= sides[0](values), np.inf, -np.inf)
         return np.where(np.isnan(decades), ordered, decades)

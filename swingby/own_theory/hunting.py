@@ -10,17 +10,16 @@ from typing import Any
 import numpy as np
 
 from swingby.errors import InvalidInput
-from swingby.own_theory.comparing import TheoryRow, rows_of
+from swingby.own_theory.comparing import TheoryRow, off_text, rows_of
 from swingby.own_theory.family import Floats
 from swingby.own_theory.kinds import Passage, Value
-from swingby.own_theory.runs import Judged, judge, require_separate, worst
+from swingby.own_theory.runs import Judged, decided, judge, require_separate, worst
 from swingby.own_theory.settings import Settings, last_step, least_margin, margins, samples
 from swingby.own_theory.simpler import EDGE, cost, digits, simpler
 from swingby.own_theory.statement import Statement
 from swingby.proofs.hunt.search_log import Clock
-from swingby.report import Shown
-from swingby.report.lines import lines_text
-from swingby.report.markup import html_text
+from swingby.report import Drawn, Grid
+from swingby.report.files import storable
 from swingby.report.number_text import counted
 from swingby.theory import numbers
 from swingby.theory.verdict import Finding
@@ -30,6 +29,8 @@ from swingby.theory.verdict import Finding
 _MOVE, _COPIES, _SPREAD = 1e-12, 12, 10
 #: Times as many seeds decide a violation as a run has.
 _MORE_SEEDS, _SCAN_SEEDS = 16, 2
+#: Added to the seed where a counterexample is run again; it is none unless it is broken there, too.
+_AGAIN = 7919
 #: Settings after which a confirmed violation ends the search, and close ones that are kept.
 _ENOUGH, _CLOSE = 96, 6
 #: Settings of a hunt, and where these are cheap as many more as take so many steps.
@@ -63,7 +64,7 @@ class Counterexample:
 
 
 @dataclass(frozen=True)
-class TheoryHunt(Shown):
+class TheoryHunt(Drawn):
     """A hunt for a counterexample to a theory, and its outcome.
 
     Parameters
@@ -107,10 +108,10 @@ class TheoryHunt(Shown):
         """Whether the counterexample is broken again, with numbers moved and on fresh seeds."""
         if self.violation is None:
             raise InvalidInput("hunt", self.theory, "must have found a counterexample")
-        return is_confirmed(self.violation.setting, self.seed + 7919)
+        return is_confirmed(self.violation.setting, self.seed + _AGAIN)
 
-    def to_text(self, *, width: int | None = None, color: bool = False) -> str:
-        """The hunt for a terminal; the same text for the same seed."""
+    def to_grid(self) -> Grid:
+        """The hunt in lines; the same text for the same seed."""
         among = f"in {counted(self.instances, 'setting')}"
         if self.violation is None:
             lines = [f"No counterexample {among}. That proves nothing."]
@@ -128,21 +129,19 @@ class TheoryHunt(Shown):
             lines = [f"Counterexample {among}, made simpler by {simpler_by}:"]
             lines += [f"  {example.setting.text()}"]
             lines += [f"  {_row_text(row)}" for row in example.rows]
-            inside = ", ".join(f"{name} {margin:+.2f}" for name, margin in example.margins.items())
+            rounded = {name: round(margin, 2) + 0.0 for name, margin in example.margins.items()}
+            inside = ", ".join(f"{name} {margin:+.2f}" for name, margin in rounded.items())
             lines += [f"  inside by (decades): {inside}"] if inside else []
             lines += [f"  {line}" for line in (*self.scan, *self.hints)]
-        return lines_text(f"Hunt: {self.theory}: {self.verdict}", lines, width, color=color)
-
-    def to_html(self) -> str:
-        """The text as HTML."""
-        return html_text(self.to_text(width=100))
+        return Grid(f"Hunt: {self.theory}: {self.verdict}", [], [], above=lines)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON."""
         violation = self.violation
         plain = {name: value for name, value in vars(self).items() if name != "violation"}
         example = None if violation is None else dict(violation.numbers)
-        return {**plain, "verdict": str(self.verdict), "found": self.found, "violation": example}
+        more = {"verdict": str(self.verdict), "found": self.found, "violation": example}
+        return storable({**plain, **more})
 
 
 def _row_text(row: TheoryRow) -> str:
@@ -150,8 +149,10 @@ def _row_text(row: TheoryRow) -> str:
     if isinstance(row.predicted, str):
         return f"{row.prediction}: predicted {row.predicted}, observed {row.observed}"
     predicted = "" if math.isnan(row.predicted) else f"predicted {row.predicted:.5g}, "
-    observed = "never" if math.isnan(row.observed) else f"{row.observed:.5g}"
-    return f"{row.prediction}: {predicted}observed {observed}{at}, off/allowed {row.ratio:.3g}"
+    observed = "not by the end of the run" if math.isnan(row.observed) else f"{row.observed:.5g}"
+    return (
+        f"{row.prediction}: {predicted}observed {observed}{at}, off/allowed {off_text(row.ratio)}"
+    )
 
 
 def hunt_theory(
@@ -177,33 +178,41 @@ def hunt_theory(
         "unconfirmed": search.unconfirmed,
         "seed": seed,
     }
-    if not search.close or search.close[0][0] <= 1:
-        # Fresh seeds settle a suspect; what rounding decides stays open.
-        sure = search.close and (statement.seeds > 1 or not search.unconfirmed)
-        ratio, setting = search.close[0] if search.close else (math.nan, None)
-        text = "" if setting is None else setting.text()
-        verdict = Finding.TESTED if sure else Finding.UNDECIDED
-        more: dict[str, Any] = {"closest": ratio, "closest_setting": text}
-        return TheoryHunt(statement.name, verdict, seconds=clock.used, **base, **more)
     broken = [entry for entry in search.close if entry[0] > 1]
-    _, first = min(broken, key=lambda entry: (entry[1].family.length, -entry[0]))
-    setting, shrinks = shrunk(first, seed, clock)
-    example = Counterexample(
+    for _, first in sorted(broken, key=lambda entry: (entry[1].family.length, -entry[0])):
+        for setting, shrinks in (shrunk(first, seed, clock), (first, 0)):
+            example = _example(setting, first, seed + _AGAIN)
+            if example is not None:
+                return TheoryHunt(
+                    statement.name,
+                    Finding.REFUTED,
+                    example,
+                    shrinks=shrinks,
+                    scan=tuple(scan(setting, seed)),
+                    hints=tuple(_constant_factors(search.results)),
+                    seconds=clock.used,
+                    **base,
+                )
+    close = [entry for entry in search.close if entry[0] <= 1]
+    ratio, closest = close[0] if close else (math.nan, None)
+    text = "" if closest is None else closest.text()
+    verdict = Finding.TESTED if close and not broken and not search.open else Finding.UNDECIDED
+    more: dict[str, Any] = {"closest": ratio, "closest_setting": text}
+    return TheoryHunt(statement.name, verdict, seconds=clock.used, **base, **more)
+
+
+def _example(setting: Settings, first: Settings, seed: int) -> Counterexample | None:
+    """A setting as a counterexample; None unless it is broken once more."""
+    rows = rows_of(setting, _decided(setting, seed))
+    broken = tuple(row for row in rows if row.verdict == "broken")
+    if not broken or not is_confirmed(setting, seed):
+        return None
+    return Counterexample(
         {name: float(column[0]) for name, column in setting.scalars.items()},
-        tuple(row for row in rows_of(setting, _decided(setting, seed)) if row.verdict == "broken"),
+        broken,
         {name: float(row[0]) for name, row in margins(setting).items()},
         first.text(),
         setting,
-    )
-    return TheoryHunt(
-        statement.name,
-        Finding.REFUTED,
-        example,
-        shrinks=shrinks,
-        scan=tuple(scan(setting, seed)),
-        hints=tuple(_constant_factors(search.results)),
-        seconds=clock.used,
-        **base,
     )
 
 
@@ -211,7 +220,7 @@ class _Search:
     """Settings drawn, and drawn again near those that came close, until one is broken."""
 
     def __init__(self, statement: Statement, seed: int, clock: Clock, count: int | None) -> None:
-        self.instances = self.unconfirmed = work = 0
+        self.instances = self.unconfirmed = self.open = work = 0
         self.close: list[tuple[float, Settings]] = []
         self.results: list[Judged] = []
         rng = np.random.default_rng(seed)
@@ -244,11 +253,13 @@ class _Search:
     def _keep(self, batch: Settings, ratio: Floats, seed: int) -> None:
         """Keep what came close; of what looks broken, what is confirmed."""
         for index in np.argsort(-ratio, kind="stable")[:3]:
-            entry = batch.take(index)
-            if ratio[index] > 1 and not is_confirmed(entry, seed + self.instances):
-                self.unconfirmed += 1
-            else:
-                self.close.append((float(ratio[index]), entry))
+            off, entry = float(ratio[index]), batch.take(index)
+            if off > 1:
+                off = confirmed(entry, seed + self.instances)
+                self.unconfirmed += not off > 1
+                self.open += math.isnan(off)
+            if not math.isnan(off):
+                self.close.append((off, entry))
         self.close = sorted(self.close, key=lambda pair: -pair[0])[:_CLOSE]
 
 
@@ -270,26 +281,41 @@ def _near(base: Settings, rng: np.random.Generator) -> Settings:
 # Confirmed, and made simpler
 
 
-def _decided(setting: Settings, seed: int, times: int = _MORE_SEEDS) -> dict[str, Judged]:
+def _decided(setting: Settings, seed: int) -> dict[str, Judged]:
     """The judgement that counts: on many seeds, where there are seeds."""
-    seeds = setting.family.statement.seeds
-    return judge(setting, seed, copies=times * seeds if seeds > 1 else None)
+    has_seeds = setting.family.statement.seeds > 1
+    return decided(setting, seed, _MORE_SEEDS) if has_seeds else judge(setting, seed)
 
 
 def is_confirmed(setting: Settings, seed: int, clear: float = 1.0) -> bool:
     """Whether a setting is broken on fresh seeds, or with every number moved by a rounding."""
+    return confirmed(setting, seed) > clear
+
+
+def confirmed(setting: Settings, seed: int) -> float:
+    """How much a setting is off/allowed, at least; nan where a rounding, or a tail, decides."""
     if setting.family.statement.seeds > 1:
-        return bool(worst(_decided(setting, seed))[0] > clear)
+        return _over_seeds(setting, seed)
     rng = np.random.default_rng(seed)
     moved = setting.repeated(_COPIES).with_arrays(
         lambda array: array * (1 + _MOVE * rng.normal(size=array.shape))
     )
     ratio = worst(judge(moved, seed))
     low, high = float(ratio.min()), float(ratio.max())
-    if low <= clear:
-        return False
     # What roundings move by a tenth of what it is broken by, roundings may have broken.
-    return math.isinf(low) or math.isinf(high) or low - 1 > _SPREAD * (high - low)
+    is_sure = low > 1 and (math.isinf(high) or low - 1 > _SPREAD * (high - low))
+    return low if is_sure else math.nan
+
+
+def _over_seeds(setting: Settings, seed: int) -> float:
+    """What two samples of many fresh seeds agree on: what is kept in one is not broken."""
+    least = math.inf
+    for more in (0, 1):
+        results = _decided(setting, seed + more)
+        least = min(least, float(worst(results)[0]))
+        if least <= 1:
+            return math.nan if any(np.isnan(x.ratio[0]) for x in results.values()) else least
+    return least
 
 
 def shrunk(setting: Settings, seed: int, clock: Clock) -> tuple[Settings, int]:
@@ -326,36 +352,43 @@ def _simplest(setting: Settings, clear: float, seed: int, clock: Clock) -> Setti
 
 def scan(setting: Settings, seed: int) -> list[str]:
     """From a counterexample each number varied alone: where it stays broken, inside."""
-    chosen = setting.family
+    chosen, seeds = setting.family, setting.family.statement.seeds
     lines, everywhere = [], []
-    for name, low, high in zip(chosen.names, chosen.low, chosen.high, strict=True):
+    spans = zip(chosen.names, chosen.low, chosen.usual, chosen.high, strict=True)
+    for name, low, usual, high in spans:
         x = float(setting.scalars[name][0])
-        grid = np.unique(np.append(np.geomspace(low, high, _SCAN), x))
+        grid = np.union1d(np.clip(np.geomspace(low, high, _SCAN), low, high), [x, usual])
         batch = setting.repeated(len(grid)).with_scalars(**{name: grid})
-        usable = least_margin(batch) >= EDGE
-        ratio = worst(_decided(batch, seed, _SCAN_SEEDS))
-        usable &= ratio >= 0
+        inside = least_margin(batch) >= EDGE
+        ratio = worst(judge(batch, seed, copies=_SCAN_SEEDS * seeds if seeds > 1 else None))
         first = last = int(np.flatnonzero(grid == x)[0])
-        while first > 0 and usable[first - 1] and ratio[first - 1] > 1:
+        while first > 0 and inside[first - 1] and ratio[first - 1] > 1:
             first -= 1
-        while last < len(grid) - 1 and usable[last + 1] and ratio[last + 1] > 1:
+        while last < len(grid) - 1 and inside[last + 1] and ratio[last + 1] > 1:
             last += 1
         ends = []
-        if first > 0 and usable[first - 1]:
-            ends.append(f"from {grid[first]:.3g} (kept below)")
-        if last < len(grid) - 1 and usable[last + 1]:
-            ends.append(f"to {grid[last]:.3g} (kept above)")
+        for word, end, next_, side in (
+            ("from", first, first - 1, "below"),
+            ("to", last, last + 1, "above"),
+        ):
+            if 0 <= next_ < len(grid) and inside[next_]:
+                verdict = "kept" if ratio[next_] >= 0 else "undecided"
+                ends.append(f"{word} {grid[end]:.3g} ({verdict} {side})")
         if ends:
             lines.append(f"broken for {name} {' '.join(ends)}")
-        else:
+        elif (ratio[inside] > 1).all():
             everywhere.append(name)
+        else:
+            lines.append(f"broken for {name} from {grid[first]:.3g} to {grid[last]:.3g}")
     if everywhere:
-        lines.append(f"broken at every {', '.join(everywhere)} that the assumptions admit")
+        lines.append(
+            f"broken at every value tried of {', '.join(everywhere)} inside the assumptions"
+        )
     return lines
 
 
 def _constant_factors(results: list[Judged]) -> list[str]:
-    """Predictions whose failures are all off by the same factor."""
+    """Predictions that a factor would bring back within their promise, at every violation."""
     by_name: dict[str, list[Judged]] = {}
     for judged in results:
         kind = judged.promise.prediction
@@ -363,17 +396,35 @@ def _constant_factors(results: list[Judged]) -> list[str]:
             by_name.setdefault(kind.name, []).append(judged)
     lines = []
     for name, parts in by_name.items():
-        predicted, observed, ratio = (
-            np.concatenate([getattr(part, column) for part in parts]).astype(float)
-            for column in ("predicted", "observed", "ratio")
+        predicted, observed, ratio, allowed = (
+            np.concatenate(columns).astype(float)
+            for columns in zip(*map(_columns, parts), strict=True)
         )
-        same_sign = np.sign(predicted) * np.sign(observed) > 0
-        bad = (ratio > 1) & np.isfinite(ratio) & np.isfinite(predicted) & same_sign
-        if bad.sum() <= 5:
+        # Over seeds the search counts no noise, which is allowed here.
+        bad = (ratio > 1) & ~(np.abs(observed - predicted) <= allowed)
+        if bad.sum() <= 5 or not (predicted[bad] * observed[bad] > 0).all():
             continue
-        logs = np.log10(observed[bad] / predicted[bad])
-        if np.percentile(logs, 90) - np.percentile(logs, 10) < 0.05:
-            factor, failures = 10 ** np.median(logs), int(bad.sum())
-            words = f"observed/predicted is {factor:.3g} in nearly all of {failures} failures"
+        ends = np.array([observed - allowed, observed + allowed])[:, bad] / predicted[bad]
+        low, high = ends.min(axis=0).max(), ends.max(axis=0).min()
+        if low <= high:
+            factor, failures = _simplest_number(low, high), int(bad.sum())
+            words = f"times {factor:g} it would be kept at all {failures} failures"
             lines.append(f"{name}: {words}: a constant factor")
     return lines
+
+
+def _columns(judged: Judged) -> tuple[Any, Any, Any, Any]:
+    assert judged.within is not None
+    noise = 0.0 if judged.noise is None else judged.noise
+    return judged.predicted, judged.observed, judged.ratio, judged.within * (1 + noise)
+
+
+def _simplest_number(low: float, high: float) -> float:
+    """The number of fewest digits from `low` to `high`.
+
+    >>> _simplest_number(0.4993, 0.5021)
+    0.5
+    """
+    middle = (low + high) / 2
+    rounded = (float(f"{middle:.{places}e}") for places in range(16))
+    return next((x for x in rounded if low <= x <= high), middle)

@@ -72,7 +72,8 @@ class Passage(Prediction):
     """``of`` first reaches ``level`` at ``time`` (steps), off by at most ``within`` (steps).
 
     The prediction is broken if a run past ``time + 2 within`` has no such passage. Between two
-    steps the observable is interpolated linearly; ``falling`` passages come from above.
+    steps the observable is interpolated linearly. A passage comes from below, a ``falling`` one
+    from above. If a number before it is not finite, every prediction is undecided.
 
     >>> s = sp.Symbol("s", positive=True)
     >>> Passage("half", "u", level=s / 2, time=sp.log(1000) / s, within=2).aim
@@ -93,8 +94,9 @@ class Passage(Prediction):
 class Value(Prediction):
     """``of`` is ``value`` at step ``at``, off by at most ``within``, in the unit of ``of``.
 
-    ``stat`` is ``"mean"`` or ``"var"`` over the seeds of a theory with several. The prediction is
-    broken if four standard errors of the estimate do not explain the difference.
+    If ``at`` is not whole, the next step counts. ``stat`` is ``"mean"`` or ``"var"`` over the seeds
+    of a theory with several. The prediction is broken if four standard errors of the estimate do
+    not explain the difference, again on more and fresh seeds; it is undecided if a tail decides.
 
     >>> Value("variance", "x", at=100, value=0.5, within=0.1, stat="var").stat
     'var'
@@ -114,6 +116,7 @@ class Value(Prediction):
 class Bound(Prediction):
     """``of`` stays below ``below``, or above ``above``, formulas of t, from ``start`` to ``until``.
 
+    ``start`` is step 1 by default, and time 0 of a flow, which is judged between steps as well.
     The bound is not tested where ``of`` is at most ``floor``, the size of roundings, or where both
     are below 1e-290. It may be exceeded by 1e-9 for each step.
 
@@ -125,7 +128,7 @@ class Bound(Prediction):
     of: str
     below: Formula = None
     above: Formula = None
-    start: Formula = 1
+    start: Formula = None
     until: Formula = 1000
     floor: Formula = 0
     each: bool = False

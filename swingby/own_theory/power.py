@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from swingby.own_theory.comparing import off_text
 from swingby.own_theory.family import Floats
 from swingby.own_theory.kinds import Bound, Outcome, Passage, Prediction, Value
 from swingby.own_theory.runs import Judged, judge, require_separate
@@ -122,7 +123,8 @@ def _pair(judged: Judged, index: int) -> str:
         return f"predicted {predicted}, observed {observed}"
     start = "" if np.isnan(predicted) else f"predicted {predicted:.5g}, "
     ratio = judged.ratio[index]
-    return f"{start}observed {observed:.5g}, off/allowed {ratio:.3g}"
+    shown = "not by the end of the run" if np.isnan(observed) else f"{observed:.5g}"
+    return f"{start}observed {shown}, off/allowed {off_text(float(ratio))}"
 
 
 def _power(statement: Statement, kind: Prediction, parts: list[Judged], example: str) -> Power:

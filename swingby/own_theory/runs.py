@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swingby.own_theory.family import Family, Floats, Promise, Values
-from swingby.own_theory.flowing import LOOKS, flowed, joined_states
+from swingby.own_theory.flowing import Run, between, crossing, flowed, peak
 from swingby.own_theory.kinds import Before, Bound, Order, Outcome, Passage, Value
 from swingby.own_theory.settings import Settings, last_step, least_margin, lowest, no_value
-from swingby.own_theory.statement import call, parameters, refused
+from swingby.own_theory.statement import call, parameters, real, refused
 
 #: Roundings of a step, relative, which a bound is allowed.
 _ROUNDING = 1e-9
@@ -23,6 +23,9 @@ _UNDERFLOW = 1e-290
 SIGMAS = 4.0
 #: What the integration of a flow may add to a bound.
 _FLOW_ERROR = 1e-6
+#: Skewness of a mean of that many numbers above which its standard errors say too little, and runs
+#: of one setting that decide, at most.
+_SKEW, _MOST_RUNS = 0.05, 200_000
 #: Settings are dropped as they finish, at every so many steps.
 _DROP = 128
 
@@ -58,61 +61,107 @@ class Watch:
         }
         #: Where a formula has no value, nothing is predicted.
         self.blank = np.any([np.isnan(column) for column in self.form.values()], axis=0)
+        #: Where a number is not finite, or no step is asked for, nothing is decided.
+        self.lost = ~np.all([np.isfinite(column) for column in self.form.values()], axis=0)
+        if isinstance(promise.prediction, Bound):
+            self.lost |= self.form["until"] < np.maximum(self.form["start"], 0)
+        elif "at" in self.form:
+            self.lost |= self.form["at"] < 0
         self.last = np.maximum(promise.last_step(values), 0)
         self.observed = np.full(columns, np.nan)
         self.largest = np.full(columns, -np.inf)
         self.step = np.full(columns, np.nan)
         self._before = np.full(columns, np.nan)
+        self._ready = np.zeros(columns, bool)
 
-    def look(self, step: Any, x: Floats, who: Any, gap: Any = 1.0) -> None:
-        """Take note of the observable of the columns `who` at a step, `gap` after the last look.
-
-        A flow has a time of its own for each column, and looks that are a share of its run apart.
-        """
-        kind, is_flow = self.promise.prediction, np.ndim(step) > 0
-        now, gap = (np.broadcast_to(time, self.last.shape)[who] for time in (step, gap))
-        if isinstance(kind, Outcome) or not (is_flow or isinstance(kind, Bound)):
-            # What comes later is not its own: it would depend on the other settings of the batch.
-            live = now <= self.last[who]
-            x, who, now, gap = x[live], who[live], now[live], gap[live]
-        before = self._before[who]
-        self._before[who] = x
+    def look(self, step: int, x: Floats, who: Any) -> None:
+        """Take note of the observable of the columns `who` at a step."""
+        kind = self.promise.prediction
+        # What comes later is not its own: it would depend on the other settings of the batch.
+        live = step <= self.last[who]
+        x, who = x[live], who[live]
+        if isinstance(kind, Bound):
+            self._bound(step, x, who)
+            return
+        finite, is_open = np.isfinite(x), np.isnan(self.observed[who])
         if isinstance(kind, Passage):
-            level, sign = self.form["level"][who], -1 if kind.falling else 1
-            hit = np.isnan(self.observed[who]) & (sign * x >= sign * level)
+            before, level = self._before[who], self.form["level"][who]
+            self._before[who] = x
+            side = (x - level) * (-1 if kind.falling else 1)
+            self._ready[who] |= side <= 0
+            hit = is_open & finite & self._ready[who] & (side >= 0)
             rise = x - before
             share = np.where((rise == 0) | np.isnan(rise), 1.0, (level - before) / rise)
-            self.observed[who[hit]] = (now - gap * (1 - share))[hit]
-        elif isinstance(kind, Bound):
-            self._bound(kind, step, x, who)
+            self.observed[who[hit]] = (step - 1 + share)[hit]
+            self.lost[who] |= is_open & ~finite
         else:
-            past = now - self.form["at"][who]
-            hit = np.isnan(self.observed[who]) & (past >= 0)
-            x_at = x - (x - before) * past / gap if is_flow and (now > 0).all() else x
-            self.observed[who[hit]] = x_at[hit]
-            self.largest[who] = np.fmax(self.largest[who], np.where(np.isfinite(x), x, np.inf))
+            hit = is_open & (step >= self.form["at"][who])
+            self.observed[who[hit]] = x[hit]
+            self.largest[who] = np.fmax(self.largest[who], np.where(finite, x, np.inf))
+            if isinstance(kind, Value):
+                self.lost[who] |= hit & ~finite
 
-    def _bound(self, kind: Bound, step: Any, x: Floats, who: Any) -> None:
-        allowed = _FLOW_ERROR if np.ndim(step) else _ROUNDING * (1 + step)
-        for name in ("below", "above"):
-            if name not in self.promise.formulas:
-                continue
+    def _bound(self, step: int, x: Floats, who: Any) -> None:
+        form = {name: column[who] for name, column in self.form.items()}
+        for name in self._sides:
             limit = self.promise.formulas[name](self.values, step)[who]
-            live = (step >= self.form["start"][who]) & (step <= self.form["until"][who])
-            live &= ~((name == "below") & (x <= self.form["floor"][who]))
-            live &= np.maximum(np.abs(x), np.abs(limit)) > _UNDERFLOW
-            ratio = _share(x, limit) if name == "below" else _share(limit, x)
-            ratio = np.where(live, ratio / (1 + allowed), -np.inf)
+            ratio, lost = _used(name, x, limit, form, step, _ROUNDING * (1 + step))
             higher = ratio > self.largest[who]
             self.largest[who[higher]] = ratio[higher]
-            self.step[who[higher]] = np.broadcast_to(step, self.last.shape)[who][higher]
-            self.observed[who[higher]] = x[higher]
+            self.step[who[higher]], self.observed[who[higher]] = step, x[higher]
+            self.lost[who] |= lost
+
+    @property
+    def _sides(self) -> list[str]:
+        return [name for name in ("below", "above") if name in self.promise.formulas]
+
+    def follow(self, q: int, run: Run) -> None:
+        """Take note of the observable of column `q` along a flow, also between its looks."""
+        kind, form = self.promise.prediction, {name: x[q] for name, x in self.form.items()}
+        if self.lost[q]:
+            return
+        if isinstance(kind, Passage):
+
+            def side(times: Floats) -> Floats:
+                off: Floats = run.x(times) - form["level"]
+                return -off if kind.falling else off
+
+            y = side(run.times)
+            hits = np.flatnonzero(np.maximum.accumulate(y <= 0) & (y >= 0) & np.isfinite(y))
+            end = hits[0] if len(hits) else len(y)
+            self.lost[q] = not np.isfinite(y[:end]).all()
+            if len(hits):
+                self.observed[q] = crossing(side, run.times[max(end - 1, 0)], run.times[end])
+        elif isinstance(kind, Bound):
+            for name in self._sides:
+                self._follow_bound(q, name, form, run)
+        else:
+            x = run.x(between(run.times, 0.0, form["at"]))
+            self.observed[q] = x[-1]
+            self.largest[q] = np.max(np.where(np.isfinite(x), x, np.inf))
+            self.lost[q] = isinstance(kind, Value) and not math.isfinite(x[-1])
+
+    def _follow_bound(self, q: int, name: str, form: Values, run: Run) -> None:
+        def used(times: Floats) -> tuple[Floats, Any]:
+            limit = self.promise.formulas[name](run.values(times), times)
+            return _used(name, run.x(times), limit, form, times, _FLOW_ERROR)
+
+        times = between(run.times, max(form["start"], 0.0), form["until"])
+        ratio, lost = used(times)
+        self.lost[q] |= bool(lost.any())
+        largest, at = peak(lambda x: used(x)[0], times, ratio)
+        if largest > self.largest[q]:
+            self.largest[q], self.step[q] = largest, at
+            self.observed[q] = run.x(np.array([at]))[0]
 
     def judged(self, copies: int, sigmas: float) -> Judged:
         """The prediction at every setting."""
-        judged = self._judged(copies, sigmas)
-        judged.ratio[self.blank[::copies]] = np.nan
-        if not isinstance(getattr(self.promise.prediction, "within", None), Order):
+        judged, kind = self._judged(copies, sigmas), self.promise.prediction
+        lost = self.lost.reshape(-1, copies).any(axis=1)
+        if isinstance(kind, Bound):  # what broke it before counts
+            lost &= ~(judged.ratio > 1)
+        judged.ratio[lost | self.blank[::copies]] = np.nan
+        if not isinstance(getattr(kind, "within", None), Order):
             return judged
         return replace(judged, ratio=np.full(len(judged.ratio), np.nan), constant=judged.ratio)
 
@@ -141,13 +190,18 @@ class Watch:
         if not kind.stat:
             ratio = _share(np.abs(mean - aim), within)
             return Judged(self.promise, aim, mean, ratio, within=within)
-        if kind.stat == "mean":
-            estimate, error = mean, x.std(axis=1, ddof=1) / math.sqrt(copies)
-        else:
-            estimate = x.var(axis=1, ddof=1)
-            fourth = ((x - mean[:, None]) ** 4).mean(axis=1)
-            error = np.sqrt(np.maximum(fourth - estimate**2, 0) / copies)
-        ratio = _share(np.maximum(np.abs(estimate - aim) - sigmas * error, 0), within)
+        parts, freedom = x, copies
+        if kind.stat == "var":
+            parts, freedom = (x - mean[:, None]) ** 2, copies - 1
+        estimate, spread = parts.sum(axis=1) / freedom, parts.std(axis=1)
+        error = spread / math.sqrt(copies)
+        off = np.abs(estimate - aim)
+        ratio = _share(np.maximum(off - sigmas * error, 0), within)
+        if sigmas:
+            # A sample that has missed the tail is off towards its bulk, by an error too small.
+            skew = ((parts - parts.mean(axis=1)[:, None]) ** 3).mean(axis=1)
+            skew = skew / spread**3 / math.sqrt(copies) * np.sign(aim - estimate)
+            ratio = np.where((ratio > 1) & (skew > _SKEW), np.nan, ratio)
         noise = SIGMAS * error / within
         return Judged(self.promise, aim, estimate, ratio, noise, within=within)
 
@@ -158,9 +212,30 @@ class Watch:
         chosen = np.array([*names], object)[conditions.argmax(axis=0)]
         predicted = np.where(conditions.any(axis=0), chosen, "")
         pairs = zip(last, largest, strict=True)
-        observed = np.array([str(kind.observed(float(a), float(b))) for a, b in pairs], object)
+        observed = np.array([_label(kind, float(a), float(b)) for a, b in pairs], object)
         ratio = np.where(predicted == observed, 0.0, np.inf)
-        return Judged(self.promise, predicted, observed, np.where(predicted == "", np.nan, ratio))
+        unknown = (predicted == "") | (observed == "")
+        return Judged(self.promise, predicted, observed, np.where(unknown, np.nan, ratio))
+
+
+def _label(kind: Outcome, last: float, largest: float) -> str:
+    """What a run shows; "" where it ended in no number, and the label depends on which it was."""
+    ends = (math.inf, -math.inf, 0.0) if math.isnan(last) else (last,)
+    labels = {str(kind.observed(end, largest)) for end in ends}
+    return labels.pop() if len(labels) == 1 else ""
+
+
+def _used(
+    name: str, x: Floats, limit: Floats, form: Values, step: Any, allowed: Any
+) -> tuple[Floats, Any]:
+    """The share of a bound that is used, -inf where nothing is asked, and where it is not known."""
+    live = (step >= form["start"]) & (step <= form["until"])
+    if name == "below":
+        live = live & ~(x <= form["floor"])
+    finite = np.isfinite(x) & np.isfinite(limit)
+    ratio = _share(x, limit) if name == "below" else _share(limit, x)
+    asked = live & finite & (np.maximum(np.abs(x), np.abs(limit)) > _UNDERFLOW)
+    return np.where(asked, ratio / (1 + allowed), -np.inf), live & ~finite
 
 
 def _share(part: Floats, whole: Floats) -> Floats:
@@ -172,11 +247,49 @@ def _share(part: Floats, whole: Floats) -> Floats:
 def judge(
     settings: Settings, seed: int = 0, copies: int | None = None, sigmas: float = SIGMAS
 ) -> dict[str, Judged]:
-    """Every prediction at every setting; undecided (nan) where the run would be too long."""
+    """Every prediction at every setting; undecided (nan) where the run would be too long.
+
+    What looks broken over the seeds of the theory is decided anew on more and fresh ones.
+    """
+    seeds = settings.family.statement.seeds
+    results = _judge(settings, seed, copies or seeds, sigmas)
+    if copies is not None or seeds < 2 or not sigmas:
+        return results
+    suspects = [_is_suspect(judged) for judged in results.values()]
+    for q in np.flatnonzero(np.any(suspects, axis=0)):
+        for name, again in decided(settings.take(q), seed + 1, 4).items():
+            if _is_over_seeds(again):
+                for column in ("observed", "ratio", "noise"):
+                    getattr(results[name], column)[q] = getattr(again, column)[0]
+    return results
+
+
+def decided(setting: Settings, seed: int, times: int) -> dict[str, Judged]:
+    """The judgement that counts, of one setting: on as many times its seeds, or more if skewed."""
+    seeds = setting.family.statement.seeds
+    while True:
+        results = _judge(setting, seed + times, times * seeds, SIGMAS)
+        is_settled = not any(np.isnan(x.ratio[0]) and _is_suspect(x)[0] for x in results.values())
+        if is_settled or 4 * times * seeds > _MOST_RUNS:
+            return results
+        times *= 4
+
+
+def _is_over_seeds(judged: Judged) -> bool:
+    return bool(getattr(judged.promise.prediction, "stat", ""))
+
+
+def _is_suspect(judged: Judged) -> Any:
+    """Where an estimate over seeds does not agree with its prediction, or its error is unknown."""
+    if not _is_over_seeds(judged):
+        return np.zeros(len(judged.ratio), bool)
+    return np.isfinite(judged.observed) & ~(judged.ratio <= 1)
+
+
+def _judge(settings: Settings, seed: int, copies: int, sigmas: float) -> dict[str, Judged]:
     family, count = settings.family, settings.count
     if not family.promises:
         raise refused("predict", "is empty: only check answers for assumptions alone")
-    copies = copies or family.statement.seeds
     last = last_step(settings)
     short = np.flatnonzero(last <= family.statement.longest)
     if not len(short):
@@ -254,7 +367,10 @@ def _watched(settings: Settings, last: Floats, seed: int, copies: int) -> list[W
             _look(family, values, state, watches, step, who)
             if step == stop or statement.step is None:
                 break
-            state = call(statement.step, values, state)
+            before, state = state, call(statement.step, values, state)
+            if not step and _shapes(state) != _shapes(before):
+                words = f"returned {_shapes(state)}, must keep {_shapes(before)}"
+                raise refused("step", f"{words}, the shape of its state")
             if step % _DROP == _DROP - 1:
                 going = last[who] > step
                 if going.mean() < 0.6:
@@ -263,19 +379,30 @@ def _watched(settings: Settings, last: Floats, seed: int, copies: int) -> list[W
     return watches
 
 
+def _shapes(state: Any) -> Any:
+    if state is None:
+        return None
+    return [*map(np.shape, state)] if isinstance(state, tuple) else np.shape(state)
+
+
 def _look_along(settings: Settings, last: Floats, watches: list[Watch]) -> None:
-    """Show a flow to those who watch, at looks between 0 and the last time of each setting."""
-    family, statement = settings.family, settings.family.statement
-    alone = [settings.take(column) for column in range(settings.count)]
-    runs = [
-        flowed(statement, one.values, begun(family, one.values, 1), float(end))
-        for one, end in zip(alone, last, strict=True)
-    ]
-    every = np.arange(settings.count)
-    for look, states in enumerate(zip(*runs, strict=True)):
-        now = last * (look / LOOKS)
-        values = {**settings.values, "t": now}
-        _look(family, values, joined_states([*states]), watches, now, every, last / LOOKS)
+    """Show a flow to those who watch, setting by setting, at every time that they ask for."""
+    family = settings.family
+    for q in range(settings.count):
+        one = settings.take(q)
+        times, states = flowed(family.statement, one.values, begun(family, one.values, 1), last[q])
+
+        def values(at: Floats, one: Settings = one) -> dict[str, Any]:
+            many = {name: _taken(x, np.zeros(len(at), int), 1) for name, x in one.values.items()}
+            return {**many, "n": len(at), "t": at}
+
+        for watch in watches:
+
+            def x(at: Floats, watch: Watch = watch, states: Any = states) -> Floats:
+                with np.errstate(all="ignore"):
+                    return _observable(family, values(at), states(at), watch, len(at), {})
+
+            watch.follow(q, Run(times, x, values))
 
 
 def _observe_runs(runs: Any, values: Values, watches: list[Watch]) -> None:
@@ -295,31 +422,32 @@ def _observe_runs(runs: Any, values: Values, watches: list[Watch]) -> None:
 
 
 def _look(
-    family: Family,
-    values: Values,
-    state: Any,
-    watches: list[Watch],
-    step: Any,
-    who: Any,
-    gap: Any = 1.0,
+    family: Family, values: Values, state: Any, watches: list[Watch], step: int, who: Any
 ) -> None:
     """Show the observables of a state to those who watch."""
     observables: dict[str, Floats] = {}
     for watch in watches:
-        name, entry = watch.promise.prediction.of, watch.promise.k  # type: ignore[attr-defined]
-        if name not in observables:
-            observables[name] = np.asarray(
-                call(family.statement.observe[name], values, state), float
-            )
-        x = observables[name]
-        if entry is not None and x.ndim > 1 and len(x) >= entry:
-            x = x[entry - 1]
-        if x.shape != who.shape:
-            form = f"({family.length}, {len(who)})" if entry is not None else f"({len(who)},)"
-            got = f"returned shape {observables[name].shape} for {len(who)} settings"
-            required = f"{got}, must have {form}: settings are the last axis"
-            raise refused(f"observe[{name!r}]", required)
-        watch.look(step, x, who, gap)
+        watch.look(step, _observable(family, values, state, watch, len(who), observables), who)
+
+
+def _observable(
+    family: Family, values: Values, state: Any, watch: Watch, count: int, ready: dict[str, Floats]
+) -> Floats:
+    """What a prediction is of, at a state of so many columns; `ready`: what is observed already."""
+    name, entry = watch.promise.prediction.of, watch.promise.k  # type: ignore[attr-defined]
+    if name not in ready:
+        ready[name] = real(
+            f"observe[{name!r}]", call(family.statement.observe[name], values, state)
+        )
+    x = ready[name]
+    if entry is not None and x.ndim > 1 and len(x) >= entry:
+        x = x[entry - 1]
+    if x.shape != (count,):
+        form = f"({family.length}, {count})" if entry is not None else f"({count},)"
+        got = f"returned shape {ready[name].shape} for {count} settings"
+        required = f"{got}, must have {form}: settings are the last axis"
+        raise refused(f"observe[{name!r}]", required)
+    return x
 
 
 def begun(family: Family, values: Values, columns: int) -> Any:
@@ -408,11 +536,10 @@ def recorded(settings: Settings, seed: int = 0) -> tuple[Any, dict[str, Floats]]
     state = begun(family, values, alone.count)
     steps, rows = list[float](), {name: list[Any]() for name in curves}
     if statement.flow is not None:
-        times = np.linspace(0.0, last, LOOKS + 1)
-        for now, then in zip(times, flowed(statement, values, state, last), strict=True):
-            for name, (of, _) in curves.items():
-                x = call(statement.observe[of], {**values, "t": now}, then)
-                rows[name].append(np.ravel(np.asarray(x, float)))
+        times, states = flowed(statement, values, state, last)
+        for name, (of, _) in curves.items():
+            seen = [call(statement.observe[of], {**values, "t": t}, states([t])) for t in times]
+            rows[name] = [np.ravel(np.asarray(x, float)) for x in seen]
         return times, {name: np.array(row) for name, row in rows.items()}
     stop = int(min(last, statement.steps))
     every = max(1, stop // 2000)

@@ -22,6 +22,8 @@ from swingby.theory import numbers
 TOO_LONG = "too long"
 #: Halvings that find the edge of an assumption, and draws for each setting asked for, at most.
 _HALVINGS, _TRIES = 30, 60
+#: Draws among which an anchor is looked for, the first of them of the usual numbers.
+_ANCHORS = 4096
 #: Decades inside that are clear, and spacings of the usual vector, the first to be tried first.
 _CLEAR = 0.05
 _SPACINGS = tuple((x, y) for y in (0.5, 0.0, 1.0) for x in (3.0, 2.0, 5.0, 1.5, 10.0, 1.0))
@@ -254,6 +256,29 @@ def slack(settings: Settings, name: str) -> Floats:
     return settings.family.relations[name].margin(settings.values)
 
 
+@functools.lru_cache(256)
+def anchor(family: Family) -> Floats:
+    """Numbers inside the assumptions, to which draws are pulled: usual ones, or the nearest drawn.
+
+    Refused where none of some thousand is inside, in words about the usual setting.
+    """
+    try:
+        require_usual(family)
+    except InvalidInput:
+        low, high = np.log([family.low, family.high])
+        size = (_ANCHORS, len(family.names))
+        rows = np.exp(np.random.default_rng(0).uniform(low, high, size))
+        rows = np.clip(rows, family.low, family.high)
+        rows[: _ANCHORS // 8] = family.usual  # with other draws
+        settings = drawn(family, dict(zip(family.names, rows.T, strict=True)), 0)
+        rows = rows[is_as_asked(settings, "")]
+        if not len(rows):
+            raise
+        nearest: Floats = rows[np.abs(np.log(rows / family.usual)).sum(axis=1).argmin()]
+        return nearest
+    return family.usual
+
+
 def require_usual(family: Family) -> None:
     """Refuse a theory whose usual setting breaks an assumption, or is too long to be run."""
     settings = usual(family)
@@ -326,19 +351,20 @@ def sample(
 ) -> Settings:
     """At most `count` settings inside the assumptions: uniform in the logarithms, then pulled in.
 
-    Of a broken assumption only the numbers that it speaks of are pulled towards the usual ones, a
+    Of a broken assumption only the numbers that it speaks of are pulled towards the anchor, a
     share `edge` of them onto the edge itself. `outside` names one assumption that is to be broken.
     """
-    low, middle, high = (np.log(row) for row in (family.low, family.usual, family.high))
+    start_of = anchor(family)
+    low, middle, high = (np.log(row) for row in (family.low, start_of, family.high))
     size = (count, len(low))
     x = rng.uniform(low, high, size)
     x = np.where(rng.random(size) < 0.25, middle, x)  # some numbers stay usual
     seed = int(rng.integers(2**31))
-    start = _of_logs(family, x, middle, None, seed)
+    start = _of_logs(family, x, middle, start_of, None, seed)
     pulls = np.ones(size)
 
     def pulled(pulls: Floats) -> Settings:
-        return _of_logs(family, middle + pulls * (x - middle), middle, start, seed)
+        return _of_logs(family, middle + pulls * (x - middle), middle, start_of, start, seed)
 
     names = [name for name in (*family.relations, TOO_LONG) if not is_named(name, outside)]
     for turn in range(3):
@@ -389,9 +415,9 @@ def speaking(family: Family, name: str) -> Any:
 
 
 def _of_logs(
-    family: Family, logs: Floats, middle: Floats, start: Settings | None, seed: int
+    family: Family, logs: Floats, middle: Floats, exact: Floats, start: Settings | None, seed: int
 ) -> Settings:
-    columns = np.where(logs == middle, family.usual, np.exp(logs))
+    columns = np.where(logs == middle, exact, np.exp(logs))
     scalars = dict(zip(family.names, columns.T, strict=True))
     return drawn(family, scalars, seed) if start is None else replace(start, scalars=scalars)
 
@@ -442,12 +468,11 @@ def samples(
     made = tries = 0
     while made < count:
         chosen = family(statement, int(length or rng.choice(list(statement.lengths))))
-        if not tries:
-            require_usual(chosen)
         batch = sample(chosen, min(32, count - made), rng, outside)
         tries, made = tries + 1, made + batch.count
         if batch.count:
             yield batch
         elif tries > _TRIES:
             where = f'that breaks "{outside}" alone' if outside else "inside"
-            raise refused("no setting", f"{where} was met in {tries} draws")
+            advice = "widen a range, or put the usual numbers well inside"
+            raise refused("no setting", f"{where} was met in {tries} draws: {advice}")

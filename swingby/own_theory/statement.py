@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import sympy as sp
 
 from swingby.errors import MISSING, InvalidInput
@@ -36,9 +38,28 @@ def parameters(function: Callable[..., Any]) -> tuple[tuple[str, bool], ...]:
 
 
 def call(function: Callable[..., Any], values: Mapping[str, Any], *states: Any) -> Any:
-    """A function of the user, with what its parameters name; `states` are its first ones."""
+    """A function of the user, with what its parameters name; `states` are its first ones.
+
+    It gets copies of arrays: code that changes its arguments in place changes nothing else.
+    """
     names = [name for name, _ in parameters(function)[len(states) :]]
-    return function(*states, **{name: values[name] for name in names if name in values})
+    return function(
+        *map(_copy, states), **{name: _copy(values[name]) for name in names if name in values}
+    )
+
+
+def _copy(x: Any) -> Any:
+    if isinstance(x, tuple):
+        return tuple(map(_copy, x))
+    return x.copy() if isinstance(x, np.ndarray) else x
+
+
+def real(title: str, result: Any) -> Any:
+    """What a function of the user returned, as real numbers."""
+    if result is None or np.iscomplexobj(result):
+        kind = "None" if result is None else "complex numbers"
+        raise refused(title, f"returned {kind}, must return real numbers")
+    return np.asarray(result, float)
 
 
 def is_function(formula: Any) -> bool:
@@ -119,6 +140,12 @@ class Statement(Hinted):
     def _check_symbols(self, argument: str, title: str, formula: Any, indices: set[str]) -> None:
         symbols = sp.sympify(formula).free_symbols
         names = {str(symbol) for symbol in symbols if not isinstance(symbol, sp.Indexed)}
+        if sp.sympify(formula).has(sp.I, sp.zoo, sp.nan):
+            raise refused(argument, f"{title} has no real value: {formula}")
+        for name in (
+            sorted(names & {str(name) for name in self.exists}) if argument[0] == "p" else ()
+        ):
+            raise refused(argument, f"{title} speaks of {name}, which only has to exist")
         for name in sorted(names - {*self.known, *indices}):
             numbers = [str(symbol) for symbol in self.numbers]
             has = f"which is not a number of the theory ({', '.join(numbers)})"
@@ -151,6 +178,20 @@ class Statement(Hinted):
                 has = f"which the theory does not have: {', '.join(self.known)}"
                 raise refused(title, f"asks for {name}, {has}{_meant(name, self.known)}")
 
+    @staticmethod
+    def _check_range_of(prediction: Prediction, title: str) -> None:
+        """Refuse a promise of nothing, and plain numbers that are out of range."""
+        if isinstance(prediction, Bound):
+            if prediction.below is None and prediction.above is None:
+                raise refused("predict:", f"{title} needs below= or above=")
+            start, until = _number(prediction.start), _number(prediction.until)
+            if until is not None and until < (start or 0):
+                raise refused("predict:", f"{title} has no step from {start or 0:g} to {until:g}")
+        for name in {"at", "within"} & {*prediction.formulas}:
+            number = _number(getattr(prediction, name))
+            if number is not None and not 0 <= number < math.inf:
+                raise refused("predict:", f"{title} has {name}={number:g}, must be 0 or more")
+
     def _check_predictions(self) -> None:
         names = [prediction.name for prediction in self.predict]
         for prediction in self.predict:
@@ -174,6 +215,7 @@ class Statement(Hinted):
                 raise InvalidInput("stat", prediction.stat, 'must be "mean" or "var"')
             if isinstance(prediction, Value) and prediction.stat and self.seeds < 2:
                 raise refused("seeds", f"must be at least 2 for {title}, give seeds=400")
+            self._check_range_of(prediction, title)
             fields = [getattr(prediction, name) for name in prediction.formulas]
             fields += getattr(prediction, "predicted", {}).values()
             for formula in fields:
@@ -182,6 +224,14 @@ class Statement(Hinted):
                     self.check_parameters(title, bare)
                 elif bare is not None:
                     self._check_symbols("predict:", title, bare, {"k"} if each else set())
+
+
+def _number(formula: Any) -> float | None:
+    """A formula that is a plain number."""
+    if formula is None or isinstance(formula, Order) or is_function(formula):
+        return None
+    number = sp.sympify(formula)
+    return float(number) if number.is_real and number.is_number else None
 
 
 def _check_range(symbol: Any, span: Any) -> None:
@@ -194,6 +244,8 @@ def _check_range(symbol: Any, span: Any) -> None:
         low, usual, high = (span.low, span.usual, span.high) if is_vector else map(float, span)
     except (TypeError, ValueError):
         raise InvalidInput(f"numbers: {symbol}", span, "must be (low, usual, high)") from None
-    if not 0 < low <= usual <= high:
-        required = "must be 0 < low <= usual <= high; a sign is to be written in the formulas"
+    if not 0 < low <= usual <= high < math.inf:
+        required = (
+            "must be 0 < low <= usual <= high, finite; a sign is to be written in the formulas"
+        )
         raise InvalidInput(f"numbers: {symbol}", span, required)

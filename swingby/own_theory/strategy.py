@@ -12,12 +12,12 @@ from swingby.own_theory.family import Family
 from swingby.own_theory.settings import (
     TOO_LONG,
     Settings,
+    anchor,
     drawn,
     family,
     is_as_asked,
     is_named,
     pushed,
-    require_usual,
     slack,
     speaking,
 )
@@ -41,12 +41,12 @@ def settings_of(
         raise MissingExtra("hypothesis", "testing") from None
     lengths = [length] if length else sorted(statement.lengths)
     for size in lengths:
-        require_usual(family(statement, size))
+        anchor(family(statement, size))
 
     @st.composite
     def settings(draw: Any) -> Settings:
         chosen = family(statement, draw(st.sampled_from(lengths)))
-        ends = zip(chosen.low, chosen.usual, chosen.high, strict=True)
+        ends = zip(chosen.low, anchor(chosen), chosen.high, strict=True)
         spans = [(_parts(low / middle), _parts(high / middle)) for low, middle, high in ends]
         parts = np.array([draw(st.integers(*span)) for span in spans]) / _PARTS
         seed = draw(st.integers(0, 2**16)) if statement.draws else 0
@@ -68,8 +68,8 @@ def _pulled(family: Family, parts: Any, seed: int, outside: str) -> Settings:
     names = [name for name in (*family.relations, TOO_LONG) if not is_named(name, outside)]
     for _ in range(_MOST_PULLS):
         columns = [
-            np.array([usual if part == 0 else float(f"{usual * 10**part:.3g}")])
-            for usual, part in zip(family.usual, parts, strict=True)
+            np.array([middle if part == 0 else float(f"{middle * 10**part:.3g}")])
+            for middle, part in zip(anchor(family), parts, strict=True)
         ]
         setting = drawn(family, dict(zip(family.names, columns, strict=True)), seed)
         broken = [name for name in names if slack(setting, name)[0] < 0]

@@ -35,6 +35,7 @@ from swingby.own_theory.runs import judge, worst
 from swingby.own_theory.settings import Settings, at_numbers, least_margin
 from swingby.own_theory.statement import Statement
 from swingby.report import Framed, Grid
+from swingby.report.files import storable
 from swingby.report.picture_style import COLORS
 from swingby.report.pictures import Pictured
 from swingby.theory import numbers
@@ -132,6 +133,12 @@ class TheorySweep(Framed, Pictured):
     def records(self) -> list[Mapping[str, Any]]:
         """The rows of :meth:`to_frame`, by column."""
         return [*self.rows]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON: a row for each setting, null where nothing is known."""
+        axes = {name: [*values] for name, values in self.axes.items()}
+        rows = [storable(dict(row)) for row in self.rows]
+        return {"theory": self.theory, "axes": axes, "counts": self.counts, "rows": rows}
 
     def _cells(self) -> list[tuple[str, str]]:
         return [_cell_of(row) for row in self.rows]

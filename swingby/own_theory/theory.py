@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -155,4 +156,9 @@ class Theory(Statement, Answering):
             raise InvalidInput("theory", self.name, f"must not be passed to {verb}")
         module, _, name = _VERBS[verb].partition(".")
         function = getattr(importlib.import_module(f"swingby.own_theory.{module}"), name)
+        try:
+            inspect.signature(function).bind(self, *arguments, **options)
+        except TypeError as error:
+            required = f"{error}: numbers of a theory have names, {verb}(theory, h=0.1)"
+            raise InvalidInput(verb, MISSING, required) from None
         return function(self, *arguments, **options)

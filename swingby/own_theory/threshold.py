@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from swingby.errors import InvalidInput
+from swingby.hints import suggestion
 from swingby.own_theory.family import Floats
+from swingby.own_theory.kinds import Passage
 from swingby.own_theory.runs import Judged, judge
 from swingby.own_theory.settings import Settings, at_numbers
 from swingby.own_theory.statement import Statement, refused
@@ -56,8 +58,14 @@ def _answer(base: Settings, question: str) -> _Answer:
     ):
         forms = '"A before B" of passages, "A is LABEL" of an outcome, or "A kept"'
         raise InvalidInput("question", question, f"must be {forms}; A is of {', '.join(names)}")
-    if verb == "is" and not _is_outcome(base, first):
-        raise refused("question", f'"{question}" asks for a label, and {first} is no outcome')
+    kinds = {promise.name: promise for promise in base.family.promises}
+    if verb == "is" and last not in (labels := kinds[first].labels):
+        has = f"which has {', '.join(labels)}" if labels else "which is no outcome"
+        hint = suggestion(last, labels)
+        raise refused("question", f'"{question}" asks for a label of {first}, {has}{hint}')
+    for name in (first, last) if verb == "before" else ():
+        if not isinstance(kinds[name].prediction, Passage):
+            raise refused("question", f'"{question}" asks for an order, and {name} is no passage')
 
     def before(results: Mapping[str, Judged], side: str) -> Floats:
         times = [np.asarray(getattr(results[name], side), float) for name in (first, last)]
@@ -77,9 +85,3 @@ def _answer(base: Settings, question: str) -> _Answer:
         return kept
     ask = before if verb == "before" else is_label
     return lambda results: {side: ask(results, side) for side in ("predicted", "observed")}
-
-
-def _is_outcome(base: Settings, name: str) -> bool:
-    """Whether a prediction is an outcome."""
-    promise = next(promise for promise in base.family.promises if promise.name == name)
-    return bool(promise.labels)

@@ -244,7 +244,8 @@ class Grid:
         """The table as GitHub Markdown."""
         blocks = [f"**{markup.markdown_text(self.title)}**"] if self.title else []
         blocks.append(markup.markdown_lines(self.above))
-        blocks.append(markup.markdown_table(self.heads, self.rows, self.right))
+        if self.heads:
+            blocks.append(markup.markdown_table(self.heads, self.rows, self.right))
         blocks.append(markup.markdown_lines(self.below))
         return "\n\n".join(block for block in blocks if block)
 

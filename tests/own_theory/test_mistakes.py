@@ -8,7 +8,7 @@ import sympy as sp
 
 import swingby
 from swingby.errors import InvalidInput
-from swingby.own import Each, Passage, Theory, Value, k
+from swingby.own import Bound, Each, Outcome, Passage, Theory, Value, k
 from swingby.own_theory.statement import RESERVED
 from swingby.testing import assert_theory
 from tests.own_theory.small import decay, h, modes, noisy, s, time, u0, v
@@ -24,6 +24,10 @@ def with_half(**changes):
     return replace(modes, predict=(half(**changes),))
 
 
+fate = replace(
+    decay,
+    predict=(Outcome("fate", "x", 9, {"small": h <= 0.1, "large": h > 0.1}, lambda last, _: ""),),
+)
 STATED = {
     "a relation of plain numbers": (
         lambda: replace(modes, assume={"P1": 0.5 <= 1}),
@@ -67,6 +71,34 @@ STATED = {
         lambda: replace(decay, numbers={**decay.numbers, h: (1, 0.1, 0.5)}),
         "numbers: h must be 0 < low <= usual <= high",
     ),
+    "a range without an end": (
+        lambda: replace(decay, numbers={**decay.numbers, h: (0.1, 1, np.inf)}),
+        "numbers: h must be 0 < low <= usual <= high, finite",
+    ),
+    "a bound without a bound": (
+        lambda: replace(decay, predict=(Bound("b", "x"),)),
+        'predict: "b" needs below= or above=',
+    ),
+    "a bound that ends before it starts": (
+        lambda: replace(decay, predict=(Bound("b", "x", below=1, start=5, until=4),)),
+        'predict: "b" has no step from 5 to 4',
+    ),
+    "a negative promise": (
+        lambda: with_half(within=-1),
+        'predict: "half" has within=-1, must be 0 or more',
+    ),
+    "a value before the start": (
+        lambda: replace(decay, predict=(Value("v", "x", at=-5, value=1, within=1),)),
+        'predict: "v" has at=-5, must be 0 or more',
+    ),
+    "a complex time": (lambda: with_half(time=sp.I * h), 'predict: "half" has no real value: I.h'),
+    "a time without a value": (lambda: with_half(time=h / 0), "has no real value: zoo"),
+    "a constant that no run knows": (
+        lambda: replace(
+            decay, exists={q: (1, 2)}, predict=(Value("v", "x", at=1, value=q, within=1),)
+        ),
+        'predict: "v" speaks of q, which only has to exist',
+    ),
     "a variance of one seed": (
         lambda: replace(noisy, seeds=1),
         'seeds must be at least 2 for "variance", give seeds=400',
@@ -94,8 +126,8 @@ MET = {
         " exclude that",
     ),
     "no setting inside": (
-        lambda: assert_theory(replace(decay, assume={"small step": h <= sp.Rational(1, 50)})),
-        'no setting inside: at the usual setting "small step" fails by 0.70 decades',
+        lambda: assert_theory(replace(decay, assume={"small step": h <= sp.Rational(1, 5000)})),
+        'no setting inside: at the usual setting "small step" fails by 2.70 decades',
     ),
     "a run that is too long": (
         lambda: swingby.compare(replace(modes, steps=100), s=[1, 0.3]),
@@ -105,9 +137,40 @@ MET = {
         lambda: swingby.check(modes, u=0.1),
         r"u is not a number of 'modes of a deep linear network' \(s, u0, h\); did you mean u0",
     ),
+    "numbers without names": (
+        lambda: swingby.check(decay, 1, 2),
+        r"check too many positional arguments: numbers of a theory have names, check\(theory, h=",
+    ),
+    "a step that returns nothing": (
+        lambda: swingby.compare(replace(decay, step=lambda x: None)),
+        r"step returned None, must keep \(1,\), the shape of its state",
+    ),
+    "a step of another shape": (
+        lambda: swingby.compare(replace(decay, step=lambda x: x[:0])),
+        r"step returned \(0,\), must keep \(1,\)",
+    ),
     "an unknown question": (
         lambda: swingby.threshold(modes, "half first", vary="h"),
         'question must be "A before B" of passages',
+    ),
+    "an order of what is no passage, asked": (
+        lambda: swingby.threshold(decay, "rate before tenth", vary="h"),
+        'question "rate before tenth" asks for an order, and rate is no passage',
+    ),
+    "a label that there is not": (
+        lambda: swingby.threshold(fate, "fate is smal", vary="h"),
+        'question "fate is smal" asks for a label of fate, which has small, large; did you mean'
+        " small",
+    ),
+    "a complex observable": (
+        lambda: swingby.compare(replace(decay, observe={"x": lambda x: x + 1j})),
+        r"observe\['x'\] returned complex numbers, must return real numbers",
+    ),
+    "a formula without a function": (
+        lambda: swingby.compare(
+            replace(decay, predict=(Value("v", "x", 1, sp.Function("f")(h), within=1),))
+        ),
+        r"formula f\(h\) has f that neither NumPy nor SciPy has",
     ),
     "an unknown assumption": (
         lambda: modes.sample(3, outside="distance"),

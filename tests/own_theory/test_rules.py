@@ -9,6 +9,7 @@ import sympy as sp
 from hypothesis import Phase, given, settings
 
 import swingby
+from swingby.errors import InvalidInput
 from swingby.own import Bound, Each, Order, Outcome, Passage, Theory, Value, k, t
 from swingby.own_theory.hunting import is_confirmed
 from swingby.own_theory.power import examined
@@ -230,8 +231,8 @@ def test_a_wrong_constant_is_named():
     assert numbers == {name: column[0] for name, column in low.scalars.items()}
     assert len(numbers) == 4  # two entries, not three
     (hint,) = hunt.hints
-    assert "observed/predicted is 0.50" in hint
-    assert "broken at every" in hunt.scan[-1]
+    assert "half: times 0.5 it would be kept at all" in hint
+    assert "broken at every value tried of s_1" in hunt.scan[-1]
 
 
 def test_the_same_seed_gives_the_same_text():
@@ -461,3 +462,164 @@ def test_entries_are_left_out_down_to_any_length():
     setting = usual(family(theory, 4)).with_scalars(h=np.array([0.0123]))
     lengths = [batch.family.length for batch in simpler(setting)]
     assert lengths == [1, 2, 4]
+
+
+# what is measured has any sign
+
+
+m = sp.Symbol("m", real=True)
+
+
+def of_sign(sign, assume=None, value=x0):
+    """A theory with m = sign x0/8."""
+    return replace(
+        decay,
+        assume=assume or {},
+        measured={m: lambda x0: sign * x0 / 8},
+        predict=(Value("v", "x", at=0, value=value, within=x0 / 1000),),
+    )
+
+
+@pytest.mark.parametrize(
+    ("formula", "true"),
+    [
+        (sp.Abs(m), 1 / 8),
+        (sp.sqrt(m**2), 1 / 8),
+        (sp.Max(m, 0) - m, 1 / 8),
+        (m, -1 / 8),
+        (sp.Symbol("m"), -1 / 8),
+        (sp.gamma(m + 1), math.gamma(7 / 8)),
+        (sp.erf(m), math.erf(-1 / 8)),
+        (sp.factorial(m + 2), math.gamma(23 / 8)),
+    ],
+)
+def test_a_measured_number_has_its_sign_in_formulas(formula, true):
+    row = swingby.compare(of_sign(-1, value=formula), x0=1).rows[0]
+    assert row.predicted == pytest.approx(true, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("relation", "margin"),
+    [
+        (sp.Abs(m) <= sp.Rational(1, 1000), -math.log10(125)),
+        (m**2 <= 1, math.log10(64)),
+        (m**2 >= 1, -math.log10(64)),
+        (m >= -1, math.inf),
+        (m >= 0, -math.inf),
+        (sp.Symbol("h") >= -1, math.inf),
+        (h - x0 <= 0, math.inf),
+        (x0 - h <= 0, -math.inf),
+    ],
+)
+def test_a_measured_number_has_its_sign_in_margins(relation, margin):
+    report = swingby.check(of_sign(-1, {"a": relation}), x0=1)
+    assert report.margins["a"] == pytest.approx(margin)
+
+
+def test_a_power_of_a_negative_number_is_no_prediction():
+    """m^(1/3) is complex: not its real part, and not 0."""
+    with pytest.raises(InvalidInput, match="v: value has no value at"):
+        swingby.compare(of_sign(-1, value=m ** sp.Rational(1, 3)))
+
+
+@pytest.mark.parametrize("until", [h, 0.5 * x0])
+def test_a_bound_of_no_step_is_undecided(until):
+    vacuous = replace(decay, predict=(Bound("b", "x", below=0 * x0, until=until),))
+    assert swingby.compare(vacuous, x0=1).rows[0].verdict == "undecided"
+
+
+# inside, wherever that is
+
+
+def test_settings_are_drawn_where_the_usual_one_is_outside():
+    small = replace(decay, assume={"small step": h <= sp.Rational(1, 50)})
+    assert max(small.sample(64, rng=0).scalars["h"]) <= 0.02 < decay.numbers[h][1]
+    assert assert_theory(small, count=40).settings == 40
+
+    @settings(max_examples=20, derandomize=True, deadline=None)
+    @given(small.settings())
+    def is_inside(setting):
+        assert least_margin(setting)[0] >= 0
+
+    is_inside()
+
+
+def test_settings_are_drawn_where_the_usual_draw_is_outside():
+    """z > 0 is false of the first draw, and of half of the others."""
+    first = -np.sign(np.random.default_rng(0).standard_normal(1)[0])
+    positive = replace(
+        decay,
+        draws={"z": lambda rng, n: first * rng.standard_normal(n)},
+        measured={m: lambda z: z},
+        assume={"positive": m >= sp.Rational(1, 100)},
+    )
+    assert not swingby.check(positive).holds
+    assert (positive.sample(32, rng=0).draws["z"] > 0).all()
+    assert swingby.hunt(positive, rng=0, count=64).verdict == "tested"
+
+
+# functions of the user
+
+
+@pytest.mark.parametrize("where", ["observe", "step", "start", "state"])
+def test_code_in_place_changes_nothing_else(where):
+    def tripled(x):
+        x *= 3
+        return x / 3
+
+    def step(x, h):
+        kept = x - h * x
+        h *= 9
+        return kept
+
+    def start(x0):
+        y = 1 * x0
+        x0 *= 10
+        return y
+
+    def state(x, h):
+        x -= h * x
+        return x
+
+    changes = {"observe": {"x": tripled}, "step": step, "start": start, "state": state}
+    name = "step" if where == "state" else where
+    theory = replace(decay, **{name: changes[where]})
+    assert [row.ratio for row in swingby.compare(theory).rows] == pytest.approx(
+        [row.ratio for row in swingby.compare(decay).rows]
+    )
+
+
+# what a hunt says of its counterexample
+
+
+def off_by(change):
+    """The exact time of decay with a change, promised to 0.1 steps: a line from step to step."""
+    exact = sp.log(10) / h
+    passage = Passage("tenth", "x", x0 / 10, change(exact), within=0.1, falling=True)
+    theory = replace(decay, step=lambda x, h: x * np.exp(-h), predict=(passage,))
+    return swingby.hunt(theory, rng=0, count=96)
+
+
+@pytest.mark.parametrize(
+    ("change", "hints"),
+    [
+        (lambda time: 2 * time, ["times 0.5 it would be kept"]),
+        (lambda time: time + 3, []),
+        (lambda time: time * (1 + h), []),
+        (lambda time: sp.floor(time) - 1, []),
+    ],
+)
+def test_a_constant_factor_is_one_at_every_failure(change, hints):
+    hunt = off_by(change)
+    assert hunt.found
+    assert len(hunt.hints) == len(hints)
+    assert all(words in hint for words, hint in zip(hints, hunt.hints, strict=True))
+
+
+def test_a_scan_says_broken_only_of_what_it_tried():
+    """h^2 in place of h/10 is right at the usual h = 1/10, and nowhere else."""
+    hunt = off_by(lambda time: time * h * 10)
+    assert hunt.violation.numbers["h"] != 0.1
+    (line,) = [line for line in hunt.scan if line.startswith("broken for h")]
+    assert "kept" in line
+    assert not any("h" in line.split("of ")[-1].split() for line in hunt.scan if "every" in line)

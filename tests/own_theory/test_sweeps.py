@@ -5,6 +5,7 @@ import os
 import random
 import subprocess
 import sys
+import types
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -224,6 +225,38 @@ def test_every_part_of_a_theory_counts_for_its_rows():
     keys += [key(replace(decay, **change)) for change in changes]
     assert len(set(keys)) == len(keys)
     assert key(replace(decay)) == key(decay)
+
+
+def test_code_and_values_elsewhere_count_for_the_rows(monkeypatch):
+    """A module of the user, what its functions refer to, objects, and functions in functions."""
+    helper = types.ModuleType("helper_of_theories")
+    helper.__file__ = str(ROOT / "helper.py")
+    monkeypatch.setitem(sys.modules, helper.__name__, helper)
+    source = "C = 1.0\ndef f(x):\n    return x * C"
+    exec(source, vars(helper))
+
+    class Setup:
+        rate = 1.0
+
+        def step(self, x, h):
+            return x - h * x * self.rate
+
+    setup, box = Setup(), types.SimpleNamespace(rate=1.0)
+    theories = (
+        replace(decay, step=lambda x, h: x - h * helper.f(x)),
+        replace(decay, step=lambda x, h: x - h * x * helper.C),
+        replace(decay, step=lambda x, h: (lambda y: x - h * y)(helper.f(x))),
+        replace(decay, step=setup.step),
+        replace(decay, step=lambda x, h: x - h * x * setup.rate),
+        replace(decay, step=lambda x, h: x - h * x * box.rate),
+    )
+    before = [key(theory) for theory in theories]
+    assert before == [key(theory) for theory in theories]
+    helper.C = setup.rate = box.rate = 2.0
+    after = [key(theory) for theory in theories]
+    assert not set(before) & set(after)
+    exec(source.replace("x * C", "x + C"), vars(helper))
+    assert key(theories[0]) != after[0]
 
 
 def test_a_key_is_the_same_in_every_process():

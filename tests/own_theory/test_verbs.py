@@ -143,6 +143,29 @@ def test_the_command_prints_json(capsys):
     assert json.loads(capsys.readouterr().out)["found"] is False
 
 
+WRONG = """import sympy as sp, swingby
+from swingby.own import Bound
+r = sp.Symbol("r", positive=True)
+theory = swingby.Theory("r", {r: (0.1, 1, 10)}, {}, lambda r: r, lambda x, r: r * x,
+                        {"x": lambda x: x}, [Bound("b", "x", below=r / 2)])
+"""
+
+
+def test_every_result_is_json_and_markdown(tmp_path, capsys):
+    file, page = tmp_path / "my.py", tmp_path / "hunt.md"
+    file.write_text(WRONG)
+    assert run(["theory", str(file), "hunt", "--count", "16", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["closest"] is None
+    assert run(["theory", str(file), "hunt", "--count", "16", "--out", str(page)]) == 1
+    assert "broken for r from 0.522 (kept below)" in page.read_text(encoding="utf-8")
+    assert run(["theory", FILE, "sweep", "--over", "h=3", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["h"] for row in rows] == sorted(row["h"] for row in rows)
+    assert len(rows) == 3
+    assert run(["theory", FILE, "sweep", "--over", "h=abc"]) == 2
+    assert "over must be NAME=N, how many values of it" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [
