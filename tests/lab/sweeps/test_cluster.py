@@ -51,6 +51,6 @@ def test_no_worker_is_left(grid, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "_NO_WORKER", 0.5)
     with (
         distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None) as empty,
-        pytest.raises(InvalidInput, match="executor must have a worker, none is left"),
+        pytest.raises(InvalidInput, match="executor must have a worker, but none is left"),
     ):
         sweep(grid, out=tmp_path / "a", executor=empty, workers=1, progress=False)
