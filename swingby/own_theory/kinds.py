@@ -147,7 +147,8 @@ class Outcome(Prediction):
     """A label for a setting, of a run to step ``at``.
 
     ``predicted``: a condition for each label; ``observed``: the label by the last and the largest
-    value of ``of``. Where no condition holds, nothing is predicted, and the setting is undecided.
+    value of ``of``. Where no condition holds, nothing is predicted, and the setting is undecided,
+    as where a run ends in nan and that has another label than inf.
     """
 
     formulas: ClassVar[tuple[str, ...]] = ("at",)

@@ -219,8 +219,8 @@ class Watch:
 
 
 def _label(kind: Outcome, last: float, largest: float) -> str:
-    """What a run shows; "" where it ended in no number, and the label depends on which it was."""
-    ends = (math.inf, -math.inf, 0.0) if math.isnan(last) else (last,)
+    """What a run shows; "" where it ends in nan, and the label is not that of an endless number."""
+    ends = (last, math.inf) if math.isnan(last) else (last,)
     labels = {str(kind.observed(end, largest)) for end in ends}
     return labels.pop() if len(labels) == 1 else ""
 

@@ -53,7 +53,7 @@ def test_an_overflow_has_no_value_and_no_passage():
     assert swingby.compare(never, r=0.1).rows[0].verdict == "broken"
 
 
-def test_a_run_that_ends_in_no_number_has_the_label_of_all_numbers():
+def test_a_run_that_ends_in_no_number_has_the_label_of_an_infinite_one():
     """Gradient descent at h s = 90 ends in inf - inf: far by the largest, not by the last."""
     s = sp.Symbol("s", positive=True)
 
@@ -72,6 +72,8 @@ def test_a_run_that_ends_in_no_number_has_the_label_of_all_numbers():
 
     by_last = swingby.compare(descent(lambda last, _: "far" if last > 1 else "near"), s=10, h=9)
     assert by_last.rows[0].verdict == "undecided"
+    careful = descent(lambda last, _: "near" if last < 1 else "far")  # nan is far, as inf is
+    assert swingby.compare(careful, s=10, h=9).kept
     by_most = swingby.compare(descent(lambda _, most: "far" if most > 2 else "near"), s=10, h=9)
     assert by_most.rows[0].verdict == "kept"
 
