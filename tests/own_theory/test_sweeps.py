@@ -73,7 +73,7 @@ def test_a_sweep_goes_to_an_executor(tmp_path):
             decay, {"h": 6}, out=tmp_path / "a", executor=pool, progress=False, chunk=2
         ).rows
     assert [row["h"] for row in rows] == pytest.approx(np.geomspace(0.001, 1, 6))
-    with pytest.raises(InvalidInput, match="rows of two versions are not mixed"):
+    with pytest.raises(InvalidInput, match="rows of two versions cannot be mixed"):
         swingby.sweep({"signal": [[4, 1]], "omega": [1e-3], "eta": 0.01}, out=tmp_path / "a")
 
 

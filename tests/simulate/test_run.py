@@ -167,7 +167,7 @@ def test_a_component_that_may_turn_is_warned_of(dynamics: str) -> None:
     The certified run (tests/proofs/certify) reaches 1/2 in w_22 at step 4126.
     """
     task = SIMTask.from_signal([7, 6, 4, 1])
-    with pytest.warns(SwingbyWarning, match="no component for concept 2 but one"):
+    with pytest.warns(SwingbyWarning, match="no component for concept 2, but a concept of"):
         run = simulate(task, Scaled(TURNING, "1e-56"), 0.01, 2000, dynamics)
     assert run.outcome == "trapped"
     assert "until concepts of smaller signal turn into them" in run.reason

@@ -18,6 +18,7 @@ from typing import Any
 import sympy
 
 from swingby.proofs.checkers import check_box, check_line, check_witness
+from swingby.proofs.prover.scalar.named_factors import name_factors
 from swingby.proofs.prover.scalar.polynomial_form import polynomial_form
 from swingby.proofs.prover.scalar.polynomial_problem import (
     NEGATION,
@@ -237,10 +238,11 @@ def _prove_case(case: Sequent, *, quick: bool) -> Attempt:
     return by_z3 or Attempt(False, tried=tuple(tried), candidates=tuple(candidates))
 
 
-#: Forms, each with how it is translated, simple and rich; all but polynomials are of exponentials
-#: and logarithms.
+#: Forms, each with how it is translated, simple and rich; those with options are of exponentials
+#: and logarithms. In products, factors that are positive are letters.
 _PLAIN: dict[str, dict[str, bool]] = {"polynomials": {}, "logarithms": {"logarithmic": True}}
 _RICH: dict[str, dict[str, bool]] = {
+    "products": {},
     "tangents": {"rich": True},
     "logarithms, tangents": {"logarithmic": True, "rich": True},
 }
@@ -255,9 +257,12 @@ def _forms(
     """
     is_curved = any(relation.difference.has(sympy.exp, sympy.log) for relation in case.relations)
     for name, options in kinds.items():
+        sequent = name_factors(case) if name == "products" else case
+        if sequent == case and name == "products":
+            continue
         if is_curved or not options:
             try:
-                yield PolynomialForm(name, polynomial_form(case, **options))
+                yield PolynomialForm(name, polynomial_form(sequent, **options))
             except (Untranslatable, ValueError) as reason:
                 tried.append(f"{name}: {reason}")
 
