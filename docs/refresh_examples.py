@@ -14,6 +14,7 @@ import io
 import os
 import re
 import shlex
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -54,6 +55,9 @@ def refresh_prompts(page: Path, tests: ModuleType) -> list[str]:
     class Collector(doctest.DocTestRunner):
         def report_failure(self, out, test, example, got):  # type: ignore[no-untyped-def]
             found.append((example, got))
+
+        def report_unexpected_exception(self, out, test, example, exc_info):  # type: ignore[no-untyped-def]
+            raise RuntimeError(f"{page.name}: {example.source.strip()}") from exc_info[1]
 
     source = tests.doctest_source(page)
     test = doctest.DocTestParser().get_doctest(source, {"__name__": "__main__"}, page.name, None, 0)
@@ -99,6 +103,7 @@ def main(names: list[str]) -> None:
         if names and page.name not in names:
             continue
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            shutil.copytree(ROOT / "docs" / "proofs", Path(folder, "docs", "proofs"))
             lines = refresh_commands(refresh_prompts(page, tests))
         text = "\n".join(lines)
         if text != page.read_text(encoding="utf-8"):

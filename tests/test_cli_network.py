@@ -94,7 +94,7 @@ def test_recorded_products_are_compared_with_layers_at_the_start(name, called):
     for words in (["run.npz"], [*PATHS, "--every", "40"]):
         code, _, err = called(*words, "--observed", name, *RULE)
         assert code == 2
-        assert "with layers of step 0 alone" in err
+        assert "with only the layers of step 0" in err
 
 
 @pytest.mark.parametrize("name", ["W.npy", "W.npz"])
@@ -134,7 +134,10 @@ WRONG = {
     "no data": (["start.npz", "--lr", "1"], "data must be given: --data points.npz"),
     "no lr": (["start.npz", "--data", "points.npz"], "lr must be given: --lr 0.01"),
     "no weights": (RULE, "Missing argument"),
-    "no Y": (["start.npz", "--data", "start.npz", "--lr", "1"], "must hold X, a row a sample"),
+    "no Y": (
+        ["start.npz", "--data", "start.npz", "--lr", "1"],
+        "must hold X and Y, one sample per row",
+    ),
     "a file that is not there": (["none.npz", *RULE], "No such file"),
     "a pickle": (["model.pt", *RULE], "must not be a pickle"),
     "a table": (["start.csv", *RULE], "must end in .safetensors or .npz"),
