@@ -44,7 +44,7 @@ DOUBTS = {
     ),
     "shifted, no noise": (MEANS[LABELS] + [0, 0, 0, 1], LABELS, "labels 0 and 1 71.6 "),
     "a constant column": (np.c_[MEANS[LABELS], np.ones(1500)], LABELS, "1 and 2 81.9 "),
-    "free spread": (MEANS[LABELS] + noise(free=0.3), LABELS, "spread by 0.3 in directions of no"),
+    "free spread": (MEANS[LABELS] + noise(free=0.3), LABELS, "spread by 0.3 in directions without a"),
     "unequal classes": ((MEANS[LABELS] + noise())[:1100], LABELS[:1100], "have 500, 500, 100"),
     "around the origin": (
         np.r_[MEANS[LABELS] + noise(), noise(1, 500, free=0.3)],
@@ -62,7 +62,7 @@ def test_what_is_no_task_is_said_with_numbers(name):
     moment = task.rotation.T @ (X.T @ X / len(X)) @ task.rotation
     most = np.abs(moment - np.diag(task.signal)).max()
     numbers = re.search(r"by up to -?(\S+), (\S+) of the least signal", task.warnings[-1]).groups()
-    assert "swingby.predict_network([W1, W2], X=X, Y=X, lr=...) takes" in task.warnings[-1]
+    assert "swingby.predict_network([W1, W2], X=X, Y=X, lr=...) uses" in task.warnings[-1]
     expected = (most, most / task.signal[: task.s].min())
     assert np.allclose([float(number) for number in numbers], expected, rtol=0.06)
     assert expected[1] > 0.02
@@ -89,7 +89,7 @@ BLOB = MEANS[np.ones(500, int)] + noise(2, 500)
         (MEANS[LABELS][:501], LABELS[:501], "two points in each class, got 1 with label 1$"),
         (np.r_[BLOB, -2 * BLOB], np.repeat([0, 1], 500), r"0 and 1 at 180.0 degrees$"),
         (np.r_[BLOB, -2 * BLOB], np.repeat([0, 1], 500), "if it is not at 0, subtract the point"),
-        (MEANS[LABELS] - MEANS[0], LABELS, "class means that span directions, none at 0"),
+        (MEANS[LABELS] - MEANS[0], LABELS, "class means that are not 0"),
     ],
 )
 def test_what_means_nothing_is_refused(X, labels, words):

@@ -89,7 +89,7 @@ def test_from_samples_finds_task_and_rotation(center_cluster):
         (lambda: SIMTask.from_samples([[1.0], [2.0]], [0.0, 1.0]), "whole numbers"),
         (lambda: SIMTask.from_samples([[1.0], [2.0]], [0, 1]), "between 1 and d"),
         (lambda: SIMTask.from_samples([[1.0], [2.0]], [0, -1]), "at least two points"),
-        (lambda: SIMTask.from_samples([[0.0, 0], [0, 0]], [0, 0]), "span"),
+        (lambda: SIMTask.from_samples([[0.0, 0], [0, 0]], [0, 0]), "class means that are not 0"),
     ],
 )
 def test_refusals_name_argument_value_and_rule(call, message):
