@@ -43,7 +43,8 @@ VALUES = {
     "batch_size": "5", "loss": "paper", "shuffle": "epoch", "weight_decay": "0.5", "epochs": "2",
     "seeds": "2", "start": "none.npz", "record of train": "log", "precision": "float64",
     "device": "none", "unit": "eta t",
-    "momentum": "0.5", "order": "none.npy", "points_per_class": "9", "truncation": "1", "free_sigma": "0.3",
+    "momentum": "0.5", "order": "none.npy", "points_per_class": "9", "truncation": "1",
+    "free_sigma": "0.3",
     "denoiser": "linear", "reads": "both", "batch": "3", "data of train": "none.npz",
 }  # fmt: skip
 #: Each command as it is typed; its other options are given one by one.

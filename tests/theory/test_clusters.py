@@ -44,7 +44,7 @@ DOUBTS = {
     ),
     "shifted, no noise": (MEANS[LABELS] + [0, 0, 0, 1], LABELS, "labels 0 and 1 71.6 "),
     "a constant column": (np.c_[MEANS[LABELS], np.ones(1500)], LABELS, "1 and 2 81.9 "),
-    "free spread": (MEANS[LABELS] + noise(free=0.3), LABELS, "spread by 0.3 in directions without a"),
+    "free spread": (MEANS[LABELS] + noise(free=0.3), LABELS, "by 0.3 in directions without a"),
     "unequal classes": ((MEANS[LABELS] + noise())[:1100], LABELS[:1100], "have 500, 500, 100"),
     "around the origin": (
         np.r_[MEANS[LABELS] + noise(), noise(1, 500, free=0.3)],
