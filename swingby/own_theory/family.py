@@ -239,9 +239,8 @@ def _numeric(symbols: list[sp.Symbol], expression: Any) -> Callable[..., Any]:
         ready = function.__globals__
         names = {x.argval for x in dis.get_instructions(function) if x.opname == "LOAD_GLOBAL"}
         # Those of math are of one number, not of arrays.
-        missing = [
-            n for n in sorted(names) if getattr(ready.get(n, math), "__module__", "math") == "math"
-        ]
+        functions = {name: ready.get(name, math.sqrt) for name in names}
+        missing = sorted(n for n, x in functions.items() if getattr(x, "__module__", "") == "math")
         if not missing and not expression.has(sp.Integral):
             return function
     called = ", ".join(missing) or "a part"
