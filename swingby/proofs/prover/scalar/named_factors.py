@@ -23,7 +23,7 @@ from swingby.proofs.prover.scalar.translation import Untranslatable
 def _follows(hypotheses: tuple[Relation, ...], goal: Relation) -> PositivityCertificate | None:
     """A short certificate, if there is one."""
     try:
-        return find_certificate(polynomial_form(Sequent(hypotheses, goal)))
+        return find_certificate(polynomial_form(Sequent(hypotheses, goal)), effort=0)
     except (Untranslatable, ValueError):
         return None
 

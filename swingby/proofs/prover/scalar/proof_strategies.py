@@ -228,6 +228,10 @@ def _prove_case(case: Sequent, *, quick: bool) -> Attempt:
         if certificate is not None:
             return _accept(form, certificate)
         plain.append(form)
+    for form in () if quick else _forms(_PRODUCTS, case, tried):
+        certificate = find_certificate(form.problem, effort=0)
+        if certificate is not None:
+            return _accept(form, certificate)
     for form in () if quick else itertools.chain(plain, _forms(_RICH, case, tried)):
         attempt = _prove_form(form, is_new=form not in plain)
         if attempt.proved:
@@ -241,8 +245,8 @@ def _prove_case(case: Sequent, *, quick: bool) -> Attempt:
 #: Forms, each with how it is translated, simple and rich; those with options are of exponentials
 #: and logarithms. In products, factors that are positive are letters.
 _PLAIN: dict[str, dict[str, bool]] = {"polynomials": {}, "logarithms": {"logarithmic": True}}
+_PRODUCTS: dict[str, dict[str, bool]] = {"products": {}}
 _RICH: dict[str, dict[str, bool]] = {
-    "products": {},
     "tangents": {"rich": True},
     "logarithms, tangents": {"logarithmic": True, "rich": True},
 }
