@@ -23,10 +23,9 @@ from swingby.proofs.prover.scalar.polynomial_problem import (
 from swingby.theory.search_time import seconds_left
 
 #: Steps of z3 for an answer; for the core of one; for each try to make the core smaller. About ten
-#: million are a second; a limit in seconds would give other answers on another machine.
+#: million are a second on most problems; some take a minute, so seconds are a limit, too.
 _ANSWER, _CORE, _SMALLER = 30_000_000, 30_000_000, 3_000_000
-#: Seconds that no answer takes.
-_NEVER = 3600.0
+_STEPS_A_SECOND = 10_000_000
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ def ask_z3(problem: PolynomialProblem) -> Z3Answer:
         return total >= 0 if kind == ">=" else total > 0 if kind == ">" else total == 0
 
     def answered(solver: Any, most: int) -> str:
-        solver.set("timeout", int(seconds_left(_NEVER) * 1000) + 1)
+        solver.set("timeout", int(seconds_left(most / _STEPS_A_SECOND) * 1000) + 1)
         solver.set("rlimit", most)
         solver.set("ctrl_c", False)  # z3 would take Ctrl-C for a question without an answer
         answer = str(solver.check())
