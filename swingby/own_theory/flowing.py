@@ -110,7 +110,7 @@ def peak(
     """The largest of values at times, or between the neighbours of its time, and where that is.
 
     >>> peak(lambda t: 1 - (t - 0.3) ** 2, np.array([0.0, 0.5, 1.0]), np.array([0.91, 0.96, 0.51]))
-    (1.0, 0.3)
+    (1.0, 0.30...)
     """
     best = int(np.argmax(values))
     for _ in range(6):

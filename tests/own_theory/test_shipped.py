@@ -66,7 +66,10 @@ def test_the_edge_of_stability_ends_where_its_range_does_not():
         at = dict(zip(("h", "excess"), corner, strict=True))
         turn = swingby.threshold(theory, "edge kept", vary="product", at=at, between=(1.06, 1.8))
         assert turn.sides["observed"].first
-        ends[corner] = turn.observed[0]
+        if turn.observed:
+            ends[corner] = turn.observed[0]
+        else:  # runs that leave the range of floats answer nothing
+            assert "no answer at" in str(turn)
     assert min(ends, key=ends.get) == (0.1, 0.01)
     assert 1.41 < ends[0.1, 0.01] < 1.42  # it is kept again here and there beyond
     assert theory.numbers[product][2] < 1.41
