@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from swingby.proofs.language.claim import Claim
@@ -71,23 +71,36 @@ def main() -> None:
     parser.add_argument("--sums", action="store_true")
     parser.add_argument("--seconds", type=float, default=20.0)
     options = parser.parse_args()
+    words = ("proved", "proved by z3", "undecided", "refuted")
+    listed = judged(options.seconds, options.sums)
+    print_table("Everyday claims", listed, words, is_open=options.open)
+
+
+def print_table(
+    title: str,
+    listed: Iterable[tuple[str, bool, str, ClaimVerdict, float]],
+    words: tuple[str, ...],
+    *,
+    is_open: bool,
+) -> None:
+    """Count the verdicts of claims by kind; `is_open`: list those that are undecided or wrong."""
     tallies: dict[tuple[str, bool], Counter[str]] = {}
     total = 0.0
-    for kind, truth, line, verdict, seconds in judged(options.seconds, options.sums):
+    for kind, truth, line, verdict, seconds in listed:
         tallies.setdefault((kind, truth), Counter())[verdict.verdict.value] += 1
         total += seconds
-        expected = ("proved",) if truth else ("refuted",)
-        if options.open and verdict.verdict.value not in expected:
+        if is_open and verdict.verdict.value != ("proved" if truth else "refuted"):
             print(f"{truth!s:5} {verdict.verdict.value:12} {seconds:5.1f} s  {line}", flush=True)
     kinds = list(dict.fromkeys(kind for kind, _ in tallies))
-    words = ("proved", "proved by z3", "undecided", "refuted")
     rows = [
         [kind, *(str(tallies[kind, truth][word]) for truth in (True, False) for word in words)]
         for kind in kinds
     ]
-    rows.append(["all", *(str(sum(int(row[at]) for row in rows)) for at in range(1, 9))])
+    rows.append(
+        ["all", *(str(sum(int(row[at]) for row in rows)) for at in range(1, 1 + 2 * len(words)))]
+    )
     heads = ["kind", *(f">{half}: {word}" for half in ("true", "false") for word in words)]
-    print(Grid(f"Everyday claims, {total:.0f} s", heads, rows).to_text(width=160))
+    print(Grid(f"{title}, {total:.0f} s", heads, rows).to_text(width=160))
 
 
 if __name__ == "__main__":

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks.claims import print_table
 from swingby.proofs.language.claim import Claim
 from swingby.proofs.language.reader import Proof
 from swingby.proofs.prover.evidence import ClaimVerdict
 from swingby.proofs.prover.prove import decide
-from swingby.report import Grid
 
 CLAIMS = Path(__file__).parents[1] / "tests" / "data" / "matrix_claims.txt"
 
@@ -61,22 +60,9 @@ def main() -> None:
     parser.add_argument("--open", action="store_true")
     parser.add_argument("--match", default="", help="only claims with this text")
     options = parser.parse_args()
-    tallies: dict[tuple[str, bool], Counter[str]] = {}
-    total = 0.0
-    for kind, truth, line, verdict, seconds in judged(options.match):
-        tallies.setdefault((kind, truth), Counter())[verdict.verdict.value] += 1
-        total += seconds
-        if options.open and verdict.verdict.value != ("proved" if truth else "refuted"):
-            print(f"{truth!s:5} {verdict.verdict.value:12} {seconds:5.1f} s  {line}", flush=True)
     words = ("proved", "undecided", "refuted")
-    kinds = list(dict.fromkeys(kind for kind, _ in tallies))
-    rows = [
-        [kind, *(str(tallies[kind, truth][word]) for truth in (True, False) for word in words)]
-        for kind in kinds
-    ]
-    rows.append(["all", *(str(sum(int(row[at]) for row in rows)) for at in range(1, 7))])
-    heads = ["kind", *(f">{half}: {word}" for half in ("true", "false") for word in words)]
-    print(Grid(f"Everyday claims about matrices, {total:.0f} s", heads, rows).to_text(width=140))
+    title = "Everyday claims about matrices"
+    print_table(title, judged(options.match), words, is_open=options.open)
 
 
 if __name__ == "__main__":

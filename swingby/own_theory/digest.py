@@ -48,13 +48,13 @@ def _spelled(x: Any, above: frozenset[int]) -> str:
         return _spelled([x.__func__, x.__self__], above)
     if isinstance(x, types.FunctionType):
         names = sorted(_names(x.__code__))
-        others = {**inspect.getclosurevars(x).nonlocals}
-        others |= {name: x.__globals__[name] for name in names if name in x.__globals__}
-        modules = [y for y in others.values() if isinstance(y, types.ModuleType) and _is_own(y)]
+        referred = {**inspect.getclosurevars(x).nonlocals}
+        referred |= {name: x.__globals__[name] for name in names if name in x.__globals__}
+        modules = [y for y in referred.values() if isinstance(y, types.ModuleType) and _is_own(y)]
         for module in modules:  # of which a function names what it takes
-            others |= {name: vars(module)[name] for name in names if name in vars(module)}
-        others = {name: y for name, y in others.items() if _counts(x, y)}
-        return _spelled([x.__code__, x.__defaults__, x.__kwdefaults__, others], inside)
+            referred |= {name: vars(module)[name] for name in names if name in vars(module)}
+        referred = {name: y for name, y in referred.items() if _counts(x, y)}
+        return _spelled([x.__code__, x.__defaults__, x.__kwdefaults__, referred], inside)
     if isinstance(x, types.CodeType):
         return _spelled([x.co_code.hex(), x.co_names, x.co_varnames, x.co_consts], above)
     if isinstance(x, np.ndarray):

@@ -119,8 +119,8 @@ class Family:
         """The symbol of a name: numbers are positive, and what is measured is what it is said."""
         if name in self.names or name in map(str, self.statement.exists):
             return sp.Symbol(name, positive=True)
-        said = {str(key): key for key in self.statement.measured}.get(name)
-        return said if getattr(said, "is_real", False) else sp.Symbol(name, real=True)
+        symbol = {str(key): key for key in self.statement.measured}.get(name)
+        return symbol if getattr(symbol, "is_real", False) else sp.Symbol(name, real=True)
 
     def compiled(self, formula: Any, **indices: int) -> Compiled:
         """A formula, or a function of the user, as a function of values."""

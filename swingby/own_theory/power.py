@@ -123,8 +123,8 @@ def _pair(judged: Judged, index: int) -> str:
         return f"predicted {predicted}, observed {observed}"
     start = "" if np.isnan(predicted) else f"predicted {predicted:.5g}, "
     ratio = judged.ratio[index]
-    shown = "not by the end of the run" if np.isnan(observed) else f"{observed:.5g}"
-    return f"{start}observed {shown}, off/allowed {off_text(float(ratio))}"
+    value = "not by the end of the run" if np.isnan(observed) else f"{observed:.5g}"
+    return f"{start}observed {value}, off/allowed {off_text(float(ratio))}"
 
 
 def _power(statement: Statement, kind: Prediction, parts: list[Judged], example: str) -> Power:

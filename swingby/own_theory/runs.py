@@ -234,8 +234,8 @@ def _used(
         live = live & ~(x <= form["floor"])
     finite = np.isfinite(x) & np.isfinite(limit)
     ratio = _share(x, limit) if name == "below" else _share(limit, x)
-    asked = live & finite & (np.maximum(np.abs(x), np.abs(limit)) > _UNDERFLOW)
-    return np.where(asked, ratio / (1 + allowed), -np.inf), live & ~finite
+    counts = live & finite & (np.maximum(np.abs(x), np.abs(limit)) > _UNDERFLOW)
+    return np.where(counts, ratio / (1 + allowed), -np.inf), live & ~finite
 
 
 def _share(part: Floats, whole: Floats) -> Floats:

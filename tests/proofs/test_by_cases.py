@@ -2,10 +2,10 @@
 
 import pytest
 
-import swingby
 from swingby.errors import InvalidInput
 from swingby.proofs.language.reader import Proof
 from swingby.proofs.language.writer import proof_text
+from tests.proofs.audited import audit_text, states
 
 LETTERS = "letters real: x, y\n"
 LEFT = "step left: l\n  given x <= y  [case]\n  then max(x, y) <= |x| + |y|\n"
@@ -14,13 +14,7 @@ BOTH = "theorem both: b\n  cases (left), (right)\n  then max(x, y) <= |x| + |y|\
 
 
 def audited(text, tmp_path):
-    file = tmp_path / "my.proof"
-    file.write_text(LETTERS + text, encoding="utf-8")
-    return swingby.audit(file, cache=False, progress=False)
-
-
-def states(ledger):
-    return {line.id: line.state for line in ledger.standing()}
+    return audit_text(LETTERS + text, tmp_path)
 
 
 def test_two_cases_are_put_together(tmp_path):

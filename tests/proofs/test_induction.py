@@ -2,10 +2,10 @@
 
 import pytest
 
-import swingby
 from swingby.errors import InvalidInput
 from swingby.proofs.language.reader import Proof
 from swingby.proofs.language.writer import proof_text
+from tests.proofs.audited import audit_text, states
 
 LETTERS = """letters positive: q, c
 letters nonnegative: gap(t)
@@ -29,18 +29,8 @@ theorem rate: at every time
 )
 
 
-def audited(text, tmp_path):
-    file = tmp_path / "my.proof"
-    file.write_text(text, encoding="utf-8")
-    return swingby.audit(file, cache=False, progress=False)
-
-
-def states(ledger):
-    return {line.id: line.state for line in ledger.standing()}
-
-
 def test_base_and_step_are_put_together(tmp_path):
-    ledger = audited(LINES.format(rate="q"), tmp_path)
+    ledger = audit_text(LINES.format(rate="q"), tmp_path)
     assert ledger["rate"].verdict == "proved"
     assert ledger["rate"].rests_on == ("start", "once")
     assert states(ledger)["rate"] == "stands"
@@ -50,7 +40,7 @@ def test_base_and_step_are_put_together(tmp_path):
 
 
 def test_an_error_in_the_step_reaches_the_theorem(tmp_path):
-    ledger = audited(LINES.format(rate="2 q"), tmp_path)
+    ledger = audit_text(LINES.format(rate="2 q"), tmp_path)
     assert ledger["once"].verdict == "refuted"
     assert states(ledger)["rate"] == "falls"
     assert ledger["rate"].rests_on_refuted == ("once",)
@@ -104,7 +94,7 @@ lemma whole: for every t
   for all t
   {lines}
 """
-    record = audited(text, tmp_path)["whole"]
+    record = audit_text(text, tmp_path)["whole"]
     assert record.verdict == verdict
     assert words in record.to_text(width=200)
 
@@ -122,7 +112,7 @@ step user: at one t
         gap(t+1) <= gap(t)  [{source}]
   then gap(t+1) <= gap(0)
 """
-    assert states(audited(text, tmp_path)) == {"every": "stands", "user": state}
+    assert states(audit_text(text, tmp_path)) == {"every": "stands", "user": state}
 
 
 @pytest.mark.parametrize(
@@ -190,7 +180,7 @@ theorem bound: at every time
     ],
 )
 def test_a_step_from_two_times_has_two_bases(tmp_path, factor, base, verdict):
-    ledger = audited(SEQUENCE.format(factor, base), tmp_path)
+    ledger = audit_text(SEQUENCE.format(factor, base), tmp_path)
     assert ledger["bound"].verdict == verdict
     if verdict == "proved":
         assert ledger["bound"].rests_on == ("zero", "one", "both")
@@ -198,7 +188,7 @@ def test_a_step_from_two_times_has_two_bases(tmp_path, factor, base, verdict):
 
 
 def test_an_error_in_a_step_from_two_times_reaches_the_theorem(tmp_path):
-    ledger = audited(SEQUENCE.format("3", "(zero), (one)"), tmp_path)
+    ledger = audit_text(SEQUENCE.format("3", "(zero), (one)"), tmp_path)
     assert ledger["both"].verdict == "refuted"
     assert states(ledger)["bound"] == "falls"
 
@@ -229,7 +219,7 @@ theorem bound: at every time
     ],
 )
 def test_a_step_may_rest_on_all_times_before(tmp_path, hypothesis, state):
-    ledger = audited(STRONG.format(hypothesis), tmp_path)
+    ledger = audit_text(STRONG.format(hypothesis), tmp_path)
     proved = state == "stands"
     assert ledger["bound"].verdict == ("proved" if proved else "undecided")
     assert (states(ledger)["bound"] == "stands") == proved

@@ -7,7 +7,6 @@ import sys
 
 import pytest
 
-import swingby
 from benchmarks.claims import LETTERS, SUMS, claims, with_sums
 from swingby.errors import InvalidInput
 from swingby.proofs.checkers import check_sum
@@ -16,19 +15,14 @@ from swingby.proofs.language.reader import Proof
 from swingby.proofs.language.writer import proof_text
 from swingby.proofs.prover.prove import decide
 from swingby.proofs.prover.sums.few_terms import counterexample_file
+from tests.proofs.audited import audit_text, states
 from tests.proofs.shown import judge
 
 DESCENT = "f(t+1) <= f(t) - G(t)/(2 L) for t from 0 to k - 1"
 
 
 def audited(text, tmp_path):
-    file = tmp_path / "my.proof"
-    file.write_text(LETTERS + text, encoding="utf-8")
-    return swingby.audit(file, cache=False, progress=False)
-
-
-def states(ledger):
-    return {line.id: line.state for line in ledger.standing()}
+    return audit_text(LETTERS + text, tmp_path)
 
 
 @pytest.mark.parametrize(

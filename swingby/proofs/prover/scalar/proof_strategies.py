@@ -228,7 +228,8 @@ def _prove_case(case: Sequent, *, quick: bool) -> Attempt:
         if certificate is not None:
             return _accept(form, certificate)
         plain.append(form)
-    for form in () if quick else _forms(_PRODUCTS, case, tried):
+    named = case if quick else name_factors(case)
+    for form in () if named == case else _forms(_PRODUCTS, named, tried):
         certificate = find_certificate(form.problem, effort=0)
         if certificate is not None:
             return _accept(form, certificate)
@@ -261,12 +262,9 @@ def _forms(
     """
     is_curved = any(relation.difference.has(sympy.exp, sympy.log) for relation in case.relations)
     for name, options in kinds.items():
-        sequent = name_factors(case) if name == "products" else case
-        if sequent == case and name == "products":
-            continue
         if is_curved or not options:
             try:
-                yield PolynomialForm(name, polynomial_form(sequent, **options))
+                yield PolynomialForm(name, polynomial_form(case, **options))
             except (Untranslatable, ValueError) as reason:
                 tried.append(f"{name}: {reason}")
 
