@@ -228,13 +228,13 @@ def _prove_case(case: Sequent, *, quick: bool) -> Attempt:
         if certificate is not None:
             return _accept(form, certificate)
         plain.append(form)
-    named = case if quick else name_factors(case)
-    for form in () if named == case else _forms(_PRODUCTS, named, tried):
-        certificate = find_certificate(form.problem, effort=0)
-        if certificate is not None:
-            return _accept(form, certificate)
-    for form in () if quick else itertools.chain(plain, _forms(_RICH, case, tried)):
-        attempt = _prove_form(form, is_new=form not in plain)
+    for form in () if quick else _longer(plain, case, tried):
+        short = None if form in plain else find_certificate(form.problem, effort=0)
+        if short is not None:
+            return _accept(form, short)
+        if form.name in _PRODUCTS:
+            continue
+        attempt = _prove_form(form)
         if attempt.proved:
             return attempt
         by_z3 = by_z3 or (attempt if attempt.by_z3 else None)
@@ -244,7 +244,8 @@ def _prove_case(case: Sequent, *, quick: bool) -> Attempt:
 
 
 #: Forms, each with how it is translated, simple and rich; those with options are of exponentials
-#: and logarithms. In products, factors that are positive are letters.
+#: and logarithms. In products, factors that are positive are letters; only short certificates are
+#: searched there.
 _PLAIN: dict[str, dict[str, bool]] = {"polynomials": {}, "logarithms": {"logarithmic": True}}
 _PRODUCTS: dict[str, dict[str, bool]] = {"products": {}}
 _RICH: dict[str, dict[str, bool]] = {
@@ -269,12 +270,21 @@ def _forms(
                 tried.append(f"{name}: {reason}")
 
 
-def _prove_form(form: PolynomialForm, *, is_new: bool) -> Attempt:
-    """A certificate of a form, a simple one if the form `is_new`; without one, what z3 says."""
+def _longer(
+    plain: Iterable[PolynomialForm], case: Sequent, tried: list[str]
+) -> Iterator[PolynomialForm]:
+    """The forms in which a longer search goes on, made when they are needed."""
+    yield from plain
+    named = name_factors(case)
+    if named != case:
+        yield from _forms(_PRODUCTS, named, tried)
+    yield from _forms(_RICH, case, tried)
+
+
+def _prove_form(form: PolynomialForm) -> Attempt:
+    """A longer certificate of a form; without one, what z3 says."""
     problem = form.problem
-    certificate = find_certificate(problem, effort=0) if is_new else None
-    if certificate is not None:
-        return _accept(form, certificate)
+    certificate = None
     answer = ask_z3(problem)
     if answer.word == "sat":
         tried = (f"{form.name}: z3 says that the facts leave room",)
