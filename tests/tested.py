@@ -12,13 +12,14 @@ from xml.etree import ElementTree
 SHOWN = ("numpy", "scipy", "pandas", "numba", "sympy", "python-flint", "matplotlib", "click")
 HEAD = """# What is tested where
 
-Each row is a session of `nox` that passed: `nox` runs them, and `nox -s tested` writes this page.
-`minimum` has the lowest version of each direct requirement that `pyproject.toml` declares,
-`newest` the newest that there was. They run the part of the suite in which the core, the command
-line and files meet these libraries. torch is tested on Python 3.11 by `make test`, in the version
-that `constraints.txt` pins.
+Each row of the table is a session of `nox` that passed. `nox` runs the sessions, and
+`nox -s tested` writes this page. `minimum` has the lowest version of each direct requirement that
+`pyproject.toml` declares. `newest` has the newest versions at the time of the run. Both run only
+the tests in which the core, the command line and files use these libraries (the column
+*tests* says `a part`). `make test` tests torch on Python 3.11, in the version that
+`constraints.txt` pins.
 """
-TAIL = """**Windows and macOS are untested**: no run there is known to us.
+TAIL = """**Windows and macOS are untested.** We know of no run there.
 """
 
 

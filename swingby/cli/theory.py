@@ -26,6 +26,7 @@ _VERBS = ("check", "table", "test", "hunt", "threshold", "sweep")
     options.text("--seconds", "X", "Processor time of hunt.", "60"),
     options.seed("the draws"),
     options.text("--store", "FOLDER", "Folder for the rows of sweep."),
+    options.number("--chunk", "Settings that sweep stores at once.", shown="up to 1000"),
     options.number("--workers", "Processes of sweep with --store.", shown="cores", least=0),
     options.JSON,
     options.out(),
@@ -46,7 +47,7 @@ def theory(arguments: Arguments) -> int:
     if verb != "threshold":
         refuse(f"with {verb}", "question", "vary")
     if verb != "sweep":
-        refuse(f"with {verb}", "over", "store", "workers")
+        refuse(f"with {verb}", "over", "store", "workers", "chunk")
     if verb in ("test", "hunt"):
         refuse(f"with {verb}", "at")
     result, code = _answer(own, arguments, _values(arguments.at))
@@ -83,7 +84,7 @@ def _answer(own: Any, arguments: Arguments, at: dict[str, Any]) -> tuple[Any, in
     grid = {name: int(value) for name, value in grid.items()}
     if not grid:
         raise InvalidInput("over", MISSING, "must be given with sweep: --over h=24 --over s_1=12")
-    more = {"out": arguments.store, "workers": arguments.workers}
+    more = {"out": arguments.store, "workers": arguments.workers, "chunk": arguments.chunk}
     sweep = own.answer("sweep", grid, at=at, **more)
     broken = sweep.counts["inside, BROKEN"]
     return sweep, exit_code([Verdict.FAILS if broken else Verdict.HOLDS])

@@ -74,6 +74,7 @@ class TheoryReport(Framed):
             grid = np.exp(np.linspace(low, high, 101))
             grid = np.clip(grid, family.low[index], family.high[index])
             batch = self.settings.repeated(len(grid)).with_scalars(**{number: grid})
+            grid = batch.scalars[number]  # whole, where the number is
             inside = np.flatnonzero(least_margin(batch) >= -1e-13)
             if not len(inside):
                 return largest

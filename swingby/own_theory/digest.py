@@ -7,7 +7,6 @@ import hashlib
 import inspect
 import re
 import sys
-import sysconfig
 import types
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -16,15 +15,8 @@ from typing import Any
 
 import numpy as np
 
-import swingby
 from swingby.own_theory.settings import Settings
-from swingby.own_theory.statement import Statement
-
-#: Folders of modules that are no code of the user.
-_LIBRARIES = (
-    str(Path(swingby.__file__).parent),
-    *map(sysconfig.get_path, ("stdlib", "purelib", "platlib")),
-)
+from swingby.own_theory.statement import LIBRARIES, Statement
 
 
 def digest_of(statement: Statement, base: Settings) -> str:
@@ -33,7 +25,7 @@ def digest_of(statement: Statement, base: Settings) -> str:
     Functions count by their code, with all values, functions and objects of the user that they
     refer to, in whatever module.
     """
-    content = _spelled(statement, frozenset()) + base.text()
+    content = _spelled([statement, base.scalars, base.draws], frozenset())
     return hashlib.sha256(content.encode()).hexdigest()
 
 
@@ -95,4 +87,4 @@ def _is_own(x: Any) -> bool:
     file = getattr(sys.modules.get(name), "__file__", None)
     if file is None:
         return name == "__main__"
-    return not any(Path(file).is_relative_to(folder) for folder in _LIBRARIES if folder)
+    return not any(Path(file).is_relative_to(folder) for folder in LIBRARIES if folder)

@@ -81,6 +81,10 @@ class Family:
                 spans[str(symbol)] = float(span[0]), float(span[2])
         self.names = tuple(spans)
         self.low, self.high = np.array(list(spans.values())).T
+        #: Numbers whose symbol is an integer.
+        self.whole = frozenset(
+            str(symbol) for symbol in statement.numbers if getattr(symbol, "is_integer", False)
+        )
         self.usual = self.spaced(3, 0.5)
         self.relations = {relation.name: relation for relation in self._relations()}
         self.promises = tuple(self._promises())

@@ -358,6 +358,7 @@ def scan(setting: Settings, seed: int) -> list[str]:
     for name, low, usual, high in spans:
         x = float(setting.scalars[name][0])
         grid = np.union1d(np.clip(np.geomspace(low, high, _SCAN), low, high), [x, usual])
+        grid = np.unique(np.rint(grid)) if name in chosen.whole else grid
         batch = setting.repeated(len(grid)).with_scalars(**{name: grid})
         inside = least_margin(batch) >= EDGE
         ratio = worst(judge(batch, seed, copies=_SCAN_SEEDS * seeds if seeds > 1 else None))

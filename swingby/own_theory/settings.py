@@ -27,6 +27,8 @@ _ANCHORS = 4096
 #: Decades inside that are clear, and spacings of the usual vector, the first to be tried first.
 _CLEAR = 0.05
 _SPACINGS = tuple((x, y) for y in (0.5, 0.0, 1.0) for x in (3.0, 2.0, 5.0, 1.5, 10.0, 1.0))
+#: Entries of a drawn array that are shown in full.
+_SHOWN = 12
 #: Candidates for the constants of a setting, generations of them, and searches until one is met.
 _POPULATION, _GENERATIONS, _SEARCHES = 40, 120, 3
 
@@ -38,6 +40,15 @@ class Settings:
     family: Family
     scalars: Mapping[str, Floats]
     draws: Mapping[str, Floats]
+
+    def __post_init__(self) -> None:
+        """Round the numbers that are whole."""
+        if self.family.whole:
+            rounded = {
+                name: np.rint(x) if name in self.family.whole else x
+                for name, x in self.scalars.items()
+            }
+            object.__setattr__(self, "scalars", rounded)
 
     @property
     def count(self) -> int:
@@ -77,7 +88,9 @@ class Settings:
         """A setting in a line."""
         parts = [f"{name}={array[index]:.6g}" for name, array in self.scalars.items()]
         for name, array in self.draws.items():
-            entries = np.array2string(array[..., index], precision=6, separator=", ")
+            entry = array[..., index]
+            shown: dict[str, Any] = {"precision": 6, "threshold": _SHOWN, "edgeitems": 2}
+            entries = np.array2string(entry, separator=", ", **shown)
             parts.append(f"{name}={' '.join(entries.split())}")
         return ", ".join(parts)
 
@@ -155,7 +168,9 @@ def at_numbers(
     base = usual(chosen, seed=numbers.whole(rng or 0, "rng", 0))
     scalars, draws = dict(base.scalars), dict(base.draws)
     for name, value in at.items():
-        if name in scalars:
+        if name in chosen.whole:
+            scalars[name] = np.array([float(numbers.whole(value, name, 1))])
+        elif name in scalars:
             scalars[name] = np.array([numbers.within_float(numbers.positive(value, name), name)])
         elif name in statement.vectors:
             for entry, x in zip(chosen.entries(name), value, strict=True):

@@ -6,6 +6,8 @@ import functools
 import inspect
 import math
 import sys
+import sysconfig
+import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +16,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+import swingby
 from swingby.errors import MISSING, InvalidInput
 from swingby.hints import Hinted, suggestion
 from swingby.own_theory.kinds import Before, Bound, Each, Order, Passage, Prediction, Value, Vector
@@ -21,6 +24,13 @@ from swingby.own_theory.kinds import Before, Bound, Each, Order, Passage, Predic
 #: Names of options of the verbs, and of what every function may ask for: no number bears them.
 RESERVED = ("rng", "steps", "seconds", "count", "at", "vary", "store", "title", "d", "t", "n")
 _INDICES = {"i", "j", "k"}
+#: Folders of modules that are no code of the user.
+LIBRARIES = (
+    str(Path(swingby.__file__).parent),
+    *map(sysconfig.get_path, ("stdlib", "purelib", "platlib")),
+)
+#: What errors say where an array stands for one number.
+_OF_ONE_NUMBER = ("truth value of an array", "can be converted to")
 #: Words for a step size, which stand for each other in a hint.
 _STEP_SIZES = {"eta", "lr", "h", "dt", "step_size", "learning_rate", "gamma"}
 
@@ -40,12 +50,29 @@ def parameters(function: Callable[..., Any]) -> tuple[tuple[str, bool], ...]:
 def call(function: Callable[..., Any], values: Mapping[str, Any], *states: Any) -> Any:
     """A function of the user, with what its parameters name; `states` are its first ones.
 
-    It gets copies of arrays: code that changes its arguments in place changes nothing else.
+    It gets copies of arrays: code that changes its arguments in place changes nothing else. An
+    error in it is refused with its line.
     """
     names = [name for name, _ in parameters(function)[len(states) :]]
-    return function(
-        *map(_copy, states), **{name: _copy(values[name]) for name in names if name in values}
-    )
+    inputs = {name: _copy(values[name]) for name in names if name in values}
+    try:
+        return function(*map(_copy, states), **inputs)
+    except InvalidInput:
+        raise
+    except Exception as error:
+        title = getattr(function, "__name__", "function")
+        advice = ""
+        if any(words in str(error) for words in _OF_ONE_NUMBER):
+            advice = ": arguments are arrays, an entry for each setting (write np.where for if)"
+        raise refused(title, f"{ended(error)}{advice}") from error
+
+
+def ended(error: Exception) -> str:
+    """How code of the user ended, with the last line of hers that ran."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not frame.filename.startswith((*LIBRARIES, "<frozen"))]
+    where = f" at line {own[-1].lineno} of {Path(own[-1].filename).name}" if own else ""
+    return f"must run without an error, but ends in {type(error).__name__}: {error}{where}"
 
 
 def _copy(x: Any) -> Any:
@@ -249,3 +276,5 @@ def _check_range(symbol: Any, span: Any) -> None:
             "must be 0 < low <= usual <= high, finite; a sign is to be written in the formulas"
         )
         raise InvalidInput(f"numbers: {symbol}", span, required)
+    if getattr(symbol, "is_integer", False) and any(x != int(x) for x in (low, usual, high)):
+        raise InvalidInput(f"numbers: {symbol}", span, "must be whole, as its symbol is")

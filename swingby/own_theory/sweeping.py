@@ -234,7 +234,8 @@ def sweep_theory(
         return TheorySweep(statement.name, axes, tuple(results))
     count = checked_workers(executor, workers)
     # A batch of a thousand settings takes little longer than a batch of ten.
-    usual_size = None if statement.seeds > 1 else _BATCH // 2
+    share = math.ceil(len(points) / max(count, 1))
+    usual_size = None if statement.seeds > 1 else min(_BATCH // 2, max(share, 1))
     size = usual_size if chunk is None else numbers.whole(chunk, "chunk", 1, most=_BATCH)
     writer = StoreWriter(folder, "out", THEORY_VERSION, plain_theory_row)
     options: dict[str, Any] = {"executor": executor, "count": count, "size": size}
@@ -260,7 +261,12 @@ def _axis(base: Settings, name: str, values: Any) -> list[float]:
         index = base.family.names.index(name)
         count = numbers.whole(values, name, 1)
         low, high = base.family.low[index], base.family.high[index]
-        return [float(x) for x in np.geomspace(low, high, count)]
+        spaced = np.geomspace(low, high, count)
+        if name in base.family.whole:
+            spaced = np.unique(np.rint(spaced))
+        return [float(x) for x in spaced]
+    if name in base.family.whole:
+        return [float(numbers.whole(value, name, 1)) for value in values]
     return [numbers.within_float(numbers.positive(value, name), name) for value in values]
 
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
 
 from swingby.errors import InvalidInput
 from swingby.hints import suggestion
+from swingby.own_theory.statement import ended
 from swingby.own_theory.theory import Theory
 
 
 def theories_in(path: str | Path) -> dict[str, Theory]:
-    """The theories of a Python file, by the names that they have in it; the file is run."""
+    """The theories of a Python file, by the names that they have in it; the file is run.
+
+    As with ``python my.py``, modules beside the file can be imported.
+    """
     file = Path(path)
     if file.suffix != ".py" or not file.is_file():
         raise InvalidInput("file", str(path), "must be a Python file with a swingby.Theory")
@@ -19,14 +24,14 @@ def theories_in(path: str | Path) -> dict[str, Theory]:
     if spec is None or spec.loader is None:
         raise InvalidInput("file", str(path), "must be a Python file")
     module = importlib.util.module_from_spec(spec)
+    if (folder := str(file.resolve().parent)) not in sys.path:
+        sys.path.insert(0, folder)
     try:
         spec.loader.exec_module(module)
     except InvalidInput:
         raise
     except Exception as error:
-        words = f"{type(error).__name__}: {error}"
-        requirement = f"must run without an error, but ends in {words}"
-        raise InvalidInput("file", str(path), requirement) from error
+        raise InvalidInput("file", str(path), ended(error)) from error
     theories = {name: it for name, it in vars(module).items() if isinstance(it, Theory)}
     if not theories:
         raise InvalidInput("file", str(path), "must define a swingby.Theory, such as theory = ...")

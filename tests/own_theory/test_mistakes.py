@@ -230,3 +230,19 @@ def test_relations_of_entries_need_each():
         replace(modes, assume={"P": h * s[k] <= 1})
     assert replace(modes, assume={"P": Each(h * s[k] <= 1)})
     assert isinstance(modes.predict[0], Passage)
+
+
+def test_an_error_in_code_of_the_user_has_its_line():
+    def looking(x, h):
+        if h > 1:
+            return x
+        return x - h * x
+
+    with pytest.raises(InvalidInput, match="looking must run without an error") as failure:
+        swingby.hunt(replace(decay, step=looking), 1, count=40)
+    text = str(failure.value)
+    line = looking.__code__.co_firstlineno + 1
+    assert "ends in ValueError" in text
+    assert f"at line {line} of test_mistakes.py" in text
+    assert "an entry for each setting (write np.where for if)" in text
+    assert isinstance(failure.value.__cause__, ValueError)

@@ -89,3 +89,16 @@ def test_seeds_grow_until_their_error_is_known():
     row = decided(setting, 1, 4)["mean"]
     assert row.ratio[0] > 1
     assert row.noise[0] < 1.1 * 4 * np.sqrt(2 / 3200) / 0.01
+
+
+def test_a_threshold_has_no_turns_of_noise():
+    """20 s^2 max(1, s) is off by more than the 40 s^2 allowed from s = 3 on."""
+    value = 20 * s**2 * sp.Max(1, s)
+    drifting = replace(
+        walk, predict=[Value("variance", "x", at=20, value=value, within=40 * s**2, stat="var")]
+    )
+    turns = swingby.threshold(drifting, "variance kept", vary="s").sides["observed"]
+    assert turns.first is True
+    ((low, high),) = turns.brackets
+    assert low < 3 < high < 4
+    assert turns.undecided > 0

@@ -67,6 +67,20 @@ def test_a_store_goes_on_where_a_sweep_was_stopped(tmp_path, monkeypatch):
     assert len(count) == 4  # the other four were kept
 
 
+def test_every_worker_gets_a_chunk_of_a_small_sweep(tmp_path):
+    class Counting(ThreadPoolExecutor):
+        chunks = 0
+
+        def submit(self, *words, **options):
+            self.chunks += 1
+            return super().submit(*words, **options)
+
+    with Counting(4) as pool:
+        options = {"out": tmp_path / "rows", "progress": False}
+        swingby.sweep(modes, {"h": 8}, executor=pool, workers=4, **options)
+    assert pool.chunks == 4
+
+
 def test_a_sweep_goes_to_an_executor(tmp_path):
     with ThreadPoolExecutor(2) as pool:
         rows = swingby.sweep(

@@ -182,6 +182,22 @@ def test_a_file_without_a_theory_is_refused(tmp_path, capsys, content, words):
     assert run(["theory", str(tmp_path / "other.py"), "check"]) == 2
 
 
+def test_a_module_beside_the_file_is_imported(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "beside_the_theory.py").write_text("RATE = 1\n")
+    path = tmp_path / "my.py"
+    path.write_text(f"import beside_the_theory\n{Path(FILE).read_text()}")
+    assert run(["theory", str(path), "check"]) in (0, 1)
+    assert "No module" not in capsys.readouterr().err
+
+
+def test_an_error_of_the_file_has_its_line(tmp_path, capsys):
+    path = tmp_path / "my.py"
+    path.write_text("import numpy\n\nnumpy.nothing()\n")
+    assert run(["theory", str(path), "check"]) == 2
+    assert "at line 3 of my.py" in " ".join(capsys.readouterr().err.split())
+
+
 def test_one_of_several_theories_is_named(tmp_path, capsys):
     path = tmp_path / "my.py"
     text = Path(FILE).read_text(encoding="utf-8")

@@ -60,3 +60,19 @@ def test_a_concept_that_another_keeps_from_being_learned_says_so():
     text = " ".join(schedule.warnings)
     assert "concept 2 is trapped: its pivot is negative" in text
     assert "concept 3 is trapped: another one runs away first" in text
+
+
+def test_a_concept_whose_own_pivot_turns_negative_says_so():
+    """The printed map, run by hand: det W(t) turns negative, w_11 converges, and w_22 runs away."""
+    a, eta = np.diag([4.0, 1.0]), 0.05
+    start = [[2e-3, 1.8e-3], [1.8e-3, 2e-3]]
+    W, signs = np.array(start), []
+    for _ in range(100):
+        signs.append(np.sign(np.linalg.det(W)))
+        W = W + eta * (a @ W + W @ a - W @ a @ W - (a @ W @ W + W @ W @ a) / 2)
+    assert signs[0] == 1
+    assert signs[60] == -1
+    assert abs(W[0, 0] - 1) < 0.1
+    assert W[1, 1] < -1
+    text = " ".join(predict([4, 1], start, eta=eta, dynamics="euler").warnings)
+    assert "concept 2 is trapped: its pivot turns negative" in text

@@ -590,6 +590,15 @@ _REASONS = {
 }
 
 
+def _lost_by(sign: Floats, trapped: Booleans) -> str:
+    """What keeps a concept whose pivot is positive at the start from being learned."""
+    if (sign < 0).any():
+        return "another one runs away first"
+    if trapped.sum() > 1:
+        return "its pivot, or that of another one, turns negative"
+    return "its pivot turns negative"
+
+
 def _warnings(starts: Starts, verdict: StageVerdict) -> tuple[str, ...]:
     """Warnings on an instance for which the law is undecided or out of range."""
     messages = []
@@ -607,7 +616,7 @@ def _warnings(starts: Starts, verdict: StageVerdict) -> tuple[str, ...]:
             messages.append(f"concept {k + 1} is not learned before a negative pivot runs away")
         elif verdict.trapped[0, k]:
             word = "zero" if sign[k] == 0 and not math.isfinite(blow_up) else "negative"
-            why = "another one runs away first" if sign[k] > 0 else f"its pivot is {word}"
+            why = _lost_by(sign, verdict.trapped[0]) if sign[k] > 0 else f"its pivot is {word}"
             messages.append(f"concept {k + 1} is trapped: {why}")
     if math.isfinite(blow_up):
         messages.append(
