@@ -4,6 +4,7 @@ import re
 import shlex
 
 import click
+import numpy as np
 import pytest
 
 from swingby import cli
@@ -25,7 +26,35 @@ STUDIES = {
     for name in ("map", "deep")
 }
 RECORD = json_text(sealed({"format": "swingby evidence 3", "studies": STUDIES}))
-INPUTS = {"grid.toml": GRID, "points.csv": POINTS, "mine.proof": PROOF, "record.json": RECORD}
+THEORY = """
+import numpy as np
+import sympy as sp
+from swingby.own import Passage, Theory
+
+r, q = sp.symbols("r q", positive=True)
+times = [sp.log(2) / -sp.log(1 - rate) for rate in (r, q)]
+theory = Theory(
+    "two decays",
+    numbers={r: (0.01, 0.1, 0.3), q: (0.01, 0.05, 0.3)},
+    assume={"slow": r <= 0.2},
+    draws={"size": lambda n, rng: rng.uniform(0.99, 1, n)},
+    start=lambda size: np.stack([size, size]),
+    step=lambda x, r, q: x * np.stack([1 - r, 1 - q]),
+    observe={"x": lambda x: x[0], "y": lambda x: x[1]},
+    predict=[
+        Passage("a", "x", 0.5, times[0], within=1, falling=True),
+        Passage("b", "y", 0.5, times[1], within=1, falling=True),
+    ],
+)
+"""
+INPUTS = {
+    **{"grid.toml": GRID, "points.csv": POINTS, "mine.proof": PROOF, "record.json": RECORD},
+    "mine.py": THEORY,
+}
+RANDOM = np.random.default_rng(0)
+#: A network of two layers and its data, as `network` reads them.
+LAYERS = {"0": 0.1 * RANDOM.standard_normal((4, 3)), "1": 0.1 * RANDOM.standard_normal((2, 4))}
+SAMPLES = {"X": RANDOM.standard_normal((20, 3)), "Y": RANDOM.standard_normal((20, 2))}
 MATRIX = "--signal 4,1 --eta 0.01 --w0 '2e-2,1e-2;1e-2,2e-2'"
 SCALE = "--signal 4,1 --eta 0.01 --omega 1e-3"
 CERTIFIED = "certify --signal 4,1 --eta 1/100 --w0 '2e-3,1e-3;1e-3,2e-3' --steps 20"
@@ -46,6 +75,11 @@ VALUES = {
     "momentum": "0.5", "order": "none.npy", "points_per_class": "9", "truncation": "1",
     "free_sigma": "0.3",
     "denoiser": "linear", "reads": "both", "batch": "3", "data of train": "none.npz",
+    "vary": "omega", "between": "1e-4,1e-3", "data of network": "none.npz",
+    "loss of network": "mse", "every": "10", "observed": "none.npz", "gradients": "3",
+    "steps of network": "0,10", "weight_decay of network": "0.01", "at": "q=0.2",
+    "question": "a before b", "over": "r=3", "count": "40", "store of theory": "rows",
+    "seconds of theory": "0.02",
 }  # fmt: skip
 #: Each command as it is typed; its other options are given one by one.
 TYPED = {
@@ -71,6 +105,15 @@ TYPED = {
     "audit, item": "audit --item D.27",
     "hunt": "hunt D.61 --seconds 1 --json",
     "relu": "relu --data points.csv",
+    "threshold": "threshold 'loss rises' --signal 4,1 --eta 0.01 --w0 '2,1;1,2' --vary omega",
+    "threshold, start": "threshold '1 by 100' --signal 4,1 --omega 1e-4 --vary eta",
+    "network": "network weights.npz --data data.npz --lr 0.01",
+    "explore": f"explore {SCALE}",
+    "theory, check": "theory mine.py check",
+    "theory, hunt": "theory mine.py hunt --json",
+    "theory, threshold": "theory mine.py threshold --question 'a before b' --vary r",
+    "theory, sweep": "theory mine.py sweep --over q=3",
+    "verify": "verify record.json",
     "diffusion judge": "diffusion judge recorded",
     "diffusion plan": "diffusion plan --out new.toml",
 }
@@ -86,6 +129,9 @@ REFUSED = {
 NOTHING = {
     ("audit", "no_trajectories"): "a line about numbers has no search to leave out",
     ("audit", "no_cache"): "the same verdicts, judged anew",
+    ("theory", "workers"): "who does the work",
+    ("theory", "chunk"): "how the work is cut",
+    ("network", "replacement"): "batches of all samples are refused below",
     ("sweep", "chunk"): "how the work is cut",
     ("sweep", "dask"): "who does the work",
     ("sweep", "status"): "a second command beside the one above",
@@ -134,10 +180,13 @@ def outcome(arguments, capsys, folder, monkeypatch):
     monkeypatch.chdir(folder)
     for name, text in INPUTS.items():
         (folder / name).write_text(text)
+    np.savez(folder / "weights.npz", **LAYERS)
+    np.savez(folder / "data.npz", **SAMPLES)
     code = cli.run(arguments)
     out, err = capsys.readouterr()
     out = re.sub(r'"seconds": [\d.e-]+', "", out)
-    return code, out, err, sorted(str(one.name) for one in folder.iterdir())
+    pages = [page.read_text() for page in sorted(folder.glob("explorer.html"))]
+    return code, out, err, [*sorted(str(one.name) for one in folder.iterdir()), *pages]
 
 
 @pytest.mark.parametrize("name", sample(TYPED, 2))

@@ -224,6 +224,8 @@ def threshold(arguments: Arguments) -> int:
     if arguments.vary is None:
         raise InvalidInput("vary", MISSING, "must be given: --vary omega")
     task, between = arguments.task(), arguments.between
+    if arguments.w0:
+        refuse("beside W(0), which determines it", "width", "seed")
     W0 = arguments.w0 and read_matrix(arguments.w0, (task.dim, task.dim))
     more = arguments.named("eta", "vary", "dynamics", "omega", "width")
     more["between"] = between and between.split(",")

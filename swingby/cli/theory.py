@@ -50,6 +50,12 @@ def theory(arguments: Arguments) -> int:
         refuse(f"with {verb}", "over", "store", "workers", "chunk")
     if verb in ("test", "hunt"):
         refuse(f"with {verb}", "at")
+    else:
+        refuse(f"with {verb}", "count")
+    if verb != "hunt":
+        refuse(f"with {verb}", "seconds")
+    if verb in ("threshold", "sweep"):
+        refuse(f"with {verb}", "seed")
     result, code = _answer(own, arguments, _values(arguments.at))
     arguments.deliver(result, getattr(result, "to_dict", None) or result.to_grid().to_dict)
     return code

@@ -158,6 +158,8 @@ def at_numbers(
 
     Its length is that of the vectors, or the smallest that has the entries named.
     """
+    for name in {*at} & {*vary}:
+        raise InvalidInput(name, at[name], "must not be given in at: it is what varies")
     lengths = {len(at[name]) for name in statement.vectors if name in at and np.ndim(at[name])}
     if len(lengths) > 1:
         raise refused("at", f"has vectors of lengths {', '.join(map(str, sorted(lengths)))}")
