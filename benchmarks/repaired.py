@@ -130,8 +130,8 @@ def violations(instances: int, seed: int) -> Grid:
             "peak: log of bound over largest |w_ij|. reach: what is left of the time allowed for "
             "0.8, in units of 1/(2 a_i). keep: smallest w_ii - 0.8 after the passage. end: 1e-3 "
             "less the distance from I at the end. det: smallest change of log det C.",
-            "eta a_1 is 0.1 under the flow (where the solution is looked at) and 0.005 to 0.05 "
-            "under gd.",
+            "Under the flow, eta a_1 is 0.1 (the spacing at which the solution is recorded). Under "
+            "gd it is 0.005 to 0.05.",
         ],
     )
 
@@ -270,9 +270,9 @@ def thresholds(matrices: int, seed: int) -> Grid:
         ],
         rows=rows,
         below=[
-            "Theorem two: (a) holds for every omega with beta omega < 1, and (c) is taken with the "
-            "extra time of omega_0. R: entries and times of the witness at omega_0, carried on by "
-            "their power of omega.",
+            "Theorem two: the bound on the peak holds for every omega with beta omega < 1; the "
+            "times have the extra time of omega_0. Theorem R: bounds and times of omega_0, scaled "
+            "by their power of omega.",
         ],
     )
 
