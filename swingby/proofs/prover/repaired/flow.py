@@ -206,7 +206,7 @@ def between(claim: Claim) -> Claim:
 
 
 def _test_by_hand(conclusion: ByHand, instances: int, rng: np.random.Generator) -> ClaimVerdict:
-    derived = "derived by hand; read by a person"
+    derived = "derived by hand; followed by the authors alone"
     if isinstance(conclusion, Read):
         needed = f"a machine would need: {conclusion.needs}"
         return ClaimVerdict(Finding.READ, "a person's reading", (conclusion.why, needed))
