@@ -10,6 +10,7 @@ import sys
 import time
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,9 +21,14 @@ import swingby
 from swingby import cli
 from swingby.cli import budget_option
 from swingby.errors import BudgetSpent
-from swingby.theory import input_files
+from swingby.theory import input_files, search_time
 from swingby.theory.budget import budget, expect, read_budget
-from swingby.theory.search_time import OutOfTime, processor_time, seconds_left
+from swingby.theory.search_time import (
+    OutOfTime,
+    clock_seconds_left,
+    processor_time,
+    seconds_left,
+)
 
 START = ["--signal", "4,1", "--w0", "2e-3,1e-3;1e-3,2e-3"]
 SLOW = [*START, "--eta", "1e-12"]
@@ -148,6 +154,26 @@ def test_a_search_is_given_processor_time():
             pass
         with pytest.raises(OutOfTime):
             seconds_left()
+
+
+@pytest.mark.parametrize(("share", "seconds"), [(1.0, 4.0), (0.25, 16.0), (0.001, 200.0)])
+def test_a_library_that_limits_the_clock_gets_more_of_it_beside_other_work(
+    monkeypatch, share, seconds
+):
+    """4 seconds of processor time at a share of a core; a share is taken to be at least 1/50."""
+    clocks = SimpleNamespace(work=10.0, clock=500.0)
+    fake = SimpleNamespace(thread_time=lambda: clocks.work, perf_counter=lambda: clocks.clock)
+    monkeypatch.setattr(search_time, "time", fake)
+    with processor_time(100):
+        clocks.work += 1
+        clocks.clock += 1 / share
+        assert clock_seconds_left(4.0) == pytest.approx(seconds)
+        with budget(1):
+            assert clock_seconds_left(4.0) <= 1
+    with processor_time(2):
+        clocks.work += 3
+        with pytest.raises(OutOfTime):
+            clock_seconds_left(4.0)
 
 
 def _archive(path):

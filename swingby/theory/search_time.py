@@ -13,6 +13,10 @@ from contextvars import ContextVar
 from swingby.theory import budget
 
 _WORK: ContextVar[float] = ContextVar("end of a search", default=float("inf"))
+#: Processor time of the thread, and time of the clock, at the start of the outermost search.
+_START: ContextVar[tuple[float, float] | None] = ContextVar("start of a search", default=None)
+#: The smallest share of a core that a search is taken to get.
+_LEAST_SHARE = 0.02
 
 
 class OutOfTime(Exception):
@@ -25,10 +29,13 @@ def processor_time(seconds: float) -> Iterator[None]:
 
     It is of the calling thread, and nests; the tighter one counts.
     """
+    started = _START.get() or (time.thread_time(), time.perf_counter())
     token = _WORK.set(min(_WORK.get(), time.thread_time() + seconds))
+    start = _START.set(started)
     try:
         yield
     finally:
+        _START.reset(start)
         _WORK.reset(token)
 
 
@@ -38,3 +45,17 @@ def seconds_left(most: float = float("inf")) -> float:
     if seconds <= 0:
         raise OutOfTime
     return min(seconds, most)
+
+
+def clock_seconds_left(most: float) -> float:
+    """Seconds of the clock that :func:`seconds_left` may take, for libraries that limit these.
+
+    On a machine with other work a search gets a share of a core; it is the one it got so far.
+    Raises OutOfTime if there are none.
+    """
+    seconds, start = seconds_left(most), _START.get()
+    if start is None:
+        return seconds
+    work, clock = time.thread_time() - start[0], time.perf_counter() - start[1]
+    share = min(max(work / clock, _LEAST_SHARE), 1.0) if clock > 0 else 1.0
+    return min(seconds / share, budget.remaining())

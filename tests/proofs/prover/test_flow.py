@@ -119,7 +119,10 @@ def test_interval_that_touches_the_bound_is_not_proved():
 
 def test_what_is_left_to_a_reader_is_never_proved():
     alone = judged(conclusions.ByHand("it follows", "by reading"))
-    assert (alone.verdict, alone.tried) == ("undecided", ("derived by hand; followed by the authors alone",))
+    assert (alone.verdict, alone.tried) == (
+        "undecided",
+        ("derived by hand; followed by the authors alone",),
+    )
     decision = judged(
         conclusions.ByHand("it follows", "by reading", "Theorem G: det"), instances=10
     )

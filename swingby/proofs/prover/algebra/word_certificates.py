@@ -16,7 +16,7 @@ from typing import Any
 
 from swingby.proofs.checkers.check_matrix import MatrixFile, MatrixRelation, Word, Words
 from swingby.proofs.prover.scalar.positivity_certificate import solutions
-from swingby.theory.search_time import seconds_left
+from swingby.theory.search_time import clock_seconds_left, seconds_left
 
 #: A word and the numbers before it: powers of letters.
 Key = tuple[Word, Any]
@@ -551,7 +551,7 @@ def _program(
     ]
     bounds += [(None, None)] * len(free) + [(0, None)] * (2 * len(keys))
     solve: Any = linprog
-    limit = {"time_limit": seconds_left(20.0)}
+    limit = {"time_limit": clock_seconds_left(20.0)}
     solved = solve(
         [*costs, *[1.0] * (2 * len(keys))],
         A_eq=matrix,

@@ -33,7 +33,7 @@ from swingby.proofs.prover.scalar.polynomial_problem import (
     polynomial_text,
 )
 from swingby.theory.numbers import fraction
-from swingby.theory.search_time import seconds_left
+from swingby.theory.search_time import clock_seconds_left
 
 #: Seconds for one linear program.
 _MOST_SECONDS = 8.0
@@ -221,7 +221,7 @@ def _propose_coefficients(
     # The interior point method sees infeasibility at once where the simplex method cycles;
     # its crossover ends in a vertex too.
     solve: Any = linprog
-    limit = {"time_limit": seconds_left(_MOST_SECONDS)}
+    limit = {"time_limit": clock_seconds_left(_MOST_SECONDS)}
     start = time.perf_counter()
     for _ in range(2):
         solved = solve(

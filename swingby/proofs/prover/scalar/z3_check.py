@@ -20,7 +20,7 @@ from swingby.proofs.prover.scalar.polynomial_problem import (
     PolynomialProblem,
     with_negated_goal,
 )
-from swingby.theory.search_time import seconds_left
+from swingby.theory.search_time import clock_seconds_left
 
 #: Steps of z3 for an answer; for the core of one; for each try to make the core smaller. About ten
 #: million are a second on most problems; some take a minute, so seconds are a limit, too.
@@ -69,7 +69,7 @@ def ask_z3(problem: PolynomialProblem) -> Z3Answer:
         return total >= 0 if kind == ">=" else total > 0 if kind == ">" else total == 0
 
     def answered(solver: Any, most: int) -> str:
-        solver.set("timeout", int(seconds_left(most / _STEPS_A_SECOND) * 1000) + 1)
+        solver.set("timeout", int(clock_seconds_left(most / _STEPS_A_SECOND) * 1000) + 1)
         solver.set("rlimit", most)
         solver.set("ctrl_c", False)  # z3 would take Ctrl-C for a question without an answer
         answer = str(solver.check())
