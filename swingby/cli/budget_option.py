@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from swingby.errors import BudgetSpent
+from swingby.theory.background import start_thread
 from swingby.theory.budget import budget, read_budget
 
 #: Seconds for what can stop by itself, and keep what it has, before it is stopped.
@@ -55,6 +56,7 @@ def budget_spent(error: BaseException | None) -> BudgetSpent | None:
 def _watched(seconds: float, size: float) -> Iterator[None]:
     """BudgetSpent in the main thread once a limit is passed, whatever it is doing there."""
     over, end = threading.Event(), time.monotonic() + seconds + GRACE
+    sending = threading.Lock()  # no signal comes after the block
     why = ["time"]
 
     def stop(*_: Any) -> None:
@@ -64,18 +66,22 @@ def _watched(seconds: float, size: float) -> Iterator[None]:
         while not over.wait(_LOOK):
             if time.monotonic() > end or _memory_in_use() > size:
                 why[0] = "time" if time.monotonic() > end else "memory"
-                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
+                with sending:
+                    if not over.is_set():
+                        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
                 over.wait(AGAIN)
 
     before = signal.signal(signal.SIGUSR1, stop)
-    watch = threading.Thread(target=look, daemon=True)
-    watch.start()
+    start_thread(look)
     try:
         yield
     finally:
         over.set()
-        watch.join()
-        signal.signal(signal.SIGUSR1, before)
+        try:
+            with sending:
+                pass
+        finally:
+            signal.signal(signal.SIGUSR1, before)
 
 
 def _memory_in_use(process: str = "self") -> float:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from swingby.report.user_cache import SWITCH, cache_folder
+from swingby.theory.background import start_thread
 from swingby.theory.numbers import Floats
 
 #: Seconds after which the terminal is told what takes so long.
@@ -93,23 +94,26 @@ def compiling(what: str) -> Iterator[None]:
     """A block that compiles; one that takes a while says so on a terminal."""
     from swingby.theory.compiled_cache import compiler_alone
 
-    def tell() -> None:
-        if sys.stderr.isatty():
-            try:
-                how_often = f"once on this machine, for {folder()}"
-            except OSError as error:
-                how_often = f"in each process, without a cache: {error}"
-            sys.stderr.write(f"swingby: compiling {what}, {how_often}\n")
-            sys.stderr.flush()
+    over = threading.Event()
 
-    timer = threading.Timer(SILENT, tell)
-    timer.daemon = True
-    timer.start()
+    def tell() -> None:
+        if over.wait(SILENT):
+            return
+        try:
+            how_often = f"once on this machine, for {folder()}"
+        except OSError as error:
+            how_often = f"in each process, without a cache: {error}"
+        sys.stderr.write(f"swingby: compiling {what}, {how_often}\n")
+        sys.stderr.flush()
+
+    if sys.stderr is not None and sys.stderr.isatty():
+        with contextlib.suppress(RuntimeError):  # code is compiled without a word, too
+            start_thread(tell)
     try:
         with compiler_alone():
             yield
     finally:
-        timer.cancel()
+        over.set()
 
 
 def call(function: Any, what: str, *arguments: Any) -> Any:

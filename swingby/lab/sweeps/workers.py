@@ -8,7 +8,6 @@ import logging
 import multiprocessing
 import os
 import signal
-import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future
@@ -17,6 +16,7 @@ from typing import Any
 from swingby.errors import InvalidInput, MissingExtra
 from swingby.lab.sweeps.chunks import PAUSE, do_nothing
 from swingby.theory import numbers
+from swingby.theory.background import start_thread
 
 #: Chunks per worker that are handed out at once, so that none waits for the driver.
 _AHEAD = 2
@@ -130,7 +130,7 @@ def _prepare(driver: int) -> None:
             time.sleep(PAUSE)
         os._exit(1)
 
-    threading.Thread(target=watch, daemon=True).start()
+    start_thread(watch)
 
 
 # Dask
