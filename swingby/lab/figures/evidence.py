@@ -218,8 +218,8 @@ def evidence(
     Parameters
     ----------
     source : str or several, optional
-        Studies: ``map``, ``autograd``, ``networks``, ``deep``, ``figures``, ``vectors``,
-        ``images``, ``relu``; all by default.
+        Studies: ``map``, ``autograd``, ``networks``, ``deep``, ``chains``, ``figures``,
+        ``vectors``, ``images``, ``relu``; all by default.
     record : path, optional
         A record that ``python -m studies`` wrote; by default the one of the checkout.
     verdict : {"holds", "fails", "undecided", "nothing at stake"}, optional
