@@ -86,10 +86,10 @@ class Arguments(SimpleNamespace):
             )
         refuse("beside W(0), which determines it", "beta", "width", "seed")
         if self.u0 is None:
-            return read_matrix(self.w0, (task.dim, task.dim))
+            return read_matrix(self.w0, (task.dim, task.dim), exact=True)
         if self.w0 is not None:
             raise InvalidInput("u0", self.u0, "must not be given together with w0")
-        U0 = read_matrix(self.u0, (task.dim, None), argument="u0")
+        U0 = read_matrix(self.u0, (task.dim, None), argument="u0", exact=True)
         return initial_state(None, U0, task.dim)
 
     def step_size(self) -> str:

@@ -95,25 +95,35 @@ class Scaled(Hinted):
 
     matrix: NDArray[np.float64]
     omega: Fraction
+    #: The matrix as rationals, where floats do not hold it.
+    rational: NDArray[np.object_] | None
 
     def __init__(self, matrix: ArrayLike, omega: Any) -> None:
         self.__dict__.update(
             matrix=numbers.real_array(matrix, "W0.matrix"),
             omega=numbers.positive(omega, "W0.omega", "Assumption D.4"),
+            rational=numbers.beyond_floats(matrix, "W0.matrix"),
         )
 
     def __repr__(self) -> str:
-        return f"Scaled({self.matrix.tolist()}, {python_text(self.omega)})"
+        matrix = str(self.matrix.tolist())
+        if self.rational is not None:
+            matrix = repr([[str(entry) for entry in row] for row in self.rational.tolist()])
+        return f"Scaled({matrix}, {python_text(self.omega)})"
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Show Python that makes it again, to IPython and Hypothesis."""
         printer.text(repr(self))
 
+    @property
+    def _exact(self) -> NDArray[Any]:
+        return np.asarray(self.matrix if self.rational is None else self.rational)
+
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Scaled)
             and self.omega == other.omega
-            and np.array_equal(self.matrix, other.matrix)
+            and np.array_equal(self._exact, other._exact)
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -147,6 +157,7 @@ class Initial(ReadOnly):
     `scale`: W(0) is ``scale * matrix``; 1 for a plain array.
     `factor` (d, m): W(0) is ``scale * factor factor^T``, and `matrix` that product rounded once per
     entry.
+    `rational` (d, d): W(0) over its scale as it was stated, where floats do not hold it.
     """
 
     #: Where a U(0) comes from.
@@ -155,14 +166,16 @@ class Initial(ReadOnly):
     matrix: NDArray[np.float64]
     scale: Fraction
     factor: NDArray[np.float64] | None = None
+    rational: NDArray[np.object_] | None = None
 
     @classmethod
     def of_factor(cls, U0: ArrayLike | Scaled, dim: int) -> Initial:
         """Check U(0) of shape (d, m), where W(0) = U(0) U(0)^T; floats lose its small pivots."""
         if isinstance(U0, Scaled):
-            U, omega = U0.matrix, U0.omega
+            U, omega, rational = U0.matrix, U0.omega, U0.rational
         else:
             U, omega = numbers.real_array(U0, "U0", cls.FACTORED), Fraction(1)
+            rational = numbers.beyond_floats(U0, "U0", cls.FACTORED)
         if U.ndim != 2 or len(U) != dim:
             requirement = f"must have shape ({dim}, m)"
             raise InvalidInput("U0", f"shape {U.shape}", requirement, cls.FACTORED)
@@ -182,7 +195,9 @@ class Initial(ReadOnly):
         if exact.max() * scale > LARGEST_ENTRY:
             got = f"{largest:.3g} in shape {U.shape}"
             raise InvalidInput("U0", got, "must have U0 U0^T below 1e300", cls.FACTORED)
-        return cls(exact.astype(np.float64), scale, factor)
+        if rational is not None:
+            rational = rational @ rational.T / Fraction(4) ** power
+        return cls(exact.astype(np.float64), scale, factor, rational)
 
     def __str__(self) -> str:
         sizes = " to ".join(map(scientific, dict.fromkeys((self.omega, self.largest))))
@@ -190,10 +205,15 @@ class Initial(ReadOnly):
 
     @functools.cached_property
     def exact(self) -> NDArray[np.object_]:
-        """W(0) over its scale as rationals, without a rounding."""
+        """W(0) over its scale as rationals: that of floats, from which runs start."""
         if self.factor is None:
             return np.array([[Fraction(x) for x in row] for row in self.matrix.tolist()])
         return _gram(self.factor)
+
+    @property
+    def stated(self) -> NDArray[np.object_]:
+        """W(0) over its scale as rationals: that which was stated, of which theorems speak."""
+        return self.exact if self.rational is None else self.rational
 
     @property
     def _sizes(self) -> NDArray[Any]:
@@ -358,11 +378,12 @@ def initial_matrix(W0: ArrayLike | Scaled | Initial, dim: int, *, argument: str 
     An asymmetry that rounding explains is taken out.
     """
     if isinstance(W0, Initial):
-        matrix, scale = W0.matrix, W0.scale
+        matrix, scale, rational = W0.matrix, W0.scale, W0.rational
     elif isinstance(W0, Scaled):
-        matrix, scale = W0.matrix.copy(), W0.omega
+        matrix, scale, rational = W0.matrix.copy(), W0.omega, W0.rational
     else:
         matrix, scale = numbers.real_array(W0, argument), Fraction(1)
+        rational = numbers.beyond_floats(W0, argument)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         requirement = "must be a square matrix" + _NOT_SQUARE.get(matrix.ndim, "")
         raise InvalidInput(argument, f"shape {matrix.shape}", requirement, "(D.2)")
@@ -381,7 +402,9 @@ def initial_matrix(W0: ArrayLike | Scaled | Initial, dim: int, *, argument: str 
     asymmetry = float(np.abs(matrix - matrix.T).max() / size)
     if asymmetry > symmetry_tolerance(W0):
         raise InvalidInput(argument, *asymmetry_text(asymmetry))
-    return Initial((matrix + matrix.T) / 2, scale)
+    if rational is not None:
+        rational = (rational + rational.T) / 2
+    return Initial((matrix + matrix.T) / 2, scale, rational=rational)
 
 
 def connected_blocks(W0: Sequence[Sequence[Any]]) -> Blocks:

@@ -271,6 +271,18 @@ def real_array(values: object, argument: str, source: str = "") -> NDArray[np.fl
     return array
 
 
+def beyond_floats(values: object, argument: str, source: str = "") -> NDArray[np.object_] | None:
+    """The entries of an array as rationals; None where floats hold all of them."""
+    raw = entries(values, argument, source)
+    if raw.dtype.kind != "O":
+        return None
+    rational = np.empty(raw.shape, dtype=object)
+    for place, entry in np.ndenumerate(raw):
+        rational[place] = exact(entry, f"an entry of {argument}", source)
+    held = all(entry == Fraction(float(entry)) for entry in rational.flat)
+    return None if held else rational
+
+
 def ascending(values: object, argument: str, count: int) -> Integers:
     """Whole numbers that ascend from 0 on, of shape (count,)."""
     marks = real_array(values, argument)

@@ -158,7 +158,8 @@ def _exact_matrix(W0: Any, dim: int) -> Matrix:
     It must be exactly symmetric; floats alone are symmetrised as by :func:`initial_matrix`.
     """
     if isinstance(W0, Scaled | Initial):
-        return tuple(map(tuple, initial_matrix(W0, dim).entries))
+        initial = initial_matrix(W0, dim)
+        return tuple(map(tuple, (initial.stated * initial.scale).tolist()))
     array = numbers.entries(W0, "W0", "(D.2)")
     if array.shape != (dim, dim):
         requirement = f"must have shape ({dim}, {dim})"

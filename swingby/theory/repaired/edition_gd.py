@@ -287,6 +287,7 @@ def largest_omega(
     for name, promised in (("peak", peak), ("extra", extra)):
         if promised is not None and promised <= 0:
             raise InvalidInput(name, promised, "must be positive", "D.4'")
+    _require_positive(signal, eta=eta, beta=beta, rho=rho)
     numbers = DescentRange(signal, eta, beta, rho)
     largest = numbers.largest
     if largest is None:
@@ -299,6 +300,14 @@ def largest_omega(
         limit = within
     with precision(_BITS):
         return balls.midpoint(balls.ball(rational_below(limit)))
+
+
+def _require_positive(signal: tuple[Fraction, ...], **scalars: Fraction) -> None:
+    if not signal:
+        raise InvalidInput("signal", "()", "must have an entry for each concept", "D.1'")
+    for name, number in (*scalars.items(), *(("signal", a) for a in signal)):
+        if not number > 0:
+            raise InvalidInput(name, number, "must be positive", "D.4'")
 
 
 def _keeps(
@@ -352,6 +361,7 @@ def largest_eta(
     >>> mpmath.nstr(largest_eta(*numbers), 3)
     '0.0265'
     """
+    _require_positive(signal, omega=omega, beta=beta, rho=rho)
     top = theorem_r_gd.LARGEST_STEP / max(signal)
 
     def covers(log_share: Fraction) -> bool:

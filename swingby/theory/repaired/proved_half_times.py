@@ -29,6 +29,8 @@ Interval = tuple[int, int]
 #: What `predict` says where no theorem covers all concepts.
 NOT_COVERED = "not covered"
 _HALF = Fraction(1, 2)
+#: Why a theorem that speaks of a block does not cover a concept of it.
+_TOO_LARGE = "the error of its pivot, eta a_1 or the number of steps is too large for {}"
 
 
 @dataclass(frozen=True)
@@ -90,10 +92,10 @@ def proved_half_times(task: SIMTask, initial: Initial, step: Fraction) -> Proved
     """
     intervals: list[Interval | None] = [None] * task.dim
     theorems = [""] * task.dim
-    for block in connected_blocks(initial.exact.tolist()):
+    for block in connected_blocks(initial.stated.tolist()):
         order = sorted(block, key=lambda k: -task.exact_signal[k])
         y = [step * task.exact_signal[k] for k in order]
-        matrix = initial.exact[np.ix_(order, order)]
+        matrix = initial.stated[np.ix_(order, order)]
         diagonal = [Fraction(w) * initial.scale for w in matrix.diagonal()]
         pivots = [pivot * initial.scale for pivot in exact_pivots(matrix)]
         reason = _out_of_range(y, diagonal, pivots)
@@ -151,7 +153,7 @@ def _of_block(
 def _reasons(answers: dict[str, list[Interval | None] | str], i: int) -> list[str]:
     """Why each theorem does not cover concept i of a block."""
     return [
-        answer if isinstance(answer, str) else f"the error of its pivot is too large for {name}"
+        answer if isinstance(answer, str) else _TOO_LARGE.format(name)
         for name, answer in answers.items()
         if isinstance(answer, str) or answer[i] is None
     ]

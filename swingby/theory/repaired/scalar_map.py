@@ -19,13 +19,14 @@ from fractions import Fraction
 
 import flint
 
-from swingby.theory import balls
+from swingby.theory import balls, budget
 from swingby.theory.balls import precision
 
 #: w up to which steps are summed rather than taken, by attempt, and the bits of the attempt.
 _ATTEMPTS = ((24, 128), (64, 192), (192, 448), (512, 1152))
 #: Steps in balls that are taken at most; about a minute.
 _LONGEST = 20_000_000
+_SECONDS_A_STEP = 3e-6
 #: Logits that are this close start from one ball.
 _CLOSE = 1e-6
 
@@ -70,6 +71,7 @@ def _passage(
     remaining = ((level[1] - xi) / growth(rate)).upper()
     if not remaining < _LONGEST:
         return None
+    budget.expect("the proof of a half-time", _SECONDS_A_STEP * float(remaining))
     w = 1 / (1 + (-xi).exp())
     earliest = None
     for _ in range(int(float(remaining)) + 3):

@@ -182,7 +182,7 @@ def _global(
         small, size = top * norm <= theorem_g_gd.LARGEST_PRODUCT, float(norm)
     else:
         bound = theorem_g_gd.LARGEST_PRODUCT / top if top else Fraction(0)
-        entries = np.array(initial.entries, dtype=object)
+        entries = initial.stated * initial.scale
         small = theorem_g_gd.norm_is_at_most(entries, bound)
         size = edition_gd.operator_norm(entries)
     conditions = {
@@ -210,11 +210,11 @@ def _half_times(task: SIMTask, problem: FeasibilityProblem, initial: Initial) ->
 
     def at(log_factor: Fraction) -> ProvedHalfTimes:
         factor = rational_below(log_factor) if log_factor else Fraction(1)
-        start = Initial(initial.matrix, initial.scale * factor, initial.factor)
+        start = replace(initial, scale=initial.scale * factor)
         return proved_half_times(task, start, problem.eta)
 
     proved = at(Fraction(0))
-    largest = max(np.diag(initial.exact)) * initial.scale
+    largest = max(np.diag(initial.stated)) * initial.scale
     highest = Fraction(-math.log(2)) - Fraction(log_of(largest)) if largest else Fraction(0)
     limit = bracketed(lambda x: not at(x).missing, highest, Fraction(1, 50))
     margin = -math.inf if limit is None else float(limit) / math.log(10)
@@ -222,7 +222,8 @@ def _half_times(task: SIMTask, problem: FeasibilityProblem, initial: Initial) ->
         k = proved.missing[0]
         text = f"half-time of {entry_name(k, k)} not covered"
         return TheoremVerdict("S-gd", Verdict.FAILS, margin, proved.theorems[k], text)
-    steps = ", ".join(f"{entry_name(k, k)} {proved.text(k)}" for k in range(task.dim))
+    rows = ((entry_name(k, k), proved.text(k), proved.theorems[k]) for k in range(task.dim))
+    steps = ", ".join(f"{entry} {text} by {theorem}" for entry, text, theorem in rows)
     text = f"half-times in whole steps: {steps}"
     return TheoremVerdict("S-gd", Verdict.HOLDS, margin, "size of W(0)", text)
 

@@ -59,8 +59,8 @@ def read_start(
         if any(low != high for low, high in box.signal):
             raise InvalidInput("signal", "intervals", "must be exact where W(0) is given", "D.3'")
         order = sorted(range(len(box.signal)), key=lambda k: -box.signal[k][0])
-        smallest = min(exact_pivots(initial.exact[order][:, order])) * initial.scale
-        omega = max(initial.exact.diagonal()) * initial.scale
+        smallest = min(exact_pivots(initial.stated[order][:, order])) * initial.scale
+        omega = max(initial.stated.diagonal()) * initial.scale
         box = replace(box, omega=(omega, omega), beta=(Fraction(1), Fraction(1)))
         rho = smallest / omega if omega > 0 else Fraction(-1)
     with precision(bits or MARGIN_BITS):
