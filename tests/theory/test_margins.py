@@ -9,7 +9,8 @@ import warnings
 import numpy as np
 import pytest
 
-from benchmarks.margins import FAMILIES, Member, crossings, measure, trajectory
+import swingby
+from benchmarks.margins import FAMILIES, Member, crossings, measure, members, trajectory
 from swingby.errors import SwingbyWarning
 from swingby.simulate.batch import simulate_batch
 from swingby.simulate.run import simulate
@@ -155,3 +156,16 @@ def test_families(name):
     assert count.covered == count.stages, count.misses
     assert (count.wrong, count.silent, count.differ) == (0, 0, 0)
     assert 2 * count.undecided <= count.stages
+
+
+def test_the_bar_of_a_walk_in_compiled_lanes_covers():
+    """Runge-Kutta in 48 and 96 parts of a step, cut to the crossing, agree on 1422.828305."""
+    (member,) = list(members("tiny W(0)", 39))[38:]
+    task = swingby.SIMTask.from_signal(member.signal.tolist())
+    for _ in range(2):  # in NumPy, then in compiled lanes
+        stages = swingby.predict(task, member.W0, eta=member.eta, dynamics=member.dynamics).stages
+        assert abs(stages.crossing[3] - 1422.828305) <= stages.error[3]
+    batch = swingby.predict_batch(
+        member.signal, member.W0, eta=member.eta, dynamics=member.dynamics
+    )
+    assert abs(batch.crossing[3] - 1422.828305) <= batch.error[3]

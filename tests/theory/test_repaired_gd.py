@@ -395,7 +395,7 @@ def test_a_check_says_which_theorem_applies():
     verdicts = {row.theorem: row for row in report.theorems}
     assert list(verdicts) == ["G-gd", "two-gd", "R-gd", "S-gd"]
     assert all(row.verdict == "holds" and row.margin > 0 for row in verdicts.values())
-    assert "w_11 167, w_22 674" in verdicts["S-gd"].reason
+    assert "w_11 167 by two-gd and S-gd, w_22 674 by" in verdicts["S-gd"].reason
     assert [row["theorem"] for row in report.to_dict()["theorems"]] == list(verdicts)
     assert float(report.largest_eta) == pytest.approx(1 / 12)
     # The margin is decades of W(0): at the edge it still applies, beyond it no more.

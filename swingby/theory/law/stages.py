@@ -57,8 +57,9 @@ from swingby.theory.task import SIMTask
 _TOLERANCE = 4e-5
 #: The same for W(t), which is interpolated between steps.
 CURVE_TOLERANCE = _TOLERANCE / 16
-#: Tolerances and roundings in an error bar: measured errors of single steps add up to fewer.
-TOLERANCES, ROUNDINGS = 40.0, 8.0
+#: Tolerances and roundings in an error bar: measured errors of single steps add up to fewer. Of the
+#: first it was 40, until a run was seen in which they add up to 43.6.
+TOLERANCES, ROUNDINGS = 60.0, 8.0
 #: By what share w_kk are moved to see what rounding does to the map, many times what its steps add
 #: up to; that is due where no more than this is left of a pivot.
 _NUDGE, _LITTLE = 2.0**-43, 1e-4
