@@ -833,6 +833,7 @@ class _Line:
             raise then.refuse("must change with t: by t itself, or a letter such as x(t)")
         (step,) = self._named(own, "step", 1) or ("",)
         base, second = (*self._named(own, "base", 2), "", "")[:2]
+        times.sort(key=lambda row: str(row[0]))  # in whatever order letters are declared
         over_time = AllTimes(conclusion, tuple(times), base, step, second)
         if not over_time.is_of_now(_expanded(conclusion)):
             raise then.refuse("must be about time t alone: letters such as x(t), not x(t+1)")
