@@ -228,3 +228,106 @@ def test_a_step_may_rest_on_all_times_before(tmp_path, hypothesis, state):
 def test_two_bases_are_written_as_they_are_read():
     proof = Proof(SEQUENCE.format("1", "(zero), (one)"))
     assert Proof(proof_text(proof.values()))["bound"] == proof["bound"]
+
+
+RESTRICTED = """letters nonnegative integer: t, k
+letters real: f(t), h(t), w(t), c
+letters nonnegative: g(t)
+letters vector: x(t), v(t)
+letters positive: q
+lemma zero: at 0
+  given f(0) <= c  [start]
+  then f(0) <= c
+lemma small: t is at most 0
+  given {}
+  then t <= 0
+lemma next: true where t is 0
+  given f(t+1) <= f(t) + t  [recurrence]
+        f(t) <= c  [induction]
+        {}
+  then f(t+1) <= c
+theorem all: at every time
+  given f(0) <= c  [start]
+        f(t+1) <= f(t) + t  [recurrence]
+  for all t
+  base (zero)
+  step (next)
+  then f(t) <= c
+"""
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "says"),
+    [
+        ("t = 0  [start]", "t = 0 is not known for each value"),
+        ("t = 0  [definition]", "t = 0 is not known for each value"),
+        ("0 = t  [definition]", "0 = t is not known for each value"),
+        ("t + h(t) = h(t)  [start]", "is not known for each value"),
+        ("t (1 + h(t)^2) <= 0  [start]", "is not known for each value"),
+        ("h(t) = h(t) + t  [definition]", "is not known for each value"),
+        ("q^t <= 1, q > 1  [start]", "q^t ≤ 1 is not known for each value"),
+        ("g(t) <= -t  [start]", "−t ≥ 0 is not known for each value"),
+        ("g(t) = -t  [definition]", "−t ≥ 0 is not known for each value"),
+        ("|v(t)|² <= -t  [start]", "−t ≥ 0 is not known for each value"),
+        ("h(t) = sqrt(-t^2 - t) + f(t)  [start]", "≥ 0 is not known for each value"),
+        ("(small)", "t ≤ 0 is not known for each value"),
+    ],
+)
+def test_what_a_step_is_given_restricts_no_t(hypothesis, says, tmp_path):
+    ledger = audit_text(RESTRICTED.format("t <= 0  [start]", hypothesis), tmp_path)
+    assert ledger["next"].verdict == "proved"
+    assert ledger["all"].verdict == "undecided"
+    assert says in "; ".join(ledger["all"].tried)
+
+
+@pytest.mark.parametrize(
+    "small", ["w(t) = t, t = 0  [definition]", "w(t) = t  [definition]\n  where t = 0"]
+)
+def test_a_definition_of_t_below_a_step_is_no_way_round(small, tmp_path):
+    text = RESTRICTED.format(small, "(small)").replace("then t <= 0", "then w(t) = 0")
+    text = text.replace("f(t) + t ", "f(t) + w(t) ")
+    ledger = audit_text(text.replace("base (zero)", "base (zero)", 1), tmp_path)
+    assert states(ledger)["next"] == "stands"
+    assert ledger["all"].verdict == "undecided"
+    assert "t = 0 is not known for each value" in "; ".join(ledger["all"].tried)
+
+
+@pytest.mark.parametrize(
+    "hypothesis",
+    [
+        "f(t+1) <= f(t) - g(t)/(t + 1)  [recurrence]",
+        "(t + 1) f(t+1) <= (t + 1) f(t)  [recurrence]",
+        "f(t+1) <= f(t) + h(t)/(t + 1), h(t) <= 0  [recurrence]",
+        "f(t+1) <= f(t), t >= 0, t + 1 != 0  [recurrence]",
+        "f(t+1) <= f(t) - |v(t)|²/(t + 1), v(t) = x(t)/(t + 1)  [recurrence]",
+        "f(t+1) <= f(t), w(t) = t + 1  [definition]",
+    ],
+)
+def test_what_leaves_every_t_possible_is_inherited(hypothesis, tmp_path):
+    text = RESTRICTED.format("t <= 0  [start]", "").replace(
+        "f(t+1) <= f(t) + t  [recurrence]\n", "", 1
+    )
+    text = text.replace("        f(t+1) <= f(t) + t  [recurrence]\n", "")
+    text = text.replace(
+        "f(t) <= c  [induction]\n", f"f(t) <= c  [induction]\n        {hypothesis}\n"
+    )
+    assert audit_text(text, tmp_path)["all"].verdict == "proved"
+
+
+def test_a_theorem_may_say_what_its_step_needs_of_t(tmp_path):
+    text = RESTRICTED.format("t <= 0  [start]", "t <= k  [range]").replace(
+        "+ t  [", "+ max(t - k, 0)  ["
+    )
+    theorem = text.replace(
+        "+ max(t - k, 0)  [recurrence]\n  for all t",
+        "+ max(t - k, 0)  [recurrence]; t <= k  [range]\n  for all t",
+    )
+    assert audit_text(text, tmp_path)["all"].verdict == "undecided"
+    assert audit_text(theorem, tmp_path)["all"].verdict == "proved"
+
+
+def test_a_line_for_all_t_defines_no_t():
+    text = "letters nonnegative integer: t\nlemma a: b\n  {}\n  for all t\n  then t <= 0"
+    for definition in ("where t = 0", "given t = 0  [definition]"):
+        with pytest.raises(InvalidInput, match="must hold for all t"):
+            Proof(text.format(definition))["a"]
