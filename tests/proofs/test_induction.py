@@ -269,7 +269,6 @@ theorem all: at every time
         ("g(t) <= -t  [start]", "−t ≥ 0 is not known for each value"),
         ("g(t) = -t  [definition]", "−t ≥ 0 is not known for each value"),
         ("|v(t)|² <= -t  [start]", "−t ≥ 0 is not known for each value"),
-        ("h(t) = sqrt(-t^2 - t) + f(t)  [start]", "≥ 0 is not known for each value"),
         ("(small)", "t ≤ 0 is not known for each value"),
     ],
 )
@@ -290,6 +289,16 @@ def test_a_definition_of_t_below_a_step_is_no_way_round(small, tmp_path):
     assert states(ledger)["next"] == "stands"
     assert ledger["all"].verdict == "undecided"
     assert "t = 0 is not known for each value" in "; ".join(ledger["all"].tried)
+
+
+@pytest.mark.parametrize("source", ["definition", "start"])
+def test_what_a_step_is_given_has_a_value_at_each_t(source, tmp_path):
+    text = RESTRICTED.replace("+ t  [", "+ max(t - 3, 0)  [")
+    text = text.format("t <= 0  [start]", f"h(t) = log(3 - t) + f(t)  [{source}]")
+    ledger = audit_text(text, tmp_path)
+    assert ledger["next"].verdict == "proved"
+    assert ledger["all"].verdict == "undecided"
+    assert "3 − t > 0 is not known for each value" in "; ".join(ledger["all"].tried)
 
 
 @pytest.mark.parametrize(
