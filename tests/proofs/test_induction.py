@@ -285,7 +285,7 @@ def test_what_a_step_is_given_restricts_no_t(hypothesis, says, tmp_path):
 def test_a_definition_of_t_below_a_step_is_no_way_round(small, tmp_path):
     text = RESTRICTED.format(small, "(small)").replace("then t <= 0", "then w(t) = 0")
     text = text.replace("f(t) + t ", "f(t) + w(t) ")
-    ledger = audit_text(text.replace("base (zero)", "base (zero)", 1), tmp_path)
+    ledger = audit_text(text, tmp_path)
     assert states(ledger)["next"] == "stands"
     assert ledger["all"].verdict == "undecided"
     assert "t = 0 is not known for each value" in "; ".join(ledger["all"].tried)
@@ -296,7 +296,6 @@ def test_what_a_step_is_given_has_a_value_at_each_t(source, tmp_path):
     text = RESTRICTED.replace("+ t  [", "+ max(t - 3, 0)  [")
     text = text.format("t <= 0  [start]", f"h(t) = log(3 - t) + f(t)  [{source}]")
     ledger = audit_text(text, tmp_path)
-    assert ledger["next"].verdict == "proved"
     assert ledger["all"].verdict == "undecided"
     assert "3 − t > 0 is not known for each value" in "; ".join(ledger["all"].tried)
 
