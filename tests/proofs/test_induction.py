@@ -238,22 +238,30 @@ letters positive: q
 lemma zero: at 0
   given f(0) <= c  [start]
   then f(0) <= c
-lemma small: t is at most 0
-  given {}
-  then t <= 0
-lemma next: true where t is 0
-  given f(t+1) <= f(t) + t  [recurrence]
+lemma small: true at t = 0 alone
+  given w(t) = t  [definition]
+  {small}
+  then w(t) <= 0
+lemma next: one step
+  given {step}
         f(t) <= c  [induction]
-        {}
   then f(t+1) <= c
 theorem all: at every time
-  given f(0) <= c  [start]
-        f(t+1) <= f(t) + t  [recurrence]
+  given f(0) <= c  [start]; {theorem}
   for all t
   base (zero)
   step (next)
   then f(t) <= c
 """
+GROWS, LATE = "f(t+1) <= f(t) + t  [rule]", "f(t+1) <= f(t) + max(t - k, 0)  [rule]"
+
+
+def restricted(tmp_path, hypothesis, rule=GROWS, small="given t <= 0  [start]", theorem=""):
+    """An induction whose step needs a hypothesis beside the rule that the theorem is given."""
+    text = RESTRICTED.format(
+        small=small, step="; ".join(filter(None, (rule, hypothesis))), theorem=theorem or rule
+    )
+    return audit_text(text.replace("definition]\n  given", "definition]\n       "), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -269,23 +277,20 @@ theorem all: at every time
         ("g(t) <= -t  [start]", "−t ≥ 0 is not known for each value"),
         ("g(t) = -t  [definition]", "−t ≥ 0 is not known for each value"),
         ("|v(t)|² <= -t  [start]", "−t ≥ 0 is not known for each value"),
-        ("(small)", "t ≤ 0 is not known for each value"),
+        ("w(t) = t  [definition]; (small)", "t ≤ 0 is not known for each value"),
     ],
 )
 def test_what_a_step_is_given_restricts_no_t(hypothesis, says, tmp_path):
-    ledger = audit_text(RESTRICTED.format("t <= 0  [start]", hypothesis), tmp_path)
+    ledger = restricted(tmp_path, hypothesis)
     assert ledger["next"].verdict == "proved"
     assert ledger["all"].verdict == "undecided"
     assert says in "; ".join(ledger["all"].tried)
 
 
-@pytest.mark.parametrize(
-    "small", ["w(t) = t, t = 0  [definition]", "w(t) = t  [definition]\n  where t = 0"]
-)
+@pytest.mark.parametrize("small", ["given t = 0  [definition]", "where t = 0"])
 def test_a_definition_of_t_below_a_step_is_no_way_round(small, tmp_path):
-    text = RESTRICTED.format(small, "(small)").replace("then t <= 0", "then w(t) = 0")
-    text = text.replace("f(t) + t ", "f(t) + w(t) ")
-    ledger = audit_text(text, tmp_path)
+    rule = "f(t+1) <= f(t) + w(t)  [rule]"
+    ledger = restricted(tmp_path, "(small)", rule, small, theorem=f"{rule}; w(t) = t  [definition]")
     assert states(ledger)["next"] == "stands"
     assert ledger["all"].verdict == "undecided"
     assert "t = 0 is not known for each value" in "; ".join(ledger["all"].tried)
@@ -293,45 +298,32 @@ def test_a_definition_of_t_below_a_step_is_no_way_round(small, tmp_path):
 
 @pytest.mark.parametrize("source", ["definition", "start"])
 def test_what_a_step_is_given_has_a_value_at_each_t(source, tmp_path):
-    text = RESTRICTED.replace("+ t  [", "+ max(t - 3, 0)  [")
-    text = text.format("t <= 0  [start]", f"h(t) = log(3 - t) + f(t)  [{source}]")
-    ledger = audit_text(text, tmp_path)
+    ledger = restricted(tmp_path, f"h(t) = log(k - t) + f(t)  [{source}]", LATE)
     assert ledger["all"].verdict == "undecided"
-    assert "3 − t > 0 is not known for each value" in "; ".join(ledger["all"].tried)
+    assert "k − t > 0 is not known for each value" in "; ".join(ledger["all"].tried)
 
 
 @pytest.mark.parametrize(
-    "hypothesis",
+    "rule",
     [
-        "f(t+1) <= f(t) - g(t)/(t + 1)  [recurrence]",
-        "(t + 1) f(t+1) <= (t + 1) f(t)  [recurrence]",
-        "f(t+1) <= f(t) + h(t)/(t + 1), h(t) <= 0  [recurrence]",
-        "f(t+1) <= f(t), t >= 0, t + 1 != 0  [recurrence]",
-        "f(t+1) <= f(t) - |v(t)|²/(t + 1), v(t) = x(t)/(t + 1)  [recurrence]",
-        "f(t+1) <= f(t), w(t) = t + 1  [definition]",
+        "f(t+1) <= f(t) - g(t)/(t + 1)  [rule]",
+        "(t + 1) f(t+1) <= (t + 1) f(t)  [rule]",
+        "f(t+1) <= f(t) + h(t)/(t + 1), h(t) <= 0  [rule]",
+        "f(t+1) <= f(t), t >= 0, t + 1 != 0  [rule]",
+        "f(t+1) <= f(t) - |v(t)|²/(t + 1), v(t) = x(t)/(t + 1)  [rule]",
+        "f(t+1) <= f(t)  [rule]; h(t) = t + 1  [definition]",
     ],
 )
-def test_what_leaves_every_t_possible_is_inherited(hypothesis, tmp_path):
-    text = RESTRICTED.format("t <= 0  [start]", "").replace(
-        "f(t+1) <= f(t) + t  [recurrence]\n", "", 1
-    )
-    text = text.replace("        f(t+1) <= f(t) + t  [recurrence]\n", "")
-    text = text.replace(
-        "f(t) <= c  [induction]\n", f"f(t) <= c  [induction]\n        {hypothesis}\n"
-    )
-    assert audit_text(text, tmp_path)["all"].verdict == "proved"
+def test_what_leaves_every_t_possible_is_inherited(rule, tmp_path):
+    ledger = restricted(tmp_path, "", rule, theorem="c >= 0  [start]")
+    assert states(ledger)["all"] == "stands"
 
 
 def test_a_theorem_may_say_what_its_step_needs_of_t(tmp_path):
-    text = RESTRICTED.format("t <= 0  [start]", "t <= k  [range]").replace(
-        "+ t  [", "+ max(t - k, 0)  ["
-    )
-    theorem = text.replace(
-        "+ max(t - k, 0)  [recurrence]\n  for all t",
-        "+ max(t - k, 0)  [recurrence]; t <= k  [range]\n  for all t",
-    )
-    assert audit_text(text, tmp_path)["all"].verdict == "undecided"
-    assert audit_text(theorem, tmp_path)["all"].verdict == "proved"
+    needed = "t <= k  [range]"
+    assert restricted(tmp_path, needed, LATE)["all"].verdict == "undecided"
+    ledger = restricted(tmp_path, needed, LATE, theorem=f"{LATE}; {needed}")
+    assert ledger["all"].verdict == "proved"
 
 
 def test_a_line_for_all_t_defines_no_t():
