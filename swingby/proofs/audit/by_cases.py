@@ -100,7 +100,7 @@ def _missing(claim: Claim, cases: list[list[Any]], judge: Judge) -> list[str]:
 def _open(claim: Claim, others: Sequence[Any], last: Any, judge: Judge) -> str:
     """Why it is not sure that one of some relations holds; empty if the last does without others.
 
-    That a relation does not hold says that its opposite does only where its sides have values.
+    Where a relation does not hold, its opposite holds only if both sides have values there.
     """
     waiting, valueless = list(others), ""
     while waiting:
@@ -114,7 +114,7 @@ def _open(claim: Claim, others: Sequence[Any], last: Any, judge: Judge) -> str:
         waiting = [each for each in waiting if reasons[each]]
     judged = judge(claim.but(about=f"the cases of ({claim.id})", conclusion=last))
     if judged.verdict is Finding.PROVED:
-        return _without_value(claim, last, judge)
+        return ""
     if valueless:
         return valueless
     if judged.witness is not None:
