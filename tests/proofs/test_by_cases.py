@@ -86,3 +86,101 @@ def test_cases_are_lines_above_and_written_as_they_are_read():
             Proof(text)["both"]
     proof = Proof(LETTERS + LEFT + RIGHT.format("x >= y") + BOTH)
     assert Proof(proof_text(proof.values()))["both"] == proof["both"]
+
+
+def of_two_cases(tmp_path, letters, case, opposite, then, given="", extra=""):
+    """The line that two cases prove, one where the other does not hold."""
+    lines = "".join(
+        f"step {name}: s\n  given {each}  [case]\n  then {then}\n"
+        for name, each in (("1", case), ("2", opposite))
+    )
+    given = f"  given {given}  [hypothesis]\n" * bool(given)
+    theorem = f"theorem all: a\n{given}  cases (1), (2){', (3)' * bool(extra)}\n  then {then}\n"
+    return audit_text(f"letters {letters}\n{lines}{extra}{theorem}", tmp_path)["all"]
+
+
+@pytest.mark.parametrize(
+    ("letters", "case", "opposite", "then", "given", "says"),
+    [
+        ("real: x", "sqrt(x) >= 1", "sqrt(x) < 1", "x >= 0", "", "√x ≥ 1 has no value at x = -1"),
+        ("real: x", "log(x) >= 0", "log(x) < 0", "x > 0", "", "has no value at x = 0"),
+        ("nonnegative: x", "x log(x) > 1", "x log(x) <= 1", "x > 0", "", "has no value at x = 0"),
+        ("real: x", "1/x^2 = 2", "1/x^2 != 2", "x^2 > 0", "", "has no value at x = 0"),
+        ("real: x", "max{log(x), 0} > 1", "max{log(x), 0} <= 1", "x > 0", "", "at x = 0"),
+        ("real: x", "|log(x)| > 1", "|log(x)| <= 1", "x > 0", "", "has no value at x = 0"),
+        ("real: x, y", "x/y > 1", "x/y <= 1", "y^2 > 0", "", "has no value at y = 0"),
+        ("real: x", "sqrt(x^3 - x) = 0", "sqrt(x^3 - x) != 0", "x^3 >= x", "", "has no value at"),
+        ("real: x", "x^(1/3) > 0", "x^(1/3) <= 0", "x >= 0", "", "has no value at x = -1"),
+        ("real: x, y", "x^y > 0", "x^y <= 0", "x >= 0", "", "it is not sure that x^y > 0 has"),
+        ("real: x", "sqrt(x) >= 1", "sqrt(x) < 1", "x >= 0", "x >= -1", "has no value at x = -1"),
+        ("vector: v, w", "log(dot(v, w)) > 1", "log(dot(v, w)) <= 1", "dot(v, w) > 0", "", "no v"),
+        # Where each has a value no case is missing.
+        ("real: x", "sqrt(x) >= 1", "sqrt(x) < 1", "x^2 >= 0", "x >= 0", ""),
+        ("nonnegative: x", "sqrt(x) >= 1", "sqrt(x) < 1", "x^2 >= 0", "", ""),
+        ("integer: k", "k >= 1", "k <= 0", "k^2 >= k", "", ""),
+    ],
+)
+def test_what_a_case_says_has_a_value(tmp_path, letters, case, opposite, then, given, says):
+    record = of_two_cases(tmp_path, letters, case, opposite, then, given)
+    assert record.verdict == ("undecided" if says else "proved")
+    assert says in "; ".join(record.tried)
+
+
+def test_a_case_may_be_where_another_has_no_value(tmp_path):
+    cases = ("real: x", "log(x) >= 0", "log(x) < 0", "x^2 >= 0")
+    third = "step 3: s\n  given x <= {}  [case]\n  then x^2 >= 0\n"
+    assert of_two_cases(tmp_path, *cases, extra=third.format(0)).verdict == "proved"
+    assert of_two_cases(tmp_path, *cases, extra=third.format(-1)).verdict == "undecided"
+
+
+def test_a_definition_that_the_cases_share_has_a_value(tmp_path):
+    line = "step {}: s\n  given u {} 1  [case]\n  where u = sqrt(x)\n  then x >= 0\n"
+    text = f"letters real: x, u\n{line.format(1, '>=')}{line.format(2, '<')}"
+    text += "theorem all: a\n  cases (1), (2)\n  then x >= 0\n"
+    text += "theorem own: a\n  where u = sqrt(x)\n  cases (1), (2)\n  then x >= 0\n"
+    ledger = audit_text(text, tmp_path)
+    assert [ledger[name].verdict for name in ("all", "own")] == ["undecided", "undecided"]
+    assert "x ≥ 0 is not known here" in ledger["all"].tried[0]
+    assert ledger["own"].tried == ("u ≥ 1 has no value at x = -1: add a case in which it has none",)
+
+
+@pytest.mark.parametrize(
+    ("case", "opposite", "then", "says"),
+    [
+        ("S >= 0", "S <= 0", "c <= 0", "S ≥ 0 and its opposite may both fail"),
+        ("S >= T", "S < T", "trace(A A^T) >= 0", "S ≥ T and its opposite may both fail"),
+        ("S <= c I", "S > c I", "trace(A A^T) >= 0", "and its opposite may both fail"),
+        # Numbers are in an order, and matrices are equal or not.
+        ("v^T S v >= 0", "v^T S v < 0", "(v^T S v)^2 >= 0", ""),
+        ("trace(S) >= c", "trace(S) < c", "trace(S)^2 >= 0", ""),
+        ("A = 0", "A != 0", "trace(A A^T) >= 0", ""),
+    ],
+)
+def test_only_numbers_are_larger_or_not(tmp_path, case, opposite, then, says):
+    letters = "symmetric matrix: S is n x n, T is n x n\nletters real: c\n"
+    letters += "letters matrix: A is n x n, v is n x 1, w is n x 1\n"
+    # With S >= 0 on one side of 0 and S <= 0 on the other: false at S = diag(1, -1).
+    letters += "group C: c <= v^T S v, c <= -w^T S w  [hypothesis]"
+    if then == "c <= 0":
+        case, opposite = f"C; {case}", f"C; {opposite}"
+    given = "c <= v^T S v, c <= -w^T S w" * (then == "c <= 0")
+    record = of_two_cases(tmp_path, letters, case, opposite, then, given)
+    assert record.verdict == ("undecided" if says else "proved")
+    assert says in "; ".join(record.tried)
+
+
+@pytest.mark.parametrize(
+    ("term", "then", "verdict"),
+    [
+        ("sum(g(t), t, 0, k)", "c^2 >= 0", "proved"),
+        ("sum(1/g(t), t, 0, k)", "c^2 >= 0", "proved"),
+        ("E(X)", "E(X^2) >= 0", "proved"),
+        ("sqrt(sum(f(t), t, 0, k))", "sum(f(t), t, 0, k) >= 0", "undecided"),
+        ("sum(1/f(t), t, 0, k)", "c^2 >= 0", "undecided"),
+    ],
+)
+def test_cases_of_sums_and_means(tmp_path, term, then, verdict):
+    letters = "nonnegative integer: t, k\nletters real: f(t), c\nletters positive: g(t)\n"
+    letters += "letters random real: X"
+    record = of_two_cases(tmp_path, letters, f"{term} >= c", f"{term} < c", then)
+    assert record.verdict == verdict

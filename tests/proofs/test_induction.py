@@ -228,3 +228,106 @@ def test_a_step_may_rest_on_all_times_before(tmp_path, hypothesis, state):
 def test_two_bases_are_written_as_they_are_read():
     proof = Proof(SEQUENCE.format("1", "(zero), (one)"))
     assert Proof(proof_text(proof.values()))["bound"] == proof["bound"]
+
+
+RESTRICTED = """letters nonnegative integer: t, k
+letters real: f(t), h(t), w(t), c
+letters nonnegative: g(t)
+letters vector: x(t), v(t)
+letters positive: q
+lemma zero: at 0
+  given f(0) <= c  [start]
+  then f(0) <= c
+lemma small: true at t = 0 alone
+  given w(t) = t  [definition]
+  {small}
+  then w(t) <= 0
+lemma next: one step
+  given {step}
+        f(t) <= c  [induction]
+  then f(t+1) <= c
+theorem all: at every time
+  given f(0) <= c  [start]; {theorem}
+  for all t
+  base (zero)
+  step (next)
+  then f(t) <= c
+"""
+GROWS, LATE = "f(t+1) <= f(t) + t  [rule]", "f(t+1) <= f(t) + max(t - k, 0)  [rule]"
+
+
+def restricted(tmp_path, hypothesis, rule=GROWS, small="given t <= 0  [start]", theorem=""):
+    """An induction whose step needs a hypothesis beside the rule that the theorem is given."""
+    text = RESTRICTED.format(
+        small=small, step="; ".join(filter(None, (rule, hypothesis))), theorem=theorem or rule
+    )
+    return audit_text(text.replace("definition]\n  given", "definition]\n       "), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "says"),
+    [
+        ("t = 0  [start]", "t = 0 is not known for each value"),
+        ("t = 0  [definition]", "t = 0 is not known for each value"),
+        ("0 = t  [definition]", "0 = t is not known for each value"),
+        ("t + h(t) = h(t)  [start]", "is not known for each value"),
+        ("t (1 + h(t)^2) <= 0  [start]", "is not known for each value"),
+        ("h(t) = h(t) + t  [definition]", "is not known for each value"),
+        ("q^t <= 1, q > 1  [start]", "q^t ≤ 1 is not known for each value"),
+        ("g(t) <= -t  [start]", "−t ≥ 0 is not known for each value"),
+        ("g(t) = -t  [definition]", "−t ≥ 0 is not known for each value"),
+        ("|v(t)|² <= -t  [start]", "−t ≥ 0 is not known for each value"),
+        ("w(t) = t  [definition]; (small)", "t ≤ 0 is not known for each value"),
+    ],
+)
+def test_what_a_step_is_given_restricts_no_t(hypothesis, says, tmp_path):
+    ledger = restricted(tmp_path, hypothesis)
+    assert ledger["next"].verdict == "proved"
+    assert ledger["all"].verdict == "undecided"
+    assert says in "; ".join(ledger["all"].tried)
+
+
+@pytest.mark.parametrize("small", ["given t = 0  [definition]", "where t = 0"])
+def test_a_definition_of_t_below_a_step_is_no_way_round(small, tmp_path):
+    rule = "f(t+1) <= f(t) + w(t)  [rule]"
+    ledger = restricted(tmp_path, "(small)", rule, small, theorem=f"{rule}; w(t) = t  [definition]")
+    assert states(ledger)["next"] == "stands"
+    assert ledger["all"].verdict == "undecided"
+    assert "t = 0 is not known for each value" in "; ".join(ledger["all"].tried)
+
+
+@pytest.mark.parametrize("source", ["definition", "start"])
+def test_what_a_step_is_given_has_a_value_at_each_t(source, tmp_path):
+    ledger = restricted(tmp_path, f"h(t) = log(k - t) + f(t)  [{source}]", LATE)
+    assert ledger["all"].verdict == "undecided"
+    assert "k − t > 0 is not known for each value" in "; ".join(ledger["all"].tried)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "f(t+1) <= f(t) - g(t)/(t + 1)  [rule]",
+        "(t + 1) f(t+1) <= (t + 1) f(t)  [rule]",
+        "f(t+1) <= f(t) + h(t)/(t + 1), h(t) <= 0  [rule]",
+        "f(t+1) <= f(t), t >= 0, t + 1 != 0  [rule]",
+        "f(t+1) <= f(t) - |v(t)|²/(t + 1), v(t) = x(t)/(t + 1)  [rule]",
+        "f(t+1) <= f(t)  [rule]; h(t) = t + 1  [definition]",
+    ],
+)
+def test_what_leaves_every_t_possible_is_inherited(rule, tmp_path):
+    ledger = restricted(tmp_path, "", rule, theorem="c >= 0  [start]")
+    assert states(ledger)["all"] == "stands"
+
+
+def test_a_theorem_may_say_what_its_step_needs_of_t(tmp_path):
+    needed = "t <= k  [range]"
+    assert restricted(tmp_path, needed, LATE)["all"].verdict == "undecided"
+    ledger = restricted(tmp_path, needed, LATE, theorem=f"{LATE}; {needed}")
+    assert ledger["all"].verdict == "proved"
+
+
+def test_a_line_for_all_t_defines_no_t():
+    text = "letters nonnegative integer: t\nlemma a: b\n  {}\n  for all t\n  then t <= 0"
+    for definition in ("where t = 0", "given t = 0  [definition]"):
+        with pytest.raises(InvalidInput, match="must hold for all t"):
+            Proof(text.format(definition))["a"]

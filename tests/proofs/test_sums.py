@@ -278,3 +278,24 @@ theorem sum: all steps
     ledger = audited(text.format(1), tmp_path)
     assert ledger["sum"].verdict == "refuted"
     assert {"|v(0)|^2", "k"} <= ledger["sum"].witness.values.keys()
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "more", "state"),
+    [
+        ("given t = 0  [start]", "", "quoted, not checked"),
+        ("where t = 0", "", "quoted, not checked"),
+        ("given t <= 0  [start]", "", "quoted, not checked"),
+        ("given t <= 0  [start]", "; t <= 0 for t from 0 to k  [start]", "stands"),
+    ],
+)
+def test_what_is_inherited_for_each_value_restricts_none(hypothesis, more, state, tmp_path):
+    text = f"""letters nonnegative integer: t, k
+lemma small: at most 0
+  {hypothesis}
+  then t <= 0
+theorem all: false for a positive k
+  given (small) for t from 0 to k{more}
+  then sum(t, t, 0, k) <= 0
+"""
+    assert states(audit_text(text, tmp_path))["all"] == state

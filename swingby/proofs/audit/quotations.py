@@ -17,7 +17,7 @@ say it, *misquoted*.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -38,7 +38,7 @@ from swingby.proofs.language.formula_printer import formula
 from swingby.proofs.language.matrices import I as IDENTITY
 from swingby.proofs.language.means import MEAN, is_random
 from swingby.proofs.language.shapes import Matrix, about_matrices
-from swingby.proofs.language.sums import ForEach, at_value
+from swingby.proofs.language.sums import ForEach, at_value, stands_at
 from swingby.proofs.language.vectors import GRAM, factors, letters_of
 from swingby.proofs.prover.evidence import ClaimVerdict
 from swingby.proofs.prover.prove import is_of_relations
@@ -74,27 +74,33 @@ def meets_repair(claim: Claim, claims: Mapping[str, Claim], judge: Judge, id: st
     """Whether a line that quotes a refuted one knows all that its repair takes for granted."""
     return not any(
         quotation.open
-        for version in _at_values(claim, claims)
-        for quotation in _Comparison(version, claims, judge, mended=True).quotations()
+        for version, counted in _at_values(claim, claims)
+        for quotation in _Comparison(version, claims, judge, True, {counted}).quotations()
         if quotation.id == id
     )
 
 
-def quotations(claim: Claim, claims: Mapping[str, Claim], judge: Judge) -> tuple[Quotation, ...]:
+def quotations(
+    claim: Claim, claims: Mapping[str, Claim], judge: Judge, time: str = ""
+) -> tuple[Quotation, ...]:
     """Every line of `claims` that a claim quotes, compared with what is taken from it.
 
-    A letter that a line above defines otherwise is a quotation of that line too.
+    A letter that a line above defines otherwise is a quotation of that line too. `time`: a letter
+    that the claim is about each value of, so that nothing that is inherited may restrict it.
     """
-    comparisons = [_Comparison(version, claims, judge) for version in _at_values(claim, claims)]
+    comparisons = [
+        _Comparison(version, claims, judge, bound={time, counted})
+        for version, counted in _at_values(claim, claims)
+    ]
     listed = [quotation for each in comparisons for quotation in each.quotations()]
     return (*listed, *comparisons[0].definitions())
 
 
-def _at_values(claim: Claim, claims: Mapping[str, Claim]) -> Iterator[Claim]:
-    """A line without what it quotes for each value of a counting letter; then at such a value."""
+def _at_values(claim: Claim, claims: Mapping[str, Claim]) -> Iterator[tuple[Claim, str]]:
+    """A line without what it quotes for each value of a counting letter; at a value, by letter."""
     each = [given for given in claim.given if isinstance(given.relation, ForEach)]
     quoted = [given for given in each if given.source in claims]
-    yield replace(claim, given=tuple(given for given in claim.given if given not in quoted))
+    yield replace(claim, given=tuple(given for given in claim.given if given not in quoted)), ""
     ranges = dict.fromkeys((x.relation.index, x.relation.low, x.relation.high) for x in quoted)
     for index, low, high in ranges:
         bounds = (sympy.Le(low, index, evaluate=False), sympy.Le(index, high, evaluate=False))
@@ -103,7 +109,7 @@ def _at_values(claim: Claim, claims: Mapping[str, Claim]) -> Iterator[Claim]:
         for x in each:
             if (x.relation.index, x.relation.low, x.relation.high) == (index, low, high):
                 given.append(replace(x, relation=x.relation.relation))
-        yield replace(claim, given=tuple(given))
+        yield replace(claim, given=tuple(given)), str(index)
 
 
 def demands(
@@ -128,6 +134,7 @@ def demands(
             continue
         for relation, origin in demands(claims[source], claims, (*users, claim.id)):
             of_others = _defines(relation) and relation.lhs not in claim.letters
+            of_others = of_others and not relation.lhs.is_integer
             moved = at_instance(relation, hypothesis.instance) != relation
             if not (origin in LOCAL or moved or (origin == "definition" and of_others)):
                 yield relation, origin
@@ -144,10 +151,17 @@ class _Comparison:
     """One line and what it quotes."""
 
     def __init__(
-        self, claim: Claim, claims: Mapping[str, Claim], judge: Judge, mended: bool = False
+        self,
+        claim: Claim,
+        claims: Mapping[str, Claim],
+        judge: Judge,
+        mended: bool = False,
+        bound: Collection[str] = (),
     ) -> None:
         self._claim, self._claims, self._judge = claim, claims, judge
         self._mended = mended
+        #: Names of letters that the line is about each value of.
+        self._bound = frozenset(bound)
         self._forms: dict[Any, Any] = {}
         self._letters = {str(letter): letter for letter in claim.letters}
         #: What holds here without a quotation; what a quoted line says is added when it may.
@@ -328,15 +342,19 @@ class _Comparison:
         of_letters = (*instance, *names, *(pair for pair in self._claim.where if pair[0] in free))
         obligations, definitions = [*_signs(of_letters)], dict[Any, Any]()
         held, at_every_t = _held(version, self._claims), list[Any]()
+        here, asked = [given.relation for given in self._premises], list[Any]()
         # In the mean, what the line needs has to hold for every outcome.
         of_outcome = tuple(each for each in instance if each[0] != MEAN)
         printed = [each for each, _ in demands(self._claims[version.id], self._claims)]
         printed += [sympy.Eq(*pair, evaluate=False) for pair in version.where]
+        for letter, value in version.where:
+            if letter not in self._definitions:
+                obligations += [_moved(each, of_outcome, names) for each in _needs(value)]
         for relation, source in demands(version, self._claims):
             moved, unmoved = _moved(relation, of_outcome, names), at_instance(relation, names)
             if moved != unmoved:
                 obligations += [_moved(each, of_outcome, names) for each in _needs(relation)]
-            if source == "definition" and _defines(moved):
+            if source == "definition" and _defines(moved) and str(moved.lhs) not in self._bound:
                 letter, value = moved.args
                 if letter in self._definitions:
                     moved = sympy.Eq(self._definitions[letter], value, evaluate=False)
@@ -347,11 +365,18 @@ class _Comparison:
             is_new = source == "definition" and relation not in printed and self._mended
             if source in LOCAL or moved != unmoved or is_new:
                 obligations.append(moved)
+            elif not self._among(moved, here):
+                asked += self._asked_at_each_value(moved, source)
             if moved != unmoved and held.needs_at_every_t(moved, instance):
                 at_every_t.append(moved)
         unmet = tuple(
             f"{_words(relation)} is not known here"
             for relation in dict.fromkeys(obligations)
+            if not self._follows(relation, version.id, ())
+        )
+        unmet += tuple(
+            f"{_words(relation)} is not known for each value: give it here, too"
+            for relation in dict.fromkeys(asked)
             if not self._follows(relation, version.id, ())
         )
         unmet += tuple(
@@ -369,6 +394,25 @@ class _Comparison:
         if not unmet:
             self._definitions |= definitions
         return Quotation(version.id, UNCHECKED if unmet else MATCHES, unmet)
+
+    def _asked_at_each_value(self, relation: Any, source: str) -> list[Any]:
+        """What must be known for an inherited hypothesis to be possible at each value of a letter.
+
+        One that says what a letter of a sequence is there, or at most, leaves the value free, if
+        that letter may be so. Of any other the line has to say that it holds at each value.
+        """
+        letters = letters_of([relation])
+        names = self._bound & set(map(str, letters))
+        if not names:
+            return []
+        others = {x for x in letters if str(x) not in names}
+        moving = {x for x in others if any(stands_at(x, name) for name in names)}
+        defined = others.intersection(relation.args if source == "definition" else ())
+        for letter in sorted(moving | defined, key=str):
+            if (bounds := _solved(relation, letter)) is not None:
+                asked = [*_needs(relation), *_signs(tuple((letter, value) for value in bounds))]
+                return [each for each in asked if not letters_of([each]) & moving]
+        return [relation]
 
     def _is_misread(self, version: Claim, relation: Any) -> bool:
         """Whether numbers refute a reading of a line, under all that the line says of them."""
@@ -538,6 +582,20 @@ def _needs(relation: Any) -> Iterator[Any]:
     signs = {"!=": sympy.Ne, "<=": sympy.Ge, "<": sympy.Gt, ENOUGH: sympy.Gt}
     for base, sign in needs(relation) if isinstance(relation, sympy.Basic) else ():
         yield signs[sign](base, 0, evaluate=False)
+
+
+def _solved(relation: Any, letter: Any) -> list[Any] | None:
+    """What a letter is by a relation, or at most; None unless it may be solved for the letter."""
+    if not isinstance(relation, sympy.Rel):
+        return None
+    sides = relation.args if relation.rel_op in ("==", "!=") else (relation.lts, relation.gts)
+    gap = sympy.expand(sides[0] - sides[1])
+    weight = gap.coeff(letter)
+    rest = sympy.expand(gap - weight * letter)
+    if not weight.is_nonzero or letter in rest.free_symbols | weight.free_symbols:
+        return None
+    is_below = isinstance(relation, sympy.Eq) or not (weight.is_negative or relation.rel_op == "!=")
+    return [-rest / weight] if is_below else []
 
 
 def _moved(relation: Any, instance: _Instance, names: _Instance) -> Any:

@@ -712,6 +712,8 @@ class _Line:
                     "must be a matrix with no trait, as it is defined: say what it is", str(letter)
                 )
             used = vectors.letters_of([value])
+            if every and str(letter) == "t":
+                raise self.block.head.refuse("must hold for all t: no definition of it", "t")
             if every and letter not in moving and used & moving:
                 raise self.block.head.refuse("must be the same at every t", str(letter))
             if not is_random(letter) and any(map(is_random, used)):
