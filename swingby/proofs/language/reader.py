@@ -809,8 +809,8 @@ class _Line:
         except ValueError as error:
             raise then.refuse(f"must be about vectors ({error})") from None
         times = []
-        time = names.get("t")
-        if time is not None and time in letters:
+        time = next((letter for letter in letters if str(letter) == "t"), None)
+        if time is not None:
             if not (time.is_integer and time.is_nonnegative):
                 raise then.refuse("must count: letters nonnegative integer: t", "t")
             times.append((time, sympy.Integer(0), time + 1))
