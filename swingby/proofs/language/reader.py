@@ -40,7 +40,7 @@ from swingby.proofs.language.formula_parser import (
     relations,
     values,
 )
-from swingby.proofs.language.means import MEAN, facts, in_means, is_random
+from swingby.proofs.language.means import MEAN, MeanLetter, facts, in_means, is_random
 from swingby.proofs.language.repaired_conclusions import ByHand, EntryFormula
 from swingby.proofs.language.shapes import TRAITS as MATRIX_TRAITS
 from swingby.proofs.language.shapes import Matrix, check_instance
@@ -823,10 +823,7 @@ class _Line:
             times.append(tuple(names[x] for x in row))
         for letter in letters:
             if letter.name.startswith("E[") and _MOVING.search(letter.name):
-                now, start, later = (
-                    renamed(letter, _MOVING.sub(time, letter.name))
-                    for time in ("(t)", "(0)", "(t+1)")
-                )
+                now, start, later = (_at_time(letter, x) for x in ("(t)", "(0)", "(t+1)"))
                 # Of both times is what is not of t alone.
                 times.append((now, start, letter if "(t+1)" in letter.name else later))
         if not {now for now, _, _ in times} & vectors.letters_of([_expanded(conclusion)]):
@@ -872,6 +869,9 @@ class _Line:
             for relation in relations(piece, self.scope.names) if piece.text != "nothing" else ():
                 if not isinstance(relation, sympy.Eq) or not relation.lhs.is_Symbol:
                     raise piece.refuse("must be a definition: letter = expression")
+                if isinstance(relation.lhs, vectors.Vector):
+                    requirement = "must be a number or a matrix: give a vector, with [definition]"
+                    raise piece.refuse(requirement, str(relation.lhs))
                 if relation.lhs in defined:
                     raise piece.refuse("must define a letter once")
                 defined.add(relation.lhs)
@@ -906,6 +906,13 @@ def _definition(relation: Any) -> tuple[Any, Any] | None:
     pairs = zip(sides, sides[::-1], strict=True)
     defined = (pair for pair in pairs if pair[0].is_Symbol and pair[0] != matrices.I)
     return next(defined, None)
+
+
+def _at_time(letter: Any, time: str) -> Any:
+    """A letter that changes with t, or a mean of such letters, at another time."""
+    if isinstance(letter, MeanLetter):
+        return letter.changed(lambda x: _at_time(x, time))
+    return renamed(letter, _MOVING.sub(time, letter.name))
 
 
 def _is_between_vectors(relation: Any) -> bool:

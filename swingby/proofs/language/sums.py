@@ -123,7 +123,9 @@ def check_range(index: Any, low: Any, high: Any) -> None:
 
 
 def stands_at(letter: Any, index: Any) -> bool:
-    """Whether a letter is a counting letter, or stands at it."""
+    """Whether a letter is a counting letter, or stands at it; a mean, what it is of."""
+    if hasattr(letter, "of"):
+        return any(stands_at(x, index) for x in letter.of.free_symbols)
     name = str(index)
     return str(letter) == name or any(x[1] == name for x in PLACE.finditer(str(letter)))
 
@@ -132,6 +134,8 @@ def moved_letter(letter: Any, index: Any, place: Any) -> Any:
     """A letter at another place: ``f(t+1)`` with t at k - 1 is ``f(k)``."""
     if letter == index:
         return place
+    if hasattr(letter, "of"):
+        return letter.changed(lambda x: moved_letter(x, index, place))
     name = PLACE.sub(
         lambda match: (
             f"({place_text(place + int(match[2] or 0))})" if match[1] == str(index) else match[0]
