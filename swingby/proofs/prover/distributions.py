@@ -57,7 +57,7 @@ def confirmed(claim: Claim, judged: ClaimVerdict) -> ClaimVerdict:
         found: ClaimVerdict | None = None
         if claim.quantifier == "exists":
             example = decide_scalar(line, seconds=_SECONDS)
-            met = example.verdict is Finding.PROVED and is_of_sequences(line, example.witness)
+            met = example.verdict is Finding.PROVED and is_of_sequences(line.letters, example.witness)
             found = example if met else None
         else:
             found = refuted(*statements(line))

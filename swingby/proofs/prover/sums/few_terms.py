@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from swingby.proofs.language.sums import (
     moved_letter,
     sums_of,
 )
+from swingby.proofs.language.vectors import factors, product_letter
 from swingby.proofs.prover.evidence import ClaimVerdict, Witness
 from swingby.proofs.prover.scalar.counterexample import QUICK, counterexample
 from swingby.proofs.prover.scalar.preparation import resolve_definitions
@@ -42,19 +44,28 @@ def statements(claim: Claim) -> tuple[list[Any], list[Any]]:
     return given, [mapped(goal, where) for goal in claim.conditions]
 
 
-def is_of_sequences(claim: Claim, witness: Witness | None) -> bool:
+def is_of_sequences(letters: Iterable[Any], witness: Witness | None) -> bool:
     """Whether letters of one sequence have one value where their places are one number."""
     values = {} if witness is None else witness.values
-    counts = {x: values[str(x)] for x in claim.letters if x.is_integer and str(x) in values}
+    counts = {x: values[str(x)] for x in letters if x.is_integer and str(x) in values}
     at_number: dict[str, str] = {}
     for name, value in values.items():
-        letter = sympy.Symbol(name)
+        letter: Any = sympy.Symbol(name)
         for index, number in counts.items():
             if letter.name != str(index) and re.fullmatch(r"\d+", number):
-                letter = moved_letter(letter, index, sympy.Integer(number))
+                letter = _at_number(letter, index, sympy.Integer(number))
         if at_number.setdefault(letter.name, value) != value:
             return False
     return True
+
+
+def _at_number(letter: Any, index: Any, number: Any) -> Any:
+    """A letter, or an inner product, with a counting letter at a number."""
+    if pair := factors(letter):
+        return product_letter(*(_at_number(x, index, number) for x in pair))
+    with contextlib.suppress(ValueError):  # before the first place
+        return moved_letter(letter, index, number)
+    return letter
 
 
 def counterexample_file(claim: Claim, witness: Witness) -> dict[str, Any]:

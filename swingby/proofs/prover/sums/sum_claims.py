@@ -65,8 +65,11 @@ def decide_sequences(claim: Claim) -> ClaimVerdict:
     Numbers that refute it have to be those of a sequence: where k is 0, f(k) is f(0).
     """
     judged = decide_scalar(claim)
-    if judged.verdict is not Finding.REFUTED or is_of_sequences(claim, judged.witness):
+    if judged.witness is None or is_of_sequences(claim.letters, judged.witness):
         return judged
+    if claim.quantifier == "exists":
+        reason = "no numbers in which letters at one place are equal are known"
+        return undecided("sequences", reason)
     reason = "no numbers in which letters at one place are equal refute it"
     return refuted(*statements(claim)) or undecided("sequences", reason)
 
