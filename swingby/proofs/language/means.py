@@ -43,8 +43,9 @@ class MeanLetter(sympy.Symbol):  # type: ignore[misc]
         """The letter for the mean of a number."""
         signs = {"positive": of.is_positive, "nonnegative": of.is_nonnegative}
         sign = next((name for name, holds in signs.items() if holds), "real")
+        known = {sign: True} if sign != "real" or all(x.is_real for x in of.free_symbols) else {}
         name = f"E[{str(of).replace('~', '').replace('**', '^')}]"
-        letter: MeanLetter = sympy.Symbol.__xnew__(cls, name, **{sign: True})
+        letter: MeanLetter = sympy.Symbol.__xnew__(cls, name, **known)
         letter.of = of
         return letter
 

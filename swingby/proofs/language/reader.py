@@ -466,7 +466,7 @@ class Proof(Mapping[str, Claim]):
             if letter in bound or bound & vectors.letters_of([equation.rhs]):
                 raise piece.refuse("must not be the index of a sum, or have it", str(letter))
             if isinstance(letter, vectors.Vector) != vectors.is_vector(equation.rhs):
-                raise piece.refuse("must be a vector for a vector", str(letter))
+                raise piece.refuse("must be a vector for a vector", f"{letter} = {equation.rhs}")
             try:
                 check_instance(letter, equation.rhs)
             except ValueError as error:
@@ -539,6 +539,9 @@ class Proof(Mapping[str, Claim]):
                 self.names.get(sequence[2]), "is_integer", False
             )
             if not match or not (counts or is_letter(match[1])):
+                if sequence is not None:
+                    index = f"letters nonnegative integer: {sequence[2]}"
+                    raise block.head.refuse(f"must have an index declared above: {index}", match[1])
                 raise block.head.refuse(
                     'must be a letter, or letter = "its name"', declaration.strip()
                 )
@@ -549,6 +552,10 @@ class Proof(Mapping[str, Claim]):
                 raise block.head.refuse("must be declared once", match[1])
             self._own.add(name)
             new = {name: kind((match[2] or name) + tilde)}
+            shaped = (x for x in self.names.values() if isinstance(x, Matrix))
+            self._check_size(
+                block, name, new[name], [y for x in shaped for y in (x.rows, x.columns)]
+            )
             # x(0) of x(t) may be called otherwise; what has two signs is refused where it is used.
             same = {x for x, letter in self.names.items() if letter == new[name]} - {name}
             same -= {x for x, letter in matrix_letters().items() if letter == new[name]}
@@ -570,6 +577,8 @@ class Proof(Mapping[str, Claim]):
             words = " ".join(declaration.split())
             match = _SHAPED.fullmatch(words)
             if not match or not is_letter(match[1]) or match[1].endswith("^T"):
+                if match and _SEQUENCE.fullmatch(match[1]):
+                    raise block.head.refuse("must be at t, to be a sequence of matrices", match[1])
                 raise block.head.refuse("must be a letter and its shape: W is n x m", words)
             name, sizes = latin(match[1]), (latin(match[2]), latin(match[3]))
             if trait and sizes[0] != sizes[1]:
@@ -577,11 +586,19 @@ class Proof(Mapping[str, Claim]):
             if name in self._own:
                 raise block.head.refuse("must be declared once", match[1])
             self._own.add(name)
+            for size in set(sizes) & self.names.keys():
+                self._check_size(block, size, self.names[size], sizes)
             times = ("t", "0", "t+1") if name.endswith("(t)") else ("",)
             names = [f"{name.removesuffix('(t)')}({time})" if time else name for time in times]
             self._declare({x: Matrix(x, *sizes, MATRIX_TRAITS[trait]) for x in names})
         if "I" not in self._own:
             self._declare({"I": matrices.I})
+
+    def _check_size(self, block: _TextBlock, name: str, letter: Any, sizes: Iterable[str]) -> None:
+        """Refuse a letter that is a size of matrices, and that may be no size."""
+        if name in sizes and not (letter.is_integer and letter.is_positive):
+            requirement = f"must count rows and columns: letters positive integer: {name}"
+            raise block.head.refuse(requirement, name)
 
     def _let(self, block: _TextBlock) -> None:
         piece = block.joined()

@@ -167,6 +167,10 @@ def check_instance(letter: Any, value: Any) -> None:
         raise ValueError(f"{letter} is {letter.trait}: put in a letter that is")
 
 
+#: Functions by the words of a proof file.
+_WORDS = {"FiniteSum": "sum", "Sum": "sum", "Mean": "E", "Abs": "abs", "Max": "max", "Min": "min"}
+
+
 def shape(x: Any) -> Shape:
     """The shape of an expression; ValueError names what does not go together."""
     if isinstance(x, Matrix):
@@ -187,7 +191,8 @@ def shape(x: Any) -> Shape:
         return inner_shape and inner_shape[::-1]
     if x.is_commutative:
         if about_matrices(x) and not (x.is_Add or x.is_Mul or x.is_Pow or isinstance(x, sympy.Abs)):
-            raise ValueError(f"{x.func.__name__} is of numbers")
+            kind = _WORDS.get(x.func.__name__, x.func.__name__)
+            raise ValueError(f"{kind}(...) is of numbers, and of no matrices or traces")
         for each in x.args:  # the traces in it
             shape(each)
         return "1", "1"
@@ -204,7 +209,10 @@ def shape(x: Any) -> Shape:
         return _of_product(factors)
     if x.is_Add:
         return _of_sum(x.args)
-    raise ValueError(f"{_text(x)} is no matrix with a shape")
+    if x.is_Symbol:
+        raise ValueError(f"{x} is a vector of no known size: letters matrix: {x} is n x 1")
+    kind = _WORDS.get(x.func.__name__, x.func.__name__)
+    raise ValueError(f"{kind}(...) has no shape: it is of numbers")
 
 
 def _of_product(factors: Iterable[Any]) -> Shape:
@@ -318,6 +326,12 @@ class _FileText(StrPrinter):  # type: ignore[misc]
 
     def _print_Traced(self, expr: Any) -> str:
         return f"trace({self._print(expr.args[0])})"
+
+    def _print_SquaredNorm(self, expr: Any) -> str:
+        return f"|{self._print(expr.args[0])}|^2"
+
+    def _print_InnerProduct(self, expr: Any) -> str:
+        return f"dot({', '.join(map(self._print, expr.args))})"
 
     def _print_Blocks(self, expr: Any) -> str:
         return f"block({', '.join(map(self._print, expr.args))})"

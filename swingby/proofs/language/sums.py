@@ -91,13 +91,13 @@ def place_text(place: Any) -> str:
     return f"{letter}{int(number):+d}" if counts and number else str(place)
 
 
-def total(*arguments: Any, **options: bool) -> Any:
+def total(*arguments: Any) -> Any:
     """The sum of a term over an index, from its first to its last value."""
     if len(arguments) != 4:
         raise ValueError("a sum has four parts: what is summed, an index, its first and last value")
     term, index, low, high = arguments
     if term.has(sympy.Indexed) or not term.is_commutative:
-        return sympy.Sum(term, (index, low, high), **options)
+        return sympy.Sum(term, (index, low, high))
     check_range(index, low, high)
     if term.has(FiniteSum):
         raise ValueError("a sum holds no other sum")

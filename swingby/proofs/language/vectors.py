@@ -70,7 +70,7 @@ def coefficients(expression: Any) -> dict[Vector, Any]:
         if term == 0:
             continue
         if len(letters) != 1 or not isinstance(letters[0], Vector):  # a matrix, a product
-            raise ValueError("a vector is a sum of vectors, with numbers before them")
+            raise ValueError(f"{term} is no vector with a number before it")
         before[letters[0]] = before.get(letters[0], sympy.Integer(0)) + sympy.Mul(*numbers)
     return before
 
@@ -104,9 +104,9 @@ def in_numbers(statement: Any) -> Any:
     if not swaps:
         return statement
     if statement.is_Relational:
-        sides = (put_in_as_written(side, swaps) for side in statement.args)
+        sides = (in_numbers(put_in_as_written(side, swaps)) for side in statement.args)
         return statement.func(*sides, evaluate=False)
-    return put_in_as_written(statement, swaps)
+    return in_numbers(put_in_as_written(statement, swaps))
 
 
 def written_norms(statement: Any) -> list[Any]:

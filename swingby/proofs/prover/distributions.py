@@ -57,8 +57,8 @@ def confirmed(claim: Claim, judged: ClaimVerdict) -> ClaimVerdict:
         found: ClaimVerdict | None = None
         if claim.quantifier == "exists":
             example = decide_scalar(line, seconds=_SECONDS)
-            met = example.verdict is Finding.PROVED and is_of_sequences(line.letters, example.witness)
-            found = example if met else None
+            met = example.verdict is Finding.PROVED
+            found = example if met and is_of_sequences(line.letters, example.witness) else None
         else:
             found = refuted(*statements(line))
         if found is None or found.witness is None:
@@ -72,8 +72,8 @@ def confirmed(claim: Claim, judged: ClaimVerdict) -> ClaimVerdict:
         evidence = found.evidence if claim.quantifier == "exists" else (lines,)
         method = f"{judged.method}, {len(chances)} outcome{'s' * (len(chances) > 1)}"
         return replace(found, method=method, evidence=evidence, witness=witness)
-    reason = "numbers are known, and no distribution with up to three outcomes has them as means"
-    return undecided("means", reason)
+    reason = "in numbers: no distribution that has them as means is known"
+    return undecided("means", f"{judged.method} {reason}")
 
 
 def _place(relation: str, written: list[str]) -> int | None:

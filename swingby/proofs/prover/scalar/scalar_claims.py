@@ -169,16 +169,18 @@ def prepare_claim(claim: Claim) -> tuple[Search, list[Question]]:
         )
         for goal in goals
     ]
-    unknown = unknown_term((*hypotheses, *(question.goal for question in questions)))
-    if unknown:
-        raise UnknownFunction(unknown)
     try:
+        unknown = unknown_term((*hypotheses, *(question.goal for question in questions)))
+        if unknown:
+            raise UnknownFunction(unknown)
         for question in questions:
             unknown_term(normal_form(Sequent(tuple(hypotheses), question.goal)).relations)
     except InvalidInput as error:
-        if error.value != sympy.I:
-            raise
-        raise UnknownFunction("the root of a negative number") from None
+        if error.value == sympy.I:
+            raise UnknownFunction("the root or logarithm of a negative number") from None
+        if error.value in (sympy.zoo, sympy.nan):
+            raise UnknownFunction("a value of what is undefined: it divides by 0") from None
+        raise
     # A hypothesis holds only where it is defined.
     facts = [
         needed for relation in written for needed in side_conditions(relation, definitions, where)

@@ -14,6 +14,7 @@ import sympy
 from swingby.errors import InvalidInput
 from swingby.proofs.checkers import check_witness
 from swingby.proofs.language.claim import Claim, Given
+from swingby.proofs.language.definedness import as_relation, partial
 from swingby.proofs.language.sums import (
     PLACE,
     FiniteSum,
@@ -77,7 +78,8 @@ def refuted(given: list[Any], goals: list[Any]) -> ClaimVerdict | None:
     """Numbers at which a line fails, with few terms in its sums; None if none are known."""
     for counts in _counts(given, goals):
         try:
-            known = [x for each in given for x in _unrolled(each, counts)]
+            needed = [*given, *needs_of_terms([*given, *goals])]
+            known = [x for each in needed for x in _unrolled(each, counts)]
             targets = [x for goal in goals for x in _unrolled(goal, counts)]
         except ValueError:
             continue
@@ -105,6 +107,15 @@ def _counts(given: list[Any], goals: list[Any]) -> Iterator[dict[Any, Any]]:
     for row in itertools.islice(values, _MOST_CHOICES):
         if all(value or not x.is_positive for x, value in zip(ordered, row, strict=True)):
             yield {x: sympy.Integer(value) for x, value in zip(ordered, row, strict=True)}
+
+
+def needs_of_terms(statements: list[Any]) -> Iterator[ForEach]:
+    """What the terms of sums, and hypotheses for each value, need to be defined."""
+    whole = [(x, *total.args[1:]) for total in sums_of(statements) for x in total.args[:1]]
+    for each in (x for x in statements if isinstance(x, ForEach)):
+        whole += [(x, each.index, each.low, each.high) for x in each.relation.args]
+    for term, *ends in whole:
+        yield from (ForEach(as_relation(*need), *ends) for need in partial(term))
 
 
 def _unrolled(statement: Any, counts: dict[Any, Any]) -> Iterator[Any]:
