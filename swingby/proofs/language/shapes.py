@@ -167,10 +167,6 @@ def check_instance(letter: Any, value: Any) -> None:
         raise ValueError(f"{letter} is {letter.trait}: put in a letter that is")
 
 
-#: Functions by the words of a proof file.
-_WORDS = {"FiniteSum": "sum", "Sum": "sum", "Mean": "E", "Abs": "abs", "Max": "max", "Min": "min"}
-
-
 def shape(x: Any) -> Shape:
     """The shape of an expression; ValueError names what does not go together."""
     if isinstance(x, Matrix):
@@ -191,8 +187,7 @@ def shape(x: Any) -> Shape:
         return inner_shape and inner_shape[::-1]
     if x.is_commutative:
         if about_matrices(x) and not (x.is_Add or x.is_Mul or x.is_Pow or isinstance(x, sympy.Abs)):
-            kind = _WORDS.get(x.func.__name__, x.func.__name__)
-            raise ValueError(f"{kind}(...) is of numbers, and of no matrices or traces")
+            raise ValueError(f"{_text(x)} is of numbers alone, and of no matrices or traces")
         for each in x.args:  # the traces in it
             shape(each)
         return "1", "1"
@@ -211,8 +206,7 @@ def shape(x: Any) -> Shape:
         return _of_sum(x.args)
     if x.is_Symbol:
         raise ValueError(f"{x} is a vector of no known size: letters matrix: {x} is n x 1")
-    kind = _WORDS.get(x.func.__name__, x.func.__name__)
-    raise ValueError(f"{kind}(...) has no shape: it is of numbers")
+    raise ValueError(f"{_text(x)} is no matrix with a shape")
 
 
 def _of_product(factors: Iterable[Any]) -> Shape:
@@ -333,6 +327,16 @@ class _FileText(StrPrinter):  # type: ignore[misc]
     def _print_InnerProduct(self, expr: Any) -> str:
         return f"dot({', '.join(map(self._print, expr.args))})"
 
+    def _print_Sum(self, expr: Any) -> str:
+        arguments = (expr.args[0], *(x for each in expr.args[1:] for x in each))
+        return f"sum({', '.join(map(self._print, arguments))})"
+
+    def _print_Mean(self, expr: Any) -> str:
+        return f"E({self._print(expr.args[0])})"
+
+    def _print_FiniteSum(self, expr: Any) -> str:
+        return f"sum({', '.join(map(self._print, expr.args))})"
+
     def _print_Blocks(self, expr: Any) -> str:
         return f"block({', '.join(map(self._print, expr.args))})"
 
@@ -343,5 +347,5 @@ def matrix_text(expression: Any) -> str:
 
 
 def _text(expression: Any, in_product: bool = False) -> str:
-    text = matrix_text(expression).replace("*", " ")
+    text = matrix_text(expression).replace("*", " ").replace("~", "")
     return f"({text})" if in_product and expression.is_Add else text

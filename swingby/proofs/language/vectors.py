@@ -70,7 +70,8 @@ def coefficients(expression: Any) -> dict[Vector, Any]:
         if term == 0:
             continue
         if len(letters) != 1 or not isinstance(letters[0], Vector):  # a matrix, a product
-            raise ValueError(f"{term} is no vector with a number before it")
+            requirement = "a vector is a sum of vectors, with numbers before them"
+            raise ValueError(f"{requirement}, and {term} is none")
         before[letters[0]] = before.get(letters[0], sympy.Integer(0)) + sympy.Mul(*numbers)
     return before
 
