@@ -22,8 +22,13 @@ from swingby.proofs.language.vectors import GRAM, Vector, factors
 from swingby.proofs.prover.evidence import ClaimVerdict, Witness, undecided
 from swingby.proofs.prover.scalar.preparation import resolve_definitions
 from swingby.proofs.prover.scalar.scalar_claims import decide_scalar
-from swingby.proofs.prover.sums.few_terms import is_of_sequences, refuted, statements
-from swingby.proofs.prover.sums.sum_facts import letters_of, text
+from swingby.proofs.prover.sums.few_terms import (
+    is_of_sequences,
+    refuted,
+    relation_words,
+    statements,
+)
+from swingby.proofs.prover.sums.sum_facts import letters_of
 from swingby.theory.verdict import Finding
 
 #: Chances of the outcomes, and entries of a vector, that are tried.
@@ -63,9 +68,8 @@ def confirmed(claim: Claim, judged: ClaimVerdict) -> ClaimVerdict:
             found = refuted(*statements(line))
         if found is None or found.witness is None:
             continue
-        written = list(map(text, statements(line)[1]))
-        at = _place(found.witness.relation, written)
-        relation = found.witness.relation if at is None else text(goals[at])
+        at = _place(found.witness.relation, statements(line)[1])
+        relation = found.witness.relation if at is None else relation_words(goals[at])
         values = {_CHANCE.format(n): str(x) for n, x in enumerate(chances, 1)}
         witness = replace(found.witness, relation=relation, values=values | found.witness.values)
         lines = f"{relation} fails: {witness.left} against {witness.right}"
@@ -76,9 +80,9 @@ def confirmed(claim: Claim, judged: ClaimVerdict) -> ClaimVerdict:
     return undecided("means", f"{judged.method} {reason}")
 
 
-def _place(relation: str, written: list[str]) -> int | None:
-    words = (x.replace("FiniteSum", "sum") for x in written)
-    return next((at for at, x in enumerate(words) if x == relation), None)
+def _place(relation: str, goals: list[Any]) -> int | None:
+    """The place of a relation among others, by its words."""
+    return next((at for at, x in enumerate(goals) if relation_words(x) == relation), None)
 
 
 def at_outcomes(claim: Claim, chances: tuple[Any, ...], entries: int) -> Claim:
@@ -113,10 +117,10 @@ def written_out(claim: Claim, witness: Witness) -> tuple[Claim, Witness]:
         return claim, witness
     second = any(name.startswith(_ENTRY.format(2, "")) for name in witness.values)
     line = at_outcomes(claim, tuple(chances), 2 if second else 1)
-    at = _place(witness.relation, list(map(text, statements(claim)[1])))
-    relation = witness.relation if at is None else text(statements(line)[1][at])
+    at = _place(witness.relation, statements(claim)[1])
+    relation = witness.relation if at is None else relation_words(statements(line)[1][at])
     values = {x: n for x, n in witness.values.items() if not re.match(_CHANCE.format(r"\d"), x)}
-    return line, replace(witness, relation=relation.replace("FiniteSum", "sum"), values=values)
+    return line, replace(witness, relation=relation, values=values)
 
 
 def _of_mean(letter: Any) -> bool:

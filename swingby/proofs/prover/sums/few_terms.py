@@ -175,7 +175,7 @@ def _checked(
     # What is in the sums, and has no part in the hypotheses or the difference of the sides.
     values = dict.fromkeys(sorted(_letters_at((*given, *goals), counts)), "1") | values
     goal = goals[place]
-    complete = replace(witness, values=values, relation=_words(goal))
+    complete = replace(witness, values=values, relation=relation_words(goal))
     content = witness_file(given, goals, complete)
     if content is None or check_witness.judge_shown(content):
         return None
@@ -189,7 +189,7 @@ def witness_file(given: list[Any], goals: list[Any], witness: Witness) -> dict[s
         facts = SumFacts(given, goals)
     except NoRule:
         return None
-    places = [at for at, x in enumerate(goals) if _words(x) == witness.relation]
+    places = [at for at, x in enumerate(goals) if relation_words(x) == witness.relation]
     if not places:
         return None
     values = {}
@@ -218,7 +218,7 @@ def witness_file(given: list[Any], goals: list[Any], witness: Witness) -> dict[s
     }
 
 
-def _words(goal: Any) -> str:
+def relation_words(goal: Any) -> str:
     """A relation with its sums as a proof file has them."""
     return text(goal).replace("FiniteSum", "sum")
 
