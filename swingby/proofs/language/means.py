@@ -135,21 +135,23 @@ def facts(statements: Iterable[Any]) -> Iterator[Any]:
     letters = {letter for each in statements for letter in each.free_symbols}
     means = sorted((x for x in letters if isinstance(x, MeanLetter)), key=str)
     for letter in means:
-        vector = mean_letter(factors(letter.of)[0]) if factors(letter.of) else None
-        if letters & {vector and product_letter(vector, vector)} and len({*factors(letter.of)}) < 2:
-            yield sympy.Le(product_letter(vector, vector), letter, evaluate=False)
+        pair = factors(letter.of)
+        square = product_letter(*map(mean_letter, pair)) if len({*pair}) == 1 else None
+        if square in letters:
+            yield sympy.Le(square, letter, evaluate=False)
     one = sympy.Integer(1)
     by_value = {one: one} | {x.of: x for x in means if not partial(x.of)}
     sizes = [x for x in by_value if x.is_nonnegative]
     products = {sympy.expand(a * b): (a, b) for a, b in itertools.combinations(sizes, 2)}
     for value, letter in by_value.items():
-        u, v = factors(value) or (value, value) if value.is_Symbol else (value, value)
-        square = product_letter(u, u) * product_letter(v, v) if u != v else sympy.expand(value**2)
-        if pair := products.get(square):
-            bound = sympy.Mul(*(by_value[x] for x in pair))
-            yield sympy.Le(letter**2, bound, evaluate=False)
-        bounds = _bounds(value) if value != 1 else ()
-        for small, large in bounds:
+        pair = factors(value)
+        largest = (
+            sympy.Mul(*(product_letter(x, x) for x in pair)) if len({*pair}) == 2 else value**2
+        )
+        if bounds := products.get(sympy.expand(largest)):
+            above = sympy.Mul(*(by_value[x] for x in bounds))
+            yield sympy.Le(letter**2, above, evaluate=False)
+        for small, large in _bounds(value) if value != 1 else ():
             if small.free_symbols | large.free_symbols <= letters:
                 yield sympy.Le(small, large, evaluate=False)
 

@@ -539,7 +539,7 @@ class Proof(Mapping[str, Claim]):
                 self.names.get(sequence[2]), "is_integer", False
             )
             if not match or not (counts or is_letter(match[1])):
-                if sequence is not None:
+                if match and sequence is not None:
                     index = f"letters nonnegative integer: {sequence[2]}"
                     raise block.head.refuse(f"must have an index declared above: {index}", match[1])
                 raise block.head.refuse(

@@ -76,8 +76,9 @@ def confirmed(claim: Claim, judged: ClaimVerdict) -> ClaimVerdict:
         evidence = found.evidence if claim.quantifier == "exists" else (lines,)
         method = f"{judged.method}, {len(chances)} outcome{'s' * (len(chances) > 1)}"
         return replace(found, method=method, evidence=evidence, witness=witness)
-    reason = "in numbers: no distribution that has them as means is known"
-    return undecided("means", f"{judged.method} {reason}")
+    reason = f"{judged.method} in numbers: no distribution that has them as means is known"
+    advice = "next: a line for every outcome, quoted in the mean"
+    return undecided("means", reason, advice)
 
 
 def _place(relation: str, goals: list[Any]) -> int | None:
@@ -110,7 +111,7 @@ def at_outcomes(claim: Claim, chances: tuple[Any, ...], entries: int) -> Claim:
 
 def written_out(claim: Claim, witness: Witness) -> tuple[Claim, Witness]:
     """A line and its witness at a distribution, with letters for the values at each outcome."""
-    chances = []
+    chances = list[Any]()
     while text_of := witness.values.get(_CHANCE.format(len(chances) + 1)):
         chances.append(sympy.Rational(text_of))
     if not chances:

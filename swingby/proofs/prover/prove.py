@@ -70,8 +70,8 @@ def decide(
             speaks_of_sums,
         )
 
-        judged = decide_sums(claim) if speaks_of_sums(claim) else decide_sequences(claim)
-        return confirmed(claim, judged) if has_means(claim) else judged
+        verdict = decide_sums(claim) if speaks_of_sums(claim) else decide_sequences(claim)
+        return confirmed(claim, verdict) if has_means(claim) else verdict
     from swingby.proofs.prover.algebra.algebraic_claims import decide_algebra
     from swingby.proofs.prover.repaired.flow import decide_flow
 

@@ -21,6 +21,7 @@ from swingby.errors import InvalidInput
 from swingby.proofs.checkers import check_proof, check_witness
 from swingby.proofs.language.claim import Claim
 from swingby.proofs.language.definedness import ENOUGH
+from swingby.proofs.language.vectors import GRAM
 from swingby.proofs.prover.evidence import TAUTOLOGY, ClaimVerdict, Witness, undecided
 from swingby.proofs.prover.scalar.counterexample import (
     LONG,
@@ -161,11 +162,12 @@ def prepare_claim(claim: Claim) -> tuple[Search, list[Question]]:
     if not goals:
         raise InvalidInput("conclusion", claim.conclusion, "must be a relation", claim.id)
     hypotheses = [relation.substitute(where) for relation in written]
+    assumed = [x for x, each in zip(written, claim.given, strict=True) if each.source != GRAM]
     questions = [
         Question(
             goal.substitute(where),
             side_conditions(goal, definitions, where),
-            _why_empty(goal, where, written),
+            _why_empty(goal, where, assumed),
         )
         for goal in goals
     ]
