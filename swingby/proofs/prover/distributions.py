@@ -21,6 +21,7 @@ from swingby.proofs.language.sums import ForEach
 from swingby.proofs.language.vectors import GRAM, Vector, factors
 from swingby.proofs.prover.evidence import ClaimVerdict, Witness, undecided
 from swingby.proofs.prover.scalar.preparation import resolve_definitions
+from swingby.proofs.prover.scalar.relation import relation_from
 from swingby.proofs.prover.scalar.scalar_claims import decide_scalar
 from swingby.proofs.prover.sums.few_terms import (
     is_of_sequences,
@@ -68,8 +69,9 @@ def confirmed(claim: Claim, judged: ClaimVerdict) -> ClaimVerdict:
             found = refuted(*statements(line))
         if found is None or found.witness is None:
             continue
-        at = _place(found.witness.relation, statements(line)[1])
-        relation = found.witness.relation if at is None else relation_words(goals[at])
+        words = list(map(relation_words, statements(line)[1]))
+        relation = found.witness.relation  # of an example, all of them
+        relation = _text(goals[words.index(relation)]) if relation in words else relation
         values = {_CHANCE.format(n): str(x) for n, x in enumerate(chances, 1)}
         witness = replace(found.witness, relation=relation, values=values | found.witness.values)
         lines = f"{relation} fails: {witness.left} against {witness.right}"
@@ -81,9 +83,9 @@ def confirmed(claim: Claim, judged: ClaimVerdict) -> ClaimVerdict:
     return undecided("means", reason, advice)
 
 
-def _place(relation: str, goals: list[Any]) -> int | None:
-    """The place of a relation among others, by its words."""
-    return next((at for at, x in enumerate(goals) if relation_words(x) == relation), None)
+def _text(goal: Any) -> str:
+    """A relation with the means that stand in it."""
+    return str(relation_from(goal)).replace("FiniteSum", "sum")
 
 
 def at_outcomes(claim: Claim, chances: tuple[Any, ...], entries: int) -> Claim:
@@ -118,8 +120,9 @@ def written_out(claim: Claim, witness: Witness) -> tuple[Claim, Witness]:
         return claim, witness
     second = any(name.startswith(_ENTRY.format(2, "")) for name in witness.values)
     line = at_outcomes(claim, tuple(chances), 2 if second else 1)
-    at = _place(witness.relation, statements(claim)[1])
-    relation = witness.relation if at is None else relation_words(statements(line)[1][at])
+    pairs = zip(statements(claim)[1], statements(line)[1], strict=True)
+    words = {_text(goal): relation_words(written) for goal, written in pairs}
+    relation = words.get(witness.relation, witness.relation)
     values = {x: n for x, n in witness.values.items() if not re.match(_CHANCE.format(r"\d"), x)}
     return line, replace(witness, relation=relation, values=values)
 
