@@ -64,6 +64,7 @@ TRUE = [
     "given t = 0  [case]; M(0) = I  [c]\n  then M(t) = I",
     "given t = 0  [case]\n  then dot(v(t), v(0)) = |v(0)|^2",
     "given k = 0  [case]\n  then f(k) + 1 >= f(0)",
+    "given k = 10^8  [case]\n  then f(k) = f(100000000)",
     "given f(t) = 0 for t from 0 to k  [c]\n  then sum(f(t) (a(t)/f(t)), t, 0, k) = 0",
 ]
 #: What fails at a distribution of few outcomes, or in a sequence.
@@ -175,6 +176,7 @@ REFUSED = [
     ("then M(t) + |x|^2 = M(t)", "|x|^2"),
     ("then |x + c|^2 = 0", "and c is none"),
     ("then E(exp(t X)) <= 1", "a mean has no counting letter t inside a function"),
+    ("then E(f(N)) <= 1", "a sequence has places such as 0, k, k + 1 and k - 1, where k counts"),
     ("where x = 2 x\n  then |x|^2 >= 0", "give a vector, with [definition]"),
 ]
 

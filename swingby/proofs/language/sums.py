@@ -85,7 +85,7 @@ def sequence_of(letter: Any) -> Sequence | None:
 def place_text(place: Any) -> str:
     """A place as it stands in the name of a letter: ``k``, ``k-1``, ``3``."""
     letter, number = place.as_coeff_Add()[::-1]
-    counts = letter.is_Symbol and letter.is_integer and not PLACE.search(letter.name)
+    counts = letter.is_Symbol and letter.is_integer and not re.search(r"\(|~", letter.name)
     if not number.is_Integer or not (counts or (letter == 0 and number >= 0)):
         raise ValueError("a sequence has places such as 0, k, k + 1 and k - 1, where k counts")
     return f"{letter}{int(number):+d}" if counts and number else str(place)

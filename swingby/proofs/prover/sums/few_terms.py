@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -48,13 +47,14 @@ def statements(claim: Claim) -> tuple[list[Any], list[Any]]:
 def is_of_sequences(letters: Iterable[Any], witness: Witness | None) -> bool:
     """Whether letters of one sequence have one value where their places are one number."""
     values = {} if witness is None else witness.values
-    counts = {x: values[str(x)] for x in letters if x.is_integer and str(x) in values}
+    counted = (x for x in letters if x.is_integer and str(x) in values)
+    counts = {x: check_witness.number(values[str(x)]) for x in counted}
     at_number: dict[str, str] = {}
     for name, value in values.items():
         letter: Any = sympy.Symbol(name)
         for index, number in counts.items():
-            if letter.name != str(index) and re.fullmatch(r"\d+", number):
-                letter = _at_number(letter, index, sympy.Integer(number))
+            if letter.name != str(index):
+                letter = _at_number(letter, index, sympy.Integer(int(number)))
         if at_number.setdefault(letter.name, value) != value:
             return False
     return True
