@@ -45,6 +45,8 @@ PROVED = [
     "then E(exp(X)) >= exp(E(X))",
     "then E(log(Z)) <= log(E(Z))",
     "then E(sqrt(Z)) <= sqrt(E(Z))",
+    "then E(1/Z^2) >= 0",
+    "given E(log(X)) >= 1  [c]\n  then E(log(X)) >= 0",
     "given E((X - c)^2) = 0  [c]\n  then E(X) = c",
 ]
 #: What holds of every distribution too: numbers that are no means refute it, and nothing else does.
@@ -53,6 +55,8 @@ TRUE = [
     "then E(min{X, Y}) + E(max{X, Y}) = E(X) + E(Y)",
     "then E(|X + Y|) <= E(|X|) + E(|Y|)",
     "then |E(g)| <= E(|g|)",
+    "then E(1/X^2) >= 0",
+    "then E(log(X)) <= E(log(X)) + 1",
     "then E(1/X)^2 <= E(1/X^2)",
     "given E(X^2) = 0  [c]\n  then E(X Y) = 0",
     "given |X| <= 1  [c]\n  then E(X^2) <= 1",
