@@ -61,8 +61,8 @@ def confirmed(claim: Claim, judged: ClaimVerdict) -> ClaimVerdict:
         needs = [x for mean in new if isinstance(mean, MeanLetter) for x in partial(mean.of)]
         if judged.verdict is not Finding.PROVED or not needs:
             return judged
-        words = (str(as_relation(*x)).replace("~", "") for x in needs)
-        return undecided("means", *(f"whether {x} at every outcome, for a mean" for x in words))
+        open_needs = (str(as_relation(*x)).replace("~", "") for x in needs)
+        return undecided("means", *(f"whether {x} at every outcome" for x in open_needs))
     for entries, chances in itertools.product(_ENTRIES, _CHANCES):
         line = at_outcomes(claim, chances, entries)
         if line is None or (entries > 1 and line == at_outcomes(claim, chances, 1)):
