@@ -65,7 +65,7 @@ def confirmed(claim: Claim, judged: ClaimVerdict) -> ClaimVerdict:
         return undecided("means", *(f"whether {x} at every outcome" for x in open_needs))
     for entries, chances in itertools.product(_ENTRIES, _CHANCES):
         line = at_outcomes(claim, chances, entries)
-        if line is None or (entries > 1 and line == at_outcomes(claim, chances, 1)):
+        if entries > 1 and line == at_outcomes(claim, chances, 1):
             continue
         found: ClaimVerdict | None = None
         if claim.quantifier == "exists":
