@@ -124,7 +124,7 @@ def last_state(text, tmp_path):
             MEANS,
             "given (mean)\n        c <= d, r(t) <= 9  [case]\n  then E(r(t)) <= d, r(t) <= 9\n"
             "step last: l\n  given (user) with r(t) = s(t)\n"
-            "        c <= d, s(t) <= 9  [case]\n        s(t) <= c  [bound]\n  then E(r(t)) <= d",
+            "        c <= d, s(t) <= 9  [case]\n        s(t) <= c  [bound]\n  then E(s(t)) <= d",
             QUOTED,
         ),
         (

@@ -33,7 +33,7 @@ from swingby.proofs.language.claim import (
     at_instance,
     lines_of,
 )
-from swingby.proofs.language.definedness import ENOUGH, needs
+from swingby.proofs.language.definedness import as_relation, needs
 from swingby.proofs.language.formula_printer import formula
 from swingby.proofs.language.matrices import I as IDENTITY
 from swingby.proofs.language.means import MEAN, is_random
@@ -579,9 +579,8 @@ def _is_of_reals(value: Any) -> bool:
 
 def _needs(relation: Any) -> Iterator[Any]:
     """What has to hold for an expression, or the sides of a relation, to have a value."""
-    signs = {"!=": sympy.Ne, "<=": sympy.Ge, "<": sympy.Gt, ENOUGH: sympy.Gt}
     for base, sign in needs(relation) if isinstance(relation, sympy.Basic) else ():
-        yield signs[sign](base, 0, evaluate=False)
+        yield as_relation(base, sign)
 
 
 def _solved(relation: Any, letter: Any) -> list[Any] | None:

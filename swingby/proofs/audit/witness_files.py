@@ -48,6 +48,7 @@ from swingby.proofs.prover.algebra.shaped_claims import (
     statement,
     witness_body,
 )
+from swingby.proofs.prover.distributions import written_out
 from swingby.proofs.prover.evidence import Witness
 from swingby.proofs.prover.prove import is_scalar
 from swingby.proofs.prover.repaired.flow import between, on_interval
@@ -117,14 +118,18 @@ def export(records: Iterable[Any], folder: str | Path) -> tuple[list[str], list[
 def files(record: Any, line: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
     """The content of each file of a record, a witness or a proof, by the name of the file."""
     claim, line = record.statement, line or record.id
+    witness, at_outcomes = record.witness, False
+    if witness is not None and is_scalar(claim):
+        claim, witness = written_out(claim, witness)
+        at_outcomes = claim is not record.statement
     name = re.sub(r"[^A-Za-z0-9._]+", "_", line).strip("_")
     if record.verdict == Finding.PROVED:
         if is_about_matrices(claim):
             body = statement(claim)[0] | dict(*record.proof)
         elif record.proof:
             body = _of_proof(claim, record.proof)
-        elif claim.quantifier == "exists" and record.witness is not None:
-            body = _about_numbers(claim, record.witness)
+        elif claim.quantifier == "exists" and witness is not None:
+            body = _about_numbers(claim, witness)
         else:
             body = _of_identity(claim)
         # A step that the checker does not know makes no file.
@@ -138,22 +143,23 @@ def files(record: Any, line: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
             if judged.witness is not None:
                 along = _along(claim, judged.witness)
                 yield f"{name}_{dynamics}", _sealed(record, f"{line} ({dynamics})", along)
-    elif record.witness is not None:
+    elif witness is not None:
         if isinstance(claim.conclusion, OnInterval):
             claim = between(claim)
         about = _about_numbers if is_scalar(claim) else _about_matrices
-        about = few_terms.counterexample_file if _at_numbers(claim, record) else about
+        summed = at_outcomes or _at_numbers(claim, witness)
+        about = few_terms.counterexample_file if summed else about
         about = witness_body if is_about_matrices(claim) else about
-        body = about(claim, record.witness)
+        body = about(claim, witness)
         # Of a formula that is no relation between two numbers there is no file.
         if is_scalar(claim) or not check_witness.judge_shown({"id": "", "line": ""} | body):
             yield name, _sealed(record, line, body)
 
 
-def _at_numbers(claim: Claim, record: Any) -> bool:
+def _at_numbers(claim: Claim, witness: Witness) -> bool:
     """Whether a witness names letters at numbers, such as f(2), in place of those of its line."""
     letters = {str(letter) for letter in claim.letters}
-    others = record.witness.values.keys() - letters if is_scalar(claim) else ()
+    others = witness.values.keys() - letters if is_scalar(claim) else ()
     return speaks_of_sums(claim) or any(re.search(r"\(\d+\)", name) for name in others)
 
 

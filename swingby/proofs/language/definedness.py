@@ -33,6 +33,12 @@ def needs(expression: Any) -> Iterator[tuple[Any, str]]:
             yield base, ENOUGH
 
 
+def as_relation(base: Any, sign: str) -> Any:
+    """What a part has to be, as a relation."""
+    kind = {"!=": sympy.Ne, "<=": sympy.Ge}.get(sign, sympy.Gt)
+    return kind(base, 0, evaluate=False)
+
+
 def made(function: Any, arguments: list[Any], options: Mapping[str, bool] | None = None) -> Any:
     """A function of arguments by sympy; as written where sympy would fill a gap: x/x is not 1."""
     evaluated = function(*arguments, **(options or {}))

@@ -53,6 +53,9 @@ FUNCTIONS: Mapping[str, Any] = {
     "E": mean,
 }
 
+#: Of them: those that carry nothing out; those that say themselves how many arguments they have.
+_KEPT, _OF_ANY = ("sum", "dot", "E"), ("max", "min", "sum", "block")
+
 RELATIONS: Mapping[str, Any] = {
     "<=": sympy.Le,
     ">=": sympy.Ge,
@@ -197,9 +200,12 @@ class _Builder:
             expression = self.value(tree)
             if shapes.about_matrices(expression):
                 shapes.shape(expression)
-            if not expression.has(sympy.zoo, sympy.nan, sympy.oo):
+            if expression.has(sympy.I):
+                reason = "it has the root or the logarithm of a negative number"
+            elif expression.has(sympy.zoo, sympy.nan, sympy.oo):
+                reason = "it divides by 0"
+            else:
                 return expression
-            reason = "it divides by 0"
         except InvalidInput:
             raise
         except RecursionError:
@@ -314,7 +320,12 @@ class _Builder:
         if function is None or isinstance(function, sympy.Basic):
             requirement = "must be a function; a product has a space before its bracket"
             raise self._piece.refuse(requirement, name, _at(nodes[0]))
-        return made(function, [self.value(node) for node in nodes[1:]])
+        arguments = [self.value(node) for node in nodes[1:]]
+        number = {"dot": 2, "delta": 2}.get(name, 1)
+        if name in FUNCTIONS and name not in _OF_ANY and len(arguments) != number:
+            requirement = f"must have {number} argument{'s' * (number > 1)} in brackets"
+            raise self._piece.refuse(requirement, name, _at(nodes[0]))
+        return function(*arguments) if name in _KEPT else made(function, arguments)
 
     def _as_written(self, node: Any) -> Any:
         """The outermost operation of a node, kept."""
@@ -322,8 +333,9 @@ class _Builder:
         while len(node.children) == 1 and node.data in inner:
             node = node.children[0]
         if node.data == "call":
-            function = FUNCTIONS[str(node.children[0])[:-1]]
-            return function(*(self.value(child) for child in node.children[1:]), evaluate=False)
+            name = str(node.children[0])[:-1]
+            options = {} if name in _KEPT else {"evaluate": False}
+            return FUNCTIONS[name](*map(self.value, node.children[1:]), **options)
         if node.data == "power":
             return self._power(node.children, evaluate=False)
         if node.data == "sum":
@@ -347,6 +359,9 @@ class _Builder:
         if (sequence := self._names.get(f"{stem}(")) and (place == "0" or "t" in self._names):
             now = self._names.get("t", sympy.Integer(0))
             return sequence.at({"0": sympy.Integer(0), "t": now, "t+1": now + 1}[place])
+        if name in FUNCTIONS:
+            requirement = f"must have brackets around its argument: {name}(x)"
+            raise self._piece.refuse(requirement, name, _at(token))
         base, _, raised = name.partition("^")
         if raised == "T" and shapes.is_matrix(self._names.get(base)):
             return shapes.Transposed(self._names[base])

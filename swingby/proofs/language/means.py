@@ -1,4 +1,4 @@
-"""Means over random letters: linear, and never above the mean of the square.
+"""Means over random letters: linear, and what holds of the means of any distribution.
 
 A random letter, a number or a vector, ends in a tilde. ``E(...)`` is expanded by linearity into
 letters for the means of products of random letters; of an inner product with one random vector it
@@ -7,18 +7,20 @@ is the inner product with its mean.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import sympy
 
-from swingby.proofs.language.definedness import put_in_as_written
+from swingby.proofs.language.definedness import partial, put_in_as_written
 from swingby.proofs.language.vectors import (
     Vector,
     coefficients,
     factors,
     is_vector,
     product_letter,
+    put_in,
 )
 
 #: Stands in an instance for: the mean of both sides.
@@ -30,6 +32,40 @@ class Mean(sympy.Function):  # type: ignore[misc]
 
     is_commutative = True
     is_real = True
+
+
+class MeanLetter(sympy.Symbol):  # type: ignore[misc]
+    """The letter for the mean of a random number, positive where that is for every outcome."""
+
+    __slots__ = ("of",)
+
+    def __new__(cls, of: Any) -> MeanLetter:
+        """The letter for the mean of a number."""
+        signs = {"positive": of.is_positive, "nonnegative": of.is_nonnegative}
+        sign = next((name for name, holds in signs.items() if holds), "real")
+        known = {sign: True} if sign != "real" or all(x.is_real for x in of.free_symbols) else {}
+        name = f"E[{str(of).replace('~', '').replace('**', '^')}]"
+        letter: MeanLetter = sympy.Symbol.__xnew__(cls, name, **known)
+        letter.of = of
+        return letter
+
+    def __getnewargs_ex__(self) -> tuple[tuple[Any], dict[str, Any]]:
+        """What makes a copy."""
+        return (self.of,), {}
+
+    def _hashable_content(self) -> tuple[Any, ...]:
+        return (self.of,)
+
+    def _sympyrepr(self, printer: Any) -> str:
+        return f"MeanLetter({printer.doprint(self.of)})"
+
+    def put_in(self, values: Mapping[Any, Any]) -> Any:
+        """The mean with values put in for the letters behind it, expanded."""
+        return expanded(put_in(self.of, values))
+
+    def changed(self, letter: Callable[[Any], Any]) -> MeanLetter:
+        """The letter for the mean with other letters behind it."""
+        return MeanLetter(self.of.xreplace({x: letter(x) for x in self.of.free_symbols}))
 
 
 def mean(value: Any) -> Any:
@@ -51,15 +87,14 @@ def is_random(letter: Any) -> bool:
 
 def mean_letter(letter: Any) -> Any:
     """The letter for the mean of a letter or of a product of letters."""
-    name = f"E[{str(letter).replace('~', '').replace('**', '^')}]"
     if isinstance(letter, Vector):
-        return Vector(name) if is_random(letter) else letter
+        return Vector(f"E[{str(letter).replace('~', '')}]") if is_random(letter) else letter
     pair = factors(letter)
     if pair and pair[0] != pair[1] and not all(map(is_random, pair)):
         return product_letter(*map(mean_letter, pair))
-    if letter.is_nonnegative:
-        return sympy.Symbol(name, nonnegative=True)
-    return sympy.Symbol(name, real=True)
+    if counting := [x for x in letter.free_symbols if x.is_integer and not is_random(x)]:
+        raise ValueError(f"a mean has no counting letter {counting[0]} inside a function")
+    return MeanLetter(letter)
 
 
 def expanded(value: Any) -> Any:
@@ -93,14 +128,44 @@ def mean_of_both(relation: Any) -> Any:
 
 
 def facts(statements: Iterable[Any]) -> Iterator[Any]:
-    """The mean of a square is at least the square of the mean."""
+    """What holds of the means in statements, whatever the distribution.
+
+    E(c)^2 <= E(a) E(b) where c^2 = a b (Cauchy and Schwarz), and what holds for every outcome.
+    """
     letters = {letter for each in statements for letter in each.free_symbols}
-    names = {str(letter): letter for letter in letters}
-    vectors = {str(vector) for letter in letters for vector in factors(letter)}
-    for name, letter in sorted(names.items()):
-        if name.startswith("E[") and name.endswith("^2]"):
-            base = name[2:-3].strip("|")
-            if f"E[{base}]" in vectors and name.startswith("E[|"):
-                yield sympy.Le(product_letter(*[Vector(f"E[{base}]")] * 2), letter, evaluate=False)
-            elif f"E[{base}]" in names:
-                yield sympy.Le(names[f"E[{base}]"] ** 2, letter, evaluate=False)
+    means = sorted((x for x in letters if isinstance(x, MeanLetter)), key=str)
+    for letter in means:
+        pair = factors(letter.of)
+        square = product_letter(*map(mean_letter, pair)) if len({*pair}) == 1 else None
+        if square in letters:
+            yield sympy.Le(square, letter, evaluate=False)
+    one = sympy.Integer(1)
+    by_value = {one: one} | {x.of: x for x in means if not partial(x.of)}
+    sizes = [x for x in by_value if x.is_nonnegative]
+    products = {sympy.expand(a * b): (a, b) for a, b in itertools.combinations(sizes, 2)}
+    for value, letter in by_value.items():
+        pair = factors(value)
+        largest = (
+            sympy.Mul(*(product_letter(x, x) for x in pair)) if len({*pair}) == 2 else value**2
+        )
+        if bounds := products.get(sympy.expand(largest)):
+            above = sympy.Mul(*(by_value[x] for x in bounds))
+            yield sympy.Le(letter**2, above, evaluate=False)
+        for small, large in _bounds(value) if value != 1 else ():
+            if small.free_symbols | large.free_symbols <= letters:
+                yield sympy.Le(small, large, evaluate=False)
+
+
+def _bounds(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Bounds of a mean: by what is never larger or smaller; by Jensen's inequality."""
+    letter = mean_letter(value)
+    if isinstance(value, sympy.Abs):
+        yield from ((expanded(sign * value.args[0]), letter) for sign in (1, -1))
+    elif isinstance(value, sympy.Max):
+        yield from ((expanded(x), letter) for x in value.args)
+    elif isinstance(value, sympy.Min):
+        yield from ((letter, expanded(x)) for x in value.args)
+    elif isinstance(value, sympy.exp):
+        yield sympy.exp(expanded(value.args[0])), letter
+    elif isinstance(value, sympy.log):
+        yield letter, sympy.log(expanded(value.args[0]))

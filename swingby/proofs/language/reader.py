@@ -40,7 +40,7 @@ from swingby.proofs.language.formula_parser import (
     relations,
     values,
 )
-from swingby.proofs.language.means import MEAN, facts, in_means, is_random
+from swingby.proofs.language.means import MEAN, MeanLetter, facts, in_means, is_random
 from swingby.proofs.language.repaired_conclusions import ByHand, EntryFormula
 from swingby.proofs.language.shapes import TRAITS as MATRIX_TRAITS
 from swingby.proofs.language.shapes import Matrix, check_instance
@@ -466,7 +466,7 @@ class Proof(Mapping[str, Claim]):
             if letter in bound or bound & vectors.letters_of([equation.rhs]):
                 raise piece.refuse("must not be the index of a sum, or have it", str(letter))
             if isinstance(letter, vectors.Vector) != vectors.is_vector(equation.rhs):
-                raise piece.refuse("must be a vector for a vector", str(letter))
+                raise piece.refuse("must be a vector for a vector", f"{letter} = {equation.rhs}")
             try:
                 check_instance(letter, equation.rhs)
             except ValueError as error:
@@ -539,6 +539,9 @@ class Proof(Mapping[str, Claim]):
                 self.names.get(sequence[2]), "is_integer", False
             )
             if not match or not (counts or is_letter(match[1])):
+                if match and sequence is not None:
+                    index = f"letters nonnegative integer: {sequence[2]}"
+                    raise block.head.refuse(f"must have an index declared above: {index}", match[1])
                 raise block.head.refuse(
                     'must be a letter, or letter = "its name"', declaration.strip()
                 )
@@ -549,6 +552,10 @@ class Proof(Mapping[str, Claim]):
                 raise block.head.refuse("must be declared once", match[1])
             self._own.add(name)
             new = {name: kind((match[2] or name) + tilde)}
+            shaped = (x for x in self.names.values() if isinstance(x, Matrix))
+            self._check_size(
+                block, name, new[name], [y for x in shaped for y in (x.rows, x.columns)]
+            )
             # x(0) of x(t) may be called otherwise; what has two signs is refused where it is used.
             same = {x for x, letter in self.names.items() if letter == new[name]} - {name}
             same -= {x for x, letter in matrix_letters().items() if letter == new[name]}
@@ -570,6 +577,8 @@ class Proof(Mapping[str, Claim]):
             words = " ".join(declaration.split())
             match = _SHAPED.fullmatch(words)
             if not match or not is_letter(match[1]) or match[1].endswith("^T"):
+                if match and _SEQUENCE.fullmatch(match[1]):
+                    raise block.head.refuse("must be at t, to be a sequence of matrices", match[1])
                 raise block.head.refuse("must be a letter and its shape: W is n x m", words)
             name, sizes = latin(match[1]), (latin(match[2]), latin(match[3]))
             if trait and sizes[0] != sizes[1]:
@@ -577,11 +586,19 @@ class Proof(Mapping[str, Claim]):
             if name in self._own:
                 raise block.head.refuse("must be declared once", match[1])
             self._own.add(name)
+            for size in set(sizes) & self.names.keys():
+                self._check_size(block, size, self.names[size], sizes)
             times = ("t", "0", "t+1") if name.endswith("(t)") else ("",)
             names = [f"{name.removesuffix('(t)')}({time})" if time else name for time in times]
             self._declare({x: Matrix(x, *sizes, MATRIX_TRAITS[trait]) for x in names})
         if "I" not in self._own:
             self._declare({"I": matrices.I})
+
+    def _check_size(self, block: _TextBlock, name: str, letter: Any, sizes: Iterable[str]) -> None:
+        """Refuse a letter that is a size of matrices, and that may be no size."""
+        if name in sizes and not (letter.is_integer and letter.is_positive):
+            requirement = f"must count rows and columns: letters positive integer: {name}"
+            raise block.head.refuse(requirement, name)
 
     def _let(self, block: _TextBlock) -> None:
         piece = block.joined()
@@ -825,10 +842,7 @@ class _Line:
             times.append(tuple(names[x] for x in row))
         for letter in letters:
             if letter.name.startswith("E[") and _MOVING.search(letter.name):
-                now, start, later = (
-                    renamed(letter, _MOVING.sub(time, letter.name))
-                    for time in ("(t)", "(0)", "(t+1)")
-                )
+                now, start, later = (_at_time(letter, x) for x in ("(t)", "(0)", "(t+1)"))
                 # Of both times is what is not of t alone.
                 times.append((now, start, letter if "(t+1)" in letter.name else later))
         if not {now for now, _, _ in times} & vectors.letters_of([_expanded(conclusion)]):
@@ -875,6 +889,9 @@ class _Line:
             for relation in relations(piece, self.scope.names) if piece.text != "nothing" else ():
                 if not isinstance(relation, sympy.Eq) or not relation.lhs.is_Symbol:
                     raise piece.refuse("must be a definition: letter = expression")
+                if isinstance(relation.lhs, vectors.Vector):
+                    requirement = "must be a number or a matrix: give a vector, with [definition]"
+                    raise piece.refuse(requirement, str(relation.lhs))
                 if relation.lhs in defined:
                     raise piece.refuse("must define a letter once")
                 defined.add(relation.lhs)
@@ -909,6 +926,13 @@ def _definition(relation: Any) -> tuple[Any, Any] | None:
     pairs = zip(sides, sides[::-1], strict=True)
     defined = (pair for pair in pairs if pair[0].is_Symbol and pair[0] != matrices.I)
     return next(defined, None)
+
+
+def _at_time(letter: Any, time: str) -> Any:
+    """A letter that changes with t, or a mean of such letters, at another time."""
+    if isinstance(letter, MeanLetter):
+        return letter.changed(lambda x: _at_time(x, time))
+    return renamed(letter, _MOVING.sub(time, letter.name))
 
 
 def _is_between_vectors(relation: Any) -> bool:

@@ -187,7 +187,7 @@ def shape(x: Any) -> Shape:
         return inner_shape and inner_shape[::-1]
     if x.is_commutative:
         if about_matrices(x) and not (x.is_Add or x.is_Mul or x.is_Pow or isinstance(x, sympy.Abs)):
-            raise ValueError(f"{x.func.__name__} is of numbers")
+            raise ValueError(f"{_text(x)} is of numbers alone, and of no matrices or traces")
         for each in x.args:  # the traces in it
             shape(each)
         return "1", "1"
@@ -204,6 +204,8 @@ def shape(x: Any) -> Shape:
         return _of_product(factors)
     if x.is_Add:
         return _of_sum(x.args)
+    if x.is_Symbol:
+        raise ValueError(f"{x} is a vector of no known size: letters matrix: {x} is n x 1")
     raise ValueError(f"{_text(x)} is no matrix with a shape")
 
 
@@ -319,6 +321,22 @@ class _FileText(StrPrinter):  # type: ignore[misc]
     def _print_Traced(self, expr: Any) -> str:
         return f"trace({self._print(expr.args[0])})"
 
+    def _print_SquaredNorm(self, expr: Any) -> str:
+        return f"|{self._print(expr.args[0])}|^2"
+
+    def _print_InnerProduct(self, expr: Any) -> str:
+        return f"dot({', '.join(map(self._print, expr.args))})"
+
+    def _print_Sum(self, expr: Any) -> str:
+        arguments = (expr.args[0], *(x for each in expr.args[1:] for x in each))
+        return f"sum({', '.join(map(self._print, arguments))})"
+
+    def _print_Mean(self, expr: Any) -> str:
+        return f"E({self._print(expr.args[0])})"
+
+    def _print_FiniteSum(self, expr: Any) -> str:
+        return f"sum({', '.join(map(self._print, expr.args))})"
+
     def _print_Blocks(self, expr: Any) -> str:
         return f"block({', '.join(map(self._print, expr.args))})"
 
@@ -329,5 +347,5 @@ def matrix_text(expression: Any) -> str:
 
 
 def _text(expression: Any, in_product: bool = False) -> str:
-    text = matrix_text(expression).replace("*", " ")
+    text = matrix_text(expression).replace("*", " ").replace("~", "")
     return f"({text})" if in_product and expression.is_Add else text

@@ -85,19 +85,19 @@ def sequence_of(letter: Any) -> Sequence | None:
 def place_text(place: Any) -> str:
     """A place as it stands in the name of a letter: ``k``, ``k-1``, ``3``."""
     letter, number = place.as_coeff_Add()[::-1]
-    counts = letter.is_Symbol and letter.is_integer and not PLACE.search(letter.name)
+    counts = letter.is_Symbol and letter.is_integer and not re.search(r"\(|~", letter.name)
     if not number.is_Integer or not (counts or (letter == 0 and number >= 0)):
         raise ValueError("a sequence has places such as 0, k, k + 1 and k - 1, where k counts")
     return f"{letter}{int(number):+d}" if counts and number else str(place)
 
 
-def total(*arguments: Any, **options: bool) -> Any:
+def total(*arguments: Any) -> Any:
     """The sum of a term over an index, from its first to its last value."""
     if len(arguments) != 4:
         raise ValueError("a sum has four parts: what is summed, an index, its first and last value")
     term, index, low, high = arguments
     if term.has(sympy.Indexed) or not term.is_commutative:
-        return sympy.Sum(term, (index, low, high), **options)
+        return sympy.Sum(term, (index, low, high))
     check_range(index, low, high)
     if term.has(FiniteSum):
         raise ValueError("a sum holds no other sum")
@@ -123,7 +123,9 @@ def check_range(index: Any, low: Any, high: Any) -> None:
 
 
 def stands_at(letter: Any, index: Any) -> bool:
-    """Whether a letter is a counting letter, or stands at it."""
+    """Whether a letter is a counting letter, or stands at it; a mean, what it is of."""
+    if hasattr(letter, "of"):
+        return any(stands_at(x, index) for x in letter.of.free_symbols)
     name = str(index)
     return str(letter) == name or any(x[1] == name for x in PLACE.finditer(str(letter)))
 
@@ -132,6 +134,8 @@ def moved_letter(letter: Any, index: Any, place: Any) -> Any:
     """A letter at another place: ``f(t+1)`` with t at k - 1 is ``f(k)``."""
     if letter == index:
         return place
+    if hasattr(letter, "of"):
+        return letter.changed(lambda x: moved_letter(x, index, place))
     name = PLACE.sub(
         lambda match: (
             f"({place_text(place + int(match[2] or 0))})" if match[1] == str(index) else match[0]

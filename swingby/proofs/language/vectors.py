@@ -70,7 +70,8 @@ def coefficients(expression: Any) -> dict[Vector, Any]:
         if term == 0:
             continue
         if len(letters) != 1 or not isinstance(letters[0], Vector):  # a matrix, a product
-            raise ValueError("a vector is a sum of vectors, with numbers before them")
+            requirement = "a vector is a sum of vectors, with numbers before them"
+            raise ValueError(f"{requirement}, and {term} is none")
         before[letters[0]] = before.get(letters[0], sympy.Integer(0)) + sympy.Mul(*numbers)
     return before
 
@@ -104,9 +105,9 @@ def in_numbers(statement: Any) -> Any:
     if not swaps:
         return statement
     if statement.is_Relational:
-        sides = (put_in_as_written(side, swaps) for side in statement.args)
+        sides = (in_numbers(put_in_as_written(side, swaps)) for side in statement.args)
         return statement.func(*sides, evaluate=False)
-    return put_in_as_written(statement, swaps)
+    return in_numbers(put_in_as_written(statement, swaps))
 
 
 def written_norms(statement: Any) -> list[Any]:
@@ -118,6 +119,9 @@ def put_in(expression: Any, values: Mapping[Any, Any]) -> Any:
     """An expression with values put in for letters, vectors among them, all at once."""
     swaps = {letter: value for letter, value in values.items() if not isinstance(letter, Vector)}
     vectors = {letter: value for letter, value in values.items() if isinstance(letter, Vector)}
+    for letter in expression.free_symbols - values.keys():
+        if hasattr(letter, "of") and letters_of([letter.of]) & values.keys():
+            swaps[letter] = letter.put_in(values)
     if vectors and not is_vector(expression):
         for letter in expression.free_symbols:
             pair = factors(letter)
@@ -128,8 +132,10 @@ def put_in(expression: Any, values: Mapping[Any, Any]) -> Any:
 
 
 def letters_of(statements: Iterable[Any]) -> set[Any]:
-    """The letters of statements, with the vectors behind inner products."""
+    """The letters of statements, with vectors behind inner products and constants in means."""
     letters = {x for each in statements for x in getattr(each, "free_symbols", ())}
+    inside = {y for x in letters if hasattr(x, "of") for y in x.of.free_symbols}
+    letters |= {x for x in inside if "~" not in x.name}
     return letters | {vector for letter in letters for vector in factors(letter)}
 
 
@@ -151,6 +157,8 @@ def equations(moves: Iterable[Any], statements: Iterable[Any]) -> dict[Any, list
                 sides = (inner(side, vector) for side in move.args)
                 chosen[move].append(sympy.Eq(*sides, evaluate=False))
                 needed |= chosen[move][-1].free_symbols
+        elif any("E[" in x.name for x in needed):  # all that it says, for each outcome
+            needed |= {product_letter(move.lhs, x) for x in letters_of([move]) if is_vector(x)}
     waiting = sorted(needed, key=str)
     for letter in waiting:  # grows
         for move in moves:

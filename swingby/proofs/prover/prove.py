@@ -63,13 +63,15 @@ def decide(
     if is_about_matrices(claim):
         return decide_shaped(claim)
     if is_scalar(claim):
+        from swingby.proofs.prover.distributions import confirmed, has_means
         from swingby.proofs.prover.sums.sum_claims import (
             decide_sequences,
             decide_sums,
             speaks_of_sums,
         )
 
-        return decide_sums(claim) if speaks_of_sums(claim) else decide_sequences(claim)
+        verdict = decide_sums(claim) if speaks_of_sums(claim) else decide_sequences(claim)
+        return confirmed(claim, verdict) if has_means(claim) else verdict
     from swingby.proofs.prover.algebra.algebraic_claims import decide_algebra
     from swingby.proofs.prover.repaired.flow import decide_flow
 

@@ -42,7 +42,7 @@ def line(text):
         ("A/B = I", "B is a matrix, and no denominator: write B^-1"),
         ("A^c = B", "powers are 2, 3, ..., T for its transpose, -1"),
         ("exp(A) = B", "exp(A) is no matrix"),
-        ("E(A) = B", "Mean is of numbers"),
+        ("E(A) = B", "E(A) is of numbers alone"),
         ("dot(A, X) = 0", "an inner product is of one shape"),
         ("block(S, X, X, S) >= 0", "A and C are square, B has the rows of A"),
         ("block(S, A, A, S) >= 0", "is symmetric: block(A, B, B^T, C)"),

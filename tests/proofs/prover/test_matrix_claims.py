@@ -12,7 +12,7 @@ from benchmarks.matrix_claims import claim, claims
 from swingby.proofs.checkers import check_proof, check_witness
 from swingby.proofs.checkers.check_matrix import MatrixFile
 from swingby.proofs.prover.algebra.shaped_claims import statement, witness_body
-from swingby.proofs.prover.algebra.small_matrices import failing_point
+from swingby.proofs.prover.algebra.small_matrices import MOST_DRAWN, failing_point
 from swingby.proofs.prover.prove import decide
 
 
@@ -98,7 +98,7 @@ def test_no_tampered_proof_of_something_false_is_accepted(line):
         if not reason(other):
             assert other["proof"] == content["proof"]
             file = MatrixFile(other, check_witness.formula, check_proof)
-            assert failing_point(file) is None, other
+            assert failing_point(file, MOST_DRAWN, lambda _: True) is None, other
     assert count > 30
 
 

@@ -33,6 +33,7 @@ from swingby.proofs.prover.algebra.small_matrices import MOST_DRAWN, failing_poi
 from swingby.proofs.prover.algebra.word_certificates import certificate
 from swingby.proofs.prover.algebra.words import Unsupported
 from swingby.proofs.prover.evidence import TAUTOLOGY, ClaimVerdict, Witness, undecided
+from swingby.proofs.prover.sums.few_terms import is_of_sequences
 from swingby.theory.search_time import OutOfTime, processor_time
 from swingby.theory.verdict import Finding
 
@@ -211,7 +212,11 @@ def witness_body(claim: Claim, witness: Witness) -> dict[str, Any]:
 def _witness(
     claim: Claim, content: dict[str, Any], file: MatrixFile, points: int = MOST_DRAWN
 ) -> Witness | None:
-    point = failing_point(file, points)
+    def is_allowed(values: dict[str, Any]) -> bool:
+        texts = {name: _entries(value) for name, value in values.items()}
+        return is_of_sequences(claim.letters, Witness(texts, "", "", "", ()))
+
+    point = failing_point(file, points, is_allowed)
     if point is None:
         return None
     sizes, values, at = point

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -36,9 +37,12 @@ _Values = dict[str, Any]
 
 
 def failing_point(
-    file: MatrixFile, points: int = MOST_DRAWN
+    file: MatrixFile, points: int, is_allowed: Callable[[_Values], bool]
 ) -> tuple[dict[str, int], _Values, Point] | None:
-    """Sizes and values at which what is given holds, and a line of the file fails; None without."""
+    """Sizes and values at which what is given holds, and a line of the file fails; None without.
+
+    Values that are not allowed do not count.
+    """
     algebra, draw = file.plain, random.Random(0)  # noqa: S311
     names = {size for shape in algebra.shapes.values() for size in shape if not size.isdigit()}
     for trial in range(points):
@@ -57,7 +61,9 @@ def failing_point(
             name: _number(sign, draw) for name, sign in algebra.scalars.items() if name not in names
         }
         point = _moved(file, sizes, values, draw)
-        if point is not None and not all(map(point.holds, file.says)):
+        if point is None or all(map(point.holds, file.says)):
+            continue
+        if is_allowed(values):
             return sizes, values, point
     return None
 

@@ -67,6 +67,9 @@ def decide_flow(claim: Claim, *, instances: int = 200) -> ClaimVerdict | None:
         return _decide_identities(cases)
     if isinstance(conclusion, SlopeIdentity):
         slope = sympy.diff(conclusion.quantity, conclusion.letter)
+        if slope.has(sympy.sign, sympy.Heaviside, sympy.Derivative):
+            reason = "a slope that jumps: split abs, max and min by cases"
+            return undecided("no prover", reason)
         return _decide_identities([(1, slope, conclusion.slope)])
     if isinstance(conclusion, EntryFormula):
         return _decide_identities(list(conclusion.cases))

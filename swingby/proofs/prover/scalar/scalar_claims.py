@@ -21,6 +21,7 @@ from swingby.errors import InvalidInput
 from swingby.proofs.checkers import check_proof, check_witness
 from swingby.proofs.language.claim import Claim
 from swingby.proofs.language.definedness import ENOUGH
+from swingby.proofs.language.vectors import GRAM
 from swingby.proofs.prover.evidence import TAUTOLOGY, ClaimVerdict, Witness, undecided
 from swingby.proofs.prover.scalar.counterexample import (
     LONG,
@@ -161,24 +162,27 @@ def prepare_claim(claim: Claim) -> tuple[Search, list[Question]]:
     if not goals:
         raise InvalidInput("conclusion", claim.conclusion, "must be a relation", claim.id)
     hypotheses = [relation.substitute(where) for relation in written]
+    assumed = [x for x, each in zip(written, claim.given, strict=True) if each.source != GRAM]
     questions = [
         Question(
             goal.substitute(where),
             side_conditions(goal, definitions, where),
-            _why_empty(goal, where, written),
+            _why_empty(goal, where, assumed),
         )
         for goal in goals
     ]
-    unknown = unknown_term((*hypotheses, *(question.goal for question in questions)))
-    if unknown:
-        raise UnknownFunction(unknown)
     try:
+        unknown = unknown_term((*hypotheses, *(question.goal for question in questions)))
+        if unknown:
+            raise UnknownFunction(unknown)
         for question in questions:
             unknown_term(normal_form(Sequent(tuple(hypotheses), question.goal)).relations)
     except InvalidInput as error:
-        if error.value != sympy.I:
-            raise
-        raise UnknownFunction("the root of a negative number") from None
+        if error.value == sympy.I:
+            raise UnknownFunction("the root or logarithm of a negative number") from None
+        if error.value in (sympy.zoo, sympy.nan):
+            raise UnknownFunction("a value of what is undefined: it divides by 0") from None
+        raise
     # A hypothesis holds only where it is defined.
     facts = [
         needed for relation in written for needed in side_conditions(relation, definitions, where)

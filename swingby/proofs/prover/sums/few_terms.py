@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +13,7 @@ import sympy
 from swingby.errors import InvalidInput
 from swingby.proofs.checkers import check_witness
 from swingby.proofs.language.claim import Claim, Given
+from swingby.proofs.language.definedness import as_relation, partial
 from swingby.proofs.language.sums import (
     PLACE,
     FiniteSum,
@@ -21,6 +22,7 @@ from swingby.proofs.language.sums import (
     moved_letter,
     sums_of,
 )
+from swingby.proofs.language.vectors import factors, product_letter
 from swingby.proofs.prover.evidence import ClaimVerdict, Witness
 from swingby.proofs.prover.scalar.counterexample import QUICK, counterexample
 from swingby.proofs.prover.scalar.preparation import resolve_definitions
@@ -42,19 +44,29 @@ def statements(claim: Claim) -> tuple[list[Any], list[Any]]:
     return given, [mapped(goal, where) for goal in claim.conditions]
 
 
-def is_of_sequences(claim: Claim, witness: Witness | None) -> bool:
+def is_of_sequences(letters: Iterable[Any], witness: Witness | None) -> bool:
     """Whether letters of one sequence have one value where their places are one number."""
     values = {} if witness is None else witness.values
-    counts = {x: values[str(x)] for x in claim.letters if x.is_integer and str(x) in values}
+    counted = (x for x in letters if x.is_integer and str(x) in values)
+    counts = {x: check_witness.number(values[str(x)]) for x in counted}
     at_number: dict[str, str] = {}
     for name, value in values.items():
-        letter = sympy.Symbol(name)
+        letter: Any = sympy.Symbol(name)
         for index, number in counts.items():
-            if letter.name != str(index) and re.fullmatch(r"\d+", number):
-                letter = moved_letter(letter, index, sympy.Integer(number))
+            if letter.name != str(index):
+                letter = _at_number(letter, index, sympy.Integer(int(number)))
         if at_number.setdefault(letter.name, value) != value:
             return False
     return True
+
+
+def _at_number(letter: Any, index: Any, number: Any) -> Any:
+    """A letter, or an inner product, with a counting letter at a number."""
+    if pair := factors(letter):
+        return product_letter(*(_at_number(x, index, number) for x in pair))
+    with contextlib.suppress(ValueError):  # before the first place
+        return moved_letter(letter, index, number)
+    return letter
 
 
 def counterexample_file(claim: Claim, witness: Witness) -> dict[str, Any]:
@@ -66,7 +78,8 @@ def refuted(given: list[Any], goals: list[Any]) -> ClaimVerdict | None:
     """Numbers at which a line fails, with few terms in its sums; None if none are known."""
     for counts in _counts(given, goals):
         try:
-            known = [x for each in given for x in _unrolled(each, counts)]
+            needed = [*given, *needs_of_terms([*given, *goals])]
+            known = [x for each in needed for x in _unrolled(each, counts)]
             targets = [x for goal in goals for x in _unrolled(goal, counts)]
         except ValueError:
             continue
@@ -94,6 +107,15 @@ def _counts(given: list[Any], goals: list[Any]) -> Iterator[dict[Any, Any]]:
     for row in itertools.islice(values, _MOST_CHOICES):
         if all(value or not x.is_positive for x, value in zip(ordered, row, strict=True)):
             yield {x: sympy.Integer(value) for x, value in zip(ordered, row, strict=True)}
+
+
+def needs_of_terms(statements: list[Any]) -> Iterator[ForEach]:
+    """What the terms of sums, and hypotheses for each value, need to be defined."""
+    whole = [(x, *total.args[1:]) for total in sums_of(statements) for x in total.args[:1]]
+    for each in (x for x in statements if isinstance(x, ForEach)):
+        whole += [(x, each.index, each.low, each.high) for x in each.relation.args]
+    for term, *ends in whole:
+        yield from (ForEach(as_relation(*need), *ends) for need in partial(term))
 
 
 def _unrolled(statement: Any, counts: dict[Any, Any]) -> Iterator[Any]:
@@ -153,7 +175,7 @@ def _checked(
     # What is in the sums, and has no part in the hypotheses or the difference of the sides.
     values = dict.fromkeys(sorted(_letters_at((*given, *goals), counts)), "1") | values
     goal = goals[place]
-    complete = replace(witness, values=values, relation=_words(goal))
+    complete = replace(witness, values=values, relation=relation_words(goal))
     content = witness_file(given, goals, complete)
     if content is None or check_witness.judge_shown(content):
         return None
@@ -167,7 +189,7 @@ def witness_file(given: list[Any], goals: list[Any], witness: Witness) -> dict[s
         facts = SumFacts(given, goals)
     except NoRule:
         return None
-    places = [at for at, x in enumerate(goals) if _words(x) == witness.relation]
+    places = [at for at, x in enumerate(goals) if relation_words(x) == witness.relation]
     if not places:
         return None
     values = {}
@@ -196,7 +218,7 @@ def witness_file(given: list[Any], goals: list[Any], witness: Witness) -> dict[s
     }
 
 
-def _words(goal: Any) -> str:
+def relation_words(goal: Any) -> str:
     """A relation with its sums as a proof file has them."""
     return text(goal).replace("FiniteSum", "sum")
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import sympy
 
 from swingby.proofs.checkers import check_witness
 from swingby.proofs.language.claim import Claim, Given
-from swingby.proofs.language.definedness import partial
+from swingby.proofs.language.definedness import as_relation, partial
 from swingby.proofs.language.sums import (
     FiniteSum,
     at_place,
@@ -24,7 +25,12 @@ from swingby.proofs.prover.scalar.scalar_claims import (
     prepare_claim,
     proof_file,
 )
-from swingby.proofs.prover.sums.few_terms import is_of_sequences, refuted, statements
+from swingby.proofs.prover.sums.few_terms import (
+    is_of_sequences,
+    needs_of_terms,
+    refuted,
+    statements,
+)
 from swingby.proofs.prover.sums.sum_facts import NoRule, SumFacts, text
 from swingby.theory.verdict import Finding
 
@@ -56,7 +62,9 @@ def decide_sums(claim: Claim) -> ClaimVerdict:
         judged = undecided("no prover", str(reason))
     if judged.verdict in PROVED:
         return judged
-    return refuted(given, goals) or judged
+    needed = (f"it is defined only if {text(x)}" for x in needs_of_terms([*given, *goals]))
+    tried = tuple(dict.fromkeys((*judged.tried, *needed)))
+    return refuted(given, goals) or replace(judged, tried=tried)
 
 
 def decide_sequences(claim: Claim) -> ClaimVerdict:
@@ -65,8 +73,11 @@ def decide_sequences(claim: Claim) -> ClaimVerdict:
     Numbers that refute it have to be those of a sequence: where k is 0, f(k) is f(0).
     """
     judged = decide_scalar(claim)
-    if judged.verdict is not Finding.REFUTED or is_of_sequences(claim, judged.witness):
+    if judged.witness is None or is_of_sequences(claim.letters, judged.witness):
         return judged
+    if claim.quantifier == "exists":
+        reason = "no numbers in which letters at one place are equal are known"
+        return undecided("sequences", reason)
     reason = "no numbers in which letters at one place are equal refute it"
     return refuted(*statements(claim)) or undecided("sequences", reason)
 
@@ -115,10 +126,9 @@ def _with_file(facts: SumFacts, claim: Claim, judged: ClaimVerdict) -> ClaimVerd
 def _need_terms(facts: SumFacts, letter: Any, tried: list[str]) -> None:
     """Note what is not known to be defined in the terms of a sum."""
     total = facts.sums[letter]
-    signs = {"!=": sympy.Ne, "<=": sympy.Ge, "<": sympy.Gt}
     whole = sympy.Symbol(total.args[1].name, integer=True)
     for base, sign in partial(total.args[0].xreplace({total.args[1]: whole})):
-        goal = signs.get(sign, sympy.Gt)(base, 0, evaluate=False)
+        goal = as_relation(base, sign)
         if facts.steps(goal, facts.known_at(total), total) is None:
             tried.append(f"whether {text(goal)} in a term of a sum")
 
