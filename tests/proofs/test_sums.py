@@ -172,7 +172,7 @@ def test_a_line_is_quoted_for_each_value_and_summed(tmp_path):
     run = [sys.executable, "-I", str(folder / "check.py"), str(folder)]
     assert "3 of 3 accepted" in subprocess.run(run, capture_output=True, text=True).stdout
     summed = json.loads((folder / "summed.json").read_text(encoding="utf-8"))
-    assert "for t from 0 to k − 1" in summed["statement"]
+    assert "sum_1 = sum of G(t) for t from 0 to k - 1" in summed["statement"]
 
 
 def test_an_error_in_a_step_reaches_the_sum(tmp_path):

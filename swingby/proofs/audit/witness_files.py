@@ -290,7 +290,10 @@ def _cases(cases: Iterable[tuple[Any, Any, Any]]) -> dict[str, Any]:
         moving, concepts = check_identity.moving(rates)
         letters |= moving.keys() | {f"a_{index}" for index in range(1, concepts + 1)}
         letters |= {"eta"} if isinstance(rates, str) else set()
-    return {"format": check_identity.FORMAT, "letters": sorted(letters), "cases": written}
+    content = {"format": check_identity.FORMAT, "letters": sorted(letters), "cases": written}
+    names = [name for name in letters if not name.isascii()]
+    in_file: dict[str, Any] = json.loads(in_words(json.dumps(content, ensure_ascii=False), names))
+    return in_file
 
 
 def _about_numbers(claim: Claim, witness: Witness) -> dict[str, Any]:

@@ -296,6 +296,13 @@ class _Matrices:
             total = self.plus(total, {(summed, short): value})
         return total
 
+    def check_shapes(self, keys: list[tuple[bool, Word]]) -> None:
+        """Raise ValueError unless all words have one shape, a square one if one is a number."""
+        words = [word for _, word in keys]
+        shapes = {(self.letters[x[0]][1], self.letters[x[-1]][2]) for x in words if x}
+        if len(shapes) > 1 or (() in words and any(rows != columns for rows, columns in shapes)):
+            raise ValueError("the shapes of a sum do not fit")
+
     def _short(self, word: Word, trace: bool) -> Word:
         for shift in range(len(word) if trace else 1):
             rotated = self._rotated(word, shift)
@@ -385,6 +392,8 @@ def _judge_words(content: Any, formula: Any, proofs: ModuleType) -> str:
             slope = matrices.derivative(left_side, of, along)
             gradient = matrices.times(matrices.transposed(right_side), values[along])
             left_side, right_side = (matrices.reduced(x, True) for x in (slope, gradient))
+        if not (of or identity["trace"]):
+            matrices.check_shapes([*left_side, *right_side])
         if matrices.plus(left_side, matrices.negative(right_side)):
             return f"the sides differ: {identity['left']:.60}"
     return ""

@@ -159,6 +159,8 @@ def _check_names(content: Any, sums: dict[str, _Total]) -> None:
         parts += [*texts, *(sums[x][0] for x in (*inside, *fact["sums"]))]
     if len(names) != len(places) or names & sums.keys() or has_name(*parts):
         raise ValueError("what is named is not new")
+    if {*names, *sums} & {*content["whole"]}:
+        raise ValueError("a sum, or what is named, is no letter for whole numbers")
 
 
 def _parts(text: str) -> tuple[str, ...]:
@@ -232,6 +234,8 @@ def judge(content: Any, proofs: Any, formula: Any, holds: Any, line: Any) -> str
         if fact.keys() != _FACT:
             raise ValueError("the keys are not those of a rule")
         each, once, says = demands(fact, sums, letters)
+        if fact["rule"] == "at" and fact["texts"][0] not in content["given"]:
+            raise ValueError("what is put in is not in a hypothesis")
         if fact["rule"] == "at" and not is_whole(fact["texts"][1], content):
             raise ValueError("what is put in for a counting letter is no whole number")
         if each:

@@ -48,6 +48,8 @@ _DIGITS = (60, 240, 960, 3840)
 INTERVAL, MOST_HALVINGS = _KEYS - {"given", "assumed", "fails", "values"} | {"holds", "on"}, 16
 #: What every file says besides: which line it is, in words, as text and LaTeX, and its digest.
 WORDS = {"id", "line", "statement", "latex", "digest"}
+#: What is a list in every file that has it.
+_LISTS = ("given", "whole", "assumed", "shows", "facts", "says", "cases", "proof")
 #: A letter: one word, with a place, an index or an entry; or a name that the paper has.
 _NAME = re.compile(
     r"(?!(?:exp|log|sqrt|Abs|Max|Min)\()[^\W\d]\w*'?(\([\w+-]+\))?(\^\(\d+[,/]\d+\))?(_\d+,\d+)?"
@@ -489,6 +491,11 @@ def judge_shown(
     """
     try:
         kind = content.get("format") if isinstance(content, dict) else None
+        lists = {key: content.get(key, []) for key in _LISTS} if kind else {}
+        if not all(isinstance(listed, list) for listed in lists.values()):
+            raise _Wrong(f"{', '.join(_LISTS)} are lists")
+        if not all(isinstance(x, str) for key in ("given", "whole") for x in lists.get(key, [])):
+            raise _Wrong("a hypothesis, or a letter for whole numbers, is no text")
         if kind == _MATRICES:
             return str(_beside("check_matrix").judge(content, formula, _beside("check_proof")))
         if kind in (PROOF, SUMS, *_IDENTITIES):
@@ -511,8 +518,8 @@ def judge_shown(
             "holds", [1]
         ):
             raise _Wrong(f"the keys are not those of {FORMAT}")
-        if not all(isinstance(content.get(key, []), list) for key in ("given", "assumed", "holds")):
-            raise _Wrong("the hypotheses are no list")
+        if not isinstance(content.get("holds", []), list):
+            raise _Wrong("the relations are no list")
         if not isinstance(content["values"], dict):
             raise _Wrong("the values are no object")
         if refused := [name for name in content["values"] if not _NAME.fullmatch(name)]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 from collections.abc import Iterator
@@ -18,7 +19,6 @@ from swingby.proofs.language.sums import (
     FiniteSum,
     ForEach,
     at_place,
-    moved_letter,
     sums_of,
 )
 from swingby.proofs.prover.evidence import ClaimVerdict, Witness
@@ -42,18 +42,16 @@ def statements(claim: Claim) -> tuple[list[Any], list[Any]]:
     return given, [mapped(goal, where) for goal in claim.conditions]
 
 
-def is_of_sequences(claim: Claim, witness: Witness | None) -> bool:
+def is_of_sequences(witness: Witness | None) -> bool:
     """Whether letters of one sequence have one value where their places are one number."""
-    values = {} if witness is None else witness.values
-    counts = {x: values[str(x)] for x in claim.letters if x.is_integer and str(x) in values}
-    at_number: dict[str, str] = {}
+    values: dict[str, Any] = {} if witness is None else dict(witness.values)
     for name, value in values.items():
-        letter = sympy.Symbol(name)
-        for index, number in counts.items():
-            if letter.name != str(index) and re.fullmatch(r"\d+", number):
-                letter = moved_letter(letter, index, sympy.Integer(number))
-        if at_number.setdefault(letter.name, value) != value:
-            return False
+        with contextlib.suppress(ValueError, ArithmeticError):  # other texts are compared as such
+            values[name] = check_witness.number(value)
+    try:
+        check_witness.check_sequences(values)
+    except (ValueError, ArithmeticError, AttributeError, TypeError):
+        return False
     return True
 
 
