@@ -352,8 +352,8 @@ def _judge_words(content: Any, formula: Any, proofs: ModuleType) -> str:
     values: dict[str, Words] = {"I": matrices.words(Fraction(1))}
     values |= {name: {(False, (name,)): proofs.ONE} for name in matrices.letters}
     values |= {name: {(False, ()): proofs.letter(name)} for name in content["scalars"]}
-    for rule in content["rules"]:
-        _check_rule(*rule, matrices.letters)
+    for first, second, replacement in content["rules"]:
+        _check_rule(first, second, replacement, matrices.letters)
     # What stands in rules depends on what they define: it has no derivative here.
     ruled = {letter for first, second, to in content["rules"] for letter in (first, second, *to)}
     for name, text in reversed(content["where"]):

@@ -1,7 +1,7 @@
 """The statement of an exported file, spelled from what is checked; ``check.py`` calls it.
 
-One spelling for each file: letters with what they stand for, hypotheses, and what is shown. Headings
-begin a line, and what stands under them is indented.
+One spelling for each file: letters with what they stand for, hypotheses, and what is shown. A
+heading begins a line, and what stands under it is indented.
 """
 
 from __future__ import annotations
@@ -72,7 +72,9 @@ def _witness(content: dict[str, Any]) -> _Blocks:
 
 def _matrices(content: dict[str, Any]) -> _Blocks:
     letters = sorted(content["letters"].items())
-    matrices = (f"{name} {rows} x {columns} {trait}".strip() for name, (rows, columns, trait) in letters)
+    matrices = (
+        f"{name} {rows} x {columns} {trait}".strip() for name, (rows, columns, trait) in letters
+    )
     numbers = (f"{name} {sign}" for name, sign in sorted(content["scalars"].items()))
     yield "letters", [*matrices, *numbers]
     yield "given", content["given"]

@@ -216,7 +216,7 @@ def judge(content: Any, proofs: Any, formula: Any, holds: Any, line: Any) -> str
     known = [text for text in content["given"] if not _EACH.fullmatch(text)]
     each_given = [match for text in content["given"] if (match := _EACH.fullmatch(text))]
     for match in each_given:
-        _check_range(*match.groups()[1:], content)
+        _check_range(match[2], match[3], match[4], content)
     _check_names(content, sums)
 
     def show(steps: list[Any], given: list[str], demanded: list[str], index: str = "") -> None:

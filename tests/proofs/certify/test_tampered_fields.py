@@ -89,9 +89,7 @@ FILES = {
     "squares": proof(
         {"x": "real", "y": "real"}, [], shown("2*x*y <= x^2 + y^2", pieces(("1", "1", "y - x")))
     ),
-    "positive": proof(
-        {"p": "positive"}, [], shown("2 <= p + 1/p", pieces(("1", "1/p", "1 - p")))
-    ),
+    "positive": proof({"p": "positive"}, [], shown("2 <= p + 1/p", pieces(("1", "1/p", "1 - p")))),
     "quotient": proof(
         {"x": "real", "y": "real"},
         ["0 <= x", "x <= 1", "0 <= y", "y <= 1"],
@@ -356,17 +354,36 @@ TAMPERED = [
     ("whole witness", {("values", "n"): "5/2"}),
     ("sequence", {("values", "k"): "0", ("given",): []}),
     ("sequence", {("fails",): "f(0) = f(+0)", ("values",): {"f(0)": "1", "f(+0)": "2"}}),
-    ("sequence", {("fails",): "f(k) = f(m)", ("values",): {"k": "1", "m": "1", "f(k)": "1", "f(m)": "2"}}),
-    ("sequence", {("fails",): "f(k-m) = f(0)", ("values",): {"k": "1", "m": "1", "f(k-m)": "1", "f(0)": "2"}}),
+    (
+        "sequence",
+        {("fails",): "f(k) = f(m)", ("values",): {"k": "1", "m": "1", "f(k)": "1", "f(m)": "2"}},
+    ),
+    (
+        "sequence",
+        {
+            ("fails",): "f(k-m) = f(0)",
+            ("values",): {"k": "1", "m": "1", "f(k-m)": "1", "f(0)": "2"},
+        },
+    ),
     ("sequence", {("fails",): "f(2k) = f(0)", ("values",): {"k": "0", "f(2k)": "1", "f(0)": "2"}}),
-    ("sequence", {("fails",): "f(k) = f(0)", ("values",): {"k": "2^(1/2)", "f(k)": "1", "f(0)": "2"}}),
+    (
+        "sequence",
+        {("fails",): "f(k) = f(0)", ("values",): {"k": "2^(1/2)", "f(k)": "1", "f(0)": "2"}},
+    ),
     ("sum witness", {("values", "f(1)"): "0"}),
     ("sum witness", {("values", "f(1)"): "-1"}),
     ("sum witness", {("values", "k"): "0"}),
     ("sum witness", {("values", "f(k)"): "7"}),
     ("sum witness", {("values", "t"): "7"}),
     ("sum witness", {("values", "sum_1"): "7"}),
-    ("sum witness", {("sums", "sum_1", 0): "f(k-t)", ("letters",): ["f(0)", "f(k-t)", "f(t)", "k", "t"], ("values", "f(k-t)"): "9"}),
+    (
+        "sum witness",
+        {
+            ("sums", "sum_1", 0): "f(k-t)",
+            ("letters",): ["f(0)", "f(k-t)", "f(t)", "k", "t"],
+            ("values", "f(k-t)"): "9",
+        },
+    ),
     ("interval", {("on", 2): "2", ("holds",): "x < 1"}),
     ("interval", {("holds",): "x*(1 - x) < 1/4"}),
     ("interval", {("on", 0): "2", ("holds",): "2 <= 1"}),
@@ -390,28 +407,90 @@ TAMPERED = [
     ("flow", {("cases", 0, "rates"): {"w_11": "a_1"}}),
     ("words", {("says", 0, "right"): "A^2*B^2"}),
     ("words", {("rules",): [["A", "B", ["B", "A"]]], ("says", 0, "right"): "A^2*B^2"}),
-    ("words", {("rules",): [["A", "A^T", []]], ("says", 0, "left"): "A*A^T", ("says", 0, "right"): "1"}),
-    ("words", {("rules",): [["A", "A", ["B"]]], ("says", 0, "left"): "A^2", ("says", 0, "right"): "B"}),
-    ("words", {("letters", "A"): ["A", "n", "n", False], ("says", 0, "left"): "A^T", ("says", 0, "right"): "A"}),
-    ("words", {("letters", "A^T"): ["A^T", "n", "n", False], ("letters", "A"): ["A", "n", "n", False]}),
-    ("words", {("letters", "B"): ["B^T", "m", "n", False], ("letters", "B^T"): ["B", "n", "m", False]}),
-    ("words", {("letters", "A"): ["A^T", "n", "m", False], ("letters", "A^T"): ["A", "m", "n", False], ("says", 0, "left"): "A + B", ("says", 0, "right"): "B + A"}),
+    (
+        "words",
+        {("rules",): [["A", "A^T", []]], ("says", 0, "left"): "A*A^T", ("says", 0, "right"): "1"},
+    ),
+    (
+        "words",
+        {("rules",): [["A", "A", ["B"]]], ("says", 0, "left"): "A^2", ("says", 0, "right"): "B"},
+    ),
+    (
+        "words",
+        {
+            ("letters", "A"): ["A", "n", "n", False],
+            ("says", 0, "left"): "A^T",
+            ("says", 0, "right"): "A",
+        },
+    ),
+    (
+        "words",
+        {("letters", "A^T"): ["A^T", "n", "n", False], ("letters", "A"): ["A", "n", "n", False]},
+    ),
+    (
+        "words",
+        {("letters", "B"): ["B^T", "m", "n", False], ("letters", "B^T"): ["B", "n", "m", False]},
+    ),
+    (
+        "words",
+        {
+            ("letters", "A"): ["A^T", "n", "m", False],
+            ("letters", "A^T"): ["A", "m", "n", False],
+            ("says", 0, "left"): "A + B",
+            ("says", 0, "right"): "B + A",
+        },
+    ),
     ("trace", {("says", 0, "trace"): False}),
     ("trace", {("says", 0, "right"): "B*A^T"}),
-    ("trace", {("letters",): BOTH | INVERSE | {"Y": ["Y", "m", "m", False], "Y^-1": ["Y^-1", "m", "m", False]}, ("rules",): [["X", "X^-1", []], ["Y", "Y^-1", []]], ("says", 0, "left"): "X*X^-1", ("says", 0, "right"): "Y*Y^-1"}),
+    (
+        "trace",
+        {
+            ("letters",): BOTH
+            | INVERSE
+            | {"Y": ["Y", "m", "m", False], "Y^-1": ["Y^-1", "m", "m", False]},
+            ("rules",): [["X", "X^-1", []], ["Y", "Y^-1", []]],
+            ("says", 0, "left"): "X*X^-1",
+            ("says", 0, "right"): "Y*Y^-1",
+        },
+    ),
     ("root", {("rules", 0, 2): []}),
     ("root", {("rules", 0, 2): ["S^(1/2)"], ("says", 0, "right"): "S^(1/2)"}),
     ("root", {("rules", 0, 0): "S", ("says", 0, "left"): "S*S^(1/2)"}),
-    ("root", {("says", 0): {"left": "S^(1/2)*S^(1/2)*S", "right": "2*S", "trace": True, "along": ["S", "S"]}}),
-    ("root", {("says", 0): {"left": "S^(1/2)", "right": "0*S", "trace": True, "along": ["S", "B"]}, ("letters", "B"): ["B", "n", "n", False]}),
+    (
+        "root",
+        {
+            ("says", 0): {
+                "left": "S^(1/2)*S^(1/2)*S",
+                "right": "2*S",
+                "trace": True,
+                "along": ["S", "S"],
+            }
+        },
+    ),
+    (
+        "root",
+        {
+            ("says", 0): {"left": "S^(1/2)", "right": "0*S", "trace": True, "along": ["S", "B"]},
+            ("letters", "B"): ["B", "n", "n", False],
+        },
+    ),
     ("inverse", {("rules", 0, 1): "X"}),
     ("inverse", {("rules", 0, 2): ["X"]}),
-    ("inverse", {("letters", "X"): ["X^T", "n", "m", False], ("letters", "X^T"): ["X", "m", "n", False]}),
-    ("inverse", {("letters", "B"): ["B", "n", "n", False], ("says", 0): {"left": "X^-1", "right": "0*X", "trace": True, "along": ["X", "B"]}}),
+    (
+        "inverse",
+        {("letters", "X"): ["X^T", "n", "m", False], ("letters", "X^T"): ["X", "m", "n", False]},
+    ),
+    (
+        "inverse",
+        {
+            ("letters", "B"): ["B", "n", "n", False],
+            ("says", 0): {"left": "X^-1", "right": "0*X", "trace": True, "along": ["X", "B"]},
+        },
+    ),
     ("gradient", {("says", 0, "right"): "A"}),
     ("gradient", {("says", 0, "left"): "A^T*B"}),
     ("gradient", {("says", 0, "along"): ["A", "A"]}),
-]  # fmt: skip
+]
 
 
 def edited(content, changes):
@@ -438,7 +517,10 @@ def half(relation, fact, to="1/2"):
     """A number that is not whole, for a counting letter."""
     low, high = (shown(x, pieces(("1/2", "1", "1"))) for x in (f"0 <= {to}", f"{to} <= 1"))
     if to == "x":
-        low, high = shown("0 <= x", pieces(("1", "x", "1"))), shown("x <= 1", cert(facts=[["1 - x", "<="]], pieces=[["1", "1", [0], "1"]]))
+        low, high = (
+            shown("0 <= x", pieces(("1", "x", "1"))),
+            shown("x <= 1", cert(facts=[["1 - x", "<="]], pieces=[["1", "1", [0], "1"]])),
+        )
     text = f"{relation} for t from 0 to 1"
     return sums(
         {"t": "nonnegative", "x": "nonnegative"},
@@ -551,7 +633,7 @@ FALSE = {
         sums={"sum_1": ["1", "i", "0", "t"]},
         letters=["t", "i"],
     ),
-}  # fmt: skip
+}
 FALSE["a sum inside a sum inside a sum"]["signs"]["j"] = "nonnegative"
 FALSE["a sum inside a sum inside a sum"]["whole"].append("j")
 
@@ -577,7 +659,9 @@ def test_another_statement_is_rejected(name):
     content = sealed(FILES[name])
     for text in ("x", content["statement"] + "\n", content["statement"].replace("  ", " ")):
         other = content | {"statement": text}
-        assert judge(other | {"digest": digest(other)}) == "the statement is not what the file shows"
+        assert (
+            judge(other | {"digest": digest(other)}) == "the statement is not what the file shows"
+        )
 
 
 # Every field, edited by a program.
@@ -590,13 +674,21 @@ def texts(text, letters):
     for match in re.finditer(r"\d+", text):
         for more in (-1, 1):
             yield text[: match.start()] + str(int(match[0]) + more) + text[match.end() :]
-    for old, new in ((" <= ", " < "), (" < ", " <= "), (" = ", " <= "), (" <= ", " = "), ("+", "-")):
+    for old, new in (
+        (" <= ", " < "),
+        (" < ", " <= "),
+        (" = ", " <= "),
+        (" <= ", " = "),
+        ("+", "-"),
+    ):
         if old in text:
             yield text.replace(old, new, 1)
     if " <= " in text:
         yield " <= ".join(reversed(text.split(" <= ", 1)))
     for match in re.finditer(r"[^\W\d]\w*(\([\w+-]+\))?", text):
-        yield from (text[: match.start()] + x + text[match.end() :] for x in letters if x != match[0])
+        yield from (
+            text[: match.start()] + x + text[match.end() :] for x in letters if x != match[0]
+        )
     if text in SIGN_WORDS:
         yield from (x for x in SIGN_WORDS if x != text)
 
@@ -669,7 +761,9 @@ def false_at(content, rng):
                 for place in range(-3, 9):
                     key = f"{match[1]}[{place}]"
                     other = Fraction(rng.choice(NUMBERS[sign]))
-                    at[key] = max(at.get(key, other), other) if sign != "real" else at.get(key, other)
+                    at[key] = (
+                        max(at.get(key, other), other) if sign != "real" else at.get(key, other)
+                    )
         for name in signs:
             if match := re.fullmatch(r"(\w+)\((.+)\)", name):
                 place = value_of(match[2], at)
@@ -735,10 +829,7 @@ ODD = ("²", "x y", "x\n", "\u0445", "1", "exp(1)", "x;", "f(k t)", "Max(x)", ""
 @pytest.mark.parametrize("name", ["squares", "at", "matrices", "witness", "words", "identity"])
 def test_a_letter_with_an_odd_name_is_refused(name, odd):
     (letter, *_) = [
-        x
-        for key in ("signs", "letters", "values")
-        for x in FILES[name].get(key, [])
-        if len(x) == 1
+        x for key in ("signs", "letters", "values") for x in FILES[name].get(key, []) if len(x) == 1
     ]
     text = json.dumps(FILES[name], ensure_ascii=False)
     fitting = re.sub(rf"(?<![\w(]){letter}(?![\w(])", odd.replace("\n", "\\\\n"), text)

@@ -62,7 +62,7 @@ def decide_sums(claim: Claim) -> ClaimVerdict:
 def decide_sequences(claim: Claim) -> ClaimVerdict:
     """The verdict on a line without sums, perhaps with letters at places such as f(k).
 
-    Its numbers, against it or an example, have to be those of sequences: where k is 0, f(k) is f(0).
+    Numbers against it, or for an example, are those of sequences: where k is 0, f(k) is f(0).
     """
     judged = decide_scalar(claim)
     if is_of_sequences(judged.witness):
