@@ -497,6 +497,9 @@ def judge_shown(
         if not all(isinstance(x, str) for key in ("given", "whole") for x in lists.get(key, [])):
             raise _Wrong("a hypothesis, or a letter for whole numbers, is no text")
         if kind == _MATRICES:
+            values = content.get("values", {}) | content.get("sizes", {})
+            plain = {x: value for x, value in values.items() if not isinstance(value, list)}
+            check_sequences(values | {x: rational(str(value)) for x, value in plain.items()})
             return str(_beside("check_matrix").judge(content, formula, _beside("check_proof")))
         if kind in (PROOF, SUMS, *_IDENTITIES):
             proofs, identities = (_beside(name) for name in ("check_proof", "check_identity"))

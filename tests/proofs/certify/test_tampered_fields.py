@@ -213,6 +213,14 @@ FILES = {
     "matrix witness": matrices(
         {"S": ["n", "n", "symmetric"]}, [], ["S^2 <= S"], sizes={"n": 1}, values={"S": [["-1"]]}
     ),
+    "matrix sequence": matrices(
+        {"M(t)": ["n", "n", ""], "M(0)": ["n", "n", ""]},
+        [],
+        ["M(t) = M(0)"],
+        sizes={"n": 1},
+        values={"t": "1", "M(t)": [["1"]], "M(0)": [["2"]]},
+    )
+    | {"scalars": {"t": "nonnegative integer"}},
     "witness": witness("x <= x^2", {"x": "1/2"}, ["0 < x", "x < 1"]),
     "whole witness": witness("n <= 2", {"n": "3"}, ["n is a whole number"]),
     "sequence": witness("f(k) = f(0)", {"k": "1", "f(0)": "1", "f(k)": "2"}, ["1 <= k"]),
@@ -347,6 +355,8 @@ TAMPERED = [
     ("matrix witness", {("values", "S"): [["1"]]}),
     ("matrix witness", {("letters", "S", 2): "semidefinite"}),
     ("matrix witness", {("sizes", "n"): 2}),
+    ("matrix sequence", {("values", "t"): "0"}),
+    ("matrix sequence", {("values", "M(0)"): [["1"]]}),
     ("witness", {("values", "x"): "2"}),
     ("witness", {("given", 1): "x < 1/2"}),
     ("witness", {("fails",): "x^2 <= x"}),
