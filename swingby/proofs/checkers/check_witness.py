@@ -597,7 +597,8 @@ def main(arguments: list[str]) -> int:
         reason = judge(content, steps, trajectories)
         rejected += bool(reason)
         name = content["id"] if not reason else path.name
-        sys.stdout.write(f"rejected  {name}: {reason}\n" if reason else f"accepted  {name}\n")
+        verdict = f"rejected  {name}: {reason}" if reason else f"accepted  {name}"
+        sys.stdout.write("".join(x if x.isprintable() else "?" for x in verdict) + "\n")
         for line in [] if reason else content["statement"].split("\n"):
             sys.stdout.write(f"    {line}\n")
         sys.stdout.flush()

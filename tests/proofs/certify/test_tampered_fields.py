@@ -659,6 +659,24 @@ def test_the_name_of_a_file_prints_no_line_of_its_own(key):
     assert "one line" in judge(sealed(content))
 
 
+def test_what_is_printed_is_what_was_checked(tmp_path, capsys, monkeypatch):
+    """The statement of what is accepted; a line for what is rejected, whatever its reason."""
+    for name, changes in (("1", {}), ("2", {("given",): {}})):
+        content = sealed(edited(FILES["squares"], changes))
+        (tmp_path / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
+    assert check_witness.main([str(tmp_path)]) == 1
+    first, *statement, rejected, note, count = capsys.readouterr().out.splitlines()
+    assert (first, rejected[:18]) == ("accepted  1", "rejected  2.json: ")
+    letters = ["letters", "  x real", "  y real", "then", "  2*x*y <= x^2 + y^2"]
+    assert statement == [f"    {line}" for line in letters]
+    assert note == "Only the indented text was checked: no name of a line, no LaTeX."
+    assert count == "1 of 2 accepted"
+    monkeypatch.setattr(check_witness, "judge", lambda *_: "no\naccepted  2")
+    check_witness.main([str(tmp_path)])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [f"rejected  {x}.json: no?accepted  2" for x in "12"] + ["0 of 2 accepted"]
+
+
 def test_what_is_named_is_said():
     statement = check_witness.statement(FILES["name"])
     assert statement == "letters\n  u real\n  x real\nwhere\n  u = x^2\nthen\n  0 <= u"
