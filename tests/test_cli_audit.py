@@ -190,7 +190,7 @@ def test_export_says_how_many_witnesses_and_proofs_have_a_file(workplace, capsys
     assert lines[-1].endswith("read: moments by cases of equal and distinct indices (1)")
     assert {path.name for path in (workplace / "files").glob("*.py")} == {
         *("check.py", "check_box.py", "check_line.py", "check_identity.py", "check_matrix.py"),
-        *("check_proof.py", "check_sum.py"),
+        *("check_proof.py", "check_statement.py", "check_sum.py"),
         "replay.py",
     }
 

@@ -172,7 +172,24 @@ def test_a_line_is_quoted_for_each_value_and_summed(tmp_path):
     run = [sys.executable, "-I", str(folder / "check.py"), str(folder)]
     assert "3 of 3 accepted" in subprocess.run(run, capture_output=True, text=True).stdout
     summed = json.loads((folder / "summed.json").read_text(encoding="utf-8"))
-    assert "for t from 0 to k − 1" in summed["statement"]
+    assert "sum_1 = sum of G(t) for t from 0 to k - 1" in summed["statement"]
+
+
+@pytest.mark.parametrize(
+    ("given", "then", "verdict"),
+    [
+        ("k = 0", "f(k) != f(0)", "undecided"),
+        ("k = m", "f(k) != f(m)", "undecided"),
+        ("k = m + 1", "f(k) < f(m+1)", "undecided"),
+        ("k + 1 = 1", "f(k+1) > f(1) + 1", "undecided"),
+        ("k = 1", "f(k) != f(0)", "proved"),
+    ],
+)
+def test_an_example_is_of_sequences(given, then, verdict):
+    """Where k is 0, f(k) is f(0)."""
+    letters = "letters nonnegative integer: k, m\nletters real: f(k)\n"
+    line = f"step 1: a\n  given {given} [case]\n  for some numbers\n  then {then}"
+    assert decide(Proof(letters + line)["1"]).verdict == verdict
 
 
 def test_an_error_in_a_step_reaches_the_sum(tmp_path):

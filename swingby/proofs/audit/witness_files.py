@@ -20,12 +20,13 @@ from swingby.proofs.checkers import (
     check_line,
     check_matrix,
     check_proof,
+    check_statement,
     check_sum,
     check_witness,
     replay,
 )
 from swingby.proofs.language.claim import AlongTrajectory, Claim
-from swingby.proofs.language.claim_text import to_latex, to_text
+from swingby.proofs.language.claim_text import to_latex
 from swingby.proofs.language.claims import by_id
 from swingby.proofs.language.conclusions import (
     Both,
@@ -109,7 +110,7 @@ def export(records: Iterable[Any], folder: str | Path) -> tuple[list[str], list[
         (written if contents else without).append(line)
     modules = {"check": check_witness, "check_proof": check_proof, "check_identity": check_identity}
     modules |= {"check_box": check_box, "check_line": check_line, "check_matrix": check_matrix}
-    modules |= {"check_sum": check_sum, "replay": replay}
+    modules |= {"check_sum": check_sum, "check_statement": check_statement, "replay": replay}
     for name, module in modules.items():
         write_text(target_folder / f"{name}.py", inspect.getsource(module))
     return written, without
@@ -186,8 +187,8 @@ def faults(content: dict[str, Any]) -> list[str]:
         return []
     claim = next((c for c in editions if edition and c.edition == edition[1]), editions[0])
     claim = last if edition and claim.edition != edition[1] else claim
-    if (content["statement"], content["latex"]) != (to_text(claim), to_latex(claim)):
-        return [f"the statement is not that of {name}"]
+    if content["latex"] != to_latex(claim):
+        return [f"the LaTeX is not that of {name}"]
     return [] if _says(claim, content) else [f"what the file shows is not what {name} says"]
 
 
@@ -237,9 +238,8 @@ def _along_says(claim: Claim, content: dict[str, Any]) -> bool:
 
 def _sealed(record: Any, line: str, body: dict[str, Any]) -> dict[str, Any]:
     """A file: what it shows, which line that is, in words, as text and LaTeX, and the digest."""
-    statement = record.statement
     words = {"id": line, "line": record.about}
-    words |= {"statement": to_text(statement), "latex": to_latex(statement)}
+    words |= {"statement": check_witness.statement(body), "latex": to_latex(record.statement)}
     content = words | {key: value for key, value in body.items() if key not in words}
     return content | {"digest": check_witness.digest(content)}
 
@@ -296,7 +296,10 @@ def _cases(cases: Iterable[tuple[Any, Any, Any]]) -> dict[str, Any]:
         moving, concepts = check_identity.moving(rates)
         letters |= moving.keys() | {f"a_{index}" for index in range(1, concepts + 1)}
         letters |= {"eta"} if isinstance(rates, str) else set()
-    return {"format": check_identity.FORMAT, "letters": sorted(letters), "cases": written}
+    content = {"format": check_identity.FORMAT, "letters": sorted(letters), "cases": written}
+    names = [name for name in letters if not name.isascii()]
+    in_file: dict[str, Any] = json.loads(in_words(json.dumps(content, ensure_ascii=False), names))
+    return in_file
 
 
 def _about_numbers(claim: Claim, witness: Witness) -> dict[str, Any]:

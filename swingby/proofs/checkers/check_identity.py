@@ -32,10 +32,12 @@ MOST_CONCEPTS, MOST_POWER = 6, 9
 #: A letter of formulas, and one that stands for a matrix.
 _LETTER = re.compile(
     r"(?!(?:exp|log|sqrt|Abs|Max|Min)\()[^\W\d]\w*'?(\([\w+]+\))?(\^\(\d+[,/]\d+\))?(_\d+,\d+)?"
-    r"|1\{k=p\}"
+    r"|1\{k=p\}",
+    re.ASCII,
 )
 _MATRIX = re.compile(
-    r"(1_k|1\{k=p\}|exp\(-A t\)|[^\W\d]\w*'?(\([\w+^()]+\))?)(\^(T|-1|\([\w,/]+\)))*"
+    r"(1_k|1\{k=p\}|exp\(-A t\)|[^\W\d]\w*'?(\([\w+^()]+\))?)(\^(T|-1|\([\w,/]+\)))*",
+    re.ASCII,
 )
 
 Word = tuple[str, ...]
@@ -282,6 +284,8 @@ class _Matrices:
                 if self.letters[first][2] != self.letters[second][1]:
                     raise ValueError(f"{first} {second}: the shapes do not fit")
             short = self._short(word, trace)
+            if trace and word and not short:
+                raise ValueError("the trace of an identity has the size of its matrix")
             if trace:
                 rotations = (
                     self._rotated(reading, n)
@@ -291,6 +295,13 @@ class _Matrices:
                 short = min(rotations, default=())
             total = self.plus(total, {(summed, short): value})
         return total
+
+    def check_shapes(self, keys: list[tuple[bool, Word]]) -> None:
+        """Raise ValueError unless all words have one shape, a square one if one is a number."""
+        words = [word for _, word in keys]
+        shapes = {(self.letters[x[0]][1], self.letters[x[-1]][2]) for x in words if x}
+        if len(shapes) > 1 or (() in words and any(rows != columns for rows, columns in shapes)):
+            raise ValueError("the shapes of a sum do not fit")
 
     def _short(self, word: Word, trace: bool) -> Word:
         for shift in range(len(word) if trace else 1):
@@ -316,6 +327,16 @@ class _Matrices:
         return total
 
 
+def _check_rule(first: str, second: str, replacement: list[str], letters: Any) -> None:
+    """Raise ValueError unless a rule says what the names of letters say: a root, or an inverse."""
+    shapes = {tuple(letters[x][1:3]) for x in (first, second, *replacement)}
+    root = first == second and [first] == [f"{x}^(1/2)" for x in replacement]
+    inverse = not replacement and (first == f"{second}^-1" or second == f"{first}^-1")
+    square = len(shapes) == 1 and len({*shapes.pop()}) == 1
+    if not square or not (root or inverse):
+        raise ValueError(f"{first} {second}: no rule of a root or an inverse")
+
+
 def _judge_words(content: Any, formula: Any, proofs: ModuleType) -> str:
     if content.keys() != _WORDS_KEYS or not content["says"]:
         raise ValueError(f"the keys are not those of {WORDS}")
@@ -326,9 +347,18 @@ def _judge_words(content: Any, formula: Any, proofs: ModuleType) -> str:
     for letter, (transpose, rows, columns, sample) in matrices.letters.items():
         if matrices.letters[transpose] != [letter, columns, rows, sample]:
             raise ValueError(f"{letter} is not the transpose of its transpose")
+        if letter.endswith("^T") and transpose != letter.removesuffix("^T"):
+            raise ValueError(f"{letter} is not the transpose that its name says")
     values: dict[str, Words] = {"I": matrices.words(Fraction(1))}
     values |= {name: {(False, (name,)): proofs.ONE} for name in matrices.letters}
     values |= {name: {(False, ()): proofs.letter(name)} for name in content["scalars"]}
+    for first, second, replacement in content["rules"]:
+        _check_rule(first, second, replacement, matrices.letters)
+    # What stands in rules depends on what they define: it has no derivative here.
+    ruled = {letter for first, second, to in content["rules"] for letter in (first, second, *to)}
+    for name, text in reversed(content["where"]):
+        if {name, matrices.letters[name][0]} & ruled:
+            ruled |= {x for x in matrices.letters if x in text}
     # What a rule gives is put in once the rules are used up.
     produced = {letter for _, _, replacement in content["rules"] for letter in replacement}
     late = [(name, text) for name, text in content["where"] if name in produced]
@@ -355,11 +385,15 @@ def _judge_words(content: Any, formula: Any, proofs: ModuleType) -> str:
         )
         if of:
             occurs = any(along in word for _, word in (*left_side, *right_side))
+            if {of, matrices.letters[of][0]} & ruled:
+                raise ValueError(f"the rules say what {of} is")
             if occurs or matrices.letters[of][1:] != matrices.letters[along][1:]:
                 raise ValueError(f"{along} is no direction for {of}")
             slope = matrices.derivative(left_side, of, along)
             gradient = matrices.times(matrices.transposed(right_side), values[along])
             left_side, right_side = (matrices.reduced(x, True) for x in (slope, gradient))
+        if not (of or identity["trace"]):
+            matrices.check_shapes([*left_side, *right_side])
         if matrices.plus(left_side, matrices.negative(right_side)):
             return f"the sides differ: {identity['left']:.60}"
     return ""

@@ -25,8 +25,11 @@ MOST_POWER, MOST_WORDS, MOST_SIZE = 9, 4000, 6
 #: Letters of the vectors that a block matrix is multiplied by.
 PROBES = ("top_probe", "bottom_probe")
 
-_NAME = re.compile(r"(?!(?:exp|log|sqrt|Abs|Max|Min|trace|block)\b)[^\W\d]\w*'*(\([\w+]+\))?")
-_SIZE = re.compile(r"[1-9]\d*|[^\W\d]\w*'*")
+#: No letter is called as the identity is.
+_NAME = re.compile(
+    r"(?!(?:exp|log|sqrt|Abs|Max|Min|trace|block|I)\b(?!'))[^\W\d]\w*'*(\([\w+]+\))?", re.ASCII
+)
+_SIZE = re.compile(r"[1-9]\d*|[^\W\d]\w*'*", re.ASCII)
 _SIDES = re.compile(r"(.+) (<=|<|=|!=) (.+)", re.DOTALL)
 _BLOCK = re.compile(r"block\(([^,]+), ([^,]+), ([^,]+), ([^,]+)\)")
 

@@ -38,7 +38,7 @@ _Quotient = tuple[Sum, tuple[Sum, ...]]
 _NOUGHT: Sum = {}
 ONE: Sum = {(): Fraction(1)}
 #: A letter is one word, with or without a place in brackets, and no function.
-LETTER = re.compile(r"(?!(?:exp|log|sqrt|Abs|Max|Min)\()[^\W\d]\w*'?(\([\w+-]+\))?")
+LETTER = re.compile(r"(?!(?:exp|log|sqrt|Abs|Max|Min)\()[^\W\d]\w*'?(\([\w+-]+\))?", re.ASCII)
 _SIDES = re.compile(r"(.+) (<=|<|=|!=) (.+)", re.DOTALL)
 
 
@@ -746,7 +746,8 @@ def judge(content: Any, formula: Any, holds: Any, line: Any) -> str:
         raise ValueError(f"the keys are not those of {FORMAT}")
     if not content["shows"] or set(content["signs"].values()) - {"positive", "nonnegative", "real"}:
         raise ValueError("nothing is shown, or a letter has another sign")
-    if refused := [name for name in content["signs"] if not LETTER.fullmatch(name)]:
+    names = [*content["signs"], *content["whole"]]
+    if refused := [name for name in names if not LETTER.fullmatch(name)]:
         raise ValueError(f"{refused[0]!r:.40} is no letter")
     hypotheses = list(content["given"])
     for step in content["shows"]:

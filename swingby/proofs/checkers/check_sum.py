@@ -19,6 +19,8 @@ _FACT = {"rule", "sums", "texts", "each", "once"}
 MOST_VALUES = 1000
 _EACH = re.compile(r"(.+) for (\w+) from (.+) to (.+)", re.DOTALL)
 _AT = re.compile(r"\(((?:[^\W\d]\w*)?)((?:[+-]?\d+)?)\)")
+#: A counting letter, or the name of a sum; and the places of a letter.
+_WORD, _IN_BRACKETS = re.compile(r"[^\W\d]\w*"), re.compile(r"\(([^()]*)\)")
 _PLACE = re.compile(r"([^\W\d]\w*)?(?: ?([+-]) ?)?(\d+)?")
 _FUNCTIONS = ("exp(", "log(", "sqrt(", "Abs(", "Max(", "Min(")
 #: A sum: its term, counting letter, first and last value.
@@ -59,19 +61,27 @@ def further(text: str, more: int) -> str:
     return re.sub(r"(?<=\w)([+-])", r" \1 ", moved)
 
 
-def stands_at(letter: str, index: str) -> bool:
-    """Whether a letter is a counting letter, or stands at it."""
-    return letter == index or any(match[1] == index for match in _AT.finditer(letter))
+def stands_at(letter: str, index: str, sums: Any = ()) -> bool:
+    """Whether a letter is a counting letter, stands at it, or is a sum in which it stands."""
+    if letter in sums:
+        term, own, low, high = sums[letter]
+        inside = _WORD.findall(f"{term} {low} {high}")
+        return own != index and any(
+            x == index or (x in sums and stands_at(x, index, sums)) for x in inside
+        )
+    return letter == index or any(index in _WORD.findall(at) for at in _IN_BRACKETS.findall(letter))
 
 
-def moved(text: str, letters: Any, index: str, to: str) -> str:
+def moved(text: str, letters: Any, index: str, to: str, sums: Any = ()) -> str:
     """A formula or a relation with a counting letter at a place."""
 
     def word(letter: str) -> str:
         if letter == index:
             return f"({to})"
-        if letter not in letters:
+        if letter not in letters or not stands_at(letter, index, sums):
             return letter
+        if letter in sums or not all(_AT.fullmatch(f"({x})") for x in _IN_BRACKETS.findall(letter)):
+            raise ValueError(f"{letter} cannot be moved from {index} to {to:.40}")
         return _AT.sub(
             lambda at: f"({place(to, int(at[2] or 0))})" if at[1] == index else at[0], letter
         )
@@ -79,9 +89,9 @@ def moved(text: str, letters: Any, index: str, to: str) -> str:
     return "".join(map(word, words(text, letters)))
 
 
-def free_of(text: str, letters: Any, index: str) -> bool:
+def free_of(text: str, letters: Any, index: str, sums: Any = ()) -> bool:
     """Whether nothing in a formula stands at a counting letter."""
-    return not any(stands_at(x, index) for x in words(text, letters) if x in letters)
+    return not any(stands_at(x, index, sums) for x in words(text, letters) if x in letters)
 
 
 def demands(fact: Any, sums: dict[str, Any], letters: Any) -> tuple[list[str], list[str], str]:
@@ -94,7 +104,7 @@ def demands(fact: Any, sums: dict[str, Any], letters: Any) -> tuple[list[str], l
     alike = all(total[1:] == (index, low, high) for total in totals)
     match fact["rule"], names, texts:
         case "linear", [name, *others], [*numbers] if len(numbers) == len(others) and alike:
-            if not all(free_of(number, letters, index) for number in numbers):
+            if not all(free_of(number, letters, index, sums) for number in numbers):
                 raise ValueError("a number before a sum changes with its index")
             pairs = list(zip(numbers, others, strict=True))
             inside = " + ".join(f"({number})*({sums[x][0]})" for number, x in pairs) or "0"
@@ -103,8 +113,8 @@ def demands(fact: Any, sums: dict[str, Any], letters: Any) -> tuple[list[str], l
         case "count", [name], [] if term == "1":
             return [], [counted], f"{name} = {further(high, 1)} - ({low})"
         case "telescope", [name], [of]:
-            after = moved(of, letters, index, further(index, 1))
-            ends = [moved(of, letters, index, end) for end in (further(high, 1), low)]
+            after = moved(of, letters, index, further(index, 1), sums)
+            ends = [moved(of, letters, index, end, sums) for end in (further(high, 1), low)]
             return [f"{term} = {after} - ({of})"], [counted], f"{name} = {ends[0]} - ({ends[1]})"
         case "termwise", [name], [sign] if sign in ("<=", "<", "="):
             once = [nonempty] if sign == "<" else []
@@ -116,7 +126,7 @@ def demands(fact: Any, sums: dict[str, Any], letters: Any) -> tuple[list[str], l
         case "last", [name, rest], []:
             if totals[1] != (term, index, low, further(high, -1)):
                 raise ValueError("the rest is not all but the last term")
-            return [], [nonempty], f"{name} = {rest} + {moved(term, letters, index, high)}"
+            return [], [nonempty], f"{name} = {rest} + {moved(term, letters, index, high, sums)}"
         case "empty", [name], [] if further(high, 1) == low:
             return [], [], f"{name} = 0"
         case "name", [], [name, value, sign] if letters.get(name) == sign:
@@ -125,7 +135,8 @@ def demands(fact: Any, sums: dict[str, Any], letters: Any) -> tuple[list[str], l
                 return [], once, f"{name} = {value}"
         case "at", [], [text, to] if match := _EACH.fullmatch(text):
             relation, index, low, high = match.groups()
-            return [], [f"{low} <= {to}", f"{to} <= {high}"], moved(relation, letters, index, to)
+            says = moved(relation, letters, index, to, sums)
+            return [], [f"{low} <= {to}", f"{to} <= {high}"], says
     raise ValueError(f"no rule {fact['rule']!r:.40} of such sums")
 
 
@@ -148,6 +159,8 @@ def _check_names(content: Any, sums: dict[str, _Total]) -> None:
         parts += [*texts, *(sums[x][0] for x in (*inside, *fact["sums"]))]
     if len(names) != len(places) or names & sums.keys() or has_name(*parts):
         raise ValueError("what is named is not new")
+    if {*names, *sums} & {*content["whole"]}:
+        raise ValueError("a sum, or what is named, is no letter for whole numbers")
 
 
 def _parts(text: str) -> tuple[str, ...]:
@@ -156,18 +169,33 @@ def _parts(text: str) -> tuple[str, ...]:
     return match.groups() if match else (text,)
 
 
-def hypotheses_at(total: _Total, given: list[str], letters: Any) -> list[str]:
+def is_whole(text: str, content: Any) -> bool:
+    """Whether a formula is a whole number, as its letters are."""
+    inside = words(text, content["signs"])
+    return all(x in content["whole"] or x.isdigit() or x in "+-* " for x in inside)
+
+
+def _check_range(index: str, low: str, high: str, content: Any) -> None:
+    """Raise ValueError unless a letter counts from one whole number to another."""
+    if not all(is_whole(x, content) for x in (index, low, high)) or not _WORD.fullmatch(index):
+        raise ValueError("a sum runs over a whole number, between whole numbers")
+    if not all(free_of(x, content["signs"], index, content["sums"]) for x in (low, high)):
+        raise ValueError("a bound changes with the index")
+
+
+def hypotheses_at(total: _Total, given: list[str], letters: Any, sums: Any) -> list[str]:
     """What is known at a value of the counting letter of a sum."""
     _, index, low, high = total
     known = [f"{low} <= {index}", f"{index} <= {high}"]
     for text in given:
         match = _EACH.fullmatch(text)
         if match is None:
-            known += [text] if free_of(text, letters, index) else []
+            known += [text] if free_of(text, letters, index, sums) else []
         elif match.groups()[2:] == (low, high):
-            known.append(
-                moved(match[1], letters, match[2], index) if match[2] != index else match[1]
-            )
+            if match[2] == index:
+                known.append(match[1])
+            elif free_of(match[1], letters, index, sums):  # a letter of that name is another one
+                known.append(moved(match[1], letters, match[2], index, sums))
     return known
 
 
@@ -180,15 +208,15 @@ def judge(content: Any, proofs: Any, formula: Any, holds: Any, line: Any) -> str
     waiting = set(sums)
     for name, (term, index, low, high) in sums.items():
         used = {x for text in (term, low, high) for x in words(text, letters) if x in letters}
-        if letters.get(name) != "real" or waiting & {*used, index}:
+        plain = letters.get(name) == "real" and _WORD.fullmatch(name)
+        if not plain or waiting & {*used, index}:
             raise ValueError("a sum is a real letter, and holds those before it alone")
         waiting.remove(name)
-        ends = [x for text in (low, high) for x in words(text, letters)]
-        if not all(x in content["whole"] or x.isdigit() or x in "+-* " for x in [index, *ends]):
-            raise ValueError("a sum runs over a whole number, between whole numbers")
-        if not (free_of(low, letters, index) and free_of(high, letters, index)):
-            raise ValueError("a bound changes with the index")
+        _check_range(index, low, high, content)
     known = [text for text in content["given"] if not _EACH.fullmatch(text)]
+    each_given = [match for text in content["given"] if (match := _EACH.fullmatch(text))]
+    for match in each_given:
+        _check_range(match[2], match[3], match[4], content)
     _check_names(content, sums)
 
     def show(steps: list[Any], given: list[str], demanded: list[str], index: str = "") -> None:
@@ -206,10 +234,14 @@ def judge(content: Any, proofs: Any, formula: Any, holds: Any, line: Any) -> str
         if fact.keys() != _FACT:
             raise ValueError("the keys are not those of a rule")
         each, once, says = demands(fact, sums, letters)
+        if fact["rule"] == "at" and fact["texts"][0] not in content["given"]:
+            raise ValueError("what is put in is not in a hypothesis")
+        if fact["rule"] == "at" and not is_whole(fact["texts"][1], content):
+            raise ValueError("what is put in for a counting letter is no whole number")
         if each:
             total = sums[fact["sums"][0]]
-            each_given = [text for text in content["given"] if _EACH.fullmatch(text)]
-            show(fact["each"], hypotheses_at(total, known + each_given, letters), each, total[1])
+            given = [*known, *(match[0] for match in each_given)]
+            show(fact["each"], hypotheses_at(total, given, letters, sums), each, total[1])
         show(fact["once"], known, once)
         known.append(says)
     body = {key: content[key] for key in ("id", "line", "signs", "whole", "shows")}
@@ -234,21 +266,22 @@ def at_numbers(
 
     A letter at a place such as f(k) has the value of f(2) where k is 2.
     """
-    letters, values = content["letters"], dict(values)
+    values, sums = dict(values), content["sums"]
+    letters = [*content["letters"], *sums]
     if any(match[1] for name in values for match in _AT.finditer(name)):
         raise ValueError("a letter has a value at a place that is no number")
-    for name in letters:
+    for name in content["letters"]:
         for index in [x for x in values if isinstance(values[x], Fraction)]:
             if name not in values and stands_at(name, index):
                 at = moved(name, [name], index, str(values[index]))
                 if at in values:
                     values[name] = values[at]
-    for name, (term, index, low, high) in content["sums"].items():
+    for name, (term, index, low, high) in sums.items():
         if name in values or index in values:
             raise ValueError("a sum, or its index, has a value besides")
         total: Any = Fraction(0)
         for count in _counts(low, high, values, formula, numbers):
-            text = moved(term, letters, index, str(count))
+            text = moved(term, letters, index, str(count), sums)
             total = numbers.plus(total, formula(text, values, numbers))
         values = values | {name: total}
     known = []
@@ -256,7 +289,7 @@ def at_numbers(
         if match := _EACH.fullmatch(text):
             relation, index, low, high = match.groups()
             counts = _counts(low, high, values, formula, numbers)
-            known += [moved(relation, letters, index, str(count)) for count in counts]
+            known += [moved(relation, letters, index, str(count), sums) for count in counts]
         else:
             known.append(text)
     return known, values

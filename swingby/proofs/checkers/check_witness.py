@@ -1,6 +1,7 @@
 """Check of exported counterexamples and proofs, by the standard library alone.
 
-``python check.py DIR`` judges every file in a folder, ``python check.py FILE`` one. At the numbers
+``python check.py DIR`` judges every file in a folder, ``python check.py FILE`` one, and prints what
+each states, spelled by ``check_statement.py`` from what was checked. At the numbers
 of a witness all hypotheses hold and the line fails, or holds where it says that something exists; a
 proof is judged by ``check_proof.py`` or, between two sides that are the same,
 ``check_identity.py``; what is about matrices, by ``check_matrix.py``. It exits with 0 (all
@@ -47,10 +48,13 @@ _DIGITS = (60, 240, 960, 3840)
 INTERVAL, MOST_HALVINGS = _KEYS - {"given", "assumed", "fails", "values"} | {"holds", "on"}, 16
 #: What every file says besides: which line it is, in words, as text and LaTeX, and its digest.
 WORDS = {"id", "line", "statement", "latex", "digest"}
+#: What is a list in every file that has it.
+_LISTS = ("given", "whole", "assumed", "shows", "facts", "says", "cases", "proof")
 #: A letter: one word, with a place, an index or an entry; or a name that the paper has.
 _NAME = re.compile(
     r"(?!(?:exp|log|sqrt|Abs|Max|Min)\()[^\W\d]\w*'?(\([\w+-]+\))?(\^\(\d+[,/]\d+\))?(_\d+,\d+)?"
-    r"|a_k \(k > s\)"
+    r"|a_k \(k > s\)",
+    re.ASCII,
 )
 #: What a formula may have before a bracket, if its arithmetic knows it in small letters.
 _FUNCTIONS = ("exp", "log", "sqrt", "Abs", "Max", "Min", "over_samples", "squared_norm", "trace")
@@ -275,6 +279,23 @@ def holds(relation: Any, values: dict[str, Any]) -> bool:
     raise _Open(f"{relation:.100} is not decided")
 
 
+def check_sequences(values: dict[str, Any]) -> None:
+    """Raise unless letters of one sequence have one value where their places are one number."""
+    at_number: dict[tuple[Any, ...], Any] = {}
+    for name, value in values.items():
+        if (match := re.fullmatch(r"(.+?)\(([\w+-]+)\)(.*)", name)) is None:
+            continue
+        place: Any = match[2]
+        if all(letter in values for letter in re.findall(r"[^\W\d]\w*", place)):
+            place = formula(place, values, _Decimals(_DIGITS[0]))
+            if not isinstance(place, Fraction):
+                raise _Wrong(f"{name} stands at no fraction")
+        else:
+            place = _beside("check_sum").place(place)
+        if at_number.setdefault((match[1], match[3], place), value) != value:
+            raise _Wrong(f"{name} has another value at the same place")
+
+
 def _open_on(relation: str, letter: str, low: Fraction, high: Fraction, halved: int = 0) -> str:
     """The point of an interval at which a relation is not certain, as a reason; nothing if none.
 
@@ -430,18 +451,35 @@ def digest(content: dict[str, Any]) -> str:
 
 
 def judge(content: Any, steps: dict[str, set[int]] | None = None, trajectories: Any = None) -> str:
-    """Why a file is rejected; nothing if it is accepted: its words, its digest, what it shows."""
+    """Why a file is rejected; nothing if it is accepted: its words, its digest, what it shows.
+
+    Its statement is the one that is spelled from what was checked; its LaTeX, its id and the words
+    on what the line says are not compared with that.
+    """
     if not isinstance(content, dict) or not content.keys() > WORDS:
         return f"ValueError: no {', '.join(sorted(WORDS))}"
     if not all(isinstance(content[key], str) for key in WORDS) or not content["statement"]:
         return "ValueError: the words are no texts"
+    if not (content["id"].isprintable() and content["line"].isprintable()):
+        return "ValueError: the name of the line is not on one line"
     try:
         if digest(content) != content["digest"]:
             return "ValueError: the digest is not that of the content"
     except _REFUSED as error:
         return f"{type(error).__name__}: {error}"[:200]
     shown = {key: value for key, value in content.items() if key not in WORDS - {"id"}}
-    return judge_shown(shown | {"line": ""}, steps, trajectories)
+    if reason := judge_shown(shown | {"line": ""}, steps, trajectories):
+        return reason
+    try:
+        same = content["statement"] == statement(content)
+    except _REFUSED as error:
+        return f"{type(error).__name__}: {error}"[:200]
+    return "" if same else "the statement is not what the file shows"
+
+
+def statement(content: Any) -> str:
+    """What a file states, spelled from what is checked."""
+    return str(_beside("check_statement").statement(content))
 
 
 def judge_shown(
@@ -453,7 +491,15 @@ def judge_shown(
     """
     try:
         kind = content.get("format") if isinstance(content, dict) else None
+        lists = {key: content.get(key, []) for key in _LISTS} if kind else {}
+        if not all(isinstance(listed, list) for listed in lists.values()):
+            raise _Wrong(f"{', '.join(_LISTS)} are lists")
+        if not all(isinstance(x, str) for key in ("given", "whole") for x in lists.get(key, [])):
+            raise _Wrong("a hypothesis, or a letter for whole numbers, is no text")
         if kind == _MATRICES:
+            values = content.get("values", {}) | content.get("sizes", {})
+            plain = {x: value for x, value in values.items() if not isinstance(value, list)}
+            check_sequences(values | {x: rational(str(value)) for x, value in plain.items()})
             return str(_beside("check_matrix").judge(content, formula, _beside("check_proof")))
         if kind in (PROOF, SUMS, *_IDENTITIES):
             proofs, identities = (_beside(name) for name in ("check_proof", "check_identity"))
@@ -464,6 +510,8 @@ def judge_shown(
             return str(identities.judge(content, formula, proofs))
         if kind == FORMAT and content.keys() == INTERVAL:
             letter, low, high = content["on"]
+            if not _NAME.fullmatch(letter):
+                raise _Wrong(f"{letter!r:.40} is no letter")
             if rational(low) > rational(high):
                 raise _Wrong("no interval")
             return _open_on(content["holds"], letter, rational(low), rational(high))
@@ -473,16 +521,17 @@ def judge_shown(
             "holds", [1]
         ):
             raise _Wrong(f"the keys are not those of {FORMAT}")
-        if not all(isinstance(content.get(key, []), list) for key in ("given", "assumed", "holds")):
-            raise _Wrong("the hypotheses are no list")
+        if not isinstance(content.get("holds", []), list):
+            raise _Wrong("the relations are no list")
         if not isinstance(content["values"], dict):
             raise _Wrong("the values are no object")
         if refused := [name for name in content["values"] if not _NAME.fullmatch(name)]:
             raise _Wrong(f"{refused[0]!r:.40} is no letter")
         values = {name: number(text) for name, text in content["values"].items()}
+        check_sequences(values)
         along = Along(content["run"]) if "run" in content else None
         if along is not None:
-            if along.fixed.keys() & values.keys():
+            if along.fixed.keys() & values.keys() or any("(" in name for name in values):
                 raise _Wrong("a letter of the trajectory has a value besides")
             values |= along.fixed
         signal = [values[name] for name in sorted(values) if re.fullmatch(r"a_\d", name)]
@@ -548,8 +597,13 @@ def main(arguments: list[str]) -> int:
         reason = judge(content, steps, trajectories)
         rejected += bool(reason)
         name = content["id"] if not reason else path.name
-        sys.stdout.write(f"rejected  {name}: {reason}\n" if reason else f"accepted  {name}\n")
+        verdict = f"rejected  {name}: {reason}" if reason else f"accepted  {name}"
+        sys.stdout.write("".join(x if x.isprintable() else "?" for x in verdict) + "\n")
+        for line in [] if reason else content["statement"].split("\n"):
+            sys.stdout.write(f"    {line}\n")
         sys.stdout.flush()
+    if rejected < len(files):
+        sys.stdout.write("Only the indented text was checked: no name of a line, no LaTeX.\n")
     sys.stdout.write(f"{len(files) - rejected} of {len(files)} accepted\n")
     return 2 if not files else int(bool(rejected))
 

@@ -218,7 +218,9 @@ def word_of(name: str) -> str:
     if check_proof.LETTER.fullmatch(name):
         return name
     # Two underscores are one, and one begins the number of a sign.
-    words = (x if x.isalnum() else "__" if x == "_" else f"_{ord(x):x}_" for x in name)
+    words = (
+        x if x.isascii() and x.isalnum() else "__" if x == "_" else f"_{ord(x):x}_" for x in name
+    )
     return "letter_" + "".join(words)
 
 

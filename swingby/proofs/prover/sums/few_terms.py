@@ -57,6 +57,14 @@ def is_of_sequences(letters: Iterable[Any], witness: Witness | None) -> bool:
                 letter = _at_number(letter, index, sympy.Integer(int(number)))
         if at_number.setdefault(letter.name, value) != value:
             return False
+    read: dict[str, Any] = dict(values)
+    for name, value in values.items():
+        with contextlib.suppress(ValueError, ArithmeticError):  # other texts are compared as such
+            read[name] = check_witness.number(value)
+    try:  # as the checker of its file asks
+        check_witness.check_sequences(read)
+    except (ValueError, ArithmeticError, AttributeError, TypeError):
+        return False
     return True
 
 

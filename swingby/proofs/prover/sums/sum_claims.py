@@ -70,13 +70,13 @@ def decide_sums(claim: Claim) -> ClaimVerdict:
 def decide_sequences(claim: Claim) -> ClaimVerdict:
     """The verdict on a line without sums, perhaps with letters at places such as f(k).
 
-    Numbers that refute it have to be those of a sequence: where k is 0, f(k) is f(0).
+    Numbers against it, or for an example, are those of sequences: where k is 0, f(k) is f(0).
     """
     judged = decide_scalar(claim)
     if judged.witness is None or is_of_sequences(claim.letters, judged.witness):
         return judged
     if claim.quantifier == "exists":
-        reason = "no numbers in which letters at one place are equal are known"
+        reason = "its letters at one place would need to be equal: say it as a line for all numbers"
         return undecided("sequences", reason)
     reason = "no numbers in which letters at one place are equal refute it"
     return refuted(*statements(claim)) or undecided("sequences", reason)
