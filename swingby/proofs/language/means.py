@@ -32,7 +32,7 @@ class Mean(sympy.Function):  # type: ignore[misc]
     is_real = True
 
 
-def mean(value: Any) -> Any:
+def mean(value: Any, **_: bool) -> Any:
     """The mean of a vector, expanded; of a number, as written."""
     if value.has(Mean):
         raise ValueError("a mean of a mean is that mean: write it once")

@@ -14,11 +14,13 @@ import sympy
 
 from swingby.proofs.checkers import check_proof, check_sum
 from swingby.proofs.language.claim import Claim, Given
+from swingby.proofs.language.definedness import put_in_as_written
 from swingby.proofs.language.sums import (
     PLACE,
     FiniteSum,
     ForEach,
     at_place,
+    needs_of_terms,
     renamed,
     stands_at,
 )
@@ -70,13 +72,14 @@ def in_file_words(letters: Iterable[Any]) -> dict[Any, Any]:
 
 
 def mapped(statement: Any, swaps: dict[Any, Any]) -> Any:
-    """A statement with letters, or sums, exchanged; relations stay as they are written."""
+    """A statement with letters, or sums, exchanged, as it is written."""
     if isinstance(statement, ForEach):
         ends = (x.xreplace(swaps) for x in (statement.index, statement.low, statement.high))
         return ForEach(mapped(statement.relation, swaps), *ends)
     if isinstance(statement, sympy.Rel):
-        return statement.func(*(x.xreplace(swaps) for x in statement.args), evaluate=False)
-    return statement.xreplace(swaps)
+        sides = (put_in_as_written(x, swaps) for x in statement.args)
+        return statement.func(*sides, evaluate=False)
+    return put_in_as_written(statement, swaps)
 
 
 def text(statement: Any) -> str:
@@ -103,6 +106,7 @@ class SumFacts:
         self.rules: list[dict[str, Any]] = []
         self.says: list[Any] = []
         self.each = [each for each in given if isinstance(each, ForEach)]
+        self.needed = list(dict.fromkeys(x for goal in goals for x in needs_of_terms(goal)))
         self.given = [self.without_sums(x) for x in given if not isinstance(x, ForEach)]
         self.goals = [self.without_sums(x) for x in goals]
         self.written = list(self.sums)
@@ -111,7 +115,8 @@ class SumFacts:
         """The letter that stands for a sum; between the same ends, with the same index."""
         term, index, *ends = total.args
         first = next((x.args[1] for x in self.sums.values() if [*x.args[2:]] == ends), index)
-        total = FiniteSum(at_place(term, index, first), first, *ends)
+        # What its terms need is in `needed`, or holds as a hypothesis does.
+        total = FiniteSum(at_place(term, index, first).doit(), first, *ends)
         if total not in self._letter_of:
             taken = {x.name for x in self.letters}
             name = next(x for n in range(1, 10_000) if (x := f"sum_{n}") not in taken)
