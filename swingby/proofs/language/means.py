@@ -59,7 +59,7 @@ def mean_letter(letter: Any) -> Any:
         return product_letter(*map(mean_letter, pair))
     if letter.is_nonnegative:
         return sympy.Symbol(name, nonnegative=True)
-    return sympy.Symbol(name, real=True)
+    return sympy.Symbol(name, real=all(x.is_real for x in letter.free_symbols) or None)
 
 
 def expanded(value: Any) -> Any:

@@ -32,6 +32,7 @@ from swingby.proofs.prover.scalar.scalar_claims import (
     proof_file,
     word_of,
 )
+from swingby.proofs.prover.scalar.side_conditions import COMPLEX
 from swingby.theory.verdict import Finding
 
 #: Seconds for what a rule asks.
@@ -96,7 +97,10 @@ class SumFacts:
     """What is known of the sums of a line: hypotheses, rules applied so far, and what they say."""
 
     def __init__(self, given: Sequence[Any], goals: Sequence[Any]) -> None:
-        swaps = in_file_words(letters_of((*given, *goals)))
+        written = letters_of((*given, *goals))
+        if unreal := [x for x in sorted(written, key=str) if x.is_real is None]:
+            raise NoRule(f"no rule knows {COMPLEX.format(unreal[0])}")
+        swaps = in_file_words(written)
         self.names = {new.name: old.name for old, new in swaps.items()}
         given, goals = ([mapped(x, swaps) for x in listed] for listed in (given, goals))
         self.letters = letters_of((*given, *goals))
