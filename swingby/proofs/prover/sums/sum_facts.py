@@ -119,8 +119,7 @@ class SumFacts:
         """The letter that stands for a sum; between the same ends, with the same index."""
         term, index, *ends = total.args
         first = next((x.args[1] for x in self.sums.values() if [*x.args[2:]] == ends), index)
-        # What its terms need is in `needed`, or holds as a hypothesis does.
-        total = FiniteSum(at_place(term, index, first).doit(), first, *ends)
+        total = FiniteSum(at_place(term, index, first), first, *ends)
         if total not in self._letter_of:
             taken = {x.name for x in self.letters}
             name = next(x for n in range(1, 10_000) if (x := f"sum_{n}") not in taken)
@@ -240,7 +239,7 @@ class SumFacts:
         """The sums of products that a sum is made of, with what is before them: a fact."""
         term, *ends = self.sums[letter].args
         numbers: dict[Any, Any] = {}
-        for each in sympy.Add.make_args(sympy.expand(term)):
+        for each in sympy.Add.make_args(sympy.expand(term.doit())):
             fixed, moving = list[Any](), list[Any]()
             for factor in sympy.Mul.make_args(each):
                 free = not any(stands_at(x, ends[0]) for x in factor.free_symbols)
