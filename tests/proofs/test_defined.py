@@ -198,3 +198,35 @@ def test_an_identity_of_complex_letters_is_a_formula():
     assert decide(line(f"formula: {identity}")).verdict == "proved"
     exists = Proof(f"{LETTERS}step 1: i\n  for some numbers\n  then z^2 = -1", "my.proof")["1"]
     assert decide(exists).verdict == "undecided"
+
+
+def test_an_instance_at_which_a_line_divides_by_0_is_refused():
+    lemma = f"{LETTERS}step 1: it\n  given a != 0  [case]\n  then a/a = 1\n"
+    with pytest.raises(InvalidInput, match=r"line 19.*divides by 0"):
+        Proof(f"{lemma}step 2: at 0\n  given (1) with a = 0\n  then 0 <= 1", "my.proof")["2"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "|V|^2 = 1 |- a >= 0, |sqrt(a) V|^2 >= 0",
+        "|V|^2 = 1 |- a >= 0, |a^(1/4) V|^4 >= 0",
+        "a != 0, |V/a|^2 >= 0",
+        "|V/a|^2 >= 0",
+        "|V|^2/a + 2 dot(U, V)/a + |U|^2/a >= 0",
+    ],
+)
+def test_that_a_norm_is_not_negative_does_not_say_that_it_has_a_value(text):
+    assert decide(line(text)).verdict == "refuted"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a > 0 |- |V|^2/a + 2 dot(U, V)/a + |U|^2/a >= 0",
+        "a >= 0 |- |sqrt(a) V + U|^2 >= 0",
+        "|sqrt(a) V + U|^2 <= 0 |- U = -sqrt(a) V",
+    ],
+)
+def test_norms_are_not_negative_where_they_have_a_value(text):
+    assert decide(line(text)).verdict == "proved"

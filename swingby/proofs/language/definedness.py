@@ -10,7 +10,7 @@ import sympy
 from swingby.proofs.language.formula_printer import formula
 
 #: Relations to 0 by the sign of a need.
-_RELATIONS = {"!=": sympy.Ne, "<=": sympy.Ge, "<": sympy.Gt, "enough": sympy.Gt}
+RELATIONS = {"!=": sympy.Ne, "<=": sympy.Ge, "<": sympy.Gt, "enough": sympy.Gt}
 #: Sign of what is enough, and not always needed: x^y may have a value at x = 0.
 ENOUGH = "enough"
 
@@ -62,7 +62,7 @@ def carried_out(function: Any, *arguments: Any) -> Any:
 
 def relations_of(required: Iterable[tuple[Any, str]]) -> list[Any]:
     """Needs as relations, in the order of their texts."""
-    listed = (_RELATIONS[sign](base, 0, evaluate=False) for base, sign in required)
+    listed = (RELATIONS[sign](base, 0, evaluate=False) for base, sign in required)
     return sorted(listed, key=str)
 
 

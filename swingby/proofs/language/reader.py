@@ -349,7 +349,11 @@ class Proof(Mapping[str, Claim]):
             return claim.cite() or (Given(claim.conclusion, claim.id),)
         if not (claim.conditions or claim.quoted_as):
             raise piece.refuse("must be a line about numbers to be cited at an instance", match[1])
-        return claim.cite(instance)
+        listed = claim.cite(instance)
+        if any(isinstance(x, sympy.Basic) and x.has(sympy.zoo, sympy.nan)
+               for x in (each.relation for each in listed)):  # fmt: skip
+            raise piece.refuse("must have a value at its instance: it divides by 0", match[1])
+        return listed
 
     def above(self, name: str, line: int) -> Claim | None:
         """An earlier line of this file, or a line of a file that it uses."""
@@ -526,6 +530,8 @@ class Proof(Mapping[str, Claim]):
             raise block.head.refuse(f"must be one of {', '.join(known)}, a colon, and letters")
         silent = ("complex", "noncommutative", "vector", "random")
         assumptions = {word: True for word in words if word not in silent}
+        if words == ["random"]:
+            assumptions["real"] = True
         if "noncommutative" in words:
             assumptions["commutative"] = False
         if "vector" in words and not set(words) <= {"vector", "random"}:
@@ -771,7 +777,12 @@ class _Line:
         if not of_vectors and not any(map(is_random, letters)):
             return claim
         try:
-            norms = [square for each in written for square in vectors.written_norms(each)]
+            known = [each.relation for each in given]
+            norms = [
+                square
+                for each in written
+                for square in vectors.written_norms(each, None if each in known else known)
+            ]
             conclusion = _expanded(claim.conclusion)
             quoted_as = tuple(map(_expanded, claim.quoted_as))
             moves = [each for each in written if _is_between_vectors(each)]

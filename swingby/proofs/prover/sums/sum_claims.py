@@ -112,7 +112,12 @@ def _with_file(facts: SumFacts, claim: Claim, judged: ClaimVerdict) -> ClaimVerd
     lines = [f"{rule['rule']}: {says}" for rule, says in pairs]
     sums = (f"{x} = {total}".replace("FiniteSum", "sum") for x, total in facts.sums.items())
     defined = (f"defined, as {text(each)}" for each in facts.needed)
-    evidence = (*sums, *defined, *lines, *(x for x in judged.evidence if "hypotheses hold" not in x))
+    evidence = (
+        *sums,
+        *defined,
+        *lines,
+        *(x for x in judged.evidence if "hypotheses hold" not in x),
+    )
     return ClaimVerdict(Finding.PROVED, "rules of sums", evidence, proof=(body,))
 
 
