@@ -122,7 +122,7 @@ def test_the_evidence_says_why_terms_have_a_value():
     assert "defined, as t != 0 for t from 1 to k" in judged.evidence
     judged = decide(line("sum(t (1/t), t, 0, k) = k + 1"))
     assert "whether t != 0 for t from 0 to k, which a sum needs to be defined" in judged.tried
-    assert [str(each) for each in line("dot(a (1/a) V, U) = dot(V, U)").conditions][0] == "Ne(a, 0)"
+    assert str(line("dot(a (1/a) V, U) = dot(V, U)").conditions[0]) == "Ne(a, 0)"
 
 
 @pytest.mark.parametrize(
