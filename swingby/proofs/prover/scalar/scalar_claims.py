@@ -21,6 +21,7 @@ from swingby.errors import InvalidInput
 from swingby.proofs.checkers import check_proof, check_witness
 from swingby.proofs.language.claim import Claim
 from swingby.proofs.language.definedness import ENOUGH
+from swingby.proofs.language.vectors import GRAM
 from swingby.proofs.prover.evidence import TAUTOLOGY, ClaimVerdict, Witness, undecided
 from swingby.proofs.prover.scalar.counterexample import (
     LONG,
@@ -179,15 +180,26 @@ def prepare_claim(claim: Claim) -> tuple[Search, list[Question]]:
         if error.value != sympy.I:
             raise
         raise UnknownFunction("the root of a negative number") from None
-    # A hypothesis holds only where it is defined.
-    facts = [
-        needed for relation in written for needed in side_conditions(relation, definitions, where)
+    # A hypothesis holds only where it is defined; a fact about any vectors does not say that it is.
+    needed_by = {each: side_conditions(each, definitions, where) for each in written}
+    facts = [needed for each in written if each.label != GRAM for needed in needed_by[each]]
+    known = {_bare(x) for x in (*facts, *hypotheses)}
+    known |= {(small, large, "<=") for small, large, kind in known if kind == "<"}
+    hypotheses = [
+        put_in
+        for each, put_in in zip(written, hypotheses, strict=True)
+        if each.label != GRAM or known.issuperset(map(_bare, needed_by[each]))
     ]
     facts += signs_of_letters((*hypotheses, *(question.goal for question in questions)))
     facts = [needed for needed in facts if needed.label != ENOUGH]
     premises = tuple(map(as_fact, dict.fromkeys((*hypotheses, *facts))))
     search = Search(Sequent(premises, FALSUM), claim.in_force, claim.indices)
     return search, questions
+
+
+def _bare(relation: Relation) -> tuple[Any, Any, str]:
+    """A relation without its source."""
+    return relation.small, relation.large, relation.kind
 
 
 def proof_file(

@@ -13,6 +13,7 @@ import sympy
 from swingby.errors import InvalidInput
 from swingby.proofs.checkers import check_witness
 from swingby.proofs.language.claim import Claim, Given
+from swingby.proofs.language.definedness import partial
 from swingby.proofs.language.sums import (
     PLACE,
     FiniteSum,
@@ -21,6 +22,7 @@ from swingby.proofs.language.sums import (
     moved_letter,
     sums_of,
 )
+from swingby.proofs.language.vectors import GRAM
 from swingby.proofs.prover.evidence import ClaimVerdict, Witness
 from swingby.proofs.prover.scalar.counterexample import QUICK, counterexample
 from swingby.proofs.prover.scalar.preparation import resolve_definitions
@@ -38,7 +40,9 @@ _COUNTS, _MOST_CHOICES = (2, 3, 1, 0, 4, 5), 24
 def statements(claim: Claim) -> tuple[list[Any], list[Any]]:
     """The hypotheses and the relations of a line, definitions put in."""
     where = resolve_definitions(claim.where)
-    given = [mapped(each.relation, where) for each in claim.given]
+    given = [(each.source, mapped(each.relation, where)) for each in claim.given]
+    # A fact about any vectors does not say that it has a value.
+    given = [x for source, x in given if source != GRAM or not partial(x)]
     return given, [mapped(goal, where) for goal in claim.conditions]
 
 
