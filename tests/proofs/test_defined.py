@@ -230,3 +230,28 @@ def test_that_a_norm_is_not_negative_does_not_say_that_it_has_a_value(text):
 )
 def test_norms_are_not_negative_where_they_have_a_value(text):
     assert decide(line(text)).verdict == "proved"
+
+
+PUT_IN = """step 1: a root that there may not be
+  given |V|^2 = 1  [case]
+  where b = sqrt(a)
+  then a >= 0, |b V + U|^2 >= 0
+step 2: in a line with a sum
+  given |V|^2 = 1  [case]
+  where b = sqrt(a)
+  then a >= 0, |b V + U|^2 + sum(f(t)^2, t, 0, k) >= 0
+step 3: a root that there is
+  given a > 0  [case]
+  where b = sqrt(a)
+  then |b V + U|^2 >= 0
+step 4: a quotient that there is
+  given a < 0  [case]
+  where c = 1/a
+  then |c V + U|^2 >= 0
+"""
+
+
+def test_that_a_norm_is_not_negative_does_not_say_that_a_definition_has_a_value():
+    proof = Proof(LETTERS + PUT_IN, "my.proof")
+    verdicts = [decide(proof[name]).verdict for name in "1234"]
+    assert verdicts == ["refuted", "refuted", "proved", "proved"]

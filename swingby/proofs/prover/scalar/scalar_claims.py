@@ -184,7 +184,9 @@ def prepare_claim(claim: Claim) -> tuple[Search, list[Question]]:
     needed_by = {each: side_conditions(each, definitions, where) for each in written}
     facts = [needed for each in written if each.label != GRAM for needed in needed_by[each]]
     known = {_bare(x) for x in (*facts, *hypotheses)}
-    known |= {(small, large, "<=") for small, large, kind in known if kind == "<"}
+    strict = [each[:2] for each in known if each[2] == "<"]
+    known |= {(x, y, kind) for x, y in strict for kind in ("<=", "!=")}
+    known |= {(y, x, "!=") for x, y in strict}
     hypotheses = [
         put_in
         for each, put_in in zip(written, hypotheses, strict=True)
