@@ -226,6 +226,8 @@ def test_that_a_norm_is_not_negative_does_not_say_that_it_has_a_value(text):
         "a > 0 |- |V|^2/a + 2 dot(U, V)/a + |U|^2/a >= 0",
         "a >= 0 |- |sqrt(a) V + U|^2 >= 0",
         "|sqrt(a) V + U|^2 <= 0 |- U = -sqrt(a) V",
+        # By |a V + U|^2, not by |V + U/a|^2.
+        "a > 0; a b >= 1 |- a |V|^2 + 2 dot(U, V) + b |U|^2 >= 0",
     ],
 )
 def test_norms_are_not_negative_where_they_have_a_value(text):

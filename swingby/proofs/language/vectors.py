@@ -118,19 +118,15 @@ def written_norms(statement: Any, known: Iterable[Any] | None) -> list[Any]:
 
 
 def _squares(vector: Any, known: Iterable[Any] = ()) -> list[Any]:
-    """The squared norm of a vector, times what may be 0 below; none where it may have no value."""
+    """The squared norm of a vector; none where it is not known to have a value."""
     known = {
         side for each in known if isinstance(each, sympy.Rel) for side in (each, each.reversed)
     }
-    unmet = {
-        (base, sign)
+    has_value = all(
+        known.intersection(kind(base, 0, evaluate=False) for kind in (sympy.Gt, RELATIONS[sign]))
         for base, sign in partial(vector)
-        if known.isdisjoint(kind(base, 0, evaluate=False) for kind in (sympy.Gt, RELATIONS[sign]))
-    }
-    if any(sign != "!=" for _, sign in unmet):
-        return []
-    square = inner(vector, vector)
-    return [sympy.expand(sympy.Mul(*sympy.fraction(sympy.together(square))))] if unmet else [square]
+    )
+    return [inner(vector, vector)] if has_value else []
 
 
 def put_in(expression: Any, values: Mapping[Any, Any]) -> Any:
