@@ -253,10 +253,10 @@ class _Comparison:
         """The sign that a definition asks of its value, in words, if it is not known."""
         letter = _letter(definition)
         value = _value(definition)
-        if factors(letter) and any(map(factors, value.free_symbols)):
-            return ""  # an inner product, expanded: its sign is that of any vectors
         here = [given.relation for given in known]
-        for sign in _signs(((letter, value),)):
+        # Of an inner product, expanded, the sign is that of any vectors.
+        expanded = factors(letter) and any(map(factors, value.free_symbols))
+        for sign in _needs(value) if expanded else _signs(((letter, value),)):
             known_here = self._among(sign, here)
             if not known_here and self._entailed(sign, "", (), here) is not Finding.PROVED:
                 return _words(sign)

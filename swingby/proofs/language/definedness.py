@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import sympy
 
+from swingby.proofs.language.formula_printer import formula
+
+#: Relations to 0 by the sign of a need.
+RELATIONS = {"!=": sympy.Ne, "<=": sympy.Ge, "<": sympy.Gt, "enough": sympy.Gt}
 #: Sign of what is enough, and not always needed: x^y may have a value at x = 0.
 ENOUGH = "enough"
 
@@ -41,12 +45,31 @@ def as_relation(base: Any, sign: str) -> Any:
 
 def made(function: Any, arguments: list[Any], options: Mapping[str, bool] | None = None) -> Any:
     """A function of arguments by sympy; as written where sympy would fill a gap: x/x is not 1."""
+    if not (isinstance(function, type) or function is sympy.sqrt):
+        return carried_out(function, *arguments)
     evaluated = function(*arguments, **(options or {}))
-    may_fail = function in (sympy.Pow, sympy.log) and bool(arguments[0].free_symbols)
+    may_fail = function in (sympy.Pow, sympy.log, sympy.sqrt) and (
+        bool(arguments[0].free_symbols) or evaluated.has(sympy.I)
+    )
     if options or not (may_fail or any(map(partial, arguments))):
         return evaluated
     written = function(*arguments, evaluate=False)
     return written if partial(written) - partial(evaluated) else evaluated
+
+
+def carried_out(function: Any, *arguments: Any) -> Any:
+    """A function that does not stay as written; ValueError where it would fill a gap."""
+    value = function(*arguments)
+    if lost := {need for each in arguments for need in partial(each)} - partial(value):
+        words = ", ".join(map(formula, relations_of(lost)))
+        raise ValueError(f"it has a value only where {words}: simplify it first")
+    return value
+
+
+def relations_of(required: Iterable[tuple[Any, str]]) -> list[Any]:
+    """Needs as relations, in the order of their texts."""
+    listed = (RELATIONS[sign](base, 0, evaluate=False) for base, sign in required)
+    return sorted(listed, key=str)
 
 
 def partial(expression: Any) -> set[tuple[Any, str]]:

@@ -23,7 +23,7 @@ from lark import Lark, Token, UnexpectedInput
 
 from swingby.errors import InvalidInput
 from swingby.proofs.language import conclusions, repaired_conclusions, shapes
-from swingby.proofs.language.definedness import made
+from swingby.proofs.language.definedness import carried_out, made
 from swingby.proofs.language.formula_printer import GREEK
 from swingby.proofs.language.means import mean
 from swingby.proofs.language.sums import total
@@ -31,7 +31,7 @@ from swingby.proofs.language.vectors import InnerProduct, is_vector, norm
 from swingby.theory.dynamics import symbols
 
 
-def _dot(left_side: Any, right_side: Any) -> Any:
+def _dot(left_side: Any, right_side: Any, **_: bool) -> Any:
     """The inner product of two vectors, or of two matrices of one shape."""
     matrices = shapes.about_matrices(left_side) or shapes.about_matrices(right_side)
     return (shapes.product if matrices else InnerProduct)(left_side, right_side)
@@ -282,7 +282,7 @@ class _Builder:
             return base
         is_word = not isinstance(nodes[-1], Token)
         if is_word and self._text(nodes[-1]) == "T" and shapes.about_matrices(base):
-            return shapes.Transposed(base)
+            return carried_out(shapes.Transposed, base)
         if isinstance(nodes[1], Token) and nodes[1].type == "RAISED":
             exponent = sympy.Integer(nodes[1].translate(_DIGITS))
         else:
@@ -290,7 +290,7 @@ class _Builder:
         if len(nodes) == 3 and nodes[1] != "+":
             exponent = -exponent
         if shapes.is_matrix(base) or shapes.is_length(base):
-            return shapes.power(base, exponent)
+            return carried_out(shapes.power, base, exponent)
         if base.is_Rational and exponent.is_Rational:
             size = math.log10(max(abs(base.p), base.q))
             if size and abs(exponent) > (_DIGITS_AT_MOST - 1) / size:
@@ -306,7 +306,7 @@ class _Builder:
     def _bars(self, nodes: list[Any]) -> Any:
         inside = self.value(nodes[0])
         if shapes.is_matrix(inside):
-            return shapes.length(inside)
+            return carried_out(shapes.length, inside)
         return norm(inside) if is_vector(inside) else made(sympy.Abs, [inside])
 
     def _call(self, nodes: list[Any]) -> Any:

@@ -32,6 +32,7 @@ from swingby.proofs.language.claim import (
     conditions_of,
     in_order_of_use,
 )
+from swingby.proofs.language.definedness import partial, relations_of
 from swingby.proofs.language.formula_parser import (
     Piece,
     algebra,
@@ -40,6 +41,7 @@ from swingby.proofs.language.formula_parser import (
     relations,
     values,
 )
+from swingby.proofs.language.formula_printer import formula
 from swingby.proofs.language.means import MEAN, MeanLetter, facts, in_means, is_random
 from swingby.proofs.language.repaired_conclusions import ByHand, EntryFormula
 from swingby.proofs.language.shapes import TRAITS as MATRIX_TRAITS
@@ -347,7 +349,11 @@ class Proof(Mapping[str, Claim]):
             return claim.cite() or (Given(claim.conclusion, claim.id),)
         if not (claim.conditions or claim.quoted_as):
             raise piece.refuse("must be a line about numbers to be cited at an instance", match[1])
-        return claim.cite(instance)
+        listed = claim.cite(instance)
+        if any(isinstance(x, sympy.Basic) and x.has(sympy.zoo, sympy.nan)
+               for x in (each.relation for each in listed)):  # fmt: skip
+            raise piece.refuse("must have a value at its instance: it divides by 0", match[1])
+        return listed
 
     def above(self, name: str, line: int) -> Claim | None:
         """An earlier line of this file, or a line of a file that it uses."""
@@ -524,6 +530,8 @@ class Proof(Mapping[str, Claim]):
             raise block.head.refuse(f"must be one of {', '.join(known)}, a colon, and letters")
         silent = ("complex", "noncommutative", "vector", "random")
         assumptions = {word: True for word in words if word not in silent}
+        if words == ["random"]:
+            assumptions["real"] = True
         if "noncommutative" in words:
             assumptions["commutative"] = False
         if "vector" in words and not set(words) <= {"vector", "random"}:
@@ -788,7 +796,12 @@ class _Line:
         if not of_vectors and not any(map(is_random, letters)):
             return claim
         try:
-            norms = [square for each in written for square in vectors.written_norms(each)]
+            known = [each.relation for each in given]
+            norms = [
+                square
+                for each in written
+                for square in vectors.written_norms(each, None if each in known else known)
+            ]
             conclusion = _expanded(claim.conclusion)
             quoted_as = tuple(map(_expanded, claim.quoted_as))
             moves = [each for each in written if _is_between_vectors(each)]
@@ -797,6 +810,7 @@ class _Line:
                 each if each.relation in moves else replace(each, relation=_expanded(each.relation))
                 for each in given
             ]
+            needed = [x for each in claim.conditions for x in _lost(each, [_expanded(each)])]
         except ValueError as error:
             raise self.block.head.refuse(f"must be about vectors ({error})", claim.id) from None
         goals = conditions_of(conclusion)
@@ -807,13 +821,14 @@ class _Line:
             *vectors.facts(goals, hypotheses, norms, moves),
             *facts((*goals, *hypotheses)),
         ]
-        given = [
-            replace(each, relation=relation)
-            for each in numbers
-            for relation in equations.get(each.relation, [each.relation])
-        ]
-        given += [Given(fact, vectors.GRAM) for fact in known]
-        return replace(claim, conclusion=conclusion, given=tuple(given), quoted_as=quoted_as)
+        said = []
+        for each, number in zip(given, numbers, strict=True):
+            listed = equations.get(number.relation, [number.relation])
+            listed = [*listed, *_lost(each.relation, listed)]
+            said += [replace(each, relation=relation) for relation in listed]
+        said += [Given(fact, vectors.GRAM) for fact in known]
+        conclusion = _also(conclusion, needed)
+        return replace(claim, conclusion=conclusion, given=tuple(said), quoted_as=quoted_as)
 
     def _over_time(self, own: _Fields, conclusion: Any, given: tuple[Given, ...]) -> AllTimes:
         """A conclusion at every time, by induction over t, from the lines that are named."""
@@ -953,6 +968,31 @@ def _expanded(conclusion: Any) -> Any:
     if not isinstance(conclusion, sympy.Basic):
         return conclusion
     return in_means(vectors.in_numbers(conclusion))
+
+
+def _lost(written: Any, expanded: Iterable[Any]) -> list[Any]:
+    """What a statement needs to have a value, and its form in numbers does not."""
+    if isinstance(written, ForEach):
+        inner = (x.relation if isinstance(x, ForEach) else x for x in expanded)
+        return [replace(written, relation=each) for each in _lost(written.relation, inner)]
+    if not isinstance(written, sympy.Rel):
+        return []
+    remaining = {need for each in expanded for need in partial(each)}
+    needed = {(_expanded(base), sign) for base, sign in partial(written)} - remaining
+    lost = relations_of(need for need in needed if not need[0].is_positive)
+    for each in lost:
+        if any(stands_at(x, index) for index in indices_of([written]) for x in each.free_symbols):
+            raise ValueError(f"a sum has a value only where {formula(each)}: simplify its terms")
+    return lost
+
+
+def _also(conclusion: Any, relations: Iterable[Any]) -> Any:
+    """A conclusion with relations in front."""
+    if not (relations := list(dict.fromkeys(relations))):
+        return conclusion
+    if isinstance(conclusion, AllTimes | ByCases):
+        return replace(conclusion, relation=_also(conclusion.relation, relations))
+    return sympy.Tuple(*relations, *conditions_of(conclusion))
 
 
 def _refuse_stray(own: _Fields, names: Iterable[str], wanted: str) -> None:

@@ -81,10 +81,17 @@ class Inverted(sympy.Function):  # type: ignore[misc]
 
 
 class Traced(sympy.Function):  # type: ignore[misc]
-    """The trace, as written."""
+    """The trace, as written; of X^T X it is not negative."""
 
     is_commutative = True
     is_real = True
+
+    def _eval_is_nonnegative(self) -> bool | None:
+        numbers, powers = self.args[0].args_cnc()
+        factors = [x for each in powers for x in [each.as_base_exp()[0]] * each.as_base_exp()[1]]
+        middle = len(factors) // 2
+        first, second = (sympy.Mul(*half) for half in (factors[:middle], factors[middle:]))
+        return (sympy.Mul(*numbers).is_nonnegative and Transposed(second) == first) or None
 
 
 class Blocks(sympy.Function):  # type: ignore[misc]
@@ -117,7 +124,8 @@ def length(x: Any) -> Any:
 
 def is_length(x: Any) -> bool:
     """Whether a number is such a root, as written: its square is the trace."""
-    return x.is_Pow and x.exp == sympy.Rational(1, 2) and isinstance(x.base, Traced)
+    is_root = x.is_Pow and x.exp == sympy.Rational(1, 2) and isinstance(x.base, Traced)
+    return is_root and bool(x.base.is_nonnegative)
 
 
 def inverse(x: Any) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 
 import sympy
 
+from swingby.proofs.language.definedness import partial, put_in_as_written, relations_of
 from swingby.proofs.language.formula_printer import formula
 
 #: A place in the name of a letter: a counting letter or none, and what is added to it.
@@ -157,9 +158,9 @@ def at_place(expression: Any, index: Any, place: Any) -> Any:
     letters = expression.free_symbols
     swaps = {x: moved_letter(x, index, place) for x in letters if stands_at(x, index)}
     if getattr(expression, "is_Relational", False):
-        sides = (side.xreplace(swaps) for side in expression.args)
+        sides = (put_in_as_written(side, swaps) for side in expression.args)
         return expression.func(*sides, evaluate=False)
-    return expression.xreplace(swaps)
+    return put_in_as_written(expression, swaps)
 
 
 def at_value(each: ForEach, known: Iterable[Any]) -> list[Any]:
@@ -178,6 +179,15 @@ def sums_of(statements: Iterable[Any]) -> list[Any]:
     """The sums in statements, in the order of their texts."""
     basic = (x for x in map(body, statements) if isinstance(x, sympy.Basic))
     return sorted({each for x in basic for each in x.atoms(FiniteSum)}, key=str)
+
+
+def needs_of_terms(statement: Any) -> list[ForEach]:
+    """What the terms of sums need to have a value, beyond signs, for each value of the index."""
+    return [
+        ForEach(each, *total.args[1:])
+        for total in sums_of([statement])
+        for each in relations_of(partial(total.args[0]))
+    ]
 
 
 def body(statement: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 
 import sympy
 
-from swingby.proofs.language.definedness import put_in_as_written
+from swingby.proofs.language.definedness import RELATIONS, partial, put_in_as_written
 from swingby.proofs.language.matrices import I
 from swingby.proofs.language.shapes import about_matrices
 
@@ -110,9 +110,24 @@ def in_numbers(statement: Any) -> Any:
     return in_numbers(put_in_as_written(statement, swaps))
 
 
-def written_norms(statement: Any) -> list[Any]:
-    """The squared norms in a statement, expanded."""
-    return [inner(*each.args * 2) for each in statement.atoms(SquaredNorm)]
+def written_norms(statement: Any, known: Iterable[Any] | None) -> list[Any]:
+    """The squared norms in a statement, expanded; of a conclusion, from what is known with it."""
+    norms = [each.args[0] for each in statement.atoms(SquaredNorm)]
+    if known is None:  # of a hypothesis, which holds only where it has a value
+        return [inner(vector, vector) for vector in norms]
+    return [square for vector in norms for square in _squares(vector, known)]
+
+
+def _squares(vector: Any, known: Iterable[Any] = ()) -> list[Any]:
+    """The squared norm of a vector; none where it is not known to have a value."""
+    known = {
+        side for each in known if isinstance(each, sympy.Rel) for side in (each, each.reversed)
+    }
+    has_value = all(
+        known.intersection(kind(base, 0, evaluate=False) for kind in (sympy.Gt, RELATIONS[sign]))
+        for base, sign in partial(vector)
+    )
+    return [inner(vector, vector)] if has_value else []
 
 
 def put_in(expression: Any, values: Mapping[Any, Any]) -> Any:
@@ -234,7 +249,7 @@ def _completed(form: Any, backwards: bool) -> list[Any]:
         # What may be 0 somewhere must not be a denominator: it would be taken not to be.
         scale = sympy.Integer(1) if pivot.is_nonzero else pivot
         row = sympy.Add(*(matrix[first, y] * scale / pivot * y for y in vectors), scale * first)
-        squares.append(inner(row, row))
+        squares += _squares(row)
         for x, y in itertools.product(vectors, repeat=2):
             lost = matrix[x, first] * matrix[first, y] * scale / pivot
             matrix[x, y] = sympy.expand(scale * matrix[x, y] - lost)

@@ -12,6 +12,7 @@ import sympy
 
 from swingby.errors import InvalidInput
 from swingby.proofs.language.claim import in_order_of_use
+from swingby.proofs.language.definedness import put_in_as_written
 from swingby.proofs.prover.scalar.relation import ZERO, Relation, Sequent, expression_text
 
 #: What sympy makes of a division by 0.
@@ -29,7 +30,7 @@ def resolve_definitions(where: tuple[tuple[Any, Any], ...]) -> dict[Any, Any]:
         raise InvalidInput("where", str(circle), "must not define a letter by itself") from None
     done: dict[Any, Any] = {}
     for letter in order:
-        done[letter] = definitions[letter].xreplace(done)
+        done[letter] = put_in_as_written(definitions[letter], done)
     return done
 
 

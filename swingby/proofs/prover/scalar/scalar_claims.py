@@ -183,15 +183,28 @@ def prepare_claim(claim: Claim) -> tuple[Search, list[Question]]:
         if error.value in (sympy.zoo, sympy.nan):
             raise UnknownFunction("a value of what is undefined: it divides by 0") from None
         raise
-    # A hypothesis holds only where it is defined.
-    facts = [
-        needed for relation in written for needed in side_conditions(relation, definitions, where)
+    # A hypothesis holds only where it is defined; a fact about any vectors does not say that it is.
+    needed_by = {each: side_conditions(each, definitions, where) for each in written}
+    facts = [needed for each in written if each.label != GRAM for needed in needed_by[each]]
+    known = {_bare(x) for x in (*facts, *hypotheses)}
+    strict = [each[:2] for each in known if each[2] == "<"]
+    known |= {(x, y, kind) for x, y in strict for kind in ("<=", "!=")}
+    known |= {(y, x, "!=") for x, y in strict}
+    hypotheses = [
+        put_in
+        for each, put_in in zip(written, hypotheses, strict=True)
+        if each.label != GRAM or known.issuperset(map(_bare, needed_by[each]))
     ]
     facts += signs_of_letters((*hypotheses, *(question.goal for question in questions)))
     facts = [needed for needed in facts if needed.label != ENOUGH]
     premises = tuple(map(as_fact, dict.fromkeys((*hypotheses, *facts))))
     search = Search(Sequent(premises, FALSUM), claim.in_force, claim.indices)
     return search, questions
+
+
+def _bare(relation: Relation) -> tuple[Any, Any, str]:
+    """A relation without its source."""
+    return relation.small, relation.large, relation.kind
 
 
 def proof_file(
@@ -241,7 +254,8 @@ def _why_empty(goal: Relation, where: dict[Any, Any], written: list[Relation]) -
     defined = any(letter in where and where[letter] == value for letter, value in pairs)
     if goal.kind in ("<=", "==") and (goal.small == goal.large or defined):
         return SAME
-    return ASSUMED if goal in written else ""
+    # A file has no fact with !=: that is shown.
+    return ASSUMED if goal in written and goal.kind != "!=" else ""
 
 
 def _proved_apart(

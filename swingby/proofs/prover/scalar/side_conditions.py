@@ -20,6 +20,9 @@ from swingby.proofs.prover.scalar.relation import ZERO, Relation
 #: What a claim may be built of; anything else is undecided.
 KNOWN = frozenset({"Add", "Mul", "Pow", "exp", "log", "Abs", "Max", "Min", "Exp1", "Pi"})
 
+#: Of a letter that is not declared to be real.
+COMPLEX = "complex letters ({}): write its parts, which are real, or an identity after formula:"
+
 
 def definedness_conditions(expression: Any) -> Iterator[Relation]:
     """The relations that make an expression defined, inner expressions first."""
@@ -82,6 +85,8 @@ def unknown_term(relations: tuple[Relation, ...]) -> str:
                         raise InvalidInput("letter", node, "must mean one thing throughout")
                     if node.is_real is False or not node.is_commutative:
                         raise InvalidInput("letter", node, "must stand for a real number")
+                    if node.is_real is None:
+                        return COMPLEX.format(node)
                 elif node.is_Float:
                     raise InvalidInput("number", node, "must be exact, such as Rational(1, 10)")
                 elif node.is_number and node.is_extended_real is not True and not node.args:

@@ -13,16 +13,17 @@ import sympy
 from swingby.errors import InvalidInput
 from swingby.proofs.checkers import check_witness
 from swingby.proofs.language.claim import Claim, Given
-from swingby.proofs.language.definedness import as_relation, partial
+from swingby.proofs.language.definedness import partial, relations_of
 from swingby.proofs.language.sums import (
     PLACE,
     FiniteSum,
     ForEach,
     at_place,
     moved_letter,
+    needs_of_terms,
     sums_of,
 )
-from swingby.proofs.language.vectors import factors, product_letter
+from swingby.proofs.language.vectors import GRAM, factors, product_letter
 from swingby.proofs.prover.evidence import ClaimVerdict, Witness
 from swingby.proofs.prover.scalar.counterexample import QUICK, counterexample
 from swingby.proofs.prover.scalar.preparation import resolve_definitions
@@ -40,7 +41,9 @@ _COUNTS, _MOST_CHOICES = (2, 3, 1, 0, 4, 5), 24
 def statements(claim: Claim) -> tuple[list[Any], list[Any]]:
     """The hypotheses and the relations of a line, definitions put in."""
     where = resolve_definitions(claim.where)
-    given = [mapped(each.relation, where) for each in claim.given]
+    given = [(each.source, mapped(each.relation, where)) for each in claim.given]
+    # A fact about any vectors does not say that it has a value.
+    given = [x for source, x in given if source != GRAM or not partial(x)]
     return given, [mapped(goal, where) for goal in claim.conditions]
 
 
@@ -86,7 +89,7 @@ def refuted(given: list[Any], goals: list[Any]) -> ClaimVerdict | None:
     """Numbers at which a line fails, with few terms in its sums; None if none are known."""
     for counts in _counts(given, goals):
         try:
-            needed = [*given, *needs_of_terms([*given, *goals])]
+            needed = [*given, *needs_of_statements([*given, *goals])]
             known = [x for each in needed for x in _unrolled(each, counts)]
             targets = [x for goal in goals for x in _unrolled(goal, counts)]
         except ValueError:
@@ -117,13 +120,14 @@ def _counts(given: list[Any], goals: list[Any]) -> Iterator[dict[Any, Any]]:
             yield {x: sympy.Integer(value) for x, value in zip(ordered, row, strict=True)}
 
 
-def needs_of_terms(statements: list[Any]) -> Iterator[ForEach]:
-    """What the terms of sums, and hypotheses for each value, need to be defined."""
-    whole = [(x, *total.args[1:]) for total in sums_of(statements) for x in total.args[:1]]
-    for each in (x for x in statements if isinstance(x, ForEach)):
-        whole += [(x, each.index, each.low, each.high) for x in each.relation.args]
-    for term, *ends in whole:
-        yield from (ForEach(as_relation(*need), *ends) for need in partial(term))
+def needs_of_statements(statements: list[Any]) -> Iterator[ForEach]:
+    """What the terms of sums, and hypotheses for each value, need to have a value."""
+    for each in statements:
+        yield from needs_of_terms(each)
+        if isinstance(each, ForEach):
+            ends = (each.index, each.low, each.high)
+            for side in each.relation.args:
+                yield from (ForEach(need, *ends) for need in relations_of(partial(side)))
 
 
 def _unrolled(statement: Any, counts: dict[Any, Any]) -> Iterator[Any]:

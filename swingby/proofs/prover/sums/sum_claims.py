@@ -11,7 +11,6 @@ import sympy
 
 from swingby.proofs.checkers import check_witness
 from swingby.proofs.language.claim import Claim, Given
-from swingby.proofs.language.definedness import as_relation, partial
 from swingby.proofs.language.sums import (
     FiniteSum,
     at_place,
@@ -27,11 +26,11 @@ from swingby.proofs.prover.scalar.scalar_claims import (
 )
 from swingby.proofs.prover.sums.few_terms import (
     is_of_sequences,
-    needs_of_terms,
+    needs_of_statements,
     refuted,
     statements,
 )
-from swingby.proofs.prover.sums.sum_facts import NoRule, SumFacts, text
+from swingby.proofs.prover.sums.sum_facts import NoRule, SumFacts, mapped, text
 from swingby.theory.verdict import Finding
 
 #: Seconds for the relations once the facts of the sums are known.
@@ -62,7 +61,7 @@ def decide_sums(claim: Claim) -> ClaimVerdict:
         judged = undecided("no prover", str(reason))
     if judged.verdict in PROVED:
         return judged
-    needed = (f"it is defined only if {text(x)}" for x in needs_of_terms([*given, *goals]))
+    needed = (f"it is defined only if {text(x)}" for x in needs_of_statements([*given, *goals]))
     tried = tuple(dict.fromkeys((*judged.tried, *needed)))
     return refuted(given, goals) or replace(judged, tried=tried)
 
@@ -85,9 +84,13 @@ def decide_sequences(claim: Claim) -> ClaimVerdict:
 def _proved(facts: SumFacts) -> ClaimVerdict:
     """SumFacts of the sums, and the relations from them, in rounds."""
     tried: list[str] = []
-    vacuous = None
-    for letter in list(facts.written):
-        _need_terms(facts, letter, tried)
+    vacuous, undefined = None, list[str]()
+    for needed in facts.needed:
+        total = FiniteSum(sympy.Integer(1), needed.index, needed.low, needed.high)
+        whole = {needed.index: sympy.Symbol(needed.index.name, integer=True)}
+        goal = mapped(needed.relation, whole)
+        if facts.steps(goal, facts.known_at(total), total) is None:
+            tried.append(f"whether {text(needed)}, which a sum needs to be defined")
     if tried:
         return undecided("sums", *tried)
     for round_of_rules in (_from_hypotheses, _of_the_goals, _of_means):
@@ -102,9 +105,9 @@ def _proved(facts: SumFacts) -> ClaimVerdict:
         if judged.verdict is Finding.PROVED:
             return _with_file(facts, claim, judged)
         vacuous = judged if judged.method == "vacuous" else vacuous
-    return vacuous or undecided(
-        "sums", "rules of sums: linearity, telescoping, bounds of terms, means"
-    )
+        undefined = [x for x in judged.tried if x.startswith("whether")] or undefined
+    rules = "rules of sums: linearity, telescoping, bounds of terms, means"
+    return vacuous or undecided("sums", rules, *undefined)
 
 
 def _with_file(facts: SumFacts, claim: Claim, judged: ClaimVerdict) -> ClaimVerdict:
@@ -119,18 +122,14 @@ def _with_file(facts: SumFacts, claim: Claim, judged: ClaimVerdict) -> ClaimVerd
             body, pairs = smaller, [each for each in pairs if each is not pair]
     lines = [f"{rule['rule']}: {says}" for rule, says in pairs]
     sums = (f"{x} = {total}".replace("FiniteSum", "sum") for x, total in facts.sums.items())
-    evidence = (*sums, *lines, *(x for x in judged.evidence if "hypotheses hold" not in x))
+    defined = (f"defined, as {text(each)}" for each in facts.needed)
+    evidence = (
+        *sums,
+        *defined,
+        *lines,
+        *(x for x in judged.evidence if "hypotheses hold" not in x),
+    )
     return ClaimVerdict(Finding.PROVED, "rules of sums", evidence, proof=(body,))
-
-
-def _need_terms(facts: SumFacts, letter: Any, tried: list[str]) -> None:
-    """Note what is not known to be defined in the terms of a sum."""
-    total = facts.sums[letter]
-    whole = sympy.Symbol(total.args[1].name, integer=True)
-    for base, sign in partial(total.args[0].xreplace({total.args[1]: whole})):
-        goal = as_relation(base, sign)
-        if facts.steps(goal, facts.known_at(total), total) is None:
-            tried.append(f"whether {text(goal)} in a term of a sum")
 
 
 def _ranges(facts: SumFacts) -> list[tuple[Any, Any, Any]]:

@@ -14,11 +14,13 @@ import sympy
 
 from swingby.proofs.checkers import check_proof, check_sum
 from swingby.proofs.language.claim import Claim, Given
+from swingby.proofs.language.definedness import put_in_as_written
 from swingby.proofs.language.sums import (
     PLACE,
     FiniteSum,
     ForEach,
     at_place,
+    needs_of_terms,
     renamed,
     stands_at,
 )
@@ -30,6 +32,7 @@ from swingby.proofs.prover.scalar.scalar_claims import (
     proof_file,
     word_of,
 )
+from swingby.proofs.prover.scalar.side_conditions import COMPLEX
 from swingby.theory.verdict import Finding
 
 #: Seconds for what a rule asks.
@@ -70,13 +73,14 @@ def in_file_words(letters: Iterable[Any]) -> dict[Any, Any]:
 
 
 def mapped(statement: Any, swaps: dict[Any, Any]) -> Any:
-    """A statement with letters, or sums, exchanged; relations stay as they are written."""
+    """A statement with letters, or sums, exchanged, as it is written."""
     if isinstance(statement, ForEach):
         ends = (x.xreplace(swaps) for x in (statement.index, statement.low, statement.high))
         return ForEach(mapped(statement.relation, swaps), *ends)
     if isinstance(statement, sympy.Rel):
-        return statement.func(*(x.xreplace(swaps) for x in statement.args), evaluate=False)
-    return statement.xreplace(swaps)
+        sides = (put_in_as_written(x, swaps) for x in statement.args)
+        return statement.func(*sides, evaluate=False)
+    return put_in_as_written(statement, swaps)
 
 
 def text(statement: Any) -> str:
@@ -93,7 +97,10 @@ class SumFacts:
     """What is known of the sums of a line: hypotheses, rules applied so far, and what they say."""
 
     def __init__(self, given: Sequence[Any], goals: Sequence[Any]) -> None:
-        swaps = in_file_words(letters_of((*given, *goals)))
+        written = letters_of((*given, *goals))
+        if unreal := [x for x in sorted(written, key=str) if x.is_real is None]:
+            raise NoRule(f"no rule knows {COMPLEX.format(unreal[0])}")
+        swaps = in_file_words(written)
         self.names = {new.name: old.name for old, new in swaps.items()}
         given, goals = ([mapped(x, swaps) for x in listed] for listed in (given, goals))
         self.letters = letters_of((*given, *goals))
@@ -103,6 +110,7 @@ class SumFacts:
         self.rules: list[dict[str, Any]] = []
         self.says: list[Any] = []
         self.each = [each for each in given if isinstance(each, ForEach)]
+        self.needed = list(dict.fromkeys(x for goal in goals for x in needs_of_terms(goal)))
         self.given = [self.without_sums(x) for x in given if not isinstance(x, ForEach)]
         self.goals = [self.without_sums(x) for x in goals]
         self.written = list(self.sums)
@@ -231,7 +239,7 @@ class SumFacts:
         """The sums of products that a sum is made of, with what is before them: a fact."""
         term, *ends = self.sums[letter].args
         numbers: dict[Any, Any] = {}
-        for each in sympy.Add.make_args(sympy.expand(term)):
+        for each in sympy.Add.make_args(sympy.expand(term.doit())):
             fixed, moving = list[Any](), list[Any]()
             for factor in sympy.Mul.make_args(each):
                 free = not any(stands_at(x, ends[0]) for x in factor.free_symbols)
