@@ -39,8 +39,7 @@ def needs(expression: Any) -> Iterator[tuple[Any, str]]:
 
 def as_relation(base: Any, sign: str) -> Any:
     """What a part has to be, as a relation."""
-    kind = {"!=": sympy.Ne, "<=": sympy.Ge}.get(sign, sympy.Gt)
-    return kind(base, 0, evaluate=False)
+    return RELATIONS[sign](base, 0, evaluate=False)
 
 
 def made(function: Any, arguments: list[Any], options: Mapping[str, bool] | None = None) -> Any:
@@ -68,8 +67,7 @@ def carried_out(function: Any, *arguments: Any) -> Any:
 
 def relations_of(required: Iterable[tuple[Any, str]]) -> list[Any]:
     """Needs as relations, in the order of their texts."""
-    listed = (RELATIONS[sign](base, 0, evaluate=False) for base, sign in required)
-    return sorted(listed, key=str)
+    return sorted((as_relation(*need) for need in required), key=str)
 
 
 def partial(expression: Any) -> set[tuple[Any, str]]:

@@ -325,7 +325,7 @@ class _Builder:
         if name in FUNCTIONS and name not in _OF_ANY and len(arguments) != number:
             requirement = f"must have {number} argument{'s' * (number > 1)} in brackets"
             raise self._piece.refuse(requirement, name, _at(nodes[0]))
-        return function(*arguments) if name in _KEPT else made(function, arguments)
+        return carried_out(function, *arguments) if name in _KEPT else made(function, arguments)
 
     def _as_written(self, node: Any) -> Any:
         """The outermost operation of a node, kept."""
