@@ -23,6 +23,7 @@ from swingby.proofs.language.claim import (
     BREAKS,
     RESERVED,
     SEVERITIES,
+    TIME,
     AllTimes,
     AlongTrajectory,
     ByCases,
@@ -32,6 +33,7 @@ from swingby.proofs.language.claim import (
     conditions_of,
     in_order_of_use,
 )
+from swingby.proofs.language.definitions import defined_letter, defined_value
 from swingby.proofs.language.formula_parser import (
     Piece,
     algebra,
@@ -703,9 +705,10 @@ class _Line:
     def _refuse_captured(self, claim: Claim) -> None:
         """Refuse a definition that makes a constant change with t, or a number random."""
         moving = {x for name, x in self.scope.names.items() if name == "t" or _MOVING.search(name)}
+        moving |= {x for x in claim.letters if stands_at(x, TIME)}
         every = isinstance(claim.conclusion, AllTimes)
         given = [each.relation for each in claim.given if each.source == "definition"]
-        defined = [pair for pair in map(_definition, given) if pair]
+        defined = [(x, defined_value(each)) for each in given if (x := defined_letter(each))]
         for letter, value in (*defined, *claim.where):
             if getattr(letter, "trait", ""):
                 raise self.block.head.refuse(
@@ -806,7 +809,7 @@ class _Line:
             letters = vectors.letters_of(map(_expanded, relations))
         except ValueError as error:
             raise then.refuse(f"must be about vectors ({error})") from None
-        times = []
+        times = list[tuple[Any, Any, Any]]()
         time = names.get("t")
         if time is not None and time in letters:
             if not (time.is_integer and time.is_nonnegative):
@@ -820,15 +823,18 @@ class _Line:
                 raise then.refuse(
                     "must be a letter declared above, as it changes with t", missing[0]
                 )
-            times.append(tuple(names[x] for x in row))
-        for letter in letters:
-            if letter.name.startswith("E[") and _MOVING.search(letter.name):
+            now, start, later = (names[x] for x in row)
+            times.append((now, start, later))
+        rest = letters - {letter for row in times for letter in row}
+        for letter in sorted(rest, key=str):  # means, and letters of sequences such as b(i)
+            if _MOVING.search(letter.name) and not vectors.factors(letter):
                 now, start, later = (
                     renamed(letter, _MOVING.sub(time, letter.name))
                     for time in ("(t)", "(0)", "(t+1)")
                 )
                 # Of both times is what is not of t alone.
                 times.append((now, start, letter if "(t+1)" in letter.name else later))
+        times = list(dict.fromkeys(times))
         if not {now for now, _, _ in times} & vectors.letters_of([_expanded(conclusion)]):
             raise then.refuse("must change with t: by t itself, or a letter such as x(t)")
         (step,) = self._named(own, "step", 1) or ("",)
@@ -898,14 +904,6 @@ class _Line:
         until = own.get("until")
         (end,) = values(until.joined(), self.scope.names) if until else (None,)
         return AlongTrajectory(joint, "all" if indices == "any" else indices, when, during, end)
-
-
-def _definition(relation: Any) -> tuple[Any, Any] | None:
-    """The letter that an equation defines, and its value; None where neither side is a letter."""
-    sides = relation.args if isinstance(relation, sympy.Eq) else ()
-    pairs = zip(sides, sides[::-1], strict=True)
-    defined = (pair for pair in pairs if pair[0].is_Symbol and pair[0] != matrices.I)
-    return next(defined, None)
 
 
 def _is_between_vectors(relation: Any) -> bool:
