@@ -40,12 +40,12 @@ from swingby.proofs.language.definitions import (
     changing,
     defined_letter,
     defined_value,
-    names_in,
+    speaks_of,
 )
 from swingby.proofs.language.formula_printer import formula
 from swingby.proofs.language.means import MEAN, is_random
 from swingby.proofs.language.shapes import Matrix, about_matrices
-from swingby.proofs.language.sums import ForEach, at_value, stands_at
+from swingby.proofs.language.sums import ForEach, at_value, body, stands_at
 from swingby.proofs.language.vectors import GRAM, factors, letters_of
 from swingby.proofs.prover.evidence import ClaimVerdict
 from swingby.proofs.prover.prove import is_of_relations
@@ -174,11 +174,17 @@ def demands(
     while size < len(letters):
         size = len(letters)
         for relation, origin in inherited:
-            if origin == "definition" and _defines(relation) and relation.lhs in letters:
+            if origin == "definition" and _defines(relation) and _reaches(letters, relation):
                 letters |= relation.rhs.free_symbols
     for relation, origin in inherited:
-        if not (origin == "definition" and _defines(relation) and relation.lhs not in letters):
+        if origin != "definition" or not _defines(relation) or _reaches(letters, relation):
             yield relation, origin
+
+
+def _reaches(letters: Iterable[Any], definition: Any) -> bool:
+    """Whether a definition is of one of several letters, or of the place where one stands."""
+    defined = definition.lhs
+    return any(x == defined or stands_at(x, defined) for x in letters)
 
 
 def _said(version: Claim) -> tuple[Any, ...]:
@@ -211,7 +217,7 @@ class _Comparison:
         #: What holds here without a quotation; what a quoted line says is added when it may.
         self._premises = [given for given in claim.given if not self._is_quoted(given)]
         self._definitions = dict(claim.where)
-        self._whole = {name.replace("~", "") for x in letters for name in names_in(x)}
+        self._whole = set(letters)
         self._indices = indices
 
     def listed(self) -> Iterable[Quotation]:
@@ -381,7 +387,9 @@ class _Comparison:
         kinds += [is_random] * _is_in_the_mean((source, instance))
         for changes in kinds:
             definitions = _Definitions(self._claims[source], self._claims)
-            for name in sorted(definitions.changing(changes) & self._whole):
+            for name in sorted(definitions.changing(changes)):
+                if not any(speaks_of(letter, name) for letter in self._whole):
+                    continue
                 words, index = definitions.words(name), getattr(changes, "args", ("outcome",))[0]
                 mend = "random" if changes is is_random else f"as {name}({index})"
                 yield f"{words} is of one {index}, and {name} one letter: declare it {mend}"
@@ -560,7 +568,9 @@ class _Held:
         """Whether a value or a letter changes with t, itself or as it is defined here."""
         through = self.here.changing(_changes_with_time) if self.here else set[str]()
         return any(
-            letter in self.times or stands_at(letter, TIME) or names_in(letter) & through
+            letter in self.times
+            or stands_at(letter, TIME)
+            or any(speaks_of(letter, name) for name in through)
             for letter in letters_of([value])
         )
 
@@ -587,9 +597,9 @@ class _Held:
     def barred_definitions(self) -> Iterator[str]:
         """The equations that define a constant here by what changes with t, in words."""
         if self.here is not None:
-            fixed = {name for letter in self.constants for name in names_in(letter)}
-            for name in sorted(self.here.changing(_changes_with_time) & fixed):
-                yield f"{name} is the same at every t, and {self.here.words(name)} is of one t"
+            for name in sorted(self.here.changing(_changes_with_time)):
+                if any(speaks_of(letter, name) for letter in self.constants):
+                    yield f"{name} is the same at every t, and {self.here.words(name)} is of one t"
 
     def needs_at_every_t(self, relation: Any, instance: _Instance) -> bool:
         """Whether a line for all t needs a relation that an instance has changed."""
@@ -603,7 +613,8 @@ class _Definitions:
         waiting, reached, self._listed = [claim], set[str](), list[Any]()
         while waiting:
             for version in waiting.pop():
-                self._listed += [x.relation for x in version.given if _is_equation(x)]
+                named = (x for x in version.given if x.source.startswith("definition"))
+                self._listed += [x.relation for x in named if isinstance(x.relation, sympy.Eq)]
                 self._listed += [sympy.Eq(*pair, evaluate=False) for pair in version.where]
                 new = {*version.rests_on} & claims.keys() - reached
                 reached |= new
@@ -615,9 +626,8 @@ class _Definitions:
 
     def words(self, name: str) -> str:
         """The definition of a letter."""
-        speaks = [x for x in self._listed if any(name in names_in(y) for y in x.free_symbols)]
-        own = (x for x in speaks if defined_letter(x) and name in names_in(defined_letter(x)))
-        return _words(next(own, speaks[0]))
+        speaks = [x for x in self._listed if any(speaks_of(y, name) for y in x.free_symbols)]
+        return _words(next((x for x in speaks if speaks_of(defined_letter(x), name)), speaks[0]))
 
 
 def _stands_at(index: Any, name: str) -> bool:
@@ -653,8 +663,10 @@ def _held(claim: Claim, claims: Mapping[str, Claim]) -> _Held:
     letters |= letters_of(values)
     # What lines below define by what changes with t is no constant, unless it is a letter here.
     inside = _Definitions(claim, claims).changing(_changes_with_time)
-    inside -= {name for version in claim for letter in version.letters for name in names_in(letter)}
-    fixed = (x for x in letters - starts if not (held.changes(x) or names_in(x) & inside))
+    own = {letter for version in claim for letter in version.letters}
+    inside = {name for name in inside if not any(speaks_of(letter, name) for letter in own)}
+    fixed = (x for x in letters - starts if not held.changes(x))
+    fixed = (x for x in fixed if not any(speaks_of(x, name) for name in inside))
     return replace(held, constants=frozenset(fixed))
 
 
@@ -681,7 +693,8 @@ def _defines(relation: Any) -> bool:
 
 def _is_of_outcome(given: Given) -> bool:
     """Whether a hypothesis speaks of a random letter."""
-    return any(map(is_random, letters_of([given.relation])))
+    statement = body(given.relation)
+    return isinstance(statement, sympy.Basic) and any(map(is_random, statement.atoms(sympy.Symbol)))
 
 
 def _is_definition(given: Given) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 import sympy
 
 from swingby.proofs.language.matrices import I as IDENTITY
+from swingby.proofs.language.sums import stands_at
 from swingby.proofs.language.vectors import factors
 
 #: Between the letters in the name of a mean.
@@ -41,6 +42,12 @@ def names_in(letter: Any) -> set[str]:
     return set(map(str, factors(letter))) or {name}
 
 
+def speaks_of(letter: Any, name: str) -> bool:
+    """Whether a letter is the one of a name, without tilde, or has it inside, or stands at it."""
+    names = (each.replace("~", "") for each in names_in(letter))
+    return any(stands_at(each, name) for each in names)
+
+
 def changing(definitions: Iterable[Any], changes: Callable[[str], bool]) -> set[str]:
     """The names, without tilde, of the letters that change only because definitions say so.
 
@@ -49,7 +56,7 @@ def changing(definitions: Iterable[Any], changes: Callable[[str], bool]) -> set[
     definitions, through = list(definitions), set[str]()
 
     def moves(name: str) -> bool:
-        return name.replace("~", "") in through or changes(name)
+        return changes(name) or any(speaks_of(name, x) for x in through)
 
     while drawn := {x.replace("~", "") for each in definitions for x in _drawn(each, moves)}:
         through |= drawn
