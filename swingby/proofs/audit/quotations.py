@@ -115,7 +115,9 @@ def _comparisons(
     over_time = (TIME,) if isinstance(whole.conclusion, AllTimes) else ()
     for version, indices in _at_values(claim, claims):
         every = (*over_time, *indices)
-        yield _Comparison(version, claims, judge, mended, letters=whole.letters, indices=every)
+        yield _Comparison(
+            version, claims, judge, mended, letters=_every_letter(whole), indices=every
+        )
 
 
 def _is_in_the_mean(key: _Key) -> bool:
@@ -170,7 +172,7 @@ def demands(
             if not (origin in LOCAL or moved):
                 inherited.append((relation, origin))
     # What defines a letter of another line matters where a letter of this one rests on it.
-    letters, size = claim.letters, -1
+    letters, size = _every_letter(claim), -1
     while size < len(letters):
         size = len(letters)
         for relation, origin in inherited:
@@ -179,6 +181,12 @@ def demands(
     for relation, origin in inherited:
         if origin != "definition" or not _defines(relation) or _reaches(letters, relation):
             yield relation, origin
+
+
+def _every_letter(claim: Claim) -> set[Any]:
+    """The letters of a claim, with those that a sum or each value of a counting letter binds."""
+    basic = (x for x in map(body, claim.statements) if isinstance(x, sympy.Basic))
+    return claim.letters | {letter for x in basic for letter in x.atoms(sympy.Symbol)}
 
 
 def _reaches(letters: Iterable[Any], definition: Any) -> bool:
