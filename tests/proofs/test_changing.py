@@ -241,18 +241,44 @@ theorem user: at 0
     assert (state, "u = 1 is not known here" in words) == (UNCHECKED, True)
 
 
-def test_the_definition_of_a_letter_in_a_sum_is_inherited(tmp_path):
-    lines = """lemma a: a vector by another
-  given move = star  [definition]
-  then dot(g(t), move) = dot(g(t), star)
-lemma through: summed
-  given (a) for t from 0 to k
-  then sum(dot(g(t), move), t, 0, k) = sum(dot(g(t), star), t, 0, k)
-theorem user: with twice the other
-  given (through) with star = 2 star
-  then sum(dot(g(t), move), t, 0, k) = 2 sum(dot(g(t), star), t, 0, k)
+#: A line with a sum, and one that quotes it with something in place of a letter.
+SUMMED = """lemma a: summed
+  then {said}
+theorem user: with another letter
+  given (a) with {instance}
+  then {then}
 """
-    assert last_line(lines, tmp_path)[0] == UNCHECKED
+
+
+def test_an_instance_reaches_into_a_sum(tmp_path):
+    """Half of a vector has half of an inner product, in every term of a sum."""
+    lines = """lemma each: of one t
+  then dot(g(t), star)² <= |g(t)|² |star|²
+lemma summed: of every t
+  given (each) for t from 0 to k
+  then sum(dot(g(t), star)², t, 0, k) <= |star|² sum(|g(t)|², t, 0, k)
+theorem user: of half of it
+  given (summed) with star = star/2
+  then {}
+"""
+    halves = "sum(dot(g(t), star)²/4, t, 0, k) <= (|star|²/4) sum(|g(t)|², t, 0, k)"
+    assert last_line(lines.format(halves), tmp_path)[0] == STANDS
+    state, _ = last_line(lines.format(halves.replace("²/4, t", "², t")), tmp_path)
+    assert state not in (STANDS, "stands by z3")
+
+
+@pytest.mark.parametrize(
+    ("said", "instance", "words"),
+    [
+        ("sum(c b(t), t, 0, k) = c sum(b(t), t, 0, k)", "c = f(t)", "the index of a sum"),
+        ("sum(b(t+1) - b(t), t, 0, k) = b(k+1) - b(0)", "b(0) = c", "whose terms are summed"),
+        ("sum(|g(t)|², t, 0, k) >= -|g(k)|²", "g(k) = star", "whose terms are summed"),
+    ],
+)
+def test_an_instance_does_not_change_what_is_summed(said, instance, words):
+    text = LETTERS + SUMMED.format(said=said, instance=instance, then="c = c")
+    with pytest.raises(InvalidInput, match=words):
+        Proof(text, "my.proof")["user"]
 
 
 #: A line of one outcome, and one that quotes it in the mean.

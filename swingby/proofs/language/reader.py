@@ -33,7 +33,7 @@ from swingby.proofs.language.claim import (
     conditions_of,
     in_order_of_use,
 )
-from swingby.proofs.language.definitions import defined_letter, defined_value
+from swingby.proofs.language.definitions import defined_letter, defined_value, names_in
 from swingby.proofs.language.formula_parser import (
     Piece,
     algebra,
@@ -47,6 +47,7 @@ from swingby.proofs.language.repaired_conclusions import ByHand, EntryFormula
 from swingby.proofs.language.shapes import TRAITS as MATRIX_TRAITS
 from swingby.proofs.language.shapes import Matrix, check_instance
 from swingby.proofs.language.sums import (
+    PLACE,
     ForEach,
     Sequence,
     body,
@@ -447,7 +448,11 @@ class Proof(Mapping[str, Claim]):
         """What stands for letters of a line: ``x = y, y = x``."""
         instance: dict[Any, Any] = {}
         letters = {letter for version in claim or () for letter in version.letters}
-        bound = {x for version in claim or () for x in indices_of(version.statements)}
+        statements = [x for version in claim or () for x in version.statements]
+        bound = set(indices_of(statements))
+        basic = (x for x in map(body, statements) if isinstance(x, sympy.Basic))
+        every = {name for each in basic for x in each.atoms(sympy.Symbol) for name in names_in(x)}
+        rows = {PLACE.sub("()", x) for x in every if any(stands_at(x, index) for index in bound)}
         conclusion = None if claim is None else claim.conclusion
         times = (
             {letter for row in conclusion.times for letter in row}
@@ -465,8 +470,11 @@ class Proof(Mapping[str, Claim]):
                 raise piece.refuse(f"must be a letter of ({claim.id}): {listed}", str(letter))
             if letter in times:
                 raise piece.refuse("must not change the time of a line for all t", str(letter))
-            if letter in bound or bound & vectors.letters_of([equation.rhs]):
+            used = vectors.letters_of([equation.rhs])
+            if letter in bound or any(stands_at(x, index) for x in used for index in bound):
                 raise piece.refuse("must not be the index of a sum, or have it", str(letter))
+            if "(" in str(letter) and PLACE.sub("()", str(letter)) in rows:
+                raise piece.refuse("must not be of a sequence whose terms are summed", str(letter))
             if isinstance(letter, vectors.Vector) != vectors.is_vector(equation.rhs):
                 raise piece.refuse("must be a vector for a vector", str(letter))
             try:

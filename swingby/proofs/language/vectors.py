@@ -119,7 +119,7 @@ def put_in(expression: Any, values: Mapping[Any, Any]) -> Any:
     swaps = {letter: value for letter, value in values.items() if not isinstance(letter, Vector)}
     vectors = {letter: value for letter, value in values.items() if isinstance(letter, Vector)}
     if vectors and not is_vector(expression):
-        for letter in expression.free_symbols:
+        for letter in expression.atoms(sympy.Symbol):  # also what a sum binds
             pair = factors(letter)
             if set(pair) & vectors.keys():
                 swaps[letter] = inner(*(vectors.get(x, x) for x in pair))
