@@ -57,6 +57,28 @@ def test_a_case_of_a_constant_is_one_at_every_time(tmp_path):
     assert last_line(lines, tmp_path)[0] == STANDS
 
 
+@pytest.mark.parametrize(
+    ("known", "state"),
+    [
+        ("given (each); b(i) <= 0  [case]", UNCHECKED),
+        ("given (each); u <= 0  [case]\n  where u = b(i)", UNCHECKED),
+        ("given (each); u <= 0, u = b(i)  [case]", UNCHECKED),
+        ("given (each); b(i) <= 0 for i from 0 to k  [case]", STANDS),
+        ("given (each); b(t) <= 0 for t from 0 to k  [case]", STANDS),
+        ("given (each); b(i) <= u for i from 0 to k  [x]; u <= 0  [x]", STANDS),
+    ],
+)
+def test_a_case_at_one_value_is_none_at_each_value(known, state, tmp_path):
+    lines = f"""lemma each: at each value
+  given b(i) <= 0 for i from 0 to k  [case]; c = sum(b(i), i, 0, k)  [sum]
+  then c <= 0
+lemma user: what is known here
+  {known}
+  then c <= 0
+"""
+    assert last_line(lines, tmp_path)[0] == state
+
+
 def test_a_sequence_with_another_index_moves_with_the_time(tmp_path):
     """With f(t) = b(t) at every t, f(t) = f(0) is false for b(0) = 0, b(1) = 1."""
     text = (
@@ -365,3 +387,10 @@ def test_a_definition_of_a_used_file_is_of_one_time_too(tmp_path):
     text = "use used\ntheorem 1: a\n  given (a) for t from 0 to k\n"
     ledger = audit_text(f"{text}  then sum(f(t)², t, 0, k) = (k + 1) u\n", tmp_path)
     assert states(ledger) == {"1": UNCHECKED}
+
+
+def test_a_sequence_with_a_longer_name_is_printed_with_its_place():
+    """Else it would be one number: what is not printed at t does not change with it."""
+    with pytest.raises(InvalidInput, match=r"must have a name that ends in \(t\), got foo"):
+        Proof('letters nonnegative integer: t\nletters real: f(t) = "foo"', "my.proof")
+    assert Proof('letters real: f(t) = "w_ij(t)"', "my.proof").names["f(t)"].name == "w_ij(t)"

@@ -396,7 +396,7 @@ class _Comparison:
         for changes in kinds:
             definitions = _Definitions(self._claims[source], self._claims)
             for name in sorted(definitions.changing(changes)):
-                if not any(speaks_of(letter, name) for letter in self._whole):
+                if not _speak_of(self._whole, {name}):
                     continue
                 words, index = definitions.words(name), getattr(changes, "args", ("outcome",))[0]
                 mend = "random" if changes is is_random else f"as {name}({index})"
@@ -542,6 +542,9 @@ class _Comparison:
         if isinstance(relation, ForEach):
             held = self._premises if here is None else [Given(each, "definition") for each in here]
             known = at_value(relation, [*said, *(given.relation for given in held)])
+            put_in = [sympy.Eq(*pair, evaluate=False) for pair in self._claim.where]
+            of_one = changing(put_in, partial(_stands_at, relation.index))
+            known = [x for x in known if not _speak_of(x.free_symbols, of_one)]
             return self._entailed(relation.relation, source, (), known)
         if not isinstance(relation, sympy.Basic):
             return Finding.UNDECIDED
@@ -576,9 +579,7 @@ class _Held:
         """Whether a value or a letter changes with t, itself or as it is defined here."""
         through = self.here.changing(_changes_with_time) if self.here else set[str]()
         return any(
-            letter in self.times
-            or stands_at(letter, TIME)
-            or any(speaks_of(letter, name) for name in through)
+            letter in self.times or stands_at(letter, TIME) or _speak_of({letter}, through)
             for letter in letters_of([value])
         )
 
@@ -606,7 +607,7 @@ class _Held:
         """The equations that define a constant here by what changes with t, in words."""
         if self.here is not None:
             for name in sorted(self.here.changing(_changes_with_time)):
-                if any(speaks_of(letter, name) for letter in self.constants):
+                if _speak_of(self.constants, {name}):
                     yield f"{name} is the same at every t, and {self.here.words(name)} is of one t"
 
     def needs_at_every_t(self, relation: Any, instance: _Instance) -> bool:
@@ -634,8 +635,13 @@ class _Definitions:
 
     def words(self, name: str) -> str:
         """The definition of a letter."""
-        speaks = [x for x in self._listed if any(speaks_of(y, name) for y in x.free_symbols)]
+        speaks = [x for x in self._listed if _speak_of(x.free_symbols, {name})]
         return _words(next((x for x in speaks if speaks_of(defined_letter(x), name)), speaks[0]))
+
+
+def _speak_of(letters: Iterable[Any], names: set[str]) -> bool:
+    """Whether one of several letters is one of some names, or speaks of it."""
+    return any(speaks_of(letter, name) for letter in letters for name in names)
 
 
 def _stands_at(index: Any, name: str) -> bool:
@@ -672,9 +678,8 @@ def _held(claim: Claim, claims: Mapping[str, Claim]) -> _Held:
     # What lines below define by what changes with t is no constant, unless it is a letter here.
     inside = _Definitions(claim, claims).changing(_changes_with_time)
     own = {letter for version in claim for letter in version.letters}
-    inside = {name for name in inside if not any(speaks_of(letter, name) for letter in own)}
-    fixed = (x for x in letters - starts if not held.changes(x))
-    fixed = (x for x in fixed if not any(speaks_of(x, name) for name in inside))
+    inside = {name for name in inside if not _speak_of(own, {name})}
+    fixed = (x for x in letters - starts if not (held.changes(x) or _speak_of({x}, inside)))
     return replace(held, constants=frozenset(fixed))
 
 

@@ -555,6 +555,9 @@ class Proof(Mapping[str, Claim]):
             name = latin(match[1])
             if match[2] and _MADE.search(match[2]):
                 raise block.head.refuse("must not be named as a mean or a product is", match[2])
+            places = [place[0] for place in PLACE.finditer(name) if place[1]]
+            if match[2] and not all(match[2].endswith(place) for place in places):
+                raise block.head.refuse(f"must have a name that ends in {places[0]}", match[2])
             if name in self._own:
                 raise block.head.refuse("must be declared once", match[1])
             self._own.add(name)
