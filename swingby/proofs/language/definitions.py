@@ -58,8 +58,10 @@ def changing(definitions: Iterable[Any], changes: Callable[[str], bool]) -> set[
     def moves(name: str) -> bool:
         return changes(name) or any(speaks_of(name, x) for x in through)
 
-    while drawn := {x.replace("~", "") for each in definitions for x in _drawn(each, moves)}:
-        through |= drawn
+    size = -1
+    while size < len(through):
+        size = len(through)
+        through |= {x.replace("~", "") for each in definitions for x in _drawn(each, moves)}
     return through
 
 
