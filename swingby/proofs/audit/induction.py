@@ -54,8 +54,7 @@ def by_induction(claim: Claim, claims: Mapping[str, Claim], judge: Judge) -> Cla
         )
         source = f" by {source_text(line)}" * bool(line)
         judged = judge(question)
-        compared = quotations(question, claims, judge, "t")
-        unmatched = [str(each) for each in compared if each.open]
+        unmatched = [str(each) for each in quotations(question, claims, judge, claim) if each.open]
         if judged.verdict is Finding.PROVED and not unmatched:
             evidence.append(f"{words}{source}: {judged.method}")
         else:

@@ -16,15 +16,17 @@ say it, *misquoted*.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import sympy
 
 from swingby.hints import Hinted
 from swingby.proofs.language.claim import (
+    TIME,
     AllTimes,
     AlongTrajectory,
     ByCases,
@@ -34,11 +36,16 @@ from swingby.proofs.language.claim import (
     lines_of,
 )
 from swingby.proofs.language.definedness import as_relation, needs
+from swingby.proofs.language.definitions import (
+    changing,
+    defined_letter,
+    defined_value,
+    speaks_of,
+)
 from swingby.proofs.language.formula_printer import formula
-from swingby.proofs.language.matrices import I as IDENTITY
 from swingby.proofs.language.means import MEAN, is_random
 from swingby.proofs.language.shapes import Matrix, about_matrices
-from swingby.proofs.language.sums import ForEach, at_value, stands_at
+from swingby.proofs.language.sums import ForEach, at_value, body, stands_at
 from swingby.proofs.language.vectors import GRAM, factors, letters_of
 from swingby.proofs.prover.evidence import ClaimVerdict
 from swingby.proofs.prover.prove import is_of_relations
@@ -47,6 +54,8 @@ from swingby.theory.verdict import Finding
 #: The verdict on a claim, which may be known already.
 Judge = Callable[[Claim], ClaimVerdict]
 _Instance = tuple[tuple[Any, Any], ...]
+#: A line and the instance at which it is quoted.
+_Key = tuple[str, _Instance]
 
 MATCHES, READ, UNCHECKED, MISQUOTED = "matches", "read", "quoted, not checked", "misquoted"
 #: Sources of hypotheses that hold in their line alone.
@@ -74,42 +83,68 @@ def meets_repair(claim: Claim, claims: Mapping[str, Claim], judge: Judge, id: st
     """Whether a line that quotes a refuted one knows all that its repair takes for granted."""
     return not any(
         quotation.open
-        for version, counted in _at_values(claim, claims)
-        for quotation in _Comparison(version, claims, judge, True, {counted}).quotations()
+        for comparison in _comparisons(claim, claims, judge, mended=True)
+        for quotation in comparison.listed()
         if quotation.id == id
     )
 
 
 def quotations(
-    claim: Claim, claims: Mapping[str, Claim], judge: Judge, time: str = ""
+    claim: Claim, claims: Mapping[str, Claim], judge: Judge, within: Claim | None = None
 ) -> tuple[Quotation, ...]:
     """Every line of `claims` that a claim quotes, compared with what is taken from it.
 
-    A letter that a line above defines otherwise is a quotation of that line too. `time`: a letter
-    that the claim is about each value of, so that nothing that is inherited may restrict it.
+    A letter that a line above defines otherwise is a quotation of that line too. `within`: the line
+    for all t that the claim is a part of.
     """
-    comparisons = [
-        _Comparison(version, claims, judge, bound={time, counted})
-        for version, counted in _at_values(claim, claims)
-    ]
-    listed = [quotation for each in comparisons for quotation in each.quotations()]
+    comparisons = list(_comparisons(claim, claims, judge, within=within))
+    listed = [quotation for each in comparisons for quotation in each.listed()]
     return (*listed, *comparisons[0].definitions())
 
 
-def _at_values(claim: Claim, claims: Mapping[str, Claim]) -> Iterator[tuple[Claim, str]]:
-    """A line without what it quotes for each value of a counting letter; at a value, by letter."""
+def _comparisons(
+    claim: Claim,
+    claims: Mapping[str, Claim],
+    judge: Judge,
+    *,
+    mended: bool = False,
+    within: Claim | None = None,
+) -> Iterator[_Comparison]:
+    """A line with what it quotes; once more for each value of a counting letter."""
+    whole = within or claim
+    over_time = (TIME,) if isinstance(whole.conclusion, AllTimes) else ()
+    for version, indices in _at_values(claim, claims):
+        every = (*over_time, *indices)
+        bound = {*map(str, indices), *(["t"] if within is not None else [])}
+        yield _Comparison(
+            version, claims, judge, mended, _every_letter(whole), indices=every, bound=bound
+        )
+
+
+def _is_in_the_mean(key: _Key) -> bool:
+    return any(letter == MEAN for letter, _ in key[1])
+
+
+def _at_values(
+    claim: Claim, claims: Mapping[str, Claim]
+) -> Iterator[tuple[Claim, tuple[Any, ...]]]:
+    """A line without what it quotes for each value of a counting letter; then at such a value."""
     each = [given for given in claim.given if isinstance(given.relation, ForEach)]
     quoted = [given for given in each if given.source in claims]
-    yield replace(claim, given=tuple(given for given in claim.given if given not in quoted)), ""
+    yield replace(claim, given=tuple(given for given in claim.given if given not in quoted)), ()
     ranges = dict.fromkeys((x.relation.index, x.relation.low, x.relation.high) for x in quoted)
     for index, low, high in ranges:
         bounds = (sympy.Le(low, index, evaluate=False), sympy.Le(index, high, evaluate=False))
         given = [Given(x, "case") for x in bounds]
-        given += [Given(x.relation, "case") for x in claim.given if x not in each]
+        given += [
+            Given(x.relation, "case") if x.instance or x.source in claims else x
+            for x in claim.given
+            if x not in each
+        ]
         for x in each:
             if (x.relation.index, x.relation.low, x.relation.high) == (index, low, high):
                 given.append(replace(x, relation=x.relation.relation))
-        yield replace(claim, given=tuple(given)), str(index)
+        yield replace(claim, given=tuple(given)), (index,)
 
 
 def demands(
@@ -125,6 +160,7 @@ def demands(
         yield from ((relation, "case") for relation in (*conclusion.when, *conclusion.during))
         if conclusion.until is not None:
             yield sympy.Le(_TIME, conclusion.until, evaluate=False), "case"
+    inherited = list[Any]()
     for hypothesis in (*claim.given, *(Given(None, line) for line in lines_of(conclusion))):
         source = hypothesis.source
         if source == GRAM:
@@ -133,11 +169,33 @@ def demands(
             yield hypothesis.relation, source
             continue
         for relation, origin in demands(claims[source], claims, (*users, claim.id)):
-            of_others = _defines(relation) and relation.lhs not in claim.letters
-            of_others = of_others and not relation.lhs.is_integer
             moved = at_instance(relation, hypothesis.instance) != relation
-            if not (origin in LOCAL or moved or (origin == "definition" and of_others)):
-                yield relation, origin
+            if not (origin in LOCAL or moved):
+                inherited.append((relation, origin))
+    # What defines a letter of another line matters where a letter of this one rests on it.
+    letters, size = _every_letter(claim), -1
+    while size < len(letters):
+        size = len(letters)
+        for relation, origin in inherited:
+            if origin == "definition" and _defines(relation) and _reaches(letters, relation):
+                letters |= relation.rhs.free_symbols
+    for relation, origin in inherited:
+        is_of_others = origin == "definition" and _defines(relation)
+        # What defines a counting letter may say of which values a line is.
+        if not is_of_others or relation.lhs.is_integer or _reaches(letters, relation):
+            yield relation, origin
+
+
+def _every_letter(claim: Claim) -> set[Any]:
+    """The letters of a claim, with those that a sum or each value of a counting letter binds."""
+    basic = (x for x in map(body, claim.statements) if isinstance(x, sympy.Basic))
+    return claim.letters | {letter for x in basic for letter in x.atoms(sympy.Symbol)}
+
+
+def _reaches(letters: Iterable[Any], definition: Any) -> bool:
+    """Whether a definition is of one of several letters, or of the place where one stands."""
+    defined = definition.lhs
+    return any(x == defined or stands_at(x, defined) for x in letters)
 
 
 def _said(version: Claim) -> tuple[Any, ...]:
@@ -148,7 +206,11 @@ def _said(version: Claim) -> tuple[Any, ...]:
 
 
 class _Comparison:
-    """One line and what it quotes."""
+    """One line and what it quotes.
+
+    `indices`: the counting letters for each of whose values it is quoted, or t of a line for all t;
+    `letters`: those of the whole line, the same for all of these values.
+    """
 
     def __init__(
         self,
@@ -156,7 +218,9 @@ class _Comparison:
         claims: Mapping[str, Claim],
         judge: Judge,
         mended: bool = False,
-        bound: Collection[str] = (),
+        letters: Iterable[Any] = (),
+        indices: tuple[Any, ...] = (),
+        bound: Iterable[str] = (),
     ) -> None:
         self._claim, self._claims, self._judge = claim, claims, judge
         self._mended = mended
@@ -167,18 +231,39 @@ class _Comparison:
         #: What holds here without a quotation; what a quoted line says is added when it may.
         self._premises = [given for given in claim.given if not self._is_quoted(given)]
         self._definitions = dict(claim.where)
+        self._whole = set(letters)
+        self._indices = indices
+
+    def listed(self) -> Iterable[Quotation]:
+        """The lines that are quoted; in the mean, from what holds for every outcome alone."""
+        listed = self.quotations()
+        if any(map(_is_in_the_mean, listed)):
+            sure = self._for_every_outcome().quotations()
+            listed |= {key: each for key, each in sure.items() if _is_in_the_mean(key)}
+        return listed.values()
+
+    def _for_every_outcome(self) -> _Comparison:
+        """The same without what is known here of one outcome."""
+        other = copy(self)
+        other._premises = [
+            given
+            for given in self._claim.given
+            if not (self._is_quoted(given) or (given.source in LOCAL and _is_of_outcome(given)))
+        ]
+        other._definitions = dict(self._claim.where)
+        return other
 
     def _is_quoted(self, given: Given) -> bool:
         return bool(given.instance) or (
             given.source in self._claims and given.source != self._claim.id
         )
 
-    def quotations(self) -> tuple[Quotation, ...]:
+    def quotations(self) -> dict[_Key, Quotation]:
         """The lines in the order in which they are quoted; each may use those that match."""
-        waiting: dict[tuple[str, _Instance], list[Any]] = {}
+        waiting: dict[_Key, list[Any]] = {}
         for given in filter(self._is_quoted, self._claim.given):
             waiting.setdefault((given.source, given.instance), []).append(given.relation)
-        order, compared = list(waiting), dict[Any, Quotation]()
+        order, compared = list(waiting), dict[_Key, Quotation]()
         progress = True
         while progress:
             progress = False
@@ -187,7 +272,7 @@ class _Comparison:
                 if not compared[key].open:
                     self._premises += [Given(relation, key[0]) for relation in waiting.pop(key)]
                     progress = True
-        return tuple(compared[key] for key in order)
+        return {key: compared[key] for key in order}
 
     def definitions(self) -> Iterator[Quotation]:
         """Definitions that do not follow from those above them, or that ask for a sign."""
@@ -237,7 +322,9 @@ class _Comparison:
     def _signs_of_definitions(self) -> Iterator[Quotation]:
         """Letters with a sign that are defined as what is not known to have it."""
         defined = [given for given in self._claim.given if _is_definition(given)]
-        defined = [given for given in defined if _letter(given.relation) in given.relation.args]
+        defined = [
+            given for given in defined if defined_letter(given.relation) in given.relation.args
+        ]
         known = [given for given in self._premises if given not in defined]
         waiting, progress = defined, True
         while progress:
@@ -251,8 +338,8 @@ class _Comparison:
 
     def _unmet_sign(self, definition: Any, known: Sequence[Given]) -> str:
         """The sign that a definition asks of its value, in words, if it is not known."""
-        letter = _letter(definition)
-        value = _value(definition)
+        letter = defined_letter(definition)
+        value = defined_value(definition)
         here = [given.relation for given in known]
         # Of an inner product, expanded, the sign is that of any vectors.
         expanded = factors(letter) and any(map(factors, value.free_symbols))
@@ -266,8 +353,12 @@ class _Comparison:
         """A line compared, in the edition that matches, or else the one that comes closest."""
         if source not in self._claims:
             return Quotation(source, UNCHECKED, ("there is no such line",))
-        held = _held(self._claims[source], self._claims)
-        barred = (*held.barred(instance), *held.barred_definitions(self._claim))
+        held = self._held(self._claims[source])
+        barred = (
+            *held.barred(instance),
+            *held.barred_definitions(),
+            *self._changing(source, instance),
+        )
         if barred:
             return Quotation(source, UNCHECKED, barred)
         if self._is_for_some(self._claims[source]):
@@ -298,6 +389,24 @@ class _Comparison:
                 return quotation
             unmatched.insert(0 if says else len(unmatched), quotation)
         return unmatched[0]
+
+    def _held(self, line: Claim) -> _Held:
+        """What an instance of a line has to leave as it is here."""
+        held = _held(line, self._claims)
+        return replace(held, here=_Definitions(self._claim, self._claims)) if held.times else held
+
+    def _changing(self, source: str, instance: _Instance) -> Iterator[str]:
+        """What is one letter here, and changes through definitions where it is quoted, in words."""
+        kinds: list[Any] = [partial(_stands_at, index) for index in self._indices]
+        kinds += [is_random] * _is_in_the_mean((source, instance))
+        for changes in kinds:
+            definitions = _Definitions(self._claims[source], self._claims)
+            for name in sorted(definitions.changing(changes)):
+                if not _speak_of(self._whole, {name}):
+                    continue
+                words, index = definitions.words(name), getattr(changes, "args", ("outcome",))[0]
+                mend = "random" if changes is is_random else f"as {name}({index})"
+                yield f"{words} is of one {index}, and {name} one letter: declare it {mend}"
 
     def _is_for_some(self, line: Claim) -> bool:
         """Whether a line says of some numbers what is taken here of all."""
@@ -341,7 +450,7 @@ class _Comparison:
         free = version.letters - dict(version.where).keys()
         of_letters = (*instance, *names, *(pair for pair in self._claim.where if pair[0] in free))
         obligations, definitions = [*_signs(of_letters)], dict[Any, Any]()
-        held, at_every_t = _held(version, self._claims), list[Any]()
+        held, at_every_t = self._held(version), list[Any]()
         here, asked = [given.relation for given in self._premises], list[Any]()
         # In the mean, what the line needs has to hold for every outcome.
         of_outcome = tuple(each for each in instance if each[0] != MEAN)
@@ -369,10 +478,12 @@ class _Comparison:
                 asked += self._asked_at_each_value(moved, source)
             if moved != unmoved and held.needs_at_every_t(moved, instance):
                 at_every_t.append(moved)
+        in_mean = len(of_outcome) < len(instance)
         unmet = tuple(
-            f"{_words(relation)} is not known here"
-            for relation in dict.fromkeys(obligations)
-            if not self._follows(relation, version.id, ())
+            f"{_words(each)} is not known here"
+            + " for every outcome" * (in_mean and _is_of_outcome(Given(each, "")))
+            for each in dict.fromkeys(obligations)
+            if not self._follows(each, version.id, ())
         )
         unmet += tuple(
             f"{_words(relation)} is not known for each value: give it here, too"
@@ -430,9 +541,7 @@ class _Comparison:
         every = version.conclusion
         if not isinstance(every, AllTimes) or isinstance(self._claim.conclusion, AllTimes):
             return False
-        return bool(
-            letters_of([relation]) & {x for now, _, later in every.times for x in (now, later)}
-        )
+        return _Held(frozenset(every.letters_of_time)).changes(relation)
 
     def _follows(self, relation: Any, source: str, said: Sequence[Any]) -> bool:
         """Whether a relation is among what is said or holds here, or follows from both."""
@@ -469,6 +578,9 @@ class _Comparison:
         if isinstance(relation, ForEach):
             held = self._premises if here is None else [Given(each, "definition") for each in here]
             known = at_value(relation, [*said, *(given.relation for given in held)])
+            put_in = [sympy.Eq(*pair, evaluate=False) for pair in self._claim.where]
+            of_one = changing(put_in, partial(_stands_at, relation.index))
+            known = [x for x in known if not _speak_of(x.free_symbols, of_one)]
             return self._entailed(relation.relation, source, (), known)
         if not isinstance(relation, sympy.Basic):
             return Finding.UNDECIDED
@@ -497,11 +609,14 @@ class _Held:
     starts: frozenset[Any] = frozenset()
     constants: frozenset[Any] = frozenset()
     of_means: bool = False
+    here: _Definitions | None = None
 
     def changes(self, value: Any) -> bool:
-        """Whether a value or a letter changes with t."""
+        """Whether a value or a letter changes with t, itself or as it is defined here."""
+        through = self.here.changing(_changes_with_time) if self.here else set[str]()
         return any(
-            letter in self.times or _CHANGES.search(str(letter)) for letter in letters_of([value])
+            letter in self.times or stands_at(letter, TIME) or _speak_of({letter}, through)
+            for letter in letters_of([value])
         )
 
     def barred(self, instance: _Instance) -> tuple[str, ...]:
@@ -524,23 +639,53 @@ class _Held:
         ]
         return tuple(dict.fromkeys(barred))
 
-    def barred_definitions(self, claim: Claim) -> tuple[str, ...]:
-        """The equations of a claim that define a constant by what changes with t, in words."""
-        own = [sympy.Eq(*pair, evaluate=False) for pair in claim.where]
-        own += [given.relation for given in claim.given if _is_definition(given)]
-        return tuple(
-            f"{_letter(relation)} is the same at every t, and {_words(relation)} is of one t"
-            for relation in own
-            if _letter(relation) in self.constants and self.changes(relation)
-        )
+    def barred_definitions(self) -> Iterator[str]:
+        """The equations that define a constant here by what changes with t, in words."""
+        if self.here is not None:
+            for name in sorted(self.here.changing(_changes_with_time)):
+                if _speak_of(self.constants, {name}):
+                    yield f"{name} is the same at every t, and {self.here.words(name)} is of one t"
 
     def needs_at_every_t(self, relation: Any, instance: _Instance) -> bool:
         """Whether a line for all t needs a relation that an instance has changed."""
         return bool(self.constants & {*dict(instance)}) and self.changes(relation)
 
 
-#: Names of letters that change with t; of means and inner products of such letters too.
-_CHANGES = re.compile(r"^t$|\(t(\+1)?\)")
+class _Definitions:
+    """The definitions of a line and of all that it rests on."""
+
+    def __init__(self, claim: Claim, claims: Mapping[str, Claim]) -> None:
+        waiting, reached, self._listed = [claim], set[str](), list[Any]()
+        while waiting:
+            for version in waiting.pop():
+                named = (x for x in version.given if x.source.startswith("definition"))
+                self._listed += [x.relation for x in named if isinstance(x.relation, sympy.Eq)]
+                self._listed += [sympy.Eq(*pair, evaluate=False) for pair in version.where]
+                new = {*version.rests_on} & claims.keys() - reached
+                reached |= new
+                waiting += [claims[name] for name in sorted(new)]
+
+    def changing(self, changes: Callable[[str], bool]) -> set[str]:
+        """The names of letters that change through them."""
+        return changing(self._listed, changes)
+
+    def words(self, name: str) -> str:
+        """The definition of a letter."""
+        speaks = [x for x in self._listed if _speak_of(x.free_symbols, {name})]
+        return _words(next((x for x in speaks if speaks_of(defined_letter(x), name)), speaks[0]))
+
+
+def _speak_of(letters: Iterable[Any], names: set[str]) -> bool:
+    """Whether one of several letters is one of some names, or speaks of it."""
+    return any(speaks_of(letter, name) for letter in letters for name in names)
+
+
+def _stands_at(index: Any, name: str) -> bool:
+    return stands_at(name, index)
+
+
+def _changes_with_time(name: str) -> bool:
+    return stands_at(name, TIME)
 
 
 def _held(claim: Claim, claims: Mapping[str, Claim]) -> _Held:
@@ -551,9 +696,7 @@ def _held(claim: Claim, claims: Mapping[str, Claim]) -> _Held:
     while waiting:
         for version in claims[waiting.pop()]:
             if isinstance(version.conclusion, AllTimes):
-                times |= {
-                    letter for now, _, later in version.conclusion.times for letter in (now, later)
-                }
+                times |= version.conclusion.letters_of_time
                 starts |= {start for _, start, _ in version.conclusion.times}
                 for line in (version, *map(claims.get, version.conclusion.lines)):
                     letters |= line.letters if line else set()
@@ -568,7 +711,11 @@ def _held(claim: Claim, claims: Mapping[str, Claim]) -> _Held:
         return _Held(of_means=of_means)
     held = _Held(frozenset(times), frozenset(starts), of_means=of_means)
     letters |= letters_of(values)
-    fixed = (letter for letter in letters - starts if not held.changes(letter))
+    # What lines below define by what changes with t is no constant, unless it is a letter here.
+    inside = _Definitions(claim, claims).changing(_changes_with_time)
+    own = {letter for version in claim for letter in version.letters}
+    inside = {name for name in inside if not _speak_of(own, {name})}
+    fixed = (x for x in letters - starts if not (held.changes(x) or _speak_of({x}, inside)))
     return replace(held, constants=frozenset(fixed))
 
 
@@ -606,8 +753,14 @@ def _defines(relation: Any) -> bool:
     return isinstance(relation, sympy.Eq) and bool(relation.lhs.is_Symbol)
 
 
+def _is_of_outcome(given: Given) -> bool:
+    """Whether a hypothesis speaks of a random letter."""
+    statement = body(given.relation)
+    return isinstance(statement, sympy.Basic) and any(map(is_random, statement.atoms(sympy.Symbol)))
+
+
 def _is_definition(given: Given) -> bool:
-    return given.source == "definition" and _letter(given.relation) is not None
+    return given.source == "definition" and defined_letter(given.relation) is not None
 
 
 def assumed_definitions(claim: Claim) -> Iterator[str]:
@@ -628,7 +781,9 @@ def _reached(relation: Any, above: Sequence[tuple[str, Any]]) -> list[Any]:
     while speaks := [each for each in rest if each.free_symbols & letters]:
         reached += speaks
         rest = [each for each in rest if each not in speaks]
-        letters |= {letter for each in speaks if _letter(each) for letter in each.free_symbols}
+        letters |= {
+            letter for each in speaks if defined_letter(each) for letter in each.free_symbols
+        }
     return reached
 
 
@@ -637,19 +792,21 @@ def _binding(relation: Any, above: Sequence[tuple[str, Any]]) -> list[tuple[str,
 
     They define its letter, or use it for a letter that it uses.
     """
-    letter, reached = _letter(relation), relation.free_symbols
+    letter, reached = defined_letter(relation), relation.free_symbols
     if letter is None:
-        return [each for each in above if _letter(each[1]) in reached]
-    same = [each for each in above if _letter(each[1]) == letter]
-    same += [each for each in above if _letter(each[1]) is None and letter in each[1].free_symbols]
+        return [each for each in above if defined_letter(each[1]) in reached]
+    same = [each for each in above if defined_letter(each[1]) == letter]
+    same += [
+        each for each in above if defined_letter(each[1]) is None and letter in each[1].free_symbols
+    ]
     if same:
         return same
-    value = _value(relation)
+    value = defined_value(relation)
     if letter in value.free_symbols:
         return [("", relation)]
     values: dict[Any, tuple[str, Any]] = {}
     for each in above:
-        if (defined := _letter(each[1])) is not None:
+        if (defined := defined_letter(each[1])) is not None:
             values.setdefault(defined, each)
     waiting, path = list(value.free_symbols), set[Any]()
     while waiting:
@@ -661,21 +818,6 @@ def _binding(relation: Any, above: Sequence[tuple[str, Any]]) -> list[tuple[str,
                 return [values[used]]
             waiting += definition.free_symbols
     return []
-
-
-def _letter(relation: Any) -> Any:
-    """The letter that an equation defines, itself or by a power; None where neither side is one."""
-    for side in relation.args if isinstance(relation, sympy.Eq) else ():
-        base = side.base if side.is_Pow and side.exp.is_Integer and side.exp > 0 else side
-        if base.is_Symbol and base != IDENTITY and (base is side or base.is_nonnegative):
-            return base
-    return None
-
-
-def _value(definition: Any) -> Any:
-    """The side of a definition that its letter stands for, itself or by a power."""
-    left, right = definition.args
-    return left if _letter(definition) not in (left, left.as_base_exp()[0]) else right
 
 
 def _words(relation: Any) -> str:

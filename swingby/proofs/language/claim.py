@@ -107,6 +107,11 @@ class AllTimes:
         """The lines that are put together."""
         return tuple(filter(None, (self.base, self.second, self.step)))
 
+    @property
+    def letters_of_time(self) -> set[Any]:
+        """Its letters at t and at t + 1."""
+        return {letter for now, _, later in self.times for letter in (now, later)}
+
     def is_of_now(self, relation: Any) -> bool:
         """Whether a relation speaks of time t alone, so that it can be moved to another time."""
         letters = letters_of([relation])

@@ -23,6 +23,7 @@ from swingby.proofs.language.claim import (
     BREAKS,
     RESERVED,
     SEVERITIES,
+    TIME,
     AllTimes,
     AlongTrajectory,
     ByCases,
@@ -33,6 +34,7 @@ from swingby.proofs.language.claim import (
     in_order_of_use,
 )
 from swingby.proofs.language.definedness import partial, relations_of
+from swingby.proofs.language.definitions import defined_letter, defined_value, names_in
 from swingby.proofs.language.formula_parser import (
     Piece,
     algebra,
@@ -47,6 +49,7 @@ from swingby.proofs.language.repaired_conclusions import ByHand, EntryFormula
 from swingby.proofs.language.shapes import TRAITS as MATRIX_TRAITS
 from swingby.proofs.language.shapes import Matrix, check_instance
 from swingby.proofs.language.sums import (
+    PLACE,
     ForEach,
     Sequence,
     body,
@@ -451,7 +454,11 @@ class Proof(Mapping[str, Claim]):
         """What stands for letters of a line: ``x = y, y = x``."""
         instance: dict[Any, Any] = {}
         letters = {letter for version in claim or () for letter in version.letters}
-        bound = {x for version in claim or () for x in indices_of(version.statements)}
+        statements = [x for version in claim or () for x in version.statements]
+        bound = set(indices_of(statements))
+        basic = (x for x in map(body, statements) if isinstance(x, sympy.Basic))
+        every = {name for each in basic for x in each.atoms(sympy.Symbol) for name in names_in(x)}
+        rows = {PLACE.sub("()", x) for x in every if any(stands_at(x, index) for index in bound)}
         conclusion = None if claim is None else claim.conclusion
         times = (
             {letter for row in conclusion.times for letter in row}
@@ -469,8 +476,11 @@ class Proof(Mapping[str, Claim]):
                 raise piece.refuse(f"must be a letter of ({claim.id}): {listed}", str(letter))
             if letter in times:
                 raise piece.refuse("must not change the time of a line for all t", str(letter))
-            if letter in bound or bound & vectors.letters_of([equation.rhs]):
+            used = vectors.letters_of([equation.rhs])
+            if letter in bound or any(stands_at(x, index) for x in used for index in bound):
                 raise piece.refuse("must not be the index of a sum, or have it", str(letter))
+            if "(" in str(letter) and PLACE.sub("()", str(letter)) in rows:
+                raise piece.refuse("must not be of a sequence whose terms are summed", str(letter))
             if isinstance(letter, vectors.Vector) != vectors.is_vector(equation.rhs):
                 raise piece.refuse("must be a vector for a vector", f"{letter} = {equation.rhs}")
             try:
@@ -556,6 +566,9 @@ class Proof(Mapping[str, Claim]):
             name = latin(match[1])
             if match[2] and _MADE.search(match[2]):
                 raise block.head.refuse("must not be named as a mean or a product is", match[2])
+            places = [place[0] for place in PLACE.finditer(name) if place[1]]
+            if match[2] and not all(match[2].endswith(place) for place in places):
+                raise block.head.refuse(f"must have a name that ends in {places[0]}", match[2])
             if name in self._own:
                 raise block.head.refuse("must be declared once", match[1])
             self._own.add(name)
@@ -728,9 +741,10 @@ class _Line:
     def _refuse_captured(self, claim: Claim) -> None:
         """Refuse a definition that makes a constant change with t, or a number random."""
         moving = {x for name, x in self.scope.names.items() if name == "t" or _MOVING.search(name)}
+        moving |= {x for x in claim.letters if stands_at(x, TIME)}
         every = isinstance(claim.conclusion, AllTimes)
         given = [each.relation for each in claim.given if each.source == "definition"]
-        defined = [pair for pair in map(_definition, given) if pair]
+        defined = [(x, defined_value(each)) for each in given if (x := defined_letter(each))]
         for letter, value in (*defined, *claim.where):
             if getattr(letter, "trait", ""):
                 raise self.block.head.refuse(
@@ -840,7 +854,7 @@ class _Line:
             letters = vectors.letters_of(map(_expanded, relations))
         except ValueError as error:
             raise then.refuse(f"must be about vectors ({error})") from None
-        times = []
+        times = list[tuple[Any, Any, Any]]()
         time = next((letter for letter in letters if str(letter) == "t"), None)
         if time is not None:
             if not (time.is_integer and time.is_nonnegative):
@@ -854,12 +868,15 @@ class _Line:
                 raise then.refuse(
                     "must be a letter declared above, as it changes with t", missing[0]
                 )
-            times.append(tuple(names[x] for x in row))
-        for letter in letters:
-            if letter.name.startswith("E[") and _MOVING.search(letter.name):
+            now, start, later = (names[x] for x in row)
+            times.append((now, start, later))
+        rest = letters - {letter for each in times for letter in each}
+        for letter in sorted(rest, key=str):  # means, and letters of sequences such as b(i)
+            if _MOVING.search(letter.name) and not vectors.factors(letter):
                 now, start, later = (_at_time(letter, x) for x in ("(t)", "(0)", "(t+1)"))
                 # Of both times is what is not of t alone.
                 times.append((now, start, letter if "(t+1)" in letter.name else later))
+        times = list(dict.fromkeys(times))
         if not {now for now, _, _ in times} & vectors.letters_of([_expanded(conclusion)]):
             raise then.refuse("must change with t: by t itself, or a letter such as x(t)")
         (step,) = self._named(own, "step", 1) or ("",)
@@ -933,14 +950,6 @@ class _Line:
         until = own.get("until")
         (end,) = values(until.joined(), self.scope.names) if until else (None,)
         return AlongTrajectory(joint, "all" if indices == "any" else indices, when, during, end)
-
-
-def _definition(relation: Any) -> tuple[Any, Any] | None:
-    """The letter that an equation defines, and its value; None where neither side is a letter."""
-    sides = relation.args if isinstance(relation, sympy.Eq) else ()
-    pairs = zip(sides, sides[::-1], strict=True)
-    defined = (pair for pair in pairs if pair[0].is_Symbol and pair[0] != matrices.I)
-    return next(defined, None)
 
 
 def _at_time(letter: Any, time: str) -> Any:

@@ -168,6 +168,8 @@ def at_value(each: ForEach, known: Iterable[Any]) -> list[Any]:
     listed = [sympy.Le(each.low, each.index, evaluate=False)]
     listed.append(sympy.Le(each.index, each.high, evaluate=False))
     for other in known:
+        if any(stands_at(x, each.index) for x in getattr(other, "free_symbols", ())):
+            continue  # it is of one value
         if not isinstance(other, ForEach):
             listed.append(other)
         elif (other.low, other.high) == (each.low, each.high):

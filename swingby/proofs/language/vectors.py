@@ -138,7 +138,7 @@ def put_in(expression: Any, values: Mapping[Any, Any]) -> Any:
         if hasattr(letter, "of") and letters_of([letter.of]) & values.keys():
             swaps[letter] = letter.put_in(values)
     if vectors and not is_vector(expression):
-        for letter in expression.free_symbols:
+        for letter in expression.atoms(sympy.Symbol):  # also what a sum binds
             pair = factors(letter)
             if set(pair) & vectors.keys():
                 swaps[letter] = inner(*(vectors.get(x, x) for x in pair))

@@ -70,16 +70,20 @@ step mean: it holds in the mean only
   given (every) in the mean
         E(r) >= 1  [case]
   then E(r²) >= 1
-step sure: it holds for every outcome
+step one: it holds for one outcome
   given (every) in the mean
         r >= 1  [case]
+  then E(r²) >= E(r)
+step sure: it holds for every outcome
+  given (every) in the mean
+        r >= 1  [bounded below]
   then E(r²) >= E(r)
 """
     file = tmp_path / "my.proof"
     file.write_text(text, encoding="utf-8")
     ledger = swingby.audit(file, cache=False, progress=False)
     states = [line.state for line in ledger.standing()]
-    assert states == ["stands", "quoted, not checked", "stands"]
+    assert states == ["stands", "quoted, not checked", "quoted, not checked", "stands"]
 
 
 @pytest.mark.parametrize(
