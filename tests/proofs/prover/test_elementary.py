@@ -73,6 +73,13 @@ def test_true_claims_are_proved(line):
         assert any("hypotheses" in evidence for evidence in judged.evidence), judged.evidence
 
 
+@pytest.mark.parametrize("line", ["sqrt(x^2) = Abs(x)", "pi > 3; E < 11/4 |- pi*2 > 6"])
+def test_what_the_checker_does_not_read_is_not_proved(line):
+    """A certificate is there, and no file that check.py accepts: it knows no root of x^2, no pi."""
+    judged = decide_scalar(claim(line), seconds=60)
+    assert (judged.verdict, judged.method) == ("undecided", "no file")
+
+
 @pytest.mark.parametrize("line", lines(FALSE))
 def test_false_claims_are_not_proved(line):
     judged = decide_scalar(claim(line), seconds=60)

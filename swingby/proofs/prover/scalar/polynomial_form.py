@@ -79,7 +79,13 @@ def polynomial_form(
                 difference = translator.logarithm_of_ratio(relation)
                 label = f"logarithm of {relation}"
                 constraints.append(Constraint(difference, _KINDS[relation.kind], label))
-    constraints += list(_curved_facts(translator, constraints, rich))
+    roots = {
+        power.exp * sympy.log(power.base)
+        for side in itertools.chain(*(relation.sides for relation in sequent.relations))
+        for power in side.atoms(sympy.Pow)
+        if power.base.is_Symbol and power.exp.is_Rational and not power.exp.is_Integer
+    }
+    constraints += list(_curved_facts(translator, constraints, sorted(roots, key=str), rich))
     constraints += [*_number_facts(translator), *_root_facts(translator, constraints)]
     for relation, quotient in postponed:
         cleared, positive_by = _clear_denominators(translator, quotient, constraints)
@@ -144,17 +150,19 @@ def _certain_sign(
 
 
 def _curved_facts(
-    translator: Translator, constraints: list[Constraint], rich: bool
+    translator: Translator, constraints: list[Constraint], roots: list[Any], rich: bool
 ) -> Iterator[Constraint]:
     """What exp(y) >= 1 + y says of the exponentials and logarithms.
 
-    y is an exponent, a logarithm, its opposite, or the difference of two of them. And exp(y) >= 1
-    if y >= 0 follows.
+    y is an exponent, a logarithm, its opposite, or the difference of two of them; beside a
+    logarithm, that of a root of the same letter, too. And exp(y) >= 1 if y >= 0 follows.
     """
     curves: dict[Any, tuple[Polynomial, Polynomial]] = {}
     exponents = [exponential.exp for exponential in translator.exponentials]
     occurring = {*exponents, *translator.logarithms}
     exponents += [a.meaning.exp for a in translator.atoms if isinstance(a.meaning, sympy.exp)]
+    letters = {x.args[0] for x in translator.logarithms}
+    exponents += [y for y in roots if y.free_symbols & letters]
     for y in dict.fromkeys(exponents):
         try:
             value, argument = translator.quotient(sympy.exp(y)), translator.quotient(y)
