@@ -32,13 +32,19 @@ def _indices(i: int, j: int) -> str:
     return f"{i + 1}{',' if max(i, j) > 8 else ''}{j + 1}"
 
 
+def is_named(k: int, order: Sequence[int]) -> bool:
+    """Whether a legend names concept k: the first and last alone where colours would repeat."""
+    return len(order) <= len(COLORS) or k in (order[0], order[-1])
+
+
 def draw_entries(
     ax: Axes, steps: Any, W: Any, order: Sequence[int], loss: Any, *, faint: bool = False
 ) -> None:
     """Entries of W (n, d, d) over steps (n,), and the test loss in units of its start.
 
     Major entries in the `order` of learning are solid, minor ones dashed, the loss is black. Of
-    many concepts the minor entries are grey and share a name.
+    many concepts the minor entries are grey and share a name; of more than there are colours, the
+    first and the last to be learned alone are named.
     `faint`: wide and pale and without a name, for what is predicted.
     """
     wide: dict[str, Any] = {"linewidth": 3.2, "alpha": 0.25, "zorder": 1}
@@ -49,6 +55,8 @@ def draw_entries(
         if i != j and len(order) > _NAMED:
             first = [i, j] == sorted(order)[:2]
             name["label"], color = "$w_{ij}$, $i \\neq j$" if first else "_", "0.6"
+        elif i == j and not is_named(i, order):
+            name["label"] = "_"
         ax.plot(steps, W[:, i, j], color=color, **(wide if faint else name))
     black = wide | {"alpha": 0.18} if faint else {"linewidth": 1.1, "label": "test loss"}
     ax.plot(steps, loss, color="black", **black)

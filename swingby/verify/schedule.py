@@ -20,6 +20,7 @@ from swingby.report.entry_pictures import (
     draw_half_time,
     entry_label,
     finish_entries,
+    is_named,
 )
 from swingby.report.number_text import as_typed, scientific, steps_text
 from swingby.report.picture_style import COLORS
@@ -301,7 +302,8 @@ class Schedule(Pictured, ReadOnly):
         start = float(self.test_loss(np.zeros(1))[0]) if self._has_curve else 1.0
         order = self.draw_curves(ax, first, last, start)
         for k, color in zip(order, itertools.cycle(COLORS), strict=False):
-            ax.plot([], [], "v-", color=color, label=entry_label(k, k))
+            if is_named(k, order):
+                ax.plot([], [], "v-", color=color, label=entry_label(k, k))
         if self._has_curve:
             ax.plot([], [], color="black", alpha=0.3, linewidth=3.2, label="test loss")
         finish_entries(ax, first, last, f"predicted, {self.dynamics}")
