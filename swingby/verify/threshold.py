@@ -117,7 +117,7 @@ def threshold(
     omega from 0.0001 to 0.1
                 yes for                  turn known to
     ──────────────────────────────────────────────────
-    predicted   omega up to 0.00458391           7e-05
+    predicted   omega up to 0.00458403           7e-05
     observed    omega up to 0.00458311           3e-08
     """
     task = as_task(task)

@@ -171,6 +171,7 @@ def prepare_claim(claim: Claim) -> tuple[Search, list[Question]]:
         )
         for goal in goals
     ]
+    unknown_term((*written, *goals))  # refuses numbers that are none as they are written
     try:
         unknown = unknown_term((*hypotheses, *(question.goal for question in questions)))
         if unknown:
