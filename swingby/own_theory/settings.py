@@ -89,8 +89,8 @@ class Settings:
         parts = [f"{name}={array[index]:.6g}" for name, array in self.scalars.items()]
         for name, array in self.draws.items():
             entry = array[..., index]
-            shown: dict[str, Any] = {"precision": 6, "threshold": _SHOWN, "edgeitems": 2}
-            entries = np.array2string(entry, separator=", ", **shown)
+            options: dict[str, Any] = {"precision": 6, "threshold": _SHOWN, "edgeitems": 2}
+            entries = np.array2string(entry, separator=", ", **options)
             parts.append(f"{name}={' '.join(entries.split())}")
         return ", ".join(parts)
 

@@ -67,24 +67,26 @@ def confirmed(claim: Claim, judged: ClaimVerdict) -> ClaimVerdict:
         line = at_outcomes(claim, chances, entries)
         if entries > 1 and line == at_outcomes(claim, chances, 1):
             continue
-        found: ClaimVerdict | None = None
+        verdict: ClaimVerdict | None = None
         if claim.quantifier == "exists":
             example = decide_scalar(line, seconds=_SECONDS)
             met = example.verdict is Finding.PROVED
-            found = example if met and is_of_sequences(line.letters, example.witness) else None
+            verdict = example if met and is_of_sequences(line.letters, example.witness) else None
         else:
-            found = refuted(*statements(line))
-        if found is None or found.witness is None:
+            verdict = refuted(*statements(line))
+        if verdict is None or verdict.witness is None:
             continue
         words = list(map(relation_words, statements(line)[1]))
-        relation = found.witness.relation  # of an example, all of them
+        relation = verdict.witness.relation  # of an example, all of them
         relation = _text(goals[words.index(relation)]) if relation in words else relation
         values = {_CHANCE.format(n): str(x) for n, x in enumerate(chances, 1)}
-        witness = replace(found.witness, relation=relation, values=values | found.witness.values)
+        witness = replace(
+            verdict.witness, relation=relation, values=values | verdict.witness.values
+        )
         lines = f"{relation} fails: {witness.left} against {witness.right}"
-        evidence = found.evidence if claim.quantifier == "exists" else (lines,)
+        evidence = verdict.evidence if claim.quantifier == "exists" else (lines,)
         method = f"{judged.method}, {len(chances)} outcome{'s' * (len(chances) > 1)}"
-        return replace(found, method=method, evidence=evidence, witness=witness)
+        return replace(verdict, method=method, evidence=evidence, witness=witness)
     reason = f"{judged.method} in numbers: no distribution that has them as means is known"
     advice = "next: a line for every outcome, quoted in the mean"
     return undecided("means", reason, advice)

@@ -16,6 +16,7 @@ import pytest
 
 from swingby.proofs.checkers import check_witness
 from swingby.proofs.checkers.check_witness import digest, judge
+from tests.proofs.certify.test_witness_files import RUN
 
 EMPTY = {"cases": [], "tangents": [], "turned": False, "facts": [], "pieces": [], "replaced": []}
 
@@ -72,19 +73,6 @@ INVERSE = {x: [x, "n", "n", False] for x in ("X", "X^-1")}
 SIGNS = {"t": "nonnegative", "k": "nonnegative", "f(t)": "real", "f(0)": "real", "f(k)": "real"}
 SIGNS |= {"f(t+1)": "real", "g(t)": "nonnegative"}
 TOTALS = dict.fromkeys(("sum_1", "sum_2", "sum_3"), "real")
-RUN = {
-    "dynamics": "euler",
-    "signal": ["3", "1"],
-    "eta": "1/20",
-    "W0": [["1/50", "1/50"], ["1/50", "1/50"]],
-    "i": 2,
-    "j": 2,
-    "t_0": 18,
-    "t": 25,
-    "when": ["1/40 <= w_ii(t_0)"],
-    "during": ["w_ii(t) < 6/125"],
-    "until": ["t <= 30*(1 + w_ii(0))"],
-}
 FILES = {
     "squares": proof(
         {"x": "real", "y": "real"}, [], shown("2*x*y <= x^2 + y^2", pieces(("1", "1", "y - x")))
