@@ -47,6 +47,7 @@ PROVED = [
     "then E(sqrt(Z)) <= sqrt(E(Z))",
     "then E(1/Z^2) >= 0",
     "given E(log(X)) >= 1  [c]\n  then E(log(X)) >= 0",
+    "given X > 0  [c]\n  then E(log(X)) <= E(log(X)) + 1",
     "given E((X - c)^2) = 0  [c]\n  then E(X) = c",
 ]
 #: What holds of every distribution too: numbers that are no means refute it, and nothing else does.
