@@ -84,6 +84,7 @@ FALSE = [
     "given h = x - c g  [definition]; E(g) = x  [d]\n  then dot(E(h), x) = (1 + c) |x|^2",
     "then M(t) = M(0)",
     "given t = 0  [case]\n  then M(t+1) = M(0)",
+    "given t = 0  [case]\n  then M(t) M(0) = M(t)",
     "given f(t) = 1 for t from 0 to k  [c]\n  then sum(f(t) (a(t)/f(t)), t, 0, k) = 0",
 ]
 

@@ -181,8 +181,7 @@ def demands(
                 letters |= relation.rhs.free_symbols
     for relation, origin in inherited:
         is_of_others = origin == "definition" and _defines(relation)
-        # What defines a counting letter may say of which values a line is.
-        if not is_of_others or relation.lhs.is_integer or _reaches(letters, relation):
+        if not is_of_others or _reaches(letters, relation):
             yield relation, origin
 
 

@@ -89,8 +89,7 @@ def refuted(given: list[Any], goals: list[Any]) -> ClaimVerdict | None:
     """Numbers at which a line fails, with few terms in its sums; None if none are known."""
     for counts in _counts(given, goals):
         try:
-            needed = [*given, *needs_of_statements([*given, *goals])]
-            known = [x for each in needed for x in _unrolled(each, counts)]
+            known = [x for each in given for x in _unrolled(each, counts)]
             targets = [x for goal in goals for x in _unrolled(goal, counts)]
         except ValueError:
             continue
