@@ -3,8 +3,9 @@
 A formula is a sum of words of letters with coefficients; a letter has rows, columns and a trait. A
 proof says that a difference of two sides is a sum of ``c C^T C``, ``c C^T H C`` for hypotheses or
 traits ``0 <= H``, and ``left E right`` for hypotheses ``E = 0``; under a trace where the line is
-about numbers. A witness gives small matrices of fractions: what is given holds there, and the line
-fails. ``check.py`` calls it.
+about numbers. Two rules add equations: what is in an order is symmetric, and an inverse of a square
+matrix on one side is one on both. A witness gives small matrices of fractions: what is given holds
+there, and the line fails. ``check.py`` calls it.
 """
 
 from __future__ import annotations
@@ -254,6 +255,21 @@ class WordAlgebra:
             total = self.plus(total, {flipped: self.proofs.times(value, factor)})
         return total
 
+    def turned(self, equation: Words) -> Iterator[Words]:
+        """Of P Q = c I, with P and Q square and a number c that is not 0, each Q P = c I."""
+        units = {word: c for word, c in equation.items() if word and word[0].startswith("I:")}
+        products = equation.keys() - units.keys()
+        if () in equation or not (len(units) == len(products) == 1):
+            return
+        ((unit, c),), (word,) = units.items(), products
+        number: Words = {(): c}
+        if not any(self.is_nonnegative(x, True) for x in (number, self.negative(number))):
+            return
+        for cut in range(1, len(word)):
+            if self.shape(word[cut])[0] == self.shape(word[0])[0]:
+                flat = self.times({word[cut:]: equation[word]}, {word[:cut]: self.proofs.ONE})
+                yield self.plus(flat, {unit: c})
+
     def is_number(self, x: Words) -> bool:
         """Whether there are no words but the empty one."""
         return x.keys() <= {()}
@@ -335,16 +351,24 @@ class MatrixFile:
             letters |= {name: [size, "1", ""] for name, size in probes}
             self.algebra = WordAlgebra(letters, scalars, proofs)
         self.equations = [x.words for x in self.given if x.sign == "="]
+        #: By place, why an equation follows from what is given.
+        self.reasons: dict[int, str] = {}
+        for equation in list(self.equations):
+            for turned in self.algebra.turned(equation):
+                self._add(turned, "an inverse of a square matrix on one side is on both")
         facts = [(x.blocks, x.sign == "<") for x in self.given if x.sign in ("<=", "<")]
         for name, trait in self.algebra.traits.items():
             if trait in ("semidefinite", "definite"):
                 facts.append(([[self.algebra.values[name]]], trait == "definite"))
         self.facts = facts
-        #: What is in an order is symmetric.
         for (words,) in (blocks[0] for blocks, _ in facts if len(blocks) == 1):
             flat = self.algebra.transposed(words)
             if skew := self.algebra.plus(words, self.algebra.negative(flat)):
-                self.equations.append(skew)
+                self._add(skew, "what is in an order is symmetric")
+
+    def _add(self, equation: Words, reason: str) -> None:
+        self.reasons[len(self.equations)] = reason
+        self.equations.append(equation)
 
     def goal(self, relation: MatrixRelation) -> Words:
         """What a line says is 0, or not negative."""

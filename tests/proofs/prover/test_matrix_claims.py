@@ -173,7 +173,33 @@ def test_a_false_claim_is_refuted(line):
 
 
 def test_what_no_search_decides_is_undecided():
-    """True of every size, as x x^T has one eigenvalue alone; no certificate of words is sought."""
-    judged = decide(claim("A B = I |- B A = I"))
+    """True of every size, as (I + A) (I + B) = I; what an equation factors into is not sought."""
+    judged = decide(claim("A B + A + B = 0 |- A B = B A"))
     assert judged.verdict == "undecided"
-    assert judged.tried[0] == "no certificate for B*A = I"
+    assert judged.tried[0] == "no certificate for A*B = B*A"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "A B C = -2 I |- C A B = -2 I",
+        "A X Z = I |- X Z A = I",
+        "a A B = I |- a B A = I",
+        "A B = a² I + I |- B A = (a² + 1) I",
+    ],
+)
+def test_an_inverse_of_a_square_matrix_is_one_on_both_sides(line):
+    judged = decide(claim(line))
+    assert judged.verdict == "proved"
+    assert "an inverse of a square matrix on one side is on both" in judged.evidence[1]
+    assert reason(file_of(line)) == ""
+
+
+@pytest.mark.parametrize("given", ["X Z = I", "A B = A", "A B = 0", "A B = a I"])
+def test_no_other_equation_is_turned_round(given):
+    """[0 1; 0 0] [1 0; 0 0] = 0, and not the other way round."""
+    left, _, right = given.partition(" = ")
+    first, _, others = left.partition(" ")
+    content, _ = statement(claim(f"{given} |- A = A"))
+    assert not MatrixFile(content, check_witness.formula, check_proof).reasons
+    assert decide(claim(f"{given} |- {others} {first} = {right}")).verdict == "refuted"

@@ -76,7 +76,9 @@ def decide_shaped(claim: Claim) -> ClaimVerdict:
         proof = {"proof": certificates}
         if not check_witness.judge_shown({"id": "", "line": ""} | content | proof):
             lines = zip(content["says"], certificates, strict=True)
-            evidence = tuple(words for says, each in lines for words in _words(content, says, each))
+            evidence = tuple(
+                words for says, each in lines for words in _words(content, file.reasons, says, each)
+            )
             empty = all(relation.lhs == relation.rhs for relation in claim.conditions)
             method = TAUTOLOGY if empty else _method(certificates)
             return ClaimVerdict(Finding.PROVED, method, evidence, proof=(proof,))
@@ -170,7 +172,9 @@ def _method(certificates: list[Any]) -> str:
     return f"{' and '.join(words) or 'words'}, every size"
 
 
-def _words(content: dict[str, Any], says: str, proof: Any) -> Iterable[str]:
+def _words(
+    content: dict[str, Any], reasons: dict[int, str], says: str, proof: Any
+) -> Iterable[str]:
     """A certificate for a reader: each term on a line."""
     facts = [x for x in content["given"] if re.search(r" <=? ", x)]
     facts += [f"0 <= {x}" for x, shape in content["letters"].items()
@@ -186,9 +190,7 @@ def _words(content: dict[str, Any], says: str, proof: Any) -> Iterable[str]:
     for text, indices, index, sides in proof["facts"]:
         yield f"  {before(text, indices)} times C^T ({facts[index]}) C, C = {'; '.join(sides)}"
     for index, flip, left, right in proof["zeros"]:
-        known = index < len(equations)
-        of = f"({equations[index]})" if known else "(what is in an order is symmetric)"
-        of += "^T" * flip
+        of = f"({reasons.get(index) or equations[index]})" + "^T" * flip
         yield f"  {left} times {of} times {right}"
     if not any(proof.values()):
         yield "  no term: the words are the same"
