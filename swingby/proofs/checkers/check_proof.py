@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import reduce
 from itertools import product
@@ -24,7 +25,7 @@ _STEP, _LINE = {"relation", "certificates"}, {"relation", "letter", "cuts"}
 _BOX = {"relation", "box"}
 _CERTIFICATE = {"cases", "replaced", "tangents", "turned", "facts", "pieces"}
 #: Sums with more terms are refused, and longer numbers.
-MOST_TERMS, MOST_BITS = 20_000, 100_000
+MOST_TERMS, MOST_BITS, MOST_POWER = 20_000, 100_000, 64
 #: Orders of a root whose bounds are compared with those of its power, or of one over it.
 _ROOTS = (2, 3, 4, -1, -2, -3, -4)
 #: A fact is the sum of so many hypotheses at most, and of what is never negative.
@@ -94,12 +95,15 @@ class Exact:
     """The arithmetic in which formulas are read: over it, a formula is a :data:`_Quotient`.
 
     `signs`: of every letter. `inside`: what exponentials and sizes are of. `declared`: the signs of
-    the letters of the proof. `given`: what is known.
+    the letters of the proof. `given`: what is known. `whole`: letters for whole numbers.
     """
 
-    def __init__(self, signs: dict[str, str], given: list[str]) -> None:
+    def __init__(self, signs: dict[str, str], given: list[str], whole: Iterable[str] = ()) -> None:
         self.signs, self.declared, self.given = dict(signs), signs, given
+        self.whole = frozenset(whole)
         self.inside: dict[str, Sum] = {}
+        #: Letters that are powers, with their bases and exponents.
+        self.powers: dict[str, tuple[Sum, Sum]] = {}
         #: What is positive, and what is not negative, by a hypothesis.
         self.above: list[Sum] = []
         self.not_below: list[Sum] = []
@@ -155,7 +159,9 @@ class Exact:
         """x^y; for a y that is no whole number, x is a product of powers."""
         (exponent, below) = self.quotient(y)
         if below or exponent.keys() - {()}:
-            return self.exp(self.times(y, self.log(x)))
+            with contextlib.suppress(ValueError):
+                return self.exp(self.times(y, self.log(x)))
+            return self.whole_power(x, exponent, below)
         order = exponent.get((), Fraction(0))
         if order.denominator == 1:
             top, under = self.quotient(x)
@@ -164,7 +170,7 @@ class Exact:
                 size = max(value.numerator.bit_length(), value.denominator.bit_length())
                 if size * order <= MOST_BITS and not any(n.isdigit() for n, _ in term):
                     return {tuple((n, p * order) for n, p in term): value ** int(order)}, ()
-            if abs(order) > 64:
+            if abs(order) > MOST_POWER:
                 raise ValueError("a power is too large")
             below = () if order else self.quotient(x)[1]
             powered: Any = (reduce(times, below, dict(ONE)), below)
@@ -189,6 +195,40 @@ class Exact:
             for prime, count in _primes(size).items():
                 root = times(root, letter(str(prime), order * count * sign))
         return times(root, {tuple((name, power * order) for name, power in term): Fraction(1)}), ()
+
+    def whole_power(self, x: Any, exponent: Sum, below: tuple[Sum, ...]) -> Any:
+        """x^n for a whole number n that is not negative, a sum of products of letters."""
+        (top, under), powered = self.quotient(x), self.quotient(1)
+        if below or under or not top:
+            raise ValueError("a power of a quotient, or with one as its exponent")
+        for term, count in exponent.items():
+            if not 0 < count <= MOST_POWER or count.denominator != 1:
+                raise ValueError("an exponent that is no sum of whole numbers")
+            for name, power in term:
+                known = name in self.whole and self.signs[name] in ("positive", "nonnegative")
+                if not known or power.denominator != 1 or power < 0:
+                    raise ValueError(f"{name:.40} is no whole number, or may be negative")
+            factor = self._letter_power(top, {term: Fraction(1)}) if term else (top, ())
+            for _ in range(int(count)):
+                powered = self.times(powered, factor)
+        return powered
+
+    def _letter_power(self, base: Sum, exponent: Sum) -> Any:
+        """A power of a letter or a sum, a letter of its own; of a product, those of its factors."""
+        ((term, value), *others) = base.items()
+        if others or (value == 1 and len(term) == term[0][1] == 1) or base == {(): Fraction(-1)}:
+            name = f"power {exponent} {sorted(base.items())}"
+            self.powers[name] = base, exponent
+            self.signs[name] = "nonnegative" if self.never_negative(base) else "real"
+            return letter(name), ()
+        numbers = [Fraction(-1)] * (value < 0) + [abs(value)] * (abs(value) != 1)
+        factors: list[Sum] = [{(): number} for number in numbers]
+        for name, power in term:
+            if power.denominator != 1 or power < 0:
+                raise ValueError("a power of a root or of a quotient")
+            factors += [letter(name)] * int(power)
+        powers = (self.power((factor, ()), (exponent, ())) for factor in factors)
+        return reduce(self.times, powers, self.quotient(1))
 
     def monomial(self, x: Any) -> tuple[Any, Fraction]:
         """A product of powers of what is positive, and its coefficient."""
@@ -555,6 +595,9 @@ class _CertificateCheck:
         for relation in self.exact.given:
             if fact in self.logarithms(relation) and (" < " in relation or not strict):
                 return True
+        powers = {name for term in fact for name, _ in term} & self.exact.powers.keys()
+        if any(self._power(fact, strict, name) for name in powers):
+            return True
         numbers = (name.removeprefix("log ") for term in fact for name, _ in term)
         if all(name.isdigit() or name == "exp ()" for name in numbers):
             return bool(self.holds(f"0 {'<' if strict else '<='} {text}", {}))
@@ -599,6 +642,63 @@ class _CertificateCheck:
             if same_direction and far_enough and self.exact.never_negative({term: Fraction(1)}):
                 return True
         return False
+
+    def _power(self, fact: Sum, strict: bool, name: str) -> bool:
+        """What is known of p = x^n for a whole number n >= 0.
+
+        0 <= p and 1 + n (x - 1) <= p <= exp(n (x - 1)) where 0 <= x. 1 <= p where 1 <= x, and
+        -1 <= p <= 1 where -1 <= x <= 1. -y^n <= x^n <= y^n where -y <= x <= y. If 1 <= n, those are
+        strict where these are, and p <= x where 0 <= x <= 1.
+        """
+        exact = self.exact
+        base, exponent = exact.powers[name]
+        power, over = letter(name), times(exponent, add(base, ONE, -1))
+
+        def known(*facts: Sum, above: bool = False) -> bool:
+            return all(self.follows(each, above, "-1") for each in facts)
+
+        below_one, above_minus_one = add(ONE, base, -1), add(ONE, base)
+        if exact.positive(exponent) or not strict:
+            if fact in (add(ONE, power, -1), add(ONE, power)):
+                return known(below_one, above_minus_one, above=strict)
+            if fact == add(power, ONE, -1):
+                return known(add(base, ONE, -1), above=strict)
+            larger = [
+                other
+                for y, (other, same) in exact.powers.items()
+                if same == exponent and fact in (add(letter(y), power, sign) for sign in (1, -1))
+            ]
+            for sign in (1, -1):
+                with contextlib.suppress(ValueError):
+                    larger.append(self._positive_root(add(fact, power, sign), exponent))
+            if any(known(add(y, base), add(y, base, -1), above=strict) for y in larger):
+                return True
+        if strict:
+            return False
+        if fact in (power, add(add(power, ONE, -1), over, -1)) and known(base):
+            return True
+        if fact == add(base, power, -1) and exact.positive(exponent) and known(base, below_one):
+            return True
+        try:
+            exponential, divisors = exact.exp((over, ()))
+        except ValueError:
+            return False
+        return not divisors and fact == add(exponential, power, -1) and known(base)
+
+    def _positive_root(self, power: Sum, exponent: Sum) -> Sum:
+        """The y of a product y^n; ValueError if there is none that is certainly positive."""
+        ((term, one),) = exponent.items()
+        if len(power) != 1 or one != 1:
+            raise ValueError("no power")
+        logarithm, _ = self.exact.log((power, ()))
+        over = times(logarithm, {tuple((name, -count) for name, count in term): Fraction(1)})
+        if any(count < 0 for factors in over for _, count in factors):
+            raise ValueError("an exponent that may be 0 is no factor of the logarithm")
+        root: Sum
+        root, divisors = self.exact.exp((over, ()))
+        if divisors:
+            raise ValueError("no power")
+        return root
 
     def _tangent(self, fact: Sum, text: str) -> bool:
         """exp(y) >= 1 + y, and for y >= 0 exp(y) >= 1 and what the series of exp(-y) gives."""
@@ -759,7 +859,7 @@ def judge(content: Any, formula: Any, holds: Any, line: Any) -> str:
             raise ValueError("the keys are not those of a step")
         checks: list[Any] = []
         for certificate in step["certificates"]:
-            exact = Exact(content["signs"], hypotheses)
+            exact = Exact(content["signs"], hypotheses, content["whole"])
             check = _CertificateCheck(certificate, exact, formula, holds)
             checks.append((check, *check.difference(step["relation"])))
         if any(certificate["cases"] for certificate in step["certificates"]):

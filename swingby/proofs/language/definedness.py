@@ -18,7 +18,8 @@ ENOUGH = "enough"
 def needs(expression: Any) -> Iterator[tuple[Any, str]]:
     """The needs of an expression to have a value, innermost first: parts, and "!=", "<", "<=" 0.
 
-    A denominator is not 0, 0 < x in a logarithm, 0 <= x in an even root.
+    A denominator is not 0, 0 < x in a logarithm, 0 <= x in an even root. Where an exponent is a
+    whole number that is not negative, nothing is needed: x^0 is 1 for every x, as in power series.
     """
     for argument in expression.args:
         yield from needs(argument)
@@ -28,8 +29,8 @@ def needs(expression: Any) -> Iterator[tuple[Any, str]]:
         base, exponent = expression.args
         if exponent.is_number:
             exponent = exponent.doit()
-        if exponent.is_Integer:
-            if exponent < 0:
+        if exponent.is_integer:
+            if not exponent.is_nonnegative:
                 yield base, "!="
         elif exponent.is_Rational:
             yield base, "<=" if exponent > 0 else "<"

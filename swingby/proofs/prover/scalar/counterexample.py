@@ -29,6 +29,7 @@ from swingby.proofs.prover.scalar.exact_value import compile_expression
 from swingby.proofs.prover.scalar.letter_values import (
     allows,
     numerator_denominator,
+    parse_rational,
     rounder_values,
     short_text,
 )
@@ -51,6 +52,8 @@ class Effort(NamedTuple):
 
 
 QUICK, LONG = Effort(8, 6, 120, 0), Effort(60, 40, 3000, 3000)
+#: Letters that a long search puts on a grid, at most, and the sizes of its values.
+_MOST_ON_GRID, _GRID = 3, "0 1/2 1 3/2 2 3 5 10"
 #: For a model of the hypotheses.
 _MODEL = Effort(8, 20, 200, 0)
 
@@ -169,6 +172,18 @@ def _points(search: Search, effort: Effort, rng: int) -> Iterator[tuple[dict[str
             if key not in visited and search.fits(point):
                 yield point, start.keys() & letters
             visited.add(key)
+    if effort is LONG and not search.in_force and len(letters) <= _MOST_ON_GRID:
+        yield from ((point, set()) for point in _grid(search.space.letters))
+
+
+def _grid(letters: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Every choice of round values, of either sign, for a few letters."""
+    sizes = [parse_rational(text) for text in _GRID.split()]
+    signed = [*sizes, *(-size for size in sizes if size)]
+    allowed = ([x for x in signed if allows(x, letter)] for letter in letters.values())
+    for row in itertools.product(*allowed):
+        seconds_left()
+        yield dict(zip(letters, row, strict=True))
 
 
 def _shrink(search: Search, point: dict[str, Any], fixed: set[str]) -> dict[str, Any]:

@@ -71,9 +71,11 @@ class PositivityCertificate:
         atoms, constraints = self.problem.atoms, self.problem.constraints
         indices = list(dict.fromkeys(index for _, piece in self.pieces for index in piece.factors))
         kinds = {">=": "<=", ">": "<", "==": "="}
-        # A letter that stands for a difference is a fact, and no letter of the line.
+        # A letter that stands for what is not negative is a fact, and no letter of the line.
         powers = {atom: n for _, piece in self.pieces for atom, n in piece.monomial if n > 0}
-        differences = [atom for atom in powers if atoms[atom].name.startswith("(")]
+        differences = [
+            x for x in powers if atoms[x].name.startswith("(") and atoms[x].sign != "real"
+        ]
         facts = [
             [polynomial_text(constraint.polynomial, atoms), kinds[constraint.kind]]
             for constraint in (constraints[index] for index in indices)

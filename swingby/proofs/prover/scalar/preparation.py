@@ -85,9 +85,9 @@ def recognise_signs(sequent: Sequent) -> Sequent:
         if not letter.is_Symbol or letter.is_positive or relation.kind == "==":
             continue
         if bound.is_positive or (bound.is_nonnegative and relation.kind == "<"):
-            better = sympy.Symbol(letter.name, positive=True)
+            better = sympy.Symbol(letter.name, positive=True, integer=letter.is_integer)
         elif bound.is_nonnegative and not letter.is_nonnegative:
-            better = sympy.Symbol(letter.name, nonnegative=True)
+            better = sympy.Symbol(letter.name, nonnegative=True, integer=letter.is_integer)
         else:
             continue
         return recognise_signs(sequent.substitute({letter: better}))
@@ -114,15 +114,18 @@ def _rebuilt(expression: Any) -> Any:
 
 def powers_as_exponentials(sequent: Sequent) -> Sequent:
     """A sequent in which b^y is exp(y log(b)), for a b that is positive by a hypothesis."""
-    positive = {r.large for r in sequent.hypotheses if r.kind == "<" and r.small == 0}
+    positive = {sympy.expand(r.difference) for r in sequent.hypotheses if r.kind == "<"}
     powers = {
         power: sympy.exp(power.exp * sympy.log(power.base))
         for relation in sequent.relations
         for power in relation.difference.atoms(sympy.Pow)
-        if not power.exp.is_number and (power.base.is_positive or power.base in positive)
+        if not power.exp.is_number
+        if power.base.is_positive or sympy.expand(power.base) in positive
         if power.base is not sympy.E
     }
-    return sequent.substitute(powers)
+    facts = (Relation(ZERO, x.base, "<") for x in powers if not x.base.is_positive)
+    changed = sequent.substitute(powers)
+    return Sequent(tuple(dict.fromkeys((*changed.hypotheses, *facts))), changed.goal)
 
 
 def name_roots(sequent: Sequent) -> Sequent:

@@ -42,6 +42,7 @@ from swingby.proofs.prover.scalar.preparation import (
 from swingby.proofs.prover.scalar.relation import Relation, Sequent, expression_text
 from swingby.proofs.prover.scalar.squares import sum_of_squares
 from swingby.proofs.prover.scalar.translation import Translator, Untranslatable
+from swingby.proofs.prover.scalar.whole_powers import name_whole_powers
 from swingby.proofs.prover.scalar.z3_check import ask_z3
 from swingby.theory.numbers import fraction
 from swingby.theory.search_time import OutOfTime, processor_time, seconds_left
@@ -99,6 +100,7 @@ def by_expansion(sequent: Sequent) -> Attempt:
     replaced: list[tuple[Any, Any]] = []
     sequent = eliminate_equations(sequent, replaced)
     goal = sequent.goal
+    goal = name_whole_powers(powers_as_exponentials(Sequent((), goal))).goal
     try:
         translator = Translator(goal.sides)
         difference = translator.quotient(goal.difference)
@@ -221,7 +223,7 @@ def _prove_case(case: Sequent, *, quick: bool) -> Attempt:
     tried: list[str] = []
     candidates: list[dict[str, Any]] = []
     by_z3: Attempt | None = None
-    case = name_roots(powers_as_exponentials(case))
+    case = name_whole_powers(name_roots(powers_as_exponentials(case)))
     plain = []
     for form in _forms(_PLAIN, case, tried):
         certificate = find_certificate(form.problem, effort=0)

@@ -30,7 +30,7 @@ from swingby.proofs.prover.sums.few_terms import (
     refuted,
     statements,
 )
-from swingby.proofs.prover.sums.sum_facts import NoRule, SumFacts, mapped, text
+from swingby.proofs.prover.sums.sum_facts import NoRule, SumFacts, counting, mapped, text
 from swingby.theory.verdict import Finding
 
 #: Seconds for the relations once the facts of the sums are known.
@@ -87,8 +87,7 @@ def _proved(facts: SumFacts) -> ClaimVerdict:
     vacuous, undefined = None, list[str]()
     for needed in facts.needed:
         total = FiniteSum(sympy.Integer(1), needed.index, needed.low, needed.high)
-        whole = {needed.index: sympy.Symbol(needed.index.name, integer=True)}
-        goal = mapped(needed.relation, whole)
+        goal = mapped(needed.relation, {needed.index: counting(needed.index)})
         if facts.steps(goal, facts.known_at(total), total) is None:
             tried.append(f"whether {text(needed)}, which a sum needs to be defined")
     if tried:

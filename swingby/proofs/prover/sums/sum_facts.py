@@ -72,6 +72,11 @@ def in_file_words(letters: Iterable[Any]) -> dict[Any, Any]:
     return swaps
 
 
+def counting(index: Any) -> Any:
+    """The counting letter of a sum: of its sign no more is known than that of its first value."""
+    return sympy.Symbol(index.name, integer=True, nonnegative=index.is_nonnegative)
+
+
 def mapped(statement: Any, swaps: dict[Any, Any]) -> Any:
     """A statement with letters, or sums, exchanged, as it is written."""
     if isinstance(statement, ForEach):
@@ -176,8 +181,7 @@ class SumFacts:
                 known.append(at_place(each.relation, each.index, index))
         statements = (*self.given, *self.says)
         known += [x for x in statements if not any(stands_at(y, index) for y in x.free_symbols)]
-        whole = sympy.Symbol(index.name, integer=True)
-        return [mapped(x, {index: whole}) for x in known]
+        return [mapped(x, {index: counting(index)}) for x in known]
 
     def decided(self, goal: Any, given: Sequence[Any], seconds: float = _SECONDS) -> ClaimVerdict:
         """The verdict on a claim without sums."""
@@ -223,7 +227,7 @@ class SumFacts:
         total = self.sums[sums[0]] if sums else None
         for word, goals, asked in (("each", each, demanded[0]), ("once", once, demanded[1])):
             at = total if word == "each" else None
-            whole = {} if at is None else {at.args[1]: sympy.Symbol(at.args[1].name, integer=True)}
+            whole = {} if at is None else {at.args[1]: counting(at.args[1])}
             known = [*self.given, *self.says] if at is None else self.known_at(at)
             for goal, asked_text in zip(goals, asked, strict=True):
                 steps = self.steps(mapped(goal, whole), known, at)
