@@ -16,6 +16,7 @@ CLAIMS = Path(__file__).parents[2].joinpath("data", "elementary_claims.txt").rea
 TRUE, FALSE = CLAIMS.split("\nTRUE\n")[1].split("\nFALSE\n")
 
 _SIGNS = {"pqrs": {"positive": True}, "lmn": {"nonnegative": True}, "k": {"integer": True}}
+_SIGNS |= {"j": {"integer": True, "positive": True}, "t": {"integer": True, "nonnegative": True}}
 LETTERS = {
     name: sympy.Symbol(name, **signs) for names, signs in _SIGNS.items() for name in names
 } | {name: sympy.Symbol(name, real=True) for name in "uvwxyz"}
