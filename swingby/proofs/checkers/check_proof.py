@@ -432,9 +432,10 @@ class _CertificateCheck:
             self.known = cases + self._read(hypotheses)
             self._read_signs()
             signed = [
-                (top, sign)
+                (way, sign)
                 for (top, below), sign in self.known
                 if all(map(self.exact.positive, below))
+                for way in (top, *self.sizes(top))
             ]
             self.exact.above = [top for top, sign in signed if sign == "<"]
             self.exact.not_below = [top for top, sign in signed if sign == "<="]
@@ -614,12 +615,17 @@ class _CertificateCheck:
         # The number stands for no formula: of a difference of numbers nothing follows.
         return all(self.follows(half, False, "-1") for half in (gap, add(_NOUGHT, gap, -1)))
 
-    def sizes(self, top: Sum) -> list[Sum]:
-        """From |X| c <= B, with a c that is not negative: X c <= B and -X c <= B."""
+    def sizes(self, top: Sum, turn: int = 1) -> list[Sum]:
+        """From |X| c <= B, with a c that is not negative: X c <= B and -X c <= B.
+
+        With `turn` -1, of |X| c >= B: X c >= B and -X c >= B, of which either is enough.
+        """
         found = []
         for size, power in {pair for term in top for pair in term if pair[0].startswith("Abs ")}:
             terms = [term for term in top if (size, power) in term]
-            share = {tuple(pair for pair in term if pair[0] != size): -top[term] for term in terms}
+            share = {
+                tuple(pair for pair in term if pair[0] != size): -turn * top[term] for term in terms
+            }
             if power == 1 and self.exact.never_negative(share):
                 remainder = {term: factor for term, factor in top.items() if term not in terms}
                 inside = times(share, self.exact.inside[size])
@@ -655,7 +661,8 @@ class _CertificateCheck:
         power, over = letter(name), times(exponent, add(base, ONE, -1))
 
         def known(*facts: Sum, above: bool = False) -> bool:
-            return all(self.follows(each, above, "-1") for each in facts)
+            ways = ([each, *self.sizes(each, -1)] for each in facts)
+            return all(any(self.follows(x, above, "-1") for x in each) for each in ways)
 
         below_one, above_minus_one = add(ONE, base, -1), add(ONE, base)
         if exact.positive(exponent) or not strict:
