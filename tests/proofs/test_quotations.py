@@ -57,6 +57,14 @@ def quoted(fields):
         ("given (small) with x = v; 0 < v <= 1 [case]\n  then v <= 1", MATCHES, ""),
         ("given (small) with x = x - y; x <= 1 [case]\n  then x >= y", UNCHECKED, "x − y > 0"),
         ("given y >= x [smal with x = y]\n  then y >= x", UNCHECKED, "no such line"),
+        # What is taken away on both sides has to have a value, too.
+        ("given log(v) = log(v) [small]\n  then v > 0", MISQUOTED, ""),
+        ("given x^2 + 1/v <= x + 1/v [small]; x <= 1 [case]\n  then v != 0", MISQUOTED, ""),
+        (
+            "given x^2 + log(n) <= x + log(n) [small]; x <= n [case]; x <= 1 [case]\n  then n > 0",
+            MATCHES,
+            "",
+        ),
     ],
 )
 def test_what_a_quotation_is_worth(fields, state, words):

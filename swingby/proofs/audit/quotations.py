@@ -16,10 +16,10 @@ say it, *misquoted*.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import sympy
@@ -35,7 +35,7 @@ from swingby.proofs.language.claim import (
     at_instance,
     lines_of,
 )
-from swingby.proofs.language.definedness import as_relation, needs
+from swingby.proofs.language.definedness import as_relation, needs, partial, put_in_as_written
 from swingby.proofs.language.definitions import (
     changing,
     defined_letter,
@@ -397,7 +397,7 @@ class _Comparison:
 
     def _changing(self, source: str, instance: _Instance) -> Iterator[str]:
         """What is one letter here, and changes through definitions where it is quoted, in words."""
-        kinds: list[Any] = [partial(_stands_at, index) for index in self._indices]
+        kinds: list[Any] = [functools.partial(_stands_at, index) for index in self._indices]
         kinds += [is_random] * _is_in_the_mean((source, instance))
         for changes in kinds:
             definitions = _Definitions(self._claims[source], self._claims)
@@ -557,16 +557,17 @@ class _Comparison:
         form = self._form(relation)
         if form is None:
             return True
-        sign, difference = form
-        listed = [self._form(each) for each in relations if isinstance(each, sympy.Basic)]
-        known = {each for each in listed if each is not None}
-        alike = {"<=", "<", "="} if sign == "<=" else {sign}
-        return bool({(each, difference) for each in alike} & known) or (
-            sign == "<=" and ("=", -difference) in known
-        )
+        sign, difference, needed = form
+        for each in filter(None, (self._form(x) for x in relations if isinstance(x, sympy.Basic))):
+            stronger, known, met = each
+            alike = stronger == sign or (sign == "<=" and stronger in ("<", "="))
+            turned = sign == "<=" and stronger == "=" and known == -difference
+            if needed <= met and (turned or (alike and known == difference)):
+                return True
+        return False
 
     def _form(self, relation: Any) -> Any:
-        """Sign and difference of the sides, definitions put in; None where it holds by signs."""
+        """What :func:`_normal` says of a relation, with the definitions of the line put in."""
         if relation not in self._forms:
             self._forms[relation] = _normal(relation, self._claim.where)
         return self._forms[relation]
@@ -579,7 +580,7 @@ class _Comparison:
             held = self._premises if here is None else [Given(each, "definition") for each in here]
             known = at_value(relation, [*said, *(given.relation for given in held)])
             put_in = [sympy.Eq(*pair, evaluate=False) for pair in self._claim.where]
-            of_one = changing(put_in, partial(_stands_at, relation.index))
+            of_one = changing(put_in, functools.partial(_stands_at, relation.index))
             known = [x for x in known if not _speak_of(x.free_symbols, of_one)]
             return self._entailed(relation.relation, source, (), known)
         if not isinstance(relation, sympy.Basic):
@@ -838,12 +839,16 @@ def _signs(instance: _Instance) -> Iterator[Any]:
             yield sympy.Eq(value, sympy.floor(value), evaluate=False)
 
 
-def _normal(relation: Any, where: _Instance) -> tuple[str, Any] | None:
-    """The sign of a relation and what is at most 0 by it, expanded and scaled."""
+def _normal(relation: Any, where: _Instance) -> tuple[str, Any, set[Any]] | None:
+    """The sign of a relation, what is at most 0 by it, expanded and scaled, and what it needs.
+
+    None where it holds by the signs of its letters, and has a value by them.
+    """
     sides = list(relation.args)
     for _ in where:
-        sides = [side.xreplace(dict(where)) for side in sides]
-    if not about_matrices(relation) and relation.func(*sides) == sympy.true:
+        sides = [put_in_as_written(side, dict(where)) for side in sides]
+    needed = {need for side in sides for need in partial(side)}
+    if not (needed or about_matrices(relation)) and relation.func(*sides) == sympy.true:
         return None
     sign = {"==": "=", "!=": "!="}.get(relation.rel_op, relation.rel_op)
     if sign in (">", ">="):
@@ -853,4 +858,4 @@ def _normal(relation: Any, where: _Instance) -> tuple[str, Any] | None:
     difference = sympy.expand(difference / content) if content else difference
     if sign in ("=", "!=") and difference.could_extract_minus_sign():
         difference = -difference
-    return sign, difference
+    return sign, difference, needed
