@@ -73,6 +73,53 @@ def test_what_a_quotation_is_worth(fields, state, words):
     assert words in str(quotation)
 
 
+@pytest.mark.parametrize("source", ["(small)", "by small", "small repaired", "small in the mean"])
+def test_a_source_that_means_a_line_is_its_id(source):
+    with pytest.raises(InvalidInput, match="must be written as the id that is meant: small"):
+        quoted(f"  given x <= 9 [{source}]\n  then x <= 9")
+
+
+def test_a_repair_for_some_numbers_is_quoted_of_no_others(tmp_path):
+    lines = """letters real: x, y
+step first: wrong, and repaired to what says nothing of all numbers
+  then x >= 1
+  repair
+    for some numbers
+step user: of all numbers
+  given (first)
+  then x >= 1
+step repaired: likewise
+  given (first) repaired
+  then x >= 1
+step instance: likewise
+  given (first) with x = y
+  then y >= 1
+"""
+    ledger = audited(lines, tmp_path)
+    assert states(ledger) == {
+        "first": FALLS,
+        **dict.fromkeys(("user", "repaired", "instance"), FALLS),
+    }
+
+
+def test_definitions_of_two_lines_that_are_put_in_go_in_no_circle(tmp_path):
+    """Of y = x^2 and x = y + 1 there are no real numbers, and of x = y + 1 alone x may be 0."""
+    lines = """letters real: x, y
+step first: a square
+  where y = x^2
+  then y >= 0
+step same: as above
+  where y = x^2
+  given (first)
+  then y + 1 >= 1
+step user: the circle
+  where x = y + 1
+  given (first)
+  then x >= 1
+"""
+    assert states(audited(lines, tmp_path)) == {"first": STANDS, "same": STANDS, "user": FALLS}
+
+
 def test_the_misquoted_line_of_a_proof_does_not_stand(tmp_path):
     ledger = audited(f"{SMALL}  given x^2 <= x/100 [small]\n  then x <= 1/100\n", tmp_path)
     assert ledger["user"].verdict == "proved"

@@ -281,13 +281,14 @@ class _Comparison:
         if not own and not put_in:
             return
         above = list(self._above()) if self._claim.edition != "corrected" else []
-        given_above = [(name, each) for name, each, is_given in above if is_given]
         every = [(name, each) for name, each, _ in above]
         every += [(self._claim.id, each) for each in put_in]
         # As equations: nothing is put in for the letters that the line defines.
         unfolded = _Comparison(replace(self._claim, where=()), self._claims, self._judge)
         for relation in put_in:
-            yield from unfolded._follows_from_above(relation, given_above)
+            # What is put in for a letter may differ from line to line; it must not be a circle.
+            others = ((x, y) for x, y, is_given in above if is_given or y.lhs != relation.lhs)
+            yield from unfolded._follows_from_above(relation, [*others])
         # What defines a letter of its own comes first: the others may use it.
         for relation in sorted(own, key=lambda each: bool(_binding(each, every))):
             yield from unfolded._follows_from_above(relation, every)
@@ -361,7 +362,7 @@ class _Comparison:
         )
         if barred:
             return Quotation(source, UNCHECKED, barred)
-        if self._is_for_some(self._claims[source]):
+        if any(map(self._is_for_some, self._claims[source])):
             return Quotation(source, UNCHECKED, ("it says that some numbers do, not that all do",))
         editions = []
         for version in self._claims[source]:
