@@ -73,6 +73,15 @@ def test_what_a_quotation_is_worth(fields, state, words):
     assert words in str(quotation)
 
 
+def test_a_hypothesis_that_divides_by_0_at_an_instance_is_not_known():
+    (quotation,) = quoted("""  given 1/v <= 2 [case]
+  then |x v| = x |v|
+step last: at 0
+  given (user) with v = 0
+  then 0 = 0""")
+    assert quotation.state == UNCHECKED
+
+
 @pytest.mark.parametrize("source", ["(small)", "by small", "small repaired", "small in the mean"])
 def test_a_source_that_means_a_line_is_its_id(source):
     with pytest.raises(InvalidInput, match="must be written as the id that is meant: small"):

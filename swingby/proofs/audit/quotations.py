@@ -584,7 +584,7 @@ class _Comparison:
             of_one = changing(put_in, functools.partial(_stands_at, relation.index))
             known = [x for x in known if not _speak_of(x.free_symbols, of_one)]
             return self._entailed(relation.relation, source, (), known)
-        if not isinstance(relation, sympy.Basic):
+        if not isinstance(relation, sympy.Basic) or relation.has(sympy.zoo, sympy.nan):
             return Finding.UNDECIDED
         numbers = [each for each in said if isinstance(each, sympy.Basic)]
         held = self._premises if here is None else [Given(each, "definition") for each in here]
@@ -848,6 +848,8 @@ def _normal(relation: Any, where: _Instance) -> tuple[str, Any, set[Any]] | None
     sides = list(relation.args)
     for _ in where:
         sides = [put_in_as_written(side, dict(where)) for side in sides]
+    if any(side.has(sympy.zoo, sympy.nan) for side in sides):
+        return "", relation, set()  # it divides by 0
     needed = {need for side in sides for need in partial(side)}
     if not (needed or about_matrices(relation)) and relation.func(*sides) == sympy.true:
         return None
