@@ -181,6 +181,8 @@ REFUSED = [
     ("then E(exp(t X)) <= 1", "a mean has no counting letter t inside a function"),
     ("then E(f(N)) <= 1", "a sequence has places such as 0, k, k + 1 and k - 1, where k counts"),
     ("where x = 2 x\n  then |x|^2 >= 0", "give a vector, with [definition]"),
+    ("then c <= 10 000", "must have no space in a number, and * between two, got 10 000"),
+    ("then c 3 4.5 <= 1", "must have no space in a number, and * between two, got 3 4.5"),
     ("then f (t) <= 1", "must have its place: f(0), got f"),
     ("then slope in k: k^2 -> 2 k", "must be a letter for real numbers, and none that counts"),
     ("then t in [0, 1]: t^2 >= t", "must be a letter for real numbers, and none that counts"),

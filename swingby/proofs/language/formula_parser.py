@@ -187,6 +187,9 @@ def values(piece: Piece, names: Mapping[str, Any], arrow: bool = False) -> list[
     return [_Builder(piece, names).built(node) for node in tree.children]
 
 
+_NUMERAL = re.compile(r"[\d.]+")
+
+
 class _Builder:
     """Sympy objects from the nodes of the grammar; `names` say what letters stand for."""
 
@@ -245,9 +248,13 @@ class _Builder:
         A whole exponent from 2 on ends with its digits, raised or behind ^: x^2/3 is x²/3.
         """
         divided = before.children[-1]
+        if kind == "product" and all(_NUMERAL.fullmatch(self._text(x)) for x in (divided, last)):
+            text = self._piece.text[divided.meta.start_pos : last.meta.end_pos]
+            at = divided.meta.line, divided.meta.column
+            raise self._piece.refuse("must have no space in a number, and * between two", text, at)
         if kind == "product" and before.data == "quotient":
             over = before.children[0]
-            of_numbers = all(re.fullmatch(r"[\d.]+", self._text(x)) for x in (over, divided))
+            of_numbers = all(_NUMERAL.fullmatch(self._text(x)) for x in (over, divided))
             if of_numbers or divided.children[0].data == "brackets":
                 return
             first, second, third = map(self._text, (over, divided, last))

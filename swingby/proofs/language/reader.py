@@ -214,7 +214,7 @@ _LOOKALIKES = str.maketrans(
 #: A word that stands before an id, and is no part of it.
 _KIND_BEFORE = re.compile(r"^(step|lemma|theorem|corollary|identity|observation|line)\s+")
 #: What may stand around an id where a line is quoted, and stands in no source.
-_AROUND_ID = re.compile(r"(?:by )?\(?(.+?)\)?(?:,? repaired)?(?:,? in the mean)?", re.DOTALL)
+_AROUND_ID = re.compile(r"^(?:by )?\(?(.+?)\)?(?:,? repaired)?(?:,? in the mean)?$", re.DOTALL)
 
 
 def _alike(id: str) -> str:
@@ -434,7 +434,7 @@ class Proof(Mapping[str, Claim]):
             unpaired = re.search(r"[\[\]]", re.sub(r"\[[^\[\]]*\]", "", piece.text))
             if unpaired or piece.text != piece.text.strip():
                 raise piece.refuse("must be a source in brackets, with no space at its ends")
-            words = _alike(_AROUND_ID.fullmatch(piece.text)[1])
+            words = _alike(_AROUND_ID.sub(r"\1", piece.text))
             for name in ids:
                 if _alike(name) in (words, _KIND_BEFORE.sub("", words)):
                     raise piece.refuse(f"must be written as the id that is meant: {name}")
