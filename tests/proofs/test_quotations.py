@@ -111,6 +111,71 @@ step instance: likewise
     }
 
 
+def test_the_repair_of_a_line_that_is_not_refuted_stands_for_itself(tmp_path):
+    """The line is true and its repair is not: what says the repair falls with it."""
+    lines = """letters real: x, y
+step first: true as it is, and wrong as it is repaired
+  then x^2 >= 0
+  repair
+    then x >= 1
+step other: in its case alone, but for the repair
+  given x >= 1  [case]
+  then x >= 0
+  repair
+    given nothing
+step by id: the repair
+  given x >= 1  [first]
+  then x >= 1
+step repaired: the repair
+  given (first) repaired with x = y
+  then y >= 1
+step itself: the line
+  given (first)
+  then x^2 >= 0
+step without: the case is not known here
+  given (other)
+  then x >= 0
+"""
+    ledger = audited(lines, tmp_path)
+    wrong = ("by id", "repaired", "without")
+    assert {name: states(ledger)[name] for name in wrong} == dict.fromkeys(wrong, FALLS)
+    assert states(ledger)["itself"] == STANDS
+
+
+def test_lines_are_put_together_as_they_are_and_not_as_repaired(tmp_path):
+    """The repair of a line does without a hypothesis, and is wrong."""
+    lines = """letters nonnegative integer: t
+letters real: f(t), x
+step other: in its case, from what is not known below
+  given x >= 0  [case]; f(0) <= 1  [hypothesis]
+  then f(0) <= 1
+  repair
+    given x >= 0  [case]
+step next: by what is assumed
+  given x < 0  [case]; f(0) <= 1  [start]
+  then f(0) <= 1
+theorem all: from both
+  cases (other), (next)
+  then f(0) <= 1
+step base: at 0, likewise
+  given f(0) <= 1  [hypothesis]
+  then f(0) <= 1
+  repair
+    given nothing
+step rise: one step
+  given f(t) <= 1  [induction]; f(t+1) <= f(t)  [rule]
+  then f(t+1) <= 1
+theorem always: from both
+  given f(t+1) <= f(t)  [rule]
+  for all t
+  base (base)
+  step (rise)
+  then f(t) <= 1
+"""
+    ledger = audited(lines, tmp_path)
+    assert [ledger[name].verdict for name in ("all", "always")] == ["undecided"] * 2
+
+
 def test_definitions_of_two_lines_that_are_put_in_go_in_no_circle(tmp_path):
     """Of y = x^2 and x = y + 1 there are no real numbers, and of x = y + 1 alone x may be 0."""
     lines = """letters real: x, y

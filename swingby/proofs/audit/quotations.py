@@ -68,12 +68,14 @@ class Quotation(Hinted):
     """A line that is quoted, and whether it says so.
 
     `id`: of the quoted line. `state`: *matches*; *read*, where it is quoted as a person reads it;
-    *quoted, not checked*; *misquoted*. `open`: what is not matched, in words.
+    *quoted, not checked*; *misquoted*. `open`: what is not matched, in words. `repairs`: how many
+    times the line is repaired until it says so; 0 where it does itself.
     """
 
     id: str
     state: str
     open: tuple[str, ...] = ()
+    repairs: int = 0
 
     def __str__(self) -> str:
         return f"{self.id}: {self.state}" + f" ({'; '.join(self.open)})" * bool(self.open)
@@ -387,7 +389,7 @@ class _Comparison:
             if quotation is None:
                 quotation = self._granted(version, instance, names)
             if not quotation.open:
-                return quotation
+                return replace(quotation, repairs=[*self._claims[source]].index(version))
             unmatched.insert(0 if says else len(unmatched), quotation)
         return unmatched[0]
 
