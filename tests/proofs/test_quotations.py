@@ -57,12 +57,141 @@ def quoted(fields):
         ("given (small) with x = v; 0 < v <= 1 [case]\n  then v <= 1", MATCHES, ""),
         ("given (small) with x = x - y; x <= 1 [case]\n  then x >= y", UNCHECKED, "x − y > 0"),
         ("given y >= x [smal with x = y]\n  then y >= x", UNCHECKED, "no such line"),
+        # What is taken away on both sides has to have a value, too.
+        ("given log(v) = log(v) [small]\n  then v > 0", MISQUOTED, ""),
+        ("given x^2 + 1/v <= x + 1/v [small]; x <= 1 [case]\n  then v != 0", MISQUOTED, ""),
+        (
+            "given x^2 + log(n) <= x + log(n) [small]; x <= n [case]; x <= 1 [case]\n  then n > 0",
+            MATCHES,
+            "",
+        ),
     ],
 )
 def test_what_a_quotation_is_worth(fields, state, words):
     (quotation,) = quoted(f"  {fields}")
     assert quotation.state == state
     assert words in str(quotation)
+
+
+def test_a_hypothesis_that_divides_by_0_at_an_instance_is_not_known():
+    (quotation,) = quoted("""  given 1/v <= 2 [case]
+  then |x v| = x |v|
+step last: at 0
+  given (user) with v = 0
+  then 0 = 0""")
+    assert quotation.state == UNCHECKED
+
+
+@pytest.mark.parametrize("source", ["(small)", "by small", "small repaired", "small in the mean"])
+def test_a_source_that_means_a_line_is_its_id(source):
+    with pytest.raises(InvalidInput, match="must be written as the id that is meant: small"):
+        quoted(f"  given x <= 9 [{source}]\n  then x <= 9")
+
+
+def test_a_repair_for_some_numbers_is_quoted_of_no_others(tmp_path):
+    lines = """letters real: x, y
+step first: wrong, and repaired to what says nothing of all numbers
+  then x >= 1
+  repair
+    for some numbers
+step user: of all numbers
+  given (first)
+  then x >= 1
+step repaired: likewise
+  given (first) repaired
+  then x >= 1
+step instance: likewise
+  given (first) with x = y
+  then y >= 1
+"""
+    ledger = audited(lines, tmp_path)
+    assert states(ledger) == {
+        "first": FALLS,
+        **dict.fromkeys(("user", "repaired", "instance"), FALLS),
+    }
+
+
+def test_the_repair_of_a_line_that_is_not_refuted_stands_for_itself(tmp_path):
+    """The line is true and its repair is not: what says the repair falls with it."""
+    lines = """letters real: x, y
+step first: true as it is, and wrong as it is repaired
+  then x^2 >= 0
+  repair
+    then x >= 1
+step other: in its case alone, but for the repair
+  given x >= 1  [case]
+  then x >= 0
+  repair
+    given nothing
+step by id: the repair
+  given x >= 1  [first]
+  then x >= 1
+step repaired: the repair
+  given (first) repaired with x = y
+  then y >= 1
+step itself: the line
+  given (first)
+  then x^2 >= 0
+step without: the case is not known here
+  given (other)
+  then x >= 0
+"""
+    ledger = audited(lines, tmp_path)
+    wrong = ("by id", "repaired", "without")
+    assert {name: states(ledger)[name] for name in wrong} == dict.fromkeys(wrong, FALLS)
+    assert states(ledger)["itself"] == STANDS
+
+
+def test_lines_are_put_together_as_they_are_and_not_as_repaired(tmp_path):
+    """The repair of a line does without a hypothesis, and is wrong."""
+    lines = """letters nonnegative integer: t
+letters real: f(t), x
+step other: in its case, from what is not known below
+  given x >= 0  [case]; f(0) <= 1  [hypothesis]
+  then f(0) <= 1
+  repair
+    given x >= 0  [case]
+step next: by what is assumed
+  given x < 0  [case]; f(0) <= 1  [start]
+  then f(0) <= 1
+theorem all: from both
+  cases (other), (next)
+  then f(0) <= 1
+step base: at 0, likewise
+  given f(0) <= 1  [hypothesis]
+  then f(0) <= 1
+  repair
+    given nothing
+step rise: one step
+  given f(t) <= 1  [induction]; f(t+1) <= f(t)  [rule]
+  then f(t+1) <= 1
+theorem always: from both
+  given f(t+1) <= f(t)  [rule]
+  for all t
+  base (base)
+  step (rise)
+  then f(t) <= 1
+"""
+    ledger = audited(lines, tmp_path)
+    assert [ledger[name].verdict for name in ("all", "always")] == ["undecided"] * 2
+
+
+def test_definitions_of_two_lines_that_are_put_in_go_in_no_circle(tmp_path):
+    """Of y = x^2 and x = y + 1 there are no real numbers, and of x = y + 1 alone x may be 0."""
+    lines = """letters real: x, y
+step first: a square
+  where y = x^2
+  then y >= 0
+step same: as above
+  where y = x^2
+  given (first)
+  then y + 1 >= 1
+step user: the circle
+  where x = y + 1
+  given (first)
+  then x >= 1
+"""
+    assert states(audited(lines, tmp_path)) == {"first": STANDS, "same": STANDS, "user": FALLS}
 
 
 def test_the_misquoted_line_of_a_proof_does_not_stand(tmp_path):

@@ -20,6 +20,8 @@ letters vector: x, v(t)
 letters real: c, f(t), a(t)
 letters nonnegative integer: t, k
 letters matrix: M(t) is n x n
+letters positive: p
+letters complex: z
 """
 
 
@@ -180,6 +182,20 @@ REFUSED = [
     ("then E(exp(t X)) <= 1", "a mean has no counting letter t inside a function"),
     ("then E(f(N)) <= 1", "a sequence has places such as 0, k, k + 1 and k - 1, where k counts"),
     ("where x = 2 x\n  then |x|^2 >= 0", "give a vector, with [definition]"),
+    ("then c <= 10 000", "must have no space in a number, and * between two, got 10 000"),
+    ("then c 3 4.5 <= 1", "must have no space in a number, and * between two, got 3 4.5"),
+    ("then f (t) <= 1", "must have its place: f(0), got f"),
+    ("then slope in k: k^2 -> 2 k", "must be a letter for real numbers, and none that counts"),
+    ("then t in [0, 1]: t^2 >= t", "must be a letter for real numbers, and none that counts"),
+    ("then p in [-1, 1]: p > 0", "must be where p has its sign: declare it real"),
+    ("where c = f(0)^2\n  then formula: c = f(0)^2", "must be written out"),
+    ("given f(0) = c^2  [definition]\n  then slope in c: f(0) -> 0", "must be written out"),
+    ("given c = f(0)  [definition]\n  then solution: exp(-c) -> -1, 0, 1, c", "written out"),
+    ("for some numbers, all t\n  then f(t) = 0", "must be for all t or for some numbers, not both"),
+    # The source of the facts that hold of any vectors is named by no file.
+    ("given c > 0  [vectors ]\n  then c > 0", "with no space at its ends, got vectors"),
+    ("given c > 0  [case] [case]\n  then c > 0", "must be a source in brackets"),
+    ("given c > 0  [case] c < 1 [case]\n  then c > 0", "must be a source in brackets"),
 ]
 
 
@@ -224,6 +240,9 @@ def test_an_instance_of_another_kind_names_what_is_put_in():
             "then E(|X + Y|) <= E(|X|) + E(|Y|)",
             "next: a line for every outcome, quoted in the mean",
         ),
+        ("then solution: p^2 -> 2/p, 0, 0, p", "a rate without a value at 0"),
+        ("then formula: log(exp(z)) = z", "of a letter that is not real has several values"),
+        ("then formula: (exp(z))^(1/2) = exp(z/2)", "that is not real has several values"),
     ],
 )
 def test_what_is_open_says_why(fields, says, tmp_path):

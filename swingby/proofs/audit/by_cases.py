@@ -60,7 +60,11 @@ def by_cases(claim: Claim, claims: Mapping[str, Claim], judge: Judge) -> ClaimVe
         )
         words = f"{_words(cases[-1])}: by {source_text(name)}"
         judged = judge(question)
-        unmatched = [str(each) for each in quotations(question, claims, judge) if each.open]
+        unmatched = [
+            str(each)
+            for each in quotations(question, claims, judge)
+            if each.open or (each.id == name and each.repairs)
+        ]
         if unmatched or judged.verdict is not Finding.PROVED:
             tried.append(f"{words}: {'; '.join(unmatched) or judged.verdict}")
         else:

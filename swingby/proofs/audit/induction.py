@@ -54,7 +54,11 @@ def by_induction(claim: Claim, claims: Mapping[str, Claim], judge: Judge) -> Cla
         )
         source = f" by {source_text(line)}" * bool(line)
         judged = judge(question)
-        unmatched = [str(each) for each in quotations(question, claims, judge, claim) if each.open]
+        unmatched = [
+            str(each)
+            for each in quotations(question, claims, judge, claim)
+            if each.open or (each.id == line and each.repairs)
+        ]
         if judged.verdict is Finding.PROVED and not unmatched:
             evidence.append(f"{words}{source}: {judged.method}")
         else:

@@ -16,10 +16,10 @@ say it, *misquoted*.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import sympy
@@ -35,7 +35,7 @@ from swingby.proofs.language.claim import (
     at_instance,
     lines_of,
 )
-from swingby.proofs.language.definedness import as_relation, needs
+from swingby.proofs.language.definedness import as_relation, needs, partial, put_in_as_written
 from swingby.proofs.language.definitions import (
     changing,
     defined_letter,
@@ -68,12 +68,14 @@ class Quotation(Hinted):
     """A line that is quoted, and whether it says so.
 
     `id`: of the quoted line. `state`: *matches*; *read*, where it is quoted as a person reads it;
-    *quoted, not checked*; *misquoted*. `open`: what is not matched, in words.
+    *quoted, not checked*; *misquoted*. `open`: what is not matched, in words. `repairs`: how many
+    times the line is repaired until it says so; 0 where it does itself.
     """
 
     id: str
     state: str
     open: tuple[str, ...] = ()
+    repairs: int = 0
 
     def __str__(self) -> str:
         return f"{self.id}: {self.state}" + f" ({'; '.join(self.open)})" * bool(self.open)
@@ -280,13 +282,14 @@ class _Comparison:
         if not own and not put_in:
             return
         above = list(self._above()) if self._claim.edition != "corrected" else []
-        given_above = [(name, each) for name, each, is_given in above if is_given]
         every = [(name, each) for name, each, _ in above]
         every += [(self._claim.id, each) for each in put_in]
         # As equations: nothing is put in for the letters that the line defines.
         unfolded = _Comparison(replace(self._claim, where=()), self._claims, self._judge)
         for relation in put_in:
-            yield from unfolded._follows_from_above(relation, given_above)
+            # What is put in for a letter may differ from line to line; it must not be a circle.
+            others = ((x, y) for x, y, is_given in above if is_given or y.lhs != relation.lhs)
+            yield from unfolded._follows_from_above(relation, [*others])
         # What defines a letter of its own comes first: the others may use it.
         for relation in sorted(own, key=lambda each: bool(_binding(each, every))):
             yield from unfolded._follows_from_above(relation, every)
@@ -360,7 +363,7 @@ class _Comparison:
         )
         if barred:
             return Quotation(source, UNCHECKED, barred)
-        if self._is_for_some(self._claims[source]):
+        if any(map(self._is_for_some, self._claims[source])):
             return Quotation(source, UNCHECKED, ("it says that some numbers do, not that all do",))
         editions = []
         for version in self._claims[source]:
@@ -385,7 +388,7 @@ class _Comparison:
             if quotation is None:
                 quotation = self._granted(version, instance, names)
             if not quotation.open:
-                return quotation
+                return replace(quotation, repairs=[*self._claims[source]].index(version))
             unmatched.insert(0 if says else len(unmatched), quotation)
         return unmatched[0]
 
@@ -396,7 +399,7 @@ class _Comparison:
 
     def _changing(self, source: str, instance: _Instance) -> Iterator[str]:
         """What is one letter here, and changes through definitions where it is quoted, in words."""
-        kinds: list[Any] = [partial(_stands_at, index) for index in self._indices]
+        kinds: list[Any] = [functools.partial(_stands_at, index) for index in self._indices]
         kinds += [is_random] * _is_in_the_mean((source, instance))
         for changes in kinds:
             definitions = _Definitions(self._claims[source], self._claims)
@@ -556,16 +559,17 @@ class _Comparison:
         form = self._form(relation)
         if form is None:
             return True
-        sign, difference = form
-        listed = [self._form(each) for each in relations if isinstance(each, sympy.Basic)]
-        known = {each for each in listed if each is not None}
-        alike = {"<=", "<", "="} if sign == "<=" else {sign}
-        return bool({(each, difference) for each in alike} & known) or (
-            sign == "<=" and ("=", -difference) in known
-        )
+        sign, difference, needed = form
+        for each in filter(None, (self._form(x) for x in relations if isinstance(x, sympy.Basic))):
+            stronger, known, met = each
+            alike = stronger == sign or (sign == "<=" and stronger in ("<", "="))
+            turned = sign == "<=" and stronger == "=" and known == -difference
+            if needed <= met and (turned or (alike and known == difference)):
+                return True
+        return False
 
     def _form(self, relation: Any) -> Any:
-        """Sign and difference of the sides, definitions put in; None where it holds by signs."""
+        """What :func:`_normal` says of a relation, with the definitions of the line put in."""
         if relation not in self._forms:
             self._forms[relation] = _normal(relation, self._claim.where)
         return self._forms[relation]
@@ -578,10 +582,10 @@ class _Comparison:
             held = self._premises if here is None else [Given(each, "definition") for each in here]
             known = at_value(relation, [*said, *(given.relation for given in held)])
             put_in = [sympy.Eq(*pair, evaluate=False) for pair in self._claim.where]
-            of_one = changing(put_in, partial(_stands_at, relation.index))
+            of_one = changing(put_in, functools.partial(_stands_at, relation.index))
             known = [x for x in known if not _speak_of(x.free_symbols, of_one)]
             return self._entailed(relation.relation, source, (), known)
-        if not isinstance(relation, sympy.Basic):
+        if not isinstance(relation, sympy.Basic) or relation.has(sympy.zoo, sympy.nan):
             return Finding.UNDECIDED
         numbers = [each for each in said if isinstance(each, sympy.Basic)]
         held = self._premises if here is None else [Given(each, "definition") for each in here]
@@ -837,12 +841,18 @@ def _signs(instance: _Instance) -> Iterator[Any]:
             yield sympy.Eq(value, sympy.floor(value), evaluate=False)
 
 
-def _normal(relation: Any, where: _Instance) -> tuple[str, Any] | None:
-    """The sign of a relation and what is at most 0 by it, expanded and scaled."""
+def _normal(relation: Any, where: _Instance) -> tuple[str, Any, set[Any]] | None:
+    """The sign of a relation, what is at most 0 by it, expanded and scaled, and what it needs.
+
+    None where it holds by the signs of its letters, and has a value by them.
+    """
     sides = list(relation.args)
     for _ in where:
-        sides = [side.xreplace(dict(where)) for side in sides]
-    if not about_matrices(relation) and relation.func(*sides) == sympy.true:
+        sides = [put_in_as_written(side, dict(where)) for side in sides]
+    if any(side.has(sympy.zoo, sympy.nan) for side in sides):
+        return "", relation, set()  # it divides by 0
+    needed = {need for side in sides for need in partial(side)}
+    if not (needed or about_matrices(relation)) and relation.func(*sides) == sympy.true:
         return None
     sign = {"==": "=", "!=": "!="}.get(relation.rel_op, relation.rel_op)
     if sign in (">", ">="):
@@ -852,4 +862,4 @@ def _normal(relation: Any, where: _Instance) -> tuple[str, Any] | None:
     difference = sympy.expand(difference / content) if content else difference
     if sign in ("=", "!=") and difference.could_extract_minus_sign():
         difference = -difference
-    return sign, difference
+    return sign, difference, needed

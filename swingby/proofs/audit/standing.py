@@ -112,6 +112,11 @@ def standings(
             sources = dict.fromkeys(source for source in cited if source != GRAM)
             sources |= dict.fromkeys(lines_of(statement.conclusion))
             supports += [below(record, source, (*users, record.id)) for source in sources]
+            supports += [
+                standing(latest(repair), (*users, record.id))
+                for each in record.quotations
+                if (repair := _repair(by_id.get(each.id), each.repairs)) is not None
+            ]
             named = tuple(assumed_definitions(statement))
             supports.append(Standing(record.id, STANDS, assumes=named))
         order = (STANDS, BY_Z3, BY_READER, TESTED, QUOTED, OPEN, FALLS)
@@ -131,6 +136,18 @@ def standings(
         return memo[name]
 
     return tuple(standing(latest(record)) for record in records)
+
+
+def _repair(record: Record | None, repairs: int) -> Record | None:
+    """The repair that says what is quoted of a line; None where it is the line itself.
+
+    Of a refuted line all that is quoted is of its repair.
+    """
+    if record is None or not repairs or record.verdict == Finding.REFUTED:
+        return None
+    for _ in range(repairs):
+        record = record and record.repair
+    return record
 
 
 def _quoted(user: str, quotation: Quotation) -> Standing:

@@ -31,9 +31,22 @@ class Algebra:
             {name: self.field_text(getattr(self, name), latex) for name in names}
         )
 
+    @property
+    def letters(self) -> set[Any]:
+        """The letters of its fields."""
+        return _letters_in(tuple(vars(self).values()))
+
     def field_text(self, field: Any, latex: bool) -> str:
         """A field as text."""
         return formula(field, latex=latex) if isinstance(field, sympy.Basic) else str(field)
+
+
+def _letters_in(field: Any) -> set[Any]:
+    if isinstance(field, tuple):
+        return {letter for each in field for letter in _letters_in(each)}
+    if isinstance(field, Algebra):
+        return field.letters
+    return set(field.free_symbols) if isinstance(field, sympy.Basic) else set()
 
 
 @dataclass(frozen=True)
@@ -193,3 +206,7 @@ class Both(Algebra):
         return (r",\quad " if latex else "; ").join(
             statement.lines(latex) for statement in self.parts
         )
+
+
+#: Conclusions in which the definitions of their lines are put in.
+PUT_IN = (MatrixIdentity, EntryIdentity, GradientIdentity, MeanIdentity)

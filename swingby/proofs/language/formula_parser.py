@@ -187,6 +187,9 @@ def values(piece: Piece, names: Mapping[str, Any], arrow: bool = False) -> list[
     return [_Builder(piece, names).built(node) for node in tree.children]
 
 
+_NUMERAL = re.compile(r"[\d.]+")
+
+
 class _Builder:
     """Sympy objects from the nodes of the grammar; `names` say what letters stand for."""
 
@@ -245,9 +248,13 @@ class _Builder:
         A whole exponent from 2 on ends with its digits, raised or behind ^: x^2/3 is x²/3.
         """
         divided = before.children[-1]
+        if kind == "product" and all(_NUMERAL.fullmatch(self._text(x)) for x in (divided, last)):
+            text = self._piece.text[divided.meta.start_pos : last.meta.end_pos]
+            at = divided.meta.line, divided.meta.column
+            raise self._piece.refuse("must have no space in a number, and * between two", text, at)
         if kind == "product" and before.data == "quotient":
             over = before.children[0]
-            of_numbers = all(re.fullmatch(r"[\d.]+", self._text(x)) for x in (over, divided))
+            of_numbers = all(_NUMERAL.fullmatch(self._text(x)) for x in (over, divided))
             if of_numbers or divided.children[0].data == "brackets":
                 return
             first, second, third = map(self._text, (over, divided, last))
@@ -356,7 +363,10 @@ class _Builder:
         if name in self._names:
             return self._names[name]
         stem, _, place = name.removesuffix(")").partition("(")
-        if (sequence := self._names.get(f"{stem}(")) and (place == "0" or "t" in self._names):
+        sequence = self._names.get(f"{stem}(")
+        if sequence and not place:
+            raise self._piece.refuse(f"must have its place: {name}(0)", name, _at(token))
+        if sequence and (place == "0" or "t" in self._names):
             now = self._names.get("t", sympy.Integer(0))
             return sequence.at({"0": sympy.Integer(0), "t": now, "t+1": now + 1}[place])
         if name in FUNCTIONS:
@@ -460,15 +470,17 @@ def _part(word: str, body: Piece, names: Mapping[str, Any], piece: Piece) -> Any
         if match := _INTERVAL.fullmatch(word):
             (relation,) = relations(body, names)
             low, high = (values(replace(piece, text=text), {})[0] for text in (match[2], match[3]))
-            letter = names[latin(match[1])]
+            letter = _changing(names[latin(match[1])], piece)
             if not (low.is_Rational and high.is_Rational and low <= high):
                 raise piece.refuse("must be between two fractions, the smaller one first")
+            if low < 0 and letter.is_nonnegative:
+                raise piece.refuse(f"must be where {match[1]} has its sign: declare it real", word)
             if isinstance(relation, sympy.Eq) or relation.free_symbols - {letter}:
                 raise body.refuse(f"must be an inequality in {match[1]} alone")
             return repaired_conclusions.OnInterval(relation, letter, low, high)
         if word.startswith("slope in "):
             quantity, slope = values(body, names, arrow=True)
-            letter = names[latin(word.removeprefix("slope in "))]
+            letter = _changing(names[latin(word.removeprefix("slope in "))], piece)
             return repaired_conclusions.SlopeIdentity(letter, quantity, slope)
         if word.startswith("gradient in "):
             loss, gradient = values(body, names, arrow=True)
@@ -476,12 +488,21 @@ def _part(word: str, body: Piece, names: Mapping[str, Any], piece: Piece) -> Any
             return conclusions.GradientIdentity(loss, variable, gradient)
         if word == "solution":
             solution, rate, constant, start, time = values(body, names, arrow=True)
-            return conclusions.FlowSolution(solution, (rate, constant), start, time)
+            return conclusions.FlowSolution(
+                solution, (rate, constant), start, _changing(time, piece)
+            )
     except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, InvalidInput):
             raise
         raise piece.refuse("must have the parts of its kind, in letters declared above") from None
     raise piece.refuse("must begin with a kind of conclusion that is known", word)
+
+
+def _changing(letter: Any, piece: Piece) -> Any:
+    """A letter in which there are derivatives, and intervals: one that does not count."""
+    if not letter.is_Symbol or letter.is_integer:
+        raise piece.refuse("must be a letter for real numbers, and none that counts", str(letter))
+    return letter
 
 
 def flow_letters(dimension: int) -> dict[str, Any]:

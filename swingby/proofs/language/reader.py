@@ -33,6 +33,7 @@ from swingby.proofs.language.claim import (
     conditions_of,
     in_order_of_use,
 )
+from swingby.proofs.language.conclusions import PUT_IN, Algebra, Both
 from swingby.proofs.language.definedness import partial, relations_of
 from swingby.proofs.language.definitions import defined_letter, defined_value, names_in
 from swingby.proofs.language.formula_parser import (
@@ -212,6 +213,8 @@ _LOOKALIKES = str.maketrans(
 )
 #: A word that stands before an id, and is no part of it.
 _KIND_BEFORE = re.compile(r"^(step|lemma|theorem|corollary|identity|observation|line)\s+")
+#: What may stand around an id where a line is quoted, and stands in no source.
+_AROUND_ID = re.compile(r"^(?:by )?\(?(.+?)\)?(?:,? repaired)?(?:,? in the mean)?$", re.DOTALL)
 
 
 def _alike(id: str) -> str:
@@ -428,7 +431,10 @@ class Proof(Mapping[str, Claim]):
         """Refuse a source that is an id of the file but for what the eye does not see."""
         ids = [*self._lines, *(name for used in self._used for name in used), *RESERVED]
         if piece.text not in ids:
-            words = _alike(piece.text)
+            unpaired = re.search(r"[\[\]]", re.sub(r"\[[^\[\]]*\]", "", piece.text))
+            if unpaired or piece.text != piece.text.strip():
+                raise piece.refuse("must be a source in brackets, with no space at its ends")
+            words = _alike(_AROUND_ID.sub(r"\1", piece.text))
             for name in ids:
                 if _alike(name) in (words, _KIND_BEFORE.sub("", words)):
                     raise piece.refuse(f"must be written as the id that is meant: {name}")
@@ -728,8 +734,13 @@ class _Line:
         elif concludes or claim.conclusion is None:
             raise self.block.head.refuse("must have a conclusion: then", claim.id)
         claim = replace(claim, **changes)
+        if isinstance(claim.conclusion, AllTimes) and claim.quantifier == "exists":
+            raise self.block.head.refuse(
+                "must be for all t or for some numbers, not both", claim.id
+            )
         self._refuse_captured(claim)
         self._refuse_bound(claim)
+        self._refuse_defined(claim)
         self._check_letters(claim)
         in_numbers = self._in_numbers(claim)
         if "repair" in own:
@@ -761,6 +772,17 @@ class _Line:
             raise self.block.head.refuse(
                 "must have its induction hypothesis in the line of its step", claim.id
             )
+
+    def _refuse_defined(self, claim: Claim) -> None:
+        """Refuse a letter that is defined beside a formula into which no definition is put."""
+        conclusion = claim.conclusion
+        parts = conclusion.parts if isinstance(conclusion, Both) else (conclusion,)
+        formulas = (x for x in parts if isinstance(x, Algebra) and not isinstance(x, PUT_IN))
+        letters = {letter for each in formulas for letter in each.letters}
+        given = (x.relation for x in claim.given if x.source == "definition")
+        defined = {*dict(claim.where), *map(defined_letter, given)}
+        for letter in sorted(defined & letters, key=str):
+            raise self.block.head.refuse("must be written out: nothing is put in", str(letter))
 
     def _refuse_bound(self, claim: Claim) -> None:
         """Refuse a counting letter that a sum binds, or ``for t from``, and that stands free."""

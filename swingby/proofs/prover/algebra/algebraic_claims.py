@@ -148,6 +148,8 @@ def decide_solution(claim: Claim) -> ClaimVerdict:
     value, evidence = sympy.Symbol("w", real=True), []
     equation = sympy.Eq(sympy.diff(solution, time), linear * value + constant, evaluate=False)
     start = sympy.Eq(solution.subs(time, 0), conclusion.start, evaluate=False)
+    if any(x.subs(time, 0).has(sympy.zoo, sympy.nan) for x in (linear, constant)):
+        return undecided("no prover", "a rate without a value at 0: solutions may be many")
     letters = sorted(solution.free_symbols, key=str)
     for name, case in conclusion.cases:
         positive = re.findall(r"(\S+) > 0", name)

@@ -86,6 +86,9 @@ def _decide_identities(cases: list[tuple[int, Any, Any]]) -> ClaimVerdict:
     sizes = sorted({d for d, _, _ in cases})
     within = f"d = {sizes[0]}" if len(sizes) == 1 else f"d = {sizes[0]} to {sizes[-1]}"
     for d, first, second in cases:
+        if _has_branches(sympy.Tuple(first, second)):
+            reason = "a logarithm, a root or a size of a letter that is not real has several values"
+            return undecided("no prover", reason)
         lettered_first, lettered_second = _with_letters(sympy.Tuple(first, second))
         if by_expansion(
             normal_form(Sequent((), Relation(lettered_first, lettered_second, "==")))
@@ -105,6 +108,13 @@ def _decide_identities(cases: list[tuple[int, Any, Any]]) -> ClaimVerdict:
         evidence += ("an identity of functions: equal where both sides are defined",)
     method = f"exact expansion, entrywise {within}; rational points agree"
     return ClaimVerdict(Finding.PROVED, method, evidence)
+
+
+def _has_branches(expression: Any) -> bool:
+    """Whether an expression has a logarithm, a power or a size of a letter that is not real."""
+    many = expression.atoms(sympy.log, sympy.Abs, sympy.Max, sympy.Min)
+    many |= {power for power in expression.atoms(sympy.Pow) if not power.exp.is_integer}
+    return not all(x.is_real for each in many for x in each.free_symbols)
 
 
 def _with_letters(expression: Any) -> Any:
