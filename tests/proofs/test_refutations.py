@@ -183,6 +183,7 @@ REFUSED = [
     ("then E(f(N)) <= 1", "a sequence has places such as 0, k, k + 1 and k - 1, where k counts"),
     ("where x = 2 x\n  then |x|^2 >= 0", "give a vector, with [definition]"),
     ("then c <= 10 000", "must have no space in a number, and * between two, got 10 000"),
+    ("then c <= max{c, 0,5}", "must have a point in a number, or a space behind a comma, got 0,5"),
     ("then c 3 4.5 <= 1", "must have no space in a number, and * between two, got 3 4.5"),
     ("then f (t) <= 1", "must have its place: f(0), got f"),
     ("then slope in k: k^2 -> 2 k", "must be a letter for real numbers, and none that counts"),

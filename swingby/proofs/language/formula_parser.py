@@ -327,6 +327,11 @@ class _Builder:
         if function is None or isinstance(function, sympy.Basic):
             requirement = "must be a function; a product has a space before its bracket"
             raise self._piece.refuse(requirement, name, _at(nodes[0]))
+        if name in ("max", "min"):
+            inside = self._piece.text[nodes[1].meta.start_pos : nodes[-1].meta.end_pos]
+            if match := re.search(r"\d+,\d+", inside):
+                requirement = "must have a point in a number, or a space behind a comma"
+                raise self._piece.refuse(requirement, match[0], _at(nodes[0]))
         arguments = [self.value(node) for node in nodes[1:]]
         number = {"dot": 2, "delta": 2}.get(name, 1)
         if name in FUNCTIONS and name not in _OF_ANY and len(arguments) != number:
