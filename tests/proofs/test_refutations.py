@@ -187,8 +187,6 @@ REFUSED = [
     ("then c 3 4.5 <= 1", "must have no space in a number, and * between two, got 3 4.5"),
     ("then f (t) <= 1", "must have its place: f(0), got f"),
     ("then slope in k: k^2 -> 2 k", "must be a letter for real numbers, and none that counts"),
-    ("then t in [0, 1]: t^2 >= t", "must be a letter for real numbers, and none that counts"),
-    ("then p in [-1, 1]: p > 0", "must be where p has its sign: declare it real"),
     ("where c = f(0)^2\n  then formula: c = f(0)^2", "must be written out"),
     ("given f(0) = c^2  [definition]\n  then slope in c: f(0) -> 0", "must be written out"),
     ("given c = f(0)  [definition]\n  then solution: exp(-c) -> -1, 0, 1, c", "written out"),

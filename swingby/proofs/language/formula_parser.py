@@ -475,11 +475,9 @@ def _part(word: str, body: Piece, names: Mapping[str, Any], piece: Piece) -> Any
         if match := _INTERVAL.fullmatch(word):
             (relation,) = relations(body, names)
             low, high = (values(replace(piece, text=text), {})[0] for text in (match[2], match[3]))
-            letter = _changing(names[latin(match[1])], piece)
+            letter = names[latin(match[1])]
             if not (low.is_Rational and high.is_Rational and low <= high):
                 raise piece.refuse("must be between two fractions, the smaller one first")
-            if low < 0 and letter.is_nonnegative:
-                raise piece.refuse(f"must be where {match[1]} has its sign: declare it real", word)
             if isinstance(relation, sympy.Eq) or relation.free_symbols - {letter}:
                 raise body.refuse(f"must be an inequality in {match[1]} alone")
             return repaired_conclusions.OnInterval(relation, letter, low, high)
@@ -504,7 +502,7 @@ def _part(word: str, body: Piece, names: Mapping[str, Any], piece: Piece) -> Any
 
 
 def _changing(letter: Any, piece: Piece) -> Any:
-    """A letter in which there are derivatives, and intervals: one that does not count."""
+    """A letter in which there are derivatives: one that does not count."""
     if not letter.is_Symbol or letter.is_integer:
         raise piece.refuse("must be a letter for real numbers, and none that counts", str(letter))
     return letter

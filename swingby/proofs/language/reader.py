@@ -431,13 +431,13 @@ class Proof(Mapping[str, Claim]):
         """Refuse a source that is an id of the file but for what the eye does not see."""
         ids = [*self._lines, *(name for used in self._used for name in used), *RESERVED]
         if piece.text not in ids:
-            unpaired = re.search(r"[\[\]]", re.sub(r"\[[^\[\]]*\]", "", piece.text))
-            if unpaired or piece.text != piece.text.strip():
-                raise piece.refuse("must be a source in brackets, with no space at its ends")
             words = _alike(_AROUND_ID.sub(r"\1", piece.text))
             for name in ids:
                 if _alike(name) in (words, _KIND_BEFORE.sub("", words)):
                     raise piece.refuse(f"must be written as the id that is meant: {name}")
+            unpaired = re.search(r"[\[\]]", re.sub(r"\[[^\[\]]*\]", "", piece.text))
+            if unpaired or piece.text != piece.text.strip():
+                raise piece.refuse("must be a source in brackets, with no space at its ends")
 
     def _quoted(
         self, piece: Piece, start: int, source: str, line: int
