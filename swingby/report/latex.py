@@ -7,8 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from swingby.errors import InvalidInput
-from swingby.report.picture_style import PAPER_WIDTHS
+from swingby.report.paper_sizes import Width, paper_width
 
 _SIGNS = {
     "\\": r"\textbackslash{}",
@@ -205,8 +204,8 @@ class LatexTable:
         head = [self.line(self.heads, every, head=True)]
         return _tabular(layout, head, [self.line(row, every) for row in self.rows])
 
-    def fitted(self, width: str) -> str:
-        """The table in 9 point type, no wider than a column or the text of a paper."""
+    def fitted(self, width: Width) -> str:
+        """The table in 9 point type, no wider than a width in a paper."""
         room = _POINTS_PER_INCH * paper_width(width)
         body = self._columns_within(room) or self._records_within(room)
         package = " and siunitx" if self.siunitx else ""
@@ -297,13 +296,6 @@ def _tabular(layout: str, head: Sequence[str], rows: Sequence[str]) -> str:
     return "\n".join([*lines, *([r"\midrule"] if head else []), *rows, r"\bottomrule"]) + (
         "\n\\end{tabular}"
     )
-
-
-def paper_width(width: object) -> float:
-    """The width of a column or of the text of a paper, in inches."""
-    if not isinstance(width, str) or width not in PAPER_WIDTHS:
-        raise InvalidInput("width", width, 'must be "column" or "text"')
-    return PAPER_WIDTHS[width]
 
 
 def points(text: str) -> float:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     import pandas as pd
 from swingby.errors import InvalidInput
 from swingby.hints import Hinted
+from swingby.report.paper_sizes import Width
 from swingby.report.tables import Grid
 
 
@@ -51,7 +52,7 @@ class Drawn(Shown):
         *,
         columns: Sequence[str] | None = None,
         rows: Sequence[str] | None = None,
-        width: str | None = None,
+        width: Width | None = None,
         siunitx: bool = False,
     ) -> str:
         r"""LaTeX (booktabs), with names and powers of ten in math mode.
@@ -62,8 +63,9 @@ class Drawn(Shown):
             Heads of the columns, in their order. Default: all.
         rows : sequence of str, optional
             What stands in a cell of the rows, such as ``"w_11"`` or ``"half"``. Default: all.
-        width : {"column", "text"}, optional
-            Fit a column (84 mm) or the text (171 mm) of a paper in 9 point type; needs the array
+        width : {"column", "text"} or float or str, optional
+            Fit this width in 9 point type: of a column (3.25 inches) or the text (6.75 inches) of a
+            paper, in inches, or with a unit, as in ``"240pt"`` or ``"83mm"``. Needs the array
             package as well. Columns without a value are left out, then those of windows; a comment
             names them.
         siunitx : bool
