@@ -83,8 +83,10 @@ class Drawn(Shown):
         names = [row[i] for i in (0, 1) for grid in grids for row in grid.rows if len(row) > i]
         _require_names("rows", rows, cells, names)
         chosen = [grid.selected(columns, rows) for grid in grids]
-        return "\n\n".join(
-            grid.to_latex(width=width, siunitx=siunitx) for grid in chosen if grid.columns
+        return "\n\n\\medskip\\noindent\n".join(
+            grid.to_latex(width=width, siunitx=siunitx)
+            for grid in chosen
+            if grid.columns and (grid.rows or rows is None)
         )
 
     def to_html(self) -> str:
