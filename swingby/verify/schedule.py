@@ -26,7 +26,7 @@ from swingby.report.entry_pictures import (
 from swingby.report.number_text import as_typed, scientific, steps_text
 from swingby.report.picture_style import COLORS
 from swingby.report.pictures import Pictured
-from swingby.report.result_formats import ReadOnly
+from swingby.report.result_formats import ReadOnly, Timed
 from swingby.simulate.series import loss_at
 from swingby.theory import numbers
 from swingby.theory.gaussian import GaussianTimes, share_text
@@ -57,7 +57,7 @@ def json_ready(value: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Schedule(Pictured, ReadOnly):
+class Schedule(Timed, Pictured, ReadOnly):
     """Predicted stages.
 
     Parameters

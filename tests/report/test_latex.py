@@ -163,6 +163,18 @@ def test_columns_and_rows_are_chosen():
         table.to_latex(width=84)
 
 
+@pytest.mark.parametrize("name", ["comparison", "schedule"])
+def test_a_unit_of_time_is_chosen(name):
+    result = RESULTS[name]()
+    text = result.to_latex(unit="eta t", rows=["half"], columns=["entry", "event", "closed form"])
+    closed = result.to_frame(unit="eta t").query("event == 'half'")["closed_form"]
+    body = text.partition("\\midrule\n")[2].splitlines()[:-2]
+    assert [row.split(" & ")[2] for row in body] == [rf"{value:.4g} \\" for value in closed]
+    assert result.to_latex() == result.to_latex(unit="step") != result.to_latex(unit="eta t")
+    with pytest.raises(InvalidInput, match="unit must be"):
+        result.to_latex(unit="seconds")
+
+
 def test_a_heading_goes_with_its_rows():
     rows = [["first"], ["a", "1"], ["second"], ["b", "2"], ["third"], ["a", "3"]]
     grid = Grid("", ["name", "value"], rows)
