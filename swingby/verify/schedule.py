@@ -67,7 +67,8 @@ class Schedule(Timed, Pictured, ReadOnly):
     dynamics : str
     half_times : ndarray of shape (d,)
         First step at which w_kk is at least 1/2, a whole number for a W(0) (the real crossing time
-        is ``stages.crossing``); inf if a_k = 0, nan if the concept is trapped.
+        is ``stages.crossing``); inf if a_k = 0, nan if the concept is trapped
+        or, beside a runaway, cut off.
     error : ndarray of shape (d,)
         Error bar in steps; inf if the law is out of its range.
     trapped : ndarray of bool, shape (d,)
@@ -362,7 +363,7 @@ class Schedule(Timed, Pictured, ReadOnly):
             columns[4:5] = [">5 % to 95 %", ">never"]
         if self.theorem is not None:
             columns.append(">proved")
-        columns += [">lemma from", ">lemma to"] if windows else []
+        columns += [">lower", ">upper"] if windows else []
         below = [*self.warnings, self.window_reason]
         if self.theorem is not None:
             below.insert(0, f"Proved in whole steps: {self.theorem}.")
@@ -372,7 +373,7 @@ class Schedule(Timed, Pictured, ReadOnly):
             rows=[self._cells(event, number, windows=windows) for event in self.events],
             above=[given_text(self.task.exact_signal, *facts)],
             below=["", *(line for line in below if line)],
-            minor=["lemma from", "lemma to", "closed form"],
+            minor=["lower", "upper", "closed form"],
         )
 
     def state_of(self, event: Event) -> str:
